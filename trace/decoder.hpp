@@ -1,0 +1,95 @@
+/// Reading records. Trusts nothing: every length is held against the bytes that are there.
+#pragma once
+
+#include "trace/encoder.hpp"
+
+namespace umadvisor::trace {
+
+/// A record as it stands in a chunk. `body` points into the chunk.
+struct RawRecord {
+    Type type{};
+    const std::uint8_t* body = nullptr;
+    std::size_t bytes = 0;
+};
+
+/// Takes the record at `in` apart, without knowing its type. Returns its end, or nullptr when it does not fit into
+/// [in, end).
+inline const std::uint8_t* next_record(const std::uint8_t* in, const std::uint8_t* end, RawRecord& record) noexcept {
+    if (in == end)
+        return nullptr;
+    record.type = static_cast<Type>(*in++);
+    std::uint64_t bytes = 0;
+    in = get_varint(in, end, bytes);
+    if (in == nullptr || bytes > static_cast<std::uint64_t>(end - in))
+        return nullptr;
+    record.body = in;
+    record.bytes = static_cast<std::size_t>(bytes);
+    return in + bytes;
+}
+
+namespace detail {
+
+struct BodyReader {
+    const std::uint8_t* at;
+    const std::uint8_t* end;
+    DeltaState& state;
+    bool good = true;
+
+    std::uint64_t get() noexcept {
+        std::uint64_t value = 0;
+        if (!good || at == end)
+            return 0; // fields left out at the end are zero
+        const std::uint8_t* next = get_varint(at, end, value);
+        if (next == nullptr) {
+            good = false;
+            return 0;
+        }
+        at = next;
+        return value;
+    }
+    template <class T>
+    void number(std::string_view, T& value) noexcept {
+        const std::uint64_t coded = get();
+        if constexpr (std::is_enum_v<T>)
+            value = coded < 256 ? static_cast<T>(coded) : T{}; // values newer than this reader stay numbers
+        else
+            value = coded;
+    }
+    void difference(std::uint64_t& value, std::uint64_t& last) noexcept { value = last += unzigzag(get()); }
+    void time(std::string_view, std::uint64_t& value) noexcept { difference(value, state.time); }
+    void address(std::string_view, std::uint64_t& value) noexcept { difference(value, state.address); }
+    void handle(std::string_view, std::uint64_t& value) noexcept { difference(value, state.handle); }
+    void text(std::string_view, std::string_view& value) noexcept {
+        const std::uint64_t bytes = get();
+        if (bytes > static_cast<std::uint64_t>(end - at)) {
+            good = false;
+            return;
+        }
+        value = {reinterpret_cast<const char*>(at), static_cast<std::size_t>(bytes)};
+        at += bytes;
+    }
+    template <std::size_t N>
+    void numbers(std::string_view, Numbers<N>& value) noexcept {
+        const std::uint64_t count = get();
+        value.count = 0;
+        if (count > N) {
+            good = false;
+            return;
+        }
+        for (std::uint64_t i = 0; i < count; ++i)
+            value.add(get());
+    }
+};
+
+} // namespace detail
+
+/// Fills `record` from a raw record of its type. Text points into the chunk. False when the body is malformed; `state`
+/// is then useless and the rest of the chunk with it.
+template <class Record>
+bool decode(const RawRecord& raw, Record& record, DeltaState& state) noexcept {
+    detail::BodyReader reader{raw.body, raw.body + raw.bytes, state};
+    Record::fields(record, reader);
+    return reader.good;
+}
+
+} // namespace umadvisor::trace

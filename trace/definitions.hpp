@@ -1,0 +1,231 @@
+/// What events refer to by number: the records of dictionary chunks, valid in the whole file.
+#pragma once
+
+#include "trace/types.hpp"
+
+namespace umadvisor::trace {
+
+/// Number and exported symbol of a driver entry point; also the slot of its call counter. `recorded` is 0 where calls
+/// are only counted.
+struct Entry {
+    static constexpr Type type = Type::entry;
+    static constexpr std::string_view name = "Entry";
+    std::uint64_t id = 0, recorded = 0;
+    std::string_view symbol;
+
+    template <class Self, class Visitor>
+    static void fields(Self& r, Visitor& v) {
+        v.number("id", r.id);
+        v.number("recorded", r.recorded);
+        v.text("symbol", r.symbol);
+    }
+};
+
+struct String {
+    static constexpr Type type = Type::string;
+    static constexpr std::string_view name = "String";
+    std::uint64_t id = 0;
+    std::string_view text;
+
+    template <class Self, class Visitor>
+    static void fields(Self& r, Visitor& v) {
+        v.number("id", r.id);
+        v.text("text", r.text);
+    }
+};
+
+struct Process {
+    static constexpr Type type = Type::process;
+    static constexpr std::string_view name = "Process";
+    std::uint64_t pid = 0, parent = 0;
+    std::string_view executable, command_line, directory, host, rank; ///< command_line: NUL between arguments
+
+    template <class Self, class Visitor>
+    static void fields(Self& r, Visitor& v) {
+        v.number("pid", r.pid);
+        v.number("parent", r.parent);
+        v.text("executable", r.executable);
+        v.text("command_line", r.command_line);
+        v.text("directory", r.directory);
+        v.text("host", r.host);
+        v.text("rank", r.rank);
+    }
+};
+
+struct Thread {
+    static constexpr Type type = Type::thread;
+    static constexpr std::string_view name = "Thread";
+    std::uint64_t id = 0;
+    std::string_view thread_name;
+
+    template <class Self, class Visitor>
+    static void fields(Self& r, Visitor& v) {
+        v.number("id", r.id);
+        v.text("thread_name", r.thread_name);
+    }
+};
+
+struct Device {
+    static constexpr Type type = Type::device;
+    static constexpr std::string_view name = "Device";
+    std::uint64_t ordinal = 0, memory_bytes = 0, compute_major = 0, compute_minor = 0;
+    std::uint64_t managed_memory = 0, concurrent_managed_access = 0, pageable_memory_access = 0, copy_engines = 0;
+    std::string_view device_name;
+
+    template <class Self, class Visitor>
+    static void fields(Self& r, Visitor& v) {
+        v.number("ordinal", r.ordinal);
+        v.number("memory_bytes", r.memory_bytes);
+        v.number("compute_major", r.compute_major);
+        v.number("compute_minor", r.compute_minor);
+        v.number("managed_memory", r.managed_memory);
+        v.number("concurrent_managed_access", r.concurrent_managed_access);
+        v.number("pageable_memory_access", r.pageable_memory_access);
+        v.number("copy_engines", r.copy_engines);
+        v.text("device_name", r.device_name);
+    }
+};
+
+struct Driver {
+    static constexpr Type type = Type::driver;
+    static constexpr std::string_view name = "Driver";
+    std::uint64_t version = 0; ///< cuDriverGetVersion: 1000 x major + 10 x minor of CUDA
+    std::string_view path;
+    std::uint64_t simulated = 0; ///< 1: simcuda
+
+    template <class Self, class Visitor>
+    static void fields(Self& r, Visitor& v) {
+        v.number("version", r.version);
+        v.text("path", r.path);
+        v.number("simulated", r.simulated);
+    }
+};
+
+/// A setting that differs from its default.
+struct Option {
+    static constexpr Type type = Type::option;
+    static constexpr std::string_view name = "Option";
+    std::string_view option, value;
+
+    template <class Self, class Visitor>
+    static void fields(Self& r, Visitor& v) {
+        v.text("option", r.option);
+        v.text("value", r.value);
+    }
+};
+
+/// A loaded object of the process: an address `a` in [first, last) has the file's virtual address `a - bias`.
+struct Module {
+    static constexpr Type type = Type::module;
+    static constexpr std::string_view name = "Module";
+    std::uint64_t id = 0, bias = 0, first = 0, last = 0;
+    std::uint64_t loaded = 0; ///< ticks at which it was first seen
+    std::string_view path, build_id; ///< build_id: raw bytes
+
+    template <class Self, class Visitor>
+    static void fields(Self& r, Visitor& v) {
+        v.number("id", r.id);
+        v.number("bias", r.bias);
+        v.number("first", r.first);
+        v.number("last", r.last);
+        v.number("loaded", r.loaded);
+        v.text("path", r.path);
+        v.text("build_id", r.build_id);
+    }
+};
+
+/// One edge of the stack tree: a stack is the id of its innermost frame.
+struct Frame {
+    static constexpr Type type = Type::frame;
+    static constexpr std::string_view name = "Frame";
+    std::uint64_t id = 0, parent = 0; ///< parent 0: outermost
+    std::uint64_t address = 0;        ///< return address; the call stands before it
+    std::uint64_t module = 0;         ///< Module record that holds it; 0: none
+
+    template <class Self, class Visitor>
+    static void fields(Self& r, Visitor& v) {
+        v.number("id", r.id);
+        v.number("parent", r.parent);
+        v.address("address", r.address);
+        v.number("module", r.module);
+    }
+};
+
+/// A kernel.
+struct Function {
+    static constexpr Type type = Type::function;
+    static constexpr std::string_view name = "Function";
+    std::uint64_t id = 0, handle = 0;
+    std::uint64_t parameters = 0, parameter_bytes = 0; ///< 0 and 0 also where the driver does not tell
+    std::string_view symbol;                           ///< mangled; empty where the driver does not tell
+
+    template <class Self, class Visitor>
+    static void fields(Self& r, Visitor& v) {
+        v.number("id", r.id);
+        v.number("handle", r.handle);
+        v.number("parameters", r.parameters);
+        v.number("parameter_bytes", r.parameter_bytes);
+        v.text("symbol", r.symbol);
+    }
+};
+
+/// What the pageable host memory of a copy is.
+struct HostRange {
+    static constexpr Type type = Type::host_range;
+    static constexpr std::string_view name = "HostRange";
+    std::uint64_t id = 0, first = 0, last = 0;
+    HostRangeKind kind{};
+    std::string_view path; ///< of a file mapping, or the kernel's name for it
+
+    template <class Self, class Visitor>
+    static void fields(Self& r, Visitor& v) {
+        v.number("id", r.id);
+        v.number("first", r.first);
+        v.number("last", r.last);
+        v.number("kind", r.kind);
+        v.text("path", r.path);
+    }
+};
+
+/// An address was handed out by the driver that equals no entry point we know: calls through it are not seen.
+struct UnknownLookup {
+    static constexpr Type type = Type::unknown_lookup;
+    static constexpr std::string_view name = "UnknownLookup";
+    std::string_view symbol;
+    std::uint64_t version = 0, flags = 0;
+
+    template <class Self, class Visitor>
+    static void fields(Self& r, Visitor& v) {
+        v.text("symbol", r.symbol);
+        v.number("version", r.version);
+        v.number("flags", r.flags);
+    }
+};
+
+/// The program uses the CUDA runtime: reports speak of calls by the runtime's names.
+struct Runtime {
+    static constexpr Type type = Type::runtime;
+    static constexpr std::string_view name = "Runtime";
+    std::string_view object; ///< file that holds the runtime
+
+    template <class Self, class Visitor>
+    static void fields(Self& r, Visitor& v) {
+        v.text("object", r.object);
+    }
+};
+
+/// Something the report must say: an action refused, a source that is off.
+struct Notice {
+    static constexpr Type type = Type::notice;
+    static constexpr std::string_view name = "Notice";
+    std::uint64_t time = 0; ///< ticks
+    std::string_view text;
+
+    template <class Self, class Visitor>
+    static void fields(Self& r, Visitor& v) {
+        v.number("time", r.time);
+        v.text("text", r.text);
+    }
+};
+
+} // namespace umadvisor::trace

@@ -1,0 +1,366 @@
+/// What threads record while the program runs: the records of event chunks. FORMAT.md says what the fields mean.
+#pragma once
+
+#include "trace/types.hpp"
+
+namespace umadvisor::trace {
+
+/// What launches in a loop have in common. `shape` numbers are local to the chunk; a later definition of the same number
+/// replaces the earlier one.
+struct LaunchShape {
+    static constexpr Type type = Type::launch_shape;
+    static constexpr std::string_view name = "LaunchShape";
+    std::uint64_t shape = 0, entry = 0, function = 0, stream = 0, stack = 0;
+    std::uint64_t grid_x = 0, grid_y = 0, grid_z = 0, block_x = 0, block_y = 0, block_z = 0, shared_bytes = 0;
+    std::uint64_t untold = 0; ///< allocations reached beyond those in `touched`
+    std::uint64_t scanned = 0; ///< 1: the parameters were scanned; 0: their layout is not known
+    Numbers<max_touched> touched; ///< allocation ids
+
+    template <class Self, class Visitor>
+    static void fields(Self& r, Visitor& v) {
+        v.number("shape", r.shape);
+        v.number("entry", r.entry);
+        v.number("function", r.function);
+        v.handle("stream", r.stream);
+        v.number("stack", r.stack);
+        v.number("grid_x", r.grid_x);
+        v.number("grid_y", r.grid_y);
+        v.number("grid_z", r.grid_z);
+        v.number("block_x", r.block_x);
+        v.number("block_y", r.block_y);
+        v.number("block_z", r.block_z);
+        v.number("shared_bytes", r.shared_bytes);
+        v.number("scanned", r.scanned);
+        v.numbers("touched", r.touched);
+        v.number("untold", r.untold);
+    }
+};
+
+struct Launch {
+    static constexpr Type type = Type::launch;
+    static constexpr std::string_view name = "Launch";
+    std::uint64_t shape = 0, start = 0, duration = 0;
+    std::uint64_t status = 0; ///< CUresult
+    std::uint64_t sample = 0; ///< device_time record that will tell the device's time; 0: not sampled
+
+    template <class Self, class Visitor>
+    static void fields(Self& r, Visitor& v) {
+        v.number("shape", r.shape);
+        v.time("start", r.start);
+        v.number("duration", r.duration);
+        v.number("status", r.status);
+        v.number("sample", r.sample);
+    }
+};
+
+struct Alloc {
+    static constexpr Type type = Type::alloc;
+    static constexpr std::string_view name = "Alloc";
+    std::uint64_t entry = 0, start = 0, duration = 0, status = 0, stack = 0;
+    std::uint64_t allocation = 0; ///< id, unique in the file; 0 when the call failed
+    std::uint64_t address = 0, bytes = 0;
+    Memory memory{};
+    std::uint64_t flags = 0; ///< as given to the driver
+    std::uint64_t stream = 0;
+    std::uint64_t device = 0;
+    Origin origin{}; ///< umadvisor: the program asked for device memory and was given managed memory
+    Reason reason{};
+    std::uint64_t symbol = 0; ///< string: name of a __managed__ or __device__ variable
+
+    template <class Self, class Visitor>
+    static void fields(Self& r, Visitor& v) {
+        v.number("entry", r.entry);
+        v.time("start", r.start);
+        v.number("duration", r.duration);
+        v.number("stack", r.stack);
+        v.number("allocation", r.allocation);
+        v.address("address", r.address);
+        v.number("bytes", r.bytes);
+        v.number("memory", r.memory);
+        v.number("flags", r.flags);
+        v.handle("stream", r.stream);
+        v.number("device", r.device);
+        v.number("status", r.status);
+        v.number("origin", r.origin);
+        v.number("reason", r.reason);
+        v.number("symbol", r.symbol);
+    }
+};
+
+struct Free {
+    static constexpr Type type = Type::free;
+    static constexpr std::string_view name = "Free";
+    std::uint64_t entry = 0, start = 0, duration = 0, status = 0, stack = 0;
+    std::uint64_t allocation = 0; ///< 0: not known to us
+    std::uint64_t address = 0;
+    std::uint64_t stream = 0;
+
+    template <class Self, class Visitor>
+    static void fields(Self& r, Visitor& v) {
+        v.number("entry", r.entry);
+        v.time("start", r.start);
+        v.number("duration", r.duration);
+        v.number("stack", r.stack);
+        v.number("allocation", r.allocation);
+        v.address("address", r.address);
+        v.handle("stream", r.stream);
+        v.number("status", r.status);
+    }
+};
+
+struct Copy {
+    static constexpr Type type = Type::copy;
+    static constexpr std::string_view name = "Copy";
+    std::uint64_t entry = 0, start = 0, duration = 0, status = 0, stack = 0;
+    std::uint64_t source = 0, destination = 0, bytes = 0;
+    Memory source_memory{}, destination_memory{};
+    std::uint64_t source_allocation = 0, destination_allocation = 0;
+    std::uint64_t asynchronous = 0; ///< 1: the entry point is an Async one
+    std::uint64_t stream = 0;
+    std::uint64_t host_range = 0; ///< of the pageable end
+    std::uint64_t sample = 0;
+    Origin origin{};
+
+    template <class Self, class Visitor>
+    static void fields(Self& r, Visitor& v) {
+        v.number("entry", r.entry);
+        v.time("start", r.start);
+        v.number("duration", r.duration);
+        v.number("stack", r.stack);
+        v.address("destination", r.destination);
+        v.address("source", r.source);
+        v.number("bytes", r.bytes);
+        v.number("source_memory", r.source_memory);
+        v.number("destination_memory", r.destination_memory);
+        v.number("source_allocation", r.source_allocation);
+        v.number("destination_allocation", r.destination_allocation);
+        v.number("asynchronous", r.asynchronous);
+        v.handle("stream", r.stream);
+        v.number("host_range", r.host_range);
+        v.number("status", r.status);
+        v.number("sample", r.sample);
+        v.number("origin", r.origin);
+    }
+};
+
+struct Set {
+    static constexpr Type type = Type::set;
+    static constexpr std::string_view name = "Set";
+    std::uint64_t entry = 0, start = 0, duration = 0, status = 0, stack = 0;
+    std::uint64_t address = 0, bytes = 0, value = 0;
+    Memory memory{};
+    std::uint64_t allocation = 0, asynchronous = 0, stream = 0;
+
+    template <class Self, class Visitor>
+    static void fields(Self& r, Visitor& v) {
+        v.number("entry", r.entry);
+        v.time("start", r.start);
+        v.number("duration", r.duration);
+        v.number("stack", r.stack);
+        v.address("address", r.address);
+        v.number("bytes", r.bytes);
+        v.number("value", r.value);
+        v.number("memory", r.memory);
+        v.number("allocation", r.allocation);
+        v.number("asynchronous", r.asynchronous);
+        v.handle("stream", r.stream);
+        v.number("status", r.status);
+    }
+};
+
+struct Sync {
+    static constexpr Type type = Type::sync;
+    static constexpr std::string_view name = "Sync";
+    std::uint64_t entry = 0, start = 0, duration = 0, status = 0, stack = 0;
+    SyncKind kind{};
+    std::uint64_t object = 0; ///< stream or event handle
+
+    template <class Self, class Visitor>
+    static void fields(Self& r, Visitor& v) {
+        v.number("entry", r.entry);
+        v.time("start", r.start);
+        v.number("duration", r.duration);
+        v.number("stack", r.stack);
+        v.number("kind", r.kind);
+        v.handle("object", r.object);
+        v.number("status", r.status);
+    }
+};
+
+struct Stream {
+    static constexpr Type type = Type::stream;
+    static constexpr std::string_view name = "Stream";
+    std::uint64_t entry = 0, start = 0, duration = 0, status = 0, stack = 0;
+    StreamAction action{};
+    std::uint64_t stream = 0;
+    std::uint64_t event = 0; ///< waited for
+    std::uint64_t flags = 0;
+
+    template <class Self, class Visitor>
+    static void fields(Self& r, Visitor& v) {
+        v.number("entry", r.entry);
+        v.time("start", r.start);
+        v.number("duration", r.duration);
+        v.number("stack", r.stack);
+        v.number("action", r.action);
+        v.handle("stream", r.stream);
+        v.handle("event", r.event);
+        v.number("flags", r.flags);
+        v.number("status", r.status);
+    }
+};
+
+struct Event {
+    static constexpr Type type = Type::event;
+    static constexpr std::string_view name = "Event";
+    std::uint64_t entry = 0, start = 0, duration = 0, status = 0, stack = 0;
+    EventAction action{};
+    std::uint64_t event = 0;
+    std::uint64_t stream = 0; ///< recorded on
+    std::uint64_t flags = 0;
+
+    template <class Self, class Visitor>
+    static void fields(Self& r, Visitor& v) {
+        v.number("entry", r.entry);
+        v.time("start", r.start);
+        v.number("duration", r.duration);
+        v.number("stack", r.stack);
+        v.number("action", r.action);
+        v.handle("event", r.event);
+        v.handle("stream", r.stream);
+        v.number("flags", r.flags);
+        v.number("status", r.status);
+    }
+};
+
+struct Prefetch {
+    static constexpr Type type = Type::prefetch;
+    static constexpr std::string_view name = "Prefetch";
+    std::uint64_t entry = 0, start = 0, duration = 0, status = 0, stack = 0;
+    std::uint64_t address = 0, bytes = 0, allocation = 0;
+    Location location{};
+    std::uint64_t location_id = 0; ///< device ordinal or NUMA node
+    std::uint64_t stream = 0;
+    Origin origin{};
+    Reason reason{};
+
+    template <class Self, class Visitor>
+    static void fields(Self& r, Visitor& v) {
+        v.number("entry", r.entry);
+        v.time("start", r.start);
+        v.number("duration", r.duration);
+        v.number("stack", r.stack);
+        v.address("address", r.address);
+        v.number("bytes", r.bytes);
+        v.number("allocation", r.allocation);
+        v.number("location", r.location);
+        v.number("location_id", r.location_id);
+        v.handle("stream", r.stream);
+        v.number("status", r.status);
+        v.number("origin", r.origin);
+        v.number("reason", r.reason);
+    }
+};
+
+struct Advise {
+    static constexpr Type type = Type::advise;
+    static constexpr std::string_view name = "Advise";
+    std::uint64_t entry = 0, start = 0, duration = 0, status = 0, stack = 0;
+    std::uint64_t address = 0, bytes = 0, allocation = 0;
+    std::uint64_t advice = 0; ///< CUmem_advise
+    Location location{};
+    std::uint64_t location_id = 0;
+    Origin origin{};
+    Reason reason{};
+
+    template <class Self, class Visitor>
+    static void fields(Self& r, Visitor& v) {
+        v.number("entry", r.entry);
+        v.time("start", r.start);
+        v.number("duration", r.duration);
+        v.number("stack", r.stack);
+        v.address("address", r.address);
+        v.number("bytes", r.bytes);
+        v.number("allocation", r.allocation);
+        v.number("advice", r.advice);
+        v.number("location", r.location);
+        v.number("location_id", r.location_id);
+        v.number("status", r.status);
+        v.number("origin", r.origin);
+        v.number("reason", r.reason);
+    }
+};
+
+/// One look at the page table of a managed allocation.
+struct Residency {
+    static constexpr Type type = Type::residency;
+    static constexpr std::string_view name = "Residency";
+    std::uint64_t start = 0, duration = 0;
+    std::uint64_t allocation = 0;
+    SampleMoment moment{};
+    std::uint64_t pages = 0;      ///< pages looked at, 4 KiB each
+    std::uint64_t host_pages = 0; ///< of those, mapped by the host
+    std::uint64_t offset = 0;     ///< of the first page looked at, bytes
+
+    template <class Self, class Visitor>
+    static void fields(Self& r, Visitor& v) {
+        v.time("start", r.start);
+        v.number("duration", r.duration);
+        v.number("allocation", r.allocation);
+        v.number("moment", r.moment);
+        v.number("pages", r.pages);
+        v.number("host_pages", r.host_pages);
+        v.number("offset", r.offset);
+    }
+};
+
+/// The device's own time for a sampled launch or copy, read later at a synchronisation.
+struct DeviceTime {
+    static constexpr Type type = Type::device_time;
+    static constexpr std::string_view name = "DeviceTime";
+    std::uint64_t start = 0; ///< when it was read
+    std::uint64_t sample = 0, nanoseconds = 0;
+    std::uint64_t floor_nanoseconds = 0; ///< what an event pair around nothing reads here; to be taken off
+
+    template <class Self, class Visitor>
+    static void fields(Self& r, Visitor& v) {
+        v.time("start", r.start);
+        v.number("sample", r.sample);
+        v.number("nanoseconds", r.nanoseconds);
+        v.number("floor_nanoseconds", r.floor_nanoseconds);
+    }
+};
+
+struct GpuModule {
+    static constexpr Type type = Type::gpu_module;
+    static constexpr std::string_view name = "GpuModule";
+    std::uint64_t entry = 0, start = 0, duration = 0, status = 0, stack = 0;
+    ModuleAction action{};
+    std::uint64_t module = 0; ///< handle
+
+    template <class Self, class Visitor>
+    static void fields(Self& r, Visitor& v) {
+        v.number("entry", r.entry);
+        v.time("start", r.start);
+        v.number("duration", r.duration);
+        v.number("stack", r.stack);
+        v.number("action", r.action);
+        v.handle("module", r.module);
+        v.number("status", r.status);
+    }
+};
+
+/// Both clocks once more; stands at the start of each event chunk and at synchronisations.
+struct Clock {
+    static constexpr Type type = Type::clock;
+    static constexpr std::string_view name = "Clock";
+    std::uint64_t start = 0, monotonic_ns = 0;
+
+    template <class Self, class Visitor>
+    static void fields(Self& r, Visitor& v) {
+        v.time("start", r.start);
+        v.number("monotonic_ns", r.monotonic_ns);
+    }
+};
+
+} // namespace umadvisor::trace

@@ -1,0 +1,80 @@
+/// Record types, field kinds and bounds that all records share.
+///
+/// A field list calls the visitor once per field, in file order:
+///   number  unsigned, LEB128            time     ticks, zig-zag difference from the chunk's last time
+///   address zig-zag difference from the chunk's last address     handle  the same with a state of its own
+///   text    length and bytes            numbers  count and that many LEB128 numbers
+/// Fields at the end whose encoding would be zero are left out; a reader gives missing fields the encoding zero. New
+/// versions may append fields, never change or remove one. What comes after version 1.0 carries no differences: a
+/// reader that skips it would lose the state. Types below 64 stand in event chunks, the others in dictionary chunks.
+#pragma once
+
+#include "trace/values.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace umadvisor::trace {
+
+enum class Type : std::uint8_t {
+    launch_shape = 1,
+    launch = 2,
+    alloc = 3,
+    free = 4,
+    copy = 5,
+    set = 6,
+    sync = 7,
+    stream = 8,
+    event = 9,
+    prefetch = 10,
+    advise = 11,
+    residency = 12,
+    device_time = 13,
+    gpu_module = 14,
+    clock = 15,
+
+    entry = 64,
+    string = 65,
+    process = 66,
+    thread = 67,
+    device = 68,
+    driver = 69,
+    option = 70,
+    module = 71,
+    frame = 72,
+    function = 73,
+    host_range = 74,
+    unknown_lookup = 75,
+    runtime = 76,
+    notice = 77,
+};
+
+/// A bounded list of numbers inside a record.
+template <std::size_t Capacity>
+struct Numbers {
+    std::array<std::uint64_t, Capacity> values{};
+    std::uint32_t count = 0;
+
+    static constexpr std::size_t capacity = Capacity;
+    void add(std::uint64_t value) noexcept {
+        if (count < Capacity)
+            values[count++] = value;
+    }
+    const std::uint64_t* begin() const noexcept { return values.data(); }
+    const std::uint64_t* end() const noexcept { return values.data() + count; }
+    bool operator==(const Numbers& other) const noexcept {
+        if (count != other.count)
+            return false;
+        for (std::uint32_t i = 0; i < count; ++i)
+            if (values[i] != other.values[i])
+                return false;
+        return true;
+    }
+};
+
+inline constexpr std::size_t max_touched = 64; ///< allocations named by one launch; more are counted, not named
+inline constexpr std::size_t max_text = 16 * 1024;
+
+} // namespace umadvisor::trace

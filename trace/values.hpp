@@ -1,0 +1,58 @@
+/// The enumerations that records carry. Numbers are part of the format: never changed, only added.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace umadvisor::trace {
+
+/// What a byte of memory is to CUDA. The names are those of CUPTI's memory kinds.
+enum class Memory : std::uint8_t {
+    unknown = 0,
+    pageable = 1,   ///< host memory the driver does not know
+    pinned = 2,     ///< cuMemHostAlloc, cuMemAllocHost
+    registered = 3, ///< cuMemHostRegister
+    device = 4,
+    managed = 5,
+    array = 6,
+};
+
+/// Whose call it was.
+enum class Origin : std::uint8_t {
+    program = 0,
+    umadvisor = 1, ///< an action of ours; never counts as the program's own call
+};
+
+enum class SyncKind : std::uint8_t { context = 0, stream = 1, event = 2, stream_query = 3, event_query = 4 };
+enum class StreamAction : std::uint8_t { create = 0, destroy = 1, wait_event = 2 };
+enum class EventAction : std::uint8_t { create = 0, destroy = 1, record = 2 };
+enum class ModuleAction : std::uint8_t { load = 0, unload = 1 };
+
+/// cuda.h, CUmemLocationType; `host` stands for the legacy CU_DEVICE_CPU too.
+enum class Location : std::uint8_t { none = 0, device = 1, host = 2, host_numa = 3, host_numa_current = 4 };
+
+/// When a residency sample was taken.
+enum class SampleMoment : std::uint8_t { before_launch = 0, after_synchronize = 1 };
+
+/// What a host address range is, from /proc/self/maps.
+enum class HostRangeKind : std::uint8_t { unknown = 0, heap = 1, mapping = 2, stack = 3, file = 4, program = 5, shared = 6 };
+
+/// Why umadvisor did something by itself, or refused to.
+enum class Reason : std::uint8_t {
+    none = 0,
+    not_resident = 1,   ///< prefetch: what the launch reaches is not known to be on the device
+    rewrite_all = 2,    ///< --act rewrite=all
+    place_rewritten = 3 ///< preferred location and prefetch of rewritten memory
+};
+
+inline std::string_view name(Memory memory) {
+    constexpr std::string_view names[] = {"unknown", "pageable", "pinned", "registered", "device", "managed", "array"};
+    return static_cast<std::size_t>(memory) < std::size(names) ? names[static_cast<std::size_t>(memory)] : "unknown";
+}
+
+inline std::string_view name(HostRangeKind kind) {
+    constexpr std::string_view names[] = {"unknown", "heap", "mapping", "stack", "file", "program", "shared"};
+    return static_cast<std::size_t>(kind) < std::size(names) ? names[static_cast<std::size_t>(kind)] : "unknown";
+}
+
+} // namespace umadvisor::trace

@@ -1,0 +1,44 @@
+/// LEB128 and zig-zag, the two number encodings of the format.
+#pragma once
+
+#include <cstdint>
+
+namespace umadvisor::trace {
+
+inline constexpr int max_varint_bytes = 10;
+
+/// Writes `value` at `out`; returns the end. The caller has reserved max_varint_bytes.
+inline std::uint8_t* put_varint(std::uint8_t* out, std::uint64_t value) noexcept {
+    while (value >= 0x80) {
+        *out++ = static_cast<std::uint8_t>(value | 0x80);
+        value >>= 7;
+    }
+    *out++ = static_cast<std::uint8_t>(value);
+    return out;
+}
+
+/// Reads a varint from [in, end). Returns the byte after it, or nullptr when it is cut or longer than 64 bits.
+inline const std::uint8_t* get_varint(const std::uint8_t* in, const std::uint8_t* end, std::uint64_t& value) noexcept {
+    value = 0;
+    for (int shift = 0; shift < 64; shift += 7) {
+        if (in == end)
+            return nullptr;
+        const std::uint8_t byte = *in++;
+        if (shift == 63 && byte > 1)
+            return nullptr;
+        value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
+        if (byte < 0x80)
+            return in;
+    }
+    return nullptr;
+}
+
+/// The difference of two unsigned numbers, small in either direction, as a small unsigned number.
+inline std::uint64_t zigzag(std::uint64_t difference) noexcept {
+    return (difference << 1) ^ (0 - (difference >> 63));
+}
+inline std::uint64_t unzigzag(std::uint64_t coded) noexcept {
+    return (coded >> 1) ^ (0 - (coded & 1));
+}
+
+} // namespace umadvisor::trace
