@@ -1,0 +1,28 @@
+/// The driver's own functions.
+#pragma once
+
+#include "interposer/attach/entries.hpp"
+
+namespace umadvisor::attach {
+
+/// What an entry point that this driver lacks is answered with: always CUDA_ERROR_NOT_SUPPORTED. Never a null pointer.
+CUresult CUDAAPI missing_entry() noexcept;
+
+extern "C" {
+/// Addresses in the driver, by entry; `missing_entry` where it lacks one and everywhere before the driver is found.
+/// Written once, by the thread that finds the driver, before anybody can hold a wrapper; read by assembly too.
+extern void* umadvisor_real_table[entry_count] __attribute__((visibility("hidden")));
+}
+
+/// The driver's function of that exact exported symbol. Thread-safe.
+template <Entry E>
+auto real() noexcept {
+    return reinterpret_cast<typename EntryTraits<E>::Function>(umadvisor_real_table[index(E)]);
+}
+
+/// Whether this driver has the entry point.
+inline bool available(Entry entry) noexcept {
+    return umadvisor_real_table[index(entry)] != reinterpret_cast<void*>(&missing_entry);
+}
+
+} // namespace umadvisor::attach

@@ -1,0 +1,69 @@
+/// The recording side of the trace: one file, a chunk for each thread, definitions under a lock.
+#pragma once
+
+#include "trace/records.hpp"
+
+#include <cstdint>
+#include <string_view>
+
+namespace umadvisor::record {
+
+struct Settings {
+    const char* path;        ///< file to create; relative to the working directory of the call
+    bool force;              ///< replace an existing file
+    std::uint64_t max_bytes; ///< size cap of the file
+    int stack_frames;        ///< 0: no stacks
+    /// simcuda's virtual clock in nanoseconds, or null: then the TSC where it is invariant, else CLOCK_MONOTONIC.
+    std::uint64_t (*simulated_clock)();
+};
+
+/// Creates the trace: O_EXCL unless `force`, O_NOFOLLOW, O_CLOEXEC, mode 0600. Returns nullptr, or a static or
+/// thread-local text saying why not; nothing is recorded then. Call once.
+const char* open(const Settings& settings) noexcept;
+
+/// Whether records are taken. One relaxed load.
+bool recording() noexcept;
+
+/// Stops recording for good, in this process only: after fork, or on trouble. What is committed stays.
+void abandon() noexcept;
+
+/// Marks the trace closed and seals the chunks. Recording may go on (calls from later exit handlers); it stays valid.
+void close() noexcept;
+
+/// Ticks of the recording clock.
+std::uint64_t now() noexcept;
+
+/// Appends to the calling thread's chunk; the record is committed when this returns. Takes no lock but when a chunk is
+/// full or the thread is new. Preserves errno. Instantiated for every event record.
+template <class Record>
+void write(const Record& record) noexcept;
+
+/// Appends a launch. `shape.shape` and `launch.shape` are filled in: launches that look like an earlier one in this chunk
+/// refer to its shape.
+void write(trace::LaunchShape& shape, trace::Launch& launch) noexcept;
+
+/// Appends a definition, under a lock. Instantiated for every dictionary record.
+template <class Record>
+void define(const Record& record) noexcept;
+
+/// Id of a text, defined at first sight. Takes a lock.
+std::uint64_t string_id(std::string_view text) noexcept;
+
+/// A line for the report (Notice), printf format.
+void note(const char* format, ...) noexcept __attribute__((format(printf, 1, 2)));
+
+/// Id of the calling thread's stack, outermost frames of umadvisor itself left out; 0 when stacks are off. Takes a lock
+/// at the first sight of a frame only.
+std::uint64_t stack() noexcept;
+
+/// Renews the header's clock pair. Cheap enough for each synchronisation.
+void renew_clock() noexcept;
+
+/// Adds to the header's own_ticks.
+void charge(std::uint64_t ticks) noexcept;
+
+/// The trace's call counters, `trace::counter_slots` of them; a private array before open() and when it failed.
+/// Incremented by generated code.
+extern "C" std::uint64_t* umadvisor_counters __attribute__((visibility("hidden")));
+
+} // namespace umadvisor::record

@@ -1,0 +1,10 @@
+/// The shim's only voice: single lines on stderr, prefixed with "umadvisor: ".
+#pragma once
+
+namespace umadvisor::runtime {
+
+/// Writes one line (printf format, at most 1 KiB) with a single write(2) to the stderr that the process had at start,
+/// unless UMADVISOR_QUIET=1. Preserves errno. Thread-safe, allocates nothing, throws nothing.
+void say(const char* format, ...) noexcept __attribute__((format(printf, 1, 2)));
+
+} // namespace umadvisor::runtime

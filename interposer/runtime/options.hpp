@@ -1,0 +1,31 @@
+/// The settings of this process, read once from UMADVISOR_* (options.def lists them).
+#pragma once
+
+#include <cstdint>
+
+namespace umadvisor::runtime {
+
+/// Plain values; strings point into the environment as it was at start (copied, never freed).
+struct Options {
+    const char* output = "";     ///< empty: PROGRAM.PID.umtrace in the working directory
+    bool force = false;
+    bool quiet = false;
+    int stack_frames = 32;       ///< 0: off
+    bool residency = true;       ///< UM=auto or pagemap
+    bool device_time = true;
+    std::uint64_t max_bytes = 0; ///< of the trace
+    bool act_prefetch = false;
+    bool act_rewrite_all = false;
+    std::uint64_t pretend_bytes = 0; ///< 0: none
+};
+
+/// Reads the environment. Called once, from the library's constructor; tests may call it again.
+void read_options() noexcept;
+
+/// Says what is wrong with the settings (unknown names, bad values), one line each. Called when the process enters CUDA.
+void warn_of_options() noexcept;
+
+/// The settings. Constant after start-up.
+const Options& options() noexcept;
+
+} // namespace umadvisor::runtime
