@@ -1,0 +1,237 @@
+#include "residency/address_space.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace umadvisor::residency {
+
+AddressSpace::AddressSpace(Prices prices, Parameters parameters, Observer* observer)
+    : prices_(prices), parameters_(parameters), observer_(observer) {
+    capacity_pages_.fill(std::numeric_limits<std::uint64_t>::max());
+}
+
+void AddressSpace::set_capacity(Processor device, std::uint64_t bytes) {
+    capacity_pages_[device] = bytes / page_bytes;
+}
+
+void AddressSpace::add_range(std::uint64_t address, std::uint64_t bytes) {
+    const std::uint64_t end = address + (bytes + page_bytes - 1) / page_bytes * page_bytes;
+    Range range{address, end, {}};
+    range.blocks.resize(block_number(end - 1) - block_number(address) + 1);
+    for (std::size_t index = 0; index < range.blocks.size(); ++index) {
+        Block& block = range.blocks[index];
+        block.base = (block_number(address) + index) * block_bytes;
+        const std::uint64_t first = std::max(address, block.base);
+        const std::uint64_t last = std::min(end, block.base + block_bytes);
+        block.valid = page_range((first - block.base) / page_bytes, (last - block.base) / page_bytes);
+    }
+    ranges_.emplace(address, std::move(range));
+}
+
+void AddressSpace::remove_range(std::uint64_t address) {
+    const auto found = ranges_.find(address);
+    if (found == ranges_.end()) {
+        return;
+    }
+    for (Block& block : found->second.blocks) {
+        for (Processor who = 0; who < max_processors; ++who) {
+            resident_pages_[who] -= block.resident[who].count();
+        }
+    }
+    ranges_.erase(found);
+}
+
+bool AddressSpace::contains(std::uint64_t address) const {
+    return find_block(address) != nullptr;
+}
+
+const Block* AddressSpace::find_block(std::uint64_t address) const {
+    auto next = ranges_.upper_bound(address);
+    if (next == ranges_.begin()) {
+        return nullptr;
+    }
+    const Range& range = std::prev(next)->second;
+    return address < range.end ? &range.blocks[block_number(address) - block_number(range.begin)] : nullptr;
+}
+
+template <class Visit>
+void AddressSpace::visit_blocks(std::uint64_t address, std::uint64_t bytes, Visit visit) {
+    auto next = ranges_.upper_bound(address);
+    if (next != ranges_.begin()) {
+        --next;
+    }
+    const std::uint64_t end = address + bytes;
+    for (; next != ranges_.end() && next->second.begin < end; ++next) {
+        Range& range = next->second;
+        const std::uint64_t first = std::max(address, range.begin);
+        const std::uint64_t last = std::min(end, range.end);
+        for (std::uint64_t at = first; at < last; at = (block_number(at) + 1) * block_bytes) {
+            Block& block = range.blocks[block_number(at) - block_number(range.begin)];
+            const std::uint64_t stop = std::min(last, block.base + block_bytes);
+            visit(block, page_range(page_in_block(at), (stop - block.base + page_bytes - 1) / page_bytes));
+        }
+    }
+}
+
+Cost AddressSpace::touch(Processor who, std::uint64_t address, std::uint64_t bytes, Access access,
+                         Nanoseconds now) {
+    Cost cost;
+    visit_blocks(address, bytes, [&](Block& block, const PageMask& pages) {
+        if (who != host_processor) {
+            block.last_use = ++uses_;
+        }
+        if (access == Access::write && (block.read_mostly & pages).any()) {
+            drop_duplicates(block, pages & block.read_mostly & block.resident[who], who);
+        }
+        const PageMask missing = pages & ~block.resident[who] & ~block.remote[who];
+        cost.remote_bytes += (pages & block.remote[who]).count() * page_bytes;
+        if (missing.any()) {
+            const Cost fault = service_fault(who, block, missing, access, now + cost.time);
+            cost.time += fault.time;
+            cost.remote_bytes += fault.remote_bytes;
+        }
+    });
+    return cost;
+}
+
+Cost AddressSpace::service_fault(Processor who, Block& block, const PageMask& missing, Access access,
+                                 Nanoseconds now) {
+    Cost cost;
+    const bool device = who != host_processor;
+    ++(device ? counters_.device_fault_groups : counters_.host_faults);
+
+    switch (block.thrashing.relieve(parameters_.thrashing, missing, now)) {
+    case BlockThrashing::Relief::none:
+        break;
+    case BlockThrashing::Relief::throttle:
+        ++counters_.throttlings;
+        cost.time += parameters_.thrashing.nap;
+        break;
+    case BlockThrashing::Relief::pin:
+        break;
+    }
+
+    const PageMask grown = grown_to_granules(missing & ~block.thrashing.thrashing()) | missing;
+    const PageMask faulting = grown & block.valid & ~block.resident[who] & ~block.remote[who];
+    const bool first_touch = (faulting & block.resident_anywhere()).none();
+    cost.time += first_touch && !device ? prices_.first_touch_fault
+                 : device               ? prices_.device_fault_group
+                                        : prices_.host_fault;
+
+    // A device maps host pages over the link, without moving them, where they are pinned against thrashing,
+    // prefer the host, or are to be reachable for it by advice. The host of a PCIe machine cannot map device
+    // memory.
+    PageMask remote;
+    if (device) {
+        const PageMask stays =
+            block.thrashing.pinned(now) | block.preferred[host_processor] | block.accessed_by[who];
+        remote = faulting & stays & block.resident[host_processor] & ~block.read_mostly;
+        block.remote[who] |= remote;
+        counters_.bytes_remote_mapped += remote.count() * page_bytes;
+        cost.remote_bytes += (remote & missing).count() * page_bytes;
+    }
+
+    PageMask moving = faulting & ~remote;
+    if (moving.none()) {
+        return cost;
+    }
+    if (first_touch && (moving & block.preferred[who]).any()) {
+        moving = block.valid & ~block.resident_anywhere();
+    } else if (parameters_.driver_prefetch && !first_touch) {
+        // Nothing is prefetched out of a preferred location, and no thrashing page; pages that exist nowhere
+        // come only by a fault of their own.
+        const PageMask elsewhere = block.preferred_anywhere() & ~block.preferred[who];
+        const PageMask allowed =
+            block.valid & block.resident_anywhere() & ~elsewhere & ~block.thrashing.thrashing();
+        moving |= expand_by_driver_prefetch(block.resident[who], moving, block.valid,
+                                            parameters_.prefetch_threshold_percent) &
+                  allowed & ~block.resident[who] & ~block.remote[who];
+    } else if (parameters_.driver_prefetch && device) {
+        moving |= expand_by_driver_prefetch(block.resident[who], moving, block.valid,
+                                            parameters_.prefetch_threshold_percent) &
+                  ~block.resident_anywhere();
+    }
+
+    const PageMask duplicated = access == Access::read ? moving & block.read_mostly : PageMask();
+    const PageMask moved = moving & ~duplicated;
+    const PageMask counted = moved & block.resident_anywhere();
+    cost.time += move(block, duplicated, who, MigrationCause::coherence, true, now).time;
+    cost.time += move(block, moved, who, MigrationCause::coherence, false, now).time;
+
+    if (counted.any()) {
+        const PageMask found = block.thrashing.record(parameters_.thrashing, who, counted, now);
+        counters_.thrashing_pages += found.count();
+        visit_runs(block.base, found, [&](std::uint64_t at, std::uint64_t size) {
+            if (observer_) {
+                observer_->thrashing_found(at, size);
+            }
+        });
+    }
+    return cost;
+}
+
+Cost AddressSpace::prefetch(Processor target, std::uint64_t address, std::uint64_t bytes, Nanoseconds now) {
+    ++counters_.prefetch_calls;
+    Cost cost{prices_.prefetch_call, 0};
+    visit_blocks(address, bytes, [&](Block& block, const PageMask& pages) {
+        cost.time += prices_.prefetch_block;
+        const PageMask wanted = pages & block.valid;
+        block.remote[target] &= ~wanted;
+        block.thrashing.forget(wanted);
+        if (target != host_processor) {
+            block.last_use = ++uses_;
+        }
+        const PageMask moving = wanted & ~block.resident[target];
+        cost.time += move(block, moving & block.read_mostly, target, MigrationCause::user, true, now).time;
+        cost.time += move(block, moving & ~block.read_mostly, target, MigrationCause::user, false, now).time;
+    });
+    return cost;
+}
+
+void AddressSpace::advise(Advice advice, Processor who, std::uint64_t address, std::uint64_t bytes) {
+    visit_blocks(address, bytes, [&](Block& block, const PageMask& all) {
+        const PageMask pages = all & block.valid;
+        switch (advice) {
+        case Advice::set_read_mostly:
+            block.read_mostly |= pages;
+            break;
+        case Advice::unset_read_mostly:
+            block.read_mostly &= ~pages;
+            for (Processor owner = 0; owner < max_processors; ++owner) {
+                drop_duplicates(block, pages & block.resident[owner], owner);
+            }
+            break;
+        case Advice::set_preferred_location:
+        case Advice::unset_preferred_location:
+            for (PageMask& mask : block.preferred) {
+                mask &= ~pages;
+            }
+            if (advice == Advice::set_preferred_location) {
+                block.preferred[who] |= pages;
+            }
+            break;
+        case Advice::set_accessed_by:
+            // cuMemAdvise: the processor is mapped at once, so that access does not fault.
+            block.accessed_by[who] |= pages;
+            if (who != host_processor) {
+                block.remote[who] |= pages & block.resident[host_processor] & ~block.resident[who];
+            }
+            break;
+        case Advice::unset_accessed_by:
+            block.accessed_by[who] &= ~pages;
+            block.remote[who] &= ~pages;
+            break;
+        }
+    });
+}
+
+std::uint64_t AddressSpace::count_resident(Processor processor, std::uint64_t address,
+                                           std::uint64_t bytes) const {
+    std::uint64_t pages = 0;
+    const_cast<AddressSpace*>(this)->visit_blocks(address, bytes, [&](Block& block, const PageMask& mask) {
+        pages += (mask & block.resident[processor]).count();
+    });
+    return pages;
+}
+
+} // namespace umadvisor::residency

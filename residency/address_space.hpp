@@ -1,0 +1,140 @@
+#pragma once
+
+#include "residency/block.hpp"
+#include "residency/counters.hpp"
+#include "residency/prices.hpp"
+
+#include <map>
+#include <vector>
+
+namespace umadvisor::residency {
+
+enum class Access : std::uint8_t { read, write };
+
+/// Advice on a range, named as in cuMemAdvise.
+enum class Advice : std::uint8_t {
+    set_read_mostly,
+    unset_read_mostly,
+    set_preferred_location,
+    unset_preferred_location,
+    set_accessed_by,
+    unset_accessed_by
+};
+
+/// What the driver's module parameters say.
+struct Parameters {
+    unsigned prefetch_threshold_percent = 51; ///< uvm_perf_prefetch_threshold
+    bool driver_prefetch = true;              ///< uvm_perf_prefetch_enable
+    ThrashingParameters thrashing;
+};
+
+/// One movement of pages, told to the observer as it happens.
+struct Migration {
+    std::uint64_t address;
+    std::uint64_t bytes;
+    Processor from;
+    Processor to;
+    MigrationCause cause;
+};
+
+/// Is told what the model does. Called inside the operation that causes it; must not call the model back.
+class Observer {
+public:
+    virtual ~Observer() = default;
+    /// The host may no longer reach these bytes without a fault.
+    virtual void host_mapping_lost(std::uint64_t address, std::uint64_t bytes) = 0;
+    /// These bytes are reachable from the host.
+    virtual void host_mapping_gained(std::uint64_t address, std::uint64_t bytes) = 0;
+    virtual void migrated(const Migration&) {}
+    virtual void thrashing_found(std::uint64_t /*address*/, std::uint64_t /*bytes*/) {}
+    /// A device lost pages: whoever caches "this is resident" must ask again.
+    virtual void device_pages_lost(Processor) {}
+};
+
+/// Time an operation takes, split by who has to wait how long for what.
+struct Cost {
+    Nanoseconds time = 0;
+    std::uint64_t remote_bytes = 0; ///< bytes reached over the link without moving
+};
+
+/// Residency of managed memory in one unified address space: the driver's rules for faults, migration,
+/// prefetch, advice, eviction and thrashing, page by page. Deterministic: time comes as a parameter. Not
+/// thread-safe.
+class AddressSpace {
+public:
+    explicit AddressSpace(Prices prices = {}, Parameters parameters = {}, Observer* observer = nullptr);
+
+    /// Bytes of device memory that managed pages may take on a device; eviction starts beyond. Unlimited at
+    /// first.
+    void set_capacity(Processor device, std::uint64_t bytes);
+    std::uint64_t resident_bytes(Processor processor) const { return resident_pages_[processor] * page_bytes; }
+
+    /// A managed allocation: page-aligned, not overlapping another. Its pages are resident nowhere.
+    void add_range(std::uint64_t address, std::uint64_t bytes);
+    void remove_range(std::uint64_t address);
+    /// True if the address lies in a known range.
+    bool contains(std::uint64_t address) const;
+
+    /// A processor touches [address, address + bytes); what is not reachable faults. Bytes outside known ranges
+    /// are ignored.
+    Cost touch(Processor who, std::uint64_t address, std::uint64_t bytes, Access access, Nanoseconds now);
+    /// cuMemPrefetchAsync: moves in bulk, 2 MiB block by block.
+    Cost prefetch(Processor target, std::uint64_t address, std::uint64_t bytes, Nanoseconds now);
+    /// cuMemAdvise; `who` is the location or the accessing processor.
+    void advise(Advice advice, Processor who, std::uint64_t address, std::uint64_t bytes);
+
+    /// Pages of [address, address + bytes) resident on the processor.
+    std::uint64_t count_resident(Processor processor, std::uint64_t address, std::uint64_t bytes) const;
+    /// The block that holds the address, or nullptr.
+    const Block* find_block(std::uint64_t address) const;
+    const Counters& counters() const { return counters_; }
+    const Prices& prices() const { return prices_; }
+
+private:
+    struct Range {
+        std::uint64_t begin;
+        std::uint64_t end;
+        std::vector<Block> blocks;
+    };
+
+    template <class Visit>
+    void visit_blocks(std::uint64_t address, std::uint64_t bytes, Visit visit);
+    Cost service_fault(Processor who, Block& block, const PageMask& missing, Access access, Nanoseconds now);
+    Cost move(Block& block, const PageMask& pages, Processor target, MigrationCause cause, bool duplicate,
+              Nanoseconds now);
+    Nanoseconds count_bytes(const Block& block, const PageMask& pages, Processor from, Processor to,
+                            MigrationCause cause);
+    Nanoseconds make_room(Processor device, const Block& keep, std::uint64_t pages, Nanoseconds now);
+    Block* least_recently_used(Processor device, const Block& keep);
+    void drop_duplicates(Block& block, const PageMask& pages, Processor owner);
+    void set_resident(Block& block, Processor who, const PageMask& pages);
+    void clear_resident(Block& block, Processor who, const PageMask& pages);
+
+    Prices prices_;
+    Parameters parameters_;
+    Observer* observer_;
+    std::map<std::uint64_t, Range> ranges_;
+    std::array<std::uint64_t, max_processors> capacity_pages_;
+    std::array<std::uint64_t, max_processors> resident_pages_{};
+    std::uint64_t uses_ = 0;
+    Counters counters_;
+};
+
+/// Calls visit(address, bytes) for each run of set bits.
+template <class Visit>
+void visit_runs(std::uint64_t base, const PageMask& mask, Visit visit) {
+    for (unsigned page = 0; page < pages_per_block;) {
+        if (!mask[page]) {
+            ++page;
+            continue;
+        }
+        unsigned last = page;
+        while (last < pages_per_block && mask[last]) {
+            ++last;
+        }
+        visit(base + page * page_bytes, (last - page) * page_bytes);
+        page = last;
+    }
+}
+
+} // namespace umadvisor::residency

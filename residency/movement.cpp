@@ -1,0 +1,132 @@
+// How pages change place: bytes counted by direction and cause, room made by eviction, host mappings kept true.
+#include "residency/address_space.hpp"
+
+namespace umadvisor::residency {
+
+Cost AddressSpace::move(Block& block, const PageMask& pages, Processor target, MigrationCause cause,
+                        bool duplicate, Nanoseconds now) {
+    Cost cost;
+    const PageMask moving = pages & ~block.resident[target];
+    if (moving.none()) {
+        return cost;
+    }
+    if (target != host_processor) {
+        cost.time += make_room(target, block, moving.count(), now);
+    }
+    PageMask pending = moving;
+    for (Processor from = 0; from < max_processors; ++from) {
+        const PageMask leaving = moving & block.resident[from];
+        // A duplicated page can be resident at several places: its bytes travel once.
+        cost.time += count_bytes(block, leaving & pending, from, target, cause);
+        pending &= ~leaving;
+        if (duplicate) {
+            counters_.bytes_read_duplicated += leaving.count() * page_bytes;
+        } else {
+            clear_resident(block, from, leaving);
+        }
+    }
+    set_resident(block, target, moving);
+    return cost;
+}
+
+Nanoseconds AddressSpace::count_bytes(const Block& block, const PageMask& pages, Processor from, Processor to,
+                                      MigrationCause cause) {
+    const std::uint64_t bytes = pages.count() * page_bytes;
+    if (bytes == 0) {
+        return 0;
+    }
+    const auto index = static_cast<unsigned>(cause);
+    if (from == host_processor) {
+        counters_.bytes_to_device[index] += bytes;
+    } else if (to == host_processor) {
+        counters_.bytes_to_host[index] += bytes;
+    } else {
+        counters_.bytes_between_devices += bytes;
+    }
+    if (observer_) {
+        visit_runs(block.base, pages, [&](std::uint64_t at, std::uint64_t size) {
+            observer_->migrated({at, size, from, to, cause});
+        });
+    }
+    return transfer_time(bytes, to == host_processor ? prices_.migrate_to_host : prices_.migrate_to_device);
+}
+
+Nanoseconds AddressSpace::make_room(Processor device, const Block& keep, std::uint64_t pages, Nanoseconds now) {
+    Nanoseconds time = 0;
+    while (resident_pages_[device] + pages > capacity_pages_[device]) {
+        Block* victim = least_recently_used(device, keep);
+        if (!victim) {
+            break;
+        }
+        ++counters_.evicted_blocks;
+        const PageMask leaving = victim->resident[device];
+        const PageMask duplicated = leaving & victim->resident[host_processor];
+        clear_resident(*victim, device, duplicated);
+        time += move(*victim, leaving & ~duplicated, host_processor, MigrationCause::eviction, false, now).time;
+    }
+    return time;
+}
+
+Block* AddressSpace::least_recently_used(Processor device, const Block& keep) {
+    Block* oldest = nullptr;
+    for (auto& [address, range] : ranges_) {
+        for (Block& block : range.blocks) {
+            if (&block != &keep && block.resident[device].any() &&
+                (!oldest || block.last_use < oldest->last_use)) {
+                oldest = &block;
+            }
+        }
+    }
+    return oldest;
+}
+
+void AddressSpace::drop_duplicates(Block& block, const PageMask& pages, Processor owner) {
+    for (Processor other = 0; other < max_processors; ++other) {
+        if (other != owner) {
+            clear_resident(block, other, pages & block.resident[other]);
+        }
+    }
+}
+
+void AddressSpace::set_resident(Block& block, Processor who, const PageMask& pages) {
+    const PageMask gained = pages & ~block.resident[who];
+    block.resident[who] |= gained;
+    block.remote[who] &= ~gained;
+    resident_pages_[who] += gained.count();
+    if (who == host_processor) {
+        for (Processor device = 1; device < max_processors; ++device) {
+            block.remote[device] |= gained & block.accessed_by[device] & ~block.resident[device];
+        }
+        visit_runs(block.base, gained, [&](std::uint64_t at, std::uint64_t size) {
+            if (observer_) {
+                observer_->host_mapping_gained(at, size);
+            }
+        });
+    }
+}
+
+void AddressSpace::clear_resident(Block& block, Processor who, const PageMask& pages) {
+    const PageMask lost = pages & block.resident[who];
+    if (lost.none()) {
+        return;
+    }
+    block.resident[who] &= ~lost;
+    resident_pages_[who] -= lost.count();
+    if (who == host_processor) {
+        for (PageMask& mask : block.remote) {
+            mask &= ~lost;
+        }
+        visit_runs(block.base, lost, [&](std::uint64_t at, std::uint64_t size) {
+            if (observer_) {
+                observer_->host_mapping_lost(at, size);
+            }
+        });
+    }
+    // The devices' cached view of the block is void either way: a page that left the host also ended remote
+    // mappings.
+    if (observer_) {
+        observer_->device_pages_lost(who);
+    }
+}
+
+} // namespace umadvisor::residency

@@ -1,0 +1,49 @@
+#pragma once
+
+#include "residency/geometry.hpp"
+
+namespace umadvisor::residency {
+
+/// What an operation costs on the modelled machine: nanoseconds and bytes per second, measured on one H200 over
+/// PCIe 5 (driver 580, CUDA 13.0). Absolute figures move from machine to machine, the ratios are what counts.
+struct Prices {
+    Nanoseconds api_call = 100;
+    Nanoseconds launch_call = 2'400;
+    Nanoseconds async_copy_call = 1'300;
+    Nanoseconds small_copy = 5'000;
+    Nanoseconds query_call = 300;
+    Nanoseconds kernel_minimum = 2'000;
+
+    double pageable_to_device = 10.3e9;
+    double pinned_to_device = 55.5e9;
+    double device_to_pageable = 19.4e9;
+    double device_to_pinned = 55.4e9;
+    double device_to_device = 1.17e12;
+    double device_memory = 1.17e12;
+    double device_operations = 33e12;
+    double host_to_host = 10e9;
+
+    /// Pinning is per byte: 81 ms to allocate, 7.9 ms to register and 3.3 ms to unregister 256 MiB.
+    double host_allocate = 3.3e9;
+    double host_register = 34e9;
+    double host_unregister = 81e9;
+
+    /// One fault group of a 2 MiB block, without the bytes it moves. With six groups a block and the driver's
+    /// tree prefetch this gives the 23 to 40 ms measured for a first touch of 256 MiB.
+    Nanoseconds device_fault_group = 30'000;
+    Nanoseconds host_fault = 30'000;
+    Nanoseconds first_touch_fault = 2'000;
+    double migrate_to_device = 51e9;
+    double migrate_to_host = 24e9;
+    double remote_access = 40e9;
+    /// Price of a prefetch call: 2.7 us, and 0.9 us for each block even if nothing moves.
+    Nanoseconds prefetch_call = 1'800;
+    Nanoseconds prefetch_block = 900;
+};
+
+/// Time to move so many bytes, in nanoseconds.
+constexpr Nanoseconds transfer_time(std::uint64_t bytes, double bytes_per_second) {
+    return static_cast<Nanoseconds>(static_cast<double>(bytes) * 1e9 / bytes_per_second);
+}
+
+} // namespace umadvisor::residency
