@@ -1,4 +1,5 @@
 #include "residency/address_space.hpp"
+#include "residency/driver_prefetch.hpp"
 
 #include <algorithm>
 #include <limits>
