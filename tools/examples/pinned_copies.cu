@@ -1,0 +1,63 @@
+// pageable_copies without its habit: the host buffers come from cudaMallocHost, so the same copies run at the
+// speed of the link and cudaMemcpyAsync is asynchronous. Prints the same result.
+#include "options.hpp"
+
+#include "tools/simcuda/portable.hpp"
+
+#ifdef __CUDACC__
+constexpr example::Options defaults{64, 10};
+#else
+constexpr example::Options defaults{8, 4};
+#endif
+
+KERNEL accumulate(DevicePtr<float> total, DevicePtr<const float> data, std::size_t n) {
+    const std::size_t stride = std::size_t{gridDim.x} * blockDim.x;
+    for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += stride)
+        total[i] += data[i];
+}
+
+void upload(float* to, const float* from, std::size_t bytes, cudaStream_t stream) {
+    CHECK(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice));
+    CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream));
+}
+
+int main(int argc, char** argv) {
+    const auto options = example::read_options(argc, argv, defaults);
+    const std::size_t n = options.bytes() / sizeof(float);
+
+    float *host, *back;
+    CHECK(cudaMallocHost(&host, options.bytes()));
+    CHECK(cudaMallocHost(&back, options.bytes()));
+    float *data, *total;
+    CHECK(cudaMalloc(&data, options.bytes()));
+    CHECK(cudaMalloc(&total, options.bytes()));
+    CHECK(cudaMemset(total, 0, options.bytes()));
+    cudaStream_t stream;
+    CHECK(cudaStreamCreate(&stream));
+    for (std::size_t i = 0; i < n; ++i)
+        host[i] = static_cast<float>(i % 1000);
+
+    std::vector<double> uploads;
+    for (std::size_t round = 0; round < options.rounds; ++round) {
+        const example::Stopwatch watch;
+        upload(data, host, options.bytes(), stream);
+        CHECK(cudaStreamSynchronize(stream));
+        uploads.push_back(watch.microseconds() / 2);
+        LAUNCH(accumulate, 264, 256, stream, total, data, n);
+        CHECK(cudaStreamSynchronize(stream));
+    }
+    CHECK(cudaMemcpy(back, total, options.bytes(), cudaMemcpyDeviceToHost));
+
+    bool right = true;
+    for (std::size_t i = 0; i < n; ++i)
+        right = right && back[i] == static_cast<float>(i % 1000) * static_cast<float>(options.rounds);
+    if (options.time)
+        example::print_time("upload.median", example::median(uploads));
+    const auto digest = example::checksum(back, options.bytes());
+    CHECK(cudaStreamDestroy(stream));
+    CHECK(cudaFree(data));
+    CHECK(cudaFree(total));
+    CHECK(cudaFreeHost(host));
+    CHECK(cudaFreeHost(back));
+    return example::conclude(n, digest, right);
+}

@@ -1,0 +1,50 @@
+// Thousands of copies of one row each: every call costs microseconds and moves 256 bytes. batched_copies.cu is
+// the clean twin.
+#include "options.hpp"
+
+#include "tools/simcuda/portable.hpp"
+
+#ifdef __CUDACC__
+constexpr example::Options defaults{2, 2};
+#else
+constexpr example::Options defaults{1, 1};
+#endif
+
+constexpr std::size_t row = 64;
+
+KERNEL scale(DevicePtr<float> table, std::size_t n, float by) {
+    const std::size_t stride = std::size_t{gridDim.x} * blockDim.x;
+    for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += stride)
+        table[i] *= by;
+}
+
+int main(int argc, char** argv) {
+    const auto options = example::read_options(argc, argv, defaults);
+    const std::size_t n = options.bytes() / sizeof(float);
+
+    std::vector<float> host(n), back(n);
+    for (std::size_t i = 0; i < n; ++i)
+        host[i] = static_cast<float>(i % 1000);
+    float* table;
+    CHECK(cudaMalloc(&table, options.bytes()));
+
+    std::vector<double> uploads;
+    for (std::size_t round = 0; round < options.rounds; ++round) {
+        const example::Stopwatch watch;
+        for (std::size_t i = 0; i < n; i += row)
+            CHECK(cudaMemcpy(table + i, &host[i], row * sizeof(float), cudaMemcpyHostToDevice));
+        CHECK(cudaDeviceSynchronize());
+        uploads.push_back(watch.microseconds());
+        LAUNCH(scale, 264, 256, nullptr, table, n, 2.0f);
+        CHECK(cudaDeviceSynchronize());
+    }
+    CHECK(cudaMemcpy(back.data(), table, options.bytes(), cudaMemcpyDeviceToHost));
+
+    bool right = true;
+    for (std::size_t i = 0; i < n; ++i)
+        right = right && back[i] == 2.0f * static_cast<float>(i % 1000);
+    if (options.time)
+        example::print_time("upload.median", example::median(uploads));
+    CHECK(cudaFree(table));
+    return example::conclude(n, example::checksum(back.data(), options.bytes()), right);
+}
