@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace umadvisor::runtime {
 
@@ -24,6 +25,9 @@ void read_options() noexcept;
 
 /// Says what is wrong with the settings (unknown names, bad values), one line each. Called when the process enters CUDA.
 void warn_of_options() noexcept;
+
+/// Calls `visit` for each UMADVISOR_* variable of the environment, without the prefix.
+void for_each_setting(void (*visit)(std::string_view name, std::string_view value)) noexcept;
 
 /// The settings. Constant after start-up.
 const Options& options() noexcept;

@@ -1,0 +1,58 @@
+/// Decides what the dlsym thunk answers. Everything it does not substitute goes on to the real dlsym as a tail jump, with
+/// the caller's return address in place.
+#include "interposer/attach/driver.hpp"
+#include "interposer/attach/real.hpp"
+
+#include <algorithm>
+#include <dlfcn.h>
+
+namespace umadvisor::attach {
+
+namespace {
+
+static_assert(std::is_sorted(std::begin(entry_names), std::end(entry_names)), "driver_api.def is searched by halves");
+
+/// Exact exported names only: a prefix match on "cu" would catch cuDNN, cuBLAS and curl as well.
+bool is_entry(const char* symbol) {
+    if (symbol == nullptr || symbol[0] != 'c' || symbol[1] != 'u' || symbol[2] < 'A' || symbol[2] > 'Z')
+        return false;
+    return std::binary_search(std::begin(entry_names), std::end(entry_names), std::string_view(symbol));
+}
+
+/// Whether an address lies in this library.
+bool is_ours(const void* address) {
+    Dl_info there, here;
+    return dladdr(address, &there) != 0 && dladdr(reinterpret_cast<const void*>(&is_entry), &here) != 0 &&
+           there.dli_fbase == here.dli_fbase;
+}
+
+} // namespace
+
+struct Answer {
+    void* address; ///< returned at once, unless null
+    void* handle;  ///< to go on with
+};
+
+extern "C" __attribute__((visibility("hidden"))) Answer umadvisor_filter_dlsym(void* handle, const char* symbol,
+                                                                               const void* caller) noexcept {
+    const Answer forward{nullptr, handle};
+    find_real_dlsym(); // the thunk jumps through it
+    if (!is_entry(symbol))
+        return forward;
+    const bool driver = find_driver();
+    if (handle == RTLD_NEXT || (driver && is_inside_driver(caller)))
+        return forward;
+    void* const address = look_up(handle, symbol);
+    if (address == nullptr)
+        return forward; // once more, so that dlerror(3) says what it would have said
+    if (!driver) {
+        // Without a driver our exported names must not look like one: ask where the name is not, so that the program
+        // gets the null and the dlerror text of a missing symbol.
+        static void* const libc = dlopen("libc.so.6", RTLD_NOLOAD | RTLD_LAZY);
+        return is_ours(address) && libc != nullptr ? Answer{nullptr, libc} : forward;
+    }
+    void* const wrapper = substitute(address);
+    return wrapper != nullptr ? Answer{wrapper, handle} : forward;
+}
+
+} // namespace umadvisor::attach

@@ -1,0 +1,128 @@
+#include "interposer/attach/driver.hpp"
+
+#include "interposer/attach/real.hpp"
+#include "interposer/attach/wrapper_table.hpp"
+
+#include <atomic>
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+
+namespace umadvisor::attach {
+
+extern "C" {
+/// Generated (exports_*.S): where the exported symbols lead, and the counting pass-throughs.
+extern void* umadvisor_export_table[entry_count] __attribute__((visibility("hidden")));
+extern void* const umadvisor_counted_table[entry_count] __attribute__((visibility("hidden")));
+/// Jumped through by the dlsym thunk.
+__attribute__((visibility("hidden"))) void* umadvisor_real_dlsym = nullptr;
+}
+
+namespace {
+
+/// Driver address -> wrapper; open addressing, filled once.
+struct Substitute {
+    void* driver_address;
+    void* wrapper;
+};
+constexpr std::size_t slots = 2048;
+static_assert(slots > 2 * entry_count);
+Substitute substitutes[slots];
+
+pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+std::atomic<bool> found{false};
+const void* driver_base = nullptr;
+const char* path = "";
+std::uint64_t (*clock_of_simulation)() = nullptr;
+
+std::size_t slot_of(const void* address) {
+    return static_cast<std::size_t>((reinterpret_cast<std::uintptr_t>(address) >> 4) * 0x9e3779b97f4a7c15u >> 53) % slots;
+}
+
+void insert(void* driver_address, void* wrapper, bool recorded) {
+    std::size_t slot = slot_of(driver_address);
+    while (substitutes[slot].driver_address != nullptr && substitutes[slot].driver_address != driver_address)
+        slot = (slot + 1) % slots;
+    // Two names of one function: the one that records is worth more.
+    if (substitutes[slot].driver_address == nullptr || recorded)
+        substitutes[slot] = {driver_address, wrapper};
+}
+
+void fill_tables(void* handle) {
+    for (std::size_t i = 0; i < entry_count; ++i) {
+        void* const address = look_up(handle, entry_names[i].data());
+        if (address == nullptr)
+            continue;
+        umadvisor_real_table[i] = address;
+        void* const recorder = wrapper_table[i];
+        insert(address, recorder != nullptr ? recorder : umadvisor_counted_table[i], recorder != nullptr);
+    }
+    for (std::size_t i = 0; i < entry_count; ++i)
+        umadvisor_export_table[i] = wrapper_table[i] != nullptr ? wrapper_table[i] : umadvisor_counted_table[i];
+}
+
+} // namespace
+
+void find_real_dlsym() noexcept {
+    if (umadvisor_real_dlsym != nullptr)
+        return;
+    // Newest version first: dlsym moved into libc in 2.34, and a plain RTLD_NEXT look-up may find the oldest.
+    for (const char* version : {"GLIBC_2.34", "GLIBC_2.17", "GLIBC_2.2.5"})
+        if (void* const address = dlvsym(RTLD_NEXT, "dlsym", version)) {
+            umadvisor_real_dlsym = address;
+            return;
+        }
+}
+
+void* look_up(void* handle, const char* name) noexcept {
+    find_real_dlsym();
+    return reinterpret_cast<void* (*)(void*, const char*)>(umadvisor_real_dlsym)(handle, name);
+}
+
+bool find_driver() noexcept {
+    if (found.load(std::memory_order_acquire))
+        return true;
+    pthread_mutex_lock(&mutex);
+    if (!found.load(std::memory_order_relaxed)) {
+        if (void* const handle = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_NOW)) { // keeps it loaded: tables point into it
+            fill_tables(handle);
+            link_map* map = nullptr;
+            if (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0)
+                path = map->l_name;
+            Dl_info info;
+            if (dladdr(umadvisor_real_table[index(Entry::cuInit)], &info) != 0)
+                driver_base = info.dli_fbase;
+            clock_of_simulation = reinterpret_cast<std::uint64_t (*)()>(look_up(handle, "simcuda_clock_ns"));
+            found.store(true, std::memory_order_release);
+        }
+    }
+    pthread_mutex_unlock(&mutex);
+    return found.load(std::memory_order_relaxed);
+}
+
+void* substitute(void* driver_address) noexcept {
+    for (std::size_t slot = slot_of(driver_address); substitutes[slot].driver_address != nullptr; slot = (slot + 1) % slots)
+        if (substitutes[slot].driver_address == driver_address)
+            return substitutes[slot].wrapper;
+    return nullptr;
+}
+
+bool is_inside_driver(const void* code) noexcept {
+    Dl_info info;
+    return driver_base != nullptr && dladdr(code, &info) != 0 && info.dli_fbase == driver_base;
+}
+
+const char* driver_path() noexcept {
+    return path;
+}
+
+std::uint64_t (*simulated_clock() noexcept)() {
+    return clock_of_simulation;
+}
+
+/// Called by the exported symbols before the driver is known; answers the table to go on through.
+extern "C" __attribute__((visibility("hidden"))) void** umadvisor_find_driver() noexcept {
+    return find_driver() ? umadvisor_export_table : umadvisor_real_table;
+}
+
+} // namespace umadvisor::attach

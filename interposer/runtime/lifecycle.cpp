@@ -1,0 +1,22 @@
+/// What happens without being called: loading and unloading of the shim.
+#include "interposer/runtime/message.hpp"
+#include "interposer/runtime/options.hpp"
+#include "interposer/runtime/state.hpp"
+
+namespace umadvisor::runtime {
+
+namespace {
+
+/// Reads the environment and no more: most processes that this is preloaded into never enter CUDA.
+[[gnu::constructor]] void load() {
+    read_options();
+    remember_stderr();
+}
+
+[[gnu::destructor]] void unload() {
+    leave();
+}
+
+} // namespace
+
+} // namespace umadvisor::runtime

@@ -1,0 +1,47 @@
+#include "interposer/runtime/message.hpp"
+
+#include "interposer/runtime/options.hpp"
+
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace umadvisor::runtime {
+
+namespace {
+
+/// What stderr was when the program started. A descriptor of our own would keep a pipe open that the program has closed,
+/// and a program that has put something else at number 2 must not find our lines in it.
+struct stat stderr_at_start;
+bool had_stderr = false;
+
+} // namespace
+
+void remember_stderr() noexcept {
+    had_stderr = fstat(STDERR_FILENO, &stderr_at_start) == 0;
+}
+
+void say(const char* format, ...) noexcept {
+    const int kept = errno;
+    struct stat now;
+    if (!options().quiet && had_stderr && fstat(STDERR_FILENO, &now) == 0 && now.st_dev == stderr_at_start.st_dev &&
+        now.st_ino == stderr_at_start.st_ino) {
+        char line[1024] = "umadvisor: ";
+        constexpr std::size_t prefix = 11;
+        va_list arguments;
+        va_start(arguments, format);
+        vsnprintf(line + prefix, sizeof line - prefix - 1, format, arguments);
+        va_end(arguments);
+        std::size_t length = std::strlen(line);
+        line[length++] = '\n';
+        // One write, so lines of several processes do not mix; whatever it answers, there is nobody to tell.
+        if (write(STDERR_FILENO, line, length) < 0) {
+        }
+    }
+    errno = kept;
+}
+
+} // namespace umadvisor::runtime

@@ -1,0 +1,163 @@
+#include "interposer/runtime/options.hpp"
+
+#include "interposer/runtime/message.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <unistd.h>
+
+extern char** environ;
+
+namespace umadvisor::runtime {
+
+namespace {
+
+constexpr std::string_view prefix = "UMADVISOR_";
+
+constexpr std::string_view names[] = {
+#define OPTION(name, type, default_value, help) #name,
+#include "interposer/runtime/options.def"
+};
+
+Options current;
+char output_path[4096];
+
+bool parse_number(std::string_view text, std::uint64_t& value) {
+    if (text.empty() || text.size() > 19)
+        return false;
+    value = 0;
+    for (const char digit : text) {
+        if (digit < '0' || digit > '9')
+            return false;
+        value = value * 10 + static_cast<std::uint64_t>(digit - '0');
+    }
+    return true;
+}
+
+/// 4096, 512MiB, 2GiB.
+bool parse_size(std::string_view text, std::uint64_t& bytes) {
+    int shift = 0;
+    for (const auto& [suffix, bits] : {std::pair<std::string_view, int>{"KiB", 10}, {"MiB", 20}, {"GiB", 30}, {"TiB", 40}})
+        if (text.ends_with(suffix)) {
+            shift = bits;
+            text.remove_suffix(suffix.size());
+            break;
+        }
+    if (!parse_number(text, bytes) || bytes > (UINT64_MAX >> shift))
+        return false;
+    bytes <<= shift;
+    return true;
+}
+
+bool parse_flag(std::string_view text, bool& value) {
+    if (text != "0" && text != "1")
+        return false;
+    value = text == "1";
+    return true;
+}
+
+bool parse_actions(std::string_view text, Options& to) {
+    while (!text.empty()) {
+        const std::size_t comma = text.find(',');
+        const std::string_view action = text.substr(0, comma);
+        if (action == "prefetch")
+            to.act_prefetch = true;
+        else if (action == "rewrite=all")
+            to.act_rewrite_all = true;
+        else if (!action.empty())
+            return false;
+        text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
+    }
+    return true;
+}
+
+bool parse_frames(std::string_view text, int& frames) {
+    std::uint64_t number = 0;
+    if (text == "off")
+        frames = 0;
+    else if (parse_number(text, number) && number <= 256)
+        frames = static_cast<int>(number);
+    else
+        return false;
+    return true;
+}
+
+/// Sets one option. False when the value cannot be understood; the default stays then.
+bool set(std::string_view name, std::string_view value, Options& to) {
+    if (name == "OUTPUT") {
+        if (value.size() >= sizeof output_path)
+            return false;
+        std::memcpy(output_path, value.data(), value.size());
+        output_path[value.size()] = '\0';
+        to.output = output_path;
+        return true;
+    }
+    if (name == "FORCE")
+        return parse_flag(value, to.force);
+    if (name == "QUIET")
+        return parse_flag(value, to.quiet);
+    if (name == "STACKS")
+        return parse_frames(value, to.stack_frames);
+    if (name == "UM") {
+        to.residency = value != "off";
+        return value == "auto" || value == "pagemap" || value == "off";
+    }
+    if (name == "DEVICE_TIME")
+        return parse_flag(value, to.device_time);
+    if (name == "MAX_SIZE")
+        return parse_size(value, to.max_bytes);
+    if (name == "ACT")
+        return parse_actions(value, to);
+    if (name == "PRETEND_MEMORY")
+        return parse_size(value, to.pretend_bytes);
+    return false;
+}
+
+/// Calls `visit(name, value)` for each UMADVISOR_ variable.
+template <class Visit>
+void visit_settings(Visit&& visit) {
+    for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+        const std::string_view text(*entry);
+        const std::size_t equals = text.find('=');
+        if (text.starts_with(prefix) && equals != std::string_view::npos)
+            visit(text.substr(prefix.size(), equals - prefix.size()), text.substr(equals + 1));
+    }
+}
+
+} // namespace
+
+void read_options() noexcept {
+    current = Options{};
+#define OPTION(name, type, default_value, help) set(#name, default_value, current);
+#include "interposer/runtime/options.def"
+    // In a set-user-ID program the environment is not to be trusted (secure_getenv(3)); the loader refuses most preloads
+    // there anyway.
+    if (getuid() == geteuid() && getgid() == getegid())
+        visit_settings([](std::string_view name, std::string_view value) { set(name, value, current); });
+}
+
+void warn_of_options() noexcept {
+    visit_settings([](std::string_view name, std::string_view value) {
+        bool known = false;
+        for (const std::string_view each : names)
+            known = known || each == name;
+        const int length = static_cast<int>(name.size());
+        Options ignored;
+        if (!known)
+            say("UMADVISOR_%.*s is no setting of mine; `umadvisor help env` lists them", length, name.data());
+        else if (name != "OUTPUT" && !set(name, value, ignored))
+            say("UMADVISOR_%.*s=%.*s is not understood and ignored; see `umadvisor help env`", length, name.data(),
+                static_cast<int>(value.size()), value.data());
+    });
+}
+
+void for_each_setting(void (*visit)(std::string_view name, std::string_view value)) noexcept {
+    visit_settings([&](std::string_view name, std::string_view value) { visit(name, value); });
+}
+
+const Options& options() noexcept {
+    return current;
+}
+
+} // namespace umadvisor::runtime

@@ -1,0 +1,195 @@
+#include "interposer/runtime/state.hpp"
+
+#include "interposer/act/executor.hpp"
+#include "interposer/attach/driver.hpp"
+#include "interposer/attach/real.hpp"
+#include "interposer/attach/wrapper_table.hpp"
+#include "interposer/record/recorder.hpp"
+#include "interposer/runtime/message.hpp"
+#include "interposer/runtime/options.hpp"
+#include "interposer/runtime/trace_path.hpp"
+#include "interposer/wrappers/hook.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sys/stat.h>
+
+namespace umadvisor::runtime {
+
+using attach::Entry;
+using attach::real;
+
+namespace {
+
+std::atomic<bool> entered{false};
+pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; ///< guards entering and the two lists below
+char path[4200];
+
+struct UnknownLookup {
+    char symbol[64];
+    int version;
+    unsigned long long flags;
+};
+UnknownLookup early_lookups[64];
+int early_count = 0;
+const char* runtime_object = nullptr;
+
+void define(const UnknownLookup& lookup) {
+    trace::UnknownLookup record;
+    record.symbol = lookup.symbol;
+    record.version = static_cast<std::uint64_t>(lookup.version);
+    record.flags = lookup.flags;
+    record::define(record);
+}
+
+void define_runtime(const char* object) {
+    trace::Runtime record;
+    record.object = object;
+    record::define(record);
+}
+
+int attribute(CUdevice_attribute which, CUdevice device) {
+    int value = 0;
+    return real<Entry::cuDeviceGetAttribute>()(&value, which, device) == CUDA_SUCCESS ? value : 0;
+}
+
+/// None of these calls makes a context.
+void describe_devices() {
+    int count = 0;
+    if (real<Entry::cuDeviceGetCount>()(&count) != CUDA_SUCCESS)
+        return;
+    for (int ordinal = 0; ordinal < count; ++ordinal) {
+        CUdevice device = 0;
+        if (real<Entry::cuDeviceGet>()(&device, ordinal) != CUDA_SUCCESS)
+            continue;
+        trace::Device record;
+        record.ordinal = static_cast<std::uint64_t>(ordinal);
+        char name[256] = "";
+        real<Entry::cuDeviceGetName>()(name, sizeof name, device);
+        std::size_t bytes = 0;
+        real<Entry::cuDeviceTotalMem_v2>()(&bytes, device);
+        record.device_name = name;
+        record.memory_bytes = bytes;
+        const auto number = [&](CUdevice_attribute which) { return static_cast<std::uint64_t>(attribute(which, device)); };
+        record.compute_major = number(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+        record.compute_minor = number(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+        record.managed_memory = number(CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY);
+        record.concurrent_managed_access = number(CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS);
+        record.pageable_memory_access = number(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS);
+        record.copy_engines = number(CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT);
+        record::define(record);
+    }
+}
+
+void describe() {
+    for (std::size_t i = 0; i < attach::entry_count; ++i) {
+        trace::Entry record;
+        record.id = i;
+        record.recorded = attach::wrapper_table[i] != nullptr;
+        record.symbol = attach::entry_names[i];
+        record::define(record);
+    }
+    trace::Driver driver;
+    int version = 0;
+    real<Entry::cuDriverGetVersion>()(&version);
+    driver.version = static_cast<std::uint64_t>(version);
+    driver.path = attach::driver_path();
+    driver.simulated = attach::simulated_clock() != nullptr;
+    record::define(driver);
+    describe_devices();
+    for_each_setting([](std::string_view name, std::string_view value) {
+        trace::Option record;
+        record.option = name;
+        record.value = value;
+        record::define(record);
+    });
+}
+
+/// Creates the trace under its own name; a further process of the same UMADVISOR_OUTPUT under one with its pid.
+bool open_trace() {
+    if (!trace_path(path, sizeof path)) {
+        say("the trace's name is too long; nothing is recorded");
+        return false;
+    }
+    record::Settings settings{path, options().force, options().max_bytes, options().stack_frames,
+                              attach::simulated_clock()};
+    struct stat existing;
+    if (*options().output != '\0' && !options().force && lstat(path, &existing) == 0 && S_ISREG(existing.st_mode) &&
+        !trace_path_with_pid(path, sizeof path)) {
+        say("the trace's name is too long; nothing is recorded");
+        return false;
+    }
+    const char* const trouble = record::open(settings);
+    if (trouble != nullptr)
+        say("cannot write %s: %s; nothing is recorded (UMADVISOR_OUTPUT names another place)", path, trouble);
+    return trouble == nullptr;
+}
+
+/// In a forked child the mapping is the parent's: CUDA does not survive fork, and the parent's trace must not be
+/// written by two.
+void after_fork_in_child() {
+    record::abandon();
+}
+
+} // namespace
+
+void enter() noexcept {
+    if (entered.load(std::memory_order_acquire))
+        return;
+    const wrappers::KeepErrno keep;
+    pthread_mutex_lock(&mutex);
+    if (!entered.load(std::memory_order_relaxed)) {
+        warn_of_options();
+        if (open_trace()) {
+            pthread_atfork(nullptr, nullptr, &after_fork_in_child);
+            describe();
+            for (int i = 0; i < early_count; ++i)
+                define(early_lookups[i]);
+            if (runtime_object != nullptr)
+                define_runtime(runtime_object);
+            act::initialize(options());
+        }
+        entered.store(true, std::memory_order_release);
+    }
+    pthread_mutex_unlock(&mutex);
+}
+
+void note_unknown_lookup(const char* symbol, int version, unsigned long long flags) noexcept {
+    if (symbol == nullptr)
+        return;
+    const wrappers::KeepErrno keep;
+    UnknownLookup lookup{"", version, flags};
+    std::snprintf(lookup.symbol, sizeof lookup.symbol, "%s", symbol);
+    pthread_mutex_lock(&mutex);
+    if (record::recording())
+        define(lookup);
+    else if (early_count < static_cast<int>(std::size(early_lookups)))
+        early_lookups[early_count++] = lookup;
+    pthread_mutex_unlock(&mutex);
+}
+
+void note_runtime(const void* caller) noexcept {
+    const wrappers::KeepErrno keep;
+    pthread_mutex_lock(&mutex);
+    Dl_info info;
+    if (runtime_object == nullptr && dladdr(caller, &info) != 0) {
+        runtime_object = info.dli_fname;
+        if (record::recording())
+            define_runtime(runtime_object);
+    }
+    pthread_mutex_unlock(&mutex);
+}
+
+/// Ends the trace. Calls nothing of the driver: after the program's exit handlers it answers CUDA_ERROR_DEINITIALIZED.
+void leave() noexcept {
+    if (!record::recording())
+        return;
+    record::close();
+    say("wrote %s; read it with: umadvisor report %s", path, path);
+}
+
+} // namespace umadvisor::runtime

@@ -1,0 +1,203 @@
+/// Allocation, registration and free of device, managed and host memory.
+#pragma once
+
+#include "interposer/act/executor.hpp"
+#include "interposer/wrappers/hook.hpp"
+
+namespace umadvisor::wrappers {
+
+/// Enters a new allocation into the index and the trace, after the driver made it. `record` has its times, status,
+/// memory, flags and stream; nothing is entered when the call failed.
+void finish_allocation(trace::Alloc& record, std::uint64_t address, std::uint64_t bytes) noexcept;
+
+/// A variable of a loaded module: entered like an allocation when it is first asked for.
+void finish_global(trace::Alloc& record, CUdeviceptr address, std::size_t bytes, const char* name,
+                   std::uint64_t module) noexcept;
+
+/// Takes the address out of the index before the driver frees it, since another thread may be given it at once.
+std::uint64_t begin_free(trace::Free& record, std::uint64_t address) noexcept;
+
+/// Records the free; puts the allocation back when the driver refused.
+void finish_free(trace::Free& record) noexcept;
+
+struct allocate_device : WhileRecording {
+    template <Entry E>
+    static CUresult call(CUdeviceptr* out, std::size_t bytes) noexcept {
+        trace::Alloc record;
+        record.memory = trace::Memory::device;
+        CUresult result = CUDA_SUCCESS;
+        record.entry = attach::index(E);
+        record.start = record::now();
+        if (act::rewrite_allocation(out, bytes, result)) {
+            record.duration = record::now() - record.start;
+            record.status = static_cast<std::uint64_t>(result);
+            record.memory = trace::Memory::managed;
+            record.origin = trace::Origin::umadvisor;
+            record.reason = trace::Reason::rewrite_all;
+        } else {
+            result = timed<E>(record, out, bytes);
+        }
+        finish_allocation(record, out != nullptr ? *out : 0, bytes);
+        return result;
+    }
+};
+
+struct allocate_pitch : WhileRecording {
+    template <Entry E>
+    static CUresult call(CUdeviceptr* out, std::size_t* pitch, std::size_t width, std::size_t height,
+                         unsigned element) noexcept {
+        trace::Alloc record;
+        record.memory = trace::Memory::device;
+        const CUresult result = timed<E>(record, out, pitch, width, height, element);
+        finish_allocation(record, out != nullptr ? *out : 0, pitch != nullptr ? *pitch * height : width * height);
+        return result;
+    }
+};
+
+struct allocate_managed : WhileRecording {
+    template <Entry E>
+    static CUresult call(CUdeviceptr* out, std::size_t bytes, unsigned flags) noexcept {
+        trace::Alloc record;
+        record.memory = trace::Memory::managed;
+        record.flags = flags;
+        const CUresult result = timed<E>(record, out, bytes, flags);
+        finish_allocation(record, out != nullptr ? *out : 0, bytes);
+        return result;
+    }
+};
+
+struct allocate_async : WhileRecording {
+    template <Entry E>
+    static CUresult call(CUdeviceptr* out, std::size_t bytes, CUstream stream) noexcept {
+        trace::Alloc record;
+        record.memory = trace::Memory::device;
+        record.stream = stream_of<E>(stream);
+        const CUresult result = timed<E>(record, out, bytes, stream);
+        finish_allocation(record, out != nullptr ? *out : 0, bytes);
+        return result;
+    }
+};
+
+struct allocate_from_pool : WhileRecording {
+    template <Entry E>
+    static CUresult call(CUdeviceptr* out, std::size_t bytes, CUmemoryPool pool, CUstream stream) noexcept {
+        trace::Alloc record;
+        record.memory = trace::Memory::device;
+        record.stream = stream_of<E>(stream);
+        const CUresult result = timed<E>(record, out, bytes, pool, stream);
+        finish_allocation(record, out != nullptr ? *out : 0, bytes);
+        return result;
+    }
+};
+
+struct allocate_host : WhileRecording {
+    template <Entry E>
+    static CUresult call(void** out, std::size_t bytes) noexcept {
+        trace::Alloc record;
+        record.memory = trace::Memory::pinned;
+        const CUresult result = timed<E>(record, out, bytes);
+        finish_allocation(record, out != nullptr ? reinterpret_cast<std::uint64_t>(*out) : 0, bytes);
+        return result;
+    }
+};
+
+struct allocate_host_flags : WhileRecording {
+    template <Entry E>
+    static CUresult call(void** out, std::size_t bytes, unsigned flags) noexcept {
+        trace::Alloc record;
+        record.memory = trace::Memory::pinned;
+        record.flags = flags;
+        const CUresult result = timed<E>(record, out, bytes, flags);
+        finish_allocation(record, out != nullptr ? reinterpret_cast<std::uint64_t>(*out) : 0, bytes);
+        return result;
+    }
+};
+
+struct register_host : WhileRecording {
+    template <Entry E>
+    static CUresult call(void* address, std::size_t bytes, unsigned flags) noexcept {
+        trace::Alloc record;
+        record.memory = trace::Memory::registered;
+        record.flags = flags;
+        const CUresult result = timed<E>(record, address, bytes, flags);
+        finish_allocation(record, reinterpret_cast<std::uint64_t>(address), bytes);
+        return result;
+    }
+};
+
+struct free_device : WhileRecording {
+    template <Entry E>
+    static CUresult call(CUdeviceptr address) noexcept {
+        trace::Free record;
+        begin_free(record, address);
+        const CUresult result = timed<E>(record, address);
+        finish_free(record);
+        return result;
+    }
+};
+
+struct free_async : WhileRecording {
+    template <Entry E>
+    static CUresult call(CUdeviceptr address, CUstream stream) noexcept {
+        trace::Free record;
+        record.stream = stream_of<E>(stream);
+        begin_free(record, address);
+        const CUresult result = timed<E>(record, address, stream);
+        finish_free(record);
+        return result;
+    }
+};
+
+struct free_host : WhileRecording {
+    template <Entry E>
+    static CUresult call(void* address) noexcept {
+        trace::Free record;
+        begin_free(record, reinterpret_cast<std::uint64_t>(address));
+        const CUresult result = timed<E>(record, address);
+        finish_free(record);
+        return result;
+    }
+};
+
+struct unregister_host : free_host {};
+
+struct get_global : WhileRecording {
+    /// cuModuleGetGlobal, cuLibraryGetGlobal, cuLibraryGetManaged: each output may be null.
+    template <Entry E, class Module>
+    static CUresult call(CUdeviceptr* out, std::size_t* bytes, Module module, const char* name) noexcept {
+        trace::Alloc record;
+        CUdeviceptr address = 0;
+        std::size_t size = 0;
+        const CUresult result = timed<E>(record, out != nullptr ? out : &address, bytes != nullptr ? bytes : &size,
+                                         module, name);
+        if (result == CUDA_SUCCESS)
+            finish_global(record, out != nullptr ? *out : address, bytes != nullptr ? *bytes : size, name,
+                          reinterpret_cast<std::uint64_t>(module));
+        return result;
+    }
+};
+
+struct get_library_global : get_global {};
+struct get_managed : get_global {};
+
+struct get_memory_info : WhileRecording {
+    template <Entry E>
+    static CUresult call(std::size_t* free, std::size_t* total) noexcept {
+        const CUresult result = attach::real<E>()(free, total);
+        if (result == CUDA_SUCCESS)
+            act::adjust_memory_info(free, total);
+        return result;
+    }
+};
+
+struct get_total_memory : WhileRecording {
+    template <Entry E>
+    static CUresult call(std::size_t* total, CUdevice device) noexcept {
+        const CUresult result = attach::real<E>()(total, device);
+        if (result == CUDA_SUCCESS)
+            act::adjust_memory_info(nullptr, total);
+        return result;
+    }
+};
+
+} // namespace umadvisor::wrappers

@@ -1,0 +1,185 @@
+/// Copies in one dimension and memory sets.
+#pragma once
+
+#include "interposer/wrappers/hook.hpp"
+
+namespace umadvisor::wrappers {
+
+/// One end of a copy as the call names it.
+struct CopyEnd {
+    std::uint64_t address;
+    bool array = false; ///< address is a CUarray
+
+    CopyEnd(CUdeviceptr device) noexcept : address(device) {}
+    CopyEnd(const void* host) noexcept : address(reinterpret_cast<std::uint64_t>(host)) {}
+    CopyEnd(CUarray handle) noexcept : address(reinterpret_cast<std::uint64_t>(handle)), array(true) {}
+};
+
+/// Fills in both ends: memory class, allocation and, for pageable memory, what it is. Before the call, since a copy may
+/// be of memory that another thread frees. Starts the device timer for asynchronous copies.
+trace::Copy begin_copy(CopyEnd destination, CopyEnd source, std::uint64_t bytes, std::uint64_t stream,
+                       bool asynchronous) noexcept;
+void finish_copy(trace::Copy& record) noexcept;
+
+template <Entry E, class... Arguments>
+CUresult copy_now(CopyEnd destination, CopyEnd source, std::size_t bytes, Arguments... arguments) noexcept {
+    const auto stream = stream_of<E>(nullptr);
+    trace::Copy record = begin_copy(destination, source, bytes, stream, false);
+    const CUresult result = timed<E>(record, arguments...);
+    finish_copy(record);
+    return result;
+}
+
+template <Entry E, class... Arguments>
+CUresult copy_later(CopyEnd destination, CopyEnd source, std::size_t bytes, CUstream stream,
+                    Arguments... arguments) noexcept {
+    trace::Copy record = begin_copy(destination, source, bytes, stream_of<E>(stream), true);
+    const CUresult result = timed<E>(record, arguments...);
+    finish_copy(record);
+    return result;
+}
+
+/// Destination, source, bytes: the shape of cuMemcpy, HtoD, DtoH and DtoD.
+struct copy : WhileRecording {
+    template <Entry E, class Destination, class Source>
+    static CUresult call(Destination destination, Source source, std::size_t bytes) noexcept {
+        return copy_now<E>(destination, source, bytes, destination, source, bytes);
+    }
+};
+struct copy_htod : copy {};
+struct copy_dtoh : copy {};
+struct copy_dtod : copy {};
+
+struct copy_async : WhileRecording {
+    template <Entry E, class Destination, class Source>
+    static CUresult call(Destination destination, Source source, std::size_t bytes, CUstream stream) noexcept {
+        return copy_later<E>(destination, source, bytes, stream, destination, source, bytes, stream);
+    }
+};
+struct copy_htod_async : copy_async {};
+struct copy_dtoh_async : copy_async {};
+struct copy_dtod_async : copy_async {};
+
+struct copy_peer : WhileRecording {
+    template <Entry E>
+    static CUresult call(CUdeviceptr destination, CUcontext to, CUdeviceptr source, CUcontext from,
+                         std::size_t bytes) noexcept {
+        return copy_now<E>(destination, source, bytes, destination, to, source, from, bytes);
+    }
+};
+
+struct copy_peer_async : WhileRecording {
+    template <Entry E>
+    static CUresult call(CUdeviceptr destination, CUcontext to, CUdeviceptr source, CUcontext from, std::size_t bytes,
+                         CUstream stream) noexcept {
+        return copy_later<E>(destination, source, bytes, stream, destination, to, source, from, bytes, stream);
+    }
+};
+
+struct copy_atoa : WhileRecording {
+    template <Entry E>
+    static CUresult call(CUarray destination, std::size_t to, CUarray source, std::size_t from,
+                         std::size_t bytes) noexcept {
+        return copy_now<E>(destination, source, bytes, destination, to, source, from, bytes);
+    }
+};
+
+/// From an array: destination, array, offset in the array, bytes.
+struct copy_atod : WhileRecording {
+    template <Entry E, class Destination>
+    static CUresult call(Destination destination, CUarray source, std::size_t offset, std::size_t bytes) noexcept {
+        return copy_now<E>(destination, source, bytes, destination, source, offset, bytes);
+    }
+};
+struct copy_atoh : copy_atod {};
+
+/// To an array: array, offset in it, source, bytes.
+struct copy_dtoa : WhileRecording {
+    template <Entry E, class Source>
+    static CUresult call(CUarray destination, std::size_t offset, Source source, std::size_t bytes) noexcept {
+        return copy_now<E>(destination, source, bytes, destination, offset, source, bytes);
+    }
+};
+struct copy_htoa : copy_dtoa {};
+
+struct copy_atoh_async : WhileRecording {
+    template <Entry E>
+    static CUresult call(void* destination, CUarray source, std::size_t offset, std::size_t bytes,
+                         CUstream stream) noexcept {
+        return copy_later<E>(destination, source, bytes, stream, destination, source, offset, bytes, stream);
+    }
+};
+
+struct copy_htoa_async : WhileRecording {
+    template <Entry E>
+    static CUresult call(CUarray destination, std::size_t offset, const void* source, std::size_t bytes,
+                         CUstream stream) noexcept {
+        return copy_later<E>(destination, source, bytes, stream, destination, offset, source, bytes, stream);
+    }
+};
+
+trace::Set begin_set(CUdeviceptr address, std::uint64_t bytes, std::uint64_t value, std::uint64_t stream,
+                     bool asynchronous) noexcept;
+void finish_set(trace::Set& record) noexcept;
+
+/// `Element` bytes, in one dimension or as rows of a pitch.
+template <std::size_t Element>
+struct Set : WhileRecording {
+    template <Entry E, class Value>
+    static CUresult call(CUdeviceptr address, Value value, std::size_t count) noexcept {
+        trace::Set record = begin_set(address, count * Element, value, stream_of<E>(nullptr), false);
+        const CUresult result = timed<E>(record, address, value, count);
+        finish_set(record);
+        return result;
+    }
+};
+
+template <std::size_t Element>
+struct SetAsync : WhileRecording {
+    template <Entry E, class Value>
+    static CUresult call(CUdeviceptr address, Value value, std::size_t count, CUstream stream) noexcept {
+        trace::Set record = begin_set(address, count * Element, value, stream_of<E>(stream), true);
+        const CUresult result = timed<E>(record, address, value, count, stream);
+        finish_set(record);
+        return result;
+    }
+};
+
+template <std::size_t Element>
+struct SetRows : WhileRecording {
+    template <Entry E, class Value>
+    static CUresult call(CUdeviceptr address, std::size_t pitch, Value value, std::size_t width,
+                         std::size_t height) noexcept {
+        trace::Set record = begin_set(address, width * height * Element, value, stream_of<E>(nullptr), false);
+        const CUresult result = timed<E>(record, address, pitch, value, width, height);
+        finish_set(record);
+        return result;
+    }
+};
+
+template <std::size_t Element>
+struct SetRowsAsync : WhileRecording {
+    template <Entry E, class Value>
+    static CUresult call(CUdeviceptr address, std::size_t pitch, Value value, std::size_t width, std::size_t height,
+                         CUstream stream) noexcept {
+        trace::Set record = begin_set(address, width * height * Element, value, stream_of<E>(stream), true);
+        const CUresult result = timed<E>(record, address, pitch, value, width, height, stream);
+        finish_set(record);
+        return result;
+    }
+};
+
+using set_d8 = Set<1>;
+using set_d16 = Set<2>;
+using set_d32 = Set<4>;
+using set_d8_async = SetAsync<1>;
+using set_d16_async = SetAsync<2>;
+using set_d32_async = SetAsync<4>;
+using set_2d_d8 = SetRows<1>;
+using set_2d_d16 = SetRows<2>;
+using set_2d_d32 = SetRows<4>;
+using set_2d_d8_async = SetRowsAsync<1>;
+using set_2d_d16_async = SetRowsAsync<2>;
+using set_2d_d32_async = SetRowsAsync<4>;
+
+} // namespace umadvisor::wrappers

@@ -1,0 +1,81 @@
+/// What every recorded entry point does, whatever its signature: forward only while nothing is recorded, else hand over
+/// to the entry's policy.
+#pragma once
+
+#include "interposer/attach/real.hpp"
+#include "interposer/record/recorder.hpp"
+
+#include <cerrno>
+
+namespace umadvisor::wrappers {
+
+using attach::Entry;
+
+/// True while this thread is inside a wrapper: calls that the driver makes to its own exported symbols, and our own, are
+/// not the program's.
+inline thread_local bool inside_wrapper = false;
+
+class InsideWrapper {
+public:
+    InsideWrapper() noexcept { inside_wrapper = true; }
+    ~InsideWrapper() noexcept { inside_wrapper = false; }
+    InsideWrapper(const InsideWrapper&) = delete;
+    InsideWrapper& operator=(const InsideWrapper&) = delete;
+};
+
+/// Keeps errno as it is at its construction: the program must not see ours.
+class KeepErrno {
+public:
+    KeepErrno() noexcept : kept_(errno) {}
+    ~KeepErrno() noexcept { errno = kept_; }
+    KeepErrno(const KeepErrno&) = delete;
+    KeepErrno& operator=(const KeepErrno&) = delete;
+
+private:
+    int kept_;
+};
+
+/// The function whose address the program gets for entry E. `Policy::call<E>` has the entry's own signature.
+template <Entry E, class Policy, class Function>
+struct Hook;
+
+template <Entry E, class Policy, class... Arguments>
+struct Hook<E, Policy, CUresult (*)(Arguments...)> {
+    static CUresult CUDAAPI call(Arguments... arguments) noexcept {
+        if (inside_wrapper || !(Policy::always || record::recording()))
+            return attach::real<E>()(arguments...);
+        const InsideWrapper inside;
+        return Policy::template call<E>(arguments...);
+    }
+};
+
+/// A policy that acts only while a trace is being recorded.
+struct WhileRecording {
+    static constexpr bool always = false;
+};
+
+/// A policy that has to act before that too.
+struct Always {
+    static constexpr bool always = true;
+};
+
+/// The stream as traces name it: the per-thread default stream by its handle.
+template <Entry E>
+std::uint64_t stream_of(CUstream stream) noexcept {
+    if (stream == nullptr && attach::uses_per_thread_stream(E))
+        return reinterpret_cast<std::uint64_t>(CU_STREAM_PER_THREAD);
+    return reinterpret_cast<std::uint64_t>(stream);
+}
+
+/// Makes the call and fills in what every record of a call has. Returns the driver's answer.
+template <Entry E, class Record, class... Arguments>
+CUresult timed(Record& record, Arguments... arguments) noexcept {
+    record.entry = attach::index(E);
+    record.start = record::now();
+    const CUresult result = attach::real<E>()(arguments...);
+    record.duration = record::now() - record.start;
+    record.status = static_cast<std::uint64_t>(result);
+    return result;
+}
+
+} // namespace umadvisor::wrappers

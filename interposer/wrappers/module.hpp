@@ -1,0 +1,62 @@
+/// Loading and unloading of GPU code, and the names of its kernels.
+#pragma once
+
+#include "interposer/wrappers/hook.hpp"
+
+namespace umadvisor::wrappers {
+
+void finish_load(trace::GpuModule& record, std::uint64_t module) noexcept;
+/// Forgets the module's kernels and variables before their handles and addresses can be given out again.
+void begin_unload(trace::GpuModule& record, std::uint64_t module) noexcept;
+void finish_unload(trace::GpuModule& record) noexcept;
+void note_function(CUfunction function, CUmodule module, const char* name) noexcept;
+void note_kernel(CUkernel kernel, CUlibrary library, const char* name) noexcept;
+
+/// Every load call has the new handle as its first argument.
+struct load_module : WhileRecording {
+    template <Entry E, class Module, class... Arguments>
+    static CUresult call(Module* out, Arguments... arguments) noexcept {
+        trace::GpuModule record;
+        const CUresult result = timed<E>(record, out, arguments...);
+        finish_load(record, result == CUDA_SUCCESS && out != nullptr ? reinterpret_cast<std::uint64_t>(*out) : 0);
+        return result;
+    }
+};
+struct load_module_file : load_module {};
+struct load_module_ex : load_module {};
+struct load_library : load_module {};
+struct load_library_file : load_module {};
+
+struct unload_module : WhileRecording {
+    template <Entry E, class Module>
+    static CUresult call(Module module) noexcept {
+        trace::GpuModule record;
+        begin_unload(record, reinterpret_cast<std::uint64_t>(module));
+        const CUresult result = timed<E>(record, module);
+        finish_unload(record);
+        return result;
+    }
+};
+struct unload_library : unload_module {};
+
+struct get_function : WhileRecording {
+    template <Entry E>
+    static CUresult call(CUfunction* out, CUmodule module, const char* name) noexcept {
+        const CUresult result = attach::real<E>()(out, module, name);
+        if (result == CUDA_SUCCESS && out != nullptr)
+            note_function(*out, module, name);
+        return result;
+    }
+};
+
+struct get_kernel : WhileRecording {
+    template <Entry E>
+    static CUresult call(CUkernel* out, CUlibrary library, const char* name) noexcept {
+        const CUresult result = attach::real<E>()(out, library, name);
+        if (result == CUDA_SUCCESS && out != nullptr)
+            note_kernel(*out, library, name);
+        return result;
+    }
+};
+
+} // namespace umadvisor::wrappers

@@ -1,0 +1,59 @@
+/// The program's own prefetches and advice, in both ABIs.
+#pragma once
+
+#include "interposer/wrappers/hook.hpp"
+
+namespace umadvisor::wrappers {
+
+/// Where memory shall be, from either ABI: a device ordinal (CU_DEVICE_CPU is the host), or a location.
+struct Place {
+    trace::Location location;
+    std::uint64_t id;
+
+    explicit Place(CUdevice device) noexcept
+        : location(device == CU_DEVICE_CPU ? trace::Location::host : trace::Location::device),
+          id(device == CU_DEVICE_CPU ? 0 : static_cast<std::uint64_t>(device)) {}
+    explicit Place(const CUmemLocation& given) noexcept
+        : location(static_cast<trace::Location>(given.type)), id(static_cast<std::uint64_t>(given.id)) {}
+};
+
+/// Fills in the allocation and the stack, tells the actions where the memory is now, records.
+void finish_prefetch(trace::Prefetch& record, CUdeviceptr address, std::uint64_t bytes, Place place) noexcept;
+void finish_advise(trace::Advise& record, CUdeviceptr address, std::uint64_t bytes, CUmem_advise advice,
+                   Place place) noexcept;
+
+struct prefetch : WhileRecording {
+    template <Entry E>
+    static CUresult call(CUdeviceptr address, std::size_t bytes, CUdevice device, CUstream stream) noexcept {
+        trace::Prefetch record;
+        record.stream = stream_of<E>(stream);
+        const CUresult result = timed<E>(record, address, bytes, device, stream);
+        finish_prefetch(record, address, bytes, Place(device));
+        return result;
+    }
+};
+
+struct prefetch_location : WhileRecording {
+    template <Entry E>
+    static CUresult call(CUdeviceptr address, std::size_t bytes, CUmemLocation location, unsigned flags,
+                         CUstream stream) noexcept {
+        trace::Prefetch record;
+        record.stream = stream_of<E>(stream);
+        const CUresult result = timed<E>(record, address, bytes, location, flags, stream);
+        finish_prefetch(record, address, bytes, Place(location));
+        return result;
+    }
+};
+
+struct advise : WhileRecording {
+    template <Entry E, class Where>
+    static CUresult call(CUdeviceptr address, std::size_t bytes, CUmem_advise advice, Where where) noexcept {
+        trace::Advise record;
+        const CUresult result = timed<E>(record, address, bytes, advice, where);
+        finish_advise(record, address, bytes, advice, Place(where));
+        return result;
+    }
+};
+struct advise_location : advise {};
+
+} // namespace umadvisor::wrappers

@@ -1,0 +1,36 @@
+/// One line of driver_api.def becomes one wrapper here; a wrong signature does not compile.
+#include "interposer/attach/wrapper_table.hpp"
+
+#include "interposer/wrappers/allocation.hpp"
+#include "interposer/wrappers/copy.hpp"
+#include "interposer/wrappers/launch.hpp"
+#include "interposer/wrappers/lookup.hpp"
+#include "interposer/wrappers/module.hpp"
+#include "interposer/wrappers/placement.hpp"
+#include "interposer/wrappers/stream.hpp"
+
+namespace umadvisor::attach {
+
+namespace {
+
+/// Stands in the list for entries without a wrapper.
+struct counted {};
+
+template <Entry E, class Policy>
+constexpr auto wrapper_of() {
+    if constexpr (std::is_same_v<Policy, counted>)
+        return nullptr;
+    else
+        return &wrappers::Hook<E, Policy, typename EntryTraits<E>::Function>::call;
+}
+
+} // namespace
+
+using namespace wrappers;
+
+void* const wrapper_table[entry_count] = {
+#define API(symbol, handling) reinterpret_cast<void*>(wrapper_of<Entry::symbol, handling>()),
+#include "interposer/driver_api.def"
+};
+
+} // namespace umadvisor::attach

@@ -1,0 +1,1 @@
+int layered(void) { return 1; }
