@@ -11,7 +11,7 @@
 
 namespace {
 
-using Dlsym = void* (*)(void*, const char*);
+using Dlsym = void* (*)(void*, const char*) noexcept;
 using Lookup = CUresult (*)(const char*, void**, int, cuuint64_t, CUdriverProcAddressQueryResult*);
 using Launch = CUresult (*)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                             CUstream, void**, void**);
@@ -59,7 +59,7 @@ void write_count() {
     std::fclose(file);
 }
 
-__attribute__((constructor)) void find_dlsym() {
+__attribute__((constructor)) void find_dlsym() noexcept {
     real_dlsym = reinterpret_cast<Dlsym>(dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34"));
     if (!real_dlsym)
         real_dlsym = reinterpret_cast<Dlsym>(dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5"));
@@ -68,23 +68,23 @@ __attribute__((constructor)) void find_dlsym() {
     std::atexit(write_count);
 }
 
-bool is_driver_lookup(void* handle, const char* name) {
-    if (std::strcmp(name, "cuGetProcAddress_v2") != 0)
-        return false;
+void* answer_lookup(void* handle, const char* name) noexcept {
     real_lookup = reinterpret_cast<Lookup>(real_dlsym(handle, name));
     real_launch = reinterpret_cast<Launch>(real_dlsym(handle, "cuLaunchKernel"));
     real_launch_per_thread = reinterpret_cast<Launch>(real_dlsym(handle, "cuLaunchKernel_ptsz"));
-    return real_lookup && real_launch;
+    return real_lookup && real_launch ? reinterpret_cast<void*>(look_up) : reinterpret_cast<void*>(real_lookup);
+}
+
+Dlsym choose(const char* name) noexcept {
+    if (!real_dlsym)
+        find_dlsym();
+    return std::strcmp(name, "cuGetProcAddress_v2") == 0 ? answer_lookup : real_dlsym;
 }
 
 } // namespace
 
-// The last call must be a jump (this file is always built with -O2): RTLD_NEXT and RTLD_DEFAULT look at who
-// called.
+// One call in tail position and no exceptions, so that it is a jump (this file is always built with -O2):
+// RTLD_NEXT and RTLD_DEFAULT look at who called.
 extern "C" __attribute__((visibility("default"))) void* dlsym(void* handle, const char* name) noexcept {
-    if (!real_dlsym)
-        find_dlsym();
-    if (is_driver_lookup(handle, name))
-        return reinterpret_cast<void*>(look_up);
-    return real_dlsym(handle, name);
+    return choose(name)(handle, name);
 }

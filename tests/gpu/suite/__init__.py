@@ -1,0 +1,1 @@
+"""The GPU suite: runs programs bare and under umadvisor and compares. Standard library only."""

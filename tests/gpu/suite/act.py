@@ -1,0 +1,117 @@
+"""What --act does to programs: prefetch takes the device's faults away, rewrite=all changes no result."""
+
+import statistics
+import sys
+
+from .cases import require
+from .counter import Counter
+from .examples import EXAMPLES, RUNTIMES
+from .frameworks import PROGRAMS
+from .process import run
+from .results import figure, result_text, times
+
+PART = "act"
+ROUNDS = 5            # interleaved repetitions of each timed program
+TORCH_PAIRS = 5
+KERNEL_SLACK = 1.2    # a prefetched kernel may take this much of the resident kernel plus the transfer
+
+# program, its twin with prefetches by hand, the time to compare, the time of the kernel when nothing moves
+PREFETCHED = (("vector_add_managed", "prefetched_add", "kernel.first", "kernel.later"),
+              ("pingpong", "pingpong_prefetched", "kernel.median", "kernel.resident"))
+
+
+def check_act(cases, bundle, advised):
+    """Returns the figures of suite act-thin."""
+    figures = []
+    for program, twin, moved, resident in PREFETCHED:
+        cases.check(PART, f"{program} --act prefetch: same output",
+                    lambda p=program: _same_output(bundle, advised, [bundle.program(p)], "prefetch"))
+        if bundle.sim:
+            cases.not_run(PART, f"{program} --act prefetch: faults and times", "not run on simcuda")
+            continue
+        cases.check(PART, f"{program} --act prefetch: faults", lambda p=program: _faults_gone(bundle, advised, p))
+        cases.check(PART, f"{program} --act prefetch: times",
+                    lambda p=program, t=twin, m=moved, r=resident: _times(bundle, advised, p, t, m, r, figures))
+    for example in EXAMPLES:
+        for runtime in RUNTIMES:
+            command = [bundle.program(example.program, runtime), *example.arguments]
+            cases.check(PART, f"{example.name} [{runtime}] --act rewrite=all",
+                        lambda c=command: _same_output(bundle, advised, c, "rewrite=all"))
+    _check_torch(cases, bundle, advised, figures)
+    return figures
+
+
+def _same_output(bundle, advised, command, act):
+    bare = run(command, bundle.environment())
+    outcome, _ = advised.run(command, ["--act", act])
+    require(outcome.status == bare.status, f"{outcome.explain()}, bare {bare.status}")
+    require(result_text(outcome) == result_text(bare), "output differs from the bare run")
+
+
+def _faults_gone(bundle, advised, program):
+    command = [bundle.program(program)]
+    counter = Counter(bundle, unified_memory=True)
+    bare = run(command, bundle.environment(**counter.environment))
+    require(bare.status == 0, f"bare with CUPTI: {bare.explain()}")
+    before = counter.read()["unified_memory"]
+    counter = Counter(bundle, unified_memory=True)
+    outcome, _ = advised.run(command, ["--act", "prefetch"], bundle.environment(**counter.environment))
+    require(outcome.status == 0, f"with CUPTI: {outcome.explain()}")
+    after = counter.read()["unified_memory"]
+    detail = (f"device faults {before['device_fault_records']} -> {after['device_fault_records']}, bytes to device "
+              f"{before['to_device_bytes']} -> {after['to_device_bytes']}")
+    require(before["device_fault_records"] > 0, f"the bare program has no device faults to take away: {detail}")
+    require(after["device_fault_records"] == 0, detail)
+    return detail
+
+
+def _times(bundle, advised, program, twin, moved, resident, figures):
+    """Interleaved: bare, with --act prefetch, and the twin that prefetches by hand."""
+    bare, acted, hand, transfer, still = [], [], [], [], []
+    for _ in range(ROUNDS):
+        first = run([bundle.program(program), "--time"], bundle.environment())
+        second, _ = advised.run([bundle.program(program), "--time"], ["--act", "prefetch"])
+        third = run([bundle.program(twin), "--time"], bundle.environment())
+        for outcome in (first, second, third):
+            require(outcome.status == 0, outcome.explain())
+        bare.append(times(first)[moved])
+        acted.append(times(second)[moved])
+        hand.append(times(third)[moved])
+        transfer.append(times(third)["transfer"])
+        still.append(times(first)[resident])
+    if program == "vector_add_managed":
+        figures.append(figure("prefetch.first_touch.speedup", [b / a for b, a in zip(bare, acted)], "ratio"))
+        figures.append(figure("prefetch.vs_hand", [a / h for a, h in zip(acted, hand)], "ratio"))
+    else:
+        figures.append(figure(f"prefetch.{program}.speedup", [b / a for b, a in zip(bare, acted)], "ratio"))
+        figures.append(figure(f"prefetch.{program}.vs_hand", [a / h for a, h in zip(acted, hand)], "ratio"))
+    limit = KERNEL_SLACK * (statistics.median(still) + statistics.median(transfer))
+    detail = (f"{moved} bare {statistics.median(bare):.0f} us, prefetched {statistics.median(acted):.0f}, by hand "
+              f"{statistics.median(hand):.0f}, limit {limit:.0f}")
+    require(statistics.median(acted) <= limit, detail)
+    return detail
+
+
+def _check_torch(cases, bundle, advised, figures):
+    name = "torch_loop.py --act rewrite=all"
+    if bundle.sim:
+        cases.not_run(PART, name, "not run on simcuda")
+        return
+    if run([sys.executable, "-c", "import torch"], bundle.environment()).status != 0:
+        cases.not_run(PART, name, "python3 here has no torch")
+        return
+    cases.check(PART, name, lambda: _torch_pairs(bundle, advised, figures))
+
+
+def _torch_pairs(bundle, advised, figures):
+    command = [sys.executable, PROGRAMS / "torch_loop.py", "--time"]
+    ratios = []
+    for _ in range(TORCH_PAIRS):
+        bare = run(command, bundle.environment())
+        require(bare.status == 0, f"bare: {bare.explain()}")
+        outcome, _ = advised.run(command, ["--act", "rewrite=all"])
+        require(outcome.status == 0, outcome.explain())
+        require(result_text(outcome) == result_text(bare), "output differs from the bare run")
+        ratios.append(times(outcome)["step.median"] / times(bare)["step.median"])
+    figures.append(figure("rewrite_all.torch.ratio", ratios, "ratio"))
+    return f"step time {statistics.median(ratios):.3f} of bare, {TORCH_PAIRS} pairs"

@@ -1,0 +1,66 @@
+"""A program under `umadvisor run`, and what the analyzer says about its trace."""
+
+import json
+import tempfile
+from pathlib import Path
+
+from .cases import require
+from .process import run
+
+# umadvisor and CUPTI split the same memory differently: both are brought to these names.
+_MEMORY = {"registered": "pinned", "device_static": "device", "managed_static": "managed", "heap": "pageable",
+           "host": "pageable"}
+_DIRECTION = {"hosttodevice": "HtoD", "devicetohost": "DtoH", "devicetodevice": "DtoD", "hosttohost": "HtoH"}
+
+
+def copy_totals(rows):
+    """{(direction, source, destination): (count, bytes)} of a list of copy rows, of either tool."""
+    totals = {}
+    for row in rows:
+        direction = "".join(c for c in str(row["direction"]) if c.isalpha())
+        direction = _DIRECTION.get(direction.lower(), direction[:1].upper() + "to" + direction[-1:].upper())
+        memory = [str(row[end]).lower().replace(" ", "_") for end in ("source_memory", "destination_memory")]
+        key = (direction, *(_MEMORY.get(kind, kind) for kind in memory))
+        count, size = totals.get(key, (0, 0))
+        totals[key] = (count + row["count"], size + row["bytes"])
+    return totals
+
+
+def describe_totals(totals):
+    return "; ".join(f"{d} {s}->{t} {n} of {b} B" for (d, s, t), (n, b) in sorted(totals.items())) or "none"
+
+
+class Advised:
+    """Runs programs under umadvisor in a folder of its own and keeps their traces there until closed."""
+
+    def __init__(self, bundle):
+        self.bundle = bundle
+        self._folder = tempfile.TemporaryDirectory(prefix="umadvisor-gpu-test-")
+        self._runs = 0
+
+    def close(self):
+        self._folder.cleanup()
+
+    def run(self, command, options=(), environment=None, timeout=120):
+        """Returns the outcome and the traces it left, largest first."""
+        self._runs += 1
+        folder = Path(self._folder.name) / str(self._runs)
+        folder.mkdir()
+        wrapped = [self.bundle.umadvisor, "run", "-f", "-o", folder / "run.umtrace", *options, "--", *command]
+        outcome = run(wrapped, environment or self.bundle.environment(), timeout)
+        traces = sorted(folder.glob("*.umtrace"), key=lambda path: -path.stat().st_size)
+        return outcome, traces
+
+    def report(self, trace):
+        """The JSON report of one trace."""
+        answer = run([self.bundle.umadvisor, "report", "--json", trace], self.bundle.environment())
+        require(answer.status == 0, f"umadvisor report: {answer.explain()}")
+        try:
+            return json.loads(answer.stdout)
+        except ValueError as error:
+            require(False, f"umadvisor report --json: {error}")
+
+
+def rules(report):
+    """Rule ids of the findings of a report."""
+    return {finding.get("rule", finding.get("rule_id", finding.get("id"))) for finding in report["findings"]}

@@ -1,0 +1,86 @@
+"""Every example, bare and under umadvisor: same output and status, the finding it is named after, copies as CUPTI
+counts them."""
+
+from dataclasses import dataclass
+
+from .advised import copy_totals, describe_totals, rules
+from .cases import FAIL, OK, require
+from .counter import Counter
+from .process import run
+from .results import figure, result_text
+
+PART = "gpu"
+
+
+@dataclass(frozen=True)
+class Example:
+    program: str
+    finding: str = ""        # rule id that must be in the report
+    absent: tuple = ()       # rule ids that must not be
+    arguments: tuple = ()
+    status: int = 0          # expected exit status on a real card
+
+    @property
+    def name(self):
+        return " ".join((self.program, *self.arguments))
+
+
+EXAMPLES = (
+    Example("vector_add_managed", "first-touch"),
+    Example("prefetched_add", absent=("first-touch", "ping-pong")),
+    Example("pingpong", "ping-pong"),
+    Example("pingpong_resident", absent=("ping-pong", "first-touch")),
+    Example("pingpong_prefetched", absent=("first-touch",)),
+    Example("static_managed", "ping-pong"),
+    Example("pageable_copies", "pageable-copy"),
+    Example("pinned_copies", absent=("pageable-copy",)),
+    Example("small_copies", "small-copies"),
+    Example("batched_copies", absent=("small-copies", "pageable-copy")),
+    Example("overlap", absent=("pageable-copy", "small-copies"), arguments=("--order", "serial")),
+    Example("overlap", absent=("pageable-copy", "small-copies"), arguments=("--order", "per-stream")),
+    Example("overlap", absent=("pageable-copy", "small-copies"), arguments=("--order", "phase-wise")),
+    Example("oversubscribe", status=2),
+)
+
+RUNTIMES = ("shared", "static")
+
+
+def check_examples(cases, bundle, advised):
+    for example in EXAMPLES:
+        for runtime in RUNTIMES:
+            cases.check(PART, f"{example.name} [{runtime}]",
+                        lambda e=example, r=runtime: _check_one(bundle, advised, e, r))
+
+
+def _check_one(bundle, advised, example, runtime):
+    command = [bundle.program(example.program, runtime), *example.arguments]
+    expected = 0 if bundle.sim else example.status
+    bare = run(command, bundle.environment())
+    require(bare.status == expected, f"bare: {bare.explain()}, expected {expected}")
+
+    counter = None if bundle.sim or expected != 0 else Counter(bundle)
+    environment = bundle.environment(**(counter.environment if counter else {}))
+    outcome, traces = advised.run(command, environment=environment)
+    require(outcome.status == bare.status, f"under umadvisor: {outcome.explain()}, bare {bare.status}")
+    require(result_text(outcome) == result_text(bare), "output differs from the bare run")
+    if expected != 0:
+        return f"refuses with {expected}, as bare"
+
+    require(traces, "no trace was written")
+    report = advised.report(traces[0])
+    found = rules(report)
+    require(not example.finding or example.finding in found,
+            f"no {example.finding} finding; found: {', '.join(sorted(map(str, found))) or 'none'}")
+    unwanted = found & set(example.absent)
+    require(not unwanted, f"clean program has finding {', '.join(sorted(unwanted))}")
+    recorded = copy_totals(report["copies"])
+    if counter:
+        counted = copy_totals(counter.read()["copies"])
+        require(recorded == counted,
+                f"copies differ: trace has {describe_totals(recorded)}; CUPTI has {describe_totals(counted)}")
+    return f"{example.finding or 'clean'}; {describe_totals(recorded)}"
+
+
+def example_figures(cases):
+    agree, failed = cases.count(PART, OK), cases.count(PART, FAIL)
+    return [figure("examples.total", [agree + failed], "1"), figure("examples.agree", [agree], "1")]

@@ -1,0 +1,40 @@
+"""Is this machine fit: nothing is run before there is room for what the suite allocates."""
+
+import ctypes
+
+# The most managed memory any program of the suite holds at once: 256 MiB in an example; under --act rewrite=all the
+# PyTorch loop, which caps itself at this.
+PLANNED_MANAGED_BYTES = 2 << 30
+HARD_LIMIT_BYTES = 8 << 30
+
+
+def free_device_memory():
+    """(free, total) bytes of device 0 by cuMemGetInfo; None where there is no driver or no device."""
+    try:
+        cuda = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return None
+    device, context = ctypes.c_int(), ctypes.c_void_p()
+    free, total = ctypes.c_size_t(), ctypes.c_size_t()
+    if cuda.cuInit(0) or cuda.cuDeviceGet(ctypes.byref(device), 0):
+        return None
+    if cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), device):
+        return None
+    try:
+        if cuda.cuCtxSetCurrent(context) or cuda.cuMemGetInfo_v2(ctypes.byref(free), ctypes.byref(total)):
+            return None
+        return free.value, total.value
+    finally:
+        cuda.cuDevicePrimaryCtxRelease_v2(device)
+
+
+def refusal():
+    """Why the suite must not run here; empty when it may."""
+    memory = free_device_memory()
+    if memory is None:
+        return "no CUDA device: use --sim for simcuda"
+    limit = min(HARD_LIMIT_BYTES, memory[0] // 8)
+    if PLANNED_MANAGED_BYTES > limit:
+        return (f"too little free device memory: the suite may hold {PLANNED_MANAGED_BYTES >> 20} MiB managed, "
+                f"the limit here is {limit >> 20} MiB")
+    return ""
