@@ -15,7 +15,7 @@ void finish_global(trace::Alloc& record, CUdeviceptr address, std::size_t bytes,
                    std::uint64_t module) noexcept;
 
 /// Takes the address out of the index before the driver frees it, since another thread may be given it at once.
-std::uint64_t begin_free(trace::Free& record, std::uint64_t address) noexcept;
+void begin_free(trace::Free& record, std::uint64_t address) noexcept;
 
 /// Records the free; puts the allocation back when the driver refused.
 void finish_free(trace::Free& record) noexcept;

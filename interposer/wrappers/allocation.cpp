@@ -1,0 +1,75 @@
+#include "interposer/wrappers/allocation.hpp"
+
+#include "interposer/observe/allocations.hpp"
+#include "interposer/observe/memory_class.hpp"
+
+namespace umadvisor::wrappers {
+
+namespace {
+
+/// Ordinal of the calling thread's current device; 0 where there is none.
+std::uint32_t current_device() {
+    CUdevice device = 0;
+    return attach::real<Entry::cuCtxGetDevice>()(&device) == CUDA_SUCCESS ? static_cast<std::uint32_t>(device) : 0;
+}
+
+/// The allocation that begin_free took out, to be put back should the driver refuse the free.
+thread_local observe::Allocation taken;
+
+} // namespace
+
+void finish_allocation(trace::Alloc& record, std::uint64_t address, std::uint64_t bytes) noexcept {
+    const KeepErrno keep;
+    record.bytes = bytes;
+    record.stack = record::stack();
+    observe::Allocation allocation{};
+    if (record.status == CUDA_SUCCESS && address != 0) {
+        allocation.id = observe::allocations().next_id();
+        allocation.address = address;
+        allocation.bytes = bytes;
+        allocation.memory = record.memory;
+        allocation.device = current_device();
+        allocation.rewritten = record.origin == trace::Origin::umadvisor;
+        record.allocation = allocation.id;
+        record.address = address;
+        record.device = allocation.device;
+        observe::allocations().insert(allocation);
+    }
+    record::write(record);
+    if (allocation.id != 0 && allocation.rewritten)
+        act::place(allocation);
+}
+
+void finish_global(trace::Alloc& record, CUdeviceptr address, std::size_t bytes, const char* name,
+                   std::uint64_t module) noexcept {
+    const KeepErrno keep;
+    observe::Allocation known;
+    if (observe::allocations().find(address, known) && known.address == address)
+        return; // asked for before
+    record.memory = observe::classify(address, bytes).memory;
+    if (record.memory == trace::Memory::unknown)
+        record.memory = trace::Memory::device;
+    record.symbol = name != nullptr ? record::string_id(name) : 0;
+    finish_allocation(record, address, bytes);
+    observe::allocations().note_global(record.allocation, module);
+}
+
+void begin_free(trace::Free& record, std::uint64_t address) noexcept {
+    const KeepErrno keep;
+    record.address = address;
+    taken = {};
+    if (address != 0 && observe::allocations().erase(address, taken))
+        record.allocation = taken.id;
+}
+
+void finish_free(trace::Free& record) noexcept {
+    const KeepErrno keep;
+    if (record.status != CUDA_SUCCESS && taken.id != 0)
+        observe::allocations().insert(taken);
+    else if (taken.id != 0)
+        act::forget(taken);
+    record.stack = record::stack();
+    record::write(record);
+}
+
+} // namespace umadvisor::wrappers

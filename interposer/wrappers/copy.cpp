@@ -1,0 +1,78 @@
+#include "interposer/wrappers/copy.hpp"
+
+#include "interposer/observe/device_timer.hpp"
+#include "interposer/observe/memory_class.hpp"
+#include "interposer/wrappers/stream.hpp"
+
+#include <bit>
+
+namespace umadvisor::wrappers {
+
+namespace {
+
+observe::End end_of(CopyEnd end, std::uint64_t bytes) {
+    return end.array ? observe::End{trace::Memory::array, 0, 0} : observe::classify(end.address, bytes);
+}
+
+/// Copies of like size and direction are alike to the device timer.
+std::uint64_t timing_key(const trace::Copy& record) {
+    return 0x8000000000000000u | static_cast<std::uint64_t>(record.source_memory) << 16 |
+           static_cast<std::uint64_t>(record.destination_memory) << 8 |
+           static_cast<std::uint64_t>(std::bit_width(record.bytes));
+}
+
+} // namespace
+
+trace::Copy begin_copy(CopyEnd destination, CopyEnd source, std::uint64_t bytes, std::uint64_t stream,
+                       bool asynchronous) noexcept {
+    const KeepErrno keep;
+    trace::Copy record;
+    record.destination = destination.address;
+    record.source = source.address;
+    record.bytes = bytes;
+    record.stream = stream;
+    record.asynchronous = asynchronous;
+    const observe::End to = end_of(destination, bytes);
+    const observe::End from = end_of(source, bytes);
+    record.destination_memory = to.memory;
+    record.destination_allocation = to.allocation;
+    record.source_memory = from.memory;
+    record.source_allocation = from.allocation;
+    record.host_range = from.host_range != 0 ? from.host_range : to.host_range;
+    if (asynchronous)
+        record.sample = observe::device_timer().begin(reinterpret_cast<CUstream>(stream), timing_key(record));
+    return record;
+}
+
+void finish_copy(trace::Copy& record) noexcept {
+    const KeepErrno keep;
+    if (record.sample != 0)
+        observe::device_timer().end(record.sample, reinterpret_cast<CUstream>(record.stream));
+    record.stack = record::stack();
+    record::write(record);
+    if (!record.asynchronous && record.status == CUDA_SUCCESS)
+        after_wait();
+}
+
+trace::Set begin_set(CUdeviceptr address, std::uint64_t bytes, std::uint64_t value, std::uint64_t stream,
+                     bool asynchronous) noexcept {
+    const KeepErrno keep;
+    trace::Set record;
+    record.address = address;
+    record.bytes = bytes;
+    record.value = value;
+    record.stream = stream;
+    record.asynchronous = asynchronous;
+    const observe::End end = observe::classify(address, bytes);
+    record.memory = end.memory;
+    record.allocation = end.allocation;
+    return record;
+}
+
+void finish_set(trace::Set& record) noexcept {
+    const KeepErrno keep;
+    record.stack = record::stack();
+    record::write(record);
+}
+
+} // namespace umadvisor::wrappers

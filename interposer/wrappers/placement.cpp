@@ -1,0 +1,40 @@
+#include "interposer/wrappers/placement.hpp"
+
+#include "interposer/act/executor.hpp"
+#include "interposer/observe/allocations.hpp"
+
+namespace umadvisor::wrappers {
+
+namespace {
+
+/// What prefetches and advice have in common.
+template <class Record>
+void finish(Record& record, CUdeviceptr address, std::uint64_t bytes, Place place) {
+    record.address = address;
+    record.bytes = bytes;
+    record.location = place.location;
+    record.location_id = place.id;
+    observe::Allocation allocation;
+    if (observe::allocations().find(address, allocation))
+        record.allocation = allocation.id;
+    record.stack = record::stack();
+    record::write(record);
+}
+
+} // namespace
+
+void finish_prefetch(trace::Prefetch& record, CUdeviceptr address, std::uint64_t bytes, Place place) noexcept {
+    const KeepErrno keep;
+    finish(record, address, bytes, place);
+    if (record.status == CUDA_SUCCESS)
+        act::note_prefetch(record);
+}
+
+void finish_advise(trace::Advise& record, CUdeviceptr address, std::uint64_t bytes, CUmem_advise advice,
+                   Place place) noexcept {
+    const KeepErrno keep;
+    record.advice = static_cast<std::uint64_t>(advice);
+    finish(record, address, bytes, place);
+}
+
+} // namespace umadvisor::wrappers

@@ -1,0 +1,37 @@
+#include "interposer/wrappers/stream.hpp"
+
+#include "interposer/act/executor.hpp"
+#include "interposer/observe/device_timer.hpp"
+#include "interposer/observe/residency_sampler.hpp"
+
+namespace umadvisor::wrappers {
+
+void after_wait() noexcept {
+    observe::residency_sampler().after_synchronize();
+    act::after_synchronize();
+    observe::device_timer().collect();
+    record::renew_clock();
+}
+
+void finish_sync(trace::Sync& record) noexcept {
+    const KeepErrno keep;
+    record.stack = record::stack();
+    record::write(record);
+    const bool waited = record.kind != trace::SyncKind::stream_query && record.kind != trace::SyncKind::event_query;
+    if (waited && record.status == CUDA_SUCCESS)
+        after_wait();
+}
+
+void finish_stream(trace::Stream& record) noexcept {
+    const KeepErrno keep;
+    record.stack = record::stack();
+    record::write(record);
+}
+
+void finish_event(trace::Event& record) noexcept {
+    const KeepErrno keep;
+    record.stack = record::stack();
+    record::write(record);
+}
+
+} // namespace umadvisor::wrappers
