@@ -52,7 +52,6 @@ def main():
             samples.append((time.perf_counter() - started) * 1e6)
         median = statistics.median(samples[len(samples) // 4:])
         print(json.dumps({"metric": "step.median", "value": median, "unit": "us"}))
-    print("peak MiB", torch.cuda.max_memory_reserved() >> 20)
 
 
 main()

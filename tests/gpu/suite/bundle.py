@@ -25,8 +25,9 @@ class Bundle:
 
     def environment(self, **extra):
         """This process's environment without leftovers that would change a run, plus `extra`."""
-        clean = {k: v for k, v in os.environ.items()
-                 if not k.startswith(("UMADVISOR_", "CUPTI_COUNTS")) and k not in ("LD_PRELOAD", "CUDA_INJECTION64_PATH")}
+        clean = {name: value for name, value in os.environ.items()
+                 if not name.startswith(("UMADVISOR_", "CUPTI_COUNTS"))
+                 and name not in ("LD_PRELOAD", "CUDA_INJECTION64_PATH")}
         if self.sim:
             clean["LD_LIBRARY_PATH"] = str(self.root / "lib" / "simcuda")
         return {**clean, **extra}

@@ -43,13 +43,11 @@ class Cases:
     def failed(self):
         return any(row[2] == FAIL for row in self.rows)
 
-    def print_table(self):
+    def table(self):
         widths = [max([len(row[i]) for row in self.rows] + [4]) for i in range(3)]
-        print()
-        for row in self.rows:
-            print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)) + "  " + row[3])
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)) + "  " + row[3] for row in self.rows]
         counts = {verdict: sum(1 for row in self.rows if row[2] == verdict) for verdict in (OK, FAIL, NOT_RUN)}
-        print("\n" + ", ".join(f"{number} {verdict}" for verdict, number in counts.items()))
+        return "\n".join([*lines, "", ", ".join(f"{number} {verdict}" for verdict, number in counts.items()), ""])
 
 
 def require(condition, text):

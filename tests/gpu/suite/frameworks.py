@@ -34,5 +34,6 @@ def _check_one(bundle, advised, program, finding):
     require(traces, "no trace was written")
     report = advised.report(traces[0])
     found = rules(report)
-    require(not finding or finding in found, f"no {finding} finding; found: {', '.join(sorted(map(str, found))) or 'none'}")
-    return f"{len(traces)} trace(s), {traces[0].stat().st_size} B; findings: {', '.join(sorted(map(str, found))) or 'none'}"
+    listed = ", ".join(sorted(map(str, found))) or "none"
+    require(not finding or finding in found, f"no {finding} finding; found: {listed}")
+    return f"{len(traces)} trace(s), {traces[0].stat().st_size} B; findings: {listed}"

@@ -36,8 +36,8 @@ def header(suite, bundle):
 def figure(metric, values, unit):
     """The median of `values`, with how many there were and their range."""
     values = list(values)
-    rounded = [round(v, 3) if isinstance(v, float) else v for v in (statistics.median(values), min(values), max(values))]
-    return {"metric": metric, "value": rounded[0], "unit": unit, "n": len(values), "min": rounded[1], "max": rounded[2]}
+    middle, low, high = (round(value, 3) for value in (statistics.median(values), min(values), max(values)))
+    return {"metric": metric, "value": middle, "unit": unit, "n": len(values), "min": low, "max": high}
 
 
 def write(suite, bundle, figures, folder=None):
