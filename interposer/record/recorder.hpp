@@ -13,7 +13,8 @@ struct Settings {
     bool force;              ///< replace an existing file
     std::uint64_t max_bytes; ///< size cap of the file
     int stack_frames;        ///< 0: no stacks
-    /// simcuda's virtual clock in nanoseconds, or null: then the TSC where it is invariant, else CLOCK_MONOTONIC.
+    /// simcuda's virtual clock in nanoseconds, or null: then the TSC where it is invariant, else
+    /// CLOCK_MONOTONIC.
     std::uint64_t (*simulated_clock)();
 };
 
@@ -27,19 +28,20 @@ bool recording() noexcept;
 /// Stops recording for good, in this process only: after fork, or on trouble. What is committed stays.
 void abandon() noexcept;
 
-/// Marks the trace closed and seals the chunks. Recording may go on (calls from later exit handlers); it stays valid.
+/// Marks the trace closed and seals the chunks. Recording may go on (calls from later exit handlers); it stays
+/// valid.
 void close() noexcept;
 
 /// Ticks of the recording clock.
 std::uint64_t now() noexcept;
 
-/// Appends to the calling thread's chunk; the record is committed when this returns. Takes no lock but when a chunk is
-/// full or the thread is new. Preserves errno. Instantiated for every event record.
+/// Appends to the calling thread's chunk; the record is committed when this returns. Takes no lock but when a
+/// chunk is full or the thread is new. Preserves errno. Instantiated for every event record.
 template <class Record>
 void write(const Record& record) noexcept;
 
-/// Appends a launch. `shape.shape` and `launch.shape` are filled in: launches that look like an earlier one in this chunk
-/// refer to its shape.
+/// Appends a launch. `shape.shape` and `launch.shape` are filled in: launches that look like an earlier one in
+/// this chunk refer to its shape.
 void write(trace::LaunchShape& shape, trace::Launch& launch) noexcept;
 
 /// Appends a definition, under a lock. Instantiated for every dictionary record.
@@ -52,8 +54,8 @@ std::uint64_t string_id(std::string_view text) noexcept;
 /// A line for the report (Notice), printf format.
 void note(const char* format, ...) noexcept __attribute__((format(printf, 1, 2)));
 
-/// Id of the calling thread's stack, outermost frames of umadvisor itself left out; 0 when stacks are off. Takes a lock
-/// at the first sight of a frame only.
+/// Id of the calling thread's stack, outermost frames of umadvisor itself left out; 0 when stacks are off.
+/// Takes a lock at the first sight of a frame only.
 std::uint64_t stack() noexcept;
 
 /// Renews the header's clock pair. Cheap enough for each synchronisation.

@@ -1,0 +1,68 @@
+/// Encodes records straight into a chunk of the mapped file.
+#pragma once
+
+#include "trace/checksum.hpp"
+#include "trace/encoder.hpp"
+#include "trace/layout.hpp"
+
+#include <atomic>
+#include <cstdint>
+
+namespace umadvisor::record {
+
+/// One chunk at a time. For one thread, or under one lock. All zeros: no chunk.
+struct ChunkWriter {
+    trace::ChunkHeader* header;
+    std::uint8_t* at;    ///< next byte
+    std::uint8_t* limit; ///< end of the room; equals `at` while the chunk is sealed
+    trace::DeltaState state;
+
+    /// Whether `bytes` more fit. False too where there is no chunk or it is sealed.
+    bool room(std::size_t bytes) const noexcept { return bytes <= static_cast<std::size_t>(limit - at); }
+
+    /// Appends; the record is part of the trace from commit() on. The caller has asked for room.
+    template <class Record>
+    void put(const Record& record) noexcept {
+        at = trace::encode(at, record, state);
+    }
+    void commit() noexcept { header->committed.store(used(), std::memory_order_release); }
+
+    void begin(std::uint8_t* chunk, trace::ChunkKind kind, std::uint32_t thread, std::uint32_t sequence,
+               std::uint64_t time) noexcept {
+        header = reinterpret_cast<trace::ChunkHeader*>(chunk);
+        at = records();
+        limit = at + trace::chunk_capacity;
+        state = {.time = time};
+        header->kind = kind;
+        header->thread = thread;
+        header->sequence = sequence;
+        header->base_time = time;
+        std::atomic_thread_fence(std::memory_order_release); // a chunk with the magic has the rest
+        header->magic = trace::chunk_magic;
+    }
+
+    void seal() noexcept {
+        if (header == nullptr || header->state.load(std::memory_order_relaxed) == trace::ChunkState::sealed)
+            return;
+        header->checksum = trace::checksum(records(), used());
+        header->state.store(trace::ChunkState::sealed, std::memory_order_release);
+        limit = at;
+    }
+
+    /// Opens a sealed chunk again, so that what comes after close() still finds its room. Whether there was
+    /// one.
+    bool reopen() noexcept {
+        if (header == nullptr || header->state.load(std::memory_order_relaxed) == trace::ChunkState::open)
+            return false;
+        header->state.store(trace::ChunkState::open, std::memory_order_release);
+        limit = records() + trace::chunk_capacity;
+        return true;
+    }
+
+    std::uint32_t used() const noexcept { return static_cast<std::uint32_t>(at - records()); }
+
+private:
+    std::uint8_t* records() const noexcept { return reinterpret_cast<std::uint8_t*>(header) + sizeof *header; }
+};
+
+} // namespace umadvisor::record

@@ -1,0 +1,116 @@
+#include "interposer/record/clock.hpp"
+
+#include "interposer/record/recorder.hpp"
+
+#include <cstring>
+#include <fcntl.h>
+#include <time.h>
+#include <unistd.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <x86intrin.h>
+#endif
+
+namespace umadvisor::record {
+namespace {
+
+constinit trace::ClockKind kind = trace::ClockKind::monotonic;
+using SimulatedClock = std::uint64_t (*)();
+constinit SimulatedClock simulated_clock = nullptr;
+
+std::uint64_t nanoseconds(clockid_t clock) noexcept {
+    timespec t{};
+    clock_gettime(clock, &t);
+    return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(t.tv_nsec);
+}
+
+#if defined(__x86_64__)
+std::uint64_t cpu_counter() noexcept {
+    return __rdtsc();
+}
+
+/// The CPU promises a constant rate (CPUID 8000_0007h EDX bit 8, Intel SDM vol. 3 "Invariant TSC"), and the
+/// kernel found the counters of all cores in step: it has made the TSC its own clock source. In a guest on
+/// kvm-clock or Hyper-V's page the rate may change with a migration, so the flag alone is not believed.
+bool cpu_counter_invariant() noexcept {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    if (__get_cpuid(0x80000007, &a, &b, &c, &d) == 0 || (d & (1u << 8)) == 0)
+        return false;
+    const int fd =
+        ::open("/sys/devices/system/clocksource/clocksource0/current_clocksource", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    char name[8] = {};
+    const ssize_t bytes = read(fd, name, sizeof name - 1);
+    ::close(fd);
+    return bytes >= 4 && std::memcmp(name, "tsc\n", 4) == 0;
+}
+#elif defined(__aarch64__)
+std::uint64_t cpu_counter() noexcept {
+    std::uint64_t value = 0;
+    asm volatile("mrs %0, cntvct_el0" : "=r"(value));
+    return value;
+}
+
+/// The architecture promises it (Arm ARM, "The Generic Timer"): one rate, one value for all cores.
+bool cpu_counter_invariant() noexcept {
+    return true;
+}
+#else
+std::uint64_t cpu_counter() noexcept {
+    return 0;
+}
+bool cpu_counter_invariant() noexcept {
+    return false;
+}
+#endif
+
+} // namespace
+
+void choose_clock(std::uint64_t (*simulated)()) noexcept {
+    simulated_clock = simulated;
+    kind = simulated != nullptr      ? trace::ClockKind::simulated
+           : cpu_counter_invariant() ? trace::ClockKind::tsc
+                                     : trace::ClockKind::monotonic;
+}
+
+trace::ClockKind clock_kind() noexcept {
+    return kind;
+}
+
+std::uint64_t monotonic_nanoseconds() noexcept {
+    return nanoseconds(CLOCK_MONOTONIC);
+}
+
+std::uint64_t realtime_nanoseconds() noexcept {
+    return nanoseconds(CLOCK_REALTIME);
+}
+
+std::uint64_t now() noexcept {
+    if (kind == trace::ClockKind::tsc) [[likely]]
+        return cpu_counter();
+    return kind == trace::ClockKind::simulated ? simulated_clock() : monotonic_nanoseconds();
+}
+
+trace::ClockPair read_clock_pair() noexcept {
+    if (kind != trace::ClockKind::tsc) {
+        const std::uint64_t t = now();
+        return {t, t};
+    }
+    // A thread that loses its core between the two readings would put them apart: take the closest of a few.
+    constexpr std::uint64_t close_enough = 1000; // ticks
+    trace::ClockPair best{};
+    std::uint64_t best_gap = ~std::uint64_t{0};
+    for (int tries = 0; tries < 4 && best_gap > close_enough; ++tries) {
+        const std::uint64_t before = cpu_counter();
+        const std::uint64_t monotonic = monotonic_nanoseconds();
+        const std::uint64_t gap = cpu_counter() - before;
+        if (gap < best_gap) {
+            best_gap = gap;
+            best = {before + gap / 2, monotonic};
+        }
+    }
+    return best;
+}
+
+} // namespace umadvisor::record

@@ -1,0 +1,65 @@
+#include "interposer/record/dictionary.hpp"
+
+#include "interposer/record/quiet.hpp"
+#include "interposer/record/recorder.hpp"
+#include "interposer/record/sink.hpp"
+#include "trace/records.hpp"
+
+namespace umadvisor::record {
+
+constinit Dictionary dictionary;
+
+template <class Record>
+void Dictionary::define(const Record& record) noexcept {
+    const std::size_t bound = trace::encoded_bound(record);
+    if (bound > trace::chunk_capacity)
+        return sink.drop(trace::DropReason::oversized);
+    const Quiet quiet;
+    const Guard guard(mutex_);
+    if (!chunk_.room(bound) && !renew(bound))
+        return sink.drop();
+    chunk_.put(record);
+    chunk_.commit();
+}
+
+bool Dictionary::renew(std::size_t bytes) noexcept {
+    if (chunk_.reopen() && chunk_.room(bytes))
+        return true;
+    chunk_.seal();
+    std::uint32_t index = 0;
+    std::uint8_t* memory = sink.claim(trace::ChunkKind::dictionary, index);
+    if (memory == nullptr) {
+        chunk_ = {};
+        return false;
+    }
+    chunk_.begin(memory, trace::ChunkKind::dictionary, 0, sequence_++, now());
+    return true;
+}
+
+void Dictionary::seal() noexcept {
+    const Guard guard(mutex_);
+    chunk_.seal();
+}
+
+template <class Record>
+void define(const Record& record) noexcept {
+    if (recording())
+        dictionary.define(record);
+}
+
+template void define(const trace::Entry&) noexcept;
+template void define(const trace::String&) noexcept;
+template void define(const trace::Process&) noexcept;
+template void define(const trace::Thread&) noexcept;
+template void define(const trace::Device&) noexcept;
+template void define(const trace::Driver&) noexcept;
+template void define(const trace::Option&) noexcept;
+template void define(const trace::Module&) noexcept;
+template void define(const trace::Frame&) noexcept;
+template void define(const trace::Function&) noexcept;
+template void define(const trace::HostRange&) noexcept;
+template void define(const trace::UnknownLookup&) noexcept;
+template void define(const trace::Runtime&) noexcept;
+template void define(const trace::Notice&) noexcept;
+
+} // namespace umadvisor::record

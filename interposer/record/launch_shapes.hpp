@@ -1,0 +1,92 @@
+/// The launch shapes that a chunk has defined, so that a launch in a loop costs its times only.
+#pragma once
+
+#include "trace/event_records.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace umadvisor::record {
+
+/// A shape as a row of words: what is hashed and compared. Made by the record's own field list, so no field is
+/// missed.
+struct FlatShape {
+    // LaunchShape has fewer than 16 fields beside `touched`; its count is a word too.
+    static constexpr std::size_t capacity = 16 + trace::max_touched;
+    std::uint64_t words[capacity];
+    std::uint32_t count = 0;
+
+    explicit FlatShape(const trace::LaunchShape& shape) noexcept { trace::LaunchShape::fields(shape, *this); }
+
+    void number(std::string_view, const std::uint64_t& value) noexcept { words[count++] = value; }
+    void handle(std::string_view, const std::uint64_t& value) noexcept { words[count++] = value; }
+    template <std::size_t N>
+    void numbers(std::string_view, const trace::Numbers<N>& values) noexcept {
+        words[count++] = values.count;
+        for (const std::uint64_t value : values)
+            words[count++] = value;
+    }
+
+    /// Two independent multiply chains: the words are few and the latency is all that counts.
+    std::uint64_t hash() const noexcept {
+        std::uint64_t a = 0x9e3779b97f4a7c15u, b = count;
+        std::uint32_t i = 0;
+        for (; i + 1 < count; i += 2) {
+            a = (a ^ words[i]) * 0xff51afd7ed558ccdu;
+            b = (b ^ words[i + 1]) * 0xc4ceb9fe1a85ec53u;
+            a ^= a >> 32;
+            b ^= b >> 32;
+        }
+        if (i < count)
+            a = (a ^ words[i]) * 0xff51afd7ed558ccdu;
+        a = (a ^ (b + (b << 31))) * 0xc4ceb9fe1a85ec53u;
+        return a ^ (a >> 32);
+    }
+};
+
+/// Sets of two. All zeros: empty, once forget() has been called. Belongs to one thread.
+struct LaunchShapes {
+    static constexpr std::size_t capacity = 128;
+    struct Known {
+        std::uint64_t generation;
+        std::uint64_t hash;
+        std::uint32_t count;
+        std::uint64_t words[FlatShape::capacity];
+    };
+    Known known[capacity];
+    std::uint64_t generation;
+
+    /// A new chunk knows no shape.
+    void forget() noexcept { ++generation; }
+
+    /// The number of `shape` in this chunk, `fresh` when the chunk has yet to define it. `shape.shape` is zero.
+    std::uint64_t number(const FlatShape& shape, bool& fresh) noexcept {
+        const std::uint64_t hash = shape.hash();
+        const std::size_t first = hash % capacity;
+        fresh = false;
+        for (const std::size_t slot : {first, first ^ 1})
+            if (equals(known[slot], hash, shape))
+                return slot + 1;
+        fresh = true;
+        std::size_t slot = first;
+        if (known[first].generation ==
+            generation) // the half of the set is left to chance: it need not be the best
+            slot = known[first ^ 1].generation != generation || (hash >> 63) != 0 ? first ^ 1 : first;
+        Known& entry = known[slot];
+        entry.generation = generation;
+        entry.hash = hash;
+        entry.count = shape.count;
+        std::memcpy(entry.words, shape.words, shape.count * sizeof *shape.words);
+        return slot + 1;
+    }
+
+private:
+    bool equals(const Known& entry, std::uint64_t hash, const FlatShape& shape) const noexcept {
+        return entry.hash == hash && entry.generation == generation && entry.count == shape.count &&
+               std::memcmp(entry.words, shape.words, shape.count * sizeof *shape.words) == 0;
+    }
+};
+
+} // namespace umadvisor::record

@@ -1,0 +1,33 @@
+/// A lock for the slow paths.
+#pragma once
+
+#include <pthread.h>
+
+namespace umadvisor::record {
+
+/// std::mutex reports errors by exceptions; this one needs neither a constructor at load time nor libstdc++.
+class Mutex {
+public:
+    constexpr Mutex() noexcept = default;
+    Mutex(const Mutex&) = delete;
+    Mutex& operator=(const Mutex&) = delete;
+
+    void lock() noexcept { pthread_mutex_lock(&mutex_); }
+    void unlock() noexcept { pthread_mutex_unlock(&mutex_); }
+
+private:
+    pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
+};
+
+class Guard {
+public:
+    explicit Guard(Mutex& mutex) noexcept : mutex_(mutex) { mutex_.lock(); }
+    ~Guard() { mutex_.unlock(); }
+    Guard(const Guard&) = delete;
+    Guard& operator=(const Guard&) = delete;
+
+private:
+    Mutex& mutex_;
+};
+
+} // namespace umadvisor::record

@@ -1,0 +1,9 @@
+/// Who this process is.
+#pragma once
+
+namespace umadvisor::record {
+
+/// Writes the Process record. Once.
+void define_process() noexcept;
+
+} // namespace umadvisor::record

@@ -1,0 +1,146 @@
+#include "interposer/record/recorder.hpp"
+
+#include "interposer/record/clock.hpp"
+#include "interposer/record/dictionary.hpp"
+#include "interposer/record/process.hpp"
+#include "interposer/record/quiet.hpp"
+#include "interposer/record/sink.hpp"
+#include "interposer/record/stacks.hpp"
+#include "interposer/record/thread_writer.hpp"
+#include "trace/encoder.hpp"
+
+#include <atomic>
+#include <cstdarg>
+#include <cstdio>
+
+namespace umadvisor::record {
+namespace {
+
+constinit std::atomic<bool> taking{false};
+constinit std::atomic_flag renewing{};
+constinit std::uint64_t private_counters[trace::counter_slots] = {};
+
+} // namespace
+
+constinit std::uint64_t* umadvisor_counters = private_counters;
+
+const char* open(const Settings& settings) noexcept {
+    const Quiet quiet;
+    choose_clock(settings.simulated_clock);
+    if (!prepare_threads())
+        return "the process has no thread-specific key left";
+    if (const char* why = sink.create(settings))
+        return why;
+    std::uint64_t* counters = sink.counters();
+    for (std::uint32_t i = 0; i < trace::counter_slots; ++i)
+        counters[i] = private_counters[i];
+    umadvisor_counters = counters;
+    taking.store(true, std::memory_order_release);
+    define_process();
+    prepare_stacks(settings.stack_frames);
+    return nullptr;
+}
+
+bool recording() noexcept {
+    return taking.load(std::memory_order_relaxed);
+}
+
+void abandon() noexcept {
+    taking.store(false, std::memory_order_relaxed);
+    umadvisor_counters = private_counters; // a forked child counts for itself, not for its parent
+}
+
+void close() noexcept {
+    if (!recording())
+        return;
+    const Quiet quiet;
+    renew_clock();
+    if (seat.writer != nullptr)
+        seat.writer->chunk.seal();
+    dictionary.seal();
+    sink.header()->state.store(trace::FileState::closed, std::memory_order_release);
+}
+
+template <class Record>
+void write(const Record& record) noexcept {
+    if (!recording())
+        return;
+    ThreadWriter* writer = thread_writer();
+    const std::size_t bound = trace::encoded_bound(record);
+    if (writer == nullptr) [[unlikely]]
+        return sink.drop(trace::DropReason::no_memory);
+    if (!writer->chunk.room(bound) && !writer->renew(bound)) [[unlikely]]
+        return sink.drop();
+    writer->chunk.put(record);
+    writer->chunk.commit();
+}
+
+template void write(const trace::LaunchShape&) noexcept;
+template void write(const trace::Launch&) noexcept;
+template void write(const trace::Alloc&) noexcept;
+template void write(const trace::Free&) noexcept;
+template void write(const trace::Copy&) noexcept;
+template void write(const trace::Set&) noexcept;
+template void write(const trace::Sync&) noexcept;
+template void write(const trace::Stream&) noexcept;
+template void write(const trace::Event&) noexcept;
+template void write(const trace::Prefetch&) noexcept;
+template void write(const trace::Advise&) noexcept;
+template void write(const trace::Residency&) noexcept;
+template void write(const trace::DeviceTime&) noexcept;
+template void write(const trace::GpuModule&) noexcept;
+template void write(const trace::Clock&) noexcept;
+
+void write(trace::LaunchShape& shape, trace::Launch& launch) noexcept {
+    if (!recording())
+        return;
+    ThreadWriter* writer = thread_writer();
+    if (writer == nullptr) [[unlikely]]
+        return sink.drop(trace::DropReason::no_memory);
+    // Room for both first: a new chunk knows no shapes.
+    const std::size_t bound = trace::encoded_bound(shape) + trace::encoded_bound(launch);
+    if (!writer->chunk.room(bound) && !writer->renew(bound)) [[unlikely]]
+        return sink.drop();
+    shape.shape = 0;
+    bool fresh = false;
+    const std::uint64_t number = writer->shapes.number(FlatShape(shape), fresh);
+    shape.shape = launch.shape = number;
+    if (fresh)
+        writer->chunk.put(shape);
+    writer->chunk.put(launch);
+    writer->chunk.commit();
+}
+
+void note(const char* format, ...) noexcept {
+    if (!recording())
+        return;
+    const Quiet quiet;
+    char line[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = std::vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    if (length < 0)
+        return;
+    trace::Notice notice;
+    notice.time = now();
+    notice.text = line;
+    define(notice);
+}
+
+void renew_clock() noexcept {
+    // Whoever comes second has nothing newer to say.
+    if (!recording() || renewing.test_and_set(std::memory_order_acquire))
+        return;
+    const trace::ClockPair pair = read_clock_pair();
+    sink.header()->last_monotonic_ns.store(pair.monotonic_ns, std::memory_order_relaxed);
+    sink.header()->last_ticks.store(pair.ticks, std::memory_order_relaxed);
+    renewing.clear(std::memory_order_release);
+}
+
+void charge(std::uint64_t ticks) noexcept {
+    if (recording())
+        sink.header()->own_ticks.fetch_add(ticks, std::memory_order_relaxed);
+}
+
+} // namespace umadvisor::record

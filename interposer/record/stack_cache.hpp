@@ -1,0 +1,6 @@
+#pragma once
+namespace umadvisor::record {
+struct StackCache {
+    void forget() noexcept {}
+};
+} // namespace umadvisor::record

@@ -1,0 +1,111 @@
+#include "interposer/record/thread_writer.hpp"
+
+#include "interposer/record/clock.hpp"
+#include "interposer/record/mutex.hpp"
+#include "interposer/record/pages.hpp"
+#include "interposer/record/quiet.hpp"
+#include "interposer/record/recorder.hpp"
+#include "interposer/record/sink.hpp"
+#include "trace/records.hpp"
+
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace umadvisor::record {
+
+constinit thread_local ThreadSeat seat{};
+
+namespace {
+
+constinit Mutex mutex;
+constinit ThreadWriter* waiting = nullptr;
+constinit pthread_key_t key = 0;
+
+ThreadWriter* take_writer() noexcept {
+    {
+        const Guard guard(mutex);
+        if (ThreadWriter* writer = waiting) {
+            waiting = writer->next;
+            return writer;
+        }
+    }
+    return static_cast<ThreadWriter*>(map_pages(sizeof(ThreadWriter)));
+}
+
+/// Runs at the end of each thread that has recorded.
+void leave(void* value) noexcept {
+    if (!recording())
+        return; // in a forked child the chunk is the parent's
+    const Quiet quiet;
+    ThreadWriter* writer = static_cast<ThreadWriter*>(value);
+    seat.writer = nullptr;
+    if (writer->chunk.header != nullptr) {
+        writer->chunk.seal();
+        sink.release_tail(writer->chunk_index,
+                          static_cast<std::uint32_t>(sizeof(trace::ChunkHeader)) + writer->chunk.used());
+    }
+    writer->chunk = {};
+    writer->stacks.forget();
+    const Guard guard(mutex);
+    writer->next = waiting;
+    waiting = writer;
+}
+
+void define_thread() noexcept {
+    char name[17] = {};
+    prctl(PR_GET_NAME, name);
+    trace::Thread record;
+    record.id = seat.thread;
+    record.thread_name = name;
+    define(record);
+}
+
+} // namespace
+
+bool prepare_threads() noexcept {
+    return pthread_key_create(&key, leave) == 0;
+}
+
+ThreadWriter* seat_thread() noexcept {
+    const Quiet quiet;
+    ThreadWriter* writer = take_writer();
+    if (writer == nullptr)
+        return nullptr;
+    seat.writer = writer;
+    pthread_setspecific(key, writer);
+    if (seat.thread == 0) {
+        seat.thread = static_cast<std::uint32_t>(syscall(SYS_gettid));
+        define_thread();
+    }
+    return writer;
+}
+
+bool ThreadWriter::renew(std::size_t bytes) noexcept {
+    const Quiet quiet;
+    if (chunk.reopen() && chunk.room(bytes))
+        return true;
+    chunk.seal();
+    return claim() && chunk.room(bytes);
+}
+
+bool ThreadWriter::claim() noexcept {
+    std::uint8_t* memory = sink.claim(trace::ChunkKind::event, chunk_index);
+    if (memory == nullptr) {
+        chunk = {};
+        return false;
+    }
+    shapes.forget();
+    const trace::ClockPair pair = read_clock_pair();
+    chunk.begin(memory, trace::ChunkKind::event, seat.thread, seat.sequence++, pair.ticks);
+    trace::Clock clock;
+    clock.start = pair.ticks;
+    clock.monotonic_ns = pair.monotonic_ns;
+    chunk.put(clock);
+    chunk.commit();
+    renew_clock();
+    return true;
+}
+
+} // namespace umadvisor::record
