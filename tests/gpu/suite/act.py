@@ -25,7 +25,7 @@ def check_act(cases, bundle, advised):
     figures = []
     for program, twin, moved, resident in PREFETCHED:
         cases.check(PART, f"{program} --act prefetch: same output",
-                    lambda p=program: _same_output(bundle, advised, [bundle.program(p)], "prefetch"))
+                    lambda p=program: _same_output(bundle, advised, [bundle.program(p)], "prefetch", "Prefetch"))
         if bundle.sim:
             cases.not_run(PART, f"{program} --act prefetch: faults and times", "not run on simcuda")
             continue
@@ -35,17 +35,27 @@ def check_act(cases, bundle, advised):
     for example in EXAMPLES:
         for runtime in RUNTIMES:
             command = [bundle.program(example.program, runtime), *example.arguments]
+            record = "Alloc" if example.device_memory else ""
             cases.check(PART, f"{example.name} [{runtime}] --act rewrite=all",
-                        lambda c=command: _same_output(bundle, advised, c, "rewrite=all"))
+                        lambda c=command, r=record, s=example.expected_status(bundle):
+                        _same_output(bundle, advised, c, "rewrite=all", r, s))
     _check_torch(cases, bundle, advised, figures)
     return figures
 
 
-def _same_output(bundle, advised, command, act):
+def _same_output(bundle, advised, command, act, record, status=0):
+    """Same output as bare; where `record` is named, the trace must hold such records of umadvisor's own doing."""
     bare = run(command, bundle.environment())
-    outcome, _ = advised.run(command, ["--act", act])
-    require(outcome.status == bare.status, f"{outcome.explain()}, bare {bare.status}")
+    require(bare.status == status, f"bare: {bare.explain()}, expected {status}")
+    outcome, traces = advised.run(command, ["--act", act])
+    require(outcome.status == status, f"{outcome.explain()}, bare {status}")
     require(result_text(outcome) == result_text(bare), "output differs from the bare run")
+    if not record:
+        return ""
+    require(traces, "no trace was written")
+    actions = advised.own_actions(traces[0], record)
+    require(actions > 0, f"same output, but umadvisor did nothing: no {record} of its own in the trace")
+    return f"{actions} {record} by umadvisor"
 
 
 def _faults_gone(bundle, advised, program):
@@ -109,8 +119,10 @@ def _torch_pairs(bundle, advised, figures):
     for _ in range(TORCH_PAIRS):
         bare = run(command, bundle.environment())
         require(bare.status == 0, f"bare: {bare.explain()}")
-        outcome, _ = advised.run(command, ["--act", "rewrite=all"])
+        outcome, traces = advised.run(command, ["--act", "rewrite=all"])
         require(outcome.status == 0, outcome.explain())
+        if not ratios:  # once is enough: a dump of a training run is long
+            require(traces and advised.own_actions(traces[0], "Alloc") > 0, "umadvisor rewrote no allocation")
         require(result_text(outcome) == result_text(bare), "output differs from the bare run")
         ratios.append(times(outcome)["step.median"] / times(bare)["step.median"])
     figures.append(figure("rewrite_all.torch.ratio", ratios, "ratio"))

@@ -60,6 +60,15 @@ class Advised:
         except ValueError as error:
             require(False, f"umadvisor report --json: {error}")
 
+    def own_actions(self, trace, record):
+        """How many records of this name umadvisor's own actions left in a trace."""
+        answer = run([self.bundle.umadvisor, "dump", "--json", trace], self.bundle.environment())
+        require(answer.status == 0, f"umadvisor dump: {answer.explain()}")
+        records = (json.loads(line) for line in answer.stdout.splitlines())
+        # The origin is the number of trace::Origin, or its name.
+        return sum(1 for each in records
+                   if each.get("record") == record and each.get("origin") in (1, "1", "umadvisor"))
+
 
 def rules(report):
     """Rule ids of the findings of a report."""

@@ -56,6 +56,7 @@ def measure(bundle, launches, rounds, say=lambda text: None):
         medians = {}
         for mode in MODES[start:] + MODES[:start]:
             medians[mode], made, size = bench.run(mode)
+            require(made > few, f"{launches} launches are too few to measure by")
             if mode == "record":
                 sizes.append((size - base) / (made - few))
             elif mode == "stacks":
