@@ -1,0 +1,93 @@
+/// Runs programs the way a user does, and looks at what comes back.
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <sys/wait.h>
+
+#include <nlohmann/json.hpp>
+
+namespace umadvisor::test {
+
+namespace fs = std::filesystem;
+
+inline const std::string umadvisor = UMADVISOR_BIN;
+inline const std::string shim = UMADVISOR_SHIM;
+inline const std::string simcuda = UMADVISOR_SIMCUDA;   ///< folder of the simulated libcuda.so.1
+inline const std::string examples = UMADVISOR_EXAMPLES; ///< folder that holds sim/ and sim-static/
+inline const std::string programs = UMADVISOR_PROGRAMS; ///< folder of the tests' own programs
+
+/// A folder of its own for one test case, gone at its end.
+struct Folder {
+    fs::path path;
+
+    Folder() {
+        std::string pattern = (fs::temp_directory_path() / "umadvisor-test-XXXXXX").string();
+        path = mkdtemp(pattern.data());
+    }
+    ~Folder() { fs::remove_all(path); }
+    Folder(const Folder&) = delete;
+    Folder& operator=(const Folder&) = delete;
+    std::string operator/(const std::string& name) const { return (path / name).string(); }
+};
+
+inline std::string read(const fs::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+}
+
+struct Outcome {
+    int status; ///< exit status, or 128 + signal, as a shell tells it
+    std::string out, err;
+};
+
+/// Runs a shell command line in `folder`.
+inline Outcome run(const Folder& folder, const std::string& command) {
+    const std::string out = folder / ".out", err = folder / ".err";
+    const int status = std::system(("cd '" + folder.path.string() + "' && { " + command + "\n} >'" + out + "' 2>'" + err + "'").c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read(out), read(err)};
+}
+
+/// The same on simcuda.
+inline Outcome run_sim(const Folder& folder, const std::string& command) {
+    return run(folder, "export LD_LIBRARY_PATH='" + simcuda + "'; " + command);
+}
+
+inline std::size_t lines(const std::string& text) {
+    return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+/// `umadvisor report --json` of a trace.
+inline nlohmann::json report(const Folder& folder, const std::string& trace) {
+    const Outcome outcome = run(folder, umadvisor + " report --json " + trace);
+    if (outcome.status != 0)
+        throw std::runtime_error("report failed: " + outcome.err);
+    return nlohmann::json::parse(outcome.out);
+}
+
+/// Records of one kind in `umadvisor dump --json`.
+inline std::vector<nlohmann::json> dump(const Folder& folder, const std::string& trace, const std::string& kind) {
+    const Outcome outcome = run(folder, umadvisor + " dump --json " + trace);
+    if (outcome.status != 0)
+        throw std::runtime_error("dump failed: " + outcome.err);
+    std::vector<nlohmann::json> records;
+    std::istringstream text(outcome.out);
+    for (std::string line; std::getline(text, line);)
+        if (nlohmann::json record = nlohmann::json::parse(line); record.at("record") == kind)
+            records.push_back(std::move(record));
+    return records;
+}
+
+/// Whether a report has a finding of that rule.
+inline bool finds(const nlohmann::json& report, const std::string& rule) {
+    for (const auto& finding : report.at("findings"))
+        if (finding.at("rule") == rule)
+            return true;
+    return false;
+}
+
+} // namespace umadvisor::test

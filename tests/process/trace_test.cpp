@@ -1,0 +1,173 @@
+/// Programs nobody changed, run under the shim on simcuda: what the trace holds is what happened.
+#include "process.hpp"
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <map>
+
+using namespace umadvisor::test;
+namespace data = boost::unit_test::data;
+
+namespace {
+
+const char* const linkages[] = {"sim", "sim-static"};
+
+struct Example {
+    const char* name;
+    const char* rule; ///< the finding it is named after, or none
+};
+
+std::ostream& operator<<(std::ostream& out, const Example& example) {
+    return out << example.name;
+}
+
+const Example faulty[] = {
+    {"pageable_copies", "pageable-copy"}, {"pingpong", "ping-pong"},         {"vector_add_managed", "first-touch"},
+    {"small_copies", "small-copies"},     {"static_managed", "ping-pong"},
+};
+
+const Example clean[] = {
+    {"pinned_copies", "pageable-copy"},
+    {"pinned_copies", "small-copies"},
+    {"prefetched_add", "first-touch"},
+    {"prefetched_add", "ping-pong"},
+};
+
+Outcome run_recorded(const Folder& folder, const std::string& linkage, const std::string& name, const std::string& options = "") {
+    return run_sim(folder, "export SIMCUDA_REPORT=sim.json; " + umadvisor + " run -q -f -o x.umtrace " + options + " -- " + examples +
+                               "/" + linkage + "/" + name);
+}
+
+} // namespace
+
+BOOST_DATA_TEST_CASE(faults_are_found, data::make(linkages) * data::make(faulty), linkage, example) {
+    const Folder folder;
+    const Outcome bare = run_sim(folder, examples + "/" + linkage + "/" + example.name);
+    const Outcome watched = run_recorded(folder, linkage, example.name);
+    BOOST_TEST(watched.status == bare.status, watched.err);
+    BOOST_TEST(watched.out == bare.out);
+    const auto found = report(folder, "x.umtrace");
+    BOOST_TEST(finds(found, example.rule), found.dump(1));
+}
+
+BOOST_DATA_TEST_CASE(clean_twins_are_left_alone, data::make(linkages) * data::make(clean), linkage, example) {
+    const Folder folder;
+    BOOST_TEST(run_recorded(folder, linkage, example.name).status == 0);
+    const auto found = report(folder, "x.umtrace");
+    BOOST_TEST(!finds(found, example.rule), found.dump(1));
+}
+
+BOOST_DATA_TEST_CASE(every_example_behaves_as_alone, data::make({"overlap", "oversubscribe", "prefetched_add"}), name) {
+    const Folder folder;
+    const Outcome bare = run_sim(folder, examples + "/sim/" + name);
+    const Outcome watched = run_recorded(folder, "sim", name);
+    BOOST_TEST(bare.status == 0, bare.err);
+    BOOST_TEST(watched.status == bare.status, watched.err);
+    BOOST_TEST(watched.out == bare.out);
+}
+
+BOOST_AUTO_TEST_CASE(the_finding_names_the_line) {
+    const Folder folder;
+    run_recorded(folder, "sim", "pageable_copies");
+    const Outcome text = run(folder, umadvisor + " report x.umtrace");
+    BOOST_TEST(text.status == 0, text.err);
+    BOOST_TEST(text.out.find("pageable_copies.cu:") != std::string::npos, text.out);
+    BOOST_TEST(text.out.find("upload(") != std::string::npos, text.out);
+    BOOST_TEST(text.out.find("cudaMemcpy") != std::string::npos, text.out);
+}
+
+BOOST_DATA_TEST_CASE(copy_totals_equal_an_independent_count,
+                     data::make({"pageable_copies", "pinned_copies", "small_copies", "overlap"}), name) {
+    const Folder folder;
+    BOOST_TEST(run_recorded(folder, "sim", name).status == 0);
+    const auto driver = nlohmann::json::parse(read(folder / "sim.json"));
+    std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> counted, recorded;
+    for (const auto& row : driver.at("copies"))
+        counted[row.at("direction").get<std::string>() + " " + row.at("source_memory").get<std::string>() + " " +
+                row.at("destination_memory").get<std::string>()] = {row.at("count"), row.at("bytes")};
+    const auto found = report(folder, "x.umtrace");
+    for (const auto& row : found.at("copies")) {
+        auto& to = recorded[row.at("direction").get<std::string>() + " " + row.at("source_memory").get<std::string>() + " " +
+                            row.at("destination_memory").get<std::string>()];
+        to.first += row.at("count").get<std::uint64_t>();
+        to.second += row.at("bytes").get<std::uint64_t>();
+    }
+    BOOST_TEST((counted == recorded), driver.at("copies").dump() + "\n" + found.at("copies").dump());
+    BOOST_TEST(!counted.empty());
+}
+
+BOOST_AUTO_TEST_CASE(nothing_committed_is_lost_to_sigkill) {
+    const Folder folder;
+    const Outcome outcome = run_sim(folder, umadvisor + " run -q -o x.umtrace -- " + programs + "/killed launches");
+    BOOST_TEST(outcome.status == 128 + 9, outcome.err);
+    std::uint64_t launched = 0;
+    std::ifstream(folder / "launches", std::ios::binary).read(reinterpret_cast<char*>(&launched), sizeof launched);
+    BOOST_TEST(launched == 50000u);
+    const auto launches = dump(folder, "x.umtrace", "Launch");
+    BOOST_TEST(launches.size() >= launched);
+    for (const auto& launch : launches) {
+        BOOST_TEST_REQUIRE(launch.at("function").get<std::string>().find("count_up") != std::string::npos, launch.dump());
+        BOOST_TEST_REQUIRE(launch.at("touched").size() == 1u);
+    }
+    const Outcome text = run(folder, umadvisor + " report x.umtrace");
+    BOOST_TEST(text.status == 0, text.err);
+    BOOST_TEST(text.out.find("cut") != std::string::npos, text.out);
+}
+
+BOOST_AUTO_TEST_CASE(act_prefetch_ends_the_faults) {
+    for (const char* name : {"vector_add_managed", "pingpong"}) {
+        const Folder folder;
+        const Outcome bare = run_recorded(folder, "sim", name);
+        const auto before = nlohmann::json::parse(read(folder / "sim.json"));
+        const Outcome helped = run_recorded(folder, "sim", name, "--act prefetch");
+        const auto after = nlohmann::json::parse(read(folder / "sim.json"));
+        BOOST_TEST(helped.status == 0, helped.err);
+        BOOST_TEST(helped.out == bare.out);
+        BOOST_TEST(before.at("device_fault_groups").get<std::uint64_t>() > 0u);
+        BOOST_TEST(after.at("device_fault_groups").get<std::uint64_t>() == 0u, name);
+        bool ours = false;
+        for (const auto& prefetch : dump(folder, "x.umtrace", "Prefetch"))
+            ours = ours || prefetch.at("origin") == "umadvisor";
+        BOOST_TEST(ours);
+    }
+}
+
+BOOST_DATA_TEST_CASE(act_rewrite_keeps_results, data::make({"pageable_copies", "pinned_copies", "small_copies", "overlap", "pingpong"}), name) {
+    const Folder folder;
+    const Outcome bare = run_recorded(folder, "sim", name);
+    const Outcome rewritten = run_recorded(folder, "sim", name, "--act rewrite=all");
+    BOOST_TEST(rewritten.status == bare.status, rewritten.err);
+    BOOST_TEST(rewritten.out == bare.out);
+    bool ours = false, left = false;
+    for (const auto& allocation : dump(folder, "x.umtrace", "Alloc")) {
+        ours = ours || allocation.at("origin") == "umadvisor";
+        left = left || allocation.at("memory") == "device";
+    }
+    BOOST_TEST(!left);
+    BOOST_TEST((ours || std::string(name) == "pingpong"));
+}
+
+BOOST_AUTO_TEST_CASE(act_is_refused_without_concurrent_access) {
+    const Folder folder;
+    const Outcome outcome = run(folder, "export LD_LIBRARY_PATH='" + simcuda + "-nocma'; " + umadvisor +
+                                            " run -o x.umtrace --act rewrite=all -- " + examples + "/sim/pinned_copies");
+    BOOST_TEST(outcome.status == 0, outcome.err);
+    BOOST_TEST(outcome.err.find("concurrentManagedAccess") != std::string::npos, outcome.err);
+    for (const auto& allocation : dump(folder, "x.umtrace", "Alloc"))
+        BOOST_TEST(allocation.at("origin") == "program");
+}
+
+BOOST_AUTO_TEST_CASE(odd_drivers_are_survived_and_reported) {
+    for (const char* variant : {"-old", "-nocma", "-2dev", "-odd"}) {
+        const Folder folder;
+        const std::string library = "export LD_LIBRARY_PATH='" + simcuda + variant + ":" + simcuda + "'; ";
+        const Outcome bare = run(folder, library + examples + "/sim/pinned_copies");
+        const Outcome watched = run(folder, library + umadvisor + " run -q -o x.umtrace -- " + examples + "/sim/pinned_copies");
+        BOOST_TEST(bare.status == 0, variant + bare.err);
+        BOOST_TEST(watched.status == bare.status, variant + watched.err);
+        BOOST_TEST(watched.out == bare.out);
+        const auto found = report(folder, "x.umtrace");
+        BOOST_TEST((found.at("unknown_lookups").size() > 0) == (std::string(variant) == "-odd"), found.at("unknown_lookups").dump());
+    }
+}
