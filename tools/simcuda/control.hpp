@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+
+/// What tests read from and poke into a loaded simcuda. Plain data, C linkage, no CUDA headers needed.
+namespace simcuda {
+
+enum CopyDirection : unsigned { host_to_device, device_to_host, device_to_device, host_to_host, copy_directions };
+enum MemoryClass : unsigned { pageable, pinned, registered, device_memory, managed, memory_classes };
+
+inline constexpr const char* copy_direction_names[copy_directions] = {"HtoD", "DtoH", "DtoD", "HtoH"};
+inline constexpr const char* memory_class_names[memory_classes] = {"pageable", "pinned", "registered", "device",
+                                                                   "managed"};
+
+struct CopyTotal {
+    std::uint64_t calls;
+    std::uint64_t bytes;
+};
+
+/// Answer `result` instead of the n-th call (from 1, counted from when the failure is set) of an exported entry point.
+/// nth 0: every call. Set `entry` last.
+struct Failure {
+    std::uint64_t nth;
+    std::uint64_t seen;
+    int result;
+    char entry[64];
+};
+
+/// Counters of this process. The unified-memory figures are those of the residency model.
+struct Control {
+    std::uint64_t bytes; ///< sizeof(Control) of the library: compare before use
+
+    CopyTotal copies[copy_directions][memory_classes][memory_classes]; ///< by direction, source and target class
+    CopyTotal sets;
+    std::uint64_t launches;
+    std::uint64_t synchronizations;
+    std::uint64_t captured_operations;
+    std::uint64_t unsupported_calls; ///< calls of entry points that simcuda does not implement
+    std::uint64_t illegal_addresses; ///< kernel accesses outside any allocation
+
+    std::uint64_t host_faults;
+    std::uint64_t device_fault_groups;
+    std::uint64_t bytes_to_device[6]; ///< by migration cause: unknown, user, coherence, prefetch, eviction, counters
+    std::uint64_t bytes_to_host[6];
+    std::uint64_t bytes_remote_mapped;
+    std::uint64_t prefetch_calls;
+    std::uint64_t evicted_blocks;
+    std::uint64_t thrashing_pages;
+    std::uint64_t throttlings;
+
+    std::uint64_t allocated_device_bytes; ///< live, all devices
+    std::uint64_t allocated_managed_bytes;
+    std::uint64_t allocated_pinned_bytes;
+
+    Failure failures[8];
+};
+
+} // namespace simcuda
+
+extern "C" {
+/// The live counters, brought up to date by the call. Thread-safe; reading while other threads call CUDA gives a mix.
+simcuda::Control* simcuda_get(void);
+/// Calls of one exported entry point so far; 0 for an unknown name.
+std::uint64_t simcuda_calls(const char* entry);
+/// The virtual clock in nanoseconds: monotonic, thread-safe, advanced only by what CUDA calls and faults cost.
+std::uint64_t simcuda_clock_ns(void);
+/// Advances the virtual clock, as computing on the host would.
+void simcuda_advance_ns(std::uint64_t nanoseconds);
+}

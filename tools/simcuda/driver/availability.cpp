@@ -1,0 +1,84 @@
+#include "tools/simcuda/driver/availability.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace simcuda {
+
+namespace {
+
+struct Introduction {
+    std::string_view symbol;
+    int version;
+};
+
+// From cudaTypedefs.h: the versions of the PFN_* types of each name that has more than one ABI.
+constexpr Introduction introductions[] = {
+    {"cuCtxCreate_v3", 11040},
+    {"cuCtxCreate_v4", 12050},
+    {"cuCtxGetDevice_v2", 13000},
+    {"cuCtxSynchronize_v2", 13000},
+    {"cuDeviceGetUuid_v2", 11040},
+    {"cuDevicePrimaryCtxRelease_v2", 11000},
+    {"cuDevicePrimaryCtxReset_v2", 11000},
+    {"cuDevicePrimaryCtxSetFlags_v2", 11000},
+    {"cuEventElapsedTime_v2", 12080},
+    {"cuGetProcAddress_v2", 12000},
+    {"cuGraphAddDependencies_v2", 12030},
+    {"cuGraphAddKernelNode_v2", 12000},
+    {"cuGraphAddNode_v2", 12030},
+    {"cuGraphExecKernelNodeSetParams_v2", 12000},
+    {"cuGraphExecUpdate_v2", 12000},
+    {"cuGraphGetEdges_v2", 12030},
+    {"cuGraphInstantiate_v2", 11000},
+    {"cuGraphKernelNodeGetParams_v2", 12000},
+    {"cuGraphKernelNodeSetParams_v2", 12000},
+    {"cuGraphNodeGetDependencies_v2", 12030},
+    {"cuGraphNodeGetDependentNodes_v2", 12030},
+    {"cuGraphRemoveDependencies_v2", 12030},
+    {"cuGraphicsResourceSetMapFlags_v2", 6050},
+    {"cuIpcOpenMemHandle_v2", 11000},
+    {"cuLinkAddData_v2", 6050},
+    {"cuLinkAddFile_v2", 6050},
+    {"cuLinkCreate_v2", 6050},
+    {"cuMemAdvise_v2", 12020},
+    {"cuMemHostRegister_v2", 6050},
+    {"cuMemPrefetchAsync_v2", 12020},
+    {"cuMemcpy3DBatchAsync_v2", 13000},
+    {"cuMemcpyBatchAsync_v2", 13000},
+    {"cuStreamBatchMemOp_v2", 11070},
+    {"cuStreamBeginCapture_v2", 10010},
+    {"cuStreamGetCaptureInfo_v2", 11030},
+    {"cuStreamGetCaptureInfo_v3", 12030},
+    {"cuStreamGetCtx_v2", 12050},
+    {"cuStreamUpdateCaptureDependencies_v2", 12030},
+    {"cuStreamWaitValue32_v2", 11070},
+    {"cuStreamWaitValue64_v2", 11070},
+    {"cuStreamWriteValue32_v2", 11070},
+    {"cuStreamWriteValue64_v2", 11070},
+};
+
+#ifdef SIMCUDA_OLD
+constexpr std::string_view lacking[] = {
+#define LACKS(symbol) #symbol,
+#include "tools/simcuda/driver/old_driver_lacks.def"
+};
+#endif
+
+} // namespace
+
+int introduced_in(std::string_view symbol) {
+    const auto found = std::find_if(std::begin(introductions), std::end(introductions),
+                                    [symbol](const Introduction& known) { return known.symbol == symbol; });
+    return found == std::end(introductions) ? 0 : found->version;
+}
+
+bool is_available(std::string_view symbol) {
+#ifdef SIMCUDA_OLD
+    return std::find(std::begin(lacking), std::end(lacking), symbol) == std::end(lacking);
+#else
+    return !symbol.empty();
+#endif
+}
+
+} // namespace simcuda

@@ -1,0 +1,155 @@
+// One-dimensional copies.
+#include "tools/simcuda/driver/capture.hpp"
+#include "tools/simcuda/driver/stream.hpp"
+
+#include <cstring>
+
+using namespace simcuda;
+
+namespace {
+
+/// One end of a copy.
+struct End {
+    std::uint64_t address;
+    MemoryClass memory;
+    bool inside; ///< the whole range lies in one allocation, or in memory CUDA does not know
+    int device;
+};
+
+End classify_end(std::uint64_t address, std::uint64_t bytes) {
+    const Allocation* found = driver().find(address);
+    if (!found) {
+        return {address, pageable, !driver().arena.holds(address), 0};
+    }
+    return {address, found->memory, bytes <= found->address + found->bytes - address, found->device};
+}
+
+bool on_device(const End& end) { return end.memory == device_memory || end.memory == managed; }
+
+CopyDirection direction_of(const End& target, const End& source) {
+    return on_device(target) ? (on_device(source) ? device_to_device : host_to_device)
+                             : (on_device(source) ? device_to_host : host_to_host);
+}
+
+double copy_speed(CopyDirection direction, const End& target, const End& source) {
+    const residency::Prices& prices = driver().prices;
+    switch (direction) {
+    case host_to_device:
+        return source.memory == pageable ? prices.pageable_to_device : prices.pinned_to_device;
+    case device_to_host:
+        return target.memory == pageable ? prices.device_to_pageable : prices.device_to_pinned;
+    case device_to_device:
+        return prices.device_to_device;
+    default:
+        return prices.host_to_host;
+    }
+}
+
+Engine copy_engine(CopyDirection direction) {
+    switch (direction) {
+    case host_to_device:
+        return Engine::to_device;
+    case device_to_host:
+        return Engine::to_host;
+    case device_to_device:
+        return Engine::compute;
+    default:
+        return Engine::none;
+    }
+}
+
+enum class Form { synchronous, asynchronous };
+
+/// `want`: the direction the entry point promises; copy_directions where the addresses decide.
+CUresult copy(std::uint64_t target_address, std::uint64_t source_address, std::uint64_t bytes, CUstream handle,
+              bool per_thread, Form form, CopyDirection want) {
+    Driver& state = driver();
+    const Guard guard(state.mutex);
+    CUstream_st* stream = resolve_stream(handle, per_thread);
+    if (!stream) {
+        return CUDA_ERROR_INVALID_HANDLE;
+    }
+    if (form == Form::synchronous) {
+        if (const CUresult refused = refuse_unsafe_call()) {
+            return refused;
+        }
+    }
+    bool captured = false;
+    if (const CUresult refused = admit_operation(*stream, captured); refused || captured) {
+        return refused;
+    }
+    if (bytes == 0) {
+        return CUDA_SUCCESS;
+    }
+    const End target = classify_end(target_address, bytes);
+    const End source = classify_end(source_address, bytes);
+    const bool target_must_be_known = want == host_to_device || want == device_to_device;
+    const bool source_must_be_known = want == device_to_host || want == device_to_device;
+    if (!target.inside || !source.inside || (target_must_be_known && target.memory == pageable) ||
+        (source_must_be_known && source.memory == pageable)) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    const CopyDirection direction = want == copy_directions ? direction_of(target, source) : want;
+    CopyTotal& total = state.control.copies[direction][source.memory][target.memory];
+    ++total.calls;
+    total.bytes += bytes;
+
+    const Engine engine = copy_engine(direction);
+    const Nanoseconds start = earliest_start(*stream, engine);
+    Nanoseconds duration =
+        state.prices.small_copy + residency::transfer_time(bytes, copy_speed(direction, target, source));
+    // The copy engine reaches managed memory as the device does.
+    const auto touch_managed = [&](const End& end, residency::Access access) {
+        if (end.memory == managed) {
+            const auto processor = residency::device_processor(static_cast<unsigned>(stream->context->device));
+            duration += state.memory->touch(processor, end.address, bytes, access, start).time;
+        }
+    };
+    touch_managed(source, residency::Access::read);
+    touch_managed(target, residency::Access::write);
+    std::memmove(state.arena.view(target_address), state.arena.view(source_address), bytes);
+
+    occupy(*stream, engine, start + duration);
+    // An asynchronous copy of pageable memory is asynchronous in name only: the driver stages it before it returns.
+    // Device to device the host never waits.
+    const bool staged = (target.memory == pageable || source.memory == pageable) && direction != device_to_device;
+    if (staged || (form == Form::synchronous && direction != device_to_device)) {
+        state.clock.advance_to(start + duration);
+    } else {
+        state.clock.advance(state.prices.async_copy_call);
+    }
+    return stream->context->sticky;
+}
+
+std::uint64_t number(const void* address) { return reinterpret_cast<std::uint64_t>(address); }
+
+} // namespace
+
+SIMCUDA_STREAM_PAIR(cuMemcpy, _ptds, (CUdeviceptr target, CUdeviceptr source, size_t bytes),
+                    return copy(target, source, bytes, nullptr, per_thread, Form::synchronous, copy_directions);)
+SIMCUDA_STREAM_PAIR(cuMemcpyHtoD_v2, _ptds, (CUdeviceptr target, const void* source, size_t bytes),
+                    return copy(target, number(source), bytes, nullptr, per_thread, Form::synchronous,
+                                host_to_device);)
+SIMCUDA_STREAM_PAIR(cuMemcpyDtoH_v2, _ptds, (void* target, CUdeviceptr source, size_t bytes),
+                    return copy(number(target), source, bytes, nullptr, per_thread, Form::synchronous,
+                                device_to_host);)
+SIMCUDA_STREAM_PAIR(cuMemcpyDtoD_v2, _ptds, (CUdeviceptr target, CUdeviceptr source, size_t bytes),
+                    return copy(target, source, bytes, nullptr, per_thread, Form::synchronous, device_to_device);)
+SIMCUDA_STREAM_PAIR(cuMemcpyPeer, _ptds,
+                    (CUdeviceptr target, CUcontext, CUdeviceptr source, CUcontext, size_t bytes),
+                    return copy(target, source, bytes, nullptr, per_thread, Form::synchronous, device_to_device);)
+SIMCUDA_STREAM_PAIR(cuMemcpyAsync, _ptsz, (CUdeviceptr target, CUdeviceptr source, size_t bytes, CUstream stream),
+                    return copy(target, source, bytes, stream, per_thread, Form::asynchronous, copy_directions);)
+SIMCUDA_STREAM_PAIR(cuMemcpyHtoDAsync_v2, _ptsz,
+                    (CUdeviceptr target, const void* source, size_t bytes, CUstream stream),
+                    return copy(target, number(source), bytes, stream, per_thread, Form::asynchronous,
+                                host_to_device);)
+SIMCUDA_STREAM_PAIR(cuMemcpyDtoHAsync_v2, _ptsz, (void* target, CUdeviceptr source, size_t bytes, CUstream stream),
+                    return copy(number(target), source, bytes, stream, per_thread, Form::asynchronous,
+                                device_to_host);)
+SIMCUDA_STREAM_PAIR(cuMemcpyDtoDAsync_v2, _ptsz,
+                    (CUdeviceptr target, CUdeviceptr source, size_t bytes, CUstream stream),
+                    return copy(target, source, bytes, stream, per_thread, Form::asynchronous, device_to_device);)
+SIMCUDA_STREAM_PAIR(cuMemcpyPeerAsync, _ptsz,
+                    (CUdeviceptr target, CUcontext, CUdeviceptr source, CUcontext, size_t bytes, CUstream stream),
+                    return copy(target, source, bytes, stream, per_thread, Form::asynchronous, device_to_device);)

@@ -1,0 +1,95 @@
+#include "tools/simcuda/driver/managed.hpp"
+#include "tools/simcuda/driver/capture.hpp"
+#include "tools/simcuda/driver/host_faults.hpp"
+
+namespace simcuda {
+
+namespace {
+
+constexpr std::uint64_t page = residency::page_bytes;
+
+HostFaults host_faults;
+
+class HostMapping final : public residency::Observer {
+public:
+    void host_mapping_lost(std::uint64_t address, std::uint64_t bytes) override { host_faults.unmap(address, bytes); }
+    void host_mapping_gained(std::uint64_t address, std::uint64_t bytes) override {
+        host_faults.map(address, bytes, driver().arena.view(address));
+    }
+    void device_pages_lost(residency::Processor) override { driver().epoch.fetch_add(1, std::memory_order_relaxed); }
+};
+
+void service_fault(std::uint64_t address, bool write) {
+    Driver& state = driver();
+    const Guard guard(state.mutex);
+    const residency::Cost cost =
+        state.memory->touch(residency::host_processor, address, page,
+                            write ? residency::Access::write : residency::Access::read, state.clock.now());
+    state.clock.advance(cost.time);
+    // The model may know the page as resident although the mapping is gone (the kernel may drop page-table entries when
+    // memory is short) or was freed since: either way the thread that waits goes on.
+    host_faults.map(address, page, state.arena.view(address));
+}
+
+std::uint64_t mapped_bytes(std::uint64_t bytes) { return (bytes + page - 1) / page * page; }
+
+} // namespace
+
+residency::Observer* model_observer() {
+    static HostMapping observer;
+    return &observer;
+}
+
+CUresult allocate_managed(CUdeviceptr* address, std::uint64_t bytes, unsigned flags) {
+    Driver& state = driver();
+    if (bytes == 0 || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST)) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (!host_faults.start(service_fault)) {
+        return CUDA_ERROR_NOT_SUPPORTED;
+    }
+    const std::uint64_t mapped = mapped_bytes(bytes);
+    const std::uint64_t at = state.managed_addresses->take(
+        mapped, mapped >= residency::block_bytes ? residency::block_bytes : residency::granule_bytes);
+    if (at == 0) {
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    if (!state.arena.open_host_view(at, mapped) || !host_faults.watch(at, mapped)) {
+        state.arena.close_host_view(at, mapped);
+        state.managed_addresses->give(at, mapped);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    state.memory->add_range(at, mapped);
+    state.allocations.emplace(at, Allocation{at, bytes, managed, current_context()->device, flags, false, ++state.ids,
+                                             current_context()});
+    *address = at;
+    return CUDA_SUCCESS;
+}
+
+void release_managed(const Allocation& allocation) {
+    Driver& state = driver();
+    const std::uint64_t mapped = mapped_bytes(allocation.bytes);
+    state.memory->remove_range(allocation.address);
+    state.arena.close_host_view(allocation.address, mapped);
+    state.managed_addresses->give(allocation.address, mapped);
+}
+
+} // namespace simcuda
+
+using namespace simcuda;
+
+extern "C" CUresult CUDAAPI cuMemAllocManaged(CUdeviceptr* address, size_t bytes, unsigned flags) {
+    SIMCUDA_ENTER(Entry::cuMemAllocManaged)
+    CUdeviceptr made = 0;
+    {
+        const Guard guard(driver().mutex);
+        if (const CUresult refused = refuse_unsafe_call()) {
+            return refused;
+        }
+        if (const CUresult failed = address ? allocate_managed(&made, bytes, flags) : CUDA_ERROR_INVALID_VALUE) {
+            return failed;
+        }
+    }
+    *address = made;
+    return CUDA_SUCCESS;
+}

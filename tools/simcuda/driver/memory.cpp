@@ -1,0 +1,304 @@
+// Device and host allocations.
+#include "tools/simcuda/driver/managed.hpp"
+#include "tools/simcuda/driver/capture.hpp"
+#include "tools/simcuda/driver/stream.hpp"
+
+#include <sys/mman.h>
+
+using namespace simcuda;
+
+namespace {
+
+constexpr std::uint64_t small_alignment = 512;
+constexpr std::uint64_t big_allocation = 1 << 20;
+constexpr std::uint64_t big_alignment = 2 << 20;
+
+std::uint64_t round_up(std::uint64_t bytes, std::uint64_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+// Managed pages share the device with plain allocations, which are never evicted.
+void limit_managed_memory(int device) {
+    Driver& state = driver();
+    state.memory->set_capacity(residency::device_processor(static_cast<unsigned>(device)),
+                               state.config.capacity - state.devices[static_cast<std::size_t>(device)].allocated);
+}
+
+CUresult allocate(CUdeviceptr* address, std::uint64_t bytes, bool pooled) {
+    if (!address || bytes == 0) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    Driver& state = driver();
+    const CUctx_st& context = *current_context();
+    Device& device = state.devices[static_cast<std::size_t>(context.device)];
+    const std::uint64_t taken = round_up(bytes, small_alignment);
+    if (device.allocated + taken > state.config.capacity) {
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    const std::uint64_t at =
+        state.device_addresses->take(taken, bytes >= big_allocation ? big_alignment : small_alignment);
+    if (at == 0) {
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    device.allocated += taken;
+    limit_managed_memory(context.device);
+    state.allocations.emplace(
+        at, Allocation{at, bytes, device_memory, context.device, 0, pooled, ++state.ids, current_context()});
+    *address = at;
+    return CUDA_SUCCESS;
+}
+
+CUresult release(CUdeviceptr address) {
+    Driver& state = driver();
+    const auto found = state.allocations.find(address);
+    if (found == state.allocations.end()) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    const Allocation allocation = found->second;
+    if (allocation.memory == managed) {
+        release_managed(allocation);
+    } else if (allocation.memory == device_memory) {
+        const std::uint64_t taken = round_up(allocation.bytes, small_alignment);
+        state.devices[static_cast<std::size_t>(allocation.device)].allocated -= taken;
+        limit_managed_memory(allocation.device);
+        state.arena.discard(address, taken);
+        state.device_addresses->give(address, taken);
+    } else {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    state.allocations.erase(found);
+    state.epoch.fetch_add(1);
+    return CUDA_SUCCESS;
+}
+
+CUresult allocate_host(void** address, std::size_t bytes, unsigned flags) {
+    if (!address || bytes == 0) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    void* at = nullptr;
+    {
+        Driver& state = driver();
+        const Guard guard(state.mutex);
+        if (const CUresult refused = refuse_unsafe_call()) {
+            return refused;
+        }
+        at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        if (at == MAP_FAILED) {
+            return CUDA_ERROR_OUT_OF_MEMORY;
+        }
+        const auto key = reinterpret_cast<std::uint64_t>(at);
+        state.allocations.emplace(
+            key, Allocation{key, bytes, pinned, current_context()->device, flags, false, ++state.ids, current_context()});
+        state.clock.advance(residency::transfer_time(bytes, state.prices.host_allocate));
+    }
+    *address = at;
+    return CUDA_SUCCESS;
+}
+
+CUresult allocate_async(CUdeviceptr* address, std::size_t bytes, CUstream handle, bool per_thread) {
+    CUdeviceptr made = 0;
+    {
+        const Guard guard(driver().mutex);
+        CUstream_st* stream = resolve_stream(handle, per_thread);
+        if (!stream) {
+            return CUDA_ERROR_INVALID_HANDLE;
+        }
+        bool captured = false;
+        if (const CUresult refused = admit_operation(*stream, captured)) {
+            return refused;
+        }
+        // Allocation nodes of graphs are not modelled.
+        const CUresult answer = captured ? CUDA_ERROR_NOT_SUPPORTED : allocate(address ? &made : nullptr, bytes, true);
+        if (answer != CUDA_SUCCESS) {
+            return answer;
+        }
+    }
+    *address = made;
+    return CUDA_SUCCESS;
+}
+
+} // namespace
+
+extern "C" CUresult CUDAAPI cuMemAlloc_v2(CUdeviceptr* address, size_t bytes) {
+    SIMCUDA_ENTER(Entry::cuMemAlloc_v2)
+    CUdeviceptr made = 0;
+    {
+        const Guard guard(driver().mutex);
+        if (const CUresult refused = refuse_unsafe_call()) {
+            return refused;
+        }
+        if (const CUresult failed = allocate(address ? &made : nullptr, bytes, false)) {
+            return failed;
+        }
+    }
+    // Written without the lock: the program may keep the pointer in managed memory, and then this is a host fault.
+    *address = made;
+    return CUDA_SUCCESS;
+}
+
+extern "C" CUresult CUDAAPI cuMemAllocPitch_v2(CUdeviceptr* address, size_t* pitch, size_t width, size_t height,
+                                               unsigned) {
+    SIMCUDA_ENTER(Entry::cuMemAllocPitch_v2)
+    if (!address || !pitch || width == 0 || height == 0) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    CUdeviceptr made = 0;
+    const std::size_t padded = round_up(width, small_alignment);
+    {
+        const Guard guard(driver().mutex);
+        if (const CUresult refused = refuse_unsafe_call()) {
+            return refused;
+        }
+        if (const CUresult failed = allocate(&made, padded * height, false)) {
+            return failed;
+        }
+    }
+    *pitch = padded;
+    *address = made;
+    return CUDA_SUCCESS;
+}
+
+extern "C" CUresult CUDAAPI cuMemFree_v2(CUdeviceptr address) {
+    SIMCUDA_ENTER(Entry::cuMemFree_v2)
+    if (address == 0) {
+        return CUDA_SUCCESS;
+    }
+    Driver& state = driver();
+    const Guard guard(state.mutex);
+    if (const CUresult refused = refuse_unsafe_call()) {
+        return refused;
+    }
+    // cuMemFree waits for the work of the context that may still use the memory.
+    state.clock.advance_to(context_end(*current_context()));
+    return release(address);
+}
+
+SIMCUDA_STREAM_PAIR(cuMemAllocAsync, _ptsz, (CUdeviceptr * address, size_t bytes, CUstream stream),
+                    return allocate_async(address, bytes, stream, per_thread);)
+
+SIMCUDA_STREAM_PAIR(cuMemFreeAsync, _ptsz, (CUdeviceptr address, CUstream handle), {
+    const Guard guard(driver().mutex);
+    CUstream_st* stream = resolve_stream(handle, per_thread);
+    if (!stream) {
+        return CUDA_ERROR_INVALID_HANDLE;
+    }
+    bool captured = false;
+    if (const CUresult refused = admit_operation(*stream, captured); refused || captured) {
+        return refused;
+    }
+    const auto found = driver().allocations.find(address);
+    // Only what came from a pool goes back to one; managed memory in particular is refused.
+    if (found == driver().allocations.end() || found->second.memory != device_memory) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    return release(address);
+})
+
+extern "C" CUresult CUDAAPI cuMemGetInfo_v2(size_t* free, size_t* total) {
+    SIMCUDA_ENTER(Entry::cuMemGetInfo_v2)
+    std::uint64_t left = 0;
+    {
+        const Guard guard(driver().mutex);
+        left = driver().config.capacity -
+               driver().devices[static_cast<std::size_t>(current_context()->device)].allocated;
+    }
+    if (free) {
+        *free = left;
+    }
+    if (total) {
+        *total = driver().config.capacity;
+    }
+    return CUDA_SUCCESS;
+}
+
+extern "C" CUresult CUDAAPI cuMemAllocHost_v2(void** address, size_t bytes) {
+    SIMCUDA_ENTER(Entry::cuMemAllocHost_v2)
+    return allocate_host(address, bytes, 0);
+}
+
+extern "C" CUresult CUDAAPI cuMemHostAlloc(void** address, size_t bytes, unsigned flags) {
+    SIMCUDA_ENTER(Entry::cuMemHostAlloc)
+    return allocate_host(address, bytes, flags);
+}
+
+extern "C" CUresult CUDAAPI cuMemFreeHost(void* address) {
+    SIMCUDA_ENTER(Entry::cuMemFreeHost)
+    Driver& state = driver();
+    const Guard guard(state.mutex);
+    const auto found = state.allocations.find(reinterpret_cast<std::uint64_t>(address));
+    if (found == state.allocations.end() || found->second.memory != pinned) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    munmap(address, found->second.bytes);
+    state.allocations.erase(found);
+    state.epoch.fetch_add(1);
+    return CUDA_SUCCESS;
+}
+
+extern "C" CUresult CUDAAPI cuMemHostRegister_v2(void* address, size_t bytes, unsigned flags) {
+    SIMCUDA_ENTER(Entry::cuMemHostRegister_v2)
+    const auto at = reinterpret_cast<std::uint64_t>(address);
+    if (!address || bytes == 0) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    Driver& state = driver();
+    const Guard guard(state.mutex);
+    const auto next = state.allocations.lower_bound(at);
+    if (state.find(at) || (next != state.allocations.end() && next->first < at + bytes)) {
+        return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+    }
+    state.allocations.emplace(
+        at, Allocation{at, bytes, registered, current_context()->device, flags, false, ++state.ids, current_context()});
+    state.clock.advance(residency::transfer_time(bytes, state.prices.host_register));
+    return CUDA_SUCCESS;
+}
+
+extern "C" CUresult CUDAAPI cuMemHostUnregister(void* address) {
+    SIMCUDA_ENTER(Entry::cuMemHostUnregister)
+    Driver& state = driver();
+    const Guard guard(state.mutex);
+    const auto found = state.allocations.find(reinterpret_cast<std::uint64_t>(address));
+    if (found == state.allocations.end() || found->second.memory != registered) {
+        return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+    }
+    state.clock.advance(residency::transfer_time(found->second.bytes, state.prices.host_unregister));
+    state.allocations.erase(found);
+    state.epoch.fetch_add(1);
+    return CUDA_SUCCESS;
+}
+
+extern "C" CUresult CUDAAPI cuMemHostGetDevicePointer_v2(CUdeviceptr* device, void* host, unsigned) {
+    SIMCUDA_ENTER(Entry::cuMemHostGetDevicePointer_v2)
+    const Guard guard(driver().mutex);
+    const MemoryClass memory = driver().classify(reinterpret_cast<std::uint64_t>(host));
+    if (memory != pinned && memory != registered) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    *device = reinterpret_cast<CUdeviceptr>(host);
+    return CUDA_SUCCESS;
+}
+
+extern "C" CUresult CUDAAPI cuMemHostGetFlags(unsigned* flags, void* host) {
+    SIMCUDA_ENTER(Entry::cuMemHostGetFlags)
+    const Guard guard(driver().mutex);
+    const Allocation* found = driver().find(reinterpret_cast<std::uint64_t>(host));
+    if (!found || found->memory != pinned) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    *flags = found->flags;
+    return CUDA_SUCCESS;
+}
+
+extern "C" CUresult CUDAAPI cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* bytes, CUdeviceptr address) {
+    SIMCUDA_ENTER(Entry::cuMemGetAddressRange_v2)
+    const Guard guard(driver().mutex);
+    const Allocation* found = driver().find(address);
+    if (!found) {
+        return CUDA_ERROR_NOT_FOUND;
+    }
+    if (base) {
+        *base = found->address;
+    }
+    if (bytes) {
+        *bytes = found->bytes;
+    }
+    return CUDA_SUCCESS;
+}

@@ -1,0 +1,157 @@
+// Prefetch, advice and what cuMemRangeGetAttribute tells about them.
+#include "tools/simcuda/driver/capture.hpp"
+#include "tools/simcuda/driver/driver.hpp"
+#include "tools/simcuda/driver/stream.hpp"
+
+using namespace simcuda;
+
+namespace {
+
+struct Location {
+    CUresult error;
+    residency::Processor processor;
+};
+
+Location locate(CUmemLocation location) {
+    switch (location.type) {
+    case CU_MEM_LOCATION_TYPE_DEVICE:
+        if (location.id < 0 || location.id >= driver().config.devices) {
+            return {CUDA_ERROR_INVALID_DEVICE, 0};
+        }
+        return {driver().config.concurrent_managed_access ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE,
+                residency::device_processor(static_cast<unsigned>(location.id))};
+    case CU_MEM_LOCATION_TYPE_HOST:
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA:
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
+        return {CUDA_SUCCESS, residency::host_processor};
+    default:
+        return {CUDA_ERROR_INVALID_VALUE, 0};
+    }
+}
+
+CUmemLocation location_of(CUdevice device) {
+    CUmemLocation location{};
+    location.type = device == CU_DEVICE_CPU ? CU_MEM_LOCATION_TYPE_HOST : CU_MEM_LOCATION_TYPE_DEVICE;
+    location.id = device == CU_DEVICE_CPU ? 0 : device;
+    return location;
+}
+
+bool is_managed_range(std::uint64_t address, std::uint64_t bytes) {
+    const Allocation* found = driver().find(address);
+    return bytes > 0 && found && found->memory == managed && bytes <= found->address + found->bytes - address;
+}
+
+CUresult prefetch(CUdeviceptr address, std::size_t bytes, CUmemLocation location, unsigned flags, CUstream handle,
+                  bool per_thread) {
+    Driver& state = driver();
+    const Guard guard(state.mutex);
+    CUstream_st* stream = resolve_stream(handle, per_thread);
+    if (!stream) {
+        return CUDA_ERROR_INVALID_HANDLE;
+    }
+    if (flags != 0 || !is_managed_range(address, bytes)) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (const CUresult refused = refuse_stream_wait(*stream)) {
+        return refused;
+    }
+    const auto [error, target] = locate(location);
+    if (error) {
+        return error;
+    }
+    const bool to_host = target == residency::host_processor;
+    const Engine engine = to_host ? Engine::to_host : Engine::to_device;
+    const Nanoseconds start = earliest_start(*stream, engine);
+    const residency::Cost cost = state.memory->prefetch(target, address, bytes, start);
+    occupy(*stream, engine, start + cost.time);
+    // The call itself walks the blocks; what moves, moves later.
+    state.clock.advance(state.prices.prefetch_call +
+                        (bytes + residency::block_bytes - 1) / residency::block_bytes * state.prices.prefetch_block);
+    return CUDA_SUCCESS;
+}
+
+CUresult advise(CUdeviceptr address, std::size_t bytes, CUmem_advise advice, CUmemLocation location) {
+    Driver& state = driver();
+    const Guard guard(state.mutex);
+    if (!is_managed_range(address, bytes)) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    const bool needs_location = advice == CU_MEM_ADVISE_SET_PREFERRED_LOCATION ||
+                                advice == CU_MEM_ADVISE_SET_ACCESSED_BY || advice == CU_MEM_ADVISE_UNSET_ACCESSED_BY;
+    const auto [error, processor] = needs_location ? locate(location) : Location{CUDA_SUCCESS, 0};
+    if (error) {
+        return error;
+    }
+    if (advice < CU_MEM_ADVISE_SET_READ_MOSTLY || advice > CU_MEM_ADVISE_UNSET_ACCESSED_BY) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    state.memory->advise(static_cast<residency::Advice>(advice - CU_MEM_ADVISE_SET_READ_MOSTLY), processor, address,
+                         bytes);
+    state.epoch.fetch_add(1);
+    return CUDA_SUCCESS;
+}
+
+/// The ordinal all pages of the range agree on in `masks`, or CU_DEVICE_INVALID.
+int agreed_location(const std::array<residency::PageMask, residency::max_processors> residency::Block::*masks,
+                    std::uint64_t address, std::uint64_t bytes) {
+    for (residency::Processor who = 0; who < residency::max_processors; ++who) {
+        bool all = true;
+        for (std::uint64_t at = address; all && at < address + bytes; at += residency::page_bytes) {
+            const residency::Block* block = driver().memory->find_block(at);
+            all = block && (block->*masks)[who][residency::page_in_block(at)];
+        }
+        if (all) {
+            return who == residency::host_processor ? CU_DEVICE_CPU : static_cast<int>(who) - 1;
+        }
+    }
+    return CU_DEVICE_INVALID;
+}
+
+} // namespace
+
+SIMCUDA_STREAM_PAIR(cuMemPrefetchAsync, _ptsz,
+                    (CUdeviceptr address, size_t bytes, CUdevice device, CUstream stream),
+                    return prefetch(address, bytes, location_of(device), 0, stream, per_thread);)
+
+SIMCUDA_STREAM_PAIR(cuMemPrefetchAsync_v2, _ptsz,
+                    (CUdeviceptr address, size_t bytes, CUmemLocation location, unsigned flags, CUstream stream),
+                    return prefetch(address, bytes, location, flags, stream, per_thread);)
+
+extern "C" CUresult CUDAAPI cuMemAdvise(CUdeviceptr address, size_t bytes, CUmem_advise advice, CUdevice device) {
+    SIMCUDA_ENTER(Entry::cuMemAdvise)
+    return advise(address, bytes, advice, location_of(device));
+}
+
+extern "C" CUresult CUDAAPI cuMemAdvise_v2(CUdeviceptr address, size_t bytes, CUmem_advise advice,
+                                           CUmemLocation location) {
+    SIMCUDA_ENTER(Entry::cuMemAdvise_v2)
+    return advise(address, bytes, advice, location);
+}
+
+extern "C" CUresult CUDAAPI cuMemRangeGetAttribute(void* data, size_t data_bytes, CUmem_range_attribute attribute,
+                                                   CUdeviceptr address, size_t bytes) {
+    SIMCUDA_ENTER(Entry::cuMemRangeGetAttribute)
+    const Guard guard(driver().mutex);
+    if (!is_managed_range(address, bytes) || data_bytes < 4) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    int* answer = static_cast<int*>(data);
+    switch (attribute) {
+    case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION:
+        *answer = agreed_location(&residency::Block::preferred, address, bytes);
+        return CUDA_SUCCESS;
+    case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION:
+        *answer = agreed_location(&residency::Block::resident, address, bytes);
+        return CUDA_SUCCESS;
+    case CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY: {
+        bool all = true;
+        for (std::uint64_t at = address; all && at < address + bytes; at += residency::page_bytes) {
+            all = driver().memory->find_block(at)->read_mostly[residency::page_in_block(at)];
+        }
+        *answer = all ? 1 : 0;
+        return CUDA_SUCCESS;
+    }
+    default:
+        return CUDA_ERROR_NOT_SUPPORTED;
+    }
+}
