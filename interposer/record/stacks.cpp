@@ -1,8 +1,105 @@
 #include "interposer/record/stacks.hpp"
+
+#include "interposer/record/frame_table.hpp"
+#include "interposer/record/modules.hpp"
+#include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
+#include "interposer/record/thread_writer.hpp"
+#include "interposer/record/unwinder.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+
 namespace umadvisor::record {
-void prepare_stacks(int) noexcept {}
-std::uint64_t stack() noexcept {
-    return 0;
+namespace {
+
+constexpr int max_depth = 128;
+constexpr int max_own_frames = 16; ///< of ours, between the program and the unwinder
+
+constinit Unwinder unwinder{};
+constinit FrameTable frames;
+constinit int depth = 0; ///< 0: stacks are off
+/// Where our own object lies, to leave our frames out. Empty in a test, where we are part of the program.
+constinit std::uintptr_t own_first = 0, own_last = 0;
+constinit std::atomic<bool> failure_told{false};
+
+/// Follows dlopen and dlclose.
+void refresh_modules() noexcept {
+    if (module_map.refresh([](std::uintptr_t first, std::uintptr_t last) { frames.forget(first, last); }))
+        void_stack_caches();
 }
+
+/// Unwinds. `caller` is the return address of record::stack(), whose frame address is `frame`.
+[[gnu::noinline]] std::uint32_t unwind(StackCache& cache, std::uintptr_t caller,
+                                       std::uintptr_t frame) noexcept {
+    const Quiet quiet;
+    refresh_modules();
+    void* found[max_depth + max_own_frames];
+    const int count = unwinder.backtrace(found, depth + max_own_frames);
+    void** const end = found + std::clamp(count, 0, depth + max_own_frames);
+    void** const innermost = std::find(found, end, reinterpret_cast<void*>(caller));
+    void** first = std::find_if(innermost, end, [](void* address) {
+        const std::uintptr_t at = reinterpret_cast<std::uintptr_t>(address);
+        return at < own_first || at >= own_last;
+    });
+    void** const last = std::find(first, std::min(end, first + depth), nullptr);
+    if (first == last) {
+        if (!failure_told.exchange(true))
+            note("a call stack could not be unwound; such calls are recorded without one");
+        return 0;
+    }
+    std::uint32_t id = 0;
+    for (void** at = last; at != first;) {
+        id = frames.intern(id, reinterpret_cast<std::uintptr_t>(*--at));
+        if (id == 0)
+            return 0;
+    }
+    cache.learn(unwinder, caller, frame, innermost, static_cast<std::size_t>(last - innermost), id);
+    return id;
+}
+
+} // namespace
+
+void prepare_stacks(int wanted) noexcept {
+    if (wanted <= 0)
+        return;
+    refresh_modules();
+    std::string_view directory;
+    LoadedModule own;
+    if (module_map.find(reinterpret_cast<std::uintptr_t>(&prepare_stacks), own) &&
+        own.id != 1) { // 1: the program
+        own_first = own.first;
+        own_last = own.last;
+        directory = own.path.substr(0, own.path.rfind('/') + 1);
+    }
+    if (const char* why = load_unwinder(unwinder, directory)) {
+        note("no call stacks: %s", why);
+        return;
+    }
+    refresh_modules(); // libunwind itself
+    depth = std::min(wanted, max_depth);
+}
+
+/// Not inlined, and no tail call within: the cache's key is this function's own frame.
+[[gnu::noinline]] std::uint64_t stack() noexcept {
+    if (depth == 0 || !recording())
+        return 0;
+    ThreadWriter* writer = thread_writer();
+    if (writer == nullptr)
+        return 0;
+    const std::uintptr_t caller = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0));
+    const std::uintptr_t frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+    // Reading the loader's counters costs more than a hit, so hits do it now and then: what they miss until
+    // then is an object that was replaced by another with the very same return addresses.
+    constexpr std::uint32_t hits_between_looks = 1024;
+    std::uint32_t id = 0;
+    if (++writer->stacks.hits % hits_between_looks != 0)
+        id = writer->stacks.find(caller, frame);
+    if (id == 0)
+        id = unwind(writer->stacks, caller, frame);
+    asm volatile("" : "+r"(id));
+    return id;
+}
+
 } // namespace umadvisor::record

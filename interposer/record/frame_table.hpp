@@ -1,0 +1,66 @@
+/// The stack tree: (parent frame, return address) -> number.
+#pragma once
+
+#include "interposer/record/mutex.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace umadvisor::record {
+
+/// Read without locks, written under one. A frame is defined in the trace before anyone can learn its number,
+/// so no committed event names a frame that a SIGKILL kept out of the file.
+class FrameTable {
+public:
+    constexpr FrameTable() noexcept = default;
+
+    /// Number of the frame, defined at first sight; 0 when there is no memory.
+    std::uint32_t intern(std::uint32_t parent, std::uintptr_t address) noexcept {
+        const std::uint32_t id = find(table_.load(std::memory_order_acquire), parent, address);
+        return id != 0 ? id : add(parent, address);
+    }
+
+    /// Forgets frames with addresses in [first, last): another object may be loaded there.
+    void forget(std::uintptr_t first, std::uintptr_t last) noexcept;
+
+private:
+    struct Slot {
+        std::atomic<std::uint64_t> address;
+        std::atomic<std::uint32_t> parent;
+        std::atomic<std::uint32_t> id; ///< 0: free; written last
+    };
+    struct Table {
+        std::size_t slots; ///< a power of two
+        Slot slot[1];      ///< as many as there are
+    };
+    static constexpr std::uint32_t forgotten = 0xffffffff;
+
+    static std::size_t place(std::uint32_t parent, std::uintptr_t address) noexcept {
+        const std::uint64_t mixed = (address ^ (std::uint64_t{parent} << 40 | parent)) * 0x9e3779b97f4a7c15u;
+        return static_cast<std::size_t>(mixed >> 24);
+    }
+    static std::uint32_t find(Table* table, std::uint32_t parent, std::uintptr_t address) noexcept {
+        if (table == nullptr)
+            return 0;
+        for (std::size_t at = place(parent, address);; ++at) {
+            Slot& slot = table->slot[at & (table->slots - 1)];
+            const std::uint32_t id = slot.id.load(std::memory_order_acquire);
+            if (id == 0)
+                return 0;
+            if (slot.address.load(std::memory_order_relaxed) == address &&
+                slot.parent.load(std::memory_order_relaxed) == parent && id != forgotten)
+                return id;
+        }
+    }
+    static void put(Table& table, std::uint32_t parent, std::uintptr_t address, std::uint32_t id) noexcept;
+    std::uint32_t add(std::uint32_t parent, std::uintptr_t address) noexcept;
+    bool enlarge() noexcept;
+
+    std::atomic<Table*> table_{nullptr};
+    Mutex mutex_;
+    std::size_t used_ = 0; ///< slots that are not free, forgotten ones too
+    std::uint32_t last_id_ = 0;
+};
+
+} // namespace umadvisor::record

@@ -1,0 +1,172 @@
+#include "interposer/record/modules.hpp"
+
+#include "interposer/record/recorder.hpp"
+#include "trace/checksum.hpp"
+
+#include <algorithm>
+#include <climits>
+#include <cstring>
+#include <elf.h>
+#include <unistd.h>
+
+namespace umadvisor::record {
+
+constinit ModuleMap module_map;
+
+namespace {
+
+std::uint64_t hash(std::string_view bytes) noexcept {
+    return trace::checksum(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+}
+
+/// The NT_GNU_BUILD_ID note among the object's mapped notes; raw bytes.
+std::string_view build_id(const dl_phdr_info& object) noexcept {
+    for (unsigned i = 0; i < object.dlpi_phnum; ++i) {
+        const ElfW(Phdr)& segment = object.dlpi_phdr[i];
+        if (segment.p_type != PT_NOTE)
+            continue;
+        // Notes of 8-byte alignment (properties) stand in a segment of their own, with padding to match.
+        const std::size_t align = segment.p_align == 8 ? 8 : 4;
+        const auto padded = [align](std::size_t bytes) { return (bytes + align - 1) & ~(align - 1); };
+        const char* at = reinterpret_cast<const char*>(object.dlpi_addr + segment.p_vaddr);
+        std::size_t left = segment.p_memsz;
+        while (left >= sizeof(ElfW(Nhdr))) {
+            ElfW(Nhdr) note;
+            std::memcpy(&note, at, sizeof note);
+            const std::size_t body = padded(sizeof note + note.n_namesz);
+            const std::size_t whole = body + padded(note.n_descsz);
+            if (whole > left)
+                break;
+            if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
+                std::memcmp(at + sizeof note, "GNU", 4) == 0)
+                return {at + body, note.n_descsz};
+            at += whole;
+            left -= whole;
+        }
+    }
+    return {};
+}
+
+/// The object's file by an absolute name where it has one: the main program is listed without a name, and what
+/// was loaded by a relative path is useless to whoever reads the trace elsewhere.
+std::string_view absolute_path(const char* name, bool program, char (&buffer)[PATH_MAX]) noexcept {
+    if (program || name == nullptr || name[0] == '\0') {
+        const ssize_t length = program ? readlink("/proc/self/exe", buffer, sizeof buffer) : 0;
+        return {buffer, length > 0 ? static_cast<std::size_t>(length) : 0};
+    }
+    if (name[0] == '/' || std::strchr(name, '/') == nullptr || getcwd(buffer, sizeof buffer) == nullptr)
+        return name; // without a slash: the kernel's linux-vdso.so.1
+    const std::size_t directory = std::strlen(buffer), file = std::strlen(name);
+    if (directory + 1 + file >= sizeof buffer)
+        return name;
+    buffer[directory] = '/';
+    std::memcpy(buffer + directory + 1, name, file);
+    return {buffer, directory + 1 + file};
+}
+
+} // namespace
+
+bool ModuleMap::changed() noexcept {
+    struct Counters {
+        unsigned long long adds, subs;
+    } counters{};
+    dl_iterate_phdr(
+        [](dl_phdr_info* object, std::size_t, void* to) {
+            *static_cast<Counters*>(to) = {object->dlpi_adds, object->dlpi_subs};
+            return 1; // they stand in every entry
+        },
+        &counters);
+    const bool differ = counters.adds != adds_ || counters.subs != subs_;
+    adds_ = counters.adds;
+    subs_ = counters.subs;
+    return differ;
+}
+
+bool ModuleMap::look(GoneCall gone, void* to) noexcept {
+    const Guard guard(mutex_);
+    if (modules_ == nullptr)
+        modules_ = static_cast<LoadedModule*>(map_pages(capacity * sizeof(LoadedModule)));
+    if (modules_ == nullptr || !changed())
+        return false;
+    const std::size_t known = count_;
+    for (std::size_t i = 0; i < known; ++i)
+        modules_[i].present = false;
+    // Objects that come between the two walks have moved the counters too: the next look finds them again.
+    dl_iterate_phdr(
+        [](dl_phdr_info* object, std::size_t, void* map) {
+            static_cast<ModuleMap*>(map)->see(*object);
+            return 0;
+        },
+        this);
+    for (std::size_t i = 0; i < known; ++i) {
+        LoadedModule& module = modules_[i];
+        if (module.present || module.first == module.last)
+            continue;
+        gone(to, module.first, module.last);
+        module.last = module.first; // its id is never given again
+    }
+    return true;
+}
+
+void ModuleMap::see(const dl_phdr_info& object) noexcept {
+    LoadedModule module{};
+    module.bias = object.dlpi_addr;
+    module.first = UINTPTR_MAX;
+    for (unsigned i = 0; i < object.dlpi_phnum; ++i) {
+        const ElfW(Phdr)& segment = object.dlpi_phdr[i];
+        if (segment.p_type != PT_LOAD)
+            continue;
+        module.first = std::min(module.first, module.bias + segment.p_vaddr);
+        module.last = std::max(module.last, module.bias + segment.p_vaddr + segment.p_memsz);
+    }
+    if (module.last == 0)
+        return;
+    char buffer[PATH_MAX];
+    const std::string_view path = absolute_path(object.dlpi_name, count_ == 0, buffer);
+    const std::string_view build = build_id(object);
+    // By the name as listed: a relative one stays the same object when the program changes its directory.
+    module.identity = hash(object.dlpi_name) ^ (hash(build) << 1);
+    module.present = true;
+    for (std::size_t i = 0; i < count_; ++i) {
+        LoadedModule& old = modules_[i];
+        if (old.first == module.first && old.last == module.last && old.bias == module.bias &&
+            old.identity == module.identity) {
+            old.present = true;
+            return;
+        }
+    }
+    if (count_ == capacity)
+        return;
+    bool good = false;
+    module.path = paths_.keep(path, good);
+    module.id = count_ + 1;
+    modules_[count_++] = module;
+    trace::Module record;
+    record.id = module.id;
+    record.bias = module.bias;
+    record.first = module.first;
+    record.last = module.last;
+    record.loaded = now();
+    record.path = path;
+    record.build_id = build.substr(0, 64);
+    define(record);
+}
+
+bool ModuleMap::find(std::uintptr_t address, LoadedModule& module) noexcept {
+    const Guard guard(mutex_);
+    const auto holds = [address](const LoadedModule& m) { return m.first <= address && address < m.last; };
+    if (last_hit_ < count_ && holds(modules_[last_hit_])) {
+        module = modules_[last_hit_];
+        return true;
+    }
+    for (std::size_t i = 0; i < count_; ++i) {
+        if (!holds(modules_[i]))
+            continue;
+        last_hit_ = i;
+        module = modules_[i];
+        return true;
+    }
+    return false;
+}
+
+} // namespace umadvisor::record

@@ -1,0 +1,63 @@
+/// The loaded objects of the process, as far as stacks run through them.
+#pragma once
+
+#include "interposer/record/mutex.hpp"
+#include "interposer/record/pages.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <link.h>
+#include <string_view>
+
+namespace umadvisor::record {
+
+struct LoadedModule {
+    std::uint64_t id; ///< of its Module record
+    std::uintptr_t bias, first, last;
+    std::uint64_t identity; ///< hash of path and build id
+    std::string_view path;
+    bool present; ///< in the newest list
+};
+
+/// Fed by dl_iterate_phdr(3), whose counters of loads and unloads tell cheaply whether anything has changed.
+/// Thread-safe.
+class ModuleMap {
+public:
+    constexpr ModuleMap() noexcept = default;
+
+    /// Looks again if objects came or went since the last look, and defines the new ones. Calls `gone(first,
+    /// last)` for each that is there no more. Whether anything had changed.
+    template <class Gone>
+    bool refresh(Gone&& gone) noexcept {
+        return look(
+            [](void* to, std::uintptr_t first, std::uintptr_t last) { (*static_cast<Gone*>(to))(first, last); },
+            &gone);
+    }
+
+    /// The module that holds `address`; false when none does. The path stays valid.
+    bool find(std::uintptr_t address, LoadedModule& module) noexcept;
+
+    /// Id of the module that holds `address`; 0: none.
+    std::uint64_t id(std::uintptr_t address) noexcept {
+        LoadedModule module;
+        return find(address, module) ? module.id : 0;
+    }
+
+private:
+    using GoneCall = void (*)(void* to, std::uintptr_t first, std::uintptr_t last);
+    static constexpr std::size_t capacity = 16384; ///< objects ever loaded; more are not named
+
+    bool look(GoneCall gone, void* to) noexcept;
+    bool changed() noexcept;
+    void see(const dl_phdr_info& object) noexcept;
+
+    Mutex mutex_;
+    LoadedModule* modules_ = nullptr;
+    std::size_t count_ = 0, last_hit_ = 0;
+    unsigned long long adds_ = 0, subs_ = 0;
+    TextArena paths_;
+};
+
+extern constinit ModuleMap module_map;
+
+} // namespace umadvisor::record

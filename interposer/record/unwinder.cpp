@@ -1,0 +1,52 @@
+#include "interposer/record/unwinder.hpp"
+
+#include <climits>
+#include <cstring>
+#include <dlfcn.h>
+
+namespace umadvisor::record {
+namespace {
+
+// libunwind.h renames each function to its symbol for this architecture (unw_step is _ULx86_64_step).
+#define UMADVISOR_TEXT(x) #x
+#define UMADVISOR_SYMBOL(x) UMADVISOR_TEXT(x)
+
+template <class Function>
+bool bind(void* library, const char* symbol, Function& function) noexcept {
+    function = reinterpret_cast<Function>(dlsym(library, symbol));
+    return function != nullptr;
+}
+
+void* open_library(std::string_view directory) noexcept {
+    constexpr std::string_view name = "libunwind.so.8";
+    char path[PATH_MAX];
+    if (!directory.empty() && directory.size() + name.size() < sizeof path) {
+        std::memcpy(path, directory.data(), directory.size());
+        std::memcpy(path + directory.size(), name.data(), name.size());
+        path[directory.size() + name.size()] = '\0';
+        if (void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL))
+            return library;
+    }
+    return dlopen(name.data(), RTLD_NOW | RTLD_LOCAL);
+}
+
+} // namespace
+
+const char* load_unwinder(Unwinder& unwinder, std::string_view directory) noexcept {
+    void* library = open_library(directory);
+    if (library == nullptr)
+        return dlerror();
+    if (!bind(library, "unw_backtrace", unwinder.backtrace))
+        return "libunwind.so.8 has no unw_backtrace";
+#if defined(__x86_64__)
+    unwinder.steps = bind(library, UMADVISOR_SYMBOL(unw_tdep_getcontext), unwinder.get_context) &&
+                     bind(library, UMADVISOR_SYMBOL(unw_init_local), unwinder.init_local) &&
+                     bind(library, UMADVISOR_SYMBOL(unw_step), unwinder.step) &&
+                     bind(library, UMADVISOR_SYMBOL(unw_get_reg), unwinder.get_register) &&
+                     bind(library, UMADVISOR_SYMBOL(unw_get_save_loc), unwinder.get_save_location) &&
+                     bind(library, UMADVISOR_SYMBOL(unw_is_signal_frame), unwinder.is_signal_frame);
+#endif
+    return nullptr;
+}
+
+} // namespace umadvisor::record

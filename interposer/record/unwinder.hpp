@@ -1,0 +1,30 @@
+/// libunwind, loaded and never linked: as a dependency of a preloaded library it would take over
+/// _Unwind_RaiseException for the whole program.
+#pragma once
+
+#define UNW_LOCAL_ONLY
+#include <libunwind.h>
+
+#include <string_view>
+
+namespace umadvisor::record {
+
+/// The functions of the loaded libunwind.
+struct Unwinder {
+    int (*backtrace)(void** addresses, int capacity); ///< null: no unwinder
+
+    // To look at single frames; null where the library lacks one of them.
+    int (*get_context)(unw_context_t*);
+    int (*init_local)(unw_cursor_t*, unw_context_t*);
+    int (*step)(unw_cursor_t*);
+    int (*get_register)(unw_cursor_t*, unw_regnum_t, unw_word_t*);
+    int (*get_save_location)(unw_cursor_t*, int, unw_save_loc_t*);
+    int (*is_signal_frame)(unw_cursor_t*);
+    bool steps;
+};
+
+/// Loads libunwind.so.8 from `directory` (with a slash at its end), else from where the loader finds it.
+/// Returns nullptr or why not (text of the loader).
+const char* load_unwinder(Unwinder& unwinder, std::string_view directory) noexcept;
+
+} // namespace umadvisor::record
