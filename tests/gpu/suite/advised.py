@@ -8,19 +8,15 @@ from .cases import require
 from .process import run
 
 # umadvisor and CUPTI split the same memory differently: both are brought to these names.
-_MEMORY = {"registered": "pinned", "device_static": "device", "managed_static": "managed", "heap": "pageable",
-           "host": "pageable"}
-_DIRECTION = {"hosttodevice": "HtoD", "devicetohost": "DtoH", "devicetodevice": "DtoD", "hosttohost": "HtoH"}
+_MEMORY = {"registered": "pinned", "device_static": "device", "managed_static": "managed"}
 
 
 def copy_totals(rows):
     """{(direction, source, destination): (count, bytes)} of a list of copy rows, of either tool."""
     totals = {}
     for row in rows:
-        direction = "".join(c for c in str(row["direction"]) if c.isalpha())
-        direction = _DIRECTION.get(direction.lower(), direction[:1].upper() + "to" + direction[-1:].upper())
-        memory = [str(row[end]).lower().replace(" ", "_") for end in ("source_memory", "destination_memory")]
-        key = (direction, *(_MEMORY.get(kind, kind) for kind in memory))
+        memory = (row["source_memory"], row["destination_memory"])
+        key = (row["direction"], *(_MEMORY.get(kind, kind) for kind in memory))
         count, size = totals.get(key, (0, 0))
         totals[key] = (count + row["count"], size + row["bytes"])
     return totals
@@ -65,11 +61,10 @@ class Advised:
         answer = run([self.bundle.umadvisor, "dump", "--json", trace], self.bundle.environment())
         require(answer.status == 0, f"umadvisor dump: {answer.explain()}")
         records = (json.loads(line) for line in answer.stdout.splitlines())
-        # The origin is the number of trace::Origin, or its name.
         return sum(1 for each in records
-                   if each.get("record") == record and each.get("origin") in (1, "1", "umadvisor"))
+                   if each.get("record") == record and each.get("origin") == "umadvisor")
 
 
 def rules(report):
     """Rule ids of the findings of a report."""
-    return {finding.get("rule", finding.get("rule_id", finding.get("id"))) for finding in report["findings"]}
+    return {finding["rule"] for finding in report["findings"]}
