@@ -5,7 +5,13 @@
 /// What tests read from and poke into a loaded simcuda. Plain data, C linkage, no CUDA headers needed.
 namespace simcuda {
 
-enum CopyDirection : unsigned { host_to_device, device_to_host, device_to_device, host_to_host, copy_directions };
+enum CopyDirection : unsigned {
+    host_to_device,
+    device_to_host,
+    device_to_device,
+    host_to_host,
+    copy_directions
+};
 enum MemoryClass : unsigned { pageable, pinned, registered, device_memory, managed, memory_classes };
 
 inline constexpr const char* copy_direction_names[copy_directions] = {"HtoD", "DtoH", "DtoD", "HtoH"};
@@ -17,8 +23,8 @@ struct CopyTotal {
     std::uint64_t bytes;
 };
 
-/// Answer `result` instead of the n-th call (from 1, counted from when the failure is set) of an exported entry point.
-/// nth 0: every call. Set `entry` last.
+/// Answer `result` instead of the n-th call (from 1, counted from when the failure is set) of an exported entry
+/// point. nth 0: every call. Set `entry` last.
 struct Failure {
     std::uint64_t nth;
     std::uint64_t seen;
@@ -30,7 +36,8 @@ struct Failure {
 struct Control {
     std::uint64_t bytes; ///< sizeof(Control) of the library: compare before use
 
-    CopyTotal copies[copy_directions][memory_classes][memory_classes]; ///< by direction, source and target class
+    CopyTotal copies[copy_directions][memory_classes]
+                    [memory_classes]; ///< by direction, source and target class
     CopyTotal sets;
     std::uint64_t launches;
     std::uint64_t synchronizations;
@@ -40,7 +47,8 @@ struct Control {
 
     std::uint64_t host_faults;
     std::uint64_t device_fault_groups;
-    std::uint64_t bytes_to_device[6]; ///< by migration cause: unknown, user, coherence, prefetch, eviction, counters
+    std::uint64_t
+        bytes_to_device[6]; ///< by migration cause: unknown, user, coherence, prefetch, eviction, counters
     std::uint64_t bytes_to_host[6];
     std::uint64_t bytes_remote_mapped;
     std::uint64_t prefetch_calls;
@@ -58,7 +66,8 @@ struct Control {
 } // namespace simcuda
 
 extern "C" {
-/// The live counters, brought up to date by the call. Thread-safe; reading while other threads call CUDA gives a mix.
+/// The live counters, brought up to date by the call. Thread-safe; reading while other threads call CUDA gives
+/// a mix.
 simcuda::Control* simcuda_get(void);
 /// Calls of one exported entry point so far; 0 for an unknown name.
 std::uint64_t simcuda_calls(const char* entry);

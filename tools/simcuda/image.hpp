@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
-/// What a fat binary is to the real driver: the kernels and variables of one translation unit. portable.hpp fills it, the
-/// runtime passes it to cuLibraryLoadData or cuModuleLoadData, the driver reads it.
+/// What a fat binary is to the real driver: the kernels and variables of one translation unit. portable.hpp
+/// fills it, the runtime passes it to cuLibraryLoadData or cuModuleLoadData, the driver reads it.
 namespace simcuda {
 
 struct Shape {
@@ -43,7 +43,8 @@ struct Image {
 /// The table behind cuGetExportTable(6bd5fb6c-5bf4-e74a-8987-d93912fd9df9): what compiled device code needs.
 struct DeviceInterface {
     std::size_t bytes;
-    /// The address a kernel may use instead of device address `address`, after reporting the touch of its 64 KiB granule.
+    /// The address a kernel may use instead of device address `address`, after reporting the touch of its 64
+    /// KiB granule.
     void* (*touch)(std::uint64_t address, bool write);
     /// Rises whenever an earlier touch may no longer stand for a later one.
     const std::uint64_t* (*epoch)();

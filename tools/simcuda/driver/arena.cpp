@@ -48,7 +48,8 @@ bool Arena::reserve() {
     if (file_ < 0 || ftruncate(file_, total) != 0) {
         return false;
     }
-    void* seen = mmap(nullptr, total + alignment, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* seen =
+        mmap(nullptr, total + alignment, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     void* driven = mmap(nullptr, total, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file_, 0);
     if (seen == MAP_FAILED || driven == MAP_FAILED) {
         return false;
@@ -60,13 +61,14 @@ bool Arena::reserve() {
 }
 
 bool Arena::open_host_view(std::uint64_t address, std::uint64_t bytes) {
-    return mmap(reinterpret_cast<void*>(address), bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE,
-                file_, static_cast<off_t>(address - base_)) != MAP_FAILED;
+    return mmap(reinterpret_cast<void*>(address), bytes, PROT_READ | PROT_WRITE,
+                MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file_,
+                static_cast<off_t>(address - base_)) != MAP_FAILED;
 }
 
 void Arena::close_host_view(std::uint64_t address, std::uint64_t bytes) {
-    mmap(reinterpret_cast<void*>(address), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE,
-         -1, 0);
+    mmap(reinterpret_cast<void*>(address), bytes, PROT_NONE,
+         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
     discard(address, bytes);
 }
 

@@ -18,9 +18,10 @@ private:
     std::map<std::uint64_t, std::uint64_t> free_; ///< begin -> end
 };
 
-/// The address space that device memory and managed memory live in, backed by one sparse memfd that is mapped twice: at the
-/// addresses the program sees (nothing for device memory, so that a wrong host access crashes as it does on a GPU;
-/// opened page range by page range for managed memory) and, at a fixed distance, for the driver and its kernels.
+/// The address space that device memory and managed memory live in, backed by one sparse memfd that is mapped
+/// twice: at the addresses the program sees (nothing for device memory, so that a wrong host access crashes as
+/// it does on a GPU; opened page range by page range for managed memory) and, at a fixed distance, for the
+/// driver and its kernels.
 class Arena {
 public:
     static constexpr std::uint64_t device_bytes = 64ull << 30;

@@ -5,8 +5,8 @@ using namespace simcuda;
 
 namespace {
 
-/// The driver's answers for memory it does not know: cuPointerGetAttribute fails with INVALID_VALUE, cuPointerGetAttributes
-/// succeeds with zeros ("the pointer is not known to CUDA").
+/// The driver's answers for memory it does not know: cuPointerGetAttribute fails with INVALID_VALUE,
+/// cuPointerGetAttributes succeeds with zeros ("the pointer is not known to CUDA").
 CUresult attribute(void* data, CUpointer_attribute which, CUdeviceptr address) {
     const Allocation* found = driver().find(address);
     if (!found) {

@@ -5,7 +5,9 @@ namespace simcuda {
 
 namespace {
 
-bool captures(const CUstream_st& stream) { return stream.capture != CU_STREAM_CAPTURE_STATUS_NONE; }
+bool captures(const CUstream_st& stream) {
+    return stream.capture != CU_STREAM_CAPTURE_STATUS_NONE;
+}
 
 void invalidate(unsigned long long capture_id) {
     for (CUstream_st* stream : driver().streams) {
@@ -143,7 +145,8 @@ CUresult status(CUstream handle, bool per_thread, CUstreamCaptureStatus* answer,
     }
     bool captured = false;
     if (stream->legacy) {
-        // Asking about the legacy stream is itself refused while a blocking stream captures, without harm to it.
+        // Asking about the legacy stream is itself refused while a blocking stream captures, without harm to
+        // it.
         for (const CUstream_st* other : driver().streams) {
             captured = captured || (captures(*other) && (other->flags & CU_STREAM_NON_BLOCKING) == 0);
         }
@@ -165,7 +168,8 @@ SIMCUDA_STREAM_PAIR(cuStreamEndCapture, _ptsz, (CUstream stream, CUgraph* graph)
                     return end(stream, graph, per_thread);)
 SIMCUDA_STREAM_PAIR(cuStreamIsCapturing, _ptsz, (CUstream stream, CUstreamCaptureStatus* answer),
                     return status(stream, per_thread, answer, nullptr);)
-SIMCUDA_STREAM_PAIR(cuStreamGetCaptureInfo, _ptsz, (CUstream stream, CUstreamCaptureStatus* answer, cuuint64_t* id),
+SIMCUDA_STREAM_PAIR(cuStreamGetCaptureInfo, _ptsz,
+                    (CUstream stream, CUstreamCaptureStatus* answer, cuuint64_t* id),
                     return status(stream, per_thread, answer, id);)
 
 extern "C" CUresult CUDAAPI cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {

@@ -2,14 +2,16 @@
 
 #include "tools/simcuda/driver/driver.hpp"
 
-/// The rules of stream capture (CUDA programming guide, "Prohibited and unhandled operations"). The caller holds the mutex.
+/// The rules of stream capture (CUDA programming guide, "Prohibited and unhandled operations"). The caller
+/// holds the mutex.
 namespace simcuda {
 
-/// Before an operation enters a stream. `captured`: it becomes part of a graph and must not run. An error: refused, and the
-/// capture that forbids it is invalidated.
+/// Before an operation enters a stream. `captured`: it becomes part of a graph and must not run. An error:
+/// refused, and the capture that forbids it is invalidated.
 CUresult admit_operation(CUstream_st& stream, bool& captured);
 
-/// Before a call that cuThreadExchangeStreamCaptureMode names potentially unsafe (allocation, synchronous copy, ...).
+/// Before a call that cuThreadExchangeStreamCaptureMode names potentially unsafe (allocation, synchronous copy,
+/// ...).
 CUresult refuse_unsafe_call();
 
 /// Before a wait for or a query of one stream, or of the whole context.

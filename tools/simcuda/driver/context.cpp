@@ -7,7 +7,9 @@ using namespace simcuda;
 
 namespace {
 
-bool is_device(CUdevice device) { return device >= 0 && device < static_cast<int>(driver().devices.size()); }
+bool is_device(CUdevice device) {
+    return device >= 0 && device < static_cast<int>(driver().devices.size());
+}
 
 CUresult set_current(CUcontext context) {
     Thread& thread = this_thread();
@@ -133,7 +135,8 @@ extern "C" CUresult CUDAAPI cuCtxCreate_v2(CUcontext* context, unsigned flags, C
     return create(context, flags, device);
 }
 
-extern "C" CUresult CUDAAPI cuCtxCreate_v4(CUcontext* context, CUctxCreateParams*, unsigned flags, CUdevice device) {
+extern "C" CUresult CUDAAPI cuCtxCreate_v4(CUcontext* context, CUctxCreateParams*, unsigned flags,
+                                           CUdevice device) {
     SIMCUDA_ENTER(Entry::cuCtxCreate_v4, Needs::initialization)
     return create(context, flags, device);
 }
@@ -242,8 +245,7 @@ extern "C" CUresult CUDAAPI cuCtxSynchronize(void) {
 }
 
 extern "C" CUresult CUDAAPI cuCtxSynchronize_v2(CUcontext context) {
-    SIMCUDA_ENTER(Entry::cuCtxSynchronize_v2, Needs::initialization)
-    {
+    SIMCUDA_ENTER(Entry::cuCtxSynchronize_v2, Needs::initialization) {
         const Guard guard(driver().mutex);
         context = context ? context : current_context();
         if (!driver().contexts.contains(context)) {

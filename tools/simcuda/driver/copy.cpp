@@ -24,7 +24,9 @@ End classify_end(std::uint64_t address, std::uint64_t bytes) {
     return {address, found->memory, bytes <= found->address + found->bytes - address, found->device};
 }
 
-bool on_device(const End& end) { return end.memory == device_memory || end.memory == managed; }
+bool on_device(const End& end) {
+    return end.memory == device_memory || end.memory == managed;
+}
 
 CopyDirection direction_of(const End& target, const End& source) {
     return on_device(target) ? (on_device(source) ? device_to_device : host_to_device)
@@ -110,9 +112,10 @@ CUresult copy(std::uint64_t target_address, std::uint64_t source_address, std::u
     std::memmove(state.arena.view(target_address), state.arena.view(source_address), bytes);
 
     occupy(*stream, engine, start + duration);
-    // An asynchronous copy of pageable memory is asynchronous in name only: the driver stages it before it returns.
-    // Device to device the host never waits.
-    const bool staged = (target.memory == pageable || source.memory == pageable) && direction != device_to_device;
+    // An asynchronous copy of pageable memory is asynchronous in name only: the driver stages it before it
+    // returns. Device to device the host never waits.
+    const bool staged =
+        (target.memory == pageable || source.memory == pageable) && direction != device_to_device;
     if (staged || (form == Form::synchronous && direction != device_to_device)) {
         state.clock.advance_to(start + duration);
     } else {
@@ -121,12 +124,15 @@ CUresult copy(std::uint64_t target_address, std::uint64_t source_address, std::u
     return stream->context->sticky;
 }
 
-std::uint64_t number(const void* address) { return reinterpret_cast<std::uint64_t>(address); }
+std::uint64_t number(const void* address) {
+    return reinterpret_cast<std::uint64_t>(address);
+}
 
 } // namespace
 
 SIMCUDA_STREAM_PAIR(cuMemcpy, _ptds, (CUdeviceptr target, CUdeviceptr source, size_t bytes),
-                    return copy(target, source, bytes, nullptr, per_thread, Form::synchronous, copy_directions);)
+                    return copy(target, source, bytes, nullptr, per_thread, Form::synchronous,
+                                copy_directions);)
 SIMCUDA_STREAM_PAIR(cuMemcpyHtoD_v2, _ptds, (CUdeviceptr target, const void* source, size_t bytes),
                     return copy(target, number(source), bytes, nullptr, per_thread, Form::synchronous,
                                 host_to_device);)
@@ -134,22 +140,30 @@ SIMCUDA_STREAM_PAIR(cuMemcpyDtoH_v2, _ptds, (void* target, CUdeviceptr source, s
                     return copy(number(target), source, bytes, nullptr, per_thread, Form::synchronous,
                                 device_to_host);)
 SIMCUDA_STREAM_PAIR(cuMemcpyDtoD_v2, _ptds, (CUdeviceptr target, CUdeviceptr source, size_t bytes),
-                    return copy(target, source, bytes, nullptr, per_thread, Form::synchronous, device_to_device);)
+                    return copy(target, source, bytes, nullptr, per_thread, Form::synchronous,
+                                device_to_device);)
 SIMCUDA_STREAM_PAIR(cuMemcpyPeer, _ptds,
                     (CUdeviceptr target, CUcontext, CUdeviceptr source, CUcontext, size_t bytes),
-                    return copy(target, source, bytes, nullptr, per_thread, Form::synchronous, device_to_device);)
-SIMCUDA_STREAM_PAIR(cuMemcpyAsync, _ptsz, (CUdeviceptr target, CUdeviceptr source, size_t bytes, CUstream stream),
-                    return copy(target, source, bytes, stream, per_thread, Form::asynchronous, copy_directions);)
+                    return copy(target, source, bytes, nullptr, per_thread, Form::synchronous,
+                                device_to_device);)
+SIMCUDA_STREAM_PAIR(cuMemcpyAsync, _ptsz,
+                    (CUdeviceptr target, CUdeviceptr source, size_t bytes, CUstream stream),
+                    return copy(target, source, bytes, stream, per_thread, Form::asynchronous,
+                                copy_directions);)
 SIMCUDA_STREAM_PAIR(cuMemcpyHtoDAsync_v2, _ptsz,
                     (CUdeviceptr target, const void* source, size_t bytes, CUstream stream),
                     return copy(target, number(source), bytes, stream, per_thread, Form::asynchronous,
                                 host_to_device);)
-SIMCUDA_STREAM_PAIR(cuMemcpyDtoHAsync_v2, _ptsz, (void* target, CUdeviceptr source, size_t bytes, CUstream stream),
+SIMCUDA_STREAM_PAIR(cuMemcpyDtoHAsync_v2, _ptsz,
+                    (void* target, CUdeviceptr source, size_t bytes, CUstream stream),
                     return copy(number(target), source, bytes, stream, per_thread, Form::asynchronous,
                                 device_to_host);)
 SIMCUDA_STREAM_PAIR(cuMemcpyDtoDAsync_v2, _ptsz,
                     (CUdeviceptr target, CUdeviceptr source, size_t bytes, CUstream stream),
-                    return copy(target, source, bytes, stream, per_thread, Form::asynchronous, device_to_device);)
+                    return copy(target, source, bytes, stream, per_thread, Form::asynchronous,
+                                device_to_device);)
 SIMCUDA_STREAM_PAIR(cuMemcpyPeerAsync, _ptsz,
-                    (CUdeviceptr target, CUcontext, CUdeviceptr source, CUcontext, size_t bytes, CUstream stream),
-                    return copy(target, source, bytes, stream, per_thread, Form::asynchronous, device_to_device);)
+                    (CUdeviceptr target, CUcontext, CUdeviceptr source, CUcontext, size_t bytes,
+                     CUstream stream),
+                    return copy(target, source, bytes, stream, per_thread, Form::asynchronous,
+                                device_to_device);)

@@ -76,7 +76,9 @@ int device_attribute(CUdevice_attribute attribute) {
     }
 }
 
-bool is_device(CUdevice device) { return device >= 0 && device < static_cast<int>(driver().devices.size()); }
+bool is_device(CUdevice device) {
+    return device >= 0 && device < static_cast<int>(driver().devices.size());
+}
 
 } // namespace
 
@@ -103,16 +105,19 @@ extern "C" CUresult CUDAAPI cuInit(unsigned flags) {
     if (!state.arena.reserve()) {
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
-    state.device_addresses = std::make_unique<AddressPool>(state.arena.device_begin(), state.arena.managed_begin());
+    state.device_addresses =
+        std::make_unique<AddressPool>(state.arena.device_begin(), state.arena.managed_begin());
     state.managed_addresses = std::make_unique<AddressPool>(state.arena.managed_begin(), state.arena.end());
-    state.memory = std::make_unique<residency::AddressSpace>(state.prices, residency::Parameters(), model_observer());
+    state.memory =
+        std::make_unique<residency::AddressSpace>(state.prices, residency::Parameters(), model_observer());
     state.devices.resize(static_cast<std::size_t>(state.config.devices));
     for (int ordinal = 0; ordinal < state.config.devices; ++ordinal) {
         CUctx_st& primary = state.devices[static_cast<std::size_t>(ordinal)].primary;
         primary.device = ordinal;
         primary.primary = true;
         primary.id = ++state.ids;
-        state.memory->set_capacity(residency::device_processor(static_cast<unsigned>(ordinal)), state.config.capacity);
+        state.memory->set_capacity(residency::device_processor(static_cast<unsigned>(ordinal)),
+                                   state.config.capacity);
     }
     std::atexit(finish);
     state.initialized = true;

@@ -15,8 +15,8 @@ constexpr const char* names[] = {
 };
 
 void enter_child() {
-    // As with the real driver, CUDA does not work in a child of a process that has used it. The lock may be held by a
-    // thread that does not exist here, so nobody may wait for it.
+    // As with the real driver, CUDA does not work in a child of a process that has used it. The lock may be
+    // held by a thread that does not exist here, so nobody may wait for it.
     driver().forked = true;
 }
 
@@ -50,7 +50,9 @@ CUresult injected_failure(unsigned entry) {
 }
 } // namespace
 
-const char* entry_name(unsigned entry) { return entry < entry_count ? names[entry] : ""; }
+const char* entry_name(unsigned entry) {
+    return entry < entry_count ? names[entry] : "";
+}
 
 Driver& driver() {
     static Driver* only = make_driver();

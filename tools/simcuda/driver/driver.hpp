@@ -110,9 +110,10 @@ struct Config {
     bool concurrent_managed_access = true;
 };
 
-/// All state of the simulated driver, one a process, never destroyed: programs call CUDA from their last destructors.
-/// Everything below the mutex is guarded by it. The holder of the mutex touches managed memory through Arena::view
-/// alone: a touch of the host's view would wait for the fault thread, which waits for the mutex.
+/// All state of the simulated driver, one a process, never destroyed: programs call CUDA from their last
+/// destructors. Everything below the mutex is guarded by it. The holder of the mutex touches managed memory
+/// through Arena::view alone: a touch of the host's view would wait for the fault thread, which waits for the
+/// mutex.
 struct Driver {
     Config config;
     Clock clock;
@@ -148,7 +149,8 @@ struct Driver {
 
 Driver& driver();
 
-/// Of the calling thread. Trivial, so that it needs no destructor when a program unloads or exits in odd orders.
+/// Of the calling thread. Trivial, so that it needs no destructor when a program unloads or exits in odd
+/// orders.
 struct Thread {
     static constexpr unsigned depth_limit = 16;
     CUctx_st* contexts[depth_limit];
@@ -162,26 +164,26 @@ CUctx_st* current_context();
 
 enum class Needs { nothing, initialization, context };
 
-/// Start of every entry point: counts the call, lets a set failure answer, refuses in a forked child, after exit, before
-/// cuInit, without a context or in a broken one; charges the call's price. CUDA_SUCCESS: go on.
+/// Start of every entry point: counts the call, lets a set failure answer, refuses in a forked child, after
+/// exit, before cuInit, without a context or in a broken one; charges the call's price. CUDA_SUCCESS: go on.
 CUresult enter(Entry entry, Needs needs = Needs::context, Nanoseconds price = 100);
 
-#define SIMCUDA_ENTER(...)                                                                                             \
-    if (const CUresult refused = simcuda::enter(__VA_ARGS__); refused != CUDA_SUCCESS) {                               \
-        return refused;                                                                                                \
+#define SIMCUDA_ENTER(...)                                                                                     \
+    if (const CUresult refused = simcuda::enter(__VA_ARGS__); refused != CUDA_SUCCESS) {                       \
+        return refused;                                                                                        \
     }
 
 /// Defines an entry point and its twin for per-thread default streams; the body sees `per_thread`.
-#define SIMCUDA_STREAM_PAIR(name, suffix, parameters, ...)                                                             \
-    extern "C" CUresult CUDAAPI name parameters {                                                                      \
-        [[maybe_unused]] constexpr bool per_thread = false;                                                            \
-        SIMCUDA_ENTER(simcuda::Entry::name)                                                                            \
-        __VA_ARGS__                                                                                                    \
-    }                                                                                                                  \
-    extern "C" CUresult CUDAAPI name##suffix parameters {                                                              \
-        [[maybe_unused]] constexpr bool per_thread = true;                                                             \
-        SIMCUDA_ENTER(simcuda::Entry::name##suffix)                                                                    \
-        __VA_ARGS__                                                                                                    \
+#define SIMCUDA_STREAM_PAIR(name, suffix, parameters, ...)                                                     \
+    extern "C" CUresult CUDAAPI name parameters {                                                              \
+        [[maybe_unused]] constexpr bool per_thread = false;                                                    \
+        SIMCUDA_ENTER(simcuda::Entry::name)                                                                    \
+        __VA_ARGS__                                                                                            \
+    }                                                                                                          \
+    extern "C" CUresult CUDAAPI name##suffix parameters {                                                      \
+        [[maybe_unused]] constexpr bool per_thread = true;                                                     \
+        SIMCUDA_ENTER(simcuda::Entry::name##suffix)                                                            \
+        __VA_ARGS__                                                                                            \
     }
 
 using Guard = std::lock_guard<std::mutex>;

@@ -61,7 +61,8 @@ CUresult elapsed(float* milliseconds, CUevent start, CUevent end) {
     if (std::max(start->time, end->time) > driver().clock.now()) {
         return CUDA_ERROR_NOT_READY;
     }
-    *milliseconds = static_cast<float>((static_cast<double>(end->time) - static_cast<double>(start->time)) / 1e6);
+    *milliseconds =
+        static_cast<float>((static_cast<double>(end->time) - static_cast<double>(start->time)) / 1e6);
     return CUDA_SUCCESS;
 }
 
@@ -91,7 +92,8 @@ extern "C" CUresult CUDAAPI cuEventDestroy_v2(CUevent event) {
     return CUDA_SUCCESS;
 }
 
-SIMCUDA_STREAM_PAIR(cuEventRecord, _ptsz, (CUevent event, CUstream stream), return record(event, stream, per_thread);)
+SIMCUDA_STREAM_PAIR(cuEventRecord, _ptsz, (CUevent event, CUstream stream),
+                    return record(event, stream, per_thread);)
 
 SIMCUDA_STREAM_PAIR(cuEventRecordWithFlags, _ptsz, (CUevent event, CUstream stream, unsigned),
                     return record(event, stream, per_thread);)

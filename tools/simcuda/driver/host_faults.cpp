@@ -22,7 +22,8 @@ namespace {
 constexpr std::uint64_t page = 4096;
 
 int open_userfaultfd() {
-    // Faults raised inside system calls need privilege or vm.unprivileged_userfaultfd; without, user mode must do.
+    // Faults raised inside system calls need privilege or vm.unprivileged_userfaultfd; without, user mode must
+    // do.
     auto descriptor = static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC));
     if (descriptor < 0) {
         descriptor = static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY));
@@ -45,7 +46,8 @@ bool HostFaults::start(Service service) {
     }
     descriptor_ = descriptor;
     service_ = service;
-    // A signal of the program must never run here: its handler could touch managed memory and wait for this thread.
+    // A signal of the program must never run here: its handler could touch managed memory and wait for this
+    // thread.
     sigset_t all;
     sigset_t before;
     sigfillset(&all);

@@ -4,9 +4,10 @@
 
 namespace simcuda {
 
-/// Real page faults of the host on managed memory, by userfaultfd(2): a page without a host mapping stops the thread that
-/// touches it (in the kernel too, so write(2) from such a page works) until map() is called for it. The memory's own pages
-/// stay where they are: only the host's page-table entries come and go, and /proc/self/pagemap shows it.
+/// Real page faults of the host on managed memory, by userfaultfd(2): a page without a host mapping stops the
+/// thread that touches it (in the kernel too, so write(2) from such a page works) until map() is called for it.
+/// The memory's own pages stay where they are: only the host's page-table entries come and go, and
+/// /proc/self/pagemap shows it.
 class HostFaults {
 public:
     /// Called on the fault thread for each touch.

@@ -11,18 +11,20 @@ thread_local KernelRun* running = nullptr;
 alignas(64) thread_local char nowhere[4096];
 } // namespace
 
-KernelRun* KernelRun::current() { return running; }
+KernelRun* KernelRun::current() {
+    return running;
+}
 
 KernelRun::KernelRun(int device, Nanoseconds start)
-    : processor_(residency::device_processor(static_cast<unsigned>(device))),
-      start_(start),
-      outer_(running) {
+    : processor_(residency::device_processor(static_cast<unsigned>(device))), start_(start), outer_(running) {
     running = this;
     // Each kernel reports its own touches, whatever the one before it had reported.
     driver().epoch.fetch_add(1);
 }
 
-KernelRun::~KernelRun() { running = outer_; }
+KernelRun::~KernelRun() {
+    running = outer_;
+}
 
 void* KernelRun::touch(std::uint64_t address, bool write) {
     Driver& state = driver();
@@ -37,13 +39,14 @@ void* KernelRun::touch(std::uint64_t address, bool write) {
         ++state.control.illegal_addresses;
         return nowhere;
     }
-    const std::uint64_t first = std::max(found->address, address / residency::granule_bytes * residency::granule_bytes);
+    const std::uint64_t first =
+        std::max(found->address, address / residency::granule_bytes * residency::granule_bytes);
     const std::uint64_t last = std::min(found->address + found->bytes,
                                         (address / residency::granule_bytes + 1) * residency::granule_bytes);
     if (found->memory == managed) {
-        const residency::Cost cost =
-            state.memory->touch(processor_, first, last - first,
-                                write ? residency::Access::write : residency::Access::read, start_ + duration());
+        const residency::Cost cost = state.memory->touch(
+            processor_, first, last - first, write ? residency::Access::write : residency::Access::read,
+            start_ + duration());
         faults_ += cost.time;
         remote_bytes_ += cost.remote_bytes;
         local_bytes_ += last - first - std::min(cost.remote_bytes, last - first);
@@ -64,21 +67,21 @@ Nanoseconds KernelRun::duration() const {
 }
 
 const DeviceInterface* device_interface() {
-    static constexpr DeviceInterface table{
-        sizeof(DeviceInterface),
-        [](std::uint64_t address, bool write) -> void* {
-            KernelRun* run = KernelRun::current();
-            return run ? run->touch(address, write) : nowhere;
-        },
-        []() -> const std::uint64_t* {
-            static_assert(sizeof(std::atomic<std::uint64_t>) == sizeof(std::uint64_t));
-            return reinterpret_cast<const std::uint64_t*>(&driver().epoch);
-        },
-        [](double operations) {
-            if (KernelRun* run = KernelRun::current()) {
-                run->compute(operations);
-            }
-        }};
+    static constexpr DeviceInterface table{sizeof(DeviceInterface),
+                                           [](std::uint64_t address, bool write) -> void* {
+                                               KernelRun* run = KernelRun::current();
+                                               return run ? run->touch(address, write) : nowhere;
+                                           },
+                                           []() -> const std::uint64_t* {
+                                               static_assert(sizeof(std::atomic<std::uint64_t>) ==
+                                                             sizeof(std::uint64_t));
+                                               return reinterpret_cast<const std::uint64_t*>(&driver().epoch);
+                                           },
+                                           [](double operations) {
+                                               if (KernelRun* run = KernelRun::current()) {
+                                                   run->compute(operations);
+                                               }
+                                           }};
     return &table;
 }
 

@@ -1,5 +1,5 @@
-// Kernel launches. A kernel is carried out at once, on the calling thread and without the driver's lock; its place in time
-// is the stream's.
+// Kernel launches. A kernel is carried out at once, on the calling thread and without the driver's lock; its
+// place in time is the stream's.
 #include "tools/simcuda/driver/capture.hpp"
 #include "tools/simcuda/driver/kernel_run.hpp"
 #include "tools/simcuda/driver/stream.hpp"
@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::size_t parameter_limit = 1024;
 
-/// The kernel behind a CUfunction; a CUkernel cast to one is as good (cuda.h, cuLaunchKernel). The caller holds the mutex.
+/// The kernel behind a CUfunction; a CUkernel cast to one is as good (cuda.h, cuLaunchKernel). The caller holds
+/// the mutex.
 const CUkern_st* find_kernel(CUfunction function) {
     const Driver& state = driver();
     if (state.functions.contains(function)) {
@@ -85,14 +86,17 @@ CUresult launch(CUfunction function, const Shape& shape, CUstream handle, bool p
 
 } // namespace
 
-#define SIMCUDA_SHAPE                                                                                                  \
-    Shape {                                                                                                            \
-        {grid_x, grid_y, grid_z}, { block_x, block_y, block_z }                                                        \
+#define SIMCUDA_SHAPE                                                                                          \
+    Shape {                                                                                                    \
+        {grid_x, grid_y, grid_z}, {                                                                            \
+            block_x, block_y, block_z                                                                          \
+        }                                                                                                      \
     }
 
 SIMCUDA_STREAM_PAIR(cuLaunchKernel, _ptsz,
                     (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                     unsigned block_y, unsigned block_z, unsigned, CUstream stream, void** parameters, void** extra),
+                     unsigned block_y, unsigned block_z, unsigned, CUstream stream, void** parameters,
+                     void** extra),
                     return launch(function, SIMCUDA_SHAPE, stream, per_thread, parameters, extra);)
 
 SIMCUDA_STREAM_PAIR(cuLaunchCooperativeKernel, _ptsz,

@@ -116,13 +116,17 @@ CUresult parameter(const CUkern_st& kernel, std::size_t index, std::size_t* offs
     return CUDA_SUCCESS;
 }
 
-bool is_kernel(CUkernel kernel) { return driver().kernels.contains(kernel); }
-bool is_function(CUfunction function) { return driver().functions.contains(function); }
+bool is_kernel(CUkernel kernel) {
+    return driver().kernels.contains(kernel);
+}
+bool is_function(CUfunction function) {
+    return driver().functions.contains(function);
+}
 
 } // namespace
 
-extern "C" CUresult CUDAAPI cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_option*, void**, unsigned,
-                                              CUlibraryOption*, void**, unsigned) {
+extern "C" CUresult CUDAAPI cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_option*, void**,
+                                              unsigned, CUlibraryOption*, void**, unsigned) {
     SIMCUDA_ENTER(Entry::cuLibraryLoadData, Needs::initialization)
     return load(library, code);
 }
@@ -173,7 +177,8 @@ extern "C" CUresult CUDAAPI cuModuleLoadData(CUmodule* module, const void* image
     return load_module(module, image);
 }
 
-extern "C" CUresult CUDAAPI cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned, CUjit_option*, void**) {
+extern "C" CUresult CUDAAPI cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned, CUjit_option*,
+                                               void**) {
     SIMCUDA_ENTER(Entry::cuModuleLoadDataEx)
     return load_module(module, image);
 }
@@ -250,10 +255,12 @@ extern "C" CUresult CUDAAPI cuKernelGetParamInfo(CUkernel kernel, size_t index, 
     return is_kernel(kernel) ? parameter(*kernel, index, offset, bytes) : CUDA_ERROR_INVALID_HANDLE;
 }
 
-extern "C" CUresult CUDAAPI cuFuncGetParamInfo(CUfunction function, size_t index, size_t* offset, size_t* bytes) {
+extern "C" CUresult CUDAAPI cuFuncGetParamInfo(CUfunction function, size_t index, size_t* offset,
+                                               size_t* bytes) {
     SIMCUDA_ENTER(Entry::cuFuncGetParamInfo)
     const Guard guard(driver().mutex);
-    return is_function(function) ? parameter(*function->kernel, index, offset, bytes) : CUDA_ERROR_INVALID_HANDLE;
+    return is_function(function) ? parameter(*function->kernel, index, offset, bytes)
+                                 : CUDA_ERROR_INVALID_HANDLE;
 }
 
 extern "C" CUresult CUDAAPI cuFuncGetName(const char** name, CUfunction function) {
@@ -276,7 +283,8 @@ extern "C" CUresult CUDAAPI cuFuncGetModule(CUmodule* module, CUfunction functio
     return CUDA_SUCCESS;
 }
 
-extern "C" CUresult CUDAAPI cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction function) {
+extern "C" CUresult CUDAAPI cuFuncGetAttribute(int* value, CUfunction_attribute attribute,
+                                               CUfunction function) {
     SIMCUDA_ENTER(Entry::cuFuncGetAttribute)
     const Guard guard(driver().mutex);
     if (!is_function(function)) {

@@ -23,7 +23,9 @@ const Symbol symbols[] = {
 
 #ifdef SIMCUDA_ODD
 // A driver may answer with an entry that it does not export under any name.
-CUresult CUDAAPI odd_allocate(CUdeviceptr* address, size_t bytes) { return cuMemAlloc_v2(address, bytes); }
+CUresult CUDAAPI odd_allocate(CUdeviceptr* address, size_t bytes) {
+    return cuMemAlloc_v2(address, bytes);
+}
 CUresult CUDAAPI odd_copy(CUdeviceptr target, const void* source, size_t bytes) {
     return cuMemcpyHtoD_v2(target, source, bytes);
 }
@@ -49,8 +51,8 @@ const Symbol* find(std::string_view name) {
     return found != std::end(symbols) && is_available(name) ? found : nullptr;
 }
 
-/// The exported symbol for a base name at a CUDA version: the newest ABI not newer than the version, and of that the
-/// per-thread form if asked for and there.
+/// The exported symbol for a base name at a CUDA version: the newest ABI not newer than the version, and of
+/// that the per-thread form if asked for and there.
 const Symbol* resolve(std::string_view base, int version, bool per_thread) {
     static constexpr std::string_view revisions[] = {"_v4", "_v3", "_v2", ""};
     for (const std::string_view revision : revisions) {
@@ -80,9 +82,9 @@ CUresult answer(const char* base, void** address, int version, cuuint64_t flags,
         *address = symbol ? odd_answer(symbol->name, symbol->address) : nullptr;
     }
     if (status) {
-        *status = symbol         ? CU_GET_PROC_ADDRESS_SUCCESS
+        *status = symbol       ? CU_GET_PROC_ADDRESS_SUCCESS
                   : find(base) ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
-                                 : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+                               : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     }
     return symbol ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
@@ -117,7 +119,8 @@ struct ErrorText {
     const char* text;
 };
 
-#define SIMCUDA_ERROR(name, text) {name, #name, text}
+#define SIMCUDA_ERROR(name, text)                                                                              \
+    { name, #name, text }
 constexpr ErrorText errors[] = {
     SIMCUDA_ERROR(CUDA_SUCCESS, "no error"),
     SIMCUDA_ERROR(CUDA_ERROR_INVALID_VALUE, "invalid argument"),
@@ -133,15 +136,21 @@ constexpr ErrorText errors[] = {
     SIMCUDA_ERROR(CUDA_ERROR_NOT_FOUND, "named symbol not found"),
     SIMCUDA_ERROR(CUDA_ERROR_NOT_READY, "device not ready"),
     SIMCUDA_ERROR(CUDA_ERROR_ILLEGAL_ADDRESS, "an illegal memory access was encountered"),
-    SIMCUDA_ERROR(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, "part or all of the requested memory range is already mapped"),
-    SIMCUDA_ERROR(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, "pointer does not correspond to a registered memory region"),
+    SIMCUDA_ERROR(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED,
+                  "part or all of the requested memory range is already mapped"),
+    SIMCUDA_ERROR(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED,
+                  "pointer does not correspond to a registered memory region"),
     SIMCUDA_ERROR(CUDA_ERROR_LAUNCH_FAILED, "unspecified launch failure"),
     SIMCUDA_ERROR(CUDA_ERROR_NOT_SUPPORTED, "operation not supported"),
     SIMCUDA_ERROR(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "operation not permitted when stream is capturing"),
-    SIMCUDA_ERROR(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "operation failed due to a previous error during capture"),
-    SIMCUDA_ERROR(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, "operation would make the legacy stream depend on a capturing blocking stream"),
-    SIMCUDA_ERROR(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, "attempt to terminate a thread-local capture sequence from another thread"),
-    SIMCUDA_ERROR(CUDA_ERROR_CAPTURED_EVENT, "operation not permitted on an event last recorded in a capturing stream"),
+    SIMCUDA_ERROR(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
+                  "operation failed due to a previous error during capture"),
+    SIMCUDA_ERROR(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
+                  "operation would make the legacy stream depend on a capturing blocking stream"),
+    SIMCUDA_ERROR(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD,
+                  "attempt to terminate a thread-local capture sequence from another thread"),
+    SIMCUDA_ERROR(CUDA_ERROR_CAPTURED_EVENT,
+                  "operation not permitted on an event last recorded in a capturing stream"),
     SIMCUDA_ERROR(CUDA_ERROR_UNKNOWN, "unknown error"),
 };
 

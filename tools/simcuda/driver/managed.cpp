@@ -12,11 +12,15 @@ HostFaults host_faults;
 
 class HostMapping final : public residency::Observer {
 public:
-    void host_mapping_lost(std::uint64_t address, std::uint64_t bytes) override { host_faults.unmap(address, bytes); }
+    void host_mapping_lost(std::uint64_t address, std::uint64_t bytes) override {
+        host_faults.unmap(address, bytes);
+    }
     void host_mapping_gained(std::uint64_t address, std::uint64_t bytes) override {
         host_faults.map(address, bytes, driver().arena.view(address));
     }
-    void device_pages_lost(residency::Processor) override { driver().epoch.fetch_add(1, std::memory_order_relaxed); }
+    void device_pages_lost(residency::Processor) override {
+        driver().epoch.fetch_add(1, std::memory_order_relaxed);
+    }
 };
 
 void service_fault(std::uint64_t address, bool write) {
@@ -26,12 +30,14 @@ void service_fault(std::uint64_t address, bool write) {
         state.memory->touch(residency::host_processor, address, page,
                             write ? residency::Access::write : residency::Access::read, state.clock.now());
     state.clock.advance(cost.time);
-    // The model may know the page as resident although the mapping is gone (the kernel may drop page-table entries when
-    // memory is short) or was freed since: either way the thread that waits goes on.
+    // The model may know the page as resident although the mapping is gone (the kernel may drop page-table
+    // entries when memory is short) or was freed since: either way the thread that waits goes on.
     host_faults.map(address, page, state.arena.view(address));
 }
 
-std::uint64_t mapped_bytes(std::uint64_t bytes) { return (bytes + page - 1) / page * page; }
+std::uint64_t mapped_bytes(std::uint64_t bytes) {
+    return (bytes + page - 1) / page * page;
+}
 
 } // namespace
 
@@ -60,8 +66,8 @@ CUresult allocate_managed(CUdeviceptr* address, std::uint64_t bytes, unsigned fl
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
     state.memory->add_range(at, mapped);
-    state.allocations.emplace(at, Allocation{at, bytes, managed, current_context()->device, flags, false, ++state.ids,
-                                             current_context()});
+    state.allocations.emplace(at, Allocation{at, bytes, managed, current_context()->device, flags, false,
+                                             ++state.ids, current_context()});
     *address = at;
     return CUDA_SUCCESS;
 }
@@ -86,7 +92,8 @@ extern "C" CUresult CUDAAPI cuMemAllocManaged(CUdeviceptr* address, size_t bytes
         if (const CUresult refused = refuse_unsafe_call()) {
             return refused;
         }
-        if (const CUresult failed = address ? allocate_managed(&made, bytes, flags) : CUDA_ERROR_INVALID_VALUE) {
+        if (const CUresult failed =
+                address ? allocate_managed(&made, bytes, flags) : CUDA_ERROR_INVALID_VALUE) {
             return failed;
         }
     }

@@ -1,6 +1,6 @@
 // Device and host allocations.
-#include "tools/simcuda/driver/managed.hpp"
 #include "tools/simcuda/driver/capture.hpp"
+#include "tools/simcuda/driver/managed.hpp"
 #include "tools/simcuda/driver/stream.hpp"
 
 #include <sys/mman.h>
@@ -13,13 +13,16 @@ constexpr std::uint64_t small_alignment = 512;
 constexpr std::uint64_t big_allocation = 1 << 20;
 constexpr std::uint64_t big_alignment = 2 << 20;
 
-std::uint64_t round_up(std::uint64_t bytes, std::uint64_t unit) { return (bytes + unit - 1) / unit * unit; }
+std::uint64_t round_up(std::uint64_t bytes, std::uint64_t unit) {
+    return (bytes + unit - 1) / unit * unit;
+}
 
 // Managed pages share the device with plain allocations, which are never evicted.
 void limit_managed_memory(int device) {
     Driver& state = driver();
     state.memory->set_capacity(residency::device_processor(static_cast<unsigned>(device)),
-                               state.config.capacity - state.devices[static_cast<std::size_t>(device)].allocated);
+                               state.config.capacity -
+                                   state.devices[static_cast<std::size_t>(device)].allocated);
 }
 
 CUresult allocate(CUdeviceptr* address, std::uint64_t bytes, bool pooled) {
@@ -85,8 +88,8 @@ CUresult allocate_host(void** address, std::size_t bytes, unsigned flags) {
             return CUDA_ERROR_OUT_OF_MEMORY;
         }
         const auto key = reinterpret_cast<std::uint64_t>(at);
-        state.allocations.emplace(
-            key, Allocation{key, bytes, pinned, current_context()->device, flags, false, ++state.ids, current_context()});
+        state.allocations.emplace(key, Allocation{key, bytes, pinned, current_context()->device, flags, false,
+                                                  ++state.ids, current_context()});
         state.clock.advance(residency::transfer_time(bytes, state.prices.host_allocate));
     }
     *address = at;
@@ -106,7 +109,8 @@ CUresult allocate_async(CUdeviceptr* address, std::size_t bytes, CUstream handle
             return refused;
         }
         // Allocation nodes of graphs are not modelled.
-        const CUresult answer = captured ? CUDA_ERROR_NOT_SUPPORTED : allocate(address ? &made : nullptr, bytes, true);
+        const CUresult answer =
+            captured ? CUDA_ERROR_NOT_SUPPORTED : allocate(address ? &made : nullptr, bytes, true);
         if (answer != CUDA_SUCCESS) {
             return answer;
         }
@@ -129,7 +133,8 @@ extern "C" CUresult CUDAAPI cuMemAlloc_v2(CUdeviceptr* address, size_t bytes) {
             return failed;
         }
     }
-    // Written without the lock: the program may keep the pointer in managed memory, and then this is a host fault.
+    // Written without the lock: the program may keep the pointer in managed memory, and then this is a host
+    // fault.
     *address = made;
     return CUDA_SUCCESS;
 }
@@ -245,8 +250,8 @@ extern "C" CUresult CUDAAPI cuMemHostRegister_v2(void* address, size_t bytes, un
     if (state.find(at) || (next != state.allocations.end() && next->first < at + bytes)) {
         return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
     }
-    state.allocations.emplace(
-        at, Allocation{at, bytes, registered, current_context()->device, flags, false, ++state.ids, current_context()});
+    state.allocations.emplace(at, Allocation{at, bytes, registered, current_context()->device, flags, false,
+                                             ++state.ids, current_context()});
     state.clock.advance(residency::transfer_time(bytes, state.prices.host_register));
     return CUDA_SUCCESS;
 }

@@ -41,8 +41,8 @@ bool is_managed_range(std::uint64_t address, std::uint64_t bytes) {
     return bytes > 0 && found && found->memory == managed && bytes <= found->address + found->bytes - address;
 }
 
-CUresult prefetch(CUdeviceptr address, std::size_t bytes, CUmemLocation location, unsigned flags, CUstream handle,
-                  bool per_thread) {
+CUresult prefetch(CUdeviceptr address, std::size_t bytes, CUmemLocation location, unsigned flags,
+                  CUstream handle, bool per_thread) {
     Driver& state = driver();
     const Guard guard(state.mutex);
     CUstream_st* stream = resolve_stream(handle, per_thread);
@@ -65,8 +65,8 @@ CUresult prefetch(CUdeviceptr address, std::size_t bytes, CUmemLocation location
     const residency::Cost cost = state.memory->prefetch(target, address, bytes, start);
     occupy(*stream, engine, start + cost.time);
     // The call itself walks the blocks; what moves, moves later.
-    state.clock.advance(state.prices.prefetch_call +
-                        (bytes + residency::block_bytes - 1) / residency::block_bytes * state.prices.prefetch_block);
+    state.clock.advance(state.prices.prefetch_call + (bytes + residency::block_bytes - 1) /
+                                                         residency::block_bytes * state.prices.prefetch_block);
     return CUDA_SUCCESS;
 }
 
@@ -77,7 +77,8 @@ CUresult advise(CUdeviceptr address, std::size_t bytes, CUmem_advise advice, CUm
         return CUDA_ERROR_INVALID_VALUE;
     }
     const bool needs_location = advice == CU_MEM_ADVISE_SET_PREFERRED_LOCATION ||
-                                advice == CU_MEM_ADVISE_SET_ACCESSED_BY || advice == CU_MEM_ADVISE_UNSET_ACCESSED_BY;
+                                advice == CU_MEM_ADVISE_SET_ACCESSED_BY ||
+                                advice == CU_MEM_ADVISE_UNSET_ACCESSED_BY;
     const auto [error, processor] = needs_location ? locate(location) : Location{CUDA_SUCCESS, 0};
     if (error) {
         return error;
@@ -85,8 +86,8 @@ CUresult advise(CUdeviceptr address, std::size_t bytes, CUmem_advise advice, CUm
     if (advice < CU_MEM_ADVISE_SET_READ_MOSTLY || advice > CU_MEM_ADVISE_UNSET_ACCESSED_BY) {
         return CUDA_ERROR_INVALID_VALUE;
     }
-    state.memory->advise(static_cast<residency::Advice>(advice - CU_MEM_ADVISE_SET_READ_MOSTLY), processor, address,
-                         bytes);
+    state.memory->advise(static_cast<residency::Advice>(advice - CU_MEM_ADVISE_SET_READ_MOSTLY), processor,
+                         address, bytes);
     state.epoch.fetch_add(1);
     return CUDA_SUCCESS;
 }
@@ -114,10 +115,12 @@ SIMCUDA_STREAM_PAIR(cuMemPrefetchAsync, _ptsz,
                     return prefetch(address, bytes, location_of(device), 0, stream, per_thread);)
 
 SIMCUDA_STREAM_PAIR(cuMemPrefetchAsync_v2, _ptsz,
-                    (CUdeviceptr address, size_t bytes, CUmemLocation location, unsigned flags, CUstream stream),
+                    (CUdeviceptr address, size_t bytes, CUmemLocation location, unsigned flags,
+                     CUstream stream),
                     return prefetch(address, bytes, location, flags, stream, per_thread);)
 
-extern "C" CUresult CUDAAPI cuMemAdvise(CUdeviceptr address, size_t bytes, CUmem_advise advice, CUdevice device) {
+extern "C" CUresult CUDAAPI cuMemAdvise(CUdeviceptr address, size_t bytes, CUmem_advise advice,
+                                        CUdevice device) {
     SIMCUDA_ENTER(Entry::cuMemAdvise)
     return advise(address, bytes, advice, location_of(device));
 }
@@ -128,8 +131,9 @@ extern "C" CUresult CUDAAPI cuMemAdvise_v2(CUdeviceptr address, size_t bytes, CU
     return advise(address, bytes, advice, location);
 }
 
-extern "C" CUresult CUDAAPI cuMemRangeGetAttribute(void* data, size_t data_bytes, CUmem_range_attribute attribute,
-                                                   CUdeviceptr address, size_t bytes) {
+extern "C" CUresult CUDAAPI cuMemRangeGetAttribute(void* data, size_t data_bytes,
+                                                   CUmem_range_attribute attribute, CUdeviceptr address,
+                                                   size_t bytes) {
     SIMCUDA_ENTER(Entry::cuMemRangeGetAttribute)
     const Guard guard(driver().mutex);
     if (!is_managed_range(address, bytes) || data_bytes < 4) {

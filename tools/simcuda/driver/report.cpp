@@ -76,10 +76,10 @@ void write_copies(std::FILE* file, const Control& control) {
                     continue;
                 }
                 std::fprintf(file,
-                             "%s\n    {\"direction\": \"%s\", \"source\": \"%s\", \"target\": \"%s\", \"calls\": %" PRIu64
-                             ", \"bytes\": %" PRIu64 "}",
-                             separator, copy_direction_names[way], memory_class_names[from], memory_class_names[to],
-                             total.calls, total.bytes);
+                             "%s\n    {\"direction\": \"%s\", \"source\": \"%s\", \"target\": \"%s\", "
+                             "\"calls\": %" PRIu64 ", \"bytes\": %" PRIu64 "}",
+                             separator, copy_direction_names[way], memory_class_names[from],
+                             memory_class_names[to], total.calls, total.bytes);
                 separator = ",";
             }
         }
@@ -200,6 +200,10 @@ extern "C" std::uint64_t simcuda_calls(const char* entry) {
     return 0;
 }
 
-extern "C" std::uint64_t simcuda_clock_ns(void) { return simcuda::driver().clock.now(); }
+extern "C" std::uint64_t simcuda_clock_ns(void) {
+    return simcuda::driver().clock.now();
+}
 
-extern "C" void simcuda_advance_ns(std::uint64_t nanoseconds) { simcuda::driver().clock.advance(nanoseconds); }
+extern "C" void simcuda_advance_ns(std::uint64_t nanoseconds) {
+    simcuda::driver().clock.advance(nanoseconds);
+}

@@ -8,7 +8,8 @@ namespace simcuda {
 void read_config(Driver& state);
 /// Copies the residency model's counters into the control struct. The caller holds the mutex.
 void refresh_control(Driver& state);
-/// Writes the counters as one JSON object to the file named by SIMCUDA_REPORT, if any. The caller holds the mutex.
+/// Writes the counters as one JSON object to the file named by SIMCUDA_REPORT, if any. The caller holds the
+/// mutex.
 void write_report(Driver& state);
 
 } // namespace simcuda

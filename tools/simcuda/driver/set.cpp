@@ -37,7 +37,8 @@ CUresult set(CUdeviceptr address, Element value, std::size_t count, CUstream han
     ++state.control.sets.calls;
     state.control.sets.bytes += bytes;
     const Nanoseconds start = earliest_start(*stream, Engine::compute);
-    Nanoseconds duration = state.prices.kernel_minimum + residency::transfer_time(bytes, state.prices.device_memory);
+    Nanoseconds duration =
+        state.prices.kernel_minimum + residency::transfer_time(bytes, state.prices.device_memory);
     if (found->memory == managed) {
         const auto processor = residency::device_processor(static_cast<unsigned>(stream->context->device));
         duration += state.memory->touch(processor, address, bytes, residency::Access::write, start).time;
@@ -53,11 +54,11 @@ CUresult set(CUdeviceptr address, Element value, std::size_t count, CUstream han
 
 } // namespace
 
-#define SIMCUDA_SET(width, type)                                                                                       \
-    SIMCUDA_STREAM_PAIR(cuMemsetD##width##_v2, _ptds, (CUdeviceptr address, type value, size_t count),                 \
-                        return set<type>(address, value, count, nullptr, per_thread, true);)                           \
-    SIMCUDA_STREAM_PAIR(cuMemsetD##width##Async, _ptsz,                                                                \
-                        (CUdeviceptr address, type value, size_t count, CUstream stream),                              \
+#define SIMCUDA_SET(width, type)                                                                               \
+    SIMCUDA_STREAM_PAIR(cuMemsetD##width##_v2, _ptds, (CUdeviceptr address, type value, size_t count),         \
+                        return set<type>(address, value, count, nullptr, per_thread, true);)                   \
+    SIMCUDA_STREAM_PAIR(cuMemsetD##width##Async, _ptsz,                                                        \
+                        (CUdeviceptr address, type value, size_t count, CUstream stream),                      \
                         return set<type>(address, value, count, stream, per_thread, false);)
 
 SIMCUDA_SET(8, unsigned char)

@@ -22,7 +22,9 @@ Nanoseconds* engine_time(int device, Engine engine) {
     return nullptr;
 }
 
-bool blocks(const CUstream_st& stream) { return !stream.legacy && (stream.flags & CU_STREAM_NON_BLOCKING) == 0; }
+bool blocks(const CUstream_st& stream) {
+    return !stream.legacy && (stream.flags & CU_STREAM_NON_BLOCKING) == 0;
+}
 
 CUstream_st* legacy_stream(CUctx_st& context) {
     if (!context.legacy) {
@@ -220,8 +222,8 @@ SIMCUDA_STREAM_PAIR(cuStreamGetDevice, _ptsz, (CUstream handle, CUdevice* device
 SIMCUDA_STREAM_PAIR(cuStreamAttachMemAsync, _ptsz, (CUstream handle, CUdeviceptr, size_t, unsigned),
                     return with_stream(handle, per_thread, [](CUstream_st&) { return CUDA_SUCCESS; });)
 
-// Host functions run at once: everything before them in the stream has been carried out already, whatever the virtual
-// clock says of when.
+// Host functions run at once: everything before them in the stream has been carried out already, whatever the
+// virtual clock says of when.
 SIMCUDA_STREAM_PAIR(cuLaunchHostFunc, _ptsz, (CUstream handle, CUhostFn function, void* data), {
     bool captured = false;
     const CUresult refused = with_stream(

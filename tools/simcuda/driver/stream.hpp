@@ -8,12 +8,12 @@ namespace simcuda {
 /// What of a device an operation keeps busy.
 enum class Engine { none, compute, to_device, to_host };
 
-/// The stream a handle means to the calling thread: 0 and the two constants for default streams included. nullptr if it is
-/// no stream.
+/// The stream a handle means to the calling thread: 0 and the two constants for default streams included.
+/// nullptr if it is no stream.
 CUstream_st* resolve_stream(CUstream handle, bool per_thread);
 
-/// When an operation that is enqueued now can start: after the host's call, the stream's earlier work, what legacy-stream
-/// order demands and the engine's earlier work.
+/// When an operation that is enqueued now can start: after the host's call, the stream's earlier work, what
+/// legacy-stream order demands and the engine's earlier work.
 Nanoseconds earliest_start(const CUstream_st& stream, Engine engine);
 /// The operation enqueued last ends at `end`.
 void occupy(CUstream_st& stream, Engine engine, Nanoseconds end);

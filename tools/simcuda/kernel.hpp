@@ -1,0 +1,92 @@
+#pragma once
+
+#include "tools/simcuda/image.hpp"
+
+#include <cuda_runtime_api.h>
+
+#include <array>
+#include <tuple>
+#include <utility>
+
+// CUDA's names for a thread's place, in the global namespace as there.
+inline constinit thread_local uint3 threadIdx{};
+inline constinit thread_local uint3 blockIdx{};
+inline constinit thread_local uint3 blockDim{};
+inline constinit thread_local uint3 gridDim{};
+
+namespace simcuda {
+
+namespace {
+/// Each translation unit is one image, as with nvcc.
+[[maybe_unused]] Image translation_unit;
+} // namespace
+
+template <auto kernel>
+class Kernel;
+
+/// What the launch of a kernel function needs to know about its parameters.
+template <class... Parameters, void (*kernel)(Parameters...)>
+class Kernel<kernel> {
+public:
+    using Arguments = std::tuple<std::remove_cv_t<Parameters>...>;
+    static constexpr std::size_t count = sizeof...(Parameters);
+
+    static KernelEntry make_entry(const char* name, Image& image) {
+        return {name, count, offsets.data(), sizes.data(), run, nullptr, &image};
+    }
+
+    static void run(void** arguments, const Shape& shape) {
+        run(arguments, shape, std::index_sequence_for<Parameters...>());
+    }
+
+private:
+    // One more than there are, so that a kernel without parameters has arrays too.
+    using Numbers = std::array<std::size_t, count + 1>;
+
+    static constexpr Numbers sizes{sizeof(Parameters)..., 0};
+    static constexpr Numbers offsets = [] {
+        constexpr Numbers alignments{alignof(Parameters)..., 1};
+        Numbers result{};
+        std::size_t at = 0;
+        for (std::size_t index = 0; index < count; ++index) {
+            at = (at + alignments[index] - 1) / alignments[index] * alignments[index];
+            result[index] = at;
+            at += sizes[index];
+        }
+        return result;
+    }();
+
+    template <std::size_t... index>
+    static void run([[maybe_unused]] void** arguments, const Shape& shape, std::index_sequence<index...>) {
+        gridDim = {shape.grid[0], shape.grid[1], shape.grid[2]};
+        blockDim = {shape.block[0], shape.block[1], shape.block[2]};
+        const auto visit = [](const unsigned(&size)[3], uint3& place, auto body) {
+            for (place.z = 0; place.z < size[2]; ++place.z) {
+                for (place.y = 0; place.y < size[1]; ++place.y) {
+                    for (place.x = 0; place.x < size[0]; ++place.x) {
+                        body();
+                    }
+                }
+            }
+        };
+        visit(shape.grid, blockIdx, [&] {
+            visit(shape.block, threadIdx,
+                  [&] { kernel(*static_cast<std::tuple_element_t<index, Arguments>*>(arguments[index])...); });
+        });
+    }
+};
+
+/// kernel<<<grid, block, 0, stream>>>(given...): errors are left for cudaGetLastError.
+template <auto kernel, class... Given>
+void launch(const char* name, Image& image, dim3 grid, dim3 block, cudaStream_t stream, Given&&... given) {
+    static KernelEntry entry = Kernel<kernel>::make_entry(name, image);
+    typename Kernel<kernel>::Arguments arguments(std::forward<Given>(given)...);
+    std::apply(
+        [&](auto&... argument) {
+            void* pointers[] = {static_cast<void*>(&argument)..., nullptr};
+            cudaLaunchKernel(&entry, grid, block, pointers, 0, stream);
+        },
+        arguments);
+}
+
+} // namespace simcuda
