@@ -1,6 +1,6 @@
 #pragma once
 // Command line, failure and clock shared by the examples: what is left in each .cu file is its memory habit.
-#include <cuda_runtime.h>
+#include <cuda_runtime_api.h>
 
 #include <algorithm>
 #include <chrono>

@@ -22,6 +22,7 @@ KERNEL scramble(DevicePtr<unsigned> data, std::size_t n) {
         unsigned value = data[i];
         for (unsigned step = 0; step < steps; ++step)
             value = value * 1664525u + 1013904223u;
+        COMPUTE(2 * steps);
         data[i] = value;
     }
 }

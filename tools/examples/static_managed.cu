@@ -12,36 +12,33 @@ constexpr example::Options defaults{2, 5};
 
 constexpr std::size_t cells = (std::size_t{2} << 20) / sizeof(float);
 
-struct Board {
-    float cell[cells];
-};
-
-MANAGED_VARIABLE(Board, board);
+MANAGED_ARRAY(float, board, cells);
 
 KERNEL advance(std::size_t n) {
-    auto view = DEVICE_VIEW(board);
+    const DevicePtr<float> view = DEVICE_VIEW(board);
     const std::size_t stride = std::size_t{gridDim.x} * blockDim.x;
     for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += stride)
-        view->cell[i] += 1.0f;
+        view[i] += 1.0f;
 }
 
 int main(int argc, char** argv) {
     const auto options = example::read_managed_options(argc, argv, defaults);
     if (options.mib != defaults.mib)
         example::refuse("--mib: the size of the variable is part of the program");
+    float* const cell = board;
 
     for (std::size_t i = 0; i < cells; ++i)
-        board.cell[i] = static_cast<float>(i % 1000);
+        cell[i] = static_cast<float>(i % 1000);
     for (std::size_t round = 0; round < options.rounds; ++round) {
         LAUNCH(advance, 264, 256, nullptr, cells);
         CHECK(cudaDeviceSynchronize());
         for (std::size_t i = 0; i < cells; ++i)
-            board.cell[i] += 1.0f;
+            cell[i] += 1.0f;
     }
 
     const float added = 2.0f * static_cast<float>(options.rounds);
     bool right = true;
     for (std::size_t i = 0; i < cells; ++i)
-        right = right && board.cell[i] == static_cast<float>(i % 1000) + added;
-    return example::conclude(cells, example::checksum(board.cell, sizeof board.cell), right);
+        right = right && cell[i] == static_cast<float>(i % 1000) + added;
+    return example::conclude(cells, example::checksum(cell, cells * sizeof(float)), right);
 }
