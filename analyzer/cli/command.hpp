@@ -1,0 +1,51 @@
+/// Subcommands of umadvisor.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace umadvisor::cli {
+
+/// Exit statuses that `umadvisor --help` documents.
+enum ExitStatus : int { done = 0, operational_error = 1, usage_error = 2 };
+
+struct OptionSpec {
+    std::string_view flags; ///< "-o,--output"; values are found under the last one
+    std::string_view value; ///< name of its value; empty: a flag
+    std::string_view help;
+};
+
+/// What the command line gave.
+class Arguments {
+public:
+    void set(std::string flag, std::string value) { values_[std::move(flag)] = std::move(value); }
+    bool has(const std::string& flag) const { return values_.contains(flag); }
+    std::string value(const std::string& flag) const {
+        const auto found = values_.find(flag);
+        return found == values_.end() ? std::string() : found->second;
+    }
+
+    std::vector<std::string> rest; ///< positional arguments
+
+private:
+    std::map<std::string, std::string> values_;
+};
+
+struct Command {
+    std::string_view name, summary;
+    std::string_view rest; ///< name of the positional arguments in the help; empty: none
+    std::size_t rest_least = 0, rest_most = 0;
+    std::vector<OptionSpec> options;
+    /// Returns the exit status. May throw reader::Error.
+    int (*run)(const Arguments&);
+    bool rest_is_command = false; ///< positional arguments are a command line of their own, after `--` or as they are
+};
+
+extern const Command run_command, report_command, dump_command, doctor_command, explain_command, help_command;
+
+/// All of them, in the order of the help.
+const std::vector<const Command*>& commands();
+
+} // namespace umadvisor::cli

@@ -1,0 +1,133 @@
+#include "analyzer/cli/command_line.hpp"
+
+#include "analyzer/cli/command.hpp"
+#include "analyzer/reader/error.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+#include <iterator>
+#include <memory>
+
+namespace umadvisor::cli {
+namespace {
+
+constexpr const char* footer = "Exit status: 0 done; 1 it could not be done (one line says why); 2 wrong usage;\n"
+                               "`run`: that of the program, 128+N when signal N ended it, 126/127 when it could not be "
+                               "started.";
+
+/// One subcommand while its arguments are parsed.
+struct Pending {
+    const Command* command = nullptr;
+    CLI::App* app = nullptr;
+    std::vector<std::unique_ptr<std::string>> values; ///< one for each option
+    std::vector<std::string> rest;
+};
+
+void add_options(Pending& pending) {
+    for (const OptionSpec& spec : pending.command->options) {
+        pending.values.push_back(std::make_unique<std::string>());
+        if (spec.value.empty())
+            pending.app->add_flag_function(std::string(spec.flags), [](std::int64_t) {}, std::string(spec.help));
+        else
+            pending.app->add_option(std::string(spec.flags), *pending.values.back(), std::string(spec.help))
+                ->type_name(std::string(spec.value));
+    }
+    const Command& command = *pending.command;
+    if (command.rest_is_command)
+        pending.app->prefix_command();
+    else if (!command.rest.empty())
+        pending.app->add_option(std::string(command.rest), pending.rest)
+            ->expected(static_cast<int>(command.rest_least), static_cast<int>(command.rest_most))
+            ->required(command.rest_least != 0);
+}
+
+Arguments collect(const Pending& pending) {
+    Arguments arguments;
+    for (std::size_t i = 0; i < pending.values.size(); ++i) {
+        const std::string flags(pending.command->options[i].flags);
+        const std::string last = flags.substr(flags.rfind(',') == std::string::npos ? 0 : flags.rfind(',') + 1);
+        if (pending.app->count(last) != 0)
+            arguments.set(last, *pending.values[i]);
+    }
+    arguments.rest = pending.rest;
+    return arguments;
+}
+
+int complain(const std::string& text) {
+    std::cerr << "umadvisor: " << text << "\n";
+    return usage_error;
+}
+
+int parse_and_run(std::vector<std::string> arguments, std::vector<std::string> command_after_dashes, bool dashes) {
+    CLI::App app{"umadvisor: where a CUDA program loses time to memory, on which line, and what to write instead"};
+    app.name("umadvisor");
+    app.set_version_flag("--version", "umadvisor " UMADVISOR_VERSION);
+    app.require_subcommand(1);
+    app.footer(footer);
+    std::vector<Pending> all;
+    for (const Command* command : commands()) {
+        Pending& pending = all.emplace_back();
+        pending.command = command;
+        pending.app = app.add_subcommand(std::string(command->name), std::string(command->summary));
+        pending.app->footer(footer);
+    }
+    for (Pending& pending : all)
+        add_options(pending);
+
+    std::reverse(arguments.begin(), arguments.end()); // CLI11 takes them from the back
+    try {
+        app.parse(std::move(arguments));
+    } catch (const CLI::Success& success) { // --help and --version
+        return app.exit(success);
+    } catch (const CLI::ParseError& error) {
+        return complain(std::string(error.what()) + " (see umadvisor --help)");
+    }
+    for (Pending& pending : all) {
+        if (!pending.app->parsed())
+            continue;
+        if (pending.command->rest_is_command) {
+            pending.rest = pending.app->remaining();
+            if (!pending.rest.empty() && pending.rest.front().starts_with('-'))
+                return complain("unknown option " + pending.rest.front() + " (see umadvisor " +
+                                std::string(pending.command->name) + " --help)");
+            if (dashes && !pending.rest.empty())
+                return complain("unexpected " + pending.rest.front() + " before --");
+            pending.rest.insert(pending.rest.end(), std::make_move_iterator(command_after_dashes.begin()),
+                                std::make_move_iterator(command_after_dashes.end()));
+        }
+        return pending.command->run(collect(pending));
+    }
+    return usage_error;
+}
+
+} // namespace
+
+const std::vector<const Command*>& commands() {
+    static const std::vector<const Command*> all{&run_command,    &report_command,  &dump_command,
+                                                 &doctor_command, &explain_command, &help_command};
+    return all;
+}
+
+int run_command_line(int argc, const char* const* argv) {
+    std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc), command;
+    // What stands after `--` belongs to the program that is run, whatever it looks like.
+    const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
+    const bool run = !arguments.empty() && arguments.front() == run_command.name && dashes != arguments.end();
+    if (run) {
+        command.assign(std::next(dashes), arguments.end());
+        arguments.erase(dashes, arguments.end());
+    }
+    try {
+        return parse_and_run(std::move(arguments), std::move(command), run);
+    } catch (const reader::Error& error) {
+        std::cerr << "umadvisor: " << error.what() << "\n";
+    } catch (const std::bad_alloc&) {
+        std::cerr << "umadvisor: out of memory\n";
+    } catch (const std::exception& error) {
+        std::cerr << "umadvisor: " << error.what() << "\n";
+    }
+    return operational_error;
+}
+
+} // namespace umadvisor::cli

@@ -1,0 +1,76 @@
+#include "analyzer/cli/driver_probe.hpp"
+
+#include <array>
+#include <dlfcn.h>
+
+namespace umadvisor::cli {
+namespace {
+
+// The analyzer builds without CUDA's headers: prototypes and numbers as in cuda.h, stable since CUDA 8.
+using Initialize = int (*)(unsigned);
+using GetVersion = int (*)(int*);
+using GetCount = int (*)(int*);
+using GetDevice = int (*)(int*, int);
+using GetName = int (*)(char*, int, int);
+using GetAttribute = int (*)(int*, int, int);
+
+enum Attribute : int {
+    compute_major = 75,
+    compute_minor = 76,
+    managed_memory = 83,
+    pageable_memory_access = 88,
+    concurrent_managed_access = 89,
+};
+
+template <class Function>
+Function function(void* driver, const char* name) {
+    return reinterpret_cast<Function>(::dlsym(driver, name));
+}
+
+} // namespace
+
+DriverProbe probe_driver() {
+    DriverProbe probe;
+    void* driver = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (driver == nullptr) {
+        probe.trouble = std::string(::dlerror()) + "; install the NVIDIA driver, or put its folder in LD_LIBRARY_PATH";
+        return probe;
+    }
+    const auto initialize = function<Initialize>(driver, "cuInit");
+    const auto get_version = function<GetVersion>(driver, "cuDriverGetVersion");
+    const auto get_count = function<GetCount>(driver, "cuDeviceGetCount");
+    const auto get_device = function<GetDevice>(driver, "cuDeviceGet");
+    const auto get_name = function<GetName>(driver, "cuDeviceGetName");
+    const auto get_attribute = function<GetAttribute>(driver, "cuDeviceGetAttribute");
+    Dl_info info{};
+    if (::dladdr(reinterpret_cast<void*>(initialize), &info) != 0)
+        probe.path = info.dli_fname;
+    if (initialize == nullptr || get_version == nullptr || get_count == nullptr || get_device == nullptr ||
+        get_name == nullptr || get_attribute == nullptr) {
+        probe.trouble = probe.path + ": is not a CUDA driver";
+        return probe;
+    }
+    get_version(&probe.version);
+    if (const int status = initialize(0); status != 0) {
+        probe.trouble = probe.path + ": cuInit failed with CUresult " + std::to_string(status);
+        return probe;
+    }
+    int count = 0;
+    get_count(&count);
+    for (int ordinal = 0; ordinal < count; ++ordinal) {
+        int device = 0;
+        std::array<char, 256> name{};
+        if (get_device(&device, ordinal) != 0 || get_name(name.data(), static_cast<int>(name.size()) - 1, device) != 0)
+            continue;
+        const auto attribute = [&](Attribute which) {
+            int value = 0;
+            return get_attribute(&value, which, device) == 0 ? value : 0;
+        };
+        probe.devices.push_back({ordinal, attribute(compute_major), attribute(compute_minor), name.data(),
+                                 attribute(managed_memory) != 0, attribute(concurrent_managed_access) != 0,
+                                 attribute(pageable_memory_access) != 0});
+    }
+    return probe;
+}
+
+} // namespace umadvisor::cli

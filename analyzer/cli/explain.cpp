@@ -1,0 +1,29 @@
+#include "analyzer/cli/command.hpp"
+#include "analyzer/cli/rule_pages.hpp"
+#include "analyzer/reader/error.hpp"
+
+#include <iostream>
+
+namespace umadvisor::cli {
+namespace {
+
+int explain(const Arguments& arguments) {
+    std::string known;
+    for (const RulePage& page : rule_pages()) {
+        if (arguments.rest.empty() || page.rule == arguments.rest.front()) {
+            std::cout << page.text;
+            if (!arguments.rest.empty())
+                return done;
+        }
+        known += (known.empty() ? "" : ", ") + std::string(page.rule);
+    }
+    if (arguments.rest.empty())
+        return done;
+    throw reader::Error("there is no rule " + arguments.rest.front() + "; rules are: " + known);
+}
+
+} // namespace
+
+const Command explain_command{"explain", "Explain a rule: cause, cure, when it does not apply", "RULE", 0, 1, {}, &explain};
+
+} // namespace umadvisor::cli

@@ -1,0 +1,111 @@
+#include "analyzer/cli/launcher.hpp"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace umadvisor::cli {
+namespace {
+
+volatile std::sig_atomic_t child = 0;
+
+extern "C" void pass_on(int signal) {
+    const int saved = errno;
+    if (child > 0)
+        ::kill(child, signal);
+    errno = saved;
+}
+
+constexpr std::array passed{SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+constexpr std::array ignored{SIGINT, SIGQUIT};
+
+/// The signal dispositions of a waiting parent, for as long as it lives.
+class WaitingSignals {
+public:
+    WaitingSignals() {
+        struct sigaction action {};
+        action.sa_handler = SIG_IGN;
+        for (std::size_t i = 0; i < ignored.size(); ++i)
+            ::sigaction(ignored[i], &action, &old_ignored_[i]);
+        action.sa_handler = &pass_on;
+        action.sa_flags = SA_RESTART;
+        for (std::size_t i = 0; i < passed.size(); ++i) {
+            ::sigaction(passed[i], nullptr, &old_passed_[i]);
+            if (old_passed_[i].sa_handler != SIG_IGN) // nohup stays nohup
+                ::sigaction(passed[i], &action, nullptr);
+        }
+    }
+    ~WaitingSignals() {
+        for (std::size_t i = 0; i < ignored.size(); ++i)
+            ::sigaction(ignored[i], &old_ignored_[i], nullptr);
+        for (std::size_t i = 0; i < passed.size(); ++i)
+            ::sigaction(passed[i], &old_passed_[i], nullptr);
+    }
+    WaitingSignals(const WaitingSignals&) = delete;
+    WaitingSignals& operator=(const WaitingSignals&) = delete;
+
+private:
+    std::array<struct sigaction, ignored.size()> old_ignored_{};
+    std::array<struct sigaction, passed.size()> old_passed_{};
+};
+
+std::vector<std::string> merged_environment(const Environment& environment) {
+    std::vector<std::string> merged;
+    for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+        const std::string text = *entry;
+        const std::string name = text.substr(0, text.find('='));
+        bool replaced = false;
+        for (const auto& [key, value] : environment)
+            replaced |= key == name;
+        if (!replaced)
+            merged.push_back(text);
+    }
+    for (const auto& [key, value] : environment)
+        merged.push_back(key + "=" + value);
+    return merged;
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+    std::vector<char*> result;
+    for (const std::string& text : texts)
+        result.push_back(const_cast<char*>(text.c_str())); // posix_spawn(3) does not write to them
+    result.push_back(nullptr);
+    return result;
+}
+
+} // namespace
+
+std::string preload_value(const std::string& shim) {
+    const char* there = std::getenv("LD_PRELOAD");
+    return there == nullptr || *there == '\0' ? shim : shim + ":" + there;
+}
+
+int run_program(const std::string& path, const std::vector<std::string>& arguments, const Environment& environment) {
+    const std::vector<std::string> merged = merged_environment(environment);
+    pid_t pid = 0;
+    int failed = ::posix_spawn(&pid, path.c_str(), nullptr, nullptr, pointers(arguments).data(), pointers(merged).data());
+    if (failed == ENOEXEC) { // a script without #!: what a shell does with it
+        std::vector<std::string> shell{"/bin/sh", path};
+        shell.insert(shell.end(), arguments.begin() + 1, arguments.end());
+        failed = ::posix_spawn(&pid, "/bin/sh", nullptr, nullptr, pointers(shell).data(), pointers(merged).data());
+    }
+    if (failed != 0) {
+        std::cerr << "umadvisor: " << path << ": " << std::strerror(failed) << "\n";
+        return failed == ENOENT ? 127 : 126;
+    }
+    child = pid;
+    const WaitingSignals signals;
+    int status = 0;
+    while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    child = 0;
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+} // namespace umadvisor::cli

@@ -1,0 +1,43 @@
+#include "analyzer/reports/report.hpp"
+
+#include "analyzer/cli/command.hpp"
+
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+namespace umadvisor::cli {
+namespace {
+
+int report(const Arguments& arguments) {
+    // One JSON document in any case: an object for one file, an array for several.
+    auto documents = nlohmann::ordered_json::array();
+    bool first = true;
+    for (const std::string& path : arguments.rest) {
+        reports::Report made(path);
+        if (arguments.has("--json")) {
+            documents.push_back(reports::to_json(made));
+            continue;
+        }
+        std::cout << (first ? "" : "\n");
+        reports::write_text(made, std::cout);
+        first = false;
+    }
+    if (arguments.has("--json"))
+        std::cout << (documents.size() == 1 ? documents[0] : documents)
+                         .dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
+                  << "\n";
+    std::cout.flush();
+    return std::cout ? done : operational_error;
+}
+
+} // namespace
+
+const Command report_command{"report",
+                             "Say what costs time, on which line, and what to write instead",
+                             "FILE",
+                             1,
+                             1 << 20,
+                             {{"--json", "", "The document that docs/report-schema.md describes"}},
+                             &report};
+
+} // namespace umadvisor::cli

@@ -1,0 +1,147 @@
+#include "analyzer/cli/command.hpp"
+#include "analyzer/cli/launcher.hpp"
+#include "analyzer/cli/program_file.hpp"
+#include "analyzer/cli/shim.hpp"
+#include "analyzer/cli/trace_names.hpp"
+#include "analyzer/findings/words.hpp"
+#include "analyzer/reader/error.hpp"
+#include "analyzer/reports/report.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <iostream>
+
+namespace umadvisor::cli {
+namespace {
+
+int complain(int status, const std::string& text) {
+    std::cerr << "umadvisor: " << text << "\n";
+    return status;
+}
+
+bool is_number(const std::string& text) {
+    return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
+bool is_size(std::string text) {
+    for (const std::string suffix : {"KiB", "MiB", "GiB", "TiB", "K", "M", "G", "T", "B"})
+        if (text.ends_with(suffix)) {
+            text.resize(text.size() - suffix.size());
+            break;
+        }
+    return is_number(text);
+}
+
+/// What is wrong with the options; empty: nothing.
+std::string usage_trouble(const Arguments& arguments) {
+    if (arguments.rest.empty())
+        return "no program given: umadvisor run [options] -- PROGRAM [arguments]";
+    const std::string stacks = arguments.value("--stacks"), size = arguments.value("--pretend-memory");
+    if (arguments.has("--stacks") && stacks != "off" && !is_number(stacks))
+        return "--stacks takes a number of frames or off, not " + stacks;
+    if (arguments.has("--pretend-memory") && !is_size(size))
+        return "--pretend-memory takes a size such as 512MiB or 8GiB, not " + size;
+    if (arguments.has("--output") && arguments.value("--output").empty())
+        return "--output takes the name of a file";
+    return {};
+}
+
+std::string output_name(const Arguments& arguments) {
+    const char* given = std::getenv("UMADVISOR_OUTPUT");
+    const std::string name = arguments.has("--output") ? arguments.value("--output") : given != nullptr ? given : "";
+    // The program may change its working directory before it enters CUDA.
+    return name.empty() ? name : std::filesystem::absolute(name).string();
+}
+
+bool forced(const Arguments& arguments) {
+    const char* given = std::getenv("UMADVISOR_FORCE");
+    return arguments.has("--force") || (given != nullptr && std::string(given) == "1");
+}
+
+Environment environment_of(const Arguments& arguments, const std::string& shim, const std::string& output) {
+    Environment environment{{"LD_PRELOAD", preload_value(shim)}};
+    if (!output.empty())
+        environment.emplace_back("UMADVISOR_OUTPUT", output);
+    if (arguments.has("--force"))
+        environment.emplace_back("UMADVISOR_FORCE", "1");
+    if (arguments.has("--quiet"))
+        environment.emplace_back("UMADVISOR_QUIET", "1");
+    for (const auto& [flag, variable] :
+         {std::pair{"--act", "UMADVISOR_ACT"}, {"--pretend-memory", "UMADVISOR_PRETEND_MEMORY"}, {"--stacks", "UMADVISOR_STACKS"}})
+        if (arguments.has(flag))
+            environment.emplace_back(variable, arguments.value(flag));
+    return environment;
+}
+
+void summarize(const std::vector<std::string>& traces) {
+    for (const std::string& path : traces) {
+        try {
+            const reports::Report report(path);
+            std::cerr << "umadvisor: " << reports::headline(report) << "\n";
+            if (report.findings.empty())
+                std::cerr << "umadvisor: " << report.why_empty() << "\n";
+            else
+                std::cerr << "umadvisor: " << findings::count_text(report.findings.size(), "finding") << "; first: "
+                          << report.findings.front().title << ", saves about "
+                          << findings::time_text(report.findings.front().saving_ns) << "\n";
+        } catch (const reader::Error& error) {
+            std::cerr << "umadvisor: " << error.what() << "\n";
+        }
+    }
+    std::cerr << "umadvisor: next: umadvisor report";
+    for (const std::string& path : traces)
+        std::cerr << " " << path;
+    std::cerr << "\n";
+}
+
+int run(const Arguments& arguments) {
+    if (const std::string trouble = usage_trouble(arguments); !trouble.empty())
+        return complain(usage_error, trouble);
+    const ProgramFile program = find_program(arguments.rest.front());
+    if (!program.trouble.empty())
+        return complain(program.status, program.trouble);
+    const std::string output = output_name(arguments);
+    if (const std::string trouble = output_trouble(output, forced(arguments)); !trouble.empty())
+        return complain(operational_error, trouble);
+    const std::string shim = find_shim();
+    if (shim.empty())
+        return complain(operational_error, "libumadvisor.so is not in ../lib beside this binary; install both together");
+    if (shim.find_first_of(" :") != std::string::npos) // both separate the names in LD_PRELOAD, ld.so(8)
+        return complain(operational_error, shim + ": a space or colon in its path keeps it from being preloaded; move it");
+
+    std::timespec now{};
+    std::timespec_get(&now, TIME_UTC);
+    const int status = run_program(program.path, arguments.rest, environment_of(arguments, shim, output));
+    if (arguments.has("--quiet"))
+        return status;
+    const std::vector<std::string> traces = find_traces(output, now.tv_sec * 1'000'000'000LL + now.tv_nsec);
+    if (!traces.empty())
+        summarize(traces);
+    else if (driver_found())
+        std::cerr << "umadvisor: no trace: no process of it entered CUDA\n";
+    else
+        std::cerr << "umadvisor: no trace: no CUDA driver here (libcuda.so.1 is not found); umadvisor doctor says more\n";
+    return status;
+}
+
+} // namespace
+
+const Command run_command{"run",
+                          "Run a program under the advisor: umadvisor run [options] -- PROGRAM [arguments]",
+                          "PROGRAM",
+                          1,
+                          0,
+                          {{"-o,--output", "FILE", "Trace file; a further process puts its pid before the suffix. Default: "
+                                                   "PROGRAM.PID.umtrace in the working directory"},
+                           {"-f,--force", "", "Replace an existing trace file"},
+                           {"--act", "LIST", "Change what the program does: prefetch, rewrite=all"},
+                           {"--pretend-memory", "SIZE", "Make the card look smaller"},
+                           {"--stacks", "off|N", "Frames recorded with each call"},
+                           {"-q,--quiet", "", "Say nothing, neither here nor in the program"}},
+                          &run,
+                          true};
+
+} // namespace umadvisor::cli

@@ -1,0 +1,14 @@
+/// Where libumadvisor.so is.
+#pragma once
+
+#include <string>
+
+namespace umadvisor::cli {
+
+/// Path of the shim beside this binary (../lib, as in the build tree and in a bundle), or empty.
+std::string find_shim();
+
+/// Whether the dynamic loader finds a CUDA driver (libcuda.so.1). Loads it, does not initialise it.
+bool driver_found();
+
+} // namespace umadvisor::cli

@@ -1,0 +1,27 @@
+#include "analyzer/findings/finding.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+namespace umadvisor::findings {
+
+std::string_view name(Confidence confidence) {
+    constexpr std::array<std::string_view, 3> names{"low", "medium", "high"};
+    return names[static_cast<std::size_t>(confidence)];
+}
+
+std::span<const Rule* const> rules() {
+    static constexpr std::array<const Rule*, 4> all{&pageable_copy, &ping_pong, &first_touch, &small_copies};
+    return all;
+}
+
+std::vector<Finding> find_all(const model::Profile& profile) {
+    std::vector<Finding> all;
+    for (const Rule* rule : rules())
+        std::ranges::move(rule->find(profile), std::back_inserter(all));
+    std::ranges::stable_sort(all, std::ranges::greater{}, &Finding::saving_ns);
+    return all;
+}
+
+} // namespace umadvisor::findings

@@ -1,0 +1,46 @@
+/// Advice, and where it comes from.
+#pragma once
+
+#include "analyzer/model/profile.hpp"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace umadvisor::findings {
+
+enum class Confidence : std::uint8_t { low, medium, high };
+std::string_view name(Confidence confidence);
+
+struct Finding {
+    std::string_view rule; ///< id; its page is docs/rules/ID.md
+    std::string title;
+    std::string summary; ///< what was seen at the offending line, in one sentence
+    std::vector<std::pair<std::string_view, double>> evidence; ///< the same in numbers; keys end in their unit
+    std::vector<std::string> details;                          ///< further sentences
+    std::uint64_t stack = 0;                                   ///< offending line; 0: none recorded
+    std::uint64_t allocation_stack = 0;                        ///< line of the CUDA allocation concerned; 0: none
+    std::string allocation_text; ///< "cudaMallocManaged 32 MiB"; empty where no CUDA allocation is concerned
+    std::string advice;          ///< what to write instead
+    double saving_ns = 0;
+    std::string basis; ///< what the saving was worked out from
+    Confidence confidence{};
+};
+
+/// A rule looks at a profile and reports each place once.
+struct Rule {
+    std::string_view id, title;
+    std::vector<Finding> (*find)(const model::Profile&);
+};
+
+extern const Rule pageable_copy, ping_pong, first_touch, small_copies;
+
+std::span<const Rule* const> rules();
+
+/// Findings of all rules, those that save most first.
+std::vector<Finding> find_all(const model::Profile& profile);
+
+} // namespace umadvisor::findings

@@ -1,0 +1,122 @@
+/// Copies with a pageable end: the driver stages them through a small pinned buffer, at a fraction of the link's rate,
+/// and an Async one holds the calling thread until the staging is done (CUDA Runtime API, "API synchronization behavior").
+#include "analyzer/findings/finding.hpp"
+#include "analyzer/findings/rates.hpp"
+#include "analyzer/findings/words.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace umadvisor::findings {
+namespace {
+
+using trace::Memory;
+
+/// Less than this in all is not worth changing a program for.
+constexpr double least_saving_ns = 100'000;
+
+struct Group {
+    model::Tally copies;
+    std::uint64_t largest = 0, entry = 0;
+    std::set<trace::HostRangeKind> kinds;
+};
+
+/// By line, direction and whether the program believes the copy to be asynchronous.
+using Key = std::tuple<std::uint64_t, model::Direction, bool>;
+
+std::string host_text(const std::set<trace::HostRangeKind>& kinds) {
+    std::string text;
+    for (const trace::HostRangeKind kind : kinds) {
+        constexpr std::string_view words[] = {"pageable memory", "the heap",  "an anonymous mapping", "the stack",
+                                              "a mapped file",   "the program's own data", "shared memory"};
+        const auto index = static_cast<std::size_t>(kind);
+        text += text.empty() ? "" : ", ";
+        text += index < std::size(words) ? words[index] : words[0];
+    }
+    return text;
+}
+
+trace::HostRangeKind kind_of(const model::Profile& profile, std::uint64_t host_range) {
+    const auto& ranges = profile.dictionary().host_ranges;
+    const auto found = ranges.find(host_range);
+    return found == ranges.end() ? trace::HostRangeKind::unknown : found->second.kind;
+}
+
+bool is_fault(const model::CopySite& site, model::Direction direction) {
+    const bool up = site.source == Memory::pageable && (direction == model::Direction::HtoD || direction == model::Direction::HtoA);
+    const bool down =
+        site.destination == Memory::pageable && (direction == model::Direction::DtoH || direction == model::Direction::AtoH);
+    return up || down;
+}
+
+Finding describe(const model::Profile& profile, const Key& key, const Group& group) {
+    const auto& [stack, direction, asynchronous] = key;
+    const double spent_ns = static_cast<double>(profile.nanoseconds(group.copies.ticks));
+    const double bytes = static_cast<double>(group.copies.bytes);
+    const model::LinkRate link = profile.copies().link(direction);
+    const bool measured = link.bytes != 0;
+    const double rate = measured ? link.bytes_per_second() : pinned_rate;
+    const double pinned_ns = bytes / rate * 1e9;
+
+    Finding finding;
+    finding.rule = pageable_copy.id;
+    finding.title = (asynchronous ? "asynchronous in name only: pageable copies, " : "pageable copies, ") +
+                    std::string(words(direction));
+    finding.stack = stack;
+    finding.saving_ns = std::max(0.0, spent_ns - pinned_ns);
+    const double reached = spent_ns > 0 ? bytes / (spent_ns * 1e-9) : 0;
+    finding.summary = profile.call_name(group.entry) + " " +
+                      bytes_text(bytes / static_cast<double>(group.copies.count)) + " x " +
+                      std::to_string(group.copies.count) +
+                      (direction == model::Direction::HtoD || direction == model::Direction::HtoA ? " from " : " to ") +
+                      host_text(group.kinds) + ", " + rate_text(reached) + "; this link carries " + rate_text(rate) +
+                      (direction == model::Direction::HtoD || direction == model::Direction::HtoA ? " from" : " to") +
+                      " pinned memory" + (measured ? "" : " (typical of PCIe 5; not measured here)");
+    if (asynchronous)
+        finding.details.push_back("the call returns only when the copy is staged: the host waited " +
+                                  time_text(spent_ns) + " in it, and nothing overlapped");
+    finding.evidence = {{"copies", static_cast<double>(group.copies.count)},
+                        {"bytes", bytes},
+                        {"largest_bytes", static_cast<double>(group.largest)},
+                        {"time_ns", spent_ns},
+                        {"rate_bytes_per_s", reached},
+                        {"pinned_rate_bytes_per_s", rate}};
+    const bool runtime = profile.uses_runtime();
+    const std::string pinned = runtime ? "cudaMallocHost" : "cuMemAllocHost";
+    finding.advice = asynchronous ? "allocate the host buffer with " + pinned + " instead of malloc; the copy then runs beside the host"
+                                  : "allocate the host buffer with " + pinned + " instead of malloc, then " +
+                                        (runtime ? "cudaMemcpyAsync" : "cuMemcpyAsync") + " on a stream";
+    finding.basis = measured ? "time of these calls less the same bytes at the rate that pinned copies of 16 MiB and more reached in this trace"
+                             : "time of these calls less the same bytes at 55 GB/s, measured for pinned memory on an H200; your link may differ";
+    finding.confidence = measured ? Confidence::high : group.largest >= model::link_copy_bytes ? Confidence::high : Confidence::medium;
+    return finding;
+}
+
+std::vector<Finding> find(const model::Profile& profile) {
+    std::map<Key, Group> groups;
+    for (const auto& [site, totals] : profile.copies().sites()) {
+        // Small copies cost their call whatever the memory: the rule small-copies speaks of them.
+        if (!is_fault(site, totals.direction) || totals.large.count == 0)
+            continue;
+        Group& group = groups[{site.stack, totals.direction, site.asynchronous}];
+        group.copies.add(totals.large);
+        group.largest = std::max(group.largest, totals.largest);
+        group.entry = site.entry;
+        group.kinds.insert(kind_of(profile, site.host_range));
+    }
+    std::vector<Finding> findings;
+    for (const auto& [key, group] : groups) {
+        Finding finding = describe(profile, key, group);
+        if (finding.saving_ns >= least_saving_ns)
+            findings.push_back(std::move(finding));
+    }
+    return findings;
+}
+
+} // namespace
+
+const Rule pageable_copy{"pageable-copy", "pageable copies", &find};
+
+} // namespace umadvisor::findings

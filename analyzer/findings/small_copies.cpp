@@ -1,0 +1,74 @@
+/// Many copies whose call costs more than their bytes.
+#include "analyzer/findings/finding.hpp"
+#include "analyzer/findings/rates.hpp"
+#include "analyzer/findings/words.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace umadvisor::findings {
+namespace {
+
+constexpr std::uint64_t least_count = 100;
+constexpr double least_saving_ns = 100'000;
+
+struct Group {
+    model::Tally copies;
+    std::uint64_t entry = 0;
+    bool asynchronous = true;
+};
+
+Finding describe(const model::Profile& profile, std::uint64_t stack, model::Direction direction, const Group& group) {
+    const double spent_ns = static_cast<double>(profile.nanoseconds(group.copies.ticks));
+    const auto bytes = static_cast<double>(group.copies.bytes);
+    const auto count = static_cast<double>(group.copies.count);
+    // Merged, they are one call and the bytes at the rate of the link; in a batch about the same.
+    const double merged_ns = static_cast<double>(prices.small_copy) + bytes / pinned_rate * 1e9;
+
+    Finding finding;
+    finding.rule = small_copies.id;
+    finding.title = "many small copies, " + std::string(words(direction));
+    finding.stack = stack;
+    finding.summary = profile.call_name(group.entry) + " of " + bytes_text(bytes / count) + " on average, " +
+                      std::to_string(group.copies.count) + " times: " + time_text(spent_ns / count) +
+                      " a call, " + time_text(spent_ns) + " in all";
+    finding.evidence = {{"copies", count},
+                        {"bytes", bytes},
+                        {"mean_bytes", bytes / count},
+                        {"time_ns", spent_ns},
+                        {"time_per_copy_ns", spent_ns / count}};
+    finding.advice = std::string("gather the pieces in one buffer and copy it once, or hand them over together with ") +
+                     (profile.uses_runtime() ? "cudaMemcpyBatchAsync" : "cuMemcpyBatchAsync") + " (CUDA 12.8)";
+    finding.saving_ns = std::max(0.0, spent_ns - merged_ns);
+    finding.basis = "time of these calls less one call and the same bytes at 55 GB/s; gathering on the host is not counted";
+    finding.confidence = group.asynchronous ? Confidence::medium : Confidence::high;
+    return finding;
+}
+
+std::vector<Finding> find(const model::Profile& profile) {
+    std::map<std::pair<std::uint64_t, model::Direction>, Group> groups;
+    for (const auto& [site, totals] : profile.copies().sites()) {
+        if (totals.small.count == 0 || totals.direction == model::Direction::HtoH)
+            continue;
+        Group& group = groups[{site.stack, totals.direction}];
+        group.copies.add(totals.small);
+        group.entry = site.entry;
+        group.asynchronous &= site.asynchronous;
+    }
+    std::vector<Finding> findings;
+    for (const auto& [key, group] : groups) {
+        if (group.copies.count < least_count)
+            continue;
+        Finding finding = describe(profile, key.first, key.second, group);
+        if (finding.saving_ns >= least_saving_ns)
+            findings.push_back(std::move(finding));
+    }
+    return findings;
+}
+
+} // namespace
+
+const Rule small_copies{"small-copies", "many small copies", &find};
+
+} // namespace umadvisor::findings

@@ -1,0 +1,71 @@
+#include "analyzer/findings/words.hpp"
+
+#include "analyzer/symbols/demangle.hpp"
+
+#include <cmath>
+#include <cstdio>
+
+namespace umadvisor::findings {
+namespace {
+
+/// Three significant digits, without an exponent and without trailing zeros after the point.
+std::string number(double value) {
+    char text[64];
+    const int decimals = value >= 100 ? 0 : value >= 10 ? 1 : 2;
+    std::snprintf(text, sizeof text, "%.*f", decimals, value);
+    std::string result = text;
+    if (result.find('.') != std::string::npos) {
+        result.erase(result.find_last_not_of('0') + 1);
+        if (result.back() == '.')
+            result.pop_back();
+    }
+    return result;
+}
+
+} // namespace
+
+std::string bytes_text(double bytes) {
+    constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    std::size_t unit = 0;
+    while (bytes >= 1024 && unit + 1 < std::size(units)) {
+        bytes /= 1024;
+        ++unit;
+    }
+    return number(bytes) + " " + units[unit];
+}
+
+std::string time_text(double nanoseconds) {
+    const double size = std::fabs(nanoseconds);
+    if (size >= 1e9)
+        return number(nanoseconds / 1e9) + " s";
+    if (size >= 1e6)
+        return number(nanoseconds / 1e6) + " ms";
+    if (size >= 1e3)
+        return number(nanoseconds / 1e3) + " us";
+    return number(nanoseconds) + " ns";
+}
+
+std::string rate_text(double bytes_per_second) {
+    return number(bytes_per_second / 1e9) + " GB/s";
+}
+
+std::string count_text(std::uint64_t count, std::string_view noun) {
+    std::string text = std::to_string(count) + " ";
+    if (count != 1 && noun.ends_with("ch"))
+        return text.append(noun).append("es");
+    if (count != 1 && noun.ends_with('y'))
+        return text.append(noun.substr(0, noun.size() - 1)).append("ies");
+    return text.append(noun).append(count == 1 ? "" : "s");
+}
+
+std::string kernels_text(const model::Profile& profile, const std::set<std::uint64_t>& functions) {
+    std::string text;
+    for (const std::uint64_t function : functions) {
+        const std::string name = symbols::short_name(profile.dictionary().function_symbol(function));
+        if (!name.empty())
+            text += (text.empty() ? "" : ", ") + name;
+    }
+    return text.empty() ? "the kernel" : text;
+}
+
+} // namespace umadvisor::findings

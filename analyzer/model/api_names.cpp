@@ -1,0 +1,116 @@
+#include "analyzer/model/api_names.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <iterator>
+#include <utility>
+
+namespace umadvisor::model {
+namespace {
+
+using Pair = std::pair<std::string_view, std::string_view>;
+
+// Base symbols in the order of their names. The runtime's own documentation names these pairs only in part; they are
+// what libcudart 13.0 was seen to call.
+constexpr Pair runtime_names[] = {
+    {"cuCtxSynchronize", "cudaDeviceSynchronize"},
+    {"cuEventCreate", "cudaEventCreate"},
+    {"cuEventDestroy", "cudaEventDestroy"},
+    {"cuEventQuery", "cudaEventQuery"},
+    {"cuEventRecord", "cudaEventRecord"},
+    {"cuEventRecordWithFlags", "cudaEventRecordWithFlags"},
+    {"cuEventSynchronize", "cudaEventSynchronize"},
+    {"cuGraphLaunch", "cudaGraphLaunch"},
+    {"cuLaunchCooperativeKernel", "cudaLaunchCooperativeKernel"},
+    {"cuLaunchKernel", "cudaLaunchKernel"},
+    {"cuLaunchKernelEx", "cudaLaunchKernelExC"},
+    {"cuMemAdvise", "cudaMemAdvise"},
+    {"cuMemAlloc", "cudaMalloc"},
+    {"cuMemAllocAsync", "cudaMallocAsync"},
+    {"cuMemAllocFromPoolAsync", "cudaMallocFromPoolAsync"},
+    {"cuMemAllocHost", "cudaMallocHost"},
+    {"cuMemAllocManaged", "cudaMallocManaged"},
+    {"cuMemAllocPitch", "cudaMallocPitch"},
+    {"cuMemFree", "cudaFree"},
+    {"cuMemFreeAsync", "cudaFreeAsync"},
+    {"cuMemFreeHost", "cudaFreeHost"},
+    {"cuMemHostAlloc", "cudaMallocHost"},
+    {"cuMemHostRegister", "cudaHostRegister"},
+    {"cuMemHostUnregister", "cudaHostUnregister"},
+    {"cuMemPrefetchAsync", "cudaMemPrefetchAsync"},
+    {"cuMemcpy", "cudaMemcpy"},
+    {"cuMemcpyAsync", "cudaMemcpyAsync"},
+    {"cuMemcpyDtoD", "cudaMemcpy"},
+    {"cuMemcpyDtoDAsync", "cudaMemcpyAsync"},
+    {"cuMemcpyDtoH", "cudaMemcpy"},
+    {"cuMemcpyDtoHAsync", "cudaMemcpyAsync"},
+    {"cuMemcpyHtoD", "cudaMemcpy"},
+    {"cuMemcpyHtoDAsync", "cudaMemcpyAsync"},
+    {"cuMemcpyPeer", "cudaMemcpyPeer"},
+    {"cuMemcpyPeerAsync", "cudaMemcpyPeerAsync"},
+    {"cuMemsetD16", "cudaMemset"},
+    {"cuMemsetD16Async", "cudaMemsetAsync"},
+    {"cuMemsetD2D16", "cudaMemset2D"},
+    {"cuMemsetD2D16Async", "cudaMemset2DAsync"},
+    {"cuMemsetD2D32", "cudaMemset2D"},
+    {"cuMemsetD2D32Async", "cudaMemset2DAsync"},
+    {"cuMemsetD2D8", "cudaMemset2D"},
+    {"cuMemsetD2D8Async", "cudaMemset2DAsync"},
+    {"cuMemsetD32", "cudaMemset"},
+    {"cuMemsetD32Async", "cudaMemsetAsync"},
+    {"cuMemsetD8", "cudaMemset"},
+    {"cuMemsetD8Async", "cudaMemsetAsync"},
+    {"cuStreamCreate", "cudaStreamCreate"},
+    {"cuStreamCreateWithPriority", "cudaStreamCreateWithPriority"},
+    {"cuStreamDestroy", "cudaStreamDestroy"},
+    {"cuStreamQuery", "cudaStreamQuery"},
+    {"cuStreamSynchronize", "cudaStreamSynchronize"},
+    {"cuStreamWaitEvent", "cudaStreamWaitEvent"},
+};
+static_assert(std::is_sorted(std::begin(runtime_names), std::end(runtime_names)));
+
+// cuMemGetInfo, cuMemGetAddressRange and the like only ask.
+constexpr std::string_view moving[] = {"Memcpy",       "Memset",       "GraphLaunch",   "MemPrefetch", "MemDiscard",
+                                       "cuMemAdvise",  "cuMemAlloc",   "cuMemFree",     "cuMemMap",    "cuMemCreate",
+                                       "cuMemRelease", "cuMemUnmap",   "cuArrayCreate", "cuMemHost",   "cuLaunch",
+                                       "cuIpcOpenMem", "cuMemImport",  "BatchAsync",    "cuArray3DCreate",
+                                       "cuMipmappedArrayCreate"};
+
+bool drop_suffix(std::string_view& symbol, std::string_view suffix) {
+    if (!symbol.ends_with(suffix))
+        return false;
+    symbol.remove_suffix(suffix.size());
+    return true;
+}
+
+} // namespace
+
+std::string_view base_symbol(std::string_view symbol) {
+    (void)(drop_suffix(symbol, "_ptsz") || drop_suffix(symbol, "_ptds"));
+    const std::size_t at = symbol.rfind("_v");
+    if (at != std::string_view::npos && at + 2 < symbol.size() &&
+        std::all_of(symbol.begin() + static_cast<std::ptrdiff_t>(at) + 2, symbol.end(),
+                    [](unsigned char c) { return std::isdigit(c) != 0; }))
+        symbol = symbol.substr(0, at);
+    return symbol;
+}
+
+std::string_view call_name(std::string_view symbol, bool runtime) {
+    const std::string_view base = base_symbol(symbol);
+    if (!runtime)
+        return base;
+    const auto* found = std::lower_bound(std::begin(runtime_names), std::end(runtime_names), base,
+                                         [](const Pair& pair, std::string_view key) { return pair.first < key; });
+    return found != std::end(runtime_names) && found->first == base ? found->second : base;
+}
+
+bool moves_memory(std::string_view symbol) {
+    // Graph nodes describe work that is counted when the graph is launched.
+    if (symbol.find("Node") != std::string_view::npos || symbol.find("Get") != std::string_view::npos)
+        return false;
+    return std::any_of(std::begin(moving), std::end(moving),
+                       [&](std::string_view part) { return symbol.find(part) != std::string_view::npos; });
+}
+
+} // namespace umadvisor::model

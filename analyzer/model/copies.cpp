@@ -1,0 +1,60 @@
+#include "analyzer/model/copies.hpp"
+
+#include <algorithm>
+
+namespace umadvisor::model {
+namespace {
+
+bool is_pinned(trace::Memory memory) {
+    return memory == trace::Memory::pinned || memory == trace::Memory::registered;
+}
+
+} // namespace
+
+void Copies::add(const trace::Copy& copy, std::string_view symbol, double seconds) {
+    if (copy.origin != trace::Origin::program) {
+        own_.add(copy.bytes, copy.duration);
+        return;
+    }
+    if (copy.status != 0) {
+        ++failed_;
+        return;
+    }
+    CopyTotals& totals = sites_[{copy.stack, copy.entry, copy.host_range, copy.source_memory, copy.destination_memory,
+                                 copy.asynchronous != 0}];
+    totals.direction = direction_of(copy, symbol);
+    (copy.bytes < small_copy_bytes ? totals.small : totals.large).add(copy.bytes, copy.duration);
+    totals.largest = std::max(totals.largest, copy.bytes);
+    const bool link = copy.bytes >= link_copy_bytes && (is_pinned(copy.source_memory) || is_pinned(copy.destination_memory));
+    if (link && copy.asynchronous == 0) {
+        LinkRate& rate = links_[totals.direction];
+        rate.bytes += copy.bytes;
+        rate.seconds += seconds;
+    }
+    if (copy.sample != 0)
+        awaited_[copy.sample] = {&totals, copy.bytes, link && copy.asynchronous != 0};
+}
+
+bool Copies::measure(std::uint64_t sample, std::uint64_t nanoseconds) {
+    const auto found = awaited_.find(sample);
+    if (found == awaited_.end())
+        return false;
+    const Awaited& awaited = found->second;
+    ++awaited.totals->measured;
+    awaited.totals->measured_bytes += awaited.bytes;
+    awaited.totals->measured_ns += nanoseconds;
+    if (awaited.link) {
+        LinkRate& rate = links_[awaited.totals->direction];
+        rate.bytes += awaited.bytes;
+        rate.seconds += static_cast<double>(nanoseconds) * 1e-9;
+    }
+    awaited_.erase(found);
+    return true;
+}
+
+LinkRate Copies::link(Direction direction) const {
+    const auto found = links_.find(direction);
+    return found == links_.end() ? LinkRate{} : found->second;
+}
+
+} // namespace umadvisor::model

@@ -1,0 +1,79 @@
+/// Copies, added up by where they were called and what they moved.
+#pragma once
+
+#include "analyzer/model/direction.hpp"
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <unordered_map>
+
+namespace umadvisor::model {
+
+struct Tally {
+    std::uint64_t count = 0, bytes = 0, ticks = 0;
+    void add(std::uint64_t more_bytes, std::uint64_t more_ticks) {
+        ++count;
+        bytes += more_bytes;
+        ticks += more_ticks;
+    }
+    void add(const Tally& other) {
+        count += other.count;
+        bytes += other.bytes;
+        ticks += other.ticks;
+    }
+};
+
+/// Below this a copy is priced by its call, not by its bytes.
+inline constexpr std::uint64_t small_copy_bytes = 64 * 1024;
+/// From here on a copy shows the rate of the link.
+inline constexpr std::uint64_t link_copy_bytes = 16 * 1024 * 1024;
+
+struct CopySite {
+    std::uint64_t stack = 0, entry = 0, host_range = 0;
+    trace::Memory source{}, destination{};
+    bool asynchronous = false;
+    auto operator<=>(const CopySite&) const = default;
+};
+
+struct CopyTotals {
+    Direction direction{};
+    Tally small, large; ///< below small_copy_bytes, and the others; ticks of the calls
+    std::uint64_t largest = 0;
+    std::uint64_t measured = 0, measured_bytes = 0, measured_ns = 0; ///< device time of sampled copies
+};
+
+/// What pinned copies of at least link_copy_bytes reached in this trace.
+struct LinkRate {
+    std::uint64_t bytes = 0;
+    double seconds = 0;
+    double bytes_per_second() const { return seconds > 0 ? static_cast<double>(bytes) / seconds : 0; }
+};
+
+/// Adds copies of the program up; failed ones and umadvisor's own are counted apart. Memory: one entry a site.
+class Copies {
+public:
+    void add(const trace::Copy& copy, std::string_view symbol, double seconds);
+    /// The device's time of the copy that carried `sample`. False when no copy did.
+    bool measure(std::uint64_t sample, std::uint64_t nanoseconds);
+
+    const std::map<CopySite, CopyTotals>& sites() const { return sites_; }
+    LinkRate link(Direction direction) const;
+    std::uint64_t failed() const { return failed_; }
+    const Tally& own() const { return own_; } ///< made by umadvisor itself
+
+private:
+    struct Awaited {
+        CopyTotals* totals;
+        std::uint64_t bytes;
+        bool link;
+    };
+    std::map<CopySite, CopyTotals> sites_;
+    std::map<Direction, LinkRate> links_;
+    std::unordered_map<std::uint64_t, Awaited> awaited_; ///< sampled, device time not yet read
+    std::uint64_t failed_ = 0;
+    Tally own_;
+};
+
+} // namespace umadvisor::model

@@ -1,0 +1,89 @@
+#include "analyzer/model/launches.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace umadvisor::model {
+
+std::string_view name(Basis basis) {
+    constexpr std::array<std::string_view, 4> names{"measured", "extrapolated", "inferred", "unknown"};
+    return names[static_cast<std::size_t>(basis)];
+}
+
+double LaunchTotals::usual_ns() const {
+    if (measured == 0)
+        return 0;
+    if (measured == 1)
+        return static_cast<double>(measured_ns);
+    return static_cast<double>(measured_ns - longest_ns) / static_cast<double>(measured - 1);
+}
+
+LaunchGroup Launches::group_of(const reader::Shape& shape) {
+    return {shape.function,
+            {shape.grid[0], shape.grid[1], shape.grid[2]},
+            {shape.block[0], shape.block[1], shape.block[2]},
+            shape.shared_bytes};
+}
+
+void Launches::add(std::uint32_t thread, const trace::Launch& launch, const reader::Shape* shape) {
+    ++count_;
+    if (shape == nullptr) {
+        ++without_shape_;
+        return;
+    }
+    LaunchTotals& totals = groups_[group_of(*shape)];
+    ++totals.count;
+    totals.call_ticks += launch.duration;
+    if (launch.status != 0) {
+        ++totals.failed;
+        return;
+    }
+    if (launch.sample != 0)
+        awaited_[launch.sample] = &totals;
+    else
+        ++outstanding_[thread][&totals];
+}
+
+void Launches::synchronized(std::uint32_t thread, std::uint64_t ticks) {
+    const auto found = outstanding_.find(thread);
+    if (found == outstanding_.end())
+        return;
+    std::uint64_t launches = 0;
+    for (const auto& [totals, count] : found->second)
+        launches += count;
+    for (const auto& [totals, count] : found->second)
+        totals->waited_ticks += static_cast<double>(ticks) * static_cast<double>(count) / static_cast<double>(launches);
+    found->second.clear();
+}
+
+bool Launches::measure(std::uint64_t sample, std::uint64_t nanoseconds) {
+    const auto found = awaited_.find(sample);
+    if (found == awaited_.end())
+        return false;
+    LaunchTotals& totals = *found->second;
+    ++totals.measured;
+    totals.measured_ns += nanoseconds;
+    totals.longest_ns = std::max(totals.longest_ns, nanoseconds);
+    awaited_.erase(found);
+    return true;
+}
+
+const LaunchTotals* Launches::find(const LaunchGroup& group) const {
+    const auto found = groups_.find(group);
+    return found == groups_.end() ? nullptr : &found->second;
+}
+
+DeviceTimeEstimate Launches::estimate(const LaunchTotals& totals, double ns_per_tick) const {
+    const std::uint64_t ran = totals.count - totals.failed;
+    if (totals.measured >= ran && ran != 0)
+        return {static_cast<double>(totals.measured_ns), Basis::measured};
+    if (totals.measured != 0)
+        return {static_cast<double>(totals.measured_ns) +
+                    totals.usual_ns() * static_cast<double>(ran - totals.measured),
+                Basis::extrapolated};
+    if (totals.waited_ticks > 0)
+        return {totals.waited_ticks * ns_per_tick, Basis::inferred};
+    return {};
+}
+
+} // namespace umadvisor::model

@@ -1,0 +1,68 @@
+/// Launches, added up by kernel and shape, with the device's time as far as it is known.
+#pragma once
+
+#include "analyzer/reader/thread_cursor.hpp"
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+namespace umadvisor::model {
+
+/// How a device time is known, from the best to the worst.
+enum class Basis : std::uint8_t {
+    measured,     ///< every launch lay between a pair of events
+    extrapolated, ///< some did; the others of the same kernel and shape are taken to be alike
+    inferred,     ///< none did; from how long synchronisations waited
+    unknown,
+};
+std::string_view name(Basis basis);
+
+/// Launches of one kernel with one grid, block and shared memory.
+struct LaunchGroup {
+    std::uint64_t function = 0;
+    std::uint64_t grid[3] = {}, block[3] = {}, shared_bytes = 0;
+    auto operator<=>(const LaunchGroup&) const = default;
+};
+
+struct LaunchTotals {
+    std::uint64_t count = 0, failed = 0, call_ticks = 0;
+    std::uint64_t measured = 0, measured_ns = 0, longest_ns = 0; ///< device time, event floor taken off
+    double waited_ticks = 0; ///< share of the synchronisations after launches that were not sampled
+
+    /// Mean of the measured launches without the longest, which often paid for faults or code loading.
+    double usual_ns() const;
+};
+
+struct DeviceTimeEstimate {
+    double ns = 0;
+    Basis basis = Basis::unknown;
+};
+
+/// Memory: one entry a kernel and shape, one a sample that was not yet read.
+class Launches {
+public:
+    void add(std::uint32_t thread, const trace::Launch& launch, const reader::Shape* shape);
+    void synchronized(std::uint32_t thread, std::uint64_t ticks);
+    /// The device's time of the launch that carried `sample`, event floor taken off. False when no launch did.
+    bool measure(std::uint64_t sample, std::uint64_t nanoseconds);
+
+    const std::map<LaunchGroup, LaunchTotals>& groups() const { return groups_; }
+    /// nullptr: no such group.
+    const LaunchTotals* find(const LaunchGroup& group) const;
+    DeviceTimeEstimate estimate(const LaunchTotals& totals, double ns_per_tick) const;
+    std::uint64_t count() const { return count_; }
+    std::uint64_t without_shape() const { return without_shape_; }
+
+    static LaunchGroup group_of(const reader::Shape& shape);
+
+private:
+    std::map<LaunchGroup, LaunchTotals> groups_;
+    std::unordered_map<std::uint64_t, LaunchTotals*> awaited_;
+    std::unordered_map<std::uint32_t, std::unordered_map<LaunchTotals*, std::uint64_t>> outstanding_;
+    std::uint64_t count_ = 0, without_shape_ = 0;
+};
+
+} // namespace umadvisor::model

@@ -1,0 +1,151 @@
+#include "analyzer/model/profile.hpp"
+
+#include "analyzer/model/api_names.hpp"
+#include "analyzer/reader/event_stream.hpp"
+
+#include <algorithm>
+#include <type_traits>
+#include <variant>
+
+namespace umadvisor::model {
+namespace {
+
+/// Writing one record on the usual path, by measurement about 50 ns with its stack found in the cache.
+constexpr std::uint64_t record_price_ns = 50;
+
+std::string_view file_name(std::string_view path) {
+    return path.substr(path.rfind('/') + 1);
+}
+
+} // namespace
+
+Profile::Profile(reader::Trace& trace)
+    : trace_(trace) {
+    last_ticks_ = trace.file.header().last.ticks;
+    reader::EventStream events(trace.file);
+    while (const reader::ThreadCursor* cursor = events.next())
+        observe(*cursor);
+    allocations_.finish();
+}
+
+void Profile::count_call(std::uint64_t entry, std::uint64_t status, std::uint64_t ticks) {
+    CallTotals& totals = calls_[entry];
+    ++totals.count;
+    totals.failed += status != 0;
+    totals.ticks += ticks;
+}
+
+void Profile::observe(const reader::ThreadCursor& cursor) {
+    ++records_;
+    std::visit(
+        [&](const auto& record) {
+            using Record = std::decay_t<decltype(record)>;
+            if constexpr (requires { record.start; record.duration; })
+                last_ticks_ = std::max(last_ticks_, record.start + record.duration);
+            if constexpr (requires { record.entry; record.status; }) {
+                bool own = false;
+                if constexpr (requires { record.origin; })
+                    own = record.origin == trace::Origin::umadvisor && !std::is_same_v<Record, trace::Alloc>;
+                if (!own)
+                    count_call(record.entry, record.status, record.duration);
+            }
+            if constexpr (std::is_same_v<Record, trace::Alloc>) {
+                allocations_.add(record);
+            } else if constexpr (std::is_same_v<Record, trace::Free>) {
+                allocations_.remove(record);
+            } else if constexpr (std::is_same_v<Record, trace::Copy>) {
+                copies_.add(record, dictionary().symbol(record.entry),
+                            static_cast<double>(nanoseconds(record.duration)) * 1e-9);
+            } else if constexpr (std::is_same_v<Record, trace::Launch>) {
+                launches_.add(cursor.thread(), record, cursor.shape());
+                if (const reader::Shape* shape = cursor.shape()) {
+                    count_call(shape->entry, record.status, record.duration);
+                    allocations_.launch(record, *shape);
+                }
+            } else if constexpr (std::is_same_v<Record, trace::Sync>) {
+                if (record.kind == trace::SyncKind::context || record.kind == trace::SyncKind::stream ||
+                    record.kind == trace::SyncKind::event) {
+                    launches_.synchronized(cursor.thread(), record.duration);
+                    allocations_.synchronized(record.stack);
+                }
+            } else if constexpr (std::is_same_v<Record, trace::Prefetch>) {
+                allocations_.prefetch(record);
+            } else if constexpr (std::is_same_v<Record, trace::Residency>) {
+                ++residency_samples_;
+                allocations_.sample(record);
+            } else if constexpr (std::is_same_v<Record, trace::DeviceTime>) {
+                const std::uint64_t ns =
+                    record.nanoseconds - std::min(record.nanoseconds, record.floor_nanoseconds);
+                if (!launches_.measure(record.sample, ns))
+                    copies_.measure(record.sample, ns);
+                allocations_.measure(record.sample, ns);
+            }
+        },
+        cursor.event());
+}
+
+std::vector<CountedEntry> Profile::counted() const {
+    std::vector<CountedEntry> result;
+    const auto& counters = trace_.file.header().counters;
+    for (std::size_t id = 0; id < counters.size(); ++id) {
+        if (counters[id] == 0)
+            continue;
+        const auto found = dictionary().entries.find(id);
+        if (found == dictionary().entries.end())
+            result.push_back({"unknown", counters[id], false});
+        else if (found->second.recorded == 0)
+            result.push_back({found->second.symbol, counters[id], moves_memory(found->second.symbol)});
+    }
+    std::stable_sort(result.begin(), result.end(),
+                     [](const CountedEntry& a, const CountedEntry& b) { return a.count > b.count; });
+    return result;
+}
+
+std::string Profile::program() const {
+    for (const trace::Process& process : dictionary().processes)
+        if (!process.executable.empty())
+            return std::string(file_name(process.executable));
+    return "unknown program";
+}
+
+std::string Profile::command_line() const {
+    if (dictionary().processes.empty())
+        return {};
+    std::string line(dictionary().processes.front().command_line);
+    while (!line.empty() && line.back() == '\0')
+        line.pop_back();
+    std::replace(line.begin(), line.end(), '\0', ' ');
+    return line;
+}
+
+std::string Profile::device() const {
+    std::map<std::string_view, int> names;
+    for (const trace::Device& device : dictionary().devices)
+        ++names[device.device_name];
+    std::string result;
+    for (const auto& [name, count] : names)
+        result += (result.empty() ? "" : ", ") + (count > 1 ? std::to_string(count) + " x " : "") + std::string(name);
+    return result.empty() ? "unknown device" : result;
+}
+
+std::string Profile::call_name(std::uint64_t entry) const {
+    return std::string(model::call_name(dictionary().symbol(entry), uses_runtime()));
+}
+
+std::uint64_t Profile::duration_ns() const {
+    const std::uint64_t first = trace_.file.header().first.ticks;
+    return last_ticks_ > first ? nanoseconds(last_ticks_ - first) : 0;
+}
+
+std::uint64_t Profile::dropped() const {
+    std::uint64_t sum = 0;
+    for (const std::uint64_t count : trace_.file.header().dropped)
+        sum += count;
+    return sum;
+}
+
+std::uint64_t Profile::own_ns() const {
+    return nanoseconds(trace_.file.header().own_ticks) + records_ * record_price_ns;
+}
+
+} // namespace umadvisor::model

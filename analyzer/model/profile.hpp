@@ -1,0 +1,69 @@
+/// Everything reports and findings are made from: one pass over the events of a trace.
+#pragma once
+
+#include "analyzer/model/allocations.hpp"
+#include "analyzer/model/copies.hpp"
+#include "analyzer/model/launches.hpp"
+#include "analyzer/reader/trace.hpp"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace umadvisor::model {
+
+struct CallTotals {
+    std::uint64_t count = 0, failed = 0, ticks = 0;
+};
+
+struct CountedEntry {
+    std::string_view symbol;
+    std::uint64_t count = 0;
+    bool moves_memory = false;
+};
+
+/// Memory is bounded by live allocations, distinct stacks, kernels and call sites, not by the number of events. Refers to
+/// the trace it was made from.
+class Profile {
+public:
+    /// Reads all events of `trace`, which must outlive the profile.
+    explicit Profile(reader::Trace& trace);
+
+    const reader::Trace& trace() const { return trace_; }
+    const reader::Dictionary& dictionary() const { return trace_.dictionary; }
+    const Copies& copies() const { return copies_; }
+    const Launches& launches() const { return launches_; }
+    const Allocations& allocations() const { return allocations_; }
+    const std::map<std::uint64_t, CallTotals>& calls() const { return calls_; } ///< by entry
+    std::vector<CountedEntry> counted() const; ///< called, but not recorded one by one; most often called first
+
+    std::string program() const;      ///< file name of the executable; "unknown program"
+    std::string command_line() const; ///< arguments separated by spaces
+    std::string device() const;       ///< names of the devices; "unknown device"
+    bool uses_runtime() const { return !trace_.dictionary.runtimes.empty(); }
+    /// Name of a call in reports: the runtime's where the program uses the runtime.
+    std::string call_name(std::uint64_t entry) const;
+
+    std::uint64_t nanoseconds(std::uint64_t ticks) const { return trace_.time.length(ticks); }
+    std::uint64_t duration_ns() const; ///< from the first to the last moment the trace knows of
+    std::uint64_t records() const { return records_; }
+    std::uint64_t dropped() const;
+    std::uint64_t residency_samples() const { return residency_samples_; }
+    /// What recording cost the program: slow paths as measured, and a price for each record.
+    std::uint64_t own_ns() const;
+
+private:
+    void observe(const reader::ThreadCursor& cursor);
+    void count_call(std::uint64_t entry, std::uint64_t status, std::uint64_t ticks);
+
+    const reader::Trace& trace_;
+    Copies copies_;
+    Launches launches_;
+    Allocations allocations_;
+    std::map<std::uint64_t, CallTotals> calls_;
+    std::uint64_t records_ = 0, residency_samples_ = 0, last_ticks_ = 0;
+};
+
+} // namespace umadvisor::model

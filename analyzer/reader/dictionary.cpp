@@ -1,0 +1,85 @@
+#include "analyzer/reader/dictionary.hpp"
+
+#include "analyzer/reader/chunk_walk.hpp"
+#include "analyzer/reader/trace_file.hpp"
+
+#include <type_traits>
+
+namespace umadvisor::reader {
+namespace {
+
+/// Visits a record's fields and moves each text to storage that stays.
+template <class Own>
+struct TextKeeper {
+    Own own;
+    template <class T>
+    void number(std::string_view, T&) {}
+    void time(std::string_view, std::uint64_t&) {}
+    void address(std::string_view, std::uint64_t&) {}
+    void handle(std::string_view, std::uint64_t&) {}
+    void text(std::string_view, std::string_view& value) { value = own(value); }
+    template <std::size_t N>
+    void numbers(std::string_view, trace::Numbers<N>&) {}
+};
+
+} // namespace
+
+std::string_view Dictionary::own(std::string_view text) {
+    return text.empty() ? std::string_view{} : std::string_view{texts_.emplace_back(text)};
+}
+
+template <class Record>
+void Dictionary::keep(Record record) {
+    auto owner = [this](std::string_view text) { return own(text); };
+    TextKeeper<decltype(owner)> keeper{owner};
+    Record::fields(record, keeper);
+    if constexpr (std::is_same_v<Record, trace::Entry>)
+        entries.insert_or_assign(record.id, record);
+    else if constexpr (std::is_same_v<Record, trace::String>)
+        strings.insert_or_assign(record.id, record);
+    else if constexpr (std::is_same_v<Record, trace::Thread>)
+        threads.insert_or_assign(record.id, record);
+    else if constexpr (std::is_same_v<Record, trace::Module>)
+        modules.insert_or_assign(record.id, record);
+    else if constexpr (std::is_same_v<Record, trace::Frame>)
+        frames.insert_or_assign(record.id, record);
+    else if constexpr (std::is_same_v<Record, trace::Function>)
+        functions.insert_or_assign(record.id, record);
+    else if constexpr (std::is_same_v<Record, trace::HostRange>)
+        host_ranges.insert_or_assign(record.id, record);
+    else if constexpr (std::is_same_v<Record, trace::Process>)
+        processes.push_back(record);
+    else if constexpr (std::is_same_v<Record, trace::Device>)
+        devices.push_back(record);
+    else if constexpr (std::is_same_v<Record, trace::Driver>)
+        drivers.push_back(record);
+    else if constexpr (std::is_same_v<Record, trace::Option>)
+        options.push_back(record);
+    else if constexpr (std::is_same_v<Record, trace::UnknownLookup>)
+        unknown_lookups.push_back(record);
+    else if constexpr (std::is_same_v<Record, trace::Runtime>)
+        runtimes.push_back(record);
+    else if constexpr (std::is_same_v<Record, trace::Notice>)
+        notices.push_back(record);
+}
+
+void Dictionary::read(TraceFile& file) {
+    for_each_definition(file, [this](const auto& record) { keep(record); });
+}
+
+std::string_view Dictionary::symbol(std::uint64_t entry) const {
+    const auto found = entries.find(entry);
+    return found == entries.end() ? "unknown" : found->second.symbol;
+}
+
+std::string_view Dictionary::function_symbol(std::uint64_t function) const {
+    const auto found = functions.find(function);
+    return found == functions.end() ? std::string_view{} : found->second.symbol;
+}
+
+std::string_view Dictionary::string(std::uint64_t id) const {
+    const auto found = strings.find(id);
+    return found == strings.end() ? std::string_view{} : found->second.text;
+}
+
+} // namespace umadvisor::reader

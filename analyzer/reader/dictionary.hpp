@@ -1,0 +1,56 @@
+/// The definitions of a trace, found before its events are read.
+#pragma once
+
+#include "trace/records.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace umadvisor::reader {
+
+class TraceFile;
+
+/// Every dictionary record. Texts are owned here: the dictionary outlives the file, and is not copied.
+class Dictionary {
+public:
+    Dictionary() = default;
+    Dictionary(const Dictionary&) = delete;
+    Dictionary& operator=(const Dictionary&) = delete;
+
+    /// Reads all dictionary chunks; losses are counted in the file's completeness.
+    void read(TraceFile& file);
+
+    std::unordered_map<std::uint64_t, trace::Entry> entries;
+    std::unordered_map<std::uint64_t, trace::String> strings;
+    std::unordered_map<std::uint64_t, trace::Thread> threads;
+    std::unordered_map<std::uint64_t, trace::Module> modules;
+    std::unordered_map<std::uint64_t, trace::Frame> frames;
+    std::unordered_map<std::uint64_t, trace::Function> functions;
+    std::unordered_map<std::uint64_t, trace::HostRange> host_ranges;
+    std::vector<trace::Process> processes;
+    std::vector<trace::Device> devices;
+    std::vector<trace::Driver> drivers;
+    std::vector<trace::Option> options;
+    std::vector<trace::UnknownLookup> unknown_lookups;
+    std::vector<trace::Runtime> runtimes;
+    std::vector<trace::Notice> notices;
+
+    /// Exported driver symbol of an entry point; "unknown" when its definition is lost.
+    std::string_view symbol(std::uint64_t entry) const;
+    /// Mangled kernel name; empty where it is not known.
+    std::string_view function_symbol(std::uint64_t function) const;
+    std::string_view string(std::uint64_t id) const;
+
+private:
+    template <class Record>
+    void keep(Record record);
+    std::string_view own(std::string_view text);
+
+    std::deque<std::string> texts_;
+};
+
+} // namespace umadvisor::reader

@@ -1,0 +1,37 @@
+/// The events of all threads in the order of time.
+#pragma once
+
+#include "analyzer/reader/thread_cursor.hpp"
+
+#include <memory>
+#include <queue>
+#include <vector>
+
+namespace umadvisor::reader {
+
+/// Merges the threads of a file by the start of their records. A thread's own records keep their order: what it did
+/// later is never shown earlier. Memory: one chunk a thread.
+class EventStream {
+public:
+    /// `file` must outlive the stream. Losses are counted in its completeness as they are met.
+    explicit EventStream(TraceFile& file);
+
+    /// The next event, valid until the next call; nullptr at the end.
+    const ThreadCursor* next();
+
+private:
+    struct Head {
+        std::uint64_t time;
+        std::size_t cursor;
+        bool operator>(const Head& other) const {
+            return time != other.time ? time > other.time : cursor > other.cursor;
+        }
+    };
+    void push(std::size_t cursor);
+
+    std::vector<std::unique_ptr<ThreadCursor>> cursors_;
+    std::priority_queue<Head, std::vector<Head>, std::greater<>> heads_;
+    std::size_t current_;
+};
+
+} // namespace umadvisor::reader

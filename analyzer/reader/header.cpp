@@ -1,0 +1,80 @@
+#include "analyzer/reader/header.hpp"
+
+#include "analyzer/reader/error.hpp"
+#include "analyzer/reader/source.hpp"
+
+#include <cstddef>
+#include <cstring>
+
+namespace umadvisor::reader {
+namespace {
+
+constexpr std::uint32_t smallest_chunk = 4096;
+constexpr std::uint32_t largest_chunk = 16u << 20; ///< what a reader is ready to hold for one thread
+
+using Bytes = std::array<unsigned char, sizeof(trace::FileHeader)>;
+
+template <class T>
+T field(const Bytes& bytes, std::size_t offset) {
+    T value;
+    std::memcpy(&value, bytes.data() + offset, sizeof value);
+    return value;
+}
+
+#define FIELD(type, member) field<type>(bytes, offsetof(trace::FileHeader, member))
+
+void check_identity(const Source& source, const Bytes& bytes, std::size_t got) {
+    const std::string& path = source.path();
+    if (got == 0)
+        throw Error(path + ": is empty; the program ended before umadvisor wrote anything, or the disk was full");
+    if (std::memcmp(bytes.data(), trace::file_magic.data(), std::min(got, trace::file_magic.size())) != 0)
+        throw Error(path + ": is not a umadvisor trace");
+    if (got < bytes.size())
+        throw Error(path + ": is cut inside its header; nothing can be read from it");
+    if (FIELD(std::uint32_t, endian) != trace::endian_mark)
+        throw Error(path + ": was written with another byte order");
+    const auto major = FIELD(std::uint16_t, major);
+    if (major > trace::version_major)
+        throw Error(path + ": has format version " + std::to_string(major) + ", this umadvisor reads up to " +
+                    std::to_string(trace::version_major) + "; use the umadvisor that recorded it, or a newer one");
+}
+
+} // namespace
+
+Header read_header(const Source& source) {
+    Bytes bytes{};
+    const std::size_t got = source.read(0, bytes.data(), bytes.size());
+    check_identity(source, bytes, got);
+
+    Header header;
+    header.major = FIELD(std::uint16_t, major);
+    header.minor = FIELD(std::uint16_t, minor);
+    header.header_bytes = FIELD(std::uint32_t, header_bytes);
+    header.chunk_size = FIELD(std::uint32_t, chunk_size);
+    header.pid = FIELD(std::uint32_t, pid);
+    header.chunks = FIELD(std::uint32_t, chunks);
+    header.clock = FIELD(trace::ClockKind, clock);
+    header.closed = FIELD(std::uint8_t, state) == static_cast<std::uint8_t>(trace::FileState::closed);
+    header.realtime_ns = FIELD(std::uint64_t, realtime_ns);
+    header.first = FIELD(trace::ClockPair, first);
+    header.last = {FIELD(std::uint64_t, last_ticks), FIELD(std::uint64_t, last_monotonic_ns)};
+    for (std::size_t i = 0; i < header.dropped.size(); ++i)
+        header.dropped[i] = field<std::uint64_t>(bytes, offsetof(trace::FileHeader, dropped) + i * 8);
+    header.own_ticks = FIELD(std::uint64_t, own_ticks);
+
+    if (header.header_bytes < bytes.size() || header.chunk_size < smallest_chunk || header.chunk_size > largest_chunk)
+        throw Error(source.path() + ": is damaged: its header gives impossible sizes");
+
+    const auto offset = FIELD(std::uint32_t, counters_offset);
+    const auto slots = FIELD(std::uint32_t, counters);
+    if (offset >= bytes.size() && offset < header.header_bytes && slots <= (header.header_bytes - offset) / 8) {
+        // header_bytes may lie too: never more than the file holds.
+        const std::uint64_t there = source.size() > offset ? (source.size() - offset) / 8 : 0;
+        header.counters.resize(std::min<std::uint64_t>(slots, there));
+        const std::size_t read = source.read(offset, header.counters.data(), header.counters.size() * 8);
+        header.counters.resize(read / 8);
+    }
+    return header;
+}
+
+} // namespace umadvisor::reader

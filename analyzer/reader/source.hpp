@@ -1,0 +1,32 @@
+/// The bytes of a trace file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace umadvisor::reader {
+
+/// An open regular file, read by position. Not mapped: a trace that is cut while we look at it would end a mapping
+/// reader with SIGBUS. Movable; thread-safe for reading.
+class Source {
+public:
+    /// Throws Error: no such file, a directory, no permission.
+    explicit Source(const std::string& path);
+    Source(Source&& other) noexcept;
+    Source& operator=(Source&&) = delete;
+    ~Source();
+
+    /// Reads up to `bytes` at `offset`; returns how many there were. Throws Error when the device fails.
+    std::size_t read(std::uint64_t offset, void* out, std::size_t bytes) const;
+
+    std::uint64_t size() const { return size_; } ///< when it was opened
+    const std::string& path() const { return path_; }
+
+private:
+    std::string path_;
+    int file_ = -1;
+    std::uint64_t size_ = 0;
+};
+
+} // namespace umadvisor::reader

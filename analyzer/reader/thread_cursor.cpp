@@ -1,0 +1,103 @@
+#include "analyzer/reader/thread_cursor.hpp"
+
+#include "analyzer/reader/chunk_walk.hpp"
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+namespace umadvisor::reader {
+
+ThreadCursor::ThreadCursor(TraceFile& file, std::uint32_t thread, std::vector<const ChunkInfo*> chunks)
+    : file_(file)
+    , thread_(thread)
+    , chunks_(std::move(chunks)) {}
+
+bool ThreadCursor::open_chunk() {
+    while (next_chunk_ < chunks_.size()) {
+        const ChunkInfo& chunk = *chunks_[next_chunk_++];
+        const std::uint64_t cut_before = file_.completeness().chunks_cut;
+        if (!file_.load(chunk, bytes_))
+            continue;
+        cut_ = file_.completeness().chunks_cut != cut_before;
+        at_ = bytes_.data();
+        end_ = at_ + bytes_.size();
+        state_ = {};
+        state_.time = chunk.base_time;
+        shapes_.clear();
+        if (time_ == 0)
+            time_ = chunk.base_time;
+        return true;
+    }
+    at_ = end_ = nullptr;
+    return false;
+}
+
+void ThreadCursor::give_up() {
+    if (!cut_) // a cut chunk ends inside a record: that is counted already
+        ++file_.completeness().chunks_damaged;
+    at_ = end_;
+}
+
+void ThreadCursor::define(const trace::LaunchShape& r) {
+    Shape& shape = shapes_[r.shape];
+    shape = {r.shape,
+             r.entry,
+             r.function,
+             r.stream,
+             r.stack,
+             {r.grid_x, r.grid_y, r.grid_z},
+             {r.block_x, r.block_y, r.block_z},
+             r.shared_bytes,
+             r.untold,
+             r.scanned != 0,
+             {r.touched.begin(), r.touched.end()}};
+}
+
+bool ThreadCursor::decode(const trace::RawRecord& raw) {
+    bool good = false;
+    trace::visit_type(raw.type, [&]<class Record>() {
+        if constexpr (!is_definition(Record::type)) {
+            Record& record = event_.emplace<Record>();
+            good = trace::decode(raw, record, state_);
+            if (!good)
+                return;
+            shape_ = nullptr;
+            if constexpr (std::is_same_v<Record, trace::LaunchShape>) {
+                define(record);
+            } else {
+                if constexpr (std::is_same_v<Record, trace::Launch>)
+                    if (const auto found = shapes_.find(record.shape); found != shapes_.end())
+                        shape_ = &found->second;
+                time_ = std::max(time_, record.start);
+            }
+        }
+    });
+    return good;
+}
+
+bool ThreadCursor::advance() {
+    for (;;) {
+        if (at_ == end_) {
+            if (!open_chunk())
+                return false;
+            continue;
+        }
+        trace::RawRecord raw;
+        const std::uint8_t* next = trace::next_record(at_, end_, raw);
+        if (next == nullptr) {
+            give_up();
+            continue;
+        }
+        at_ = next;
+        if (is_definition(raw.type) || !trace::visit_type(raw.type, []<class>() {})) {
+            ++file_.completeness().records_unknown;
+            continue;
+        }
+        if (decode(raw))
+            return true;
+        give_up();
+    }
+}
+
+} // namespace umadvisor::reader

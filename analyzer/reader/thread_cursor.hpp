@@ -1,0 +1,64 @@
+/// Reading one thread's events, chunk after chunk.
+#pragma once
+
+#include "analyzer/reader/trace_file.hpp"
+#include "trace/decoder.hpp"
+#include "trace/records.hpp"
+
+#include <cstdint>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+namespace umadvisor::reader {
+
+using Event = std::variant<trace::LaunchShape, trace::Launch, trace::Alloc, trace::Free, trace::Copy, trace::Set,
+                           trace::Sync, trace::Stream, trace::Event, trace::Prefetch, trace::Advise, trace::Residency,
+                           trace::DeviceTime, trace::GpuModule, trace::Clock>;
+
+/// A launch shape, kept small: a chunk may define thousands.
+struct Shape {
+    std::uint64_t number = 0, entry = 0, function = 0, stream = 0, stack = 0;
+    std::uint64_t grid[3] = {}, block[3] = {}, shared_bytes = 0, untold = 0;
+    bool scanned = false;
+    std::vector<std::uint64_t> touched;
+};
+
+class ThreadCursor {
+public:
+    /// `chunks` in the order in which they were begun.
+    ThreadCursor(TraceFile& file, std::uint32_t thread, std::vector<const ChunkInfo*> chunks);
+
+    /// Moves to the next record; false at the end.
+    bool advance();
+
+    std::uint32_t thread() const { return thread_; }
+    /// Start of the record in ticks, never before the thread's previous record: the key of the merge. A LaunchShape has
+    /// the time of what stood before it.
+    std::uint64_t time() const { return time_; }
+    const Event& event() const { return event_; }
+    /// Of the current Launch; nullptr when its shape was not defined in its chunk (damage).
+    const Shape* shape() const { return shape_; }
+
+private:
+    bool open_chunk();
+    bool decode(const trace::RawRecord& raw);
+    void define(const trace::LaunchShape& record);
+    void give_up();
+
+    TraceFile& file_;
+    std::uint32_t thread_;
+    std::vector<const ChunkInfo*> chunks_;
+    std::size_t next_chunk_ = 0;
+    std::vector<std::uint8_t> bytes_;
+    bool cut_ = false;
+    const std::uint8_t* at_ = nullptr;
+    const std::uint8_t* end_ = nullptr;
+    trace::DeltaState state_;
+    std::unordered_map<std::uint64_t, Shape> shapes_;
+    Event event_;
+    const Shape* shape_ = nullptr;
+    std::uint64_t time_ = 0;
+};
+
+} // namespace umadvisor::reader

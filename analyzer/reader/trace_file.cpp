@@ -1,0 +1,106 @@
+#include "analyzer/reader/trace_file.hpp"
+
+#include "trace/checksum.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <map>
+#include <utility>
+
+namespace umadvisor::reader {
+namespace {
+
+using Bytes = std::array<unsigned char, sizeof(trace::ChunkHeader)>;
+
+template <class T>
+T field(const Bytes& bytes, std::size_t offset) {
+    T value;
+    std::memcpy(&value, bytes.data() + offset, sizeof value);
+    return value;
+}
+
+ChunkInfo chunk_at(std::uint64_t offset, const Bytes& bytes) {
+    using H = trace::ChunkHeader;
+    ChunkInfo chunk;
+    chunk.offset = offset;
+    chunk.kind = field<trace::ChunkKind>(bytes, offsetof(H, kind));
+    chunk.sealed = field<std::uint8_t>(bytes, offsetof(H, state)) == static_cast<std::uint8_t>(trace::ChunkState::sealed);
+    chunk.thread = field<std::uint32_t>(bytes, offsetof(H, thread));
+    chunk.sequence = field<std::uint32_t>(bytes, offsetof(H, sequence));
+    chunk.base_time = field<std::uint64_t>(bytes, offsetof(H, base_time));
+    chunk.committed = field<std::uint32_t>(bytes, offsetof(H, committed));
+    chunk.checksum = field<std::uint64_t>(bytes, offsetof(H, checksum));
+    return chunk;
+}
+
+} // namespace
+
+TraceFile::TraceFile(const std::string& path)
+    : source_(path)
+    , header_(read_header(source_)) {
+    completeness_.closed = header_.closed;
+    find_chunks();
+    find_gaps();
+}
+
+void TraceFile::find_chunks() {
+    const std::uint64_t size = source_.size();
+    for (std::uint64_t i = 0; i < header_.chunks; ++i) {
+        const std::uint64_t offset = header_.header_bytes + i * header_.chunk_size;
+        if (offset + sizeof(trace::ChunkHeader) > size) {
+            completeness_.chunks_missing = header_.chunks - i;
+            break;
+        }
+        Bytes bytes{};
+        if (source_.read(offset, bytes.data(), bytes.size()) < bytes.size()) {
+            completeness_.chunks_missing = header_.chunks - i;
+            break;
+        }
+        const auto magic = field<std::uint32_t>(bytes, 0);
+        if (magic == 0)
+            continue; // handed out, not begun
+        const ChunkInfo chunk = chunk_at(offset, bytes);
+        if (magic != trace::chunk_magic || chunk.committed > header_.chunk_size - sizeof(trace::ChunkHeader))
+            ++completeness_.chunks_damaged;
+        else if (chunk.kind != trace::ChunkKind::event && chunk.kind != trace::ChunkKind::dictionary)
+            ++completeness_.chunks_unknown;
+        else
+            chunks_.push_back(chunk);
+    }
+}
+
+void TraceFile::find_gaps() {
+    // The kernel gives thread ids out again; a sequence that starts from zero is another thread.
+    std::map<std::pair<std::uint32_t, trace::ChunkKind>, std::uint32_t> next;
+    for (const ChunkInfo& chunk : chunks_) {
+        std::uint32_t& expected = next[{chunk.thread, chunk.kind}];
+        if (chunk.sequence > expected)
+            completeness_.sequences_missing += chunk.sequence - expected;
+        expected = chunk.sequence + 1;
+    }
+    // Damaged and missing chunks are counted where they were found; the gap they leave is the same loss.
+    const std::uint64_t counted = completeness_.chunks_damaged + completeness_.chunks_missing;
+    completeness_.sequences_missing -= std::min(completeness_.sequences_missing, counted);
+}
+
+bool TraceFile::load(const ChunkInfo& chunk, std::vector<std::uint8_t>& bytes) {
+    const std::uint64_t offset = chunk.offset + sizeof(trace::ChunkHeader);
+    const std::uint64_t there = source_.size() > offset ? source_.size() - offset : 0;
+    bytes.resize(static_cast<std::size_t>(std::min<std::uint64_t>(chunk.committed, there)));
+    const std::size_t got = source_.read(offset, bytes.data(), bytes.size());
+    bytes.resize(got);
+    if (got < chunk.committed) {
+        ++completeness_.chunks_cut; // its checksum is of more than is there; the records are taken as they are
+        return true;
+    }
+    if (chunk.sealed && trace::checksum(bytes.data(), bytes.size()) != chunk.checksum) {
+        ++completeness_.chunks_damaged;
+        bytes.clear();
+        return false;
+    }
+    return true;
+}
+
+} // namespace umadvisor::reader

@@ -1,0 +1,72 @@
+#include "analyzer/reports/completeness_text.hpp"
+
+#include <array>
+
+namespace umadvisor::reports {
+namespace {
+
+struct Words {
+    std::string_view name, sentence;
+};
+constexpr std::array<Words, static_cast<std::size_t>(trace::DropReason::count_)> drop_words{
+    {{"disk_full", "the disk was full"},
+     {"size_cap", "the trace reached its size cap (UMADVISOR_MAX_SIZE)"},
+     {"oversized", "they were too large for a chunk"},
+     {"no_memory", "memory could not be had"}}};
+
+std::string count_of(std::uint64_t count, std::string_view noun) {
+    return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+}
+
+} // namespace
+
+std::string_view name(trace::DropReason reason) {
+    return drop_words[static_cast<std::size_t>(reason)].name;
+}
+
+std::string completeness_summary(const reader::Trace& trace) {
+    const reader::Completeness& c = trace.file.completeness();
+    std::uint64_t dropped = 0;
+    for (const std::uint64_t count : trace.file.header().dropped)
+        dropped += count;
+    std::string text;
+    if (c.chunks_missing + c.chunks_cut != 0)
+        text = "trace cut";
+    else if (!c.whole())
+        text = "trace damaged";
+    else if (!c.closed)
+        text = "trace cut: the program was killed or still runs";
+    else
+        text = "trace complete";
+    if (dropped != 0)
+        text += ", " + count_of(dropped, "record") + " dropped";
+    return text;
+}
+
+std::vector<std::string> completeness_lines(const reader::Trace& trace) {
+    const reader::Completeness& c = trace.file.completeness();
+    std::vector<std::string> lines;
+    const auto& dropped = trace.file.header().dropped;
+    for (std::size_t i = 0; i < dropped.size(); ++i)
+        if (dropped[i] != 0)
+            lines.push_back(count_of(dropped[i], "record") + " dropped: " + std::string(drop_words[i].sentence));
+    if (c.chunks_missing != 0)
+        lines.push_back("the file is cut: " + count_of(c.chunks_missing, "chunk") + " of beyond its end missing");
+    if (c.chunks_cut != 0)
+        lines.push_back("the file ends inside " + count_of(c.chunks_cut, "chunk") + "; read as far as it goes");
+    if (c.chunks_damaged != 0)
+        lines.push_back(count_of(c.chunks_damaged, "chunk") + " damaged; what they held is missing here");
+    if (c.sequences_missing != 0)
+        lines.push_back(count_of(c.sequences_missing, "chunk") + " that a thread had written lost");
+    if (c.chunks_unknown + c.records_unknown != 0)
+        lines.push_back(count_of(c.chunks_unknown, "chunk") + " and " + count_of(c.records_unknown, "record") +
+                        " of kinds newer than this umadvisor skipped");
+    if (!c.closed)
+        lines.push_back("the trace was never closed: the program was killed, or still runs; every record committed "
+                        "before is here");
+    if (!trace.time.certain())
+        lines.push_back("the rate of its clock is not known: times are ticks, not nanoseconds");
+    return lines;
+}
+
+} // namespace umadvisor::reports

@@ -1,0 +1,194 @@
+#include "analyzer/reports/dump.hpp"
+
+#include "analyzer/model/launches.hpp"
+#include "analyzer/reader/chunk_walk.hpp"
+#include "analyzer/reader/event_stream.hpp"
+#include "analyzer/reports/completeness_text.hpp"
+#include "analyzer/symbols/demangle.hpp"
+
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <type_traits>
+#include <variant>
+
+namespace umadvisor::reports {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string hexadecimal(std::uint64_t value) {
+    char text[24];
+    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
+    return text;
+}
+
+std::string hexadecimal(std::string_view bytes) {
+    std::string text;
+    for (const unsigned char byte : bytes) {
+        char digits[3];
+        std::snprintf(digits, sizeof digits, "%02x", byte);
+        text += digits;
+    }
+    return text;
+}
+
+/// Turns a record's fields into JSON; what needs a word more than its number gets it here.
+struct FieldWriter {
+    Json& out;
+    const reader::Trace& trace;
+    bool definition; ///< its `id`s are its own; in events numbers refer to definitions
+
+    template <class T>
+    void number(std::string_view key, const T& value) {
+        if constexpr (std::is_same_v<T, trace::Memory> || std::is_same_v<T, trace::HostRangeKind>)
+            out[key] = name(value);
+        else if constexpr (std::is_same_v<T, trace::Origin>)
+            out[key] = value == trace::Origin::program ? "program" : "umadvisor";
+        else if constexpr (std::is_enum_v<T>)
+            out[key] = enumerator(value);
+        else if (key == "duration")
+            out["duration_ns"] = trace.time.length(value);
+        else if (key == "loaded" || key == "time")
+            out[std::string(key) + "_ns"] = trace.time.at(value);
+        else if (key == "entry" && !definition)
+            out[key] = trace.dictionary.symbol(value);
+        else if (key == "handle" || key == "first" || key == "last" || key == "bias")
+            out[key] = hexadecimal(value);
+        else
+            out[key] = value;
+    }
+    void time(std::string_view, const std::uint64_t& value) { out["start_ns"] = trace.time.at(value); }
+    void address(std::string_view key, const std::uint64_t& value) { out[key] = hexadecimal(value); }
+    void handle(std::string_view key, const std::uint64_t& value) { out[key] = hexadecimal(value); }
+    void text(std::string_view key, const std::string_view& value) {
+        out[key] = key == "build_id" ? hexadecimal(value) : std::string(value);
+    }
+    template <std::size_t N>
+    void numbers(std::string_view key, const trace::Numbers<N>& value) {
+        out[key] = std::vector<std::uint64_t>(value.begin(), value.end());
+    }
+
+    template <class T>
+    static Json enumerator(T value) {
+        static constexpr auto words = [] {
+            if constexpr (std::is_same_v<T, trace::SyncKind>)
+                return std::to_array<std::string_view>({"context", "stream", "event", "stream_query", "event_query"});
+            else if constexpr (std::is_same_v<T, trace::StreamAction>)
+                return std::to_array<std::string_view>({"create", "destroy", "wait_event"});
+            else if constexpr (std::is_same_v<T, trace::EventAction>)
+                return std::to_array<std::string_view>({"create", "destroy", "record"});
+            else if constexpr (std::is_same_v<T, trace::ModuleAction>)
+                return std::to_array<std::string_view>({"load", "unload"});
+            else if constexpr (std::is_same_v<T, trace::Location>)
+                return std::to_array<std::string_view>({"none", "device", "host", "host_numa", "host_numa_current"});
+            else if constexpr (std::is_same_v<T, trace::SampleMoment>)
+                return std::to_array<std::string_view>({"before_launch", "after_synchronize"});
+            else
+                return std::to_array<std::string_view>({"none", "not_resident", "rewrite_all", "place_rewritten"});
+        }();
+        const auto index = static_cast<std::size_t>(value);
+        return index < words.size() ? Json(words[index]) : Json(index); // newer than this reader: its number
+    }
+};
+
+template <class Record>
+Json to_json(const Record& record, const reader::Trace& trace) {
+    Json object;
+    object["record"] = Record::name;
+    FieldWriter writer{object, trace, reader::is_definition(Record::type)};
+    Record::fields(record, writer);
+    return object;
+}
+
+/// What is said of a launch: its own fields, and those of its shape, so that a line stands for itself.
+void add_shape(Json& object, const reader::Shape& shape, const reader::Trace& trace) {
+    object["entry"] = trace.dictionary.symbol(shape.entry);
+    object["function"] = symbols::demangle(trace.dictionary.function_symbol(shape.function));
+    object["function_id"] = shape.function;
+    object["stream"] = hexadecimal(shape.stream);
+    object["stack"] = shape.stack;
+    object["grid"] = shape.grid;
+    object["block"] = shape.block;
+    object["shared_bytes"] = shape.shared_bytes;
+    object["scanned"] = shape.scanned;
+    object["touched"] = shape.touched;
+    object["untold"] = shape.untold;
+}
+
+Json header_json(const reader::Trace& trace) {
+    const reader::Header& header = trace.file.header();
+    constexpr std::string_view clocks[] = {"unknown", "monotonic", "tsc", "simulated"};
+    const auto clock = static_cast<std::size_t>(header.clock);
+    Json object;
+    object["record"] = "Header";
+    object["version"] = std::to_string(header.major) + "." + std::to_string(header.minor);
+    object["pid"] = header.pid;
+    object["clock"] = clock < std::size(clocks) ? clocks[clock] : clocks[0];
+    object["closed"] = header.closed;
+    object["realtime_ns"] = header.realtime_ns;
+    object["duration_ns"] =
+        header.last.ticks > header.first.ticks ? trace.time.length(header.last.ticks - header.first.ticks) : 0;
+    object["dropped"] = header.dropped;
+    object["own_ns"] = trace.time.length(header.own_ticks);
+    return object;
+}
+
+/// Calls `line(object)` for the header, the definitions and the events.
+template <class Line>
+void for_each_line(reader::Trace& trace, Line&& line) {
+    line(header_json(trace));
+    // The dictionary was read when the trace was opened, and its losses counted then.
+    const reader::Completeness before = trace.file.completeness();
+    reader::for_each_definition(trace.file, [&](const auto& record) { line(to_json(record, trace)); });
+    trace.file.completeness() = before;
+    const auto& counters = trace.file.header().counters;
+    for (std::size_t id = 0; id < counters.size(); ++id)
+        if (counters[id] != 0)
+            line(Json{{"record", "Counter"}, {"entry", trace.dictionary.symbol(id)}, {"count", counters[id]}});
+
+    reader::EventStream events(trace.file);
+    while (const reader::ThreadCursor* cursor = events.next())
+        std::visit(
+            [&](const auto& record) {
+                Json object = to_json(record, trace);
+                object["thread"] = cursor->thread();
+                if (cursor->shape() != nullptr)
+                    add_shape(object, *cursor->shape(), trace);
+                line(object);
+            },
+            cursor->event());
+}
+
+} // namespace
+
+void write_json_dump(reader::Trace& trace, std::ostream& out) {
+    for_each_line(trace, [&](const Json& object) {
+        // Names in a trace are bytes, not always UTF-8.
+        out << object.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+    });
+}
+
+void write_text_dump(reader::Trace& trace, std::ostream& out) {
+    for_each_line(trace, [&](const Json& object) {
+        const auto start = object.find("start_ns");
+        char time[32] = "                ";
+        if (start != object.end())
+            std::snprintf(time, sizeof time, "%16.3f", start->get<double>() / 1000.0);
+        out << time << " us  " << object["record"].get_ref<const std::string&>();
+        for (const auto& [key, value] : object.items()) {
+            if (key == "record" || key == "start_ns")
+                continue;
+            out << "  " << key << '='
+                << (value.is_string() ? value.get_ref<const std::string&>()
+                                      : value.dump(-1, ' ', false, Json::error_handler_t::replace));
+        }
+        out << '\n';
+    });
+}
+
+void write_losses(const reader::Trace& trace, std::ostream& out) {
+    for (const std::string& line : completeness_lines(trace))
+        out << "umadvisor: " << trace.file.path() << ": " << line << "\n";
+}
+
+} // namespace umadvisor::reports

@@ -1,0 +1,248 @@
+#include "analyzer/reports/completeness_text.hpp"
+#include "analyzer/reports/report.hpp"
+#include "analyzer/symbols/demangle.hpp"
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+namespace umadvisor::reports {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json process_json(const Report& report) {
+    const reader::Dictionary& dictionary = report.trace.dictionary;
+    Json object{{"program", report.profile.program()},
+                {"pid", report.trace.file.header().pid},
+                {"command_line", report.profile.command_line()},
+                {"duration_ns", report.profile.duration_ns()},
+                {"uses_runtime", report.profile.uses_runtime()}};
+    if (!dictionary.processes.empty()) {
+        const trace::Process& process = dictionary.processes.front();
+        object["executable"] = process.executable;
+        object["parent"] = process.parent;
+        object["directory"] = process.directory;
+        object["host"] = process.host;
+        object["rank"] = process.rank;
+    }
+    return object;
+}
+
+Json devices_json(const reader::Dictionary& dictionary) {
+    Json list = Json::array();
+    for (const trace::Device& device : dictionary.devices)
+        list.push_back({{"ordinal", device.ordinal},
+                        {"name", device.device_name},
+                        {"memory_bytes", device.memory_bytes},
+                        {"compute_capability", std::to_string(device.compute_major) + "." + std::to_string(device.compute_minor)},
+                        {"managed_memory", device.managed_memory != 0},
+                        {"concurrent_managed_access", device.concurrent_managed_access != 0},
+                        {"pageable_memory_access", device.pageable_memory_access != 0},
+                        {"copy_engines", device.copy_engines}});
+    return list;
+}
+
+Json driver_json(const reader::Dictionary& dictionary) {
+    if (dictionary.drivers.empty())
+        return nullptr;
+    const trace::Driver& driver = dictionary.drivers.front();
+    return {{"version", driver.version}, {"path", driver.path}, {"simulated", driver.simulated != 0}};
+}
+
+Json completeness_json(const reader::Trace& trace) {
+    const reader::Completeness& c = trace.file.completeness();
+    return {{"summary", completeness_summary(trace)},
+            {"complete", c.closed && c.whole()},
+            {"closed", c.closed},
+            {"chunks_missing", c.chunks_missing},
+            {"chunks_cut", c.chunks_cut},
+            {"chunks_damaged", c.chunks_damaged},
+            {"chunks_lost", c.sequences_missing},
+            {"records_unknown", c.records_unknown},
+            {"lines", completeness_lines(trace)}};
+}
+
+Json dropped_json(const reader::Trace& trace) {
+    Json object = Json::object();
+    const auto& dropped = trace.file.header().dropped;
+    for (std::size_t i = 0; i < dropped.size(); ++i)
+        object[std::string(name(static_cast<trace::DropReason>(i)))] = dropped[i];
+    return object;
+}
+
+Json place_json(Report& report, std::uint64_t stack) {
+    if (stack == 0)
+        return nullptr;
+    const symbols::CodePlace place = report.symbolizer.line(stack);
+    return {{"text", place.text()},         {"function", place.function}, {"file", place.file}, {"line", place.line},
+            {"module", place.module},       {"offset", place.offset},
+            {"source", symbols::Symbolizer::source_text(place)}};
+}
+
+Json stack_json(Report& report, std::uint64_t stack) {
+    Json list = Json::array();
+    for (const symbols::CodePlace& place : report.symbolizer.places(stack))
+        list.push_back(place.text());
+    return list;
+}
+
+Json finding_json(Report& report, const findings::Finding& finding) {
+    Json evidence = Json::object();
+    for (const auto& [key, value] : finding.evidence)
+        evidence[std::string(key)] = value;
+    Json object{{"rule", finding.rule},
+                {"title", finding.title},
+                {"summary", finding.summary},
+                {"details", finding.details},
+                {"evidence", evidence},
+                {"line", place_json(report, finding.stack)},
+                {"stack", stack_json(report, finding.stack)},
+                {"allocation", nullptr},
+                {"advice", finding.advice},
+                {"saving_ns", finding.saving_ns},
+                {"basis", finding.basis},
+                {"confidence", name(finding.confidence)}};
+    if (!finding.allocation_text.empty())
+        object["allocation"] = {{"text", finding.allocation_text},
+                                {"line", place_json(report, finding.allocation_stack)}};
+    return object;
+}
+
+Json copies_json(const model::Profile& profile) {
+    std::map<std::tuple<model::Direction, trace::Memory, trace::Memory, bool>, model::Tally> table;
+    for (const auto& [site, totals] : profile.copies().sites()) {
+        model::Tally& row = table[{totals.direction, site.source, site.destination, site.asynchronous}];
+        row.add(totals.small);
+        row.add(totals.large);
+    }
+    const auto whole = static_cast<double>(profile.duration_ns());
+    Json list = Json::array();
+    for (const auto& [key, row] : table) {
+        const auto& [direction, source, destination, asynchronous] = key;
+        const std::uint64_t ns = profile.nanoseconds(row.ticks);
+        list.push_back({{"direction", name(direction)},
+                        {"source_memory", name(source)},
+                        {"destination_memory", name(destination)},
+                        {"asynchronous", asynchronous},
+                        {"count", row.count},
+                        {"bytes", row.bytes},
+                        {"time_ns", ns},
+                        {"fraction", whole > 0 ? static_cast<double>(ns) / whole : 0}});
+    }
+    return list;
+}
+
+struct Kernel {
+    std::uint64_t count = 0, failed = 0, call_ticks = 0, measured = 0;
+    double device_ns = 0;
+    model::Basis basis = model::Basis::measured;
+};
+
+Json launches_json(const model::Profile& profile) {
+    std::map<std::uint64_t, Kernel> kernels;
+    const double ns_per_tick = static_cast<double>(profile.nanoseconds(1'000'000)) / 1e6;
+    for (const auto& [group, totals] : profile.launches().groups()) {
+        Kernel& kernel = kernels[group.function];
+        const model::DeviceTimeEstimate estimate = profile.launches().estimate(totals, ns_per_tick);
+        kernel.count += totals.count;
+        kernel.failed += totals.failed;
+        kernel.call_ticks += totals.call_ticks;
+        kernel.measured += totals.measured;
+        kernel.device_ns += estimate.ns;
+        kernel.basis = std::max(kernel.basis, estimate.basis); // no better than the worst part of the sum
+    }
+    Json list = Json::array();
+    for (const auto& [function, kernel] : kernels) {
+        const std::string_view symbol = profile.dictionary().function_symbol(function);
+        list.push_back({{"function", symbols::demangle(symbol)},
+                        {"symbol", symbol},
+                        {"count", kernel.count},
+                        {"failed", kernel.failed},
+                        {"call_time_ns", profile.nanoseconds(kernel.call_ticks)},
+                        {"device_time_ns", kernel.device_ns},
+                        {"device_time_basis", name(kernel.basis)},
+                        {"device_time_samples", kernel.measured}});
+    }
+    return list;
+}
+
+Json allocations_json(Report& report) {
+    Json list = Json::array();
+    for (const auto& [site, totals] : report.profile.allocations().sites())
+        list.push_back({{"memory", name(site.memory)},
+                        {"call", report.profile.call_name(site.entry)},
+                        {"variable", report.trace.dictionary.string(site.symbol)},
+                        {"rewritten", site.origin == trace::Origin::umadvisor},
+                        {"line", place_json(report, site.stack)},
+                        {"count", totals.count},
+                        {"failed", totals.failed},
+                        {"bytes", totals.bytes},
+                        {"largest_bytes", totals.largest},
+                        {"peak_bytes", totals.peak_bytes},
+                        {"live_at_end", totals.live},
+                        {"time_ns", report.profile.nanoseconds(totals.ticks)},
+                        {"residency_observed", totals.observed}});
+    return list;
+}
+
+Json calls_json(const model::Profile& profile) {
+    Json list = Json::array();
+    for (const auto& [entry, totals] : profile.calls())
+        list.push_back({{"entry", profile.dictionary().symbol(entry)},
+                        {"call", profile.call_name(entry)},
+                        {"count", totals.count},
+                        {"failed", totals.failed},
+                        {"time_ns", profile.nanoseconds(totals.ticks)}});
+    return list;
+}
+
+Json counted_json(const model::Profile& profile) {
+    Json list = Json::array();
+    for (const model::CountedEntry& entry : profile.counted())
+        list.push_back({{"entry", entry.symbol}, {"count", entry.count}, {"moves_memory", entry.moves_memory}});
+    return list;
+}
+
+} // namespace
+
+Json to_json(Report& report) {
+    const model::Profile& profile = report.profile;
+    Json document{{"schema", "umadvisor-report-1"},
+                  {"file", report.trace.file.path()},
+                  {"process", process_json(report)},
+                  {"devices", devices_json(report.trace.dictionary)},
+                  {"driver", driver_json(report.trace.dictionary)},
+                  {"completeness", completeness_json(report.trace)},
+                  {"dropped", dropped_json(report.trace)},
+                  {"recording_cost_ns", profile.own_ns()},
+                  {"records", profile.records()}};
+    Json list = Json::array();
+    for (const findings::Finding& finding : report.findings)
+        list.push_back(finding_json(report, finding));
+    document["findings"] = std::move(list);
+    document["why_empty"] = report.findings.empty() ? Json(report.why_empty()) : Json(nullptr);
+    document["copies"] = copies_json(profile);
+    document["copies_failed"] = profile.copies().failed();
+    document["copies_by_umadvisor"] = {{"count", profile.copies().own().count}, {"bytes", profile.copies().own().bytes}};
+    document["launches"] = launches_json(profile);
+    document["allocations"] = allocations_json(report);
+    document["calls"] = calls_json(profile);
+    document["counted"] = counted_json(profile);
+    Json lookups = Json::array();
+    for (const trace::UnknownLookup& lookup : report.trace.dictionary.unknown_lookups)
+        lookups.push_back({{"symbol", lookup.symbol}, {"version", lookup.version}, {"flags", lookup.flags}});
+    document["unknown_lookups"] = std::move(lookups);
+    Json options = Json::object();
+    for (const trace::Option& option : report.trace.dictionary.options)
+        options[std::string(option.option)] = option.value;
+    document["options"] = std::move(options);
+    Json notices = Json::array();
+    for (const trace::Notice& notice : report.trace.dictionary.notices)
+        notices.push_back(notice.text);
+    document["notices"] = std::move(notices);
+    document["warnings"] = report.symbolizer.warnings();
+    return document;
+}
+
+} // namespace umadvisor::reports

@@ -1,0 +1,33 @@
+#include "analyzer/reports/report.hpp"
+
+#include "analyzer/findings/words.hpp"
+
+namespace umadvisor::reports {
+
+Report::Report(const std::string& path)
+    : trace(path)
+    , profile(trace)
+    , symbolizer(trace.dictionary)
+    , findings(findings::find_all(profile)) {}
+
+std::string Report::why_empty() const {
+    if (profile.records() == 0)
+        return trace.file.completeness().whole() ? "no CUDA call was recorded"
+                                                 : "no record of the trace could be read";
+    std::uint64_t copies = 0, managed = 0, observed = 0;
+    for (const auto& [site, totals] : profile.copies().sites())
+        copies += totals.small.count + totals.large.count;
+    for (const auto& [site, totals] : profile.allocations().sites())
+        if (site.memory == trace::Memory::managed && site.origin == trace::Origin::program) {
+            managed += totals.count;
+            observed += totals.observed;
+        }
+    std::string text = "no habit that costs time was seen: looked at " + findings::count_text(copies, "copy") + ", " +
+                       findings::count_text(profile.launches().count(), "launch") + " and " +
+                       findings::count_text(managed, "managed allocation");
+    if (managed > observed)
+        text += "; where " + std::to_string(managed - observed) + " of them were resident was never sampled";
+    return text;
+}
+
+} // namespace umadvisor::reports

@@ -1,0 +1,39 @@
+/// What `umadvisor report` prints.
+#pragma once
+
+#include "analyzer/findings/finding.hpp"
+#include "analyzer/model/profile.hpp"
+#include "analyzer/symbols/symbolizer.hpp"
+
+#include <iosfwd>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+namespace umadvisor::reports {
+
+/// A trace and everything made from it.
+class Report {
+public:
+    /// Throws Error when the file cannot be read at all.
+    explicit Report(const std::string& path);
+
+    reader::Trace trace;
+    model::Profile profile;
+    symbols::Symbolizer symbolizer;
+    std::vector<findings::Finding> findings;
+
+    /// Why there are no findings, in a sentence.
+    std::string why_empty() const;
+};
+
+/// Advice for people.
+void write_text(Report& report, std::ostream& out);
+
+/// The document that docs/report-schema.md describes.
+nlohmann::ordered_json to_json(Report& report);
+
+/// "name · pid 4242 · 1.84 s · device · ...": what every text report opens with.
+std::string headline(const Report& report);
+
+} // namespace umadvisor::reports

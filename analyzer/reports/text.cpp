@@ -1,0 +1,107 @@
+#include "analyzer/findings/words.hpp"
+#include "analyzer/reports/completeness_text.hpp"
+#include "analyzer/reports/report.hpp"
+
+#include <algorithm>
+#include <ostream>
+#include <set>
+
+namespace umadvisor::reports {
+namespace {
+
+using findings::bytes_text;
+using findings::count_text;
+using findings::time_text;
+
+constexpr std::size_t title_width = 60;
+constexpr std::size_t most_counted = 8; ///< entry points named in one line
+
+std::string unrecorded_text(const model::Profile& profile) {
+    std::uint64_t calls = 0;
+    std::string names;
+    std::size_t named = 0;
+    for (const model::CountedEntry& entry : profile.counted()) {
+        if (!entry.moves_memory)
+            continue;
+        calls += entry.count;
+        if (named++ < most_counted)
+            names += (names.empty() ? "" : ", ") + std::string(entry.symbol) + " x " + std::to_string(entry.count);
+    }
+    return calls == 0 ? "" : count_text(calls, "call") + " that move memory counted but not recorded: " + names;
+}
+
+void write_place(std::ostream& out, symbols::Symbolizer& symbolizer, std::uint64_t stack, const std::string& what) {
+    const symbols::CodePlace place = symbolizer.line(stack);
+    out << "    " << (stack == 0 ? "no stack recorded" : place.text()) << "   " << what << "\n";
+    const std::string source = symbols::Symbolizer::source_text(place);
+    if (!source.empty())
+        out << "        " << place.line << " |   " << source << "\n";
+}
+
+void write_finding(std::ostream& out, Report& report, const findings::Finding& finding, std::size_t number) {
+    const auto total = static_cast<double>(report.profile.duration_ns());
+    std::string title = finding.title;
+    title.resize(std::max(title.size() + 2, title_width), ' ');
+    out << "\n" << (number < 10 ? " " : "") << number << "  " << title << "saves about " << time_text(finding.saving_ns);
+    if (total > 0)
+        out << " of " << time_text(total);
+    out << " · confidence " << name(finding.confidence) << "\n";
+    write_place(out, report.symbolizer, finding.stack, finding.summary);
+    if (!finding.allocation_text.empty())
+        write_place(out, report.symbolizer, finding.allocation_stack, "allocated here: " + finding.allocation_text);
+    for (const std::string& detail : finding.details)
+        out << "    " << detail << "\n";
+    out << "    write: " << finding.advice << "   (umadvisor explain " << finding.rule << ")\n";
+    out << "    saving from: " << finding.basis << "\n";
+}
+
+void write_notes(std::ostream& out, const Report& report) {
+    for (const std::string& line : completeness_lines(report.trace))
+        out << "  ! " << line << "\n";
+    if (const std::string text = unrecorded_text(report.profile); !text.empty())
+        out << "  ! " << text << "\n";
+    const reader::Dictionary& dictionary = report.trace.dictionary;
+    if (!dictionary.unknown_lookups.empty()) {
+        std::set<std::string_view> names;
+        for (const trace::UnknownLookup& lookup : dictionary.unknown_lookups)
+            names.insert(lookup.symbol);
+        out << "  ! the program was handed " << count_text(names.size(), "entry point")
+            << " that umadvisor does not know; calls through them are not seen:";
+        for (const std::string_view symbol : names)
+            out << " " << symbol;
+        out << "\n";
+    }
+    if (report.profile.copies().own().count != 0)
+        out << "  - umadvisor itself made " << count_text(report.profile.copies().own().count, "copy")
+            << "; they are in no figure below\n";
+    for (const trace::Notice& notice : dictionary.notices)
+        out << "  - " << notice.text << "\n";
+}
+
+} // namespace
+
+std::string headline(const Report& report) {
+    const model::Profile& profile = report.profile;
+    const std::string unrecorded = unrecorded_text(profile);
+    std::string text = profile.program() + " · pid " + std::to_string(report.trace.file.header().pid) + " · " +
+                       time_text(static_cast<double>(profile.duration_ns())) + " · " + profile.device() + " · " +
+                       completeness_summary(report.trace) + " · ";
+    text += unrecorded.empty() ? "no unrecorded calls" : unrecorded.substr(0, unrecorded.find(':'));
+    if (!report.trace.dictionary.unknown_lookups.empty())
+        text += " · " + count_text(report.trace.dictionary.unknown_lookups.size(), "unknown look-up");
+    return text + " · recording cost about " + time_text(static_cast<double>(profile.own_ns()));
+}
+
+void write_text(Report& report, std::ostream& out) {
+    out << headline(report) << "\n";
+    write_notes(out, report);
+    std::size_t number = 0;
+    for (const findings::Finding& finding : report.findings)
+        write_finding(out, report, finding, ++number);
+    if (report.findings.empty())
+        out << "\n    " << report.why_empty() << "\n";
+    for (const std::string& warning : report.symbolizer.warnings())
+        out << "\n  ! " << warning << "\n";
+}
+
+} // namespace umadvisor::reports

@@ -1,0 +1,21 @@
+#include "analyzer/symbols/code_place.hpp"
+
+#include <cstdio>
+
+namespace umadvisor::symbols {
+
+std::string CodePlace::text() const {
+    std::string place;
+    if (!file.empty()) {
+        place = file.substr(file.rfind('/') + 1) + ":" + std::to_string(line);
+    } else if (!module.empty() || offset != 0) {
+        char number[32];
+        std::snprintf(number, sizeof number, "0x%llx", static_cast<unsigned long long>(offset));
+        place = module.empty() ? std::string(number) : module.substr(module.rfind('/') + 1) + "+" + number;
+    } else {
+        return "unknown place";
+    }
+    return function.empty() ? place : place + " in " + function + "()";
+}
+
+} // namespace umadvisor::symbols

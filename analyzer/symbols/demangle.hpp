@@ -1,0 +1,15 @@
+/// Names as the source has them.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace umadvisor::symbols {
+
+/// Full demangled name; the symbol itself where it is not mangled.
+std::string demangle(std::string_view symbol);
+
+/// The demangled name without parameters and return type: "saxpy<float>" for _Z5saxpyIfEvPT_i.
+std::string short_name(std::string_view symbol);
+
+} // namespace umadvisor::symbols

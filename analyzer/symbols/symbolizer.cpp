@@ -1,0 +1,110 @@
+#include "analyzer/symbols/symbolizer.hpp"
+
+#include "analyzer/reader/dictionary.hpp"
+#include "analyzer/symbols/module_symbols.hpp"
+#include "analyzer/symbols/user_code.hpp"
+
+#include <algorithm>
+#include <fstream>
+
+namespace umadvisor::symbols {
+namespace {
+
+constexpr std::size_t deepest = 1024;         ///< a damaged trace may hold a loop of frames
+constexpr std::size_t longest_line = 200;     ///< of source text that is shown
+constexpr int farthest_line = 10'000'000;     ///< a trace does not make us read more
+
+} // namespace
+
+Symbolizer::Symbolizer(const reader::Dictionary& dictionary)
+    : dictionary_(dictionary) {}
+
+Symbolizer::~Symbolizer() = default;
+
+const ModuleSymbols* Symbolizer::module_of(std::uint64_t id) {
+    const auto found = dictionary_.modules.find(id);
+    if (found == dictionary_.modules.end() || !found->second.path.starts_with('/'))
+        return nullptr; // [vdso] and the like, or a program that was started by a relative path and is not findable
+    const std::string path(found->second.path);
+    auto& module = modules_[path + '\0' + std::string(found->second.build_id)];
+    if (!module) {
+        module = std::make_unique<ModuleSymbols>(path, found->second.build_id);
+        if (!module->trouble().empty())
+            warnings_.push_back(module->trouble());
+    }
+    return module.get();
+}
+
+const std::vector<CodePlace>& Symbolizer::frame_places(std::uint64_t id) {
+    const auto [entry, fresh] = frames_.try_emplace(id);
+    if (!fresh)
+        return entry->second;
+    std::vector<CodePlace>& places = entry->second;
+    const trace::Frame& frame = dictionary_.frames.at(id);
+    const auto found = dictionary_.modules.find(frame.module);
+    // The recorded address is the one to return to: the call ends one byte before it.
+    const std::uint64_t address = frame.address - 1;
+    if (found == dictionary_.modules.end()) {
+        places.emplace_back().offset = frame.address;
+    } else if (const ModuleSymbols* module = module_of(frame.module)) {
+        places = module->places(address - found->second.bias);
+    } else {
+        CodePlace& place = places.emplace_back();
+        place.module = found->second.path;
+        place.offset = address - found->second.bias;
+    }
+    return places;
+}
+
+const std::vector<CodePlace>& Symbolizer::places(std::uint64_t stack) {
+    const auto [entry, fresh] = stacks_.try_emplace(stack);
+    if (!fresh)
+        return entry->second;
+    std::vector<CodePlace>& places = entry->second;
+    std::size_t depth = 0;
+    for (std::uint64_t id = stack; id != 0 && depth < deepest; ++depth) {
+        const auto frame = dictionary_.frames.find(id);
+        if (frame == dictionary_.frames.end())
+            break;
+        const std::vector<CodePlace>& more = frame_places(id);
+        places.insert(places.end(), more.begin(), more.end());
+        id = frame->second.parent;
+    }
+    return places;
+}
+
+CodePlace Symbolizer::line(std::uint64_t stack) {
+    // Frame by frame: what lies outside the line that is shown is not looked up.
+    std::size_t depth = 0;
+    CodePlace innermost;
+    for (std::uint64_t id = stack; id != 0 && depth < deepest; ++depth) {
+        const auto frame = dictionary_.frames.find(id);
+        if (frame == dictionary_.frames.end())
+            break;
+        for (const CodePlace& place : frame_places(id)) {
+            if (is_user_code(place) && !(place.file.empty() && place.function.empty() && place.module.empty()))
+                return place;
+            if (depth == 0 && innermost.module.empty())
+                innermost = place;
+        }
+        id = frame->second.parent;
+    }
+    return innermost;
+}
+
+std::string Symbolizer::source_text(const CodePlace& place) {
+    if (place.file.empty() || place.line <= 0 || place.line > farthest_line)
+        return {};
+    std::ifstream file(place.file);
+    std::string text;
+    for (int line = 0; line < place.line; ++line)
+        if (!std::getline(file, text))
+            return {};
+    if (text.size() > longest_line)
+        text.resize(longest_line);
+    std::replace_if(text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, ' ');
+    const std::size_t first = text.find_first_not_of(' ');
+    return first == std::string::npos ? std::string() : text.substr(first);
+}
+
+} // namespace umadvisor::symbols

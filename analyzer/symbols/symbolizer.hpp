@@ -1,0 +1,50 @@
+/// Stacks of a trace as places in the source.
+#pragma once
+
+#include "analyzer/symbols/code_place.hpp"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace umadvisor::reader {
+class Dictionary;
+}
+
+namespace umadvisor::symbols {
+
+class ModuleSymbols;
+
+/// Looks frames up when they are asked for, never before: a large binary costs seconds. `dictionary` must outlive it. Not
+/// thread-safe.
+class Symbolizer {
+public:
+    explicit Symbolizer(const reader::Dictionary& dictionary);
+    ~Symbolizer();
+    Symbolizer(const Symbolizer&) = delete;
+    Symbolizer& operator=(const Symbolizer&) = delete;
+
+    /// All places of a stack, innermost first, inlined functions included; empty for stack 0.
+    const std::vector<CodePlace>& places(std::uint64_t stack);
+    /// The innermost place of the program's own code, or the innermost place at all.
+    CodePlace line(std::uint64_t stack);
+    /// That line of the source, where the file can be read; else empty.
+    static std::string source_text(const CodePlace& place);
+
+    /// Files that could not be used, one line each; grows as frames are looked up.
+    const std::vector<std::string>& warnings() const { return warnings_; }
+
+private:
+    const ModuleSymbols* module_of(std::uint64_t id);
+    const std::vector<CodePlace>& frame_places(std::uint64_t frame);
+
+    const reader::Dictionary& dictionary_;
+    std::map<std::string, std::unique_ptr<ModuleSymbols>> modules_; ///< by path and build id
+    std::unordered_map<std::uint64_t, std::vector<CodePlace>> frames_, stacks_;
+    std::vector<std::string> warnings_;
+};
+
+} // namespace umadvisor::symbols

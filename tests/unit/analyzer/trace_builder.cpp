@@ -1,0 +1,170 @@
+#include "trace_builder.hpp"
+
+#include "trace/checksum.hpp"
+#include "trace/encoder.hpp"
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <unistd.h>
+
+namespace umadvisor::test {
+namespace {
+
+constexpr std::uint64_t base_time = 1'000;
+
+template <class T>
+void put(std::vector<std::uint8_t>& bytes, std::size_t at, const T& value) {
+    std::memcpy(bytes.data() + at, &value, sizeof value);
+}
+
+} // namespace
+
+#define HEADER(member) offsetof(trace::FileHeader, member)
+#define CHUNK(member) offsetof(trace::ChunkHeader, member)
+
+TraceBuilder::Chunk& TraceBuilder::chunk(trace::ChunkKind kind, std::uint32_t thread) {
+    const auto key = std::make_pair(kind, thread);
+    const auto found = open_.find(key);
+    if (found != open_.end())
+        return chunks_[found->second];
+    open_[key] = chunks_.size();
+    Chunk& fresh = chunks_.emplace_back(Chunk{kind, thread, sequences_[key]++, {}});
+    fresh.time = base_time;
+    return fresh;
+}
+
+void TraceBuilder::next_chunk(std::uint32_t thread) {
+    open_.erase({trace::ChunkKind::event, thread});
+}
+
+TraceBuilder& TraceBuilder::add_raw(const std::vector<std::uint8_t>& bytes, std::uint32_t thread) {
+    Chunk& to = chunk(trace::ChunkKind::event, thread);
+    to.body.insert(to.body.end(), bytes.begin(), bytes.end());
+    return *this;
+}
+
+template <class Record>
+TraceBuilder& TraceBuilder::add(const Record& record, std::uint32_t thread) {
+    const bool definition = static_cast<std::uint8_t>(Record::type) >= 64;
+    Chunk& to = chunk(definition ? trace::ChunkKind::dictionary : trace::ChunkKind::event, definition ? 1 : thread);
+    std::vector<std::uint8_t> buffer(trace::encoded_bound(record));
+    trace::DeltaState state{to.time, to.address, to.handle};
+    const std::uint8_t* end = trace::encode(buffer.data(), record, state);
+    to.time = state.time;
+    to.address = state.address;
+    to.handle = state.handle;
+    to.body.insert(to.body.end(), buffer.data(), end);
+    if (to.body.size() > trace::chunk_capacity)
+        throw std::length_error("test trace: chunk is full");
+    return *this;
+}
+
+#define INSTANTIATE(R) template TraceBuilder& TraceBuilder::add<trace::R>(const trace::R&, std::uint32_t)
+INSTANTIATE(LaunchShape);
+INSTANTIATE(Launch);
+INSTANTIATE(Alloc);
+INSTANTIATE(Free);
+INSTANTIATE(Copy);
+INSTANTIATE(Set);
+INSTANTIATE(Sync);
+INSTANTIATE(Stream);
+INSTANTIATE(Event);
+INSTANTIATE(Prefetch);
+INSTANTIATE(Advise);
+INSTANTIATE(Residency);
+INSTANTIATE(DeviceTime);
+INSTANTIATE(GpuModule);
+INSTANTIATE(Clock);
+INSTANTIATE(Entry);
+INSTANTIATE(String);
+INSTANTIATE(Process);
+INSTANTIATE(Thread);
+INSTANTIATE(Device);
+INSTANTIATE(Driver);
+INSTANTIATE(Option);
+INSTANTIATE(Module);
+INSTANTIATE(Frame);
+INSTANTIATE(Function);
+INSTANTIATE(HostRange);
+INSTANTIATE(UnknownLookup);
+INSTANTIATE(Runtime);
+INSTANTIATE(Notice);
+#undef INSTANTIATE
+
+std::vector<std::uint8_t> TraceBuilder::bytes() const {
+    std::vector<std::uint8_t> file(trace::header_bytes + chunks_.size() * trace::chunk_bytes);
+    put(file, HEADER(magic), trace::file_magic);
+    put(file, HEADER(major), major);
+    put(file, HEADER(minor), minor);
+    put(file, HEADER(endian), trace::endian_mark);
+    put(file, HEADER(header_bytes), trace::header_bytes);
+    put(file, HEADER(chunk_size), trace::chunk_bytes);
+    put(file, HEADER(counters_offset), trace::counters_offset);
+    put(file, HEADER(counters), trace::counter_slots);
+    put(file, HEADER(pid), pid);
+    put(file, HEADER(clock), clock);
+    put(file, HEADER(state), closed ? trace::FileState::closed : trace::FileState::recording);
+    put(file, HEADER(realtime_ns), std::uint64_t{1'700'000'000'000'000'000});
+    put(file, HEADER(first), first);
+    put(file, HEADER(last_ticks), last.ticks);
+    put(file, HEADER(last_monotonic_ns), last.monotonic_ns);
+    put(file, HEADER(chunks), static_cast<std::uint32_t>(chunks_.size()));
+    put(file, HEADER(own_ticks), own_ticks);
+    for (const auto& [reason, count] : dropped)
+        put(file, HEADER(dropped) + static_cast<std::size_t>(reason) * 8, count);
+    for (const auto& [entry, count] : counters)
+        put(file, trace::counters_offset + entry * 8, count);
+
+    for (std::size_t i = 0; i < chunks_.size(); ++i) {
+        const Chunk& from = chunks_[i];
+        const std::size_t at = trace::header_bytes + i * trace::chunk_bytes;
+        put(file, at + CHUNK(magic), trace::chunk_magic);
+        put(file, at + CHUNK(kind), from.kind);
+        put(file, at + CHUNK(state), sealed ? trace::ChunkState::sealed : trace::ChunkState::open);
+        put(file, at + CHUNK(thread), from.thread);
+        put(file, at + CHUNK(sequence), from.sequence);
+        put(file, at + CHUNK(base_time), base_time);
+        put(file, at + CHUNK(committed), static_cast<std::uint32_t>(from.body.size()));
+        if (sealed)
+            put(file, at + CHUNK(checksum), trace::checksum(from.body.data(), from.body.size()));
+        std::memcpy(file.data() + at + sizeof(trace::ChunkHeader), from.body.data(), from.body.size());
+    }
+    return file;
+}
+
+void TraceBuilder::write(const std::string& path) const {
+    const std::vector<std::uint8_t> content = bytes();
+    std::ofstream out(path, std::ios::binary | std::ios::trunc);
+    out.write(reinterpret_cast<const char*>(content.data()), static_cast<std::streamsize>(content.size()));
+    if (!out.flush())
+        throw std::runtime_error("cannot write " + path);
+}
+
+std::string temporary_path(const std::string& name) {
+    struct Folder {
+        std::filesystem::path path;
+        Folder() {
+            std::string pattern = (std::filesystem::temp_directory_path() / "umadvisor-test-XXXXXX").string();
+            if (::mkdtemp(pattern.data()) == nullptr)
+                throw std::runtime_error("cannot make a temporary folder");
+            path = pattern;
+        }
+        ~Folder() {
+            std::error_code ignored;
+            std::filesystem::remove_all(path, ignored);
+        }
+    };
+    static const Folder folder;
+    return (folder.path / name).string();
+}
+
+std::string temporary_file(const std::string& name, const std::vector<std::uint8_t>& content) {
+    const std::string path = temporary_path(name);
+    std::ofstream out(path, std::ios::binary | std::ios::trunc);
+    out.write(reinterpret_cast<const char*>(content.data()), static_cast<std::streamsize>(content.size()));
+    return path;
+}
+
+} // namespace umadvisor::test

@@ -1,0 +1,59 @@
+/// Traces made to order, written with the recorder's own encoder.
+#pragma once
+
+#include "trace/layout.hpp"
+#include "trace/records.hpp"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace umadvisor::test {
+
+/// Collects records and writes them as a trace file. Ticks are nanoseconds (clock kind monotonic) unless `clock` says
+/// otherwise.
+class TraceBuilder {
+public:
+    std::uint32_t pid = 4242;
+    trace::ClockKind clock = trace::ClockKind::monotonic;
+    trace::ClockPair first{1'000, 1'000}, last{1'000'001'000, 1'000'001'000};
+    bool closed = true;
+    std::uint16_t major = trace::version_major, minor = trace::version_minor;
+    std::uint64_t own_ticks = 0;
+    std::map<trace::DropReason, std::uint64_t> dropped;
+    std::map<std::uint64_t, std::uint64_t> counters; ///< entry id -> calls
+    bool sealed = true;                              ///< of chunks: with a checksum
+
+    /// Appends to the dictionary chunk, or to the event chunk of `thread`.
+    template <class Record>
+    TraceBuilder& add(const Record& record, std::uint32_t thread = 1);
+    /// Appends bytes that are no record of ours.
+    TraceBuilder& add_raw(const std::vector<std::uint8_t>& bytes, std::uint32_t thread = 1);
+    /// The next record of this thread begins a new chunk.
+    void next_chunk(std::uint32_t thread = 1);
+
+    std::vector<std::uint8_t> bytes() const;
+    void write(const std::string& path) const;
+
+private:
+    struct Chunk {
+        trace::ChunkKind kind;
+        std::uint32_t thread, sequence;
+        std::vector<std::uint8_t> body;
+        std::uint64_t time = 0, address = 0, handle = 0; ///< what differences are taken against
+    };
+    Chunk& chunk(trace::ChunkKind kind, std::uint32_t thread);
+
+    std::vector<Chunk> chunks_;
+    std::map<std::pair<trace::ChunkKind, std::uint32_t>, std::size_t> open_;
+    std::map<std::pair<trace::ChunkKind, std::uint32_t>, std::uint32_t> sequences_;
+};
+
+/// A path under the test's temporary folder; the folder is removed at exit.
+std::string temporary_path(const std::string& name);
+
+/// Writes `bytes` and returns the path.
+std::string temporary_file(const std::string& name, const std::vector<std::uint8_t>& bytes);
+
+} // namespace umadvisor::test
