@@ -3,6 +3,16 @@
 /// program on RHEL 9. The version script keeps these names inside the shim.
 #include <cstdlib>
 #include <new>
+#include <string_view>
+
+namespace std {
+
+/// string_view::substr past the end: a mistake of ours.
+void __throw_out_of_range_fmt(const char*, ...) {
+    std::abort();
+}
+
+} // namespace std
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 

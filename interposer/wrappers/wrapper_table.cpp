@@ -19,7 +19,7 @@ struct counted {};
 template <Entry E, class Policy>
 constexpr auto wrapper_of() {
     if constexpr (std::is_same_v<Policy, counted>)
-        return nullptr;
+        return static_cast<void (*)()>(nullptr);
     else
         return &wrappers::Hook<E, Policy, typename EntryTraits<E>::Function>::call;
 }
