@@ -47,8 +47,6 @@ public:
     virtual void host_mapping_gained(std::uint64_t address, std::uint64_t bytes) = 0;
     virtual void migrated(const Migration&) {}
     virtual void thrashing_found(std::uint64_t /*address*/, std::uint64_t /*bytes*/) {}
-    /// A device lost pages: whoever caches "this is resident" must ask again.
-    virtual void device_pages_lost(Processor) {}
 };
 
 /// Time an operation takes, split by who has to wait how long for what.

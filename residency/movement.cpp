@@ -122,11 +122,6 @@ void AddressSpace::clear_resident(Block& block, Processor who, const PageMask& p
             }
         });
     }
-    // The devices' cached view of the block is void either way: a page that left the host also ended remote
-    // mappings.
-    if (observer_) {
-        observer_->device_pages_lost(who);
-    }
 }
 
 } // namespace umadvisor::residency

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tools/simcuda/touch_cache.hpp"
+#include "tools/simcuda/touch.hpp"
 
 #include <cstddef>
 #include <cstring>

@@ -41,13 +41,18 @@ struct Image {
 };
 
 /// The table behind cuGetExportTable(6bd5fb6c-5bf4-e74a-8987-d93912fd9df9): what compiled device code needs.
+///
+/// Device addresses lie in [begin, begin + bytes). A kernel that touches one looks at touched[2 * granule +
+/// write], granule counting 64 KiB from begin: if it equals *epoch, the running kernel has reported this
+/// granule already, and the data is at address + distance. Else, and for any other address, it calls touch().
 struct DeviceInterface {
-    std::size_t bytes;
-    /// The address a kernel may use instead of device address `address`, after reporting the touch of its 64
-    /// KiB granule.
+    std::uint64_t begin;
+    std::uint64_t bytes;
+    std::uint64_t distance;
+    const std::uint64_t* touched;
+    const std::uint64_t* epoch;
+    /// Reports the touch; the answer is where the host reaches the data.
     void* (*touch)(std::uint64_t address, bool write);
-    /// Rises whenever an earlier touch may no longer stand for a later one.
-    const std::uint64_t* (*epoch)();
     /// Adds arithmetic to the running kernel's time.
     void (*compute)(double operations);
 };

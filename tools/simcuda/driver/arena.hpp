@@ -43,6 +43,8 @@ public:
     /// Gives the pages of a free range back to the system; the next user finds zeros.
     void discard(std::uint64_t address, std::uint64_t bytes);
 
+    static constexpr std::uint64_t bytes() { return device_bytes + managed_bytes; }
+    std::uint64_t distance() const { return distance_; }
     std::uint64_t device_begin() const { return base_; }
     std::uint64_t managed_begin() const { return base_ + device_bytes; }
     std::uint64_t end() const { return base_ + device_bytes + managed_bytes; }

@@ -3,6 +3,8 @@
 #include "tools/simcuda/driver/managed.hpp"
 #include "tools/simcuda/driver/report.hpp"
 
+#include <sys/mman.h>
+
 #include <cstdlib>
 #include <cstring>
 
@@ -105,6 +107,13 @@ extern "C" CUresult CUDAAPI cuInit(unsigned flags) {
     if (!state.arena.reserve()) {
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
+    constexpr std::size_t table_bytes = Arena::bytes() / residency::granule_bytes * 2 * sizeof *state.touched;
+    void* table =
+        mmap(nullptr, table_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (table == MAP_FAILED) {
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    state.touched = static_cast<std::atomic<std::uint64_t>*>(table);
     state.device_addresses =
         std::make_unique<AddressPool>(state.arena.device_begin(), state.arena.managed_begin());
     state.managed_addresses = std::make_unique<AddressPool>(state.arena.managed_begin(), state.arena.end());

@@ -122,8 +122,10 @@ struct Driver {
     std::atomic<bool> finished{false};
     std::atomic<bool> forked{false};
     std::atomic<std::uint64_t> calls[entry_count]{};
-    /// See DeviceInterface::epoch.
+    /// See DeviceInterface: the number of the kernel run, and the run that last touched each granule for
+    /// reading and for writing.
     std::atomic<std::uint64_t> epoch{1};
+    std::atomic<std::uint64_t>* touched = nullptr;
 
     std::mutex mutex;
     Arena arena;

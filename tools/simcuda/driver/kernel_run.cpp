@@ -15,10 +15,9 @@ KernelRun* KernelRun::current() {
     return running;
 }
 
-KernelRun::KernelRun(int device, Nanoseconds start)
-    : processor_(residency::device_processor(static_cast<unsigned>(device))), start_(start), outer_(running) {
+KernelRun::KernelRun(int device)
+    : processor_(residency::device_processor(static_cast<unsigned>(device))), outer_(running) {
     running = this;
-    // Each kernel reports its own touches, whatever the one before it had reported.
     driver().epoch.fetch_add(1);
 }
 
@@ -27,10 +26,11 @@ KernelRun::~KernelRun() {
 }
 
 void* KernelRun::touch(std::uint64_t address, bool write) {
+    constexpr std::uint64_t granule = residency::granule_bytes;
     Driver& state = driver();
     const Guard guard(state.mutex);
     const Allocation* found = state.find(address);
-    if (!found || found->memory == pageable) {
+    if (!found) {
         if (!illegal_) {
             std::fprintf(stderr, "simcuda: a kernel touched %#llx, which is no device memory\n",
                          static_cast<unsigned long long>(address));
@@ -39,49 +39,68 @@ void* KernelRun::touch(std::uint64_t address, bool write) {
         ++state.control.illegal_addresses;
         return nowhere;
     }
-    const std::uint64_t first =
-        std::max(found->address, address / residency::granule_bytes * residency::granule_bytes);
-    const std::uint64_t last = std::min(found->address + found->bytes,
-                                        (address / residency::granule_bytes + 1) * residency::granule_bytes);
-    if (found->memory == managed) {
-        const residency::Cost cost = state.memory->touch(
-            processor_, first, last - first, write ? residency::Access::write : residency::Access::read,
-            start_ + duration());
-        faults_ += cost.time;
-        remote_bytes_ += cost.remote_bytes;
-        local_bytes_ += last - first - std::min(cost.remote_bytes, last - first);
-    } else if (found->memory == device_memory) {
-        local_bytes_ += last - first;
+    const std::uint64_t first = std::max(found->address, address / granule * granule);
+    const std::uint64_t last = std::min(found->address + found->bytes, (address / granule + 1) * granule);
+    if (!state.arena.holds(address)) {
+        // Pinned host memory has no table of what is touched.
+        if (!host_granules_.insert(address / granule * 2 + (write ? 1 : 0)).second) {
+            return reinterpret_cast<void*>(address);
+        }
     } else {
-        remote_bytes_ += last - first;
+        const std::uint64_t number = (address - state.arena.device_begin()) / granule;
+        state.touched[number * 2 + (write ? 1 : 0)].store(state.epoch.load(), std::memory_order_relaxed);
     }
+    touches_.push_back({first - found->address, first, last - first, write, found->memory});
     return state.arena.view(address);
 }
 
-Nanoseconds KernelRun::duration() const {
-    const residency::Prices& prices = driver().prices;
-    const Nanoseconds memory = residency::transfer_time(local_bytes_, prices.device_memory) +
-                               residency::transfer_time(remote_bytes_, prices.remote_access);
-    const auto arithmetic = static_cast<Nanoseconds>(operations_ * 1e9 / prices.device_operations);
-    return prices.kernel_minimum + faults_ + std::max(memory, arithmetic);
+Nanoseconds KernelRun::finish(Nanoseconds start) {
+    Driver& state = driver();
+    const residency::Prices& prices = state.prices;
+    std::stable_sort(touches_.begin(), touches_.end(),
+                     [](const Touch& left, const Touch& right) { return left.offset < right.offset; });
+    std::uint64_t local_bytes = 0;
+    std::uint64_t remote_bytes = 0;
+    Nanoseconds faults = 0;
+    const auto duration = [&] {
+        const Nanoseconds memory = residency::transfer_time(local_bytes, prices.device_memory) +
+                                   residency::transfer_time(remote_bytes, prices.remote_access);
+        const auto arithmetic = static_cast<Nanoseconds>(operations_ * 1e9 / prices.device_operations);
+        return prices.kernel_minimum + faults + std::max(memory, arithmetic);
+    };
+    for (const Touch& touch : touches_) {
+        residency::Cost cost;
+        if (touch.memory == managed) {
+            cost = state.memory->touch(processor_, touch.address, touch.bytes,
+                                       touch.write ? residency::Access::write : residency::Access::read,
+                                       start + duration());
+        } else if (touch.memory != device_memory) {
+            cost.remote_bytes = touch.bytes;
+        }
+        faults += cost.time;
+        remote_bytes += cost.remote_bytes;
+        local_bytes += touch.bytes - std::min(cost.remote_bytes, touch.bytes);
+    }
+    return duration();
 }
 
 const DeviceInterface* device_interface() {
-    static constexpr DeviceInterface table{sizeof(DeviceInterface),
-                                           [](std::uint64_t address, bool write) -> void* {
-                                               KernelRun* run = KernelRun::current();
-                                               return run ? run->touch(address, write) : nowhere;
-                                           },
-                                           []() -> const std::uint64_t* {
-                                               static_assert(sizeof(std::atomic<std::uint64_t>) ==
-                                                             sizeof(std::uint64_t));
-                                               return reinterpret_cast<const std::uint64_t*>(&driver().epoch);
-                                           },
-                                           [](double operations) {
-                                               if (KernelRun* run = KernelRun::current()) {
-                                                   run->compute(operations);
-                                               }
-                                           }};
+    static_assert(sizeof(std::atomic<std::uint64_t>) == sizeof(std::uint64_t));
+    const Driver& state = driver();
+    static const DeviceInterface table{state.arena.device_begin(),
+                                       Arena::bytes(),
+                                       state.arena.distance(),
+                                       reinterpret_cast<const std::uint64_t*>(state.touched),
+                                       reinterpret_cast<const std::uint64_t*>(&state.epoch),
+                                       [](std::uint64_t address, bool write) -> void* {
+                                           KernelRun* run = KernelRun::current();
+                                           return run ? run->touch(address, write) : nowhere;
+                                       },
+                                       [](double operations) {
+                                           if (KernelRun* run = KernelRun::current()) {
+                                               run->compute(operations);
+                                           }
+                                       }};
     return &table;
 }
 

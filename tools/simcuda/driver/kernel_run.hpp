@@ -2,36 +2,51 @@
 
 #include "tools/simcuda/driver/driver.hpp"
 
+#include <unordered_set>
+
 namespace simcuda {
 
-/// The kernel that the calling thread is carrying out: gathers what its touches cost.
+/// The kernel that the calling thread is carrying out.
+///
+/// simcuda runs a kernel's threads one after the other, a GPU runs them side by side: so the touches are only
+/// gathered while it runs, each granule once, and are told to the residency model afterwards as one sweep
+/// through all allocations at once. What is evicted during the sweep stays evicted, and is not fetched again by
+/// the same kernel.
 class KernelRun {
 public:
-    KernelRun(int device, Nanoseconds start);
+    explicit KernelRun(int device);
     ~KernelRun();
     KernelRun(const KernelRun&) = delete;
     KernelRun& operator=(const KernelRun&) = delete;
 
-    /// See DeviceInterface::touch.
+    /// See DeviceInterface::touch. Takes the mutex.
     void* touch(std::uint64_t address, bool write);
     void compute(double operations) { operations_ += operations; }
     bool illegal() const { return illegal_; }
-    Nanoseconds duration() const;
+
+    /// Replays the touches from `start` on; returns how long the kernel takes. The caller holds the mutex.
+    Nanoseconds finish(Nanoseconds start);
 
     static KernelRun* current();
 
 private:
+    struct Touch {
+        std::uint64_t offset; ///< in the allocation: the order of the sweep
+        std::uint64_t address;
+        std::uint64_t bytes;
+        bool write;
+        MemoryClass memory;
+    };
+
     residency::Processor processor_;
-    Nanoseconds start_;
-    Nanoseconds faults_ = 0;
-    std::uint64_t local_bytes_ = 0;
-    std::uint64_t remote_bytes_ = 0;
+    std::vector<Touch> touches_;
+    std::unordered_set<std::uint64_t> host_granules_;
     double operations_ = 0;
     bool illegal_ = false;
     KernelRun* outer_;
 };
 
-/// What cuGetExportTable gives to compiled device code.
+/// What cuGetExportTable gives to compiled device code; only after cuInit.
 const DeviceInterface* device_interface();
 
 } // namespace simcuda

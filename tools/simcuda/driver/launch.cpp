@@ -38,7 +38,7 @@ CUresult launch(CUfunction function, const Shape& shape, CUstream handle, bool p
     Driver& state = driver();
     const KernelEntry* entry = nullptr;
     CUstream_st* stream = nullptr;
-    Nanoseconds start = 0;
+    int device = 0;
     {
         const Guard guard(state.mutex);
         const CUkern_st* kernel = find_kernel(function);
@@ -60,7 +60,7 @@ CUresult launch(CUfunction function, const Shape& shape, CUstream handle, bool p
         }
         ++state.control.launches;
         state.clock.advance(state.prices.launch_call);
-        start = earliest_start(*stream, Engine::compute);
+        device = stream->context->device;
     }
 
     void* unpacked[parameter_limit];
@@ -71,12 +71,14 @@ CUresult launch(CUfunction function, const Shape& shape, CUstream handle, bool p
         }
         parameters = unpacked;
     }
-    KernelRun run(stream->context->device, start);
+    KernelRun run(device);
     entry->run(parameters, shape);
 
     const Guard guard(state.mutex);
+    // Another thread may have destroyed the stream meanwhile, as it may while a real kernel runs.
     if (state.streams.contains(stream)) {
-        occupy(*stream, Engine::compute, start + run.duration());
+        const Nanoseconds start = earliest_start(*stream, Engine::compute);
+        occupy(*stream, Engine::compute, start + run.finish(start));
         if (run.illegal()) {
             stream->context->sticky = CUDA_ERROR_ILLEGAL_ADDRESS;
         }

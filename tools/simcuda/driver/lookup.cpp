@@ -107,6 +107,9 @@ extern "C" CUresult CUDAAPI cuGetExportTable(const void** table, const CUuuid* i
     if (!table || !id || std::memcmp(id->bytes, device_interface_uuid, sizeof device_interface_uuid) != 0) {
         return CUDA_ERROR_NOT_FOUND;
     }
+    if (!driver().initialized) {
+        return CUDA_ERROR_NOT_INITIALIZED;
+    }
     *table = device_interface();
     return CUDA_SUCCESS;
 }
