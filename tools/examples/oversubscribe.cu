@@ -5,7 +5,7 @@
 
 #include "tools/simcuda/portable.hpp"
 
-// Larger than the card, however small that is: 0 stands for one and a half times its memory.
+// What the host is asked for in the card's stead.
 constexpr std::size_t simulated_limit_mib = 512;
 
 KERNEL touch(DevicePtr<unsigned> data, std::size_t n) {
@@ -28,7 +28,8 @@ int main(int argc, char** argv) {
     if (options.bytes() <= card)
         example::refuse("--mib: the working set must be larger than the card");
     if (options.mib > simulated_limit_mib)
-        example::refuse("the simulated card is too large for this: make it smaller");
+        example::refuse(
+            "the simulated card is too large for this: make it smaller, SIMCUDA_CONFIG=capacity=128M");
     const std::size_t n = options.bytes() / sizeof(unsigned);
 
     unsigned* data;

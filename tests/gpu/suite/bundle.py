@@ -30,6 +30,8 @@ class Bundle:
                  and name not in ("LD_PRELOAD", "CUDA_INJECTION64_PATH")}
         if self.sim:
             clean["LD_LIBRARY_PATH"] = str(self.root / "lib" / "simcuda")
+            # A card that a program can outgrow: oversubscribe does, the others stay far below.
+            clean["SIMCUDA_CONFIG"] = "capacity=128M"
         return {**clean, **extra}
 
     def commit(self):

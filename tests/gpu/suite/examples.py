@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from .advised import copy_totals, describe_totals, rules
 from .cases import FAIL, OK, require
-from .counter import Counter
+from .counter import counter
 from .process import run
 from .results import figure, result_text
 
@@ -65,8 +65,8 @@ def _check_one(bundle, advised, example, runtime):
     bare = run(command, bundle.environment())
     require(bare.status == expected, f"bare: {bare.explain()}, expected {expected}")
 
-    counter = None if bundle.sim or expected != 0 else Counter(bundle)
-    environment = bundle.environment(**(counter.environment if counter else {}))
+    independent = counter(bundle) if expected == 0 else None
+    environment = bundle.environment(**(independent.environment if independent else {}))
     outcome, traces = advised.run(command, environment=environment)
     require(outcome.status == bare.status, f"under umadvisor: {outcome.explain()}, bare {bare.status}")
     require(result_text(outcome) == result_text(bare), "output differs from the bare run")
@@ -81,10 +81,9 @@ def _check_one(bundle, advised, example, runtime):
     unwanted = found & set(example.absent)
     require(not unwanted, f"clean program has finding {', '.join(sorted(unwanted))}")
     recorded = copy_totals(report["copies"])
-    if counter:
-        counted = copy_totals(counter.read()["copies"])
-        require(recorded == counted,
-                f"copies differ: trace has {describe_totals(recorded)}; CUPTI has {describe_totals(counted)}")
+    counted = copy_totals(independent.read()["copies"])
+    require(recorded == counted, f"copies differ: trace has {describe_totals(recorded)}; "
+                                 f"{independent.name} has {describe_totals(counted)}")
     return f"{example.finding or 'clean'}; {describe_totals(recorded)}"
 
 
