@@ -61,7 +61,7 @@ PageMask BlockThrashing::record(const ThrashingParameters& parameters, Processor
 
 BlockThrashing::Relief BlockThrashing::relieve(const ThrashingParameters& parameters, const PageMask& faulting,
                                                Nanoseconds now) {
-    const PageMask affected = faulting & thrashing_;
+    const PageMask affected = faulting & thrashing_ & ~pinned(now);
     if (affected.none() || gap(last_, now) > parameters.lapse) {
         return Relief::none;
     }
