@@ -24,6 +24,16 @@ public:
     std::map<trace::DropReason, std::uint64_t> dropped;
     std::map<std::uint64_t, std::uint64_t> counters; ///< entry id -> calls
     bool sealed = true;                              ///< of chunks: with a checksum
+    std::uint32_t header_bytes = trace::header_bytes, chunk_size = trace::chunk_bytes;
+    std::uint32_t counters_offset = trace::counters_offset, counter_slots = trace::counter_slots;
+
+    /// Small header and chunks, for tests that go through a file byte by byte.
+    void make_small() {
+        counters_offset = sizeof(trace::FileHeader);
+        counter_slots = 16;
+        header_bytes = counters_offset + counter_slots * 8;
+        chunk_size = 4096;
+    }
 
     /// Appends to the dictionary chunk, or to the event chunk of `thread`.
     template <class Record>

@@ -1,0 +1,357 @@
+#include "analyzer/findings/finding.hpp"
+#include "scenario.hpp"
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+
+using namespace umadvisor;
+using findings::Confidence;
+using findings::Finding;
+using test::mib;
+using test::ms;
+using test::Scenario;
+using trace::Memory;
+
+namespace {
+
+constexpr auto before = trace::SampleMoment::before_launch;
+constexpr auto after = trace::SampleMoment::after_synchronize;
+
+std::vector<Finding> findings_of(Scenario& scenario) {
+    reader::Trace trace(scenario.path());
+    const model::Profile profile(trace);
+    return findings::find_all(profile);
+}
+
+std::vector<std::string> rules_of(Scenario& scenario) {
+    std::vector<std::string> rules;
+    for (const Finding& finding : findings_of(scenario))
+        rules.emplace_back(finding.rule);
+    return rules;
+}
+
+double evidence(const Finding& finding, std::string_view key) {
+    for (const auto& [name, value] : finding.evidence)
+        if (name == key)
+            return value;
+    BOOST_FAIL("no evidence " << key);
+    return 0;
+}
+
+using Rules = std::vector<std::string>;
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(pageable_copy)
+
+BOOST_AUTO_TEST_CASE(synchronous_copies_from_the_heap) {
+    Scenario s;
+    trace::HostRange heap;
+    heap.id = 1;
+    heap.kind = trace::HostRangeKind::heap;
+    s.builder.add(heap);
+    const auto stack = s.stack();
+    for (int i = 0; i < 40; ++i)
+        s.copy(256 * mib, 26 * ms, {.stack = stack, .host_range = 1});
+    const auto found = findings_of(s);
+    BOOST_REQUIRE(found.size() == 1u);
+    const Finding& finding = found.front();
+    BOOST_TEST(finding.rule == "pageable-copy");
+    BOOST_TEST(finding.stack == stack);
+    BOOST_TEST(evidence(finding, "copies") == 40);
+    BOOST_TEST(evidence(finding, "bytes") == 40.0 * 256 * mib);
+    BOOST_TEST(finding.summary.find("cudaMemcpy 256 MiB x 40 from the heap, 10.3 GB/s") != std::string::npos, finding.summary);
+    // 40 x (26 ms - 256 MiB at 55.5 GB/s)
+    BOOST_TEST(finding.saving_ns == 40 * (26e6 - 256 * mib / 55.5), boost::test_tools::tolerance(0.001));
+    BOOST_TEST((finding.confidence == Confidence::high));
+}
+
+BOOST_AUTO_TEST_CASE(the_link_as_measured_in_this_trace) {
+    Scenario s;
+    s.copy(256 * mib, 10 * ms, {.source = Memory::pinned});
+    s.copy(256 * mib, 26 * ms, {});
+    const auto found = findings_of(s);
+    BOOST_REQUIRE(found.size() == 1u);
+    BOOST_TEST(found.front().saving_ns == 16e6, boost::test_tools::tolerance(0.001));
+    BOOST_TEST(found.front().basis.find("in this trace") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(link_measured_by_device_times_of_asynchronous_copies) {
+    Scenario s;
+    s.copy(256 * mib, 4000, {.symbol = "cuMemcpyHtoDAsync_v2", .source = Memory::pinned, .sample = 7, .asynchronous = true});
+    s.device_time(7, 10 * ms);
+    s.copy(256 * mib, 26 * ms, {});
+    const auto found = findings_of(s);
+    BOOST_REQUIRE(found.size() == 1u);
+    BOOST_TEST(found.front().saving_ns == 16e6, boost::test_tools::tolerance(0.001));
+}
+
+BOOST_AUTO_TEST_CASE(asynchronous_in_name_only) {
+    Scenario s;
+    for (int i = 0; i < 4; ++i)
+        s.copy(256 * mib, 25 * ms, {.symbol = "cuMemcpyHtoDAsync_v2", .asynchronous = true});
+    const auto found = findings_of(s);
+    BOOST_REQUIRE(found.size() == 1u);
+    BOOST_TEST(found.front().title.starts_with("asynchronous in name only"));
+    BOOST_TEST(found.front().summary.find("cudaMemcpyAsync") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(directions_and_lines_are_told_apart) {
+    Scenario s;
+    const auto upload = s.stack(), download = s.stack();
+    for (int i = 0; i < 4; ++i) {
+        s.copy(64 * mib, 6 * ms, {.stack = upload});
+        s.copy(64 * mib, 4 * ms, {.symbol = "cuMemcpyDtoH_v2", .source = Memory::device, .destination = Memory::pageable, .stack = download});
+    }
+    const auto found = findings_of(s);
+    BOOST_REQUIRE(found.size() == 2u);
+    BOOST_TEST(found[0].stack == upload); // saves more
+    BOOST_TEST(found[1].stack == download);
+    BOOST_TEST(found[1].title == "pageable copies, device to host");
+}
+
+BOOST_AUTO_TEST_CASE(pinned_and_registered_copies_are_right) {
+    Scenario s;
+    for (int i = 0; i < 10; ++i) {
+        s.copy(256 * mib, 5 * ms, {.source = Memory::pinned});
+        s.copy(256 * mib, 5 * ms, {.source = Memory::registered});
+    }
+    BOOST_TEST(rules_of(s) == Rules{}, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(one_small_copy_is_nothing) {
+    Scenario s;
+    s.copy(4, 5000, {});
+    s.copy(mib, 70'000, {});
+    BOOST_TEST(rules_of(s) == Rules{}, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(copies_by_umadvisor_and_failed_ones_do_not_count) {
+    Scenario s;
+    for (int i = 0; i < 10; ++i) {
+        s.copy(256 * mib, 26 * ms, {.origin = trace::Origin::umadvisor});
+        s.copy(256 * mib, 26 * ms, {.status = 1});
+    }
+    BOOST_TEST(rules_of(s) == Rules{}, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(small_copies)
+
+BOOST_AUTO_TEST_CASE(many_from_one_line) {
+    Scenario s;
+    const auto stack = s.stack();
+    for (int i = 0; i < 1000; ++i)
+        s.copy(1024, 5000, {.source = Memory::pinned, .stack = stack});
+    const auto found = findings_of(s);
+    BOOST_REQUIRE(found.size() == 1u);
+    BOOST_TEST(found.front().rule == "small-copies");
+    BOOST_TEST(found.front().stack == stack);
+    BOOST_TEST(evidence(found.front(), "copies") == 1000);
+    BOOST_TEST(found.front().saving_ns == 1000 * 5000.0 - 5000 - 1000 * 1024 / 55.5, boost::test_tools::tolerance(0.001));
+    BOOST_TEST(found.front().advice.find("cudaMemcpyBatchAsync") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(fewer_than_a_hundred_are_left_alone) {
+    Scenario s;
+    for (int i = 0; i < 99; ++i)
+        s.copy(1024, 50'000, {.source = Memory::pinned});
+    BOOST_TEST(rules_of(s) == Rules{}, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(many_large_ones_are_not_small) {
+    Scenario s;
+    for (int i = 0; i < 200; ++i)
+        s.copy(mib, 26'000, {.source = Memory::pinned});
+    BOOST_TEST(rules_of(s) == Rules{}, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_hundred_lines_with_one_copy_each_are_not_one_line) {
+    Scenario s;
+    for (int i = 0; i < 150; ++i)
+        s.copy(1024, 5000, {.source = Memory::pinned, .stack = s.stack()});
+    BOOST_TEST(rules_of(s) == Rules{}, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+namespace {
+
+/// Host fills, kernel works, host reads: `rounds` times.
+void bounce(Scenario& s, std::uint64_t allocation, std::uint64_t kernel, std::uint64_t bytes, int rounds,
+            std::uint64_t stack = 0) {
+    for (int i = 0; i < rounds; ++i) {
+        s.residency(allocation, bytes, bytes, before);
+        s.launch(kernel, {allocation}, 0, stack);
+        s.synchronize();
+        s.residency(allocation, bytes, 0, after);
+    }
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(ping_pong)
+
+BOOST_AUTO_TEST_CASE(alternation_is_found_once_and_names_both_lines) {
+    Scenario s;
+    const auto made = s.stack(), launched = s.stack();
+    const auto kernel = s.function("_Z5scalePfi");
+    const auto a = s.allocate(32 * mib, Memory::managed, made);
+    bounce(s, a, kernel, 32 * mib, 10, launched);
+    s.free(a);
+    const auto found = findings_of(s);
+    BOOST_REQUIRE(found.size() == 1u); // not as a first touch too
+    const Finding& finding = found.front();
+    BOOST_TEST(finding.rule == "ping-pong");
+    BOOST_TEST(finding.allocation_stack == made);
+    BOOST_TEST(finding.stack == launched);
+    BOOST_TEST(finding.allocation_text == "cudaMallocManaged 32 MiB");
+    BOOST_TEST(finding.summary.find("scale pulled it to the device 10 times") != std::string::npos, finding.summary);
+    BOOST_TEST(evidence(finding, "bytes_to_device") == 10.0 * 32 * mib);
+    BOOST_TEST(evidence(finding, "bytes_to_host") == 9.0 * 32 * mib);
+    // About 6.5 ms a round trip by faults, 2 ms by prefetches.
+    BOOST_TEST(finding.saving_ns > 9 * 3e6);
+    BOOST_TEST(finding.saving_ns < 10 * 8e6);
+    BOOST_TEST((finding.confidence == Confidence::high));
+}
+
+BOOST_AUTO_TEST_CASE(allocations_of_one_line_are_one_finding) {
+    Scenario s;
+    const auto made = s.stack();
+    const auto kernel = s.function("_Z5scalePfi");
+    for (int i = 0; i < 3; ++i) {
+        const auto a = s.allocate(32 * mib, Memory::managed, made);
+        bounce(s, a, kernel, 32 * mib, 5);
+        s.free(a);
+    }
+    const auto found = findings_of(s);
+    BOOST_REQUIRE(found.size() == 1u);
+    BOOST_TEST(evidence(found.front(), "allocations") == 3);
+}
+
+BOOST_AUTO_TEST_CASE(memory_that_umadvisor_made_managed_is_not_the_programs) {
+    Scenario s;
+    const auto kernel = s.function("_Z5scalePfi");
+    const auto a = s.allocate(32 * mib, Memory::managed, 0, trace::Origin::umadvisor);
+    bounce(s, a, kernel, 32 * mib, 10);
+    BOOST_TEST(rules_of(s) == Rules{}, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(prefetch_by_hand_both_ways_is_right) {
+    Scenario s;
+    const auto kernel = s.function("_Z5scalePfi");
+    const auto a = s.allocate(32 * mib, Memory::managed);
+    for (int i = 0; i < 10; ++i) {
+        s.prefetch(a, 32 * mib, trace::Location::device);
+        s.residency(a, 32 * mib, 32 * mib, before);
+        s.launch(kernel, {a});
+        s.synchronize();
+        s.residency(a, 32 * mib, 0, after);
+        s.prefetch(a, 32 * mib, trace::Location::host);
+        s.synchronize();
+    }
+    BOOST_TEST(rules_of(s) == Rules{}, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(prefetch_by_umadvisor_is_no_fault_of_the_run) {
+    Scenario s;
+    const auto kernel = s.function("_Z5scalePfi");
+    const auto a = s.allocate(32 * mib, Memory::managed);
+    s.residency(a, 32 * mib, 32 * mib, before);
+    s.prefetch(a, 32 * mib, trace::Location::device, trace::Origin::umadvisor);
+    s.launch(kernel, {a});
+    s.synchronize();
+    s.residency(a, 32 * mib, 0, after);
+    BOOST_TEST(rules_of(s) == Rules{}, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(first_touch)
+
+BOOST_AUTO_TEST_CASE(host_filled_and_pulled_by_faults) {
+    Scenario s;
+    const auto made = s.stack();
+    const auto kernel = s.function("_Z3addPfS_");
+    const auto a = s.allocate(256 * mib, Memory::managed, made);
+    s.residency(a, 256 * mib, 256 * mib, before);
+    s.launch(kernel, {a});
+    s.synchronize();
+    s.residency(a, 256 * mib, 0, after);
+    const auto found = findings_of(s);
+    BOOST_REQUIRE(found.size() == 1u);
+    BOOST_TEST(found.front().rule == "first-touch");
+    BOOST_TEST(found.front().allocation_stack == made);
+    BOOST_TEST(found.front().saving_ns == 23e6 - 5.26e6, boost::test_tools::tolerance(0.02));
+    BOOST_TEST((found.front().confidence == Confidence::medium));
+}
+
+BOOST_AUTO_TEST_CASE(measured_against_later_launches_of_the_kernel) {
+    Scenario s;
+    const auto kernel = s.function("_Z3addPfS_");
+    const auto a = s.allocate(256 * mib, Memory::managed), b = s.allocate(256 * mib, Memory::managed);
+    s.residency(a, 256 * mib, 256 * mib, before);
+    s.residency(b, 256 * mib, 256 * mib, before);
+    s.launch(kernel, {a, b}, 1);
+    s.synchronize();
+    s.device_time(1, 60 * ms);
+    s.residency(a, 256 * mib, 0, after);
+    s.residency(b, 256 * mib, 0, after);
+    for (std::uint64_t sample = 2; sample < 6; ++sample) {
+        s.launch(kernel, {a, b}, sample);
+        s.synchronize();
+        s.device_time(sample, ms);
+    }
+    const auto found = findings_of(s);
+    BOOST_REQUIRE(found.size() == 1u); // one line: stack 0
+    BOOST_TEST(found.front().saving_ns == 59e6 - 2 * 5.26e6, boost::test_tools::tolerance(0.01));
+    BOOST_TEST((found.front().confidence == Confidence::high));
+}
+
+BOOST_AUTO_TEST_CASE(prefetched_by_hand) {
+    Scenario s;
+    const auto kernel = s.function("_Z3addPfS_");
+    const auto a = s.allocate(256 * mib, Memory::managed);
+    s.prefetch(a, 256 * mib, trace::Location::device);
+    s.residency(a, 256 * mib, 256 * mib, before); // on its way
+    s.launch(kernel, {a});
+    s.synchronize();
+    s.residency(a, 256 * mib, 0, after);
+    BOOST_TEST(rules_of(s) == Rules{}, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(used_on_the_device_only) {
+    Scenario s;
+    const auto kernel = s.function("_Z3addPfS_");
+    const auto a = s.allocate(256 * mib, Memory::managed);
+    for (int i = 0; i < 3; ++i) {
+        s.residency(a, 256 * mib, 0, before);
+        s.launch(kernel, {a});
+        s.synchronize();
+        s.residency(a, 256 * mib, 0, after);
+    }
+    BOOST_TEST(rules_of(s) == Rules{}, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_page_or_two_are_not_worth_a_line) {
+    Scenario s;
+    const auto kernel = s.function("_Z3addPfS_");
+    const auto a = s.allocate(64 * 1024, Memory::managed);
+    s.residency(a, 64 * 1024, 64 * 1024, before);
+    s.launch(kernel, {a});
+    s.synchronize();
+    s.residency(a, 64 * 1024, 0, after);
+    BOOST_TEST(rules_of(s) == Rules{}, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_CASE(what_saves_most_comes_first) {
+    Scenario s;
+    for (int i = 0; i < 1000; ++i)
+        s.copy(1024, 5000, {.source = Memory::pinned, .stack = 1});
+    s.copy(1024 * mib, 100 * ms, {.stack = 2});
+    const Rules expected{"pageable-copy", "small-copies"};
+    BOOST_TEST(rules_of(s) == expected, boost::test_tools::per_element());
+}

@@ -1,0 +1,294 @@
+#include "analyzer/reader/error.hpp"
+#include "analyzer/reader/event_stream.hpp"
+#include "analyzer/reader/trace.hpp"
+#include "analyzer/reports/dump.hpp"
+#include "analyzer/reports/report.hpp"
+#include "scenario.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <cstring>
+#include <sstream>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <variant>
+
+using namespace umadvisor;
+using test::Scenario;
+
+namespace {
+
+bool mentions(const reader::Error& error, const std::string& text) {
+    BOOST_TEST_INFO(error.what());
+    return std::string(error.what()).find(text) != std::string::npos;
+}
+
+/// Everything a command would do with a file. True: a report; false: one clear error.
+bool read_all(const std::string& path) {
+    try {
+        reports::Report report(path);
+        std::ostringstream out;
+        reports::write_text(report, out);
+        reports::write_json_dump(report.trace, out);
+        return true;
+    } catch (const reader::Error&) {
+        return false;
+    }
+}
+
+std::uint64_t events_in(reader::Trace& trace) {
+    reader::EventStream events(trace.file);
+    std::uint64_t count = 0;
+    while (events.next() != nullptr)
+        ++count;
+    return count;
+}
+
+Scenario small_scenario() {
+    Scenario scenario;
+    scenario.builder.make_small();
+    const auto function = scenario.function("_Z6kernelPf");
+    const auto managed = scenario.allocate(8 * test::mib, trace::Memory::managed, scenario.stack());
+    scenario.residency(managed, 8 * test::mib, 8 * test::mib, trace::SampleMoment::before_launch);
+    scenario.launch(function, {managed}, 1);
+    scenario.synchronize();
+    scenario.device_time(1, 5 * test::ms);
+    scenario.residency(managed, 8 * test::mib, 0, trace::SampleMoment::after_synchronize);
+    for (int i = 0; i < 5; ++i)
+        scenario.copy(64 * test::mib, 6 * test::ms, {});
+    return scenario;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(whole_trace_is_complete) {
+    Scenario scenario = small_scenario();
+    reader::Trace trace(scenario.path());
+    BOOST_TEST(events_in(trace) == 12u);
+    BOOST_TEST(trace.file.completeness().whole());
+    BOOST_TEST(trace.file.completeness().closed);
+    BOOST_TEST(trace.dictionary.processes.at(0).executable == "/home/user/program");
+}
+
+BOOST_AUTO_TEST_CASE(cut_at_every_byte_gives_a_report_or_an_error) {
+    const std::string path = small_scenario().path();
+    const auto size = std::filesystem::file_size(path);
+    std::size_t reports = 0, errors = 0;
+    for (auto cut = size; cut-- > 0;) {
+        BOOST_REQUIRE(::truncate(path.c_str(), static_cast<off_t>(cut)) == 0);
+        BOOST_TEST_CONTEXT("cut at " << cut) {
+            const bool read = read_all(path);
+            ++(read ? reports : errors);
+            BOOST_TEST(read == (cut >= sizeof(trace::FileHeader)));
+        }
+    }
+    BOOST_TEST(errors == sizeof(trace::FileHeader));
+    BOOST_TEST(reports + errors == size);
+}
+
+BOOST_AUTO_TEST_CASE(cut_trace_says_so_and_keeps_what_is_before) {
+    Scenario scenario = small_scenario();
+    const std::string path = scenario.path();
+    // The file ends 40 bytes into the records of the event chunk, the second one.
+    const auto body = scenario.builder.header_bytes + scenario.builder.chunk_size + sizeof(trace::ChunkHeader);
+    BOOST_REQUIRE(::truncate(path.c_str(), static_cast<off_t>(body + 40)) == 0);
+    reader::Trace trace(path);
+    const std::uint64_t events = events_in(trace);
+    BOOST_TEST(events > 0u);
+    BOOST_TEST(events < 12u);
+    BOOST_TEST(trace.file.completeness().chunks_cut == 1u);
+    BOOST_TEST(trace.file.completeness().chunks_damaged == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(every_flipped_byte_is_survived) {
+    Scenario scenario = small_scenario();
+    const std::vector<std::uint8_t> good = [&] {
+        scenario.builder.last = {scenario.now, scenario.now};
+        return scenario.builder.bytes();
+    }();
+    scenario.builder.sealed = false; // no checksum stands in the way of the decoder
+    const std::vector<std::uint8_t> open = scenario.builder.bytes();
+    for (const auto& bytes : {good, open})
+        for (std::size_t at = 0; at < bytes.size(); ++at) {
+            if (bytes[at] == 0 && at > 512 && at % 61 != 0)
+                continue; // padding, for the most part
+            std::vector<std::uint8_t> bad = bytes;
+            bad[at] ^= static_cast<std::uint8_t>(0x81 + at);
+            read_all(test::temporary_file("flipped", bad));
+        }
+}
+
+BOOST_AUTO_TEST_CASE(damaged_chunk_is_left_out_and_counted) {
+    Scenario scenario;
+    scenario.copy(1, 1, {});
+    scenario.builder.next_chunk();
+    scenario.copy(2, 1, {});
+    std::vector<std::uint8_t> bytes = scenario.builder.bytes();
+    // Chunk 0 is the dictionary, chunk 1 the first of the thread.
+    bytes[trace::header_bytes + trace::chunk_bytes + sizeof(trace::ChunkHeader) + 3] ^= 1;
+    reader::Trace trace(test::temporary_file("damaged", bytes));
+    reader::EventStream events(trace.file);
+    const reader::ThreadCursor* cursor = events.next();
+    BOOST_REQUIRE(cursor != nullptr);
+    BOOST_TEST(std::get<trace::Copy>(cursor->event()).bytes == 2u);
+    BOOST_TEST(events.next() == nullptr);
+    BOOST_TEST(trace.file.completeness().chunks_damaged == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(random_bytes_are_refused) {
+    std::mt19937 random(7);
+    for (int round = 0; round < 50; ++round) {
+        std::vector<std::uint8_t> bytes(random() % 70'000);
+        for (std::uint8_t& byte : bytes)
+            byte = static_cast<std::uint8_t>(random());
+        BOOST_TEST(!read_all(test::temporary_file("random", bytes)));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(random_records_are_survived) {
+    std::mt19937 random(11);
+    for (int round = 0; round < 300; ++round) {
+        test::TraceBuilder builder;
+        builder.make_small();
+        std::vector<std::uint8_t> bytes(random() % 4000);
+        for (std::uint8_t& byte : bytes)
+            byte = static_cast<std::uint8_t>(random() % 4 == 0 ? random() : random() % 80);
+        builder.add_raw(bytes);
+        builder.write(test::temporary_path("noise"));
+        BOOST_TEST(read_all(test::temporary_path("noise")));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(empty_file) {
+    BOOST_CHECK_EXCEPTION(reader::Trace(test::temporary_file("empty", {})), reader::Error,
+                          [](const auto& error) { return mentions(error, "is empty"); });
+}
+
+BOOST_AUTO_TEST_CASE(directory) {
+    const std::string path = test::temporary_path("folder");
+    std::filesystem::create_directory(path);
+    BOOST_CHECK_EXCEPTION(reader::Trace{path}, reader::Error,
+                          [](const auto& error) { return mentions(error, "is a directory"); });
+}
+
+BOOST_AUTO_TEST_CASE(missing_file) {
+    BOOST_CHECK_EXCEPTION(reader::Trace{test::temporary_path("nowhere")}, reader::Error,
+                          [](const auto& error) { return mentions(error, "No such file"); });
+}
+
+BOOST_AUTO_TEST_CASE(fifo_does_not_block) {
+    const std::string path = test::temporary_path("fifo");
+    BOOST_REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+    BOOST_CHECK_EXCEPTION(reader::Trace{path}, reader::Error,
+                          [](const auto& error) { return mentions(error, "not a regular file"); });
+}
+
+BOOST_AUTO_TEST_CASE(newer_major_version_is_refused) {
+    test::TraceBuilder builder;
+    builder.major = trace::version_major + 1;
+    BOOST_CHECK_EXCEPTION(reader::Trace(test::temporary_file("newer", builder.bytes())), reader::Error,
+                          [](const auto& error) { return mentions(error, "format version 2"); });
+}
+
+BOOST_AUTO_TEST_CASE(newer_minor_version_is_read_and_unknown_records_are_skipped) {
+    Scenario scenario;
+    scenario.builder.minor = 9;
+    scenario.copy(1, 1, {});
+    scenario.builder.add_raw({50, 3, 1, 2, 3}); // a type this version does not know
+    scenario.copy(2, 1, {});
+    reader::Trace trace(scenario.path());
+    BOOST_TEST(events_in(trace) == 2u);
+    BOOST_TEST(trace.file.completeness().records_unknown == 1u);
+    BOOST_TEST(trace.file.completeness().whole());
+}
+
+BOOST_AUTO_TEST_CASE(impossible_sizes_in_the_header) {
+    for (const std::uint32_t chunk_size : {0u, 64u, 0xffff'ffffu}) {
+        test::TraceBuilder builder;
+        std::vector<std::uint8_t> bytes = builder.bytes();
+        std::memcpy(bytes.data() + offsetof(trace::FileHeader, chunk_size), &chunk_size, 4);
+        BOOST_CHECK_EXCEPTION(reader::Trace(test::temporary_file("sizes", bytes)), reader::Error,
+                              [](const auto& error) { return mentions(error, "impossible sizes"); });
+    }
+}
+
+BOOST_AUTO_TEST_CASE(chunk_count_may_lie) {
+    Scenario scenario;
+    scenario.copy(1, 1, {});
+    std::vector<std::uint8_t> bytes = scenario.builder.bytes();
+    const std::uint32_t chunks = 0xffff'ffff;
+    std::memcpy(bytes.data() + offsetof(trace::FileHeader, chunks), &chunks, 4);
+    reader::Trace trace(test::temporary_file("count", bytes));
+    BOOST_TEST(events_in(trace) == 1u);
+    BOOST_TEST(trace.file.completeness().chunks_missing == chunks - 2);
+}
+
+BOOST_AUTO_TEST_CASE(threads_are_merged_by_time) {
+    Scenario scenario;
+    const auto add = [&](std::uint32_t thread, std::uint64_t start) {
+        trace::Sync sync;
+        sync.start = start;
+        scenario.builder.add(sync, thread);
+    };
+    for (const std::uint64_t start : {5'000, 8'000, 9'000})
+        add(1, start);
+    for (const std::uint64_t start : {2'000, 8'500, 20'000})
+        add(2, start);
+    scenario.builder.next_chunk(1);
+    add(1, 15'000);
+    add(3, 100'000);
+    reader::Trace trace(scenario.path());
+    reader::EventStream events(trace.file);
+    std::vector<std::uint64_t> starts;
+    std::vector<std::uint32_t> threads;
+    while (const auto* cursor = events.next()) {
+        starts.push_back(std::get<trace::Sync>(cursor->event()).start);
+        threads.push_back(cursor->thread());
+    }
+    const std::vector<std::uint64_t> expected{2'000, 5'000, 8'000, 8'500, 9'000, 15'000, 20'000, 100'000};
+    const std::vector<std::uint32_t> from{2, 1, 1, 2, 1, 1, 2, 3};
+    BOOST_TEST(starts == expected, boost::test_tools::per_element());
+    BOOST_TEST(threads == from, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(lost_chunk_of_a_thread_is_counted) {
+    Scenario scenario;
+    for (int i = 0; i < 3; ++i) {
+        scenario.copy(1, 1, {});
+        scenario.builder.next_chunk();
+    }
+    std::vector<std::uint8_t> bytes = scenario.builder.bytes();
+    // The middle chunk was handed out, but its page never reached the disk.
+    std::fill_n(bytes.begin() + trace::header_bytes + 2 * trace::chunk_bytes, trace::chunk_bytes, 0);
+    reader::Trace trace(test::temporary_file("gap", bytes));
+    BOOST_TEST(events_in(trace) == 2u);
+    BOOST_TEST(trace.file.completeness().sequences_missing == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(ticks_of_the_tsc_become_nanoseconds) {
+    Scenario scenario;
+    scenario.builder.clock = trace::ClockKind::tsc;
+    scenario.copy(1, 3'000'000, {});
+    scenario.builder.first = {1'000, 50};
+    scenario.builder.last = {3'000'001'000, 1'000'000'050}; // 3 GHz
+    reader::Trace trace(test::temporary_file("tsc", scenario.builder.bytes()));
+    BOOST_TEST(trace.time.certain());
+    BOOST_TEST(trace.time.length(3'000'000) == 1'000'000u);
+    BOOST_TEST(trace.time.at(1'000) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(rate_is_taken_from_clock_records_after_a_kill) {
+    Scenario scenario;
+    scenario.builder.clock = trace::ClockKind::tsc;
+    scenario.builder.first = scenario.builder.last = {1'000, 50};
+    trace::Clock clock;
+    clock.start = 2'000'001'000;
+    clock.monotonic_ns = 1'000'000'050; // 2 GHz
+    scenario.builder.add(clock);
+    scenario.builder.closed = false;
+    reader::Trace trace(test::temporary_file("killed", scenario.builder.bytes()));
+    BOOST_TEST(trace.time.certain());
+    BOOST_TEST(trace.time.length(2'000'000) == 1'000'000u);
+}

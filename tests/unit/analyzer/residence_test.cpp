@@ -1,0 +1,119 @@
+#include "analyzer/model/residence.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace umadvisor;
+using model::Residence;
+
+namespace {
+
+constexpr std::uint64_t mib = 1024 * 1024;
+constexpr std::uint64_t size = 32 * mib;
+
+Residence::Change look(Residence& residence, trace::SampleMoment moment, std::uint64_t host_bytes, std::uint64_t syncs = 0) {
+    trace::Residency record;
+    record.moment = moment;
+    record.pages = size / 4096;
+    record.host_pages = host_bytes / 4096;
+    return residence.sample(record, syncs);
+}
+
+constexpr auto before = trace::SampleMoment::before_launch;
+constexpr auto after = trace::SampleMoment::after_synchronize;
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(rounds_are_counted_both_ways) {
+    Residence residence(size);
+    for (int round = 0; round < 5; ++round) {
+        look(residence, before, size);
+        BOOST_TEST((look(residence, after, 0) == Residence::Change::left_host));
+    }
+    const model::Moves moves = residence.moves();
+    BOOST_TEST(moves.to_device == 5u);
+    BOOST_TEST(moves.to_host == 4u);
+    BOOST_TEST(moves.bytes_to_device == 5 * size);
+    BOOST_TEST(moves.bytes_to_host == 4 * size);
+    BOOST_TEST(moves.first_bytes == size);
+    BOOST_TEST(moves.populated_by_host);
+}
+
+BOOST_AUTO_TEST_CASE(prefetch_before_the_launch_explains_the_move) {
+    Residence residence(size);
+    residence.prefetch(0, size, trace::Location::device, 0);
+    look(residence, before, size); // asynchronous: not moved yet
+    look(residence, after, 0, 1);
+    BOOST_TEST(residence.moves().to_device == 0u);
+    BOOST_TEST(residence.moves().prefetched_bytes == size);
+}
+
+BOOST_AUTO_TEST_CASE(prefetch_that_ended_before_the_host_wrote_again_does_not) {
+    Residence residence(size);
+    residence.prefetch(0, size, trace::Location::device, 0);
+    look(residence, before, size, 1); // synchronised since: what is on the host came later
+    look(residence, after, 0, 2);
+    BOOST_TEST(residence.moves().to_device == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(prefetch_of_a_part_explains_that_part) {
+    Residence residence(size);
+    residence.prefetch(8 * mib, 4 * mib, trace::Location::device, 0);
+    look(residence, before, size);
+    look(residence, after, 0, 1);
+    BOOST_TEST(residence.moves().bytes_to_device == size - 4 * mib);
+}
+
+BOOST_AUTO_TEST_CASE(prefetch_both_ways_is_no_bouncing) {
+    Residence residence(size);
+    for (std::uint64_t round = 0; round < 5; ++round) {
+        look(residence, before, size, 2 * round);
+        residence.prefetch(0, size, trace::Location::device, 2 * round);
+        look(residence, after, 0, 2 * round + 1);
+        residence.prefetch(0, size, trace::Location::host, 2 * round + 1);
+    }
+    BOOST_TEST(residence.moves().to_device <= 1u);
+    BOOST_TEST(residence.moves().to_host == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(host_filling_new_pages_is_no_return) {
+    Residence residence(size);
+    look(residence, before, size / 4);
+    look(residence, before, size / 2);
+    look(residence, before, size);
+    BOOST_TEST(residence.moves().to_host == 0u);
+    BOOST_TEST(residence.moves().bytes_to_host == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(device_only_memory_never_moves) {
+    Residence residence(size);
+    for (int i = 0; i < 4; ++i) {
+        look(residence, before, 0);
+        look(residence, after, 0);
+    }
+    BOOST_TEST(residence.moves().to_device == 0u);
+    BOOST_TEST(!residence.moves().populated_by_host);
+}
+
+BOOST_AUTO_TEST_CASE(reading_one_granule_back_is_not_a_move_of_all) {
+    Residence residence(size);
+    for (int i = 0; i < 6; ++i) {
+        look(residence, before, i == 0 ? size : 64 * 1024);
+        look(residence, after, 0);
+    }
+    BOOST_TEST(residence.moves().to_device == 1u); // 64 KiB of 32 MiB: below a sixty-fourth
+    BOOST_TEST(residence.moves().to_host == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_sample_of_pages_stands_for_the_whole) {
+    Residence residence(size);
+    trace::Residency record;
+    record.pages = size / 4096 / 4;
+    record.host_pages = record.pages;
+    record.moment = before;
+    residence.sample(record, 0);
+    record.host_pages = 0;
+    record.moment = after;
+    residence.sample(record, 1);
+    BOOST_TEST(residence.coverage() == 0.25);
+    BOOST_TEST(residence.moves().bytes_to_device == size);
+}

@@ -1,0 +1,58 @@
+/// Small programs as traces: what the tests of findings and reports are made of.
+#pragma once
+
+#include "trace_builder.hpp"
+
+#include <cstdint>
+#include <string_view>
+
+namespace umadvisor::test {
+
+inline constexpr std::uint64_t mib = 1024 * 1024;
+inline constexpr std::uint64_t ms = 1'000'000;
+
+/// A builder that keeps a clock and gives entry points and stacks their numbers.
+class Scenario {
+public:
+    Scenario();
+
+    TraceBuilder builder;
+    std::uint64_t now = 10'000; ///< ticks, nanoseconds
+
+    std::uint64_t entry(std::string_view symbol, bool recorded = true);
+    /// A stack of one frame that no module holds.
+    std::uint64_t stack();
+    std::uint64_t function(std::string_view symbol);
+
+    struct CopyOptions {
+        std::string_view symbol = "cuMemcpyHtoD_v2";
+        trace::Memory source = trace::Memory::pageable, destination = trace::Memory::device;
+        std::uint64_t stack = 0, sample = 0, host_range = 0, status = 0;
+        bool asynchronous = false;
+        trace::Origin origin = trace::Origin::program;
+    };
+    void copy(std::uint64_t bytes, std::uint64_t duration, const CopyOptions& options);
+
+    /// Returns the allocation's id.
+    std::uint64_t allocate(std::uint64_t bytes, trace::Memory memory, std::uint64_t stack = 0,
+                           trace::Origin origin = trace::Origin::program);
+    void free(std::uint64_t allocation);
+    /// One launch that touches `allocations`.
+    void launch(std::uint64_t function, std::initializer_list<std::uint64_t> allocations, std::uint64_t sample = 0,
+                std::uint64_t stack = 0);
+    void synchronize();
+    void device_time(std::uint64_t sample, std::uint64_t nanoseconds);
+    void prefetch(std::uint64_t allocation, std::uint64_t bytes, trace::Location location,
+                  trace::Origin origin = trace::Origin::program);
+    /// All pages looked at; `host_bytes` of them mapped by the host.
+    void residency(std::uint64_t allocation, std::uint64_t bytes, std::uint64_t host_bytes, trace::SampleMoment moment);
+
+    /// Writes the trace and returns its path.
+    std::string path();
+
+private:
+    std::uint64_t next_ = 1;
+    std::map<std::string, std::uint64_t, std::less<>> entries_;
+};
+
+} // namespace umadvisor::test
