@@ -1,0 +1,136 @@
+/// Every live allocation that the program made through CUDA, by address.
+#pragma once
+
+#include "interposer/record/mutex.hpp"
+#include "trace/values.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace umadvisor::observe {
+
+struct Allocation {
+    std::uint64_t id; ///< of its Alloc record
+    std::uint64_t address, bytes;
+    trace::Memory memory;
+    std::uint32_t device; ///< ordinal that was current when it was made
+    bool rewritten;       ///< the program asked for device memory and was given managed memory
+};
+
+/// A `__managed__` variable: kernels reach it without a parameter.
+struct ManagedGlobal {
+    Allocation allocation;
+    std::uint64_t module; ///< CUmodule or CUlibrary it was asked from
+};
+
+/// Address -> allocation. Allocations do not overlap: what a new one covers was freed unseen (with its context,
+/// say) and is dropped. Changes take a lock, look-ups none: leaves of sorted allocations below a sorted
+/// directory, all of it atomics under a version word (a seqlock), so a reader retries while a change is under
+/// way.
+class AllocationIndex {
+public:
+    constexpr AllocationIndex() noexcept = default;
+    AllocationIndex(const AllocationIndex&) = delete;
+    AllocationIndex& operator=(const AllocationIndex&) = delete;
+
+    /// Ids start at 1.
+    std::uint64_t next_id() noexcept { return next_id_.fetch_add(1, std::memory_order_relaxed); }
+
+    void insert(const Allocation& allocation) noexcept;
+
+    /// Removes the allocation that starts at `address`. False, and `out` untouched, where none does.
+    bool erase(std::uint64_t address, Allocation& out) noexcept;
+
+    /// The allocation that holds `address`. Lock-free unless a change is under way; safe from any thread.
+    bool find(std::uint64_t address, Allocation& out) const noexcept {
+        return may_hold(address) && search(address, out);
+    }
+
+    /// False for most words that are no addresses, at the price of two loads.
+    bool may_hold(std::uint64_t address) const noexcept {
+        return address >= low_.load(std::memory_order_relaxed) &&
+               address < high_.load(std::memory_order_relaxed);
+    }
+
+    /// Changes with each insert and erase.
+    std::uint64_t generation() const noexcept { return version_.load(std::memory_order_acquire) / 2; }
+
+    std::size_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
+    std::size_t managed_count() const noexcept { return managed_count_.load(std::memory_order_relaxed); }
+
+    /// Calls `visit(allocation)` for each managed allocation in the order of addresses, under the lock: `visit`
+    /// must not change the index nor call the driver.
+    template <class Visit>
+    void for_each_managed(Visit&& visit) noexcept {
+        visit_managed([](void* to, const Allocation& allocation) { (*static_cast<Visit*>(to))(allocation); },
+                      &visit);
+    }
+
+    /// Allocation `id` is a variable of `module` (CUmodule or CUlibrary). Kept apart when it is managed.
+    void note_global(std::uint64_t id, std::uint64_t module) noexcept;
+
+    /// The module goes: its variables are no allocations any more.
+    void forget_globals(std::uint64_t module) noexcept;
+
+    /// Copies up to `capacity` managed variables that a kernel of `module` may reach: those of that module, or
+    /// all where `module` is 0 (not known). Costs one load when there are none.
+    std::size_t managed_globals(std::uint64_t module, Allocation* out, std::size_t capacity) noexcept;
+
+private:
+    static constexpr std::size_t leaf_capacity = 64;
+    static constexpr std::size_t max_leaves = 16384; ///< half a million allocations at the least
+    static constexpr std::size_t max_globals = 1024;
+
+    using Word = std::atomic<std::uint64_t>;
+    /// Column by column: a search touches starts only.
+    struct Leaf {
+        Word count;
+        Word address[leaf_capacity], bytes[leaf_capacity], id[leaf_capacity];
+        Word kind[leaf_capacity]; ///< device << 16 | rewritten << 8 | memory
+    };
+    struct Place {
+        std::size_t directory, slot;
+    };
+    struct Global {
+        std::uint64_t id, address, module;
+        bool managed;
+    };
+    class Change;
+
+    bool search(std::uint64_t address, Allocation& out) const noexcept;
+    bool search_once(std::uint64_t address, Allocation& out) const noexcept;
+    bool prepare() noexcept;
+    Place place_of(std::uint64_t address) const noexcept;
+    Allocation read(Place at) const noexcept;
+    void put(Place at, const Allocation& allocation) noexcept;
+    void remove(Place at) noexcept;
+    void remove_overlapped(std::uint64_t first, std::uint64_t last) noexcept;
+    bool split(std::size_t directory) noexcept;
+    void visit_managed(void (*visit)(void*, const Allocation&), void* to) noexcept;
+    Leaf& leaf(std::size_t directory) const noexcept {
+        return leaves_.load(std::memory_order_acquire)[leaf_of_[directory].load(std::memory_order_acquire)];
+    }
+
+    Word version_{0}; ///< odd while a change is under way
+    Word low_{~0ull}, high_{0};
+    Word next_id_{1};
+    Word leaf_count_{0};
+    std::atomic<std::size_t> count_{0}, managed_count_{0};
+    std::atomic<Leaf*> leaves_{nullptr};
+    Word* first_of_ = nullptr; ///< first address of each leaf, in order; written before leaves_
+    Word* leaf_of_ = nullptr;
+    std::uint64_t free_leaves_ = 0; ///< head of a list through Leaf::id[0]; number + 1
+    std::uint64_t used_leaves_ = 0;
+    record::Mutex mutex_;
+
+    record::Mutex globals_mutex_;
+    Global* globals_ = nullptr;
+    std::size_t global_count_ = 0;
+    std::atomic<std::size_t> managed_global_count_{0};
+};
+
+/// The index of this process.
+AllocationIndex& allocations() noexcept;
+
+} // namespace umadvisor::observe

@@ -1,0 +1,36 @@
+/// What pageable host memory is: heap, stack, file, program image, ... (proc(5), /proc/pid/maps).
+#pragma once
+
+#include "trace/values.hpp"
+
+#include <cstdint>
+#include <string_view>
+
+namespace umadvisor::observe {
+
+struct HostRange {
+    std::uint64_t id; ///< of its HostRange record
+    std::uint64_t first, last;
+};
+
+/// The range that holds `address`; defines its record at first sight. False where it is not known: no such
+/// mapping, or the maps were read too often lately (they are re-read within 1% of the run time, after a first
+/// allowance). What is known is looked at again after a while, since mappings come and go unseen. Thread-safe.
+bool host_range_of(std::uint64_t address, HostRange& out) noexcept;
+
+/// One line of /proc/self/maps.
+struct Mapping {
+    std::uint64_t first, last;
+    bool readable, writable, shared;
+    std::string_view path; ///< or the kernel's name in brackets; empty for anonymous memory
+};
+
+/// Takes a line (without its newline) apart; `path` points into it. False when it is not of that form.
+bool parse_mapping(std::string_view line, Mapping& out) noexcept;
+
+/// What a mapping is at `address`, and the bounds that belong to it: narrower than the mapping for a malloc(3)
+/// chunk that has a mapping of its own (M_MMAP_THRESHOLD) but stands beside others.
+trace::HostRangeKind kind_of(const Mapping& mapping, std::uint64_t address, std::uint64_t& first,
+                             std::uint64_t& last) noexcept;
+
+} // namespace umadvisor::observe

@@ -1,0 +1,78 @@
+/// Where the pages of managed memory are, seen from the host's page table.
+#pragma once
+
+#include "interposer/observe/touched.hpp"
+#include "interposer/record/mutex.hpp"
+
+#include <cstdint>
+
+namespace umadvisor::observe {
+
+/// Who wants to know what was seen. Called under the sampler's lock.
+struct ResidencyListener {
+    /// [first, last) was looked at completely: only what host() names next is mapped by the host.
+    void (*looked)(const Allocation& allocation, std::uint64_t first, std::uint64_t last) noexcept;
+    void (*host)(const Allocation& allocation, std::uint64_t first, std::uint64_t last) noexcept;
+};
+
+/// Pages of a managed range that are on the device have no host mapping: the present bit of pagemap tells.
+/// Samples within 1% of the process's run time after a first allowance; whoever comes while another thread
+/// samples goes on without. Opens what it reads for each sample: a descriptor kept would be the parent's after
+/// fork and could be closed and reused by the program.
+class ResidencySampler {
+public:
+    constexpr ResidencySampler() noexcept = default;
+
+    /// What the host holds of the managed memory that a launch is about to reach. One branch when that is none.
+    void before_launch(const Touched& touched) noexcept {
+        if (touched.managed_count != 0)
+            look_before_launch(touched);
+    }
+
+    /// The same for what launches have reached since the last synchronisation. One load when that is nothing.
+    void after_synchronize() noexcept {
+        if (waiting_.load(std::memory_order_relaxed) != 0)
+            look_after_synchronize();
+    }
+
+    /// `listener` has static storage duration; null: nobody.
+    void set_listener(const ResidencyListener* listener) noexcept {
+        listener_.store(listener, std::memory_order_release);
+    }
+
+    /// Nanoseconds of the first allowance; tests give none or much.
+    void set_allowance(std::uint64_t nanoseconds) noexcept { allowance_.store(nanoseconds); }
+
+private:
+    static constexpr std::uint32_t max_pending = 256;
+
+    /// What the last sample of an allocation was, so that steady ones are looked at less and less often.
+    struct Steady {
+        std::uint64_t id, host_pages;
+        std::uint32_t skip, interval;
+    };
+
+    void look_before_launch(const Touched& touched) noexcept;
+    void look_after_synchronize() noexcept;
+    bool affordable() noexcept;
+    void sample(int pagemap, const Allocation& allocation, trace::SampleMoment moment) noexcept;
+    bool skip(const Allocation& allocation) noexcept;
+    void remember(const Allocation& allocation, std::uint64_t host_pages) noexcept;
+    int open_pagemap() noexcept;
+    void switch_off(const char* why) noexcept;
+
+    std::atomic<std::uint32_t> waiting_{0};
+    std::atomic<const ResidencyListener*> listener_{nullptr};
+    std::atomic<std::uint64_t> allowance_{20'000'000};
+    std::atomic<bool> off_{false};
+
+    record::Mutex mutex_;
+    bool checked_ = false;
+    std::uint64_t started_ = 0, spent_ = 0; ///< nanoseconds, CLOCK_MONOTONIC
+    Allocation pending_[max_pending] = {};
+    Steady steady_[max_pending] = {};
+};
+
+ResidencySampler& residency_sampler() noexcept;
+
+} // namespace umadvisor::observe
