@@ -46,6 +46,11 @@ struct EntryTraits;
     struct EntryTraits<Entry::symbol> {                                                                                \
         using Function = decltype(&::symbol);                                                                          \
     };
+#define API_UNDECLARED(symbol)                                                                                         \
+    template <>                                                                                                        \
+    struct EntryTraits<Entry::symbol> {                                                                                \
+        using Function = void (*)();                                                                                   \
+    };
 #include "interposer/driver_api.def"
 
 } // namespace umadvisor::attach

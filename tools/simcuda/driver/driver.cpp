@@ -10,6 +10,7 @@ namespace simcuda {
 
 namespace {
 constexpr const char* names[] = {
+#define API_UNDECLARED(symbol)
 #define API(symbol, handling) #symbol,
 #include "interposer/driver_api.def"
 };

@@ -4,6 +4,7 @@ namespace simcuda {
 
 /// One number for each exported entry point, from the one list.
 enum class Entry : unsigned {
+#define API_UNDECLARED(symbol)
 #define API(symbol, handling) symbol,
 #include "interposer/driver_api.def"
     count

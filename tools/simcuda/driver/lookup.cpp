@@ -17,6 +17,7 @@ struct Symbol {
 
 // The list is in the order of nm: sorted by name.
 const Symbol symbols[] = {
+#define API_UNDECLARED(symbol)
 #define API(symbol, handling) {#symbol, reinterpret_cast<void*>(&symbol)},
 #include "interposer/driver_api.def"
 };

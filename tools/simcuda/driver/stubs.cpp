@@ -6,6 +6,7 @@ namespace simcuda {
 int refuse_unsupported(Entry entry);
 }
 
+#define API_UNDECLARED(symbol)
 #define API(symbol, handling)                                                                                  \
     extern "C" __attribute__((weak)) int symbol(void) {                                                        \
         return simcuda::refuse_unsupported(simcuda::Entry::symbol);                                            \
