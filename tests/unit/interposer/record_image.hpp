@@ -1,0 +1,96 @@
+/// A trace file read back whole, for tests of the recorder.
+#pragma once
+
+#include "trace/checksum.hpp"
+#include "trace/decoder.hpp"
+#include "trace/layout.hpp"
+
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace umadvisor::record {
+
+/// Throws std::runtime_error for anything a reader would call damage.
+class TraceImage {
+public:
+    explicit TraceImage(const std::string& path) {
+        std::ifstream file(path, std::ios::binary);
+        if (!file)
+            throw std::runtime_error("no trace at " + path);
+        bytes_.assign(std::istreambuf_iterator<char>(file), {});
+        if (bytes_.size() < trace::header_bytes || header().magic != trace::file_magic)
+            throw std::runtime_error("no header");
+    }
+
+    const trace::FileHeader& header() const {
+        return *reinterpret_cast<const trace::FileHeader*>(bytes_.data());
+    }
+    const std::uint64_t* counters() const {
+        return reinterpret_cast<const std::uint64_t*>(bytes_.data() + trace::counters_offset);
+    }
+    std::size_t size() const { return bytes_.size(); }
+    std::uint64_t dropped(trace::DropReason reason) const {
+        return header().dropped[static_cast<std::size_t>(reason)].load();
+    }
+
+    /// Calls `each(chunk header)` for every chunk that was begun.
+    template <class Each>
+    void each_chunk(Each&& each) const {
+        for (std::uint32_t i = 0; i < header().chunks.load(); ++i) {
+            const std::size_t at = trace::header_bytes + std::size_t{i} * trace::chunk_bytes;
+            if (at + trace::chunk_bytes > bytes_.size())
+                throw std::runtime_error("the file is shorter than its chunks");
+            const auto& chunk = *reinterpret_cast<const trace::ChunkHeader*>(bytes_.data() + at);
+            if (chunk.magic == trace::chunk_magic)
+                each(chunk);
+        }
+    }
+
+    /// Calls `each(chunk header, record)` for every record of any type, in file order.
+    template <class Each>
+    void each_record(Each&& each) const {
+        each_chunk([&](const trace::ChunkHeader& chunk) {
+            const auto* at = reinterpret_cast<const std::uint8_t*>(&chunk) + sizeof chunk;
+            const std::uint32_t committed = chunk.committed.load();
+            if (committed > trace::chunk_capacity)
+                throw std::runtime_error("more committed than a chunk holds");
+            if (chunk.state.load() == trace::ChunkState::sealed &&
+                trace::checksum(at, committed) != chunk.checksum)
+                throw std::runtime_error("checksum");
+            const std::uint8_t* const end = at + committed;
+            trace::DeltaState state{.time = chunk.base_time};
+            trace::RawRecord raw;
+            while (at != end) {
+                at = trace::next_record(at, end, raw);
+                if (at == nullptr)
+                    throw std::runtime_error("cut record");
+                trace::visit_type(raw.type, [&]<class Record>() {
+                    Record record;
+                    if (!trace::decode(raw, record, state))
+                        throw std::runtime_error("malformed record");
+                    each(chunk, record);
+                });
+            }
+        });
+    }
+
+    template <class Record>
+    std::vector<Record> all() const {
+        std::vector<Record> records;
+        each_record([&]<class Found>(const trace::ChunkHeader&, const Found& record) {
+            if constexpr (std::is_same_v<Found, Record>)
+                records.push_back(record);
+        });
+        return records;
+    }
+
+private:
+    std::vector<char> bytes_;
+};
+
+} // namespace umadvisor::record

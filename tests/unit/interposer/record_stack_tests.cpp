@@ -1,0 +1,360 @@
+#include "record_image.hpp"
+#include "record_process.hpp"
+
+#include <alloca.h>
+#include <boost/test/unit_test.hpp>
+#include <cstdio>
+#include <cstring>
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <map>
+#include <random>
+#include <string>
+#include <sys/mman.h>
+#include <thread>
+#include <ucontext.h>
+#include <vector>
+
+using namespace umadvisor;
+using namespace umadvisor::record;
+
+namespace {
+
+using Addresses = std::vector<std::uint64_t>;
+
+/// Return addresses of a stack, innermost first.
+Addresses addresses_of(const TraceImage& image, std::uint64_t stack) {
+    static const TraceImage* last = nullptr;
+    static std::map<std::uint64_t, trace::Frame> frames;
+    if (last != &image) {
+        frames.clear();
+        for (const trace::Frame& frame : image.all<trace::Frame>())
+            if (!frames.emplace(frame.id, frame).second)
+                throw std::runtime_error("a frame was defined twice");
+        last = &image;
+    }
+    Addresses addresses;
+    for (; stack != 0; stack = frames.at(stack).parent)
+        addresses.push_back(frames.at(stack).address);
+    return addresses;
+}
+
+/// Writes what a stack is by glibc's own unwinder beside the number the recorder gives it: Stream.flags counts
+/// the addresses that follow as Sync.object.
+[[gnu::noinline]] std::uint64_t record_both() {
+    const std::uint64_t id = record::stack();
+    void* found[100];
+    const int count = backtrace(found, 100);
+    trace::Stream stream;
+    stream.stack = id;
+    stream.flags = static_cast<std::uint64_t>(count);
+    record::write(stream);
+    for (int i = 0; i < count; ++i) {
+        trace::Sync sync;
+        sync.object = reinterpret_cast<std::uint64_t>(found[i]);
+        record::write(sync);
+    }
+    return id;
+}
+
+struct Pair {
+    std::uint64_t id;
+    Addresses expected;
+};
+
+std::vector<Pair> both(const TraceImage& image) {
+    std::vector<Pair> pairs;
+    const auto syncs = image.all<trace::Sync>();
+    std::size_t at = 0;
+    for (const trace::Stream& stream : image.all<trace::Stream>()) {
+        Pair pair{stream.stack, {}};
+        for (std::uint64_t i = 0; i < stream.flags; ++i)
+            pair.expected.push_back(syncs.at(at++).object);
+        pairs.push_back(pair);
+    }
+    return pairs;
+}
+
+/// The stack's frames but the first, which is record_both() itself at another call in it.
+bool same_callers(const Addresses& got, const Addresses& expected) {
+    return got.size() == expected.size() && std::equal(got.begin() + 1, got.end(), expected.begin() + 1);
+}
+
+Settings with_stacks(const std::string& path, int frames = 64) {
+    Settings settings = settings_for(path);
+    settings.stack_frames = frames;
+    return settings;
+}
+
+// Functions through which stacks run in all ways. Each keeps its frame: the result is used after the call.
+
+std::mt19937_64 choice(1);
+volatile std::uint64_t sink;
+
+[[gnu::noinline]] void wander(int depth);
+
+[[gnu::noinline]] void plain(int depth) {
+    wander(depth);
+    sink = sink + 1;
+}
+[[gnu::noinline]] void wide(int depth) {
+    volatile char room[200];
+    room[depth] = 1;
+    wander(depth);
+    sink = sink + static_cast<std::uint64_t>(room[depth]);
+}
+/// Of variable size: the frames below it may lie anywhere.
+[[gnu::noinline]] void variable(int depth) {
+    const std::size_t bytes = choice() % 4 * 16 + 16;
+    volatile char* room = static_cast<volatile char*>(alloca(bytes));
+    room[0] = 1;
+    wander(depth);
+    sink = sink + static_cast<std::uint64_t>(room[0]);
+}
+/// Aligns its frame.
+[[gnu::noinline]] void realigned(int depth) {
+    alignas(64) volatile char room[64];
+    room[depth] = 1;
+    wander(depth);
+    sink = sink + static_cast<std::uint64_t>(room[depth]);
+}
+[[gnu::noinline, gnu::optimize("omit-frame-pointer")]] void without_frame_pointer(int depth) {
+    wander(depth);
+    sink = sink + 1;
+}
+[[gnu::noinline, gnu::optimize("omit-frame-pointer")]] void variable_realigned(int depth) {
+    alignas(64) volatile char aligned[64];
+    volatile char* room = static_cast<volatile char*>(alloca(choice() % 4 * 32 + 16));
+    room[0] = 1;
+    aligned[0] = 1;
+    wander(depth);
+    sink = sink + static_cast<std::uint64_t>(room[0]) + static_cast<std::uint64_t>(aligned[0]);
+}
+
+[[gnu::noinline]] void wander(int depth) {
+    if (depth == 0) {
+        sink = sink + record_both();
+        return;
+    }
+    static void (*const ways[])(int) = {
+        plain, wide, variable, realigned, without_frame_pointer, variable_realigned};
+    ways[choice() % std::size(ways)](depth - 1);
+    sink = sink + 1;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(record_stacks)
+
+BOOST_AUTO_TEST_CASE(a_stack_is_what_called) {
+    const ScratchDirectory scratch;
+    const std::string path = scratch / "t.umtrace";
+    BOOST_TEST(succeeds_in_child([&] {
+        if (record::open(with_stacks(path)) != nullptr)
+            return false;
+        plain(0);
+        return true;
+    }));
+    const TraceImage image(path);
+    const auto pairs = both(image);
+    BOOST_TEST_REQUIRE(pairs.size() == 1u);
+    const Addresses stack = addresses_of(image, pairs[0].id);
+    BOOST_TEST_REQUIRE(stack.size() > 4u);
+    BOOST_TEST(same_callers(stack, pairs[0].expected));
+    const auto within = [](std::uint64_t address, auto function) {
+        const auto first = reinterpret_cast<std::uint64_t>(function);
+        return first < address && address < first + 400;
+    };
+    BOOST_TEST(within(stack[0], record_both));
+    BOOST_TEST(within(stack[1], wander));
+    BOOST_TEST(within(stack[2], plain));
+    std::map<std::uint64_t, trace::Module> modules;
+    for (const trace::Module& module : image.all<trace::Module>())
+        modules[module.id] = module;
+    for (const trace::Frame& frame : image.all<trace::Frame>()) {
+        const trace::Module& module = modules.at(frame.module);
+        BOOST_TEST((module.first < frame.address && frame.address <= module.last));
+    }
+}
+
+/// The heart of the cache: whatever way a stack came about, the number stands for what glibc's unwinder sees.
+BOOST_AUTO_TEST_CASE(remembered_stacks_are_never_wrong) {
+    const ScratchDirectory scratch;
+    const std::string path = scratch / "t.umtrace";
+    constexpr int count = 30'000;
+    BOOST_TEST(succeeds_in_child([&] {
+        if (record::open(with_stacks(path)) != nullptr)
+            return false;
+        for (int i = 0; i < count; ++i)
+            wander(static_cast<int>(choice() % 4)); // few enough stacks that each comes often
+        return true;
+    }));
+    const TraceImage image(path);
+    const auto pairs = both(image);
+    BOOST_TEST_REQUIRE(pairs.size() == static_cast<std::size_t>(count));
+    int wrong = 0;
+    for (const Pair& pair : pairs)
+        wrong += !same_callers(addresses_of(image, pair.id), pair.expected);
+    BOOST_TEST(wrong == 0);
+    BOOST_TEST(image.all<trace::Notice>().empty());
+}
+
+BOOST_AUTO_TEST_CASE(the_depth_is_bounded) {
+    const ScratchDirectory scratch;
+    const std::string path = scratch / "t.umtrace";
+    BOOST_TEST(succeeds_in_child([&] {
+        if (record::open(with_stacks(path, 3)) != nullptr)
+            return false;
+        for (int i = 0; i < 10; ++i)
+            wander(10);
+        return true;
+    }));
+    const TraceImage image(path);
+    for (const Pair& pair : both(image)) {
+        const Addresses stack = addresses_of(image, pair.id);
+        BOOST_TEST(stack.size() == 3u);
+        BOOST_TEST(same_callers(stack, Addresses(pair.expected.begin(), pair.expected.begin() + 3)));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(no_stacks_when_not_asked_for) {
+    const ScratchDirectory scratch;
+    const std::string path = scratch / "t.umtrace";
+    BOOST_TEST(
+        succeeds_in_child([&] { return record::open(with_stacks(path, 0)) == nullptr && record_both() == 0; }));
+    BOOST_TEST(TraceImage(path).all<trace::Frame>().empty());
+}
+
+BOOST_AUTO_TEST_CASE(threads_share_the_stack_tree) {
+    const ScratchDirectory scratch;
+    const std::string path = scratch / "t.umtrace";
+    BOOST_TEST(succeeds_in_child([&] {
+        if (record::open(with_stacks(path)) != nullptr)
+            return false;
+        std::vector<std::thread> threads;
+        for (int t = 0; t < 8; ++t)
+            threads.emplace_back([] {
+                for (int i = 0; i < 2000; ++i) {
+                    trace::Stream stream;
+                    stream.stack = record::stack();
+                    record::write(stream);
+                }
+            });
+        for (std::thread& thread : threads)
+            thread.join();
+        return true;
+    }));
+    const TraceImage image(path);
+    std::map<std::uint64_t, int> seen;
+    for (const trace::Stream& stream : image.all<trace::Stream>())
+        ++seen[stream.stack];
+    BOOST_TEST(seen.size() == 1u);
+    BOOST_TEST(seen.begin()->first != 0u);
+    BOOST_TEST(addresses_of(image, seen.begin()->first).size() > 2u); // throws where a frame was defined twice
+}
+
+namespace {
+
+ucontext_t program_context, fiber_context;
+
+void fiber_main() {
+    for (int i = 0; i < 20; ++i)
+        record_both();
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(stacks_of_fibers_may_vanish) {
+    const ScratchDirectory scratch;
+    const std::string path = scratch / "t.umtrace";
+    BOOST_TEST(succeeds_in_child([&] {
+        if (record::open(with_stacks(path)) != nullptr)
+            return false;
+        constexpr std::size_t bytes = 64 * 1024;
+        for (int round = 0; round < 20; ++round) {
+            // The lower half of the fiber's stack stays, the upper one goes: remembered words must not be
+            // looked at.
+            const std::size_t used = round % 2 == 0 ? bytes : bytes / 2;
+            void* memory = mmap(reinterpret_cast<void*>(0x600000000000), used, PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+            getcontext(&fiber_context);
+            fiber_context.uc_stack.ss_sp = memory;
+            fiber_context.uc_stack.ss_size = used;
+            fiber_context.uc_link = &program_context;
+            makecontext(&fiber_context, fiber_main, 0);
+            swapcontext(&program_context, &fiber_context);
+            munmap(memory, used);
+        }
+        return true;
+    }));
+    const TraceImage image(path);
+    const auto pairs = both(image);
+    BOOST_TEST(pairs.size() == 400u);
+    for (const Pair& pair : pairs)
+        BOOST_TEST(same_callers(addresses_of(image, pair.id), pair.expected));
+}
+
+BOOST_AUTO_TEST_CASE(an_object_that_comes_again_is_another_one) {
+    const ScratchDirectory scratch;
+    const std::string path = scratch / "t.umtrace";
+    BOOST_TEST(succeeds_in_child([&] {
+        if (record::open(with_stacks(path)) != nullptr)
+            return false;
+        for (int round = 0; round < 3; ++round) {
+            void* plugin = dlopen(RECORD_PLUGIN, RTLD_NOW | RTLD_LOCAL);
+            if (plugin == nullptr)
+                return false;
+            using Call = unsigned long (*)(unsigned long (*)());
+            const Call call = reinterpret_cast<Call>(dlsym(plugin, "plugin_call"));
+            for (int i = 0; i < 10; ++i)
+                call(record_both);
+            dlclose(plugin);
+            plain(0); // sees that it is gone
+        }
+        return true;
+    }));
+    const TraceImage image(path);
+    std::map<std::uint64_t, trace::Module> plugins;
+    for (const trace::Module& module : image.all<trace::Module>())
+        if (module.path == RECORD_PLUGIN)
+            plugins[module.id] = module;
+    BOOST_TEST(plugins.size() == 3u);
+    std::map<std::uint64_t, int> frames;
+    for (const trace::Frame& frame : image.all<trace::Frame>())
+        if (plugins.contains(frame.module))
+            ++frames[frame.module];
+    BOOST_TEST(frames.size() == 3u);
+    for (const Pair& pair : both(image))
+        BOOST_TEST(same_callers(addresses_of(image, pair.id), pair.expected));
+}
+
+BOOST_AUTO_TEST_CASE(build_ids_are_those_that_readelf_shows) {
+    const ScratchDirectory scratch;
+    const std::string path = scratch / "t.umtrace";
+    BOOST_TEST(succeeds_in_child([&] { return record::open(with_stacks(path)) == nullptr; }));
+    const TraceImage image(path);
+    int checked = 0;
+    for (const trace::Module& module : image.all<trace::Module>()) {
+        const std::string file(module.path);
+        if (file.find('/') == file.npos)
+            continue; // linux-vdso.so.1 has no file
+        std::string shown;
+        FILE* readelf = popen(("readelf -n '" + file + "' | sed -n 's/.*Build ID: //p'").c_str(), "r");
+        BOOST_REQUIRE(readelf != nullptr);
+        char line[256] = {};
+        if (std::fgets(line, sizeof line, readelf) != nullptr)
+            shown = std::string(line, std::strcspn(line, "\n"));
+        pclose(readelf);
+        std::string told;
+        for (const char byte : module.build_id) {
+            char digits[3];
+            std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned char>(byte));
+            told += digits;
+        }
+        BOOST_TEST(told == shown, file);
+        checked += !shown.empty();
+    }
+    BOOST_TEST(checked >= 3); // at least libc, libstdc++ and libunwind
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,253 @@
+#include "record_image.hpp"
+#include "record_process.hpp"
+
+#include <atomic>
+#include <boost/test/unit_test.hpp>
+#include <csignal>
+#include <map>
+#include <pthread.h>
+#include <string>
+#include <sys/stat.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+using namespace umadvisor;
+using namespace umadvisor::record;
+
+namespace {
+
+trace::LaunchShape shape_of(std::uint64_t thread, std::uint64_t kind) {
+    trace::LaunchShape shape;
+    shape.entry = 7;
+    shape.function = kind + 1;
+    shape.stream = thread;
+    shape.grid_x = kind * 3 + 1;
+    shape.scanned = 1;
+    for (std::uint64_t i = 0; i < kind % 5; ++i)
+        shape.touched.add(kind * 100 + i);
+    return shape;
+}
+
+/// Launches of `kinds` shapes, the launch's `sample` counting them.
+void write_launches(std::uint64_t thread, std::uint64_t count, std::uint64_t kinds,
+                    std::atomic<std::uint64_t>* committed = nullptr) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+        trace::LaunchShape shape = shape_of(thread, i % kinds);
+        trace::Launch launch;
+        launch.start = record::now();
+        launch.duration = i % 1000;
+        launch.sample = i + 1;
+        record::write(shape, launch);
+        if (committed != nullptr)
+            committed->store(i + 1, std::memory_order_release);
+    }
+}
+
+/// Launches found for each thread, each one checked: in order, and of the right shape.
+std::map<std::uint64_t, std::uint64_t> check_launches(const TraceImage& image, std::uint64_t kinds) {
+    std::map<std::uint64_t, std::uint64_t> launches;
+    std::map<std::uint64_t, trace::LaunchShape> shapes;
+    const trace::ChunkHeader* current = nullptr;
+    image.each_record([&]<class Record>(const trace::ChunkHeader& chunk, const Record& record) {
+        if (current != &chunk) // numbers hold within a chunk
+            shapes.clear();
+        current = &chunk;
+        if constexpr (std::is_same_v<Record, trace::LaunchShape>)
+            shapes[record.shape] = record;
+        if constexpr (std::is_same_v<Record, trace::Launch>) {
+            const trace::LaunchShape& shape = shapes.at(record.shape);
+            std::uint64_t& seen = launches[shape.stream];
+            BOOST_REQUIRE(record.sample == seen + 1);
+            const trace::LaunchShape expected = shape_of(shape.stream, seen % kinds);
+            BOOST_REQUIRE(shape.function == expected.function);
+            BOOST_REQUIRE(shape.grid_x == expected.grid_x);
+            BOOST_REQUIRE((shape.touched == expected.touched));
+            BOOST_REQUIRE(record.duration == seen % 1000);
+            ++seen;
+        }
+    });
+    return launches;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(record_threads)
+
+BOOST_AUTO_TEST_CASE(every_thread_finds_its_records_again) {
+    const ScratchDirectory scratch;
+    const std::string path = scratch / "t.umtrace";
+    constexpr std::uint64_t threads = 8, count = 30'000;
+    BOOST_TEST(succeeds_in_child([&] {
+        if (record::open(settings_for(path)) != nullptr)
+            return false;
+        std::vector<std::thread> running;
+        for (std::uint64_t t = 1; t <= threads; ++t)
+            running.emplace_back([t] {
+                pthread_setname_np(pthread_self(), ("worker " + std::to_string(t)).c_str());
+                write_launches(t, count, 20);
+            });
+        for (int i = 0; i < 1000; ++i)
+            record::renew_clock();
+        for (std::thread& thread : running)
+            thread.join();
+        record::close();
+        return said().empty();
+    }));
+    const TraceImage image(path);
+    const auto launches = check_launches(image, 20);
+    BOOST_TEST(launches.size() == threads);
+    for (const auto& [thread, seen] : launches)
+        BOOST_TEST(seen == count);
+    std::map<std::uint32_t, std::uint32_t> next;
+    image.each_chunk([&](const trace::ChunkHeader& chunk) {
+        if (chunk.kind == trace::ChunkKind::event)
+            BOOST_TEST(chunk.sequence == next[chunk.thread]++);
+        BOOST_TEST((chunk.state.load() == trace::ChunkState::sealed));
+    });
+    BOOST_TEST(next.size() == threads);
+    std::size_t named = 0;
+    for (const trace::Thread& thread : image.all<trace::Thread>())
+        named +=
+            thread.thread_name.starts_with("worker ") && next.contains(static_cast<std::uint32_t>(thread.id));
+    BOOST_TEST(named == threads);
+    for (std::size_t i = 0; i < 4; ++i)
+        BOOST_TEST(image.header().dropped[i].load() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(more_shapes_than_the_table_holds_are_defined_anew) {
+    const ScratchDirectory scratch;
+    const std::string path = scratch / "t.umtrace";
+    constexpr std::uint64_t kinds = 1000, count = 20'000;
+    BOOST_TEST(succeeds_in_child([&] {
+        if (record::open(settings_for(path)) != nullptr)
+            return false;
+        write_launches(1, count, kinds);
+        return true;
+    }));
+    BOOST_TEST(check_launches(TraceImage(path), kinds).at(1) == count);
+}
+
+BOOST_AUTO_TEST_CASE(sigkill_loses_nothing_that_was_committed) {
+    constexpr std::uint64_t threads = 4;
+    for (int round = 0; round < 10; ++round) {
+        const ScratchDirectory scratch;
+        const std::string path = scratch / "t.umtrace";
+        const SharedPage page;
+        auto* committed = reinterpret_cast<std::atomic<std::uint64_t>*>(page.words);
+        const int status = run_in_child([&] {
+            if (record::open(settings_for(path)) != nullptr)
+                return 1;
+            for (std::uint64_t t = 0; t < threads; ++t)
+                std::thread([&, t] { write_launches(t, ~std::uint64_t{0}, 20, &committed[t]); }).detach();
+            while (committed[0] < 20'000u * static_cast<unsigned>(round + 1) || committed[threads - 1] == 0)
+                sched_yield();
+            kill(getpid(), SIGKILL);
+            return 0;
+        });
+        BOOST_TEST_REQUIRE((WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL));
+        const TraceImage image(path);
+        const auto launches = check_launches(image, 20);
+        for (std::uint64_t t = 0; t < threads; ++t)
+            if (const std::uint64_t count = committed[t].load()) {
+                // One more may be committed than the program had time to count.
+                BOOST_TEST(launches.at(t) >= count);
+                BOOST_TEST(launches.at(t) <= count + 1);
+            }
+        BOOST_TEST((image.header().state.load() == trace::FileState::recording));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(threads_by_the_thousand_cost_a_page_each) {
+    const ScratchDirectory scratch;
+    const std::string path = scratch / "t.umtrace";
+    constexpr std::uint64_t threads = 2000;
+    BOOST_TEST(succeeds_in_child([&] {
+        if (record::open(settings_for(path)) != nullptr)
+            return false;
+        for (std::uint64_t t = 0; t < threads; t += 4) {
+            std::thread four[4];
+            for (std::uint64_t i = 0; i < 4; ++i)
+                four[i] = std::thread([t, i] { write_launches(t + i, 10, 3); });
+            for (std::thread& thread : four)
+                thread.join();
+        }
+        record::close();
+        return true;
+    }));
+    const auto launches = check_launches(TraceImage(path), 3);
+    BOOST_TEST(launches.size() == threads);
+    for (const auto& [thread, seen] : launches)
+        BOOST_TEST(seen == 10u);
+    struct stat file {};
+    BOOST_REQUIRE(stat(path.c_str(), &file) == 0);
+    BOOST_TEST(static_cast<std::uint64_t>(file.st_blocks) * 512 < threads * 8192 + 8'000'000);
+}
+
+namespace {
+
+pthread_key_t late_key;
+
+void write_late(void* left) {
+    const auto times = reinterpret_cast<std::uintptr_t>(left);
+    write_launches(times, 5, 1); // a library that frees its CUDA memory when a thread ends
+    if (times > 1)
+        pthread_setspecific(late_key, reinterpret_cast<void*>(times - 1));
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(what_a_dying_thread_still_does_is_recorded) {
+    const ScratchDirectory scratch;
+    const std::string path = scratch / "t.umtrace";
+    BOOST_TEST(succeeds_in_child([&] {
+        if (record::open(settings_for(path)) != nullptr)
+            return false;
+        pthread_key_create(&late_key, write_late); // after the recorder's: its destructor runs later
+        for (int i = 0; i < 3; ++i)
+            std::thread([] {
+                write_launches(9, 5, 1);
+                pthread_setspecific(late_key, reinterpret_cast<void*>(3));
+            }).join();
+        return true;
+    }));
+    std::map<std::uint64_t, int> seen;
+    const TraceImage image(path);
+    for (const trace::LaunchShape& shape : image.all<trace::LaunchShape>())
+        ++seen[shape.stream];
+    for (const std::uint64_t when : {9, 3, 2, 1})
+        BOOST_TEST(seen[when] == 3);
+    BOOST_TEST(image.all<trace::Launch>().size() == 3u * 4 * 5);
+    std::map<std::uint32_t, std::uint32_t> next;
+    image.each_chunk([&](const trace::ChunkHeader& chunk) {
+        if (chunk.kind == trace::ChunkKind::event)
+            BOOST_TEST(chunk.sequence == next[chunk.thread]++);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(threads_agree_on_the_number_of_a_text) {
+    const ScratchDirectory scratch;
+    const std::string path = scratch / "t.umtrace";
+    constexpr int texts = 5000;
+    BOOST_TEST(succeeds_in_child([&] {
+        if (record::open(settings_for(path)) != nullptr)
+            return false;
+        std::vector<std::uint64_t> ids[4];
+        std::vector<std::thread> running;
+        for (auto& mine : ids)
+            running.emplace_back([&mine] {
+                for (int i = 0; i < texts; ++i)
+                    mine.push_back(record::string_id("kernel " + std::to_string(i)));
+            });
+        for (std::thread& thread : running)
+            thread.join();
+        return ids[0] == ids[1] && ids[1] == ids[2] && ids[2] == ids[3] && ids[0][0] != 0;
+    }));
+    const TraceImage image(path);
+    std::map<std::uint64_t, std::string> by_id;
+    for (const trace::String& text : image.all<trace::String>())
+        BOOST_TEST(by_id.emplace(text.id, text.text).second);
+    BOOST_TEST(by_id.size() == static_cast<std::size_t>(texts));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
