@@ -1,0 +1,114 @@
+#include "tests/unit/simcuda/driver_library.hpp"
+
+using namespace simcuda;
+
+namespace {
+struct CaptureFixture : DriverFixture {
+    CaptureFixture() {
+        BOOST_REQUIRE_EQUAL(DRIVER(cuStreamCreate)(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+        device = allocate(4096);
+        BOOST_REQUIRE_EQUAL(DRIVER(cuMemHostAlloc)(&host, 4096, 0), CUDA_SUCCESS);
+    }
+    ~CaptureFixture() {
+        DRIVER(cuStreamDestroy_v2)(stream);
+        DRIVER(cuMemFree_v2)(device);
+        DRIVER(cuMemFreeHost)(host);
+    }
+    void begin(CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL) {
+        BOOST_REQUIRE_EQUAL(DRIVER(cuStreamBeginCapture_v2)(stream, mode), CUDA_SUCCESS);
+    }
+    CUstreamCaptureStatus status() {
+        CUstreamCaptureStatus answer{};
+        BOOST_TEST(DRIVER(cuStreamIsCapturing)(stream, &answer) == CUDA_SUCCESS);
+        return answer;
+    }
+    CUresult end() {
+        CUgraph graph = nullptr;
+        const CUresult answer = DRIVER(cuStreamEndCapture)(stream, &graph);
+        BOOST_TEST((graph != nullptr) == (answer == CUDA_SUCCESS));
+        if (graph) {
+            DRIVER(cuGraphDestroy)(graph);
+        }
+        return answer;
+    }
+    CUstream stream = nullptr;
+    CUdeviceptr device = 0;
+    void* host = nullptr;
+};
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(capture, CaptureFixture)
+
+BOOST_AUTO_TEST_CASE(records_instead_of_running) {
+    static_cast<unsigned char*>(host)[0] = 42;
+    DRIVER(cuMemsetD8_v2)(device, 1, 4096);
+    begin();
+    BOOST_TEST(status() == CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    BOOST_TEST(DRIVER(cuMemcpyHtoDAsync_v2)(device, host, 4096, stream) == CUDA_SUCCESS);
+    BOOST_TEST(end() == CUDA_SUCCESS);
+    BOOST_TEST(status() == CU_STREAM_CAPTURE_STATUS_NONE);
+    DRIVER(cuMemcpyDtoH_v2)(host, device, 1);
+    BOOST_TEST(int(static_cast<unsigned char*>(host)[0]) == 1);
+}
+
+BOOST_AUTO_TEST_CASE(waiting_for_the_stream_invalidates) {
+    begin();
+    BOOST_TEST(DRIVER(cuStreamSynchronize)(stream) == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    BOOST_TEST(status() == CU_STREAM_CAPTURE_STATUS_INVALIDATED);
+    BOOST_TEST(end() == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+}
+
+BOOST_AUTO_TEST_CASE(so_do_context_waits_queries_and_prefetches) {
+    begin();
+    BOOST_TEST(DRIVER(cuCtxSynchronize)() == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    BOOST_TEST(end() == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    begin();
+    BOOST_TEST(DRIVER(cuStreamQuery)(stream) == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    BOOST_TEST(end() == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    CUdeviceptr managed = 0;
+    DRIVER(cuMemAllocManaged)(&managed, 4096, CU_MEM_ATTACH_GLOBAL);
+    begin();
+    BOOST_TEST(DRIVER(cuMemPrefetchAsync)(managed, 4096, 0, stream) == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    BOOST_TEST(end() == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    DRIVER(cuMemFree_v2)(managed);
+}
+
+BOOST_AUTO_TEST_CASE(allocation_is_unsafe_unless_relaxed) {
+    CUdeviceptr made = 0;
+    begin();
+    BOOST_TEST(DRIVER(cuMemAlloc_v2)(&made, 512) == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    BOOST_TEST(end() == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    begin(CU_STREAM_CAPTURE_MODE_RELAXED);
+    BOOST_TEST(DRIVER(cuMemAlloc_v2)(&made, 512) == CUDA_SUCCESS);
+    BOOST_TEST(end() == CUDA_SUCCESS);
+    DRIVER(cuMemFree_v2)(made);
+    begin();
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    DRIVER(cuThreadExchangeStreamCaptureMode)(&mode);
+    BOOST_TEST(DRIVER(cuMemAlloc_v2)(&made, 512) == CUDA_SUCCESS);
+    DRIVER(cuThreadExchangeStreamCaptureMode)(&mode);
+    BOOST_TEST(end() == CUDA_SUCCESS);
+    DRIVER(cuMemFree_v2)(made);
+}
+
+BOOST_AUTO_TEST_CASE(a_captured_event_cannot_be_queried) {
+    CUevent event = nullptr;
+    DRIVER(cuEventCreate)(&event, 0);
+    begin();
+    BOOST_TEST(DRIVER(cuEventRecord)(event, stream) == CUDA_SUCCESS);
+    BOOST_TEST(DRIVER(cuEventQuery)(event) == CUDA_ERROR_CAPTURED_EVENT);
+    BOOST_TEST(end() == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    DRIVER(cuEventDestroy_v2)(event);
+}
+
+BOOST_AUTO_TEST_CASE(the_legacy_stream_must_stay_out_of_blocking_captures) {
+    CUstream blocking = nullptr;
+    DRIVER(cuStreamCreate)(&blocking, 0);
+    DRIVER(cuStreamBeginCapture_v2)(blocking, CU_STREAM_CAPTURE_MODE_RELAXED);
+    BOOST_TEST(DRIVER(cuMemcpyHtoDAsync_v2)(device, host, 4096, nullptr) == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    CUgraph graph = nullptr;
+    BOOST_TEST(DRIVER(cuStreamEndCapture)(blocking, &graph) == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    DRIVER(cuStreamDestroy_v2)(blocking);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,111 @@
+#include "tests/unit/simcuda/driver_library.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <vector>
+
+using namespace simcuda;
+
+namespace {
+unsigned memory_type(CUdeviceptr address) {
+    unsigned type = 0;
+    return DRIVER(cuPointerGetAttribute)(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) == CUDA_SUCCESS
+               ? type
+               : 0;
+}
+bool is_managed(CUdeviceptr address) {
+    unsigned managed = 0;
+    DRIVER(cuPointerGetAttribute)(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, address);
+    return managed != 0;
+}
+std::size_t free_memory() {
+    std::size_t free = 0;
+    std::size_t total = 0;
+    DRIVER(cuMemGetInfo_v2)(&free, &total);
+    return free;
+}
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(memory, DriverFixture)
+
+BOOST_AUTO_TEST_CASE(allocations_reduce_the_free_memory) {
+    const std::size_t before = free_memory();
+    const CUdeviceptr made = allocate(64 << 20);
+    BOOST_TEST(free_memory() == before - (64 << 20));
+    BOOST_TEST(DRIVER(cuMemFree_v2)(made) == CUDA_SUCCESS);
+    BOOST_TEST(free_memory() == before);
+}
+
+BOOST_AUTO_TEST_CASE(managed_allocations_do_not) {
+    const std::size_t before = free_memory();
+    CUdeviceptr made = 0;
+    BOOST_TEST(DRIVER(cuMemAllocManaged)(&made, 64 << 20, CU_MEM_ATTACH_GLOBAL) == CUDA_SUCCESS);
+    BOOST_TEST(free_memory() == before);
+    BOOST_TEST(is_managed(made));
+    DRIVER(cuMemFree_v2)(made);
+}
+
+BOOST_AUTO_TEST_CASE(errors_are_the_real_ones) {
+    CUdeviceptr made = 0;
+    BOOST_TEST(DRIVER(cuMemAlloc_v2)(&made, 0) == CUDA_ERROR_INVALID_VALUE);
+    BOOST_TEST(DRIVER(cuMemAllocManaged)(&made, 0, CU_MEM_ATTACH_GLOBAL) == CUDA_ERROR_INVALID_VALUE);
+    BOOST_TEST(DRIVER(cuMemAlloc_v2)(&made, 100ull << 30) == CUDA_ERROR_OUT_OF_MEMORY);
+    BOOST_TEST(DRIVER(cuMemFree_v2)(0x1234) == CUDA_ERROR_INVALID_VALUE);
+    BOOST_TEST(DRIVER(cuMemFree_v2)(0) == CUDA_SUCCESS);
+    const CUdeviceptr once = allocate(512);
+    BOOST_TEST(DRIVER(cuMemFree_v2)(once) == CUDA_SUCCESS);
+    BOOST_TEST(DRIVER(cuMemFree_v2)(once) == CUDA_ERROR_INVALID_VALUE);
+}
+
+BOOST_AUTO_TEST_CASE(pointer_attributes_tell_the_kinds_apart) {
+    const CUdeviceptr device = allocate(4096);
+    BOOST_TEST(memory_type(device + 100) == CU_MEMORYTYPE_DEVICE);
+    BOOST_TEST(!is_managed(device));
+    void* pinned = nullptr;
+    BOOST_TEST(DRIVER(cuMemHostAlloc)(&pinned, 4096, 0) == CUDA_SUCCESS);
+    BOOST_TEST(memory_type(reinterpret_cast<CUdeviceptr>(pinned)) == CU_MEMORYTYPE_HOST);
+    std::vector<char> heap(1 << 20);
+    const auto address = reinterpret_cast<CUdeviceptr>(heap.data());
+    unsigned type = 7;
+    BOOST_TEST(DRIVER(cuPointerGetAttribute)(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) ==
+               CUDA_ERROR_INVALID_VALUE);
+    BOOST_TEST(DRIVER(cuMemHostRegister_v2)(heap.data(), heap.size(), 0) == CUDA_SUCCESS);
+    BOOST_TEST(memory_type(address) == CU_MEMORYTYPE_HOST);
+    BOOST_TEST(DRIVER(cuMemHostRegister_v2)(heap.data(), 10, 0) == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+    BOOST_TEST(DRIVER(cuMemHostUnregister)(heap.data()) == CUDA_SUCCESS);
+    BOOST_TEST(DRIVER(cuMemHostUnregister)(heap.data()) == CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+    CUdeviceptr base = 0;
+    std::size_t bytes = 0;
+    BOOST_TEST(DRIVER(cuMemGetAddressRange_v2)(&base, &bytes, device + 4095) == CUDA_SUCCESS);
+    BOOST_TEST(base == device);
+    BOOST_TEST(bytes == 4096u);
+    DRIVER(cuMemFree_v2)(device);
+    DRIVER(cuMemFreeHost)(pinned);
+}
+
+BOOST_AUTO_TEST_CASE(host_access_to_device_memory_crashes) {
+    const CUdeviceptr device = allocate(4096);
+    const pid_t child = fork();
+    if (child == 0) {
+        signal(SIGSEGV, SIG_DFL);
+        *reinterpret_cast<volatile char*>(device) = 1;
+        _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    BOOST_TEST(WIFSIGNALED(status));
+    BOOST_TEST(WTERMSIG(status) == SIGSEGV);
+    DRIVER(cuMemFree_v2)(device);
+}
+
+BOOST_AUTO_TEST_CASE(asynchronous_free_refuses_managed_memory) {
+    CUdeviceptr made = 0;
+    BOOST_TEST(DRIVER(cuMemAllocAsync)(&made, 4096, nullptr) == CUDA_SUCCESS);
+    BOOST_TEST(DRIVER(cuMemFreeAsync)(made, nullptr) == CUDA_SUCCESS);
+    BOOST_TEST(DRIVER(cuMemAllocManaged)(&made, 4096, CU_MEM_ATTACH_GLOBAL) == CUDA_SUCCESS);
+    BOOST_TEST(DRIVER(cuMemFreeAsync)(made, nullptr) == CUDA_ERROR_INVALID_VALUE);
+    DRIVER(cuMemFree_v2)(made);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

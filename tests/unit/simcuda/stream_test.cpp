@@ -1,0 +1,112 @@
+#include "tests/unit/simcuda/driver_library.hpp"
+
+using namespace simcuda;
+
+namespace {
+constexpr std::size_t size = 16 << 20;
+
+struct StreamFixture : DriverFixture {
+    StreamFixture() {
+        for (CUstream& stream : streams) {
+            BOOST_REQUIRE_EQUAL(DRIVER(cuStreamCreate)(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+        }
+        for (CUevent& event : events) {
+            BOOST_REQUIRE_EQUAL(DRIVER(cuEventCreate)(&event, 0), CUDA_SUCCESS);
+        }
+        BOOST_REQUIRE_EQUAL(DRIVER(cuMemHostAlloc)(&host, size, 0), CUDA_SUCCESS);
+        device = allocate(size);
+    }
+    ~StreamFixture() {
+        for (CUstream stream : streams) {
+            DRIVER(cuStreamDestroy_v2)(stream);
+        }
+        for (CUevent event : events) {
+            DRIVER(cuEventDestroy_v2)(event);
+        }
+        DRIVER(cuMemFreeHost)(host);
+        DRIVER(cuMemFree_v2)(device);
+    }
+    void upload(CUstream stream) {
+        BOOST_TEST(DRIVER(cuMemcpyHtoDAsync_v2)(device, host, size, stream) == CUDA_SUCCESS);
+    }
+    void download(CUstream stream) {
+        BOOST_TEST(DRIVER(cuMemcpyDtoHAsync_v2)(host, device, size, stream) == CUDA_SUCCESS);
+    }
+    std::uint64_t synchronized(std::uint64_t since) {
+        DRIVER(cuCtxSynchronize)();
+        return now() - since;
+    }
+    CUstream streams[2]{};
+    CUevent events[2]{};
+    CUdeviceptr device = 0;
+    void* host = nullptr;
+};
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(streams_and_events, StreamFixture)
+
+BOOST_AUTO_TEST_CASE(the_two_directions_overlap) {
+    auto since = now();
+    upload(streams[0]);
+    download(streams[0]);
+    const auto serial = synchronized(since);
+    since = now();
+    upload(streams[0]);
+    download(streams[1]);
+    const auto parallel = synchronized(since);
+    BOOST_TEST(parallel * 3 < serial * 2);
+}
+
+BOOST_AUTO_TEST_CASE(one_direction_does_not) {
+    auto since = now();
+    upload(streams[0]);
+    const auto one = synchronized(since);
+    since = now();
+    upload(streams[0]);
+    upload(streams[1]);
+    BOOST_TEST(synchronized(since) * 2 > one * 3);
+}
+
+BOOST_AUTO_TEST_CASE(events_time_what_lies_between_them) {
+    DRIVER(cuEventRecord)(events[0], streams[0]);
+    upload(streams[0]);
+    DRIVER(cuEventRecord)(events[1], streams[0]);
+    float milliseconds = 0;
+    BOOST_TEST(DRIVER(cuEventElapsedTime)(&milliseconds, events[0], events[1]) == CUDA_ERROR_NOT_READY);
+    BOOST_TEST(DRIVER(cuEventSynchronize)(events[1]) == CUDA_SUCCESS);
+    BOOST_TEST(DRIVER(cuEventElapsedTime)(&milliseconds, events[0], events[1]) == CUDA_SUCCESS);
+    BOOST_TEST(milliseconds > 0.25f);
+    BOOST_TEST(milliseconds < 0.40f);
+}
+
+BOOST_AUTO_TEST_CASE(polling_ends) {
+    upload(streams[0]);
+    DRIVER(cuEventRecord)(events[0], streams[0]);
+    unsigned polls = 0;
+    while (DRIVER(cuEventQuery)(events[0]) == CUDA_ERROR_NOT_READY) {
+        BOOST_REQUIRE(++polls < 100'000u);
+    }
+    BOOST_TEST(polls > 10u);
+}
+
+BOOST_AUTO_TEST_CASE(a_stream_waits_for_an_event) {
+    upload(streams[0]);
+    DRIVER(cuEventRecord)(events[0], streams[0]);
+    DRIVER(cuStreamWaitEvent)(streams[1], events[0], 0);
+    const auto since = now();
+    DRIVER(cuStreamSynchronize)(streams[1]);
+    BOOST_TEST(now() - since > 200'000u);
+}
+
+BOOST_AUTO_TEST_CASE(the_legacy_stream_waits_for_blocking_streams_only) {
+    CUstream blocking = nullptr;
+    DRIVER(cuStreamCreate)(&blocking, 0);
+    upload(streams[0]);
+    BOOST_TEST(DRIVER(cuStreamQuery)(nullptr) == CUDA_SUCCESS);
+    upload(blocking);
+    BOOST_TEST(DRIVER(cuStreamQuery)(nullptr) == CUDA_ERROR_NOT_READY);
+    BOOST_TEST(DRIVER(cuStreamQuery_ptsz)(nullptr) == CUDA_SUCCESS);
+    DRIVER(cuStreamDestroy_v2)(blocking);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
