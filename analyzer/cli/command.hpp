@@ -40,7 +40,8 @@ struct Command {
     std::vector<OptionSpec> options;
     /// Returns the exit status. May throw reader::Error.
     int (*run)(const Arguments&);
-    bool rest_is_command = false; ///< positional arguments are a command line of their own, after `--` or as they are
+    bool rest_is_command =
+        false; ///< positional arguments are a command line of their own, after `--` or as they are
 };
 
 extern const Command run_command, report_command, dump_command, doctor_command, explain_command, help_command;

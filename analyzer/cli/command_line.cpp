@@ -12,9 +12,10 @@
 namespace umadvisor::cli {
 namespace {
 
-constexpr const char* footer = "Exit status: 0 done; 1 it could not be done (one line says why); 2 wrong usage;\n"
-                               "`run`: that of the program, 128+N when signal N ended it, 126/127 when it could not be "
-                               "started.";
+constexpr const char* footer =
+    "Exit status: 0 done; 1 it could not be done (one line says why); 2 wrong usage;\n"
+    "`run`: that of the program, 128+N when signal N ended it, 126/127 when it could not be "
+    "started.";
 
 /// One subcommand while its arguments are parsed.
 struct Pending {
@@ -28,7 +29,8 @@ void add_options(Pending& pending) {
     for (const OptionSpec& spec : pending.command->options) {
         pending.values.push_back(std::make_unique<std::string>());
         if (spec.value.empty())
-            pending.app->add_flag_function(std::string(spec.flags), [](std::int64_t) {}, std::string(spec.help));
+            pending.app->add_flag_function(
+                std::string(spec.flags), [](std::int64_t) {}, std::string(spec.help));
         else
             pending.app->add_option(std::string(spec.flags), *pending.values.back(), std::string(spec.help))
                 ->type_name(std::string(spec.value));
@@ -59,8 +61,10 @@ int complain(const std::string& text) {
     return usage_error;
 }
 
-int parse_and_run(std::vector<std::string> arguments, std::vector<std::string> command_after_dashes, bool dashes) {
-    CLI::App app{"umadvisor: where a CUDA program loses time to memory, on which line, and what to write instead"};
+int parse_and_run(std::vector<std::string> arguments, std::vector<std::string> command_after_dashes,
+                  bool dashes) {
+    CLI::App app{
+        "umadvisor: where a CUDA program loses time to memory, on which line, and what to write instead"};
     app.name("umadvisor");
     app.set_version_flag("--version", "umadvisor " UMADVISOR_VERSION);
     app.require_subcommand(1);
@@ -118,6 +122,10 @@ int run_command_line(int argc, const char* const* argv) {
         command.assign(std::next(dashes), arguments.end());
         arguments.erase(dashes, arguments.end());
     }
+    if (!arguments.empty() && !arguments.front().starts_with('-') &&
+        std::none_of(commands().begin(), commands().end(),
+                     [&](const Command* c) { return c->name == arguments.front(); }))
+        return complain("unknown command " + arguments.front() + " (see umadvisor --help)");
     try {
         return parse_and_run(std::move(arguments), std::move(command), run);
     } catch (const reader::Error& error) {

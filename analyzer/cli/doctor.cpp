@@ -59,10 +59,12 @@ bool check_driver() {
         say(Mark::no, "driver", probe.trouble);
         return false;
     }
-    say(Mark::yes, "driver", probe.path + ", CUDA " + std::to_string(probe.version / 1000) + "." +
-                                 std::to_string(probe.version % 1000 / 10));
+    say(Mark::yes, "driver",
+        probe.path + ", CUDA " + std::to_string(probe.version / 1000) + "." +
+            std::to_string(probe.version % 1000 / 10));
     for (const ProbedDevice& device : probe.devices) {
-        std::string text = device.name + ", compute " + std::to_string(device.major) + "." + std::to_string(device.minor) + ": ";
+        std::string text = device.name + ", compute " + std::to_string(device.major) + "." +
+                           std::to_string(device.minor) + ": ";
         if (!device.managed)
             text += "no managed memory; copies are recorded";
         else if (!device.concurrent)
@@ -81,18 +83,23 @@ bool check_driver() {
 void check_sources() {
     const int pagemap = ::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
     say(pagemap >= 0 ? Mark::yes : Mark::no, "residency",
-        pagemap >= 0 ? "sampled from /proc/self/pagemap" : "/proc/self/pagemap cannot be opened: ping-pong and first touch are not seen");
+        pagemap >= 0 ? "sampled from /proc/self/pagemap"
+                     : "/proc/self/pagemap cannot be opened: ping-pong and first touch are not seen");
     if (pagemap >= 0)
         ::close(pagemap);
     const std::string unwind = find_library({"libunwind.so.8"}, "_Ux86_64_getcontext");
-    const bool beside = std::filesystem::exists(std::filesystem::path(find_shim()).parent_path() / "libunwind.so.8");
-    const bool found = !unwind.empty() || beside || ::dlopen("libunwind.so.8", RTLD_LAZY | RTLD_LOCAL) != nullptr;
+    const bool beside =
+        std::filesystem::exists(std::filesystem::path(find_shim()).parent_path() / "libunwind.so.8");
+    const bool found =
+        !unwind.empty() || beside || ::dlopen("libunwind.so.8", RTLD_LAZY | RTLD_LOCAL) != nullptr;
     say(found ? Mark::yes : Mark::part, "libunwind",
-        found ? (unwind.empty() ? std::string("found") : unwind) : "libunwind.so.8 is not found: calls are recorded without stacks, advice without lines");
-    const std::string cupti = find_library({"libcupti.so.13", "libcupti.so.12", "libcupti.so",
-                                            "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so"},
-                                           "cuptiGetVersion");
-    say(cupti.empty() ? Mark::part : Mark::yes, "CUPTI", cupti.empty() ? "not found; not needed" : cupti + "; not used by default");
+        found ? (unwind.empty() ? std::string("found") : unwind)
+              : "libunwind.so.8 is not found: calls are recorded without stacks, advice without lines");
+    const std::string cupti = find_library(
+        {"libcupti.so.13", "libcupti.so.12", "libcupti.so", "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so"},
+        "cuptiGetVersion");
+    say(cupti.empty() ? Mark::part : Mark::yes, "CUPTI",
+        cupti.empty() ? "not found; not needed" : cupti + "; not used by default");
 }
 
 int doctor(const Arguments&) {
@@ -100,7 +107,8 @@ int doctor(const Arguments&) {
     const bool driver = check_driver();
     check_sources();
     std::cout << "\n"
-              << (!shim     ? "Nothing can be recorded here: see shim and preload above. Traces from elsewhere can be reported on."
+              << (!shim ? "Nothing can be recorded here: see shim and preload above. Traces from elsewhere can "
+                          "be reported on."
                   : !driver ? "No CUDA program can run here. Traces from elsewhere can be reported on."
                             : "umadvisor run -- PROGRAM will work here.")
               << "\n";

@@ -33,7 +33,8 @@ DriverProbe probe_driver() {
     DriverProbe probe;
     void* driver = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (driver == nullptr) {
-        probe.trouble = std::string(::dlerror()) + "; install the NVIDIA driver, or put its folder in LD_LIBRARY_PATH";
+        probe.trouble =
+            std::string(::dlerror()) + "; install the NVIDIA driver, or put its folder in LD_LIBRARY_PATH";
         return probe;
     }
     const auto initialize = function<Initialize>(driver, "cuInit");
@@ -60,7 +61,8 @@ DriverProbe probe_driver() {
     for (int ordinal = 0; ordinal < count; ++ordinal) {
         int device = 0;
         std::array<char, 256> name{};
-        if (get_device(&device, ordinal) != 0 || get_name(name.data(), static_cast<int>(name.size()) - 1, device) != 0)
+        if (get_device(&device, ordinal) != 0 ||
+            get_name(name.data(), static_cast<int>(name.size()) - 1, device) != 0)
             continue;
         const auto attribute = [&](Attribute which) {
             int value = 0;

@@ -1,5 +1,5 @@
-#include "analyzer/cli/command.hpp"
 #include "analyzer/reports/dump.hpp"
+#include "analyzer/cli/command.hpp"
 
 #include <iostream>
 
@@ -21,8 +21,7 @@ int dump(const Arguments& arguments) {
 
 } // namespace
 
-const Command dump_command{
-    "dump", "Print every record of a trace in the order of time", "FILE", 1,
-    1,      {{"--json", "", "One JSON object a line"}},           &dump};
+const Command dump_command{"dump", "Print every record of a trace in the order of time", "FILE", 1,
+                           1,      {{"--json", "", "One JSON object a line"}},           &dump};
 
 } // namespace umadvisor::cli

@@ -24,6 +24,7 @@ int explain(const Arguments& arguments) {
 
 } // namespace
 
-const Command explain_command{"explain", "Explain a rule: cause, cure, when it does not apply", "RULE", 0, 1, {}, &explain};
+const Command explain_command{
+    "explain", "Explain a rule: cause, cure, when it does not apply", "RULE", 0, 1, {}, &explain};
 
 } // namespace umadvisor::cli

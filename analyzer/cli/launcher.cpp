@@ -86,14 +86,17 @@ std::string preload_value(const std::string& shim) {
     return there == nullptr || *there == '\0' ? shim : shim + ":" + there;
 }
 
-int run_program(const std::string& path, const std::vector<std::string>& arguments, const Environment& environment) {
+int run_program(const std::string& path, const std::vector<std::string>& arguments,
+                const Environment& environment) {
     const std::vector<std::string> merged = merged_environment(environment);
     pid_t pid = 0;
-    int failed = ::posix_spawn(&pid, path.c_str(), nullptr, nullptr, pointers(arguments).data(), pointers(merged).data());
+    int failed = ::posix_spawn(&pid, path.c_str(), nullptr, nullptr, pointers(arguments).data(),
+                               pointers(merged).data());
     if (failed == ENOEXEC) { // a script without #!: what a shell does with it
         std::vector<std::string> shell{"/bin/sh", path};
         shell.insert(shell.end(), arguments.begin() + 1, arguments.end());
-        failed = ::posix_spawn(&pid, "/bin/sh", nullptr, nullptr, pointers(shell).data(), pointers(merged).data());
+        failed =
+            ::posix_spawn(&pid, "/bin/sh", nullptr, nullptr, pointers(shell).data(), pointers(merged).data());
     }
     if (failed != 0) {
         std::cerr << "umadvisor: " << path << ": " << std::strerror(failed) << "\n";

@@ -36,7 +36,8 @@ std::string search_path(const std::string& name) {
 std::string preload_trouble(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     Elf64_Ehdr header{};
-    if (!file.read(reinterpret_cast<char*>(&header), sizeof header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
+    if (!file.read(reinterpret_cast<char*>(&header), sizeof header) ||
+        std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
         return {};
     if (header.e_ident[EI_CLASS] != ELFCLASS64)
         return "is a 32-bit program; umadvisor serves 64-bit ones";
@@ -50,7 +51,8 @@ std::string preload_trouble(const std::string& path) {
         if (segment.p_type == PT_INTERP)
             return {};
     }
-    return "is statically linked, so nothing can be preloaded into it; link it dynamically against libc (the CUDA runtime "
+    return "is statically linked, so nothing can be preloaded into it; link it dynamically against libc (the "
+           "CUDA runtime "
            "may stay static)";
 }
 

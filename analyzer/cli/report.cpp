@@ -32,12 +32,8 @@ int report(const Arguments& arguments) {
 
 } // namespace
 
-const Command report_command{"report",
-                             "Say what costs time, on which line, and what to write instead",
-                             "FILE",
-                             1,
-                             1 << 20,
-                             {{"--json", "", "The document that docs/report-schema.md describes"}},
-                             &report};
+const Command report_command{
+    "report", "Say what costs time, on which line, and what to write instead",       "FILE", 1,
+    1 << 20,  {{"--json", "", "The document that docs/report-schema.md describes"}}, &report};
 
 } // namespace umadvisor::cli

@@ -23,7 +23,8 @@ int complain(int status, const std::string& text) {
 }
 
 bool is_number(const std::string& text) {
-    return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+    return !text.empty() &&
+           std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
 bool is_size(std::string text) {
@@ -51,7 +52,9 @@ std::string usage_trouble(const Arguments& arguments) {
 
 std::string output_name(const Arguments& arguments) {
     const char* given = std::getenv("UMADVISOR_OUTPUT");
-    const std::string name = arguments.has("--output") ? arguments.value("--output") : given != nullptr ? given : "";
+    const std::string name = arguments.has("--output") ? arguments.value("--output")
+                             : given != nullptr        ? given
+                                                       : "";
     // The program may change its working directory before it enters CUDA.
     return name.empty() ? name : std::filesystem::absolute(name).string();
 }
@@ -69,8 +72,9 @@ Environment environment_of(const Arguments& arguments, const std::string& shim, 
         environment.emplace_back("UMADVISOR_FORCE", "1");
     if (arguments.has("--quiet"))
         environment.emplace_back("UMADVISOR_QUIET", "1");
-    for (const auto& [flag, variable] :
-         {std::pair{"--act", "UMADVISOR_ACT"}, {"--pretend-memory", "UMADVISOR_PRETEND_MEMORY"}, {"--stacks", "UMADVISOR_STACKS"}})
+    for (const auto& [flag, variable] : {std::pair{"--act", "UMADVISOR_ACT"},
+                                         {"--pretend-memory", "UMADVISOR_PRETEND_MEMORY"},
+                                         {"--stacks", "UMADVISOR_STACKS"}})
         if (arguments.has(flag))
             environment.emplace_back(variable, arguments.value(flag));
     return environment;
@@ -84,8 +88,8 @@ void summarize(const std::vector<std::string>& traces) {
             if (report.findings.empty())
                 std::cerr << "umadvisor: " << report.why_empty() << "\n";
             else
-                std::cerr << "umadvisor: " << findings::count_text(report.findings.size(), "finding") << "; first: "
-                          << report.findings.front().title << ", saves about "
+                std::cerr << "umadvisor: " << findings::count_text(report.findings.size(), "finding")
+                          << "; first: " << report.findings.front().title << ", saves about "
                           << findings::time_text(report.findings.front().saving_ns) << "\n";
         } catch (const reader::Error& error) {
             std::cerr << "umadvisor: " << error.what() << "\n";
@@ -108,9 +112,11 @@ int run(const Arguments& arguments) {
         return complain(operational_error, trouble);
     const std::string shim = find_shim();
     if (shim.empty())
-        return complain(operational_error, "libumadvisor.so is not in ../lib beside this binary; install both together");
+        return complain(operational_error,
+                        "libumadvisor.so is not in ../lib beside this binary; install both together");
     if (shim.find_first_of(" :") != std::string::npos) // both separate the names in LD_PRELOAD, ld.so(8)
-        return complain(operational_error, shim + ": a space or colon in its path keeps it from being preloaded; move it");
+        return complain(operational_error,
+                        shim + ": a space or colon in its path keeps it from being preloaded; move it");
 
     std::timespec now{};
     std::timespec_get(&now, TIME_UTC);
@@ -123,7 +129,8 @@ int run(const Arguments& arguments) {
     else if (driver_found())
         std::cerr << "umadvisor: no trace: no process of it entered CUDA\n";
     else
-        std::cerr << "umadvisor: no trace: no CUDA driver here (libcuda.so.1 is not found); umadvisor doctor says more\n";
+        std::cerr << "umadvisor: no trace: no CUDA driver here (libcuda.so.1 is not found); umadvisor doctor "
+                     "says more\n";
     return status;
 }
 
@@ -134,8 +141,9 @@ const Command run_command{"run",
                           "PROGRAM",
                           1,
                           0,
-                          {{"-o,--output", "FILE", "Trace file; a further process puts its pid before the suffix. Default: "
-                                                   "PROGRAM.PID.umtrace in the working directory"},
+                          {{"-o,--output", "FILE",
+                            "Trace file; a further process puts its pid before the suffix. Default: "
+                            "PROGRAM.PID.umtrace in the working directory"},
                            {"-f,--force", "", "Replace an existing trace file"},
                            {"--act", "LIST", "Change what the program does: prefetch, rewrite=all"},
                            {"--pretend-memory", "SIZE", "Make the card look smaller"},

@@ -11,7 +11,8 @@ std::string find_shim() {
     if (failed)
         return {};
     for (const char* folder : {"../lib", "."}) {
-        const auto path = std::filesystem::weakly_canonical(self.parent_path() / folder / "libumadvisor.so", failed);
+        const auto path =
+            std::filesystem::weakly_canonical(self.parent_path() / folder / "libumadvisor.so", failed);
         if (!failed && std::filesystem::is_regular_file(path, failed))
             return path.string();
     }

@@ -65,12 +65,14 @@ std::vector<std::string> find_traces(const std::string& output, std::int64_t sin
     const fs::path path(output);
     std::vector<std::string> found;
     std::error_code failed;
-    for (fs::directory_iterator entry(folder_of(path), failed), end; !failed && entry != end; entry.increment(failed))
+    for (fs::directory_iterator entry(folder_of(path), failed), end; !failed && entry != end;
+         entry.increment(failed))
         if (belongs(entry->path(), path) && changed_since(entry->path(), since_ns))
             found.push_back(output.empty() ? entry->path().filename().string() : entry->path().string());
     std::sort(found.begin(), found.end());
-    std::stable_partition(found.begin(), found.end(),
-                          [&](const std::string& name) { return fs::path(name).filename() == path.filename(); });
+    std::stable_partition(found.begin(), found.end(), [&](const std::string& name) {
+        return fs::path(name).filename() == path.filename();
+    });
     return found;
 }
 

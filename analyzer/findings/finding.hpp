@@ -22,7 +22,7 @@ struct Finding {
     std::vector<std::pair<std::string_view, double>> evidence; ///< the same in numbers; keys end in their unit
     std::vector<std::string> details;                          ///< further sentences
     std::uint64_t stack = 0;                                   ///< offending line; 0: none recorded
-    std::uint64_t allocation_stack = 0;                        ///< line of the CUDA allocation concerned; 0: none
+    std::uint64_t allocation_stack = 0; ///< line of the CUDA allocation concerned; 0: none
     std::string allocation_text; ///< "cudaMallocManaged 32 MiB"; empty where no CUDA allocation is concerned
     std::string advice;          ///< what to write instead
     double saving_ns = 0;

@@ -1,5 +1,6 @@
-/// Managed memory that the host filled and a kernel then pulled over page fault by page fault. The driver's prefetching
-/// never crosses a 2 MiB block, so each block costs at least one batch of faults; one prefetch call moves all of it.
+/// Managed memory that the host filled and a kernel then pulled over page fault by page fault. The driver's
+/// prefetching never crosses a 2 MiB block, so each block costs at least one batch of faults; one prefetch call
+/// moves all of it.
 #include "analyzer/findings/finding.hpp"
 #include "analyzer/findings/rates.hpp"
 #include "analyzer/findings/words.hpp"
@@ -16,8 +17,8 @@ struct Saving {
     std::uint64_t measured_bytes = 0; ///< whose launches were timed
 };
 
-/// First launch against the later ones of the same kernel and shape. Where one launch touched several allocations first,
-/// each gets its share by bytes: `launch_bytes` has the sum.
+/// First launch against the later ones of the same kernel and shape. Where one launch touched several
+/// allocations first, each gets its share by bytes: `launch_bytes` has the sum.
 Saving measured_saving(const model::Profile& profile, const model::ManagedHabit& habit,
                        const std::map<std::uint64_t, std::uint64_t>& launch_bytes) {
     Saving saving;
@@ -28,7 +29,8 @@ Saving measured_saving(const model::Profile& profile, const model::ManagedHabit&
             continue;
         const double share = static_cast<double>(touch.bytes) /
                              static_cast<double>(std::max<std::uint64_t>(1, launch_bytes.at(touch.sample)));
-        const double prefetch = static_cast<double>(touch.bytes) / prefetch_to_device_rate * 1e9 + prefetch_call_ns;
+        const double prefetch =
+            static_cast<double>(touch.bytes) / prefetch_to_device_rate * 1e9 + prefetch_call_ns;
         saving.ns += std::max(0.0, (first - group->usual_ns()) * share - prefetch);
         saving.measured_bytes += touch.bytes;
     }
@@ -41,8 +43,8 @@ double priced_saving(const model::ManagedHabit& habit, std::uint64_t bytes) {
                              static_cast<double>(habit.to_device) * (fault_ns - prefetch_call_ns));
 }
 
-Finding describe(const model::Profile& profile, const model::AllocationSite& site, const model::ManagedHabit& habit,
-                 const std::map<std::uint64_t, std::uint64_t>& launch_bytes) {
+Finding describe(const model::Profile& profile, const model::AllocationSite& site,
+                 const model::ManagedHabit& habit, const std::map<std::uint64_t, std::uint64_t>& launch_bytes) {
     const Saving measured = measured_saving(profile, habit, launch_bytes);
     const std::uint64_t rest = habit.bytes_to_device - std::min(habit.bytes_to_device, measured.measured_bytes);
     const bool all_measured = measured.measured_bytes != 0 && rest <= habit.bytes_to_device / 16;
@@ -61,19 +63,23 @@ Finding describe(const model::Profile& profile, const model::AllocationSite& sit
                         {"measured_bytes", static_cast<double>(measured.measured_bytes)}};
     finding.allocation_stack = site.stack;
     finding.allocation_text =
-        site.symbol != 0 ? "variable " + std::string(profile.dictionary().string(site.symbol))
-                         : profile.call_name(site.entry) + " " +
-                               bytes_text(static_cast<double>(habit.bytes) / static_cast<double>(habit.allocations)) +
-                               (habit.allocations > 1 ? " x " + std::to_string(habit.allocations) : "");
-    finding.advice = std::string(runtime ? "cudaMemPrefetchAsync" : "cuMemPrefetchAsync") +
-                     " to the device, on the launch's stream, after the host has filled it and before the first launch";
+        site.symbol != 0
+            ? "variable " + std::string(profile.dictionary().string(site.symbol))
+            : profile.call_name(site.entry) + " " +
+                  bytes_text(static_cast<double>(habit.bytes) / static_cast<double>(habit.allocations)) +
+                  (habit.allocations > 1 ? " x " + std::to_string(habit.allocations) : "");
+    finding.advice =
+        std::string(runtime ? "cudaMemPrefetchAsync" : "cuMemPrefetchAsync") +
+        " to the device, on the launch's stream, after the host has filled it and before the first launch";
     if (all_measured) {
         finding.saving_ns = measured.ns;
-        finding.basis = "device time of the first launch less that of later launches of the same kernel, less a prefetch at 51 GB/s";
+        finding.basis = "device time of the first launch less that of later launches of the same kernel, less "
+                        "a prefetch at 51 GB/s";
         finding.confidence = Confidence::high;
     } else {
         finding.saving_ns = measured.ns + priced_saving(habit, rest);
-        finding.basis = "the bytes seen to move, by faults (256 MiB in 23 ms) against by prefetch (5.3 ms), at the prices of an H200";
+        finding.basis = "the bytes seen to move, by faults (256 MiB in 23 ms) against by prefetch (5.3 ms), at "
+                        "the prices of an H200";
         finding.confidence = Confidence::medium;
     }
     return finding;

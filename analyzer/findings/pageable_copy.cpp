@@ -1,5 +1,6 @@
-/// Copies with a pageable end: the driver stages them through a small pinned buffer, at a fraction of the link's rate,
-/// and an Async one holds the calling thread until the staging is done (CUDA Runtime API, "API synchronization behavior").
+/// Copies with a pageable end: the driver stages them through a small pinned buffer, at a fraction of the
+/// link's rate, and an Async one holds the calling thread until the staging is done (CUDA Runtime API, "API
+/// synchronization behavior").
 #include "analyzer/findings/finding.hpp"
 #include "analyzer/findings/rates.hpp"
 #include "analyzer/findings/words.hpp"
@@ -29,8 +30,9 @@ using Key = std::tuple<std::uint64_t, model::Direction, bool>;
 std::string host_text(const std::set<trace::HostRangeKind>& kinds) {
     std::string text;
     for (const trace::HostRangeKind kind : kinds) {
-        constexpr std::string_view words[] = {"pageable memory", "the heap",  "an anonymous mapping", "the stack",
-                                              "a mapped file",   "the program's own data", "shared memory"};
+        constexpr std::string_view words[] = {"pageable memory", "the heap",      "an anonymous mapping",
+                                              "the stack",       "a mapped file", "the program's own data",
+                                              "shared memory"};
         const auto index = static_cast<std::size_t>(kind);
         text += text.empty() ? "" : ", ";
         text += index < std::size(words) ? words[index] : words[0];
@@ -45,9 +47,10 @@ trace::HostRangeKind kind_of(const model::Profile& profile, std::uint64_t host_r
 }
 
 bool is_fault(const model::CopySite& site, model::Direction direction) {
-    const bool up = site.source == Memory::pageable && (direction == model::Direction::HtoD || direction == model::Direction::HtoA);
-    const bool down =
-        site.destination == Memory::pageable && (direction == model::Direction::DtoH || direction == model::Direction::AtoH);
+    const bool up = site.source == Memory::pageable &&
+                    (direction == model::Direction::HtoD || direction == model::Direction::HtoA);
+    const bool down = site.destination == Memory::pageable &&
+                      (direction == model::Direction::DtoH || direction == model::Direction::AtoH);
     return up || down;
 }
 
@@ -67,13 +70,13 @@ Finding describe(const model::Profile& profile, const Key& key, const Group& gro
     finding.stack = stack;
     finding.saving_ns = std::max(0.0, spent_ns - pinned_ns);
     const double reached = spent_ns > 0 ? bytes / (spent_ns * 1e-9) : 0;
-    finding.summary = profile.call_name(group.entry) + " " +
-                      bytes_text(bytes / static_cast<double>(group.copies.count)) + " x " +
-                      std::to_string(group.copies.count) +
-                      (direction == model::Direction::HtoD || direction == model::Direction::HtoA ? " from " : " to ") +
-                      host_text(group.kinds) + ", " + rate_text(reached) + "; this link carries " + rate_text(rate) +
-                      (direction == model::Direction::HtoD || direction == model::Direction::HtoA ? " from" : " to") +
-                      " pinned memory" + (measured ? "" : " (typical of PCIe 5; not measured here)");
+    finding.summary =
+        profile.call_name(group.entry) + " " + bytes_text(bytes / static_cast<double>(group.copies.count)) +
+        " x " + std::to_string(group.copies.count) +
+        (direction == model::Direction::HtoD || direction == model::Direction::HtoA ? " from " : " to ") +
+        host_text(group.kinds) + ", " + rate_text(reached) + "; this link carries " + rate_text(rate) +
+        (direction == model::Direction::HtoD || direction == model::Direction::HtoA ? " from" : " to") +
+        " pinned memory" + (measured ? "" : " (typical of PCIe 5; not measured here)");
     if (asynchronous)
         finding.details.push_back("the call returns only when the copy is staged: the host waited " +
                                   time_text(spent_ns) + " in it, and nothing overlapped");
@@ -85,12 +88,17 @@ Finding describe(const model::Profile& profile, const Key& key, const Group& gro
                         {"pinned_rate_bytes_per_s", rate}};
     const bool runtime = profile.uses_runtime();
     const std::string pinned = runtime ? "cudaMallocHost" : "cuMemAllocHost";
-    finding.advice = asynchronous ? "allocate the host buffer with " + pinned + " instead of malloc; the copy then runs beside the host"
+    finding.advice = asynchronous ? "allocate the host buffer with " + pinned +
+                                        " instead of malloc; the copy then runs beside the host"
                                   : "allocate the host buffer with " + pinned + " instead of malloc, then " +
                                         (runtime ? "cudaMemcpyAsync" : "cuMemcpyAsync") + " on a stream";
-    finding.basis = measured ? "time of these calls less the same bytes at the rate that pinned copies of 16 MiB and more reached in this trace"
-                             : "time of these calls less the same bytes at 55 GB/s, measured for pinned memory on an H200; your link may differ";
-    finding.confidence = measured ? Confidence::high : group.largest >= model::link_copy_bytes ? Confidence::high : Confidence::medium;
+    finding.basis = measured ? "time of these calls less the same bytes at the rate that pinned copies of 16 "
+                               "MiB and more reached in this trace"
+                             : "time of these calls less the same bytes at 55 GB/s, measured for pinned memory "
+                               "on an H200; your link may differ";
+    finding.confidence = measured                                  ? Confidence::high
+                         : group.largest >= model::link_copy_bytes ? Confidence::high
+                                                                   : Confidence::medium;
     return finding;
 }
 

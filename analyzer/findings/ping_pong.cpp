@@ -1,5 +1,6 @@
-/// A managed allocation that host and device take from each other, round after round. The driver's own thrashing
-/// detection sees accesses within half a millisecond only; slow alternation moves every byte twice a round unseen.
+/// A managed allocation that host and device take from each other, round after round. The driver's own
+/// thrashing detection sees accesses within half a millisecond only; slow alternation moves every byte twice a
+/// round unseen.
 #include "analyzer/findings/finding.hpp"
 #include "analyzer/findings/rates.hpp"
 #include "analyzer/findings/words.hpp"
@@ -23,7 +24,8 @@ Cost cost_of(const model::ManagedHabit& habit) {
             moves * prefetch_call_ns + (up / prefetch_to_device_rate + down / prefetch_to_host_rate) * 1e9};
 }
 
-Finding describe(const model::Profile& profile, const model::AllocationSite& site, const model::ManagedHabit& habit) {
+Finding describe(const model::Profile& profile, const model::AllocationSite& site,
+                 const model::ManagedHabit& habit) {
     const Cost cost = cost_of(habit);
     const bool runtime = profile.uses_runtime();
     const std::string prefetch = runtime ? "cudaMemPrefetchAsync" : "cuMemPrefetchAsync";
@@ -35,12 +37,13 @@ Finding describe(const model::Profile& profile, const model::AllocationSite& sit
     finding.stack = habit.launch_stack;
     finding.summary = kernels + " pulled it to the device " + count_text(habit.to_device, "time") + " (" +
                       bytes_text(static_cast<double>(habit.bytes_to_device)) + "), the host took it back " +
-                      count_text(habit.to_host, "time") + " (" + bytes_text(static_cast<double>(habit.bytes_to_host)) +
-                      "), all by page faults";
+                      count_text(habit.to_host, "time") + " (" +
+                      bytes_text(static_cast<double>(habit.bytes_to_host)) + "), all by page faults";
     finding.details.push_back("the host touches it after the synchronisation and before the next launch");
     if (habit.least_coverage < 1)
         finding.details.push_back("bytes are extrapolated: samples looked at " +
-                                  std::to_string(static_cast<int>(habit.least_coverage * 100)) + "% of its pages");
+                                  std::to_string(static_cast<int>(habit.least_coverage * 100)) +
+                                  "% of its pages");
     finding.evidence = {{"allocations", static_cast<double>(habit.allocations)},
                         {"allocation_bytes", static_cast<double>(habit.bytes)},
                         {"moves_to_device", static_cast<double>(habit.to_device)},
@@ -51,15 +54,18 @@ Finding describe(const model::Profile& profile, const model::AllocationSite& sit
                         {"prefetch_cost_ns", cost.prefetch_ns}};
     finding.allocation_stack = site.stack;
     finding.allocation_text =
-        site.symbol != 0 ? "variable " + std::string(profile.dictionary().string(site.symbol))
-                         : profile.call_name(site.entry) + " " +
-                               bytes_text(static_cast<double>(habit.bytes) / static_cast<double>(habit.allocations)) +
-                               (habit.allocations > 1 ? " x " + std::to_string(habit.allocations) : "");
-    finding.advice = "keep the data on one side: do the host's step in a kernel, or give the host a small buffer of its own for "
+        site.symbol != 0
+            ? "variable " + std::string(profile.dictionary().string(site.symbol))
+            : profile.call_name(site.entry) + " " +
+                  bytes_text(static_cast<double>(habit.bytes) / static_cast<double>(habit.allocations)) +
+                  (habit.allocations > 1 ? " x " + std::to_string(habit.allocations) : "");
+    finding.advice = "keep the data on one side: do the host's step in a kernel, or give the host a small "
+                     "buffer of its own for "
                      "what it reads. If both must touch it: " +
                      prefetch + " to the device before the launch and to the host after the synchronisation";
     finding.saving_ns = std::max(0.0, cost.faults_ns - cost.prefetch_ns);
-    finding.basis = "the bytes seen to move, by faults against by prefetch, at the prices of an H200; keeping the data on one "
+    finding.basis = "the bytes seen to move, by faults against by prefetch, at the prices of an H200; keeping "
+                    "the data on one "
                     "side saves all of about " +
                     time_text(cost.faults_ns);
     finding.confidence = habit.to_device >= 2 * model::bounce_moves ? Confidence::high : Confidence::medium;

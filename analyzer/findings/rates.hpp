@@ -1,5 +1,5 @@
-/// What moving memory costs where the trace itself does not tell: measured on one H200 over PCIe 5 (driver 580, CUDA
-/// 13.0). Reports name them as such.
+/// What moving memory costs where the trace itself does not tell: measured on one H200 over PCIe 5 (driver 580,
+/// CUDA 13.0). Reports name them as such.
 #pragma once
 
 #include "residency/prices.hpp"

@@ -19,7 +19,8 @@ struct Group {
     bool asynchronous = true;
 };
 
-Finding describe(const model::Profile& profile, std::uint64_t stack, model::Direction direction, const Group& group) {
+Finding describe(const model::Profile& profile, std::uint64_t stack, model::Direction direction,
+                 const Group& group) {
     const double spent_ns = static_cast<double>(profile.nanoseconds(group.copies.ticks));
     const auto bytes = static_cast<double>(group.copies.bytes);
     const auto count = static_cast<double>(group.copies.count);
@@ -38,10 +39,12 @@ Finding describe(const model::Profile& profile, std::uint64_t stack, model::Dire
                         {"mean_bytes", bytes / count},
                         {"time_ns", spent_ns},
                         {"time_per_copy_ns", spent_ns / count}};
-    finding.advice = std::string("gather the pieces in one buffer and copy it once, or hand them over together with ") +
-                     (profile.uses_runtime() ? "cudaMemcpyBatchAsync" : "cuMemcpyBatchAsync") + " (CUDA 12.8)";
+    finding.advice =
+        std::string("gather the pieces in one buffer and copy it once, or hand them over together with ") +
+        (profile.uses_runtime() ? "cudaMemcpyBatchAsync" : "cuMemcpyBatchAsync") + " (CUDA 12.8)";
     finding.saving_ns = std::max(0.0, spent_ns - merged_ns);
-    finding.basis = "time of these calls less one call and the same bytes at 55 GB/s; gathering on the host is not counted";
+    finding.basis =
+        "time of these calls less one call and the same bytes at 55 GB/s; gathering on the host is not counted";
     finding.confidence = group.asynchronous ? Confidence::medium : Confidence::high;
     return finding;
 }

@@ -67,16 +67,18 @@ void Allocations::launch(const trace::Launch& record, const reader::Shape& shape
         managed->sample = record.sample;
         managed->group = Launches::group_of(shape);
         if (record.sample != 0 && !managed->moved && managed->residence.on_host())
-            touches_.emplace(record.sample, 0); // its device time may be read before we know that it moved anything
+            touches_.emplace(record.sample,
+                             0); // its device time may be read before we know that it moved anything
     }
 }
 
 void Allocations::prefetch(const trace::Prefetch& record) {
     const auto found = live_.find(record.allocation);
-    if (record.status != 0 || found == live_.end() || !found->second.managed || record.address < found->second.address)
+    if (record.status != 0 || found == live_.end() || !found->second.managed ||
+        record.address < found->second.address)
         return;
-    found->second.managed->residence.prefetch(record.address - found->second.address, record.bytes, record.location,
-                                              syncs_);
+    found->second.managed->residence.prefetch(record.address - found->second.address, record.bytes,
+                                              record.location, syncs_);
 }
 
 void Allocations::sample(const trace::Residency& record) {

@@ -32,7 +32,7 @@ struct ManagedHabit {
     std::uint64_t allocations = 0, bytes = 0; ///< of the allocations
     std::uint64_t to_device = 0, to_host = 0; ///< moves by faults
     std::uint64_t bytes_to_device = 0, bytes_to_host = 0;
-    double least_coverage = 1; ///< of an allocation by its samples
+    double least_coverage = 1;         ///< of an allocation by its samples
     std::set<std::uint64_t> functions; ///< that moved them; at most a few
     std::uint64_t launch_stack = 0, launch_entry = 0, sync_stack = 0;
     std::vector<TouchSample> samples; ///< at most a few
@@ -69,12 +69,11 @@ public:
 private:
     /// A managed allocation under observation.
     struct Managed {
-        explicit Managed(std::uint64_t bytes)
-            : residence(bytes) {}
+        explicit Managed(std::uint64_t bytes) : residence(bytes) {}
         Residence residence;
-        std::set<std::uint64_t> functions;                        ///< launched on it since the last sample
-        std::set<std::uint64_t> movers;                           ///< launched when it left the host
-        std::uint64_t stack = 0, entry = 0, sample = 0;           ///< of the first of them
+        std::set<std::uint64_t> functions;              ///< launched on it since the last sample
+        std::set<std::uint64_t> movers;                 ///< launched when it left the host
+        std::uint64_t stack = 0, entry = 0, sample = 0; ///< of the first of them
         std::uint64_t moved_stack = 0, moved_entry = 0, sync_stack = 0;
         LaunchGroup group;
         TouchSample touch;

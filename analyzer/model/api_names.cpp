@@ -11,8 +11,8 @@ namespace {
 
 using Pair = std::pair<std::string_view, std::string_view>;
 
-// Base symbols in the order of their names. The runtime's own documentation names these pairs only in part; they are
-// what libcudart 13.0 was seen to call.
+// Base symbols in the order of their names. The runtime's own documentation names these pairs only in part;
+// they are what libcudart 13.0 was seen to call.
 constexpr Pair runtime_names[] = {
     {"cuCtxSynchronize", "cudaDeviceSynchronize"},
     {"cuEventCreate", "cudaEventCreate"},
@@ -71,11 +71,11 @@ constexpr Pair runtime_names[] = {
 static_assert(std::is_sorted(std::begin(runtime_names), std::end(runtime_names)));
 
 // cuMemGetInfo, cuMemGetAddressRange and the like only ask.
-constexpr std::string_view moving[] = {"Memcpy",       "Memset",       "GraphLaunch",   "MemPrefetch", "MemDiscard",
-                                       "cuMemAdvise",  "cuMemAlloc",   "cuMemFree",     "cuMemMap",    "cuMemCreate",
-                                       "cuMemRelease", "cuMemUnmap",   "cuArrayCreate", "cuMemHost",   "cuLaunch",
-                                       "cuIpcOpenMem", "cuMemImport",  "BatchAsync",    "cuArray3DCreate",
-                                       "cuMipmappedArrayCreate"};
+constexpr std::string_view moving[] = {
+    "Memcpy",       "Memset",      "GraphLaunch",   "MemPrefetch",     "MemDiscard",
+    "cuMemAdvise",  "cuMemAlloc",  "cuMemFree",     "cuMemMap",        "cuMemCreate",
+    "cuMemRelease", "cuMemUnmap",  "cuArrayCreate", "cuMemHost",       "cuLaunch",
+    "cuIpcOpenMem", "cuMemImport", "BatchAsync",    "cuArray3DCreate", "cuMipmappedArrayCreate"};
 
 bool drop_suffix(std::string_view& symbol, std::string_view suffix) {
     if (!symbol.ends_with(suffix))
@@ -100,8 +100,9 @@ std::string_view call_name(std::string_view symbol, bool runtime) {
     const std::string_view base = base_symbol(symbol);
     if (!runtime)
         return base;
-    const auto* found = std::lower_bound(std::begin(runtime_names), std::end(runtime_names), base,
-                                         [](const Pair& pair, std::string_view key) { return pair.first < key; });
+    const auto* found =
+        std::lower_bound(std::begin(runtime_names), std::end(runtime_names), base,
+                         [](const Pair& pair, std::string_view key) { return pair.first < key; });
     return found != std::end(runtime_names) && found->first == base ? found->second : base;
 }
 

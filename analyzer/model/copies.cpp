@@ -20,12 +20,13 @@ void Copies::add(const trace::Copy& copy, std::string_view symbol, double second
         ++failed_;
         return;
     }
-    CopyTotals& totals = sites_[{copy.stack, copy.entry, copy.host_range, copy.source_memory, copy.destination_memory,
-                                 copy.asynchronous != 0}];
+    CopyTotals& totals = sites_[{copy.stack, copy.entry, copy.host_range, copy.source_memory,
+                                 copy.destination_memory, copy.asynchronous != 0}];
     totals.direction = direction_of(copy, symbol);
     (copy.bytes < small_copy_bytes ? totals.small : totals.large).add(copy.bytes, copy.duration);
     totals.largest = std::max(totals.largest, copy.bytes);
-    const bool link = copy.bytes >= link_copy_bytes && (is_pinned(copy.source_memory) || is_pinned(copy.destination_memory));
+    const bool link =
+        copy.bytes >= link_copy_bytes && (is_pinned(copy.source_memory) || is_pinned(copy.destination_memory));
     if (link && copy.asynchronous == 0) {
         LinkRate& rate = links_[totals.direction];
         rate.bytes += copy.bytes;

@@ -52,7 +52,8 @@ void Launches::synchronized(std::uint32_t thread, std::uint64_t ticks) {
     for (const auto& [totals, count] : found->second)
         launches += count;
     for (const auto& [totals, count] : found->second)
-        totals->waited_ticks += static_cast<double>(ticks) * static_cast<double>(count) / static_cast<double>(launches);
+        totals->waited_ticks +=
+            static_cast<double>(ticks) * static_cast<double>(count) / static_cast<double>(launches);
     found->second.clear();
 }
 

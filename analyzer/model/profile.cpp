@@ -19,8 +19,7 @@ std::string_view file_name(std::string_view path) {
 
 } // namespace
 
-Profile::Profile(reader::Trace& trace)
-    : trace_(trace) {
+Profile::Profile(reader::Trace& trace) : trace_(trace) {
     last_ticks_ = trace.file.header().last.ticks;
     reader::EventStream events(trace.file);
     while (const reader::ThreadCursor* cursor = events.next())
@@ -40,9 +39,15 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
     std::visit(
         [&](const auto& record) {
             using Record = std::decay_t<decltype(record)>;
-            if constexpr (requires { record.start; record.duration; })
+            if constexpr (requires {
+                              record.start;
+                              record.duration;
+                          })
                 last_ticks_ = std::max(last_ticks_, record.start + record.duration);
-            if constexpr (requires { record.entry; record.status; }) {
+            if constexpr (requires {
+                              record.entry;
+                              record.status;
+                          }) {
                 bool own = false;
                 if constexpr (requires { record.origin; })
                     own = record.origin == trace::Origin::umadvisor && !std::is_same_v<Record, trace::Alloc>;
@@ -124,7 +129,8 @@ std::string Profile::device() const {
         ++names[device.device_name];
     std::string result;
     for (const auto& [name, count] : names)
-        result += (result.empty() ? "" : ", ") + (count > 1 ? std::to_string(count) + " x " : "") + std::string(name);
+        result +=
+            (result.empty() ? "" : ", ") + (count > 1 ? std::to_string(count) + " x " : "") + std::string(name);
     return result.empty() ? "unknown device" : result;
 }
 

@@ -24,8 +24,8 @@ struct CountedEntry {
     bool moves_memory = false;
 };
 
-/// Memory is bounded by live allocations, distinct stacks, kernels and call sites, not by the number of events. Refers to
-/// the trace it was made from.
+/// Memory is bounded by live allocations, distinct stacks, kernels and call sites, not by the number of events.
+/// Refers to the trace it was made from.
 class Profile {
 public:
     /// Reads all events of `trace`, which must outlive the profile.

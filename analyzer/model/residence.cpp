@@ -11,12 +11,14 @@ constexpr std::size_t most_prefetches = 256;
 
 /// A move worth counting as one: the driver moves 64 KiB at the least, unless the allocation is smaller.
 std::uint64_t significant_part(std::uint64_t bytes) {
-    return std::max<std::uint64_t>(1, std::min<std::uint64_t>(bytes, std::max<std::uint64_t>(64 * 1024, bytes / 64)));
+    return std::max<std::uint64_t>(
+        1, std::min<std::uint64_t>(bytes, std::max<std::uint64_t>(64 * 1024, bytes / 64)));
 }
 
 } // namespace
 
-void Residence::prefetch(std::uint64_t offset, std::uint64_t bytes, trace::Location location, std::uint64_t syncs) {
+void Residence::prefetch(std::uint64_t offset, std::uint64_t bytes, trace::Location location,
+                         std::uint64_t syncs) {
     if (prefetches_.size() == most_prefetches) {
         prefetches_.erase(prefetches_.begin());
         ++prefetches_dropped_;
@@ -24,8 +26,10 @@ void Residence::prefetch(std::uint64_t offset, std::uint64_t bytes, trace::Locat
     prefetches_.push_back({offset, bytes, syncs, location == trace::Location::device});
 }
 
-void Residence::expect_prefetches(Window& window, std::uint64_t first, std::uint64_t last, std::uint64_t syncs) {
-    const std::uint64_t from = window.prefetches_seen > prefetches_dropped_ ? window.prefetches_seen - prefetches_dropped_ : 0;
+void Residence::expect_prefetches(Window& window, std::uint64_t first, std::uint64_t last,
+                                  std::uint64_t syncs) {
+    const std::uint64_t from =
+        window.prefetches_seen > prefetches_dropped_ ? window.prefetches_seen - prefetches_dropped_ : 0;
     for (std::size_t i = from; i < prefetches_.size(); ++i) {
         const Ahead& ahead = prefetches_[i];
         const std::uint64_t begin = std::max(first, ahead.offset);
@@ -34,7 +38,8 @@ void Residence::expect_prefetches(Window& window, std::uint64_t first, std::uint
             continue;
         if (!ahead.to_device)
             window.to_host_pending += end - begin;
-        else if (window.seen || ahead.syncs == syncs) // else it ended before anybody looked: what is here came later
+        else if (window.seen ||
+                 ahead.syncs == syncs) // else it ended before anybody looked: what is here came later
             window.to_device_pending += end - begin;
     }
     window.prefetches_seen = prefetches_dropped_ + prefetches_.size();

@@ -10,8 +10,9 @@
 
 namespace umadvisor::model {
 
-/// What samples of one allocation add up to. Moves that a prefetch explains are counted apart: only what came by faults
-/// is anything to advise on. Bytes are extrapolated from the pages that were looked at to the whole allocation.
+/// What samples of one allocation add up to. Moves that a prefetch explains are counted apart: only what came
+/// by faults is anything to advise on. Bytes are extrapolated from the pages that were looked at to the whole
+/// allocation.
 struct Moves {
     std::uint64_t to_device = 0, to_host = 0;             ///< times a significant part went by faults
     std::uint64_t bytes_to_device = 0, bytes_to_host = 0; ///< by faults
@@ -22,8 +23,7 @@ struct Moves {
 
 class Residence {
 public:
-    explicit Residence(std::uint64_t bytes)
-        : bytes_(bytes) {}
+    explicit Residence(std::uint64_t bytes) : bytes_(bytes) {}
 
     /// `syncs` counts the synchronisations of the program so far: a prefetch before one has ended by then.
     void prefetch(std::uint64_t offset, std::uint64_t bytes, trace::Location location, std::uint64_t syncs);
@@ -40,8 +40,8 @@ public:
 private:
     /// A part of the allocation that is looked at as a whole.
     struct Window {
-        std::uint64_t host_bytes = 0;   ///< at the last sample
-        std::uint64_t device_bytes = 0; ///< gone to the device and not come back
+        std::uint64_t host_bytes = 0;                             ///< at the last sample
+        std::uint64_t device_bytes = 0;                           ///< gone to the device and not come back
         std::uint64_t to_device_pending = 0, to_host_pending = 0; ///< prefetches whose effect was not seen yet
         std::uint64_t prefetches_seen = 0;
         Moves moves;

@@ -14,8 +14,8 @@ constexpr bool is_definition(trace::Type type) {
     return static_cast<std::uint8_t>(type) >= 64;
 }
 
-/// Calls `visit(record)` for every definition, in file order. Texts point into a buffer that is reused: copy them. A
-/// chunk is given up at its first malformed record and counted as damaged.
+/// Calls `visit(record)` for every definition, in file order. Texts point into a buffer that is reused: copy
+/// them. A chunk is given up at its first malformed record and counted as damaged.
 template <class Visit>
 void for_each_definition(TraceFile& file, Visit&& visit) {
     std::vector<std::uint8_t> bytes;

@@ -8,8 +8,7 @@ namespace {
 constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
 } // namespace
 
-EventStream::EventStream(TraceFile& file)
-    : current_(none) {
+EventStream::EventStream(TraceFile& file) : current_(none) {
     std::map<std::uint32_t, std::vector<const ChunkInfo*>> threads;
     for (const ChunkInfo& chunk : file.chunks())
         if (chunk.kind == trace::ChunkKind::event)

@@ -9,8 +9,8 @@
 
 namespace umadvisor::reader {
 
-/// Merges the threads of a file by the start of their records. A thread's own records keep their order: what it did
-/// later is never shown earlier. Memory: one chunk a thread.
+/// Merges the threads of a file by the start of their records. A thread's own records keep their order: what it
+/// did later is never shown earlier. Memory: one chunk a thread.
 class EventStream {
 public:
     /// `file` must outlive the stream. Losses are counted in its completeness as they are met.

@@ -26,7 +26,8 @@ T field(const Bytes& bytes, std::size_t offset) {
 void check_identity(const Source& source, const Bytes& bytes, std::size_t got) {
     const std::string& path = source.path();
     if (got == 0)
-        throw Error(path + ": is empty; the program ended before umadvisor wrote anything, or the disk was full");
+        throw Error(path +
+                    ": is empty; the program ended before umadvisor wrote anything, or the disk was full");
     if (std::memcmp(bytes.data(), trace::file_magic.data(), std::min(got, trace::file_magic.size())) != 0)
         throw Error(path + ": is not a umadvisor trace");
     if (got < bytes.size())
@@ -36,7 +37,8 @@ void check_identity(const Source& source, const Bytes& bytes, std::size_t got) {
     const auto major = FIELD(std::uint16_t, major);
     if (major > trace::version_major)
         throw Error(path + ": has format version " + std::to_string(major) + ", this umadvisor reads up to " +
-                    std::to_string(trace::version_major) + "; use the umadvisor that recorded it, or a newer one");
+                    std::to_string(trace::version_major) +
+                    "; use the umadvisor that recorded it, or a newer one");
 }
 
 } // namespace
@@ -62,7 +64,8 @@ Header read_header(const Source& source) {
         header.dropped[i] = field<std::uint64_t>(bytes, offsetof(trace::FileHeader, dropped) + i * 8);
     header.own_ticks = FIELD(std::uint64_t, own_ticks);
 
-    if (header.header_bytes < bytes.size() || header.chunk_size < smallest_chunk || header.chunk_size > largest_chunk)
+    if (header.header_bytes < bytes.size() || header.chunk_size < smallest_chunk ||
+        header.chunk_size > largest_chunk)
         throw Error(source.path() + ": is damaged: its header gives impossible sizes");
 
     const auto offset = FIELD(std::uint32_t, counters_offset);

@@ -24,8 +24,8 @@ struct Header {
     std::vector<std::uint64_t> counters; ///< by entry id; shorter when the file is cut
 };
 
-/// Reads and checks the header. Throws Error: too short, not a trace, other byte order, newer version, sizes that cannot
-/// be.
+/// Reads and checks the header. Throws Error: too short, not a trace, other byte order, newer version, sizes
+/// that cannot be.
 Header read_header(const Source& source);
 
 } // namespace umadvisor::reader

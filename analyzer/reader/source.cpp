@@ -11,8 +11,7 @@
 
 namespace umadvisor::reader {
 
-Source::Source(const std::string& path)
-    : path_(path) {
+Source::Source(const std::string& path) : path_(path) {
     // O_NONBLOCK: opening a FIFO must not wait for a writer; regular files ignore it (open(2)).
     file_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file_ < 0)
@@ -28,9 +27,7 @@ Source::Source(const std::string& path)
 }
 
 Source::Source(Source&& other) noexcept
-    : path_(std::move(other.path_))
-    , file_(std::exchange(other.file_, -1))
-    , size_(other.size_) {}
+    : path_(std::move(other.path_)), file_(std::exchange(other.file_, -1)), size_(other.size_) {}
 
 Source::~Source() {
     if (file_ >= 0)
@@ -40,8 +37,8 @@ Source::~Source() {
 std::size_t Source::read(std::uint64_t offset, void* out, std::size_t bytes) const {
     std::size_t done = 0;
     while (done < bytes) {
-        const ssize_t got = ::pread(file_, static_cast<char*>(out) + done, bytes - done,
-                                    static_cast<off_t>(offset + done));
+        const ssize_t got =
+            ::pread(file_, static_cast<char*>(out) + done, bytes - done, static_cast<off_t>(offset + done));
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)

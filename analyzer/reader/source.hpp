@@ -7,8 +7,8 @@
 
 namespace umadvisor::reader {
 
-/// An open regular file, read by position. Not mapped: a trace that is cut while we look at it would end a mapping
-/// reader with SIGBUS. Movable; thread-safe for reading.
+/// An open regular file, read by position. Not mapped: a trace that is cut while we look at it would end a
+/// mapping reader with SIGBUS. Movable; thread-safe for reading.
 class Source {
 public:
     /// Throws Error: no such file, a directory, no permission.

@@ -9,9 +9,7 @@
 namespace umadvisor::reader {
 
 ThreadCursor::ThreadCursor(TraceFile& file, std::uint32_t thread, std::vector<const ChunkInfo*> chunks)
-    : file_(file)
-    , thread_(thread)
-    , chunks_(std::move(chunks)) {}
+    : file_(file), thread_(thread), chunks_(std::move(chunks)) {}
 
 bool ThreadCursor::open_chunk() {
     while (next_chunk_ < chunks_.size()) {

@@ -12,9 +12,9 @@
 
 namespace umadvisor::reader {
 
-using Event = std::variant<trace::LaunchShape, trace::Launch, trace::Alloc, trace::Free, trace::Copy, trace::Set,
-                           trace::Sync, trace::Stream, trace::Event, trace::Prefetch, trace::Advise, trace::Residency,
-                           trace::DeviceTime, trace::GpuModule, trace::Clock>;
+using Event = std::variant<trace::LaunchShape, trace::Launch, trace::Alloc, trace::Free, trace::Copy,
+                           trace::Set, trace::Sync, trace::Stream, trace::Event, trace::Prefetch, trace::Advise,
+                           trace::Residency, trace::DeviceTime, trace::GpuModule, trace::Clock>;
 
 /// A launch shape, kept small: a chunk may define thousands.
 struct Shape {
@@ -33,8 +33,8 @@ public:
     bool advance();
 
     std::uint32_t thread() const { return thread_; }
-    /// Start of the record in ticks, never before the thread's previous record: the key of the merge. A LaunchShape has
-    /// the time of what stood before it.
+    /// Start of the record in ticks, never before the thread's previous record: the key of the merge. A
+    /// LaunchShape has the time of what stood before it.
     std::uint64_t time() const { return time_; }
     const Event& event() const { return event_; }
     /// Of the current Launch; nullptr when its shape was not defined in its chunk (damage).

@@ -7,11 +7,13 @@ namespace umadvisor::reader {
 
 class TraceFile;
 
-/// Nanoseconds since the trace began. One rate for the whole file, from the clock pairs that lie furthest apart.
+/// Nanoseconds since the trace began. One rate for the whole file, from the clock pairs that lie furthest
+/// apart.
 class Timescale {
 public:
     Timescale() = default;
-    /// Uses the header's pairs; a program that was killed early may have left none, so then the file's Clock records.
+    /// Uses the header's pairs; a program that was killed early may have left none, so then the file's Clock
+    /// records.
     explicit Timescale(TraceFile& file);
 
     std::int64_t at(std::uint64_t ticks) const; ///< negative: before the first pair

@@ -11,11 +11,7 @@ namespace umadvisor::reader {
 
 struct Trace {
     /// Throws Error. Reads header, chunk headers and definitions, not yet the events.
-    explicit Trace(const std::string& path)
-        : file(path)
-        , time(file) {
-        dictionary.read(file);
-    }
+    explicit Trace(const std::string& path) : file(path), time(file) { dictionary.read(file); }
 
     TraceFile file;
     Dictionary dictionary;

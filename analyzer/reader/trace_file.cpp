@@ -26,7 +26,8 @@ ChunkInfo chunk_at(std::uint64_t offset, const Bytes& bytes) {
     ChunkInfo chunk;
     chunk.offset = offset;
     chunk.kind = field<trace::ChunkKind>(bytes, offsetof(H, kind));
-    chunk.sealed = field<std::uint8_t>(bytes, offsetof(H, state)) == static_cast<std::uint8_t>(trace::ChunkState::sealed);
+    chunk.sealed =
+        field<std::uint8_t>(bytes, offsetof(H, state)) == static_cast<std::uint8_t>(trace::ChunkState::sealed);
     chunk.thread = field<std::uint32_t>(bytes, offsetof(H, thread));
     chunk.sequence = field<std::uint32_t>(bytes, offsetof(H, sequence));
     chunk.base_time = field<std::uint64_t>(bytes, offsetof(H, base_time));
@@ -37,9 +38,7 @@ ChunkInfo chunk_at(std::uint64_t offset, const Bytes& bytes) {
 
 } // namespace
 
-TraceFile::TraceFile(const std::string& path)
-    : source_(path)
-    , header_(read_header(source_)) {
+TraceFile::TraceFile(const std::string& path) : source_(path), header_(read_header(source_)) {
     completeness_.closed = header_.closed;
     find_chunks();
     find_gaps();

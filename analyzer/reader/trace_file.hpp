@@ -22,19 +22,17 @@ struct ChunkInfo {
 /// What of the file could not be read. All zero, and `closed`: the trace is complete.
 struct Completeness {
     bool closed = false;
-    std::uint64_t chunks_missing = 0;   ///< handed out, but beyond the end of the file
-    std::uint64_t chunks_damaged = 0;   ///< bad header, bad checksum or a record that cannot be
-    std::uint64_t chunks_cut = 0;       ///< the file ends inside them; read as far as they go
-    std::uint64_t chunks_unknown = 0;   ///< of a kind newer than this reader
+    std::uint64_t chunks_missing = 0;    ///< handed out, but beyond the end of the file
+    std::uint64_t chunks_damaged = 0;    ///< bad header, bad checksum or a record that cannot be
+    std::uint64_t chunks_cut = 0;        ///< the file ends inside them; read as far as they go
+    std::uint64_t chunks_unknown = 0;    ///< of a kind newer than this reader
     std::uint64_t sequences_missing = 0; ///< chunks that a thread had begun and that are not there
-    std::uint64_t records_unknown = 0;  ///< of a type newer than this reader; skipped
-    bool whole() const {
-        return chunks_missing + chunks_damaged + chunks_cut + sequences_missing == 0;
-    }
+    std::uint64_t records_unknown = 0;   ///< of a type newer than this reader; skipped
+    bool whole() const { return chunks_missing + chunks_damaged + chunks_cut + sequences_missing == 0; }
 };
 
-/// Opens a trace, checks its header and finds its chunks. What is wrong further in is counted in completeness(), not
-/// thrown. Memory: 40 bytes a chunk.
+/// Opens a trace, checks its header and finds its chunks. What is wrong further in is counted in
+/// completeness(), not thrown. Memory: 40 bytes a chunk.
 class TraceFile {
 public:
     /// Throws Error.

@@ -49,9 +49,11 @@ std::vector<std::string> completeness_lines(const reader::Trace& trace) {
     const auto& dropped = trace.file.header().dropped;
     for (std::size_t i = 0; i < dropped.size(); ++i)
         if (dropped[i] != 0)
-            lines.push_back(count_of(dropped[i], "record") + " dropped: " + std::string(drop_words[i].sentence));
+            lines.push_back(count_of(dropped[i], "record") +
+                            " dropped: " + std::string(drop_words[i].sentence));
     if (c.chunks_missing != 0)
-        lines.push_back("the file is cut: " + count_of(c.chunks_missing, "chunk") + " of beyond its end missing");
+        lines.push_back("the file is cut: " + count_of(c.chunks_missing, "chunk") +
+                        " of beyond its end missing");
     if (c.chunks_cut != 0)
         lines.push_back("the file ends inside " + count_of(c.chunks_cut, "chunk") + "; read as far as it goes");
     if (c.chunks_damaged != 0)
@@ -62,8 +64,9 @@ std::vector<std::string> completeness_lines(const reader::Trace& trace) {
         lines.push_back(count_of(c.chunks_unknown, "chunk") + " and " + count_of(c.records_unknown, "record") +
                         " of kinds newer than this umadvisor skipped");
     if (!c.closed)
-        lines.push_back("the trace was never closed: the program was killed, or still runs; every record committed "
-                        "before is here");
+        lines.push_back(
+            "the trace was never closed: the program was killed, or still runs; every record committed "
+            "before is here");
     if (!trace.time.certain())
         lines.push_back("the rate of its clock is not known: times are ticks, not nanoseconds");
     return lines;

@@ -72,7 +72,8 @@ struct FieldWriter {
     static Json enumerator(T value) {
         static constexpr auto words = [] {
             if constexpr (std::is_same_v<T, trace::SyncKind>)
-                return std::to_array<std::string_view>({"context", "stream", "event", "stream_query", "event_query"});
+                return std::to_array<std::string_view>(
+                    {"context", "stream", "event", "stream_query", "event_query"});
             else if constexpr (std::is_same_v<T, trace::StreamAction>)
                 return std::to_array<std::string_view>({"create", "destroy", "wait_event"});
             else if constexpr (std::is_same_v<T, trace::EventAction>)
@@ -80,11 +81,13 @@ struct FieldWriter {
             else if constexpr (std::is_same_v<T, trace::ModuleAction>)
                 return std::to_array<std::string_view>({"load", "unload"});
             else if constexpr (std::is_same_v<T, trace::Location>)
-                return std::to_array<std::string_view>({"none", "device", "host", "host_numa", "host_numa_current"});
+                return std::to_array<std::string_view>(
+                    {"none", "device", "host", "host_numa", "host_numa_current"});
             else if constexpr (std::is_same_v<T, trace::SampleMoment>)
                 return std::to_array<std::string_view>({"before_launch", "after_synchronize"});
             else
-                return std::to_array<std::string_view>({"none", "not_resident", "rewrite_all", "place_rewritten"});
+                return std::to_array<std::string_view>(
+                    {"none", "not_resident", "rewrite_all", "place_rewritten"});
         }();
         const auto index = static_cast<std::size_t>(value);
         return index < words.size() ? Json(words[index]) : Json(index); // newer than this reader: its number

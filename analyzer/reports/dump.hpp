@@ -7,8 +7,8 @@
 
 namespace umadvisor::reports {
 
-/// One JSON object a line: "record" first, then the fields by their names. Times are nanoseconds since the trace began.
-/// docs/dump-schema.md is the contract. Definitions first, then events in the order of time.
+/// One JSON object a line: "record" first, then the fields by their names. Times are nanoseconds since the
+/// trace began. docs/dump-schema.md is the contract. Definitions first, then events in the order of time.
 void write_json_dump(reader::Trace& trace, std::ostream& out);
 
 /// The same for people: one line a record.

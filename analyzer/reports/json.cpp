@@ -35,7 +35,8 @@ Json devices_json(const reader::Dictionary& dictionary) {
         list.push_back({{"ordinal", device.ordinal},
                         {"name", device.device_name},
                         {"memory_bytes", device.memory_bytes},
-                        {"compute_capability", std::to_string(device.compute_major) + "." + std::to_string(device.compute_minor)},
+                        {"compute_capability",
+                         std::to_string(device.compute_major) + "." + std::to_string(device.compute_minor)},
                         {"managed_memory", device.managed_memory != 0},
                         {"concurrent_managed_access", device.concurrent_managed_access != 0},
                         {"pageable_memory_access", device.pageable_memory_access != 0},
@@ -75,8 +76,12 @@ Json place_json(Report& report, std::uint64_t stack) {
     if (stack == 0)
         return nullptr;
     const symbols::CodePlace place = report.symbolizer.line(stack);
-    return {{"text", place.text()},         {"function", place.function}, {"file", place.file}, {"line", place.line},
-            {"module", place.module},       {"offset", place.offset},
+    return {{"text", place.text()},
+            {"function", place.function},
+            {"file", place.file},
+            {"line", place.line},
+            {"module", place.module},
+            {"offset", place.offset},
             {"source", symbols::Symbolizer::source_text(place)}};
 }
 
@@ -224,7 +229,8 @@ Json to_json(Report& report) {
     document["why_empty"] = report.findings.empty() ? Json(report.why_empty()) : Json(nullptr);
     document["copies"] = copies_json(profile);
     document["copies_failed"] = profile.copies().failed();
-    document["copies_by_umadvisor"] = {{"count", profile.copies().own().count}, {"bytes", profile.copies().own().bytes}};
+    document["copies_by_umadvisor"] = {{"count", profile.copies().own().count},
+                                       {"bytes", profile.copies().own().bytes}};
     document["launches"] = launches_json(profile);
     document["allocations"] = allocations_json(report);
     document["calls"] = calls_json(profile);

@@ -5,10 +5,7 @@
 namespace umadvisor::reports {
 
 Report::Report(const std::string& path)
-    : trace(path)
-    , profile(trace)
-    , symbolizer(trace.dictionary)
-    , findings(findings::find_all(profile)) {}
+    : trace(path), profile(trace), symbolizer(trace.dictionary), findings(findings::find_all(profile)) {}
 
 std::string Report::why_empty() const {
     if (profile.records() == 0)
@@ -22,8 +19,8 @@ std::string Report::why_empty() const {
             managed += totals.count;
             observed += totals.observed;
         }
-    std::string text = "no habit that costs time was seen: looked at " + findings::count_text(copies, "copy") + ", " +
-                       findings::count_text(profile.launches().count(), "launch") + " and " +
+    std::string text = "no habit that costs time was seen: looked at " + findings::count_text(copies, "copy") +
+                       ", " + findings::count_text(profile.launches().count(), "launch") + " and " +
                        findings::count_text(managed, "managed allocation");
     if (managed > observed)
         text += "; where " + std::to_string(managed - observed) + " of them were resident was never sampled";

@@ -25,12 +25,14 @@ std::string unrecorded_text(const model::Profile& profile) {
             continue;
         calls += entry.count;
         if (named++ < most_counted)
-            names += (names.empty() ? "" : ", ") + std::string(entry.symbol) + " x " + std::to_string(entry.count);
+            names +=
+                (names.empty() ? "" : ", ") + std::string(entry.symbol) + " x " + std::to_string(entry.count);
     }
     return calls == 0 ? "" : count_text(calls, "call") + " that move memory counted but not recorded: " + names;
 }
 
-void write_place(std::ostream& out, symbols::Symbolizer& symbolizer, std::uint64_t stack, const std::string& what) {
+void write_place(std::ostream& out, symbols::Symbolizer& symbolizer, std::uint64_t stack,
+                 const std::string& what) {
     const symbols::CodePlace place = symbolizer.line(stack);
     out << "    " << (stack == 0 ? "no stack recorded" : place.text()) << "   " << what << "\n";
     const std::string source = symbols::Symbolizer::source_text(place);
@@ -42,13 +44,16 @@ void write_finding(std::ostream& out, Report& report, const findings::Finding& f
     const auto total = static_cast<double>(report.profile.duration_ns());
     std::string title = finding.title;
     title.resize(std::max(title.size() + 2, title_width), ' ');
-    out << "\n" << (number < 10 ? " " : "") << number << "  " << title << "saves about " << time_text(finding.saving_ns);
+    out << "\n"
+        << (number < 10 ? " " : "") << number << "  " << title << "saves about "
+        << time_text(finding.saving_ns);
     if (total > 0)
         out << " of " << time_text(total);
     out << " · confidence " << name(finding.confidence) << "\n";
     write_place(out, report.symbolizer, finding.stack, finding.summary);
     if (!finding.allocation_text.empty())
-        write_place(out, report.symbolizer, finding.allocation_stack, "allocated here: " + finding.allocation_text);
+        write_place(out, report.symbolizer, finding.allocation_stack,
+                    "allocated here: " + finding.allocation_text);
     for (const std::string& detail : finding.details)
         out << "    " << detail << "\n";
     out << "    write: " << finding.advice << "   (umadvisor explain " << finding.rule << ")\n";
@@ -84,8 +89,8 @@ std::string headline(const Report& report) {
     const model::Profile& profile = report.profile;
     const std::string unrecorded = unrecorded_text(profile);
     std::string text = profile.program() + " · pid " + std::to_string(report.trace.file.header().pid) + " · " +
-                       time_text(static_cast<double>(profile.duration_ns())) + " · " + profile.device() + " · " +
-                       completeness_summary(report.trace) + " · ";
+                       time_text(static_cast<double>(profile.duration_ns())) + " · " + profile.device() +
+                       " · " + completeness_summary(report.trace) + " · ";
     text += unrecorded.empty() ? "no unrecorded calls" : unrecorded.substr(0, unrecorded.find(':'));
     if (!report.trace.dictionary.unknown_lookups.empty())
         text += " · " + count_text(report.trace.dictionary.unknown_lookups.size(), "unknown look-up");

@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::size_t longest = 16 * 1024; ///< the demangler recurses; a hostile trace must not choose how deep
 
-/// Position of `wanted` outside of <> and (), or npos. "operator<" and "operator()" do not occur in CUDA kernels; in
-/// host functions they cost a prettier name only.
+/// Position of `wanted` outside of <> and (), or npos. "operator<" and "operator()" do not occur in CUDA
+/// kernels; in host functions they cost a prettier name only.
 std::size_t find_outside(std::string_view text, char wanted, bool last) {
     int depth = 0;
     std::size_t result = std::string_view::npos;

@@ -13,8 +13,8 @@
 namespace umadvisor::symbols {
 namespace {
 
-const Dwfl_Callbacks callbacks{dwfl_build_id_find_elf, dwfl_standard_find_debuginfo, dwfl_offline_section_address,
-                               nullptr};
+const Dwfl_Callbacks callbacks{dwfl_build_id_find_elf, dwfl_standard_find_debuginfo,
+                               dwfl_offline_section_address, nullptr};
 
 bool is_function(int tag) {
     return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
@@ -51,8 +51,8 @@ int physical_scopes(Dwarf_Die* unit, Dwarf_Addr address, Dwarf_Die** scopes) {
     Dwarf_Die* lexical = nullptr;
     if (dwarf_getscopes(unit, address, &lexical) <= 0)
         return 0;
-    // dwarf_getscopes goes on at the abstract origin of an inlined function, so callers would be missing; asking again
-    // from the innermost DIE walks its parents.
+    // dwarf_getscopes goes on at the abstract origin of an inlined function, so callers would be missing;
+    // asking again from the innermost DIE walks its parents.
     Dwarf_Die innermost = lexical[0];
     std::free(lexical);
     const int count = dwarf_getscopes_die(&innermost, scopes);
@@ -73,8 +73,7 @@ struct ModuleSymbols::Session {
 };
 
 ModuleSymbols::ModuleSymbols(std::string path, std::string_view build_id)
-    : path_(std::move(path))
-    , session_(std::make_unique<Session>()) {
+    : path_(std::move(path)), session_(std::make_unique<Session>()) {
     Session& s = *session_;
     s.dwfl = dwfl_begin(&callbacks);
     if (s.dwfl == nullptr) {
@@ -90,8 +89,8 @@ ModuleSymbols::ModuleSymbols(std::string path, std::string_view build_id)
     }
     const void* bytes = nullptr;
     const ssize_t size = dwelf_elf_gnu_build_id(elf, &bytes);
-    if (!build_id.empty() &&
-        (size != static_cast<ssize_t>(build_id.size()) || std::memcmp(bytes, build_id.data(), build_id.size()) != 0))
+    if (!build_id.empty() && (size != static_cast<ssize_t>(build_id.size()) ||
+                              std::memcmp(bytes, build_id.data(), build_id.size()) != 0))
         trouble_ = path_ + ": is not the file that ran (its build id differs); lines in it are not shown";
 }
 

@@ -11,8 +11,8 @@
 
 namespace umadvisor::symbols {
 
-/// Reads an ELF file and its separate debug file, where one is installed, through libdw. Nothing is fetched over the
-/// network. Not thread-safe.
+/// Reads an ELF file and its separate debug file, where one is installed, through libdw. Nothing is fetched
+/// over the network. Not thread-safe.
 class ModuleSymbols {
 public:
     /// `build_id`: raw bytes of the file that ran; empty: not checked.
@@ -24,8 +24,8 @@ public:
     /// Why nothing can be looked up: missing, unreadable, changed since it ran. Empty: usable.
     const std::string& trouble() const { return trouble_; }
 
-    /// The places of one frame, the innermost inlined function first; at least one. `address`: virtual address in the
-    /// file, inside the instruction that is meant.
+    /// The places of one frame, the innermost inlined function first; at least one. `address`: virtual address
+    /// in the file, inside the instruction that is meant.
     std::vector<CodePlace> places(std::uint64_t address) const;
 
 private:

@@ -10,21 +10,21 @@
 namespace umadvisor::symbols {
 namespace {
 
-constexpr std::size_t deepest = 1024;         ///< a damaged trace may hold a loop of frames
-constexpr std::size_t longest_line = 200;     ///< of source text that is shown
-constexpr int farthest_line = 10'000'000;     ///< a trace does not make us read more
+constexpr std::size_t deepest = 1024;     ///< a damaged trace may hold a loop of frames
+constexpr std::size_t longest_line = 200; ///< of source text that is shown
+constexpr int farthest_line = 10'000'000; ///< a trace does not make us read more
 
 } // namespace
 
-Symbolizer::Symbolizer(const reader::Dictionary& dictionary)
-    : dictionary_(dictionary) {}
+Symbolizer::Symbolizer(const reader::Dictionary& dictionary) : dictionary_(dictionary) {}
 
 Symbolizer::~Symbolizer() = default;
 
 const ModuleSymbols* Symbolizer::module_of(std::uint64_t id) {
     const auto found = dictionary_.modules.find(id);
     if (found == dictionary_.modules.end() || !found->second.path.starts_with('/'))
-        return nullptr; // [vdso] and the like, or a program that was started by a relative path and is not findable
+        return nullptr; // [vdso] and the like, or a program that was started by a relative path and is not
+                        // findable
     const std::string path(found->second.path);
     auto& module = modules_[path + '\0' + std::string(found->second.build_id)];
     if (!module) {
@@ -102,7 +102,8 @@ std::string Symbolizer::source_text(const CodePlace& place) {
             return {};
     if (text.size() > longest_line)
         text.resize(longest_line);
-    std::replace_if(text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, ' ');
+    std::replace_if(
+        text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, ' ');
     const std::size_t first = text.find_first_not_of(' ');
     return first == std::string::npos ? std::string() : text.substr(first);
 }

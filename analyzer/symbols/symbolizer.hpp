@@ -18,8 +18,8 @@ namespace umadvisor::symbols {
 
 class ModuleSymbols;
 
-/// Looks frames up when they are asked for, never before: a large binary costs seconds. `dictionary` must outlive it. Not
-/// thread-safe.
+/// Looks frames up when they are asked for, never before: a large binary costs seconds. `dictionary` must
+/// outlive it. Not thread-safe.
 class Symbolizer {
 public:
     explicit Symbolizer(const reader::Dictionary& dictionary);

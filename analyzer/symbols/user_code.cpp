@@ -9,10 +9,10 @@ namespace umadvisor::symbols {
 namespace {
 
 /// File names of libraries begin with one of these, then '.', '-' or a digit.
-constexpr std::string_view libraries[] = {"libcuda",   "libcudart",    "libumadvisor", "libstdc++", "libgcc_s", "libc",
-                                          "libpthread", "libdl",       "libm",         "ld-linux-x86-64",
-                                          "ld-linux-aarch64", "ld",    "libunwind",    "libcupti",  "libasan",
-                                          "libtsan",   "libubsan"};
+constexpr std::string_view libraries[] = {
+    "libcuda",    "libcudart", "libumadvisor", "libstdc++",       "libgcc_s",         "libc",
+    "libpthread", "libdl",     "libm",         "ld-linux-x86-64", "ld-linux-aarch64", "ld",
+    "libunwind",  "libcupti",  "libasan",      "libtsan",         "libubsan"};
 
 /// Functions of a statically linked runtime; its private ones carry a hash after these.
 constexpr std::string_view runtime_prefixes[] = {"__cuda", "libcudart_static_", "cudart::", "__nv_cuda"};
@@ -22,7 +22,8 @@ bool is_runtime_function(std::string_view function) {
         if (function.starts_with(prefix))
             return true;
     // cudaMalloc, also as the template of cuda_runtime.h; cuMemcpyHtoD of a program that wraps the driver.
-    return function.size() > 4 && function.starts_with("cuda") && std::isupper(static_cast<unsigned char>(function[4]));
+    return function.size() > 4 && function.starts_with("cuda") &&
+           std::isupper(static_cast<unsigned char>(function[4]));
 }
 
 bool is_library(std::string_view module) {
@@ -36,7 +37,8 @@ bool is_library(std::string_view module) {
 }
 
 bool is_system_header(std::string_view file) {
-    return file.starts_with("/usr/include/") || file.starts_with("/usr/lib/") || file.starts_with("/usr/local/cuda");
+    return file.starts_with("/usr/include/") || file.starts_with("/usr/lib/") ||
+           file.starts_with("/usr/local/cuda");
 }
 
 } // namespace

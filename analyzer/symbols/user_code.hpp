@@ -5,8 +5,8 @@
 
 namespace umadvisor::symbols {
 
-/// False for the CUDA libraries, the C and C++ libraries, umadvisor, the CUDA runtime that is linked into the program
-/// itself, and what was inlined from system headers: the line to change is never there.
+/// False for the CUDA libraries, the C and C++ libraries, umadvisor, the CUDA runtime that is linked into the
+/// program itself, and what was inlined from system headers: the line to change is never there.
 bool is_user_code(const CodePlace& place);
 
 } // namespace umadvisor::symbols

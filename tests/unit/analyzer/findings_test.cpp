@@ -60,7 +60,8 @@ BOOST_AUTO_TEST_CASE(synchronous_copies_from_the_heap) {
     BOOST_TEST(finding.stack == stack);
     BOOST_TEST(evidence(finding, "copies") == 40);
     BOOST_TEST(evidence(finding, "bytes") == 40.0 * 256 * mib);
-    BOOST_TEST(finding.summary.find("cudaMemcpy 256 MiB x 40 from the heap, 10.3 GB/s") != std::string::npos, finding.summary);
+    BOOST_TEST(finding.summary.find("cudaMemcpy 256 MiB x 40 from the heap, 10.3 GB/s") != std::string::npos,
+               finding.summary);
     // 40 x (26 ms - 256 MiB at 55.5 GB/s)
     BOOST_TEST(finding.saving_ns == 40 * (26e6 - 256 * mib / 55.5), boost::test_tools::tolerance(0.001));
     BOOST_TEST((finding.confidence == Confidence::high));
@@ -78,7 +79,8 @@ BOOST_AUTO_TEST_CASE(the_link_as_measured_in_this_trace) {
 
 BOOST_AUTO_TEST_CASE(link_measured_by_device_times_of_asynchronous_copies) {
     Scenario s;
-    s.copy(256 * mib, 4000, {.symbol = "cuMemcpyHtoDAsync_v2", .source = Memory::pinned, .sample = 7, .asynchronous = true});
+    s.copy(256 * mib, 4000,
+           {.symbol = "cuMemcpyHtoDAsync_v2", .source = Memory::pinned, .sample = 7, .asynchronous = true});
     s.device_time(7, 10 * ms);
     s.copy(256 * mib, 26 * ms, {});
     const auto found = findings_of(s);
@@ -101,7 +103,11 @@ BOOST_AUTO_TEST_CASE(directions_and_lines_are_told_apart) {
     const auto upload = s.stack(), download = s.stack();
     for (int i = 0; i < 4; ++i) {
         s.copy(64 * mib, 6 * ms, {.stack = upload});
-        s.copy(64 * mib, 4 * ms, {.symbol = "cuMemcpyDtoH_v2", .source = Memory::device, .destination = Memory::pageable, .stack = download});
+        s.copy(64 * mib, 4 * ms,
+               {.symbol = "cuMemcpyDtoH_v2",
+                .source = Memory::device,
+                .destination = Memory::pageable,
+                .stack = download});
     }
     const auto found = findings_of(s);
     BOOST_REQUIRE(found.size() == 2u);
@@ -149,7 +155,8 @@ BOOST_AUTO_TEST_CASE(many_from_one_line) {
     BOOST_TEST(found.front().rule == "small-copies");
     BOOST_TEST(found.front().stack == stack);
     BOOST_TEST(evidence(found.front(), "copies") == 1000);
-    BOOST_TEST(found.front().saving_ns == 1000 * 5000.0 - 5000 - 1000 * 1024 / 55.5, boost::test_tools::tolerance(0.001));
+    BOOST_TEST(found.front().saving_ns == 1000 * 5000.0 - 5000 - 1000 * 1024 / 55.5,
+               boost::test_tools::tolerance(0.001));
     BOOST_TEST(found.front().advice.find("cudaMemcpyBatchAsync") != std::string::npos);
 }
 
@@ -207,7 +214,8 @@ BOOST_AUTO_TEST_CASE(alternation_is_found_once_and_names_both_lines) {
     BOOST_TEST(finding.allocation_stack == made);
     BOOST_TEST(finding.stack == launched);
     BOOST_TEST(finding.allocation_text == "cudaMallocManaged 32 MiB");
-    BOOST_TEST(finding.summary.find("scale pulled it to the device 10 times") != std::string::npos, finding.summary);
+    BOOST_TEST(finding.summary.find("scale pulled it to the device 10 times") != std::string::npos,
+               finding.summary);
     BOOST_TEST(evidence(finding, "bytes_to_device") == 10.0 * 32 * mib);
     BOOST_TEST(evidence(finding, "bytes_to_host") == 9.0 * 32 * mib);
     // About 6.5 ms a round trip by faults, 2 ms by prefetches.

@@ -6,10 +6,10 @@
 #include "scenario.hpp"
 
 #include <boost/test/unit_test.hpp>
+#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <random>
-#include <cstring>
 #include <sstream>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -10,7 +10,8 @@ namespace {
 constexpr std::uint64_t mib = 1024 * 1024;
 constexpr std::uint64_t size = 32 * mib;
 
-Residence::Change look(Residence& residence, trace::SampleMoment moment, std::uint64_t host_bytes, std::uint64_t syncs = 0) {
+Residence::Change look(Residence& residence, trace::SampleMoment moment, std::uint64_t host_bytes,
+                       std::uint64_t syncs = 0) {
     trace::Residency record;
     record.moment = moment;
     record.pages = size / 4096;

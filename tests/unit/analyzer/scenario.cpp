@@ -69,7 +69,8 @@ void Scenario::copy(std::uint64_t bytes, std::uint64_t duration, const CopyOptio
     now += duration + 1000;
 }
 
-std::uint64_t Scenario::allocate(std::uint64_t bytes, trace::Memory memory, std::uint64_t stack, trace::Origin origin) {
+std::uint64_t Scenario::allocate(std::uint64_t bytes, trace::Memory memory, std::uint64_t stack,
+                                 trace::Origin origin) {
     trace::Alloc record;
     record.entry = entry(memory == trace::Memory::managed ? "cuMemAllocManaged" : "cuMemAlloc_v2");
     record.start = now;
@@ -96,8 +97,8 @@ void Scenario::free(std::uint64_t allocation) {
     now += 2000;
 }
 
-void Scenario::launch(std::uint64_t function, std::initializer_list<std::uint64_t> allocations, std::uint64_t sample,
-                      std::uint64_t stack) {
+void Scenario::launch(std::uint64_t function, std::initializer_list<std::uint64_t> allocations,
+                      std::uint64_t sample, std::uint64_t stack) {
     trace::LaunchShape shape;
     shape.shape = 1;
     shape.entry = entry("cuLaunchKernel");
@@ -137,7 +138,8 @@ void Scenario::device_time(std::uint64_t sample, std::uint64_t nanoseconds) {
     now += 100;
 }
 
-void Scenario::prefetch(std::uint64_t allocation, std::uint64_t bytes, trace::Location location, trace::Origin origin) {
+void Scenario::prefetch(std::uint64_t allocation, std::uint64_t bytes, trace::Location location,
+                        trace::Origin origin) {
     trace::Prefetch record;
     record.entry = entry("cuMemPrefetchAsync_v2");
     record.start = now;

@@ -38,14 +38,15 @@ public:
                            trace::Origin origin = trace::Origin::program);
     void free(std::uint64_t allocation);
     /// One launch that touches `allocations`.
-    void launch(std::uint64_t function, std::initializer_list<std::uint64_t> allocations, std::uint64_t sample = 0,
-                std::uint64_t stack = 0);
+    void launch(std::uint64_t function, std::initializer_list<std::uint64_t> allocations,
+                std::uint64_t sample = 0, std::uint64_t stack = 0);
     void synchronize();
     void device_time(std::uint64_t sample, std::uint64_t nanoseconds);
     void prefetch(std::uint64_t allocation, std::uint64_t bytes, trace::Location location,
                   trace::Origin origin = trace::Origin::program);
     /// All pages looked at; `host_bytes` of them mapped by the host.
-    void residency(std::uint64_t allocation, std::uint64_t bytes, std::uint64_t host_bytes, trace::SampleMoment moment);
+    void residency(std::uint64_t allocation, std::uint64_t bytes, std::uint64_t host_bytes,
+                   trace::SampleMoment moment);
 
     /// Writes the trace and returns its path.
     std::string path();

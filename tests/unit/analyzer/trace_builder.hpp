@@ -11,8 +11,8 @@
 
 namespace umadvisor::test {
 
-/// Collects records and writes them as a trace file. Ticks are nanoseconds (clock kind monotonic) unless `clock` says
-/// otherwise.
+/// Collects records and writes them as a trace file. Ticks are nanoseconds (clock kind monotonic) unless
+/// `clock` says otherwise.
 class TraceBuilder {
 public:
     std::uint32_t pid = 4242;

@@ -1,0 +1,108 @@
+#include "every_record.hpp"
+#include "scenario.hpp"
+#include "trace_target.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+
+using namespace umadvisor;
+
+namespace {
+
+using Bytes = std::vector<std::uint8_t>;
+
+Bytes contents(const std::filesystem::path& path) {
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// Traces to start from: small, so that changes hit something.
+std::vector<Bytes> seeds() {
+    test::Scenario s;
+    s.builder.make_small();
+    const auto kernel = s.function("_Z5scalePfi");
+    const auto a = s.allocate(8 * test::mib, trace::Memory::managed, s.stack());
+    for (std::uint64_t i = 1; i <= 4; ++i) {
+        s.residency(a, 8 * test::mib, 8 * test::mib, trace::SampleMoment::before_launch);
+        s.launch(kernel, {a}, i);
+        s.synchronize();
+        s.device_time(i, test::ms);
+        s.residency(a, 8 * test::mib, 0, trace::SampleMoment::after_synchronize);
+        s.copy(test::mib, test::ms, {});
+    }
+    s.free(a);
+    return {s.builder.bytes(), contents(UMADVISOR_GOLDEN "/v1.0.umtrace")};
+}
+
+/// A few changes of the kind that damage makes: bytes, cuts, copies of a piece elsewhere.
+void damage(Bytes& bytes, std::mt19937& random) {
+    const auto anywhere = [&] { return static_cast<std::size_t>(random() % bytes.size()); };
+    for (unsigned changes = 1 + random() % 8; changes-- > 0 && bytes.size() > 16;)
+        switch (random() % 4) {
+        case 0:
+            bytes[anywhere()] = static_cast<std::uint8_t>(random());
+            break;
+        case 1: // where the headers and the first records are
+            bytes[random() % std::min<std::size_t>(bytes.size(), 1024)] = static_cast<std::uint8_t>(random());
+            break;
+        case 2: {
+            const std::size_t from = anywhere(), to = anywhere();
+            const std::size_t length =
+                std::min({bytes.size() - from, bytes.size() - to, std::size_t{1} + random() % 64});
+            std::copy_n(Bytes(bytes.begin() + static_cast<std::ptrdiff_t>(from),
+                              bytes.begin() + static_cast<std::ptrdiff_t>(from + length))
+                            .begin(),
+                        length, bytes.begin() + static_cast<std::ptrdiff_t>(to));
+            break;
+        }
+        default:
+            if (random() % 8 == 0)
+                bytes.resize(anywhere());
+        }
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(seeds_are_readable) {
+    for (const Bytes& seed : seeds())
+        BOOST_TEST(fuzz::read_trace(seed.data(), seed.size()));
+}
+
+BOOST_AUTO_TEST_CASE(committed_corpus) {
+    for (const auto& entry : std::filesystem::directory_iterator(UMADVISOR_CORPUS)) {
+        const Bytes bytes = contents(entry.path());
+        BOOST_TEST_CONTEXT(entry.path().filename()) {
+            fuzz::read_trace(bytes.data(), bytes.size());
+            BOOST_TEST(!bytes.empty());
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(damaged_seeds) {
+    std::mt19937 random(20);
+    const std::vector<Bytes> all = seeds();
+    std::size_t readable = 0;
+    for (int round = 0; round < 2000; ++round) {
+        Bytes bytes = all[static_cast<std::size_t>(round % 10 == 0)]; // the golden trace is large
+        damage(bytes, random);
+        readable += fuzz::read_trace(bytes.data(), bytes.size());
+    }
+    BOOST_TEST(readable > 200u); // else nothing behind the header was tried
+}
+
+BOOST_AUTO_TEST_CASE(write_seeds_for_the_fuzzer) {
+    // `UMADVISOR_SEEDS=DIR fuzz_corpus` lays them down for trace_fuzz.
+    const char* folder = std::getenv("UMADVISOR_SEEDS");
+    const std::string path = folder != nullptr ? folder : test::temporary_path("seeds");
+    std::filesystem::create_directories(path);
+    int number = 0;
+    for (const Bytes& seed : seeds()) {
+        std::ofstream out(path + "/seed" + std::to_string(number++), std::ios::binary);
+        out.write(reinterpret_cast<const char*>(seed.data()), static_cast<std::streamsize>(seed.size()));
+        BOOST_TEST(bool(out.flush()));
+    }
+}

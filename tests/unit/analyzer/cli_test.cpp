@@ -1,0 +1,189 @@
+#include "analyzer/cli/command_line.hpp"
+#include "analyzer/cli/launcher.hpp"
+#include "analyzer/cli/program_file.hpp"
+#include "analyzer/cli/trace_names.hpp"
+#include "analyzer/model/api_names.hpp"
+#include "scenario.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace umadvisor;
+
+namespace {
+
+struct Result {
+    int status;
+    std::string out, err;
+};
+
+/// Runs a command line in this process.
+Result run(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "umadvisor");
+    std::vector<const char*> argv;
+    for (const std::string& argument : arguments)
+        argv.push_back(argument.c_str());
+    std::ostringstream out, err;
+    std::streambuf* const old_out = std::cout.rdbuf(out.rdbuf());
+    std::streambuf* const old_err = std::cerr.rdbuf(err.rdbuf());
+    const int status = cli::run_command_line(static_cast<int>(argv.size()), argv.data());
+    std::cout.rdbuf(old_out);
+    std::cerr.rdbuf(old_err);
+    return {status, out.str(), err.str()};
+}
+
+void check_one_line(const Result& result, int status, const std::string& part) {
+    BOOST_TEST(result.status == status);
+    BOOST_TEST(result.err.find(part) != std::string::npos, result.err);
+    BOOST_TEST(std::count(result.err.begin(), result.err.end(), '\n') == 1, result.err);
+    BOOST_TEST(result.out == "");
+}
+
+std::string script(const std::string& name, const std::string& text, int mode = 0755) {
+    const std::string path = test::temporary_path(name);
+    std::ofstream(path) << text;
+    ::chmod(path.c_str(), static_cast<mode_t>(mode));
+    return path;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(wrong_usage_is_one_line_and_status_2) {
+    check_one_line(run({}), 2, "subcommand is required");
+    check_one_line(run({"frobnicate"}), 2, "frobnicate");
+    check_one_line(run({"report"}), 2, "FILE");
+    check_one_line(run({"report", "--frobnicate", "x"}), 2, "--frobnicate");
+    check_one_line(run({"run"}), 2, "no program");
+    check_one_line(run({"run", "--frobnicate", "ls"}), 2, "--frobnicate");
+    check_one_line(run({"run", "--frobnicate", "--", "ls"}), 2, "--frobnicate");
+    check_one_line(run({"run", "stray", "--", "ls"}), 2, "stray");
+    check_one_line(run({"run", "--stacks", "many", "--", "ls"}), 2, "--stacks");
+    check_one_line(run({"run", "--pretend-memory", "lots", "--", "ls"}), 2, "--pretend-memory");
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_done_is_one_line_and_status_1) {
+    check_one_line(run({"report", "/nowhere/trace"}), 1, "No such file");
+    check_one_line(run({"dump", "/"}), 1, "is a directory");
+    check_one_line(run({"explain", "frobnicate"}), 1, "pageable-copy");
+    check_one_line(run({"help", "frobnicate"}), 1, "help env");
+}
+
+BOOST_AUTO_TEST_CASE(programs_that_cannot_be_advised) {
+    check_one_line(run({"run", "--", "no-such-program"}), 127, "no such program");
+    check_one_line(run({"run", "--", "/nowhere/program"}), 127, "no such program");
+    check_one_line(run({"run", "--", "/"}), 126, "is a directory");
+    check_one_line(run({"run", "--", script("plain", "text", 0644)}), 126, "not executable");
+    // The header of a static program: no PT_INTERP among its segments.
+    std::string header(64, '\0');
+    header.replace(0, 6,
+                   std::string("\x7f"
+                               "ELF\x02\x01",
+                               6));
+    header[54] = 56; // e_phentsize
+    check_one_line(run({"run", "--", script("static", header)}), 2, "statically linked");
+    header[4] = 1;
+    check_one_line(run({"run", "--", script("small", header)}), 2, "32-bit");
+}
+
+BOOST_AUTO_TEST_CASE(outputs_that_cannot_be_written) {
+    const std::string there = script("there.umtrace", "x", 0644);
+    check_one_line(run({"run", "-o", there, "--", "true"}), 1, "-f replaces it");
+    check_one_line(run({"run", "-o", "/nowhere/x.umtrace", "--", "true"}), 1, "cannot be written");
+    check_one_line(run({"run", "-o", "/dev/null", "-f", "--", "true"}), 1, "not a regular file");
+    BOOST_TEST(cli::output_trouble(there, true) == "");
+    BOOST_TEST(cli::output_trouble(test::temporary_path("fresh.umtrace"), false) == "");
+}
+
+BOOST_AUTO_TEST_CASE(help_and_version_are_no_errors) {
+    BOOST_TEST(run({"--help"}).status == 0);
+    BOOST_TEST(run({"--help"}).out.find("Exit status") != std::string::npos);
+    BOOST_TEST(run({"run", "--help"}).status == 0);
+    BOOST_TEST(run({"--version"}).out.starts_with("umadvisor "));
+    const Result variables = run({"help", "env"});
+    BOOST_TEST(variables.status == 0);
+    for (const char* name : {"UMADVISOR_OUTPUT", "UMADVISOR_QUIET", "UMADVISOR_ACT"})
+        BOOST_TEST(variables.out.find(name) != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(every_rule_has_its_page) {
+    for (const char* rule : {"pageable-copy", "ping-pong", "first-touch", "small-copies"}) {
+        const Result page = run({"explain", rule});
+        BOOST_TEST(page.status == 0);
+        BOOST_TEST(page.out.size() > 400u, rule);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(report_takes_several_files) {
+    test::Scenario s;
+    s.copy(1, 1, {});
+    const std::string path = s.path();
+    const Result one = run({"report", "--json", path}), two = run({"report", "--json", path, path});
+    BOOST_TEST(one.status == 0);
+    BOOST_TEST(nlohmann::json::parse(one.out).is_object());
+    BOOST_TEST(nlohmann::json::parse(two.out).size() == 2u);
+    BOOST_TEST(run({"report", path, path}).out.find("pid 4242") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(exit_status_and_signals_come_through) {
+    BOOST_TEST(cli::run_program(script("seven", "#!/bin/sh\nexit 7\n"), {"seven"}, {}) == 7);
+    BOOST_TEST(cli::run_program(script("killed", "#!/bin/sh\nkill -9 $$\n"), {"killed"}, {}) == 128 + SIGKILL);
+    BOOST_TEST(cli::run_program(script("bare", "exit 9\n"), {"bare"}, {}) == 9); // no #! line
+    BOOST_TEST(
+        cli::run_program(script("asks", "#!/bin/sh\n[ \"$UMADVISOR_TEST\" = 'a b' ] && [ \"$1\" = '--x' ]\n"),
+                         {"asks", "--x"}, {{"UMADVISOR_TEST", "a b"}}) == 0);
+    // SIGINT at the parent is for the program to answer; SIGTERM is passed on.
+    BOOST_TEST(cli::run_program(script("interrupts", "#!/bin/sh\nkill -INT $PPID\nsleep 0.1\nexit 3\n"), {"i"},
+                                {}) == 3);
+    BOOST_TEST(
+        cli::run_program(
+            script("term", "#!/bin/sh\ntrap 'exit 5' TERM\nkill -TERM $PPID\nwhile :; do sleep 0.05; done\n"),
+            {"t"}, {}) == 5);
+}
+
+BOOST_AUTO_TEST_CASE(preload_keeps_what_is_there) {
+    ::unsetenv("LD_PRELOAD");
+    BOOST_TEST(cli::preload_value("/a/shim.so") == "/a/shim.so");
+    ::setenv("LD_PRELOAD", "libjemalloc.so:b.so", 1);
+    BOOST_TEST(cli::preload_value("/a/shim.so") == "/a/shim.so:libjemalloc.so:b.so");
+    ::unsetenv("LD_PRELOAD");
+}
+
+BOOST_AUTO_TEST_CASE(traces_of_further_processes_are_found) {
+    const std::string folder = test::temporary_path("traces");
+    std::filesystem::create_directory(folder);
+    for (const char* name : {"run.umtrace", "run.123.umtrace", "run.0.77.umtrace", "run.notes.umtrace",
+                             "other.umtrace", "run.txt"})
+        std::ofstream(folder + "/" + name) << "x";
+    const auto found = cli::find_traces(folder + "/run.umtrace", 0);
+    const std::vector<std::string> expected{folder + "/run.umtrace", folder + "/run.0.77.umtrace",
+                                            folder + "/run.123.umtrace"};
+    BOOST_TEST(found == expected, boost::test_tools::per_element());
+    BOOST_TEST(cli::find_traces(folder + "/run.umtrace", 4'000'000'000'000'000'000)
+                   .empty()); // older ones are not ours
+}
+
+BOOST_AUTO_TEST_CASE(calls_are_named_as_the_program_wrote_them) {
+    using model::call_name;
+    BOOST_TEST(call_name("cuMemcpyHtoD_v2", true) == "cudaMemcpy");
+    BOOST_TEST(call_name("cuMemcpyDtoHAsync_v2_ptsz", true) == "cudaMemcpyAsync");
+    BOOST_TEST(call_name("cuMemAlloc_v2", true) == "cudaMalloc");
+    BOOST_TEST(call_name("cuMemAllocManaged", true) == "cudaMallocManaged");
+    BOOST_TEST(call_name("cuMemPrefetchAsync_v2_ptsz", true) == "cudaMemPrefetchAsync");
+    BOOST_TEST(call_name("cuMemHostAlloc", true) == "cudaMallocHost");
+    BOOST_TEST(call_name("cuMemAlloc_v2", false) == "cuMemAlloc");
+    BOOST_TEST(call_name("cuSomethingElse_v3", true) == "cuSomethingElse");
+    for (const char* moving :
+         {"cuMemcpy2D_v2", "cuMemcpyBatchAsync_v2", "cuGraphLaunch", "cuMemsetD2D8", "cuMemCreate", "cuMemMap"})
+        BOOST_TEST(model::moves_memory(moving), moving);
+    for (const char* asking :
+         {"cuMemGetInfo_v2", "cuCtxGetCurrent", "cuGraphAddMemcpyNode", "cuPointerGetAttribute"})
+        BOOST_TEST(!model::moves_memory(asking), asking);
+}

@@ -1,0 +1,194 @@
+#include "analyzer/reports/report.hpp"
+#include "scenario.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+using namespace umadvisor;
+using nlohmann::json;
+using test::mib;
+using test::ms;
+using test::Scenario;
+using trace::Memory;
+
+namespace {
+
+json json_of(const std::string& path) {
+    reports::Report report(path);
+    return json::parse(reports::to_json(report).dump());
+}
+
+std::string text_of(const std::string& path) {
+    reports::Report report(path);
+    std::ostringstream out;
+    reports::write_text(report, out);
+    return out.str();
+}
+
+bool contains(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(copies_are_counted_by_direction_class_and_kind) {
+    Scenario s;
+    s.copy(10, 100, {});
+    s.copy(1000, 200, {});
+    s.copy(2 * mib, 300, {.source = Memory::pinned});
+    s.copy(3 * mib, 400, {.symbol = "cuMemcpyHtoDAsync_v2", .source = Memory::pinned, .asynchronous = true});
+    s.copy(500, 50,
+           {.symbol = "cuMemcpyDtoH_v2_ptds", .source = Memory::device, .destination = Memory::pageable});
+    s.copy(600, 60, {.symbol = "cuMemcpy", .source = Memory::device, .destination = Memory::device});
+    s.copy(700, 70, {.symbol = "cuMemcpy", .source = Memory::pageable, .destination = Memory::managed});
+    s.copy(800, 80, {.status = 700});
+    s.copy(900, 90, {.origin = trace::Origin::umadvisor});
+    const json report = json_of(s.path());
+    const auto row = [&](const char* direction, const char* source, const char* destination,
+                         bool asynchronous) {
+        for (const json& each : report["copies"])
+            if (each["direction"] == direction && each["source_memory"] == source &&
+                each["destination_memory"] == destination && each["asynchronous"] == asynchronous)
+                return each;
+        return json{{"count", 0}, {"bytes", 0}, {"time_ns", 0}};
+    };
+    BOOST_TEST(report["copies"].size() == 6u);
+    BOOST_TEST(row("HtoD", "pageable", "device", false)["count"] == 2);
+    BOOST_TEST(row("HtoD", "pageable", "device", false)["bytes"] == 1010);
+    BOOST_TEST(row("HtoD", "pageable", "device", false)["time_ns"] == 300);
+    BOOST_TEST(row("HtoD", "pinned", "device", false)["bytes"] == 2 * mib);
+    BOOST_TEST(row("HtoD", "pinned", "device", true)["count"] == 1);
+    BOOST_TEST(row("DtoH", "device", "pageable", false)["bytes"] == 500);
+    BOOST_TEST(row("DtoD", "device", "device", false)["bytes"] == 600);
+    BOOST_TEST(row("HtoD", "pageable", "managed", false)["bytes"] == 700);
+    BOOST_TEST(report["copies_failed"] == 1);
+    BOOST_TEST(report["copies_by_umadvisor"]["bytes"] == 900);
+}
+
+BOOST_AUTO_TEST_CASE(document_has_every_key_of_the_schema) {
+    Scenario s;
+    s.copy(256 * mib, 26 * ms, {.stack = s.stack()});
+    s.launch(s.function("_Z6kernelv"), {});
+    trace::UnknownLookup lookup;
+    lookup.symbol = "cuBrandNew";
+    s.builder.add(lookup);
+    trace::Notice notice;
+    notice.text = "act refused";
+    s.builder.add(notice);
+    trace::Driver driver;
+    driver.version = 13000;
+    driver.simulated = 1;
+    s.builder.add(driver);
+    s.builder.counters[s.entry("cuMemcpy3D_v2", false)] = 4;
+    s.builder.counters[s.entry("cuCtxGetCurrent", false)] = 40;
+    const json report = json_of(s.path());
+    for (const char* key : {"schema",          "file",
+                            "process",         "devices",
+                            "driver",          "completeness",
+                            "dropped",         "recording_cost_ns",
+                            "records",         "findings",
+                            "why_empty",       "copies",
+                            "copies_failed",   "copies_by_umadvisor",
+                            "launches",        "allocations",
+                            "calls",           "counted",
+                            "unknown_lookups", "options",
+                            "notices",         "warnings"})
+        BOOST_TEST(report.contains(key), key);
+    BOOST_TEST(report["schema"] == "umadvisor-report-1");
+    BOOST_TEST(report["process"]["program"] == "program");
+    BOOST_TEST(report["process"]["command_line"] == "program --size");
+    BOOST_TEST(report["completeness"]["complete"] == true);
+    BOOST_TEST(report["driver"]["simulated"] == true);
+    BOOST_REQUIRE(report["findings"].size() == 1u);
+    for (const char* key : {"rule", "title", "summary", "details", "evidence", "line", "stack", "allocation",
+                            "advice", "saving_ns", "basis", "confidence"})
+        BOOST_TEST(report["findings"][0].contains(key), key);
+    BOOST_TEST(report["why_empty"].is_null());
+    BOOST_TEST(report["counted"][0]["entry"] == "cuCtxGetCurrent");
+    BOOST_TEST(report["counted"][0]["moves_memory"] == false);
+    BOOST_TEST(report["counted"][1]["moves_memory"] == true);
+    BOOST_TEST(report["unknown_lookups"][0]["symbol"] == "cuBrandNew");
+    BOOST_TEST(report["notices"][0] == "act refused");
+    BOOST_TEST(report["launches"][0]["function"] == "kernel()");
+}
+
+BOOST_AUTO_TEST_CASE(device_times_say_how_they_are_known) {
+    Scenario s;
+    const auto all = s.function("_Z3allv"), some = s.function("_Z4somev"), none = s.function("_Z4nonev");
+    s.launch(all, {}, 1);
+    s.device_time(1, 100'000);
+    s.launch(some, {}, 2);
+    s.launch(some, {}, 3);
+    s.device_time(2, 300'000);
+    s.device_time(3, 100'000);
+    s.synchronize();
+    s.launch(none, {});
+    s.synchronize();
+    for (int i = 0; i < 10; ++i)
+        s.launch(some, {});
+    const json report = json_of(s.path());
+    std::map<std::string, json> kernels;
+    for (const json& each : report["launches"])
+        kernels[each["function"]] = each;
+    BOOST_TEST(kernels["all()"]["device_time_basis"] == "measured");
+    BOOST_TEST(kernels["all()"]["device_time_ns"] == 100'000.0);
+    BOOST_TEST(kernels["some()"]["device_time_basis"] == "extrapolated");
+    // The slowest sample, which may have paid for faults, does not stand for the others.
+    BOOST_TEST(kernels["some()"]["device_time_ns"] == 400'000.0 + 10 * 100'000.0);
+    BOOST_TEST(kernels["none()"]["device_time_basis"] == "inferred");
+    BOOST_TEST(kernels["none()"]["device_time_ns"] == 1e6);
+}
+
+BOOST_AUTO_TEST_CASE(headline_says_what_is_missing) {
+    Scenario s;
+    s.copy(1, 1, {});
+    s.builder.closed = false;
+    s.builder.dropped[trace::DropReason::disk_full] = 3;
+    trace::UnknownLookup lookup;
+    lookup.symbol = "cuBrandNew";
+    s.builder.add(lookup);
+    s.builder.counters[s.entry("cuMemcpy2D_v2", false)] = 4;
+    const std::string text = text_of(s.path());
+    BOOST_TEST(contains(text, "program · pid 4242 · "), text);
+    BOOST_TEST(contains(text, "trace cut: the program was killed or still runs, 3 records dropped"), text);
+    BOOST_TEST(contains(text, "4 calls that move memory counted but not recorded: cuMemcpy2D_v2 x 4"), text);
+    BOOST_TEST(contains(text, "1 unknown look-up"), text);
+    BOOST_TEST(contains(text, "cuBrandNew"), text);
+    BOOST_TEST(contains(text, "3 records dropped: the disk was full"), text);
+}
+
+BOOST_AUTO_TEST_CASE(empty_result_says_why) {
+    Scenario nothing;
+    BOOST_TEST(contains(text_of(nothing.path()), "no CUDA call was recorded"));
+    Scenario s;
+    s.copy(10 * mib, ms, {.source = Memory::pinned});
+    s.allocate(mib, Memory::managed);
+    s.launch(s.function("_Z6kernelv"), {});
+    const std::string text = text_of(s.path());
+    BOOST_TEST(contains(text, "looked at 1 copy, 1 launch and 1 managed allocation; where 1 of them were "
+                              "resident was never sampled"),
+               text);
+}
+
+BOOST_AUTO_TEST_CASE(driver_names_where_the_program_uses_no_runtime) {
+    test::TraceBuilder builder;
+    trace::Entry entry;
+    entry.id = 1;
+    entry.recorded = 1;
+    entry.symbol = "cuMemcpyHtoD_v2";
+    builder.add(entry);
+    trace::Copy copy;
+    copy.entry = 1;
+    copy.start = 2000;
+    copy.duration = 26 * ms;
+    copy.bytes = 256 * mib;
+    copy.source_memory = Memory::pageable;
+    copy.destination_memory = Memory::device;
+    builder.add(copy);
+    const std::string path = test::temporary_path("driver");
+    builder.write(path);
+    const std::string text = text_of(path);
+    BOOST_TEST(contains(text, "cuMemcpyHtoD 256 MiB x 1"), text);
+    BOOST_TEST(contains(text, "cuMemAllocHost instead of malloc"), text);
+}

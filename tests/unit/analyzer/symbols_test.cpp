@@ -1,0 +1,208 @@
+#include "analyzer/reader/dictionary.hpp"
+#include "analyzer/reader/trace.hpp"
+#include "analyzer/symbols/demangle.hpp"
+#include "analyzer/symbols/symbolizer.hpp"
+#include "analyzer/symbols/user_code.hpp"
+#include "scenario.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <climits>
+#include <cstring>
+#include <elf.h>
+#include <link.h>
+#include <unistd.h>
+
+using namespace umadvisor;
+using symbols::CodePlace;
+
+namespace {
+
+struct Self {
+    std::uint64_t bias = 0;
+    std::string path, build_id;
+};
+
+int find_self(dl_phdr_info* info, std::size_t, void* out) {
+    Self& self = *static_cast<Self*>(out);
+    self.bias = info->dlpi_addr;
+    for (int i = 0; i < info->dlpi_phnum; ++i) {
+        if (info->dlpi_phdr[i].p_type != PT_NOTE)
+            continue;
+        const char* at = reinterpret_cast<const char*>(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+        const char* const end = at + info->dlpi_phdr[i].p_memsz;
+        while (at + sizeof(ElfW(Nhdr)) <= end) {
+            ElfW(Nhdr) note;
+            std::memcpy(&note, at, sizeof note);
+            const char* name = at + sizeof note;
+            const char* data = name + (note.n_namesz + 3) / 4 * 4;
+            if (note.n_type == NT_GNU_BUILD_ID && std::strcmp(name, "GNU") == 0)
+                self.build_id.assign(data, note.n_descsz);
+            at = data + (note.n_descsz + 3) / 4 * 4;
+        }
+    }
+    return 1; // the first object is the program itself
+}
+
+Self self() {
+    Self result;
+    ::dl_iterate_phdr(&find_self, &result);
+    char path[PATH_MAX] = {};
+    BOOST_REQUIRE(::readlink("/proc/self/exe", path, sizeof path - 1) > 0);
+    result.path = path;
+    return result;
+}
+
+__attribute__((noinline)) std::uint64_t here() {
+    return reinterpret_cast<std::uint64_t>(__builtin_return_address(0));
+}
+
+std::uint64_t caller_line = 0;
+__attribute__((noinline)) std::uint64_t known_function() {
+    caller_line = __LINE__ + 1;
+    const std::uint64_t address = here();
+    asm volatile("" ::: "memory"); // no tail call
+    return address;
+}
+
+inline __attribute__((always_inline)) std::uint64_t inlined_function() {
+    const std::uint64_t address = here();
+    asm volatile("" ::: "memory");
+    return address;
+}
+std::uint64_t outer_line = 0;
+__attribute__((noinline)) std::uint64_t outer_function() {
+    outer_line = __LINE__ + 1;
+    const std::uint64_t address = inlined_function();
+    asm volatile("" ::: "memory");
+    return address;
+}
+
+/// A trace whose only stack has these frames, the innermost first.
+std::string stack_of(const std::vector<std::uint64_t>& addresses, const Self& module) {
+    test::TraceBuilder builder;
+    trace::Module record;
+    record.id = 1;
+    record.bias = module.bias;
+    record.last = ~0ull;
+    record.path = module.path;
+    record.build_id = module.build_id;
+    builder.add(record);
+    for (std::size_t i = 0; i < addresses.size(); ++i) {
+        trace::Frame frame;
+        frame.id = i + 1;
+        frame.parent = i + 1 < addresses.size() ? i + 2 : 0;
+        frame.address = addresses[i];
+        frame.module = 1;
+        builder.add(frame);
+    }
+    const std::string path = test::temporary_path("symbols");
+    builder.write(path);
+    return path;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(line_and_function_of_a_call_in_this_program) {
+    const std::uint64_t address = known_function();
+    reader::Trace trace(stack_of({address}, self()));
+    symbols::Symbolizer symbolizer(trace.dictionary);
+    const CodePlace place = symbolizer.line(1);
+    BOOST_TEST(place.text() == "symbols_test.cpp:" + std::to_string(caller_line) + " in known_function()");
+    BOOST_TEST(symbols::Symbolizer::source_text(place) == "const std::uint64_t address = here();");
+    BOOST_TEST(symbolizer.warnings().empty());
+}
+
+BOOST_AUTO_TEST_CASE(inlined_frames_are_shown_with_their_callers) {
+    const std::uint64_t address = outer_function();
+    reader::Trace trace(stack_of({address}, self()));
+    symbols::Symbolizer symbolizer(trace.dictionary);
+    const auto& places = symbolizer.places(1);
+    BOOST_REQUIRE(places.size() == 2u);
+    BOOST_TEST(places[0].inlined);
+    BOOST_TEST(places[0].function.ends_with("inlined_function"), places[0].function);
+    BOOST_TEST(places[1].function.ends_with("outer_function"), places[1].function);
+    BOOST_TEST(places[1].line == static_cast<int>(outer_line));
+    BOOST_TEST(!places[1].inlined);
+}
+
+BOOST_AUTO_TEST_CASE(changed_binary_gives_offsets_and_a_warning) {
+    const std::uint64_t address = known_function();
+    Self other = self();
+    BOOST_REQUIRE(!other.build_id.empty());
+    other.build_id[0] = static_cast<char>(other.build_id[0] + 1);
+    reader::Trace trace(stack_of({address}, other));
+    symbols::Symbolizer symbolizer(trace.dictionary);
+    const CodePlace place = symbolizer.line(1);
+    BOOST_TEST(place.file.empty());
+    BOOST_TEST(place.offset == address - 1 - other.bias);
+    BOOST_TEST(place.text().starts_with("analyzer_symbols+0x"), place.text());
+    BOOST_REQUIRE(symbolizer.warnings().size() == 1u);
+    BOOST_TEST(symbolizer.warnings()[0].find("build id") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(missing_binary_gives_offsets) {
+    Self gone = self();
+    gone.path = "/nowhere/program";
+    reader::Trace trace(stack_of({gone.bias + 0x1235}, gone));
+    symbols::Symbolizer symbolizer(trace.dictionary);
+    BOOST_TEST(symbolizer.line(1).text() == "program+0x1234");
+    BOOST_TEST(symbolizer.warnings().size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_device_file_as_module_does_not_hang) {
+    Self odd = self();
+    for (const char* path : {"/dev/zero", "/dev/null", "/"}) {
+        odd.path = path;
+        reader::Trace trace(stack_of({odd.bias + 0x1235}, odd));
+        symbols::Symbolizer symbolizer(trace.dictionary);
+        BOOST_TEST(symbolizer.line(1).offset == 0x1234u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(frames_that_go_round_in_a_circle_end) {
+    test::TraceBuilder builder;
+    for (std::uint64_t id = 1; id <= 2; ++id) {
+        trace::Frame frame;
+        frame.id = id;
+        frame.parent = 3 - id;
+        builder.add(frame);
+    }
+    const std::string path = test::temporary_path("circle");
+    builder.write(path);
+    reader::Trace trace(path);
+    symbols::Symbolizer symbolizer(trace.dictionary);
+    BOOST_TEST(symbolizer.places(1).size() <= 1024u);
+    symbolizer.line(1);
+}
+
+BOOST_AUTO_TEST_CASE(the_runtime_inside_the_program_is_not_its_code) {
+    const auto place = [](std::string function, std::string module, std::string file = "") {
+        CodePlace made;
+        made.function = std::move(function);
+        made.module = std::move(module);
+        made.file = std::move(file);
+        return made;
+    };
+    for (const CodePlace& library :
+         {place("cudaMemcpy", "/home/user/program"), place("__cudart847", "/home/user/program"),
+          place("libcudart_static_1f2e3d", "/home/user/program"),
+          place("cudaMallocManaged<float>", "/home/user/program"), place("x", "/usr/lib/libcuda.so.1"),
+          place("x", "/opt/libcudart.so.13"), place("x", "/usr/lib/libcudart-d3a1.so.12"),
+          place("x", "/opt/lib/libumadvisor.so"), place("__libc_start_main", "/lib/libc.so.6"),
+          place("std::vector<int>::push_back", "/home/user/program", "/usr/include/c++/12/vector")})
+        BOOST_TEST(!symbols::is_user_code(library), library.text());
+    for (const CodePlace& own :
+         {place("main", "/home/user/program"), place("upload", "/home/user/program", "/home/user/upload.cu"),
+          place("cuda_upload", "/home/user/program"), place("f", "/home/user/libcudaish.so"),
+          place("f", "/opt/libcustom.so"), place("f", "/usr/lib/libcublas.so.13")})
+        BOOST_TEST(symbols::is_user_code(own), own.text());
+}
+
+BOOST_AUTO_TEST_CASE(names_are_demangled_and_cut) {
+    BOOST_TEST(symbols::demangle("_Z5saxpyIfEvPT_i") == "void saxpy<float>(float*, int)");
+    BOOST_TEST(symbols::short_name("_Z5saxpyIfEvPT_i") == "saxpy<float>");
+    BOOST_TEST(symbols::short_name("_ZN2at6native12_GLOBAL__N_14fillEPf") == "at::native::fill");
+    BOOST_TEST(symbols::short_name("plain_kernel") == "plain_kernel");
+    BOOST_TEST(symbols::short_name("_Znonsense") == "_Znonsense");
+    BOOST_TEST(symbols::short_name("") == "");
+}
