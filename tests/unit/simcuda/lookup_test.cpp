@@ -40,11 +40,11 @@ BOOST_AUTO_TEST_CASE(per_thread_forms_are_found_by_flag) {
 BOOST_AUTO_TEST_CASE(null_arguments_and_the_empty_probe_are_survived) {
     const auto get = DRIVER(cuGetProcAddress_v2);
     void* answer = &answer;
-    BOOST_TEST(get("", &answer, 0, 0, nullptr) == CUDA_ERROR_NOT_FOUND);
+    BOOST_TEST(get("", &answer, 0, 0, nullptr) == CUDA_SUCCESS);
     BOOST_TEST(answer == nullptr);
-    BOOST_TEST(get("", nullptr, 0, 0, nullptr) == CUDA_ERROR_NOT_FOUND);
+    BOOST_TEST(get("", nullptr, 0, 0, nullptr) == CUDA_SUCCESS);
     CUdriverProcAddressQueryResult status{};
-    BOOST_TEST(get("cuNothing", nullptr, 12000, 0, &status) == CUDA_ERROR_NOT_FOUND);
+    BOOST_TEST(get("cuNothing", nullptr, 12000, 0, &status) == CUDA_SUCCESS);
     BOOST_TEST(status == CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
     BOOST_TEST(get("cuInit", &answer, 99000, 0, nullptr) == CUDA_ERROR_INVALID_VALUE);
 }
