@@ -118,7 +118,7 @@ extern "C" CUresult CUDAAPI cuInit(unsigned flags) {
         std::make_unique<AddressPool>(state.arena.device_begin(), state.arena.managed_begin());
     state.managed_addresses = std::make_unique<AddressPool>(state.arena.managed_begin(), state.arena.end());
     state.memory =
-        std::make_unique<residency::AddressSpace>(state.prices, residency::Parameters(), model_observer());
+        std::make_unique<residency::AddressSpace>(state.prices, state.config.parameters, model_observer());
     state.devices.resize(static_cast<std::size_t>(state.config.devices));
     for (int ordinal = 0; ordinal < state.config.devices; ++ordinal) {
         CUctx_st& primary = state.devices[static_cast<std::size_t>(ordinal)].primary;

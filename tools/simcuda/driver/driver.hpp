@@ -108,6 +108,7 @@ struct Config {
     std::uint64_t capacity = 8ull << 30;
     int driver_version = 13000;
     bool concurrent_managed_access = true;
+    residency::Parameters parameters;
 };
 
 /// All state of the simulated driver, one a process, never destroyed: programs call CUDA from their last

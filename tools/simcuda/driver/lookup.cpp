@@ -87,7 +87,8 @@ CUresult answer(const char* base, void** address, int version, cuuint64_t flags,
                   : find(base) ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
                                : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     }
-    // cuda.h: an unknown symbol is no error, the address is NULL. Drivers of CUDA 11 answered CUDA_ERROR_NOT_FOUND.
+    // cuda.h: an unknown symbol is no error, the address is NULL. Drivers of CUDA 11 answered
+    // CUDA_ERROR_NOT_FOUND.
     return symbol || driver().config.driver_version >= 12000 ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 

@@ -12,7 +12,9 @@ HostFaults host_faults;
 
 class HostMapping final : public residency::Observer {
 public:
-    void host_mapping_lost(std::uint64_t address, std::uint64_t bytes) override { host_faults.unmap(address, bytes); }
+    void host_mapping_lost(std::uint64_t address, std::uint64_t bytes) override {
+        host_faults.unmap(address, bytes);
+    }
     void host_mapping_gained(std::uint64_t address, std::uint64_t bytes) override {
         host_faults.map(address, bytes, driver().arena.view(address));
     }

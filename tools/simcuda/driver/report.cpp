@@ -48,6 +48,10 @@ void apply(Driver& state, const std::string& key, const std::string& value) {
         state.config.driver_version = std::atoi(value.c_str());
     } else if (key == "concurrent") {
         state.config.concurrent_managed_access = value != "0";
+    } else if (key == "thrashing") {
+        state.config.parameters.thrashing.enabled = value != "0";
+    } else if (key == "driver_prefetch") {
+        state.config.parameters.driver_prefetch = value != "0";
     } else if (key == "fail") {
         add_failure(state, value);
     } else {

@@ -4,7 +4,14 @@
 
 namespace simcuda {
 
-/// Reads SIMCUDA_CONFIG ("capacity=1GiB,devices=2,fail=ENTRY:NTH:RESULT,...") and SIMCUDA_REPORT.
+/// Reads SIMCUDA_REPORT and SIMCUDA_CONFIG, a list KEY=VALUE,KEY=VALUE,... of
+///     capacity=SIZE        memory of each device, with K, M, G or KiB, MiB, GiB (8GiB)
+///     devices=N            number of devices (1)
+///     driver=VERSION       what cuDriverGetVersion answers (13000)
+///     concurrent=0         no concurrent managed access: prefetch and advice to a device are refused
+///     thrashing=0          the driver's thrashing detection off
+///     driver_prefetch=0    the driver's prefetch at faults off
+///     fail=ENTRY:N:RESULT  the N-th call of ENTRY (0: each) answers the CUresult RESULT; up to eight
 void read_config(Driver& state);
 /// Copies the residency model's counters into the control struct. The caller holds the mutex.
 void refresh_control(Driver& state);

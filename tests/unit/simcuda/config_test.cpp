@@ -1,0 +1,142 @@
+// SIMCUDA_CONFIG and SIMCUDA_REPORT, each case in a process of its own: both are read when CUDA is first used.
+#include "tests/unit/simcuda/runtime_library.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+#include <vector>
+
+using namespace simcuda;
+
+namespace {
+
+KERNEL fill(DevicePtr<int> values, int count) {
+    for (int i = static_cast<int>(threadIdx.x); i < count; i += static_cast<int>(blockDim.x)) {
+        values[i] = i;
+    }
+}
+
+KERNEL read_beyond(DevicePtr<int> values) {
+    values[0] = values[1 << 28];
+}
+
+/// Runs `program` in a child with the configuration; the counters it leaves. `program` returns its exit status.
+template <class Program>
+nlohmann::json run(const char* config, Program program) {
+    const std::string file =
+        (std::filesystem::temp_directory_path() / ("simcuda-report-" + std::to_string(getpid()))).string();
+    const pid_t child = fork();
+    if (child == 0) {
+        setenv("SIMCUDA_CONFIG", config, 1);
+        setenv("SIMCUDA_REPORT", file.c_str(), 1);
+        std::exit(program());
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    BOOST_TEST(WIFEXITED(status));
+    BOOST_TEST(WEXITSTATUS(status) == 0);
+    std::ifstream stream(file);
+    nlohmann::json report = nlohmann::json::parse(stream, nullptr, false);
+    std::filesystem::remove(file);
+    BOOST_REQUIRE(!report.is_discarded());
+    return report;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(configuration)
+
+BOOST_AUTO_TEST_CASE(oversubscription_evicts_and_computes_right) {
+    const auto report = run("capacity=8MiB", [] {
+        constexpr int count = (16 << 20) / sizeof(int);
+        int* values = nullptr;
+        cudaMallocManaged(&values, count * sizeof *values);
+        LAUNCH(fill, 1, 256, nullptr, values, count);
+        cudaDeviceSynchronize();
+        long wrong = 0;
+        for (int i = 0; i < count; ++i) {
+            wrong += values[i] != i;
+        }
+        return wrong == 0 ? 0 : 1;
+    });
+    BOOST_TEST(report["evicted_blocks"] == 4);
+    BOOST_TEST(report["bytes_to_host"]["eviction"] == 8 << 20);
+    BOOST_TEST(report["bytes_to_host"]["coherence"] == 8 << 20);
+}
+
+BOOST_AUTO_TEST_CASE(capacity_limits_plain_allocations) {
+    run("capacity=8MiB", [] {
+        char* small = nullptr;
+        char* big = nullptr;
+        const bool right = cudaMalloc(&small, 6 << 20) == cudaSuccess &&
+                           cudaMalloc(&big, 3 << 20) == cudaErrorMemoryAllocation &&
+                           cudaFree(small) == cudaSuccess;
+        return right ? 0 : 1;
+    });
+}
+
+BOOST_AUTO_TEST_CASE(the_report_counts_copies_by_class) {
+    const auto report = run("", [] {
+        std::vector<char> heap(1000);
+        char* device = nullptr;
+        char* host = nullptr;
+        cudaMalloc(&device, 1000);
+        cudaMallocHost(&host, 1000);
+        cudaMemcpy(device, heap.data(), 1000, cudaMemcpyHostToDevice);
+        cudaMemcpy(device, heap.data(), 500, cudaMemcpyHostToDevice);
+        cudaMemcpy(host, device, 100, cudaMemcpyDeviceToHost);
+        return 0;
+    });
+    const auto expected = nlohmann::json::parse(R"([
+        {"direction": "HtoD", "source": "pageable", "target": "device", "calls": 2, "bytes": 1500},
+        {"direction": "DtoH", "source": "device", "target": "pinned", "calls": 1, "bytes": 100}])");
+    BOOST_TEST(report["copies"] == expected);
+    BOOST_TEST(report["calls"]["cuMemcpyHtoD_v2"] == 2);
+    BOOST_TEST(report["allocated_device_bytes"] == 1000);
+}
+
+BOOST_AUTO_TEST_CASE(failures_can_be_set) {
+    run("fail=cuMemAllocManaged:2:2,fail=cuLaunchKernel:0:719", [] {
+        int* values = nullptr;
+        const bool first = cudaMallocManaged(&values, 4096) == cudaSuccess;
+        const bool second = cudaMallocManaged(&values, 4096) == cudaErrorMemoryAllocation;
+        cudaGetLastError();
+        LAUNCH(fill, 1, 1, nullptr, values, 1);
+        return first && second && cudaGetLastError() == cudaErrorLaunchFailure ? 0 : 1;
+    });
+}
+
+BOOST_AUTO_TEST_CASE(an_illegal_address_stays_with_the_context) {
+    const auto report = run("", [] {
+        int* values = nullptr;
+        cudaMalloc(&values, 4096);
+        LAUNCH(read_beyond, 1, 1, nullptr, values);
+        const bool right = cudaDeviceSynchronize() == cudaErrorIllegalAddress &&
+                           cudaMalloc(&values, 4096) == cudaErrorIllegalAddress;
+        return right ? 0 : 1;
+    });
+    BOOST_TEST(report["illegal_addresses"] == 1);
+}
+
+namespace {
+/// Destroyed after the driver's exit handler, which was registered later.
+struct LateFree {
+    ~LateFree() {
+        if (memory && cudaFree(memory) != cudaErrorCudartUnloading) {
+            _exit(3);
+        }
+    }
+    int* memory = nullptr;
+} late;
+} // namespace
+
+BOOST_AUTO_TEST_CASE(cuda_is_over_for_the_last_destructors) {
+    run("", [] { return cudaMalloc(&late.memory, 4096) == cudaSuccess ? 0 : 1; });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
