@@ -81,8 +81,11 @@ Cost AddressSpace::touch(Processor who, std::uint64_t address, std::uint64_t byt
         if (who != host_processor) {
             block.last_use = ++uses_;
         }
-        if (access == Access::write && (block.read_mostly & pages).any()) {
-            drop_duplicates(block, pages & block.read_mostly & block.resident[who], who);
+        if (access == Access::write &&
+            drop_duplicates(block, pages & block.read_mostly & block.resident[who], who)) {
+            // A write to a duplicated page is a permission fault.
+            ++(who == host_processor ? counters_.host_faults : counters_.device_fault_groups);
+            cost.time += who == host_processor ? prices_.host_fault : prices_.device_fault_group;
         }
         const PageMask missing = pages & ~block.resident[who] & ~block.remote[who];
         cost.remote_bytes += (pages & block.remote[who]).count() * page_bytes;

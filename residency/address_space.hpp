@@ -45,6 +45,8 @@ public:
     virtual void host_mapping_lost(std::uint64_t address, std::uint64_t bytes) = 0;
     /// These bytes are reachable from the host.
     virtual void host_mapping_gained(std::uint64_t address, std::uint64_t bytes) = 0;
+    /// These bytes now have a copy elsewhere: a host write must fault, so that the model hears of it.
+    virtual void host_write_protected(std::uint64_t /*address*/, std::uint64_t /*bytes*/) {}
     virtual void migrated(const Migration&) {}
     virtual void thrashing_found(std::uint64_t /*address*/, std::uint64_t /*bytes*/) {}
 };
@@ -104,7 +106,7 @@ private:
                             MigrationCause cause);
     Nanoseconds make_room(Processor device, const Block& keep, std::uint64_t pages, Nanoseconds now);
     Block* least_recently_used(Processor device, const Block& keep);
-    void drop_duplicates(Block& block, const PageMask& pages, Processor owner);
+    bool drop_duplicates(Block& block, const PageMask& pages, Processor owner);
     void set_resident(Block& block, Processor who, const PageMask& pages);
     void clear_resident(Block& block, Processor who, const PageMask& pages);
 

@@ -14,18 +14,25 @@ Cost AddressSpace::move(Block& block, const PageMask& pages, Processor target, M
         cost.time += make_room(target, block, moving.count(), now);
     }
     PageMask pending = moving;
+    PageMask copied;
     for (Processor from = 0; from < max_processors; ++from) {
         const PageMask leaving = moving & block.resident[from];
         // A duplicated page can be resident at several places: its bytes travel once.
         cost.time += count_bytes(block, leaving & pending, from, target, cause);
         pending &= ~leaving;
         if (duplicate) {
+            copied |= leaving;
             counters_.bytes_read_duplicated += leaving.count() * page_bytes;
         } else {
             clear_resident(block, from, leaving);
         }
     }
     set_resident(block, target, moving);
+    visit_runs(block.base, copied & block.resident[host_processor], [&](std::uint64_t at, std::uint64_t size) {
+        if (observer_) {
+            observer_->host_write_protected(at, size);
+        }
+    });
     return cost;
 }
 
@@ -80,12 +87,15 @@ Block* AddressSpace::least_recently_used(Processor device, const Block& keep) {
     return oldest;
 }
 
-void AddressSpace::drop_duplicates(Block& block, const PageMask& pages, Processor owner) {
+bool AddressSpace::drop_duplicates(Block& block, const PageMask& pages, Processor owner) {
+    bool dropped = false;
     for (Processor other = 0; other < max_processors; ++other) {
         if (other != owner) {
+            dropped = dropped || (pages & block.resident[other]).any();
             clear_resident(block, other, pages & block.resident[other]);
         }
     }
+    return dropped;
 }
 
 void AddressSpace::set_resident(Block& block, Processor who, const PageMask& pages) {

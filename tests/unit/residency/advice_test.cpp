@@ -14,6 +14,19 @@ BOOST_FIXTURE_TEST_CASE(read_mostly_duplicates_on_read, Fixture) {
     BOOST_TEST(recorder.lost == 0u);
 }
 
+BOOST_FIXTURE_TEST_CASE(a_host_write_to_a_duplicated_page_is_a_fault, Fixture) {
+    touch(host_processor, 0, block_bytes);
+    memory.advise(Advice::set_read_mostly, 0, base, bytes);
+    touch(device, 0, block_bytes, Access::read);
+    BOOST_TEST(recorder.write_protected == block_bytes);
+    const auto faults = memory.counters().host_faults;
+    touch(host_processor, 0, page_bytes, Access::write);
+    BOOST_TEST(memory.counters().host_faults == faults + 1);
+    BOOST_TEST(resident(device) == block_bytes - page_bytes);
+    touch(host_processor, 0, page_bytes, Access::write);
+    BOOST_TEST(memory.counters().host_faults == faults + 1);
+}
+
 BOOST_FIXTURE_TEST_CASE(a_write_ends_the_duplicates, Fixture) {
     touch(host_processor, 0, block_bytes);
     memory.advise(Advice::set_read_mostly, 0, base, bytes);

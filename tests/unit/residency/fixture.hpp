@@ -16,11 +16,13 @@ class Recorder final : public Observer {
 public:
     void host_mapping_lost(std::uint64_t, std::uint64_t bytes) override { lost += bytes; }
     void host_mapping_gained(std::uint64_t, std::uint64_t bytes) override { gained += bytes; }
+    void host_write_protected(std::uint64_t, std::uint64_t bytes) override { write_protected += bytes; }
     void migrated(const Migration& migration) override { migrations.push_back(migration); }
     void thrashing_found(std::uint64_t, std::uint64_t bytes) override { thrashing += bytes; }
 
     std::uint64_t lost = 0;
     std::uint64_t gained = 0;
+    std::uint64_t write_protected = 0;
     std::uint64_t thrashing = 0;
     std::vector<Migration> migrations;
 };

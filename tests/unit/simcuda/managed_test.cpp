@@ -41,6 +41,15 @@ KERNEL increment(DevicePtr<int> values, int count) {
     }
 }
 
+/// How far the sum of the values is from 0 + 1 + 2 + ...
+KERNEL sum_up(DevicePtr<const int> values, int count, DevicePtr<int> result) {
+    long sum = 0;
+    for (int i = 0; i < count; ++i) {
+        sum += values[i] - i;
+    }
+    result[0] = static_cast<int>(sum);
+}
+
 struct ManagedFixture {
     static constexpr int count = size / sizeof(int);
     ManagedFixture() { CHECK_CUDA(cudaMallocManaged(&values, size)); }
@@ -182,6 +191,29 @@ BOOST_AUTO_TEST_CASE(preferring_the_host_keeps_the_pages_there) {
     launch();
     BOOST_TEST(present_pages(values, size) == size / page);
     BOOST_TEST(values[5] == 6);
+}
+
+BOOST_AUTO_TEST_CASE(read_mostly_duplicates_until_the_host_writes) {
+    fill();
+    int* result = nullptr;
+    CHECK_CUDA(cudaMallocManaged(&result, sizeof *result));
+    CHECK_CUDA(cudaMemAdvise(values, size, cudaMemAdviseSetReadMostly, host));
+    const auto read_on_device = [&] {
+        LAUNCH(sum_up, 1, 1, nullptr, values, count, result);
+        CHECK_CUDA(cudaDeviceSynchronize());
+        return control().device_fault_groups;
+    };
+    read_on_device();
+    BOOST_TEST(present_pages(values, size) == size / page);
+    const auto groups = read_on_device();
+    const auto faults = control().host_faults;
+    values[9] = 1000;
+    values[9] = 1009;
+    BOOST_TEST(control().host_faults == faults + 1);
+    BOOST_TEST(read_on_device() > groups);
+    BOOST_TEST(values[9] == 1009);
+    BOOST_TEST(*result == 1000);
+    CHECK_CUDA(cudaFree(result));
 }
 
 BOOST_AUTO_TEST_CASE(advice_on_other_memory_is_refused) {

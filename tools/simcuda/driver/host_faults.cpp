@@ -37,8 +37,13 @@ bool HostFaults::start(Service service) {
         return true;
     }
     const int descriptor = open_userfaultfd();
-    uffdio_api api{UFFD_API, UFFD_FEATURE_MINOR_SHMEM, 0};
-    if (descriptor < 0 || ioctl(descriptor, UFFDIO_API, &api) != 0) {
+    const auto agree = [descriptor](std::uint64_t features) {
+        uffdio_api api{UFFD_API, features, 0};
+        return ioctl(descriptor, UFFDIO_API, &api) == 0;
+    };
+    constexpr std::uint64_t protection = UFFD_FEATURE_PAGEFAULT_FLAG_WP | UFFD_FEATURE_WP_HUGETLBFS_SHMEM;
+    can_protect_ = descriptor >= 0 && agree(UFFD_FEATURE_MINOR_SHMEM | protection);
+    if (descriptor < 0 || (!can_protect_ && !agree(UFFD_FEATURE_MINOR_SHMEM))) {
         if (descriptor >= 0) {
             close(descriptor);
         }
@@ -67,7 +72,9 @@ bool HostFaults::start(Service service) {
 
 bool HostFaults::watch(std::uint64_t address, std::uint64_t bytes) const {
     // Missing: pages nobody has touched yet. Minor: pages that exist and have lost their host mapping.
-    uffdio_register range{{address, bytes}, UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_MINOR, 0};
+    std::uint64_t mode = UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_MINOR;
+    mode |= can_protect_ ? UFFDIO_REGISTER_MODE_WP : 0;
+    uffdio_register range{{address, bytes}, mode, 0};
     return ioctl(descriptor_, UFFDIO_REGISTER, &range) == 0;
 }
 
@@ -95,6 +102,13 @@ void HostFaults::map(std::uint64_t address, std::uint64_t bytes, const char* vie
     }
 }
 
+void HostFaults::protect(std::uint64_t address, std::uint64_t bytes, bool on) const {
+    if (can_protect_) {
+        uffdio_writeprotect request{{address, bytes}, on ? UFFDIO_WRITEPROTECT_MODE_WP : 0ull};
+        ioctl(descriptor_, UFFDIO_WRITEPROTECT, &request);
+    }
+}
+
 void HostFaults::unmap(std::uint64_t address, std::uint64_t bytes) const {
     // On a shared mapping this drops the page-table entries; the data stays in the memfd.
     madvise(reinterpret_cast<void*>(address), bytes, MADV_DONTNEED);
@@ -107,8 +121,9 @@ void* HostFaults::run(void* self) {
         const ssize_t got = read(faults->descriptor_, &message, sizeof message);
         if (got == static_cast<ssize_t>(sizeof message)) {
             if (message.event == UFFD_EVENT_PAGEFAULT) {
-                faults->service_(message.arg.pagefault.address & ~(page - 1),
-                                 (message.arg.pagefault.flags & UFFD_PAGEFAULT_FLAG_WRITE) != 0);
+                faults->service_(
+                    message.arg.pagefault.address & ~(page - 1),
+                    (message.arg.pagefault.flags & (UFFD_PAGEFAULT_FLAG_WRITE | UFFD_PAGEFAULT_FLAG_WP)) != 0);
             }
         } else if (got < 0 && errno != EINTR && errno != EAGAIN) {
             return nullptr;

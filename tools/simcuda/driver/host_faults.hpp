@@ -20,6 +20,9 @@ public:
     bool watch(std::uint64_t address, std::uint64_t bytes) const;
     /// Gives the host its mapping; `view` is where the same pages can be reached without a fault.
     void map(std::uint64_t address, std::uint64_t bytes, const char* view) const;
+    /// Makes the next write of the host fault, or lets writes go on. Without effect on kernels before
+    /// Linux 5.19.
+    void protect(std::uint64_t address, std::uint64_t bytes, bool on) const;
     /// Takes the host's mapping away.
     void unmap(std::uint64_t address, std::uint64_t bytes) const;
 
@@ -27,6 +30,7 @@ private:
     static void* run(void* self);
 
     int descriptor_ = -1;
+    bool can_protect_ = false;
     Service service_ = nullptr;
 };
 

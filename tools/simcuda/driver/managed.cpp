@@ -18,6 +18,9 @@ public:
     void host_mapping_gained(std::uint64_t address, std::uint64_t bytes) override {
         host_faults.map(address, bytes, driver().arena.view(address));
     }
+    void host_write_protected(std::uint64_t address, std::uint64_t bytes) override {
+        host_faults.protect(address, bytes, true);
+    }
 };
 
 void service_fault(std::uint64_t address, bool write) {
@@ -30,6 +33,9 @@ void service_fault(std::uint64_t address, bool write) {
     // The model may know the page as resident although the mapping is gone (the kernel may drop page-table
     // entries when memory is short) or was freed since: either way the thread that waits goes on.
     host_faults.map(address, page, state.arena.view(address));
+    if (write) {
+        host_faults.protect(address, page, false);
+    }
 }
 
 std::uint64_t mapped_bytes(std::uint64_t bytes) {
