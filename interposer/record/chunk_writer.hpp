@@ -37,8 +37,8 @@ struct ChunkWriter {
         header->thread = thread;
         header->sequence = sequence;
         header->base_time = time;
-        std::atomic_thread_fence(std::memory_order_release); // a chunk with the magic has the rest
-        header->magic = trace::chunk_magic;
+        // A chunk with the magic has the rest.
+        std::atomic_ref(header->magic).store(trace::chunk_magic, std::memory_order_release);
     }
 
     void seal() noexcept {

@@ -4,6 +4,7 @@
 #include "interposer/runtime/message.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -126,8 +127,9 @@ const char* Sink::map_header() noexcept {
     header_->realtime_ns = realtime_nanoseconds();
     header_->last_ticks.store(header_->first.ticks, std::memory_order_relaxed);
     header_->last_monotonic_ns.store(header_->first.monotonic_ns, std::memory_order_relaxed);
-    std::atomic_thread_fence(std::memory_order_release); // a file with the magic has the rest
-    header_->magic = trace::file_magic;
+    using Word [[gnu::may_alias]] = std::uint64_t;
+    __atomic_store_n(reinterpret_cast<Word*>(&header_->magic), std::bit_cast<std::uint64_t>(trace::file_magic),
+                     __ATOMIC_RELEASE); // a file with the magic has the rest
     return nullptr;
 }
 

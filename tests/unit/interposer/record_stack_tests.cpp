@@ -1,7 +1,9 @@
 #include "record_image.hpp"
 #include "record_process.hpp"
 
+#include <algorithm>
 #include <alloca.h>
+#include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <cstdio>
 #include <cstring>
@@ -13,6 +15,7 @@
 #include <sys/mman.h>
 #include <thread>
 #include <ucontext.h>
+#include <unistd.h>
 #include <vector>
 
 using namespace umadvisor;
@@ -44,14 +47,16 @@ Addresses addresses_of(const TraceImage& image, std::uint64_t stack) {
 [[gnu::noinline]] std::uint64_t record_both() {
     const std::uint64_t id = record::stack();
     void* found[100];
-    const int count = backtrace(found, 100);
+    void** const end = found + backtrace(found, 100);
+    // From our caller on: a sanitizer puts a frame of its own before ours.
+    void** const first = std::find(found, end, __builtin_return_address(0));
     trace::Stream stream;
     stream.stack = id;
-    stream.flags = static_cast<std::uint64_t>(count);
+    stream.flags = static_cast<std::uint64_t>(end - first);
     record::write(stream);
-    for (int i = 0; i < count; ++i) {
+    for (void** at = first; at != end; ++at) {
         trace::Sync sync;
-        sync.object = reinterpret_cast<std::uint64_t>(found[i]);
+        sync.object = reinterpret_cast<std::uint64_t>(*at);
         record::write(sync);
     }
     return id;
@@ -75,9 +80,9 @@ std::vector<Pair> both(const TraceImage& image) {
     return pairs;
 }
 
-/// The stack's frames but the first, which is record_both() itself at another call in it.
+/// Without the innermost frame, which is record_both() itself.
 bool same_callers(const Addresses& got, const Addresses& expected) {
-    return got.size() == expected.size() && std::equal(got.begin() + 1, got.end(), expected.begin() + 1);
+    return !got.empty() && std::equal(got.begin() + 1, got.end(), expected.begin(), expected.end());
 }
 
 Settings with_stacks(const std::string& path, int frames = 64) {
@@ -213,7 +218,7 @@ BOOST_AUTO_TEST_CASE(the_depth_is_bounded) {
     for (const Pair& pair : both(image)) {
         const Addresses stack = addresses_of(image, pair.id);
         BOOST_TEST(stack.size() == 3u);
-        BOOST_TEST(same_callers(stack, Addresses(pair.expected.begin(), pair.expected.begin() + 3)));
+        BOOST_TEST(same_callers(stack, Addresses(pair.expected.begin(), pair.expected.begin() + 2)));
     }
 }
 
@@ -231,17 +236,21 @@ BOOST_AUTO_TEST_CASE(threads_share_the_stack_tree) {
     BOOST_TEST(succeeds_in_child([&] {
         if (record::open(with_stacks(path)) != nullptr)
             return false;
-        std::vector<std::thread> threads;
+        // The threads do not end: libunwind puts its own clean-up off to the last round of key destructors,
+        // where the thread sanitizer has already taken its leave of the thread.
+        static std::atomic<int> done{0};
         for (int t = 0; t < 8; ++t)
-            threads.emplace_back([] {
+            std::thread([] {
                 for (int i = 0; i < 2000; ++i) {
                     trace::Stream stream;
                     stream.stack = record::stack();
                     record::write(stream);
                 }
-            });
-        for (std::thread& thread : threads)
-            thread.join();
+                ++done;
+                pause();
+            }).detach();
+        while (done != 8)
+            sched_yield();
         return true;
     }));
     const TraceImage image(path);
@@ -270,13 +279,14 @@ BOOST_AUTO_TEST_CASE(stacks_of_fibers_may_vanish) {
     BOOST_TEST(succeeds_in_child([&] {
         if (record::open(with_stacks(path)) != nullptr)
             return false;
-        constexpr std::size_t bytes = 64 * 1024;
+        constexpr std::size_t bytes = 256 * 1024;
+        void* const place = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         for (int round = 0; round < 20; ++round) {
             // The lower half of the fiber's stack stays, the upper one goes: remembered words must not be
             // looked at.
             const std::size_t used = round % 2 == 0 ? bytes : bytes / 2;
-            void* memory = mmap(reinterpret_cast<void*>(0x600000000000), used, PROT_READ | PROT_WRITE,
-                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+            void* memory =
+                mmap(place, used, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
             getcontext(&fiber_context);
             fiber_context.uc_stack.ss_sp = memory;
             fiber_context.uc_stack.ss_size = used;
