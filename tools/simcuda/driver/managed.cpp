@@ -45,8 +45,9 @@ std::uint64_t mapped_bytes(std::uint64_t bytes) {
 } // namespace
 
 residency::Observer* model_observer() {
-    static HostMapping observer;
-    return &observer;
+    // Never destroyed: the fault thread serves the program's last destructors too.
+    static auto* only = new HostMapping;
+    return only;
 }
 
 CUresult allocate_managed(CUdeviceptr* address, std::uint64_t bytes, unsigned flags) {
