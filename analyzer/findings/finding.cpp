@@ -16,10 +16,10 @@ std::span<const Rule* const> rules() {
     return all;
 }
 
-std::vector<Finding> find_all(const model::Profile& profile) {
+std::vector<Finding> find_all(const model::Profile& profile, const LineOf& line_of) {
     std::vector<Finding> all;
     for (const Rule* rule : rules())
-        std::ranges::move(rule->find(profile), std::back_inserter(all));
+        std::ranges::move(rule->find(profile, line_of), std::back_inserter(all));
     std::ranges::stable_sort(all, std::ranges::greater{}, &Finding::saving_ns);
     return all;
 }

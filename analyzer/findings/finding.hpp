@@ -4,6 +4,7 @@
 #include "analyzer/model/profile.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,10 +31,14 @@ struct Finding {
     Confidence confidence{};
 };
 
+/// Maps a stack to one that stands for all stacks with the same line of the program, so that a line which is
+/// reached by many ways is one finding.
+using LineOf = std::function<std::uint64_t(std::uint64_t stack)>;
+
 /// A rule looks at a profile and reports each place once.
 struct Rule {
     std::string_view id, title;
-    std::vector<Finding> (*find)(const model::Profile&);
+    std::vector<Finding> (*find)(const model::Profile&, const LineOf&);
 };
 
 extern const Rule pageable_copy, ping_pong, first_touch, small_copies;
@@ -41,6 +46,6 @@ extern const Rule pageable_copy, ping_pong, first_touch, small_copies;
 std::span<const Rule* const> rules();
 
 /// Findings of all rules, those that save most first.
-std::vector<Finding> find_all(const model::Profile& profile);
+std::vector<Finding> find_all(const model::Profile& profile, const LineOf& line_of);
 
 } // namespace umadvisor::findings

@@ -2,6 +2,7 @@
 /// prefetching never crosses a 2 MiB block, so each block costs at least one batch of faults; one prefetch call
 /// moves all of it.
 #include "analyzer/findings/finding.hpp"
+#include "analyzer/findings/managed_habits.hpp"
 #include "analyzer/findings/rates.hpp"
 #include "analyzer/findings/words.hpp"
 
@@ -62,12 +63,7 @@ Finding describe(const model::Profile& profile, const model::AllocationSite& sit
                         {"bytes_to_device", static_cast<double>(habit.bytes_to_device)},
                         {"measured_bytes", static_cast<double>(measured.measured_bytes)}};
     finding.allocation_stack = site.stack;
-    finding.allocation_text =
-        site.symbol != 0
-            ? "variable " + std::string(profile.dictionary().string(site.symbol))
-            : profile.call_name(site.entry) + " " +
-                  bytes_text(static_cast<double>(habit.bytes) / static_cast<double>(habit.allocations)) +
-                  (habit.allocations > 1 ? " x " + std::to_string(habit.allocations) : "");
+    finding.allocation_text = allocation_text(profile, site, habit);
     finding.advice =
         std::string(runtime ? "cudaMemPrefetchAsync" : "cuMemPrefetchAsync") +
         " to the device, on the launch's stream, after the host has filled it and before the first launch";
@@ -85,16 +81,14 @@ Finding describe(const model::Profile& profile, const model::AllocationSite& sit
     return finding;
 }
 
-std::vector<Finding> find(const model::Profile& profile) {
+std::vector<Finding> find(const model::Profile& profile, const LineOf& line_of) {
     std::map<std::uint64_t, std::uint64_t> launch_bytes;
     for (const auto& [site, totals] : profile.allocations().sites())
         for (const model::TouchSample& touch : totals.first_touch.samples)
             launch_bytes[touch.sample] += touch.bytes;
     std::vector<Finding> findings;
-    for (const auto& [site, totals] : profile.allocations().sites()) {
-        if (totals.first_touch.allocations == 0)
-            continue;
-        Finding finding = describe(profile, site, totals.first_touch, launch_bytes);
+    for (const auto& [site, habit] : habits_by_line(profile, line_of, &model::AllocationTotals::first_touch)) {
+        Finding finding = describe(profile, site, habit, launch_bytes);
         if (finding.saving_ns >= least_saving_ns)
             findings.push_back(std::move(finding));
     }

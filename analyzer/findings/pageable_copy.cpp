@@ -102,13 +102,13 @@ Finding describe(const model::Profile& profile, const Key& key, const Group& gro
     return finding;
 }
 
-std::vector<Finding> find(const model::Profile& profile) {
+std::vector<Finding> find(const model::Profile& profile, const LineOf& line_of) {
     std::map<Key, Group> groups;
     for (const auto& [site, totals] : profile.copies().sites()) {
         // Small copies cost their call whatever the memory: the rule small-copies speaks of them.
         if (!is_fault(site, totals.direction) || totals.large.count == 0)
             continue;
-        Group& group = groups[{site.stack, totals.direction, site.asynchronous}];
+        Group& group = groups[{line_of(site.stack), totals.direction, site.asynchronous}];
         group.copies.add(totals.large);
         group.largest = std::max(group.largest, totals.largest);
         group.entry = site.entry;

@@ -2,6 +2,7 @@
 /// thrashing detection sees accesses within half a millisecond only; slow alternation moves every byte twice a
 /// round unseen.
 #include "analyzer/findings/finding.hpp"
+#include "analyzer/findings/managed_habits.hpp"
 #include "analyzer/findings/rates.hpp"
 #include "analyzer/findings/words.hpp"
 
@@ -53,12 +54,7 @@ Finding describe(const model::Profile& profile, const model::AllocationSite& sit
                         {"fault_cost_ns", cost.faults_ns},
                         {"prefetch_cost_ns", cost.prefetch_ns}};
     finding.allocation_stack = site.stack;
-    finding.allocation_text =
-        site.symbol != 0
-            ? "variable " + std::string(profile.dictionary().string(site.symbol))
-            : profile.call_name(site.entry) + " " +
-                  bytes_text(static_cast<double>(habit.bytes) / static_cast<double>(habit.allocations)) +
-                  (habit.allocations > 1 ? " x " + std::to_string(habit.allocations) : "");
+    finding.allocation_text = allocation_text(profile, site, habit);
     finding.advice = "keep the data on one side: do the host's step in a kernel, or give the host a small "
                      "buffer of its own for "
                      "what it reads. If both must touch it: " +
@@ -72,12 +68,10 @@ Finding describe(const model::Profile& profile, const model::AllocationSite& sit
     return finding;
 }
 
-std::vector<Finding> find(const model::Profile& profile) {
+std::vector<Finding> find(const model::Profile& profile, const LineOf& line_of) {
     std::vector<Finding> findings;
-    for (const auto& [site, totals] : profile.allocations().sites()) {
-        if (totals.bouncing.allocations == 0)
-            continue;
-        Finding finding = describe(profile, site, totals.bouncing);
+    for (const auto& [site, habit] : habits_by_line(profile, line_of, &model::AllocationTotals::bouncing)) {
+        Finding finding = describe(profile, site, habit);
         if (finding.saving_ns >= least_saving_ns)
             findings.push_back(std::move(finding));
     }

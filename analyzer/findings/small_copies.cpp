@@ -49,12 +49,12 @@ Finding describe(const model::Profile& profile, std::uint64_t stack, model::Dire
     return finding;
 }
 
-std::vector<Finding> find(const model::Profile& profile) {
+std::vector<Finding> find(const model::Profile& profile, const LineOf& line_of) {
     std::map<std::pair<std::uint64_t, model::Direction>, Group> groups;
     for (const auto& [site, totals] : profile.copies().sites()) {
         if (totals.small.count == 0 || totals.direction == model::Direction::HtoH)
             continue;
-        Group& group = groups[{site.stack, totals.direction}];
+        Group& group = groups[{line_of(site.stack), totals.direction}];
         group.copies.add(totals.small);
         group.entry = site.entry;
         group.asynchronous &= site.asynchronous;

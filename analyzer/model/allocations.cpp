@@ -15,6 +15,26 @@ void add_some(std::set<std::uint64_t>& to, std::uint64_t value) {
 
 } // namespace
 
+void ManagedHabit::add(const ManagedHabit& other) {
+    allocations += other.allocations;
+    bytes += other.bytes;
+    to_device += other.to_device;
+    to_host += other.to_host;
+    bytes_to_device += other.bytes_to_device;
+    bytes_to_host += other.bytes_to_host;
+    least_coverage = std::min(least_coverage, other.least_coverage);
+    for (const std::uint64_t function : other.functions)
+        add_some(functions, function);
+    if (launch_stack == 0) {
+        launch_stack = other.launch_stack;
+        launch_entry = other.launch_entry;
+        sync_stack = other.sync_stack;
+    }
+    for (const TouchSample& touch : other.samples)
+        if (samples.size() < most_samples)
+            samples.push_back(touch);
+}
+
 void Allocations::add(const trace::Alloc& record) {
     AllocationTotals& site = sites_[{record.stack, record.entry, record.symbol, record.memory, record.origin}];
     if (record.status != 0) {

@@ -36,6 +36,8 @@ struct ManagedHabit {
     std::set<std::uint64_t> functions; ///< that moved them; at most a few
     std::uint64_t launch_stack = 0, launch_entry = 0, sync_stack = 0;
     std::vector<TouchSample> samples; ///< at most a few
+
+    void add(const ManagedHabit& other);
 };
 
 struct AllocationTotals {

@@ -59,10 +59,12 @@ Residence::Change Residence::left(Window& window, std::uint64_t bytes, std::uint
     return Change::left_host;
 }
 
-Residence::Change Residence::came(Window& window, std::uint64_t bytes, std::uint64_t significant) {
-    // What was never on the device did not come from there: the host wrote to new pages.
-    const std::uint64_t back = std::min(bytes, window.device_bytes);
-    window.device_bytes -= back;
+Residence::Change Residence::came(Window& window, std::uint64_t bytes, std::uint64_t size,
+                                  std::uint64_t significant) {
+    // Pages that nobody had yet may be what the host filled just now: only what cannot be new came back.
+    const std::uint64_t fresh = size - std::min(size, window.device_bytes + window.host_bytes);
+    const std::uint64_t back = bytes - std::min(bytes, fresh);
+    window.device_bytes -= std::min(back, window.device_bytes);
     const std::uint64_t by_prefetch = std::min(back, window.to_host_pending);
     window.to_host_pending -= by_prefetch;
     window.moves.prefetched_bytes += by_prefetch;
@@ -91,7 +93,7 @@ Residence::Change Residence::sample(const trace::Residency& record, std::uint64_
     if (window.seen && host < window.host_bytes)
         change = left(window, window.host_bytes - host, significant);
     else if (window.seen && host > window.host_bytes)
-        change = came(window, host - window.host_bytes, significant);
+        change = came(window, host - window.host_bytes, bytes, significant);
     else if (!window.seen)
         window.moves.populated_by_host = record.moment == trace::SampleMoment::before_launch && host != 0;
     if (record.moment == trace::SampleMoment::after_synchronize)

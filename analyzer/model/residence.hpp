@@ -53,7 +53,7 @@ private:
     };
     void expect_prefetches(Window& window, std::uint64_t first, std::uint64_t last, std::uint64_t syncs);
     static Change left(Window& window, std::uint64_t bytes, std::uint64_t significant);
-    static Change came(Window& window, std::uint64_t bytes, std::uint64_t significant);
+    static Change came(Window& window, std::uint64_t bytes, std::uint64_t size, std::uint64_t significant);
 
     std::uint64_t bytes_;
     std::uint64_t samples_ = 0;

@@ -5,7 +5,11 @@
 namespace umadvisor::reports {
 
 Report::Report(const std::string& path)
-    : trace(path), profile(trace), symbolizer(trace.dictionary), findings(findings::find_all(profile)) {}
+    : trace(path),
+      profile(trace),
+      symbolizer(trace.dictionary),
+      findings(
+          findings::find_all(profile, [this](std::uint64_t stack) { return symbolizer.line_stack(stack); })) {}
 
 std::string Report::why_empty() const {
     if (profile.records() == 0)

@@ -5,6 +5,7 @@
 #include "analyzer/symbols/user_code.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 
 namespace umadvisor::symbols {
@@ -26,6 +27,9 @@ const ModuleSymbols* Symbolizer::module_of(std::uint64_t id) {
         return nullptr; // [vdso] and the like, or a program that was started by a relative path and is not
                         // findable
     const std::string path(found->second.path);
+    std::error_code failed;
+    if (std::filesystem::exists(path, failed) && !std::filesystem::is_regular_file(path, failed))
+        return nullptr; // /dev/zero and the like, mapped as memory; opening a FIFO would block
     auto& module = modules_[path + '\0' + std::string(found->second.build_id)];
     if (!module) {
         module = std::make_unique<ModuleSymbols>(path, found->second.build_id);
@@ -92,8 +96,19 @@ CodePlace Symbolizer::line(std::uint64_t stack) {
     return innermost;
 }
 
+std::uint64_t Symbolizer::line_stack(std::uint64_t stack) {
+    const CodePlace place = line(stack);
+    if (place.file.empty()) // without lines two calls in one function are two places
+        return line_stacks_.try_emplace(place.module + '+' + std::to_string(place.offset), stack).first->second;
+    return line_stacks_.try_emplace(place.module + '@' + place.file + ':' + std::to_string(place.line), stack)
+        .first->second;
+}
+
 std::string Symbolizer::source_text(const CodePlace& place) {
     if (place.file.empty() || place.line <= 0 || place.line > farthest_line)
+        return {};
+    std::error_code failed;
+    if (!std::filesystem::is_regular_file(place.file, failed)) // a FIFO would block
         return {};
     std::ifstream file(place.file);
     std::string text;

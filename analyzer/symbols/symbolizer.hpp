@@ -31,6 +31,8 @@ public:
     const std::vector<CodePlace>& places(std::uint64_t stack);
     /// The innermost place of the program's own code, or the innermost place at all.
     CodePlace line(std::uint64_t stack);
+    /// The first stack asked about that has the same line() as this one.
+    std::uint64_t line_stack(std::uint64_t stack);
     /// That line of the source, where the file can be read; else empty.
     static std::string source_text(const CodePlace& place);
 
@@ -44,6 +46,7 @@ private:
     const reader::Dictionary& dictionary_;
     std::map<std::string, std::unique_ptr<ModuleSymbols>> modules_; ///< by path and build id
     std::unordered_map<std::uint64_t, std::vector<CodePlace>> frames_, stacks_;
+    std::map<std::string, std::uint64_t> line_stacks_; ///< by module and place
     std::vector<std::string> warnings_;
 };
 

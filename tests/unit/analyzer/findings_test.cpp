@@ -20,7 +20,7 @@ constexpr auto after = trace::SampleMoment::after_synchronize;
 std::vector<Finding> findings_of(Scenario& scenario) {
     reader::Trace trace(scenario.path());
     const model::Profile profile(trace);
-    return findings::find_all(profile);
+    return findings::find_all(profile, [](std::uint64_t stack) { return stack; });
 }
 
 std::vector<std::string> rules_of(Scenario& scenario) {
@@ -114,6 +114,17 @@ BOOST_AUTO_TEST_CASE(directions_and_lines_are_told_apart) {
     BOOST_TEST(found[0].stack == upload); // saves more
     BOOST_TEST(found[1].stack == download);
     BOOST_TEST(found[1].title == "pageable copies, device to host");
+}
+
+BOOST_AUTO_TEST_CASE(one_line_reached_by_many_ways_is_one_finding) {
+    Scenario s;
+    for (std::uint64_t stack = 1; stack <= 20; ++stack)
+        s.copy(64 * mib, 6 * ms, {.stack = stack});
+    reader::Trace trace(s.path());
+    const model::Profile profile(trace);
+    const auto found = findings::find_all(profile, [](std::uint64_t stack) { return stack % 2; });
+    BOOST_REQUIRE(found.size() == 2u);
+    BOOST_TEST(evidence(found.front(), "copies") == 10);
 }
 
 BOOST_AUTO_TEST_CASE(pinned_and_registered_copies_are_right) {

@@ -85,6 +85,27 @@ BOOST_AUTO_TEST_CASE(host_filling_new_pages_is_no_return) {
     BOOST_TEST(residence.moves().bytes_to_host == 0u);
 }
 
+BOOST_AUTO_TEST_CASE(filling_it_part_by_part_between_launches_is_no_bouncing) {
+    Residence residence(size);
+    for (int quarter = 0; quarter < 4; ++quarter) {
+        look(residence, before, size / 4); // the next quarter; the ones before stay on the device
+        look(residence, after, 0);
+    }
+    BOOST_TEST(residence.moves().to_device == 4u);
+    BOOST_TEST(residence.moves().bytes_to_device == size);
+    BOOST_TEST(residence.moves().to_host == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(bouncing_of_a_part_is_seen_once_new_pages_are_used_up) {
+    Residence residence(size);
+    for (int round = 0; round < 8; ++round) {
+        look(residence, before, size / 2); // the other half is never touched
+        look(residence, after, 0);
+    }
+    BOOST_TEST(residence.moves().to_device == 8u);
+    BOOST_TEST(residence.moves().to_host == 6u);
+}
+
 BOOST_AUTO_TEST_CASE(device_only_memory_never_moves) {
     Residence residence(size);
     for (int i = 0; i < 4; ++i) {

@@ -125,6 +125,34 @@ BOOST_AUTO_TEST_CASE(inlined_frames_are_shown_with_their_callers) {
     BOOST_TEST(!places[1].inlined);
 }
 
+BOOST_AUTO_TEST_CASE(stacks_of_one_line_are_taken_together) {
+    const std::uint64_t address = known_function(), other = outer_function();
+    // Stack 1 is this line, called from elsewhere; stack 2 is that elsewhere; stack 4 is the line again.
+    test::TraceBuilder builder;
+    const Self here_file = self();
+    trace::Module module;
+    module.id = 1;
+    module.bias = here_file.bias;
+    module.path = here_file.path;
+    builder.add(module);
+    const std::uint64_t frames[][3] = {{1, 2, address}, {2, 0, other}, {4, 0, address}};
+    for (const auto& [id, parent, at] : frames) {
+        trace::Frame frame;
+        frame.id = id;
+        frame.parent = parent;
+        frame.address = at;
+        frame.module = 1;
+        builder.add(frame);
+    }
+    const std::string path = test::temporary_path("lines");
+    builder.write(path);
+    reader::Trace trace(path);
+    symbols::Symbolizer symbolizer(trace.dictionary);
+    BOOST_TEST(symbolizer.line_stack(1) == 1u);
+    BOOST_TEST(symbolizer.line_stack(2) == 2u);
+    BOOST_TEST(symbolizer.line_stack(4) == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(changed_binary_gives_offsets_and_a_warning) {
     const std::uint64_t address = known_function();
     Self other = self();
