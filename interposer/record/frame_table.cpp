@@ -3,6 +3,7 @@
 #include "interposer/record/modules.hpp"
 #include "interposer/record/pages.hpp"
 #include "interposer/record/recorder.hpp"
+#include "interposer/record/slow_path.hpp"
 
 namespace umadvisor::record {
 
@@ -17,6 +18,7 @@ void FrameTable::put(Table& table, std::uint32_t parent, std::uintptr_t address,
 }
 
 std::uint32_t FrameTable::add(std::uint32_t parent, std::uintptr_t address) noexcept {
+    const SlowPath slow;
     // Asked before our lock is taken: forget() is called under the module map's.
     const std::uint64_t module =
         module_map.id(address - 1); // a call at a function's end returns to the next one

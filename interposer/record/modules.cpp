@@ -1,6 +1,7 @@
 #include "interposer/record/modules.hpp"
 
 #include "interposer/record/recorder.hpp"
+#include "interposer/record/slow_path.hpp"
 #include "trace/checksum.hpp"
 
 #include <algorithm>
@@ -88,6 +89,7 @@ bool ModuleMap::look(GoneCall gone, void* to) noexcept {
         modules_ = static_cast<LoadedModule*>(map_pages(capacity * sizeof(LoadedModule)));
     if (modules_ == nullptr || !changed())
         return false;
+    const SlowPath slow;
     const std::size_t known = count_;
     for (std::size_t i = 0; i < known; ++i)
         modules_[i].present = false;

@@ -1,6 +1,7 @@
 #include "interposer/record/stack_cache.hpp"
 
 #include "interposer/record/modules.hpp"
+#include "interposer/record/slow_path.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -89,6 +90,7 @@ void StackCache::learn(const Unwinder& unwinder, std::uintptr_t caller, std::uin
 bool StackCache::remember(Entry& entry, const Unwinder& unwinder, void* const* addresses,
                           std::size_t count) noexcept {
 #if defined(__x86_64__)
+    const SlowPath slow;
     unw_context_t context;
     unw_cursor_t cursor;
     if (unwinder.get_context(&context) != 0 || unwinder.init_local(&cursor, &context) != 0)

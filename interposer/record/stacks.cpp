@@ -38,7 +38,10 @@ void refresh_modules() noexcept {
     void* found[max_depth + max_own_frames];
     const int count = unwinder.backtrace(found, depth + max_own_frames);
     void** const end = found + std::clamp(count, 0, depth + max_own_frames);
-    void** const innermost = std::find(found, end, reinterpret_cast<void*>(caller));
+    void** innermost = std::find(found, end, reinterpret_cast<void*>(caller));
+    if (innermost ==
+        end) // aarch64 may keep the return address signed (PAC); our frames are still told by their place
+        innermost = found;
     void** first = std::find_if(innermost, end, [](void* address) {
         const std::uintptr_t at = reinterpret_cast<std::uintptr_t>(address);
         return at < own_first || at >= own_last;

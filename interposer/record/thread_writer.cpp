@@ -6,6 +6,7 @@
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
 #include "interposer/record/sink.hpp"
+#include "interposer/record/slow_path.hpp"
 #include "trace/records.hpp"
 
 #include <pthread.h>
@@ -91,6 +92,7 @@ bool ThreadWriter::renew(std::size_t bytes) noexcept {
 }
 
 bool ThreadWriter::claim() noexcept {
+    const SlowPath slow;
     std::uint8_t* memory = sink.claim(trace::ChunkKind::event, chunk_index);
     if (memory == nullptr) {
         chunk = {};

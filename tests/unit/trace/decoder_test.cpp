@@ -15,7 +15,7 @@ namespace {
 
 using Bytes = std::vector<std::uint8_t>;
 
-/// Hides a size from the optimizer (see encoding_tests.cpp).
+/// Hides a size from the optimizer (see encoding_test.cpp).
 [[gnu::noipa]] std::size_t opaque(std::size_t bytes) {
     return bytes;
 }

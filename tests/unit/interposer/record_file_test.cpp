@@ -164,7 +164,7 @@ BOOST_AUTO_TEST_CASE(a_forked_child_leaves_the_parents_trace_alone) {
             std::thread([] { write_syncs(10, 2); }).join();
             record::note("from the child");
             record::renew_clock();
-            record::charge(1000);
+            record::charge(std::uint64_t{1} << 60);
             record::close();
             return record::string_id("child") == 0 && record::stack() == 0;
         });
@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(a_forked_child_leaves_the_parents_trace_alone) {
     for (const trace::Sync& sync : syncs)
         BOOST_TEST(sync.object == 1u);
     BOOST_TEST(image.counters()[5] == 3u);
-    BOOST_TEST(image.header().own_ticks.load() == 0u);
+    BOOST_TEST(image.header().own_ticks.load() < std::uint64_t{1} << 60);
     BOOST_TEST(image.all<trace::Notice>().empty());
     BOOST_TEST((image.header().state.load() == trace::FileState::recording));
 }
