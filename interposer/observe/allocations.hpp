@@ -18,12 +18,6 @@ struct Allocation {
     bool rewritten;       ///< the program asked for device memory and was given managed memory
 };
 
-/// A `__managed__` variable: kernels reach it without a parameter.
-struct ManagedGlobal {
-    Allocation allocation;
-    std::uint64_t module; ///< CUmodule or CUlibrary it was asked from
-};
-
 /// Address -> allocation. Allocations do not overlap: what a new one covers was freed unseen (with its context,
 /// say) and is dropped. Changes take a lock, look-ups none: leaves of sorted allocations below a sorted
 /// directory, all of it atomics under a version word (a seqlock), so a reader retries while a change is under
@@ -67,15 +61,15 @@ public:
                       &visit);
     }
 
-    /// Allocation `id` is a variable of `module` (CUmodule or CUlibrary). Kept apart when it is managed.
+    /// Allocation `id` is a variable of `module` (CUmodule or CUlibrary).
     void note_global(std::uint64_t id, std::uint64_t module) noexcept;
 
     /// The module goes: its variables are no allocations any more.
     void forget_globals(std::uint64_t module) noexcept;
 
     /// Copies up to `capacity` managed variables that a kernel of `module` may reach: those of that module, or
-    /// all where `module` is 0 (not known). Costs one load when there are none.
-    std::size_t managed_globals(std::uint64_t module, Allocation* out, std::size_t capacity) noexcept;
+    /// all where `module` is 0 (not known). Lock-free; one load when there are none.
+    std::size_t managed_globals(std::uint64_t module, Allocation* out, std::size_t capacity) const noexcept;
 
 private:
     static constexpr std::size_t leaf_capacity = 64;
@@ -92,9 +86,9 @@ private:
     struct Place {
         std::size_t directory, slot;
     };
+    /// A variable of a module. Address 0: free.
     struct Global {
-        std::uint64_t id, address, module;
-        bool managed;
+        Word address, module, managed;
     };
     class Change;
 
@@ -124,10 +118,10 @@ private:
     std::uint64_t used_leaves_ = 0;
     record::Mutex mutex_;
 
-    record::Mutex globals_mutex_;
-    Global* globals_ = nullptr;
-    std::size_t global_count_ = 0;
-    std::atomic<std::size_t> managed_global_count_{0};
+    std::uint64_t last_id_ = 0, last_address_ = 0; ///< of the newest insertion
+
+    std::atomic<Global*> globals_{nullptr};
+    std::atomic<std::size_t> global_count_{0}, managed_global_count_{0};
 };
 
 /// The index of this process.

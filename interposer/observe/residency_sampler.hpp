@@ -1,17 +1,20 @@
 /// Where the pages of managed memory are, seen from the host's page table.
 #pragma once
 
+#include "interposer/observe/pagemap.hpp"
 #include "interposer/observe/touched.hpp"
-#include "interposer/record/mutex.hpp"
+#include "interposer/observe/try_lock.hpp"
+#include "trace/values.hpp"
 
 #include <cstdint>
 
 namespace umadvisor::observe {
 
-/// Who wants to know what was seen. Called under the sampler's lock.
+/// Who wants to know what was seen. Called while the sampler is taken.
 struct ResidencyListener {
-    /// [first, last) was looked at completely: only what host() names next is mapped by the host.
-    void (*looked)(const Allocation& allocation, std::uint64_t first, std::uint64_t last) noexcept;
+    /// [first, last) is being looked at: what was thought to be mapped by the host there may not be any more.
+    void (*looking)(const Allocation& allocation, std::uint64_t first, std::uint64_t last) noexcept;
+    /// The host has mapped [first, last).
     void (*host)(const Allocation& allocation, std::uint64_t first, std::uint64_t last) noexcept;
 };
 
@@ -35,6 +38,9 @@ public:
             look_after_synchronize();
     }
 
+    /// Whether host touches can be seen at all.
+    bool works() const noexcept;
+
     /// `listener` has static storage duration; null: nobody.
     void set_listener(const ResidencyListener* listener) noexcept {
         listener_.store(listener, std::memory_order_release);
@@ -46,30 +52,36 @@ public:
 private:
     static constexpr std::uint32_t max_pending = 256;
 
-    /// What the last sample of an allocation was, so that steady ones are looked at less and less often.
+    /// What launches have reached since the last synchronisation.
+    struct Pending {
+        Allocation allocation;
+        std::uint64_t looked; ///< nanoseconds, CLOCK_MONOTONIC
+    };
+
+    /// What the last sample of an allocation showed, so that steady ones are looked at less often when time is
+    /// short.
     struct Steady {
-        std::uint64_t id, host_pages;
+        std::uint64_t key, host_pages;
         std::uint32_t skip, interval;
     };
 
     void look_before_launch(const Touched& touched) noexcept;
     void look_after_synchronize() noexcept;
-    bool affordable() noexcept;
-    void sample(int pagemap, const Allocation& allocation, trace::SampleMoment moment) noexcept;
-    bool skip(const Allocation& allocation) noexcept;
-    void remember(const Allocation& allocation, std::uint64_t host_pages) noexcept;
-    int open_pagemap() noexcept;
-    void switch_off(const char* why) noexcept;
+    bool affordable(std::uint64_t now) noexcept;
+    bool usable(Pagemap& pagemap) noexcept;
+    void sample(Pagemap& pagemap, const Allocation& allocation, trace::SampleMoment moment) noexcept;
+    bool steady(const Allocation& allocation, trace::SampleMoment moment) noexcept;
+    void remember(const Allocation& allocation, trace::SampleMoment moment, std::uint64_t host_pages) noexcept;
 
-    std::atomic<std::uint32_t> waiting_{0};
+    std::atomic<std::uint32_t> waiting_{0}; ///< entries in pending_
     std::atomic<const ResidencyListener*> listener_{nullptr};
     std::atomic<std::uint64_t> allowance_{20'000'000};
     std::atomic<bool> off_{false};
 
-    record::Mutex mutex_;
-    bool checked_ = false;
+    TryLock lock_; ///< guards what follows
+    bool checked_ = false, scan_agrees_ = true;
     std::uint64_t started_ = 0, spent_ = 0; ///< nanoseconds, CLOCK_MONOTONIC
-    Allocation pending_[max_pending] = {};
+    Pending pending_[max_pending] = {};
     Steady steady_[max_pending] = {};
 };
 

@@ -1,0 +1,74 @@
+#include "interposer/act/placement.hpp"
+
+#include "interposer/attach/real.hpp"
+#include "interposer/record/recorder.hpp"
+
+namespace umadvisor::act {
+
+namespace {
+
+using attach::Entry;
+using attach::real;
+
+CUmemLocation location_of(CUdevice device) {
+    CUmemLocation location{};
+    location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    location.id = device;
+    return location;
+}
+
+template <class Record>
+void describe(Record& record, CUdevice device, trace::Reason reason) {
+    record.location = trace::Location::device;
+    record.location_id = static_cast<std::uint64_t>(device);
+    record.origin = trace::Origin::umadvisor;
+    record.reason = reason;
+}
+
+template <class Record>
+CUresult finish(Record& record, CUresult answer) {
+    record.duration = record::now() - record.start;
+    record.status = static_cast<std::uint64_t>(answer);
+    record::write(record);
+    record::charge(record.duration);
+    return answer;
+}
+
+} // namespace
+
+CUresult prefetch_range(const PrefetchRange& range, CUdevice device, CUstream stream,
+                        trace::Reason reason) noexcept {
+    trace::Prefetch record;
+    record.address = range.address;
+    record.bytes = range.bytes;
+    record.allocation = range.allocation;
+    record.stream = reinterpret_cast<std::uint64_t>(stream);
+    describe(record, device, reason);
+    record.start = record::now();
+    if (attach::available(Entry::cuMemPrefetchAsync)) {
+        record.entry = attach::index(Entry::cuMemPrefetchAsync);
+        return finish(record, real<Entry::cuMemPrefetchAsync>()(range.address, range.bytes, device, stream));
+    }
+    record.entry = attach::index(Entry::cuMemPrefetchAsync_v2);
+    return finish(record, real<Entry::cuMemPrefetchAsync_v2>()(range.address, range.bytes, location_of(device),
+                                                               0, stream));
+}
+
+CUresult advise(const observe::Allocation& allocation, CUmem_advise advice, CUdevice device) noexcept {
+    trace::Advise record;
+    record.address = allocation.address;
+    record.bytes = allocation.bytes;
+    record.allocation = allocation.id;
+    record.advice = static_cast<std::uint64_t>(advice);
+    describe(record, device, trace::Reason::place_rewritten);
+    record.start = record::now();
+    if (attach::available(Entry::cuMemAdvise)) {
+        record.entry = attach::index(Entry::cuMemAdvise);
+        return finish(record, real<Entry::cuMemAdvise>()(allocation.address, allocation.bytes, advice, device));
+    }
+    record.entry = attach::index(Entry::cuMemAdvise_v2);
+    return finish(record, real<Entry::cuMemAdvise_v2>()(allocation.address, allocation.bytes, advice,
+                                                        location_of(device)));
+}
+
+} // namespace umadvisor::act

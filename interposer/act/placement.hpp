@@ -1,0 +1,19 @@
+/// The driver calls of actions, each recorded with origin umadvisor. In the ABI that the driver has: a device
+/// ordinal (8.0), or a location (12.2), which alone is left in later drivers' headers.
+#pragma once
+
+#include "interposer/act/policy.hpp"
+#include "interposer/attach/entries.hpp"
+#include "interposer/observe/allocations.hpp"
+#include "trace/values.hpp"
+
+namespace umadvisor::act {
+
+/// cuMemPrefetchAsync to `device` on `stream` (an explicit handle). Not for capturing streams.
+CUresult prefetch_range(const PrefetchRange& range, CUdevice device, CUstream stream,
+                        trace::Reason reason) noexcept;
+
+/// cuMemAdvise for all of the allocation.
+CUresult advise(const observe::Allocation& allocation, CUmem_advise advice, CUdevice device) noexcept;
+
+} // namespace umadvisor::act

@@ -1,0 +1,70 @@
+#include "interposer/act/policy.hpp"
+
+#include <algorithm>
+
+namespace umadvisor::act {
+
+AllocationDecision decide_allocation(std::uint64_t bytes, const DeviceState& device) noexcept {
+    AllocationDecision decision{};
+    decision.rewrite = bytes != 0 && device.concurrent_managed_access;
+    if (!decision.rewrite)
+        return decision;
+    const bool fitted = device.rewritten_bytes <= device.memory_bytes;
+    decision.place = fitted && bytes <= device.memory_bytes - device.rewritten_bytes;
+    decision.unplace_others = fitted && !decision.place && device.rewritten_bytes != 0;
+    return decision;
+}
+
+namespace {
+
+/// Adds what fits of [first, last); whether all of it did.
+bool add(std::uint64_t allocation, std::uint64_t first, std::uint64_t last, std::uint64_t budget,
+         PrefetchPlan& plan) {
+    std::uint64_t until = last;
+    const std::uint64_t left = budget - plan.bytes;
+    if (last - first > left) // at a block's end: half a block would bring its own faults for the rest
+        until = std::max(first, (first + left) / block_bytes * block_bytes);
+    if (plan.count == PrefetchPlan::max_ranges)
+        until = first;
+    if (until != first) {
+        plan.ranges[plan.count++] = {allocation, first, until - first};
+        plan.bytes += until - first;
+    }
+    plan.withheld += last - until;
+    return until == last;
+}
+
+} // namespace
+
+void plan_prefetch(std::span<const ResidencyView> touched, std::uint64_t budget, PrefetchPlan& plan) noexcept {
+    plan.count = 0;
+    plan.bytes = plan.withheld = 0;
+    for (const ResidencyView& view : touched) {
+        const std::uint64_t base = view.address / block_bytes * block_bytes;
+        const std::uint64_t end = view.address + view.bytes;
+        const std::size_t blocks =
+            std::min<std::size_t>(view.blocks.size(), blocks_of(view.address, view.bytes));
+        for (std::size_t i = 0; i < blocks;) {
+            if (view.blocks[i] == BlockState::device) {
+                ++i;
+                continue;
+            }
+            std::size_t behind = i;
+            while (behind < blocks && view.blocks[behind] != BlockState::device)
+                ++behind;
+            const std::uint64_t first = std::max(view.address, base + i * block_bytes);
+            const std::uint64_t last = std::min(end, base + behind * block_bytes);
+            if (!add(view.allocation, first, last, budget, plan))
+                budget = plan.bytes; // nothing more
+            i = behind;
+        }
+    }
+}
+
+MemoryInfo pretend(MemoryInfo real, std::uint64_t pretended, std::uint64_t rewritten_bytes) noexcept {
+    const std::uint64_t total = pretended != 0 ? std::min(pretended, real.total) : real.total;
+    const std::uint64_t used = real.total - std::min(real.free, real.total) + rewritten_bytes;
+    return {total - std::min(used, total), total};
+}
+
+} // namespace umadvisor::act

@@ -1,0 +1,137 @@
+#include "interposer/act/residency_map.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace umadvisor::act {
+
+void ResidencyMap::clear() noexcept {
+    for (std::size_t i = 0; i < count_; ++i)
+        std::free(known_[i].blocks);
+    std::free(known_);
+    known_ = nullptr;
+    count_ = capacity_ = 0;
+    device_blocks_ = synchronizations_ = 0;
+    blind_ = false;
+}
+
+ResidencyMap::Known* ResidencyMap::find(std::uint64_t allocation) const noexcept {
+    Known* const at =
+        std::lower_bound(known_, known_ + count_, allocation,
+                         [](const Known& known, std::uint64_t id) { return known.allocation < id; });
+    return at != known_ + count_ && at->allocation == allocation ? at : nullptr;
+}
+
+bool ResidencyMap::see(std::uint64_t allocation, std::uint64_t address, std::uint64_t bytes,
+                       ResidencyView& out) noexcept {
+    Known* known = find(allocation);
+    if (known == nullptr) {
+        if (count_ == capacity_) {
+            const std::size_t capacity = capacity_ == 0 ? 64 : 2 * capacity_;
+            auto* const larger = static_cast<Known*>(std::realloc(known_, capacity * sizeof(Known)));
+            if (larger == nullptr)
+                return false;
+            known_ = larger;
+            capacity_ = capacity;
+        }
+        const std::size_t count = blocks_of(address, bytes);
+        auto* const blocks = static_cast<BlockState*>(std::calloc(count + 1, sizeof(BlockState)));
+        if (blocks == nullptr)
+            return false;
+        std::size_t at = count_++;
+        for (; at > 0 && known_[at - 1].allocation > allocation; --at)
+            known_[at] = known_[at - 1];
+        known_[at] = {allocation, address, bytes, blocks, count, count, synchronizations_, 0};
+        known = &known_[at];
+    }
+    if (known->looked_at != synchronizations_ && (known->bounces != 0 || blind_)) {
+        for (std::size_t i = 0; i < known->count; ++i)
+            if (known->blocks[i] == BlockState::device)
+                set(*known, i, BlockState::unknown);
+        known->looked_at = synchronizations_;
+    }
+    out = {known->allocation, known->address, known->bytes, {known->blocks, known->count}};
+    return true;
+}
+
+bool ResidencyMap::resident(std::uint64_t allocation) const noexcept {
+    const Known* const known = find(allocation);
+    return known != nullptr && known->missing == 0 &&
+           (known->looked_at == synchronizations_ || (known->bounces == 0 && !blind_));
+}
+
+void ResidencyMap::set(Known& known, std::size_t block, BlockState state) noexcept {
+    if (known.blocks[block] == state)
+        return;
+    if (state == BlockState::device) {
+        --known.missing;
+        ++device_blocks_;
+    } else if (known.blocks[block] == BlockState::device) {
+        ++known.missing;
+        --device_blocks_;
+    }
+    known.blocks[block] = state;
+}
+
+ResidencyMap::Cut ResidencyMap::cut(const Known& known, std::uint64_t first, std::uint64_t last) noexcept {
+    first = std::max(first, known.address);
+    last = std::min(last, known.address + known.bytes);
+    if (first >= last)
+        return {0, 0};
+    const std::uint64_t base = known.address / block_bytes;
+    return {first / block_bytes - base, (last - 1) / block_bytes - base + 1};
+}
+
+void ResidencyMap::launched(std::uint64_t allocation, std::uint64_t capacity) noexcept {
+    Known* const known = find(allocation);
+    if (known == nullptr || known->missing == 0)
+        return;
+    for (std::size_t i = 0; i < known->count && device_bytes() + block_bytes <= capacity; ++i)
+        set(*known, i, BlockState::device);
+}
+
+void ResidencyMap::moved(std::uint64_t allocation, std::uint64_t first, std::uint64_t last,
+                         BlockState to) noexcept {
+    Known* const known = find(allocation);
+    if (known == nullptr)
+        return;
+    const Cut blocks = cut(*known, first, last);
+    for (std::size_t i = blocks.from; i < blocks.until; ++i) {
+        if (to == BlockState::host && known->blocks[i] == BlockState::device)
+            known->bounces = bounce_memory;
+        set(*known, i, to);
+    }
+}
+
+void ResidencyMap::synchronized(bool seen) noexcept {
+    ++synchronizations_;
+    blind_ = !seen;
+}
+
+void ResidencyMap::looking(std::uint64_t allocation, std::uint64_t first, std::uint64_t last) noexcept {
+    Known* const known = find(allocation);
+    if (known == nullptr)
+        return;
+    known->looked_at = synchronizations_;
+    known->bounces -= known->bounces != 0;
+    const Cut blocks = cut(*known, first, last);
+    for (std::size_t i = blocks.from; i < blocks.until; ++i) {
+        const std::uint64_t block = (known->address / block_bytes + i) * block_bytes;
+        const std::uint64_t from = std::max(block, known->address);
+        const std::uint64_t until = std::min(block + block_bytes, known->address + known->bytes);
+        if (known->blocks[i] == BlockState::host && first <= from && until <= last)
+            set(*known, i, BlockState::unknown);
+    }
+}
+
+void ResidencyMap::forget(std::uint64_t allocation) noexcept {
+    Known* const known = find(allocation);
+    if (known == nullptr)
+        return;
+    device_blocks_ -= known->count - known->missing;
+    std::free(known->blocks);
+    std::move(known + 1, known_ + count_, known);
+    --count_;
+}
+
+} // namespace umadvisor::act

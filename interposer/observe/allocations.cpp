@@ -1,0 +1,364 @@
+#include "interposer/observe/allocations.hpp"
+
+#include "interposer/record/pages.hpp"
+#include "interposer/record/recorder.hpp"
+
+#include <algorithm>
+#include <sched.h>
+
+namespace umadvisor::observe {
+
+namespace {
+
+constexpr std::size_t none = ~std::size_t{0};
+// Loads that acquire and stores that release keep a seqlock's order without fences, which the thread sanitizer
+// does not know; on x86-64 they cost nothing more.
+constexpr auto acquire = std::memory_order_acquire;
+constexpr auto release = std::memory_order_release;
+
+std::uint64_t end_of(std::uint64_t address, std::uint64_t bytes) {
+    return address + (bytes != 0 ? bytes : 1);
+}
+
+/// Number of leading elements that are not greater than `address`; `values` is sorted.
+template <class Words>
+std::size_t count_up_to(const Words& values, std::size_t count, std::uint64_t address) {
+    std::size_t low = 0;
+    while (count != 0) {
+        const std::size_t half = count / 2;
+        if (values[low + half].load(acquire) <= address) {
+            low += half + 1;
+            count -= half + 1;
+        } else {
+            count = half;
+        }
+    }
+    return low;
+}
+
+} // namespace
+
+AllocationIndex& allocations() noexcept {
+    static constinit AllocationIndex index;
+    return index;
+}
+
+/// Holds the lock and keeps the version odd.
+class AllocationIndex::Change {
+public:
+    explicit Change(AllocationIndex& index) noexcept : index_(index), guard_(index.mutex_) {
+        index_.version_.store(index_.version_.load(std::memory_order_relaxed) + 1, release);
+    }
+    ~Change() noexcept { index_.version_.store(index_.version_.load(std::memory_order_relaxed) + 1, release); }
+    Change(const Change&) = delete;
+    Change& operator=(const Change&) = delete;
+
+private:
+    AllocationIndex& index_;
+    record::Guard guard_;
+};
+
+bool AllocationIndex::prepare() noexcept {
+    if (leaves_.load(std::memory_order_relaxed) != nullptr)
+        return true;
+    constexpr std::size_t leaf_bytes = max_leaves * sizeof(Leaf), directory_bytes = max_leaves * sizeof(Word),
+                          global_bytes = max_globals * sizeof(Global);
+    // Zeroed pages are all these need; they cost nothing until touched.
+    void* const pages = record::map_pages(leaf_bytes + 2 * directory_bytes + global_bytes);
+    if (pages == nullptr)
+        return false;
+    char* const at = static_cast<char*>(pages);
+    first_of_ = reinterpret_cast<Word*>(at + leaf_bytes);
+    leaf_of_ = reinterpret_cast<Word*>(at + leaf_bytes + directory_bytes);
+    globals_.store(reinterpret_cast<Global*>(at + leaf_bytes + 2 * directory_bytes), release);
+    leaves_.store(reinterpret_cast<Leaf*>(at), release);
+    return true;
+}
+
+bool AllocationIndex::search_once(std::uint64_t address, Allocation& out) const noexcept {
+    const std::size_t directory = count_up_to(first_of_, leaf_count_.load(acquire), address);
+    if (directory == 0)
+        return false;
+    const Leaf& in = leaf(directory - 1);
+    const std::size_t slot =
+        count_up_to(in.address, std::min<std::size_t>(in.count.load(acquire), leaf_capacity), address);
+    if (slot == 0)
+        return false;
+    const Allocation found = read({directory - 1, slot - 1});
+    if (address >= end_of(found.address, found.bytes))
+        return false;
+    out = found;
+    return true;
+}
+
+bool AllocationIndex::search(std::uint64_t address, Allocation& out) const noexcept {
+    if (leaves_.load(acquire) == nullptr)
+        return false;
+    // Bounded: a process forked while another thread changed the index would otherwise wait for ever.
+    for (unsigned attempt = 0; attempt < 100000; ++attempt) {
+        const std::uint64_t before = version_.load(acquire);
+        if (before % 2 == 0) {
+            Allocation found{};
+            const bool hit = search_once(address, found);
+            if (version_.load(acquire) == before) {
+                if (hit)
+                    out = found;
+                return hit;
+            }
+        } else if (attempt % 64 == 63) {
+            sched_yield();
+        }
+    }
+    return false;
+}
+
+AllocationIndex::Place AllocationIndex::place_of(std::uint64_t address) const noexcept {
+    const std::size_t directory = count_up_to(first_of_, leaf_count_.load(acquire), address);
+    if (directory == 0)
+        return {none, none};
+    const Leaf& in = leaf(directory - 1);
+    return {directory - 1, count_up_to(in.address, in.count.load(acquire), address) - 1};
+}
+
+Allocation AllocationIndex::read(Place at) const noexcept {
+    const Leaf& in = leaf(at.directory);
+    const std::uint64_t kind = in.kind[at.slot].load(acquire);
+    Allocation out;
+    out.id = in.id[at.slot].load(acquire);
+    out.address = in.address[at.slot].load(acquire);
+    out.bytes = in.bytes[at.slot].load(acquire);
+    out.memory = static_cast<trace::Memory>(kind & 0xff);
+    out.rewritten = (kind >> 8 & 1) != 0;
+    out.device = static_cast<std::uint32_t>(kind >> 16);
+    return out;
+}
+
+bool AllocationIndex::split(std::size_t directory) noexcept {
+    const std::size_t leaves = leaf_count_.load(acquire);
+    std::uint64_t fresh = 0;
+    Leaf* const all = leaves_.load(acquire);
+    if (free_leaves_ != 0) {
+        fresh = free_leaves_ - 1;
+        free_leaves_ = all[fresh].id[0].load(acquire);
+    } else if (used_leaves_ < max_leaves) {
+        fresh = used_leaves_++;
+    } else {
+        return false;
+    }
+    Leaf& to = all[fresh];
+    to.count.store(0, release);
+    std::size_t position = 0;
+    if (leaves != 0) { // the upper half moves
+        Leaf& from = leaf(directory);
+        constexpr std::size_t half = leaf_capacity / 2;
+        for (std::size_t i = half; i < leaf_capacity; ++i) {
+            to.address[i - half].store(from.address[i].load(acquire), release);
+            to.bytes[i - half].store(from.bytes[i].load(acquire), release);
+            to.id[i - half].store(from.id[i].load(acquire), release);
+            to.kind[i - half].store(from.kind[i].load(acquire), release);
+        }
+        to.count.store(leaf_capacity - half, release);
+        from.count.store(half, release);
+        position = directory + 1;
+    }
+    for (std::size_t i = leaves; i > position; --i) {
+        first_of_[i].store(first_of_[i - 1].load(acquire), release);
+        leaf_of_[i].store(leaf_of_[i - 1].load(acquire), release);
+    }
+    first_of_[position].store(to.address[0].load(acquire), release);
+    leaf_of_[position].store(fresh, release);
+    leaf_count_.store(leaves + 1, release);
+    return true;
+}
+
+void AllocationIndex::put(Place at, const Allocation& allocation) noexcept {
+    Leaf& in = leaf(at.directory);
+    const std::size_t count = in.count.load(acquire);
+    for (std::size_t i = count; i > at.slot; --i) {
+        in.address[i].store(in.address[i - 1].load(acquire), release);
+        in.bytes[i].store(in.bytes[i - 1].load(acquire), release);
+        in.id[i].store(in.id[i - 1].load(acquire), release);
+        in.kind[i].store(in.kind[i - 1].load(acquire), release);
+    }
+    in.address[at.slot].store(allocation.address, release);
+    in.bytes[at.slot].store(allocation.bytes, release);
+    in.id[at.slot].store(allocation.id, release);
+    in.kind[at.slot].store(std::uint64_t{allocation.device} << 16 | std::uint64_t{allocation.rewritten} << 8 |
+                               static_cast<std::uint64_t>(allocation.memory),
+                           release);
+    in.count.store(count + 1, release);
+    if (at.slot == 0)
+        first_of_[at.directory].store(allocation.address, release);
+    count_.fetch_add(1, std::memory_order_relaxed);
+    if (allocation.memory == trace::Memory::managed)
+        managed_count_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void AllocationIndex::remove(Place at) noexcept {
+    Leaf& in = leaf(at.directory);
+    count_.fetch_sub(1, std::memory_order_relaxed);
+    if ((in.kind[at.slot].load(acquire) & 0xff) == static_cast<std::uint64_t>(trace::Memory::managed))
+        managed_count_.fetch_sub(1, std::memory_order_relaxed);
+    const std::size_t count = in.count.load(acquire) - 1;
+    for (std::size_t i = at.slot; i < count; ++i) {
+        in.address[i].store(in.address[i + 1].load(acquire), release);
+        in.bytes[i].store(in.bytes[i + 1].load(acquire), release);
+        in.id[i].store(in.id[i + 1].load(acquire), release);
+        in.kind[i].store(in.kind[i + 1].load(acquire), release);
+    }
+    in.count.store(count, release);
+    if (count != 0) {
+        first_of_[at.directory].store(in.address[0].load(acquire), release);
+        return;
+    }
+    const std::uint64_t empty = leaf_of_[at.directory].load(acquire);
+    in.id[0].store(free_leaves_, release);
+    free_leaves_ = empty + 1;
+    const std::size_t leaves = leaf_count_.load(acquire) - 1;
+    for (std::size_t i = at.directory; i < leaves; ++i) {
+        first_of_[i].store(first_of_[i + 1].load(acquire), release);
+        leaf_of_[i].store(leaf_of_[i + 1].load(acquire), release);
+    }
+    leaf_count_.store(leaves, release);
+}
+
+void AllocationIndex::remove_overlapped(std::uint64_t first, std::uint64_t last) noexcept {
+    for (;;) {
+        const Place at = place_of(last - 1);
+        if (at.directory == none)
+            return;
+        const Allocation there = read(at);
+        if (end_of(there.address, there.bytes) <= first)
+            return;
+        remove(at);
+    }
+}
+
+void AllocationIndex::insert(const Allocation& allocation) noexcept {
+    bool full = false;
+    {
+        const Change change(*this);
+        full = !prepare();
+        if (!full) {
+            const std::uint64_t last = end_of(allocation.address, allocation.bytes);
+            remove_overlapped(allocation.address, last);
+            Place at = place_of(allocation.address);
+            if (at.directory == none)
+                at = {0, none}; // before the first
+            const std::size_t leaves = leaf_count_.load(acquire);
+            if (leaves == 0 || leaf(at.directory).count.load(acquire) == leaf_capacity) {
+                full = !split(at.directory);
+                if (leaves != 0 && !full && at.slot != none && at.slot + 1 > leaf_capacity / 2)
+                    at = {at.directory + 1, at.slot - leaf_capacity / 2};
+            }
+            if (!full) {
+                put({at.directory, at.slot + 1}, allocation);
+                if (allocation.address < low_.load(std::memory_order_relaxed))
+                    low_.store(allocation.address, std::memory_order_relaxed);
+                if (last > high_.load(std::memory_order_relaxed))
+                    high_.store(last, std::memory_order_relaxed);
+                last_id_ = allocation.id;
+                last_address_ = allocation.address;
+            }
+        }
+    }
+    static std::atomic_flag told;
+    if (full && !told.test_and_set(std::memory_order_relaxed))
+        record::note("too many live allocations: further ones are not told apart in copies and launches");
+}
+
+bool AllocationIndex::erase(std::uint64_t address, Allocation& out) noexcept {
+    if (!may_hold(address))
+        return false;
+    {
+        const record::Guard guard(mutex_);
+        const Place at = place_of(address);
+        if (at.directory == none || read(at).address != address)
+            return false;
+    }
+    const Change change(*this);
+    const Place at = place_of(address); // once more: the lock was given back
+    if (at.directory == none || read(at).address != address)
+        return false;
+    out = read(at);
+    remove(at);
+    return true;
+}
+
+void AllocationIndex::visit_managed(void (*visit)(void*, const Allocation&), void* to) noexcept {
+    const record::Guard guard(mutex_);
+    const std::size_t leaves = leaf_count_.load(acquire);
+    for (std::size_t directory = 0; directory < leaves; ++directory) {
+        const std::size_t count = leaf(directory).count.load(acquire);
+        for (std::size_t slot = 0; slot < count; ++slot) {
+            const Allocation allocation = read({directory, slot});
+            if (allocation.memory == trace::Memory::managed)
+                visit(to, allocation);
+        }
+    }
+}
+
+void AllocationIndex::note_global(std::uint64_t id, std::uint64_t module) noexcept {
+    const record::Guard guard(mutex_);
+    // Asked right after its insertion; another thread's may have come between.
+    Place at = last_id_ == id ? place_of(last_address_) : Place{none, none};
+    const std::size_t leaves = leaf_count_.load(acquire);
+    for (std::size_t directory = 0; at.directory == none && directory < leaves; ++directory)
+        for (std::size_t slot = 0; at.directory == none && slot < leaf(directory).count.load(acquire); ++slot)
+            if (leaf(directory).id[slot].load(acquire) == id)
+                at = {directory, slot};
+    if (at.directory == none || read(at).id != id)
+        return;
+    const Allocation allocation = read(at);
+    Global* const globals = globals_.load(acquire);
+    const std::size_t count = global_count_.load(acquire);
+    std::size_t free = 0;
+    while (free < count && globals[free].address.load(acquire) != 0)
+        ++free;
+    if (free == max_globals)
+        return;
+    const bool managed = allocation.memory == trace::Memory::managed;
+    globals[free].module.store(module, release);
+    globals[free].managed.store(managed, release);
+    globals[free].address.store(allocation.address, release);
+    if (free == count)
+        global_count_.store(count + 1, release);
+    if (managed)
+        managed_global_count_.fetch_add(1, release);
+}
+
+void AllocationIndex::forget_globals(std::uint64_t module) noexcept {
+    Global* const globals = globals_.load(acquire);
+    for (std::size_t i = 0; i < global_count_.load(acquire); ++i) {
+        std::uint64_t address = 0;
+        {
+            const record::Guard guard(mutex_);
+            if (globals[i].module.load(acquire) != module)
+                continue;
+            address = globals[i].address.exchange(0, std::memory_order_acq_rel);
+            if (address != 0 && globals[i].managed.load(acquire) != 0)
+                managed_global_count_.fetch_sub(1, release);
+        }
+        Allocation gone;
+        if (address != 0)
+            erase(address, gone);
+    }
+}
+
+std::size_t AllocationIndex::managed_globals(std::uint64_t module, Allocation* out,
+                                             std::size_t capacity) const noexcept {
+    if (managed_global_count_.load(acquire) == 0)
+        return 0;
+    const Global* const globals = globals_.load(acquire);
+    const std::size_t count = global_count_.load(acquire);
+    std::size_t found = 0;
+    for (std::size_t i = 0; i < count && found < capacity; ++i) {
+        const std::uint64_t address = globals[i].address.load(acquire);
+        const bool reached = module == 0 || globals[i].module.load(acquire) == module;
+        if (address != 0 && reached && globals[i].managed.load(acquire) != 0 && find(address, out[found]))
+            ++found;
+    }
+    return found;
+}
+
+} // namespace umadvisor::observe

@@ -1,0 +1,292 @@
+#include "interposer/observe/device_timer.hpp"
+
+#include "interposer/attach/real.hpp"
+#include "interposer/observe/capture.hpp"
+#include "interposer/observe/try_lock.hpp"
+#include "interposer/record/clock.hpp"
+#include "interposer/record/quiet.hpp"
+#include "interposer/record/recorder.hpp"
+#include "interposer/runtime/options.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+
+namespace umadvisor::observe {
+
+namespace {
+
+using attach::Entry;
+using attach::real;
+
+constexpr std::uint64_t first_samples = 8;
+constexpr std::uint64_t sample_interval =
+    64; ///< 1.6 us on the host, 3.3 us on the stream: 1% or less of either
+constexpr std::uint64_t pair_nanoseconds = 5000;
+constexpr std::uint64_t share = 100; ///< one part in so many of the run time
+constexpr int pairs_per_context = 256, max_contexts = 16;
+constexpr int floor_pairs = 4; ///< around nothing, before the first samples of a context
+constexpr int max_troubles = 64;
+constexpr int max_unfinished = 16; ///< of one collect(): those behind them are hardly finished either
+
+enum class PairState : std::uint8_t { unused, idle, begun, ended, lost };
+
+struct Pair {
+    CUevent from = nullptr, to = nullptr;
+    std::uint64_t sample = 0; ///< 0: around nothing
+    std::atomic<PairState> state{PairState::unused};
+};
+
+/// The events of one context.
+struct Pool {
+    CUcontext context = nullptr;
+    unsigned long long id = 0; ///< contexts come back at the same address; 0: the driver does not tell
+    std::uint64_t floor_nanoseconds = 0;
+    int floors = 0, next = 0;
+    Pair pairs[pairs_per_context];
+};
+
+/// How often a key was seen. Keys that meet in a slot share it once the neighbours are taken.
+struct Seen {
+    std::atomic<std::uint64_t> key, count;
+};
+constexpr std::size_t key_slots = 4096;
+constinit Seen seen[key_slots] = {};
+
+TryLock lock; ///< guards the pools, but for pairs that are begun
+constinit Pool pools[max_contexts] = {};
+constinit std::atomic<std::uint64_t> last_sample{0}, taken{0}, allowance{20'000'000}, started{0};
+constinit std::atomic<int> in_flight{0}, troubles{0};
+
+struct Begun {
+    std::uint64_t sample;
+    Pair* pair;
+};
+thread_local Begun begun;
+
+std::uint64_t count_up(std::uint64_t key) {
+    key |= key == 0;
+    const auto home = static_cast<std::size_t>(key * 0x9e3779b97f4a7c15u >> 52);
+    for (std::size_t i = 0; i < 8; ++i) {
+        Seen& slot = seen[(home + i) % key_slots];
+        std::uint64_t there = slot.key.load(std::memory_order_relaxed);
+        if (there == key ||
+            (there == 0 &&
+             (slot.key.compare_exchange_strong(there, key, std::memory_order_relaxed) || there == key)))
+            return slot.count.fetch_add(1, std::memory_order_relaxed);
+    }
+    return seen[home].count.fetch_add(1, std::memory_order_relaxed);
+}
+
+bool affordable() {
+    const std::uint64_t now = record::monotonic_nanoseconds();
+    std::uint64_t start = 0;
+    if (started.compare_exchange_strong(start, now, std::memory_order_relaxed))
+        start = now;
+    return taken.load(std::memory_order_relaxed) * pair_nanoseconds <
+           allowance.load(std::memory_order_relaxed) + (now - start) / share;
+}
+
+/// A context that is gone took its events along; nothing is to be destroyed.
+void forget(Pool& pool) {
+    for (Pair& pair : pool.pairs) {
+        if (pair.state.load(std::memory_order_relaxed) == PairState::ended)
+            in_flight.fetch_sub(1, std::memory_order_relaxed);
+        // A pair that another thread has begun stays out of use.
+        PairState state = pair.state.load(std::memory_order_relaxed);
+        while (state != PairState::begun && !pair.state.compare_exchange_weak(state, PairState::unused)) {
+        }
+    }
+    pool.context = nullptr;
+    pool.floors = 0;
+    pool.floor_nanoseconds = 0;
+}
+
+/// The pool of the current context; null: none, or too many contexts.
+Pool* current_pool(bool make) {
+    CUcontext context = nullptr;
+    if (real<Entry::cuCtxGetCurrent>()(&context) != CUDA_SUCCESS || context == nullptr)
+        return nullptr;
+    unsigned long long id = 0;
+    if (real<Entry::cuCtxGetId>()(context, &id) != CUDA_SUCCESS)
+        id = 0;
+    Pool* free = nullptr;
+    for (Pool& pool : pools) {
+        if (pool.context == context) {
+            if (pool.id == id)
+                return &pool;
+            forget(pool);
+        }
+        if (pool.context == nullptr && free == nullptr)
+            free = &pool;
+    }
+    if (!make || free == nullptr)
+        return nullptr;
+    free->context = context;
+    free->id = id;
+    return free;
+}
+
+/// An idle pair, its events made if need be; null when the pool is exhausted.
+Pair* take(Pool& pool) {
+    for (int i = 0; i < pairs_per_context; ++i) {
+        Pair& pair = pool.pairs[(pool.next + i) % pairs_per_context];
+        const PairState state = pair.state.load(std::memory_order_acquire);
+        if (state == PairState::unused) {
+            if (real<Entry::cuEventCreate>()(&pair.from, CU_EVENT_DEFAULT) != CUDA_SUCCESS ||
+                real<Entry::cuEventCreate>()(&pair.to, CU_EVENT_DEFAULT) != CUDA_SUCCESS) {
+                troubles.fetch_add(1, std::memory_order_relaxed);
+                return nullptr;
+            }
+        } else if (state != PairState::idle) {
+            continue;
+        }
+        pool.next = (pool.next + i + 1) % pairs_per_context;
+        pair.state.store(PairState::begun, std::memory_order_release);
+        return &pair;
+    }
+    return nullptr;
+}
+
+void give_back(Pair& pair) {
+    pair.state.store(PairState::idle, std::memory_order_release);
+}
+
+void ended(Pair& pair) {
+    in_flight.fetch_add(1, std::memory_order_relaxed);
+    pair.state.store(PairState::ended, std::memory_order_release);
+}
+
+bool record_on(CUevent event, CUstream stream) {
+    if (real<Entry::cuEventRecord>()(event, stream) == CUDA_SUCCESS)
+        return true;
+    troubles.fetch_add(1, std::memory_order_relaxed); // the stream may be of another context
+    return false;
+}
+
+void measure_floor(Pool& pool, CUstream stream) {
+    Pair* const pair = pool.floors < floor_pairs ? take(pool) : nullptr;
+    if (pair == nullptr)
+        return;
+    ++pool.floors;
+    pair->sample = 0;
+    if (record_on(pair->from, stream) && record_on(pair->to, stream))
+        ended(*pair);
+    else
+        give_back(*pair);
+}
+
+CUresult elapsed(float& milliseconds, const Pair& pair) {
+    return attach::available(Entry::cuEventElapsedTime)
+               ? real<Entry::cuEventElapsedTime>()(&milliseconds, pair.from, pair.to)
+               : real<Entry::cuEventElapsedTime_v2>()(&milliseconds, pair.from, pair.to);
+}
+
+/// False while the device has not reached its end.
+bool read(Pool& pool, Pair& pair) {
+    const CUresult answer = real<Entry::cuEventQuery>()(pair.to);
+    if (answer == CUDA_ERROR_NOT_READY)
+        return false;
+    in_flight.fetch_sub(1, std::memory_order_relaxed);
+    float milliseconds = 0;
+    if (answer != CUDA_SUCCESS || elapsed(milliseconds, pair) != CUDA_SUCCESS) {
+        troubles.fetch_add(1, std::memory_order_relaxed);
+        pair.state.store(PairState::lost, std::memory_order_release);
+        return true;
+    }
+    const auto nanoseconds = static_cast<std::uint64_t>(std::max(milliseconds, 0.0f) * 1e6);
+    if (pair.sample == 0) {
+        if (pool.floor_nanoseconds == 0 || nanoseconds < pool.floor_nanoseconds)
+            pool.floor_nanoseconds = nanoseconds;
+    } else {
+        trace::DeviceTime record;
+        record.start = record::now();
+        record.sample = pair.sample;
+        record.nanoseconds = nanoseconds;
+        record.floor_nanoseconds = pool.floor_nanoseconds;
+        record::write(record);
+    }
+    give_back(pair);
+    return true;
+}
+
+} // namespace
+
+DeviceTimer& device_timer() noexcept {
+    static constinit DeviceTimer timer;
+    return timer;
+}
+
+void DeviceTimer::set_allowance(std::uint64_t nanoseconds) noexcept {
+    allowance.store(nanoseconds, std::memory_order_relaxed);
+}
+
+std::uint64_t DeviceTimer::begin(CUstream stream, std::uint64_t key) noexcept {
+    const std::uint64_t before = count_up(key);
+    if (before >= first_samples && before % sample_interval != 0) [[likely]]
+        return 0;
+    if (!runtime::options().device_time || troubles.load(std::memory_order_relaxed) >= max_troubles ||
+        !affordable())
+        return 0;
+    const record::Quiet quiet;
+    const std::uint64_t start = record::now();
+    const RelaxedCapture relaxed;
+    if (may_be_capturing(stream))
+        return 0;
+    Pair* pair = nullptr;
+    {
+        const TryLock::Attempt attempt(lock);
+        Pool* const pool = attempt ? current_pool(true) : nullptr;
+        if (pool == nullptr)
+            return 0;
+        measure_floor(*pool, stream);
+        pair = take(*pool);
+    }
+    if (pair == nullptr)
+        return 0;
+    taken.fetch_add(1, std::memory_order_relaxed);
+    if (!record_on(pair->from, stream)) {
+        give_back(*pair);
+        return 0;
+    }
+    pair->sample = last_sample.fetch_add(1, std::memory_order_relaxed) + 1;
+    begun = {pair->sample, pair};
+    record::charge(record::now() - start);
+    return pair->sample;
+}
+
+void DeviceTimer::end(std::uint64_t sample, CUstream stream) noexcept {
+    if (sample == 0 || begun.sample != sample)
+        return;
+    const record::Quiet quiet;
+    const RelaxedCapture relaxed;
+    Pair& pair = *begun.pair;
+    begun = {};
+    if (record_on(pair.to, stream))
+        ended(pair);
+    else
+        give_back(pair);
+}
+
+void DeviceTimer::collect() noexcept {
+    if (in_flight.load(std::memory_order_relaxed) <= 0)
+        return;
+    const TryLock::Attempt attempt(lock);
+    if (!attempt)
+        return;
+    const record::Quiet quiet;
+    const std::uint64_t start = record::now();
+    const RelaxedCapture relaxed;
+    if (Pool* const pool = current_pool(false)) {
+        int unfinished = 0;
+        // Oldest first: pairs are taken in turn.
+        for (int i = 0; i < pairs_per_context && unfinished < max_unfinished; ++i) {
+            Pair& pair = pool->pairs[(pool->next + i) % pairs_per_context];
+            if (pair.state.load(std::memory_order_acquire) == PairState::ended && !read(*pool, pair))
+                ++unfinished;
+        }
+    }
+    record::charge(record::now() - start);
+}
+
+} // namespace umadvisor::observe

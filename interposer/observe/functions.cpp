@@ -1,0 +1,262 @@
+#include "interposer/observe/functions.hpp"
+
+#include "interposer/attach/real.hpp"
+#include "interposer/record/mutex.hpp"
+#include "interposer/record/pages.hpp"
+#include "interposer/record/quiet.hpp"
+#include "interposer/record/recorder.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+namespace umadvisor::observe {
+
+namespace {
+
+using attach::Entry;
+using attach::real;
+
+/// What the program's own look-ups told about a handle.
+struct Told {
+    std::uint64_t module = 0;
+    std::string_view name; ///< kept for good
+    bool kernel = false;
+};
+
+/// Under the lock but for `handle` and `function`.
+struct Slot {
+    std::atomic<std::uint64_t> handle;
+    std::atomic<const Function*> function;
+    const Function* former; ///< what the handle was before a module went
+    std::string_view former_name;
+    Told told;
+};
+
+struct Table {
+    std::size_t capacity; ///< a power of two
+    Slot slots[];
+};
+
+record::Mutex mutex;
+constinit std::atomic<Table*> table{nullptr};
+std::size_t used = 0;
+std::uint64_t last_id = 0;
+record::TextArena names;
+
+std::size_t slot_of(std::uint64_t handle, std::size_t capacity) {
+    return static_cast<std::size_t>((handle >> 3) * 0x9e3779b97f4a7c15u >> 32) & (capacity - 1);
+}
+
+const Function* find(std::uint64_t handle) {
+    Table* const in = table.load(std::memory_order_acquire);
+    if (in == nullptr)
+        return nullptr;
+    for (std::size_t at = slot_of(handle, in->capacity);; at = (at + 1) & (in->capacity - 1)) {
+        const std::uint64_t there = in->slots[at].handle.load(std::memory_order_acquire);
+        if (there == handle)
+            return in->slots[at].function.load(std::memory_order_acquire);
+        if (there == 0)
+            return nullptr;
+    }
+}
+
+Slot& place_in(Table& in, std::uint64_t handle) {
+    std::size_t at = slot_of(handle, in.capacity);
+    while (in.slots[at].handle.load(std::memory_order_relaxed) != 0 &&
+           in.slots[at].handle.load(std::memory_order_relaxed) != handle)
+        at = (at + 1) & (in.capacity - 1);
+    return in.slots[at];
+}
+
+/// The slot of `handle`, made if need be; null without memory. Under the lock. A table that is outgrown is
+/// never freed: others may be reading it.
+Slot* slot_for(std::uint64_t handle) {
+    Table* in = table.load(std::memory_order_relaxed);
+    if (in == nullptr || 2 * (used + 1) > in->capacity) {
+        const std::size_t capacity = in == nullptr ? 1024 : 2 * in->capacity;
+        auto* const larger = static_cast<Table*>(record::map_pages(sizeof(Table) + capacity * sizeof(Slot)));
+        if (larger == nullptr)
+            return nullptr;
+        larger->capacity = capacity;
+        for (std::size_t i = 0; in != nullptr && i < in->capacity; ++i) {
+            Slot& from = in->slots[i];
+            if (const std::uint64_t there = from.handle.load(std::memory_order_relaxed)) {
+                Slot& to = place_in(*larger, there);
+                to.function.store(from.function.load(std::memory_order_relaxed), std::memory_order_relaxed);
+                to.former = from.former;
+                to.former_name = from.former_name;
+                to.told = from.told;
+                to.handle.store(there, std::memory_order_relaxed);
+            }
+        }
+        table.store(larger, std::memory_order_release);
+        in = larger;
+    }
+    Slot& slot = place_in(*in, handle);
+    if (slot.handle.load(std::memory_order_relaxed) == 0) {
+        slot.handle.store(handle, std::memory_order_release);
+        ++used;
+    }
+    return &slot;
+}
+
+/// What the driver says about a handle.
+struct Description {
+    static constexpr std::uint32_t max_wide = 512;
+    const char* name = nullptr;
+    bool layout_known = false;
+    std::uint32_t parameters = 0, parameter_bytes = 0, wide_count = 0;
+    Parameter wide[max_wide];
+
+    template <class Handle, class NameOf, class ParameterOf>
+    void ask(Handle handle, NameOf name_of, ParameterOf parameter_of) {
+        if (name_of(&name, handle) != CUDA_SUCCESS)
+            name = nullptr;
+        for (;;) {
+            std::size_t offset = 0, bytes = 0;
+            const CUresult answer = parameter_of(handle, parameters, &offset, &bytes);
+            if (answer != CUDA_SUCCESS) {
+                // Past the last parameter: CUDA_ERROR_INVALID_VALUE. Else the driver is too old (not
+                // supported), or the handle is of the other kind.
+                layout_known = answer == CUDA_ERROR_INVALID_VALUE && wide_count <= max_wide;
+                break;
+            }
+            if (bytes >= 8 && wide_count++ < max_wide)
+                wide[wide_count - 1] = {static_cast<std::uint32_t>(offset), static_cast<std::uint32_t>(bytes),
+                                        parameters};
+            parameter_bytes = std::max(parameter_bytes, static_cast<std::uint32_t>(offset + bytes));
+            ++parameters;
+        }
+        wide_count = std::min(wide_count, max_wide);
+    }
+};
+
+bool same_layout(const Function& known, const Description& now) {
+    return known.layout_known == now.layout_known && known.parameters == now.parameters &&
+           known.parameter_bytes == now.parameter_bytes && known.wide_count == now.wide_count &&
+           std::equal(known.wide, known.wide + known.wide_count, now.wide,
+                      [](const Parameter& a, const Parameter& b) {
+                          return a.offset == b.offset && a.bytes == b.bytes && a.index == b.index;
+                      });
+}
+
+Function* make(const Description& now) {
+    // Both for good, in one piece: they are few, and readers hold them without a lock.
+    void* const memory = std::calloc(1, sizeof(Function) + now.wide_count * sizeof(Parameter));
+    if (memory == nullptr)
+        return nullptr;
+    auto* const function = static_cast<Function*>(memory);
+    auto* const wide = reinterpret_cast<Parameter*>(function + 1);
+    std::copy(now.wide, now.wide + now.wide_count, wide);
+    function->layout_known = now.layout_known;
+    function->parameters = now.parameters;
+    function->parameter_bytes = now.parameter_bytes;
+    function->wide_count = now.wide_count;
+    function->wide = wide;
+    return function;
+}
+
+const Function* publish(std::uint64_t handle, const Description& now) {
+    const record::Guard guard(mutex);
+    Slot* const slot = slot_for(handle);
+    if (slot == nullptr)
+        return nullptr;
+    if (const Function* const other = slot->function.load(std::memory_order_relaxed))
+        return other; // another thread was faster
+    const std::string_view name = now.name != nullptr ? std::string_view(now.name) : slot->told.name;
+    const bool same = slot->former != nullptr && slot->former_name == name && same_layout(*slot->former, now);
+    if (same && slot->former->module == slot->told.module) {
+        slot->function.store(slot->former, std::memory_order_release);
+        return slot->former;
+    }
+    Function* const function = make(now);
+    if (function == nullptr)
+        return nullptr;
+    function->module = slot->told.module;
+    function->id = same ? slot->former->id : ++last_id;
+    bool kept = false;
+    slot->former_name = names.keep(name, kept);
+    slot->former = function;
+    if (!same) {
+        trace::Function record;
+        record.id = function->id;
+        record.handle = handle;
+        record.parameters = function->parameters;
+        record.parameter_bytes = function->parameter_bytes;
+        record.symbol = name;
+        record::define(record);
+    }
+    slot->function.store(function, std::memory_order_release);
+    return function;
+}
+
+bool told_kernel(std::uint64_t handle) {
+    const record::Guard guard(mutex);
+    Table* const in = table.load(std::memory_order_relaxed);
+    return in != nullptr && place_in(*in, handle).told.kernel;
+}
+
+void note(std::uint64_t handle, std::uint64_t module, const char* name, bool kernel) {
+    if (handle == 0)
+        return;
+    const record::Quiet quiet;
+    const std::string_view text = name != nullptr ? std::string_view(name) : std::string_view();
+    const record::Guard guard(mutex);
+    Slot* const slot = slot_for(handle);
+    if (slot == nullptr ||
+        (slot->told.module == module && slot->told.kernel == kernel && slot->told.name == text))
+        return;
+    bool kept = slot->told.name == text;
+    slot->told = {module, kept ? slot->told.name : names.keep(text, kept), kernel};
+    slot->function.store(nullptr, std::memory_order_release); // it may be another one now
+}
+
+} // namespace
+
+const Function* function_of(CUfunction handle) noexcept {
+    const auto word = reinterpret_cast<std::uint64_t>(handle);
+    if (word == 0)
+        return nullptr;
+    if (const Function* const known = find(word)) [[likely]]
+        return known;
+    const record::Quiet quiet;
+    const std::uint64_t start = record::now();
+    // The driver is asked without the lock held: it may take its own, and so may a thread that waits for ours.
+    Description now;
+    if (told_kernel(word))
+        now.ask(reinterpret_cast<CUkernel>(handle), real<Entry::cuKernelGetName>(),
+                real<Entry::cuKernelGetParamInfo>());
+    else
+        now.ask(handle, real<Entry::cuFuncGetName>(), real<Entry::cuFuncGetParamInfo>());
+    const Function* const function = publish(word, now);
+    record::charge(record::now() - start);
+    return function;
+}
+
+void note_kernel(CUkernel kernel, CUlibrary library, const char* name) noexcept {
+    note(reinterpret_cast<std::uint64_t>(kernel), reinterpret_cast<std::uint64_t>(library), name, true);
+}
+
+void note_function(CUfunction function, CUmodule module, const char* name) noexcept {
+    note(reinterpret_cast<std::uint64_t>(function), reinterpret_cast<std::uint64_t>(module), name, false);
+}
+
+void forget_module(std::uint64_t module) noexcept {
+    const record::Guard guard(mutex);
+    Table* const in = table.load(std::memory_order_relaxed);
+    for (std::size_t i = 0; in != nullptr && i < in->capacity; ++i) {
+        Slot& slot = in->slots[i];
+        if (slot.handle.load(std::memory_order_relaxed) == 0)
+            continue;
+        if (slot.told.module == 0 || slot.told.module == module) {
+            slot.function.store(nullptr, std::memory_order_release);
+            if (slot.told.module == module)
+                slot.told = {};
+        }
+    }
+}
+
+} // namespace umadvisor::observe

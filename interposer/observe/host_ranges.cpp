@@ -1,0 +1,270 @@
+#include "interposer/observe/host_ranges.hpp"
+
+#include "interposer/observe/range_cache.hpp"
+#include "interposer/record/clock.hpp"
+#include "interposer/record/quiet.hpp"
+#include "interposer/record/recorder.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+namespace umadvisor::observe {
+
+namespace {
+
+using trace::HostRangeKind;
+
+constexpr std::uint64_t free_reads = 32;              ///< whatever they cost
+constexpr std::uint64_t share = 100;                  ///< after these: one part in so many of the run time
+constexpr std::uint64_t least_believed = 250'000'000; ///< nanoseconds before a range is looked at again
+constexpr std::uint64_t max_definitions = 65536;
+
+/// Guards everything below but the cache.
+record::Mutex mutex;
+constinit RangeCache cache;
+std::uint64_t started = 0, spent = 0, reads = 0, definitions = 0;
+
+bool affordable(std::uint64_t now) {
+    if (started == 0)
+        started = now;
+    return reads < free_reads || spent < (now - started) / share;
+}
+
+/// Reads another's memory without trusting it to stay mapped: EFAULT instead of SIGSEGV (process_vm_readv(2)).
+bool peek(std::uint64_t address, std::uint64_t* words, std::size_t count) {
+    const iovec to{words, count * sizeof *words};
+    const iovec from{reinterpret_cast<void*>(address), count * sizeof *words};
+    return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == static_cast<ssize_t>(count * sizeof *words);
+}
+
+/// A malloc(3) chunk with a mapping of its own that starts at `page` (glibc malloc/malloc.c: prev_size 0, size
+/// a multiple of the page size, of the flags IS_MMAPPED alone). Bytes of the chunk; 0: none.
+std::uint64_t mapped_chunk(std::uint64_t page, std::uint64_t last) {
+    constexpr std::uint64_t is_mmapped = 2, flags = 7, page_mask = 4095;
+    std::uint64_t header[2];
+    if (!peek(page, header, 2) || header[0] != 0 || (header[1] & flags) != is_mmapped)
+        return 0;
+    const std::uint64_t bytes = header[1] - is_mmapped;
+    return bytes != 0 && (bytes & page_mask) == 0 && bytes <= last - page ? bytes : 0;
+}
+
+/// Large chunks often stand side by side in what the kernel shows as one mapping; their headers lead from one
+/// to the next. Else the address may be what malloc returned: 16 bytes behind the header.
+bool find_mapped_chunk(const Mapping& mapping, std::uint64_t address, std::uint64_t& first,
+                       std::uint64_t& last) {
+    constexpr int max_steps = 256;
+    std::uint64_t at = mapping.first;
+    for (int step = 0; step < max_steps && at <= address; ++step) {
+        const std::uint64_t bytes = mapped_chunk(at, mapping.last);
+        if (bytes == 0)
+            break;
+        if (address < at + bytes) {
+            first = at;
+            last = at + bytes;
+            return true;
+        }
+        at += bytes;
+    }
+    if ((address & 4095) != 16)
+        return false;
+    const std::uint64_t bytes = mapped_chunk(address - 16, mapping.last);
+    if (bytes == 0)
+        return false;
+    first = address - 16;
+    last = first + bytes;
+    return true;
+}
+
+/// A heap of a thread's malloc arena (glibc malloc/arena.c): aligned to its greatest size, and its heap_info
+/// {ar_ptr, prev, size, mprotect_size} says how much of it is usable.
+bool is_arena(const Mapping& mapping) {
+    constexpr std::uint64_t alignment = 64u << 20;
+    const std::uint64_t start = mapping.first & ~(alignment - 1);
+    std::uint64_t info[4];
+    if (start != mapping.first || !peek(start, info, 4))
+        return false;
+    return info[0] != 0 && info[2] <= info[3] && info[3] == mapping.last - mapping.first;
+}
+
+HostRangeKind kind_of_anonymous(const Mapping& mapping, std::uint64_t address, std::uint64_t& first,
+                                std::uint64_t& last) {
+    Dl_info info;
+    if (dladdr(reinterpret_cast<void*>(address), &info) != 0)
+        return HostRangeKind::program; // zero-initialised variables lie behind the file's pages
+    const auto frame = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
+    if (frame >= mapping.first && frame < mapping.last)
+        return HostRangeKind::stack; // of a thread: the kernel does not name those
+    if (mapping.writable && (find_mapped_chunk(mapping, address, first, last) || is_arena(mapping)))
+        return HostRangeKind::heap;
+    return HostRangeKind::mapping;
+}
+
+/// Calls `visit` for each line of /proc/self/maps until it returns true.
+template <class Visit>
+bool for_each_line(Visit&& visit) {
+    const int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return false;
+    char text[16384]; // a line is at most a path (4096) and some 80 characters
+    std::size_t held = 0;
+    bool done = false;
+    for (ssize_t got = 1; !done && got > 0 && held < sizeof text;) {
+        got = read(file, text + held, sizeof text - held);
+        held += got > 0 ? static_cast<std::size_t>(got) : 0;
+        std::size_t at = 0;
+        while (!done) {
+            const void* const end = std::memchr(text + at, '\n', held - at);
+            if (end == nullptr)
+                break;
+            const auto length = static_cast<std::size_t>(static_cast<const char*>(end) - (text + at));
+            done = visit(std::string_view(text + at, length));
+            at += length + 1;
+        }
+        std::memmove(text, text + at, held - at);
+        held -= at;
+    }
+    close(file);
+    return done;
+}
+
+struct Seen {
+    Mapping mapping;
+    HostRangeKind kind;
+    std::uint64_t first, last;
+    char path[512];
+    std::size_t path_bytes;
+};
+
+bool look(std::uint64_t address, Seen& seen) {
+    return for_each_line([&](std::string_view line) {
+               Mapping& mapping = seen.mapping;
+               if (!parse_mapping(line, mapping) || address >= mapping.last)
+                   return false;
+               if (address < mapping.first) {
+                   mapping.readable = false; // past it: nothing is mapped there
+                   return true;
+               }
+               seen.path_bytes = std::min(mapping.path.size(), sizeof seen.path);
+               std::memcpy(seen.path, mapping.path.data(), seen.path_bytes);
+               mapping.path = {seen.path, seen.path_bytes};
+               return true;
+           }) &&
+           address >= seen.mapping.first && address < seen.mapping.last;
+}
+
+std::uint64_t identity(const Seen& seen) {
+    std::uint64_t hash = 0x9e3779b97f4a7c15u ^ seen.first;
+    hash = (hash ^ static_cast<std::uint64_t>(seen.kind)) * 0xff51afd7ed558ccdu;
+    for (std::size_t i = 0; i < seen.path_bytes; ++i)
+        hash = (hash ^ static_cast<unsigned char>(seen.path[i])) * 0x100000001b3u;
+    return hash;
+}
+
+} // namespace
+
+bool parse_mapping(std::string_view line, Mapping& out) noexcept {
+    const char* at = line.data();
+    const char* const end = at + line.size();
+    auto number = std::from_chars(at, end, out.first, 16);
+    if (number.ec != std::errc() || number.ptr == end || *number.ptr != '-')
+        return false;
+    number = std::from_chars(number.ptr + 1, end, out.last, 16);
+    if (number.ec != std::errc() || end - number.ptr < 6 || *number.ptr != ' ')
+        return false;
+    const char* const permissions = number.ptr + 1;
+    out.readable = permissions[0] == 'r';
+    out.writable = permissions[1] == 'w';
+    out.shared = permissions[3] == 's';
+    at = permissions + 4;
+    for (int field = 0; field < 3; ++field) { // offset, device, inode
+        while (at != end && *at == ' ')
+            ++at;
+        while (at != end && *at != ' ')
+            ++at;
+    }
+    while (at != end && *at == ' ')
+        ++at;
+    out.path = {at, static_cast<std::size_t>(end - at)};
+    return true;
+}
+
+HostRangeKind kind_of(const Mapping& mapping, std::uint64_t address, std::uint64_t& first,
+                      std::uint64_t& last) noexcept {
+    first = mapping.first;
+    last = mapping.last;
+    const std::string_view path = mapping.path;
+    if (path == "[heap]" || (path.starts_with("[anon") && path.find("malloc") != std::string_view::npos))
+        return HostRangeKind::heap;
+    if (path.starts_with("[stack"))
+        return HostRangeKind::stack;
+    if (mapping.shared) {
+        const bool memory = path.empty() || path.starts_with("/dev/shm/") || path.starts_with("/dev/zero") ||
+                            path.starts_with("/memfd:") || path.starts_with("/SYSV") ||
+                            path.starts_with("[anon");
+        return memory ? HostRangeKind::shared : HostRangeKind::file;
+    }
+    if (path.starts_with('/')) {
+        Dl_info info;
+        return dladdr(reinterpret_cast<void*>(address), &info) != 0 ? HostRangeKind::program
+                                                                    : HostRangeKind::file;
+    }
+    return path.empty() || path.starts_with("[anon") ? kind_of_anonymous(mapping, address, first, last)
+                                                     : HostRangeKind::unknown;
+}
+
+bool host_range_of(std::uint64_t address, HostRange& out) noexcept {
+    const std::uint64_t now = record::monotonic_nanoseconds();
+    RangeCache::Entry known{};
+    const bool hit = cache.find(address, known);
+    if (hit && now < known.until) {
+        out = {known.id, known.first, known.last};
+        return true;
+    }
+    const record::Quiet quiet;
+    const record::Guard guard(mutex);
+    if (!affordable(now)) {
+        if (hit) // better old than nothing
+            out = {known.id, known.first, known.last};
+        return hit;
+    }
+    Seen seen;
+    const bool found = look(address, seen);
+    if (found)
+        seen.kind = kind_of(seen.mapping, address, seen.first, seen.last);
+    ++reads;
+    const std::uint64_t cost = record::monotonic_nanoseconds() - now;
+    spent += cost;
+    if (!found)
+        return false;
+
+    RangeCache::Entry entry{};
+    entry.first = seen.first;
+    entry.last = seen.last;
+    entry.kind = static_cast<std::uint64_t>(seen.kind);
+    entry.generation = identity(seen);
+    entry.until = now + std::max(least_believed, cost * share);
+    if (hit && known.generation == entry.generation) {
+        entry.id = known.id; // the same; a heap may have grown
+    } else if (definitions < max_definitions) {
+        entry.id = ++definitions;
+        trace::HostRange record;
+        record.id = entry.id;
+        record.first = entry.first;
+        record.last = entry.last;
+        record.kind = seen.kind;
+        record.path = seen.mapping.path;
+        record::define(record);
+    } else {
+        return false;
+    }
+    cache.put(entry);
+    out = {entry.id, entry.first, entry.last};
+    return true;
+}
+
+} // namespace umadvisor::observe

@@ -1,0 +1,82 @@
+/// The few host ranges that copies go to and fro, read without a lock.
+#pragma once
+
+#include "interposer/record/mutex.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace umadvisor::observe {
+
+/// A small set of ranges that do not overlap; the longest unused make room. A reader that meets a change under
+/// way takes it for a miss.
+class RangeCache {
+public:
+    struct Entry {
+        std::uint64_t first, last, id, kind;
+        std::uint64_t until;      ///< moment after which it is to be looked at again
+        std::uint64_t generation; ///< whatever the owner compares
+    };
+
+    constexpr RangeCache() noexcept = default;
+    RangeCache(const RangeCache&) = delete;
+    RangeCache& operator=(const RangeCache&) = delete;
+
+    bool find(std::uint64_t address, Entry& out) const noexcept {
+        const std::uint64_t before = version_.load(std::memory_order_acquire);
+        if (before % 2 != 0)
+            return false;
+        const std::size_t count = count_.load(std::memory_order_acquire);
+        for (std::size_t i = 0; i < count && i < capacity; ++i) {
+            const Words& words = slots_[i];
+            if (address < words[0].load(std::memory_order_acquire) ||
+                address >= words[1].load(std::memory_order_acquire))
+                continue;
+            out = {words[0].load(std::memory_order_acquire), words[1].load(std::memory_order_acquire),
+                   words[2].load(std::memory_order_acquire), words[3].load(std::memory_order_acquire),
+                   words[4].load(std::memory_order_acquire), words[5].load(std::memory_order_acquire)};
+            return version_.load(std::memory_order_acquire) == before;
+        }
+        return false;
+    }
+
+    /// Puts `entry` in place of those it overlaps, else of the one that was put longest ago.
+    void put(const Entry& entry) noexcept {
+        const record::Guard guard(mutex_);
+        version_.fetch_add(1, std::memory_order_acq_rel);
+        std::size_t count = count_.load(std::memory_order_relaxed);
+        for (std::size_t i = 0; i < count;) {
+            if (slots_[i][0].load(std::memory_order_relaxed) < entry.last &&
+                entry.first < slots_[i][1].load(std::memory_order_relaxed))
+                copy(slots_[--count], slots_[i]);
+            else
+                ++i;
+        }
+        const std::size_t at = count < capacity ? count++ : next_++ % capacity;
+        const std::uint64_t values[] = {entry.first, entry.last,  entry.id,
+                                        entry.kind,  entry.until, entry.generation};
+        for (std::size_t i = 0; i < std::size(values); ++i)
+            slots_[at][i].store(values[i], std::memory_order_release);
+        count_.store(count, std::memory_order_release);
+        version_.fetch_add(1, std::memory_order_release);
+    }
+
+private:
+    static constexpr std::size_t capacity = 64;
+    using Words = std::array<std::atomic<std::uint64_t>, 6>;
+
+    static void copy(const Words& from, Words& to) noexcept {
+        for (std::size_t i = 0; i < from.size(); ++i)
+            to[i].store(from[i].load(std::memory_order_relaxed), std::memory_order_release);
+    }
+
+    std::atomic<std::uint64_t> version_{0}; ///< odd while a change is under way
+    std::atomic<std::size_t> count_{0};
+    std::array<Words, capacity> slots_{};
+    std::size_t next_ = 0;
+    record::Mutex mutex_;
+};
+
+} // namespace umadvisor::observe

@@ -1,0 +1,182 @@
+#include "interposer/observe/residency_sampler.hpp"
+
+#include "interposer/record/clock.hpp"
+#include "interposer/record/quiet.hpp"
+#include "interposer/record/recorder.hpp"
+#include "interposer/runtime/options.hpp"
+
+#include <algorithm>
+
+namespace umadvisor::observe {
+
+namespace {
+
+constexpr std::uint64_t share = 100;          ///< one part in so many of the run time
+constexpr std::uint64_t lasting = 10'000'000; ///< nanoseconds for which a look holds while nothing synchronises
+constexpr std::uint64_t granule = 64 * 1024;  ///< the driver's, for host faults
+constexpr std::uint64_t whole_limit = 64u << 20; ///< entry by entry, more than this is sampled by windows
+constexpr std::uint64_t windows = 64;
+constexpr std::uint64_t recorded_page = 4096; ///< FORMAT.md, Residency
+
+std::uint64_t key_of(const Allocation& allocation, trace::SampleMoment moment) {
+    return allocation.id * 2 + static_cast<std::uint64_t>(moment);
+}
+
+/// Collects one sample.
+struct Look {
+    const Allocation& allocation;
+    const ResidencyListener* listener;
+    std::uint64_t pages = 0, host_pages = 0;
+
+    void at(Pagemap& pagemap, std::uint64_t first, std::uint64_t last) {
+        if (listener != nullptr)
+            listener->looking(allocation, first, last);
+        const std::uint64_t reached = pagemap.visit_present(
+            first, last,
+            [](void* to, std::uint64_t from, std::uint64_t until) {
+                Look& look = *static_cast<Look*>(to);
+                look.host_pages += (until - from) / recorded_page;
+                if (look.listener != nullptr)
+                    look.listener->host(look.allocation, from, until);
+            },
+            this);
+        pages += (reached - first) / recorded_page;
+    }
+};
+
+} // namespace
+
+ResidencySampler& residency_sampler() noexcept {
+    static constinit ResidencySampler sampler;
+    return sampler;
+}
+
+bool ResidencySampler::works() const noexcept {
+    return !off_.load(std::memory_order_relaxed) && runtime::options().residency;
+}
+
+bool ResidencySampler::affordable(std::uint64_t now) noexcept {
+    if (started_ == 0)
+        started_ = now;
+    return spent_ < allowance_.load(std::memory_order_relaxed) + (now - started_) / share;
+}
+
+bool ResidencySampler::usable(Pagemap& pagemap) noexcept {
+    if (pagemap.trouble() != nullptr) {
+        if (!off_.exchange(true))
+            record::note("residency of managed memory is not seen: /proc/self/pagemap: %s", pagemap.trouble());
+        return false;
+    }
+    if (!scan_agrees_)
+        pagemap.forbid_scan();
+    return true;
+}
+
+bool ResidencySampler::steady(const Allocation& allocation, trace::SampleMoment moment) noexcept {
+    Steady& last = steady_[key_of(allocation, moment) % max_pending];
+    if (last.key != key_of(allocation, moment) || last.skip == 0)
+        return false;
+    --last.skip;
+    return true;
+}
+
+void ResidencySampler::remember(const Allocation& allocation, trace::SampleMoment moment,
+                                std::uint64_t host_pages) noexcept {
+    const std::uint64_t key = key_of(allocation, moment);
+    Steady& last = steady_[key % max_pending];
+    const bool same = last.key == key && last.host_pages == host_pages;
+    const std::uint32_t interval = same ? std::min<std::uint32_t>(2 * last.interval + 1, 63) : 0;
+    last = {key, host_pages, interval, interval};
+}
+
+void ResidencySampler::sample(Pagemap& pagemap, const Allocation& allocation,
+                              trace::SampleMoment moment) noexcept {
+    const std::uint64_t page = Pagemap::page_bytes();
+    const std::uint64_t first = allocation.address & ~(page - 1);
+    const std::uint64_t last = (allocation.address + allocation.bytes + page - 1) & ~(page - 1);
+    trace::Residency record;
+    record.allocation = allocation.id;
+    record.moment = moment;
+    record.start = record::now();
+    Look look{allocation, listener_.load(std::memory_order_acquire)};
+    if (pagemap.scans() || last - first <= whole_limit) {
+        look.at(pagemap, first, last);
+    } else {
+        const std::uint64_t step = (last - first) / windows & ~(granule - 1);
+        for (std::uint64_t i = 0; i < windows; ++i)
+            look.at(pagemap, first + i * step, first + i * step + granule);
+    }
+    record.duration = record::now() - record.start;
+    record.pages = look.pages;
+    record.host_pages = look.host_pages;
+    if (look.pages == 0)
+        return;
+    remember(allocation, moment, look.host_pages);
+    record::write(record);
+    record::charge(record.duration);
+}
+
+void ResidencySampler::look_before_launch(const Touched& touched) noexcept {
+    if (!works())
+        return;
+    const TryLock::Attempt attempt(lock_);
+    if (!attempt)
+        return;
+    const std::uint64_t now = record::monotonic_nanoseconds();
+    const bool may_look = affordable(now);
+    const bool hurried = spent_ > allowance_.load(std::memory_order_relaxed) / 2;
+    // What this launch reaches for the first time since the last synchronisation, or after a long while.
+    const Allocation* fresh[Touched::max_managed];
+    std::uint32_t count = 0;
+    for (std::uint32_t i = 0; i < touched.managed_count; ++i) {
+        const Allocation& allocation = touched.managed[i];
+        std::uint32_t waiting = waiting_.load(std::memory_order_relaxed), at = 0;
+        while (at < waiting && pending_[at].allocation.id != allocation.id)
+            ++at;
+        const bool known = at < waiting;
+        if (known && now - pending_[at].looked < lasting)
+            continue;
+        if (!known && waiting < max_pending)
+            waiting_.store(++waiting, std::memory_order_relaxed);
+        if (at < waiting)
+            pending_[at] = {allocation, now};
+        // Whoever listens acts on what it hears, so it hears all of it.
+        const bool listened = listener_.load(std::memory_order_relaxed) != nullptr;
+        if (may_look && (listened || !hurried || !steady(allocation, trace::SampleMoment::before_launch)))
+            fresh[count++] = &allocation;
+    }
+    if (count == 0)
+        return;
+    const record::Quiet quiet;
+    Pagemap pagemap;
+    if (usable(pagemap))
+        for (std::uint32_t i = 0; i < count; ++i)
+            sample(pagemap, *fresh[i], trace::SampleMoment::before_launch);
+    spent_ += record::monotonic_nanoseconds() - now;
+}
+
+void ResidencySampler::look_after_synchronize() noexcept {
+    const TryLock::Attempt attempt(lock_);
+    if (!attempt)
+        return;
+    const std::uint64_t now = record::monotonic_nanoseconds();
+    const bool hurried = spent_ > allowance_.load(std::memory_order_relaxed) / 2;
+    const std::uint32_t waiting = waiting_.exchange(0, std::memory_order_relaxed);
+    if (off_.load(std::memory_order_relaxed) || !affordable(now))
+        return;
+    const record::Quiet quiet;
+    Pagemap pagemap;
+    if (!usable(pagemap))
+        return;
+    for (std::uint32_t i = 0; i < waiting; ++i) {
+        const Allocation& allocation = pending_[i].allocation;
+        Allocation live;
+        if (!allocations().find(allocation.address, live) || live.id != allocation.id)
+            continue; // freed since; what is there now is no concern of its sample
+        if (!hurried || !steady(allocation, trace::SampleMoment::after_synchronize))
+            sample(pagemap, allocation, trace::SampleMoment::after_synchronize);
+    }
+    spent_ += record::monotonic_nanoseconds() - now;
+}
+
+} // namespace umadvisor::observe

@@ -1,0 +1,81 @@
+#include "interposer/observe/touched.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace umadvisor::observe {
+
+namespace {
+
+void add(const Allocation& allocation, Touched& out) {
+    if (std::find(out.ids.begin(), out.ids.end(), allocation.id) != out.ids.end())
+        return;
+    if (out.ids.count == out.ids.capacity) {
+        ++out.untold;
+        return;
+    }
+    out.ids.add(allocation.id);
+    if (allocation.memory == trace::Memory::managed && out.managed_count < Touched::max_managed)
+        out.managed[out.managed_count++] = allocation;
+}
+
+void scan_words(const void* value, std::size_t bytes, Touched& out) {
+    const AllocationIndex& index = allocations();
+    const char* at = static_cast<const char*>(value);
+    for (std::size_t words = bytes / 8; words != 0; --words, at += 8) {
+        std::uint64_t word = 0;
+        std::memcpy(&word, at, sizeof word); // a launch need not align its values
+        Allocation allocation;
+        if (index.find(word, allocation))
+            add(allocation, out);
+    }
+}
+
+/// The parameter buffer given through `extra` (cuLaunchKernel), or null.
+const char* parameter_buffer(void** extra, std::size_t& bytes) {
+    const void* buffer = nullptr;
+    bytes = 0;
+    for (int i = 0; i < 8 && extra[i] != CU_LAUNCH_PARAM_END; i += 2) {
+        if (extra[i] == CU_LAUNCH_PARAM_BUFFER_POINTER)
+            buffer = extra[i + 1];
+        else if (extra[i] == CU_LAUNCH_PARAM_BUFFER_SIZE && extra[i + 1] != nullptr)
+            bytes = *static_cast<const std::size_t*>(extra[i + 1]);
+    }
+    return static_cast<const char*>(buffer);
+}
+
+} // namespace
+
+void scan(const Function& function, void** parameters, void** extra, Touched& out) noexcept {
+    if (allocations().count() == 0) {
+        out.scanned = function.layout_known;
+        return;
+    }
+    if (parameters != nullptr && function.layout_known) {
+        for (std::uint32_t i = 0; i < function.wide_count; ++i)
+            if (const void* const value = parameters[function.wide[i].index])
+                scan_words(value, function.wide[i].bytes, out);
+        out.scanned = true;
+    } else if (extra != nullptr) {
+        std::size_t bytes = 0;
+        if (const char* const buffer = parameter_buffer(extra, bytes); buffer != nullptr && bytes != 0) {
+            if (function.layout_known) {
+                for (std::uint32_t i = 0; i < function.wide_count; ++i)
+                    if (const Parameter& wide = function.wide[i]; wide.offset < bytes)
+                        scan_words(buffer + wide.offset, std::min<std::size_t>(wide.bytes, bytes - wide.offset),
+                                   out);
+            } else { // parameters lie at their natural alignment, so each address stands at a multiple of 8
+                scan_words(buffer, bytes, out);
+            }
+            out.scanned = true;
+        }
+    } else {
+        out.scanned = function.layout_known && function.parameters == 0;
+    }
+    Allocation globals[Touched::max_managed];
+    const std::size_t count = allocations().managed_globals(function.module, globals, Touched::max_managed);
+    for (std::size_t i = 0; i < count; ++i)
+        add(globals[i], out);
+}
+
+} // namespace umadvisor::observe

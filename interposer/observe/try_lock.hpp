@@ -1,0 +1,37 @@
+/// A lock that nobody waits for.
+#pragma once
+
+#include <atomic>
+
+namespace umadvisor::observe {
+
+/// For sampling on the program's own paths: who finds it taken goes on without.
+class TryLock {
+public:
+    constexpr TryLock() noexcept = default;
+    TryLock(const TryLock&) = delete;
+    TryLock& operator=(const TryLock&) = delete;
+
+    /// Holds the lock, if it was free, for its own life.
+    class Attempt {
+    public:
+        explicit Attempt(TryLock& lock) noexcept
+            : lock_(lock), held_(!lock.taken_.test_and_set(std::memory_order_acquire)) {}
+        ~Attempt() noexcept {
+            if (held_)
+                lock_.taken_.clear(std::memory_order_release);
+        }
+        Attempt(const Attempt&) = delete;
+        Attempt& operator=(const Attempt&) = delete;
+        explicit operator bool() const noexcept { return held_; }
+
+    private:
+        TryLock& lock_;
+        bool held_;
+    };
+
+private:
+    std::atomic_flag taken_;
+};
+
+} // namespace umadvisor::observe
