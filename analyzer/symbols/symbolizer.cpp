@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t deepest = 1024;     ///< a damaged trace may hold a loop of frames
 constexpr std::size_t longest_line = 200; ///< of source text that is shown
+constexpr std::size_t runtime_depth = 4;  ///< frames of a static runtime between its entry point and the driver
 constexpr int farthest_line = 10'000'000; ///< a trace does not make us read more
 
 } // namespace
@@ -78,22 +79,31 @@ const std::vector<CodePlace>& Symbolizer::places(std::uint64_t stack) {
 }
 
 CodePlace Symbolizer::line(std::uint64_t stack) {
-    // Frame by frame: what lies outside the line that is shown is not looked up.
-    std::size_t depth = 0;
-    CodePlace innermost;
-    for (std::uint64_t id = stack; id != 0 && depth < deepest; ++depth) {
+    // Frame by frame: what lies outside the line that is shown is not looked up, but for a few frames in which
+    // a runtime that is linked into the program may still have called itself.
+    CodePlace innermost, chosen;
+    std::size_t chosen_depth = 0;
+    bool any = false, found = false;
+    std::uint64_t id = stack;
+    for (std::size_t depth = 0; id != 0 && depth < deepest; ++depth) {
         const auto frame = dictionary_.frames.find(id);
-        if (frame == dictionary_.frames.end())
+        if (frame == dictionary_.frames.end() || (found && depth > chosen_depth + runtime_depth))
             break;
         for (const CodePlace& place : frame_places(id)) {
-            if (is_user_code(place) && !(place.file.empty() && place.function.empty() && place.module.empty()))
-                return place;
-            if (depth == 0 && innermost.module.empty())
+            if (!any)
                 innermost = place;
+            any = true;
+            if (is_runtime_function(place)) {
+                found = false;
+            } else if (!found && is_user_code(place) && !(place.module.empty() && place.function.empty())) {
+                found = true;
+                chosen = place;
+                chosen_depth = depth;
+            }
         }
         id = frame->second.parent;
     }
-    return innermost;
+    return found ? chosen : innermost;
 }
 
 std::uint64_t Symbolizer::line_stack(std::uint64_t stack) {

@@ -43,6 +43,10 @@ bool is_system_header(std::string_view file) {
 
 } // namespace
 
+bool is_runtime_function(const CodePlace& place) {
+    return is_runtime_function(place.function);
+}
+
 bool is_user_code(const CodePlace& place) {
     return !is_library(place.module) && !is_runtime_function(place.function) && !is_system_header(place.file);
 }

@@ -56,6 +56,22 @@ __attribute__((noinline)) std::uint64_t here() {
     return reinterpret_cast<std::uint64_t>(__builtin_return_address(0));
 }
 
+/// Stands for a runtime that is linked into the program: what it calls has names of its own.
+__attribute__((noinline)) std::uint64_t copy_engine() {
+    const std::uint64_t address = here();
+    asm volatile("" ::: "memory");
+    return address;
+}
+std::vector<std::uint64_t> runtime_stack;
+__attribute__((noinline)) void cudaPretendCopy() {
+    runtime_stack = {copy_engine(), here()};
+    asm volatile("" ::: "memory");
+}
+__attribute__((noinline)) void user_upload() {
+    cudaPretendCopy();
+    runtime_stack.push_back(here());
+}
+
 std::uint64_t caller_line = 0;
 __attribute__((noinline)) std::uint64_t known_function() {
     caller_line = __LINE__ + 1;
@@ -110,6 +126,16 @@ BOOST_AUTO_TEST_CASE(line_and_function_of_a_call_in_this_program) {
     BOOST_TEST(place.text() == "symbols_test.cpp:" + std::to_string(caller_line) + " in known_function()");
     BOOST_TEST(symbols::Symbolizer::source_text(place) == "const std::uint64_t address = here();");
     BOOST_TEST(symbolizer.warnings().empty());
+}
+
+BOOST_AUTO_TEST_CASE(what_a_linked_in_runtime_calls_is_not_the_line) {
+    user_upload();
+    // here() gave places inside these functions: the innermost is copy_engine, then cudaPretendCopy, then
+    // user_upload.
+    reader::Trace trace(stack_of(runtime_stack, self()));
+    symbols::Symbolizer symbolizer(trace.dictionary);
+    BOOST_TEST(symbolizer.places(1).front().function == "copy_engine");
+    BOOST_TEST(symbolizer.line(1).function == "user_upload", symbolizer.line(1).text());
 }
 
 BOOST_AUTO_TEST_CASE(inlined_frames_are_shown_with_their_callers) {
