@@ -28,8 +28,9 @@ bool recording() noexcept;
 /// Stops recording for good, in this process only: after fork, or on trouble. What is committed stays.
 void abandon() noexcept;
 
-/// Marks the trace closed and seals the chunks. Recording may go on (calls from later exit handlers); it stays
-/// valid.
+/// Marks the trace closed; seals the calling thread's chunk and the definitions. Other threads may be in the
+/// middle of a record: their chunks stay open and are read up to what is committed. Recording may go on (calls
+/// from later exit handlers); it stays valid.
 void close() noexcept;
 
 /// Ticks of the recording clock.
