@@ -6,6 +6,8 @@
 #include "analyzer/reports/completeness_text.hpp"
 #include "analyzer/symbols/demangle.hpp"
 
+#include <algorithm>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <type_traits>
@@ -162,6 +164,15 @@ void for_each_line(reader::Trace& trace, Line&& line) {
             cursor->event());
 }
 
+/// A value for the text dump: strings without quotes, and nothing that would upset a terminal.
+std::string plain(const Json& value) {
+    std::string text = value.is_string() ? value.get<std::string>()
+                                         : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+    std::replace_if(
+        text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, ' ');
+    return text;
+}
+
 } // namespace
 
 void write_json_dump(reader::Trace& trace, std::ostream& out) {
@@ -181,9 +192,7 @@ void write_text_dump(reader::Trace& trace, std::ostream& out) {
         for (const auto& [key, value] : object.items()) {
             if (key == "record" || key == "start_ns")
                 continue;
-            out << "  " << key << '='
-                << (value.is_string() ? value.get_ref<const std::string&>()
-                                      : value.dump(-1, ' ', false, Json::error_handler_t::replace));
+            out << "  " << key << '=' << plain(value);
         }
         out << '\n';
     });

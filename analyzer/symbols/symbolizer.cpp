@@ -1,6 +1,7 @@
 #include "analyzer/symbols/symbolizer.hpp"
 
 #include "analyzer/reader/dictionary.hpp"
+#include "analyzer/symbols/demangle.hpp"
 #include "analyzer/symbols/module_symbols.hpp"
 #include "analyzer/symbols/user_code.hpp"
 
@@ -78,6 +79,17 @@ const std::vector<CodePlace>& Symbolizer::places(std::uint64_t stack) {
     return places;
 }
 
+bool Symbolizer::is_launch_stub(const CodePlace& place) {
+    // nvcc gives the host function that <<<>>> calls the name of the kernel, and the kernel's line.
+    if (!kernels_known_) {
+        for (const auto& [id, function] : dictionary_.functions)
+            if (!function.symbol.empty())
+                kernels_.insert(short_name(function.symbol));
+        kernels_known_ = true;
+    }
+    return !place.function.empty() && kernels_.contains(place.function);
+}
+
 CodePlace Symbolizer::line(std::uint64_t stack) {
     // Frame by frame: what lies outside the line that is shown is not looked up, but for a few frames in which
     // a runtime that is linked into the program may still have called itself.
@@ -93,7 +105,7 @@ CodePlace Symbolizer::line(std::uint64_t stack) {
             if (!any)
                 innermost = place;
             any = true;
-            if (is_runtime_function(place)) {
+            if (is_runtime_function(place) || is_launch_stub(place)) {
                 found = false;
             } else if (!found && is_user_code(place) && !(place.module.empty() && place.function.empty())) {
                 found = true;

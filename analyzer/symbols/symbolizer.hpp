@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -42,11 +43,14 @@ public:
 private:
     const ModuleSymbols* module_of(std::uint64_t id);
     const std::vector<CodePlace>& frame_places(std::uint64_t frame);
+    bool is_launch_stub(const CodePlace& place);
 
     const reader::Dictionary& dictionary_;
     std::map<std::string, std::unique_ptr<ModuleSymbols>> modules_; ///< by path and build id
     std::unordered_map<std::uint64_t, std::vector<CodePlace>> frames_, stacks_;
     std::map<std::string, std::uint64_t> line_stacks_; ///< by module and place
+    std::set<std::string> kernels_;                    ///< short names
+    bool kernels_known_ = false;
     std::vector<std::string> warnings_;
 };
 

@@ -15,7 +15,9 @@ constexpr std::string_view libraries[] = {
     "libunwind",  "libcupti",  "libasan",      "libtsan",         "libubsan"};
 
 /// Functions of a statically linked runtime; its private ones carry a hash after these.
-constexpr std::string_view runtime_prefixes[] = {"__cuda", "libcudart_static_", "cudart::", "__nv_cuda"};
+constexpr std::string_view runtime_prefixes[] = {
+    "__cuda",    "libcudart_static_", "cudart::",    "__nv_cuda", "__device_stub_", "__wrapper__device_stub_",
+    "simcuda::", "_ZN7simcuda",       "_ZZN7simcuda"};
 
 bool is_runtime_function(std::string_view function) {
     for (const std::string_view prefix : runtime_prefixes)

@@ -138,6 +138,36 @@ BOOST_AUTO_TEST_CASE(what_a_linked_in_runtime_calls_is_not_the_line) {
     BOOST_TEST(symbolizer.line(1).function == "user_upload", symbolizer.line(1).text());
 }
 
+BOOST_AUTO_TEST_CASE(the_stub_of_a_kernel_is_not_the_line_of_its_launch) {
+    // copy_engine stands for the stub that nvcc makes, user_upload for the function with the <<<>>>.
+    user_upload();
+    const Self file = self();
+    test::TraceBuilder builder;
+    trace::Module module;
+    module.id = 1;
+    module.bias = file.bias;
+    module.path = file.path;
+    builder.add(module);
+    trace::Function kernel;
+    kernel.id = 1;
+    kernel.symbol = "_Z11copy_enginev";
+    builder.add(kernel);
+    for (std::uint64_t id = 1; id <= 2; ++id) {
+        trace::Frame frame;
+        frame.id = id;
+        frame.parent = id == 1 ? 2 : 0;
+        frame.address = id == 1 ? runtime_stack.front() : runtime_stack.back();
+        frame.module = 1;
+        builder.add(frame);
+    }
+    const std::string path = test::temporary_path("stub");
+    builder.write(path);
+    reader::Trace trace(path);
+    symbols::Symbolizer symbolizer(trace.dictionary);
+    BOOST_TEST(symbolizer.places(1).front().function == "copy_engine");
+    BOOST_TEST(symbolizer.line(1).function == "user_upload", symbolizer.line(1).text());
+}
+
 BOOST_AUTO_TEST_CASE(inlined_frames_are_shown_with_their_callers) {
     const std::uint64_t address = outer_function();
     reader::Trace trace(stack_of({address}, self()));
