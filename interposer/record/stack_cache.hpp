@@ -37,8 +37,8 @@ struct StackCache {
     /// Number of the stack, or 0 when it has to be unwound.
     std::uint32_t find(std::uintptr_t caller, std::uintptr_t frame) noexcept;
 
-    /// Tells what unwinding found: `addresses`, innermost (`caller`) first, has the number `id`. `complete`
-    /// where they end at the outermost frame. To be called in a frame below `frame`.
+    /// Tells what unwinding found: `addresses`, `caller` first, make the stack with the number `id`. To be
+    /// called in a frame below `frame`.
     void learn(const Unwinder& unwinder, std::uintptr_t caller, std::uintptr_t frame, void* const* addresses,
                std::size_t count, std::uint32_t id) noexcept;
 
