@@ -25,7 +25,8 @@ struct Finding {
     std::uint64_t stack = 0;                                   ///< offending line; 0: none recorded
     std::uint64_t allocation_stack = 0; ///< line of the CUDA allocation concerned; 0: none
     std::string allocation_text; ///< "cudaMallocManaged 32 MiB"; empty where no CUDA allocation is concerned
-    std::string advice;          ///< what to write instead
+    std::vector<std::pair<std::string, std::uint64_t>> places; ///< further lines that matter: what and stack
+    std::string advice;                                        ///< what to write instead
     double saving_ns = 0;
     std::string basis; ///< what the saving was worked out from
     Confidence confidence{};

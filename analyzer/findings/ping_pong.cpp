@@ -40,7 +40,11 @@ Finding describe(const model::Profile& profile, const model::AllocationSite& sit
                       bytes_text(static_cast<double>(habit.bytes_to_device)) + "), the host took it back " +
                       count_text(habit.to_host, "time") + " (" +
                       bytes_text(static_cast<double>(habit.bytes_to_host)) + "), all by page faults";
-    finding.details.push_back("the host touches it after the synchronisation and before the next launch");
+    if (habit.sync_stack != 0)
+        finding.places.emplace_back("the host touches it after this synchronisation, before the next launch",
+                                    habit.sync_stack);
+    else
+        finding.details.push_back("the host touches it after the synchronisation, before the next launch");
     if (habit.least_coverage < 1)
         finding.details.push_back("bytes are extrapolated: samples looked at " +
                                   std::to_string(static_cast<int>(habit.least_coverage * 100)) +

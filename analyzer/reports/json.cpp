@@ -104,10 +104,13 @@ Json finding_json(Report& report, const findings::Finding& finding) {
                 {"line", place_json(report, finding.stack)},
                 {"stack", stack_json(report, finding.stack)},
                 {"allocation", nullptr},
+                {"places", Json::array()},
                 {"advice", finding.advice},
                 {"saving_ns", finding.saving_ns},
                 {"basis", finding.basis},
                 {"confidence", name(finding.confidence)}};
+    for (const auto& [what, stack] : finding.places)
+        object["places"].push_back({{"text", what}, {"line", place_json(report, stack)}});
     if (!finding.allocation_text.empty())
         object["allocation"] = {{"text", finding.allocation_text},
                                 {"line", place_json(report, finding.allocation_stack)}};

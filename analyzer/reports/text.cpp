@@ -54,6 +54,8 @@ void write_finding(std::ostream& out, Report& report, const findings::Finding& f
     if (!finding.allocation_text.empty())
         write_place(out, report.symbolizer, finding.allocation_stack,
                     "allocated here: " + finding.allocation_text);
+    for (const auto& [what, stack] : finding.places)
+        write_place(out, report.symbolizer, stack, what);
     for (const std::string& detail : finding.details)
         out << "    " << detail << "\n";
     out << "    write: " << finding.advice << "   (umadvisor explain " << finding.rule << ")\n";

@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(document_has_every_key_of_the_schema) {
     BOOST_TEST(report["driver"]["simulated"] == true);
     BOOST_REQUIRE(report["findings"].size() == 1u);
     for (const char* key : {"rule", "title", "summary", "details", "evidence", "line", "stack", "allocation",
-                            "advice", "saving_ns", "basis", "confidence"})
+                            "places", "advice", "saving_ns", "basis", "confidence"})
         BOOST_TEST(report["findings"][0].contains(key), key);
     BOOST_TEST(report["why_empty"].is_null());
     BOOST_TEST(report["counted"][0]["entry"] == "cuCtxGetCurrent");
