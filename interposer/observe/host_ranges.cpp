@@ -19,7 +19,7 @@ namespace {
 
 using trace::HostRangeKind;
 
-constexpr std::uint64_t free_reads = 32;              ///< whatever they cost
+constexpr std::uint64_t allowance = 20'000'000;      ///< nanoseconds, whatever the run time
 constexpr std::uint64_t share = 100;                  ///< after these: one part in so many of the run time
 constexpr std::uint64_t least_believed = 250'000'000; ///< nanoseconds before a range is looked at again
 constexpr std::uint64_t max_definitions = 65536;
@@ -27,12 +27,12 @@ constexpr std::uint64_t max_definitions = 65536;
 /// Guards everything below but the cache.
 record::Mutex mutex;
 constinit RangeCache cache;
-std::uint64_t started = 0, spent = 0, reads = 0, definitions = 0;
+std::uint64_t started = 0, spent = 0, definitions = 0;
 
 bool affordable(std::uint64_t now) {
     if (started == 0)
         started = now;
-    return reads < free_reads || spent < (now - started) / share;
+    return spent < allowance + (now - started) / share;
 }
 
 /// Reads another's memory without trusting it to stay mapped: EFAULT instead of SIGSEGV (process_vm_readv(2)).
@@ -236,7 +236,6 @@ bool host_range_of(std::uint64_t address, HostRange& out) noexcept {
     const bool found = look(address, seen);
     if (found)
         seen.kind = kind_of(seen.mapping, address, seen.first, seen.last);
-    ++reads;
     const std::uint64_t cost = record::monotonic_nanoseconds() - now;
     spent += cost;
     if (!found)

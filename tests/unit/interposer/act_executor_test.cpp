@@ -1,0 +1,261 @@
+#include "interposer/act/executor.hpp"
+#include "observe_doubles.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <thread>
+#include <vector>
+
+using namespace umadvisor;
+using namespace umadvisor::observe;
+using attach::Entry;
+
+namespace {
+
+constexpr std::uint64_t mib = 1u << 20;
+
+/// Modes live as long as the process: each test switches on what it needs and leaves no allocation behind.
+struct Acting {
+    Acting() { install_driver(); }
+    ~Acting() {
+        for (const Allocation& allocation : made) {
+            Allocation gone;
+            allocations().erase(allocation.address, gone);
+            act::forget(allocation);
+        }
+    }
+    void with(bool prefetch, bool rewrite, std::uint64_t pretend = 0) {
+        runtime::Options options;
+        options.act_prefetch = prefetch;
+        options.act_rewrite_all = rewrite;
+        options.pretend_bytes = pretend;
+        act::initialize(options);
+    }
+    Allocation allocate(std::uint64_t bytes, bool rewritten = false) {
+        static std::uint64_t address = 0x6000'0000'0000;
+        address += 1ull << 36;
+        made.push_back({allocations().next_id(), address, bytes, trace::Memory::managed, 0, rewritten});
+        allocations().insert(made.back());
+        return made.back();
+    }
+    static Touched touching(std::initializer_list<Allocation> all) {
+        Touched touched;
+        for (const Allocation& allocation : all)
+            touched.managed[touched.managed_count++] = allocation;
+        return touched;
+    }
+    void launch(const Touched& touched, CUstream stream = reinterpret_cast<CUstream>(0x50),
+                Entry entry = Entry::cuLaunchKernel) {
+        act::before_launch(stream, entry, touched);
+    }
+    std::vector<Allocation> made;
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(executor, Acting)
+
+BOOST_AUTO_TEST_CASE(nothing_happens_before_anything_is_asked_for) { // the first test: modes stay on
+    CUdeviceptr out = 5;
+    CUresult result = CUDA_ERROR_UNKNOWN;
+    BOOST_TEST(!act::rewrite_allocation(&out, 100, result));
+    BOOST_TEST(out == 5u);
+    launch(touching({allocate(4 * mib)}));
+    std::size_t free = 10, total = 20;
+    act::adjust_memory_info(&free, &total);
+    BOOST_TEST(free == 10u);
+    BOOST_TEST(total == 20u);
+    BOOST_TEST(driver().prefetches == 0u);
+    BOOST_TEST(driver().managed_calls == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(without_concurrent_managed_access_both_modes_are_refused) {
+    driver().concurrent_managed_access = 0;
+    with(true, true);
+    BOOST_REQUIRE(recorder().notes.size() == 1u);
+    BOOST_TEST(recorder().notes[0].find("concurrentManagedAccess") != std::string::npos);
+    CUdeviceptr out = 5;
+    CUresult result{};
+    BOOST_TEST(!act::rewrite_allocation(&out, 100, result));
+    launch(touching({allocate(4 * mib)}));
+    BOOST_TEST(driver().prefetches == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_launch_gets_what_it_misses_on_its_stream_once) {
+    with(true, false);
+    const Allocation a = allocate(4 * mib), b = allocate(2 * mib);
+    const auto stream = reinterpret_cast<CUstream>(0x50);
+    launch(touching({a, b}), stream);
+    BOOST_TEST(driver().prefetches == 2u);
+    BOOST_TEST(driver().prefetch_stream == stream);
+    BOOST_TEST(driver().relaxed_at_every_call);
+    BOOST_REQUIRE(recorder().prefetches.size() == 2u);
+    const trace::Prefetch& record = recorder().prefetches[0];
+    BOOST_TEST((record.origin == trace::Origin::umadvisor));
+    BOOST_TEST((record.reason == trace::Reason::not_resident));
+    BOOST_TEST((record.location == trace::Location::device));
+    BOOST_TEST(record.address == a.address);
+    BOOST_TEST(record.bytes == 4 * mib);
+    BOOST_TEST(record.allocation == a.id);
+    BOOST_TEST(record.stream == 0x50u);
+    launch(touching({a, b}), stream);
+    BOOST_TEST(driver().prefetches == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(the_programs_own_prefetch_counts) {
+    with(true, false);
+    const Allocation a = allocate(4 * mib);
+    trace::Prefetch own;
+    own.address = a.address;
+    own.bytes = 2 * mib;
+    own.location = trace::Location::device;
+    act::note_prefetch(own);
+    launch(touching({a}));
+    BOOST_REQUIRE(recorder().prefetches.size() == 1u);
+    BOOST_TEST(recorder().prefetches[0].address == a.address + 2 * mib);
+    own.location = trace::Location::host;
+    act::note_prefetch(own);
+    launch(touching({a}));
+    BOOST_REQUIRE(recorder().prefetches.size() == 2u);
+    BOOST_TEST(recorder().prefetches[1].address == a.address);
+    BOOST_TEST(recorder().prefetches[1].bytes == 2 * mib);
+}
+
+BOOST_AUTO_TEST_CASE(the_per_thread_default_stream_is_named_explicitly) {
+    with(true, false);
+    launch(touching({allocate(2 * mib)}), nullptr, Entry::cuLaunchKernel_ptsz);
+    BOOST_TEST(driver().prefetch_stream == CU_STREAM_PER_THREAD);
+    launch(touching({allocate(2 * mib)}), nullptr, Entry::cuLaunchKernel);
+    BOOST_TEST(driver().prefetch_stream == nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(either_abi_serves) {
+    with(true, false);
+    launch(touching({allocate(2 * mib)}));
+    BOOST_TEST(driver().prefetch_abi == 1);
+    remove_entry(Entry::cuMemPrefetchAsync);
+    launch(touching({allocate(2 * mib)}));
+    BOOST_TEST(driver().prefetch_abi == 2);
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_done_during_capture) {
+    with(true, true);
+    driver().capture_status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    const Allocation a = allocate(2 * mib);
+    launch(touching({a}));
+    act::place(allocate(2 * mib, true));
+    BOOST_TEST(driver().prefetches == 0u);
+    BOOST_TEST(driver().advices == 0u);
+    driver().capture_status = CU_STREAM_CAPTURE_STATUS_NONE;
+    launch(touching({a})); // a captured launch has not run: it is still missing
+    BOOST_TEST(driver().prefetches == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_pretended_card_is_never_overfilled) {
+    with(true, false, 8 * mib);
+    launch(touching({allocate(6 * mib), allocate(6 * mib)}));
+    std::uint64_t bytes = 0;
+    for (const auto& record : recorder().prefetches)
+        bytes += record.bytes;
+    BOOST_TEST(bytes == 8 * mib);
+    launch(touching({allocate(6 * mib)}));
+    BOOST_TEST(recorder().prefetches.size() == 2u);
+    with(true, false, 0);
+}
+
+BOOST_AUTO_TEST_CASE(device_memory_becomes_managed_and_is_placed) {
+    with(false, true);
+    CUdeviceptr out = 0;
+    CUresult result = CUDA_ERROR_UNKNOWN;
+    BOOST_TEST(act::rewrite_allocation(&out, 2 * mib, result));
+    BOOST_TEST(result == CUDA_SUCCESS);
+    BOOST_TEST(out != 0u);
+    BOOST_TEST(!act::rewrite_allocation(&out, 0, result));
+    BOOST_TEST(!act::rewrite_allocation(nullptr, 100, result));
+    act::place(allocate(2 * mib, true));
+    BOOST_REQUIRE(driver().advice.size() == 1u);
+    BOOST_TEST((driver().advice[0] == CU_MEM_ADVISE_SET_PREFERRED_LOCATION));
+    BOOST_TEST(driver().prefetch_stream == CU_STREAM_PER_THREAD);
+    BOOST_REQUIRE(recorder().advices.size() == 1u);
+    BOOST_TEST((recorder().advices[0].reason == trace::Reason::place_rewritten));
+    BOOST_TEST((recorder().prefetches[0].origin == trace::Origin::umadvisor));
+}
+
+BOOST_AUTO_TEST_CASE(oversubscription_takes_preferred_locations_back) {
+    with(false, true, 8 * mib);
+    act::place(allocate(4 * mib, true));
+    act::place(allocate(4 * mib, true));
+    BOOST_TEST(driver().advice.size() == 2u);
+    act::place(allocate(2 * mib, true));
+    BOOST_REQUIRE(driver().advice.size() == 4u);
+    BOOST_TEST((driver().advice[2] == CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION));
+    BOOST_TEST((driver().advice[3] == CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION));
+    BOOST_TEST(driver().prefetches == 2u);
+    act::place(allocate(2 * mib, true)); // said and done once
+    BOOST_TEST(driver().advice.size() == 4u);
+    std::size_t free = 100 * mib, total = 1024 * mib;
+    act::adjust_memory_info(&free, &total);
+    BOOST_TEST(total == 8 * mib);
+    BOOST_TEST(free == 0u);
+    with(false, true, 0);
+}
+
+BOOST_AUTO_TEST_CASE(memory_info_falls_by_what_was_rewritten) {
+    with(false, true);
+    const Allocation a = allocate(4 * mib, true);
+    act::place(a);
+    std::size_t free = 1000 * mib, total = 1024 * mib;
+    act::adjust_memory_info(&free, &total);
+    BOOST_TEST(free == 996 * mib);
+    BOOST_TEST(total == 1024 * mib);
+    free = 1000 * mib;
+    act::adjust_memory_info(&free, nullptr);
+    BOOST_TEST(free == 996 * mib);
+    act::adjust_memory_info(nullptr, &total);
+    BOOST_TEST(total == 1024 * mib);
+    made.clear();
+    act::forget(a);
+    free = 1000 * mib;
+    act::adjust_memory_info(&free, &total);
+    BOOST_TEST(free == 1000 * mib);
+}
+
+BOOST_AUTO_TEST_CASE(threads_may_launch_together) {
+    with(true, false);
+    std::vector<Allocation> all;
+    for (int i = 0; i < 16; ++i)
+        all.push_back(allocate(2 * mib));
+    // The fake driver is not thread-safe where it counts, so no prefetch may be left to do.
+    for (const Allocation& allocation : all)
+        launch(touching({allocation}));
+    std::vector<std::thread> threads;
+    for (int thread = 0; thread < 3; ++thread)
+        threads.emplace_back([&, thread] {
+            for (std::size_t i = 0; i < 2000; ++i) {
+                launch(touching({all[i % 16], all[(i + static_cast<std::size_t>(thread)) % 16]}));
+                act::after_synchronize();
+            }
+        });
+    for (auto& thread : threads)
+        thread.join();
+    BOOST_TEST(driver().prefetches == 16u);
+}
+
+BOOST_AUTO_TEST_CASE(
+    a_mode_that_keeps_failing_switches_itself_off) { // near the end: it stays off until asked for anew
+    with(true, true);
+    driver().prefetch_answer = CUDA_ERROR_INVALID_VALUE;
+    for (int i = 0; i < 12; ++i)
+        launch(touching({allocate(2 * mib)}));
+    BOOST_TEST(driver().prefetches < 12u);
+    BOOST_TEST(recorder().notes.size() == 1u);
+    driver().managed_answer = CUDA_ERROR_OUT_OF_MEMORY;
+    CUdeviceptr out = 7;
+    CUresult result = CUDA_SUCCESS;
+    for (int i = 0; i < 12; ++i)
+        BOOST_TEST(!act::rewrite_allocation(&out, 100, result));
+    BOOST_TEST(out == 7u);
+    BOOST_TEST(driver().managed_calls < 12u);
+    BOOST_TEST(recorder().notes.size() == 2u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,212 @@
+#include "interposer/act/policy.hpp"
+#include "interposer/act/residency_map.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <vector>
+
+using namespace umadvisor::act;
+
+namespace {
+
+constexpr std::uint64_t mib = 1u << 20;
+constexpr BlockState U = BlockState::unknown, H = BlockState::host, D = BlockState::device;
+
+ResidencyView view(std::uint64_t id, std::uint64_t address, std::uint64_t bytes,
+                   const std::vector<BlockState>& blocks) {
+    return {id, address, bytes, blocks};
+}
+
+PrefetchPlan plan(std::vector<ResidencyView> views, std::uint64_t budget) {
+    PrefetchPlan out;
+    plan_prefetch(views, budget, out);
+    return out;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(allocation_policy)
+
+BOOST_AUTO_TEST_CASE(rewriting_and_placing_by_the_table) {
+    struct Row {
+        std::uint64_t bytes, memory, rewritten;
+        bool concurrent, rewrite, place, unplace;
+    };
+    const Row rows[] = {
+        {100, 1000, 0, true, true, true, false},     // fits
+        {100, 1000, 900, true, true, true, false},   // just fits
+        {101, 1000, 900, true, true, false, true},   // the one that oversubscribes
+        {100, 1000, 1001, true, true, false, false}, // oversubscribed already
+        {1001, 1000, 0, true, true, false, false},   // alone too large: nobody to take back from
+        {0, 1000, 0, true, false, false, false},     // the driver refuses zero bytes
+        {100, 1000, 0, false, false, false, false},  // no concurrent managed access
+    };
+    for (const Row& row : rows) {
+        const AllocationDecision decision =
+            decide_allocation(row.bytes, {row.memory, row.rewritten, row.concurrent});
+        BOOST_TEST_CONTEXT("bytes " << row.bytes << ", rewritten " << row.rewritten) {
+            BOOST_TEST(decision.rewrite == row.rewrite);
+            BOOST_TEST(decision.place == row.place);
+            BOOST_TEST(decision.unplace_others == row.unplace);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(memory_looks_as_if_it_had_been_allocated_on_the_pretended_card) {
+    struct Row {
+        std::uint64_t free, total, pretended, rewritten, seen_free, seen_total;
+    };
+    const Row rows[] = {
+        {900, 1000, 0, 0, 900, 1000},  {900, 1000, 0, 300, 600, 1000},  {900, 1000, 500, 0, 400, 500},
+        {900, 1000, 500, 450, 0, 500}, {900, 1000, 2000, 0, 900, 1000}, {100, 1000, 500, 0, 0, 500},
+        {900, 1000, 0, 5000, 0, 1000},
+    };
+    for (const Row& row : rows) {
+        const MemoryInfo seen = pretend({row.free, row.total}, row.pretended, row.rewritten);
+        BOOST_TEST(seen.free == row.seen_free);
+        BOOST_TEST(seen.total == row.seen_total);
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(prefetch_policy)
+
+BOOST_AUTO_TEST_CASE(runs_of_missing_blocks_become_ranges) {
+    const PrefetchPlan out = plan({view(1, 64 * mib, 12 * mib, {U, H, D, D, H, D})}, ~0ull);
+    BOOST_REQUIRE(out.count == 2u);
+    BOOST_TEST(out.ranges[0].address == 64 * mib);
+    BOOST_TEST(out.ranges[0].bytes == 4 * mib);
+    BOOST_TEST(out.ranges[1].address == 72 * mib);
+    BOOST_TEST(out.ranges[1].bytes == 2 * mib);
+    BOOST_TEST(out.bytes == 6 * mib);
+    BOOST_TEST(out.withheld == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_planned_for_what_is_resident) {
+    BOOST_TEST(plan({view(1, 64 * mib, 4 * mib, {D, D}), view(2, 80 * mib, 2 * mib, {D})}, ~0ull).count == 0u);
+    BOOST_TEST(plan({}, ~0ull).count == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(ranges_stay_inside_their_allocation) {
+    const std::uint64_t address = 64 * mib + 4096; // cuts three blocks
+    const PrefetchPlan out = plan({view(1, address, 4 * mib, {H, H, H})}, ~0ull);
+    BOOST_REQUIRE(out.count == 1u);
+    BOOST_TEST(out.ranges[0].address == address);
+    BOOST_TEST(out.ranges[0].bytes == 4 * mib);
+    const PrefetchPlan tail = plan({view(1, address, 4 * mib, {D, D, H})}, ~0ull);
+    BOOST_TEST(tail.ranges[0].address == 68 * mib);
+    BOOST_TEST(tail.ranges[0].bytes == 4096u);
+}
+
+BOOST_AUTO_TEST_CASE(the_budget_is_never_passed_and_cuts_at_a_block) {
+    const std::vector<BlockState> missing(8, U);
+    const PrefetchPlan out =
+        plan({view(1, 64 * mib, 16 * mib, missing), view(2, 128 * mib, 2 * mib, {U})}, 5 * mib);
+    BOOST_REQUIRE(out.count == 1u);
+    BOOST_TEST(out.ranges[0].bytes == 4 * mib);
+    BOOST_TEST(out.bytes == 4 * mib);
+    BOOST_TEST(out.withheld == 14 * mib);
+    const PrefetchPlan none = plan({view(1, 64 * mib, 16 * mib, missing)}, 0);
+    BOOST_TEST(none.count == 0u);
+    BOOST_TEST(none.withheld == 16 * mib);
+    const PrefetchPlan less_than_a_block = plan({view(1, 64 * mib + 4096, 2 * mib, {U, U})}, mib);
+    BOOST_TEST(less_than_a_block.count == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(more_ranges_than_a_plan_holds_are_withheld) {
+    std::vector<BlockState> every_other(2 * PrefetchPlan::max_ranges + 4, D);
+    for (std::size_t i = 0; i < every_other.size(); i += 2)
+        every_other[i] = H;
+    const PrefetchPlan out = plan({view(1, 64 * mib, every_other.size() * 2 * mib, every_other)}, ~0ull);
+    BOOST_TEST(out.count == PrefetchPlan::max_ranges);
+    BOOST_TEST(out.withheld == 4 * mib);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(residency_map)
+
+namespace {
+
+struct Map {
+    ResidencyMap map;
+    ResidencyView seen{};
+    static constexpr std::uint64_t address = 64 * mib;
+    Map() { BOOST_REQUIRE(map.see(1, address, 8 * mib, seen)); }
+    ~Map() { map.clear(); }
+    std::vector<BlockState> blocks() {
+        map.see(1, address, 8 * mib, seen);
+        return {seen.blocks.begin(), seen.blocks.end()};
+    }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_CASE(a_launch_brings_what_it_touches_to_the_device, Map) {
+    BOOST_TEST(!map.resident(1));
+    map.launched(1, ~0ull);
+    BOOST_TEST(map.resident(1));
+    BOOST_TEST(map.device_bytes() == 8 * mib);
+    map.forget(1);
+    BOOST_TEST(map.device_bytes() == 0u);
+    BOOST_TEST(!map.resident(1));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_launch_cannot_bring_more_than_the_device_holds, Map) {
+    map.launched(1, 5 * mib);
+    BOOST_TEST(map.device_bytes() == 4 * mib);
+    BOOST_TEST(!map.resident(1));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_look_corrects_what_was_thought, Map) {
+    map.launched(1, ~0ull);
+    map.looking(1, address, address + 8 * mib);
+    map.moved(1, address + 2 * mib + 4096, address + 4 * mib + 4096, H);
+    BOOST_TEST((blocks() == std::vector<BlockState>{D, H, H, D}));
+    map.looking(1, address, address + 5 * mib); // the third block not completely
+    BOOST_TEST((blocks() == std::vector<BlockState>{D, U, H, D}));
+    map.moved(1, 0, ~0ull, D);
+    BOOST_TEST(map.resident(1));
+}
+
+BOOST_FIXTURE_TEST_CASE(what_bounces_is_unknown_after_a_synchronisation_that_nobody_looked_after, Map) {
+    map.launched(1, ~0ull);
+    map.synchronized(true);
+    BOOST_TEST(map.resident(1)); // it never came back so far
+    map.looking(1, address, address + 8 * mib);
+    map.moved(1, address, address + 4096, H);
+    map.launched(1, ~0ull);
+    BOOST_TEST(map.resident(1));
+    map.synchronized(true);
+    BOOST_TEST(!map.resident(1));
+    BOOST_TEST((blocks() == std::vector<BlockState>{U, U, U, U}));
+    map.launched(1, ~0ull);
+    map.synchronized(true);
+    map.looking(1, address, address + 8 * mib); // looked: nothing came back
+    BOOST_TEST(map.resident(1));
+}
+
+BOOST_FIXTURE_TEST_CASE(where_nothing_can_be_seen_all_is_unknown_after_a_synchronisation, Map) {
+    map.launched(1, ~0ull);
+    map.synchronized(false);
+    BOOST_TEST(!map.resident(1));
+    BOOST_TEST((blocks() == std::vector<BlockState>{U, U, U, U}));
+}
+
+BOOST_AUTO_TEST_CASE(many_allocations_in_any_order) {
+    ResidencyMap map;
+    ResidencyView seen{};
+    for (std::uint64_t id = 500; id > 0; --id)
+        BOOST_REQUIRE(map.see(id, id * 16 * mib, 2 * mib, seen));
+    for (std::uint64_t id = 1; id <= 500; id += 2)
+        map.launched(id, ~0ull);
+    for (std::uint64_t id = 1; id <= 500; ++id)
+        BOOST_TEST(map.resident(id) == (id % 2 == 1));
+    for (std::uint64_t id = 1; id <= 500; id += 3)
+        map.forget(id);
+    BOOST_TEST(map.resident(3));
+    BOOST_TEST(!map.resident(4));
+    map.clear();
+}
+
+BOOST_AUTO_TEST_SUITE_END()

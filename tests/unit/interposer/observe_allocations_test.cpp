@@ -1,0 +1,187 @@
+#include "interposer/observe/allocations.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <boost/test/unit_test.hpp>
+#include <map>
+#include <memory>
+#include <random>
+#include <thread>
+#include <vector>
+
+using namespace umadvisor;
+using namespace umadvisor::observe;
+
+namespace {
+
+Allocation allocation(std::uint64_t id, std::uint64_t address, std::uint64_t bytes,
+                      trace::Memory memory = trace::Memory::device) {
+    return {id, address, bytes, memory, 3, false};
+}
+
+std::uint64_t id_at(const AllocationIndex& index, std::uint64_t address) {
+    Allocation found{};
+    return index.find(address, found) ? found.id : 0;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(allocation_index)
+
+BOOST_AUTO_TEST_CASE(every_byte_of_an_allocation_is_found_and_none_beside_it) {
+    auto index = std::make_unique<AllocationIndex>();
+    BOOST_TEST(id_at(*index, 0x1000) == 0u);
+    index->insert({7, 0x1000, 0x100, trace::Memory::managed, 5, true});
+    BOOST_TEST(id_at(*index, 0xfff) == 0u);
+    BOOST_TEST(id_at(*index, 0x1000) == 7u);
+    BOOST_TEST(id_at(*index, 0x10ff) == 7u);
+    BOOST_TEST(id_at(*index, 0x1100) == 0u);
+    Allocation found{};
+    BOOST_TEST(index->find(0x1080, found));
+    BOOST_TEST(found.address == 0x1000u);
+    BOOST_TEST(found.bytes == 0x100u);
+    BOOST_TEST(found.device == 5u);
+    BOOST_TEST(found.rewritten);
+    BOOST_TEST((found.memory == trace::Memory::managed));
+    BOOST_TEST(index->managed_count() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(only_the_start_of_an_allocation_erases_it) {
+    auto index = std::make_unique<AllocationIndex>();
+    index->insert(allocation(1, 0x1000, 0x100));
+    const std::uint64_t before = index->generation();
+    Allocation gone{};
+    BOOST_TEST(!index->erase(0x1001, gone));
+    BOOST_TEST(index->generation() == before);
+    BOOST_TEST(index->erase(0x1000, gone));
+    BOOST_TEST(gone.id == 1u);
+    BOOST_TEST(index->generation() != before);
+    BOOST_TEST(!index->erase(0x1000, gone));
+    BOOST_TEST(id_at(*index, 0x1000) == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_new_allocation_covers_was_freed_unseen) {
+    auto index = std::make_unique<AllocationIndex>();
+    index->insert(allocation(1, 0x1000, 0x1000));
+    index->insert(allocation(2, 0x2000, 0x1000));
+    index->insert(allocation(3, 0x3000, 0x1000));
+    index->insert(allocation(4, 0x1800, 0x1000)); // the end of 1 and the start of 2
+    BOOST_TEST(id_at(*index, 0x1000) == 0u);
+    BOOST_TEST(id_at(*index, 0x2000) == 4u);
+    BOOST_TEST(id_at(*index, 0x2800) == 0u);
+    BOOST_TEST(id_at(*index, 0x3000) == 3u);
+    BOOST_TEST(index->count() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(it_agrees_with_a_map_through_a_long_random_life) {
+    auto index = std::make_unique<AllocationIndex>();
+    std::map<std::uint64_t, std::uint64_t> model; // address -> id
+    std::mt19937_64 random(4);
+    for (int step = 0; step < 300000; ++step) {
+        const std::uint64_t address = (random() % 20000 + 1) * 0x1000;
+        if (random() % 5 < 3) {
+            const std::uint64_t id = index->next_id();
+            index->insert(allocation(id, address, 0x1000));
+            model[address] = id;
+        } else {
+            Allocation gone{};
+            BOOST_REQUIRE(index->erase(address, gone) == (model.erase(address) != 0));
+        }
+        if (step % 16 == 0) {
+            const std::uint64_t probe = (random() % 20000 + 1) * 0x1000;
+            const auto expected = model.find(probe);
+            BOOST_REQUIRE(id_at(*index, probe + random() % 0x1000) ==
+                          (expected == model.end() ? 0 : expected->second));
+        }
+    }
+    BOOST_TEST(index->count() == model.size());
+    for (const auto& [address, id] : model) {
+        Allocation gone{};
+        BOOST_REQUIRE(index->erase(address, gone));
+        BOOST_REQUIRE(gone.id == id);
+    }
+    BOOST_TEST(index->count() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_hundred_thousand_in_ascending_order_are_held) {
+    auto index = std::make_unique<AllocationIndex>();
+    for (std::uint64_t i = 1; i <= 100000; ++i)
+        index->insert(allocation(i, i << 20, 1 << 20, i % 2 ? trace::Memory::managed : trace::Memory::device));
+    for (std::uint64_t i = 1; i <= 100000; ++i)
+        BOOST_REQUIRE(id_at(*index, (i << 20) + 17) == i);
+    std::uint64_t managed = 0, last = 0;
+    bool ordered = true;
+    index->for_each_managed([&](const Allocation& found) {
+        ordered &= found.address > last;
+        last = found.address;
+        ++managed;
+    });
+    BOOST_TEST(managed == 50000u);
+    BOOST_TEST(ordered);
+}
+
+BOOST_AUTO_TEST_CASE(readers_see_whole_allocations_while_others_come_and_go) {
+    auto index = std::make_unique<AllocationIndex>();
+    // Steady ones must be found at every moment; the values of all carry their address.
+    for (std::uint64_t i = 1; i <= 500; ++i)
+        index->insert(allocation(i << 16, i << 16, 0x100));
+    std::atomic<bool> stop{false};
+    std::atomic<std::uint64_t> wrong{0}, looked{0};
+    std::vector<std::thread> threads;
+    for (int reader = 0; reader < 2; ++reader)
+        threads.emplace_back([&, reader] {
+            std::mt19937_64 random(static_cast<std::uint64_t>(reader));
+            while (!stop) {
+                Allocation found{};
+                const std::uint64_t steady = (random() % 500 + 1) << 16;
+                wrong += !index->find(steady + 0xff, found) || found.id != steady || found.bytes != 0x100;
+                const std::uint64_t moving = steady + 0x1000;
+                if (index->find(moving, found))
+                    wrong += found.id != moving || found.address != moving || found.bytes != 0x200;
+                ++looked;
+            }
+        });
+    for (int writer = 0; writer < 2; ++writer)
+        threads.emplace_back([&, writer] {
+            std::mt19937_64 random(static_cast<std::uint64_t>(100 + writer));
+            for (int i = 0; i < 20000; ++i) {
+                const std::uint64_t address =
+                    ((random() % 250 * 2 + 1 + static_cast<std::uint64_t>(writer)) << 16) + 0x1000;
+                Allocation gone{};
+                if (!index->erase(address, gone))
+                    index->insert(allocation(address, address, 0x200));
+            }
+        });
+    threads[2].join();
+    threads[3].join();
+    stop = true;
+    threads[0].join();
+    threads[1].join();
+    BOOST_TEST(wrong == 0u);
+    BOOST_TEST(looked > 0u);
+}
+
+BOOST_AUTO_TEST_CASE(managed_variables_belong_to_their_module) {
+    auto index = std::make_unique<AllocationIndex>();
+    index->insert(allocation(1, 0x1000, 0x100, trace::Memory::managed));
+    index->note_global(1, 0xa);
+    index->insert(allocation(2, 0x2000, 0x100, trace::Memory::managed));
+    index->insert(allocation(3, 0x3000, 0x100, trace::Memory::device));
+    index->note_global(3, 0xa);
+    index->note_global(2, 0xb); // not the newest
+    Allocation found[4];
+    BOOST_TEST(index->managed_globals(0xa, found, 4) == 1u);
+    BOOST_TEST(found[0].id == 1u);
+    BOOST_TEST(index->managed_globals(0xb, found, 4) == 1u);
+    BOOST_TEST(found[0].id == 2u);
+    BOOST_TEST(index->managed_globals(0xc, found, 4) == 0u);
+    BOOST_TEST(index->managed_globals(0, found, 4) == 2u);
+    BOOST_TEST(index->managed_globals(0, found, 1) == 1u);
+    index->forget_globals(0xa);
+    BOOST_TEST(index->managed_globals(0, found, 4) == 1u);
+    BOOST_TEST(id_at(*index, 0x1000) == 0u);
+    BOOST_TEST(id_at(*index, 0x3000) == 0u);
+    BOOST_TEST(id_at(*index, 0x2000) == 2u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

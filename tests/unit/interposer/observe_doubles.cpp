@@ -1,0 +1,280 @@
+#include "observe_doubles.hpp"
+
+#include "interposer/record/recorder.hpp"
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
+#include <iterator>
+
+namespace umadvisor::record {
+
+using observe::recorder;
+
+bool recording() noexcept {
+    return true;
+}
+void charge(std::uint64_t) noexcept {}
+void note(const char* format, ...) noexcept {
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    std::vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    const std::lock_guard guard(recorder().mutex);
+    recorder().notes.emplace_back(text);
+}
+
+template <class Record>
+void write(const Record& record) noexcept {
+    const std::lock_guard guard(recorder().mutex);
+    if constexpr (std::is_same_v<Record, trace::Residency>)
+        recorder().residency.push_back(record);
+    else if constexpr (std::is_same_v<Record, trace::DeviceTime>)
+        recorder().device_times.push_back(record);
+    else if constexpr (std::is_same_v<Record, trace::Prefetch>)
+        recorder().prefetches.push_back(record);
+    else
+        recorder().advices.push_back(record);
+}
+template void write(const trace::Residency&) noexcept;
+template void write(const trace::DeviceTime&) noexcept;
+template void write(const trace::Prefetch&) noexcept;
+template void write(const trace::Advise&) noexcept;
+
+template <class Record>
+void define(const Record& record) noexcept {
+    const std::lock_guard guard(recorder().mutex);
+    if constexpr (std::is_same_v<Record, trace::Function>)
+        recorder().functions.emplace_back(record, record.symbol);
+    else
+        recorder().host_ranges.emplace_back(record, record.path);
+}
+template void define(const trace::Function&) noexcept;
+template void define(const trace::HostRange&) noexcept;
+
+} // namespace umadvisor::record
+
+namespace umadvisor::observe {
+
+using attach::Entry;
+
+FakeRecorder& recorder() {
+    static FakeRecorder only;
+    return only;
+}
+
+void FakeRecorder::clear() {
+    const std::lock_guard guard(mutex);
+    residency.clear();
+    device_times.clear();
+    prefetches.clear();
+    advices.clear();
+    functions.clear();
+    notes.clear();
+}
+
+FakeDriver& driver() {
+    static FakeDriver only;
+    return only;
+}
+
+namespace {
+
+template <Entry E>
+void has(typename attach::EntryTraits<E>::Function function) {
+    attach::umadvisor_real_table[attach::index(E)] = reinterpret_cast<void*>(function);
+}
+
+void must_be_relaxed() {
+    driver().relaxed_at_every_call &= driver().thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED;
+}
+
+CUresult parameter(const std::map<std::uint64_t, FakeKernel>& kernels, const void* handle, std::size_t number,
+                   std::size_t* offset, std::size_t* bytes) {
+    const auto kernel = kernels.find(reinterpret_cast<std::uint64_t>(handle));
+    if (kernel == kernels.end())
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (number >= kernel->second.parameters.size())
+        return CUDA_ERROR_INVALID_VALUE;
+    *offset = kernel->second.parameters[number].first;
+    *bytes = kernel->second.parameters[number].second;
+    return CUDA_SUCCESS;
+}
+
+CUresult name(const std::map<std::uint64_t, FakeKernel>& kernels, const void* handle, const char** out) {
+    const auto kernel = kernels.find(reinterpret_cast<std::uint64_t>(handle));
+    if (kernel == kernels.end())
+        return CUDA_ERROR_INVALID_HANDLE;
+    *out = kernel->second.name.c_str();
+    return CUDA_SUCCESS;
+}
+
+void install_context() {
+    has<Entry::cuCtxGetCurrent>([](CUcontext* out) {
+        *out = driver().context;
+        return CUDA_SUCCESS;
+    });
+    has<Entry::cuCtxGetId>([](CUcontext, unsigned long long* out) {
+        *out = driver().context_id;
+        return CUDA_SUCCESS;
+    });
+    has<Entry::cuCtxGetDevice>([](CUdevice* out) {
+        *out = driver().device;
+        return driver().context != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+    });
+    has<Entry::cuDeviceGetCount>([](int* out) {
+        *out = driver().devices;
+        return CUDA_SUCCESS;
+    });
+    has<Entry::cuDeviceGet>([](CUdevice* out, int ordinal) {
+        *out = ordinal;
+        return CUDA_SUCCESS;
+    });
+    has<Entry::cuDeviceTotalMem_v2>([](std::size_t* out, CUdevice) {
+        *out = driver().memory_bytes;
+        return CUDA_SUCCESS;
+    });
+    has<Entry::cuDeviceGetAttribute>([](int* out, CUdevice_attribute, CUdevice) {
+        *out = driver().concurrent_managed_access;
+        return CUDA_SUCCESS;
+    });
+}
+
+void install_streams_and_events() {
+    has<Entry::cuStreamIsCapturing>([](CUstream, CUstreamCaptureStatus* out) {
+        *out = driver().capture_status;
+        return driver().capture_answer;
+    });
+    has<Entry::cuThreadExchangeStreamCaptureMode>([](CUstreamCaptureMode* mode) {
+        std::swap(*mode, driver().thread_mode);
+        return CUDA_SUCCESS;
+    });
+    has<Entry::cuEventCreate>([](CUevent* out, unsigned) {
+        must_be_relaxed();
+        *out = reinterpret_cast<CUevent>(++driver().events);
+        return CUDA_SUCCESS;
+    });
+    has<Entry::cuEventRecord>([](CUevent, CUstream stream) {
+        must_be_relaxed();
+        ++driver().records;
+        driver().record_streams.push_back(stream);
+        return driver().event_answer;
+    });
+    has<Entry::cuEventQuery>([](CUevent) {
+        must_be_relaxed();
+        ++driver().queries;
+        return driver().finished ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+    });
+    has<Entry::cuEventElapsedTime>([](float* out, CUevent, CUevent) {
+        *out = driver().milliseconds;
+        return CUDA_SUCCESS;
+    });
+}
+
+void install_kernels() {
+    has<Entry::cuFuncGetName>([](const char** out, CUfunction f) { return name(driver().functions, f, out); });
+    has<Entry::cuFuncGetParamInfo>(
+        [](CUfunction f, std::size_t number, std::size_t* offset, std::size_t* bytes) {
+            return parameter(driver().functions, f, number, offset, bytes);
+        });
+    has<Entry::cuKernelGetName>([](const char** out, CUkernel k) { return name(driver().kernels, k, out); });
+    has<Entry::cuKernelGetParamInfo>(
+        [](CUkernel k, std::size_t number, std::size_t* offset, std::size_t* bytes) {
+            return parameter(driver().kernels, k, number, offset, bytes);
+        });
+}
+
+CUresult attribute(void* out, CUpointer_attribute which, CUdeviceptr address) {
+    const std::lock_guard guard(driver().mutex);
+    ++driver().asked;
+    const auto found = driver().pointers.upper_bound(address);
+    if (found == driver().pointers.end() || address < found->second.first)
+        return CUDA_ERROR_INVALID_VALUE;
+    const FakeAttributes& pointer = found->second;
+    switch (which) {
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+        *static_cast<unsigned*>(out) = pointer.type;
+        return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+        *static_cast<unsigned char*>(out) = pointer.managed;
+        return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+        *static_cast<CUdeviceptr*>(out) = pointer.first;
+        return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+        *static_cast<std::size_t*>(out) = pointer.bytes;
+        return CUDA_SUCCESS;
+    default:
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+}
+
+CUresult prefetched(int abi, CUstream stream) {
+    must_be_relaxed();
+    ++driver().prefetches;
+    driver().prefetch_abi = abi;
+    driver().prefetch_stream = stream;
+    return driver().prefetch_answer;
+}
+
+CUresult advised(CUmem_advise advice) {
+    ++driver().advices;
+    driver().advice.push_back(advice);
+    return driver().advise_answer;
+}
+
+void install_memory() {
+    has<Entry::cuPointerGetAttribute>(attribute);
+    has<Entry::cuMemPrefetchAsync>(
+        [](CUdeviceptr, std::size_t, CUdevice, CUstream stream) { return prefetched(1, stream); });
+    has<Entry::cuMemPrefetchAsync_v2>([](CUdeviceptr, std::size_t, CUmemLocation, unsigned, CUstream stream) {
+        return prefetched(2, stream);
+    });
+    has<Entry::cuMemAdvise>(
+        [](CUdeviceptr, std::size_t, CUmem_advise advice, CUdevice) { return advised(advice); });
+    has<Entry::cuMemAdvise_v2>(
+        [](CUdeviceptr, std::size_t, CUmem_advise advice, CUmemLocation) { return advised(advice); });
+    has<Entry::cuMemAllocManaged>([](CUdeviceptr* out, std::size_t, unsigned) {
+        *out = 0x7000'0000'0000 + ++driver().managed_calls * (1ull << 32);
+        return driver().managed_answer;
+    });
+}
+
+} // namespace
+
+void install_driver() {
+    std::fill(std::begin(attach::umadvisor_real_table), std::end(attach::umadvisor_real_table),
+              reinterpret_cast<void*>(&attach::missing_entry));
+    FakeDriver& d = driver();
+    d.context = reinterpret_cast<CUcontext>(0x1000);
+    d.context_id = 1;
+    d.device = 0;
+    d.memory_bytes = 1ull << 30;
+    d.devices = d.concurrent_managed_access = 1;
+    d.capture_status = CU_STREAM_CAPTURE_STATUS_NONE;
+    d.capture_answer = d.event_answer = d.prefetch_answer = d.managed_answer = d.advise_answer = CUDA_SUCCESS;
+    d.thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+    d.relaxed_at_every_call = true;
+    d.finished = true;
+    d.events = d.records = d.queries = d.asked = d.prefetches = d.advices = 0;
+    d.milliseconds = 0.005f;
+    d.record_streams.clear();
+    d.functions.clear();
+    d.kernels.clear();
+    d.pointers.clear();
+    d.advice.clear();
+    d.prefetch_stream = nullptr;
+    d.prefetch_abi = 0;
+    install_context();
+    install_streams_and_events();
+    install_kernels();
+    install_memory();
+    recorder().clear();
+}
+
+void remove_entry(attach::Entry entry) {
+    attach::umadvisor_real_table[attach::index(entry)] = reinterpret_cast<void*>(&attach::missing_entry);
+}
+
+} // namespace umadvisor::observe

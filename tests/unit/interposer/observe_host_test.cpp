@@ -1,0 +1,235 @@
+#include "interposer/observe/allocations.hpp"
+#include "interposer/observe/host_ranges.hpp"
+#include "interposer/observe/memory_class.hpp"
+#include "observe_doubles.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <string>
+#include <sys/mman.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+using namespace umadvisor;
+using namespace umadvisor::observe;
+using trace::HostRangeKind;
+
+namespace {
+
+char zeroed[64 * 1024];
+char initialised[64 * 1024] = {1};
+
+template <class T>
+std::uint64_t word(T* pointer) {
+    return reinterpret_cast<std::uint64_t>(pointer);
+}
+
+struct Drive {
+    Drive() { install_driver(); }
+};
+
+/// Kind of the range that the test process itself has at `address`.
+HostRangeKind kind_at(const void* address, std::uint64_t* first = nullptr, std::uint64_t* last = nullptr) {
+    HostRange range{};
+    if (!host_range_of(word(address), range))
+        return HostRangeKind::unknown;
+    if (first != nullptr)
+        *first = range.first;
+    if (last != nullptr)
+        *last = range.last;
+    for (const auto& [record, path] : recorder().host_ranges)
+        if (record.id == range.id)
+            return record.kind;
+    BOOST_FAIL("a range without a record");
+    return HostRangeKind::unknown;
+}
+
+void* map(std::size_t bytes, int flags, int file = -1) {
+    void* const at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, file, 0);
+    BOOST_REQUIRE(at != MAP_FAILED);
+    std::memset(at, 1, bytes);
+    return at;
+}
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(host_ranges, Drive)
+
+BOOST_AUTO_TEST_CASE(lines_of_maps_are_taken_apart) {
+    Mapping mapping{};
+    BOOST_TEST(parse_mapping("7f12a000-7f12b000 rw-s 00001000 00:01 1234                       /dev/shm/a b",
+                             mapping));
+    BOOST_TEST(mapping.first == 0x7f12a000u);
+    BOOST_TEST(mapping.last == 0x7f12b000u);
+    BOOST_TEST(mapping.readable);
+    BOOST_TEST(mapping.writable);
+    BOOST_TEST(mapping.shared);
+    BOOST_TEST(mapping.path == "/dev/shm/a b");
+    BOOST_TEST(parse_mapping("1000-2000 r--p 00000000 00:00 0 ", mapping));
+    BOOST_TEST(!mapping.writable);
+    BOOST_TEST(!mapping.shared);
+    BOOST_TEST(mapping.path.empty());
+    for (const char* broken : {"", "1000", "1000-", "xyz-2000 rw-p 0 0 0", "1000-2000", "1000-2000 rw"})
+        BOOST_TEST(!parse_mapping(broken, mapping));
+}
+
+BOOST_AUTO_TEST_CASE(the_process_own_memory_is_told_apart) {
+    recorder().host_ranges.reserve(64);
+    int on_stack = 0;
+    BOOST_TEST((kind_at(&on_stack) == HostRangeKind::stack));
+    BOOST_TEST((kind_at(zeroed + 40000) == HostRangeKind::program));
+    BOOST_TEST((kind_at(initialised) == HostRangeKind::program));
+    void* const anonymous = map(1 << 20, MAP_PRIVATE | MAP_ANONYMOUS);
+    BOOST_TEST((kind_at(anonymous) == HostRangeKind::mapping));
+    void* const shared = map(1 << 20, MAP_SHARED | MAP_ANONYMOUS);
+    BOOST_TEST((kind_at(shared) == HostRangeKind::shared));
+    const int memory = memfd_create("test", MFD_CLOEXEC);
+    BOOST_REQUIRE(ftruncate(memory, 1 << 20) == 0);
+    void* const memory_file = map(1 << 20, MAP_SHARED, memory);
+    BOOST_TEST((kind_at(memory_file) == HostRangeKind::shared));
+    char name[] = "observe-XXXXXX";
+    const int file = mkstemp(name);
+    BOOST_REQUIRE(ftruncate(file, 1 << 20) == 0);
+    void* const of_file = map(1 << 20, MAP_PRIVATE, file);
+    BOOST_TEST((kind_at(of_file) == HostRangeKind::file));
+    BOOST_TEST(recorder().host_ranges.back().second.ends_with(name));
+    HostRange none{};
+    BOOST_TEST(!host_range_of(16, none));
+    unlink(name);
+    close(file);
+    close(memory);
+    for (void* at : {anonymous, shared, memory_file, of_file})
+        munmap(at, 1 << 20);
+}
+
+BOOST_AUTO_TEST_CASE(a_threads_stack_is_known_to_that_thread) {
+    HostRangeKind kind{};
+    std::thread([&] {
+        char buffer[256] = {};
+        kind = kind_at(buffer);
+    }).join();
+    BOOST_TEST((kind == HostRangeKind::stack));
+}
+
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__) // they bring their own malloc
+BOOST_AUTO_TEST_CASE(malloc_is_heap_small_and_large_and_in_the_middle) {
+    void* const small = std::calloc(1, 1000);
+    BOOST_TEST((kind_at(small) == HostRangeKind::heap));
+    constexpr std::size_t bytes = 700 * 1024; // above M_MMAP_THRESHOLD: a mapping of its own, beside the next
+    char* const large[] = {static_cast<char*>(std::malloc(bytes)), static_cast<char*>(std::malloc(bytes)),
+                           static_cast<char*>(std::malloc(bytes))};
+    for (char* chunk : large) {
+        std::uint64_t first = 0, last = 0;
+        BOOST_TEST((kind_at(chunk + bytes / 2, &first, &last) == HostRangeKind::heap));
+        BOOST_TEST(first == word(chunk) - 16);
+        BOOST_TEST(last >= word(chunk) + bytes);
+        BOOST_TEST(last - first < bytes + 8192);
+    }
+    HostRangeKind in_arena{};
+    std::thread([&] {
+        void* const mine = std::calloc(1, 1000);
+        in_arena = kind_at(mine);
+        std::free(mine);
+    }).join();
+    BOOST_TEST((in_arena == HostRangeKind::heap));
+    std::free(small);
+    for (char* chunk : large)
+        std::free(chunk);
+}
+#endif
+
+BOOST_AUTO_TEST_CASE(a_known_range_is_not_read_again) {
+    char* const anonymous = static_cast<char*>(map(1 << 20, MAP_PRIVATE | MAP_ANONYMOUS));
+    HostRange first{}, second{};
+    BOOST_REQUIRE(host_range_of(word(anonymous), first));
+    const std::size_t defined = recorder().host_ranges.size();
+    BOOST_REQUIRE(host_range_of(word(anonymous) + 4096, second));
+    BOOST_TEST(first.id == second.id);
+    BOOST_TEST(recorder().host_ranges.size() == defined);
+    munmap(anonymous, 1 << 20);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_FIXTURE_TEST_SUITE(memory_class, Drive)
+
+BOOST_AUTO_TEST_CASE(our_own_index_comes_first) {
+    const Allocation made{allocations().next_id(), 0x7e00'0000'0000, 0x1000, trace::Memory::pinned, 0, false};
+    allocations().insert(made);
+    const End end = classify(made.address + 8, 8);
+    BOOST_TEST((end.memory == trace::Memory::pinned));
+    BOOST_TEST(end.allocation == made.id);
+    BOOST_TEST(driver().asked == 0u);
+    Allocation gone;
+    allocations().erase(made.address, gone);
+}
+
+BOOST_AUTO_TEST_CASE(the_driver_is_asked_once_for_a_range) {
+    const auto has = [](std::uint64_t first, std::uint64_t bytes, CUmemorytype type, bool managed) {
+        driver().pointers[first + bytes] = {type, managed, first, bytes};
+    };
+    has(0x10'0000'0000, 0x10000, CU_MEMORYTYPE_DEVICE, false);
+    has(0x20'0000'0000, 0x10000, CU_MEMORYTYPE_HOST, false);
+    has(0x30'0000'0000, 0x10000, CU_MEMORYTYPE_DEVICE, true);
+    BOOST_TEST((classify(0x10'0000'0010, 16).memory == trace::Memory::device));
+    BOOST_TEST((classify(0x20'0000'0010, 16).memory == trace::Memory::pinned));
+    BOOST_TEST((classify(0x30'0000'0010, 16).memory == trace::Memory::managed));
+    const std::uint64_t asked = driver().asked;
+    BOOST_TEST((classify(0x10'0000'ffff, 1).memory == trace::Memory::device));
+    BOOST_TEST((classify(0x20'0000'0000, 1).memory == trace::Memory::pinned));
+    BOOST_TEST((classify(0x30'0000'8000, 1).memory == trace::Memory::managed));
+    BOOST_TEST(driver().asked == asked);
+    BOOST_TEST((classify(0x10'0001'0000, 1).memory == trace::Memory::pageable)); // just behind
+    BOOST_TEST((classify(0, 1).memory == trace::Memory::unknown));
+}
+
+BOOST_AUTO_TEST_CASE(pageable_memory_has_its_range_and_a_registration_makes_it_asked_for_again) {
+    char* const buffer = static_cast<char*>(map(1 << 20, MAP_PRIVATE | MAP_ANONYMOUS));
+    const End first = classify(word(buffer), 100);
+    BOOST_TEST((first.memory == trace::Memory::pageable));
+    BOOST_TEST(first.host_range != 0u);
+    const std::uint64_t asked = driver().asked;
+    BOOST_TEST(classify(word(buffer) + 5000, 100).host_range == first.host_range);
+    BOOST_TEST(driver().asked == asked);
+    const Allocation elsewhere{allocations().next_id(), 0x7e10'0000'0000, 64, trace::Memory::device, 0, false};
+    allocations().insert(elsewhere);
+    driver().pointers[word(buffer) + 4096] = {CU_MEMORYTYPE_HOST, false, word(buffer), 4096};
+    BOOST_TEST((classify(word(buffer), 100).memory == trace::Memory::pinned));
+    BOOST_TEST((classify(word(buffer) + 4096, 100).memory == trace::Memory::pageable));
+    munmap(buffer, 1 << 20);
+}
+
+BOOST_AUTO_TEST_CASE(a_driver_that_cannot_be_asked_leaves_it_unknown) {
+    remove_entry(attach::Entry::cuPointerGetAttribute);
+    BOOST_TEST((classify(0x55'0000'0000, 8).memory == trace::Memory::unknown));
+}
+
+BOOST_AUTO_TEST_CASE(threads_may_ask_together) {
+    std::vector<char*> buffers;
+    for (int i = 0; i < 8; ++i)
+        buffers.push_back(static_cast<char*>(map(1 << 16, MAP_PRIVATE | MAP_ANONYMOUS)));
+    std::atomic<int> wrong{0};
+    std::vector<std::thread> threads;
+    for (int thread = 0; thread < 3; ++thread)
+        threads.emplace_back([&, thread] {
+            for (int i = 0; i < 2000; ++i) {
+                wrong += classify(word(buffers[static_cast<std::size_t>(i % 8)]) + 64, 8).memory !=
+                         trace::Memory::pageable;
+                if (thread == 0 && i % 16 == 0) {
+                    const Allocation made{
+                        allocations().next_id(), 0x7e20'0000'0000, 64, trace::Memory::device, 0, false};
+                    allocations().insert(made);
+                }
+            }
+        });
+    for (auto& thread : threads)
+        thread.join();
+    BOOST_TEST(wrong == 0);
+    for (char* buffer : buffers)
+        munmap(buffer, 1 << 16);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

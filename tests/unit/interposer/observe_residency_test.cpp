@@ -1,0 +1,220 @@
+#include "interposer/observe/pagemap.hpp"
+#include "interposer/observe/residency_sampler.hpp"
+#include "observe_doubles.hpp"
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <cstring>
+#include <memory>
+#include <sys/mman.h>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+using namespace umadvisor;
+using namespace umadvisor::observe;
+
+namespace {
+
+using Runs = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
+
+/// A shared mapping of a memfd: pages dropped by MADV_DONTNEED lose their host mapping and keep their content,
+/// as those of managed memory do when they migrate to the device.
+class ManagedLike {
+public:
+    explicit ManagedLike(std::uint64_t pages, trace::Memory memory = trace::Memory::managed)
+        : bytes_(pages * 4096), file_(memfd_create("managed", MFD_CLOEXEC)) {
+        BOOST_REQUIRE(ftruncate(file_, static_cast<off_t>(bytes_)) == 0);
+        at_ = static_cast<char*>(mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0));
+        BOOST_REQUIRE(at_ != MAP_FAILED);
+        madvise(at_, bytes_, MADV_NOHUGEPAGE);
+        allocation = {allocations().next_id(), reinterpret_cast<std::uint64_t>(at_), bytes_, memory, 0, false};
+        allocations().insert(allocation);
+    }
+    ~ManagedLike() {
+        Allocation gone;
+        allocations().erase(allocation.address, gone);
+        munmap(at_, bytes_);
+        close(file_);
+    }
+    ManagedLike(const ManagedLike&) = delete;
+    ManagedLike& operator=(const ManagedLike&) = delete;
+
+    /// By the page: a fault brings the pages around it along.
+    void touch(std::uint64_t first, std::uint64_t count) {
+        madvise(at_ + first * 4096, count * 4096, MADV_POPULATE_WRITE);
+    }
+    void leave(std::uint64_t first, std::uint64_t count) {
+        madvise(at_ + first * 4096, count * 4096, MADV_DONTNEED);
+    }
+    std::uint64_t address(std::uint64_t page) const { return allocation.address + page * 4096; }
+
+    Allocation allocation{};
+
+private:
+    std::uint64_t bytes_;
+    int file_;
+    char* at_;
+};
+
+Runs present(Pagemap& pagemap, std::uint64_t first, std::uint64_t last, std::uint64_t* reached = nullptr) {
+    Runs runs;
+    const std::uint64_t end = pagemap.visit_present(
+        first, last,
+        [](void* to, std::uint64_t from, std::uint64_t until) {
+            Runs& all = *static_cast<Runs*>(to);
+            if (!all.empty() && all.back().second == from)
+                all.back().second = until;
+            else
+                all.emplace_back(from, until);
+        },
+        &runs);
+    if (reached != nullptr)
+        *reached = end;
+    return runs;
+}
+
+Touched touching(std::initializer_list<const ManagedLike*> memories) {
+    Touched touched;
+    for (const ManagedLike* memory : memories)
+        touched.managed[touched.managed_count++] = memory->allocation;
+    return touched;
+}
+
+struct Drive {
+    Drive() { install_driver(); }
+    std::unique_ptr<ResidencySampler> sampler = std::make_unique<ResidencySampler>();
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(pagemap)
+
+BOOST_AUTO_TEST_CASE(mapped_pages_are_told_by_both_ways_alike) {
+    ManagedLike memory(256);
+    memory.touch(0, 256);
+    memory.leave(16, 100);
+    memory.leave(200, 1);
+    const Runs expected{{memory.address(0), memory.address(16)},
+                        {memory.address(116), memory.address(200)},
+                        {memory.address(201), memory.address(256)}};
+    Pagemap pagemap;
+    BOOST_REQUIRE(pagemap.trouble() == nullptr);
+    std::uint64_t reached = 0;
+    const Runs by_default = present(pagemap, memory.address(0), memory.address(256), &reached);
+    BOOST_TEST((by_default == expected));
+    BOOST_TEST(reached == memory.address(256));
+    pagemap.forbid_scan();
+    const Runs by_entries = present(pagemap, memory.address(0), memory.address(256), &reached);
+    BOOST_TEST((by_entries == expected));
+    BOOST_TEST(reached == memory.address(256));
+}
+
+BOOST_AUTO_TEST_CASE(very_many_runs_stop_a_look_early_and_say_where) {
+    ManagedLike memory(65536);
+    memory.touch(0, 65536);
+    for (std::uint64_t page = 0; page < 65536; page += 2)
+        memory.leave(page, 1);
+    Pagemap pagemap;
+    std::uint64_t reached = 0;
+    const Runs runs = present(pagemap, memory.address(0), memory.address(65536), &reached);
+    BOOST_TEST(runs.size() >= 1000u);
+    BOOST_TEST((reached - memory.address(0)) / 8192 == runs.size());
+    BOOST_TEST(reached <= memory.address(65536));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_FIXTURE_TEST_SUITE(residency_sampler, Drive)
+
+BOOST_AUTO_TEST_CASE(a_round_trip_between_host_and_device_shows) {
+    ManagedLike memory(512);
+    const Touched touched = touching({&memory});
+    for (int round = 0; round < 3; ++round) {
+        memory.touch(0, 512);
+        sampler->before_launch(touched);
+        memory.leave(0, 512); // the kernel
+        memory.touch(3, 16);
+        sampler->after_synchronize();
+        sampler->after_synchronize(); // nothing was launched since
+    }
+    BOOST_REQUIRE(recorder().residency.size() == 6u);
+    for (std::size_t i = 0; i < 6; ++i) {
+        const trace::Residency& sample = recorder().residency[i];
+        BOOST_TEST(sample.allocation == memory.allocation.id);
+        BOOST_TEST(sample.pages == 512u);
+        BOOST_TEST(sample.host_pages == (i % 2 == 0 ? 512u : 16u));
+        BOOST_TEST((sample.moment == (i % 2 == 0 ? trace::SampleMoment::before_launch
+                                                 : trace::SampleMoment::after_synchronize)));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(launches_without_a_synchronisation_between_are_one_look) {
+    ManagedLike memory(16), other(16);
+    sampler->before_launch(touching({&memory}));
+    sampler->before_launch(touching({&memory}));
+    sampler->before_launch(touching({&memory, &other}));
+    BOOST_TEST(recorder().residency.size() == 2u);
+    sampler->after_synchronize();
+    BOOST_TEST(recorder().residency.size() == 4u);
+}
+
+BOOST_AUTO_TEST_CASE(without_managed_memory_nothing_happens) {
+    sampler->before_launch(Touched{});
+    sampler->after_synchronize();
+    BOOST_TEST(recorder().residency.empty());
+}
+
+BOOST_AUTO_TEST_CASE(freed_memory_is_not_looked_at) {
+    auto memory = std::make_unique<ManagedLike>(16);
+    sampler->before_launch(touching({memory.get()}));
+    memory.reset();
+    sampler->after_synchronize();
+    BOOST_TEST(recorder().residency.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(no_allowance_no_look) {
+    ManagedLike memory(16);
+    sampler->set_allowance(0);
+    sampler->before_launch(touching({&memory}));
+    BOOST_TEST(recorder().residency.empty());
+}
+
+BOOST_AUTO_TEST_CASE(the_listener_hears_what_was_looked_at_and_what_the_host_holds) {
+    static Runs looked, host;
+    looked.clear();
+    host.clear();
+    static constexpr ResidencyListener listener{
+        [](const Allocation&, std::uint64_t first, std::uint64_t last) noexcept {
+            looked.emplace_back(first, last);
+        },
+        [](const Allocation&, std::uint64_t first, std::uint64_t last) noexcept {
+            host.emplace_back(first, last);
+        }};
+    ManagedLike memory(64);
+    memory.touch(32, 16);
+    sampler->set_listener(&listener);
+    sampler->before_launch(touching({&memory}));
+    BOOST_TEST((looked == Runs{{memory.address(0), memory.address(64)}}));
+    BOOST_TEST((host == Runs{{memory.address(32), memory.address(48)}}));
+}
+
+BOOST_AUTO_TEST_CASE(threads_sample_one_at_a_time) {
+    ManagedLike memory(64), other(64);
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 3; ++i)
+        threads.emplace_back([&] {
+            for (int round = 0; round < 200; ++round) {
+                sampler->before_launch(touching({&memory, &other}));
+                sampler->after_synchronize();
+            }
+        });
+    for (auto& thread : threads)
+        thread.join();
+    BOOST_TEST(!recorder().residency.empty());
+    BOOST_TEST(std::all_of(recorder().residency.begin(), recorder().residency.end(),
+                           [](const trace::Residency& sample) { return sample.pages == 64; }));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
