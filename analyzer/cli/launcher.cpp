@@ -25,10 +25,17 @@ extern "C" void pass_on(int signal) {
 constexpr std::array passed{SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 constexpr std::array ignored{SIGINT, SIGQUIT};
 
-/// The signal dispositions of a waiting parent, for as long as it lives.
+/// The signal dispositions of a waiting parent, for as long as it lives. They stand before the child starts,
+/// since it may signal its parent at once; `attributes` gives the child the ones that were there. Signals to
+/// pass on wait until started() says whom to pass them to.
 class WaitingSignals {
 public:
     WaitingSignals() {
+        sigset_t held;
+        sigemptyset(&held);
+        for (const int signal : passed)
+            sigaddset(&held, signal);
+        ::sigprocmask(SIG_BLOCK, &held, &old_mask_);
         struct sigaction action {};
         action.sa_handler = SIG_IGN;
         for (std::size_t i = 0; i < ignored.size(); ++i)
@@ -40,8 +47,25 @@ public:
             if (old_passed_[i].sa_handler != SIG_IGN) // nohup stays nohup
                 ::sigaction(passed[i], &action, nullptr);
         }
+        // Handlers are reset by exec, ignored signals are not (execve(2)).
+        sigset_t defaults;
+        sigemptyset(&defaults);
+        for (std::size_t i = 0; i < ignored.size(); ++i)
+            if (old_ignored_[i].sa_handler != SIG_IGN)
+                sigaddset(&defaults, ignored[i]);
+        ::posix_spawnattr_init(&attributes);
+        ::posix_spawnattr_setsigdefault(&attributes, &defaults);
+        ::posix_spawnattr_setsigmask(&attributes, &old_mask_);
+        ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+    }
+    void started(pid_t pid) {
+        child = pid;
+        ::sigprocmask(SIG_SETMASK, &old_mask_, nullptr);
     }
     ~WaitingSignals() {
+        child = 0;
+        ::sigprocmask(SIG_SETMASK, &old_mask_, nullptr);
+        ::posix_spawnattr_destroy(&attributes);
         for (std::size_t i = 0; i < ignored.size(); ++i)
             ::sigaction(ignored[i], &old_ignored_[i], nullptr);
         for (std::size_t i = 0; i < passed.size(); ++i)
@@ -50,7 +74,10 @@ public:
     WaitingSignals(const WaitingSignals&) = delete;
     WaitingSignals& operator=(const WaitingSignals&) = delete;
 
+    posix_spawnattr_t attributes;
+
 private:
+    sigset_t old_mask_{};
     std::array<struct sigaction, ignored.size()> old_ignored_{};
     std::array<struct sigaction, passed.size()> old_passed_{};
 };
@@ -90,24 +117,23 @@ int run_program(const std::string& path, const std::vector<std::string>& argumen
                 const Environment& environment) {
     const std::vector<std::string> merged = merged_environment(environment);
     pid_t pid = 0;
-    int failed = ::posix_spawn(&pid, path.c_str(), nullptr, nullptr, pointers(arguments).data(),
+    WaitingSignals signals;
+    int failed = ::posix_spawn(&pid, path.c_str(), nullptr, &signals.attributes, pointers(arguments).data(),
                                pointers(merged).data());
     if (failed == ENOEXEC) { // a script without #!: what a shell does with it
         std::vector<std::string> shell{"/bin/sh", path};
         shell.insert(shell.end(), arguments.begin() + 1, arguments.end());
-        failed =
-            ::posix_spawn(&pid, "/bin/sh", nullptr, nullptr, pointers(shell).data(), pointers(merged).data());
+        failed = ::posix_spawn(&pid, "/bin/sh", nullptr, &signals.attributes, pointers(shell).data(),
+                               pointers(merged).data());
     }
     if (failed != 0) {
         std::cerr << "umadvisor: " << path << ": " << std::strerror(failed) << "\n";
         return failed == ENOENT ? 127 : 126;
     }
-    child = pid;
-    const WaitingSignals signals;
+    signals.started(pid);
     int status = 0;
     while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }
-    child = 0;
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 

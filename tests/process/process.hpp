@@ -13,7 +13,7 @@ namespace umadvisor::test {
 
 namespace fs = std::filesystem;
 
-inline const std::string umadvisor = UMADVISOR_BIN;
+inline const std::string advisor = UMADVISOR_BIN;
 inline const std::string shim = UMADVISOR_SHIM;
 inline const std::string simcuda = UMADVISOR_SIMCUDA;   ///< folder of the simulated libcuda.so.1
 inline const std::string examples = UMADVISOR_EXAMPLES; ///< folder that holds sim/ and sim-static/
@@ -63,7 +63,7 @@ inline std::size_t lines(const std::string& text) {
 
 /// `umadvisor report --json` of a trace.
 inline nlohmann::json report(const Folder& folder, const std::string& trace) {
-    const Outcome outcome = run(folder, umadvisor + " report --json " + trace);
+    const Outcome outcome = run(folder, advisor + " report --json " + trace);
     if (outcome.status != 0)
         throw std::runtime_error("report failed: " + outcome.err);
     return nlohmann::json::parse(outcome.out);
@@ -71,7 +71,7 @@ inline nlohmann::json report(const Folder& folder, const std::string& trace) {
 
 /// Records of one kind in `umadvisor dump --json`.
 inline std::vector<nlohmann::json> dump(const Folder& folder, const std::string& trace, const std::string& kind) {
-    const Outcome outcome = run(folder, umadvisor + " dump --json " + trace);
+    const Outcome outcome = run(folder, advisor + " dump --json " + trace);
     if (outcome.status != 0)
         throw std::runtime_error("dump failed: " + outcome.err);
     std::vector<nlohmann::json> records;

@@ -35,7 +35,7 @@ const Example clean[] = {
 };
 
 Outcome run_recorded(const Folder& folder, const std::string& linkage, const std::string& name, const std::string& options = "") {
-    return run_sim(folder, "export SIMCUDA_REPORT=sim.json; " + umadvisor + " run -q -f -o x.umtrace " + options + " -- " + examples +
+    return run_sim(folder, "export SIMCUDA_REPORT=sim.json; " + advisor + " run -q -f -o x.umtrace " + options + " -- " + examples +
                                "/" + linkage + "/" + name);
 }
 
@@ -60,8 +60,10 @@ BOOST_DATA_TEST_CASE(clean_twins_are_left_alone, data::make(linkages) * data::ma
 
 BOOST_DATA_TEST_CASE(every_example_behaves_as_alone, data::make({"overlap", "oversubscribe", "prefetched_add"}), name) {
     const Folder folder;
+    setenv("SIMCUDA_CONFIG", std::string(name) == "oversubscribe" ? "capacity=128MiB" : "", 1);
     const Outcome bare = run_sim(folder, examples + "/sim/" + name);
     const Outcome watched = run_recorded(folder, "sim", name);
+    unsetenv("SIMCUDA_CONFIG");
     BOOST_TEST(bare.status == 0, bare.err);
     BOOST_TEST(watched.status == bare.status, watched.err);
     BOOST_TEST(watched.out == bare.out);
@@ -70,7 +72,7 @@ BOOST_DATA_TEST_CASE(every_example_behaves_as_alone, data::make({"overlap", "ove
 BOOST_AUTO_TEST_CASE(the_finding_names_the_line) {
     const Folder folder;
     run_recorded(folder, "sim", "pageable_copies");
-    const Outcome text = run(folder, umadvisor + " report x.umtrace");
+    const Outcome text = run(folder, advisor + " report x.umtrace");
     BOOST_TEST(text.status == 0, text.err);
     BOOST_TEST(text.out.find("pageable_copies.cu:") != std::string::npos, text.out);
     BOOST_TEST(text.out.find("upload(") != std::string::npos, text.out);
@@ -85,7 +87,7 @@ BOOST_DATA_TEST_CASE(copy_totals_equal_an_independent_count,
     std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> counted, recorded;
     for (const auto& row : driver.at("copies"))
         counted[row.at("direction").get<std::string>() + " " + row.at("source_memory").get<std::string>() + " " +
-                row.at("destination_memory").get<std::string>()] = {row.at("count"), row.at("bytes")};
+                row.at("destination_memory").get<std::string>()] = {row.at("calls"), row.at("bytes")};
     const auto found = report(folder, "x.umtrace");
     for (const auto& row : found.at("copies")) {
         auto& to = recorded[row.at("direction").get<std::string>() + " " + row.at("source_memory").get<std::string>() + " " +
@@ -99,7 +101,7 @@ BOOST_DATA_TEST_CASE(copy_totals_equal_an_independent_count,
 
 BOOST_AUTO_TEST_CASE(nothing_committed_is_lost_to_sigkill) {
     const Folder folder;
-    const Outcome outcome = run_sim(folder, umadvisor + " run -q -o x.umtrace -- " + programs + "/killed launches");
+    const Outcome outcome = run_sim(folder, advisor + " run -q -o x.umtrace -- " + programs + "/killed launches");
     BOOST_TEST(outcome.status == 128 + 9, outcome.err);
     std::uint64_t launched = 0;
     std::ifstream(folder / "launches", std::ios::binary).read(reinterpret_cast<char*>(&launched), sizeof launched);
@@ -110,7 +112,7 @@ BOOST_AUTO_TEST_CASE(nothing_committed_is_lost_to_sigkill) {
         BOOST_TEST_REQUIRE(launch.at("function").get<std::string>().find("count_up") != std::string::npos, launch.dump());
         BOOST_TEST_REQUIRE(launch.at("touched").size() == 1u);
     }
-    const Outcome text = run(folder, umadvisor + " report x.umtrace");
+    const Outcome text = run(folder, advisor + " report x.umtrace");
     BOOST_TEST(text.status == 0, text.err);
     BOOST_TEST(text.out.find("cut") != std::string::npos, text.out);
 }
@@ -150,7 +152,7 @@ BOOST_DATA_TEST_CASE(act_rewrite_keeps_results, data::make({"pageable_copies", "
 
 BOOST_AUTO_TEST_CASE(act_is_refused_without_concurrent_access) {
     const Folder folder;
-    const Outcome outcome = run(folder, "export LD_LIBRARY_PATH='" + simcuda + "-nocma'; " + umadvisor +
+    const Outcome outcome = run(folder, "export LD_LIBRARY_PATH='" + simcuda + "-nocma'; " + advisor +
                                             " run -o x.umtrace --act rewrite=all -- " + examples + "/sim/pinned_copies");
     BOOST_TEST(outcome.status == 0, outcome.err);
     BOOST_TEST(outcome.err.find("concurrentManagedAccess") != std::string::npos, outcome.err);
@@ -163,7 +165,7 @@ BOOST_AUTO_TEST_CASE(odd_drivers_are_survived_and_reported) {
         const Folder folder;
         const std::string library = "export LD_LIBRARY_PATH='" + simcuda + variant + ":" + simcuda + "'; ";
         const Outcome bare = run(folder, library + examples + "/sim/pinned_copies");
-        const Outcome watched = run(folder, library + umadvisor + " run -q -o x.umtrace -- " + examples + "/sim/pinned_copies");
+        const Outcome watched = run(folder, library + advisor + " run -q -o x.umtrace -- " + examples + "/sim/pinned_copies");
         BOOST_TEST(bare.status == 0, variant + bare.err);
         BOOST_TEST(watched.status == bare.status, variant + watched.err);
         BOOST_TEST(watched.out == bare.out);
