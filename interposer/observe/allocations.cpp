@@ -20,20 +20,17 @@ std::uint64_t end_of(std::uint64_t address, std::uint64_t bytes) {
     return address + (bytes != 0 ? bytes : 1);
 }
 
-/// Number of leading elements that are not greater than `address`; `values` is sorted.
+/// Number of leading elements that are not greater than `address`; `values` is sorted. Without branches on what
+/// is found: half of them would be predicted wrongly, and they were two thirds of a look-up.
 template <class Words>
 std::size_t count_up_to(const Words& values, std::size_t count, std::uint64_t address) {
     std::size_t low = 0;
-    while (count != 0) {
+    while (count > 1) {
         const std::size_t half = count / 2;
-        if (values[low + half].load(acquire) <= address) {
-            low += half + 1;
-            count -= half + 1;
-        } else {
-            count = half;
-        }
+        low += half & (0 - static_cast<std::size_t>(values[low + half - 1].load(acquire) <= address));
+        count -= half;
     }
-    return low;
+    return low + (count == 1 && values[low].load(acquire) <= address);
 }
 
 } // namespace

@@ -64,6 +64,11 @@ struct Begun {
 };
 thread_local Begun begun;
 
+void trouble() {
+    if (troubles.fetch_add(1, std::memory_order_relaxed) + 1 == max_troubles)
+        record::note("device times are sampled no longer: the driver refused %d event calls", max_troubles);
+}
+
 std::uint64_t count_up(std::uint64_t key) {
     key |= key == 0;
     const auto home = static_cast<std::size_t>(key * 0x9e3779b97f4a7c15u >> 52);
@@ -135,7 +140,7 @@ Pair* take(Pool& pool) {
         if (state == PairState::unused) {
             if (real<Entry::cuEventCreate>()(&pair.from, CU_EVENT_DEFAULT) != CUDA_SUCCESS ||
                 real<Entry::cuEventCreate>()(&pair.to, CU_EVENT_DEFAULT) != CUDA_SUCCESS) {
-                troubles.fetch_add(1, std::memory_order_relaxed);
+                trouble();
                 return nullptr;
             }
         } else if (state != PairState::idle) {
@@ -160,7 +165,7 @@ void ended(Pair& pair) {
 bool record_on(CUevent event, CUstream stream) {
     if (real<Entry::cuEventRecord>()(event, stream) == CUDA_SUCCESS)
         return true;
-    troubles.fetch_add(1, std::memory_order_relaxed); // the stream may be of another context
+    trouble(); // the stream may be of another context
     return false;
 }
 
@@ -190,7 +195,7 @@ bool read(Pool& pool, Pair& pair) {
     in_flight.fetch_sub(1, std::memory_order_relaxed);
     float milliseconds = 0;
     if (answer != CUDA_SUCCESS || elapsed(milliseconds, pair) != CUDA_SUCCESS) {
-        troubles.fetch_add(1, std::memory_order_relaxed);
+        trouble();
         pair.state.store(PairState::lost, std::memory_order_release);
         return true;
     }

@@ -19,7 +19,7 @@ namespace {
 
 using trace::HostRangeKind;
 
-constexpr std::uint64_t allowance = 20'000'000;      ///< nanoseconds, whatever the run time
+constexpr std::uint64_t allowance = 20'000'000;       ///< nanoseconds, whatever the run time
 constexpr std::uint64_t share = 100;                  ///< after these: one part in so many of the run time
 constexpr std::uint64_t least_believed = 250'000'000; ///< nanoseconds before a range is looked at again
 constexpr std::uint64_t max_definitions = 65536;

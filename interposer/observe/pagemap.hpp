@@ -23,6 +23,9 @@ public:
     /// Entry by entry from now on.
     void forbid_scan() noexcept { scans_ = false; }
 
+    /// Undoes forbid_scan(), where PAGEMAP_SCAN was there.
+    void allow_scan() noexcept { scans_ = true; }
+
     /// Calls `visit(to, first, last)` for each run of mapped pages inside the page-aligned [first, last), in
     /// order. Returns how far it got: `last`, or less on trouble and where runs are very many.
     std::uint64_t visit_present(std::uint64_t first, std::uint64_t last,

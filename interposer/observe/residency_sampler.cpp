@@ -89,6 +89,30 @@ void ResidencySampler::remember(const Allocation& allocation, trace::SampleMomen
     last = {key, host_pages, interval, interval};
 }
 
+/// PAGEMAP_SCAN leaves out mappings of kinds that the entries do show; which kind the driver's are is its own
+/// affair.
+void ResidencySampler::check_scan(Pagemap& pagemap, std::uint64_t first, std::uint64_t last) noexcept {
+    const auto mapped = [&] {
+        std::uint64_t bytes = 0;
+        pagemap.visit_present(
+            first, last,
+            [](void* to, std::uint64_t from, std::uint64_t until) {
+                *static_cast<std::uint64_t*>(to) += until - from;
+            },
+            &bytes);
+        return bytes;
+    };
+    const std::uint64_t by_scan = mapped();
+    pagemap.forbid_scan();
+    const std::uint64_t by_entries = mapped();
+    if (by_entries == 0)
+        return; // says nothing; this sample goes entry by entry, and the next look asks again
+    checked_ = true;
+    scan_agrees_ = by_scan == by_entries;
+    if (scan_agrees_)
+        pagemap.allow_scan();
+}
+
 void ResidencySampler::sample(Pagemap& pagemap, const Allocation& allocation,
                               trace::SampleMoment moment) noexcept {
     const std::uint64_t page = Pagemap::page_bytes();
@@ -98,6 +122,8 @@ void ResidencySampler::sample(Pagemap& pagemap, const Allocation& allocation,
     record.allocation = allocation.id;
     record.moment = moment;
     record.start = record::now();
+    if (pagemap.scans() && !checked_)
+        check_scan(pagemap, first, std::min(last, first + granule));
     Look look{allocation, listener_.load(std::memory_order_acquire)};
     if (pagemap.scans() || last - first <= whole_limit) {
         look.at(pagemap, first, last);

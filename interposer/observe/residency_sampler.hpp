@@ -69,6 +69,7 @@ private:
     void look_after_synchronize() noexcept;
     bool affordable(std::uint64_t now) noexcept;
     bool usable(Pagemap& pagemap) noexcept;
+    void check_scan(Pagemap& pagemap, std::uint64_t first, std::uint64_t last) noexcept;
     void sample(Pagemap& pagemap, const Allocation& allocation, trace::SampleMoment moment) noexcept;
     bool steady(const Allocation& allocation, trace::SampleMoment moment) noexcept;
     void remember(const Allocation& allocation, trace::SampleMoment moment, std::uint64_t host_pages) noexcept;
@@ -78,8 +79,9 @@ private:
     std::atomic<std::uint64_t> allowance_{20'000'000};
     std::atomic<bool> off_{false};
 
-    TryLock lock_; ///< guards what follows
-    bool checked_ = false, scan_agrees_ = true;
+    TryLock lock_;         ///< guards what follows
+    bool checked_ = false; ///< whether PAGEMAP_SCAN tells what the entries tell
+    bool scan_agrees_ = true;
     std::uint64_t started_ = 0, spent_ = 0; ///< nanoseconds, CLOCK_MONOTONIC
     Pending pending_[max_pending] = {};
     Steady steady_[max_pending] = {};

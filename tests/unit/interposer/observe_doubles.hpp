@@ -15,8 +15,8 @@
 
 namespace umadvisor::observe {
 
-/// Everything written since the last clear(), and every host range: those are defined once in a process. Texts of
-/// definitions are kept apart from their records.
+/// Everything written since the last clear(), and every host range: those are defined once in a process. Texts
+/// of definitions are kept apart from their records.
 struct FakeRecorder {
     std::mutex mutex;
     std::vector<trace::Residency> residency;

@@ -133,4 +133,14 @@ BOOST_AUTO_TEST_CASE(without_a_context_or_an_allowance_nothing_is_timed) {
     BOOST_TEST(timed_of(8) == 0);
 }
 
+BOOST_AUTO_TEST_CASE(a_driver_that_keeps_refusing_is_left_alone) { // the last test: it stays so
+    driver().event_answer = CUDA_ERROR_INVALID_HANDLE;
+    for (int i = 0; i < 200; ++i) {
+        key = next_key += 7;
+        BOOST_TEST(!timed());
+    }
+    BOOST_TEST(driver().records < 200u);
+    BOOST_TEST(recorder().notes.size() == 1u);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
