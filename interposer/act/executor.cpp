@@ -46,6 +46,7 @@ constinit Device devices[max_devices];
 constinit Mode prefetch{"prefetch"};
 constinit Mode rewrite{"rewrite=all"};
 constinit std::atomic<std::uint64_t> pretended{0};
+constinit std::atomic<bool> told_blind{false};
 
 record::Mutex mutex;
 constinit ResidencyMap residency;
@@ -218,7 +219,12 @@ void forget(const observe::Allocation& allocation) noexcept {
 }
 
 void before_launch(CUstream stream, Entry launch_entry, const observe::Touched& touched) noexcept {
-    if (!prefetch.on.load(std::memory_order_acquire) || touched.managed_count == 0 || all_resident(touched))
+    if (!prefetch.on.load(std::memory_order_acquire))
+        return;
+    if (!touched.scanned && !told_blind.load(std::memory_order_relaxed) && !told_blind.exchange(true))
+        record::note("--act prefetch: launches whose parameters this driver does not tell (before CUDA 12.4) "
+                     "are left alone");
+    if (touched.managed_count == 0 || all_resident(touched))
         return;
     const CUstream handle =
         stream == nullptr && attach::uses_per_thread_stream(launch_entry) ? CU_STREAM_PER_THREAD : stream;

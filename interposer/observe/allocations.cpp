@@ -4,7 +4,6 @@
 #include "interposer/record/recorder.hpp"
 
 #include <algorithm>
-#include <sched.h>
 
 namespace umadvisor::observe {
 
@@ -91,22 +90,21 @@ bool AllocationIndex::search_once(std::uint64_t address, Allocation& out) const 
 bool AllocationIndex::search(std::uint64_t address, Allocation& out) const noexcept {
     if (leaves_.load(acquire) == nullptr)
         return false;
-    // Bounded: a process forked while another thread changed the index would otherwise wait for ever.
-    for (unsigned attempt = 0; attempt < 100000; ++attempt) {
+    for (int attempt = 0; attempt < 256; ++attempt) {
         const std::uint64_t before = version_.load(acquire);
-        if (before % 2 == 0) {
-            Allocation found{};
-            const bool hit = search_once(address, found);
-            if (version_.load(acquire) == before) {
-                if (hit)
-                    out = found;
-                return hit;
-            }
-        } else if (attempt % 64 == 63) {
-            sched_yield();
+        if (before % 2 != 0)
+            continue;
+        Allocation found{};
+        const bool hit = search_once(address, found);
+        if (version_.load(acquire) == before) {
+            if (hit)
+                out = found;
+            return hit;
         }
     }
-    return false;
+    // A change that takes this long was preempted: waiting for the lock lets it go on.
+    const record::Guard guard(mutex_);
+    return search_once(address, out);
 }
 
 AllocationIndex::Place AllocationIndex::place_of(std::uint64_t address) const noexcept {

@@ -36,7 +36,8 @@ public:
     /// Removes the allocation that starts at `address`. False, and `out` untouched, where none does.
     bool erase(std::uint64_t address, Allocation& out) noexcept;
 
-    /// The allocation that holds `address`. Lock-free unless a change is under way; safe from any thread.
+    /// The allocation that holds `address`. Takes no lock unless changes keep it from reading; safe from
+    /// any thread.
     bool find(std::uint64_t address, Allocation& out) const noexcept {
         return may_hold(address) && search(address, out);
     }
@@ -116,7 +117,7 @@ private:
     Word* leaf_of_ = nullptr;
     std::uint64_t free_leaves_ = 0; ///< head of a list through Leaf::id[0]; number + 1
     std::uint64_t used_leaves_ = 0;
-    record::Mutex mutex_;
+    mutable record::Mutex mutex_;
 
     std::uint64_t last_id_ = 0, last_address_ = 0; ///< of the newest insertion
 

@@ -81,14 +81,21 @@ bool find_mapped_chunk(const Mapping& mapping, std::uint64_t address, std::uint6
 }
 
 /// A heap of a thread's malloc arena (glibc malloc/arena.c): aligned to its greatest size, and its heap_info
-/// {ar_ptr, prev, size, mprotect_size} says how much of it is usable.
-bool is_arena(const Mapping& mapping) {
-    constexpr std::uint64_t alignment = 64u << 20;
-    const std::uint64_t start = mapping.first & ~(alignment - 1);
+/// {ar_ptr, prev, size, mprotect_size} says how much of it is usable. The kernel may show it as one with a
+/// neighbour.
+bool find_arena(const Mapping& mapping, std::uint64_t address, std::uint64_t& first, std::uint64_t& last) {
+    constexpr std::uint64_t alignment = 64u << 20, page_mask = 4095;
+    const std::uint64_t start = address & ~(alignment - 1);
     std::uint64_t info[4];
-    if (start != mapping.first || !peek(start, info, 4))
+    if (start < mapping.first || !peek(start, info, 4))
         return false;
-    return info[0] != 0 && info[2] <= info[3] && info[3] == mapping.last - mapping.first;
+    const std::uint64_t usable = info[3];
+    if (info[0] == 0 || info[2] > usable || (usable & page_mask) != 0 || usable > mapping.last - start ||
+        address - start >= usable)
+        return false;
+    first = start;
+    last = start + usable;
+    return true;
 }
 
 HostRangeKind kind_of_anonymous(const Mapping& mapping, std::uint64_t address, std::uint64_t& first,
@@ -99,7 +106,8 @@ HostRangeKind kind_of_anonymous(const Mapping& mapping, std::uint64_t address, s
     const auto frame = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
     if (frame >= mapping.first && frame < mapping.last)
         return HostRangeKind::stack; // of a thread: the kernel does not name those
-    if (mapping.writable && (find_mapped_chunk(mapping, address, first, last) || is_arena(mapping)))
+    if (mapping.writable &&
+        (find_mapped_chunk(mapping, address, first, last) || find_arena(mapping, address, first, last)))
         return HostRangeKind::heap;
     return HostRangeKind::mapping;
 }

@@ -181,6 +181,20 @@ void ResidencySampler::look_before_launch(const Touched& touched) noexcept {
     spent_ += record::monotonic_nanoseconds() - now;
 }
 
+void ResidencySampler::look_at_all() noexcept {
+    const std::uint64_t now = record::monotonic_nanoseconds();
+    const std::uint64_t last = looked_at_all_.load(std::memory_order_relaxed);
+    if (!works() || (last != 0 && now - last < lasting))
+        return;
+    looked_at_all_.store(now, std::memory_order_relaxed);
+    Touched all;
+    allocations().for_each_managed([&](const Allocation& allocation) {
+        if (all.managed_count < Touched::max_managed)
+            all.managed[all.managed_count++] = allocation;
+    });
+    look_before_launch(all);
+}
+
 void ResidencySampler::look_after_synchronize() noexcept {
     const TryLock::Attempt attempt(lock_);
     if (!attempt)
@@ -188,6 +202,7 @@ void ResidencySampler::look_after_synchronize() noexcept {
     const std::uint64_t now = record::monotonic_nanoseconds();
     const bool hurried = spent_ > allowance_.load(std::memory_order_relaxed) / 2;
     const std::uint32_t waiting = waiting_.exchange(0, std::memory_order_relaxed);
+    looked_at_all_.store(0, std::memory_order_relaxed);
     if (off_.load(std::memory_order_relaxed) || !affordable(now))
         return;
     const record::Quiet quiet;

@@ -26,10 +26,14 @@ class ResidencySampler {
 public:
     constexpr ResidencySampler() noexcept = default;
 
-    /// What the host holds of the managed memory that a launch is about to reach. One branch when that is none.
+    /// What the host holds of the managed memory that a launch is about to reach; of all managed memory (a
+    /// bounded part) where its parameters could not be scanned, as on drivers before CUDA 12.4. A branch or two
+    /// when that is none.
     void before_launch(const Touched& touched) noexcept {
         if (touched.managed_count != 0)
             look_before_launch(touched);
+        else if (!touched.scanned && allocations().managed_count() != 0)
+            look_at_all();
     }
 
     /// The same for what launches have reached since the last synchronisation. One load when that is nothing.
@@ -66,6 +70,7 @@ private:
     };
 
     void look_before_launch(const Touched& touched) noexcept;
+    void look_at_all() noexcept;
     void look_after_synchronize() noexcept;
     bool affordable(std::uint64_t now) noexcept;
     bool usable(Pagemap& pagemap) noexcept;
@@ -76,6 +81,7 @@ private:
 
     std::atomic<std::uint32_t> waiting_{0}; ///< entries in pending_
     std::atomic<const ResidencyListener*> listener_{nullptr};
+    std::atomic<std::uint64_t> looked_at_all_{0}; ///< nanoseconds; 0: not since the last synchronisation
     std::atomic<std::uint64_t> allowance_{20'000'000};
     std::atomic<bool> off_{false};
 

@@ -39,6 +39,7 @@ struct Acting {
     }
     static Touched touching(std::initializer_list<Allocation> all) {
         Touched touched;
+        touched.scanned = true;
         for (const Allocation& allocation : all)
             touched.managed[touched.managed_count++] = allocation;
         return touched;
@@ -99,6 +100,16 @@ BOOST_AUTO_TEST_CASE(a_launch_gets_what_it_misses_on_its_stream_once) {
     BOOST_TEST(record.stream == 0x50u);
     launch(touching({a, b}), stream);
     BOOST_TEST(driver().prefetches == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(launches_that_could_not_be_scanned_are_left_alone_and_said_so_once) {
+    with(true, false);
+    allocate(4 * mib);
+    launch(Touched{});
+    launch(Touched{});
+    BOOST_TEST(driver().prefetches == 0u);
+    BOOST_REQUIRE(recorder().notes.size() == 1u);
+    BOOST_TEST(recorder().notes[0].find("12.4") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(the_programs_own_prefetch_counts) {

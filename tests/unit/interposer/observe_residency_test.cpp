@@ -166,6 +166,21 @@ BOOST_AUTO_TEST_CASE(without_managed_memory_nothing_happens) {
     BOOST_TEST(recorder().residency.empty());
 }
 
+BOOST_AUTO_TEST_CASE(a_launch_that_could_not_be_scanned_may_reach_all_managed_memory) {
+    ManagedLike memory(16), other(16), pinned(16, trace::Memory::pinned);
+    Touched scanned;
+    scanned.scanned = true;
+    sampler->before_launch(scanned);
+    BOOST_TEST(recorder().residency.empty());
+    sampler->before_launch(Touched{});
+    sampler->before_launch(Touched{}); // one look until the next synchronisation
+    BOOST_TEST(recorder().residency.size() == 2u);
+    sampler->after_synchronize();
+    BOOST_TEST(recorder().residency.size() == 4u);
+    sampler->before_launch(Touched{});
+    BOOST_TEST(recorder().residency.size() == 6u);
+}
+
 BOOST_AUTO_TEST_CASE(freed_memory_is_not_looked_at) {
     auto memory = std::make_unique<ManagedLike>(16);
     sampler->before_launch(touching({memory.get()}));
