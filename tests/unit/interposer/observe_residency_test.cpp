@@ -111,6 +111,18 @@ BOOST_AUTO_TEST_CASE(mapped_pages_are_told_by_both_ways_alike) {
     BOOST_TEST(reached == memory.address(256));
 }
 
+BOOST_AUTO_TEST_CASE(memory_of_no_file_is_seen_too) {
+    constexpr std::size_t bytes = 64 * 4096;
+    char* const at =
+        static_cast<char*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    madvise(at, bytes, MADV_NOHUGEPAGE);
+    const auto first = reinterpret_cast<std::uint64_t>(at);
+    madvise(at + 8 * 4096, 4 * 4096, MADV_POPULATE_WRITE);
+    Pagemap pagemap;
+    BOOST_TEST((present(pagemap, first, first + bytes) == Runs{{first + 8 * 4096, first + 12 * 4096}}));
+    munmap(at, bytes);
+}
+
 BOOST_AUTO_TEST_CASE(very_many_runs_stop_a_look_early_and_say_where) {
     ManagedLike memory(65536);
     memory.touch(0, 65536);
@@ -185,6 +197,16 @@ BOOST_AUTO_TEST_CASE(freed_memory_is_not_looked_at) {
     auto memory = std::make_unique<ManagedLike>(16);
     sampler->before_launch(touching({memory.get()}));
     memory.reset();
+    sampler->after_synchronize();
+    BOOST_TEST(recorder().residency.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(what_came_to_stand_at_a_freed_address_is_not_taken_for_it) {
+    ManagedLike memory(16);
+    sampler->before_launch(touching({&memory}));
+    Allocation other = memory.allocation;
+    other.id = allocations().next_id();
+    allocations().insert(other);
     sampler->after_synchronize();
     BOOST_TEST(recorder().residency.size() == 1u);
 }
