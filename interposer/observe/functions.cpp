@@ -121,7 +121,7 @@ struct Description {
             if (answer != CUDA_SUCCESS) {
                 // Past the last parameter: CUDA_ERROR_INVALID_VALUE. Else the driver is too old (not
                 // supported), or the handle is of the other kind.
-                layout_known = answer == CUDA_ERROR_INVALID_VALUE && wide_count <= max_wide;
+                layout_known = answer == CUDA_ERROR_INVALID_VALUE && name != nullptr && wide_count <= max_wide;
                 break;
             }
             if (bytes >= 8 && wide_count++ < max_wide)
