@@ -12,9 +12,10 @@ struct RawRecord {
     std::size_t bytes = 0;
 };
 
-/// Takes the record at `in` apart, without knowing its type. Returns its end, or nullptr when it does not fit into
-/// [in, end).
-inline const std::uint8_t* next_record(const std::uint8_t* in, const std::uint8_t* end, RawRecord& record) noexcept {
+/// Takes the record at `in` apart, without knowing its type. Returns its end, or nullptr when it does not fit
+/// into [in, end).
+inline const std::uint8_t* next_record(const std::uint8_t* in, const std::uint8_t* end,
+                                       RawRecord& record) noexcept {
     if (in == end)
         return nullptr;
     record.type = static_cast<Type>(*in++);
@@ -83,8 +84,8 @@ struct BodyReader {
 
 } // namespace detail
 
-/// Fills `record` from a raw record of its type. Text points into the chunk. False when the body is malformed; `state`
-/// is then useless and the rest of the chunk with it.
+/// Fills `record` from a raw record of its type. Text points into the chunk. False when the body is malformed;
+/// `state` is then useless and the rest of the chunk with it.
 template <class Record>
 bool decode(const RawRecord& raw, Record& record, DeltaState& state) noexcept {
     detail::BodyReader reader{raw.body, raw.body + raw.bytes, state};

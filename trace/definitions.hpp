@@ -5,8 +5,8 @@
 
 namespace umadvisor::trace {
 
-/// Number and exported symbol of a driver entry point; also the slot of its call counter. `recorded` is 0 where calls
-/// are only counted.
+/// Number and exported symbol of a driver entry point; also the slot of its call counter. `recorded` is 0 where
+/// calls are only counted.
 struct Entry {
     static constexpr Type type = Type::entry;
     static constexpr std::string_view name = "Entry";
@@ -69,7 +69,8 @@ struct Device {
     static constexpr Type type = Type::device;
     static constexpr std::string_view name = "Device";
     std::uint64_t ordinal = 0, memory_bytes = 0, compute_major = 0, compute_minor = 0;
-    std::uint64_t managed_memory = 0, concurrent_managed_access = 0, pageable_memory_access = 0, copy_engines = 0;
+    std::uint64_t managed_memory = 0, concurrent_managed_access = 0, pageable_memory_access = 0,
+                  copy_engines = 0;
     std::string_view device_name;
 
     template <class Self, class Visitor>
@@ -119,7 +120,7 @@ struct Module {
     static constexpr Type type = Type::module;
     static constexpr std::string_view name = "Module";
     std::uint64_t id = 0, bias = 0, first = 0, last = 0;
-    std::uint64_t loaded = 0; ///< ticks at which it was first seen
+    std::uint64_t loaded = 0;        ///< ticks at which it was first seen
     std::string_view path, build_id; ///< build_id: raw bytes
 
     template <class Self, class Visitor>

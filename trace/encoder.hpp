@@ -24,7 +24,9 @@ struct BoundVisitor {
     std::size_t bytes = 1 + 3; // type, length
 
     template <class T>
-    constexpr void number(std::string_view, const T&) { bytes += max_varint_bytes; }
+    constexpr void number(std::string_view, const T&) {
+        bytes += max_varint_bytes;
+    }
     constexpr void time(std::string_view, const std::uint64_t&) { bytes += max_varint_bytes; }
     constexpr void address(std::string_view, const std::uint64_t&) { bytes += max_varint_bytes; }
     constexpr void handle(std::string_view, const std::uint64_t&) { bytes += max_varint_bytes; }
@@ -32,7 +34,9 @@ struct BoundVisitor {
         bytes += 3 + (value.size() < max_text ? value.size() : max_text);
     }
     template <std::size_t N>
-    constexpr void numbers(std::string_view, const Numbers<N>& value) { bytes += (1 + value.count) * max_varint_bytes; }
+    constexpr void numbers(std::string_view, const Numbers<N>& value) {
+        bytes += (1 + value.count) * max_varint_bytes;
+    }
 };
 
 struct BodyWriter {
@@ -84,8 +88,8 @@ constexpr std::size_t encoded_bound(const Record& record) noexcept {
     return bound.bytes;
 }
 
-/// Writes `record` at `out`, which has encoded_bound(record) bytes, and moves `state` on. Returns the end. Text longer
-/// than max_text is cut. Allocates nothing, throws nothing.
+/// Writes `record` at `out`, which has encoded_bound(record) bytes, and moves `state` on. Returns the end. Text
+/// longer than max_text is cut. Allocates nothing, throws nothing.
 template <class Record>
 std::uint8_t* encode(std::uint8_t* out, const Record& record, DeltaState& state) noexcept {
     *out++ = static_cast<std::uint8_t>(Record::type);

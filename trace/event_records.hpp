@@ -1,19 +1,20 @@
-/// What threads record while the program runs: the records of event chunks. FORMAT.md says what the fields mean.
+/// What threads record while the program runs: the records of event chunks. FORMAT.md says what the fields
+/// mean.
 #pragma once
 
 #include "trace/types.hpp"
 
 namespace umadvisor::trace {
 
-/// What launches in a loop have in common. `shape` numbers are local to the chunk; a later definition of the same number
-/// replaces the earlier one.
+/// What launches in a loop have in common. `shape` numbers are local to the chunk; a later definition of the
+/// same number replaces the earlier one.
 struct LaunchShape {
     static constexpr Type type = Type::launch_shape;
     static constexpr std::string_view name = "LaunchShape";
     std::uint64_t shape = 0, entry = 0, function = 0, stream = 0, stack = 0;
     std::uint64_t grid_x = 0, grid_y = 0, grid_z = 0, block_x = 0, block_y = 0, block_z = 0, shared_bytes = 0;
-    std::uint64_t untold = 0; ///< allocations reached beyond those in `touched`
-    std::uint64_t scanned = 0; ///< 1: the parameters were scanned; 0: their layout is not known
+    std::uint64_t untold = 0;     ///< allocations reached beyond those in `touched`
+    std::uint64_t scanned = 0;    ///< 1: the parameters were scanned; 0: their layout is not known
     Numbers<max_touched> touched; ///< allocation ids
 
     template <class Self, class Visitor>

@@ -14,7 +14,8 @@ inline constexpr std::uint16_t version_minor = 0; ///< Greater ones only add rec
 inline constexpr std::uint32_t endian_mark = 0x01020304;
 inline constexpr std::uint32_t chunk_magic = 0x4b434d55; ///< "UMCK" in little endian.
 inline constexpr std::uint32_t chunk_bytes = 64 * 1024;
-inline constexpr std::uint32_t counter_slots = 2048; ///< One per driver entry point, with room for newer drivers.
+inline constexpr std::uint32_t counter_slots =
+    2048; ///< One per driver entry point, with room for newer drivers.
 
 /// What a tick of the recorded times is.
 enum class ClockKind : std::uint8_t {
@@ -37,8 +38,8 @@ enum class FileState : std::uint8_t {
 /// Why records are missing, one counter each.
 enum class DropReason : std::uint8_t { disk_full, size_cap, oversized, no_memory, count_ };
 
-/// First page of the file. Written by the process that owns the trace; the atomics are updated while it runs, so that
-/// they are right after SIGKILL too.
+/// First page of the file. Written by the process that owns the trace; the atomics are updated while it runs,
+/// so that they are right after SIGKILL too.
 struct FileHeader {
     std::array<char, 8> magic;
     std::uint16_t major;
@@ -74,8 +75,8 @@ enum class ChunkKind : std::uint8_t {
 
 enum class ChunkState : std::uint8_t { open = 0, sealed = 1 };
 
-/// Starts every chunk; records follow until `committed`. Delta state starts from zero in each chunk, but for time,
-/// which starts from base_time.
+/// Starts every chunk; records follow until `committed`. Delta state starts from zero in each chunk, but for
+/// time, which starts from base_time.
 struct ChunkHeader {
     std::uint32_t magic;
     ChunkKind kind;

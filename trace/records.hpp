@@ -10,9 +10,9 @@ namespace umadvisor::trace {
 template <class Visitor>
 bool visit_type(Type type, Visitor&& v) {
     switch (type) {
-#define UMADVISOR_RECORD(R)                                                                                            \
-    case R::type:                                                                                                      \
-        v.template operator()<R>();                                                                                    \
+#define UMADVISOR_RECORD(R)                                                                                    \
+    case R::type:                                                                                              \
+        v.template operator()<R>();                                                                            \
         return true
         UMADVISOR_RECORD(LaunchShape);
         UMADVISOR_RECORD(Launch);

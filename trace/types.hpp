@@ -4,13 +4,15 @@
 ///   number  unsigned, LEB128            time     ticks, zig-zag difference from the chunk's last time
 ///   address zig-zag difference from the chunk's last address     handle  the same with a state of its own
 ///   text    length and bytes            numbers  count and that many LEB128 numbers
-/// Fields at the end whose encoding would be zero are left out; a reader gives missing fields the encoding zero. New
-/// versions may append fields, never change or remove one. What comes after version 1.0 carries no differences: a
-/// reader that skips it would lose the state. Types below 64 stand in event chunks, the others in dictionary chunks.
+/// Fields at the end whose encoding would be zero are left out; a reader gives missing fields the encoding
+/// zero. New versions may append fields, never change or remove one. What comes after version 1.0 carries no
+/// differences: a reader that skips it would lose the state. Types below 64 stand in event chunks, the others
+/// in dictionary chunks.
 #pragma once
 
 #include "trace/values.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -51,13 +53,23 @@ enum class Type : std::uint8_t {
     notice = 77,
 };
 
-/// A bounded list of numbers inside a record.
+/// A bounded list of numbers inside a record. What lies beyond `count` is never written nor copied: one of
+/// these stands on the stack of every launch.
 template <std::size_t Capacity>
 struct Numbers {
-    std::array<std::uint64_t, Capacity> values{};
+    std::array<std::uint64_t, Capacity> values;
     std::uint32_t count = 0;
 
     static constexpr std::size_t capacity = Capacity;
+
+    Numbers() noexcept {} // not defaulted: value-initialisation would fill `values`
+    Numbers(const Numbers& other) noexcept { *this = other; }
+    Numbers& operator=(const Numbers& other) noexcept {
+        count = other.count;
+        for (std::uint32_t i = 0; i < count; ++i)
+            values[i] = other.values[i];
+        return *this;
+    }
     void add(std::uint64_t value) noexcept {
         if (count < Capacity)
             values[count++] = value;
@@ -65,12 +77,7 @@ struct Numbers {
     const std::uint64_t* begin() const noexcept { return values.data(); }
     const std::uint64_t* end() const noexcept { return values.data() + count; }
     bool operator==(const Numbers& other) const noexcept {
-        if (count != other.count)
-            return false;
-        for (std::uint32_t i = 0; i < count; ++i)
-            if (values[i] != other.values[i])
-                return false;
-        return true;
+        return std::equal(begin(), end(), other.begin(), other.end());
     }
 };
 

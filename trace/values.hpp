@@ -35,7 +35,15 @@ enum class Location : std::uint8_t { none = 0, device = 1, host = 2, host_numa =
 enum class SampleMoment : std::uint8_t { before_launch = 0, after_synchronize = 1 };
 
 /// What a host address range is, from /proc/self/maps.
-enum class HostRangeKind : std::uint8_t { unknown = 0, heap = 1, mapping = 2, stack = 3, file = 4, program = 5, shared = 6 };
+enum class HostRangeKind : std::uint8_t {
+    unknown = 0,
+    heap = 1,
+    mapping = 2,
+    stack = 3,
+    file = 4,
+    program = 5,
+    shared = 6
+};
 
 /// Why umadvisor did something by itself, or refused to.
 enum class Reason : std::uint8_t {
@@ -46,13 +54,16 @@ enum class Reason : std::uint8_t {
 };
 
 inline std::string_view name(Memory memory) {
-    constexpr std::string_view names[] = {"unknown", "pageable", "pinned", "registered", "device", "managed", "array"};
-    return static_cast<std::size_t>(memory) < std::size(names) ? names[static_cast<std::size_t>(memory)] : "unknown";
+    constexpr std::string_view names[] = {"unknown", "pageable", "pinned", "registered",
+                                          "device",  "managed",  "array"};
+    return static_cast<std::size_t>(memory) < std::size(names) ? names[static_cast<std::size_t>(memory)]
+                                                               : "unknown";
 }
 
 inline std::string_view name(HostRangeKind kind) {
     constexpr std::string_view names[] = {"unknown", "heap", "mapping", "stack", "file", "program", "shared"};
-    return static_cast<std::size_t>(kind) < std::size(names) ? names[static_cast<std::size_t>(kind)] : "unknown";
+    return static_cast<std::size_t>(kind) < std::size(names) ? names[static_cast<std::size_t>(kind)]
+                                                             : "unknown";
 }
 
 } // namespace umadvisor::trace

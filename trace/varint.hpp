@@ -18,7 +18,8 @@ inline std::uint8_t* put_varint(std::uint8_t* out, std::uint64_t value) noexcept
 }
 
 /// Reads a varint from [in, end). Returns the byte after it, or nullptr when it is cut or longer than 64 bits.
-inline const std::uint8_t* get_varint(const std::uint8_t* in, const std::uint8_t* end, std::uint64_t& value) noexcept {
+inline const std::uint8_t* get_varint(const std::uint8_t* in, const std::uint8_t* end,
+                                      std::uint64_t& value) noexcept {
     value = 0;
     for (int shift = 0; shift < 64; shift += 7) {
         if (in == end)

@@ -62,7 +62,7 @@ Finding describe(const model::Profile& profile, const model::AllocationSite& sit
                         {"allocation_bytes", static_cast<double>(habit.bytes)},
                         {"bytes_to_device", static_cast<double>(habit.bytes_to_device)},
                         {"measured_bytes", static_cast<double>(measured.measured_bytes)}};
-    finding.allocation_stack = site.stack;
+    finding.allocation_stack = allocation_stack(site);
     finding.allocation_text = allocation_text(profile, site, habit);
     finding.advice =
         std::string(runtime ? "cudaMemPrefetchAsync" : "cuMemPrefetchAsync") +

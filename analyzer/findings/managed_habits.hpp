@@ -18,4 +18,9 @@ Habits habits_by_line(const model::Profile& profile, const LineOf& line_of,
 std::string allocation_text(const model::Profile& profile, const model::AllocationSite& site,
                             const model::ManagedHabit& habit);
 
+/// The line that allocated it. 0 for a variable: the runtime's start-up code asked for it, nobody's line.
+inline std::uint64_t allocation_stack(const model::AllocationSite& site) {
+    return site.symbol != 0 ? 0 : site.stack;
+}
+
 } // namespace umadvisor::findings

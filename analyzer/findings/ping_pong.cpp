@@ -57,7 +57,7 @@ Finding describe(const model::Profile& profile, const model::AllocationSite& sit
                         {"bytes_to_host", static_cast<double>(habit.bytes_to_host)},
                         {"fault_cost_ns", cost.faults_ns},
                         {"prefetch_cost_ns", cost.prefetch_ns}};
-    finding.allocation_stack = site.stack;
+    finding.allocation_stack = allocation_stack(site);
     finding.allocation_text = allocation_text(profile, site, habit);
     finding.advice = "keep the data on one side: do the host's step in a kernel, or give the host a small "
                      "buffer of its own for "

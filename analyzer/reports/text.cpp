@@ -51,9 +51,11 @@ void write_finding(std::ostream& out, Report& report, const findings::Finding& f
         out << " of " << time_text(total);
     out << " · confidence " << name(finding.confidence) << "\n";
     write_place(out, report.symbolizer, finding.stack, finding.summary);
-    if (!finding.allocation_text.empty())
+    if (finding.allocation_stack != 0)
         write_place(out, report.symbolizer, finding.allocation_stack,
                     "allocated here: " + finding.allocation_text);
+    else if (!finding.allocation_text.empty())
+        out << "    memory: " << finding.allocation_text << "\n";
     for (const auto& [what, stack] : finding.places)
         write_place(out, report.symbolizer, stack, what);
     for (const std::string& detail : finding.details)

@@ -1,5 +1,5 @@
-/// Decides what the dlsym thunk answers. Everything it does not substitute goes on to the real dlsym as a tail jump, with
-/// the caller's return address in place.
+/// Decides what the dlsym thunk answers. Everything it does not substitute goes on to the real dlsym as a tail
+/// jump, with the caller's return address in place.
 #include "interposer/attach/driver.hpp"
 #include "interposer/attach/real.hpp"
 
@@ -10,7 +10,8 @@ namespace umadvisor::attach {
 
 namespace {
 
-static_assert(std::is_sorted(std::begin(entry_names), std::end(entry_names)), "driver_api.def is searched by halves");
+static_assert(std::is_sorted(std::begin(entry_names), std::end(entry_names)),
+              "driver_api.def is searched by halves");
 
 /// Exact exported names only: a prefix match on "cu" would catch cuDNN, cuBLAS and curl as well.
 bool is_entry(const char* symbol) {
@@ -46,8 +47,8 @@ extern "C" __attribute__((visibility("hidden"))) Answer umadvisor_filter_dlsym(v
     if (address == nullptr)
         return forward; // once more, so that dlerror(3) says what it would have said
     if (!driver) {
-        // Without a driver our exported names must not look like one: ask where the name is not, so that the program
-        // gets the null and the dlerror text of a missing symbol.
+        // Without a driver our exported names must not look like one: ask where the name is not, so that the
+        // program gets the null and the dlerror text of a missing symbol.
         static void* const libc = dlopen("libc.so.6", RTLD_NOLOAD | RTLD_LAZY);
         return is_ours(address) && libc != nullptr ? Answer{nullptr, libc} : forward;
     }

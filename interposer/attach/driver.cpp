@@ -36,7 +36,9 @@ const char* path = "";
 std::uint64_t (*clock_of_simulation)() = nullptr;
 
 std::size_t slot_of(const void* address) {
-    return static_cast<std::size_t>((reinterpret_cast<std::uintptr_t>(address) >> 4) * 0x9e3779b97f4a7c15u >> 53) % slots;
+    return static_cast<std::size_t>((reinterpret_cast<std::uintptr_t>(address) >> 4) * 0x9e3779b97f4a7c15u >>
+                                    53) %
+           slots;
 }
 
 void insert(void* driver_address, void* wrapper, bool recorded) {
@@ -84,7 +86,8 @@ bool find_driver() noexcept {
         return true;
     pthread_mutex_lock(&mutex);
     if (!found.load(std::memory_order_relaxed)) {
-        if (void* const handle = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_NOW)) { // keeps it loaded: tables point into it
+        if (void* const handle =
+                dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_NOW)) { // keeps it loaded: tables point into it
             fill_tables(handle);
             link_map* map = nullptr;
             if (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0)
@@ -101,7 +104,8 @@ bool find_driver() noexcept {
 }
 
 void* substitute(void* driver_address) noexcept {
-    for (std::size_t slot = slot_of(driver_address); substitutes[slot].driver_address != nullptr; slot = (slot + 1) % slots)
+    for (std::size_t slot = slot_of(driver_address); substitutes[slot].driver_address != nullptr;
+         slot = (slot + 1) % slots)
         if (substitutes[slot].driver_address == driver_address)
             return substitutes[slot].wrapper;
     return nullptr;

@@ -7,22 +7,23 @@
 
 namespace umadvisor::attach {
 
-/// Finds the real dlsym: glibc's, or that of another preloaded library behind us. Cheap when it is found already.
+/// Finds the real dlsym: glibc's, or that of another preloaded library behind us. Cheap when it is found
+/// already.
 void find_real_dlsym() noexcept;
 
 /// The real dlsym, as if called from here: not for the pseudo-handles.
 void* look_up(void* handle, const char* name) noexcept;
 
-/// Whether the process has libcuda.so.1 loaded. The first positive answer fills the real and the export table; later
-/// ones are one load. Never loads it: that is the program's to do. Thread-safe.
+/// Whether the process has libcuda.so.1 loaded. The first positive answer fills the real and the export table;
+/// later ones are one load. Never loads it: that is the program's to do. Thread-safe.
 bool find_driver() noexcept;
 
-/// What stands for an address inside the driver: the wrapper or the counting pass-through of that exact exported symbol;
-/// null when the address is no exported symbol that we know. Thread-safe after find_driver().
+/// What stands for an address inside the driver: the wrapper or the counting pass-through of that exact
+/// exported symbol; null when the address is no exported symbol that we know. Thread-safe after find_driver().
 void* substitute(void* driver_address) noexcept;
 
-/// Whether a code address lies in the driver itself. The driver's own look-ups are never answered with wrappers (WSL's
-/// libcuda.so.1 looks up "cuInit" by dlsym and would recurse).
+/// Whether a code address lies in the driver itself. The driver's own look-ups are never answered with wrappers
+/// (WSL's libcuda.so.1 looks up "cuInit" by dlsym and would recurse).
 bool is_inside_driver(const void* code) noexcept;
 
 /// File of the driver, or "".

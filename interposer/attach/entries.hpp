@@ -33,7 +33,8 @@ constexpr std::string_view name(Entry entry) {
     return entry_names[index(entry)];
 }
 
-/// Takes the stream 0 for the calling thread's own default stream (CUDA driver API, "Stream synchronization behavior").
+/// Takes the stream 0 for the calling thread's own default stream (CUDA driver API, "Stream synchronization
+/// behavior").
 constexpr bool uses_per_thread_stream(Entry entry) {
     return name(entry).ends_with("_ptsz") || name(entry).ends_with("_ptds");
 }
@@ -41,15 +42,15 @@ constexpr bool uses_per_thread_stream(Entry entry) {
 template <Entry>
 struct EntryTraits;
 
-#define API(symbol, handling)                                                                                          \
-    template <>                                                                                                        \
-    struct EntryTraits<Entry::symbol> {                                                                                \
-        using Function = decltype(&::symbol);                                                                          \
+#define API(symbol, handling)                                                                                  \
+    template <>                                                                                                \
+    struct EntryTraits<Entry::symbol> {                                                                        \
+        using Function = decltype(&::symbol);                                                                  \
     };
-#define API_UNDECLARED(symbol)                                                                                         \
-    template <>                                                                                                        \
-    struct EntryTraits<Entry::symbol> {                                                                                \
-        using Function = void (*)();                                                                                   \
+#define API_UNDECLARED(symbol)                                                                                 \
+    template <>                                                                                                \
+    struct EntryTraits<Entry::symbol> {                                                                        \
+        using Function = void (*)();                                                                           \
     };
 #include "interposer/driver_api.def"
 

@@ -1,6 +1,6 @@
-/// The few places where the C++ library would throw, ended here instead. libstdc++'s own definitions bring the exception
-/// machinery along, which needs symbols newer than GLIBC_2.34 (_dl_find_object, arc4random): the loader would refuse the
-/// program on RHEL 9. The version script keeps these names inside the shim.
+/// The few places where the C++ library would throw, ended here instead. libstdc++'s own definitions bring the
+/// exception machinery along, which needs symbols newer than GLIBC_2.34 (_dl_find_object, arc4random): the
+/// loader would refuse the program on RHEL 9. The version script keeps these names inside the shim.
 #include <cstdlib>
 #include <new>
 #include <string_view>

@@ -13,8 +13,8 @@ namespace umadvisor::runtime {
 
 namespace {
 
-/// What stderr was when the program started. A descriptor of our own would keep a pipe open that the program has closed,
-/// and a program that has put something else at number 2 must not find our lines in it.
+/// What stderr was when the program started. A descriptor of our own would keep a pipe open that the program
+/// has closed, and a program that has put something else at number 2 must not find our lines in it.
 struct stat stderr_at_start;
 bool had_stderr = false;
 
@@ -27,8 +27,8 @@ void remember_stderr() noexcept {
 void say(const char* format, ...) noexcept {
     const int kept = errno;
     struct stat now;
-    if (!options().quiet && had_stderr && fstat(STDERR_FILENO, &now) == 0 && now.st_dev == stderr_at_start.st_dev &&
-        now.st_ino == stderr_at_start.st_ino) {
+    if (!options().quiet && had_stderr && fstat(STDERR_FILENO, &now) == 0 &&
+        now.st_dev == stderr_at_start.st_dev && now.st_ino == stderr_at_start.st_ino) {
         char line[1024] = "umadvisor: ";
         constexpr std::size_t prefix = 11;
         va_list arguments;

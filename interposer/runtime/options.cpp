@@ -38,7 +38,8 @@ bool parse_number(std::string_view text, std::uint64_t& value) {
 /// 4096, 512MiB, 2GiB.
 bool parse_size(std::string_view text, std::uint64_t& bytes) {
     int shift = 0;
-    for (const auto& [suffix, bits] : {std::pair<std::string_view, int>{"KiB", 10}, {"MiB", 20}, {"GiB", 30}, {"TiB", 40}})
+    for (const auto& [suffix, bits] :
+         {std::pair<std::string_view, int>{"KiB", 10}, {"MiB", 20}, {"GiB", 30}, {"TiB", 40}})
         if (text.ends_with(suffix)) {
             shift = bits;
             text.remove_suffix(suffix.size());
@@ -131,8 +132,8 @@ void read_options() noexcept {
     current = Options{};
 #define OPTION(name, type, default_value, help) set(#name, default_value, current);
 #include "interposer/runtime/options.def"
-    // In a set-user-ID program the environment is not to be trusted (secure_getenv(3)); the loader refuses most preloads
-    // there anyway.
+    // In a set-user-ID program the environment is not to be trusted (secure_getenv(3)); the loader refuses most
+    // preloads there anyway.
     if (getuid() == geteuid() && getgid() == getegid())
         visit_settings([](std::string_view name, std::string_view value) { set(name, value, current); });
 }
@@ -147,8 +148,8 @@ void warn_of_options() noexcept {
         if (!known)
             say("UMADVISOR_%.*s is no setting of mine; `umadvisor help env` lists them", length, name.data());
         else if (name != "OUTPUT" && !set(name, value, ignored))
-            say("UMADVISOR_%.*s=%.*s is not understood and ignored; see `umadvisor help env`", length, name.data(),
-                static_cast<int>(value.size()), value.data());
+            say("UMADVISOR_%.*s=%.*s is not understood and ignored; see `umadvisor help env`", length,
+                name.data(), static_cast<int>(value.size()), value.data());
     });
 }
 

@@ -8,11 +8,11 @@ namespace umadvisor::runtime {
 
 /// Plain values; strings point into the environment as it was at start (copied, never freed).
 struct Options {
-    const char* output = "";     ///< empty: PROGRAM.PID.umtrace in the working directory
+    const char* output = ""; ///< empty: PROGRAM.PID.umtrace in the working directory
     bool force = false;
     bool quiet = false;
-    int stack_frames = 32;       ///< 0: off
-    bool residency = true;       ///< UM=auto or pagemap
+    int stack_frames = 32; ///< 0: off
+    bool residency = true; ///< UM=auto or pagemap
     bool device_time = true;
     std::uint64_t max_bytes = 0; ///< of the trace
     bool act_prefetch = false;
@@ -23,7 +23,8 @@ struct Options {
 /// Reads the environment. Called once, from the library's constructor; tests may call it again.
 void read_options() noexcept;
 
-/// Says what is wrong with the settings (unknown names, bad values), one line each. Called when the process enters CUDA.
+/// Says what is wrong with the settings (unknown names, bad values), one line each. Called when the process
+/// enters CUDA.
 void warn_of_options() noexcept;
 
 /// Calls `visit` for each UMADVISOR_* variable of the environment, without the prefix.

@@ -74,7 +74,9 @@ void describe_devices() {
         real<Entry::cuDeviceTotalMem_v2>()(&bytes, device);
         record.device_name = name;
         record.memory_bytes = bytes;
-        const auto number = [&](CUdevice_attribute which) { return static_cast<std::uint64_t>(attribute(which, device)); };
+        const auto number = [&](CUdevice_attribute which) {
+            return static_cast<std::uint64_t>(attribute(which, device));
+        };
         record.compute_major = number(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
         record.compute_minor = number(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
         record.managed_memory = number(CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY);
@@ -118,8 +120,8 @@ bool open_trace() {
     record::Settings settings{path, options().force, options().max_bytes, options().stack_frames,
                               attach::simulated_clock()};
     struct stat existing;
-    if (*options().output != '\0' && !options().force && lstat(path, &existing) == 0 && S_ISREG(existing.st_mode) &&
-        !trace_path_with_pid(path, sizeof path)) {
+    if (*options().output != '\0' && !options().force && lstat(path, &existing) == 0 &&
+        S_ISREG(existing.st_mode) && !trace_path_with_pid(path, sizeof path)) {
         say("the trace's name is too long; nothing is recorded");
         return false;
     }
@@ -129,8 +131,8 @@ bool open_trace() {
     return trouble == nullptr;
 }
 
-/// In a forked child the mapping is the parent's: CUDA does not survive fork, and the parent's trace must not be
-/// written by two.
+/// In a forked child the mapping is the parent's: CUDA does not survive fork, and the parent's trace must not
+/// be written by two.
 void after_fork_in_child() {
     record::abandon();
 }
@@ -184,7 +186,8 @@ void note_runtime(const void* caller) noexcept {
     pthread_mutex_unlock(&mutex);
 }
 
-/// Ends the trace. Calls nothing of the driver: after the program's exit handlers it answers CUDA_ERROR_DEINITIALIZED.
+/// Ends the trace. Calls nothing of the driver: after the program's exit handlers it answers
+/// CUDA_ERROR_DEINITIALIZED.
 void leave() noexcept {
     if (!record::recording())
         return;

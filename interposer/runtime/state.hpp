@@ -3,12 +3,13 @@
 
 namespace umadvisor::runtime {
 
-/// The program has entered CUDA (its cuInit succeeded): creates the trace, describes process, driver and devices, starts
-/// recording. Does so once; later calls are one load. Any failure: one line on stderr and forward only.
+/// The program has entered CUDA (its cuInit succeeded): creates the trace, describes process, driver and
+/// devices, starts recording. Does so once; later calls are one load. Any failure: one line on stderr and
+/// forward only.
 void enter() noexcept;
 
-/// Remembers an answer of cuGetProcAddress that equals no entry point we know. Before the trace exists a bounded number
-/// of them is kept.
+/// Remembers an answer of cuGetProcAddress that equals no entry point we know. Before the trace exists a
+/// bounded number of them is kept.
 void note_unknown_lookup(const char* symbol, int version, unsigned long long flags) noexcept;
 
 /// Remembers that the CUDA runtime is in use, and which file holds it. `caller` is an address inside it.

@@ -33,8 +33,9 @@ bool trace_path_with_pid(char* path, std::size_t bytes) noexcept {
     std::size_t dot = given.rfind('.');
     if (dot == std::string_view::npos || (slash != std::string_view::npos && dot < slash))
         dot = given.size();
-    return std::snprintf(path, bytes, "%.*s.%d%.*s", static_cast<int>(dot), given.data(), static_cast<int>(getpid()),
-                         static_cast<int>(given.size() - dot), given.data() + dot) < static_cast<int>(bytes);
+    return std::snprintf(path, bytes, "%.*s.%d%.*s", static_cast<int>(dot), given.data(),
+                         static_cast<int>(getpid()), static_cast<int>(given.size() - dot),
+                         given.data() + dot) < static_cast<int>(bytes);
 }
 
 } // namespace umadvisor::runtime

@@ -5,8 +5,8 @@
 
 namespace umadvisor::runtime {
 
-/// Writes the name into `path`: UMADVISOR_OUTPUT, else PROGRAM.[RANK.]PID.umtrace in the working directory. False when it
-/// does not fit.
+/// Writes the name into `path`: UMADVISOR_OUTPUT, else PROGRAM.[RANK.]PID.umtrace in the working directory.
+/// False when it does not fit.
 bool trace_path(char* path, std::size_t bytes) noexcept;
 
 /// The same with `.PID` before the suffix: for the second and later processes of one UMADVISOR_OUTPUT.

@@ -10,7 +10,8 @@ namespace {
 /// Ordinal of the calling thread's current device; 0 where there is none.
 std::uint32_t current_device() {
     CUdevice device = 0;
-    return attach::real<Entry::cuCtxGetDevice>()(&device) == CUDA_SUCCESS ? static_cast<std::uint32_t>(device) : 0;
+    return attach::real<Entry::cuCtxGetDevice>()(&device) == CUDA_SUCCESS ? static_cast<std::uint32_t>(device)
+                                                                          : 0;
 }
 
 /// The allocation that begin_free took out, to be put back should the driver refuse the free.

@@ -6,8 +6,8 @@
 
 namespace umadvisor::wrappers {
 
-/// Enters a new allocation into the index and the trace, after the driver made it. `record` has its times, status,
-/// memory, flags and stream; nothing is entered when the call failed.
+/// Enters a new allocation into the index and the trace, after the driver made it. `record` has its times,
+/// status, memory, flags and stream; nothing is entered when the call failed.
 void finish_allocation(trace::Alloc& record, std::uint64_t address, std::uint64_t bytes) noexcept;
 
 /// A variable of a loaded module: entered like an allocation when it is first asked for.
@@ -49,7 +49,8 @@ struct allocate_pitch : WhileRecording {
         trace::Alloc record;
         record.memory = trace::Memory::device;
         const CUresult result = timed<E>(record, out, pitch, width, height, element);
-        finish_allocation(record, out != nullptr ? *out : 0, pitch != nullptr ? *pitch * height : width * height);
+        finish_allocation(record, out != nullptr ? *out : 0,
+                          pitch != nullptr ? *pitch * height : width * height);
         return result;
     }
 };
@@ -168,8 +169,8 @@ struct get_global : WhileRecording {
         trace::Alloc record;
         CUdeviceptr address = 0;
         std::size_t size = 0;
-        const CUresult result = timed<E>(record, out != nullptr ? out : &address, bytes != nullptr ? bytes : &size,
-                                         module, name);
+        const CUresult result =
+            timed<E>(record, out != nullptr ? out : &address, bytes != nullptr ? bytes : &size, module, name);
         if (result == CUDA_SUCCESS)
             finish_global(record, out != nullptr ? *out : address, bytes != nullptr ? *bytes : size, name,
                           reinterpret_cast<std::uint64_t>(module));

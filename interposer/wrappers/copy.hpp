@@ -15,8 +15,8 @@ struct CopyEnd {
     CopyEnd(CUarray handle) noexcept : address(reinterpret_cast<std::uint64_t>(handle)), array(true) {}
 };
 
-/// Fills in both ends: memory class, allocation and, for pageable memory, what it is. Before the call, since a copy may
-/// be of memory that another thread frees. Starts the device timer for asynchronous copies.
+/// Fills in both ends: memory class, allocation and, for pageable memory, what it is. Before the call, since a
+/// copy may be of memory that another thread frees. Starts the device timer for asynchronous copies.
 trace::Copy begin_copy(CopyEnd destination, CopyEnd source, std::uint64_t bytes, std::uint64_t stream,
                        bool asynchronous) noexcept;
 void finish_copy(trace::Copy& record) noexcept;
@@ -70,8 +70,8 @@ struct copy_peer : WhileRecording {
 
 struct copy_peer_async : WhileRecording {
     template <Entry E>
-    static CUresult call(CUdeviceptr destination, CUcontext to, CUdeviceptr source, CUcontext from, std::size_t bytes,
-                         CUstream stream) noexcept {
+    static CUresult call(CUdeviceptr destination, CUcontext to, CUdeviceptr source, CUcontext from,
+                         std::size_t bytes, CUstream stream) noexcept {
         return copy_later<E>(destination, source, bytes, stream, destination, to, source, from, bytes, stream);
     }
 };
@@ -87,7 +87,8 @@ struct copy_atoa : WhileRecording {
 /// From an array: destination, array, offset in the array, bytes.
 struct copy_atod : WhileRecording {
     template <Entry E, class Destination>
-    static CUresult call(Destination destination, CUarray source, std::size_t offset, std::size_t bytes) noexcept {
+    static CUresult call(Destination destination, CUarray source, std::size_t offset,
+                         std::size_t bytes) noexcept {
         return copy_now<E>(destination, source, bytes, destination, source, offset, bytes);
     }
 };
@@ -160,8 +161,8 @@ struct SetRows : WhileRecording {
 template <std::size_t Element>
 struct SetRowsAsync : WhileRecording {
     template <Entry E, class Value>
-    static CUresult call(CUdeviceptr address, std::size_t pitch, Value value, std::size_t width, std::size_t height,
-                         CUstream stream) noexcept {
+    static CUresult call(CUdeviceptr address, std::size_t pitch, Value value, std::size_t width,
+                         std::size_t height, CUstream stream) noexcept {
         trace::Set record = begin_set(address, width * height * Element, value, stream_of<E>(stream), true);
         const CUresult result = timed<E>(record, address, pitch, value, width, height, stream);
         finish_set(record);

@@ -1,5 +1,5 @@
-/// What every recorded entry point does, whatever its signature: forward only while nothing is recorded, else hand over
-/// to the entry's policy.
+/// What every recorded entry point does, whatever its signature: forward only while nothing is recorded, else
+/// hand over to the entry's policy.
 #pragma once
 
 #include "interposer/attach/real.hpp"
@@ -11,8 +11,8 @@ namespace umadvisor::wrappers {
 
 using attach::Entry;
 
-/// True while this thread is inside a wrapper: calls that the driver makes to its own exported symbols, and our own, are
-/// not the program's.
+/// True while this thread is inside a wrapper: calls that the driver makes to its own exported symbols, and our
+/// own, are not the program's.
 inline thread_local bool inside_wrapper = false;
 
 class InsideWrapper {

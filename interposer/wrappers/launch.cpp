@@ -7,8 +7,8 @@
 
 namespace umadvisor::wrappers {
 
-void begin_launch(LaunchInFlight& flight, Entry entry, CUfunction function, CUstream stream, std::uint64_t stream_name,
-                  void** parameters, void** extra) noexcept {
+void begin_launch(LaunchInFlight& flight, Entry entry, CUfunction function, CUstream stream,
+                  std::uint64_t stream_name, void** parameters, void** extra) noexcept {
     const KeepErrno keep;
     trace::LaunchShape& shape = flight.shape;
     shape.entry = attach::index(entry);
@@ -24,8 +24,8 @@ void begin_launch(LaunchInFlight& flight, Entry entry, CUfunction function, CUst
     shape.stack = record::stack();
     observe::residency_sampler().before_launch(touched);
     act::before_launch(stream, entry, touched);
-    const std::uint64_t key = shape.function << 24 ^ shape.grid_x << 12 ^ shape.grid_y << 6 ^ shape.grid_z ^
-                              shape.block_x << 40;
+    const std::uint64_t key =
+        shape.function << 24 ^ shape.grid_x << 12 ^ shape.grid_y << 6 ^ shape.grid_z ^ shape.block_x << 40;
     flight.launch.sample = observe::device_timer().begin(reinterpret_cast<CUstream>(stream_name), key);
 }
 

@@ -13,13 +13,13 @@ struct LaunchInFlight {
 };
 
 /// Finds out what the launch reaches, lets the observers and actions look at it, starts the device timer.
-void begin_launch(LaunchInFlight& flight, Entry entry, CUfunction function, CUstream stream, std::uint64_t stream_name,
-                  void** parameters, void** extra) noexcept;
+void begin_launch(LaunchInFlight& flight, Entry entry, CUfunction function, CUstream stream,
+                  std::uint64_t stream_name, void** parameters, void** extra) noexcept;
 void finish_launch(LaunchInFlight& flight) noexcept;
 
 template <Entry E, class... Arguments>
-CUresult launch_recorded(LaunchInFlight& flight, CUfunction function, CUstream stream, void** parameters, void** extra,
-                         Arguments... arguments) noexcept {
+CUresult launch_recorded(LaunchInFlight& flight, CUfunction function, CUstream stream, void** parameters,
+                         void** extra, Arguments... arguments) noexcept {
     begin_launch(flight, E, function, stream, stream_of<E>(stream), parameters, extra);
     flight.launch.start = record::now();
     const CUresult result = attach::real<E>()(arguments...);
@@ -43,11 +43,12 @@ inline void describe(trace::LaunchShape& shape, unsigned gx, unsigned gy, unsign
 struct launch : WhileRecording {
     template <Entry E>
     static CUresult call(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-                         unsigned bz, unsigned shared, CUstream stream, void** parameters, void** extra) noexcept {
+                         unsigned bz, unsigned shared, CUstream stream, void** parameters,
+                         void** extra) noexcept {
         LaunchInFlight flight;
         describe(flight.shape, gx, gy, gz, bx, by, bz, shared);
-        return launch_recorded<E>(flight, function, stream, parameters, extra, function, gx, gy, gz, bx, by, bz, shared,
-                                  stream, parameters, extra);
+        return launch_recorded<E>(flight, function, stream, parameters, extra, function, gx, gy, gz, bx, by, bz,
+                                  shared, stream, parameters, extra);
     }
 };
 
@@ -57,21 +58,22 @@ struct launch_cooperative : WhileRecording {
                          unsigned bz, unsigned shared, CUstream stream, void** parameters) noexcept {
         LaunchInFlight flight;
         describe(flight.shape, gx, gy, gz, bx, by, bz, shared);
-        return launch_recorded<E>(flight, function, stream, parameters, nullptr, function, gx, gy, gz, bx, by, bz,
-                                  shared, stream, parameters);
+        return launch_recorded<E>(flight, function, stream, parameters, nullptr, function, gx, gy, gz, bx, by,
+                                  bz, shared, stream, parameters);
     }
 };
 
 struct launch_ex : WhileRecording {
     template <Entry E>
-    static CUresult call(const CUlaunchConfig* config, CUfunction function, void** parameters, void** extra) noexcept {
+    static CUresult call(const CUlaunchConfig* config, CUfunction function, void** parameters,
+                         void** extra) noexcept {
         if (config == nullptr)
             return attach::real<E>()(config, function, parameters, extra);
         LaunchInFlight flight;
         describe(flight.shape, config->gridDimX, config->gridDimY, config->gridDimZ, config->blockDimX,
                  config->blockDimY, config->blockDimZ, config->sharedMemBytes);
-        return launch_recorded<E>(flight, function, config->hStream, parameters, extra, config, function, parameters,
-                                  extra);
+        return launch_recorded<E>(flight, function, config->hStream, parameters, extra, config, function,
+                                  parameters, extra);
     }
 };
 

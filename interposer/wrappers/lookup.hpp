@@ -17,9 +17,9 @@ struct initialize : Always {
     }
 };
 
-/// Replaces an address that the driver answered by our wrapper. The real function is asked first and the *address* is
-/// mapped, so names, versions and flags need no rules, and status and errors stay the driver's. `answer` may be null:
-/// callers probe with nothing but a name.
+/// Replaces an address that the driver answered by our wrapper. The real function is asked first and the
+/// *address* is mapped, so names, versions and flags need no rules, and status and errors stay the driver's.
+/// `answer` may be null: callers probe with nothing but a name.
 inline void replace_answer(const char* symbol, void** answer, int version, cuuint64_t flags) noexcept {
     if (answer == nullptr || *answer == nullptr)
         return;

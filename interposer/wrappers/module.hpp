@@ -18,7 +18,8 @@ struct load_module : WhileRecording {
     static CUresult call(Module* out, Arguments... arguments) noexcept {
         trace::GpuModule record;
         const CUresult result = timed<E>(record, out, arguments...);
-        finish_load(record, result == CUDA_SUCCESS && out != nullptr ? reinterpret_cast<std::uint64_t>(*out) : 0);
+        finish_load(record,
+                    result == CUDA_SUCCESS && out != nullptr ? reinterpret_cast<std::uint64_t>(*out) : 0);
         return result;
     }
 };

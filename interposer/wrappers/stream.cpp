@@ -17,7 +17,8 @@ void finish_sync(trace::Sync& record) noexcept {
     const KeepErrno keep;
     record.stack = record::stack();
     record::write(record);
-    const bool waited = record.kind != trace::SyncKind::stream_query && record.kind != trace::SyncKind::event_query;
+    const bool waited =
+        record.kind != trace::SyncKind::stream_query && record.kind != trace::SyncKind::event_query;
     if (waited && record.status == CUDA_SUCCESS)
         after_wait();
 }

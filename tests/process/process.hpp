@@ -48,7 +48,8 @@ struct Outcome {
 /// Runs a shell command line in `folder`.
 inline Outcome run(const Folder& folder, const std::string& command) {
     const std::string out = folder / ".out", err = folder / ".err";
-    const int status = std::system(("cd '" + folder.path.string() + "' && { " + command + "\n} >'" + out + "' 2>'" + err + "'").c_str());
+    const int status = std::system(
+        ("cd '" + folder.path.string() + "' && { " + command + "\n} >'" + out + "' 2>'" + err + "'").c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read(out), read(err)};
 }
 
@@ -70,7 +71,8 @@ inline nlohmann::json report(const Folder& folder, const std::string& trace) {
 }
 
 /// Records of one kind in `umadvisor dump --json`.
-inline std::vector<nlohmann::json> dump(const Folder& folder, const std::string& trace, const std::string& kind) {
+inline std::vector<nlohmann::json> dump(const Folder& folder, const std::string& trace,
+                                        const std::string& kind) {
     const Outcome outcome = run(folder, advisor + " dump --json " + trace);
     if (outcome.status != 0)
         throw std::runtime_error("dump failed: " + outcome.err);

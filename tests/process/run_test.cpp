@@ -61,21 +61,25 @@ BOOST_AUTO_TEST_CASE(unwritable_output) {
 BOOST_AUTO_TEST_CASE(existing_output_is_kept_without_force) {
     const Folder folder;
     std::ofstream(folder / "x.umtrace") << "precious";
-    check_one_line(run_sim(folder, advisor + " run -o x.umtrace -- " + examples + "/sim/pinned_copies"), 1, "x.umtrace");
+    check_one_line(run_sim(folder, advisor + " run -o x.umtrace -- " + examples + "/sim/pinned_copies"), 1,
+                   "x.umtrace");
     BOOST_TEST(read(folder / "x.umtrace") == "precious");
-    const Outcome forced = run_sim(folder, advisor + " run -f -o x.umtrace -- " + examples + "/sim/pinned_copies");
+    const Outcome forced =
+        run_sim(folder, advisor + " run -f -o x.umtrace -- " + examples + "/sim/pinned_copies");
     BOOST_TEST(forced.status == 0, forced.err);
     BOOST_TEST(report(folder, "x.umtrace").contains("findings"));
 }
 
 BOOST_AUTO_TEST_CASE(unknown_options) {
     const Folder folder;
-    for (const char* command : {" run --no-such-option -- /bin/true", " no-such-command", " report --no-such-option x"}) {
+    for (const char* command :
+         {" run --no-such-option -- /bin/true", " no-such-command", " report --no-such-option x"}) {
         const Outcome outcome = run(folder, advisor + command);
         BOOST_TEST(outcome.status == 2, command);
         BOOST_TEST(lines(outcome.err) == 1u, outcome.err);
     }
-    const Outcome variable = run_sim(folder, "UMADVISOR_NO_SUCH=1 LD_PRELOAD=" + shim + " " + examples + "/sim/pinned_copies");
+    const Outcome variable =
+        run_sim(folder, "UMADVISOR_NO_SUCH=1 LD_PRELOAD=" + shim + " " + examples + "/sim/pinned_copies");
     BOOST_TEST(variable.status == 0);
     BOOST_TEST(variable.err.find("UMADVISOR_NO_SUCH") != std::string::npos, variable.err);
 }
@@ -94,7 +98,8 @@ BOOST_AUTO_TEST_CASE(no_driver_on_the_machine) {
 BOOST_AUTO_TEST_CASE(a_script_gives_one_trace_a_process) {
     const Folder folder;
     const std::string program = examples + "/sim/pinned_copies";
-    const Outcome outcome = run_sim(folder, advisor + " run -o x.umtrace -- /bin/sh -c '" + program + " && " + program + "; exit 5'");
+    const Outcome outcome = run_sim(folder, advisor + " run -o x.umtrace -- /bin/sh -c '" + program + " && " +
+                                                program + "; exit 5'");
     BOOST_TEST(outcome.status == 5, outcome.err);
     int traces = 0;
     for (const auto& entry : fs::directory_iterator(folder.path))

@@ -14,13 +14,15 @@ std::set<std::string> words(const std::string& text) {
     return {std::istream_iterator<std::string>(stream), {}};
 }
 
-const std::string listed = "sed -n 's/^API[_A-Z]*(\\([A-Za-z0-9_]*\\).*/\\1/p' '" UMADVISOR_SOURCE "/interposer/driver_api.def'";
+const std::string listed =
+    "sed -n 's/^API[_A-Z]*(\\([A-Za-z0-9_]*\\).*/\\1/p' '" UMADVISOR_SOURCE "/interposer/driver_api.def'";
 
 } // namespace
 
 BOOST_AUTO_TEST_CASE(needs_nothing_but_libc) {
     const Folder folder;
-    const auto needed = words(run(folder, "readelf -d " + shim + " | sed -n 's/.*(NEEDED).*\\[\\(.*\\)\\]/\\1/p'").out);
+    const auto needed =
+        words(run(folder, "readelf -d " + shim + " | sed -n 's/.*(NEEDED).*\\[\\(.*\\)\\]/\\1/p'").out);
     const std::set<std::string> allowed{"libc.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"};
     BOOST_TEST(!needed.empty());
     for (const std::string& library : needed)
@@ -42,7 +44,8 @@ BOOST_AUTO_TEST_CASE(exports_the_list_and_dlsym) {
     auto expected = words(run(folder, listed).out);
     BOOST_TEST(expected.size() > 637u);
     expected.insert("dlsym");
-    const auto exported = words(run(folder, "nm -D --defined-only " + shim + " | awk '{print $3}' | sed 's/@.*//'").out);
+    const auto exported =
+        words(run(folder, "nm -D --defined-only " + shim + " | awk '{print $3}' | sed 's/@.*//'").out);
     BOOST_TEST((exported == expected));
 }
 
@@ -57,7 +60,8 @@ BOOST_AUTO_TEST_CASE(the_list_covers_the_stub_library) {
 
 BOOST_AUTO_TEST_CASE(is_not_noticed_where_there_is_no_cuda) {
     const Folder folder;
-    const Outcome outcome = run(folder, "LD_PRELOAD=" + shim + " python3 -c 'import ctypes, threading; print(sum(range(10)))'");
+    const Outcome outcome =
+        run(folder, "LD_PRELOAD=" + shim + " python3 -c 'import ctypes, threading; print(sum(range(10)))'");
     BOOST_TEST(outcome.status == 0);
     BOOST_TEST(outcome.out == "45\n");
     BOOST_TEST(outcome.err == "");

@@ -23,8 +23,9 @@ std::ostream& operator<<(std::ostream& out, const Example& example) {
 }
 
 const Example faulty[] = {
-    {"pageable_copies", "pageable-copy"}, {"pingpong", "ping-pong"},         {"vector_add_managed", "first-touch"},
-    {"small_copies", "small-copies"},     {"static_managed", "ping-pong"},
+    {"pageable_copies", "pageable-copy"},  {"pingpong", "ping-pong"},
+    {"vector_add_managed", "first-touch"}, {"small_copies", "small-copies"},
+    {"static_managed", "ping-pong"},
 };
 
 const Example clean[] = {
@@ -34,9 +35,10 @@ const Example clean[] = {
     {"prefetched_add", "ping-pong"},
 };
 
-Outcome run_recorded(const Folder& folder, const std::string& linkage, const std::string& name, const std::string& options = "") {
-    return run_sim(folder, "export SIMCUDA_REPORT=sim.json; " + advisor + " run -q -f -o x.umtrace " + options + " -- " + examples +
-                               "/" + linkage + "/" + name);
+Outcome run_recorded(const Folder& folder, const std::string& linkage, const std::string& name,
+                     const std::string& options = "") {
+    return run_sim(folder, "export SIMCUDA_REPORT=sim.json; " + advisor + " run -q -f -o x.umtrace " + options +
+                               " -- " + examples + "/" + linkage + "/" + name);
 }
 
 } // namespace
@@ -58,7 +60,8 @@ BOOST_DATA_TEST_CASE(clean_twins_are_left_alone, data::make(linkages) * data::ma
     BOOST_TEST(!finds(found, example.rule), found.dump(1));
 }
 
-BOOST_DATA_TEST_CASE(every_example_behaves_as_alone, data::make({"overlap", "oversubscribe", "prefetched_add"}), name) {
+BOOST_DATA_TEST_CASE(every_example_behaves_as_alone, data::make({"overlap", "oversubscribe", "prefetched_add"}),
+                     name) {
     const Folder folder;
     setenv("SIMCUDA_CONFIG", std::string(name) == "oversubscribe" ? "capacity=128MiB" : "", 1);
     const Outcome bare = run_sim(folder, examples + "/sim/" + name);
@@ -86,12 +89,13 @@ BOOST_DATA_TEST_CASE(copy_totals_equal_an_independent_count,
     const auto driver = nlohmann::json::parse(read(folder / "sim.json"));
     std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> counted, recorded;
     for (const auto& row : driver.at("copies"))
-        counted[row.at("direction").get<std::string>() + " " + row.at("source_memory").get<std::string>() + " " +
-                row.at("destination_memory").get<std::string>()] = {row.at("calls"), row.at("bytes")};
+        counted[row.at("direction").get<std::string>() + " " + row.at("source").get<std::string>() + " " +
+                row.at("target").get<std::string>()] = {row.at("calls"), row.at("bytes")};
     const auto found = report(folder, "x.umtrace");
     for (const auto& row : found.at("copies")) {
-        auto& to = recorded[row.at("direction").get<std::string>() + " " + row.at("source_memory").get<std::string>() + " " +
-                            row.at("destination_memory").get<std::string>()];
+        auto& to =
+            recorded[row.at("direction").get<std::string>() + " " + row.at("source_memory").get<std::string>() +
+                     " " + row.at("destination_memory").get<std::string>()];
         to.first += row.at("count").get<std::uint64_t>();
         to.second += row.at("bytes").get<std::uint64_t>();
     }
@@ -101,15 +105,18 @@ BOOST_DATA_TEST_CASE(copy_totals_equal_an_independent_count,
 
 BOOST_AUTO_TEST_CASE(nothing_committed_is_lost_to_sigkill) {
     const Folder folder;
-    const Outcome outcome = run_sim(folder, advisor + " run -q -o x.umtrace -- " + programs + "/killed launches");
+    const Outcome outcome =
+        run_sim(folder, advisor + " run -q -o x.umtrace -- " + programs + "/killed launches");
     BOOST_TEST(outcome.status == 128 + 9, outcome.err);
     std::uint64_t launched = 0;
-    std::ifstream(folder / "launches", std::ios::binary).read(reinterpret_cast<char*>(&launched), sizeof launched);
+    std::ifstream(folder / "launches", std::ios::binary)
+        .read(reinterpret_cast<char*>(&launched), sizeof launched);
     BOOST_TEST(launched == 50000u);
     const auto launches = dump(folder, "x.umtrace", "Launch");
     BOOST_TEST(launches.size() >= launched);
     for (const auto& launch : launches) {
-        BOOST_TEST_REQUIRE(launch.at("function").get<std::string>().find("count_up") != std::string::npos, launch.dump());
+        BOOST_TEST_REQUIRE(launch.at("function").get<std::string>().find("count_up") != std::string::npos,
+                           launch.dump());
         BOOST_TEST_REQUIRE(launch.at("touched").size() == 1u);
     }
     const Outcome text = run(folder, advisor + " report x.umtrace");
@@ -135,7 +142,9 @@ BOOST_AUTO_TEST_CASE(act_prefetch_ends_the_faults) {
     }
 }
 
-BOOST_DATA_TEST_CASE(act_rewrite_keeps_results, data::make({"pageable_copies", "pinned_copies", "small_copies", "overlap", "pingpong"}), name) {
+BOOST_DATA_TEST_CASE(act_rewrite_keeps_results,
+                     data::make({"pageable_copies", "pinned_copies", "small_copies", "overlap", "pingpong"}),
+                     name) {
     const Folder folder;
     const Outcome bare = run_recorded(folder, "sim", name);
     const Outcome rewritten = run_recorded(folder, "sim", name, "--act rewrite=all");
@@ -152,8 +161,9 @@ BOOST_DATA_TEST_CASE(act_rewrite_keeps_results, data::make({"pageable_copies", "
 
 BOOST_AUTO_TEST_CASE(act_is_refused_without_concurrent_access) {
     const Folder folder;
-    const Outcome outcome = run(folder, "export LD_LIBRARY_PATH='" + simcuda + "-nocma'; " + advisor +
-                                            " run -o x.umtrace --act rewrite=all -- " + examples + "/sim/pinned_copies");
+    const Outcome outcome =
+        run(folder, "export LD_LIBRARY_PATH='" + simcuda + "-nocma'; " + advisor +
+                        " run -o x.umtrace --act rewrite=all -- " + examples + "/sim/pinned_copies");
     BOOST_TEST(outcome.status == 0, outcome.err);
     BOOST_TEST(outcome.err.find("concurrentManagedAccess") != std::string::npos, outcome.err);
     for (const auto& allocation : dump(folder, "x.umtrace", "Alloc"))
@@ -165,11 +175,13 @@ BOOST_AUTO_TEST_CASE(odd_drivers_are_survived_and_reported) {
         const Folder folder;
         const std::string library = "export LD_LIBRARY_PATH='" + simcuda + variant + ":" + simcuda + "'; ";
         const Outcome bare = run(folder, library + examples + "/sim/pinned_copies");
-        const Outcome watched = run(folder, library + advisor + " run -q -o x.umtrace -- " + examples + "/sim/pinned_copies");
+        const Outcome watched =
+            run(folder, library + advisor + " run -q -o x.umtrace -- " + examples + "/sim/pinned_copies");
         BOOST_TEST(bare.status == 0, variant + bare.err);
         BOOST_TEST(watched.status == bare.status, variant + watched.err);
         BOOST_TEST(watched.out == bare.out);
         const auto found = report(folder, "x.umtrace");
-        BOOST_TEST((found.at("unknown_lookups").size() > 0) == (std::string(variant) == "-odd"), found.at("unknown_lookups").dump());
+        BOOST_TEST((found.at("unknown_lookups").size() > 0) == (std::string(variant) == "-odd"),
+                   found.at("unknown_lookups").dump());
     }
 }
