@@ -13,7 +13,8 @@ namespace umadvisor::cli {
 namespace {
 
 constexpr const char* footer =
-    "Exit status: 0 done; 1 it could not be done (one line says why); 2 wrong usage;\n"
+    "Exit status: 0 done; 1 it could not be done (one line says why); 2 wrong usage, or a program\n"
+    "that cannot be preloaded into (linked statically);\n"
     "`run`: that of the program, 128+N when signal N ended it, 126/127 when it could not be "
     "started.";
 
