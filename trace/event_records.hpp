@@ -54,10 +54,26 @@ struct Launch {
     }
 };
 
-struct Alloc {
+/// What every record of a driver call has; `status` stands near the end of each field list, since it is nearly
+/// always zero.
+struct Call {
+    std::uint64_t entry = 0;
+    std::uint64_t start = 0, duration = 0;
+    std::uint64_t status = 0; ///< CUresult
+    std::uint64_t stack = 0;
+
+    template <class Self, class Visitor>
+    static void call_fields(Self& r, Visitor& v) {
+        v.number("entry", r.entry);
+        v.time("start", r.start);
+        v.number("duration", r.duration);
+        v.number("stack", r.stack);
+    }
+};
+
+struct Alloc : Call {
     static constexpr Type type = Type::alloc;
     static constexpr std::string_view name = "Alloc";
-    std::uint64_t entry = 0, start = 0, duration = 0, status = 0, stack = 0;
     std::uint64_t allocation = 0; ///< id, unique in the file; 0 when the call failed
     std::uint64_t address = 0, bytes = 0;
     Memory memory{};
@@ -70,10 +86,7 @@ struct Alloc {
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
-        v.number("entry", r.entry);
-        v.time("start", r.start);
-        v.number("duration", r.duration);
-        v.number("stack", r.stack);
+        call_fields(r, v);
         v.number("allocation", r.allocation);
         v.address("address", r.address);
         v.number("bytes", r.bytes);
@@ -88,20 +101,16 @@ struct Alloc {
     }
 };
 
-struct Free {
+struct Free : Call {
     static constexpr Type type = Type::free;
     static constexpr std::string_view name = "Free";
-    std::uint64_t entry = 0, start = 0, duration = 0, status = 0, stack = 0;
     std::uint64_t allocation = 0; ///< 0: not known to us
     std::uint64_t address = 0;
     std::uint64_t stream = 0;
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
-        v.number("entry", r.entry);
-        v.time("start", r.start);
-        v.number("duration", r.duration);
-        v.number("stack", r.stack);
+        call_fields(r, v);
         v.number("allocation", r.allocation);
         v.address("address", r.address);
         v.handle("stream", r.stream);
@@ -109,10 +118,9 @@ struct Free {
     }
 };
 
-struct Copy {
+struct Copy : Call {
     static constexpr Type type = Type::copy;
     static constexpr std::string_view name = "Copy";
-    std::uint64_t entry = 0, start = 0, duration = 0, status = 0, stack = 0;
     std::uint64_t source = 0, destination = 0, bytes = 0;
     Memory source_memory{}, destination_memory{};
     std::uint64_t source_allocation = 0, destination_allocation = 0;
@@ -124,10 +132,7 @@ struct Copy {
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
-        v.number("entry", r.entry);
-        v.time("start", r.start);
-        v.number("duration", r.duration);
-        v.number("stack", r.stack);
+        call_fields(r, v);
         v.address("destination", r.destination);
         v.address("source", r.source);
         v.number("bytes", r.bytes);
@@ -144,20 +149,16 @@ struct Copy {
     }
 };
 
-struct Set {
+struct Set : Call {
     static constexpr Type type = Type::set;
     static constexpr std::string_view name = "Set";
-    std::uint64_t entry = 0, start = 0, duration = 0, status = 0, stack = 0;
     std::uint64_t address = 0, bytes = 0, value = 0;
     Memory memory{};
     std::uint64_t allocation = 0, asynchronous = 0, stream = 0;
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
-        v.number("entry", r.entry);
-        v.time("start", r.start);
-        v.number("duration", r.duration);
-        v.number("stack", r.stack);
+        call_fields(r, v);
         v.address("address", r.address);
         v.number("bytes", r.bytes);
         v.number("value", r.value);
@@ -169,29 +170,24 @@ struct Set {
     }
 };
 
-struct Sync {
+struct Sync : Call {
     static constexpr Type type = Type::sync;
     static constexpr std::string_view name = "Sync";
-    std::uint64_t entry = 0, start = 0, duration = 0, status = 0, stack = 0;
     SyncKind kind{};
     std::uint64_t object = 0; ///< stream or event handle
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
-        v.number("entry", r.entry);
-        v.time("start", r.start);
-        v.number("duration", r.duration);
-        v.number("stack", r.stack);
+        call_fields(r, v);
         v.number("kind", r.kind);
         v.handle("object", r.object);
         v.number("status", r.status);
     }
 };
 
-struct Stream {
+struct Stream : Call {
     static constexpr Type type = Type::stream;
     static constexpr std::string_view name = "Stream";
-    std::uint64_t entry = 0, start = 0, duration = 0, status = 0, stack = 0;
     StreamAction action{};
     std::uint64_t stream = 0;
     std::uint64_t event = 0; ///< waited for
@@ -199,10 +195,7 @@ struct Stream {
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
-        v.number("entry", r.entry);
-        v.time("start", r.start);
-        v.number("duration", r.duration);
-        v.number("stack", r.stack);
+        call_fields(r, v);
         v.number("action", r.action);
         v.handle("stream", r.stream);
         v.handle("event", r.event);
@@ -211,10 +204,9 @@ struct Stream {
     }
 };
 
-struct Event {
+struct Event : Call {
     static constexpr Type type = Type::event;
     static constexpr std::string_view name = "Event";
-    std::uint64_t entry = 0, start = 0, duration = 0, status = 0, stack = 0;
     EventAction action{};
     std::uint64_t event = 0;
     std::uint64_t stream = 0; ///< recorded on
@@ -222,10 +214,7 @@ struct Event {
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
-        v.number("entry", r.entry);
-        v.time("start", r.start);
-        v.number("duration", r.duration);
-        v.number("stack", r.stack);
+        call_fields(r, v);
         v.number("action", r.action);
         v.handle("event", r.event);
         v.handle("stream", r.stream);
@@ -234,10 +223,9 @@ struct Event {
     }
 };
 
-struct Prefetch {
+struct Prefetch : Call {
     static constexpr Type type = Type::prefetch;
     static constexpr std::string_view name = "Prefetch";
-    std::uint64_t entry = 0, start = 0, duration = 0, status = 0, stack = 0;
     std::uint64_t address = 0, bytes = 0, allocation = 0;
     Location location{};
     std::uint64_t location_id = 0; ///< device ordinal or NUMA node
@@ -247,10 +235,7 @@ struct Prefetch {
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
-        v.number("entry", r.entry);
-        v.time("start", r.start);
-        v.number("duration", r.duration);
-        v.number("stack", r.stack);
+        call_fields(r, v);
         v.address("address", r.address);
         v.number("bytes", r.bytes);
         v.number("allocation", r.allocation);
@@ -263,10 +248,9 @@ struct Prefetch {
     }
 };
 
-struct Advise {
+struct Advise : Call {
     static constexpr Type type = Type::advise;
     static constexpr std::string_view name = "Advise";
-    std::uint64_t entry = 0, start = 0, duration = 0, status = 0, stack = 0;
     std::uint64_t address = 0, bytes = 0, allocation = 0;
     std::uint64_t advice = 0; ///< CUmem_advise
     Location location{};
@@ -276,10 +260,7 @@ struct Advise {
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
-        v.number("entry", r.entry);
-        v.time("start", r.start);
-        v.number("duration", r.duration);
-        v.number("stack", r.stack);
+        call_fields(r, v);
         v.address("address", r.address);
         v.number("bytes", r.bytes);
         v.number("allocation", r.allocation);
@@ -332,19 +313,15 @@ struct DeviceTime {
     }
 };
 
-struct GpuModule {
+struct GpuModule : Call {
     static constexpr Type type = Type::gpu_module;
     static constexpr std::string_view name = "GpuModule";
-    std::uint64_t entry = 0, start = 0, duration = 0, status = 0, stack = 0;
     ModuleAction action{};
     std::uint64_t module = 0; ///< handle
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
-        v.number("entry", r.entry);
-        v.time("start", r.start);
-        v.number("duration", r.duration);
-        v.number("stack", r.stack);
+        call_fields(r, v);
         v.number("action", r.action);
         v.handle("module", r.module);
         v.number("status", r.status);
