@@ -4,6 +4,7 @@
 #include "interposer/attach/real.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <dlfcn.h>
 
 namespace umadvisor::attach {
@@ -12,6 +13,11 @@ namespace {
 
 static_assert(std::is_sorted(std::begin(entry_names), std::end(entry_names)),
               "driver_api.def is searched by halves");
+
+struct Answer {
+    void* address; ///< returned at once, unless null
+    void* handle;  ///< to go on with
+};
 
 /// Exact exported names only: a prefix match on "cu" would catch cuDNN, cuBLAS and curl as well.
 bool is_entry(const char* symbol) {
@@ -27,19 +33,8 @@ bool is_ours(const void* address) {
            there.dli_fbase == here.dli_fbase;
 }
 
-} // namespace
-
-struct Answer {
-    void* address; ///< returned at once, unless null
-    void* handle;  ///< to go on with
-};
-
-extern "C" __attribute__((visibility("hidden"))) Answer umadvisor_filter_dlsym(void* handle, const char* symbol,
-                                                                               const void* caller) noexcept {
+Answer answer_entry(void* handle, const char* symbol, const void* caller) {
     const Answer forward{nullptr, handle};
-    find_real_dlsym(); // the thunk jumps through it
-    if (!is_entry(symbol))
-        return forward;
     const bool driver = find_driver();
     if (handle == RTLD_NEXT || (driver && is_inside_driver(caller)))
         return forward;
@@ -54,6 +49,19 @@ extern "C" __attribute__((visibility("hidden"))) Answer umadvisor_filter_dlsym(v
     }
     void* const wrapper = substitute(address);
     return wrapper != nullptr ? Answer{wrapper, handle} : forward;
+}
+
+} // namespace
+
+extern "C" __attribute__((visibility("hidden"))) Answer umadvisor_filter_dlsym(void* handle, const char* symbol,
+                                                                               const void* caller) noexcept {
+    find_real_dlsym(); // the thunk jumps through it
+    if (!is_entry(symbol))
+        return {nullptr, handle};
+    const int kept = errno; // looking for the driver, dlopen(3) looks for files
+    const Answer answer = answer_entry(handle, symbol, caller);
+    errno = kept;
+    return answer;
 }
 
 } // namespace umadvisor::attach

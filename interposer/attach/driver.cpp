@@ -50,15 +50,39 @@ void insert(void* driver_address, void* wrapper, bool recorded) {
         substitutes[slot] = {driver_address, wrapper};
 }
 
-void fill_tables(void* handle) {
+/// What the loader says of the driver. Asked before `mutex` is taken: a thread that runs a library's
+/// constructor holds the loader's lock and may come here, so nobody may wait for that lock while holding ours.
+struct Found {
+    void* addresses[entry_count];
+    const char* path = "";
+    const void* base = nullptr;
+    void* clock = nullptr;
+};
+
+void look_for_all(void* handle, Found& answers) {
+    for (std::size_t i = 0; i < entry_count; ++i)
+        answers.addresses[i] = look_up(handle, entry_names[i].data());
+    link_map* map = nullptr;
+    if (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0)
+        answers.path = map->l_name;
+    Dl_info info;
+    if (void* const init = answers.addresses[index(Entry::cuInit)]; init != nullptr && dladdr(init, &info) != 0)
+        answers.base = info.dli_fbase;
+    answers.clock = look_up(handle, "simcuda_clock_ns");
+}
+
+void fill_tables(const Found& answers) {
     for (std::size_t i = 0; i < entry_count; ++i) {
-        void* const address = look_up(handle, entry_names[i].data());
+        void* const address = answers.addresses[i];
         if (address == nullptr)
             continue;
         umadvisor_real_table[i] = address;
         void* const recorder = wrapper_table[i];
         insert(address, recorder != nullptr ? recorder : umadvisor_counted_table[i], recorder != nullptr);
     }
+    path = answers.path;
+    driver_base = answers.base;
+    clock_of_simulation = reinterpret_cast<std::uint64_t (*)()>(answers.clock);
     for (std::size_t i = 0; i < entry_count; ++i)
         umadvisor_export_table[i] = wrapper_table[i] != nullptr ? wrapper_table[i] : umadvisor_counted_table[i];
 }
@@ -84,23 +108,19 @@ void* look_up(void* handle, const char* name) noexcept {
 bool find_driver() noexcept {
     if (found.load(std::memory_order_acquire))
         return true;
+    void* const handle =
+        dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_NOW); // keeps it loaded: tables point into it
+    if (handle == nullptr)
+        return false;
+    Found answers;
+    look_for_all(handle, answers);
     pthread_mutex_lock(&mutex);
     if (!found.load(std::memory_order_relaxed)) {
-        if (void* const handle =
-                dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_NOW)) { // keeps it loaded: tables point into it
-            fill_tables(handle);
-            link_map* map = nullptr;
-            if (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0)
-                path = map->l_name;
-            Dl_info info;
-            if (dladdr(umadvisor_real_table[index(Entry::cuInit)], &info) != 0)
-                driver_base = info.dli_fbase;
-            clock_of_simulation = reinterpret_cast<std::uint64_t (*)()>(look_up(handle, "simcuda_clock_ns"));
-            found.store(true, std::memory_order_release);
-        }
+        fill_tables(answers);
+        found.store(true, std::memory_order_release);
     }
     pthread_mutex_unlock(&mutex);
-    return found.load(std::memory_order_relaxed);
+    return true;
 }
 
 void* substitute(void* driver_address) noexcept {

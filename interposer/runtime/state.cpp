@@ -14,9 +14,11 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace umadvisor::runtime {
 
@@ -26,8 +28,12 @@ using attach::real;
 namespace {
 
 std::atomic<bool> entered{false};
-pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; ///< guards entering and the two lists below
+pthread_mutex_t entering = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t mutex =
+    PTHREAD_MUTEX_INITIALIZER; ///< guards the two lists below; nothing waits while it is held
 char path[4200];
+char directory[4096];        ///< that `path` starts from, should the program go elsewhere
+std::atomic<pid_t> owner{0}; ///< the process whose trace it is
 
 struct UnknownLookup {
     char symbol[64];
@@ -37,6 +43,7 @@ struct UnknownLookup {
 UnknownLookup early_lookups[64];
 int early_count = 0;
 const char* runtime_object = nullptr;
+bool lists_are_told = false; ///< in the trace already: what comes now goes there at once
 
 void define(const UnknownLookup& lookup) {
     trace::UnknownLookup record;
@@ -143,21 +150,34 @@ void enter() noexcept {
     if (entered.load(std::memory_order_acquire))
         return;
     const wrappers::KeepErrno keep;
-    pthread_mutex_lock(&mutex);
+    // Entering needs the loader's lock, and this thread may hold it (CUDA in a library's constructor) while
+    // another is entering: so the wait has an end. What this thread does before the other is done is then not
+    // recorded.
+    timespec end{};
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    end.tv_sec += 2;
+    if (pthread_mutex_clocklock(&entering, CLOCK_MONOTONIC, &end) != 0)
+        return;
     if (!entered.load(std::memory_order_relaxed)) {
         warn_of_options();
+        if (getcwd(directory, sizeof directory) == nullptr)
+            directory[0] = '\0';
         if (open_trace()) {
+            owner.store(getpid(), std::memory_order_relaxed);
             pthread_atfork(nullptr, nullptr, &after_fork_in_child);
             describe();
+            pthread_mutex_lock(&mutex);
             for (int i = 0; i < early_count; ++i)
                 define(early_lookups[i]);
             if (runtime_object != nullptr)
                 define_runtime(runtime_object);
+            lists_are_told = true;
+            pthread_mutex_unlock(&mutex);
             act::initialize(options());
         }
         entered.store(true, std::memory_order_release);
     }
-    pthread_mutex_unlock(&mutex);
+    pthread_mutex_unlock(&entering);
 }
 
 void note_unknown_lookup(const char* symbol, int version, unsigned long long flags) noexcept {
@@ -167,7 +187,7 @@ void note_unknown_lookup(const char* symbol, int version, unsigned long long fla
     UnknownLookup lookup{"", version, flags};
     std::snprintf(lookup.symbol, sizeof lookup.symbol, "%s", symbol);
     pthread_mutex_lock(&mutex);
-    if (record::recording())
+    if (lists_are_told)
         define(lookup);
     else if (early_count < static_cast<int>(std::size(early_lookups)))
         early_lookups[early_count++] = lookup;
@@ -176,11 +196,13 @@ void note_unknown_lookup(const char* symbol, int version, unsigned long long fla
 
 void note_runtime(const void* caller) noexcept {
     const wrappers::KeepErrno keep;
-    pthread_mutex_lock(&mutex);
     Dl_info info;
-    if (runtime_object == nullptr && dladdr(caller, &info) != 0) {
+    if (dladdr(caller, &info) == 0) // takes the loader's lock, so not under ours
+        return;
+    pthread_mutex_lock(&mutex);
+    if (runtime_object == nullptr) {
         runtime_object = info.dli_fname;
-        if (record::recording())
+        if (lists_are_told)
             define_runtime(runtime_object);
     }
     pthread_mutex_unlock(&mutex);
@@ -189,10 +211,15 @@ void note_runtime(const void* caller) noexcept {
 /// Ends the trace. Calls nothing of the driver: after the program's exit handlers it answers
 /// CUDA_ERROR_DEINITIALIZED.
 void leave() noexcept {
-    if (!record::recording())
+    // A child made by _Fork(3) or clone(2) has run no atfork handler; the trace is its parent's all the same.
+    if (!record::recording() || owner.load(std::memory_order_relaxed) != getpid())
         return;
     record::close();
-    say("wrote %s; read it with: umadvisor report %s", path, path);
+    struct stat here;
+    const bool elsewhere = *path != '/' && *directory != '\0' && lstat(path, &here) != 0;
+    const char* const from = elsewhere ? directory : "";
+    const char* const slash = elsewhere ? "/" : "";
+    say("wrote %s%s%s; read it with: umadvisor report %s%s%s", from, slash, path, from, slash, path);
 }
 
 } // namespace umadvisor::runtime

@@ -63,6 +63,10 @@ void begin_free(trace::Free& record, std::uint64_t address) noexcept {
         record.allocation = taken.id;
 }
 
+bool taken_is_rewritten() noexcept {
+    return taken.id != 0 && taken.rewritten;
+}
+
 void finish_free(trace::Free& record) noexcept {
     const KeepErrno keep;
     if (record.status != CUDA_SUCCESS && taken.id != 0)

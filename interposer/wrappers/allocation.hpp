@@ -17,6 +17,9 @@ void finish_global(trace::Alloc& record, CUdeviceptr address, std::size_t bytes,
 /// Takes the address out of the index before the driver frees it, since another thread may be given it at once.
 void begin_free(trace::Free& record, std::uint64_t address) noexcept;
 
+/// Whether what begin_free took out was made managed by us.
+bool taken_is_rewritten() noexcept;
+
 /// Records the free; puts the allocation back when the driver refused.
 void finish_free(trace::Free& record) noexcept;
 
@@ -143,7 +146,14 @@ struct free_async : WhileRecording {
         trace::Free record;
         record.stream = stream_of<E>(stream);
         begin_free(record, address);
-        const CUresult result = timed<E>(record, address, stream);
+        CUresult result = timed<E>(record, address, stream);
+        // Managed memory cannot be freed in the order of a stream; cuMemFree waits for all that uses it. Only
+        // the refusal that tells so is answered that way: a capture's, for one, is the program's to see.
+        if (result == CUDA_ERROR_INVALID_VALUE && taken_is_rewritten()) {
+            result = attach::real<Entry::cuMemFree_v2>()(address);
+            record.duration = record::now() - record.start;
+            record.status = static_cast<std::uint64_t>(result);
+        }
         finish_free(record);
         return result;
     }

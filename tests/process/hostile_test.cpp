@@ -1,0 +1,298 @@
+/// What has killed interposers before: each program runs bare and under the shim on simcuda, and must not
+/// notice.
+#include "process.hpp"
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <map>
+#include <set>
+
+using namespace umadvisor::test;
+namespace data = boost::unit_test::data;
+using Json = nlohmann::json;
+
+namespace {
+
+const char* const settings[] = {"", "UMADVISOR_ACT=prefetch", "UMADVISOR_ACT=prefetch,rewrite=all",
+                                "UMADVISOR_STACKS=off"};
+
+/// The program under the shim, its trace in x.umtrace.
+std::string under_shim(const std::string& program, const std::string& environment = "") {
+    return environment + " UMADVISOR_OUTPUT=x.umtrace LD_PRELOAD=" + shim + " " + program;
+}
+
+/// Runs a program of ours bare and under the shim. Output and status must be the same.
+Outcome check_unnoticed(const Folder& folder, const std::string& program, const std::string& environment = "") {
+    fs::create_directory(folder.path / "bare");
+    const Outcome bare = run_sim(folder, "cd bare; " + programs + "/" + program);
+    const Outcome watched = run_sim(folder, under_shim(programs + "/" + program, environment));
+    BOOST_TEST(watched.status == bare.status, watched.err);
+    BOOST_TEST(watched.out == bare.out);
+    BOOST_TEST(!bare.out.empty());
+    return watched;
+}
+
+Json completeness(const Folder& folder, const std::string& trace = "x.umtrace") {
+    return report(folder, trace).at("completeness");
+}
+
+std::size_t traces(const Folder& folder) {
+    std::size_t count = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(folder.path))
+        count += entry.path().extension() == ".umtrace";
+    return count;
+}
+
+std::map<std::string, int> count_by(const std::vector<Json>& records, const char* field) {
+    std::map<std::string, int> counts;
+    for (const Json& record : records)
+        ++counts[record.at(field).get<std::string>()];
+    return counts;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(lookups_with_null_arguments) {
+    const Folder folder;
+    const Outcome outcome = check_unnoticed(folder, "lookups null");
+    BOOST_TEST(outcome.status == 0);
+    BOOST_TEST(outcome.out.find("no address: 0 null 0") != std::string::npos, outcome.out);
+}
+
+BOOST_AUTO_TEST_CASE(each_stream_flag_has_its_own_wrapper) {
+    const Folder folder;
+    const Outcome outcome = check_unnoticed(folder, "lookups flags");
+    BOOST_TEST(outcome.out == "plain and legacy same, legacy and per-thread differ\n0\n0\n2\n");
+    const auto launches = dump(folder, "x.umtrace", "Launch");
+    BOOST_TEST_REQUIRE(launches.size() == 2u);
+    BOOST_TEST(launches[0].at("entry") == "cuLaunchKernel");
+    BOOST_TEST(launches[0].at("stream") == "0x0");
+    BOOST_TEST(launches[1].at("entry") == "cuLaunchKernel_ptsz");
+    BOOST_TEST(launches[1].at("stream") == "0x2");
+}
+
+BOOST_AUTO_TEST_CASE(a_name_with_two_signatures_is_called_by_the_right_one) {
+    const Folder folder;
+    check_unnoticed(folder, "lookups abis");
+    const auto prefetches = dump(folder, "x.umtrace", "Prefetch");
+    BOOST_TEST_REQUIRE(prefetches.size() == 2u);
+    BOOST_TEST(prefetches[0].at("entry") == "cuMemPrefetchAsync");
+    BOOST_TEST(prefetches[0].at("bytes") == 1 << 20);
+    BOOST_TEST(prefetches[1].at("entry") == "cuMemPrefetchAsync_v2");
+    BOOST_TEST(prefetches[1].at("bytes") == 2 << 20);
+    for (const Json& prefetch : prefetches) {
+        BOOST_TEST(prefetch.at("location") == "device");
+        BOOST_TEST(prefetch.at("status") == 0);
+    }
+    const auto advice = dump(folder, "x.umtrace", "Advise");
+    BOOST_TEST_REQUIRE(advice.size() == 2u);
+    BOOST_TEST(advice[0].at("entry") == "cuMemAdvise");
+    BOOST_TEST(advice[0].at("location") == "host");
+    BOOST_TEST(advice[1].at("entry") == "cuMemAdvise_v2");
+    BOOST_TEST(advice[1].at("location") == "device");
+    auto waits = count_by(dump(folder, "x.umtrace", "Sync"), "entry");
+    BOOST_TEST(waits["cuCtxSynchronize"] == 1);
+    BOOST_TEST(waits["cuCtxSynchronize_v2"] == 1);
+    // What the answered cuGetProcAddress answers is a wrapper too.
+    BOOST_TEST(dump(folder, "x.umtrace", "Free").size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(the_program_closes_the_driver_library) {
+    const Folder folder;
+    check_unnoticed(folder, "lookups close");
+    BOOST_TEST(dump(folder, "x.umtrace", "Alloc").size() == 1u);
+    BOOST_TEST(dump(folder, "x.umtrace", "Free").size() == 1u);
+}
+
+BOOST_DATA_TEST_CASE(asynchronous_allocations_freed_synchronously_and_the_reverse, data::make(settings),
+                     setting) {
+    const Folder folder;
+    check_unnoticed(folder, "unruly frees", setting);
+    std::map<std::string, std::uint64_t> allocated;
+    for (const Json& made : dump(folder, "x.umtrace", "Alloc"))
+        allocated[made.at("address")] = made.at("allocation");
+    BOOST_TEST(allocated.size() == 3u);
+    std::size_t freed = 0;
+    for (const Json& free : dump(folder, "x.umtrace", "Free"))
+        if (free.at("status") == 0 && allocated.count(free.at("address")) != 0) {
+            BOOST_TEST(free.at("allocation") == allocated.at(free.at("address")));
+            ++freed;
+        }
+    BOOST_TEST(freed == 3u);
+}
+
+BOOST_DATA_TEST_CASE(a_thread_without_a_context, data::make(settings), setting) {
+    const Folder folder;
+    check_unnoticed(folder, "no_context", setting);
+    BOOST_TEST(completeness(folder).at("complete") == true);
+}
+
+BOOST_DATA_TEST_CASE(captures_hold_what_the_program_put_there, data::make(settings), setting) {
+    const Folder folder;
+    const Outcome outcome = check_unnoticed(folder, "capture_program", setting);
+    BOOST_TEST(outcome.status == 0);
+    std::size_t sound = 0;
+    for (std::size_t at = 0; (at = outcome.out.find("end: 0,", at)) != std::string::npos; ++at)
+        ++sound;
+    BOOST_TEST(sound == 4u,
+               outcome.out); // of six; two are ruined on purpose, in relaxed mode a wait alone does so
+    std::size_t measured = 0;
+    for (const Json& launch : dump(folder, "x.umtrace", "Launch"))
+        measured += launch.at("sample") != 0;
+    BOOST_TEST(measured > 0u);
+}
+
+BOOST_AUTO_TEST_CASE(forked_children_leave_the_trace_alone) {
+    const Folder folder;
+    const Outcome outcome = check_unnoticed(folder, "unruly fork");
+    BOOST_TEST(lines(outcome.err) == 1u, outcome.err);
+    BOOST_TEST(traces(folder) == 1u);
+    BOOST_TEST(completeness(folder).at("complete") == true);
+    BOOST_TEST(dump(folder, "x.umtrace", "Launch").size() == 30u);
+}
+
+BOOST_AUTO_TEST_CASE(children_that_enter_cuda_have_their_own_traces) {
+    const Folder folder;
+    const Outcome outcome = check_unnoticed(folder, "unruly fork-first");
+    BOOST_TEST(lines(outcome.err) == 3u, outcome.err);
+    BOOST_TEST(traces(folder) == 3u);
+    std::multiset<std::size_t> launches;
+    for (const auto& entry : fs::directory_iterator(folder.path))
+        if (entry.path().extension() == ".umtrace") {
+            launches.insert(dump(folder, entry.path(), "Launch").size());
+            BOOST_TEST(completeness(folder, entry.path()).at("complete") == true);
+        }
+    BOOST_TEST((launches == std::multiset<std::size_t>{5, 10, 11}));
+}
+
+BOOST_DATA_TEST_CASE(the_programs_signals_are_its_own, data::make(settings), setting) {
+    const Folder folder;
+    const Outcome outcome = check_unnoticed(folder, "unruly signals", setting);
+    BOOST_TEST(outcome.status == 0);
+    BOOST_TEST(outcome.out.find("foreign") == std::string::npos, outcome.out);
+    BOOST_TEST(outcome.out.find("blocked 0") != std::string::npos, outcome.out);
+    BOOST_TEST(dump(folder, "x.umtrace", "Launch").size() == 200u);
+}
+
+BOOST_DATA_TEST_CASE(memory_freed_by_destructors_after_main, data::make(settings), setting) {
+    const Folder folder;
+    const Outcome outcome = check_unnoticed(folder, "unruly late", setting);
+    BOOST_TEST(outcome.status == 0);
+    BOOST_TEST(lines(outcome.err) == 1u, outcome.err);
+    BOOST_TEST(completeness(folder).at("complete") == true);
+    // By then the driver is gone, and the runtime says so without asking it.
+    BOOST_TEST(outcome.out == "late 4\n");
+    BOOST_TEST(dump(folder, "x.umtrace", "Launch").size() == 20u);
+}
+
+BOOST_DATA_TEST_CASE(programs_that_end_without_leave, data::make({"_exit", "abort"}), way) {
+    const Folder folder;
+    const Outcome outcome = check_unnoticed(folder, std::string("unruly ") + way);
+    BOOST_TEST(outcome.status == (std::string(way) == "abort" ? 128 + 6 : 5));
+    BOOST_TEST(outcome.err.find("wrote") == std::string::npos, outcome.err);
+    BOOST_TEST(completeness(folder).at("closed") == false);
+    BOOST_TEST(dump(folder, "x.umtrace", "Launch").size() == 50u);
+}
+
+BOOST_AUTO_TEST_CASE(threads_by_the_hundred) {
+    const Folder folder;
+    check_unnoticed(folder, "unruly threads");
+    const auto launches = dump(folder, "x.umtrace", "Launch");
+    BOOST_TEST(launches.size() == 3000u);
+    BOOST_TEST(completeness(folder).at("complete") == true);
+}
+
+BOOST_AUTO_TEST_CASE(descriptors_closed_and_directory_changed) {
+    const Folder folder;
+    const Outcome outcome = check_unnoticed(folder, "unruly close");
+    BOOST_TEST(outcome.err == "");
+    BOOST_TEST(read(folder / "below/stderr") == "mine alone\n");
+    BOOST_TEST(traces(folder) == 1u);
+    BOOST_TEST(completeness(folder).at("complete") == true);
+    BOOST_TEST(report(folder, "x.umtrace").at("launches").dump().find("401000") != std::string::npos,
+               report(folder, "x.umtrace").at("launches").dump());
+}
+
+BOOST_AUTO_TEST_CASE(no_room_for_the_trace) {
+    const Folder folder;
+    const std::string program = programs + "/unruly fill";
+    const Outcome bare = run_sim(folder, program);
+    const Outcome cut = run_sim(folder, under_shim(program));
+    BOOST_TEST(cut.status == bare.status, cut.err);
+    BOOST_TEST(cut.out == bare.out);
+    BOOST_TEST(lines(cut.err) == 2u, cut.err);
+    BOOST_TEST(cut.err.find("is full") != std::string::npos, cut.err);
+    BOOST_TEST(report(folder, "x.umtrace").at("dropped").dump().find("disk") != std::string::npos,
+               report(folder, "x.umtrace").at("dropped").dump());
+    fs::remove(folder.path / "x.umtrace");
+    const Outcome none =
+        run_sim(folder, "UMADVISOR_OUTPUT=/dev/full/x.umtrace LD_PRELOAD=" + shim + " " + program);
+    BOOST_TEST(none.status == bare.status, none.err);
+    BOOST_TEST(none.out == bare.out);
+    BOOST_TEST(lines(none.err) == 1u, none.err);
+    BOOST_TEST(none.err.find("nothing is recorded") != std::string::npos, none.err);
+    BOOST_TEST(traces(folder) == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(an_entry_point_newer_than_the_shim) {
+    const Folder folder;
+    const std::string library = "export LD_LIBRARY_PATH='" + simcuda + "-odd:" + simcuda + "'; ";
+    const std::string program = examples + "/sim/pinned_copies";
+    const Outcome bare = run(folder, library + program);
+    const Outcome watched = run(folder, library + under_shim(program));
+    BOOST_TEST(watched.status == bare.status, watched.err);
+    BOOST_TEST(watched.out == bare.out);
+    std::set<std::string> unknown;
+    const Json found = report(folder, "x.umtrace");
+    for (const Json& lookup : found.at("unknown_lookups"))
+        unknown.insert(lookup.at("symbol").get<std::string>());
+    BOOST_TEST((unknown == std::set<std::string>{"cuMemAlloc", "cuMemcpyHtoD"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_program_linked_with_the_driver) {
+    const Folder folder;
+    const Outcome outcome = check_unnoticed(folder, "linked_program");
+    BOOST_TEST(outcome.out == "0\n0\n0\n0\n0\n0\n0 0 0\nmissing\n");
+    std::multiset<std::uint64_t> sizes;
+    for (const Json& made : dump(folder, "x.umtrace", "Alloc"))
+        sizes.insert(made.at("bytes").get<std::uint64_t>());
+    BOOST_TEST((sizes == std::multiset<std::uint64_t>{1 << 16, 2 << 16, 3 << 16}));
+    BOOST_TEST(dump(folder, "x.umtrace", "Free").size() == 3u);
+}
+
+BOOST_AUTO_TEST_CASE(weak_symbols_of_the_driver) {
+    const Folder folder;
+    // The driver is brought in by another preload, so the weak symbols are bound.
+    const std::string program = programs + "/weak_program", driver = simcuda + "/libcuda.so.1";
+    const Outcome bare = run_sim(folder, "LD_PRELOAD=" + driver + " " + program);
+    const Outcome watched =
+        run_sim(folder, "UMADVISOR_OUTPUT=x.umtrace LD_PRELOAD=" + shim + ":" + driver + " " + program);
+    BOOST_TEST(bare.out == "there\n0\n201\n");
+    BOOST_TEST(watched.out == bare.out);
+    BOOST_TEST(watched.status == bare.status);
+    BOOST_TEST(dump(folder, "x.umtrace", "Alloc").size() == 1u);
+    const Outcome none = run(folder, program + " none");
+    const Outcome still_none = run(folder, "LD_PRELOAD=" + shim + " " + program + " none");
+    BOOST_TEST(none.out == "missing\nmissing\nsaid so\nno CUDA\n");
+    BOOST_TEST(still_none.out == none.out);
+    BOOST_TEST(still_none.status == none.status);
+    BOOST_TEST(still_none.err == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_program_built_with_the_address_sanitizer) {
+    const Folder folder;
+    for (const char* scenario : {"frees", "threads", "late"}) {
+        const std::string program = programs + std::string("/unruly_asan ") + scenario;
+        const Outcome bare = run_sim(folder, program);
+        const Outcome watched =
+            run_sim(folder, "UMADVISOR_FORCE=1 UMADVISOR_OUTPUT=x.umtrace ASAN_OPTIONS=detect_leaks=0 "
+                            "LD_PRELOAD=" UMADVISOR_LIBASAN ":" +
+                                shim + " " + program);
+        BOOST_TEST(bare.status == 0, bare.err);
+        BOOST_TEST(watched.status == bare.status, watched.err);
+        BOOST_TEST(watched.out == bare.out);
+        BOOST_TEST(watched.err.find("Sanitizer") == std::string::npos, watched.err);
+        BOOST_TEST(dump(folder, "x.umtrace", "Alloc").size() > 0u);
+    }
+}
