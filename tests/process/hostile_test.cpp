@@ -135,8 +135,8 @@ BOOST_DATA_TEST_CASE(captures_hold_what_the_program_put_there, data::make(settin
     std::size_t sound = 0;
     for (std::size_t at = 0; (at = outcome.out.find("end: 0,", at)) != std::string::npos; ++at)
         ++sound;
-    BOOST_TEST(sound == 4u,
-               outcome.out); // of six; two are ruined on purpose, in relaxed mode a wait alone does so
+    BOOST_TEST(sound == 3u,
+               outcome.out); // of six: the program ruins the second of each mode
     std::size_t measured = 0;
     for (const Json& launch : dump(folder, "x.umtrace", "Launch"))
         measured += launch.at("sample") != 0;
