@@ -294,7 +294,7 @@ void AllocationIndex::visit_managed(void (*visit)(void*, const Allocation&), voi
 }
 
 void AllocationIndex::note_global(std::uint64_t id, std::uint64_t module) noexcept {
-    const record::Guard guard(mutex_);
+    const Change change(*this); // for launches that were looked at between its insertion and this
     // Asked right after its insertion; another thread's may have come between.
     Place at = last_id_ == id ? place_of(last_address_) : Place{none, none};
     const std::size_t leaves = leaf_count_.load(acquire);

@@ -78,4 +78,23 @@ void scan(const Function& function, void** parameters, void** extra, Touched& ou
         add(globals[i], out);
 }
 
+bool add_to_key(const Function& function, void** parameters, record::LaunchKey& key) noexcept {
+    if (!function.layout_known || parameters == nullptr || !key.room(2))
+        return false;
+    key.add(reinterpret_cast<std::uint64_t>(&function)); // not its id: the module may be another one now
+    key.add(allocations().generation());
+    for (std::uint32_t i = 0; i < function.wide_count; ++i) {
+        const char* at = static_cast<const char*>(parameters[function.wide[i].index]);
+        std::size_t words = at != nullptr ? function.wide[i].bytes / 8 : 0;
+        if (!key.room(words))
+            return false;
+        for (; words != 0; --words, at += 8) {
+            std::uint64_t word = 0;
+            std::memcpy(&word, at, sizeof word);
+            key.add(word);
+        }
+    }
+    return true;
+}
+
 } // namespace umadvisor::observe

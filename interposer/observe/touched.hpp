@@ -3,6 +3,7 @@
 
 #include "interposer/observe/allocations.hpp"
 #include "interposer/observe/functions.hpp"
+#include "interposer/record/launch_memo.hpp"
 #include "trace/types.hpp"
 
 namespace umadvisor::observe {
@@ -23,5 +24,9 @@ struct Touched {
 /// its module, or every managed variable where its module is not known. `parameters` and `extra` as for
 /// cuLaunchKernel; never reads beyond a parameter's size. Thread-safe, lock-free but for managed variables.
 void scan(const Function& function, void** parameters, void** extra, Touched& out) noexcept;
+
+/// Adds to `key` all that scan() goes by: the words it looks at and the generation of the index. False: more
+/// than fits, or a launch that scan() treats apart; `key` is of no use then.
+bool add_to_key(const Function& function, void** parameters, record::LaunchKey& key) noexcept;
 
 } // namespace umadvisor::observe

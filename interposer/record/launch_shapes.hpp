@@ -51,17 +51,26 @@ struct FlatShape {
 struct LaunchShapes {
     static constexpr std::size_t sets = 64, ways = 4;
     struct Known {
-        std::uint64_t generation;
+        std::uint64_t serial; ///< of this definition, counted over all chunks
         std::uint64_t hash;
         std::uint32_t count;
         std::uint64_t words[FlatShape::capacity];
     };
     Known known[sets][ways];
     std::uint8_t oldest[sets];
-    std::uint64_t generation;
+    std::uint64_t last_serial, first_serial; ///< the chunk's own: from first_serial on
 
     /// A new chunk knows no shape.
-    void forget() noexcept { ++generation; }
+    void forget() noexcept { first_serial = last_serial + 1; }
+
+    std::uint64_t serial(std::uint64_t number) const noexcept {
+        return known[(number - 1) / ways][(number - 1) % ways].serial;
+    }
+
+    /// Whether `number` still stands for what was defined as `serial`.
+    bool holds(std::uint64_t number, std::uint64_t serial_then) const noexcept {
+        return serial_then >= first_serial && serial(number) == serial_then;
+    }
 
     /// The number of `shape` in this chunk, `fresh` when the chunk has yet to define it. `shape.shape` is zero.
     std::uint64_t number(const FlatShape& shape, bool& fresh) noexcept {
@@ -74,7 +83,7 @@ struct LaunchShapes {
         if (fresh) {
             way = oldest[set]++ % ways;
             Known& entry = known[set][way];
-            entry.generation = generation;
+            entry.serial = ++last_serial;
             entry.hash = hash;
             entry.count = shape.count;
             std::memcpy(entry.words, shape.words, shape.count * sizeof *shape.words);
@@ -84,7 +93,7 @@ struct LaunchShapes {
 
 private:
     bool equals(const Known& entry, std::uint64_t hash, const FlatShape& shape) const noexcept {
-        return entry.hash == hash && entry.generation == generation && entry.count == shape.count &&
+        return entry.hash == hash && entry.serial >= first_serial && entry.count == shape.count &&
                std::memcmp(entry.words, shape.words, shape.count * sizeof *shape.words) == 0;
     }
 };

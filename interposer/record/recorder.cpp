@@ -91,16 +91,21 @@ template void write(const trace::DeviceTime&) noexcept;
 template void write(const trace::GpuModule&) noexcept;
 template void write(const trace::Clock&) noexcept;
 
-void write(trace::LaunchShape& shape, trace::Launch& launch) noexcept {
-    if (!recording())
-        return;
+namespace {
+
+/// Null when the records were dropped.
+ThreadWriter* write_shaped(trace::LaunchShape& shape, trace::Launch& launch) noexcept {
     ThreadWriter* writer = thread_writer();
-    if (writer == nullptr) [[unlikely]]
-        return sink.drop(trace::DropReason::no_memory);
+    if (writer == nullptr) [[unlikely]] {
+        sink.drop(trace::DropReason::no_memory);
+        return nullptr;
+    }
     // Room for both first: a new chunk knows no shapes.
     const std::size_t bound = trace::encoded_bound(shape) + trace::encoded_bound(launch);
-    if (!writer->chunk.room(bound) && !writer->renew(bound)) [[unlikely]]
-        return sink.drop();
+    if (!writer->chunk.room(bound) && !writer->renew(bound)) [[unlikely]] {
+        sink.drop();
+        return nullptr;
+    }
     shape.shape = 0;
     bool fresh = false;
     const std::uint64_t number = writer->shapes.number(FlatShape(shape), fresh);
@@ -109,6 +114,29 @@ void write(trace::LaunchShape& shape, trace::Launch& launch) noexcept {
         writer->chunk.put(shape);
     writer->chunk.put(launch);
     writer->chunk.commit();
+    return writer;
+}
+
+} // namespace
+
+void write(trace::LaunchShape& shape, trace::Launch& launch) noexcept {
+    if (recording())
+        write_shaped(shape, launch);
+}
+
+void write(trace::LaunchShape& shape, trace::Launch& launch, const LaunchKey& key) noexcept {
+    if (!recording())
+        return;
+    if (ThreadWriter* const writer = write_shaped(shape, launch))
+        writer->launches.remember(key, launch.shape, writer->shapes.serial(launch.shape));
+}
+
+std::uint64_t recall(const LaunchKey& key) noexcept {
+    const ThreadWriter* const writer = seat.writer;
+    if (writer == nullptr || !writer->chunk.room(trace::encoded_bound(trace::Launch())))
+        return 0;
+    const LaunchMemo::Entry* const known = writer->launches.find(key);
+    return known != nullptr && writer->shapes.holds(known->shape, known->serial) ? known->shape : 0;
 }
 
 void note(const char* format, ...) noexcept {

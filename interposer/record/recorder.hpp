@@ -1,6 +1,7 @@
 /// The recording side of the trace: one file, a chunk for each thread, definitions under a lock.
 #pragma once
 
+#include "interposer/record/launch_memo.hpp"
 #include "trace/records.hpp"
 
 #include <cstdint>
@@ -44,6 +45,13 @@ void write(const Record& record) noexcept;
 /// Appends a launch. `shape.shape` and `launch.shape` are filled in: launches that look like an earlier one in
 /// this chunk refer to its shape.
 void write(trace::LaunchShape& shape, trace::Launch& launch) noexcept;
+
+/// The same, and recall() will know launches of the same key.
+void write(trace::LaunchShape& shape, trace::Launch& launch, const LaunchKey& key) noexcept;
+
+/// Number of the shape that launches of this key have in the calling thread's chunk; 0: not known, or the chunk
+/// is nearly full. It holds for the thread's next record, which has its room, and no longer.
+std::uint64_t recall(const LaunchKey& key) noexcept;
 
 /// Appends a definition, under a lock. Instantiated for every dictionary record.
 template <class Record>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "interposer/record/chunk_writer.hpp"
+#include "interposer/record/launch_memo.hpp"
 #include "interposer/record/launch_shapes.hpp"
 #include "interposer/record/stack_cache.hpp"
 
@@ -15,6 +16,7 @@ struct ThreadWriter {
     ChunkWriter chunk;
     std::uint32_t chunk_index; ///< in the file
     LaunchShapes shapes;
+    LaunchMemo launches;
     StackCache stacks;
     ThreadWriter* next; ///< in the list of those that wait for a thread
 

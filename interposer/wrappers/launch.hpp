@@ -4,40 +4,44 @@
 #include "interposer/observe/touched.hpp"
 #include "interposer/wrappers/hook.hpp"
 
+#include <optional>
+
 namespace umadvisor::wrappers {
+
+/// What the program asked for.
+struct LaunchCall {
+    Entry entry;
+    CUfunction function;
+    unsigned grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes;
+    CUstream stream;
+    std::uint64_t stream_name; ///< as traces name it
+    void** parameters;
+    void** extra;
+};
 
 /// A launch while it is being made.
 struct LaunchInFlight {
-    trace::LaunchShape shape;
     trace::Launch launch;
+    std::optional<trace::LaunchShape> shape; ///< empty: launch.shape was recalled
+    record::LaunchKey key;
+    bool memorable = false; ///< `key` stands for `shape`
 };
 
-/// Finds out what the launch reaches, lets the observers and actions look at it, starts the device timer.
-void begin_launch(LaunchInFlight& flight, Entry entry, CUfunction function, CUstream stream,
-                  std::uint64_t stream_name, void** parameters, void** extra) noexcept;
-void finish_launch(LaunchInFlight& flight) noexcept;
+/// Finds out what the launch reaches, lets the observers and actions look at it, starts the device timer. Errno
+/// needs no keeping: whatever calls the system keeps it itself.
+void begin_launch(LaunchInFlight& flight, const LaunchCall& call) noexcept;
+void finish_launch(LaunchInFlight& flight, const LaunchCall& call) noexcept;
 
 template <Entry E, class... Arguments>
-CUresult launch_recorded(LaunchInFlight& flight, CUfunction function, CUstream stream, void** parameters,
-                         void** extra, Arguments... arguments) noexcept {
-    begin_launch(flight, E, function, stream, stream_of<E>(stream), parameters, extra);
+CUresult launch_recorded(const LaunchCall& call, Arguments... arguments) noexcept {
+    LaunchInFlight flight;
+    begin_launch(flight, call);
     flight.launch.start = record::now();
     const CUresult result = attach::real<E>()(arguments...);
     flight.launch.duration = record::now() - flight.launch.start;
     flight.launch.status = static_cast<std::uint64_t>(result);
-    finish_launch(flight);
+    finish_launch(flight, call);
     return result;
-}
-
-inline void describe(trace::LaunchShape& shape, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-                     unsigned bz, unsigned shared) noexcept {
-    shape.grid_x = gx;
-    shape.grid_y = gy;
-    shape.grid_z = gz;
-    shape.block_x = bx;
-    shape.block_y = by;
-    shape.block_z = bz;
-    shape.shared_bytes = shared;
 }
 
 struct launch : WhileRecording {
@@ -45,10 +49,9 @@ struct launch : WhileRecording {
     static CUresult call(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                          unsigned bz, unsigned shared, CUstream stream, void** parameters,
                          void** extra) noexcept {
-        LaunchInFlight flight;
-        describe(flight.shape, gx, gy, gz, bx, by, bz, shared);
-        return launch_recorded<E>(flight, function, stream, parameters, extra, function, gx, gy, gz, bx, by, bz,
-                                  shared, stream, parameters, extra);
+        return launch_recorded<E>(LaunchCall{E, function, gx, gy, gz, bx, by, bz, shared, stream,
+                                             stream_of<E>(stream), parameters, extra},
+                                  function, gx, gy, gz, bx, by, bz, shared, stream, parameters, extra);
     }
 };
 
@@ -56,10 +59,9 @@ struct launch_cooperative : WhileRecording {
     template <Entry E>
     static CUresult call(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                          unsigned bz, unsigned shared, CUstream stream, void** parameters) noexcept {
-        LaunchInFlight flight;
-        describe(flight.shape, gx, gy, gz, bx, by, bz, shared);
-        return launch_recorded<E>(flight, function, stream, parameters, nullptr, function, gx, gy, gz, bx, by,
-                                  bz, shared, stream, parameters);
+        return launch_recorded<E>(LaunchCall{E, function, gx, gy, gz, bx, by, bz, shared, stream,
+                                             stream_of<E>(stream), parameters, nullptr},
+                                  function, gx, gy, gz, bx, by, bz, shared, stream, parameters);
     }
 };
 
@@ -69,11 +71,11 @@ struct launch_ex : WhileRecording {
                          void** extra) noexcept {
         if (config == nullptr)
             return attach::real<E>()(config, function, parameters, extra);
-        LaunchInFlight flight;
-        describe(flight.shape, config->gridDimX, config->gridDimY, config->gridDimZ, config->blockDimX,
-                 config->blockDimY, config->blockDimZ, config->sharedMemBytes);
-        return launch_recorded<E>(flight, function, config->hStream, parameters, extra, config, function,
-                                  parameters, extra);
+        return launch_recorded<E>(LaunchCall{E, function, config->gridDimX, config->gridDimY, config->gridDimZ,
+                                             config->blockDimX, config->blockDimY, config->blockDimZ,
+                                             config->sharedMemBytes, config->hStream,
+                                             stream_of<E>(config->hStream), parameters, extra},
+                                  config, function, parameters, extra);
     }
 };
 

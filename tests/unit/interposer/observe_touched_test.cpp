@@ -30,6 +30,13 @@ Allocation allocate(std::uint64_t bytes, trace::Memory memory = trace::Memory::d
     return made;
 }
 
+/// All that tells launches of a function apart.
+std::vector<std::uint64_t> key_of(CUfunction function, void** parameters) {
+    record::LaunchKey key;
+    BOOST_REQUIRE(add_to_key(*function_of(function), parameters, key));
+    return {key.words, key.words + key.count};
+}
+
 struct Drive {
     Drive() { install_driver(); }
 };
@@ -133,6 +140,57 @@ BOOST_AUTO_TEST_CASE(managed_variables_are_reached_without_a_parameter) {
     scan(*function_of(other), nullptr, nullptr, none);
     BOOST_TEST(none.managed_count == 0u);
     allocations().forget_globals(0xabc0);
+}
+
+BOOST_AUTO_TEST_CASE(a_key_changes_with_whatever_scan_goes_by) {
+    Allocation a = allocate(64);
+    const CUfunction function = fresh_function("k", {{0, 8}, {8, 4}, {16, 16}});
+    note_function(function, reinterpret_cast<CUmodule>(0xfab0), "k");
+    std::uint64_t address = a.address, structure[2] = {1, 2};
+    int number = 4;
+    void* parameters[] = {&address, &number, structure};
+    const auto key = key_of(function, parameters);
+    BOOST_TEST((key_of(function, parameters) == key));
+    number = 5; // no address
+    BOOST_TEST((key_of(function, parameters) == key));
+    structure[1] = 3;
+    BOOST_TEST((key_of(function, parameters) != key));
+    structure[1] = 2;
+
+    // Freed and made again at the same address: another allocation.
+    Allocation gone;
+    BOOST_REQUIRE(allocations().erase(a.address, gone));
+    const auto freed = key_of(function, parameters);
+    BOOST_TEST((freed != key));
+    a.id = allocations().next_id();
+    allocations().insert(a);
+    const auto made_again = key_of(function, parameters);
+    BOOST_TEST((made_again != key));
+    BOOST_TEST((made_again != freed));
+
+    // A variable of the module is within its reach from now on.
+    allocations().note_global(a.id, 0xfab0);
+    const auto with_variable = key_of(function, parameters);
+    BOOST_TEST((with_variable != made_again));
+    allocations().forget_globals(0xfab0);
+
+    // The handle comes back with the same name and layout in another module.
+    const auto before = key_of(function, parameters);
+    forget_module(0xfab0);
+    note_function(function, reinterpret_cast<CUmodule>(0xfab1), "k");
+    BOOST_TEST((key_of(function, parameters) != before));
+}
+
+BOOST_AUTO_TEST_CASE(launches_that_are_not_described_by_a_key) {
+    record::LaunchKey key;
+    const CUfunction large = fresh_function("large", {{0, 8}, {8, record::LaunchKey::capacity * 8}});
+    std::uint64_t words[record::LaunchKey::capacity + 1] = {};
+    void* parameters[] = {words, words};
+    BOOST_TEST(!add_to_key(*function_of(large), parameters, key));
+    BOOST_TEST(!add_to_key(*function_of(large), nullptr, key)); // given as a buffer
+    remove_entry(attach::Entry::cuFuncGetParamInfo);
+    const CUfunction untold = fresh_function("untold", {{0, 8}});
+    BOOST_TEST(!add_to_key(*function_of(untold), parameters, key));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -44,6 +44,28 @@ void write_launches(std::uint64_t thread, std::uint64_t count, std::uint64_t kin
     }
 }
 
+/// The same with keys, and without a shape where one is recalled. How many were.
+std::uint64_t write_remembered(std::uint64_t thread, std::uint64_t count, std::uint64_t kinds) {
+    std::uint64_t recalled = 0;
+    for (std::uint64_t i = 0; i < count; ++i) {
+        LaunchKey key;
+        key.add(i % kinds);
+        trace::Launch launch;
+        launch.start = record::now();
+        launch.duration = i % 1000;
+        launch.sample = i + 1;
+        launch.shape = record::recall(key);
+        recalled += launch.shape != 0;
+        if (launch.shape != 0) {
+            record::write(launch);
+        } else {
+            trace::LaunchShape shape = shape_of(thread, i % kinds);
+            record::write(shape, launch, key);
+        }
+    }
+    return recalled;
+}
+
 /// Launches found for each thread, each one checked: in order, and of the right shape.
 std::map<std::uint64_t, std::uint64_t> check_launches(const TraceImage& image, std::uint64_t kinds) {
     std::map<std::uint64_t, std::uint64_t> launches;
@@ -126,6 +148,40 @@ BOOST_AUTO_TEST_CASE(more_shapes_than_the_table_holds_are_defined_anew) {
         return true;
     }));
     BOOST_TEST(check_launches(TraceImage(path), kinds).at(1) == count);
+}
+
+BOOST_AUTO_TEST_CASE(a_recalled_launch_has_the_shape_of_its_key) {
+    const ScratchDirectory scratch;
+    const std::string path = scratch / "t.umtrace";
+    constexpr std::uint64_t count = 500'000; // several chunks, each of which knows no shape at first
+    // 100 kinds nearly always find theirs; of 300 many have lost their number to another shape by then.
+    for (const std::uint64_t kinds : {100u, 300u}) {
+        BOOST_TEST(succeeds_in_child([&] {
+            auto settings = settings_for(path);
+            settings.force = true;
+            if (record::open(settings) != nullptr)
+                return false;
+            const std::uint64_t recalled = write_remembered(1, count, kinds);
+            return recalled > 0 && recalled < count - kinds;
+        }));
+        BOOST_TEST(check_launches(TraceImage(path), kinds).at(1) == count);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(an_ended_threads_launches_are_not_recalled_by_the_next) {
+    const ScratchDirectory scratch;
+    const std::string path = scratch / "t.umtrace";
+    BOOST_TEST(succeeds_in_child([&] {
+        if (record::open(settings_for(path)) != nullptr)
+            return false;
+        std::uint64_t first = 0, second = 0;
+        std::thread([&] { first = write_remembered(1, 10, 2); }).join();
+        std::thread([&] { second = write_remembered(2, 10, 2); }).join(); // in the same pages
+        return first == 8 && second == 8;
+    }));
+    const auto launches = check_launches(TraceImage(path), 2);
+    BOOST_TEST(launches.at(1) == 10u);
+    BOOST_TEST(launches.at(2) == 10u);
 }
 
 BOOST_AUTO_TEST_CASE(sigkill_loses_nothing_that_was_committed) {
