@@ -29,10 +29,11 @@ std::uint32_t StackCache::find(std::uintptr_t caller, std::uintptr_t frame) noex
     for (Entry& entry : entries[set_of(caller, frame)]) {
         if (entry.caller != caller || entry.frame != frame || entry.slots == 0 || entry.epoch != valid)
             continue;
-        std::size_t i = 0;
-        while (i < entry.slots && word_at(frame + entry.offset[i]) == entry.value[i])
-            ++i;
-        if (i == entry.slots)
+        std::uint64_t different = 0;
+        for (std::size_t i = 0; i < entry.slots && different == 0; i += group)
+            for (std::size_t j = i; j < i + group; ++j)
+                different |= word_at(frame + entry.offset[j]) ^ entry.value[j];
+        if (different == 0)
             return entry.id;
     }
     return 0;
@@ -144,6 +145,10 @@ bool StackCache::remember(Entry& entry, const Unwinder& unwinder, void* const* a
             last_base_slot = base_slot.u.addr;
         }
         last_base = base;
+    }
+    for (; slots % group != 0; ++slots) {
+        entry.offset[slots] = entry.offset[0];
+        entry.value[slots] = entry.value[0];
     }
     entry.slots = static_cast<std::uint16_t>(slots);
     return slots != 0;

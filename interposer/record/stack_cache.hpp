@@ -18,6 +18,8 @@ namespace umadvisor::record {
 struct StackCache {
     static constexpr std::size_t sets = 64, ways = 8;
     static constexpr std::size_t max_slots = 96;
+    static constexpr std::size_t group = 8; ///< slots compared without a branch; the last group is filled up
+    static_assert(max_slots % group == 0);
 
     struct Entry {
         std::uintptr_t caller, frame; ///< return address and frame address of record::stack()
