@@ -9,7 +9,6 @@
 namespace umadvisor::reports {
 namespace {
 
-using findings::bytes_text;
 using findings::count_text;
 using findings::time_text;
 
