@@ -81,6 +81,9 @@ void fork_children() {
         const auto allocate =
             reinterpret_cast<Allocate>(dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuMemAlloc_v2"));
         unsigned long long z = 0;
+        for (int i = 0; i < 20000;
+             ++i) // more than a chunk of a trace holds: the parent would not overwrite it all
+            allocate(&z, 4096);
         std::exit(answer + 10 * allocate(&z, 4096));
     }
     std::printf("cuda %d\n", child_status(child));
