@@ -84,7 +84,9 @@ void fill_tables(const Found& answers) {
     driver_base = answers.base;
     clock_of_simulation = reinterpret_cast<std::uint64_t (*)()>(answers.clock);
     for (std::size_t i = 0; i < entry_count; ++i)
-        umadvisor_export_table[i] = wrapper_table[i] != nullptr ? wrapper_table[i] : umadvisor_counted_table[i];
+        __atomic_store_n(&umadvisor_export_table[i],
+                         wrapper_table[i] != nullptr ? wrapper_table[i] : umadvisor_counted_table[i],
+                         __ATOMIC_RELEASE); // calls may be on their way through it
 }
 
 } // namespace

@@ -32,11 +32,12 @@ resolve_and_go:                     // x17: the entry's number
     br x16
     .size resolve_and_go, .-resolve_and_go
 
+// The load is an acquire: whoever sees a wrapper here has to see the driver's addresses that it goes on to.
 number = 0
 #define API(symbol, handling)                                                                                          \
     .globl symbol; .type symbol, %function; .p2align 4;                                                                \
     symbol: hint #34; adrp x16, umadvisor_export_table + 8 * number;                                                   \
-    ldr x16, [x16, :lo12:umadvisor_export_table + 8 * number]; br x16; .size symbol, .-symbol;                         \
+    add x16, x16, :lo12:umadvisor_export_table + 8 * number; ldar x16, [x16]; br x16; .size symbol, .-symbol;          \
     .p2align 4;                                                                                                        \
     counted_##symbol: hint #34; adrp x9, umadvisor_counters; ldr x9, [x9, :lo12:umadvisor_counters];                   \
     add x9, x9, #((8 * number) & 0xfff); add x9, x9, #((8 * number) >> 12), lsl #12;                                   \
