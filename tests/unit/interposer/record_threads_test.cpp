@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(more_shapes_than_the_table_holds_are_defined_anew) {
 BOOST_AUTO_TEST_CASE(a_recalled_launch_has_the_shape_of_its_key) {
     const ScratchDirectory scratch;
     const std::string path = scratch / "t.umtrace";
-    constexpr std::uint64_t count = 500'000; // several chunks, each of which knows no shape at first
+    constexpr std::uint64_t count = 100'000; // several chunks, each of which knows no shape at first
     // 100 kinds nearly always find theirs; of 300 many have lost their number to another shape by then.
     for (const std::uint64_t kinds : {100u, 300u}) {
         BOOST_TEST(succeeds_in_child([&] {
