@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
 #include <string_view>
 
@@ -44,7 +43,7 @@ record::Mutex mutex;
 constinit std::atomic<Table*> table{nullptr};
 std::size_t used = 0;
 std::uint64_t last_id = 0;
-record::TextArena names;
+record::Arena arena; ///< names and Functions
 
 std::size_t slot_of(std::uint64_t handle, std::size_t capacity) {
     return static_cast<std::size_t>((handle >> 3) * 0x9e3779b97f4a7c15u >> 32) & (capacity - 1);
@@ -145,7 +144,7 @@ bool same_layout(const Function& known, const Description& now) {
 
 Function* make(const Description& now) {
     // Both for good, in one piece: they are few, and readers hold them without a lock.
-    void* const memory = std::calloc(1, sizeof(Function) + now.wide_count * sizeof(Parameter));
+    void* const memory = arena.take(sizeof(Function) + now.wide_count * sizeof(Parameter), alignof(Function));
     if (memory == nullptr)
         return nullptr;
     auto* const function = static_cast<Function*>(memory);
@@ -178,7 +177,7 @@ const Function* publish(std::uint64_t handle, const Description& now) {
     function->module = slot->told.module;
     function->id = same ? slot->former->id : ++last_id;
     bool kept = false;
-    slot->former_name = names.keep(name, kept);
+    slot->former_name = arena.keep(name, kept);
     slot->former = function;
     if (!same) {
         trace::Function record;
@@ -210,7 +209,7 @@ void note(std::uint64_t handle, std::uint64_t module, const char* name, bool ker
         (slot->told.module == module && slot->told.kernel == kernel && slot->told.name == text))
         return;
     bool kept = slot->told.name == text;
-    slot->told = {module, kept ? slot->told.name : names.keep(text, kept), kernel};
+    slot->told = {module, kept ? slot->told.name : arena.keep(text, kept), kernel};
     slot->function.store(nullptr, std::memory_order_release); // it may be another one now
 }
 

@@ -55,7 +55,7 @@ private:
     LoadedModule* modules_ = nullptr;
     std::size_t count_ = 0, last_hit_ = 0;
     unsigned long long adds_ = 0, subs_ = 0;
-    TextArena paths_;
+    Arena paths_;
 };
 
 extern constinit ModuleMap module_map;

@@ -16,30 +16,42 @@ inline void* map_pages(std::size_t bytes) noexcept {
     return at == MAP_FAILED ? nullptr : at;
 }
 
-/// Keeps copies of texts for good. Not thread-safe: its owner's lock covers it.
-class TextArena {
+/// Small pieces of memory that stay for good. Not thread-safe: its owner's lock covers it. Not the heap: what
+/// only these pages point to would be a leak to the sanitizer of a program that has one.
+class Arena {
 public:
-    constexpr TextArena() noexcept = default;
+    constexpr Arena() noexcept = default;
 
-    /// A copy that stays; `good` is false, and the copy empty, when there is no memory. Texts up to a piece
-    /// only.
+    /// Zeroed memory, aligned to `alignment` (a power of two); nullptr when there is none. Up to a piece only.
+    void* take(std::size_t bytes, std::size_t alignment) noexcept {
+        const std::size_t padding = -reinterpret_cast<std::uintptr_t>(at_) & (alignment - 1);
+        if (left_ < bytes + padding) {
+            void* const piece = bytes > piece_bytes ? nullptr : map_pages(piece_bytes);
+            if (piece == nullptr)
+                return nullptr;
+            at_ = static_cast<char*>(piece);
+            left_ = piece_bytes;
+        } else {
+            at_ += padding;
+            left_ -= padding;
+        }
+        void* const taken = at_;
+        at_ += bytes;
+        left_ -= bytes;
+        return taken;
+    }
+
+    /// A copy that stays; `good` is false, and the copy empty, when there is no memory.
     std::string_view keep(std::string_view text, bool& good) noexcept {
         good = true;
         if (text.empty())
             return {};
-        if (text.size() > left_) {
-            void* piece = text.size() > piece_bytes ? nullptr : map_pages(piece_bytes);
-            good = piece != nullptr;
-            if (!good)
-                return {};
-            at_ = static_cast<char*>(piece);
-            left_ = piece_bytes;
-        }
-        char* copy = at_;
+        void* const copy = take(text.size(), 1);
+        good = copy != nullptr;
+        if (!good)
+            return {};
         std::memcpy(copy, text.data(), text.size());
-        at_ += text.size();
-        left_ -= text.size();
-        return {copy, text.size()};
+        return {static_cast<char*>(copy), text.size()};
     }
 
 private:

@@ -71,7 +71,7 @@ private:
 
     Slot* table_ = nullptr;
     std::uint64_t slots_ = 0, used_ = 0;
-    TextArena arena_;
+    Arena arena_;
 };
 
 constinit Mutex mutex;

@@ -285,10 +285,9 @@ BOOST_AUTO_TEST_CASE(a_program_built_with_the_address_sanitizer) {
     for (const char* scenario : {"frees", "threads", "late"}) {
         const std::string program = programs + std::string("/unruly_asan ") + scenario;
         const Outcome bare = run_sim(folder, program);
-        const Outcome watched =
-            run_sim(folder, "UMADVISOR_FORCE=1 UMADVISOR_OUTPUT=x.umtrace ASAN_OPTIONS=detect_leaks=0 "
-                            "LD_PRELOAD=" UMADVISOR_LIBASAN ":" +
-                                shim + " " + program);
+        const Outcome watched = run_sim(folder, "UMADVISOR_FORCE=1 UMADVISOR_OUTPUT=x.umtrace "
+                                                "LD_PRELOAD=" UMADVISOR_LIBASAN ":" +
+                                                    shim + " " + program);
         BOOST_TEST(bare.status == 0, bare.err);
         BOOST_TEST(watched.status == bare.status, watched.err);
         BOOST_TEST(watched.out == bare.out);

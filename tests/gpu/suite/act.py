@@ -12,7 +12,7 @@ from .results import figure, result_text, times
 
 PART = "act"
 ROUNDS = 5            # interleaved repetitions of each timed program
-TORCH_PAIRS = 5
+TORCH_PAIRS = 10
 KERNEL_SLACK = 1.2    # a prefetched kernel may take this much of the resident kernel plus the transfer
 
 # program, its twin with prefetches by hand, the time to compare, the time of the kernel when nothing moves
