@@ -16,8 +16,6 @@ constexpr std::uint64_t lasting = 10'000'000; ///< nanoseconds for which a look 
 constexpr std::uint64_t granule = 64 * 1024;  ///< the driver's, for host faults
 constexpr std::uint64_t whole_limit = 64u << 20; ///< entry by entry, more than this is sampled by windows
 constexpr std::uint64_t windows = 64;
-constexpr std::uint64_t block = 2u << 20; ///< the driver's, for everything else
-constexpr std::uint64_t first_look_limit = 16u << 20;
 constexpr std::uint64_t recorded_page = 4096; ///< FORMAT.md, Residency
 
 std::uint64_t key_of(const Allocation& allocation, trace::SampleMoment moment) {
@@ -43,12 +41,6 @@ struct Look {
             },
             this);
         pages += (reached - first) / recorded_page;
-    }
-
-    /// One granule in each `step` bytes.
-    void by_windows(Pagemap& pagemap, std::uint64_t first, std::uint64_t last, std::uint64_t step) {
-        for (; first < last; first += step)
-            at(pagemap, first, std::min(last, first + granule));
     }
 };
 
@@ -133,17 +125,13 @@ void ResidencySampler::sample(Pagemap& pagemap, const Allocation& allocation,
     if (pagemap.scans() && !checked_)
         check_scan(pagemap, first, std::min(last, first + granule));
     Look look{allocation, listener_.load(std::memory_order_acquire)};
-    // The first launch that reaches an allocation waits for this, and nothing of it can be on the device yet:
-    // one granule of each block shows how much of it the host has filled, for a fifth of the price of a whole
-    // look.
-    const bool first_look = moment == trace::SampleMoment::before_launch &&
-                            steady_[key_of(allocation, moment) % max_pending].key != key_of(allocation, moment);
-    if (first_look && last - first > first_look_limit)
-        look.by_windows(pagemap, first, last, std::max(block, (last - first) / 256 & ~(granule - 1)));
-    else if (pagemap.scans() || last - first <= whole_limit)
+    if (pagemap.scans() || last - first <= whole_limit) {
         look.at(pagemap, first, last);
-    else
-        look.by_windows(pagemap, first, last, (last - first) / windows & ~(granule - 1));
+    } else {
+        const std::uint64_t step = (last - first) / windows & ~(granule - 1);
+        for (std::uint64_t i = 0; i < windows; ++i)
+            look.at(pagemap, first + i * step, first + i * step + granule);
+    }
     record.duration = record::now() - record.start;
     record.pages = look.pages;
     record.host_pages = look.host_pages;
