@@ -1,11 +1,11 @@
 #include "analyzer/cli/command_line.hpp"
 
 #include "analyzer/cli/command.hpp"
+#include "analyzer/cli/message.hpp"
 #include "analyzer/reader/error.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <iostream>
 #include <iterator>
 #include <memory>
 
@@ -58,7 +58,7 @@ Arguments collect(const Pending& pending) {
 }
 
 int complain(const std::string& text) {
-    std::cerr << "umadvisor: " << text << "\n";
+    say(text);
     return usage_error;
 }
 
@@ -130,11 +130,11 @@ int run_command_line(int argc, const char* const* argv) {
     try {
         return parse_and_run(std::move(arguments), std::move(command), run);
     } catch (const reader::Error& error) {
-        std::cerr << "umadvisor: " << error.what() << "\n";
+        say(error.what());
     } catch (const std::bad_alloc&) {
-        std::cerr << "umadvisor: out of memory\n";
+        say("out of memory");
     } catch (const std::exception& error) {
-        std::cerr << "umadvisor: " << error.what() << "\n";
+        say(error.what());
     }
     return operational_error;
 }

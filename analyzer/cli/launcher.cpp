@@ -1,11 +1,11 @@
 #include "analyzer/cli/launcher.hpp"
+#include "analyzer/cli/message.hpp"
 
 #include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <iostream>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -127,7 +127,7 @@ int run_program(const std::string& path, const std::vector<std::string>& argumen
                                pointers(merged).data());
     }
     if (failed != 0) {
-        std::cerr << "umadvisor: " << path << ": " << std::strerror(failed) << "\n";
+        say(path + ": " + std::strerror(failed));
         return failed == ENOENT ? 127 : 126;
     }
     signals.started(pid);

@@ -1,5 +1,6 @@
 #include "analyzer/cli/command.hpp"
 #include "analyzer/cli/launcher.hpp"
+#include "analyzer/cli/message.hpp"
 #include "analyzer/cli/program_file.hpp"
 #include "analyzer/cli/shim.hpp"
 #include "analyzer/cli/trace_names.hpp"
@@ -12,13 +13,12 @@
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
-#include <iostream>
 
 namespace umadvisor::cli {
 namespace {
 
 int complain(int status, const std::string& text) {
-    std::cerr << "umadvisor: " << text << "\n";
+    say(text);
     return status;
 }
 
@@ -84,21 +84,21 @@ void summarize(const std::vector<std::string>& traces) {
     for (const std::string& path : traces) {
         try {
             const reports::Report report(path);
-            std::cerr << "umadvisor: " << reports::headline(report) << "\n";
+            say(reports::headline(report));
             if (report.findings.empty())
-                std::cerr << "umadvisor: " << report.why_empty() << "\n";
+                say(report.why_empty());
             else
-                std::cerr << "umadvisor: " << findings::count_text(report.findings.size(), "finding")
-                          << "; first: " << report.findings.front().title << ", saves about "
-                          << findings::time_text(report.findings.front().saving_ns) << "\n";
+                say(findings::count_text(report.findings.size(), "finding") +
+                    "; first: " + report.findings.front().title + ", saves about " +
+                    findings::time_text(report.findings.front().saving_ns));
         } catch (const reader::Error& error) {
-            std::cerr << "umadvisor: " << error.what() << "\n";
+            say(error.what());
         }
     }
-    std::cerr << "umadvisor: next: umadvisor report";
+    std::string next = "next: umadvisor report";
     for (const std::string& path : traces)
-        std::cerr << " " << path;
-    std::cerr << "\n";
+        next += " " + path;
+    say(next);
 }
 
 int run(const Arguments& arguments) {
@@ -127,10 +127,9 @@ int run(const Arguments& arguments) {
     if (!traces.empty())
         summarize(traces);
     else if (driver_found())
-        std::cerr << "umadvisor: no trace: no process of it entered CUDA\n";
+        say("no trace: no process of it entered CUDA");
     else
-        std::cerr << "umadvisor: no trace: no CUDA driver here (libcuda.so.1 is not found); umadvisor doctor "
-                     "says more\n";
+        say("no trace: no CUDA driver here (libcuda.so.1 is not found); umadvisor doctor says more");
     return status;
 }
 

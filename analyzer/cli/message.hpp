@@ -1,0 +1,11 @@
+/// What the commands say beside their results: errors, warnings, what to do next.
+#pragma once
+
+#include <string>
+
+namespace umadvisor::cli {
+
+/// Writes one line to stderr, "umadvisor: " before it.
+void say(const std::string& line);
+
+} // namespace umadvisor::cli
