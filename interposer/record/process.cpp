@@ -30,15 +30,14 @@ std::string_view read_file(const char* path, char* buffer, std::size_t bytes) no
     return {buffer, length};
 }
 
-/// The rank that the launcher gave: torchrun, Open MPI, MPICH and its kin, Slurm.
+} // namespace
+
 std::string_view rank() noexcept {
     for (const char* name : {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"})
-        if (const char* value = getenv(name))
+        if (const char* value = getenv(name); value != nullptr && *value != '\0')
             return std::string_view(value).substr(0, 64);
     return {};
 }
-
-} // namespace
 
 void define_process() noexcept {
     static char executable[4096], directory[4096], command_line[trace::max_text], host[256];

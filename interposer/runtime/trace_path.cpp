@@ -1,30 +1,24 @@
 #include "interposer/runtime/trace_path.hpp"
 
+#include "interposer/record/process.hpp"
 #include "interposer/runtime/options.hpp"
 
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <string_view>
 #include <unistd.h>
 
 namespace umadvisor::runtime {
 
-const char* rank() noexcept {
-    for (const char* variable : {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"})
-        if (const char* value = std::getenv(variable); value != nullptr && *value != '\0')
-            return value;
-    return "";
-}
-
 bool trace_path(char* path, std::size_t bytes) noexcept {
     const char* const given = options().output;
     if (*given != '\0')
         return std::snprintf(path, bytes, "%s", given) < static_cast<int>(bytes);
-    const char* const number = rank();
-    return std::snprintf(path, bytes, "%s.%s%s%d.umtrace", program_invocation_short_name, number,
-                         *number != '\0' ? "." : "", static_cast<int>(getpid())) < static_cast<int>(bytes);
+    const std::string_view number = record::rank();
+    return std::snprintf(path, bytes, "%s.%.*s%s%d.umtrace", program_invocation_short_name,
+                         static_cast<int>(number.size()), number.data(), number.empty() ? "" : ".",
+                         static_cast<int>(getpid())) < static_cast<int>(bytes);
 }
 
 bool trace_path_with_pid(char* path, std::size_t bytes) noexcept {

@@ -12,7 +12,4 @@ bool trace_path(char* path, std::size_t bytes) noexcept;
 /// The same with `.PID` before the suffix: for the second and later processes of one UMADVISOR_OUTPUT.
 bool trace_path_with_pid(char* path, std::size_t bytes) noexcept;
 
-/// The launcher's rank of this process (torchrun, Open MPI, MPICH, Slurm), or "".
-const char* rank() noexcept;
-
 } // namespace umadvisor::runtime
