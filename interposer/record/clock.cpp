@@ -8,15 +8,15 @@
 #include <unistd.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
-#include <x86intrin.h>
 #endif
 
 namespace umadvisor::record {
+
+constinit detail::OtherClock detail::other_clock = monotonic_nanoseconds;
+
 namespace {
 
 constinit trace::ClockKind kind = trace::ClockKind::monotonic;
-using SimulatedClock = std::uint64_t (*)();
-constinit SimulatedClock simulated_clock = nullptr;
 
 std::uint64_t nanoseconds(clockid_t clock) noexcept {
     timespec t{};
@@ -25,10 +25,6 @@ std::uint64_t nanoseconds(clockid_t clock) noexcept {
 }
 
 #if defined(__x86_64__)
-std::uint64_t cpu_counter() noexcept {
-    return __rdtsc();
-}
-
 /// The CPU promises a constant rate (CPUID 8000_0007h EDX bit 8, Intel SDM vol. 3 "Invariant TSC"), and the
 /// kernel found the counters of all cores in step: it has made the TSC its own clock source. In a guest on
 /// kvm-clock or Hyper-V's page the rate may change with a migration, so the flag alone is not believed.
@@ -46,20 +42,11 @@ bool cpu_counter_invariant() noexcept {
     return bytes >= 4 && std::memcmp(name, "tsc\n", 4) == 0;
 }
 #elif defined(__aarch64__)
-std::uint64_t cpu_counter() noexcept {
-    std::uint64_t value = 0;
-    asm volatile("mrs %0, cntvct_el0" : "=r"(value));
-    return value;
-}
-
 /// The architecture promises it (Arm ARM, "The Generic Timer"): one rate, one value for all cores.
 bool cpu_counter_invariant() noexcept {
     return true;
 }
 #else
-std::uint64_t cpu_counter() noexcept {
-    return 0;
-}
 bool cpu_counter_invariant() noexcept {
     return false;
 }
@@ -68,10 +55,12 @@ bool cpu_counter_invariant() noexcept {
 } // namespace
 
 void choose_clock(std::uint64_t (*simulated)()) noexcept {
-    simulated_clock = simulated;
     kind = simulated != nullptr      ? trace::ClockKind::simulated
            : cpu_counter_invariant() ? trace::ClockKind::tsc
                                      : trace::ClockKind::monotonic;
+    detail::other_clock = kind == trace::ClockKind::tsc ? nullptr
+                          : simulated != nullptr        ? simulated
+                                                        : monotonic_nanoseconds;
 }
 
 trace::ClockKind clock_kind() noexcept {
@@ -86,12 +75,6 @@ std::uint64_t realtime_nanoseconds() noexcept {
     return nanoseconds(CLOCK_REALTIME);
 }
 
-std::uint64_t now() noexcept {
-    if (kind == trace::ClockKind::tsc) [[likely]]
-        return cpu_counter();
-    return kind == trace::ClockKind::simulated ? simulated_clock() : monotonic_nanoseconds();
-}
-
 trace::ClockPair read_clock_pair() noexcept {
     if (kind != trace::ClockKind::tsc) {
         const std::uint64_t t = now();
@@ -102,9 +85,9 @@ trace::ClockPair read_clock_pair() noexcept {
     trace::ClockPair best{};
     std::uint64_t best_gap = ~std::uint64_t{0};
     for (int tries = 0; tries < 4 && best_gap > close_enough; ++tries) {
-        const std::uint64_t before = cpu_counter();
+        const std::uint64_t before = now();
         const std::uint64_t monotonic = monotonic_nanoseconds();
-        const std::uint64_t gap = cpu_counter() - before;
+        const std::uint64_t gap = now() - before;
         if (gap < best_gap) {
             best_gap = gap;
             best = {before + gap / 2, monotonic};

@@ -7,6 +7,27 @@
 
 namespace umadvisor::record {
 
+namespace detail {
+/// What answers in the place of the CPU's counter; null where that is the recording clock.
+using OtherClock = std::uint64_t (*)();
+extern constinit OtherClock other_clock;
+} // namespace detail
+
+/// Ticks of the recording clock.
+inline std::uint64_t now() noexcept {
+#if defined(__x86_64__)
+    if (detail::other_clock == nullptr) [[likely]]
+        return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+    if (detail::other_clock == nullptr) [[likely]] {
+        std::uint64_t value = 0;
+        asm volatile("mrs %0, cntvct_el0" : "=r"(value));
+        return value;
+    }
+#endif
+    return detail::other_clock();
+}
+
 /// Chooses the clock: `simulated` where given, else the invariant counter of the CPU, else CLOCK_MONOTONIC.
 /// Once, before the first record.
 void choose_clock(std::uint64_t (*simulated)()) noexcept;

@@ -16,7 +16,6 @@
 namespace umadvisor::record {
 namespace {
 
-constinit std::atomic<bool> taking{false};
 constinit std::atomic_flag renewing{};
 constinit std::uint64_t private_counters[trace::counter_slots] = {};
 
@@ -35,18 +34,14 @@ const char* open(const Settings& settings) noexcept {
     for (std::uint32_t i = 0; i < trace::counter_slots; ++i)
         counters[i] = private_counters[i];
     umadvisor_counters = counters;
-    taking.store(true, std::memory_order_release);
+    detail::taking.store(Taking::everything, std::memory_order_release);
     define_process();
     prepare_stacks(settings.stack_frames);
     return nullptr;
 }
 
-bool recording() noexcept {
-    return taking.load(std::memory_order_relaxed);
-}
-
 void abandon() noexcept {
-    taking.store(false, std::memory_order_relaxed);
+    detail::taking.store(Taking::nothing, std::memory_order_relaxed);
     umadvisor_counters = private_counters; // a forked child counts for itself, not for its parent
 }
 

@@ -1,7 +1,9 @@
 /// The recording side of the trace: one file, a chunk for each thread, definitions under a lock.
 #pragma once
 
+#include "interposer/record/clock.hpp"
 #include "interposer/record/launch_memo.hpp"
+#include "interposer/record/taking.hpp"
 #include "trace/records.hpp"
 
 #include <cstdint>
@@ -23,9 +25,6 @@ struct Settings {
 /// thread-local text saying why not; nothing is recorded then. Call once.
 const char* open(const Settings& settings) noexcept;
 
-/// Whether records are taken. One relaxed load.
-bool recording() noexcept;
-
 /// Stops recording for good, in this process only: after fork, or on trouble. What is committed stays.
 void abandon() noexcept;
 
@@ -33,9 +32,6 @@ void abandon() noexcept;
 /// middle of a record: their chunks stay open and are read up to what is committed. Recording may go on (calls
 /// from later exit handlers); it stays valid.
 void close() noexcept;
-
-/// Ticks of the recording clock.
-std::uint64_t now() noexcept;
 
 /// Appends to the calling thread's chunk; the record is committed when this returns. Takes no lock but when a
 /// chunk is full or the thread is new. Preserves errno. Instantiated for every event record.

@@ -108,6 +108,8 @@ bool set(std::string_view name, std::string_view value, Options& to) {
         return parse_flag(value, to.device_time);
     if (name == "MAX_SIZE")
         return parse_size(value, to.max_bytes);
+    if (name == "CAPTURE_RANGE")
+        return parse_flag(value, to.capture_range);
     if (name == "ACT")
         return parse_actions(value, to);
     if (name == "PRETEND_MEMORY")

@@ -15,6 +15,7 @@ struct Options {
     bool residency = true; ///< UM=auto or pagemap
     bool device_time = true;
     std::uint64_t max_bytes = 0; ///< of the trace
+    bool capture_range = false;  ///< records between cuProfilerStart and cuProfilerStop only
     bool act_prefetch = false;
     bool act_rewrite_all = false;
     std::uint64_t pretend_bytes = 0; ///< 0: none

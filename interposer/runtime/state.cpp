@@ -174,6 +174,8 @@ void enter() noexcept {
             lists_are_told = true;
             pthread_mutex_unlock(&mutex);
             act::initialize(options());
+            if (options().capture_range)
+                record::pause();
         }
         entered.store(true, std::memory_order_release);
     }

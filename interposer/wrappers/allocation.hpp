@@ -23,7 +23,7 @@ bool taken_is_rewritten() noexcept;
 /// Records the free; puts the allocation back when the driver refused.
 void finish_free(trace::Free& record) noexcept;
 
-struct allocate_device : WhileRecording {
+struct allocate_device : WhilePaused {
     template <Entry E>
     static CUresult call(CUdeviceptr* out, std::size_t bytes) noexcept {
         trace::Alloc record;
@@ -45,7 +45,7 @@ struct allocate_device : WhileRecording {
     }
 };
 
-struct allocate_pitch : WhileRecording {
+struct allocate_pitch : WhilePaused {
     template <Entry E>
     static CUresult call(CUdeviceptr* out, std::size_t* pitch, std::size_t width, std::size_t height,
                          unsigned element) noexcept {
@@ -58,7 +58,7 @@ struct allocate_pitch : WhileRecording {
     }
 };
 
-struct allocate_managed : WhileRecording {
+struct allocate_managed : WhilePaused {
     template <Entry E>
     static CUresult call(CUdeviceptr* out, std::size_t bytes, unsigned flags) noexcept {
         trace::Alloc record;
@@ -70,7 +70,7 @@ struct allocate_managed : WhileRecording {
     }
 };
 
-struct allocate_async : WhileRecording {
+struct allocate_async : WhilePaused {
     template <Entry E>
     static CUresult call(CUdeviceptr* out, std::size_t bytes, CUstream stream) noexcept {
         trace::Alloc record;
@@ -82,7 +82,7 @@ struct allocate_async : WhileRecording {
     }
 };
 
-struct allocate_from_pool : WhileRecording {
+struct allocate_from_pool : WhilePaused {
     template <Entry E>
     static CUresult call(CUdeviceptr* out, std::size_t bytes, CUmemoryPool pool, CUstream stream) noexcept {
         trace::Alloc record;
@@ -94,7 +94,7 @@ struct allocate_from_pool : WhileRecording {
     }
 };
 
-struct allocate_host : WhileRecording {
+struct allocate_host : WhilePaused {
     template <Entry E>
     static CUresult call(void** out, std::size_t bytes) noexcept {
         trace::Alloc record;
@@ -105,7 +105,7 @@ struct allocate_host : WhileRecording {
     }
 };
 
-struct allocate_host_flags : WhileRecording {
+struct allocate_host_flags : WhilePaused {
     template <Entry E>
     static CUresult call(void** out, std::size_t bytes, unsigned flags) noexcept {
         trace::Alloc record;
@@ -117,7 +117,7 @@ struct allocate_host_flags : WhileRecording {
     }
 };
 
-struct register_host : WhileRecording {
+struct register_host : WhilePaused {
     template <Entry E>
     static CUresult call(void* address, std::size_t bytes, unsigned flags) noexcept {
         trace::Alloc record;
@@ -129,7 +129,7 @@ struct register_host : WhileRecording {
     }
 };
 
-struct free_device : WhileRecording {
+struct free_device : WhilePaused {
     template <Entry E>
     static CUresult call(CUdeviceptr address) noexcept {
         trace::Free record;
@@ -140,7 +140,7 @@ struct free_device : WhileRecording {
     }
 };
 
-struct free_async : WhileRecording {
+struct free_async : WhilePaused {
     template <Entry E>
     static CUresult call(CUdeviceptr address, CUstream stream) noexcept {
         trace::Free record;
@@ -159,7 +159,7 @@ struct free_async : WhileRecording {
     }
 };
 
-struct free_host : WhileRecording {
+struct free_host : WhilePaused {
     template <Entry E>
     static CUresult call(void* address) noexcept {
         trace::Free record;
@@ -172,7 +172,7 @@ struct free_host : WhileRecording {
 
 struct unregister_host : free_host {};
 
-struct get_global : WhileRecording {
+struct get_global : WhilePaused {
     /// cuModuleGetGlobal, cuLibraryGetGlobal, cuLibraryGetManaged: each output may be null.
     template <Entry E, class Module>
     static CUresult call(CUdeviceptr* out, std::size_t* bytes, Module module, const char* name) noexcept {
@@ -191,7 +191,7 @@ struct get_global : WhileRecording {
 struct get_library_global : get_global {};
 struct get_managed : get_global {};
 
-struct get_memory_info : WhileRecording {
+struct get_memory_info : WhilePaused {
     template <Entry E>
     static CUresult call(std::size_t* free, std::size_t* total) noexcept {
         const CUresult result = attach::real<E>()(free, total);
@@ -201,7 +201,7 @@ struct get_memory_info : WhileRecording {
     }
 };
 
-struct get_total_memory : WhileRecording {
+struct get_total_memory : WhilePaused {
     template <Entry E>
     static CUresult call(std::size_t* total, CUdevice device) noexcept {
         const CUresult result = attach::real<E>()(total, device);

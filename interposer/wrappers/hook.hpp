@@ -42,21 +42,40 @@ struct Hook;
 template <Entry E, class Policy, class... Arguments>
 struct Hook<E, Policy, CUresult (*)(Arguments...)> {
     static CUresult CUDAAPI call(Arguments... arguments) noexcept {
-        if (inside_wrapper || !(Policy::always || record::recording()))
+        if constexpr (Policy::from == record::Taking::nothing) {
+            return act(arguments...); // with the return address that it may look at
+        } else {
+            // Both ways through one pointer: gcc makes a single jump of it and leaves the arguments where they
+            // are. While calls of this policy are not taken, that is all they cost.
+            const auto way = record::takes(Policy::from) ? &taken : attach::real<E>();
+            return way(arguments...);
+        }
+    }
+
+private:
+    static CUresult CUDAAPI taken(Arguments... arguments) noexcept { return act(arguments...); }
+
+    [[gnu::always_inline]] static inline CUresult act(Arguments... arguments) noexcept {
+        if (inside_wrapper)
             return attach::real<E>()(arguments...);
         const InsideWrapper inside;
         return Policy::template call<E>(arguments...);
     }
 };
 
-/// A policy that acts only while a trace is being recorded.
+/// A policy that acts while calls are recorded.
 struct WhileRecording {
-    static constexpr bool always = false;
+    static constexpr record::Taking from = record::Taking::everything;
 };
 
-/// A policy that has to act before that too.
+/// A policy that acts in a pause too: what it follows, records after the pause refer to.
+struct WhilePaused {
+    static constexpr record::Taking from = record::Taking::state;
+};
+
+/// A policy that has to act before there is a trace, too.
 struct Always {
-    static constexpr bool always = true;
+    static constexpr record::Taking from = record::Taking::nothing;
 };
 
 /// The stream as traces name it: the per-thread default stream by its handle.

@@ -13,7 +13,7 @@ void note_function(CUfunction function, CUmodule module, const char* name) noexc
 void note_kernel(CUkernel kernel, CUlibrary library, const char* name) noexcept;
 
 /// Every load call has the new handle as its first argument.
-struct load_module : WhileRecording {
+struct load_module : WhilePaused {
     template <Entry E, class Module, class... Arguments>
     static CUresult call(Module* out, Arguments... arguments) noexcept {
         trace::GpuModule record;
@@ -28,7 +28,7 @@ struct load_module_ex : load_module {};
 struct load_library : load_module {};
 struct load_library_file : load_module {};
 
-struct unload_module : WhileRecording {
+struct unload_module : WhilePaused {
     template <Entry E, class Module>
     static CUresult call(Module module) noexcept {
         trace::GpuModule record;
@@ -40,7 +40,7 @@ struct unload_module : WhileRecording {
 };
 struct unload_library : unload_module {};
 
-struct get_function : WhileRecording {
+struct get_function : WhilePaused {
     template <Entry E>
     static CUresult call(CUfunction* out, CUmodule module, const char* name) noexcept {
         const CUresult result = attach::real<E>()(out, module, name);
@@ -50,7 +50,7 @@ struct get_function : WhileRecording {
     }
 };
 
-struct get_kernel : WhileRecording {
+struct get_kernel : WhilePaused {
     template <Entry E>
     static CUresult call(CUkernel* out, CUlibrary library, const char* name) noexcept {
         const CUresult result = attach::real<E>()(out, library, name);

@@ -45,7 +45,7 @@ struct prefetch_location : WhileRecording {
     }
 };
 
-struct advise : WhileRecording {
+struct advise : WhilePaused {
     template <Entry E, class Where>
     static CUresult call(CUdeviceptr address, std::size_t bytes, CUmem_advise advice, Where where) noexcept {
         trace::Advise record;

@@ -36,7 +36,7 @@ using synchronize_event = Synchronize<trace::SyncKind::event>;
 using query_stream = Synchronize<trace::SyncKind::stream_query>;
 using query_event = Synchronize<trace::SyncKind::event_query>;
 
-struct create_stream : WhileRecording {
+struct create_stream : WhilePaused {
     template <Entry E, class... Priority>
     static CUresult call(CUstream* out, unsigned flags, Priority... priority) noexcept {
         trace::Stream record;
@@ -50,7 +50,7 @@ struct create_stream : WhileRecording {
 };
 struct create_stream_priority : create_stream {};
 
-struct destroy_stream : WhileRecording {
+struct destroy_stream : WhilePaused {
     template <Entry E>
     static CUresult call(CUstream stream) noexcept {
         trace::Stream record;
@@ -76,7 +76,7 @@ struct wait_event : WhileRecording {
     }
 };
 
-struct create_event : WhileRecording {
+struct create_event : WhilePaused {
     template <Entry E>
     static CUresult call(CUevent* out, unsigned flags) noexcept {
         trace::Event record;
@@ -89,7 +89,7 @@ struct create_event : WhileRecording {
     }
 };
 
-struct destroy_event : WhileRecording {
+struct destroy_event : WhilePaused {
     template <Entry E>
     static CUresult call(CUevent event) noexcept {
         trace::Event record;

@@ -7,6 +7,7 @@
 #include "interposer/wrappers/lookup.hpp"
 #include "interposer/wrappers/module.hpp"
 #include "interposer/wrappers/placement.hpp"
+#include "interposer/wrappers/profiler.hpp"
 #include "interposer/wrappers/stream.hpp"
 
 namespace umadvisor::attach {

@@ -11,9 +11,6 @@ namespace umadvisor::record {
 
 using observe::recorder;
 
-bool recording() noexcept {
-    return true;
-}
 void charge(std::uint64_t) noexcept {}
 void note(const char* format, ...) noexcept {
     char text[1024];

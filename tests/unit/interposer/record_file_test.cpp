@@ -198,6 +198,32 @@ BOOST_AUTO_TEST_CASE(counts_made_before_the_trace_was_there_are_kept) {
     BOOST_TEST(image.counters()[trace::counter_slots - 1] == 9u);
 }
 
+BOOST_AUTO_TEST_CASE(a_pause_takes_state_only) {
+    const ScratchDirectory scratch;
+    const std::string path = scratch / "t.umtrace";
+    BOOST_TEST(succeeds_in_child([&] {
+        record::pause(); // nothing to pause yet
+        record::resume();
+        if (record::takes(Taking::state) || record::open(settings_for(path)) != nullptr)
+            return false;
+        const bool all = record::takes(Taking::everything);
+        record::pause();
+        record::pause();
+        const bool state_only = record::recording() && !record::takes(Taking::everything);
+        trace::Alloc followed;
+        followed.allocation = 7;
+        record::write(followed); // whoever follows the state writes in a pause too
+        record::resume();
+        const bool again = record::takes(Taking::everything);
+        record::abandon();
+        record::resume(); // what is given up stays given up
+        return all && state_only && again && !record::recording();
+    }));
+    const auto allocs = TraceImage(path).all<trace::Alloc>();
+    BOOST_TEST_REQUIRE(allocs.size() == 1u);
+    BOOST_TEST(allocs[0].allocation == 7u);
+}
+
 BOOST_AUTO_TEST_CASE(the_simulated_clock_is_the_only_one_used) {
     const ScratchDirectory scratch;
     const std::string path = scratch / "t.umtrace";

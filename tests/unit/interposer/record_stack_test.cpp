@@ -247,7 +247,7 @@ BOOST_AUTO_TEST_CASE(threads_share_the_stack_tree) {
                     record::write(stream);
                 }
                 ++done;
-                pause();
+                ::pause();
             }).detach();
         while (done != 8)
             sched_yield();
