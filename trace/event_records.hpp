@@ -71,6 +71,23 @@ struct Call {
     }
 };
 
+/// The same for records added after version 1.0: no differences, since a reader that skips them would lose the
+/// state. A zero status costs nothing where it is the last field.
+struct PlainCall {
+    std::uint64_t entry = 0;
+    std::uint64_t start = 0, duration = 0; ///< ticks, not a difference
+    std::uint64_t status = 0;              ///< CUresult
+    std::uint64_t stack = 0;
+
+    template <class Self, class Visitor>
+    static void call_fields(Self& r, Visitor& v) {
+        v.number("entry", r.entry);
+        v.number("start", r.start);
+        v.number("duration", r.duration);
+        v.number("stack", r.stack);
+    }
+};
+
 struct Alloc : Call {
     static constexpr Type type = Type::alloc;
     static constexpr std::string_view name = "Alloc";
@@ -83,6 +100,8 @@ struct Alloc : Call {
     Origin origin{}; ///< umadvisor: the program asked for device memory and was given managed memory
     Reason reason{};
     std::uint64_t symbol = 0; ///< string: name of a __managed__ or __device__ variable
+    std::uint64_t pool = 0;   ///< handle of the memory pool it was asked from
+    std::uint64_t part = 0;   ///< 1: of a call that has a record of its own; not a call by itself
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
@@ -98,6 +117,8 @@ struct Alloc : Call {
         v.number("origin", r.origin);
         v.number("reason", r.reason);
         v.number("symbol", r.symbol);
+        v.number("pool", r.pool);
+        v.number("part", r.part);
     }
 };
 
@@ -107,6 +128,7 @@ struct Free : Call {
     std::uint64_t allocation = 0; ///< 0: not known to us
     std::uint64_t address = 0;
     std::uint64_t stream = 0;
+    std::uint64_t part = 0; ///< as in Alloc
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
@@ -115,6 +137,7 @@ struct Free : Call {
         v.address("address", r.address);
         v.handle("stream", r.stream);
         v.number("status", r.status);
+        v.number("part", r.part);
     }
 };
 
@@ -192,6 +215,9 @@ struct Stream : Call {
     std::uint64_t stream = 0;
     std::uint64_t event = 0; ///< waited for
     std::uint64_t flags = 0;
+    std::uint64_t context = 0; ///< that all of waits, or that a new stream is of, where the call names one
+    std::uint64_t address = 0; ///< of a value waited for or written
+    std::uint64_t value = 0;   ///< that value; of a batch the number of its operations
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
@@ -201,6 +227,9 @@ struct Stream : Call {
         v.handle("event", r.event);
         v.number("flags", r.flags);
         v.number("status", r.status);
+        v.number("context", r.context);
+        v.number("address", r.address);
+        v.number("value", r.value);
     }
 };
 
@@ -211,6 +240,7 @@ struct Event : Call {
     std::uint64_t event = 0;
     std::uint64_t stream = 0; ///< recorded on
     std::uint64_t flags = 0;
+    std::uint64_t context = 0; ///< all of whose streams it was recorded on
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
@@ -220,6 +250,7 @@ struct Event : Call {
         v.handle("stream", r.stream);
         v.number("flags", r.flags);
         v.number("status", r.status);
+        v.number("context", r.context);
     }
 };
 

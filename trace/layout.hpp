@@ -10,7 +10,7 @@ namespace umadvisor::trace {
 
 inline constexpr std::array<char, 8> file_magic{'U', 'M', 'T', 'R', 'A', 'C', 'E', '\n'};
 inline constexpr std::uint16_t version_major = 1; ///< A reader refuses a greater one.
-inline constexpr std::uint16_t version_minor = 0; ///< Greater ones only add records, fields and chunk kinds.
+inline constexpr std::uint16_t version_minor = 1; ///< Greater ones only add records, fields and chunk kinds.
 inline constexpr std::uint32_t endian_mark = 0x01020304;
 inline constexpr std::uint32_t chunk_magic = 0x4b434d55; ///< "UMCK" in little endian.
 inline constexpr std::uint32_t chunk_bytes = 64 * 1024;

@@ -3,6 +3,7 @@
 
 #include "trace/definitions.hpp"
 #include "trace/event_records.hpp"
+#include "trace/memory_records.hpp"
 
 namespace umadvisor::trace {
 
@@ -29,6 +30,13 @@ bool visit_type(Type type, Visitor&& v) {
         UMADVISOR_RECORD(DeviceTime);
         UMADVISOR_RECORD(GpuModule);
         UMADVISOR_RECORD(Clock);
+        UMADVISOR_RECORD(VirtualMemory);
+        UMADVISOR_RECORD(Pool);
+        UMADVISOR_RECORD(Context);
+        UMADVISOR_RECORD(Peer);
+        UMADVISOR_RECORD(HostFunction);
+        UMADVISOR_RECORD(Ipc);
+        UMADVISOR_RECORD(External);
         UMADVISOR_RECORD(Entry);
         UMADVISOR_RECORD(String);
         UMADVISOR_RECORD(Process);

@@ -36,6 +36,13 @@ enum class Type : std::uint8_t {
     device_time = 13,
     gpu_module = 14,
     clock = 15,
+    virtual_memory = 18,
+    pool = 19,
+    context = 20,
+    peer = 21,
+    host_function = 22,
+    ipc = 27,
+    external = 28,
 
     entry = 64,
     string = 65,

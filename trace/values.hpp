@@ -24,9 +24,69 @@ enum class Origin : std::uint8_t {
 };
 
 enum class SyncKind : std::uint8_t { context = 0, stream = 1, event = 2, stream_query = 3, event_query = 4 };
-enum class StreamAction : std::uint8_t { create = 0, destroy = 1, wait_event = 2 };
-enum class EventAction : std::uint8_t { create = 0, destroy = 1, record = 2 };
+enum class StreamAction : std::uint8_t {
+    create = 0,
+    destroy = 1,
+    wait_event = 2,
+    context_wait_event = 3, ///< all streams of a context
+    wait_value = 4,
+    write_value = 5,
+    memory_operations = 6, ///< a batch of waits and writes
+};
+enum class EventAction : std::uint8_t { create = 0, destroy = 1, record = 2, record_context = 3 };
 enum class ModuleAction : std::uint8_t { load = 0, unload = 1 };
+
+enum class VirtualMemoryAction : std::uint8_t {
+    reserve = 0,
+    free = 1, ///< of addresses
+    create = 2,
+    release = 3,
+    retain = 4, ///< cuMemRetainAllocationHandle
+    map = 5,
+    unmap = 6,
+    set_access = 7,
+    export_handle = 8,
+    import_handle = 9,
+    map_array = 10, ///< or unmap: parts of sparse arrays, `bytes` of them
+};
+
+enum class PoolAction : std::uint8_t {
+    create = 0,
+    destroy = 1,
+    trim = 2,
+    set_access = 3,
+    set_attribute = 4,
+    get = 5, ///< the default or current pool of a location was asked for
+    set = 6, ///< made the current pool of a location
+    export_pool = 7,
+    import_pool = 8,
+    export_pointer = 9,
+    import_pointer = 10,
+};
+
+enum class ContextAction : std::uint8_t {
+    create = 0, ///< and current
+    destroy = 1,
+    set_current = 2, ///< by any call; told when it is another than the thread's last
+    retain_primary = 3,
+    release_primary = 4,
+    reset_primary = 5,
+    create_green = 6,
+    destroy_green = 7,
+    from_green = 8,
+};
+
+enum class PeerAction : std::uint8_t { enable = 0, disable = 1 };
+
+enum class IpcAction : std::uint8_t {
+    export_memory = 0,
+    open_memory = 1,
+    close_memory = 2,
+    export_event = 3,
+    open_event = 4,
+};
+
+enum class ExternalAction : std::uint8_t { import_memory = 0, map_buffer = 1, map_array = 2, destroy = 3 };
 
 /// cuda.h, CUmemLocationType; `host` stands for the legacy CU_DEVICE_CPU too.
 enum class Location : std::uint8_t { none = 0, device = 1, host = 2, host_numa = 3, host_numa_current = 4 };

@@ -51,6 +51,8 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
                 bool own = false;
                 if constexpr (requires { record.origin; })
                     own = record.origin == trace::Origin::umadvisor && !std::is_same_v<Record, trace::Alloc>;
+                if constexpr (requires { record.part; })
+                    own = own || record.part != 0; // counted with the record of the call
                 if (!own)
                     count_call(record.entry, record.status, record.duration);
             }

@@ -34,6 +34,14 @@ std::string hexadecimal(std::string_view bytes) {
     return text;
 }
 
+/// Numbers that are addresses or handles; records of version 1.1 have all of theirs as numbers.
+bool is_address(std::string_view key) {
+    static constexpr auto keys =
+        std::to_array<std::string_view>({"handle", "first", "last", "bias", "address", "context", "green",
+                                         "pool", "stream", "event", "key", "function_address", "external"});
+    return std::find(keys.begin(), keys.end(), key) != keys.end();
+}
+
 /// Turns a record's fields into JSON; what needs a word more than its number gets it here.
 struct FieldWriter {
     Json& out;
@@ -48,13 +56,15 @@ struct FieldWriter {
             out[key] = value == trace::Origin::program ? "program" : "umadvisor";
         else if constexpr (std::is_enum_v<T>)
             out[key] = enumerator(value);
+        else if (key == "start")
+            out["start_ns"] = trace.time.at(value);
         else if (key == "duration")
             out["duration_ns"] = trace.time.length(value);
         else if (key == "loaded" || key == "time")
             out[std::string(key) + "_ns"] = trace.time.at(value);
         else if (key == "entry" && !definition)
             out[key] = trace.dictionary.symbol(value);
-        else if (key == "handle" || key == "first" || key == "last" || key == "bias")
+        else if (is_address(key))
             out[key] = hexadecimal(value);
         else
             out[key] = value;
@@ -77,11 +87,31 @@ struct FieldWriter {
                 return std::to_array<std::string_view>(
                     {"context", "stream", "event", "stream_query", "event_query"});
             else if constexpr (std::is_same_v<T, trace::StreamAction>)
-                return std::to_array<std::string_view>({"create", "destroy", "wait_event"});
+                return std::to_array<std::string_view>({"create", "destroy", "wait_event", "context_wait_event",
+                                                        "wait_value", "write_value", "memory_operations"});
             else if constexpr (std::is_same_v<T, trace::EventAction>)
-                return std::to_array<std::string_view>({"create", "destroy", "record"});
+                return std::to_array<std::string_view>({"create", "destroy", "record", "record_context"});
             else if constexpr (std::is_same_v<T, trace::ModuleAction>)
                 return std::to_array<std::string_view>({"load", "unload"});
+            else if constexpr (std::is_same_v<T, trace::VirtualMemoryAction>)
+                return std::to_array<std::string_view>({"reserve", "free", "create", "release", "retain", "map",
+                                                        "unmap", "set_access", "export_handle", "import_handle",
+                                                        "map_array"});
+            else if constexpr (std::is_same_v<T, trace::PoolAction>)
+                return std::to_array<std::string_view>({"create", "destroy", "trim", "set_access",
+                                                        "set_attribute", "get", "set", "export_pool",
+                                                        "import_pool", "export_pointer", "import_pointer"});
+            else if constexpr (std::is_same_v<T, trace::ContextAction>)
+                return std::to_array<std::string_view>({"create", "destroy", "set_current", "retain_primary",
+                                                        "release_primary", "reset_primary", "create_green",
+                                                        "destroy_green", "from_green"});
+            else if constexpr (std::is_same_v<T, trace::PeerAction>)
+                return std::to_array<std::string_view>({"enable", "disable"});
+            else if constexpr (std::is_same_v<T, trace::IpcAction>)
+                return std::to_array<std::string_view>(
+                    {"export_memory", "open_memory", "close_memory", "export_event", "open_event"});
+            else if constexpr (std::is_same_v<T, trace::ExternalAction>)
+                return std::to_array<std::string_view>({"import_memory", "map_buffer", "map_array", "destroy"});
             else if constexpr (std::is_same_v<T, trace::Location>)
                 return std::to_array<std::string_view>(
                     {"none", "device", "host", "host_numa", "host_numa_current"});

@@ -85,6 +85,13 @@ template void write(const trace::Residency&) noexcept;
 template void write(const trace::DeviceTime&) noexcept;
 template void write(const trace::GpuModule&) noexcept;
 template void write(const trace::Clock&) noexcept;
+template void write(const trace::VirtualMemory&) noexcept;
+template void write(const trace::Pool&) noexcept;
+template void write(const trace::Context&) noexcept;
+template void write(const trace::Peer&) noexcept;
+template void write(const trace::HostFunction&) noexcept;
+template void write(const trace::Ipc&) noexcept;
+template void write(const trace::External&) noexcept;
 
 namespace {
 
