@@ -1,6 +1,12 @@
-"""What recording adds to a launch: the benchmark bare, under a counting-only wrapper, and recorded, interleaved."""
+"""What recording adds to a call. Bare, paused ("off") and recorded calls alternate inside one process (call_costs), since
+two processes differ by more than what is to be measured; beside it Nsight Systems, and PyTorch's own profiler."""
 
+import glob
 import json
+import os
+import shutil
+import statistics
+import sys
 import tempfile
 from pathlib import Path
 
@@ -8,65 +14,157 @@ from .cases import require
 from .process import run
 from .results import figure
 
-MODES = ("bare", "count", "record", "stacks")
+PROGRAMS = Path(__file__).resolve().parents[1] / "programs"
+DEEP = 40  # frames of a stack, beside those of the benchmark itself
+OPERATIONS = ("launch", "launch-structure", "copy", "allocation", "event", "graph-launch")
+NSYS = ("/opt/nvidia/nsight-compute/*/host/target-linux-*/nsys", "/opt/nvidia/nsight-systems/*/bin/nsys",
+        "/usr/local/cuda*/nsight-compute-*/host/target-linux-*/nsys", "/usr/local/cuda*/bin/nsys")
+# The clock that stamped the records: a byte of the trace's header (trace/FORMAT.md). Two readings of it are the floor of
+# what recording a call can cost.
+CLOCK_OFFSET, CLOCKS = 36, {1: "CLOCK_MONOTONIC", 2: "TSC", 3: "simulated"}
 
 
-class Measurement:
-    """One launch benchmark; `median` nanoseconds a launch, trace bytes where there is a trace."""
+class CallCosts:
+    """Runs of the benchmark under the shim; the answer is what it printed."""
 
-    def __init__(self, bundle, launches, timeout=300):
+    def __init__(self, bundle, rounds, timeout=120):
         self.bundle = bundle
-        self.launches = launches
+        self.rounds = rounds
         self.timeout = timeout
 
-    def run(self, mode, launches=None):
-        """Returns (median ns of a launch call, launches made, bytes of trace)."""
+    def run(self, operation="launch", threads=1, depth=12, stacks="off", rounds=None, evict=0, preload=True, under=()):
         with tempfile.TemporaryDirectory(prefix="umadvisor-overhead-") as folder:
-            count, trace = Path(folder) / "count", Path(folder) / "run.umtrace"
-            command = [self.bundle.program("launches"), "--launches", str(launches or self.launches)]
+            trace = Path(folder) / "run.umtrace"
             environment = self.bundle.environment()
-            if mode == "count":
-                environment.update(LD_PRELOAD=str(self.bundle.library("libcount_only.so")), COUNT_ONLY=str(count))
-            elif mode != "bare":
+            if preload:
                 environment.update(LD_PRELOAD=str(self.bundle.library("libumadvisor.so")), UMADVISOR_QUIET="1",
-                                   UMADVISOR_OUTPUT=str(trace))
-                if mode == "record":
-                    environment["UMADVISOR_STACKS"] = "off"
-            outcome = run(command, environment, self.timeout)
-            require(outcome.status == 0, f"{mode}: {outcome.explain()}")
-            answer = json.loads(outcome.stdout)
-            size = sum(path.stat().st_size for path in Path(folder).glob("*.umtrace"))
-            if mode == "count":
-                counted = int(count.read_text()) if count.exists() else 0
-                require(counted >= answer["launches"], f"the counting wrapper saw {counted} of {answer['launches']}")
-            elif mode != "bare":
-                require(size >= answer["launches"], f"{mode}: {size} B of trace for {answer['launches']} launches")
-            return answer["median_ns"], answer["launches"], size
+                                   UMADVISOR_OUTPUT=str(trace), UMADVISOR_STACKS=stacks, UMADVISOR_CAPTURE_RANGE="1")
+            command = [*under, self.bundle.program("call_costs"), "--operation", operation, "--threads", threads,
+                       "--depth", depth, "--rounds", rounds or self.rounds, "--evict", evict]
+            outcome = run(command, environment, self.timeout, folder)
+            lines = [line for line in outcome.stdout.splitlines() if line.startswith("{")]
+            require(lines and (outcome.status == 0 or under), f"{operation}: {outcome.explain()}")
+            answer = json.loads(lines[-1])
+            require(not preload or trace.exists(), f"{operation}: no trace was written")
+            if preload:
+                answer["clock"] = CLOCKS.get(trace.read_bytes()[CLOCK_OFFSET], "unknown")
+            return answer
 
 
-def measure(bundle, launches, rounds, say=lambda text: None):
-    """Figures of suite overhead. Each round runs every mode once; what is added is taken within a round."""
-    bench = Measurement(bundle, launches)
-    # A short run of the same program: what a trace holds apart from its launches.
-    _, few, base = bench.run("record", 1024)
-    figures, added, bare, sizes, stack_sizes = [], {mode: [] for mode in MODES[1:]}, [], [], []
-    for number in range(rounds):
-        # Each round starts elsewhere, so that no mode always follows the same one.
-        start = number % len(MODES)
-        medians = {}
-        for mode in MODES[start:] + MODES[:start]:
-            medians[mode], made, size = bench.run(mode)
-            require(made > few, f"{launches} launches are too few to measure by")
-            if mode == "record":
-                sizes.append((size - base) / (made - few))
-            elif mode == "stacks":
-                stack_sizes.append((size - base) / (made - few))
-        bare.append(medians["bare"])
-        for mode in added:
-            added[mode].append(medians[mode] - medians["bare"])
-        say("  ".join(f"{mode} {medians[mode]:.1f}" for mode in MODES) + " ns a launch")
-    figures.append(figure("launch.bare.ns", bare, "ns"))
-    figures += [figure(f"launch.added.{mode}.ns", added[mode], "ns") for mode in added]
-    figures.append(figure("launch.trace_bytes", sizes, "B"))
-    figures.append(figure("launch.trace_bytes.stacks", stack_sizes, "B"))
+def spread(metric, answers, mode, what="added"):
+    """The figure of one mode over repetitions; with one repetition its range is that of the middle half of rounds."""
+    made = figure(metric, [answer[mode][what] for answer in answers], "ns")
+    if len(answers) == 1 and f"{what}_low" in answers[0][mode]:
+        made.update(n=answers[0]["rounds"], min=answers[0][mode][f"{what}_low"], max=answers[0][mode][f"{what}_high"])
+    return made
+
+
+def call_figures(costs, say):
+    """All kinds of call with one thread and without stacks; launches with stacks of 12 and of 40 frames."""
+    figures = []
+    for operation in OPERATIONS:
+        answer = costs.run(operation)
+        if "skipped" in answer:
+            say(f"{operation}: not measured: {answer['skipped']}")
+            continue
+        name = operation.replace("-", "_")
+        figures.append(spread(f"{name}.bare.ns", [answer], "bare", "median"))
+        figures.append(spread(f"{name}.bare.p99.ns", [answer], "bare", "p99"))
+        figures.append(spread(f"{name}.added.off.ns", [answer], "off"))
+        figures.append(spread(f"{name}.added.record.ns", [answer], "record"))
+        figures.append(spread(f"{name}.record.p50.added.ns", [answer], "record", "added_p50"))
+        figures.append(spread(f"{name}.record.p99.ns", [answer], "record", "p99"))
+        say(f"{operation}: bare {answer['bare']['median']}, added off {answer['off']['added']}, "
+            f"recording {answer['record']['added']} ns (clock: {answer['clock']})")
+    for depth in (12, DEEP):
+        answer = costs.run(depth=depth, stacks="64")
+        figures.append(spread(f"launch.added.stacks{depth}.ns", [answer], "record"))
+        figures.append(spread(f"launch.record.stacks{depth}.p50.added.ns", [answer], "record", "added_p50"))
+        say(f"launch, stacks of {depth} frames: recording adds {answer['record']['added']} ns")
+    # Without umadvisor the three modes are the same calls: what this method takes for a difference where none is.
+    answer = costs.run(preload=False)
+    figures.append(spread("launch.added.nothing.ns", [answer], "record"))
     return figures
+
+
+def thread_figures(costs, say, threads=16):
+    """One thread and many: how much slower a launch is recorded than bare, and how that changes."""
+    one, many = costs.run(), costs.run(threads=threads)
+    slowdown = [answer["record"]["median"] / answer["bare"]["median"] for answer in (one, many)]
+    say(f"{threads} threads: bare {many['bare']['median']}, recording adds {many['record']['added']} ns; "
+        f"one: {one['bare']['median']}, {one['record']['added']} ns")
+    return [spread(f"threads{threads}.bare.ns", [many], "bare", "median"),
+            spread(f"threads{threads}.added.off.ns", [many], "off"),
+            spread(f"threads{threads}.added.record.ns", [many], "record"),
+            figure(f"threads{threads}.added.ratio", [many["record"]["added"] / one["record"]["added"]], "ratio"),
+            figure(f"threads{threads}.slowdown.ratio", [slowdown[1] / slowdown[0]], "ratio")]
+
+
+def byte_figures(bundle):
+    """Bytes of trace a launch in a loop: a long run less a short one of the same program."""
+    few, many = 1024, 262144
+    figures = []
+    for metric, stacks in (("launch.trace_bytes", "off"), ("launch.trace_bytes.stacks", "64")):
+        sizes = []
+        for launches in (few, many):
+            with tempfile.TemporaryDirectory(prefix="umadvisor-overhead-") as folder:
+                environment = bundle.environment(
+                    LD_PRELOAD=str(bundle.library("libumadvisor.so")), UMADVISOR_QUIET="1", UMADVISOR_STACKS=stacks,
+                    UMADVISOR_OUTPUT=str(Path(folder) / "run.umtrace"))
+                outcome = run([bundle.program("launches"), "--launches", launches], environment, 60)
+                require(outcome.status == 0, f"launches: {outcome.explain()}")
+                made = json.loads(outcome.stdout)["launches"]
+                sizes.append((made, sum(path.stat().st_size for path in Path(folder).glob("*.umtrace"))))
+        figures.append(figure(metric, [(sizes[1][1] - sizes[0][1]) / (sizes[1][0] - sizes[0][0])], "B"))
+    return figures
+
+
+def nsys():
+    """An nsys on this machine; Nsight Compute carries one that collects, though its report step fails."""
+    found = shutil.which("nsys")
+    return found or next((path for pattern in NSYS for path in sorted(glob.glob(pattern), reverse=True)
+                          if os.access(path, os.X_OK)), None)
+
+
+def nsys_figures(costs, say, pairs=3):
+    """What Nsight Systems adds: the same program without umadvisor, bare and collected, in turn."""
+    tool = nsys()
+    if tool is None:
+        say("no nsys on this machine")
+        return []
+    added = []
+    for _ in range(pairs):
+        bare = costs.run(preload=False, rounds=40)["bare"]["median"]
+        with tempfile.TemporaryDirectory(prefix="umadvisor-nsys-") as folder:
+            under = (tool, "profile", "-t", "cuda", "-s", "none", "--cpuctxsw=none", "-o", f"{folder}/collected")
+            added.append(costs.run(preload=False, rounds=40, under=under)["bare"]["median"] - bare)
+    say(f"nsys adds {', '.join(f'{value:.0f}' for value in added)} ns")
+    return [figure("launch.added.nsys.ns", added, "ns")]
+
+
+def torch_figures(bundle, say):
+    """A PyTorch training step, in alternating blocks of one process: plain and recorded, plain and profiled."""
+    if bundle.sim or run([sys.executable, "-c", "import torch"], bundle.environment()).status != 0:
+        say("no PyTorch here")
+        return []
+    figures = []
+    for metric, how in (("torch.step.ratio", "recorded"), ("torch.step.ratio.profiler", "profiled")):
+        with tempfile.TemporaryDirectory(prefix="umadvisor-torch-") as folder:
+            environment = bundle.environment()
+            if how == "recorded":
+                environment.update(LD_PRELOAD=str(bundle.library("libumadvisor.so")), UMADVISOR_QUIET="1",
+                                   UMADVISOR_OUTPUT=str(Path(folder) / "run.umtrace"), UMADVISOR_CAPTURE_RANGE="1")
+            outcome = run([sys.executable, PROGRAMS / "torch_steps.py", how], environment, 120, folder)
+            require(outcome.status == 0, f"torch_steps.py {how}: {outcome.explain()}")
+            answer = json.loads(outcome.stdout.splitlines()[-1])
+            require(how != "recorded" or list(Path(folder).glob("*.umtrace")), "no trace was written")
+        figures.append(figure(metric, answer["ratios"], "ratio"))
+        say(f"PyTorch step, {how}: {statistics.median(answer['ratios']):.4f} of plain, {answer['plain_us']:.0f} us")
+    return figures
+
+
+def measure(bundle, rounds, say=lambda text: None):
+    """Figures of suite overhead."""
+    costs = CallCosts(bundle, rounds)
+    return [*call_figures(costs, say), *thread_figures(costs, say), *byte_figures(bundle), *nsys_figures(costs, say),
+            *torch_figures(bundle, say)]

@@ -1,0 +1,73 @@
+"""Times PyTorch training steps (20 linear layers, Adam) in alternating blocks of one process: plain, and "recorded"
+(between cudaProfilerStart and cudaProfilerStop, to be run under umadvisor with UMADVISOR_CAPTURE_RANGE=1) or "profiled"
+(under torch.profiler with CUDA activities). Prints one JSON line with the ratio of each pair of neighbouring blocks."""
+
+import json
+import statistics
+import sys
+import time
+
+import torch
+
+PAIRS, STEPS, WARM_UP = 24, 30, 5
+MEMORY_CAP = 2 << 30  # bytes of the card this program may take
+
+
+def main():
+    how = sys.argv[1]
+    _, total = torch.cuda.mem_get_info()
+    torch.cuda.set_per_process_memory_fraction(min(1.0, MEMORY_CAP / total))
+    torch.manual_seed(0)
+    width = 512
+    layers = [layer for _ in range(20) for layer in (torch.nn.Linear(width, width), torch.nn.ReLU())]
+    model = torch.nn.Sequential(*layers).to("cuda")
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+    batch = torch.randn(256, width, device="cuda")
+
+    def step():
+        optimizer.zero_grad(set_to_none=True)
+        loss = (model(batch) - batch).square().mean()
+        loss.backward()
+        optimizer.step()
+
+    def block():
+        """Median microseconds of a step; the first ones are for whatever was just switched on."""
+        samples = []
+        for index in range(WARM_UP + STEPS):
+            torch.cuda.synchronize()
+            started = time.perf_counter()
+            step()
+            torch.cuda.synchronize()
+            if index >= WARM_UP:
+                samples.append((time.perf_counter() - started) * 1e6)
+        return statistics.median(samples)
+
+    def recorded_block():
+        torch.cuda.cudart().cudaProfilerStart()
+        try:
+            return block()
+        finally:
+            torch.cuda.cudart().cudaProfilerStop()
+
+    def profiled_block():
+        activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
+        with torch.profiler.profile(activities=activities):
+            return block()
+
+    observed_block = {"recorded": recorded_block, "profiled": profiled_block}[how]
+    for _ in range(3):
+        block()
+        observed_block()
+    plain, ratios = [], []
+    for pair in range(PAIRS):
+        # In turn first and second, so that drift takes neither side.
+        if pair % 2 == 0:
+            without, observed = block(), observed_block()
+        else:
+            observed, without = observed_block(), block()
+        plain.append(without)
+        ratios.append(observed / without)
+    print(json.dumps({"how": how, "plain_us": statistics.median(plain), "ratios": ratios}))
+
+
+main()

@@ -1,0 +1,62 @@
+/// The benchmark of call costs does what its figures say: nothing is recorded while paused, everything is
+/// otherwise, and what was allocated in a pause is known after it.
+#include "process.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace umadvisor::test;
+
+namespace {
+
+constexpr int calls_a_batch = 256 / 8 + 256 + 256; ///< warming up, timed together, timed one by one
+constexpr int warm_up_rounds = 5;
+
+struct Costs {
+    nlohmann::json answer;
+    std::vector<nlohmann::json> launches;
+};
+
+Costs run_costs(const std::string& options, int rounds,
+                const std::string& settings = "UMADVISOR_CAPTURE_RANGE=1") {
+    const Folder folder;
+    const Outcome outcome =
+        run_sim(folder, "export SIMCUDA_CONFIG=capacity=128M UMADVISOR_OUTPUT=x.umtrace UMADVISOR_QUIET=1 " +
+                            settings + "; LD_PRELOAD=" + shim + " " + examples + "/sim/call_costs --rounds " +
+                            std::to_string(rounds) + " " + options);
+    BOOST_TEST_REQUIRE(outcome.status == 0, outcome.err);
+    return {nlohmann::json::parse(outcome.out), dump(folder, "x.umtrace", "Launch")};
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(cost)
+
+BOOST_AUTO_TEST_CASE(paused_calls_are_not_recorded_and_all_others_are) {
+    constexpr int rounds = 3;
+    const Costs costs = run_costs("", rounds);
+    BOOST_TEST(costs.launches.size() == std::size_t{(rounds + warm_up_rounds) * calls_a_batch});
+    BOOST_TEST(costs.answer.at("record").at("median").get<double>() > 0);
+    // The arrays were allocated in the pause.
+    BOOST_TEST_REQUIRE(!costs.launches.empty());
+    BOOST_TEST(costs.launches.back().at("touched").size() == 6u);
+}
+
+BOOST_AUTO_TEST_CASE(without_a_range_both_ways_through_the_wrapper_are_recorded) {
+    constexpr int rounds = 1;
+    const Costs costs = run_costs("", rounds, "UMADVISOR_CAPTURE_RANGE=0");
+    BOOST_TEST(costs.launches.size() == std::size_t{2 * (rounds + warm_up_rounds) * calls_a_batch});
+}
+
+BOOST_AUTO_TEST_CASE(every_thread_records_its_own_calls) {
+    constexpr int rounds = 1, threads = 4;
+    const Costs costs = run_costs("--threads 4", rounds);
+    BOOST_TEST(costs.launches.size() == std::size_t{threads * (rounds + warm_up_rounds) * calls_a_batch});
+}
+
+BOOST_AUTO_TEST_CASE(a_structure_reaches_what_its_words_name) {
+    const Costs costs = run_costs("--operation launch-structure", 1);
+    BOOST_TEST_REQUIRE(!costs.launches.empty());
+    BOOST_TEST(costs.launches.back().at("touched").size() == 16u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
