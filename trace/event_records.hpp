@@ -152,6 +152,10 @@ struct Copy : Call {
     std::uint64_t host_range = 0; ///< of the pageable end
     std::uint64_t sample = 0;
     Origin origin{};
+    std::uint64_t width = 0; ///< bytes of a row; 0: one dimension, and so are the next four
+    std::uint64_t height = 0, depth = 0;
+    std::uint64_t source_pitch = 0, destination_pitch = 0; ///< bytes from row to row; 0: an array's own
+    std::uint64_t batch = 0; ///< k: the k-th of its call, whose duration stands on the first; 0: the only one
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
@@ -169,6 +173,12 @@ struct Copy : Call {
         v.number("status", r.status);
         v.number("sample", r.sample);
         v.number("origin", r.origin);
+        v.number("width", r.width);
+        v.number("height", r.height);
+        v.number("depth", r.depth);
+        v.number("source_pitch", r.source_pitch);
+        v.number("destination_pitch", r.destination_pitch);
+        v.number("batch", r.batch);
     }
 };
 
@@ -178,6 +188,7 @@ struct Set : Call {
     std::uint64_t address = 0, bytes = 0, value = 0;
     Memory memory{};
     std::uint64_t allocation = 0, asynchronous = 0, stream = 0;
+    std::uint64_t width = 0, height = 0, pitch = 0; ///< as in Copy
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
@@ -190,6 +201,9 @@ struct Set : Call {
         v.number("asynchronous", r.asynchronous);
         v.handle("stream", r.stream);
         v.number("status", r.status);
+        v.number("width", r.width);
+        v.number("height", r.height);
+        v.number("pitch", r.pitch);
     }
 };
 
@@ -263,6 +277,8 @@ struct Prefetch : Call {
     std::uint64_t stream = 0;
     Origin origin{};
     Reason reason{};
+    std::uint64_t batch = 0;     ///< as in Copy
+    std::uint64_t discarded = 0; ///< 1: what it held was given up first
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
@@ -276,6 +292,8 @@ struct Prefetch : Call {
         v.number("status", r.status);
         v.number("origin", r.origin);
         v.number("reason", r.reason);
+        v.number("batch", r.batch);
+        v.number("discarded", r.discarded);
     }
 };
 

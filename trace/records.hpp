@@ -3,6 +3,7 @@
 
 #include "trace/definitions.hpp"
 #include "trace/event_records.hpp"
+#include "trace/managed_records.hpp"
 #include "trace/memory_records.hpp"
 
 namespace umadvisor::trace {
@@ -37,6 +38,8 @@ bool visit_type(Type type, Visitor&& v) {
         UMADVISOR_RECORD(HostFunction);
         UMADVISOR_RECORD(Ipc);
         UMADVISOR_RECORD(External);
+        UMADVISOR_RECORD(Discard);
+        UMADVISOR_RECORD(Attach);
         UMADVISOR_RECORD(Entry);
         UMADVISOR_RECORD(String);
         UMADVISOR_RECORD(Process);

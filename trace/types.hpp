@@ -41,6 +41,8 @@ enum class Type : std::uint8_t {
     context = 20,
     peer = 21,
     host_function = 22,
+    discard = 23,
+    attach = 24,
     ipc = 27,
     external = 28,
 

@@ -92,6 +92,8 @@ template void write(const trace::Peer&) noexcept;
 template void write(const trace::HostFunction&) noexcept;
 template void write(const trace::Ipc&) noexcept;
 template void write(const trace::External&) noexcept;
+template void write(const trace::Discard&) noexcept;
+template void write(const trace::Attach&) noexcept;
 
 namespace {
 
