@@ -1,6 +1,8 @@
 /// Runs programs the way a user does, and looks at what comes back.
 #pragma once
 
+#include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -13,8 +15,14 @@ namespace umadvisor::test {
 
 namespace fs = std::filesystem;
 
-inline const std::string advisor = UMADVISOR_BIN;
-inline const std::string shim = UMADVISOR_SHIM;
+/// The product's own file, or its namesake in the folder that tests/mutants has installed a broken shim in.
+inline std::string product(const char* built, const char* installed) {
+    const char* const prefix = std::getenv("PREFIX_UNDER_TEST");
+    return prefix != nullptr ? std::string(prefix) + installed : built;
+}
+
+inline const std::string advisor = product(UMADVISOR_BIN, "/bin/umadvisor");
+inline const std::string shim = product(UMADVISOR_SHIM, "/lib/libumadvisor.so");
 inline const std::string simcuda = UMADVISOR_SIMCUDA;   ///< folder of the simulated libcuda.so.1
 inline const std::string examples = UMADVISOR_EXAMPLES; ///< folder that holds sim/ and sim-static/
 inline const std::string programs = UMADVISOR_PROGRAMS; ///< folder of the tests' own programs

@@ -3,7 +3,9 @@
 #include "driver_program.hpp"
 
 #include <cstring>
+#include <link.h>
 #include <string>
+#include <sys/mman.h>
 
 namespace {
 
@@ -130,7 +132,12 @@ int main(int argc, char** argv) {
     else if (scenario == "abis")
         call_both_abis(get);
     else if (scenario == "close") {
+        link_map* map = nullptr;
+        dlinfo(library, RTLD_DI_LINKMAP, &map);
+        void* const place = reinterpret_cast<void*>(map->l_addr);
         dlclose(library);
+        // If the library is gone, it does not come back at the same place.
+        mmap(place, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
         close_the_library();
     } else
         return 2;

@@ -1,0 +1,103 @@
+"""What the product's build knows: how each of its sources is compiled, and how the shim is linked."""
+
+import json
+import os
+import shlex
+import subprocess
+
+SHIM = "lib/libumadvisor.so"
+# Folders of the objects that go into the shim.
+PARTS = ("interposer/CMakeFiles/", "residency/CMakeFiles/")
+VERSION_SCRIPT = "exports.map"
+SCRIPT_OPTION = "-Wl,--version-script="
+
+
+class Broken(Exception):
+    """The list or the build is wrong; the text is one line for whoever has to mend it."""
+
+
+def run(command, folder, what):
+    ran = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if ran.returncode != 0:
+        lines = [line for line in ran.stderr.splitlines() if "error" in line] or ran.stderr.splitlines() or ["?"]
+        raise Broken(f"{what}: {lines[0]}")
+    return ran.stdout
+
+
+class Build:
+    def __init__(self, source, folder):
+        self.source, self.folder = source, folder
+        if not (folder / SHIM).is_file():
+            raise Broken(f"there is no {folder / SHIM}: build first")
+        self.compilations = {}  # object -> (command, source)
+        for entry in json.loads((folder / "compile_commands.json").read_text()):
+            command = shlex.split(entry["command"])
+            made = command[command.index("-o") + 1]
+            if made.startswith(PARTS):
+                self.compilations[made] = (command, os.path.relpath(entry["file"], source))
+        self.users = self._read_users()
+        link = run(["ninja", "-t", "commands", SHIM], folder, "ninja").splitlines()[-1]
+        self.link = shlex.split(link.removeprefix(": && ").removesuffix(" && :"))
+
+    def _read_users(self):
+        """File of the product -> objects that are compiled from it, by ninja's record of what was included."""
+        users = {}
+        made = None
+        for line in run(["ninja", "-t", "deps"], self.folder, "ninja").splitlines():
+            if line and not line.startswith(" "):
+                made = line.split(":")[0]
+            elif line and made in self.compilations:
+                path = os.path.normpath(os.path.join(self.folder, line.strip()))
+                users.setdefault(os.path.relpath(path, self.source), set()).add(made)
+        for made, (_, path) in self.compilations.items():
+            users.setdefault(path, set()).add(made)
+        return users
+
+    def make_shim(self, name, files, work):
+        """A shim from the product's own objects and those that `files` (path -> text) change. Answers its path."""
+        overlay = work / "overlay"
+        for path, text in files.items():
+            (overlay / path).parent.mkdir(parents=True, exist_ok=True)
+            (overlay / path).write_text(text)
+        objects = {}
+        for path in files:
+            for made in self.users.get(path, ()):
+                objects[made] = work / "objects" / made
+        if not objects and VERSION_SCRIPT not in files:
+            raise Broken(f"{name}: nothing of the shim is made from {', '.join(files)}")
+        for made, to in objects.items():
+            self._compile(name, made, to, overlay, files)
+        return self._link(name, objects, work / "libumadvisor.so", overlay if VERSION_SCRIPT in files else None)
+
+    def _compile(self, name, made, to, overlay, files):
+        command, path = self.compilations[made]
+        to.parent.mkdir(parents=True, exist_ok=True)
+        command = list(command)
+        command[command.index("-o") + 1] = str(to)
+        if path in files:
+            command[command.index("-c") + 1] = str(overlay / path)
+        # Quoted includes are looked for here first, so a mutated header stands before the product's. A mutant may
+        # leave something unused.
+        command[command.index("-c"):command.index("-c")] = ["-iquote", str(overlay), "-Wno-error"]
+        run(command, self.folder, f"{name} does not compile")
+
+    def _link(self, name, objects, shim, script_folder):
+        """By the shim's own command. Objects of a static library are put before it, so it is not asked for them."""
+        command = []
+        for word in self.link:
+            if word == SHIM:
+                word = str(shim)
+            elif word in objects:
+                word = str(objects[word])
+            elif script_folder and word.startswith(SCRIPT_OPTION):
+                word = SCRIPT_OPTION + str(script_folder / VERSION_SCRIPT)
+            elif word == "interposer/libinterposer_core.a":
+                command += [str(to) for made, to in objects.items() if made not in self.link]
+            command.append(word)
+        run(command, self.folder, f"{name} does not link")
+        return shim
+
+    def text(self, path):
+        """A file of the product; the version script is made by the build."""
+        folder = self.folder / "interposer" if path == VERSION_SCRIPT else self.source
+        return (folder / path).read_text()

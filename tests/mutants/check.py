@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""Breaks the product on purpose, one line at a time, and demands that a test notices.
+
+    tests/mutants/check.py [--build build/release] [--jobs 2] [--list] [NAME...]
+
+A mutant is a table in one of the .toml files beside this script: what breaks, the text of the product that occurs
+exactly once, what stands there instead, and the tests that must fail. The mutated source is compiled by the build's own
+commands in a folder of its own; the product's files and its build stay as they are.
+"""
+
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+
+from build import Broken, Build
+
+HERE = pathlib.Path(__file__).resolve().parent
+TEST_SECONDS = 120
+
+
+class Mutant:
+    """One table of the list."""
+
+    def __init__(self, name, table):
+        self.name = name
+        self.breaks = table.pop("breaks")
+        self.tests = table.pop("caught_by")
+        self.needs = table.pop("needs", None)  # a shell command without whose success the tests see nothing
+        self.edits = table.pop("edits", None) or [{key: table.pop(key) for key in ("file", "text", "becomes")}]
+        if table:
+            raise Broken(f"{name}: unknown key {', '.join(table)}")
+
+    def files(self, build):
+        """Path in the source tree -> mutated text."""
+        mutated = {}
+        for edit in self.edits:
+            path = edit["file"]
+            text = mutated.get(path) or build.text(path)
+            count = text.count(edit["text"])
+            if count != 1:
+                raise Broken(f"{self.name}: its text occurs {count} times in {path}; it has to name one place: "
+                             + edit["text"].strip().splitlines()[0])
+            mutated[path] = text.replace(edit["text"], edit["becomes"])
+        return mutated
+
+
+def read_list(names):
+    mutants = {}
+    for path in sorted(HERE.glob("*.toml")):
+        for name, table in tomllib.loads(path.read_text()).items():
+            if name in mutants:
+                raise Broken(f"{name} stands in the list twice")
+            mutants[name] = Mutant(name, table)
+    unknown = [name for name in names if name not in mutants]
+    if unknown:
+        raise Broken(f"no mutant is called {', '.join(unknown)}")
+    return [mutant for name, mutant in mutants.items() if not names or name in names]
+
+
+def passes(test, build, prefix, out):
+    """Runs `binary/case` with the product at `prefix`."""
+    binary, case = test.split("/", 1)
+    program = build.folder / "bin" / binary
+    environment = dict(os.environ, PREFIX_UNDER_TEST=str(prefix), TMPDIR=str(out))
+    try:
+        ran = subprocess.run([program, f"--run_test={case}"], env=environment, cwd=out, stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=TEST_SECONDS)
+    except subprocess.TimeoutExpired:
+        return False, f"no end after {TEST_SECONDS} s"
+    return ran.returncode == 0, ran.stdout.decode(errors="replace")
+
+
+def install(build, prefix, shim):
+    """A folder as `umadvisor run` expects it: bin/umadvisor, lib/libumadvisor.so."""
+    for name in ("bin", "lib"):
+        (prefix / name).mkdir(parents=True)
+    analyzer = build.folder / "bin/umadvisor"
+    try:
+        os.link(analyzer, prefix / "bin/umadvisor")  # not a symbolic one: it looks for the shim beside itself
+    except OSError:
+        shutil.copy2(analyzer, prefix / "bin/umadvisor")
+    shutil.copy2(shim, prefix / "lib/libumadvisor.so")
+
+
+def check_intact(test, build, work):
+    out = pathlib.Path(tempfile.mkdtemp(dir=work))
+    passed, output = passes(test, build, work / "intact", out)
+    if not passed:
+        raise Broken(f"{test} fails without any mutant:\n{output}")
+
+
+def check_mutant(mutant, build, work):
+    """Whether every test that is named notices."""
+    if mutant.needs and subprocess.run(mutant.needs, shell=True, capture_output=True).returncode != 0:
+        print(f"left out {mutant.name}: `{mutant.needs}` fails here", flush=True)
+        return True
+    folder = work / mutant.name
+    shim = build.make_shim(mutant.name, mutant.files(build), folder)
+    install(build, folder / "prefix", shim)
+    missed = []
+    for test in mutant.tests:
+        out = folder / test.replace("/", ".")
+        out.mkdir()
+        if passes(test, build, folder / "prefix", out)[0]:
+            missed.append(test)
+    verdict = f"MISSED by {', '.join(missed)}" if missed else f"caught by {', '.join(mutant.tests)}"
+    print(f"{mutant.name}: {verdict} ({mutant.breaks})", flush=True)
+    shutil.rmtree(folder)
+    return not missed
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", type=pathlib.Path, default=HERE.parents[1] / "build/release")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--list", action="store_true", help="print the list and end")
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    arguments = parser.parse_args()
+    try:
+        mutants = read_list(arguments.names)
+        if arguments.list:
+            for mutant in mutants:
+                print(f"{mutant.name}: {mutant.breaks}")
+            return 0
+        build = Build(HERE.parents[1], arguments.build.resolve())
+        with tempfile.TemporaryDirectory(prefix="umadvisor-mutants-") as temporary, \
+                concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+            work = pathlib.Path(temporary)
+            install(build, work / "intact", build.folder / "lib/libumadvisor.so")
+            tests = sorted({test for mutant in mutants for test in mutant.tests})
+            list(pool.map(lambda test: check_intact(test, build, work), tests))
+            verdicts = []
+            for job in [pool.submit(check_mutant, mutant, build, work) for mutant in mutants]:
+                try:
+                    verdicts.append(job.result())
+                except Broken as broken:
+                    print(f"mutants: {broken}", file=sys.stderr, flush=True)
+                    verdicts.append(False)
+    except Broken as broken:
+        print(f"mutants: {broken}", file=sys.stderr)
+        return 1
+    print(f"mutants: {sum(verdicts)} of {len(verdicts)} caught")
+    return 0 if all(verdicts) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
