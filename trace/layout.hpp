@@ -71,6 +71,7 @@ static_assert(header_bytes % 4096 == 0);
 enum class ChunkKind : std::uint8_t {
     event = 1,      ///< records of one thread, in the order in which they were committed
     dictionary = 2, ///< definitions, valid in the whole file
+    summary = 3,    ///< since 1.1: counts of the calls whose records the full file did not take
 };
 
 enum class ChunkState : std::uint8_t { open = 0, sealed = 1 };
@@ -93,5 +94,26 @@ struct ChunkHeader {
 static_assert(sizeof(ChunkHeader) == 64);
 
 inline constexpr std::uint32_t chunk_capacity = chunk_bytes - sizeof(ChunkHeader);
+
+/// Calls of one entry point, kernel and stack that were dropped. Summary chunks hold these in place of records,
+/// updated where they stand.
+struct SummarySlot {
+    std::atomic<std::uint64_t> site; ///< as site_key() packs it; 0: free
+    std::atomic<std::uint64_t> calls;
+    std::atomic<std::uint64_t> failed;
+    std::atomic<std::uint64_t> bytes; ///< that they allocated, copied, set or prefetched
+    std::atomic<std::uint64_t> ticks; ///< that they took
+};
+static_assert(sizeof(SummarySlot) == 40);
+
+inline constexpr std::uint32_t summary_slots = chunk_capacity / sizeof(SummarySlot);
+/// The first slot takes the calls of sites that find no slot of their own.
+inline constexpr std::uint64_t any_site = ~std::uint64_t{0};
+
+/// entry + 1 in bits 0 to 10, function in 11 to 31, stack in 32 to 63; what does not fit is 0.
+constexpr std::uint64_t site_key(std::uint64_t entry, std::uint64_t function, std::uint64_t stack) {
+    return ((entry + 1) & 0x7ff) | (function >> 21 == 0 ? function << 11 : 0) |
+           (stack >> 32 == 0 ? stack << 32 : 0);
+}
 
 } // namespace umadvisor::trace

@@ -25,6 +25,14 @@ Profile::Profile(reader::Trace& trace) : trace_(trace) {
     while (const reader::ThreadCursor* cursor = events.next())
         observe(*cursor);
     allocations_.finish();
+    for (const reader::DroppedCalls& site : trace.dropped_calls)
+        if (site.known) {
+            CallTotals& totals = calls_[site.entry];
+            totals.count += site.calls;
+            totals.failed += site.failed;
+            totals.ticks += site.ticks;
+            totals.dropped += site.calls;
+        }
 }
 
 void Profile::count_call(std::uint64_t entry, std::uint64_t status, std::uint64_t ticks) {

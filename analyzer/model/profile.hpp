@@ -16,6 +16,7 @@ namespace umadvisor::model {
 
 struct CallTotals {
     std::uint64_t count = 0, failed = 0, ticks = 0;
+    std::uint64_t dropped = 0; ///< of `count`: the full trace kept no record of them, only their number
 };
 
 struct CountedEntry {

@@ -21,6 +21,11 @@ T field(const Bytes& bytes, std::size_t offset) {
     return value;
 }
 
+bool known(trace::ChunkKind kind) {
+    return kind == trace::ChunkKind::event || kind == trace::ChunkKind::dictionary ||
+           kind == trace::ChunkKind::summary;
+}
+
 ChunkInfo chunk_at(std::uint64_t offset, const Bytes& bytes) {
     using H = trace::ChunkHeader;
     ChunkInfo chunk;
@@ -63,7 +68,7 @@ void TraceFile::find_chunks() {
         const ChunkInfo chunk = chunk_at(offset, bytes);
         if (magic != trace::chunk_magic || chunk.committed > header_.chunk_size - sizeof(trace::ChunkHeader))
             ++completeness_.chunks_damaged;
-        else if (chunk.kind != trace::ChunkKind::event && chunk.kind != trace::ChunkKind::dictionary)
+        else if (!known(chunk.kind))
             ++completeness_.chunks_unknown;
         else
             chunks_.push_back(chunk);

@@ -150,6 +150,18 @@ void add_shape(Json& object, const reader::Shape& shape, const reader::Trace& tr
     object["untold"] = shape.untold;
 }
 
+Json to_json(const reader::DroppedCalls& site, const reader::Trace& trace) {
+    return {{"record", "Dropped"},
+            {"entry", site.known ? Json(trace.dictionary.symbol(site.entry)) : Json()},
+            {"function", symbols::demangle(trace.dictionary.function_symbol(site.function))},
+            {"function_id", site.function},
+            {"stack", site.stack},
+            {"count", site.calls},
+            {"failed", site.failed},
+            {"bytes", site.bytes},
+            {"duration_ns", trace.time.length(site.ticks)}};
+}
+
 Json header_json(const reader::Trace& trace) {
     const reader::Header& header = trace.file.header();
     constexpr std::string_view clocks[] = {"unknown", "monotonic", "tsc", "simulated"};
@@ -180,6 +192,8 @@ void for_each_line(reader::Trace& trace, Line&& line) {
     for (std::size_t id = 0; id < counters.size(); ++id)
         if (counters[id] != 0)
             line(Json{{"record", "Counter"}, {"entry", trace.dictionary.symbol(id)}, {"count", counters[id]}});
+    for (const reader::DroppedCalls& site : trace.dropped_calls)
+        line(to_json(site, trace));
 
     reader::EventStream events(trace.file);
     while (const reader::ThreadCursor* cursor = events.next())

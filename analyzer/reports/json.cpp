@@ -201,7 +201,23 @@ Json calls_json(const model::Profile& profile) {
                         {"call", profile.call_name(entry)},
                         {"count", totals.count},
                         {"failed", totals.failed},
-                        {"time_ns", profile.nanoseconds(totals.ticks)}});
+                        {"time_ns", profile.nanoseconds(totals.ticks)},
+                        {"dropped", totals.dropped}});
+    return list;
+}
+
+Json dropped_calls_json(Report& report) {
+    Json list = Json::array();
+    for (const reader::DroppedCalls& site : report.trace.dropped_calls) {
+        const std::string_view symbol = report.profile.dictionary().function_symbol(site.function);
+        list.push_back({{"entry", site.known ? Json(report.profile.dictionary().symbol(site.entry)) : Json()},
+                        {"function", symbols::demangle(symbol)},
+                        {"line", place_json(report, site.stack)},
+                        {"count", site.calls},
+                        {"failed", site.failed},
+                        {"bytes", site.bytes},
+                        {"time_ns", report.profile.nanoseconds(site.ticks)}});
+    }
     return list;
 }
 
@@ -223,6 +239,7 @@ Json to_json(Report& report) {
                   {"driver", driver_json(report.trace.dictionary)},
                   {"completeness", completeness_json(report.trace)},
                   {"dropped", dropped_json(report.trace)},
+                  {"dropped_calls", dropped_calls_json(report)},
                   {"recording_cost_ns", profile.own_ns()},
                   {"records", profile.records()}};
     Json list = Json::array();

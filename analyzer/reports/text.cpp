@@ -14,6 +14,7 @@ using findings::time_text;
 
 constexpr std::size_t title_width = 60;
 constexpr std::size_t most_counted = 8; ///< entry points named in one line
+constexpr std::size_t most_dropped = 3; ///< call sites of dropped calls named
 
 std::string unrecorded_text(const model::Profile& profile) {
     std::uint64_t calls = 0;
@@ -63,9 +64,29 @@ void write_finding(std::ostream& out, Report& report, const findings::Finding& f
     out << "    saving from: " << finding.basis << "\n";
 }
 
-void write_notes(std::ostream& out, const Report& report) {
+/// What the trace holds of the calls that it dropped: the sites that took longest.
+void write_dropped_calls(std::ostream& out, Report& report) {
+    const std::vector<reader::DroppedCalls>& sites = report.trace.dropped_calls;
+    if (sites.empty())
+        return;
+    std::uint64_t calls = 0;
+    for (const reader::DroppedCalls& site : sites)
+        calls += site.calls;
+    out << "  ! of the " << count_text(calls, "call") << " dropped, numbers by call site are all that is known;"
+        << " findings do without them:\n";
+    for (std::size_t i = 0; i < std::min(sites.size(), most_dropped); ++i)
+        out << "      " << count_text(sites[i].calls, "call") << " of "
+            << (sites[i].known ? report.profile.call_name(sites[i].entry) : "other sites") << ", "
+            << time_text(static_cast<double>(report.profile.nanoseconds(sites[i].ticks))) << "   "
+            << (sites[i].stack != 0 ? report.symbolizer.line(sites[i].stack).text() : "") << "\n";
+    if (sites.size() > most_dropped)
+        out << "      and " << count_text(sites.size() - most_dropped, "further site") << "\n";
+}
+
+void write_notes(std::ostream& out, Report& report) {
     for (const std::string& line : completeness_lines(report.trace))
         out << "  ! " << line << "\n";
+    write_dropped_calls(out, report);
     if (const std::string text = unrecorded_text(report.profile); !text.empty())
         out << "  ! " << text << "\n";
     const reader::Dictionary& dictionary = report.trace.dictionary;

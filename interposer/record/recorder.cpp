@@ -6,6 +6,7 @@
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/sink.hpp"
 #include "interposer/record/stacks.hpp"
+#include "interposer/record/summary.hpp"
 #include "interposer/record/thread_writer.hpp"
 #include "trace/encoder.hpp"
 
@@ -63,9 +64,9 @@ void write(const Record& record) noexcept {
     ThreadWriter* writer = thread_writer();
     const std::size_t bound = trace::encoded_bound(record);
     if (writer == nullptr) [[unlikely]]
-        return sink.drop(trace::DropReason::no_memory);
+        return summary.add(record), sink.drop(trace::DropReason::no_memory);
     if (!writer->chunk.room(bound) && !writer->renew(bound)) [[unlikely]]
-        return sink.drop();
+        return summary.add(record), sink.drop();
     writer->chunk.put(record);
     writer->chunk.commit();
 }
@@ -101,12 +102,14 @@ namespace {
 ThreadWriter* write_shaped(trace::LaunchShape& shape, trace::Launch& launch) noexcept {
     ThreadWriter* writer = thread_writer();
     if (writer == nullptr) [[unlikely]] {
+        summary.add(shape, launch);
         sink.drop(trace::DropReason::no_memory);
         return nullptr;
     }
     // Room for both first: a new chunk knows no shapes.
     const std::size_t bound = trace::encoded_bound(shape) + trace::encoded_bound(launch);
     if (!writer->chunk.room(bound) && !writer->renew(bound)) [[unlikely]] {
+        summary.add(shape, launch);
         sink.drop();
         return nullptr;
     }

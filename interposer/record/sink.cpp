@@ -1,6 +1,7 @@
 #include "interposer/record/sink.hpp"
 
 #include "interposer/record/clock.hpp"
+#include "interposer/record/summary.hpp"
 #include "interposer/runtime/message.hpp"
 
 #include <algorithm>
@@ -21,6 +22,8 @@ namespace {
 
 constexpr std::uint32_t first_batch = 16; ///< chunks; a small program gets a small file
 constexpr std::uint32_t later_batch = 64;
+/// As many chunks as can be numbered.
+constexpr std::uint64_t max_file_bytes = trace::header_bytes + (std::uint64_t{trace::chunk_bytes} << 32) - 1;
 /// Programs that close descriptors or select(2) on them look at low numbers.
 constexpr int descriptor_floor = 512;
 
@@ -80,10 +83,10 @@ const char* Sink::create(const Settings& settings) noexcept {
     }
     fd_ = fd;
 
-    const std::uint64_t cap = settings.max_bytes != 0 ? settings.max_bytes : ~std::uint64_t{0};
-    const std::uint64_t room = cap > trace::header_bytes ? (cap - trace::header_bytes) / trace::chunk_bytes : 0;
-    // Two chunks are the least that can hold anything: one of events, one of definitions.
-    max_chunks_ = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(room, 2, ~std::uint32_t{0}));
+    // Three chunks are the least that can hold anything: the summary, one of events, one of definitions.
+    const std::uint64_t most = settings.max_bytes != 0 ? settings.max_bytes : max_file_bytes;
+    room_ = std::clamp<std::uint64_t>(most, trace::header_bytes + 3 * trace::chunk_bytes, max_file_bytes) -
+            trace::header_bytes;
 
     const char* why = map_header();
     if (why == nullptr && !grow())
@@ -94,7 +97,17 @@ const char* Sink::create(const Settings& settings) noexcept {
         fd_ = -1;
         return fail(settings.path, why);
     }
+    // Held from the start: what a full disk or the cap drops has its counts all the same.
+    std::uint32_t index = 0;
+    summary.place(claim(trace::ChunkKind::summary, index));
     return nullptr;
+}
+
+/// What the cap allows. It is of what the file takes on the disk: the tails that threads gave back can be had
+/// again.
+std::uint32_t Sink::max_chunks() const noexcept {
+    return static_cast<std::uint32_t>(
+        std::min<std::uint64_t>((room_ + released_) / trace::chunk_bytes, ~std::uint32_t{0}));
 }
 
 const char* Sink::map_header() noexcept {
@@ -180,7 +193,7 @@ bool Sink::grow() noexcept {
     const trace::DropReason full = full_.load(std::memory_order_relaxed);
     if (full != trace::DropReason::count_ && full != trace::DropReason::size_cap)
         return false;
-    if (mapped_ == max_chunks_) {
+    if (mapped_ >= max_chunks()) {
         fill(trace::DropReason::size_cap, "size cap reached");
         return false;
     }
@@ -188,7 +201,7 @@ bool Sink::grow() noexcept {
         fill(trace::DropReason::no_memory, "the program closed its descriptor and the file is gone");
         return false;
     }
-    std::uint32_t chunks = std::min(mapped_ == 0 ? first_batch : later_batch, max_chunks_ - mapped_);
+    std::uint32_t chunks = std::min(mapped_ == 0 ? first_batch : later_batch, max_chunks() - mapped_);
     int error = 0;
     for (; chunks > 0; chunks /= 4) { // the last blocks of a disk are worth having
         error = reserve(chunk_offset(mapped_), std::uint64_t{chunks} * trace::chunk_bytes);
@@ -214,7 +227,7 @@ std::uint8_t* Sink::claim(trace::ChunkKind kind, std::uint32_t& index) noexcept 
     const Guard guard(mutex_);
     // The last chunk under the cap is kept for definitions: events that nobody can name are worth nothing.
     if (kind == trace::ChunkKind::event) {
-        if (next_ + 1 >= max_chunks_)
+        if (next_ + 1 >= max_chunks())
             fill(trace::DropReason::size_cap, "size cap reached");
         if (full_.load(std::memory_order_relaxed) != trace::DropReason::count_)
             return nullptr;
@@ -231,9 +244,10 @@ void Sink::release_tail(std::uint32_t index, std::uint32_t used) noexcept {
     const std::uint64_t end = chunk_offset(index) + trace::chunk_bytes;
     const std::uint64_t from = (chunk_offset(index) + used + page - 1) / page * page;
     const Guard guard(mutex_);
-    if (from < end && own_descriptor())
+    if (from < end && own_descriptor() &&
         fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(from),
-                  static_cast<off_t>(end - from)); // not every file system can: then the blocks stay
+                  static_cast<off_t>(end - from)) == 0) // not every file system can: then the blocks stay
+        released_ += end - from;
 }
 
 void Sink::drop(trace::DropReason reason) noexcept {

@@ -29,6 +29,9 @@ public:
     /// 64 KiB.
     void release_tail(std::uint32_t index, std::uint32_t used) noexcept;
 
+    /// Whether the file takes no more events. What comes then is counted.
+    bool full() const noexcept { return full_.load(std::memory_order_relaxed) != trace::DropReason::count_; }
+
     /// Counts a record that the full file did not take.
     void drop() noexcept { drop(full_.load(std::memory_order_relaxed)); }
     /// Counts a record by reason.
@@ -40,6 +43,7 @@ public:
 private:
     const char* map_header() noexcept;
     bool grow() noexcept;
+    std::uint32_t max_chunks() const noexcept;
     int reserve(std::uint64_t offset, std::uint64_t bytes) noexcept;
     bool own_descriptor() noexcept;
     void fill(trace::DropReason reason, const char* why) noexcept;
@@ -49,9 +53,10 @@ private:
     int fd_ = -1;
     dev_t device_ = 0;
     ino_t inode_ = 0;
-    std::uint32_t next_ = 0;   ///< chunk to hand out next
-    std::uint32_t mapped_ = 0; ///< chunks that have memory
-    std::uint32_t max_chunks_ = 0;
+    std::uint32_t next_ = 0;        ///< chunk to hand out next
+    std::uint32_t mapped_ = 0;      ///< chunks that have memory
+    std::uint64_t room_ = 0;        ///< bytes for chunks, by the size cap and the format
+    std::uint64_t released_ = 0;    ///< of those handed out, given back to the file system
     std::uint8_t* batch_ = nullptr; ///< memory of chunk batch_first_ and its followers up to mapped_
     std::uint32_t batch_first_ = 0;
     std::atomic<trace::DropReason> full_{trace::DropReason::count_}; ///< count_: the file can grow

@@ -84,6 +84,8 @@ ThreadWriter* seat_thread() noexcept {
 }
 
 bool ThreadWriter::renew(std::size_t bytes) noexcept {
+    if (chunk.header == nullptr && sink.full())
+        return false; // without the lock: a full file must not slow the program
     const Quiet quiet;
     if (chunk.reopen() && chunk.room(bytes))
         return true;

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -51,10 +52,29 @@ public:
         }
     }
 
+    /// What dropped calls were counted as, by site.
+    struct Site {
+        std::uint64_t calls, failed, bytes, ticks;
+    };
+    std::map<std::uint64_t, Site> summary() const {
+        std::map<std::uint64_t, Site> sites;
+        each_chunk([&](const trace::ChunkHeader& chunk) {
+            if (chunk.kind != trace::ChunkKind::summary)
+                return;
+            const auto* const slots = reinterpret_cast<const trace::SummarySlot*>(&chunk + 1);
+            for (std::size_t i = 0; i < chunk.committed.load() / sizeof *slots; ++i)
+                if (const trace::SummarySlot& slot = slots[i]; slot.site != 0)
+                    sites[slot.site] = {slot.calls, slot.failed, slot.bytes, slot.ticks};
+        });
+        return sites;
+    }
+
     /// Calls `each(chunk header, record)` for every record of any type, in file order.
     template <class Each>
     void each_record(Each&& each) const {
         each_chunk([&](const trace::ChunkHeader& chunk) {
+            if (chunk.kind == trace::ChunkKind::summary)
+                return;
             const auto* at = reinterpret_cast<const std::uint8_t*>(&chunk) + sizeof chunk;
             const std::uint32_t committed = chunk.committed.load();
             if (committed > trace::chunk_capacity)

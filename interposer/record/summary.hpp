@@ -1,0 +1,57 @@
+/// Counts by call site for what the full file does not take any more.
+#pragma once
+
+#include "trace/event_records.hpp"
+#include "trace/layout.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <type_traits>
+
+namespace umadvisor::record {
+
+/// Slots in a chunk of the mapped file, so that the counts survive SIGKILL like everything else. No lock, no
+/// memory of its own; sites beyond its slots share one.
+class Summary {
+public:
+    constexpr Summary() noexcept = default;
+
+    /// Takes a zeroed chunk. It is part of the trace from the first add() on.
+    void place(std::uint8_t* chunk) noexcept { chunk_ = chunk; }
+
+    /// Counts a dropped record, if it is of a call that the program made.
+    template <class Record>
+    void add(const Record& record) noexcept {
+        if constexpr (requires {
+                          record.entry;
+                          record.status;
+                      }) {
+            std::uint64_t bytes = 0;
+            if constexpr (requires { record.bytes; })
+                bytes = record.bytes;
+            // An Alloc of ours is a call of the program, answered by us.
+            if constexpr (requires { record.origin; } && !std::is_same_v<Record, trace::Alloc>)
+                if (record.origin == trace::Origin::umadvisor)
+                    return;
+            if constexpr (requires { record.part; })
+                if (record.part != 0) // of a call that has a record of its own
+                    return;
+            count(trace::site_key(record.entry, 0, record.stack), record.status, bytes, record.duration);
+        }
+    }
+    void add(const trace::LaunchShape& shape, const trace::Launch& launch) noexcept {
+        count(trace::site_key(shape.entry, shape.function, shape.stack), launch.status, 0, launch.duration);
+    }
+
+private:
+    void count(std::uint64_t site, std::uint64_t status, std::uint64_t bytes, std::uint64_t ticks) noexcept;
+    void begin() noexcept;
+    trace::SummarySlot& slot_of(std::uint64_t site) noexcept;
+
+    std::uint8_t* chunk_ = nullptr;
+    std::atomic<bool> begun_{false};
+};
+
+extern constinit Summary summary;
+
+} // namespace umadvisor::record

@@ -1,0 +1,182 @@
+/// What a full trace still counts.
+#include "record_image.hpp"
+#include "record_process.hpp"
+
+#include <atomic>
+#include <boost/test/unit_test.hpp>
+#include <csignal>
+#include <filesystem>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+using namespace umadvisor;
+using namespace umadvisor::record;
+
+namespace {
+
+constexpr std::uint64_t copy_entry = 7, launch_entry = 9, free_entry = 11;
+
+void write_copies(std::uint64_t count, std::uint64_t stack) {
+    trace::Copy copy;
+    copy.entry = copy_entry;
+    copy.stack = stack;
+    copy.duration = 3;
+    copy.bytes = 100;
+    for (std::uint64_t i = 0; i < count; ++i) {
+        copy.start = record::now();
+        copy.status = i % 10 == 0 ? 1 : 0;
+        record::write(copy);
+    }
+}
+
+void write_launches(std::uint64_t count, std::uint64_t function) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+        trace::LaunchShape shape;
+        shape.entry = launch_entry;
+        shape.function = function;
+        trace::Launch launch;
+        launch.start = record::now();
+        launch.duration = 5;
+        record::write(shape, launch);
+    }
+}
+
+struct Kept {
+    std::uint64_t copies = 0, failed = 0, launches = 0;
+    explicit Kept(const TraceImage& image) {
+        for (const trace::Copy& copy : image.all<trace::Copy>()) {
+            ++copies;
+            failed += copy.status != 0;
+        }
+        launches = image.all<trace::Launch>().size();
+    }
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(record_summary)
+
+BOOST_AUTO_TEST_CASE(what_the_cap_drops_is_counted_by_site) {
+    const ScratchDirectory scratch;
+    const std::string path = scratch / "t.umtrace";
+    constexpr std::uint64_t copies = 100'000, launches = 50'000;
+    BOOST_TEST(succeeds_in_child([&] {
+        Settings settings = settings_for(path);
+        settings.max_bytes = 600'000;
+        if (record::open(settings) != nullptr)
+            return false;
+        std::vector<std::thread> threads;
+        for (int i = 0; i < 4; ++i)
+            threads.emplace_back([i] {
+                write_copies(copies / 4, static_cast<std::uint64_t>(i / 2 + 1));
+                write_launches(launches / 4, 42);
+            });
+        for (std::thread& thread : threads)
+            thread.join();
+        trace::Prefetch own; // an action of ours is no call of the program
+        own.origin = trace::Origin::umadvisor;
+        record::write(own);
+        return true;
+    }));
+    const TraceImage image(path);
+    const Kept kept(image);
+    const auto sites = image.summary();
+    BOOST_TEST_REQUIRE(sites.size() == 3u);
+    const auto& first = sites.at(trace::site_key(copy_entry, 0, 1));
+    const auto& second = sites.at(trace::site_key(copy_entry, 0, 2));
+    const auto& launched = sites.at(trace::site_key(launch_entry, 42, 0));
+    BOOST_TEST(kept.copies > 0u);
+    BOOST_TEST(kept.copies + first.calls + second.calls == copies);
+    BOOST_TEST(kept.failed + first.failed + second.failed == copies / 10);
+    BOOST_TEST(first.bytes == first.calls * 100);
+    BOOST_TEST(second.ticks == second.calls * 3);
+    BOOST_TEST(kept.launches + launched.calls == launches);
+    BOOST_TEST(launched.ticks == launched.calls * 5);
+    BOOST_TEST(first.calls + second.calls + launched.calls + 1 == image.dropped(trace::DropReason::size_cap));
+}
+
+BOOST_AUTO_TEST_CASE(sites_beyond_the_slots_share_one) {
+    const ScratchDirectory scratch;
+    const std::string path = scratch / "t.umtrace";
+    constexpr std::uint64_t sites = 5'000;
+    BOOST_TEST(succeeds_in_child([&] {
+        Settings settings = settings_for(path);
+        settings.max_bytes = 1;
+        if (record::open(settings) != nullptr)
+            return false;
+        for (int round = 0; round < 2; ++round)
+            for (std::uint64_t stack = 1; stack <= sites; ++stack)
+                write_copies(1, stack);
+        return true;
+    }));
+    const TraceImage image(path);
+    const auto found = image.summary();
+    BOOST_TEST(found.size() > trace::summary_slots / 2);
+    BOOST_TEST(found.count(trace::any_site) == 1u);
+    std::uint64_t calls = 0;
+    for (const auto& [site, counts] : found)
+        calls += counts.calls;
+    BOOST_TEST(calls == image.dropped(trace::DropReason::size_cap));
+    BOOST_TEST(calls + image.all<trace::Copy>().size() == 2 * sites);
+}
+
+BOOST_AUTO_TEST_CASE(a_full_disk_has_its_counts_and_a_kill_leaves_them) {
+    const ScratchDirectory scratch;
+    const std::string path = scratch / "t.umtrace";
+    constexpr std::uint64_t count = 200'000;
+    const pid_t child = fork();
+    if (child == 0) {
+        const rlimit limit{1'500'000, 1'500'000};
+        if (setrlimit(RLIMIT_FSIZE, &limit) == 0 && record::open(settings_for(path)) == nullptr)
+            write_copies(count, 1);
+        kill(getpid(), SIGKILL);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    const TraceImage image(path);
+    const auto sites = image.summary();
+    BOOST_TEST_REQUIRE(sites.size() == 1u);
+    BOOST_TEST(sites.begin()->second.calls == image.dropped(trace::DropReason::disk_full));
+    BOOST_TEST(sites.begin()->second.calls + image.all<trace::Copy>().size() == count);
+}
+
+BOOST_AUTO_TEST_CASE(a_trace_that_drops_nothing_has_no_summary) {
+    const ScratchDirectory scratch;
+    const std::string path = scratch / "t.umtrace";
+    BOOST_TEST(succeeds_in_child([&] {
+        if (record::open(settings_for(path)) != nullptr)
+            return false;
+        write_copies(10, 1);
+        return true;
+    }));
+    TraceImage(path).each_chunk(
+        [](const trace::ChunkHeader& chunk) { BOOST_TEST((chunk.kind != trace::ChunkKind::summary)); });
+}
+
+/// Each thread leaves most of its chunk unused, and what it leaves is not held against the cap.
+BOOST_AUTO_TEST_CASE(short_lived_threads_do_not_use_up_the_cap) {
+    const ScratchDirectory scratch;
+    const std::string path = scratch / "t.umtrace";
+    constexpr std::uint64_t threads = 400, cap = 4'000'000; // 61 chunks
+    BOOST_TEST(succeeds_in_child([&] {
+        Settings settings = settings_for(path);
+        settings.max_bytes = cap;
+        if (record::open(settings) != nullptr)
+            return false;
+        for (std::uint64_t i = 0; i < threads; ++i)
+            std::thread([i] { write_copies(10, i); }).join();
+        return said().empty();
+    }));
+    const TraceImage image(path);
+    BOOST_TEST(image.all<trace::Copy>().size() == threads * 10);
+    BOOST_TEST(image.dropped(trace::DropReason::size_cap) == 0u);
+    struct stat file {};
+    stat(path.c_str(), &file);
+    BOOST_TEST(static_cast<std::uint64_t>(file.st_blocks) * 512 <= cap);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
