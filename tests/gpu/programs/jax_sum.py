@@ -2,7 +2,7 @@
 
 import os
 
-os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 import jax  # noqa: E402  (the variable above must be set first)
 import numpy  # noqa: E402
 

@@ -1,5 +1,6 @@
 """A program under `umadvisor run`, and what the analyzer says about its trace."""
 
+import itertools
 import json
 import tempfile
 from pathlib import Path
@@ -32,16 +33,20 @@ class Advised:
     def __init__(self, bundle):
         self.bundle = bundle
         self._folder = tempfile.TemporaryDirectory(prefix="umadvisor-gpu-test-")
-        self._runs = 0
+        self._runs = itertools.count(1)  # next() of it is safe between threads
 
     def close(self):
         self._folder.cleanup()
 
+    def new_folder(self):
+        """An empty folder that is kept until close()."""
+        folder = Path(self._folder.name) / str(next(self._runs))
+        folder.mkdir()
+        return folder
+
     def run(self, command, options=(), environment=None, timeout=120):
         """Returns the outcome and the traces it left, largest first."""
-        self._runs += 1
-        folder = Path(self._folder.name) / str(self._runs)
-        folder.mkdir()
+        folder = self.new_folder()
         wrapped = [self.bundle.umadvisor, "run", "-f", "-o", folder / "run.umtrace", *options, "--", *command]
         outcome = run(wrapped, environment or self.bundle.environment(), timeout)
         traces = sorted(folder.glob("*.umtrace"), key=lambda path: -path.stat().st_size)

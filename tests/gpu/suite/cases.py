@@ -21,18 +21,18 @@ class Cases:
         try:
             detail = body()
         except Failure as failure:
-            return self._add(part, name, FAIL, str(failure))
+            return self.add(part, name, FAIL, str(failure))
         except Exception as error:  # a fault of the suite itself is a failed case too
             traceback.print_exc(file=sys.stderr)
-            return self._add(part, name, FAIL, f"{type(error).__name__}: {error}")
-        self._add(part, name, OK, detail if isinstance(detail, str) else "")
+            return self.add(part, name, FAIL, f"{type(error).__name__}: {error}")
+        self.add(part, name, OK, detail if isinstance(detail, str) else "")
         return detail
 
     def not_run(self, part, name, why):
         """Counted neither as ok nor as failed, and said."""
-        self._add(part, name, NOT_RUN, why)
+        self.add(part, name, NOT_RUN, why)
 
-    def _add(self, part, name, verdict, detail):
+    def add(self, part, name, verdict, detail):
         self.rows.append((part, name, verdict, detail))
         print(f"{verdict:7} {part}: {name}  {detail}", file=sys.stderr, flush=True)
 

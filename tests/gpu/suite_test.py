@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+"""The suite must be able to see what it looks for: programs that notice, traces that are not whole, doors missed."""
+
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from suite import cmake_sample, comparison, samples  # noqa: E402
+from suite.cases import Failure  # noqa: E402
+from suite.program import NotRun, Program, witness  # noqa: E402
+
+WHOLE = {"completeness": {"complete": True, "summary": "trace complete"}, "dropped": {"size_cap": 0},
+         "unknown_lookups": [], "records": 7, "launches": [{"function": "fill(int)", "count": 4}]}
+
+# Stands for the shim: a library that every program can be given and none notices.
+SHIM = "libm.so.6"
+
+# A program that behaves as this shell text says; $preloaded is set in the run that has umadvisor. It leaves a trace.
+SHELL = f'case "$LD_PRELOAD" in *{SHIM}*) preloaded=yes; : >"$UMADVISOR_OUTPUT" ;; esac; '
+
+
+class Bundle:
+    def environment(self, **extra):
+        return {"PATH": "/usr/bin:/bin", **extra}
+
+    def library(self, _name):
+        return SHIM
+
+
+class Advised:
+    def __init__(self, folder, report):
+        self.folder, self.answer, self.runs = Path(folder), report, 0
+
+    def new_folder(self):
+        self.runs += 1
+        path = self.folder / str(self.runs)
+        path.mkdir()
+        return path
+
+    def report(self, _trace):
+        return self.answer
+
+
+class Tool:
+    name = "env"
+
+    def command(self, _folder):
+        return ["env", "WATCHED=yes"]
+
+    def confirm(self, folder):
+        return f"watched {(folder / 'stdout').read_text().strip()}"
+
+
+def shell(text, report=None, **fields):
+    with tempfile.TemporaryDirectory() as folder:
+        program = Program("shell", ("sh", "-c", f"runs={folder}/runs; echo >>$runs; {SHELL}{text}"), **fields)
+        return witness(program, Bundle(), Advised(folder, report or WHOLE))
+
+
+class Witness(unittest.TestCase):
+    def test_same_output(self):
+        line = shell("echo 1; echo 2 >&2; exit 3")
+        self.assertEqual((line["comparison"], line["status"], line["traces"], line["records"]), ("exact", 3, 1, 7))
+
+    def test_other_output(self):
+        for text in ("echo ${preloaded:-no}", "echo ${preloaded:-no} >&2", 'echo $$; [ -z "$preloaded" ] || echo more'):
+            with self.subTest(text), self.assertRaises(Failure):
+                shell(text)
+
+    def test_other_status(self):
+        with self.assertRaises(Failure):
+            shell('[ -z "$preloaded" ] || exit 4')
+
+    def test_our_lines(self):
+        shell('[ -z "$preloaded" ] || echo "umadvisor: wrote x" >&2')
+        with self.assertRaises(Failure):
+            shell('[ -z "$preloaded" ] || echo "umadvisor: not well" >&2')
+
+    def test_program_that_varies(self):
+        self.assertEqual(shell("echo took $$ ms")["comparison"], "numbers masked")
+        with self.assertRaises(NotRun):
+            shell("exit $(wc -l <$runs)")
+
+    def test_program_that_varies_seldom(self):
+        # The third run is the first that differs, and has the preload; the fourth, bare, shows that it means nothing.
+        text = "[ $(wc -l <$runs) -lt 3 ] && echo 1 || echo 2"
+        self.assertEqual(shell(text)["comparison"], "numbers masked (3 bare runs)")
+
+    def test_traces(self):
+        for part, value in (("completeness", {"complete": False, "summary": "cut"}), ("dropped", {"size_cap": 1}),
+                            ("unknown_lookups", [{"symbol": "cuNew"}])):
+            with self.subTest(part), self.assertRaises(Failure):
+                shell("true", {**WHOLE, part: value})
+        with self.assertRaises(Failure):
+            shell('rm -f "$UMADVISOR_OUTPUT"')
+        with self.assertRaises(Failure):
+            shell("true", processes=2)
+
+    def test_kernels(self):
+        shell("true", kernels={"fill": 4})
+        with self.assertRaises(Failure):
+            shell("true", kernels={"fill": 5})
+
+    def test_tool(self):
+        line = shell('echo "$WATCHED"; exit 5', tool=Tool())
+        self.assertEqual((line["status"], line["detail"]), (5, "watched yes"))
+
+
+class Comparison(unittest.TestCase):
+    def level(self, *texts):
+        return comparison.LEVELS[comparison.strictest(texts)][0]
+
+    def test_levels(self):
+        self.assertEqual(self.level("a 1\n", "a 1\n"), "exact")
+        self.assertEqual(self.level("a\nb", "b\na"), "lines in any order")
+        self.assertEqual(self.level("at 0x7f12 took  9.9 ms", "at 0x55 took 10.1 ms"), "numbers masked")
+        self.assertEqual(self.level("a 1\nb 2", "b 3\na 4"), "numbers masked, any order")
+        self.assertEqual(self.level("x\nTest PASSED", "y\nz\nTest PASSED"), "verdict lines")
+        self.assertEqual(self.level("Test PASSED", "Test failed"), "status alone")
+
+    def test_difference(self):
+        self.assertEqual(comparison.first_difference("a\nb", "a\nb", 0), "")
+        self.assertIn("line 2: 'c' instead of 'b'", comparison.first_difference("a\nb", "a\nc", 0))
+        self.assertIn("nothing instead of 'b'", comparison.first_difference("a\nb", "a", 0))
+
+
+class Samples(unittest.TestCase):
+    def read(self, text):
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "CMakeLists.txt").write_text(text)
+            return cmake_sample.read(folder, Path("/toolkit"))
+
+    def test_program(self):
+        sample = self.read("""
+            find_package(CUDAToolkit REQUIRED)
+            # add_executable(commented out.cu)
+            include_directories(../../../Common)
+            add_executable(add add.cu "host.cpp")
+            set_target_properties(add PROPERTIES CUDA_SEPARABLE_COMPILATION ON)
+            target_link_libraries(add PUBLIC CUDA::cudart CUDA::cusolver ${OTHER})
+            set(CUDA_FATBIN_FILE "${CMAKE_CURRENT_BINARY_DIR}/kernel64.fatbin")
+            set(CUDA_KERNEL_SOURCE "${CMAKE_CURRENT_SOURCE_DIR}/kernel.cu")
+            add_custom_command(TARGET add POST_BUILD
+                COMMAND ${CMAKE_COMMAND} -E copy_if_different
+                ${CMAKE_CURRENT_SOURCE_DIR}/in.pgm
+                ${CMAKE_CURRENT_BINARY_DIR}/)""")
+        self.assertEqual((sample.name, sample.sources), ("add", ["add.cu", "host.cpp"]))
+        self.assertEqual(sample.libraries, ["CUDA::cudart", "CUDA::cusolver"])
+        self.assertTrue(sample.separable)
+        self.assertEqual((Path(sample.device_image[0]).name, sample.device_image[1]), ("kernel.cu", "kernel64.fatbin"))
+        self.assertEqual([(Path(path).name, below) for path, below in sample.files], [("in.pgm", "")])
+        words = [str(word) for word in samples.arguments(sample, Path("/s"))]
+        for word in ("-rdc=true", "-cudart=shared", "/s/add.cu", "-lcusolver", "-lcusparse"):
+            self.assertIn(word, words)
+        self.assertNotIn("-lcudart", words)
+
+    def test_package_that_is_not_there(self):
+        sample = self.read("find_package(OpenGL)\nadd_executable(view view.cu)")
+        self.assertEqual(sample.packages, {"OpenGL"})
+
+    def test_no_program(self):
+        self.assertIsNone(self.read("add_subdirectory(add)"))
+
+
+if __name__ == "__main__":
+    unittest.main()
