@@ -43,10 +43,12 @@ class Cases:
     def failed(self):
         return any(row[2] == FAIL for row in self.rows)
 
-    def table(self):
-        widths = [max([len(row[i]) for row in self.rows] + [4]) for i in range(3)]
-        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)) + "  " + row[3] for row in self.rows]
-        counts = {verdict: sum(1 for row in self.rows if row[2] == verdict) for verdict in (OK, FAIL, NOT_RUN)}
+    def table(self, part=None):
+        """Of one part, or of all."""
+        rows = [row for row in self.rows if part in (None, row[0])]
+        widths = [max([len(row[i]) for row in rows] + [4]) for i in range(3)]
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)) + "  " + row[3] for row in rows]
+        counts = {verdict: sum(1 for row in rows if row[2] == verdict) for verdict in (OK, FAIL, NOT_RUN)}
         return "\n".join([*lines, "", ", ".join(f"{number} {verdict}" for verdict, number in counts.items()), ""])
 
 

@@ -104,13 +104,13 @@ def _system_library(names):
     return next((known[name] for name in names if name in known), None)
 
 
-def sample_programs(bundle, root, nvcc, folder):
+def sample_programs(bundle, root, nvcc, folder, wanted):
     why_not = "not run on simcuda" if bundle.sim else "" if nvcc else "no nvcc here"
     if why_not:
         yield Program("cuda-samples", (), why_not=why_not)
         return
     arguments = samples.argument_lists(root)
-    for built in samples.build_all(root, folder, nvcc, CORES):
+    for built in samples.build_all(root, folder, nvcc, CORES, lambda name: wanted(f"cuda-samples/{name}")):
         for words in arguments.get(built.name, [[]]):
             name = " ".join((f"cuda-samples/{built.name}", *words))
             if built.program is None:

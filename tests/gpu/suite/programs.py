@@ -3,6 +3,7 @@ whole. Suite `programs`."""
 
 import sys
 import tempfile
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -15,36 +16,47 @@ from .results import figure
 PART = "programs"
 # Programs at once. None holds more than 320 MiB of managed memory, so all of them stay below machine.py's plan.
 AT_ONCE = 6
+# Seconds after which no further program is begun: the table says which those are. A machine is lent for a time only,
+# and a run that is cut off shows nothing.
+LAST_START = 400
 
 
-def check_programs(cases, bundle, advised, samples=None):
-    """Returns the figures and one line for each program."""
+def check_programs(cases, bundle, advised, samples=None, texts=("",)):
+    """Returns the figures and one line for each program whose name holds one of `texts`."""
     nvcc = Nvcc.find()
+
+    def wanted(name):
+        return any(text in name for text in texts)
     with tempfile.TemporaryDirectory(prefix="umadvisor-programs-") as folder, ThreadPoolExecutor(AT_ONCE) as pool:
         # The long ones first: while they run, the others fill the gaps.
-        waiting = [pool.submit(_judge, each, bundle, advised)
-                   for programs in _lists(bundle, nvcc, Path(folder), samples) for each in programs]
+        last_start = time.monotonic() + LAST_START
+        waiting = [pool.submit(_judge, each, bundle, advised, last_start)
+                   for programs in _lists(bundle, nvcc, Path(folder), samples, wanted) for each in programs
+                   if wanted(each.name)]
         lines = [_enter(cases, each.result()) for each in waiting]
     agree = sum(line["result"] == "agrees" for line in lines)
     differ = sum(line["result"] == "differs" for line in lines)
     return [figure("programs.total", [agree + differ], "1"), figure("programs.agree", [agree], "1"), *lines]
 
 
-def _lists(bundle, nvcc, folder, samples):
+def _lists(bundle, nvcc, folder, samples, wanted):
     yield program_list.python_programs(bundle)
     yield program_list.interplay_programs(bundle)
     yield program_list.example_programs(bundle)
     (folder / "own").mkdir()
     yield program_list.compiled_programs(bundle, nvcc, folder / "own")
     if samples:
-        yield program_list.sample_programs(bundle, samples, nvcc, folder / "samples")
+        yield program_list.sample_programs(bundle, samples, nvcc, folder / "samples", wanted)
 
 
-def _judge(program, bundle, advised):
+def _judge(program, bundle, advised, last_start):
+    started = time.monotonic()
     line = {"program": program.name, "result": "agrees"}
     try:
         if program.why_not:
             raise NotRun(program.why_not)
+        if started > last_start:
+            raise NotRun(f"not reached within {LAST_START} s")
         line.update(witness(program, bundle, advised))
     except NotRun as reason:
         line.update(result="not run", detail=str(reason))
@@ -52,7 +64,7 @@ def _judge(program, bundle, advised):
         line.update(result="differs", detail=str(failure))
     except Exception as error:  # a fault of the suite itself is a failed case too
         line.update(result="differs", detail=f"{type(error).__name__}: {error}")
-    print(f"{line['result']:8} {program.name}", file=sys.stderr, flush=True)
+    print(f"{line['result']:8} {program.name}, {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
     return line
 
 

@@ -26,10 +26,11 @@ class Built:
     why_not: str = ""
 
 
-def build_all(root, target, nvcc, parallel):
-    """Builds every sample of CHAPTERS below `root` into `target`; yields one Built each, in order, as they are done."""
+def build_all(root, target, nvcc, parallel, wanted):
+    """Builds the wanted samples of CHAPTERS below `root` into `target`; yields one Built each, in order, as they are done."""
     folders = [path.parent for chapter in CHAPTERS
-               for path in sorted((Path(root) / "Samples" / chapter).glob("*/CMakeLists.txt"))]
+               for path in sorted((Path(root) / "Samples" / chapter).glob("*/CMakeLists.txt"))
+               if wanted(path.parent.name)]
     with ThreadPoolExecutor(parallel) as pool:
         yield from pool.map(lambda folder: build(folder, Path(target), nvcc), folders)
 
