@@ -43,7 +43,7 @@ def witness(program, bundle, advised):
         raise NotRun(f"by itself it ends with status {' or '.join(map(str, sorted(statuses)))}")
     status = statuses.pop()
     if status in (124, 126, 127):
-        raise NotRun(f"does not run here: {bare[0][0].explain()}")
+        raise NotRun(f"does not run here: {bare[0][0].explain().replace(f'{Path(program.command[0]).parent}/', '')}")
     outcome, folder = _run(program, bundle, advised, bundle.library("libumadvisor.so"))
     require(outcome.status == status, f"{outcome.explain()}, bare {status}")
     stderr = _without_our_line(outcome.stderr)

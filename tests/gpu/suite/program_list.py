@@ -75,10 +75,8 @@ def compiled_programs(bundle, nvcc, folder):
         target = Path(folder) / f"{source}-{runtime}"
         problem = why_not or nvcc.compile([SOURCES / f"{source}.cu", f"-cudart={runtime}", f"-I{ROOT}", *arguments],
                                           target)
-        # Not followed by default, a forked child would be missing from the count.
-        environment = {"UMADVISOR_FOLLOW_FORK": "1"} if processes > 1 else {}
-        return Program(f"{' '.join((source, *arguments))} [{runtime}]", (target,), environment=environment,
-                       processes=processes, kernels=KERNELS.get(source, {}), why_not=problem)
+        return Program(f"{' '.join((source, *arguments))} [{runtime}]", (target,), processes=processes,
+                       kernels=KERNELS.get(source, {}), why_not=problem)
     entries = [(entry, runtime) for entry in COMPILED for runtime in RUNTIMES]
     with ThreadPoolExecutor(CORES) as pool:
         return list(pool.map(lambda pair: make(*pair), entries))
@@ -92,16 +90,18 @@ def interplay_programs(bundle):
         for name, program in watched:
             yield Program(f"{name} under {tool.name}", (program,), tool=tool, why_not=why_not)
     for allocator, names in ALLOCATORS:
-        path = _system_library(names)
+        path = _library(bundle, names)
         for order, preloads in (("before", ((path,), ())), ("after", ((), (path,)))):
             yield Program(f"pageable_copies with {allocator} preloaded {order} umadvisor", (watched[1][1],),
                           preloads=preloads, why_not="" if path else "not installed here")
 
 
-def _system_library(names):
+def _library(bundle, names):
+    """The first of these libraries that this system has or that was put into the bundle."""
     listed = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=False).stdout
     known = {words[0]: words[-1] for words in map(str.split, listed.splitlines()) if "=>" in words}
-    return next((known[name] for name in names if name in known), None)
+    carried = {name: bundle.library(name) for name in names if bundle.library(name).is_file()}
+    return next((found[name] for found in (known, carried) for name in names if name in found), None)
 
 
 def sample_programs(bundle, root, nvcc, folder, wanted):
