@@ -12,7 +12,7 @@ from suite import cmake_sample, comparison, samples  # noqa: E402
 from suite.cases import Failure  # noqa: E402
 from suite.program import NotRun, Program, witness  # noqa: E402
 
-WHOLE = {"completeness": {"complete": True, "summary": "trace complete"}, "dropped": {"size_cap": 0},
+WHOLE = {"completeness": {"complete": True, "summary": "trace complete", "lines": []}, "dropped": {"size_cap": 0},
          "unknown_lookups": [], "records": 7, "launches": [{"function": "fill(int)", "count": 4}]}
 
 # Stands for the shim: a library that every program can be given and none notices.
@@ -90,7 +90,7 @@ class Witness(unittest.TestCase):
         self.assertEqual(shell(text)["comparison"], "numbers masked (3 bare runs)")
 
     def test_traces(self):
-        for part, value in (("completeness", {"complete": False, "summary": "cut"}), ("dropped", {"size_cap": 1}),
+        for part, value in (("completeness", {"complete": False, "summary": "cut", "lines": []}), ("dropped", {"size_cap": 1}),
                             ("unknown_lookups", [{"symbol": "cuNew"}])):
             with self.subTest(part), self.assertRaises(Failure):
                 shell("true", {**WHOLE, part: value})

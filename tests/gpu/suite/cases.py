@@ -7,7 +7,11 @@ OK, FAIL, NOT_RUN = "ok", "FAIL", "not run"
 
 
 class Failure(Exception):
-    """A case that came out wrong; the text goes into the table."""
+    """A case that came out wrong; the text goes into the table. `more` is for whoever looks for the reason."""
+
+    def __init__(self, text, more=""):
+        super().__init__(text)
+        self.more = more
 
 
 class Cases:
@@ -52,6 +56,6 @@ class Cases:
         return "\n".join([*lines, "", ", ".join(f"{number} {verdict}" for verdict, number in counts.items()), ""])
 
 
-def require(condition, text):
+def require(condition, text, more=""):
     if not condition:
-        raise Failure(text)
+        raise Failure(text, more)

@@ -1,6 +1,7 @@
 """One unmodified program: bare at least twice, then with umadvisor preloaded. It must not notice, and its trace must be
 whole."""
 
+import difflib
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -45,7 +46,7 @@ def witness(program, bundle, advised):
     if status in (124, 126, 127):
         raise NotRun(f"does not run here: {bare[0][0].explain().replace(f'{Path(program.command[0]).parent}/', '')}")
     outcome, folder = _run(program, bundle, advised, bundle.library("libumadvisor.so"))
-    require(outcome.status == status, f"{outcome.explain()}, bare {status}")
+    require(outcome.status == status, f"{outcome.explain()}, bare {status}", outcome.stdout + outcome.stderr)
     stderr = _without_our_line(outcome.stderr)
 
     outputs = [each for each, _ in bare]
@@ -100,7 +101,8 @@ def _agree(program, bundle, advised, outputs, stream, text):
         if not difference:
             return level
         if len(outputs) >= 2 + MORE_BARE_RUNS:
-            raise Failure(f"{stream}, {comparison.LEVELS[level][0]}: {difference}")
+            more = "\n".join(difflib.unified_diff(texts[0].splitlines(), text.splitlines(), "bare", "preloaded", n=1))
+            raise Failure(f"{stream}, {comparison.LEVELS[level][0]}: {difference}", more)
         outputs.append(_run(program, bundle, advised)[0])
 
 
@@ -109,11 +111,12 @@ def _check_traces(program, reports):
     require(reports, "no trace was written")
     require(program.processes in (0, len(reports)), f"{len(reports)} traces of {program.processes} processes")
     for report in reports:
-        require(report["completeness"]["complete"], report["completeness"]["summary"])
+        completeness = report["completeness"]
+        require(completeness["complete"], completeness["summary"], "\n".join(completeness["lines"]))
         dropped = {why: count for why, count in report["dropped"].items() if count}
         require(not dropped, f"records dropped: {dropped}")
         unknown = sorted({each["symbol"] for each in report["unknown_lookups"]})
-        require(not unknown, f"look-ups missed: {', '.join(unknown)}")
+        require(not unknown, f"look-ups missed: {', '.join(unknown)}", str(report["unknown_lookups"]))
     for part, expected in program.kernels.items():
         seen = sum(each["count"] for report in reports for each in report["launches"] if part in each["function"])
         require(seen == expected, f"{seen} launches of {part} in the trace instead of {expected}")

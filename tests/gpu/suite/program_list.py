@@ -106,6 +106,8 @@ def _library(bundle, names):
 
 def sample_programs(bundle, root, nvcc, folder, wanted):
     why_not = "not run on simcuda" if bundle.sim else "" if nvcc else "no nvcc here"
+    if not why_not and not (root and (root / "Samples").is_dir()):
+        why_not = "no sources of them: --samples DIR"
     if why_not:
         yield Program("cuda-samples", (), why_not=why_not)
         return

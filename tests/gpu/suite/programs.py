@@ -45,8 +45,7 @@ def _lists(bundle, nvcc, folder, samples, wanted):
     yield program_list.example_programs(bundle)
     (folder / "own").mkdir()
     yield program_list.compiled_programs(bundle, nvcc, folder / "own")
-    if samples:
-        yield program_list.sample_programs(bundle, samples, nvcc, folder / "samples", wanted)
+    yield program_list.sample_programs(bundle, samples, nvcc, folder / "samples", wanted)
 
 
 def _judge(program, bundle, advised, last_start):
@@ -62,6 +61,7 @@ def _judge(program, bundle, advised, last_start):
         line.update(result="not run", detail=str(reason))
     except Failure as failure:
         line.update(result="differs", detail=str(failure))
+        print(failure.more[:4000], file=sys.stderr)
     except Exception as error:  # a fault of the suite itself is a failed case too
         line.update(result="differs", detail=f"{type(error).__name__}: {error}")
     print(f"{line['result']:8} {program.name}, {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)

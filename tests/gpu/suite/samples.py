@@ -32,7 +32,14 @@ def build_all(root, target, nvcc, parallel, wanted):
                for path in sorted((Path(root) / "Samples" / chapter).glob("*/CMakeLists.txt"))
                if wanted(path.parent.name)]
     with ThreadPoolExecutor(parallel) as pool:
-        yield from pool.map(lambda folder: build(folder, Path(target), nvcc), folders)
+        yield from pool.map(lambda folder: _build(folder, Path(target), nvcc), folders)
+
+
+def _build(folder, target, nvcc):
+    try:
+        return build(folder, target, nvcc)
+    except Exception as error:  # one sample that cannot be read must not cost the others their row
+        return Built(folder.name, why_not=f"{type(error).__name__}: {error}")
 
 
 def build(folder, target, nvcc):
