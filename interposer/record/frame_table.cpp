@@ -7,14 +7,18 @@
 
 namespace umadvisor::record {
 
-void FrameTable::put(Table& table, std::uint32_t parent, std::uintptr_t address, std::uint32_t id) noexcept {
+bool FrameTable::put(Table& table, std::uint32_t parent, std::uintptr_t address, std::uint32_t id) noexcept {
     std::size_t at = place(parent, address);
-    while (table.slot[at & (table.slots - 1)].id.load(std::memory_order_relaxed) != 0)
+    std::uint32_t there = 0;
+    while ((there = table.slot[at & (table.slots - 1)].id.load(std::memory_order_relaxed)) != 0 &&
+           there != forgotten)
         ++at;
     Slot& slot = table.slot[at & (table.slots - 1)];
-    slot.address.store(address, std::memory_order_relaxed);
-    slot.parent.store(parent, std::memory_order_relaxed);
+    // Released, so that who reads either of them finds that the former number has gone.
+    slot.address.store(address, std::memory_order_release);
+    slot.parent.store(parent, std::memory_order_release);
     slot.id.store(id, std::memory_order_release);
+    return there == 0;
 }
 
 std::uint32_t FrameTable::add(std::uint32_t parent, std::uintptr_t address) noexcept {
@@ -37,8 +41,7 @@ std::uint32_t FrameTable::add(std::uint32_t parent, std::uintptr_t address) noex
     frame.address = address;
     frame.module = module;
     define(frame);
-    put(*table, parent, address, last_id_);
-    ++used_;
+    used_ += put(*table, parent, address, last_id_);
     return last_id_;
 }
 
@@ -72,12 +75,46 @@ bool FrameTable::enlarge() noexcept {
 
 void FrameTable::forget(std::uintptr_t first, std::uintptr_t last) noexcept {
     const Guard guard(mutex_);
-    Table* table = table_.load(std::memory_order_relaxed);
-    for (std::size_t i = 0; table != nullptr && i < table->slots; ++i) {
-        Slot& slot = table->slot[i];
-        const std::uint64_t address = slot.address.load(std::memory_order_relaxed);
-        if (slot.id.load(std::memory_order_relaxed) != 0 && first <= address && address < last)
+    Table* const table = table_.load(std::memory_order_relaxed);
+    if (table == nullptr)
+        return;
+    // By number; without memory the frames called from them stay, which costs no more than their room.
+    const std::size_t bytes = last_id_ / 8 + 1;
+    auto* const gone = static_cast<std::uint8_t*>(map_pages(bytes));
+    const auto is_gone = [gone](std::uint32_t id) {
+        return gone != nullptr && (gone[id / 8] >> id % 8 & 1) != 0;
+    };
+    for (bool more = true; more;) {
+        more = false;
+        for (std::size_t i = 0; i < table->slots; ++i) {
+            Slot& slot = table->slot[i];
+            const std::uint32_t id = slot.id.load(std::memory_order_relaxed);
+            const std::uint64_t address = slot.address.load(std::memory_order_relaxed);
+            if (id == 0 || id == forgotten ||
+                ((address < first || address >= last) && !is_gone(slot.parent.load(std::memory_order_relaxed))))
+                continue;
             slot.id.store(forgotten, std::memory_order_release);
+            if (gone != nullptr) {
+                gone[id / 8] = static_cast<std::uint8_t>(gone[id / 8] | 1u << id % 8);
+                more = true; // what it called may stand in a slot before it
+            }
+        }
+    }
+    if (gone != nullptr)
+        munmap(gone, bytes);
+    free_forgotten(*table);
+}
+
+/// Nobody goes past a free slot, so a forgotten one before it may be free as well. Plug-ins that come and go
+/// would fill the table otherwise.
+void FrameTable::free_forgotten(Table& table) noexcept {
+    for (std::size_t i = 2 * table.slots; i-- > 0;) { // twice round: the last may be followed by the first
+        Slot& slot = table.slot[i & (table.slots - 1)];
+        if (slot.id.load(std::memory_order_relaxed) != forgotten ||
+            table.slot[(i + 1) & (table.slots - 1)].id.load(std::memory_order_relaxed) != 0)
+            continue;
+        slot.id.store(0, std::memory_order_release);
+        --used_;
     }
 }
 

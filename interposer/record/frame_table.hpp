@@ -21,7 +21,8 @@ public:
         return id != 0 ? id : add(parent, address);
     }
 
-    /// Forgets frames with addresses in [first, last): another object may be loaded there.
+    /// Forgets frames with addresses in [first, last), since another object may be loaded there, and all that
+    /// was called from them.
     void forget(std::uintptr_t first, std::uintptr_t last) noexcept;
 
 private:
@@ -48,12 +49,16 @@ private:
             const std::uint32_t id = slot.id.load(std::memory_order_acquire);
             if (id == 0)
                 return 0;
-            if (slot.address.load(std::memory_order_relaxed) == address &&
-                slot.parent.load(std::memory_order_relaxed) == parent && id != forgotten)
+            // Numbers are given once: the same one before and after stands for what lies between.
+            if (slot.address.load(std::memory_order_acquire) == address &&
+                slot.parent.load(std::memory_order_acquire) == parent && id != forgotten &&
+                slot.id.load(std::memory_order_relaxed) == id)
                 return id;
         }
     }
-    static void put(Table& table, std::uint32_t parent, std::uintptr_t address, std::uint32_t id) noexcept;
+    /// Whether the slot was free, not a forgotten frame's.
+    static bool put(Table& table, std::uint32_t parent, std::uintptr_t address, std::uint32_t id) noexcept;
+    void free_forgotten(Table& table) noexcept;
     std::uint32_t add(std::uint32_t parent, std::uintptr_t address) noexcept;
     bool enlarge() noexcept;
 

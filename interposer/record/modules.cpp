@@ -105,7 +105,7 @@ bool ModuleMap::look(GoneCall gone, void* to) noexcept {
         if (module.present || module.first == module.last)
             continue;
         gone(to, module.first, module.last);
-        module.last = module.first; // its id is never given again
+        module.last = module.first; // its place is free, its id is never given again
     }
     return true;
 }
@@ -129,6 +129,8 @@ void ModuleMap::see(const dl_phdr_info& object) noexcept {
     // By the name as listed: a relative one stays the same object when the program changes its directory.
     module.identity = hash(object.dlpi_name) ^ (hash(build) << 1);
     module.present = true;
+    LoadedModule* place =
+        nullptr; // of one that is gone, of the same file if there is one: its path serves again
     for (std::size_t i = 0; i < count_; ++i) {
         LoadedModule& old = modules_[i];
         if (old.first == module.first && old.last == module.last && old.bias == module.bias &&
@@ -136,13 +138,18 @@ void ModuleMap::see(const dl_phdr_info& object) noexcept {
             old.present = true;
             return;
         }
+        if (old.first == old.last && (place == nullptr || old.path == path))
+            place = &old;
     }
-    if (count_ == capacity)
-        return;
+    if (place == nullptr) {
+        if (count_ == capacity)
+            return;
+        place = &modules_[count_++];
+    }
     bool good = false;
-    module.path = paths_.keep(path, good);
-    module.id = count_ + 1;
-    modules_[count_++] = module;
+    module.path = place->path == path ? place->path : paths_.keep(path, good);
+    module.id = ++last_id_;
+    *place = module;
     trace::Module record;
     record.id = module.id;
     record.bias = module.bias;

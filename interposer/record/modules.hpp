@@ -45,7 +45,7 @@ public:
 
 private:
     using GoneCall = void (*)(void* to, std::uintptr_t first, std::uintptr_t last);
-    static constexpr std::size_t capacity = 16384; ///< objects ever loaded; more are not named
+    static constexpr std::size_t capacity = 16384; ///< objects at a time; more are not named
 
     bool look(GoneCall gone, void* to) noexcept;
     bool changed() noexcept;
@@ -54,6 +54,7 @@ private:
     Mutex mutex_;
     LoadedModule* modules_ = nullptr;
     std::size_t count_ = 0, last_hit_ = 0;
+    std::uint64_t last_id_ = 0;
     unsigned long long adds_ = 0, subs_ = 0;
     Arena paths_;
 };
