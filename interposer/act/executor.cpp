@@ -269,6 +269,13 @@ void note_prefetch(const trace::Prefetch& done) noexcept {
                         done.location == trace::Location::device ? BlockState::device : BlockState::unknown);
 }
 
+void note_unsettled(std::uint64_t allocation, std::uint64_t first, std::uint64_t bytes) noexcept {
+    if (!prefetch.on.load(std::memory_order_relaxed))
+        return;
+    const record::Guard guard(mutex);
+    residency.moved(allocation, first, first + bytes, BlockState::unknown);
+}
+
 void adjust_memory_info(std::size_t* free, std::size_t* total) noexcept {
     const std::uint64_t smaller = pretended.load(std::memory_order_relaxed);
     const bool rewriting = rewrite.on.load(std::memory_order_relaxed);

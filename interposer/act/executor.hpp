@@ -38,6 +38,10 @@ void after_synchronize() noexcept;
 /// The program's own prefetch succeeded.
 void note_prefetch(const trace::Prefetch& prefetch) noexcept;
 
+/// Something happened to [first, first + bytes) of an allocation that leaves it on either side: a copy, which
+/// the driver lets the host or the device carry out, or a discard.
+void note_unsettled(std::uint64_t allocation, std::uint64_t first, std::uint64_t bytes) noexcept;
+
 /// What cuMemGetInfo and cuDeviceTotalMem answered, made to look like the pretended card. Free falls by
 /// rewritten bytes as it would have by cuMemAlloc, to zero at the least. Either may be null.
 void adjust_memory_info(std::size_t* free, std::size_t* total) noexcept;

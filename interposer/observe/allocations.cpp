@@ -39,6 +39,11 @@ AllocationIndex& allocations() noexcept {
     return index;
 }
 
+AllocationIndex& arrays() noexcept {
+    static constinit AllocationIndex index;
+    return index;
+}
+
 /// Holds the lock and keeps the version odd.
 class AllocationIndex::Change {
 public:
@@ -278,6 +283,20 @@ bool AllocationIndex::erase(std::uint64_t address, Allocation& out) noexcept {
     out = read(at);
     remove(at);
     return true;
+}
+
+void AllocationIndex::erase_all(std::uint64_t id) noexcept {
+    const Change change(*this);
+    for (std::size_t directory = 0; directory < leaf_count_.load(acquire);) {
+        const std::size_t leaves = leaf_count_.load(acquire);
+        std::size_t slot = 0;
+        while (leaf_count_.load(acquire) == leaves && slot < leaf(directory).count.load(acquire))
+            if (leaf(directory).id[slot].load(acquire) == id)
+                remove({directory, slot});
+            else
+                ++slot;
+        directory += leaf_count_.load(acquire) == leaves; // an emptied leaf is gone, and the next in its place
+    }
 }
 
 void AllocationIndex::visit_managed(void (*visit)(void*, const Allocation&), void* to) noexcept {

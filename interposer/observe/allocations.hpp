@@ -36,6 +36,9 @@ public:
     /// Removes the allocation that starts at `address`. False, and `out` untouched, where none does.
     bool erase(std::uint64_t address, Allocation& out) noexcept;
 
+    /// Removes all that has this id: levels of a mipmapped array have handles of their own.
+    void erase_all(std::uint64_t id) noexcept;
+
     /// The allocation that holds `address`. Takes no lock unless changes keep it from reading; safe from
     /// any thread.
     bool find(std::uint64_t address, Allocation& out) const noexcept {
@@ -127,5 +130,9 @@ private:
 
 /// The index of this process.
 AllocationIndex& allocations() noexcept;
+
+/// CUDA arrays by their handles; ids are those of allocations(). Apart from it, because a handle is an address
+/// in the driver's own heap, which the program may have registered.
+AllocationIndex& arrays() noexcept;
 
 } // namespace umadvisor::observe

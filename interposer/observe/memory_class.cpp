@@ -93,4 +93,9 @@ End classify(std::uint64_t address, std::uint64_t bytes) noexcept {
     return end;
 }
 
+End classify_array(std::uint64_t handle) noexcept {
+    Allocation array;
+    return {trace::Memory::array, handle != 0 && arrays().find(handle, array) ? array.id : 0, 0};
+}
+
 } // namespace umadvisor::observe

@@ -19,4 +19,7 @@ struct End {
 /// copy. Thread-safe; takes no lock for a known range.
 End classify(std::uint64_t address, std::uint64_t bytes) noexcept;
 
+/// An array's own handle, or that of a level of a mipmapped one.
+End classify_array(std::uint64_t handle) noexcept;
+
 } // namespace umadvisor::observe

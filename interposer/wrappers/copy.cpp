@@ -1,5 +1,6 @@
 #include "interposer/wrappers/copy.hpp"
 
+#include "interposer/act/executor.hpp"
 #include "interposer/observe/device_timer.hpp"
 #include "interposer/observe/memory_class.hpp"
 #include "interposer/wrappers/stream.hpp"
@@ -10,8 +11,8 @@ namespace umadvisor::wrappers {
 
 namespace {
 
-observe::End end_of(CopyEnd end, std::uint64_t bytes) {
-    return end.array ? observe::End{trace::Memory::array, 0, 0} : observe::classify(end.address, bytes);
+observe::End end_of(const CopyEnd& end) {
+    return end.array ? observe::classify_array(end.address) : observe::classify(end.address, end.span);
 }
 
 /// Copies of like size and direction are alike to the device timer.
@@ -23,34 +24,52 @@ std::uint64_t timing_key(const trace::Copy& record) {
 
 } // namespace
 
-trace::Copy begin_copy(CopyEnd destination, CopyEnd source, std::uint64_t bytes, std::uint64_t stream,
-                       bool asynchronous) noexcept {
-    const KeepErrno keep;
-    trace::Copy record;
-    record.destination = destination.address;
-    record.source = source.address;
-    record.bytes = bytes;
-    record.stream = stream;
-    record.asynchronous = asynchronous;
-    const observe::End to = end_of(destination, bytes);
-    const observe::End from = end_of(source, bytes);
+void describe_copy(trace::Copy& record, const CopyBox& box) noexcept {
+    record.destination = box.destination.address;
+    record.source = box.source.address;
+    record.bytes = box.bytes;
+    const observe::End to = end_of(box.destination);
+    const observe::End from = end_of(box.source);
     record.destination_memory = to.memory;
     record.destination_allocation = to.allocation;
     record.source_memory = from.memory;
     record.source_allocation = from.allocation;
     record.host_range = from.host_range != 0 ? from.host_range : to.host_range;
+    record.width = box.width;
+    record.height = box.height;
+    record.depth = box.depth;
+    record.source_pitch = box.source.pitch;
+    record.destination_pitch = box.destination.pitch;
+}
+
+void note_moved(const trace::Copy& record, const CopyBox& box) noexcept {
+    if (record.source_memory == trace::Memory::managed)
+        act::note_unsettled(record.source_allocation, box.source.address, box.source.span);
+    if (record.destination_memory == trace::Memory::managed)
+        act::note_unsettled(record.destination_allocation, box.destination.address, box.destination.span);
+}
+
+trace::Copy begin_copy(const CopyBox& box, std::uint64_t stream, bool asynchronous) noexcept {
+    const KeepErrno keep;
+    trace::Copy record;
+    record.stream = stream;
+    record.asynchronous = asynchronous;
+    describe_copy(record, box);
     if (asynchronous)
         record.sample = observe::device_timer().begin(reinterpret_cast<CUstream>(stream), timing_key(record));
     return record;
 }
 
-void finish_copy(trace::Copy& record) noexcept {
+void finish_copy(trace::Copy& record, const CopyBox& box) noexcept {
     const KeepErrno keep;
     if (record.sample != 0)
         observe::device_timer().end(record.sample, reinterpret_cast<CUstream>(record.stream));
     record.stack = record::stack();
     record::write(record);
-    if (!record.asynchronous && record.status == CUDA_SUCCESS)
+    if (record.status != CUDA_SUCCESS)
+        return;
+    note_moved(record, box);
+    if (!record.asynchronous)
         after_wait();
 }
 

@@ -1,41 +1,34 @@
-/// Copies in one dimension and memory sets.
+/// Copies, one a call, and memory sets.
 #pragma once
 
+#include "interposer/wrappers/copy_box.hpp"
 #include "interposer/wrappers/hook.hpp"
 
 namespace umadvisor::wrappers {
 
-/// One end of a copy as the call names it.
-struct CopyEnd {
-    std::uint64_t address;
-    bool array = false; ///< address is a CUarray
-
-    CopyEnd(CUdeviceptr device) noexcept : address(device) {}
-    CopyEnd(const void* host) noexcept : address(reinterpret_cast<std::uint64_t>(host)) {}
-    CopyEnd(CUarray handle) noexcept : address(reinterpret_cast<std::uint64_t>(handle)), array(true) {}
-};
-
 /// Fills in both ends: memory class, allocation and, for pageable memory, what it is. Before the call, since a
 /// copy may be of memory that another thread frees. Starts the device timer for asynchronous copies.
-trace::Copy begin_copy(CopyEnd destination, CopyEnd source, std::uint64_t bytes, std::uint64_t stream,
-                       bool asynchronous) noexcept;
-void finish_copy(trace::Copy& record) noexcept;
+trace::Copy begin_copy(const CopyBox& box, std::uint64_t stream, bool asynchronous) noexcept;
+void finish_copy(trace::Copy& record, const CopyBox& box) noexcept;
+
+/// What begin_copy and the records of batches have in common.
+void describe_copy(trace::Copy& record, const CopyBox& box) noexcept;
+/// A copy has succeeded: managed memory at its ends may have moved.
+void note_moved(const trace::Copy& record, const CopyBox& box) noexcept;
 
 template <Entry E, class... Arguments>
-CUresult copy_now(CopyEnd destination, CopyEnd source, std::size_t bytes, Arguments... arguments) noexcept {
-    const auto stream = stream_of<E>(nullptr);
-    trace::Copy record = begin_copy(destination, source, bytes, stream, false);
+CUresult copy_now(const CopyBox& box, Arguments... arguments) noexcept {
+    trace::Copy record = begin_copy(box, stream_of<E>(nullptr), false);
     const CUresult result = timed<E>(record, arguments...);
-    finish_copy(record);
+    finish_copy(record, box);
     return result;
 }
 
 template <Entry E, class... Arguments>
-CUresult copy_later(CopyEnd destination, CopyEnd source, std::size_t bytes, CUstream stream,
-                    Arguments... arguments) noexcept {
-    trace::Copy record = begin_copy(destination, source, bytes, stream_of<E>(stream), true);
+CUresult copy_later(const CopyBox& box, CUstream stream, Arguments... arguments) noexcept {
+    trace::Copy record = begin_copy(box, stream_of<E>(stream), true);
     const CUresult result = timed<E>(record, arguments...);
-    finish_copy(record);
+    finish_copy(record, box);
     return result;
 }
 
@@ -43,7 +36,7 @@ CUresult copy_later(CopyEnd destination, CopyEnd source, std::size_t bytes, CUst
 struct copy : WhileRecording {
     template <Entry E, class Destination, class Source>
     static CUresult call(Destination destination, Source source, std::size_t bytes) noexcept {
-        return copy_now<E>(destination, source, bytes, destination, source, bytes);
+        return copy_now<E>({destination, source, bytes}, destination, source, bytes);
     }
 };
 struct copy_htod : copy {};
@@ -53,7 +46,7 @@ struct copy_dtod : copy {};
 struct copy_async : WhileRecording {
     template <Entry E, class Destination, class Source>
     static CUresult call(Destination destination, Source source, std::size_t bytes, CUstream stream) noexcept {
-        return copy_later<E>(destination, source, bytes, stream, destination, source, bytes, stream);
+        return copy_later<E>({destination, source, bytes}, stream, destination, source, bytes, stream);
     }
 };
 struct copy_htod_async : copy_async {};
@@ -64,7 +57,7 @@ struct copy_peer : WhileRecording {
     template <Entry E>
     static CUresult call(CUdeviceptr destination, CUcontext to, CUdeviceptr source, CUcontext from,
                          std::size_t bytes) noexcept {
-        return copy_now<E>(destination, source, bytes, destination, to, source, from, bytes);
+        return copy_now<E>({destination, source, bytes}, destination, to, source, from, bytes);
     }
 };
 
@@ -72,7 +65,8 @@ struct copy_peer_async : WhileRecording {
     template <Entry E>
     static CUresult call(CUdeviceptr destination, CUcontext to, CUdeviceptr source, CUcontext from,
                          std::size_t bytes, CUstream stream) noexcept {
-        return copy_later<E>(destination, source, bytes, stream, destination, to, source, from, bytes, stream);
+        return copy_later<E>({destination, source, bytes}, stream, destination, to, source, from, bytes,
+                             stream);
     }
 };
 
@@ -80,7 +74,7 @@ struct copy_atoa : WhileRecording {
     template <Entry E>
     static CUresult call(CUarray destination, std::size_t to, CUarray source, std::size_t from,
                          std::size_t bytes) noexcept {
-        return copy_now<E>(destination, source, bytes, destination, to, source, from, bytes);
+        return copy_now<E>({destination, source, bytes}, destination, to, source, from, bytes);
     }
 };
 
@@ -89,7 +83,7 @@ struct copy_atod : WhileRecording {
     template <Entry E, class Destination>
     static CUresult call(Destination destination, CUarray source, std::size_t offset,
                          std::size_t bytes) noexcept {
-        return copy_now<E>(destination, source, bytes, destination, source, offset, bytes);
+        return copy_now<E>({destination, source, bytes}, destination, source, offset, bytes);
     }
 };
 struct copy_atoh : copy_atod {};
@@ -98,7 +92,7 @@ struct copy_atoh : copy_atod {};
 struct copy_dtoa : WhileRecording {
     template <Entry E, class Source>
     static CUresult call(CUarray destination, std::size_t offset, Source source, std::size_t bytes) noexcept {
-        return copy_now<E>(destination, source, bytes, destination, offset, source, bytes);
+        return copy_now<E>({destination, source, bytes}, destination, offset, source, bytes);
     }
 };
 struct copy_htoa : copy_dtoa {};
@@ -107,7 +101,7 @@ struct copy_atoh_async : WhileRecording {
     template <Entry E>
     static CUresult call(void* destination, CUarray source, std::size_t offset, std::size_t bytes,
                          CUstream stream) noexcept {
-        return copy_later<E>(destination, source, bytes, stream, destination, source, offset, bytes, stream);
+        return copy_later<E>({destination, source, bytes}, stream, destination, source, offset, bytes, stream);
     }
 };
 
@@ -115,13 +109,35 @@ struct copy_htoa_async : WhileRecording {
     template <Entry E>
     static CUresult call(CUarray destination, std::size_t offset, const void* source, std::size_t bytes,
                          CUstream stream) noexcept {
-        return copy_later<E>(destination, source, bytes, stream, destination, offset, source, bytes, stream);
+        return copy_later<E>({destination, source, bytes}, stream, destination, offset, source, bytes, stream);
+    }
+};
+
+/// cuMemcpy2D, cuMemcpy3D, cuMemcpy3DPeer: the structure may be null, which is the driver's to refuse.
+struct copy_rows : WhileRecording {
+    template <Entry E, class Given>
+    static CUresult call(const Given* given) noexcept {
+        return copy_now<E>(given != nullptr ? box_of(*given) : CopyBox(), given);
+    }
+};
+
+struct copy_rows_async : WhileRecording {
+    template <Entry E, class Given>
+    static CUresult call(const Given* given, CUstream stream) noexcept {
+        return copy_later<E>(given != nullptr ? box_of(*given) : CopyBox(), stream, given, stream);
     }
 };
 
 trace::Set begin_set(CUdeviceptr address, std::uint64_t bytes, std::uint64_t value, std::uint64_t stream,
                      bool asynchronous) noexcept;
 void finish_set(trace::Set& record) noexcept;
+
+inline void set_rows(trace::Set& record, std::uint64_t width, std::uint64_t height,
+                     std::uint64_t pitch) noexcept {
+    record.width = width;
+    record.height = height;
+    record.pitch = pitch;
+}
 
 /// `Element` bytes, in one dimension or as rows of a pitch.
 template <std::size_t Element>
@@ -152,6 +168,7 @@ struct SetRows : WhileRecording {
     static CUresult call(CUdeviceptr address, std::size_t pitch, Value value, std::size_t width,
                          std::size_t height) noexcept {
         trace::Set record = begin_set(address, width * height * Element, value, stream_of<E>(nullptr), false);
+        set_rows(record, width * Element, height, pitch);
         const CUresult result = timed<E>(record, address, pitch, value, width, height);
         finish_set(record);
         return result;
@@ -164,6 +181,7 @@ struct SetRowsAsync : WhileRecording {
     static CUresult call(CUdeviceptr address, std::size_t pitch, Value value, std::size_t width,
                          std::size_t height, CUstream stream) noexcept {
         trace::Set record = begin_set(address, width * height * Element, value, stream_of<E>(stream), true);
+        set_rows(record, width * Element, height, pitch);
         const CUresult result = timed<E>(record, address, pitch, value, width, height, stream);
         finish_set(record);
         return result;

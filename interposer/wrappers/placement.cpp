@@ -7,13 +7,11 @@ namespace umadvisor::wrappers {
 
 namespace {
 
-/// What prefetches and advice have in common.
+/// What prefetches, advice and attachments have in common.
 template <class Record>
-void finish(Record& record, CUdeviceptr address, std::uint64_t bytes, Place place) {
+void finish(Record& record, CUdeviceptr address, std::uint64_t bytes) {
     record.address = address;
     record.bytes = bytes;
-    record.location = place.location;
-    record.location_id = place.id;
     observe::Allocation allocation;
     if (observe::allocations().find(address, allocation))
         record.allocation = allocation.id;
@@ -25,7 +23,9 @@ void finish(Record& record, CUdeviceptr address, std::uint64_t bytes, Place plac
 
 void finish_prefetch(trace::Prefetch& record, CUdeviceptr address, std::uint64_t bytes, Place place) noexcept {
     const KeepErrno keep;
-    finish(record, address, bytes, place);
+    record.location = place.location;
+    record.location_id = place.id;
+    finish(record, address, bytes);
     if (record.status == CUDA_SUCCESS)
         act::note_prefetch(record);
 }
@@ -34,7 +34,14 @@ void finish_advise(trace::Advise& record, CUdeviceptr address, std::uint64_t byt
                    Place place) noexcept {
     const KeepErrno keep;
     record.advice = static_cast<std::uint64_t>(advice);
-    finish(record, address, bytes, place);
+    record.location = place.location;
+    record.location_id = place.id;
+    finish(record, address, bytes);
+}
+
+void finish_attach(trace::Attach& record, CUdeviceptr address, std::uint64_t bytes) noexcept {
+    const KeepErrno keep;
+    finish(record, address, bytes);
 }
 
 } // namespace umadvisor::wrappers

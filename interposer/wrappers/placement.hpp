@@ -21,6 +21,7 @@ struct Place {
 void finish_prefetch(trace::Prefetch& record, CUdeviceptr address, std::uint64_t bytes, Place place) noexcept;
 void finish_advise(trace::Advise& record, CUdeviceptr address, std::uint64_t bytes, CUmem_advise advice,
                    Place place) noexcept;
+void finish_attach(trace::Attach& record, CUdeviceptr address, std::uint64_t bytes) noexcept;
 
 struct prefetch : WhileRecording {
     template <Entry E>
@@ -55,5 +56,17 @@ struct advise : WhilePaused {
     }
 };
 struct advise_location : advise {};
+
+struct attach_memory : WhileRecording {
+    template <Entry E>
+    static CUresult call(CUstream stream, CUdeviceptr address, std::size_t bytes, unsigned flags) noexcept {
+        trace::Attach record;
+        record.stream = stream_of<E>(stream);
+        record.flags = flags;
+        const CUresult result = timed<E>(record, stream, address, bytes, flags);
+        finish_attach(record, address, bytes);
+        return result;
+    }
+};
 
 } // namespace umadvisor::wrappers

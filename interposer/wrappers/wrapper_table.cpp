@@ -2,11 +2,14 @@
 #include "interposer/attach/wrapper_table.hpp"
 
 #include "interposer/wrappers/allocation.hpp"
+#include "interposer/wrappers/array.hpp"
 #include "interposer/wrappers/copy.hpp"
+#include "interposer/wrappers/copy_batch.hpp"
 #include "interposer/wrappers/launch.hpp"
 #include "interposer/wrappers/lookup.hpp"
 #include "interposer/wrappers/module.hpp"
 #include "interposer/wrappers/placement.hpp"
+#include "interposer/wrappers/placement_batch.hpp"
 #include "interposer/wrappers/profiler.hpp"
 #include "interposer/wrappers/stream.hpp"
 

@@ -1,0 +1,81 @@
+#include "interposer/wrappers/array.hpp"
+
+#include "interposer/observe/allocations.hpp"
+
+#include <atomic>
+
+namespace umadvisor::wrappers {
+
+namespace {
+
+/// What begin_destroy took out.
+thread_local observe::Allocation taken;
+
+/// Once: what they are mapped to is not followed, so reports should not count on their bytes.
+void tell_of_unmapped_arrays() {
+    static std::atomic_flag told;
+    if (!told.test_and_set(std::memory_order_relaxed))
+        record::note("sparse or deferred-mapping CUDA arrays are recorded with 0 bytes: they have no memory of "
+                     "their own, and what is mapped into them is not told apart");
+}
+
+std::uint32_t current_device() {
+    CUdevice device = 0;
+    return attach::real<Entry::cuCtxGetDevice>()(&device) == CUDA_SUCCESS ? static_cast<std::uint32_t>(device)
+                                                                          : 0;
+}
+
+} // namespace
+
+void finish_array(trace::Alloc& record, const void* handle, const ArrayExtent& extent,
+                  unsigned levels) noexcept {
+    const KeepErrno keep;
+    record.memory = trace::Memory::array;
+    record.flags = extent.flags;
+    record.bytes = array_bytes(extent, levels);
+    record.stack = record::stack();
+    if (record.status == CUDA_SUCCESS && handle != nullptr) {
+        record.allocation = observe::allocations().next_id();
+        record.address = reinterpret_cast<std::uint64_t>(handle);
+        record.device = current_device();
+        // Of no length: nothing but the handle itself stands for the array.
+        observe::Allocation array{};
+        array.id = record.allocation;
+        array.address = record.address;
+        array.memory = trace::Memory::array;
+        array.device = static_cast<std::uint32_t>(record.device);
+        observe::arrays().insert(array);
+        if ((extent.flags & (CUDA_ARRAY3D_SPARSE | CUDA_ARRAY3D_DEFERRED_MAPPING)) != 0)
+            tell_of_unmapped_arrays();
+    }
+    record::write(record);
+}
+
+void note_level(CUmipmappedArray whole, CUarray level) noexcept {
+    const KeepErrno keep;
+    observe::Allocation array;
+    if (!observe::arrays().find(reinterpret_cast<std::uint64_t>(whole), array))
+        return;
+    array.address = reinterpret_cast<std::uint64_t>(level);
+    observe::arrays().insert(array);
+}
+
+void begin_destroy(trace::Free& record, const void* handle) noexcept {
+    const KeepErrno keep;
+    record.address = reinterpret_cast<std::uint64_t>(handle);
+    taken = {};
+    if (handle != nullptr && observe::arrays().erase(record.address, taken))
+        record.allocation = taken.id;
+}
+
+void finish_destroy(trace::Free& record, bool has_levels) noexcept {
+    const KeepErrno keep;
+    if (taken.id != 0 && record.status != CUDA_SUCCESS)
+        observe::arrays().insert(taken);
+    else if (taken.id != 0 && has_levels)
+        observe::arrays().erase_all(taken.id);
+    record.stack = record::stack();
+    record::write(record);
+}
+
+} // namespace umadvisor::wrappers

@@ -1,0 +1,76 @@
+/// CUDA arrays and mipmapped arrays: allocations whose address is a handle.
+#pragma once
+
+#include "interposer/wrappers/array_size.hpp"
+#include "interposer/wrappers/hook.hpp"
+
+namespace umadvisor::wrappers {
+
+/// Enters a new array under its handle. `record` has its times and status.
+void finish_array(trace::Alloc& record, const void* handle, const ArrayExtent& extent,
+                  unsigned levels) noexcept;
+
+/// A level's handle stands for its mipmapped array.
+void note_level(CUmipmappedArray whole, CUarray level) noexcept;
+
+/// Takes the handle out before the driver destroys the array; puts it back should the driver refuse.
+void begin_destroy(trace::Free& record, const void* handle) noexcept;
+void finish_destroy(trace::Free& record, bool has_levels) noexcept;
+
+/// CUDA_ARRAY_DESCRIPTOR and CUDA_ARRAY3D_DESCRIPTOR, their 32-bit forms included.
+template <class Descriptor>
+ArrayExtent extent_of(const Descriptor* given) noexcept {
+    if (given == nullptr)
+        return {};
+    ArrayExtent extent{given->Width, given->Height, 0, given->Format, given->NumChannels, 0};
+    if constexpr (requires { given->Depth; }) {
+        extent.depth = given->Depth;
+        extent.flags = given->Flags;
+    }
+    return extent;
+}
+
+struct create_array : WhilePaused {
+    template <Entry E, class Descriptor>
+    static CUresult call(CUarray* out, const Descriptor* given) noexcept {
+        trace::Alloc record;
+        const CUresult result = timed<E>(record, out, given);
+        finish_array(record, out != nullptr ? *out : nullptr, extent_of(given), 1);
+        return result;
+    }
+};
+
+struct create_mipmapped_array : WhilePaused {
+    template <Entry E>
+    static CUresult call(CUmipmappedArray* out, const CUDA_ARRAY3D_DESCRIPTOR* given,
+                         unsigned levels) noexcept {
+        trace::Alloc record;
+        const CUresult result = timed<E>(record, out, given, levels);
+        finish_array(record, out != nullptr ? *out : nullptr, extent_of(given), levels);
+        return result;
+    }
+};
+
+struct get_array_level : WhilePaused {
+    template <Entry E>
+    static CUresult call(CUarray* out, CUmipmappedArray whole, unsigned level) noexcept {
+        const CUresult result = attach::real<E>()(out, whole, level);
+        if (result == CUDA_SUCCESS)
+            note_level(whole, *out);
+        return result;
+    }
+};
+
+struct destroy_array : WhilePaused {
+    template <Entry E, class Handle>
+    static CUresult call(Handle handle) noexcept {
+        trace::Free record;
+        begin_destroy(record, handle);
+        const CUresult result = timed<E>(record, handle);
+        finish_destroy(record, std::is_same_v<Handle, CUmipmappedArray>);
+        return result;
+    }
+};
+struct destroy_mipmapped_array : destroy_array {};
+
+} // namespace umadvisor::wrappers

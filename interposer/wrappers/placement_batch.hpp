@@ -1,0 +1,55 @@
+/// Prefetches and discards of many ranges in one call. A record for each range, after the call.
+#pragma once
+
+#include "interposer/wrappers/placement.hpp"
+
+namespace umadvisor::wrappers {
+
+struct Ranges {
+    const CUdeviceptr* addresses;
+    const std::size_t* sizes;
+    std::size_t count;
+};
+
+/// Location k holds for the ranges from `first[k]` on.
+struct RangePlaces {
+    const CUmemLocation* locations;
+    const std::size_t* first;
+    std::size_t count;
+};
+
+/// `call` has what all records share. Of a call that failed nothing is known to have been good enough to read:
+/// it has one record without a range.
+void finish_prefetches(trace::Prefetch& call, Ranges ranges, RangePlaces places) noexcept;
+void finish_discards(trace::Discard& call, Ranges ranges) noexcept;
+
+struct prefetch_batch : WhileRecording {
+    template <Entry E>
+    static CUresult call(CUdeviceptr* addresses, std::size_t* sizes, std::size_t count,
+                         CUmemLocation* locations, std::size_t* first, std::size_t location_count,
+                         unsigned long long flags, CUstream stream) noexcept {
+        trace::Prefetch record;
+        record.stream = stream_of<E>(stream);
+        record.discarded =
+            E == Entry::cuMemDiscardAndPrefetchBatchAsync || E == Entry::cuMemDiscardAndPrefetchBatchAsync_ptsz;
+        const CUresult result =
+            timed<E>(record, addresses, sizes, count, locations, first, location_count, flags, stream);
+        finish_prefetches(record, {addresses, sizes, count}, {locations, first, location_count});
+        return result;
+    }
+};
+struct discard_and_prefetch_batch : prefetch_batch {};
+
+struct discard_batch : WhileRecording {
+    template <Entry E>
+    static CUresult call(CUdeviceptr* addresses, std::size_t* sizes, std::size_t count,
+                         unsigned long long flags, CUstream stream) noexcept {
+        trace::Discard record;
+        record.stream = stream_of<E>(stream);
+        const CUresult result = timed<E>(record, addresses, sizes, count, flags, stream);
+        finish_discards(record, {addresses, sizes, count});
+        return result;
+    }
+};
+
+} // namespace umadvisor::wrappers
