@@ -131,6 +131,19 @@ BOOST_AUTO_TEST_CASE(the_programs_own_prefetch_counts) {
     BOOST_TEST(recorder().prefetches[1].bytes == 2 * mib);
 }
 
+BOOST_AUTO_TEST_CASE(what_a_copy_reached_is_looked_after_again) {
+    with(true, false);
+    const Allocation a = allocate(6 * mib);
+    launch(touching({a}));
+    BOOST_REQUIRE(recorder().prefetches.size() == 1u);
+    act::note_unsettled(a.id, a.address + 2 * mib + 100, 100);
+    launch(touching({a}));
+    BOOST_REQUIRE(recorder().prefetches.size() == 2u);
+    BOOST_TEST(recorder().prefetches[1].address == a.address + 2 * mib);
+    BOOST_TEST(recorder().prefetches[1].bytes == 2 * mib);
+    act::note_unsettled(0, 0, 100); // no allocation of ours
+}
+
 BOOST_AUTO_TEST_CASE(the_per_thread_default_stream_is_named_explicitly) {
     with(true, false);
     launch(touching({allocate(2 * mib)}), nullptr, Entry::cuLaunchKernel_ptsz);

@@ -103,6 +103,20 @@ BOOST_AUTO_TEST_CASE(it_agrees_with_a_map_through_a_long_random_life) {
     BOOST_TEST(index->count() == 0u);
 }
 
+BOOST_AUTO_TEST_CASE(all_of_one_id_go_together) {
+    auto index = std::make_unique<AllocationIndex>();
+    for (std::uint64_t i = 0; i < 1000; ++i) // leaves empty on the way
+        index->insert(allocation(i < 200 || i % 3 == 0 ? 7 : 100 + i, 0x1000 + i * 16, 0));
+    index->erase_all(7);
+    for (std::uint64_t i = 0; i < 1000; ++i)
+        BOOST_TEST(id_at(*index, 0x1000 + i * 16) == (i < 200 || i % 3 == 0 ? 0 : 100 + i));
+    index->erase_all(12345);
+    BOOST_TEST(index->count() == 533u);
+    for (std::uint64_t i = 200; i < 1000; ++i)
+        index->erase_all(100 + i);
+    BOOST_TEST(index->count() == 0u);
+}
+
 BOOST_AUTO_TEST_CASE(a_hundred_thousand_in_ascending_order_are_held) {
     auto index = std::make_unique<AllocationIndex>();
     for (std::uint64_t i = 1; i <= 100000; ++i)
