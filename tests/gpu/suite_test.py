@@ -90,7 +90,8 @@ class Witness(unittest.TestCase):
         self.assertEqual(shell(text)["comparison"], "numbers masked (3 bare runs)")
 
     def test_traces(self):
-        for part, value in (("completeness", {"complete": False, "summary": "cut", "lines": []}), ("dropped", {"size_cap": 1}),
+        cut = {"complete": False, "summary": "cut", "lines": []}
+        for part, value in (("completeness", cut), ("dropped", {"size_cap": 1}),
                             ("unknown_lookups", [{"symbol": "cuNew"}])):
             with self.subTest(part), self.assertRaises(Failure):
                 shell("true", {**WHOLE, part: value})

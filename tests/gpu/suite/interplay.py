@@ -15,9 +15,8 @@ class NsightSystems:
     name = "Nsight Systems"
 
     def __init__(self):
-        self.path = shutil.which("nsys") or next(
-            (str(path) for folder in NSYS_FOLDERS for path in sorted(Path(folder).glob("*/host/target-linux-x64/nsys"))),
-            None)
+        lying = [path for folder in NSYS_FOLDERS for path in sorted(Path(folder).glob("*/host/target-linux-x64/nsys"))]
+        self.path = shutil.which("nsys") or next(iter(lying), None)
 
     def command(self, folder):
         return [self.path, "profile", "-t", "cuda", "-s", "none", "--cpuctxsw=none", "-o", folder / "nsys"]

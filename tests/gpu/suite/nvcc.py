@@ -24,7 +24,7 @@ class Nvcc:
 
     def compile(self, arguments, target):
         """Compiles for the card that is here. Returns why it failed; empty when it did not."""
-        libraries = next((path for path in (self.toolkit / "lib64", self.toolkit / "lib") if path.is_dir()), self.toolkit)
+        libraries = self.toolkit / ("lib64" if (self.toolkit / "lib64").is_dir() else "lib")
         command = [self.path, "-std=c++17", "-arch=native", "-O2", "-lineinfo", "-w", "-o", target, *arguments,
                    f"-L{libraries}", f"-L{libraries / 'stubs'}", f"-Xlinker=-rpath={libraries}"]
         outcome = run(command, dict(os.environ), BUILD_LIMIT)

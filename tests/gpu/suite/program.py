@@ -30,7 +30,7 @@ class Program:
     folder: Path = None                              # working directory
     environment: dict = field(default_factory=dict)
     processes: int = 0                               # traces expected; 0: one or more
-    kernels: dict = field(default_factory=dict)      # launches that the traces must hold, by a part of the kernel's name
+    kernels: dict = field(default_factory=dict)      # launches in the traces, by a part of a kernel's name
     preloads: tuple = ((), ())                       # libraries preloaded before and after umadvisor
     tool: object = None                              # of interplay.py: what the program runs under
     why_not: str = ""                                # why it is not run; empty: it is

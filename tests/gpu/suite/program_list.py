@@ -1,4 +1,4 @@
-"""The programs of the table: examples, programs against CUDA's libraries, Python frameworks, tools beside us, samples."""
+"""The programs of the table: Python frameworks, tools beside us, examples, programs on CUDA's libraries, samples."""
 
 import importlib.util
 import os

@@ -27,7 +27,7 @@ class Built:
 
 
 def build_all(root, target, nvcc, parallel, wanted):
-    """Builds the wanted samples of CHAPTERS below `root` into `target`; yields one Built each, in order, as they are done."""
+    """Builds the wanted samples of CHAPTERS below `root` into `target`; yields one Built each, in order."""
     folders = [path.parent for chapter in CHAPTERS
                for path in sorted((Path(root) / "Samples" / chapter).glob("*/CMakeLists.txt"))
                if wanted(path.parent.name)]
