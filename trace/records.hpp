@@ -3,6 +3,7 @@
 
 #include "trace/definitions.hpp"
 #include "trace/event_records.hpp"
+#include "trace/lifecycle_records.hpp"
 #include "trace/managed_records.hpp"
 #include "trace/memory_records.hpp"
 
@@ -36,6 +37,8 @@ bool visit_type(Type type, Visitor&& v) {
         UMADVISOR_RECORD(Context);
         UMADVISOR_RECORD(Peer);
         UMADVISOR_RECORD(HostFunction);
+        UMADVISOR_RECORD(Range);
+        UMADVISOR_RECORD(Pause);
         UMADVISOR_RECORD(Ipc);
         UMADVISOR_RECORD(External);
         UMADVISOR_RECORD(Discard);

@@ -43,6 +43,8 @@ enum class Type : std::uint8_t {
     host_function = 22,
     discard = 23,
     attach = 24,
+    range = 25,
+    pause = 26,
     ipc = 27,
     external = 28,
 

@@ -91,6 +91,12 @@ enum class ExternalAction : std::uint8_t { import_memory = 0, map_buffer = 1, ma
 /// cuda.h, CUmemLocationType; `host` stands for the legacy CU_DEVICE_CPU too.
 enum class Location : std::uint8_t { none = 0, device = 1, host = 2, host_numa = 3, host_numa_current = 4 };
 
+/// Why recording began, ended or went on.
+enum class PauseCause : std::uint8_t { start = 0, capture_range = 1, delay = 2, duration = 3 };
+
+/// NVTX: push and pop nest within a thread; start and end belong together by their id.
+enum class RangeAction : std::uint8_t { push = 0, pop = 1, start = 2, end = 3, mark = 4 };
+
 /// When a residency sample was taken.
 enum class SampleMoment : std::uint8_t { before_launch = 0, after_synchronize = 1 };
 

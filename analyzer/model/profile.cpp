@@ -64,7 +64,10 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
                 if (!own)
                     count_call(record.entry, record.status, record.duration);
             }
-            if constexpr (std::is_same_v<Record, trace::Alloc>) {
+            if constexpr (std::is_same_v<Record, trace::Pause>) {
+                recorded_.add(record);
+                last_ticks_ = std::max(last_ticks_, record.start);
+            } else if constexpr (std::is_same_v<Record, trace::Alloc>) {
                 allocations_.add(record);
             } else if constexpr (std::is_same_v<Record, trace::Free>) {
                 allocations_.remove(record);
@@ -151,6 +154,10 @@ std::string Profile::call_name(std::uint64_t entry) const {
 std::uint64_t Profile::duration_ns() const {
     const std::uint64_t first = trace_.file.header().first.ticks;
     return last_ticks_ > first ? nanoseconds(last_ticks_ - first) : 0;
+}
+
+std::uint64_t Profile::recorded_ns() const {
+    return nanoseconds(recorded_.ticks(trace_.file.header().first.ticks, last_ticks_));
 }
 
 std::uint64_t Profile::dropped() const {

@@ -4,6 +4,7 @@
 #include "analyzer/model/allocations.hpp"
 #include "analyzer/model/copies.hpp"
 #include "analyzer/model/launches.hpp"
+#include "analyzer/model/recorded_time.hpp"
 #include "analyzer/reader/trace.hpp"
 
 #include <cstdint>
@@ -49,6 +50,8 @@ public:
 
     std::uint64_t nanoseconds(std::uint64_t ticks) const { return trace_.time.length(ticks); }
     std::uint64_t duration_ns() const; ///< from the first to the last moment the trace knows of
+    std::uint64_t recorded_ns() const; ///< of duration_ns, what lay in no pause
+    bool paused() const { return recorded_.pauses() != 0; }
     std::uint64_t records() const { return records_; }
     std::uint64_t dropped() const;
     std::uint64_t residency_samples() const { return residency_samples_; }
@@ -60,6 +63,7 @@ private:
     void count_call(std::uint64_t entry, std::uint64_t status, std::uint64_t ticks);
 
     const reader::Trace& trace_;
+    RecordedTime recorded_;
     Copies copies_;
     Launches launches_;
     Allocations allocations_;

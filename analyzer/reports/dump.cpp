@@ -105,6 +105,10 @@ struct FieldWriter {
                 return std::to_array<std::string_view>({"create", "destroy", "set_current", "retain_primary",
                                                         "release_primary", "reset_primary", "create_green",
                                                         "destroy_green", "from_green"});
+            else if constexpr (std::is_same_v<T, trace::PauseCause>)
+                return std::to_array<std::string_view>({"start", "capture_range", "delay", "duration"});
+            else if constexpr (std::is_same_v<T, trace::RangeAction>)
+                return std::to_array<std::string_view>({"push", "pop", "start", "end", "mark"});
             else if constexpr (std::is_same_v<T, trace::PeerAction>)
                 return std::to_array<std::string_view>({"enable", "disable"});
             else if constexpr (std::is_same_v<T, trace::IpcAction>)

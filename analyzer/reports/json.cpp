@@ -13,11 +13,10 @@ using Json = nlohmann::ordered_json;
 
 Json process_json(const Report& report) {
     const reader::Dictionary& dictionary = report.trace.dictionary;
-    Json object{{"program", report.profile.program()},
-                {"pid", report.trace.file.header().pid},
-                {"command_line", report.profile.command_line()},
-                {"duration_ns", report.profile.duration_ns()},
-                {"uses_runtime", report.profile.uses_runtime()}};
+    Json object{
+        {"program", report.profile.program()},           {"pid", report.trace.file.header().pid},
+        {"command_line", report.profile.command_line()}, {"duration_ns", report.profile.duration_ns()},
+        {"recorded_ns", report.profile.recorded_ns()},   {"uses_runtime", report.profile.uses_runtime()}};
     if (!dictionary.processes.empty()) {
         const trace::Process& process = dictionary.processes.front();
         object["executable"] = process.executable;

@@ -16,6 +16,13 @@ constexpr std::size_t title_width = 60;
 constexpr std::size_t most_counted = 8; ///< entry points named in one line
 constexpr std::size_t most_dropped = 3; ///< call sites of dropped calls named
 
+std::string length_text(const model::Profile& profile) {
+    const std::string whole = time_text(static_cast<double>(profile.duration_ns()));
+    return profile.paused()
+               ? "recorded " + time_text(static_cast<double>(profile.recorded_ns())) + " of " + whole
+               : whole;
+}
+
 std::string unrecorded_text(const model::Profile& profile) {
     std::uint64_t calls = 0;
     std::string names;
@@ -113,8 +120,8 @@ std::string headline(const Report& report) {
     const model::Profile& profile = report.profile;
     const std::string unrecorded = unrecorded_text(profile);
     std::string text = profile.program() + " · pid " + std::to_string(report.trace.file.header().pid) + " · " +
-                       time_text(static_cast<double>(profile.duration_ns())) + " · " + profile.device() +
-                       " · " + completeness_summary(report.trace) + " · ";
+                       length_text(profile) + " · " + profile.device() + " · " +
+                       completeness_summary(report.trace) + " · ";
     text += unrecorded.empty() ? "no unrecorded calls" : unrecorded.substr(0, unrecorded.find(':'));
     if (!report.trace.dictionary.unknown_lookups.empty())
         text += " · " + count_text(report.trace.dictionary.unknown_lookups.size(), "unknown look-up");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "interposer/runtime/options.hpp"
+#include "interposer/runtime/window.hpp"
 #include "interposer/wrappers/hook.hpp"
 
 namespace umadvisor::wrappers {
@@ -12,7 +13,7 @@ struct start_profiling : WhilePaused {
     static CUresult call() noexcept {
         const CUresult result = attach::real<E>()();
         if (runtime::options().capture_range)
-            record::resume();
+            runtime::lift(trace::PauseCause::capture_range);
         return result;
     }
 };
@@ -22,7 +23,7 @@ struct stop_profiling : WhilePaused {
     template <Entry E>
     static CUresult call() noexcept {
         if (runtime::options().capture_range)
-            record::pause();
+            runtime::hold(trace::PauseCause::capture_range);
         return attach::real<E>()();
     }
 };

@@ -1,0 +1,120 @@
+#include "interposer/runtime/window.hpp"
+
+#include "interposer/record/clock.hpp"
+#include "interposer/record/mutex.hpp"
+#include "interposer/record/recorder.hpp"
+#include "interposer/runtime/options.hpp"
+#include "trace/records.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+#include <pthread.h>
+
+namespace umadvisor::runtime {
+
+namespace {
+
+using trace::PauseCause;
+
+constinit record::Mutex mutex;
+constinit unsigned held = 0; ///< a bit for each cause
+constinit std::uint64_t process_start = 0;
+
+constexpr unsigned bit(PauseCause cause) {
+    return 1u << static_cast<unsigned>(cause);
+}
+
+void tell(PauseCause cause) {
+    trace::Pause record;
+    record.start = record::now();
+    record.recording = held == 0;
+    record.cause = cause;
+    record::write(record);
+    record::renew_clock();
+}
+
+void sleep_until(std::uint64_t nanoseconds) {
+    const timespec end{static_cast<time_t>(nanoseconds / 1'000'000'000),
+                       static_cast<long>(nanoseconds % 1'000'000'000)};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, nullptr) == EINTR) {
+    }
+}
+
+/// The other ways to a change at its time: a signal handler, which a library must not have, or a look at the
+/// clock in every call, which costs where nothing is to be recorded. A thread costs nothing while it sleeps,
+/// and a program that only launches is stopped in time as well.
+void* keep_time(void*) {
+    const std::uint64_t delay_end = process_start + options().delay_ns;
+    const std::uint64_t begin = std::max(delay_end, record::monotonic_nanoseconds());
+    if (delay_end == begin) {
+        sleep_until(begin);
+        lift(PauseCause::delay);
+    }
+    if (options().duration_ns != 0) {
+        sleep_until(begin + options().duration_ns);
+        hold(PauseCause::duration);
+    }
+    return nullptr;
+}
+
+/// Without signals: the program's own threads shall get them all. The stack is address space only; it holds
+/// every loaded object's thread-local storage too.
+bool start_keeping_time() {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_attr_t attributes;
+    if (pthread_attr_init(&attributes) != 0)
+        return false;
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attributes, 1 << 20);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_t thread;
+    const bool started = pthread_create(&thread, &attributes, &keep_time, nullptr) == 0;
+    if (started)
+        pthread_setname_np(thread, "umadvisor");
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    pthread_attr_destroy(&attributes);
+    return started;
+}
+
+} // namespace
+
+void remember_start() noexcept {
+    process_start = record::monotonic_nanoseconds();
+}
+
+void open_window() noexcept {
+    if (options().capture_range)
+        hold(PauseCause::capture_range);
+    const bool delayed = process_start + options().delay_ns > record::monotonic_nanoseconds();
+    if (delayed)
+        hold(PauseCause::delay);
+    if ((delayed || options().duration_ns != 0) && !start_keeping_time()) {
+        record::note("--delay and --duration had no effect: a thread could not be started");
+        lift(PauseCause::delay);
+    }
+}
+
+void hold(PauseCause cause) noexcept {
+    const record::Guard guard(mutex);
+    const unsigned before = held;
+    held |= bit(cause);
+    if (before != 0)
+        return;
+    tell(cause);
+    record::pause();
+}
+
+void lift(PauseCause cause) noexcept {
+    const record::Guard guard(mutex);
+    const unsigned before = held;
+    held &= ~bit(cause);
+    if (before == 0 || held != 0)
+        return;
+    record::resume();
+    tell(cause);
+}
+
+} // namespace umadvisor::runtime
