@@ -80,6 +80,9 @@ class Witness(unittest.TestCase):
         shell('[ -z "$preloaded" ] || echo "umadvisor: wrote x" >&2')
         with self.assertRaises(Failure):
             shell('[ -z "$preloaded" ] || echo "umadvisor: not well" >&2')
+        # Nor may one hide among lines that are not compared.
+        with self.assertRaises(Failure):
+            shell('wc -l <$runs | tr 0-9 a-j >&2; [ -z "$preloaded" ] || echo "umadvisor: not well" >&2')
 
     def test_program_that_varies(self):
         self.assertEqual(shell("echo took $$ ms")["comparison"], "numbers masked")

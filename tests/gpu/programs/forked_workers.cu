@@ -1,11 +1,12 @@
 // A server's shape: the parent forks its workers before anyone has touched CUDA, each worker uses the GPU, the
 // parent collects what they found and then uses the GPU itself.
 #include "tools/examples/options.hpp"
+#include "tools/simcuda/portable.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>
 
-__global__ void fill(unsigned* out, unsigned n, unsigned seed) {
+KERNEL fill(DevicePtr<unsigned> out, unsigned n, unsigned seed) {
     for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
         out[i] = i * 2654435761u + seed;
 }
@@ -19,8 +20,7 @@ std::uint64_t work(unsigned seed) {
     std::vector<unsigned> host(elements);
     unsigned* data;
     CHECK(cudaMalloc(&data, elements * sizeof(unsigned)));
-    fill<<<64, 256>>>(data, elements, seed);
-    CHECK(cudaGetLastError());
+    LAUNCH(fill, 64, 256, nullptr, data, elements, seed);
     CHECK(cudaMemcpy(host.data(), data, elements * sizeof(unsigned), cudaMemcpyDeviceToHost));
     CHECK(cudaFree(data));
     return example::checksum(host.data(), elements * sizeof(unsigned));
