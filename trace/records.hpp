@@ -3,7 +3,7 @@
 
 #include "trace/definitions.hpp"
 #include "trace/event_records.hpp"
-#include "trace/lifecycle_records.hpp"
+#include "trace/graph_records.hpp"
 #include "trace/managed_records.hpp"
 #include "trace/memory_records.hpp"
 
@@ -37,12 +37,12 @@ bool visit_type(Type type, Visitor&& v) {
         UMADVISOR_RECORD(Context);
         UMADVISOR_RECORD(Peer);
         UMADVISOR_RECORD(HostFunction);
-        UMADVISOR_RECORD(Range);
-        UMADVISOR_RECORD(Pause);
         UMADVISOR_RECORD(Ipc);
         UMADVISOR_RECORD(External);
         UMADVISOR_RECORD(Discard);
         UMADVISOR_RECORD(Attach);
+        UMADVISOR_RECORD(GraphLaunch);
+        UMADVISOR_RECORD(Graph);
         UMADVISOR_RECORD(Entry);
         UMADVISOR_RECORD(String);
         UMADVISOR_RECORD(Process);
@@ -57,6 +57,7 @@ bool visit_type(Type type, Visitor&& v) {
         UMADVISOR_RECORD(UnknownLookup);
         UMADVISOR_RECORD(Runtime);
         UMADVISOR_RECORD(Notice);
+        UMADVISOR_RECORD(GraphNode);
 #undef UMADVISOR_RECORD
     }
     return false;

@@ -36,12 +36,6 @@ bool is_size(std::string text) {
     return is_number(text);
 }
 
-bool is_seconds(const std::string& text) {
-    const std::size_t point = text.find('.');
-    return is_number(text.substr(0, point)) &&
-           (point == std::string::npos || is_number(text.substr(point + 1)));
-}
-
 /// What is wrong with the options; empty: nothing.
 std::string usage_trouble(const Arguments& arguments) {
     if (arguments.rest.empty())
@@ -51,13 +45,6 @@ std::string usage_trouble(const Arguments& arguments) {
         return "--stacks takes a number of frames or off, not " + stacks;
     if (arguments.has("--pretend-memory") && !is_size(size))
         return "--pretend-memory takes a size such as 512MiB or 8GiB, not " + size;
-    const std::string range = arguments.value("--capture-range");
-    if (arguments.has("--capture-range") && range != "none" && range != "cudaProfilerApi")
-        return "--capture-range takes none or cudaProfilerApi, not " + range;
-    for (const char* flag : {"--delay", "--duration"})
-        if (arguments.has(flag) && !is_seconds(arguments.value(flag)))
-            return std::string(flag) + " takes a number of seconds such as 2 or 0.5, not " +
-                   arguments.value(flag);
     if (arguments.has("--output") && arguments.value("--output").empty())
         return "--output takes the name of a file";
     return {};
@@ -81,17 +68,11 @@ Environment environment_of(const Arguments& arguments, const std::string& shim, 
     Environment environment{{"LD_PRELOAD", preload_value(shim)}};
     if (!output.empty())
         environment.emplace_back("UMADVISOR_OUTPUT", output);
-    environment.emplace_back("UMADVISOR_FORCE", "0"); // what was in the way is gone; the program's processes
-                                                      // shall not replace each other's traces
-    if (arguments.has("--follow-fork"))
-        environment.emplace_back("UMADVISOR_FOLLOW_FORK", "1");
+    if (arguments.has("--force"))
+        environment.emplace_back("UMADVISOR_FORCE", "1");
     if (arguments.has("--quiet"))
         environment.emplace_back("UMADVISOR_QUIET", "1");
-    if (arguments.value("--capture-range") == "cudaProfilerApi")
-        environment.emplace_back("UMADVISOR_CAPTURE_RANGE", "1");
     for (const auto& [flag, variable] : {std::pair{"--act", "UMADVISOR_ACT"},
-                                         {"--delay", "UMADVISOR_DELAY"},
-                                         {"--duration", "UMADVISOR_DURATION"},
                                          {"--pretend-memory", "UMADVISOR_PRETEND_MEMORY"},
                                          {"--stacks", "UMADVISOR_STACKS"}})
         if (arguments.has(flag))
@@ -137,10 +118,6 @@ int run(const Arguments& arguments) {
         return complain(operational_error,
                         shim + ": a space or colon in its path keeps it from being preloaded; move it");
 
-    if (!output.empty() && forced(arguments)) {
-        std::error_code failed; // should it stay, the program says so
-        std::filesystem::remove(output, failed);
-    }
     std::timespec now{};
     std::timespec_get(&now, TIME_UTC);
     const int status = run_program(program.path, arguments.rest, environment_of(arguments, shim, output));
@@ -158,26 +135,20 @@ int run(const Arguments& arguments) {
 
 } // namespace
 
-const Command run_command{
-    "run",
-    "Run a program under the advisor: umadvisor run [options] -- PROGRAM [arguments]",
-    "PROGRAM",
-    1,
-    0,
-    {{"-o,--output", "FILE",
-      "Trace file; a further process puts its pid before the suffix. Default: "
-      "PROGRAM.PID.umtrace in the working directory"},
-     {"-f,--force", "", "Replace an existing trace file"},
-     {"-c,--capture-range", "none|cudaProfilerApi",
-      "cudaProfilerApi: record only between cudaProfilerStart and cudaProfilerStop"},
-     {"-y,--delay", "SECONDS", "Record nothing before the program is that old"},
-     {"-d,--duration", "SECONDS", "Record nothing after so many seconds of recording"},
-     {"--follow-fork", "", "A trace also for forked children of a process that had entered CUDA"},
-     {"--act", "LIST", "Change what the program does: prefetch, rewrite=all"},
-     {"--pretend-memory", "SIZE", "Make the card look smaller"},
-     {"--stacks", "off|N", "Frames recorded with each call"},
-     {"-q,--quiet", "", "Say nothing, neither here nor in the program"}},
-    &run,
-    true};
+const Command run_command{"run",
+                          "Run a program under the advisor: umadvisor run [options] -- PROGRAM [arguments]",
+                          "PROGRAM",
+                          1,
+                          0,
+                          {{"-o,--output", "FILE",
+                            "Trace file; a further process puts its pid before the suffix. Default: "
+                            "PROGRAM.PID.umtrace in the working directory"},
+                           {"-f,--force", "", "Replace an existing trace file"},
+                           {"--act", "LIST", "Change what the program does: prefetch, rewrite=all"},
+                           {"--pretend-memory", "SIZE", "Make the card look smaller"},
+                           {"--stacks", "off|N", "Frames recorded with each call"},
+                           {"-q,--quiet", "", "Say nothing, neither here nor in the program"}},
+                          &run,
+                          true};
 
 } // namespace umadvisor::cli

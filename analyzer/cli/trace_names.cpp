@@ -16,7 +16,7 @@ fs::path folder_of(const fs::path& output) {
     return output.has_parent_path() ? output.parent_path() : fs::path(".");
 }
 
-/// FILE itself, or FILE with a pid before its suffix.
+/// FILE itself, or FILE with ranks and pids before its suffix.
 bool belongs(const fs::path& candidate, const fs::path& output) {
     const std::string name = candidate.filename().string();
     if (output.empty())
@@ -28,7 +28,7 @@ bool belongs(const fs::path& candidate, const fs::path& output) {
         return false;
     return std::all_of(name.begin() + static_cast<std::ptrdiff_t>(stem.size()),
                        name.end() - static_cast<std::ptrdiff_t>(suffix.size()),
-                       [](char c) { return (c >= '0' && c <= '9') || c == '.' || c == '-'; });
+                       [](char c) { return (c >= '0' && c <= '9') || c == '.'; });
 }
 
 bool changed_since(const fs::path& path, std::int64_t since_ns) {

@@ -91,12 +91,12 @@ template void write(const trace::Pool&) noexcept;
 template void write(const trace::Context&) noexcept;
 template void write(const trace::Peer&) noexcept;
 template void write(const trace::HostFunction&) noexcept;
-template void write(const trace::Range&) noexcept;
-template void write(const trace::Pause&) noexcept;
 template void write(const trace::Ipc&) noexcept;
 template void write(const trace::External&) noexcept;
 template void write(const trace::Discard&) noexcept;
 template void write(const trace::Attach&) noexcept;
+template void write(const trace::GraphLaunch&) noexcept;
+template void write(const trace::Graph&) noexcept;
 
 namespace {
 

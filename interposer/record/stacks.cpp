@@ -6,7 +6,6 @@
 #include "interposer/record/recorder.hpp"
 #include "interposer/record/thread_writer.hpp"
 #include "interposer/record/unwinder.hpp"
-#include "interposer/record/unwinder_pipe.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -19,7 +18,6 @@ constexpr int max_depth = 128;
 constexpr int max_own_frames = 16; ///< of ours, between the program and the unwinder
 
 constinit Unwinder unwinder{};
-constinit UnwinderPipe unwinder_pipe;
 constinit FrameTable frames;
 constinit int depth = 0; ///< 0: stacks are off
 /// Where our own object lies, to leave our frames out. Empty in a test, where we are part of the program.
@@ -38,7 +36,7 @@ void refresh_modules() noexcept {
     const Quiet quiet;
     refresh_modules();
     void* found[max_depth + max_own_frames];
-    const int count = unwinder_pipe.intact() ? unwinder.backtrace(found, depth + max_own_frames) : 0;
+    const int count = unwinder.backtrace(found, depth + max_own_frames);
     void** const end = found + std::clamp(count, 0, depth + max_own_frames);
     void** innermost = std::find(found, end, reinterpret_cast<void*>(caller));
     if (innermost ==
@@ -82,7 +80,6 @@ void prepare_stacks(int wanted) noexcept {
         note("no call stacks: %s", why);
         return;
     }
-    unwinder_pipe.open(unwinder.backtrace);
     refresh_modules(); // libunwind itself
     depth = std::min(wanted, max_depth);
 }

@@ -69,12 +69,6 @@ bool prepare_threads() noexcept {
     return pthread_key_create(&key, leave) == 0;
 }
 
-void forget_threads() noexcept {
-    pthread_setspecific(key, nullptr); // or the thread's end would seal a chunk of the parent
-    pthread_key_delete(key);
-    seat = {};
-}
-
 ThreadWriter* seat_thread() noexcept {
     const Quiet quiet;
     ThreadWriter* writer = take_writer();

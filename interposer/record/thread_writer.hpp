@@ -43,10 +43,6 @@ bool prepare_threads() noexcept;
 /// begun: the key is set again, and pthread_key_create(3) runs them again.
 ThreadWriter* seat_thread() noexcept;
 
-/// Forgets the calling thread's writer and that there are others. In a forked child, before all variables are
-/// put back.
-void forget_threads() noexcept;
-
 /// The calling thread's writer; one branch when it has one.
 inline ThreadWriter* thread_writer() noexcept {
     ThreadWriter* writer = seat.writer;

@@ -2,7 +2,6 @@
 #include "interposer/runtime/message.hpp"
 #include "interposer/runtime/options.hpp"
 #include "interposer/runtime/state.hpp"
-#include "interposer/runtime/window.hpp"
 
 namespace umadvisor::runtime {
 
@@ -12,7 +11,6 @@ namespace {
 [[gnu::constructor]] void load() {
     read_options();
     remember_stderr();
-    remember_start();
 }
 
 [[gnu::destructor]] void unload() {

@@ -51,20 +51,6 @@ bool parse_size(std::string_view text, std::uint64_t& bytes) {
     return true;
 }
 
-/// 2, 0.5, 1.25; down to nanoseconds.
-bool parse_seconds(std::string_view text, std::uint64_t& nanoseconds) {
-    const std::size_t point = text.find('.');
-    const std::string_view fraction = point == std::string_view::npos ? "0" : text.substr(point + 1);
-    std::uint64_t whole = 0, part = 0;
-    if (!parse_number(text.substr(0, point), whole) || whole > 1'000'000'000 || fraction.size() > 9 ||
-        !parse_number(fraction, part))
-        return false;
-    for (std::size_t digits = fraction.size(); digits < 9; ++digits)
-        part *= 10;
-    nanoseconds = whole * 1'000'000'000 + part;
-    return true;
-}
-
 bool parse_flag(std::string_view text, bool& value) {
     if (text != "0" && text != "1")
         return false;
@@ -124,12 +110,6 @@ bool set(std::string_view name, std::string_view value, Options& to) {
         return parse_size(value, to.max_bytes);
     if (name == "CAPTURE_RANGE")
         return parse_flag(value, to.capture_range);
-    if (name == "DELAY")
-        return parse_seconds(value, to.delay_ns);
-    if (name == "DURATION")
-        return parse_seconds(value, to.duration_ns);
-    if (name == "FOLLOW_FORK")
-        return parse_flag(value, to.follow_fork);
     if (name == "ACT")
         return parse_actions(value, to);
     if (name == "PRETEND_MEMORY")

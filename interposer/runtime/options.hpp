@@ -16,9 +16,6 @@ struct Options {
     bool device_time = true;
     std::uint64_t max_bytes = 0; ///< of the trace
     bool capture_range = false;  ///< records between cuProfilerStart and cuProfilerStop only
-    std::uint64_t delay_ns = 0;
-    std::uint64_t duration_ns = 0; ///< 0: to the end
-    bool follow_fork = false;
     bool act_prefetch = false;
     bool act_rewrite_all = false;
     std::uint64_t pretend_bytes = 0; ///< 0: none

@@ -5,12 +5,9 @@
 #include "interposer/attach/real.hpp"
 #include "interposer/attach/wrapper_table.hpp"
 #include "interposer/record/recorder.hpp"
-#include "interposer/record/thread_writer.hpp"
-#include "interposer/runtime/fork.hpp"
 #include "interposer/runtime/message.hpp"
 #include "interposer/runtime/options.hpp"
 #include "interposer/runtime/trace_path.hpp"
-#include "interposer/runtime/window.hpp"
 #include "interposer/wrappers/hook.hpp"
 
 #include <atomic>
@@ -37,9 +34,6 @@ pthread_mutex_t mutex =
 char path[4200];
 char directory[4096];        ///< that `path` starts from, should the program go elsewhere
 std::atomic<pid_t> owner{0}; ///< the process whose trace it is
-
-bool can_start_anew = false; ///< a forked child can be put back to before all this
-bool followed = false;       ///< this process is such a child
 
 struct UnknownLookup {
     char symbol[64];
@@ -124,26 +118,20 @@ void describe() {
     });
 }
 
-/// Chooses a name that is not taken.
-bool choose_path() {
-    constexpr int most = 100;
-    struct stat file;
-    int number = 1;
-    do {
-        if (!trace_path(path, sizeof path, number))
-            return false;
-    } while (!options().force && ++number < most && lstat(path, &file) == 0 && S_ISREG(file.st_mode));
-    return true;
-}
-
-/// Creates the trace.
+/// Creates the trace under its own name; a further process of the same UMADVISOR_OUTPUT under one with its pid.
 bool open_trace() {
-    if (!choose_path()) {
+    if (!trace_path(path, sizeof path)) {
         say("the trace's name is too long; nothing is recorded");
         return false;
     }
-    const record::Settings settings{path, options().force, options().max_bytes, options().stack_frames,
-                                    attach::simulated_clock()};
+    record::Settings settings{path, options().force, options().max_bytes, options().stack_frames,
+                              attach::simulated_clock()};
+    struct stat existing;
+    if (*options().output != '\0' && !options().force && lstat(path, &existing) == 0 &&
+        S_ISREG(existing.st_mode) && !trace_path_with_pid(path, sizeof path)) {
+        say("the trace's name is too long; nothing is recorded");
+        return false;
+    }
     const char* const trouble = record::open(settings);
     if (trouble != nullptr)
         say("cannot write %s: %s; nothing is recorded (UMADVISOR_OUTPUT names another place)", path, trouble);
@@ -154,12 +142,6 @@ bool open_trace() {
 /// be written by two.
 void after_fork_in_child() {
     record::abandon();
-    if (!options().follow_fork || !can_start_anew)
-        return;
-    record::forget_threads();
-    restore_variables();
-    entering = PTHREAD_MUTEX_INITIALIZER; // it was held when they were remembered
-    followed = true;
 }
 
 } // namespace
@@ -178,8 +160,6 @@ void enter() noexcept {
         return;
     if (!entered.load(std::memory_order_relaxed)) {
         warn_of_options();
-        if (options().follow_fork)
-            can_start_anew = remember_variables();
         if (getcwd(directory, sizeof directory) == nullptr)
             directory[0] = '\0';
         if (open_trace()) {
@@ -194,15 +174,12 @@ void enter() noexcept {
             lists_are_told = true;
             pthread_mutex_unlock(&mutex);
             act::initialize(options());
-            open_window();
+            if (options().capture_range)
+                record::pause();
         }
         entered.store(true, std::memory_order_release);
     }
     pthread_mutex_unlock(&entering);
-}
-
-bool is_followed_child() noexcept {
-    return followed;
 }
 
 void note_unknown_lookup(const char* symbol, int version, unsigned long long flags) noexcept {

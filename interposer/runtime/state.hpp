@@ -8,10 +8,6 @@ namespace umadvisor::runtime {
 /// forward only.
 void enter() noexcept;
 
-/// Whether this is a forked child of a process that had entered CUDA, and is to have its own trace. No driver
-/// serves such a child: its trace tells what it was refused.
-bool is_followed_child() noexcept;
-
 /// Remembers an answer of cuGetProcAddress that equals no entry point we know. Before the trace exists a
 /// bounded number of them is kept.
 void note_unknown_lookup(const char* symbol, int version, unsigned long long flags) noexcept;

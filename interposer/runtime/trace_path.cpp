@@ -11,33 +11,25 @@
 
 namespace umadvisor::runtime {
 
-namespace {
-
-/// Where the suffix of a file's name begins; its end without one.
-std::size_t suffix_of(std::string_view name) {
-    const std::size_t slash = name.rfind('/'), dot = name.rfind('.');
-    return dot == std::string_view::npos || (slash != std::string_view::npos && dot < slash) ? name.size()
-                                                                                             : dot;
+bool trace_path(char* path, std::size_t bytes) noexcept {
+    const char* const given = options().output;
+    if (*given != '\0')
+        return std::snprintf(path, bytes, "%s", given) < static_cast<int>(bytes);
+    const std::string_view number = record::rank();
+    return std::snprintf(path, bytes, "%s.%.*s%s%d.umtrace", program_invocation_short_name,
+                         static_cast<int>(number.size()), number.data(), number.empty() ? "" : ".",
+                         static_cast<int>(getpid())) < static_cast<int>(bytes);
 }
 
-} // namespace
-
-bool trace_path(char* path, std::size_t bytes, int number) noexcept {
+bool trace_path_with_pid(char* path, std::size_t bytes) noexcept {
     const std::string_view given = options().output;
-    if (!given.empty() && number == 1)
-        return std::snprintf(path, bytes, "%s", given.data()) < static_cast<int>(bytes);
-    const std::string_view rank = record::rank();
-    const std::size_t suffix = suffix_of(given);
-    const int programs = given.empty() ? number : number - 1; // that this process has been
-    char process[32];
-    std::snprintf(process, sizeof process, programs > 1 ? "%d-%d" : "%d", static_cast<int>(getpid()), programs);
-    const int length =
-        given.empty()
-            ? std::snprintf(path, bytes, "%s.%.*s%s%s.umtrace", program_invocation_short_name,
-                            static_cast<int>(rank.size()), rank.data(), rank.empty() ? "" : ".", process)
-            : std::snprintf(path, bytes, "%.*s.%s%s", static_cast<int>(suffix), given.data(), process,
-                            given.data() + suffix);
-    return length < static_cast<int>(bytes);
+    const std::size_t slash = given.rfind('/');
+    std::size_t dot = given.rfind('.');
+    if (dot == std::string_view::npos || (slash != std::string_view::npos && dot < slash))
+        dot = given.size();
+    return std::snprintf(path, bytes, "%.*s.%d%.*s", static_cast<int>(dot), given.data(),
+                         static_cast<int>(getpid()), static_cast<int>(given.size() - dot),
+                         given.data() + dot) < static_cast<int>(bytes);
 }
 
 } // namespace umadvisor::runtime

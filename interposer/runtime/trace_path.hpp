@@ -5,10 +5,11 @@
 
 namespace umadvisor::runtime {
 
-/// Writes the `number`th name to try into `path`. The first is UMADVISOR_OUTPUT, else
-/// PROGRAM.[RANK.]PID.umtrace in the working directory. Of the others UMADVISOR_OUTPUT has `.PID` before its
-/// suffix, for the further processes of one run; and `-2`, `-3`, ... stand after the pid for what a process has
-/// become by exec(2), which keeps its pid. False when it does not fit.
-bool trace_path(char* path, std::size_t bytes, int number) noexcept;
+/// Writes the name into `path`: UMADVISOR_OUTPUT, else PROGRAM.[RANK.]PID.umtrace in the working directory.
+/// False when it does not fit.
+bool trace_path(char* path, std::size_t bytes) noexcept;
+
+/// The same with `.PID` before the suffix: for the second and later processes of one UMADVISOR_OUTPUT.
+bool trace_path_with_pid(char* path, std::size_t bytes) noexcept;
 
 } // namespace umadvisor::runtime

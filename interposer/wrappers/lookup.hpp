@@ -11,7 +11,7 @@ struct initialize : Always {
     template <Entry E>
     static CUresult call(unsigned flags) noexcept {
         const CUresult result = attach::real<E>()(flags);
-        if (result == CUDA_SUCCESS || runtime::is_followed_child())
+        if (result == CUDA_SUCCESS)
             runtime::enter();
         return result;
     }

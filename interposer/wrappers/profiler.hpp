@@ -2,7 +2,6 @@
 #pragma once
 
 #include "interposer/runtime/options.hpp"
-#include "interposer/runtime/window.hpp"
 #include "interposer/wrappers/hook.hpp"
 
 namespace umadvisor::wrappers {
@@ -13,7 +12,7 @@ struct start_profiling : WhilePaused {
     static CUresult call() noexcept {
         const CUresult result = attach::real<E>()();
         if (runtime::options().capture_range)
-            runtime::lift(trace::PauseCause::capture_range);
+            record::resume();
         return result;
     }
 };
@@ -23,7 +22,7 @@ struct stop_profiling : WhilePaused {
     template <Entry E>
     static CUresult call() noexcept {
         if (runtime::options().capture_range)
-            runtime::hold(trace::PauseCause::capture_range);
+            record::pause();
         return attach::real<E>()();
     }
 };

@@ -24,14 +24,6 @@ BOOST_AUTO_TEST_CASE(errno_is_kept) {
     check_no_difference("errno");
 }
 
-BOOST_AUTO_TEST_CASE(low_descriptors_stay_free) {
-    check_no_difference("descriptors");
-}
-
-BOOST_AUTO_TEST_CASE(descriptors_that_the_program_has_taken_over) {
-    check_no_difference("reuse");
-}
-
 BOOST_AUTO_TEST_CASE(private_tables_are_the_drivers_own) {
     check_no_difference("tables");
 }

@@ -5,8 +5,6 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
-#include <set>
-
 using namespace umadvisor::test;
 namespace data = boost::unit_test::data;
 using Json = nlohmann::json;
@@ -42,14 +40,6 @@ Json calls_of(const Json& report, const std::string& entry) {
     return {{"count", 0}, {"dropped", 0}, {"failed", 0}};
 }
 
-std::vector<std::string> traces(const Folder& folder) {
-    std::vector<std::string> names;
-    for (const auto& entry : fs::directory_iterator(folder.path))
-        if (entry.path().extension() == ".umtrace")
-            names.push_back(entry.path().filename());
-    return names;
-}
-
 } // namespace
 
 BOOST_AUTO_TEST_CASE(calls_beyond_the_size_cap_are_in_the_totals) {
@@ -83,142 +73,4 @@ BOOST_AUTO_TEST_CASE(calls_beyond_the_size_cap_are_in_the_totals) {
     BOOST_TEST(headline.find("dropped") != std::string::npos, headline);
     BOOST_TEST(first.find("size cap") != std::string::npos, first);
     BOOST_TEST(second.find("by call site") != std::string::npos, second);
-}
-
-BOOST_AUTO_TEST_CASE(between_profiler_start_and_stop) {
-    const Folder folder;
-    const Outcome outcome = check_unnoticed(folder, "part_of_run ranges", "UMADVISOR_CAPTURE_RANGE=1");
-    BOOST_TEST(outcome.out == "0 105\n");
-    const auto launches = dump(folder, "x.umtrace", "Launch");
-    BOOST_TEST(launches.size() == 20u + 5 + 40);
-    for (const Json& launch : launches)
-        BOOST_TEST(launch.at("touched").size() == 1u); // what was allocated before is known
-    BOOST_TEST(dump(folder, "x.umtrace", "Sync").empty());
-    // Allocations are followed in the pauses too: the memory set is that of the newer one.
-    const auto made = dump(folder, "x.umtrace", "Alloc");
-    BOOST_TEST(made.size() == 4u);
-    BOOST_TEST(dump(folder, "x.umtrace", "Free").size() == 1u);
-    const auto sets = dump(folder, "x.umtrace", "Set");
-    BOOST_TEST_REQUIRE(sets.size() == 1u);
-    BOOST_TEST(sets[0].at("allocation") == made.back().at("allocation"));
-    std::string changes;
-    for (const Json& pause : dump(folder, "x.umtrace", "Pause")) {
-        changes += pause.at("recording").dump();
-        BOOST_TEST(pause.at("cause") == "capture_range");
-    }
-    BOOST_TEST(changes == "01010");
-    const Json process = report(folder, "x.umtrace").at("process");
-    BOOST_TEST(process.at("recorded_ns") > 0);
-    BOOST_TEST(process.at("recorded_ns") < process.at("duration_ns"));
-    BOOST_TEST(run(folder, advisor + " report x.umtrace").out.find("· recorded ") != std::string::npos);
-}
-
-BOOST_AUTO_TEST_CASE(without_a_range_all_is_recorded) {
-    const Folder folder;
-    check_unnoticed(folder, "part_of_run ranges");
-    BOOST_TEST(dump(folder, "x.umtrace", "Launch").size() == 105u);
-    BOOST_TEST(dump(folder, "x.umtrace", "Pause").empty());
-    const Json process = report(folder, "x.umtrace").at("process");
-    BOOST_TEST(process.at("recorded_ns") == process.at("duration_ns"));
-}
-
-BOOST_AUTO_TEST_CASE(a_delay_and_a_duration) {
-    const Folder folder;
-    const std::string program = programs + "/part_of_run spin 1.2";
-    const Outcome whole = run_sim(folder, advisor + " run -o x.umtrace --delay 0.3 -d 0.4 -- " + program);
-    BOOST_TEST(whole.status == 0, whole.err);
-    const auto pauses = dump(folder, "x.umtrace", "Pause");
-    BOOST_TEST_REQUIRE(pauses.size() == 3u);
-    BOOST_TEST(pauses[0].at("recording") == 0);
-    BOOST_TEST(pauses[0].at("cause") == "delay");
-    BOOST_TEST(pauses[1].at("recording") == 1);
-    BOOST_TEST(pauses[2].at("recording") == 0);
-    BOOST_TEST(pauses[2].at("cause") == "duration");
-    // A launch was made in each millisecond of 1200; of the 400 recorded, a busy machine may lose many.
-    const std::size_t launches = dump(folder, "x.umtrace", "Launch").size();
-    BOOST_TEST(launches > 0u);
-    BOOST_TEST(launches < 2 * 400u + 100);
-    const std::int64_t from = pauses[1].at("start_ns"), to = pauses[2].at("start_ns");
-    for (const Json& launch : dump(folder, "x.umtrace", "Launch")) {
-        BOOST_TEST(launch.at("start_ns") >= from);
-        BOOST_TEST(launch.at("start_ns") <= to);
-    }
-}
-
-BOOST_AUTO_TEST_CASE(a_delay_longer_than_the_program) {
-    const Folder folder;
-    check_unnoticed(folder, "part_of_run ranges", "UMADVISOR_DELAY=100");
-    BOOST_TEST(dump(folder, "x.umtrace", "Launch").empty());
-    BOOST_TEST(dump(folder, "x.umtrace", "Alloc").size() == 4u);
-    const Json process = report(folder, "x.umtrace").at("process");
-    BOOST_TEST(process.at("recorded_ns").get<double>() < 0.05 * process.at("duration_ns").get<double>());
-}
-
-BOOST_AUTO_TEST_CASE(options_of_a_part_that_cannot_be) {
-    const Folder folder;
-    for (const char* wrong : {"--delay soon", "-d 1.", "-c nvtx", "--delay -1"}) {
-        const Outcome outcome = run_sim(folder, advisor + " run " + wrong + " -- true");
-        BOOST_TEST(outcome.status == 2, wrong);
-        BOOST_TEST(lines(outcome.err) == 1u, outcome.err);
-    }
-    const Outcome bad =
-        under_shim(folder, "part_of_run ranges", "UMADVISOR_DELAY=soon UMADVISOR_DURATION=1.2.3");
-    BOOST_TEST(bad.err.find("UMADVISOR_DELAY=soon is not understood") != std::string::npos, bad.err);
-    BOOST_TEST(bad.err.find("UMADVISOR_DURATION=1.2.3 is not understood") != std::string::npos, bad.err);
-}
-
-BOOST_AUTO_TEST_CASE(a_child_of_a_process_that_had_entered_cuda) {
-    {
-        const Folder folder;
-        const Outcome outcome = check_unnoticed(folder, "processes refused");
-        BOOST_TEST(lines(outcome.err) == 1u, outcome.err);
-        BOOST_TEST(traces(folder).size() == 1u);
-    }
-    const Folder folder;
-    const Outcome outcome = check_unnoticed(folder, "processes refused", "UMADVISOR_FOLLOW_FORK=1");
-    BOOST_TEST(lines(outcome.err) == 4u,
-               outcome.err); // the parent, a child, its child, and a child of two threads
-    const auto all = traces(folder);
-    BOOST_TEST_REQUIRE(all.size() == 4u);
-    for (const std::string& trace : all) {
-        const Json found = report(folder, trace);
-        BOOST_TEST(found.at("completeness").at("complete") == true);
-        if (trace == "x.umtrace") {
-            BOOST_TEST(calls_of(found, "cuLaunchKernel").at("count") == 40);
-            BOOST_TEST(calls_of(found, "cuMemAlloc_v2").at("count") == 0);
-            BOOST_TEST(calls_of(found, "cuMemAllocManaged").at("count") == 1);
-        } else {
-            BOOST_TEST(calls_of(found, "cuLaunchKernel").at("count") == 0);
-            const std::uint64_t refused = calls_of(found, "cuMemAlloc_v2").at("count");
-            BOOST_TEST((refused == 5 || refused == 6 || refused == 14), refused);
-            BOOST_TEST(calls_of(found, "cuMemAlloc_v2").at("failed") == refused);
-            BOOST_TEST(found.at("process").at("parent") != 0);
-            // Its stacks are its own: modules and frames are defined anew.
-            const auto allocs = dump(folder, trace, "Alloc");
-            BOOST_TEST(!allocs.empty());
-            for (const Json& alloc : allocs)
-                BOOST_TEST(alloc.at("stack") != 0);
-            BOOST_TEST(
-                found.at("allocations").at(0).at("line").at("file").get<std::string>().find("processes.cu") !=
-                    std::string::npos,
-                found.at("allocations").dump());
-        }
-    }
-}
-
-BOOST_AUTO_TEST_CASE(ways_to_start_another_program) {
-    for (const char* way : {"exec", "spawn", "vfork", "clone"}) {
-        const Folder folder;
-        const Outcome outcome = check_unnoticed(folder, std::string("processes ") + way);
-        const auto all = traces(folder);
-        BOOST_TEST(all.size() == 2u, way);
-        std::multiset<std::uint64_t> launches;
-        for (const std::string& trace : all)
-            launches.insert(calls_of(report(folder, trace), "cuLaunchKernel").at("count").get<std::uint64_t>());
-        BOOST_TEST((launches == std::multiset<std::uint64_t>{3, 20}), way);
-        // Without a name given, too, though an exec'ed program has its predecessor's number.
-        const Folder unnamed;
-        run_sim(unnamed, "LD_PRELOAD=" + shim + " " + programs + "/processes " + way);
-        BOOST_TEST(traces(unnamed).size() == 2u, way);
-    }
 }

@@ -1,12 +1,11 @@
 // A server's shape: the parent forks its workers before anyone has touched CUDA, each worker uses the GPU, the
 // parent collects what they found and then uses the GPU itself.
 #include "tools/examples/options.hpp"
-#include "tools/simcuda/portable.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>
 
-KERNEL fill(DevicePtr<unsigned> out, unsigned n, unsigned seed) {
+__global__ void fill(unsigned* out, unsigned n, unsigned seed) {
     for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
         out[i] = i * 2654435761u + seed;
 }
@@ -20,7 +19,8 @@ std::uint64_t work(unsigned seed) {
     std::vector<unsigned> host(elements);
     unsigned* data;
     CHECK(cudaMalloc(&data, elements * sizeof(unsigned)));
-    LAUNCH(fill, 64, 256, nullptr, data, elements, seed);
+    fill<<<64, 256>>>(data, elements, seed);
+    CHECK(cudaGetLastError());
     CHECK(cudaMemcpy(host.data(), data, elements * sizeof(unsigned), cudaMemcpyDeviceToHost));
     CHECK(cudaFree(data));
     return example::checksum(host.data(), elements * sizeof(unsigned));

@@ -58,7 +58,7 @@ def witness(program, bundle, advised):
     if len(outputs) > 2:
         how += f" ({len(outputs)} bare runs)"
     traces = sorted(folder.glob("*.umtrace"))
-    records = _check_traces(program, status, [advised.report(trace) for trace in traces])
+    records = _check_traces(program, [advised.report(trace) for trace in traces])
     confirmed = program.tool.confirm(folder) if program.tool else ""
     return {"comparison": how, "status": status, "traces": len(traces), "records": records,
             **({"detail": confirmed} if confirmed else {})}
@@ -106,19 +106,13 @@ def _agree(program, bundle, advised, outputs, stream, text):
         outputs.append(_run(program, bundle, advised)[0])
 
 
-def _whole(completeness, killed):
-    """A program that a signal ends has nobody left to close its trace; all that was committed must be there."""
-    missing = [completeness[each] for each in ("chunks_missing", "chunks_damaged", "chunks_lost", "records_unknown")]
-    return completeness["complete"] or (killed and not completeness["closed"] and not any(missing))
-
-
-def _check_traces(program, status, reports):
+def _check_traces(program, reports):
     """Every process that entered CUDA left a whole trace, and no door was missed. Returns the records of all."""
     require(reports, "no trace was written")
     require(program.processes in (0, len(reports)), f"{len(reports)} traces of {program.processes} processes")
     for report in reports:
         completeness = report["completeness"]
-        require(_whole(completeness, killed=status > 128), completeness["summary"], "\n".join(completeness["lines"]))
+        require(completeness["complete"], completeness["summary"], "\n".join(completeness["lines"]))
         dropped = {why: count for why, count in report["dropped"].items() if count}
         require(not dropped, f"records dropped: {dropped}")
         unknown = sorted({each["symbol"] for each in report["unknown_lookups"]})

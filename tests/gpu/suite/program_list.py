@@ -34,12 +34,12 @@ PYTHON = (
     ("jax_steps.py", (), {"XLA_PYTHON_CLIENT_PREALLOCATE": "true", "XLA_PYTHON_CLIENT_MEM_FRACTION": ".02"}),
 )
 
-# Launches that the traces must hold exactly, by a part of the kernel's name
+# Launches that a trace must hold exactly, by a part of the kernel's name
 KERNELS = {"torch_profiled.py": {"tanh": 20}, "forked_workers": {"fill": 4}, "own_streams": {"advance": 300}}
 
-# Source and what nvcc is given beside it; each is built with either runtime.
-COMPILED = (("blas_product", ("-lcublas",)), ("fft_round_trip", ("-lcufft",)),
-            ("own_streams", ("--default-stream=per-thread",)))
+# source, what nvcc is given beside it, processes that enter CUDA; each is built with either runtime
+COMPILED = (("blas_product", ("-lcublas",), 1), ("fft_round_trip", ("-lcufft",), 1), ("forked_workers", (), 4),
+            ("own_streams", ("--default-stream=per-thread",), 1))
 
 # Library names to be tried in turn; each found is preloaded before umadvisor and, in a second run, after it.
 ALLOCATORS = (("jemalloc", ("libjemalloc.so.2", "libjemalloc.so")),
@@ -48,9 +48,7 @@ ALLOCATORS = (("jemalloc", ("libjemalloc.so.2", "libjemalloc.so")),
 
 def example_programs(bundle):
     return [Program(f"{example.name} [{runtime}]", (bundle.program(example.program, runtime), *example.arguments))
-            for example in EXAMPLES for runtime in RUNTIMES if example.expected_status(bundle) == 0] + [
-        Program(f"forked_workers [{runtime}]", (bundle.program("forked_workers", runtime),), processes=4,
-                kernels=KERNELS["forked_workers"]) for runtime in RUNTIMES]
+            for example in EXAMPLES for runtime in RUNTIMES if example.expected_status(bundle) == 0]
 
 
 def python_programs(bundle):
@@ -73,11 +71,11 @@ def compiled_programs(bundle, nvcc, folder):
     why_not = "not run on simcuda" if bundle.sim else "" if nvcc else "no nvcc here"
 
     def make(entry, runtime):
-        source, arguments = entry
+        source, arguments, processes = entry
         target = Path(folder) / f"{source}-{runtime}"
         problem = why_not or nvcc.compile([SOURCES / f"{source}.cu", f"-cudart={runtime}", f"-I{ROOT}", *arguments],
                                           target)
-        return Program(f"{' '.join((source, *arguments))} [{runtime}]", (target,), processes=1,
+        return Program(f"{' '.join((source, *arguments))} [{runtime}]", (target,), processes=processes,
                        kernels=KERNELS.get(source, {}), why_not=problem)
     entries = [(entry, runtime) for entry in COMPILED for runtime in RUNTIMES]
     with ThreadPoolExecutor(CORES) as pool:

@@ -6,9 +6,6 @@
 #include <fcntl.h>
 #include <fstream>
 #include <string>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <thread>
 #include <unistd.h>
 
 extern "C" int layered();
@@ -62,8 +59,7 @@ void look_at_descriptors() {
     load_count_up();
     CUdeviceptr x = 0;
     must(ASK("cuMemAlloc", cuMemAlloc_v2)(&x, 4096), "allocate");
-    for (int i = 0; i < 8; ++i)
-        std::printf("%d\n", open("/dev/null", O_RDONLY) - before);
+    std::printf("%d\n", open("/dev/null", O_RDONLY) - before);
 }
 
 /// The runtime verifies a hash over the driver's private tables and their addresses.
@@ -95,69 +91,6 @@ void open_plugin() {
     std::printf("%s\n", plugin != nullptr && dlsym(plugin, "layered") != nullptr ? "plugin" : dlerror());
 }
 
-/// Code of no object, as just-in-time compilers make it: calls its first argument with the second.
-using Call = void (*)(void (*)(void*), void*);
-Call make_code() {
-#if defined(__x86_64__)
-    // push %rbp; mov %rsp, %rbp; mov %rdi, %rax; mov %rsi, %rdi; call *%rax; pop %rbp; ret
-    static const unsigned char code[] = {0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf8,
-                                         0x48, 0x89, 0xf7, 0xff, 0xd0, 0x5d, 0xc3};
-#else
-    // stp x29, x30, [sp, #-16]!; mov x29, sp; mov x2, x0; mov x0, x1; blr x2; ldp x29, x30, [sp], #16; ret
-    static const unsigned code[] = {0xa9bf7bfd, 0x910003fd, 0xaa0003e2, 0xaa0103e0,
-                                    0xd63f0040, 0xa8c17bfd, 0xd65f03c0};
-#endif
-    void* const page =
-        mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    std::memcpy(page, code, sizeof code);
-    __builtin___clear_cache(static_cast<char*>(page), static_cast<char*>(page) + sizeof code);
-    return reinterpret_cast<Call>(page);
-}
-
-/// Each depth is another stack.
-[[gnu::noinline]] void call_from(int depth, Call code, void (*function)(void*), void* what) {
-    if (depth > 0)
-        call_from(depth - 1, code, function, what);
-    else
-        code(function, what);
-    asm volatile("");
-}
-
-/// Closes what it has not opened, and fills the numbers with files of its own.
-void reuse_descriptors() {
-    make_context();
-    static CUevent event = nullptr;
-    must(ASK("cuEventCreate", cuEventCreate)(&event, CU_EVENT_DEFAULT), "event");
-    static const auto record = ASK("cuEventRecord", cuEventRecord);
-    const Call code = make_code();
-    const auto record_from_many = [&] {
-        make_context();
-        for (int depth = 0; depth < 50; ++depth)
-            call_from(
-                depth, code, [](void*) { must(record(event, nullptr), "record"); }, nullptr);
-    };
-    record_from_many();
-    for (int number = 3; number < 1024; ++number)
-        close(number);
-    int files[800];
-    for (int& file : files) {
-        char name[] = "/tmp/bystander-XXXXXX";
-        file = mkstemp(name);
-        unlink(name);
-        if (file < 0 || write(file, "mine", 4) != 4 || lseek(file, 1, SEEK_SET) != 1)
-            std::exit(3);
-    }
-    std::thread(record_from_many).join(); // on a stack that nobody has looked at
-    int strange = 0;
-    for (const int file : files) {
-        struct stat state {};
-        char content[8] = {};
-        strange += lseek(file, 0, SEEK_CUR) != 1 || fstat(file, &state) != 0 || state.st_size != 4 ||
-                   pread(file, content, 4, 0) != 4 || std::memcmp(content, "mine", 4) != 0;
-    }
-    std::printf("%d strange files\n", strange);
-}
-
 void launch_much() {
     make_context();
     const CUfunction function = load_count_up();
@@ -186,8 +119,6 @@ int main(int argc, char** argv) {
         std::printf("%d %d\n", layered(), layered());
     else if (scenario == "plugin")
         open_plugin();
-    else if (scenario == "reuse")
-        reuse_descriptors();
     else if (scenario == "launches")
         launch_much();
     else

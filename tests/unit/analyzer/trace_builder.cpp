@@ -83,8 +83,6 @@ INSTANTIATE(Pool);
 INSTANTIATE(Context);
 INSTANTIATE(Peer);
 INSTANTIATE(HostFunction);
-INSTANTIATE(Range);
-INSTANTIATE(Pause);
 INSTANTIATE(Ipc);
 INSTANTIATE(External);
 INSTANTIATE(Discard);
@@ -103,6 +101,9 @@ INSTANTIATE(HostRange);
 INSTANTIATE(UnknownLookup);
 INSTANTIATE(Runtime);
 INSTANTIATE(Notice);
+INSTANTIATE(GraphNode);
+INSTANTIATE(GraphLaunch);
+INSTANTIATE(Graph);
 #undef INSTANTIATE
 
 std::vector<std::uint8_t> TraceBuilder::bytes() const {
