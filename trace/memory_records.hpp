@@ -17,7 +17,8 @@ struct VirtualMemory : PlainCall {
     std::uint64_t offset = 0; ///< into it
     Location location{};      ///< of the memory made, or that access is given to
     std::uint64_t location_id = 0;
-    std::uint64_t flags = 0; ///< CUmemAccess_flags, or kind of the handle exported or imported
+    std::uint64_t flags = 0;   ///< CUmemAccess_flags, or kind of the handle exported or imported
+    std::uint64_t devices = 0; ///< that access is given to, a bit for each ordinal
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
@@ -31,6 +32,7 @@ struct VirtualMemory : PlainCall {
         v.number("location_id", r.location_id);
         v.number("flags", r.flags);
         v.number("status", r.status);
+        v.number("devices", r.devices);
     }
 };
 

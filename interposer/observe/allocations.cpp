@@ -130,6 +130,7 @@ Allocation AllocationIndex::read(Place at) const noexcept {
     out.memory = static_cast<trace::Memory>(kind & 0xff);
     out.rewritten = (kind >> 8 & 1) != 0;
     out.device = static_cast<std::uint32_t>(kind >> 16);
+    out.context = static_cast<std::uint16_t>(kind >> 48);
     return out;
 }
 
@@ -183,7 +184,8 @@ void AllocationIndex::put(Place at, const Allocation& allocation) noexcept {
     in.address[at.slot].store(allocation.address, release);
     in.bytes[at.slot].store(allocation.bytes, release);
     in.id[at.slot].store(allocation.id, release);
-    in.kind[at.slot].store(std::uint64_t{allocation.device} << 16 | std::uint64_t{allocation.rewritten} << 8 |
+    in.kind[at.slot].store(std::uint64_t{allocation.context} << 48 | std::uint64_t{allocation.device} << 16 |
+                               std::uint64_t{allocation.rewritten} << 8 |
                                static_cast<std::uint64_t>(allocation.memory),
                            release);
     in.count.store(count + 1, release);
@@ -297,6 +299,51 @@ void AllocationIndex::erase_all(std::uint64_t id) noexcept {
                 ++slot;
         directory += leaf_count_.load(acquire) == leaves; // an emptied leaf is gone, and the next in its place
     }
+}
+
+std::size_t AllocationIndex::take_range(std::uint64_t first, std::uint64_t last, Allocation* out,
+                                        std::size_t capacity) noexcept {
+    if (leaves_.load(acquire) == nullptr)
+        return 0;
+    const Change change(*this);
+    std::size_t taken = 0;
+    while (taken < capacity) {
+        const Place at = place_of(last - 1);
+        if (at.directory == none || read(at).address < first)
+            break;
+        out[taken++] = read(at);
+        remove(at);
+    }
+    return taken;
+}
+
+std::size_t AllocationIndex::take_context(std::uint16_t context, Allocation* out,
+                                          std::size_t capacity) noexcept {
+    if (leaves_.load(acquire) == nullptr)
+        return 0;
+    const Change change(*this);
+    std::size_t taken = 0;
+    // From the end: what is removed moves only what was seen.
+    for (std::size_t directory = leaf_count_.load(acquire); directory-- != 0;)
+        for (std::size_t slot = leaf(directory).count.load(acquire); slot-- != 0 && taken < capacity;) {
+            const Allocation allocation = read({directory, slot});
+            if (allocation.context != context)
+                continue;
+            out[taken++] = allocation;
+            remove({directory, slot});
+            drop_global(allocation.address);
+        }
+    return taken;
+}
+
+void AllocationIndex::drop_global(std::uint64_t address) noexcept {
+    Global* const globals = globals_.load(acquire);
+    for (std::size_t i = 0; i < global_count_.load(acquire); ++i)
+        if (globals[i].address.load(acquire) == address) {
+            globals[i].address.store(0, release);
+            if (globals[i].managed.load(acquire) != 0)
+                managed_global_count_.fetch_sub(1, release);
+        }
 }
 
 void AllocationIndex::visit_managed(void (*visit)(void*, const Allocation&), void* to) noexcept {

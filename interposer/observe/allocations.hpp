@@ -14,8 +14,9 @@ struct Allocation {
     std::uint64_t id; ///< of its Alloc record
     std::uint64_t address, bytes;
     trace::Memory memory;
-    std::uint32_t device; ///< ordinal that was current when it was made
-    bool rewritten;       ///< the program asked for device memory and was given managed memory
+    std::uint32_t device;  ///< ordinal of the device it was made for
+    std::uint16_t context; ///< number of what it goes with (contexts.hpp); 0: nothing
+    bool rewritten;        ///< the program asked for device memory and was given managed memory
 };
 
 /// Address -> allocation. Allocations do not overlap: what a new one covers was freed unseen (with its context,
@@ -38,6 +39,12 @@ public:
 
     /// Removes all that has this id: levels of a mipmapped array have handles of their own.
     void erase_all(std::uint64_t id) noexcept;
+
+    /// Removes up to `capacity` allocations that start in [first, last), or that go with `context`, variables
+    /// of modules included, and copies them to `out`. Returns how many; less than `capacity`: that was all.
+    std::size_t take_range(std::uint64_t first, std::uint64_t last, Allocation* out,
+                           std::size_t capacity) noexcept;
+    std::size_t take_context(std::uint16_t context, Allocation* out, std::size_t capacity) noexcept;
 
     /// The allocation that holds `address`. Takes no lock unless changes keep it from reading; safe from
     /// any thread.
@@ -85,7 +92,7 @@ private:
     struct Leaf {
         Word count;
         Word address[leaf_capacity], bytes[leaf_capacity], id[leaf_capacity];
-        Word kind[leaf_capacity]; ///< device << 16 | rewritten << 8 | memory
+        Word kind[leaf_capacity]; ///< context << 48 | device << 16 | rewritten << 8 | memory
     };
     struct Place {
         std::size_t directory, slot;
@@ -105,6 +112,7 @@ private:
     void remove(Place at) noexcept;
     void remove_overlapped(std::uint64_t first, std::uint64_t last) noexcept;
     bool split(std::size_t directory) noexcept;
+    void drop_global(std::uint64_t address) noexcept;
     void visit_managed(void (*visit)(void*, const Allocation&), void* to) noexcept;
     Leaf& leaf(std::size_t directory) const noexcept {
         return leaves_.load(std::memory_order_acquire)[leaf_of_[directory].load(std::memory_order_acquire)];

@@ -250,7 +250,7 @@ void forget_module(std::uint64_t module) noexcept {
         Slot& slot = in->slots[i];
         if (slot.handle.load(std::memory_order_relaxed) == 0)
             continue;
-        if (slot.told.module == 0 || slot.told.module == module) {
+        if (module == 0 || slot.told.module == 0 || slot.told.module == module) {
             slot.function.store(nullptr, std::memory_order_release);
             if (slot.told.module == module)
                 slot.told = {};

@@ -35,7 +35,8 @@ void note_kernel(CUkernel kernel, CUlibrary library, const char* name) noexcept;
 void note_function(CUfunction function, CUmodule module, const char* name) noexcept;
 
 /// The module or library goes: handles of its kernels, and of kernels of which no module is known, may come
-/// back with another meaning and are looked up anew. One that turns out to be the same keeps its id.
+/// back with another meaning and are looked up anew. One that turns out to be the same keeps its id. 0: modules
+/// of a context went, so all kernels are looked up anew.
 void forget_module(std::uint64_t module) noexcept;
 
 } // namespace umadvisor::observe

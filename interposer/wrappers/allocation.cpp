@@ -1,25 +1,19 @@
 #include "interposer/wrappers/allocation.hpp"
 
 #include "interposer/observe/allocations.hpp"
+#include "interposer/observe/contexts.hpp"
 #include "interposer/observe/memory_class.hpp"
 
 namespace umadvisor::wrappers {
 
 namespace {
 
-/// Ordinal of the calling thread's current device; 0 where there is none.
-std::uint32_t current_device() {
-    CUdevice device = 0;
-    return attach::real<Entry::cuCtxGetDevice>()(&device) == CUDA_SUCCESS ? static_cast<std::uint32_t>(device)
-                                                                          : 0;
-}
-
 /// The allocation that begin_free took out, to be put back should the driver refuse the free.
 thread_local observe::Allocation taken;
 
 } // namespace
 
-void finish_allocation(trace::Alloc& record, std::uint64_t address, std::uint64_t bytes) noexcept {
+void finish_allocation(trace::Alloc& record, std::uint64_t address, std::uint64_t bytes, Owner owner) noexcept {
     const KeepErrno keep;
     record.bytes = bytes;
     record.stack = record::stack();
@@ -29,7 +23,11 @@ void finish_allocation(trace::Alloc& record, std::uint64_t address, std::uint64_
         allocation.address = address;
         allocation.bytes = bytes;
         allocation.memory = record.memory;
-        allocation.device = current_device();
+        allocation.device = owner == Owner::none ? static_cast<std::uint32_t>(record.device)
+                                                 : observe::device_of_memory(address);
+        allocation.context = owner == Owner::context  ? observe::current_context_number()
+                             : owner == Owner::device ? observe::device_number(allocation.device)
+                                                      : std::uint16_t{0};
         allocation.rewritten = record.origin == trace::Origin::umadvisor;
         record.allocation = allocation.id;
         record.address = address;
@@ -39,6 +37,15 @@ void finish_allocation(trace::Alloc& record, std::uint64_t address, std::uint64_
     record::write(record);
     if (allocation.id != 0 && allocation.rewritten)
         act::place(allocation);
+}
+
+std::uint64_t mapped_bytes(CUdeviceptr address) noexcept {
+    CUdeviceptr base = 0;
+    std::size_t bytes = 0;
+    return attach::real<Entry::cuMemGetAddressRange_v2>()(&base, &bytes, address) == CUDA_SUCCESS &&
+                   address - base < bytes
+               ? bytes - (address - base)
+               : 0;
 }
 
 void finish_global(trace::Alloc& record, CUdeviceptr address, std::size_t bytes, const char* name,

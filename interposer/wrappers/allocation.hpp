@@ -2,13 +2,55 @@
 #pragma once
 
 #include "interposer/act/executor.hpp"
+#include "interposer/observe/allocations.hpp"
+#include "interposer/observe/pools.hpp"
 #include "interposer/wrappers/hook.hpp"
 
 namespace umadvisor::wrappers {
 
+/// What takes an allocation along when it goes: the context it was made in; the device, when it is reset
+/// (stream-ordered memory belongs to a pool of the device); or nothing.
+enum class Owner : std::uint8_t { context, device, none };
+
 /// Enters a new allocation into the index and the trace, after the driver made it. `record` has its times,
-/// status, memory, flags and stream; nothing is entered when the call failed.
-void finish_allocation(trace::Alloc& record, std::uint64_t address, std::uint64_t bytes) noexcept;
+/// status, memory, flags and stream, and its device where the owner is none; nothing is entered when the call
+/// failed.
+void finish_allocation(trace::Alloc& record, std::uint64_t address, std::uint64_t bytes,
+                       Owner owner = Owner::context) noexcept;
+
+/// How many bytes the driver has mapped from `address` on; 0 where it does not tell.
+std::uint64_t mapped_bytes(CUdeviceptr address) noexcept;
+
+/// An allocation that a call made beside what its own record says of it; an Owner of none has its `device`.
+template <class Record>
+void enter_part(const Record& call, std::uint64_t address, std::uint64_t bytes, trace::Memory memory,
+                Owner owner, std::uint64_t device = 0, CUmemoryPool pool = nullptr) noexcept {
+    trace::Alloc record;
+    record.entry = call.entry;
+    record.start = call.start;
+    record.status = call.status;
+    record.memory = memory;
+    record.device = device;
+    record.pool = reinterpret_cast<std::uint64_t>(pool);
+    record.part = 1;
+    finish_allocation(record, address, bytes, owner);
+}
+
+/// Records that allocations taken out of the index are gone, by a call that has a record of its own.
+template <class Record>
+void leave_parts(const Record& call, const observe::Allocation* gone, std::size_t count) noexcept {
+    for (std::size_t i = 0; i < count; ++i) {
+        trace::Free record;
+        record.entry = call.entry;
+        record.start = call.start;
+        record.stack = call.stack;
+        record.allocation = gone[i].id;
+        record.address = gone[i].address;
+        record.part = 1;
+        record::write(record);
+        act::forget(gone[i]);
+    }
+}
 
 /// A variable of a loaded module: entered like an allocation when it is first asked for.
 void finish_global(trace::Alloc& record, CUdeviceptr address, std::size_t bytes, const char* name,
@@ -77,7 +119,7 @@ struct allocate_async : WhilePaused {
         record.memory = trace::Memory::device;
         record.stream = stream_of<E>(stream);
         const CUresult result = timed<E>(record, out, bytes, stream);
-        finish_allocation(record, out != nullptr ? *out : 0, bytes);
+        finish_allocation(record, out != nullptr ? *out : 0, bytes, Owner::device);
         return result;
     }
 };
@@ -86,10 +128,11 @@ struct allocate_from_pool : WhilePaused {
     template <Entry E>
     static CUresult call(CUdeviceptr* out, std::size_t bytes, CUmemoryPool pool, CUstream stream) noexcept {
         trace::Alloc record;
-        record.memory = trace::Memory::device;
         record.stream = stream_of<E>(stream);
+        record.pool = reinterpret_cast<std::uint64_t>(pool);
         const CUresult result = timed<E>(record, out, bytes, pool, stream);
-        finish_allocation(record, out != nullptr ? *out : 0, bytes);
+        record.memory = observe::memory_of_pool(pool, result == CUDA_SUCCESS && out != nullptr ? *out : 0);
+        finish_allocation(record, out != nullptr ? *out : 0, bytes, Owner::device);
         return result;
     }
 };

@@ -35,4 +35,10 @@ void finish_event(trace::Event& record) noexcept {
     record::write(record);
 }
 
+void finish_host_function(trace::HostFunction& record) noexcept {
+    const KeepErrno keep;
+    record.stack = record::stack();
+    record::write(record);
+}
+
 } // namespace umadvisor::wrappers

@@ -50,6 +50,20 @@ struct create_stream : WhilePaused {
 };
 struct create_stream_priority : create_stream {};
 
+struct create_green_stream : WhilePaused {
+    template <Entry E>
+    static CUresult call(CUstream* out, CUgreenCtx green, unsigned flags, int priority) noexcept {
+        trace::Stream record;
+        record.action = trace::StreamAction::create;
+        record.flags = flags;
+        record.context = reinterpret_cast<std::uint64_t>(green);
+        const CUresult result = timed<E>(record, out, green, flags, priority);
+        record.stream = result == CUDA_SUCCESS && out != nullptr ? reinterpret_cast<std::uint64_t>(*out) : 0;
+        finish_stream(record);
+        return result;
+    }
+};
+
 struct destroy_stream : WhilePaused {
     template <Entry E>
     static CUresult call(CUstream stream) noexcept {
@@ -72,6 +86,69 @@ struct wait_event : WhileRecording {
         record.flags = flags;
         const CUresult result = timed<E>(record, stream, event, flags);
         finish_stream(record);
+        return result;
+    }
+};
+
+/// Waits of all streams of a context, green ones too.
+struct context_wait_event : WhileRecording {
+    template <Entry E, class Context>
+    static CUresult call(Context context, CUevent event) noexcept {
+        trace::Stream record;
+        record.action = trace::StreamAction::context_wait_event;
+        record.context = reinterpret_cast<std::uint64_t>(context);
+        record.event = reinterpret_cast<std::uint64_t>(event);
+        const CUresult result = timed<E>(record, context, event);
+        finish_stream(record);
+        return result;
+    }
+};
+
+/// A stream waits for a value in memory, or writes one.
+template <trace::StreamAction Action>
+struct OnValue : WhileRecording {
+    template <Entry E, class Value>
+    static CUresult call(CUstream stream, CUdeviceptr address, Value value, unsigned flags) noexcept {
+        trace::Stream record;
+        record.action = Action;
+        record.stream = stream_of<E>(stream);
+        record.address = address;
+        record.value = value;
+        record.flags = flags;
+        const CUresult result = timed<E>(record, stream, address, value, flags);
+        finish_stream(record);
+        return result;
+    }
+};
+using wait_value = OnValue<trace::StreamAction::wait_value>;
+using write_value = OnValue<trace::StreamAction::write_value>;
+
+struct batch_memory_operations : WhileRecording {
+    template <Entry E>
+    static CUresult call(CUstream stream, unsigned count, CUstreamBatchMemOpParams* operations,
+                         unsigned flags) noexcept {
+        trace::Stream record;
+        record.action = trace::StreamAction::memory_operations;
+        record.stream = stream_of<E>(stream);
+        record.value = count;
+        record.flags = flags;
+        const CUresult result = timed<E>(record, stream, count, operations, flags);
+        finish_stream(record);
+        return result;
+    }
+};
+
+void finish_host_function(trace::HostFunction& record) noexcept;
+
+/// cuLaunchHostFunc and cuStreamAddCallback.
+struct host_function : WhileRecording {
+    template <Entry E, class Function, class... Flags>
+    static CUresult call(CUstream stream, Function function, void* data, Flags... flags) noexcept {
+        trace::HostFunction record;
+        record.stream = stream_of<E>(stream);
+        record.function_address = reinterpret_cast<std::uint64_t>(function);
+        const CUresult result = timed<E>(record, stream, function, data, flags...);
+        finish_host_function(record);
         return result;
     }
 };
@@ -116,5 +193,19 @@ struct record_event : WhileRecording {
     }
 };
 struct record_event_flags : record_event {};
+
+/// On all streams of a context, green ones too.
+struct context_record_event : WhileRecording {
+    template <Entry E, class Context>
+    static CUresult call(Context context, CUevent event) noexcept {
+        trace::Event record;
+        record.action = trace::EventAction::record_context;
+        record.context = reinterpret_cast<std::uint64_t>(context);
+        record.event = reinterpret_cast<std::uint64_t>(event);
+        const CUresult result = timed<E>(record, context, event);
+        finish_event(record);
+        return result;
+    }
+};
 
 } // namespace umadvisor::wrappers

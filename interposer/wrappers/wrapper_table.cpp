@@ -3,6 +3,7 @@
 
 #include "interposer/wrappers/allocation.hpp"
 #include "interposer/wrappers/array.hpp"
+#include "interposer/wrappers/context.hpp"
 #include "interposer/wrappers/copy.hpp"
 #include "interposer/wrappers/copy_batch.hpp"
 #include "interposer/wrappers/launch.hpp"
@@ -10,8 +11,11 @@
 #include "interposer/wrappers/module.hpp"
 #include "interposer/wrappers/placement.hpp"
 #include "interposer/wrappers/placement_batch.hpp"
+#include "interposer/wrappers/pool.hpp"
 #include "interposer/wrappers/profiler.hpp"
+#include "interposer/wrappers/sharing.hpp"
 #include "interposer/wrappers/stream.hpp"
+#include "interposer/wrappers/virtual_memory.hpp"
 
 namespace umadvisor::attach {
 

@@ -72,6 +72,21 @@ void Arena::close_host_view(std::uint64_t address, std::uint64_t bytes) {
     discard(address, bytes);
 }
 
+bool Arena::map_file(std::uint64_t address, std::uint64_t bytes, int file, std::uint64_t offset) {
+    return mmap(view(address), bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file,
+                static_cast<off_t>(offset)) != MAP_FAILED;
+}
+
+void Arena::unmap_file(std::uint64_t address, std::uint64_t bytes) {
+    map_file(address, bytes, file_, address - base_);
+    close_host_view(address, bytes);
+}
+
+bool Arena::show_file(std::uint64_t address, std::uint64_t bytes, int file, std::uint64_t offset) {
+    return mmap(reinterpret_cast<void*>(address), bytes, PROT_READ | PROT_WRITE,
+                MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file, static_cast<off_t>(offset)) != MAP_FAILED;
+}
+
 void Arena::discard(std::uint64_t address, std::uint64_t bytes) {
     constexpr std::uint64_t page = 4096;
     const std::uint64_t first = (address - base_ + page - 1) / page * page;

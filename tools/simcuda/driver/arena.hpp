@@ -43,6 +43,15 @@ public:
     /// Gives the pages of a free range back to the system; the next user finds zeros.
     void discard(std::uint64_t address, std::uint64_t bytes);
 
+    /// Puts a part of another file behind a free range, or takes it away again.
+    bool map_file(std::uint64_t address, std::uint64_t bytes, int file, std::uint64_t offset);
+    void unmap_file(std::uint64_t address, std::uint64_t bytes);
+    /// Lets the host see what stands behind the range, or no longer. `file` and `offset` as for map_file.
+    bool show_file(std::uint64_t address, std::uint64_t bytes, int file, std::uint64_t offset);
+
+    int file() const { return file_; }
+    std::uint64_t offset_of(std::uint64_t address) const { return address - base_; }
+
     static constexpr std::uint64_t bytes() { return device_bytes + managed_bytes; }
     std::uint64_t distance() const { return distance_; }
     std::uint64_t device_begin() const { return base_; }

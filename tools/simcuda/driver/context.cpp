@@ -1,6 +1,6 @@
 // Contexts: the primary one of each device, further ones, and each thread's stack of current ones.
 #include "tools/simcuda/driver/capture.hpp"
-#include "tools/simcuda/driver/driver.hpp"
+#include "tools/simcuda/driver/pool.hpp"
 #include "tools/simcuda/driver/stream.hpp"
 
 using namespace simcuda;
@@ -61,6 +61,7 @@ CUresult release(CUdevice device, bool reset) {
     }
     owner.primary_uses = reset ? 0 : owner.primary_uses - 1;
     if (owner.primary_uses == 0) {
+        forget_memory(owner.primary, reset);
         forget_streams(owner.primary);
         owner.primary.sticky = CUDA_SUCCESS;
         driver().contexts.erase(&owner.primary);
@@ -135,6 +136,12 @@ extern "C" CUresult CUDAAPI cuCtxCreate_v2(CUcontext* context, unsigned flags, C
     return create(context, flags, device);
 }
 
+extern "C" CUresult CUDAAPI cuCtxCreate_v3(CUcontext* context, CUexecAffinityParam*, int, unsigned flags,
+                                           CUdevice device) {
+    SIMCUDA_ENTER(Entry::cuCtxCreate_v3, Needs::initialization)
+    return create(context, flags, device);
+}
+
 extern "C" CUresult CUDAAPI cuCtxCreate_v4(CUcontext* context, CUctxCreateParams*, unsigned flags,
                                            CUdevice device) {
     SIMCUDA_ENTER(Entry::cuCtxCreate_v4, Needs::initialization)
@@ -151,6 +158,7 @@ extern "C" CUresult CUDAAPI cuCtxDestroy_v2(CUcontext context) {
     if (thread.depth && thread.contexts[thread.depth - 1] == context) {
         --thread.depth;
     }
+    forget_memory(*context, false);
     forget_streams(*context);
     driver().contexts.erase(context);
     delete context;

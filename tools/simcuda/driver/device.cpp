@@ -68,6 +68,9 @@ int device_attribute(CUdevice_attribute attribute) {
     case CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM:
     case CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED:
         return 1;
     case CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS:
         return config.concurrent_managed_access ? 1 : 0;
@@ -212,12 +215,6 @@ extern "C" CUresult CUDAAPI cuDeviceGetPCIBusId(char* text, int length, CUdevice
         return CUDA_ERROR_INVALID_DEVICE;
     }
     std::snprintf(text, static_cast<std::size_t>(length), "0000:%02x:00.0", device + 1);
-    return CUDA_SUCCESS;
-}
-
-extern "C" CUresult CUDAAPI cuDeviceCanAccessPeer(int* can, CUdevice, CUdevice) {
-    SIMCUDA_ENTER(Entry::cuDeviceCanAccessPeer, Needs::initialization)
-    *can = 0;
     return CUDA_SUCCESS;
 }
 

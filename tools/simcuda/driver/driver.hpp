@@ -30,6 +30,7 @@ struct CUctx_st {
     unsigned long long id = 0;
     CUresult sticky = CUDA_SUCCESS; ///< an illegal access leaves the context unusable
     CUstream_st* legacy = nullptr;
+    std::unordered_set<CUctx_st*> peers; ///< whose memory it may reach
 };
 
 struct CUstream_st {
@@ -77,9 +78,14 @@ struct CUlib_st {
 
 struct CUgraph_st {};
 
+struct CUmemPoolHandle_st;
+
 namespace simcuda {
 
 namespace residency = umadvisor::residency;
+
+/// What made an allocation, and so what may end it.
+enum class Made : unsigned char { plain, mapped, opened, external };
 
 /// What stands at an address.
 struct Allocation {
@@ -91,6 +97,8 @@ struct Allocation {
     bool pooled; ///< made by cuMemAllocAsync
     unsigned long long id;
     CUctx_st* context;
+    Made made = Made::plain;
+    CUmemPoolHandle_st* pool = nullptr; ///< that it came from
 };
 
 /// One device: its engines work in parallel to each other, each on one operation at a time.

@@ -1,7 +1,12 @@
 // Device allocations.
 #include "tools/simcuda/driver/capture.hpp"
 #include "tools/simcuda/driver/managed.hpp"
+#include "tools/simcuda/driver/pool.hpp"
 #include "tools/simcuda/driver/stream.hpp"
+
+#include <sys/mman.h>
+
+#include <vector>
 
 using namespace simcuda;
 
@@ -23,13 +28,12 @@ void limit_managed_memory(int device) {
                                    state.devices[static_cast<std::size_t>(device)].allocated);
 }
 
-CUresult allocate(CUdeviceptr* address, std::uint64_t bytes, bool pooled) {
+CUresult allocate_on(int ordinal, CUdeviceptr* address, std::uint64_t bytes, bool pooled) {
     if (!address || bytes == 0) {
         return CUDA_ERROR_INVALID_VALUE;
     }
     Driver& state = driver();
-    const CUctx_st& context = *current_context();
-    Device& device = state.devices[static_cast<std::size_t>(context.device)];
+    Device& device = state.devices[static_cast<std::size_t>(ordinal)];
     const std::uint64_t taken = round_up(bytes, small_alignment);
     if (device.allocated + taken > state.config.capacity) {
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -40,11 +44,15 @@ CUresult allocate(CUdeviceptr* address, std::uint64_t bytes, bool pooled) {
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
     device.allocated += taken;
-    limit_managed_memory(context.device);
+    limit_managed_memory(ordinal);
     state.allocations.emplace(
-        at, Allocation{at, bytes, device_memory, context.device, 0, pooled, ++state.ids, current_context()});
+        at, Allocation{at, bytes, device_memory, ordinal, 0, pooled, ++state.ids, current_context()});
     *address = at;
     return CUDA_SUCCESS;
+}
+
+CUresult allocate(CUdeviceptr* address, std::uint64_t bytes, bool pooled) {
+    return allocate_on(current_context()->device, address, bytes, pooled);
 }
 
 CUresult release(CUdeviceptr address) {
@@ -54,7 +62,14 @@ CUresult release(CUdeviceptr address) {
         return CUDA_ERROR_INVALID_VALUE;
     }
     const Allocation allocation = found->second;
-    if (allocation.memory == managed) {
+    if (allocation.made == Made::mapped || allocation.made == Made::opened) {
+        return CUDA_ERROR_INVALID_VALUE; // cuMemUnmap and cuIpcCloseMemHandle end these
+    }
+    leave_pool(allocation);
+    if (allocation.made == Made::external) {
+        state.arena.unmap_file(address, allocation.bytes);
+        state.device_addresses->give(address, allocation.bytes);
+    } else if (allocation.memory == managed) {
         release_managed(allocation);
     } else if (allocation.memory == device_memory) {
         const std::uint64_t taken = round_up(allocation.bytes, small_alignment);
@@ -62,6 +77,8 @@ CUresult release(CUdeviceptr address) {
         limit_managed_memory(allocation.device);
         state.arena.discard(address, taken);
         state.device_addresses->give(address, taken);
+    } else if (allocation.pool) {
+        munmap(reinterpret_cast<void*>(address), allocation.bytes);
     } else {
         return CUDA_ERROR_INVALID_VALUE;
     }
@@ -94,6 +111,31 @@ CUresult allocate_async(CUdeviceptr* address, std::size_t bytes, CUstream handle
 }
 
 } // namespace
+
+CUresult simcuda::allocate_pooled(CUmemPoolHandle_st& pool, CUdeviceptr* address, std::uint64_t bytes) {
+    return allocate_on(pool.location.id, address, bytes, true);
+}
+
+void simcuda::forget_memory(const CUctx_st& context, bool pools) {
+    std::vector<Allocation> gone;
+    for (const auto& [address, allocation] : driver().allocations) {
+        const bool of_pool = allocation.pooled && allocation.device == context.device;
+        if (allocation.made != Made::mapped &&
+            (of_pool ? pools : allocation.context == &context && !allocation.pooled)) {
+            gone.push_back(allocation);
+        }
+    }
+    for (const Allocation& allocation : gone) {
+        if (allocation.made == Made::opened) {
+            close_shared(allocation.address);
+        } else if (release(allocation.address) != CUDA_SUCCESS) { // host memory
+            if (allocation.memory == pinned) {
+                munmap(reinterpret_cast<void*>(allocation.address), allocation.bytes);
+            }
+            driver().allocations.erase(allocation.address);
+        }
+    }
+}
 
 extern "C" CUresult CUDAAPI cuMemAlloc_v2(CUdeviceptr* address, size_t bytes) {
     SIMCUDA_ENTER(Entry::cuMemAlloc_v2)
@@ -164,8 +206,10 @@ SIMCUDA_STREAM_PAIR(cuMemFreeAsync, _ptsz, (CUdeviceptr address, CUstream handle
         return refused;
     }
     const auto found = driver().allocations.find(address);
-    // Only what came from a pool goes back to one; managed memory in particular is refused.
-    if (found == driver().allocations.end() || found->second.memory != device_memory) {
+    // Only what came from a pool goes back to one; managed memory of cuMemAllocManaged in particular is
+    // refused.
+    if (found == driver().allocations.end() ||
+        (found->second.memory != device_memory && found->second.pool == nullptr)) {
         return CUDA_ERROR_INVALID_VALUE;
     }
     return release(address);

@@ -1,0 +1,62 @@
+/// A few handles of the driver, each with a small number of ours.
+#pragma once
+
+#include "interposer/record/mutex.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace umadvisor::observe {
+
+/// Look-ups take no lock: handle and value share a word, since addresses of a process have 48 bits. What comes
+/// after `Capacity` handles is not kept.
+template <std::size_t Capacity>
+class HandleTable {
+public:
+    static constexpr std::uint64_t absent = 0x10000;
+
+    /// The value of `handle`; `absent`.
+    std::uint64_t find(std::uint64_t handle) const noexcept {
+        const std::size_t used = used_.load(std::memory_order_acquire);
+        for (std::size_t i = 0; i < used; ++i)
+            if (const std::uint64_t word = words_[i].load(std::memory_order_acquire); word >> 16 == handle)
+                return word & 0xffff;
+        return absent;
+    }
+
+    /// Gives `handle` a value in place of the one it may have. False: no room.
+    bool put(std::uint64_t handle, std::uint16_t value) noexcept {
+        const record::Guard guard(mutex_);
+        const std::size_t used = used_.load(std::memory_order_relaxed);
+        std::size_t at = used;
+        for (std::size_t i = used; i-- != 0;) {
+            const std::uint64_t there = words_[i].load(std::memory_order_relaxed) >> 16;
+            if (there == handle) {
+                at = i;
+                break;
+            }
+            at = there == 0 ? i : at;
+        }
+        if (at == Capacity)
+            return false;
+        words_[at].store(handle << 16 | value, std::memory_order_release);
+        if (at == used)
+            used_.store(used + 1, std::memory_order_release);
+        return true;
+    }
+
+    void erase(std::uint64_t handle) noexcept {
+        const record::Guard guard(mutex_);
+        for (std::size_t i = 0; i < used_.load(std::memory_order_relaxed); ++i)
+            if (words_[i].load(std::memory_order_relaxed) >> 16 == handle)
+                words_[i].store(0, std::memory_order_release);
+    }
+
+private:
+    std::atomic<std::uint64_t> words_[Capacity] = {};
+    std::atomic<std::size_t> used_{0};
+    record::Mutex mutex_;
+};
+
+} // namespace umadvisor::observe

@@ -1,0 +1,163 @@
+#include "interposer/wrappers/context.hpp"
+
+#include "interposer/observe/allocations.hpp"
+#include "interposer/observe/contexts.hpp"
+#include "interposer/observe/functions.hpp"
+#include "interposer/wrappers/allocation.hpp"
+
+#include <atomic>
+
+namespace umadvisor::wrappers {
+
+namespace {
+
+using attach::real;
+
+/// The current context that the trace has for this thread.
+thread_local CUcontext told = nullptr;
+
+/// Primary contexts, by device, as cuDevicePrimaryCtxRetain answered them.
+constexpr CUdevice max_devices = 64;
+constinit std::atomic<CUcontext> primary[max_devices] = {};
+
+CUcontext current_context() {
+    CUcontext context = nullptr;
+    return real<Entry::cuCtxGetCurrent>()(&context) == CUDA_SUCCESS ? context : nullptr;
+}
+
+std::uint64_t number(const void* handle) {
+    return reinterpret_cast<std::uint64_t>(handle);
+}
+
+/// All that was allocated under a number.
+void forget_memory(const trace::Context& record, std::uint16_t owner) {
+    constexpr std::size_t batch = 64;
+    observe::Allocation gone[batch];
+    for (std::size_t count = batch; owner != 0 && count == batch;) {
+        count = observe::allocations().take_context(owner, gone, batch);
+        leave_parts(record, gone, count);
+    }
+}
+
+/// A call that was no set_current may have changed the thread's context all the same.
+void follow_current(const trace::Context& call) {
+    if (current_context() == told)
+        return;
+    trace::Context record;
+    record.entry = call.entry;
+    record.start = call.start;
+    finish_current(record);
+}
+
+void went(const trace::Context& record, const Leaving& leaving) {
+    forget_memory(record, leaving.number);
+    forget_memory(record, leaving.device);
+    observe::forget_module(0);
+}
+
+} // namespace
+
+bool is_told(CUcontext context) noexcept {
+    return context == told;
+}
+
+void finish_current(trace::Context& record) noexcept {
+    const KeepErrno keep;
+    const CUcontext context = current_context();
+    if (context == told && record.status == CUDA_SUCCESS)
+        return;
+    told = context;
+    record.action = trace::ContextAction::set_current;
+    record.context = number(context);
+    record.device = context != nullptr ? observe::current_device() : 0;
+    record.stack = record::stack();
+    record::write(record);
+}
+
+void finish_create(trace::Context& record, CUcontext context) noexcept {
+    const KeepErrno keep;
+    record.context = number(context);
+    record.stack = record::stack();
+    record::write(record);
+    if (context != nullptr)
+        told = context;
+}
+
+void finish_retain(trace::Context& record, CUcontext context, CUdevice device) noexcept {
+    const KeepErrno keep;
+    record.action = trace::ContextAction::retain_primary;
+    record.context = number(context);
+    record.device = static_cast<std::uint64_t>(device);
+    record.stack = record::stack();
+    record::write(record);
+    if (context != nullptr && device >= 0 && device < max_devices)
+        primary[device].store(context, std::memory_order_relaxed);
+}
+
+void finish_green(trace::Context& record, CUcontext context, CUgreenCtx green) noexcept {
+    const KeepErrno keep;
+    record.context = number(context);
+    record.green = number(green);
+    if (context != nullptr)
+        record.device = observe::device_of(context);
+    record.stack = record::stack();
+    record::write(record);
+}
+
+Leaving begin_destroy(CUcontext context) noexcept {
+    const KeepErrno keep;
+    return {context, observe::retire_context(context), 0};
+}
+
+Leaving begin_leave_primary(CUdevice device, bool reset) noexcept {
+    const KeepErrno keep;
+    if (device < 0 || device >= max_devices)
+        return {};
+    const CUcontext context = primary[device].load(std::memory_order_relaxed);
+    const auto ordinal = static_cast<std::uint32_t>(device);
+    return {context, observe::retire_context(context),
+            reset ? observe::retire_device(ordinal) : std::uint16_t{0}};
+}
+
+void finish_destroy(trace::Context& record, const Leaving& leaving) noexcept {
+    const KeepErrno keep;
+    record.action = trace::ContextAction::destroy;
+    record.context = number(leaving.context);
+    record.stack = record::stack();
+    record::write(record);
+    if (record.status != CUDA_SUCCESS)
+        return observe::restore_context(leaving.context, leaving.number);
+    went(record, leaving);
+    follow_current(record);
+}
+
+void finish_leave_primary(trace::Context& record, const Leaving& leaving, CUdevice device,
+                          bool reset) noexcept {
+    const KeepErrno keep;
+    record.action = reset ? trace::ContextAction::reset_primary : trace::ContextAction::release_primary;
+    record.context = number(leaving.context);
+    record.device = static_cast<std::uint64_t>(device);
+    record.stack = record::stack();
+    record::write(record);
+    unsigned flags = 0;
+    int active = 0;
+    if (record.status != CUDA_SUCCESS ||
+        (!reset && real<Entry::cuDevicePrimaryCtxGetState>()(device, &flags, &active) == CUDA_SUCCESS &&
+         active != 0)) {
+        observe::restore_context(leaving.context, leaving.number);
+        observe::restore_device(static_cast<std::uint32_t>(device), leaving.device);
+        return;
+    }
+    went(record, leaving);
+    follow_current(record);
+}
+
+void finish_peer(trace::Peer& record, CUcontext peer) noexcept {
+    const KeepErrno keep;
+    record.device = observe::current_device();
+    record.peer = observe::device_of(peer);
+    record.stack = record::stack();
+    record::write(record);
+}
+
+} // namespace umadvisor::wrappers

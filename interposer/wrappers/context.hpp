@@ -1,0 +1,163 @@
+/// Contexts: made, destroyed, and which of them each thread works in.
+#pragma once
+
+#include "interposer/wrappers/hook.hpp"
+
+#include <tuple>
+
+namespace umadvisor::wrappers {
+
+/// Whether the trace has it that the calling thread's current context is this one.
+bool is_told(CUcontext context) noexcept;
+
+/// The thread's current context may be another: asks, and records a set_current where it is, or where the call
+/// failed. `record` has the call's entry and times.
+void finish_current(trace::Context& record) noexcept;
+
+void finish_create(trace::Context& record, CUcontext context) noexcept;
+void finish_retain(trace::Context& record, CUcontext context, CUdevice device) noexcept;
+/// Of the records of green contexts. `context` may be null.
+void finish_green(trace::Context& record, CUcontext context, CUgreenCtx green) noexcept;
+
+/// Before a context may go: what its handle means from then on is another one.
+struct Leaving {
+    CUcontext context;
+    std::uint16_t number; ///< of its allocations
+    std::uint16_t device; ///< of the device's, where its primary context goes
+};
+Leaving begin_destroy(CUcontext context) noexcept;
+Leaving begin_leave_primary(CUdevice device, bool reset) noexcept;
+
+/// Records the call; what went with the context is allocated no more, and its kernels are looked up anew.
+void finish_destroy(trace::Context& record, const Leaving& leaving) noexcept;
+/// `reset` as above. Whether the context went, the driver is asked.
+void finish_leave_primary(trace::Context& record, const Leaving& leaving, CUdevice device, bool reset) noexcept;
+
+/// All its forms end with flags and device.
+struct create_context : WhilePaused {
+    template <Entry E, class... Arguments>
+    static CUresult call(CUcontext* out, Arguments... arguments) noexcept {
+        const auto all = std::tie(arguments...);
+        trace::Context record;
+        record.action = trace::ContextAction::create;
+        record.flags = std::get<sizeof...(Arguments) - 2>(all);
+        record.device = static_cast<std::uint64_t>(std::get<sizeof...(Arguments) - 1>(all));
+        const CUresult result = timed<E>(record, out, arguments...);
+        finish_create(record, result == CUDA_SUCCESS && out != nullptr ? *out : nullptr);
+        return result;
+    }
+};
+
+struct destroy_context : WhilePaused {
+    template <Entry E>
+    static CUresult call(CUcontext context) noexcept {
+        trace::Context record;
+        const Leaving leaving = begin_destroy(context);
+        const CUresult result = timed<E>(record, context);
+        finish_destroy(record, leaving);
+        return result;
+    }
+};
+
+/// Programs and libraries set the context that is current already over and over: that costs a comparison.
+struct set_context : WhilePaused {
+    template <Entry E>
+    static CUresult call(CUcontext context) noexcept {
+        if (is_told(context) && context != nullptr)
+            return attach::real<E>()(context);
+        trace::Context record;
+        const CUresult result = timed<E>(record, context);
+        finish_current(record);
+        return result;
+    }
+};
+struct push_context : set_context {};
+
+struct pop_context : WhilePaused {
+    template <Entry E>
+    static CUresult call(CUcontext* out) noexcept {
+        trace::Context record;
+        const CUresult result = timed<E>(record, out);
+        finish_current(record);
+        return result;
+    }
+};
+
+struct retain_primary : WhilePaused {
+    template <Entry E>
+    static CUresult call(CUcontext* out, CUdevice device) noexcept {
+        trace::Context record;
+        const CUresult result = timed<E>(record, out, device);
+        finish_retain(record, result == CUDA_SUCCESS && out != nullptr ? *out : nullptr, device);
+        return result;
+    }
+};
+
+template <bool Reset>
+struct LeavePrimary : WhilePaused {
+    template <Entry E>
+    static CUresult call(CUdevice device) noexcept {
+        trace::Context record;
+        const Leaving leaving = begin_leave_primary(device, Reset);
+        const CUresult result = timed<E>(record, device);
+        finish_leave_primary(record, leaving, device, Reset);
+        return result;
+    }
+};
+using release_primary = LeavePrimary<false>;
+using reset_primary = LeavePrimary<true>;
+
+struct create_green_context : WhilePaused {
+    template <Entry E>
+    static CUresult call(CUgreenCtx* out, CUdevResourceDesc description, CUdevice device,
+                         unsigned flags) noexcept {
+        trace::Context record;
+        record.action = trace::ContextAction::create_green;
+        record.device = static_cast<std::uint64_t>(device);
+        record.flags = flags;
+        const CUresult result = timed<E>(record, out, description, device, flags);
+        finish_green(record, nullptr, result == CUDA_SUCCESS && out != nullptr ? *out : nullptr);
+        return result;
+    }
+};
+
+struct destroy_green_context : WhilePaused {
+    template <Entry E>
+    static CUresult call(CUgreenCtx green) noexcept {
+        trace::Context record;
+        record.action = trace::ContextAction::destroy_green;
+        const CUresult result = timed<E>(record, green);
+        finish_green(record, nullptr, green);
+        return result;
+    }
+};
+
+struct context_from_green : WhilePaused {
+    template <Entry E>
+    static CUresult call(CUcontext* out, CUgreenCtx green) noexcept {
+        trace::Context record;
+        record.action = trace::ContextAction::from_green;
+        const CUresult result = timed<E>(record, out, green);
+        finish_green(record, result == CUDA_SUCCESS && out != nullptr ? *out : nullptr, green);
+        return result;
+    }
+};
+
+void finish_peer(trace::Peer& record, CUcontext peer) noexcept;
+
+/// From the current context's device to the other's.
+template <trace::PeerAction Action>
+struct PeerAccess : WhilePaused {
+    template <Entry E, class... Flags>
+    static CUresult call(CUcontext peer, Flags... flags) noexcept {
+        trace::Peer record;
+        record.action = Action;
+        const CUresult result = timed<E>(record, peer, flags...);
+        finish_peer(record, peer);
+        return result;
+    }
+};
+using enable_peer_access = PeerAccess<trace::PeerAction::enable>;
+using disable_peer_access = PeerAccess<trace::PeerAction::disable>;
+
+} // namespace umadvisor::wrappers

@@ -1,0 +1,200 @@
+/// Memory pools of stream-ordered allocation.
+#pragma once
+
+#include "interposer/observe/pools.hpp"
+#include "interposer/wrappers/placement.hpp"
+
+namespace umadvisor::wrappers {
+
+void finish_pool(trace::Pool& record, CUmemoryPool pool) noexcept;
+/// Of a pool that the driver answered: recorded when it is new to us, or the call failed.
+void finish_pool_look_up(trace::Pool& record, CUmemoryPool pool) noexcept;
+/// A pointer that another process exported from its pool is an allocation of ours, freed like one.
+void finish_pointer_import(trace::Pool& record, CUmemoryPool pool, CUdeviceptr address) noexcept;
+
+inline void describe(trace::Pool& record, CUmemLocation location, CUmemAllocationType type) noexcept {
+    const Place place(location);
+    record.location = place.location;
+    record.location_id = place.id;
+    record.memory = observe::memory_at(type, location.type);
+}
+
+inline void describe(trace::Pool& record, CUdevice device) noexcept {
+    describe(record, {CU_MEM_LOCATION_TYPE_DEVICE, {device}}, CU_MEM_ALLOCATION_TYPE_PINNED);
+}
+
+inline void describe(trace::Pool& record, const CUmemLocation* location, CUmemAllocationType type) noexcept {
+    if (location != nullptr)
+        describe(record, *location, type);
+}
+
+struct create_pool : WhilePaused {
+    template <Entry E>
+    static CUresult call(CUmemoryPool* out, const CUmemPoolProps* wanted) noexcept {
+        trace::Pool record;
+        record.action = trace::PoolAction::create;
+        if (wanted != nullptr) {
+            describe(record, wanted->location, wanted->allocType);
+            record.attribute = static_cast<std::uint64_t>(wanted->handleTypes);
+            record.value = wanted->maxSize;
+        }
+        const CUresult result = timed<E>(record, out, wanted);
+        const CUmemoryPool made = result == CUDA_SUCCESS && out != nullptr ? *out : nullptr;
+        if (made != nullptr)
+            observe::note_pool(made, record.memory);
+        finish_pool(record, made);
+        return result;
+    }
+};
+
+struct destroy_pool : WhilePaused {
+    template <Entry E>
+    static CUresult call(CUmemoryPool pool) noexcept {
+        trace::Pool record;
+        record.action = trace::PoolAction::destroy;
+        const CUresult result = timed<E>(record, pool);
+        if (result == CUDA_SUCCESS)
+            observe::forget_pool(pool);
+        finish_pool(record, pool);
+        return result;
+    }
+};
+
+struct trim_pool : WhilePaused {
+    template <Entry E>
+    static CUresult call(CUmemoryPool pool, std::size_t keep) noexcept {
+        trace::Pool record;
+        record.action = trace::PoolAction::trim;
+        record.value = keep;
+        const CUresult result = timed<E>(record, pool, keep);
+        finish_pool(record, pool);
+        return result;
+    }
+};
+
+/// `value` of the record: a bit for each device that is named.
+struct set_pool_access : WhilePaused {
+    template <Entry E>
+    static CUresult call(CUmemoryPool pool, const CUmemAccessDesc* access, std::size_t count) noexcept {
+        trace::Pool record;
+        record.action = trace::PoolAction::set_access;
+        for (std::size_t i = 0; access != nullptr && i < count; ++i) {
+            const Place to(access[i].location);
+            if (i == 0) {
+                record.location = to.location;
+                record.location_id = to.id;
+                record.attribute = static_cast<std::uint64_t>(access[i].flags);
+            }
+            if (to.location == trace::Location::device && to.id < 64)
+                record.value |= std::uint64_t{1} << to.id;
+        }
+        const CUresult result = timed<E>(record, pool, access, count);
+        finish_pool(record, pool);
+        return result;
+    }
+};
+
+struct set_pool_attribute : WhilePaused {
+    template <Entry E>
+    static CUresult call(CUmemoryPool pool, CUmemPool_attribute attribute, void* value) noexcept {
+        trace::Pool record;
+        record.action = trace::PoolAction::set_attribute;
+        record.attribute = static_cast<std::uint64_t>(attribute);
+        // cuMemPoolSetAttribute: the rules of reuse are an int, sizes a cuuint64_t.
+        if (value != nullptr)
+            record.value = attribute <= CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES
+                               ? static_cast<std::uint64_t>(*static_cast<const int*>(value))
+                               : *static_cast<const cuuint64_t*>(value);
+        const CUresult result = timed<E>(record, pool, attribute, value);
+        finish_pool(record, pool);
+        return result;
+    }
+};
+
+/// The default or the current pool of a device, or of a location and kind of memory.
+struct get_pool : WhilePaused {
+    template <Entry E, class... Place>
+    static CUresult call(CUmemoryPool* out, Place... place) noexcept {
+        trace::Pool record;
+        record.action = trace::PoolAction::get;
+        describe(record, place...);
+        const CUresult result = timed<E>(record, out, place...);
+        finish_pool_look_up(record, result == CUDA_SUCCESS && out != nullptr ? *out : nullptr);
+        return result;
+    }
+};
+
+struct set_device_pool : WhilePaused {
+    template <Entry E>
+    static CUresult call(CUdevice device, CUmemoryPool pool) noexcept {
+        trace::Pool record;
+        record.action = trace::PoolAction::set;
+        describe(record, device);
+        const CUresult result = timed<E>(record, device, pool);
+        finish_pool(record, pool);
+        return result;
+    }
+};
+
+struct set_location_pool : WhilePaused {
+    template <Entry E>
+    static CUresult call(CUmemLocation* location, CUmemAllocationType type, CUmemoryPool pool) noexcept {
+        trace::Pool record;
+        record.action = trace::PoolAction::set;
+        describe(record, location, type);
+        const CUresult result = timed<E>(record, location, type, pool);
+        finish_pool(record, pool);
+        return result;
+    }
+};
+
+struct export_pool : WhilePaused {
+    template <Entry E>
+    static CUresult call(void* out, CUmemoryPool pool, CUmemAllocationHandleType type,
+                         unsigned long long flags) noexcept {
+        trace::Pool record;
+        record.action = trace::PoolAction::export_pool;
+        record.attribute = static_cast<std::uint64_t>(type);
+        const CUresult result = timed<E>(record, out, pool, type, flags);
+        finish_pool(record, pool);
+        return result;
+    }
+};
+
+struct import_pool : WhilePaused {
+    template <Entry E>
+    static CUresult call(CUmemoryPool* out, void* from, CUmemAllocationHandleType type,
+                         unsigned long long flags) noexcept {
+        trace::Pool record;
+        record.action = trace::PoolAction::import_pool;
+        record.attribute = static_cast<std::uint64_t>(type);
+        const CUresult result = timed<E>(record, out, from, type, flags);
+        finish_pool(record, result == CUDA_SUCCESS && out != nullptr ? *out : nullptr);
+        return result;
+    }
+};
+
+struct export_pool_pointer : WhilePaused {
+    template <Entry E>
+    static CUresult call(CUmemPoolPtrExportData* out, CUdeviceptr address) noexcept {
+        trace::Pool record;
+        record.action = trace::PoolAction::export_pointer;
+        record.address = address;
+        const CUresult result = timed<E>(record, out, address);
+        finish_pool(record, nullptr);
+        return result;
+    }
+};
+
+struct import_pool_pointer : WhilePaused {
+    template <Entry E>
+    static CUresult call(CUdeviceptr* out, CUmemoryPool pool, CUmemPoolPtrExportData* from) noexcept {
+        trace::Pool record;
+        record.action = trace::PoolAction::import_pointer;
+        const CUresult result = timed<E>(record, out, pool, from);
+        finish_pointer_import(record, pool, result == CUDA_SUCCESS && out != nullptr ? *out : 0);
+        return result;
+    }
+};
+
+} // namespace umadvisor::wrappers

@@ -1,0 +1,51 @@
+#include "interposer/wrappers/sharing.hpp"
+
+#include "interposer/observe/allocations.hpp"
+#include "interposer/wrappers/allocation.hpp"
+
+namespace umadvisor::wrappers {
+
+namespace {
+
+/// The driver counts how often a handle was opened and answers the same address again.
+bool is_open(std::uint64_t address) {
+    observe::Allocation known;
+    return observe::allocations().find(address, known) && known.address == address;
+}
+
+} // namespace
+
+void finish_ipc(trace::Ipc& record) noexcept {
+    const KeepErrno keep;
+    const bool opened = record.action == trace::IpcAction::open_memory && record.address != 0;
+    if (opened)
+        record.bytes = mapped_bytes(record.address);
+    record.stack = record::stack();
+    record::write(record);
+    if (opened && !is_open(record.address))
+        enter_part(record, record.address, record.bytes, trace::Memory::device, Owner::context);
+}
+
+void begin_close(trace::Free& part, CUdeviceptr address) noexcept {
+    part.part = 1;
+    begin_free(part, address);
+}
+
+void finish_close(trace::Ipc& record, trace::Free& part) noexcept {
+    finish_ipc(record);
+    part.entry = record.entry;
+    part.start = record.start;
+    part.status = record.status;
+    finish_free(part);
+}
+
+void finish_external(trace::External& record) noexcept {
+    const KeepErrno keep;
+    record.stack = record::stack();
+    record::write(record);
+    // Freed by cuMemFree, not with the external memory (cuExternalMemoryGetMappedBuffer).
+    if (record.action == trace::ExternalAction::map_buffer && record.address != 0)
+        enter_part(record, record.address, record.bytes, trace::Memory::device, Owner::context);
+}
+
+} // namespace umadvisor::wrappers

@@ -1,0 +1,50 @@
+#include "interposer/wrappers/virtual_memory.hpp"
+
+#include "interposer/observe/allocations.hpp"
+#include "interposer/observe/pools.hpp"
+#include "interposer/wrappers/allocation.hpp"
+
+namespace umadvisor::wrappers {
+
+namespace {
+
+/// The memory's own location decides what the range is; who may access it comes later.
+void enter_mapping(const trace::VirtualMemory& record) {
+    CUmemAllocationProp made{};
+    trace::Memory memory = trace::Memory::device;
+    std::uint64_t device = 0;
+    // Refused for multicast objects, which are of devices only.
+    if (attach::real<Entry::cuMemGetAllocationPropertiesFromHandle>()(&made, record.handle) == CUDA_SUCCESS) {
+        memory = observe::memory_at(made.type, made.location.type);
+        if (made.location.type == CU_MEM_LOCATION_TYPE_DEVICE)
+            device = static_cast<std::uint64_t>(made.location.id);
+    }
+    enter_part(record, record.address, record.bytes, memory, Owner::none, device);
+}
+
+/// One call may unmap many ranges. After it, since the addresses stay the program's own: nobody else is given
+/// them.
+void leave_mappings(const trace::VirtualMemory& record) {
+    constexpr std::size_t batch = 64;
+    observe::Allocation gone[batch];
+    for (std::size_t count = batch; count == batch;) {
+        count = observe::allocations().take_range(record.address, record.address + record.bytes, gone, batch);
+        leave_parts(record, gone, count);
+    }
+}
+
+} // namespace
+
+void finish_virtual_memory(trace::VirtualMemory& record) noexcept {
+    const KeepErrno keep;
+    record.stack = record::stack();
+    record::write(record);
+    if (record.status != CUDA_SUCCESS)
+        return;
+    if (record.action == trace::VirtualMemoryAction::map)
+        enter_mapping(record);
+    else if (record.action == trace::VirtualMemoryAction::unmap)
+        leave_mappings(record);
+}
+
+} // namespace umadvisor::wrappers

@@ -1,0 +1,295 @@
+/// Memory beyond plain allocation (address ranges, pools, other processes and APIs), contexts and devices: each
+/// program runs bare and under the shim on simcuda, must not notice, and its trace must tell what it did.
+#include "process.hpp"
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <map>
+#include <set>
+
+using namespace umadvisor::test;
+namespace data = boost::unit_test::data;
+using Json = nlohmann::json;
+
+namespace {
+
+const char* const settings[] = {"", "UMADVISOR_ACT=prefetch,rewrite=all", "UMADVISOR_STACKS=off"};
+
+/// Runs a scenario of memory_program bare and under the shim on a variant of simcuda. Output and status must be
+/// the same.
+Outcome check_unnoticed(const Folder& folder, const std::string& scenario, const std::string& environment = "",
+                        const std::string& variant = "") {
+    const std::string library = "export LD_LIBRARY_PATH='" + simcuda + variant + "'; ";
+    const std::string program = programs + "/memory_program " + scenario;
+    fs::create_directory(folder.path / "bare");
+    const Outcome bare = run(folder, library + "cd bare; " + program);
+    const Outcome watched =
+        run(folder, library + environment + " UMADVISOR_OUTPUT=x.umtrace LD_PRELOAD=" + shim + " " + program);
+    BOOST_TEST(bare.status == 0, bare.err);
+    BOOST_TEST(watched.status == bare.status, watched.err);
+    BOOST_TEST(watched.out == bare.out);
+    BOOST_TEST(!bare.out.empty());
+    return watched;
+}
+
+/// The lines of one record and action.
+std::vector<Json> actions(const Folder& folder, const std::string& kind, const std::string& action,
+                          const std::string& trace = "x.umtrace") {
+    std::vector<Json> found;
+    for (Json& record : dump(folder, trace, kind))
+        if (record.at("action") == action)
+            found.push_back(std::move(record));
+    return found;
+}
+
+std::map<std::string, int> count_by(const std::vector<Json>& records, const char* field) {
+    std::map<std::string, int> counts;
+    for (const Json& record : records)
+        ++counts[record.at(field).get<std::string>()];
+    return counts;
+}
+
+/// Allocations and the frees that end them, each named once.
+void check_each_ends_once(const Folder& folder, std::size_t live, const std::string& trace = "x.umtrace") {
+    std::set<std::uint64_t> open;
+    std::size_t made = 0, ended = 0;
+    for (const Json& alloc : dump(folder, trace, "Alloc"))
+        if (alloc.at("allocation") != 0) {
+            BOOST_TEST(open.insert(alloc.at("allocation").get<std::uint64_t>()).second);
+            ++made;
+        }
+    for (const Json& free : dump(folder, trace, "Free"))
+        if (free.at("status") == 0 && free.at("allocation") != 0) {
+            BOOST_TEST(open.erase(free.at("allocation").get<std::uint64_t>()) == 1u, free.dump());
+            ++ended;
+        }
+    BOOST_TEST(made > 0u);
+    BOOST_TEST(open.size() == live);
+    BOOST_TEST(made == ended + live);
+}
+
+} // namespace
+
+BOOST_DATA_TEST_CASE(expandable_segments, data::make(settings), setting) {
+    const Folder folder;
+    check_unnoticed(folder, "expandable", setting);
+    // Mapped piece by piece, one of them twice; one on the host stays.
+    const auto allocs = dump(folder, "x.umtrace", "Alloc");
+    BOOST_TEST(allocs.size() == 6u);
+    auto classes = count_by(allocs, "memory");
+    BOOST_TEST(classes["device"] == 5);
+    BOOST_TEST(classes["pinned"] == 1);
+    for (const Json& alloc : allocs) {
+        BOOST_TEST(alloc.at("entry") == "cuMemMap");
+        BOOST_TEST(alloc.at("bytes") == 2 << 20);
+        BOOST_TEST(alloc.at("part") == 1);
+    }
+    check_each_ends_once(folder, 1);
+    // One unmap ended two of them, one was refused and ended none.
+    BOOST_TEST(actions(folder, "VirtualMemory", "unmap").size() == 5u);
+    BOOST_TEST(actions(folder, "VirtualMemory", "map").size() == 6u);
+    BOOST_TEST(actions(folder, "VirtualMemory", "reserve").size() == 3u);
+    BOOST_TEST(actions(folder, "VirtualMemory", "release").at(4).at("status") != 0);
+    const auto access = actions(folder, "VirtualMemory", "set_access");
+    BOOST_TEST_REQUIRE(access.size() == 7u);
+    BOOST_TEST(access.back().at("devices") == 1);
+    BOOST_TEST(access[5].at("location") == "host_numa");
+    // Launches and copies into the pieces are of them, by their places.
+    std::vector<std::uint64_t> touched;
+    for (const Json& launch : dump(folder, "x.umtrace", "Launch"))
+        for (const Json& id : launch.at("touched"))
+            touched.push_back(id.get<std::uint64_t>());
+    const auto id = [&](std::size_t map) { return allocs.at(map).at("allocation").get<std::uint64_t>(); };
+    BOOST_TEST((touched == std::vector<std::uint64_t>{id(1), id(4), id(5)}));
+    const auto copies = dump(folder, "x.umtrace", "Copy");
+    BOOST_TEST_REQUIRE(copies.size() == 5u);
+    BOOST_TEST(copies[0].at("destination_allocation") == id(1));
+    BOOST_TEST(copies[2].at("source_allocation") == id(4));
+    BOOST_TEST(copies[3].at("source_allocation") == 0); // nothing is mapped there any more
+    BOOST_TEST(copies[4].at("source_memory") == "pinned");
+    // Its records are one call each in the report.
+    for (const Json& calls : report(folder, "x.umtrace").at("calls"))
+        if (calls.at("entry") == "cuMemMap")
+            BOOST_TEST(calls.at("count") == 6);
+}
+
+BOOST_DATA_TEST_CASE(addresses_come_back_in_other_contexts, data::make({"contexts", "contexts-2"}), scenario) {
+    const Folder folder;
+    const bool two = std::string(scenario) == "contexts-2";
+    check_unnoticed(folder, scenario, "", two ? "-2dev" : "");
+    check_each_ends_once(folder, 0);
+    const auto allocs = dump(folder, "x.umtrace", "Alloc");
+    BOOST_TEST(allocs.size() == 4u * 4 + 2);
+    if (two)
+        for (std::size_t i = 0; i < 16; ++i)
+            BOOST_TEST(allocs[i].at("device") == (i % 4 == 3 ? 0 : i / 4 % 2), allocs[i].dump());
+    // Copies name the allocation that was there at the time.
+    const auto copies = dump(folder, "x.umtrace", "Copy");
+    BOOST_TEST_REQUIRE(copies.size() == 12u);
+    for (std::size_t i = 0; i < 4; ++i) {
+        BOOST_TEST(copies[3 * i].at("destination_allocation") == allocs[4 * i].at("allocation"));
+        BOOST_TEST(copies[3 * i + 1].at("destination_allocation") == allocs[4 * i + 3].at("allocation"));
+        BOOST_TEST(copies[3 * i + 2].at("source_allocation") == allocs[4 * i + 3].at("allocation"));
+    }
+    // What went with a context went by the call that destroyed it.
+    std::map<std::string, int> parts;
+    for (const Json& free : dump(folder, "x.umtrace", "Free"))
+        if (free.at("part") == 1)
+            ++parts[free.at("entry").get<std::string>()];
+    BOOST_TEST(
+        (parts == std::map<std::string, int>{{"cuCtxDestroy_v2", 12}, {"cuDevicePrimaryCtxReset_v2", 1}}));
+    const auto created = actions(folder, "Context", "create");
+    BOOST_TEST_REQUIRE(created.size() == 4u);
+    for (std::size_t i = 0; i < 4; ++i)
+        BOOST_TEST(created[i].at("device") == (two ? i % 2 : 0));
+    // Told once each time it changes: at first, after each pop, when an invalid one is refused, and after the
+    // reset has taken it and it is set again.
+    std::size_t refused = 0;
+    const auto set = actions(folder, "Context", "set_current");
+    for (const Json& record : set)
+        refused += record.at("status") != 0;
+    BOOST_TEST(refused == 1u);
+    BOOST_TEST(set.size() == 1u + 4 + 1 + 2);
+}
+
+BOOST_AUTO_TEST_CASE(memory_of_the_other_device) {
+    const Folder folder;
+    check_unnoticed(folder, "devices", "", "-2dev");
+    std::map<std::uint64_t, std::uint64_t> device_by_bytes;
+    for (const Json& alloc : dump(folder, "x.umtrace", "Alloc"))
+        device_by_bytes[alloc.at("bytes").get<std::uint64_t>()] +=
+            100 + alloc.at("device").get<std::uint64_t>();
+    // cuMemAlloc here; there and mapped there, of the same size; from a pool there.
+    BOOST_TEST((device_by_bytes ==
+                std::map<std::uint64_t, std::uint64_t>{{1 << 20, 100}, {2 << 20, 202}, {3 << 20, 101}}));
+    const auto peers = dump(folder, "x.umtrace", "Peer");
+    BOOST_TEST_REQUIRE(peers.size() == 3u);
+    BOOST_TEST(peers[0].at("action") == "enable");
+    BOOST_TEST(peers[0].at("device") == 0);
+    BOOST_TEST(peers[0].at("peer") == 1);
+    BOOST_TEST(peers[1].at("status") == 704); // CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED
+    BOOST_TEST(peers[2].at("action") == "disable");
+}
+
+BOOST_DATA_TEST_CASE(threads_that_come_without_a_context, data::make(settings), setting) {
+    const Folder folder;
+    check_unnoticed(folder, "workers", setting);
+    std::map<std::uint64_t, int> told;
+    for (const Json& record : actions(folder, "Context", "set_current"))
+        ++told[record.at("thread").get<std::uint64_t>()];
+    BOOST_TEST(told.size() == 5u); // the main thread and every other worker
+    std::size_t refused = 0;
+    for (const Json& alloc : dump(folder, "x.umtrace", "Alloc"))
+        refused += alloc.at("status") == 201; // CUDA_ERROR_INVALID_CONTEXT
+    BOOST_TEST(refused == 12u);
+}
+
+BOOST_DATA_TEST_CASE(pools_say_what_their_memory_is, data::make(settings), setting) {
+    const Folder folder;
+    check_unnoticed(folder, "pools", setting);
+    std::vector<std::string> classes;
+    std::set<std::string> pools;
+    for (const Json& alloc : dump(folder, "x.umtrace", "Alloc"))
+        if (alloc.at("status") == 0) {
+            classes.push_back(alloc.at("memory").get<std::string>());
+            pools.insert(alloc.at("pool").get<std::string>());
+            BOOST_TEST(alloc.at("entry") == "cuMemAllocFromPoolAsync");
+        }
+    BOOST_TEST((classes == std::vector<std::string>{"device", "device", "pinned", "managed"}));
+    BOOST_TEST(pools.size() == 4u);
+    check_each_ends_once(folder, 0);
+    BOOST_TEST(actions(folder, "Pool", "create").size() == 2u);
+    BOOST_TEST(actions(folder, "Pool", "get").size() == 2u); // each pool once, though asked for five times
+    BOOST_TEST(actions(folder, "Pool", "set").size() == 1u);
+    const auto thresholds = actions(folder, "Pool", "set_attribute");
+    BOOST_TEST_REQUIRE(thresholds.size() == 1u);
+    BOOST_TEST(thresholds[0].at("value") == 64 << 20);
+    BOOST_TEST(actions(folder, "Pool", "set_access").at(0).at("value") == 1);
+    BOOST_TEST(actions(folder, "Pool", "trim").size() == 1u);
+    BOOST_TEST(actions(folder, "Pool", "destroy").size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(memory_of_another_process) {
+    const Folder folder;
+    const Outcome outcome = check_unnoticed(folder, "ipc", "UMADVISOR_OUTPUT=");
+    BOOST_TEST(outcome.out.find("value 12") != std::string::npos, outcome.out);
+    std::vector<std::string> traces;
+    for (const auto& entry : fs::directory_iterator(folder.path))
+        if (entry.path().extension() == ".umtrace")
+            traces.push_back(entry.path().string());
+    BOOST_TEST_REQUIRE(traces.size() == 2u);
+    std::set<std::string> exported, opened;
+    for (const std::string& trace : traces) {
+        for (const Json& record : actions(folder, "Ipc", "export_memory", trace))
+            exported.insert(record.at("key").get<std::string>());
+        const auto opens = actions(folder, "Ipc", "open_memory", trace);
+        for (const Json& record : opens)
+            opened.insert(record.at("key").get<std::string>());
+        if (opens.size() == 2u) { // the importer: one allocation for both, gone at the first close
+            const auto allocs = dump(folder, trace, "Alloc");
+            BOOST_TEST_REQUIRE(allocs.size() == 2u);
+            BOOST_TEST(allocs[0].at("entry") == "cuIpcOpenMemHandle_v2");
+            BOOST_TEST(allocs[0].at("bytes") == 1 << 20);
+            BOOST_TEST(allocs[1].at("entry") == "cuMemPoolImportPointer");
+            BOOST_TEST(allocs[1].at("bytes") == 4096);
+            check_each_ends_once(folder, 0, trace);
+            BOOST_TEST(actions(folder, "Ipc", "close_memory", trace).size() == 3u);
+            BOOST_TEST(actions(folder, "Ipc", "open_event", trace).size() == 1u);
+            BOOST_TEST(dump(folder, trace, "Copy").at(0).at("source_allocation") == allocs[0].at("allocation"));
+        } else {
+            BOOST_TEST(opens.size() == 1u);
+            BOOST_TEST(opens.at(0).at("status") == 201); // its own handle
+        }
+    }
+    BOOST_TEST(exported.size() == 1u);
+    BOOST_TEST((exported == opened));
+}
+
+BOOST_DATA_TEST_CASE(memory_of_another_api, data::make(settings), setting) {
+    const Folder folder;
+    check_unnoticed(folder, "external", setting);
+    const auto allocs = dump(folder, "x.umtrace", "Alloc");
+    BOOST_TEST_REQUIRE(allocs.size() == 1u);
+    BOOST_TEST(allocs[0].at("entry") == "cuExternalMemoryGetMappedBuffer");
+    BOOST_TEST(allocs[0].at("bytes") == 65536);
+    check_each_ends_once(folder, 0);
+    BOOST_TEST(dump(folder, "x.umtrace", "Launch").at(0).at("touched").size() == 1u);
+    const auto mapped = actions(folder, "External", "map_buffer");
+    BOOST_TEST_REQUIRE(mapped.size() == 1u);
+    BOOST_TEST(mapped[0].at("offset") == 65536);
+    BOOST_TEST(actions(folder, "External", "import_memory").size() == 1u);
+    BOOST_TEST(actions(folder, "External", "destroy").size() == 1u);
+}
+
+BOOST_DATA_TEST_CASE(green_contexts, data::make(settings), setting) {
+    const Folder folder;
+    check_unnoticed(folder, "green", setting);
+    const auto made = actions(folder, "Context", "create_green");
+    BOOST_TEST_REQUIRE(made.size() == 1u);
+    const auto from = actions(folder, "Context", "from_green");
+    BOOST_TEST_REQUIRE(from.size() == 1u);
+    BOOST_TEST(from[0].at("green") == made[0].at("green"));
+    const auto set = actions(folder, "Context", "set_current");
+    BOOST_TEST_REQUIRE(set.size() == 3u);
+    BOOST_TEST(set[1].at("context") == from[0].at("context"));
+    BOOST_TEST(set[2].at("context") == set[0].at("context"));
+    BOOST_TEST(actions(folder, "Stream", "create").at(0).at("context") == made[0].at("green"));
+    BOOST_TEST(actions(folder, "Stream", "context_wait_event").size() == 1u);
+    BOOST_TEST(actions(folder, "Event", "record_context").at(0).at("context") == made[0].at("green"));
+    BOOST_TEST(actions(folder, "Context", "destroy_green").size() == 1u);
+}
+
+BOOST_DATA_TEST_CASE(host_functions_and_values, data::make(settings), setting) {
+    const Folder folder;
+    const Outcome outcome = check_unnoticed(folder, "host-functions", setting);
+    BOOST_TEST(outcome.out.find("called 2, wrote 7 9") != std::string::npos, outcome.out);
+    const auto functions = dump(folder, "x.umtrace", "HostFunction");
+    BOOST_TEST_REQUIRE(functions.size() == 2u);
+    BOOST_TEST(functions[0].at("entry") == "cuLaunchHostFunc");
+    BOOST_TEST(functions[1].at("entry") == "cuStreamAddCallback");
+    BOOST_TEST(functions[0].at("stream") == actions(folder, "Stream", "create").at(0).at("stream"));
+    BOOST_TEST(actions(folder, "Stream", "write_value").at(0).at("value") == 7);
+    BOOST_TEST(actions(folder, "Stream", "wait_value").size() == 1u);
+    BOOST_TEST(actions(folder, "Stream", "memory_operations").at(0).at("value") == 1);
+}

@@ -1,0 +1,414 @@
+// Memory beyond plain allocation, one scenario a run: each prints the driver's answers and what it finds in the
+// memory, so an answer that is not the driver's own shows.
+#include "driver_program.hpp"
+
+#include <string_view>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#define CALL(name, symbol, ...) std::printf(#symbol ": %d\n", static_cast<int>(ASK(name, symbol)(__VA_ARGS__)))
+
+namespace {
+
+constexpr std::size_t piece = 2 << 20;
+
+CUmemLocation on_device(int ordinal) {
+    return {CU_MEM_LOCATION_TYPE_DEVICE, {ordinal}};
+}
+
+CUmemAllocationProp of_location(CUmemLocation location) {
+    CUmemAllocationProp wanted{};
+    wanted.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    wanted.location = location;
+    wanted.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    return wanted;
+}
+
+void launch(CUfunction function, CUdeviceptr x) {
+    void* parameters[] = {&x};
+    CALL("cuLaunchKernel", cuLaunchKernel, function, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr);
+}
+
+void fill(CUdeviceptr to, float value) {
+    CALL("cuMemcpyHtoD", cuMemcpyHtoD_v2, to, &value, sizeof value);
+}
+
+void show(CUdeviceptr from) {
+    float value = -1;
+    CALL("cuMemcpyDtoH", cuMemcpyDtoH_v2, &value, from, sizeof value);
+    std::printf("value %g\n", static_cast<double>(value));
+}
+
+CUmemGenericAllocationHandle map_piece(CUdeviceptr at, CUmemLocation location) {
+    const CUmemAllocationProp wanted = of_location(location);
+    CUmemGenericAllocationHandle handle = 0;
+    CALL("cuMemCreate", cuMemCreate, &handle, piece, &wanted, 0);
+    CALL("cuMemMap", cuMemMap, at, piece, 0, handle, 0);
+    const CUmemAccessDesc access{location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CALL("cuMemSetAccess", cuMemSetAccess, at, piece, &access, 1);
+    return handle;
+}
+
+/// As PyTorch's expandable segments do: much address space, memory piece by piece, unmapped and mapped anew.
+int expandable() {
+    make_context();
+    const CUfunction function = load_count_up();
+    CUdeviceptr base = 0, other = 0;
+    CALL("cuMemAddressReserve", cuMemAddressReserve, &base, 64 * piece, 0, 0, 0);
+    CALL("cuMemAddressReserve", cuMemAddressReserve, &other, 64 * piece, 0, 0, 0);
+    std::vector<CUmemGenericAllocationHandle> handles;
+    for (std::size_t i = 0; i < 4; ++i)
+        handles.push_back(map_piece(base + i * piece, on_device(0)));
+    fill(base + piece + 64, 41);
+    launch(function, base + piece + 64);
+    show(base + piece + 64);
+    // Memory of two pieces is one address range to the program.
+    CALL("cuMemsetD8", cuMemsetD8_v2, base + piece - 8, 0, 8);
+    CALL("cuMemUnmap", cuMemUnmap, base + piece, piece); // and its memory elsewhere
+    CALL("cuMemMap", cuMemMap, other, piece, 0, handles[1], 0);
+    const CUmemAccessDesc access{on_device(0), CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CALL("cuMemSetAccess", cuMemSetAccess, other, piece, &access, 1);
+    launch(function, other + 64);
+    show(other + 64);
+    show(base + piece + 64);                         // refused: nothing is mapped there
+    CALL("cuMemUnmap", cuMemUnmap, base, 4 * piece); // refused: there is a hole
+    CALL("cuMemUnmap", cuMemUnmap, base + 2 * piece, 2 * piece);
+    CALL("cuMemUnmap", cuMemUnmap, base, piece);
+    CALL("cuMemUnmap", cuMemUnmap, other, piece);
+    for (const auto handle : handles)
+        CALL("cuMemRelease", cuMemRelease, handle);
+    CALL("cuMemRelease", cuMemRelease, handles[0]);
+    CALL("cuMemAddressFree", cuMemAddressFree, base, 64 * piece);
+    CALL("cuMemAddressFree", cuMemAddressFree, other, 64 * piece);
+    // Memory on the host, that a device may use and the host may touch.
+    CALL("cuMemAddressReserve", cuMemAddressReserve, &base, piece, 0, 0, 0);
+    const auto handle = map_piece(base, {CU_MEM_LOCATION_TYPE_HOST_NUMA, {0}});
+    CALL("cuMemSetAccess", cuMemSetAccess, base, piece, &access, 1);
+    *reinterpret_cast<volatile float*>(base) = 6;
+    launch(function, base);
+    show(base);
+    int file = -1;
+    CUmemGenericAllocationHandle imported = 0, retained = 0;
+    CALL("cuMemExportToShareableHandle", cuMemExportToShareableHandle, &file, handle,
+         CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+    CALL("cuMemImportFromShareableHandle", cuMemImportFromShareableHandle, &imported,
+         reinterpret_cast<void*>(static_cast<std::intptr_t>(file)), CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+    CALL("cuMemRetainAllocationHandle", cuMemRetainAllocationHandle, &retained, reinterpret_cast<void*>(base));
+    std::printf("same handle %d\n", retained == handle);
+    return 0;
+}
+
+/// Contexts and devices that give the same address out again.
+int contexts(int devices) {
+    const CUcontext primary = make_context();
+    for (int i = 0; i < 4; ++i) {
+        CUcontext made = nullptr, popped = nullptr;
+        CUdeviceptr first = 0, second = 0;
+        void* pinned = nullptr;
+        CALL("cuCtxCreate", cuCtxCreate_v4, &made, nullptr, 0, i % devices);
+        CALL("cuMemAlloc", cuMemAlloc_v2, &first, 1 << 20);
+        CALL("cuMemAlloc", cuMemAlloc_v2, &second, 3 << 20);
+        CALL("cuMemHostAlloc", cuMemHostAlloc, &pinned, 4096, 0);
+        fill(first, 5);
+        CALL("cuCtxPopCurrent", cuCtxPopCurrent_v2, &popped);
+        std::printf("popped it %d\n", popped == made);
+        for (int again = 0; again < 3; ++again) { // costs a comparison each
+            CALL("cuCtxSetCurrent", cuCtxSetCurrent, primary);
+            CALL("cuCtxPushCurrent", cuCtxPushCurrent_v2, primary);
+            CALL("cuCtxPopCurrent", cuCtxPopCurrent_v2, &popped);
+        }
+        CALL("cuCtxDestroy", cuCtxDestroy_v2, made); // with what it holds
+        CUdeviceptr same = 0;
+        CALL("cuMemAlloc", cuMemAlloc_v2, &same, 2 << 20);
+        std::printf("same address %d\n", same == first);
+        fill(same, 1);
+        show(same);
+        CALL("cuMemFree", cuMemFree_v2, same);
+    }
+    CALL("cuCtxSetCurrent", cuCtxSetCurrent, reinterpret_cast<CUcontext>(0x40));
+    CUdeviceptr last = 0;
+    CALL("cuMemAlloc", cuMemAlloc_v2, &last, 1 << 20);
+    CALL("cuDevicePrimaryCtxReset", cuDevicePrimaryCtxReset_v2, 0);
+    make_context();
+    CUdeviceptr fresh = 0;
+    CALL("cuMemAlloc", cuMemAlloc_v2, &fresh, 1 << 20);
+    std::printf("same address %d\n", fresh == last);
+    CALL("cuMemFree", cuMemFree_v2, fresh);
+    return 0;
+}
+
+/// Memory of the other device, by its own context and from a pool, and access between the two.
+int two_devices() {
+    const CUcontext first = make_context();
+    CUcontext second = nullptr;
+    CALL("cuDevicePrimaryCtxRetain", cuDevicePrimaryCtxRetain, &second, 1);
+    CUdeviceptr here = 0, there = 0, pooled = 0, mapped = 0;
+    CALL("cuMemAlloc", cuMemAlloc_v2, &here, 1 << 20);
+    CALL("cuCtxPushCurrent", cuCtxPushCurrent_v2, second);
+    CALL("cuMemAlloc", cuMemAlloc_v2, &there, 2 << 20);
+    CALL("cuCtxPopCurrent", cuCtxPopCurrent_v2, nullptr);
+    CALL("cuCtxEnablePeerAccess", cuCtxEnablePeerAccess, second, 0);
+    CALL("cuCtxEnablePeerAccess", cuCtxEnablePeerAccess, second, 0);
+    CALL("cuMemcpyPeer", cuMemcpyPeer, there, second, here, first, 4096);
+    CALL("cuCtxDisablePeerAccess", cuCtxDisablePeerAccess, second);
+    CUmemoryPool pool = nullptr;
+    CALL("cuDeviceGetDefaultMemPool", cuDeviceGetDefaultMemPool, &pool, 1);
+    CALL("cuMemAllocFromPoolAsync", cuMemAllocFromPoolAsync, &pooled, 3 << 20, pool, nullptr);
+    CALL("cuMemAddressReserve", cuMemAddressReserve, &mapped, piece, 0, 0, 0);
+    map_piece(mapped, on_device(1));
+    CALL("cuMemFreeAsync", cuMemFreeAsync, pooled, nullptr);
+    return 0;
+}
+
+/// Threads that come with no context, work in one, and go.
+int workers() {
+    const CUcontext context = make_context();
+    for (int i = 0; i < 8; ++i)
+        std::thread([context, i] {
+            CUdeviceptr made = 0;
+            CALL("cuMemAlloc", cuMemAlloc_v2, &made, 4096);
+            if (i % 2 != 0)
+                CALL("cuCtxSetCurrent", cuCtxSetCurrent, context);
+            CALL("cuMemAlloc", cuMemAlloc_v2, &made, 4096);
+            CALL("cuMemFree", cuMemFree_v2, made);
+            CALL("cuCtxSetCurrent", cuCtxSetCurrent, nullptr);
+        }).join();
+    return 0;
+}
+
+CUmemoryPool make_pool(CUmemAllocationType type, CUmemLocation location) {
+    CUmemPoolProps wanted{};
+    wanted.allocType = type;
+    wanted.location = location;
+    CUmemoryPool pool = nullptr;
+    CALL("cuMemPoolCreate", cuMemPoolCreate, &pool, &wanted);
+    return pool;
+}
+
+int pools() {
+    make_context();
+    const CUfunction function = load_count_up();
+    CUstream stream = nullptr;
+    CALL("cuStreamCreate", cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
+    CUmemoryPool by_default = nullptr, managed_default = nullptr, current = nullptr;
+    CUmemLocation device = on_device(0);
+    CALL("cuDeviceGetDefaultMemPool", cuDeviceGetDefaultMemPool, &by_default, 0);
+    for (int again = 0; again < 3; ++again)
+        CALL("cuDeviceGetMemPool", cuDeviceGetMemPool, &current, 0);
+    CALL("cuMemGetDefaultMemPool", cuMemGetDefaultMemPool, &managed_default, &device,
+         CU_MEM_ALLOCATION_TYPE_MANAGED);
+    std::printf("default is current %d, managed is another %d\n", by_default == current,
+                managed_default != by_default);
+    cuuint64_t keep = 64 << 20;
+    CALL("cuMemPoolSetAttribute", cuMemPoolSetAttribute, by_default, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep);
+    const CUmemoryPool mine = make_pool(CU_MEM_ALLOCATION_TYPE_PINNED, on_device(0));
+    const CUmemoryPool on_host =
+        make_pool(CU_MEM_ALLOCATION_TYPE_PINNED, {CU_MEM_LOCATION_TYPE_HOST_NUMA, {0}});
+    CALL("cuDeviceSetMemPool", cuDeviceSetMemPool, 0, mine);
+    const CUmemAccessDesc access{device, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CALL("cuMemPoolSetAccess", cuMemPoolSetAccess, mine, &access, 1);
+    const CUmemoryPool all[] = {by_default, mine, on_host, managed_default};
+    for (const CUmemoryPool pool : all) {
+        CUdeviceptr made = 0;
+        float value = 3;
+        CALL("cuMemAllocFromPoolAsync", cuMemAllocFromPoolAsync, &made, 1 << 20, pool, stream);
+        CALL("cuMemcpyHtoDAsync", cuMemcpyHtoDAsync_v2, made, &value, sizeof value, stream);
+        launch(function, made);
+        show(made);
+        CALL("cuMemFreeAsync", cuMemFreeAsync, made, stream);
+    }
+    CALL("cuMemPoolTrimTo", cuMemPoolTrimTo, mine, 0);
+    CUdeviceptr unknown = 0;
+    CALL("cuMemPoolDestroy", cuMemPoolDestroy, mine);
+    CALL("cuMemAllocFromPoolAsync", cuMemAllocFromPoolAsync, &unknown, 4096, mine, stream);
+    return 0;
+}
+
+/// What one process tells the other through a pipe.
+template <class Value>
+void tell(int pipe, const Value& value) {
+    if (write(pipe, &value, sizeof value) != sizeof value)
+        std::exit(4);
+}
+template <class Value>
+Value hear(int pipe) {
+    Value value{};
+    if (read(pipe, &value, sizeof value) != sizeof value)
+        std::exit(4);
+    return value;
+}
+
+void import_from(int from, int back) {
+    make_context();
+    const auto handle = hear<CUipcMemHandle>(from);
+    const auto event_handle = hear<CUipcEventHandle>(from);
+    CUdeviceptr opened = 0, again = 0;
+    CUevent event = nullptr;
+    CALL("cuIpcOpenMemHandle", cuIpcOpenMemHandle_v2, &opened, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+    CALL("cuIpcOpenEventHandle", cuIpcOpenEventHandle, &event, event_handle);
+    show(opened);
+    fill(opened, 12);
+    CALL("cuIpcOpenMemHandle", cuIpcOpenMemHandle_v2, &again, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+    std::printf("same address %d\n", again == opened);
+    CALL("cuMemFree", cuMemFree_v2, opened); // refused: not allocated here
+    CALL("cuIpcCloseMemHandle", cuIpcCloseMemHandle, opened);
+    CALL("cuIpcCloseMemHandle", cuIpcCloseMemHandle, opened);
+    CALL("cuIpcCloseMemHandle", cuIpcCloseMemHandle, opened);
+    CUmemoryPool pool = nullptr;
+    CALL("cuMemPoolImportFromShareableHandle", cuMemPoolImportFromShareableHandle, &pool, nullptr,
+         CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+    auto pointer = hear<CUmemPoolPtrExportData>(from);
+    CALL("cuMemPoolImportPointer", cuMemPoolImportPointer, &opened, pool, &pointer);
+    show(opened);
+    CALL("cuMemFreeAsync", cuMemFreeAsync, opened, nullptr);
+    tell(back, 1);
+    std::fflush(stdout);
+}
+
+/// The child enters CUDA first of all, so both processes may.
+int ipc() {
+    int there[2], back[2];
+    if (pipe(there) != 0 || pipe(back) != 0)
+        return 4;
+    std::fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+        import_from(there[0], back[1]);
+        std::exit(0);
+    }
+    make_context();
+    CUdeviceptr mine = 0, pooled = 0, opened = 0;
+    CUevent event = nullptr;
+    CUipcMemHandle handle{};
+    CUipcEventHandle event_handle{};
+    must(ASK("cuMemAlloc", cuMemAlloc_v2)(&mine, 1 << 20), "allocate");
+    const float value = 11;
+    must(ASK("cuMemcpyHtoD", cuMemcpyHtoD_v2)(mine, &value, sizeof value), "copy");
+    must(ASK("cuEventCreate", cuEventCreate)(&event, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING), "event");
+    must(ASK("cuIpcGetMemHandle", cuIpcGetMemHandle)(&handle, mine), "handle");
+    must(ASK("cuIpcGetEventHandle", cuIpcGetEventHandle)(&event_handle, event), "event handle");
+    const CUresult own =
+        ASK("cuIpcOpenMemHandle", cuIpcOpenMemHandle_v2)(&opened, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+    CUmemoryPool pool = nullptr;
+    CUmemPoolPtrExportData pointer{};
+    must(ASK("cuDeviceGetDefaultMemPool", cuDeviceGetDefaultMemPool)(&pool, 0), "pool");
+    must(ASK("cuMemAllocFromPoolAsync", cuMemAllocFromPoolAsync)(&pooled, 4096, pool, nullptr), "from pool");
+    const float other = 21;
+    must(ASK("cuMemcpyHtoD", cuMemcpyHtoD_v2)(pooled, &other, sizeof other), "copy");
+    must(ASK("cuMemPoolExportPointer", cuMemPoolExportPointer)(&pointer, pooled), "pointer");
+    tell(there[1], handle);
+    tell(there[1], event_handle);
+    tell(there[1], pointer);
+    hear<int>(back[0]);
+    int status = 0;
+    waitpid(child, &status, 0);
+    std::printf("child %d, own handle %d\n", status, static_cast<int>(own));
+    show(mine); // what the child wrote
+    return 0;
+}
+
+int external() {
+    make_context();
+    const CUfunction function = load_count_up();
+    const int file = memfd_create("external", 0);
+    if (file < 0 || ftruncate(file, 1 << 20) != 0)
+        return 4;
+    CUDA_EXTERNAL_MEMORY_HANDLE_DESC from{};
+    from.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD;
+    from.handle.fd = file;
+    from.size = 1 << 20;
+    CUexternalMemory memory = nullptr;
+    CALL("cuImportExternalMemory", cuImportExternalMemory, &memory, &from);
+    CUDA_EXTERNAL_MEMORY_BUFFER_DESC part{};
+    part.offset = 65536;
+    part.size = 65536;
+    CUdeviceptr mapped = 0;
+    CALL("cuExternalMemoryGetMappedBuffer", cuExternalMemoryGetMappedBuffer, &mapped, memory, &part);
+    launch(function, mapped);
+    show(mapped);
+    CALL("cuDestroyExternalMemory", cuDestroyExternalMemory, memory);
+    show(mapped);
+    CALL("cuMemFree", cuMemFree_v2, mapped);
+    return 0;
+}
+
+int green() {
+    make_context();
+    CUdevResource all{};
+    CUdevResourceDesc description = nullptr;
+    CUgreenCtx made = nullptr;
+    CUcontext context = nullptr;
+    CUstream stream = nullptr;
+    CUevent event = nullptr;
+    CALL("cuDeviceGetDevResource", cuDeviceGetDevResource, 0, &all, CU_DEV_RESOURCE_TYPE_SM);
+    CALL("cuDevResourceGenerateDesc", cuDevResourceGenerateDesc, &description, &all, 1);
+    CALL("cuGreenCtxCreate", cuGreenCtxCreate, &made, description, 0, CU_GREEN_CTX_DEFAULT_STREAM);
+    CALL("cuGreenCtxStreamCreate", cuGreenCtxStreamCreate, &stream, made, CU_STREAM_NON_BLOCKING, 0);
+    CALL("cuCtxFromGreenCtx", cuCtxFromGreenCtx, &context, made);
+    CALL("cuCtxPushCurrent", cuCtxPushCurrent_v2, context);
+    CUdeviceptr memory = 0;
+    CALL("cuMemAlloc", cuMemAlloc_v2, &memory, 4096);
+    CALL("cuMemsetD8Async", cuMemsetD8Async, memory, 1, 4096, stream);
+    CALL("cuEventCreate", cuEventCreate, &event, CU_EVENT_DISABLE_TIMING);
+    CALL("cuGreenCtxRecordEvent", cuGreenCtxRecordEvent, made, event);
+    CALL("cuCtxWaitEvent", cuCtxWaitEvent, context, event);
+    CALL("cuMemFree", cuMemFree_v2, memory);
+    CALL("cuCtxPopCurrent", cuCtxPopCurrent_v2, nullptr);
+    CALL("cuGreenCtxDestroy", cuGreenCtxDestroy, made);
+    return 0;
+}
+
+int host_functions() {
+    make_context();
+    CUdeviceptr flag = 0;
+    CUstream stream = nullptr;
+    int called = 0;
+    CALL("cuMemAlloc", cuMemAlloc_v2, &flag, 4096);
+    CALL("cuStreamCreate", cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
+    CALL(
+        "cuLaunchHostFunc", cuLaunchHostFunc, stream, [](void* count) { ++*static_cast<int*>(count); },
+        &called);
+    CALL(
+        "cuStreamAddCallback", cuStreamAddCallback, stream,
+        [](CUstream, CUresult, void* count) { ++*static_cast<int*>(count); }, &called, 0);
+    CALL("cuStreamWriteValue32", cuStreamWriteValue32_v2, stream, flag, 7, 0);
+    CALL("cuStreamWaitValue32", cuStreamWaitValue32_v2, stream, flag, 7, CU_STREAM_WAIT_VALUE_GEQ);
+    CUstreamBatchMemOpParams operations[1]{};
+    operations[0].writeValue = {CU_STREAM_MEM_OP_WRITE_VALUE_64, flag + 8, {9}, 0, 0};
+    CALL("cuStreamBatchMemOp", cuStreamBatchMemOp_v2, stream, 1, operations, 0);
+    CALL("cuStreamSynchronize", cuStreamSynchronize, stream);
+    std::uint32_t words[4] = {};
+    CALL("cuMemcpyDtoH", cuMemcpyDtoH_v2, words, flag, sizeof words);
+    std::printf("called %d, wrote %u %u\n", called, words[0], words[2]);
+    return 0;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    const std::string_view scenario = argc > 1 ? argv[1] : "";
+    if (scenario == "expandable")
+        return expandable();
+    if (scenario == "contexts")
+        return contexts(1);
+    if (scenario == "contexts-2")
+        return contexts(2);
+    if (scenario == "devices")
+        return two_devices();
+    if (scenario == "workers")
+        return workers();
+    if (scenario == "pools")
+        return pools();
+    if (scenario == "ipc")
+        return ipc();
+    if (scenario == "external")
+        return external();
+    if (scenario == "green")
+        return green();
+    if (scenario == "host-functions")
+        return host_functions();
+    return 2;
+}

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "tools/simcuda/driver/driver.hpp"
+
+/// A memory pool of stream-ordered allocation. Memory that is freed goes back to the device at once: nothing
+/// is kept for later.
+struct CUmemPoolHandle_st {
+    simcuda::MemoryClass memory = simcuda::device_memory;
+    CUmemLocation location{};
+    bool imported = false; ///< of another process: its pointers can be imported, nothing allocated
+    cuuint64_t release_threshold = 0;
+    cuuint64_t used = 0, used_high = 0;
+    int reuse[3] = {1, 1, 1};
+};
+
+/// The caller holds the mutex.
+namespace simcuda {
+
+/// Memory of a pool on a device.
+CUresult allocate_pooled(CUmemPoolHandle_st& pool, CUdeviceptr* address, std::uint64_t bytes);
+/// Before an allocation is released: its pool, if it has one, uses less.
+void leave_pool(const Allocation& allocation);
+/// What a context leaves behind; `pools`: with it goes what came from pools of its device.
+void forget_memory(const CUctx_st& context, bool pools);
+/// Ends what shared.cpp opened.
+void close_shared(std::uint64_t address);
+
+} // namespace simcuda
