@@ -15,8 +15,8 @@ struct Allocation {
     std::uint64_t address, bytes;
     trace::Memory memory;
     std::uint32_t device;  ///< ordinal of the device it was made for
-    std::uint16_t context; ///< number of what it goes with (contexts.hpp); 0: nothing
     bool rewritten;        ///< the program asked for device memory and was given managed memory
+    std::uint16_t context; ///< number of what it goes with (contexts.hpp); 0: nothing
 };
 
 /// Address -> allocation. Allocations do not overlap: what a new one covers was freed unseen (with its context,

@@ -1,6 +1,7 @@
 #include "interposer/wrappers/array.hpp"
 
 #include "interposer/observe/allocations.hpp"
+#include "interposer/observe/contexts.hpp"
 
 #include <atomic>
 
@@ -19,12 +20,6 @@ void tell_of_unmapped_arrays() {
                      "their own, and what is mapped into them is not told apart");
 }
 
-std::uint32_t current_device() {
-    CUdevice device = 0;
-    return attach::real<Entry::cuCtxGetDevice>()(&device) == CUDA_SUCCESS ? static_cast<std::uint32_t>(device)
-                                                                          : 0;
-}
-
 } // namespace
 
 void finish_array(trace::Alloc& record, const void* handle, const ArrayExtent& extent,
@@ -37,13 +32,14 @@ void finish_array(trace::Alloc& record, const void* handle, const ArrayExtent& e
     if (record.status == CUDA_SUCCESS && handle != nullptr) {
         record.allocation = observe::allocations().next_id();
         record.address = reinterpret_cast<std::uint64_t>(handle);
-        record.device = current_device();
+        record.device = observe::current_device();
         // Of no length: nothing but the handle itself stands for the array.
         observe::Allocation array{};
         array.id = record.allocation;
         array.address = record.address;
         array.memory = trace::Memory::array;
         array.device = static_cast<std::uint32_t>(record.device);
+        array.context = observe::current_context_number();
         observe::arrays().insert(array);
         if ((extent.flags & (CUDA_ARRAY3D_SPARSE | CUDA_ARRAY3D_DEFERRED_MAPPING)) != 0)
             tell_of_unmapped_arrays();

@@ -37,6 +37,11 @@ void forget_memory(const trace::Context& record, std::uint16_t owner) {
         count = observe::allocations().take_context(owner, gone, batch);
         leave_parts(record, gone, count);
     }
+    // Arrays one by one: levels of a mipmapped one are the same allocation.
+    while (owner != 0 && observe::arrays().take_context(owner, gone, 1) != 0) {
+        leave_parts(record, gone, 1);
+        observe::arrays().erase_all(gone[0].id);
+    }
 }
 
 /// A call that was no set_current may have changed the thread's context all the same.

@@ -33,7 +33,7 @@ struct Acting {
     Allocation allocate(std::uint64_t bytes, bool rewritten = false) {
         static std::uint64_t address = 0x6000'0000'0000;
         address += 1ull << 36;
-        made.push_back({allocations().next_id(), address, bytes, trace::Memory::managed, 0, rewritten});
+        made.push_back({allocations().next_id(), address, bytes, trace::Memory::managed, 0, rewritten, 0});
         allocations().insert(made.back());
         return made.back();
     }

@@ -16,7 +16,7 @@ namespace {
 
 Allocation allocation(std::uint64_t id, std::uint64_t address, std::uint64_t bytes,
                       trace::Memory memory = trace::Memory::device) {
-    return {id, address, bytes, memory, 3, false};
+    return {id, address, bytes, memory, 3, false, 0};
 }
 
 std::uint64_t id_at(const AllocationIndex& index, std::uint64_t address) {
@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_SUITE(allocation_index)
 BOOST_AUTO_TEST_CASE(every_byte_of_an_allocation_is_found_and_none_beside_it) {
     auto index = std::make_unique<AllocationIndex>();
     BOOST_TEST(id_at(*index, 0x1000) == 0u);
-    index->insert({7, 0x1000, 0x100, trace::Memory::managed, 5, true});
+    index->insert({7, 0x1000, 0x100, trace::Memory::managed, 5, true, 0});
     BOOST_TEST(id_at(*index, 0xfff) == 0u);
     BOOST_TEST(id_at(*index, 0x1000) == 7u);
     BOOST_TEST(id_at(*index, 0x10ff) == 7u);

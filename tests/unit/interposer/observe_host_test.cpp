@@ -155,7 +155,8 @@ BOOST_AUTO_TEST_SUITE_END()
 BOOST_FIXTURE_TEST_SUITE(memory_class, Drive)
 
 BOOST_AUTO_TEST_CASE(our_own_index_comes_first) {
-    const Allocation made{allocations().next_id(), 0x7e00'0000'0000, 0x1000, trace::Memory::pinned, 0, false};
+    const Allocation made{
+        allocations().next_id(), 0x7e00'0000'0000, 0x1000, trace::Memory::pinned, 0, false, 0};
     allocations().insert(made);
     const End end = classify(made.address + 8, 8);
     BOOST_TEST((end.memory == trace::Memory::pinned));
@@ -192,7 +193,8 @@ BOOST_AUTO_TEST_CASE(pageable_memory_has_its_range_and_a_registration_makes_it_a
     const std::uint64_t asked = driver().asked;
     BOOST_TEST(classify(word(buffer) + 5000, 100).host_range == first.host_range);
     BOOST_TEST(driver().asked == asked);
-    const Allocation elsewhere{allocations().next_id(), 0x7e10'0000'0000, 64, trace::Memory::device, 0, false};
+    const Allocation elsewhere{
+        allocations().next_id(), 0x7e10'0000'0000, 64, trace::Memory::device, 0, false, 0};
     allocations().insert(elsewhere);
     driver().pointers[word(buffer) + 4096] = {CU_MEMORYTYPE_HOST, false, word(buffer), 4096};
     BOOST_TEST((classify(word(buffer), 100).memory == trace::Memory::pinned));
@@ -217,7 +219,7 @@ BOOST_AUTO_TEST_CASE(threads_may_ask_together) {
                          trace::Memory::pageable;
                 if (thread == 0 && i % 16 == 0) {
                     const Allocation made{
-                        allocations().next_id(), 0x7e20'0000'0000, 64, trace::Memory::device, 0, false};
+                        allocations().next_id(), 0x7e20'0000'0000, 64, trace::Memory::device, 0, false, 0};
                     allocations().insert(made);
                 }
             }

@@ -29,7 +29,8 @@ public:
         at_ = static_cast<char*>(mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0));
         BOOST_REQUIRE(at_ != MAP_FAILED);
         madvise(at_, bytes_, MADV_NOHUGEPAGE);
-        allocation = {allocations().next_id(), reinterpret_cast<std::uint64_t>(at_), bytes_, memory, 0, false};
+        allocation = {
+            allocations().next_id(), reinterpret_cast<std::uint64_t>(at_), bytes_, memory, 0, false, 0};
         allocations().insert(allocation);
     }
     ~ManagedLike() {

@@ -25,7 +25,7 @@ CUfunction fresh_function(const char* name, std::vector<std::pair<std::size_t, s
 Allocation allocate(std::uint64_t bytes, trace::Memory memory = trace::Memory::device) {
     static std::uint64_t address = 0x7f00'0000'0000;
     address += 0x10000000;
-    const Allocation made{allocations().next_id(), address, bytes, memory, 0, false};
+    const Allocation made{allocations().next_id(), address, bytes, memory, 0, false, 0};
     allocations().insert(made);
     return made;
 }
