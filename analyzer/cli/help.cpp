@@ -1,4 +1,5 @@
 #include "analyzer/cli/command.hpp"
+#include "analyzer/cli/coverage.hpp"
 #include "analyzer/reader/error.hpp"
 
 #include <iomanip>
@@ -15,19 +16,31 @@ constexpr Variable variables[] = {
 #include "interposer/runtime/options.def"
 };
 
-int help(const Arguments& arguments) {
-    if (arguments.rest.front() != "env")
-        throw reader::Error("there is no help on " + arguments.rest.front() + "; try: umadvisor help env");
+void write_variables() {
     std::cout << "Environment variables of libumadvisor.so (umadvisor run sets them from its options):\n\n";
     for (const Variable& variable : variables)
         std::cout << std::left << std::setw(27) << variable.name << std::setw(8) << variable.type
                   << std::setw(8) << (variable.value.empty() ? "-" : variable.value) << variable.help << "\n";
+}
+
+int help(const Arguments& arguments) {
+    const std::string& topic = arguments.rest.front();
+    if (topic == "env")
+        write_variables();
+    else if (topic == "coverage")
+        write_coverage(std::cout);
+    else
+        throw reader::Error("there is no help on " + topic +
+                            "; try: umadvisor help env, umadvisor help coverage");
     return done;
 }
 
 } // namespace
 
-const Command help_command{"help", "Help on a topic: env lists the UMADVISOR_* variables", "TOPIC", 1, 1, {},
-                           &help};
+const Command help_command{
+    "help",  "Help on a topic: env lists the UMADVISOR_* variables, coverage what is recorded of the driver",
+    "TOPIC", 1,
+    1,       {},
+    &help};
 
 } // namespace umadvisor::cli

@@ -3,7 +3,9 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <set>
+#include <string_view>
 
 using namespace umadvisor::test;
 
@@ -56,6 +58,50 @@ BOOST_AUTO_TEST_CASE(the_list_covers_the_stub_library) {
     const auto covered = words(run(folder, listed).out);
     for (const std::string& symbol : stub)
         BOOST_TEST(covered.count(symbol) == 1u, symbol);
+    // And the reverse, but for what only the driver itself exports.
+    std::set<std::string> declared = covered;
+#define API(symbol, handling)
+#define API_UNDECLARED(symbol) declared.erase(#symbol);
+#include "interposer/driver_api.def"
+    BOOST_TEST(declared.size() > 600u);
+    for (const std::string& symbol : declared)
+        BOOST_TEST(stub.count(symbol) == 1u, symbol << " is no export");
+}
+
+BOOST_AUTO_TEST_CASE(what_moves_memory_is_recorded_or_counted_for_a_reason) {
+    constexpr std::string_view working[] = {
+        "Memcpy",      "Memset",     "Alloc",         "Free",   "Map",
+        "Launch",      "Prefetch",   "Discard",       "Upload", "Bind",
+        "ArrayCreate", "Decompress", "Array3DCreate", "Attach", "ImportExternalMemory"};
+    // Those ask, or describe: cuTensorMap* write a description of memory, nodes are run by cuGraphLaunch.
+    constexpr std::string_view asking[] = {"Get", "TensorMap", "SetMapFlags", "Node", "cuCtxAttach"};
+    const auto has = [](std::string_view symbol, const auto& words) {
+        return std::any_of(std::begin(words), std::end(words), [symbol](std::string_view word) {
+            return symbol.find(word) != std::string_view::npos;
+        });
+    };
+    std::size_t working_entries = 0;
+    const auto check = [&](std::string_view symbol, std::string_view handling, std::string_view reason) {
+        if (!has(symbol, working) || has(symbol, asking))
+            return;
+        ++working_entries;
+        BOOST_TEST((handling != "counted" || reason.size() > 20), symbol << " is counted for no reason");
+    };
+#define API(symbol, handling) check(#symbol, #handling, "");
+#define API_COUNTED(symbol, reason) check(#symbol, "counted", reason);
+#define API_UNDECLARED(symbol)
+#include "interposer/driver_api.def"
+    BOOST_TEST(working_entries > 150u);
+}
+
+BOOST_AUTO_TEST_CASE(readme_tells_what_is_recorded) {
+    const Folder folder;
+    const std::string readme = read(UMADVISOR_SOURCE "/README.md");
+    std::istringstream table(run(folder, advisor + " help coverage").out);
+    std::size_t rows = 0;
+    for (std::string row; std::getline(table, row); ++rows)
+        BOOST_TEST(readme.find(row) != std::string::npos, "the README lacks: " << row);
+    BOOST_TEST(rows > 15u);
 }
 
 BOOST_AUTO_TEST_CASE(is_not_noticed_where_there_is_no_cuda) {
