@@ -1,4 +1,4 @@
-"""What the product's build knows: how each of its sources is compiled, and how the shim is linked."""
+"""What the product's build knows: how each of its sources is compiled, how the shim and the tests of its parts are linked."""
 
 import json
 import os
@@ -8,6 +8,7 @@ import subprocess
 SHIM = "lib/libumadvisor.so"
 # Folders of the objects that go into the shim.
 PARTS = ("interposer/CMakeFiles/", "residency/CMakeFiles/")
+SHIM_ONLY = "interposer/CMakeFiles/umadvisor_shim.dir/"  # not in interposer_core
 VERSION_SCRIPT = "exports.map"
 SCRIPT_OPTION = "-Wl,--version-script="
 
@@ -36,8 +37,6 @@ class Build:
             if made.startswith(PARTS):
                 self.compilations[made] = (command, os.path.relpath(entry["file"], source))
         self.users = self._read_users()
-        link = run(["ninja", "-t", "commands", SHIM], folder, "ninja").splitlines()[-1]
-        self.link = shlex.split(link.removeprefix(": && ").removesuffix(" && :"))
 
     def _read_users(self):
         """File of the product -> objects that are compiled from it, by ninja's record of what was included."""
@@ -53,8 +52,8 @@ class Build:
             users.setdefault(path, set()).add(made)
         return users
 
-    def make_shim(self, name, files, work):
-        """A shim from the product's own objects and those that `files` (path -> text) change. Answers its path."""
+    def compile(self, name, files, work):
+        """The objects that `files` (path -> text) change, compiled: object of the build -> mutated one."""
         overlay = work / "overlay"
         for path, text in files.items():
             (overlay / path).parent.mkdir(parents=True, exist_ok=True)
@@ -67,7 +66,7 @@ class Build:
             raise Broken(f"{name}: nothing of the shim is made from {', '.join(files)}")
         for made, to in objects.items():
             self._compile(name, made, to, overlay, files)
-        return self._link(name, objects, work / "libumadvisor.so", overlay if VERSION_SCRIPT in files else None)
+        return objects
 
     def _compile(self, name, made, to, overlay, files):
         command, path = self.compilations[made]
@@ -81,21 +80,27 @@ class Build:
         command[command.index("-c"):command.index("-c")] = ["-iquote", str(overlay), "-Wno-error"]
         run(command, self.folder, f"{name} does not compile")
 
-    def _link(self, name, objects, shim, script_folder):
-        """By the shim's own command. Objects of a static library are put before it, so it is not asked for them."""
+    def link(self, name, target, objects, work):
+        """The target with the mutated objects, by its own command. Those of a static library are put before it, so it is
+        not asked for them. Answers the path."""
+        made = work / os.path.basename(target)
+        last = run(["ninja", "-t", "commands", target], self.folder, "ninja").splitlines()[-1]
+        words = shlex.split(last.removeprefix(": && ").removesuffix(" && :"))
+        script = work / "overlay" / VERSION_SCRIPT
         command = []
-        for word in self.link:
-            if word == SHIM:
-                word = str(shim)
+        for word in words:
+            if word == target:
+                word = str(made)
             elif word in objects:
                 word = str(objects[word])
-            elif script_folder and word.startswith(SCRIPT_OPTION):
-                word = SCRIPT_OPTION + str(script_folder / VERSION_SCRIPT)
+            elif word.startswith(SCRIPT_OPTION) and script.exists():
+                word = SCRIPT_OPTION + str(script)
             elif word == "interposer/libinterposer_core.a":
-                command += [str(to) for made, to in objects.items() if made not in self.link]
+                command += [str(to) for original, to in objects.items()
+                            if original not in words and not original.startswith(SHIM_ONLY)]
             command.append(word)
         run(command, self.folder, f"{name} does not link")
-        return shim
+        return made
 
     def text(self, path):
         """A file of the product; the version script is made by the build."""

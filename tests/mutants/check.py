@@ -18,7 +18,7 @@ import sys
 import tempfile
 import tomllib
 
-from build import Broken, Build
+from build import SHIM, Broken, Build
 
 HERE = pathlib.Path(__file__).resolve().parent
 TEST_SECONDS = 120
@@ -63,10 +63,9 @@ def read_list(names):
     return [mutant for name, mutant in mutants.items() if not names or name in names]
 
 
-def passes(test, build, prefix, out):
-    """Runs `binary/case` with the product at `prefix`."""
-    binary, case = test.split("/", 1)
-    program = build.folder / "bin" / binary
+def passes(program, case, prefix, out):
+    """Runs one case of a test with the product at `prefix`."""
+    out.mkdir()
     environment = dict(os.environ, PREFIX_UNDER_TEST=str(prefix), TMPDIR=str(out))
     try:
         ran = subprocess.run([program, f"--run_test={case}"], env=environment, cwd=out, stdin=subprocess.DEVNULL,
@@ -89,25 +88,33 @@ def install(build, prefix, shim):
 
 
 def check_intact(test, build, work):
-    out = pathlib.Path(tempfile.mkdtemp(dir=work))
-    passed, output = passes(test, build, work / "intact", out)
+    binary, case = test.split("/", 1)
+    if not (build.folder / "bin" / binary).is_file():
+        raise Broken(f"there is no bin/{binary}: build it first")
+    passed, output = passes(build.folder / "bin" / binary, case, work / "intact", work / test.replace("/", "."))
     if not passed:
         raise Broken(f"{test} fails without any mutant:\n{output}")
 
 
 def check_mutant(mutant, build, work):
-    """Whether every test that is named notices."""
+    """Whether every test that is named notices. Tests of whole programs run with a broken shim; tests of parts are
+    linked with the broken objects."""
     if mutant.needs and subprocess.run(mutant.needs, shell=True, capture_output=True).returncode != 0:
         print(f"left out {mutant.name}: `{mutant.needs}` fails here", flush=True)
         return True
     folder = work / mutant.name
-    shim = build.make_shim(mutant.name, mutant.files(build), folder)
-    install(build, folder / "prefix", shim)
+    prefix = folder / "prefix"
+    objects = build.compile(mutant.name, mutant.files(build), folder)
     missed = []
     for test in mutant.tests:
-        out = folder / test.replace("/", ".")
-        out.mkdir()
-        if passes(test, build, folder / "prefix", out)[0]:
+        binary, case = test.split("/", 1)
+        if not binary.startswith("process_"):
+            program = build.link(mutant.name, f"bin/{binary}", objects, folder)
+        else:
+            program = build.folder / "bin" / binary
+            if not prefix.exists():
+                install(build, prefix, build.link(mutant.name, SHIM, objects, folder))
+        if passes(program, case, prefix, folder / test.replace("/", "."))[0]:
             missed.append(test)
     verdict = f"MISSED by {', '.join(missed)}" if missed else f"caught by {', '.join(mutant.tests)}"
     print(f"{mutant.name}: {verdict} ({mutant.breaks})", flush=True)
