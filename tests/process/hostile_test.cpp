@@ -200,6 +200,10 @@ BOOST_AUTO_TEST_CASE(threads_by_the_hundred) {
     check_unnoticed(folder, "unruly threads");
     const auto launches = dump(folder, "x.umtrace", "Launch");
     BOOST_TEST(launches.size() == 3000u);
+    std::set<std::uint64_t> threads;
+    for (const Json& launch : launches)
+        threads.insert(launch.at("thread").get<std::uint64_t>());
+    BOOST_TEST(threads.size() == 300u);
     BOOST_TEST(completeness(folder).at("complete") == true);
 }
 
