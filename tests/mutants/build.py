@@ -20,7 +20,8 @@ class Broken(Exception):
 def run(command, folder, what):
     ran = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if ran.returncode != 0:
-        lines = [line for line in ran.stderr.splitlines() if "error" in line] or ran.stderr.splitlines() or ["?"]
+        said = ran.stderr.splitlines()
+        lines = [line for line in said if ": error" in line or "multiple" in line or "undefined" in line] or said or ["?"]
         raise Broken(f"{what}: {lines[0]}")
     return ran.stdout
 
