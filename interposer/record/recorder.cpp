@@ -35,6 +35,7 @@ const char* open(const Settings& settings) noexcept {
     for (std::uint32_t i = 0; i < trace::counter_slots; ++i)
         counters[i] = private_counters[i];
     umadvisor_counters = counters;
+    stop_in_children();
     detail::taking.store(Taking::everything, std::memory_order_release);
     define_process();
     prepare_stacks(settings.stack_frames);
@@ -55,6 +56,10 @@ void close() noexcept {
         seat.writer->chunk.seal();
     dictionary.seal();
     sink.header()->state.store(trace::FileState::closed, std::memory_order_release);
+}
+
+bool has_file() noexcept {
+    return sink.has_file();
 }
 
 template <class Record>

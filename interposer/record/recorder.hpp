@@ -33,6 +33,9 @@ void abandon() noexcept;
 /// from later exit handlers); it stays valid.
 void close() noexcept;
 
+/// Whether the file is still where it was written, as far as this process can see.
+bool has_file() noexcept;
+
 /// Appends to the calling thread's chunk; the record is committed when this returns. Takes no lock but when a
 /// chunk is full or the thread is new. Preserves errno. Instantiated for every event record.
 template <class Record>

@@ -180,6 +180,14 @@ bool Sink::own_descriptor() noexcept {
     return false;
 }
 
+bool Sink::has_file() noexcept {
+    const Guard guard(mutex_);
+    struct stat file {};
+    if (own_descriptor())
+        return fstat(fd_, &file) == 0 && file.st_nlink != 0;
+    return lstat(path_, &file) == 0 && file.st_dev == device_ && file.st_ino == inode_;
+}
+
 /// Ends the growth of the file. Said once; the reason given first stays.
 void Sink::fill(trace::DropReason reason, const char* why) noexcept {
     if (full_.load(std::memory_order_relaxed) != trace::DropReason::count_)

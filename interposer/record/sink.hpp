@@ -37,6 +37,9 @@ public:
     /// Counts a record by reason.
     void drop(trace::DropReason reason) noexcept;
 
+    /// Whether the file has its name yet, as far as this process can see.
+    bool has_file() noexcept;
+
     trace::FileHeader* header() const noexcept { return header_; }
     std::uint64_t* counters() const noexcept;
 

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <sys/mman.h>
 
 namespace umadvisor::record {
 
@@ -14,7 +16,24 @@ enum class Taking : std::uint8_t {
 };
 
 namespace detail {
-inline constinit std::atomic<Taking> taking{Taking::nothing};
+/// Alone in its page, since that page reads zero in a child, however the child was made: see
+/// stop_in_children().
+#if defined(__x86_64__)
+inline constexpr std::size_t page_bytes = 4096;
+#else
+inline constexpr std::size_t page_bytes = 65536;
+#endif
+struct alignas(page_bytes) TakingPage {
+    std::atomic<Taking> word{Taking::nothing};
+};
+inline constinit TakingPage taking_page{};
+inline constexpr std::atomic<Taking>& taking = taking_page.word;
+} // namespace detail
+
+/// From fork on a child takes nothing, also one that _Fork(3) or clone(2) made, for which no atfork handler
+/// runs. A kernel before 4.14 cannot do that: madvise(2), MADV_WIPEONFORK.
+inline void stop_in_children() noexcept {
+    madvise(&detail::taking_page, sizeof detail::taking_page, MADV_WIPEONFORK);
 }
 
 /// Whether calls that need `level` are recorded. One relaxed load.

@@ -244,6 +244,9 @@ void leave() noexcept {
     const bool elsewhere = *path != '/' && *directory != '\0' && lstat(path, &here) != 0;
     const char* const from = elsewhere ? directory : "";
     const char* const slash = elsewhere ? "/" : "";
+    if (!record::has_file())
+        return say("the trace %s%s%s is not where it was written: removed, or out of this process's sight",
+                   from, slash, path);
     say("wrote %s%s%s; read it with: umadvisor report %s%s%s", from, slash, path, from, slash, path);
 }
 

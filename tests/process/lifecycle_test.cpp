@@ -6,6 +6,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <set>
+#include <unistd.h>
 
 using namespace umadvisor::test;
 namespace data = boost::unit_test::data;
@@ -220,5 +221,183 @@ BOOST_AUTO_TEST_CASE(ways_to_start_another_program) {
         const Folder unnamed;
         run_sim(unnamed, "LD_PRELOAD=" + shim + " " + programs + "/processes " + way);
         BOOST_TEST(traces(unnamed).size() == 2u, way);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(handlers_that_use_cuda_at_exit) {
+    for (const char* way : {"atexit", "quick_exit"}) {
+        const Folder folder;
+        const Outcome outcome = check_unnoticed(folder, std::string("ends ") + way);
+        BOOST_TEST(outcome.status == (std::string(way) == "atexit" ? 7 : 6));
+        const Json found = report(folder, "x.umtrace");
+        // quick_exit runs no destructor: nobody closes the trace, and nothing is lost.
+        BOOST_TEST(found.at("completeness").at("closed") == (std::string(way) == "atexit"), way);
+        BOOST_TEST(lines(outcome.err) == (std::string(way) == "atexit" ? 1u : 0u), outcome.err);
+        BOOST_TEST(found.at("completeness").at("lines").size() == (std::string(way) == "atexit" ? 0u : 1u));
+        const std::uint64_t launches = calls_of(found, "cuLaunchKernel").at("count");
+        BOOST_TEST(launches == (std::string(way) == "atexit" ? 12u : 15u), way);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_signal_ends_the_program) {
+    const Folder folder;
+    const Outcome outcome = check_unnoticed(folder, "ends SIGTERM");
+    BOOST_TEST(outcome.status == 128 + 15);
+    BOOST_TEST(outcome.err.find("wrote") == std::string::npos, outcome.err);
+    BOOST_TEST(dump(folder, "x.umtrace", "Launch").size() == 50u);
+    // And for a shell around it, too.
+    const Outcome advised = run_sim(folder, advisor + " run -o y.umtrace -- " + programs + "/ends SIGTERM");
+    BOOST_TEST(advised.status == 128 + 15, advised.err);
+}
+
+BOOST_DATA_TEST_CASE(threads_that_launch_while_the_process_ends, data::xrange(5), round) {
+    (void)round;
+    const Folder folder;
+    const Outcome outcome = check_unnoticed(folder, "ends busy");
+    BOOST_TEST(outcome.status == 0);
+    BOOST_TEST(lines(outcome.err) == 1u, outcome.err);
+    const Json found = report(folder, "x.umtrace");
+    BOOST_TEST(found.at("completeness").at("complete") == true, found.at("completeness").dump());
+    BOOST_TEST(calls_of(found, "cuLaunchKernel").at("count") >= 504);
+}
+
+BOOST_AUTO_TEST_CASE(threads_by_the_thousand) {
+    const Folder folder;
+    check_unnoticed(folder, "ends threads", "UMADVISOR_MAX_SIZE=32MiB");
+    const Json found = report(folder, "x.umtrace");
+    BOOST_TEST(calls_of(found, "cuLaunchKernel").at("count") == 3000);
+    BOOST_TEST(calls_of(found, "cuLaunchKernel").at("dropped") == 0);
+    BOOST_TEST(found.at("completeness").at("complete") == true, found.at("completeness").dump());
+}
+
+BOOST_AUTO_TEST_CASE(another_library_in_the_place_of_one_on_recorded_stacks) {
+    const Folder folder;
+    check_unnoticed(folder, "ends reload");
+    std::set<std::string> firsts;
+    for (const Json& module : dump(folder, "x.umtrace", "Module"))
+        if (module.at("path").get<std::string>().find("libreload_") != std::string::npos)
+            firsts.insert(module.at("first").get<std::string>());
+    if (firsts.size() != 1) // the loader's choice; here it has always been the same place
+        BOOST_TEST_MESSAGE("the plug-ins had places of their own");
+    int sites = 0;
+    for (const Json& site : report(folder, "x.umtrace").at("allocations")) {
+        if (site.at("memory") != "device")
+            continue;
+        ++sites;
+        const bool first = site.at("largest_bytes") == 1 << 20;
+        BOOST_TEST(site.at("line").at("function") == (first ? "allocate_first" : "allocate_second"),
+                   site.dump());
+        BOOST_TEST(site.at("bytes") == (first ? 6 : 12) << 20, site.dump());
+    }
+    BOOST_TEST(sites >= 2);
+}
+
+BOOST_AUTO_TEST_CASE(limits_lowered_to_almost_nothing) {
+    {
+        const Folder folder;
+        check_unnoticed(folder, "ends limits");
+        BOOST_TEST(calls_of(report(folder, "x.umtrace"), "cuLaunchKernel").at("count") == 400010);
+    }
+    // From the start, few descriptors and a small stack.
+    const Folder folder;
+    const Outcome outcome =
+        run_sim(folder, "ulimit -n 12 -s 300; UMADVISOR_OUTPUT=x.umtrace LD_PRELOAD=" + shim + " " + programs +
+                            "/ends plain");
+    BOOST_TEST(outcome.status == 0, outcome.err);
+    BOOST_TEST(outcome.out == "0 400000\n");
+    BOOST_TEST(calls_of(report(folder, "x.umtrace"), "cuLaunchKernel").at("count") == 400000);
+}
+
+BOOST_AUTO_TEST_CASE(a_trace_that_is_deleted_or_out_of_reach) {
+    const bool root = geteuid() == 0;
+    for (const std::string how : {"deleted", "nobody", "chroot"}) {
+        if (how != "deleted" && !root) {
+            BOOST_TEST_MESSAGE("only root can do without its rights: " << how << " is not tried");
+            continue;
+        }
+        const Folder folder;
+        fs::create_directory(folder.path / "here");
+        fs::permissions(folder.path / "here", fs::perms::owner_all);
+        const Outcome alone = bare(folder, "ends " + how);
+        const Outcome watched = run_sim(folder, "UMADVISOR_OUTPUT=here/x.umtrace LD_PRELOAD=" + shim + " " +
+                                                    programs + "/ends " + how);
+        BOOST_TEST(watched.status == alone.status, watched.err);
+        BOOST_TEST(watched.status == 0, watched.err);
+        BOOST_TEST(watched.out == alone.out);
+        BOOST_TEST(watched.err.find("the file is gone") != std::string::npos, watched.err);
+        BOOST_TEST(watched.err.find("is not where it was written") != std::string::npos, watched.err);
+        BOOST_TEST(watched.err.find("wrote") == std::string::npos, watched.err);
+        if (how != "deleted") // what it could not write any more is counted
+            BOOST_TEST(calls_of(report(folder, "here/x.umtrace"), "cuLaunchKernel").at("count") == 400010);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_disk_that_fills_up) {
+    const Folder folder;
+    fs::create_directory(folder.path / "small");
+    const std::string mount = "mount -t tmpfs -o size=1500k none small";
+    if (run(folder, "unshare -rm sh -c '" + mount + "'").status != 0) {
+        BOOST_TEST_MESSAGE("no file system of one's own can be mounted here");
+        return;
+    }
+    const Outcome outcome =
+        run_sim(folder, "unshare -rm sh -c '" + mount +
+                            " && UMADVISOR_OUTPUT=small/x.umtrace LD_PRELOAD=" + shim + " " + programs +
+                            "/ends plain && " + advisor + " report --json small/x.umtrace > report.json'");
+    BOOST_TEST(outcome.status == 0, outcome.err);
+    BOOST_TEST(outcome.out == "0 400000\n");
+    BOOST_TEST(outcome.err.find("No space left on device") != std::string::npos, outcome.err);
+    const Json found = Json::parse(read(folder / "report.json"));
+    BOOST_TEST(found.at("dropped").at("disk_full") > 0);
+    BOOST_TEST(calls_of(found, "cuLaunchKernel").at("count") == 400000);
+}
+
+BOOST_AUTO_TEST_CASE(a_child_made_without_the_handlers_of_fork) {
+    const Folder folder;
+    check_unnoticed(folder, "ends _Fork");
+    const Json found = report(folder, "x.umtrace");
+    BOOST_TEST(found.at("completeness").at("complete") == true, found.at("completeness").dump());
+    BOOST_TEST(calls_of(found, "cuLaunchKernel").at("count") == 20);
+    BOOST_TEST(calls_of(found, "cuMemAlloc_v2").at("count") == 0);
+}
+
+/// Before us and behind us in LD_PRELOAD.
+BOOST_AUTO_TEST_CASE(other_preloads) {
+    std::vector<std::string> others{UMADVISOR_LIBASAN};
+    for (const char* name : {"libjemalloc.so.2", "libtcmalloc_minimal.so.4"}) {
+        const std::string found = run(Folder(), std::string("cc -print-file-name=") + name).out;
+        const std::string path = found.substr(0, found.find('\n'));
+        BOOST_TEST(path.front() == '/', name << " is not installed: tools/install-packages --test");
+        others.push_back(path);
+    }
+    for (const std::string& other : others)
+        for (const std::string& order : {other + ":" + shim, shim + ":" + other})
+            for (const char* scenario : {"unruly threads", "ends reload", "ends atexit", "processes refused"}) {
+                // Leaks are not what is asked here, and ASan wants to be first.
+                const std::string settings =
+                    "export ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0 UMADVISOR_OUTPUT=x.umtrace; ";
+                const Folder folder;
+                const std::string program = programs + "/" + scenario;
+                const Outcome alone = run_sim(folder, settings + "LD_PRELOAD=" + other + " " + program);
+                const Outcome watched = run_sim(folder, settings + "LD_PRELOAD=" + order + " " + program);
+                BOOST_TEST(watched.status == alone.status, order << " " << scenario << ": " << watched.err);
+                BOOST_TEST(watched.out == alone.out, order << " " << scenario);
+                BOOST_TEST(watched.err.find("Sanitizer") == std::string::npos, watched.err);
+                BOOST_TEST(report(folder, "x.umtrace").at("completeness").at("complete") == true);
+            }
+}
+
+BOOST_AUTO_TEST_CASE(a_sanitized_program_with_the_sanitizer_behind_us) {
+    for (const char* scenario : {"frees", "threads", "late"}) {
+        const Folder folder;
+        const std::string program = programs + std::string("/unruly_asan ") + scenario;
+        const Outcome alone = run_sim(folder, program);
+        const Outcome watched = run_sim(
+            folder, "ASAN_OPTIONS=verify_asan_link_order=0 UMADVISOR_OUTPUT=x.umtrace LD_PRELOAD=" + shim +
+                        ":" UMADVISOR_LIBASAN " " + program);
+        BOOST_TEST(alone.status == 0, alone.err);
+        BOOST_TEST(watched.status == alone.status, watched.err);
+        BOOST_TEST(watched.out == alone.out);
+        BOOST_TEST(dump(folder, "x.umtrace", "Alloc").size() > 0u);
     }
 }
