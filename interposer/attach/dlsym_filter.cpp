@@ -2,6 +2,7 @@
 /// jump, with the caller's return address in place.
 #include "interposer/attach/driver.hpp"
 #include "interposer/attach/real.hpp"
+#include "interposer/record/stacks.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -56,6 +57,7 @@ Answer answer_entry(void* handle, const char* symbol, const void* caller) {
 extern "C" __attribute__((visibility("hidden"))) Answer umadvisor_filter_dlsym(void* handle, const char* symbol,
                                                                                const void* caller) noexcept {
     find_real_dlsym(); // the thunk jumps through it
+    record::follow_modules();
     if (!is_entry(symbol))
         return {nullptr, handle};
     const int kept = errno; // looking for the driver, dlopen(3) looks for files

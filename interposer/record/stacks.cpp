@@ -87,6 +87,13 @@ void prepare_stacks(int wanted) noexcept {
     depth = std::min(wanted, max_depth);
 }
 
+void follow_modules() noexcept {
+    if (depth == 0 || !recording())
+        return;
+    const Quiet quiet;
+    refresh_modules();
+}
+
 /// Not inlined, and no tail call within: the cache's key is this function's own frame.
 [[gnu::noinline]] std::uint64_t stack() noexcept {
     if (depth == 0 || !recording())

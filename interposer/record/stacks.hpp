@@ -7,4 +7,8 @@ namespace umadvisor::record {
 /// open().
 void prepare_stacks(int frames) noexcept;
 
+/// Looks whether objects came or went, so that stacks through another object in the place of one that is gone
+/// are its own. Called at each look-up of a symbol: what dlopen(3) brought in is first reached by one.
+void follow_modules() noexcept;
+
 } // namespace umadvisor::record
