@@ -16,6 +16,7 @@ struct LaunchShape {
     std::uint64_t untold = 0;     ///< allocations reached beyond those in `touched`
     std::uint64_t scanned = 0;    ///< 1: the parameters were scanned; 0: their layout is not known
     Numbers<max_touched> touched; ///< allocation ids
+    std::uint64_t captured = 0;   ///< 1: became a node of a graph and did not run
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
@@ -34,6 +35,7 @@ struct LaunchShape {
         v.number("scanned", r.scanned);
         v.numbers("touched", r.touched);
         v.number("untold", r.untold);
+        v.number("captured", r.captured);
     }
 };
 
@@ -99,9 +101,10 @@ struct Alloc : Call {
     std::uint64_t device = 0;
     Origin origin{}; ///< umadvisor: the program asked for device memory and was given managed memory
     Reason reason{};
-    std::uint64_t symbol = 0; ///< string: name of a __managed__ or __device__ variable
-    std::uint64_t pool = 0;   ///< handle of the memory pool it was asked from
-    std::uint64_t part = 0;   ///< 1: of a call that has a record of its own; not a call by itself
+    std::uint64_t symbol = 0;   ///< string: name of a __managed__ or __device__ variable
+    std::uint64_t pool = 0;     ///< handle of the memory pool it was asked from
+    std::uint64_t part = 0;     ///< 1: of a call that has a record of its own; not a call by itself
+    std::uint64_t captured = 0; ///< 1: became a node of a graph and did not run
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
@@ -119,6 +122,7 @@ struct Alloc : Call {
         v.number("symbol", r.symbol);
         v.number("pool", r.pool);
         v.number("part", r.part);
+        v.number("captured", r.captured);
     }
 };
 
@@ -128,7 +132,8 @@ struct Free : Call {
     std::uint64_t allocation = 0; ///< 0: not known to us
     std::uint64_t address = 0;
     std::uint64_t stream = 0;
-    std::uint64_t part = 0; ///< as in Alloc
+    std::uint64_t part = 0;     ///< as in Alloc
+    std::uint64_t captured = 0; ///< 1: became a node of a graph and did not run
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
@@ -138,6 +143,7 @@ struct Free : Call {
         v.handle("stream", r.stream);
         v.number("status", r.status);
         v.number("part", r.part);
+        v.number("captured", r.captured);
     }
 };
 
@@ -156,6 +162,7 @@ struct Copy : Call {
     std::uint64_t height = 0, depth = 0;
     std::uint64_t source_pitch = 0, destination_pitch = 0; ///< bytes from row to row; 0: an array's own
     std::uint64_t batch = 0; ///< k: the k-th of its call, whose duration stands on the first; 0: the only one
+    std::uint64_t captured = 0; ///< 1: became a node of a graph and did not run
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
@@ -179,6 +186,7 @@ struct Copy : Call {
         v.number("source_pitch", r.source_pitch);
         v.number("destination_pitch", r.destination_pitch);
         v.number("batch", r.batch);
+        v.number("captured", r.captured);
     }
 };
 
@@ -189,6 +197,7 @@ struct Set : Call {
     Memory memory{};
     std::uint64_t allocation = 0, asynchronous = 0, stream = 0;
     std::uint64_t width = 0, height = 0, pitch = 0; ///< as in Copy
+    std::uint64_t captured = 0;                     ///< 1: became a node of a graph and did not run
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
@@ -204,6 +213,7 @@ struct Set : Call {
         v.number("width", r.width);
         v.number("height", r.height);
         v.number("pitch", r.pitch);
+        v.number("captured", r.captured);
     }
 };
 

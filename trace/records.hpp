@@ -3,6 +3,7 @@
 
 #include "trace/definitions.hpp"
 #include "trace/event_records.hpp"
+#include "trace/graph_records.hpp"
 #include "trace/lifecycle_records.hpp"
 #include "trace/managed_records.hpp"
 #include "trace/memory_records.hpp"
@@ -43,6 +44,8 @@ bool visit_type(Type type, Visitor&& v) {
         UMADVISOR_RECORD(External);
         UMADVISOR_RECORD(Discard);
         UMADVISOR_RECORD(Attach);
+        UMADVISOR_RECORD(GraphLaunch);
+        UMADVISOR_RECORD(Graph);
         UMADVISOR_RECORD(Entry);
         UMADVISOR_RECORD(String);
         UMADVISOR_RECORD(Process);
@@ -57,6 +60,7 @@ bool visit_type(Type type, Visitor&& v) {
         UMADVISOR_RECORD(UnknownLookup);
         UMADVISOR_RECORD(Runtime);
         UMADVISOR_RECORD(Notice);
+        UMADVISOR_RECORD(GraphNode);
 #undef UMADVISOR_RECORD
     }
     return false;

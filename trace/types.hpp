@@ -36,6 +36,8 @@ enum class Type : std::uint8_t {
     device_time = 13,
     gpu_module = 14,
     clock = 15,
+    graph_launch = 16,
+    graph = 17,
     virtual_memory = 18,
     pool = 19,
     context = 20,
@@ -62,6 +64,7 @@ enum class Type : std::uint8_t {
     unknown_lookup = 75,
     runtime = 76,
     notice = 77,
+    graph_node = 78,
 };
 
 /// A bounded list of numbers inside a record. What lies beyond `count` is never written nor copied: one of

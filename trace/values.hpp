@@ -88,6 +88,33 @@ enum class IpcAction : std::uint8_t {
 
 enum class ExternalAction : std::uint8_t { import_memory = 0, map_buffer = 1, map_array = 2, destroy = 3 };
 
+/// What a node of a graph does. `child` and `conditional` hold other nodes; those below a conditional run as
+/// often as the device decides, or never.
+enum class GraphNodeKind : std::uint8_t {
+    version = 0, ///< node 0
+    kernel = 1,
+    copy = 2,
+    set = 3,
+    alloc = 4,
+    free = 5,
+    child = 6,
+    conditional = 7,
+    host_function = 8,
+    event_record = 9,
+    event_wait = 10,
+    empty = 11,
+    other = 12,  ///< external semaphores, batched memory operations, and what is newer
+    toggle = 13, ///< what the node was, but for `disabled`
+};
+
+enum class GraphAction : std::uint8_t {
+    instantiate = 0,
+    update = 1,
+    destroy = 2,
+    begin_capture = 3,
+    end_capture = 4,
+};
+
 /// cuda.h, CUmemLocationType; `host` stands for the legacy CU_DEVICE_CPU too.
 enum class Location : std::uint8_t { none = 0, device = 1, host = 2, host_numa = 3, host_numa_current = 4 };
 

@@ -24,8 +24,8 @@ struct Group {
     std::set<trace::HostRangeKind> kinds;
 };
 
-/// By line, direction and whether the program believes the copy to be asynchronous.
-using Key = std::tuple<std::uint64_t, model::Direction, bool>;
+/// By line, direction, whether the program believes the copy to be asynchronous, and whether a graph made it.
+using Key = std::tuple<std::uint64_t, model::Direction, bool, bool>;
 
 std::string host_text(const std::set<trace::HostRangeKind>& kinds) {
     std::string text;
@@ -55,9 +55,12 @@ bool is_fault(const model::CopySite& site, model::Direction direction) {
 }
 
 Finding describe(const model::Profile& profile, const Key& key, const Group& group) {
-    const auto& [stack, direction, asynchronous] = key;
-    const double spent_ns = static_cast<double>(profile.nanoseconds(group.copies.ticks));
+    const auto& [stack, direction, asynchronous, graph] = key;
     const double bytes = static_cast<double>(group.copies.bytes);
+    const bool up = direction == model::Direction::HtoD || direction == model::Direction::HtoA;
+    // Nobody times the nodes of a graph one by one.
+    const double spent_ns = graph ? bytes / (up ? prices.pageable_to_device : prices.device_to_pageable) * 1e9
+                                  : static_cast<double>(profile.nanoseconds(group.copies.ticks));
     const model::LinkRate link = profile.copies().link(direction);
     const bool measured = link.bytes != 0;
     const double rate = measured ? link.bytes_per_second() : pinned_rate;
@@ -65,19 +68,19 @@ Finding describe(const model::Profile& profile, const Key& key, const Group& gro
 
     Finding finding;
     finding.rule = pageable_copy.id;
-    finding.title = (asynchronous ? "asynchronous in name only: pageable copies, " : "pageable copies, ") +
+    finding.title = (graph          ? "pageable copies inside a graph, "
+                     : asynchronous ? "asynchronous in name only: pageable copies, "
+                                    : "pageable copies, ") +
                     std::string(words(direction));
     finding.stack = stack;
     finding.saving_ns = std::max(0.0, spent_ns - pinned_ns);
     const double reached = spent_ns > 0 ? bytes / (spent_ns * 1e-9) : 0;
     finding.summary =
         profile.call_name(group.entry) + " " + bytes_text(bytes / static_cast<double>(group.copies.count)) +
-        " x " + std::to_string(group.copies.count) +
-        (direction == model::Direction::HtoD || direction == model::Direction::HtoA ? " from " : " to ") +
-        host_text(group.kinds) + ", " + rate_text(reached) + "; this link carries " + rate_text(rate) +
-        (direction == model::Direction::HtoD || direction == model::Direction::HtoA ? " from" : " to") +
+        " x " + std::to_string(group.copies.count) + (up ? " from " : " to ") + host_text(group.kinds) + ", " +
+        rate_text(reached) + "; this link carries " + rate_text(rate) + (up ? " from" : " to") +
         " pinned memory" + (measured ? "" : " (typical of PCIe 5; not measured here)");
-    if (asynchronous)
+    if (asynchronous && !graph)
         finding.details.push_back("the call returns only when the copy is staged: the host waited " +
                                   time_text(spent_ns) + " in it, and nothing overlapped");
     finding.evidence = {{"copies", static_cast<double>(group.copies.count)},
@@ -96,7 +99,13 @@ Finding describe(const model::Profile& profile, const Key& key, const Group& gro
                                "MiB and more reached in this trace"
                              : "time of these calls less the same bytes at 55 GB/s, measured for pinned memory "
                                "on an H200; your link may differ";
-    finding.confidence = measured                                  ? Confidence::high
+    if (graph)
+        finding.basis =
+            std::string("these bytes at ") + (up ? "10.3" : "19.4") +
+            " GB/s, measured for pageable memory on an H200, less the same at " +
+            (measured ? "the rate of this trace's pinned copies" : "55 GB/s, measured there for pinned memory");
+    finding.confidence = graph                                     ? Confidence::medium
+                         : measured                                ? Confidence::high
                          : group.largest >= model::link_copy_bytes ? Confidence::high
                                                                    : Confidence::medium;
     return finding;
@@ -108,7 +117,7 @@ std::vector<Finding> find(const model::Profile& profile, const LineOf& line_of) 
         // Small copies cost their call whatever the memory: the rule small-copies speaks of them.
         if (!is_fault(site, totals.direction) || totals.large.count == 0)
             continue;
-        Group& group = groups[{line_of(site.stack), totals.direction, site.asynchronous}];
+        Group& group = groups[{line_of(site.stack), totals.direction, site.asynchronous, site.graph}];
         group.copies.add(totals.large);
         group.largest = std::max(group.largest, totals.largest);
         group.entry = site.entry;

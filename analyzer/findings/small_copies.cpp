@@ -52,7 +52,8 @@ Finding describe(const model::Profile& profile, std::uint64_t stack, model::Dire
 std::vector<Finding> find(const model::Profile& profile, const LineOf& line_of) {
     std::map<std::pair<std::uint64_t, model::Direction>, Group> groups;
     for (const auto& [site, totals] : profile.copies().sites()) {
-        if (totals.small.count == 0 || totals.direction == model::Direction::HtoH)
+        // What a graph copies costs no call.
+        if (totals.small.count == 0 || totals.direction == model::Direction::HtoH || site.graph)
             continue;
         Group& group = groups[{line_of(site.stack), totals.direction}];
         group.copies.add(totals.small);

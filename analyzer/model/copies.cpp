@@ -21,7 +21,7 @@ void Copies::add(const trace::Copy& copy, std::string_view symbol, double second
         return;
     }
     CopyTotals& totals = sites_[{copy.stack, copy.entry, copy.host_range, copy.source_memory,
-                                 copy.destination_memory, copy.asynchronous != 0}];
+                                 copy.destination_memory, copy.asynchronous != 0, false}];
     totals.direction = direction_of(copy, symbol);
     (copy.bytes < small_copy_bytes ? totals.small : totals.large).add(copy.bytes, copy.duration);
     totals.largest = std::max(totals.largest, copy.bytes);
@@ -34,6 +34,16 @@ void Copies::add(const trace::Copy& copy, std::string_view symbol, double second
     }
     if (copy.sample != 0)
         awaited_[copy.sample] = {&totals, copy.bytes, link && copy.asynchronous != 0};
+}
+
+void Copies::add_replayed(const trace::Copy& copy, std::uint64_t count) {
+    CopyTotals& totals = sites_[{copy.stack, copy.entry, copy.host_range, copy.source_memory,
+                                 copy.destination_memory, true, true}];
+    totals.direction = direction_of(copy, {});
+    Tally& tally = copy.bytes < small_copy_bytes ? totals.small : totals.large;
+    tally.count += count;
+    tally.bytes += count * copy.bytes;
+    totals.largest = std::max(totals.largest, copy.bytes);
 }
 
 bool Copies::measure(std::uint64_t sample, std::uint64_t nanoseconds) {

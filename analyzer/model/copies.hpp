@@ -34,6 +34,7 @@ struct CopySite {
     std::uint64_t stack = 0, entry = 0, host_range = 0;
     trace::Memory source{}, destination{};
     bool asynchronous = false;
+    bool graph = false; ///< nodes of graphs: `entry` and `stack` are of the graph's launch
     auto operator<=>(const CopySite&) const = default;
 };
 
@@ -55,6 +56,8 @@ struct LinkRate {
 class Copies {
 public:
     void add(const trace::Copy& copy, std::string_view symbol, double seconds);
+    /// Copies that a graph made: `copy` stands for each of `count`. Their calls took no time.
+    void add_replayed(const trace::Copy& copy, std::uint64_t count);
     /// The device's time of the copy that carried `sample`. False when no copy did.
     bool measure(std::uint64_t sample, std::uint64_t nanoseconds);
 

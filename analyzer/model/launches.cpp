@@ -44,6 +44,13 @@ void Launches::add(std::uint32_t thread, const trace::Launch& launch, const read
         ++outstanding_[thread][&totals];
 }
 
+void Launches::add_replayed(const LaunchGroup& group, std::uint64_t count) {
+    LaunchTotals& totals = groups_[group];
+    totals.count += count;
+    totals.replayed += count;
+    count_ += count;
+}
+
 void Launches::synchronized(std::uint32_t thread, std::uint64_t ticks) {
     const auto found = outstanding_.find(thread);
     if (found == outstanding_.end())

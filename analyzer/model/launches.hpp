@@ -29,6 +29,7 @@ struct LaunchGroup {
 
 struct LaunchTotals {
     std::uint64_t count = 0, failed = 0, call_ticks = 0;
+    std::uint64_t replayed = 0;                                  ///< of `count`, as nodes of graphs
     std::uint64_t measured = 0, measured_ns = 0, longest_ns = 0; ///< device time, event floor taken off
     double waited_ticks = 0; ///< share of the synchronisations after launches that were not sampled
 
@@ -45,6 +46,10 @@ struct DeviceTimeEstimate {
 class Launches {
 public:
     void add(std::uint32_t thread, const trace::Launch& launch, const reader::Shape* shape);
+    /// Kernels that a graph ran.
+    void add_replayed(const LaunchGroup& group, std::uint64_t count);
+    /// A graph was launched: what a synchronisation waits for is partly its work.
+    void graph_launched(std::uint32_t thread) { ++outstanding_[thread][&graphs_]; }
     void synchronized(std::uint32_t thread, std::uint64_t ticks);
     /// The device's time of the launch that carried `sample`, event floor taken off. False when no launch did.
     bool measure(std::uint64_t sample, std::uint64_t nanoseconds);
@@ -62,6 +67,7 @@ private:
     std::map<LaunchGroup, LaunchTotals> groups_;
     std::unordered_map<std::uint64_t, LaunchTotals*> awaited_;
     std::unordered_map<std::uint32_t, std::unordered_map<LaunchTotals*, std::uint64_t>> outstanding_;
+    LaunchTotals graphs_; ///< takes the graphs' share of waiting
     std::uint64_t count_ = 0, without_shape_ = 0;
 };
 

@@ -19,7 +19,7 @@ std::string_view file_name(std::string_view path) {
 
 } // namespace
 
-Profile::Profile(reader::Trace& trace) : trace_(trace) {
+Profile::Profile(reader::Trace& trace) : trace_(trace), graphs_(trace.dictionary) {
     last_ticks_ = trace.file.header().last.ticks;
     reader::EventStream events(trace.file);
     while (const reader::ThreadCursor* cursor = events.next())
@@ -33,6 +33,28 @@ Profile::Profile(reader::Trace& trace) : trace_(trace) {
             totals.ticks += site.ticks;
             totals.dropped += site.calls;
         }
+    replay_graphs();
+}
+
+void Profile::replay_graphs() {
+    graphs_.replay([this](const GraphSite& site, const reader::GraphNode& node, std::uint64_t count) {
+        if (node.kind == trace::GraphNodeKind::kernel) {
+            launches_.add_replayed({node.function,
+                                    {node.grid[0], node.grid[1], node.grid[2]},
+                                    {node.block[0], node.block[1], node.block[2]},
+                                    node.shared_bytes},
+                                   count);
+        } else if (node.kind == trace::GraphNodeKind::copy) {
+            trace::Copy copy;
+            copy.entry = site.entry;
+            copy.stack = site.stack;
+            copy.bytes = node.bytes;
+            copy.source_memory = node.source;
+            copy.destination_memory = node.destination;
+            copy.host_range = node.host_range;
+            copies_.add_replayed(copy, count);
+        }
+    });
 }
 
 void Profile::count_call(std::uint64_t entry, std::uint64_t status, std::uint64_t ticks) {
@@ -64,6 +86,13 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
                 if (!own)
                     count_call(record.entry, record.status, record.duration);
             }
+            if constexpr (requires { record.captured; }) {
+                if constexpr (!std::is_same_v<Record, trace::LaunchShape>) {
+                    captured_ += record.captured != 0;
+                    if (record.captured != 0 && !std::is_same_v<Record, trace::GraphLaunch>)
+                        return; // it did not run
+                }
+            }
             if constexpr (std::is_same_v<Record, trace::Pause>) {
                 recorded_.add(record);
                 last_ticks_ = std::max(last_ticks_, record.start);
@@ -74,7 +103,16 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
             } else if constexpr (std::is_same_v<Record, trace::Copy>) {
                 copies_.add(record, dictionary().symbol(record.entry),
                             static_cast<double>(nanoseconds(record.duration)) * 1e-9);
+            } else if constexpr (std::is_same_v<Record, trace::GraphLaunch>) {
+                graphs_.add(record);
+                if (record.captured == 0 && record.status == 0)
+                    launches_.graph_launched(cursor.thread());
             } else if constexpr (std::is_same_v<Record, trace::Launch>) {
+                if (cursor.shape() != nullptr && cursor.shape()->captured) {
+                    ++captured_;
+                    count_call(cursor.shape()->entry, record.status, record.duration);
+                    return;
+                }
                 launches_.add(cursor.thread(), record, cursor.shape());
                 if (const reader::Shape* shape = cursor.shape()) {
                     count_call(shape->entry, record.status, record.duration);
@@ -94,7 +132,7 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
             } else if constexpr (std::is_same_v<Record, trace::DeviceTime>) {
                 const std::uint64_t ns =
                     record.nanoseconds - std::min(record.nanoseconds, record.floor_nanoseconds);
-                if (!launches_.measure(record.sample, ns))
+                if (!graphs_.measure(record.sample, ns) && !launches_.measure(record.sample, ns))
                     copies_.measure(record.sample, ns);
                 allocations_.measure(record.sample, ns);
             }

@@ -3,6 +3,7 @@
 
 #include "analyzer/model/allocations.hpp"
 #include "analyzer/model/copies.hpp"
+#include "analyzer/model/graphs.hpp"
 #include "analyzer/model/launches.hpp"
 #include "analyzer/model/recorded_time.hpp"
 #include "analyzer/reader/trace.hpp"
@@ -37,6 +38,7 @@ public:
     const reader::Dictionary& dictionary() const { return trace_.dictionary; }
     const Copies& copies() const { return copies_; }
     const Launches& launches() const { return launches_; }
+    const Graphs& graphs() const { return graphs_; }
     const Allocations& allocations() const { return allocations_; }
     const std::map<std::uint64_t, CallTotals>& calls() const { return calls_; } ///< by entry
     std::vector<CountedEntry> counted() const; ///< called, but not recorded one by one; most often called first
@@ -54,20 +56,24 @@ public:
     bool paused() const { return recorded_.pauses() != 0; }
     std::uint64_t records() const { return records_; }
     std::uint64_t dropped() const;
+    std::uint64_t captured() const { return captured_; } ///< calls that became nodes of graphs
     std::uint64_t residency_samples() const { return residency_samples_; }
     /// What recording cost the program: slow paths as measured, and a price for each record.
     std::uint64_t own_ns() const;
 
 private:
     void observe(const reader::ThreadCursor& cursor);
+    void replay_graphs();
     void count_call(std::uint64_t entry, std::uint64_t status, std::uint64_t ticks);
 
     const reader::Trace& trace_;
     RecordedTime recorded_;
     Copies copies_;
     Launches launches_;
+    Graphs graphs_;
     Allocations allocations_;
     std::map<std::uint64_t, CallTotals> calls_;
+    std::uint64_t captured_ = 0;
     std::uint64_t records_ = 0, residency_samples_ = 0, last_ticks_ = 0;
 };
 

@@ -61,6 +61,8 @@ void Dictionary::keep(Record record) {
         runtimes.push_back(record);
     else if constexpr (std::is_same_v<Record, trace::Notice>)
         notices.push_back(record);
+    else if constexpr (std::is_same_v<Record, trace::GraphNode>)
+        graph_versions[record.version].add(record);
 }
 
 void Dictionary::read(TraceFile& file) {

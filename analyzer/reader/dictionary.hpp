@@ -1,10 +1,12 @@
 /// The definitions of a trace, found before its events are read.
 #pragma once
 
+#include "analyzer/reader/graph_versions.hpp"
 #include "trace/records.hpp"
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -31,6 +33,7 @@ public:
     std::unordered_map<std::uint64_t, trace::Frame> frames;
     std::unordered_map<std::uint64_t, trace::Function> functions;
     std::unordered_map<std::uint64_t, trace::HostRange> host_ranges;
+    std::map<std::uint64_t, GraphVersion> graph_versions;
     std::vector<trace::Process> processes;
     std::vector<trace::Device> devices;
     std::vector<trace::Driver> drivers;

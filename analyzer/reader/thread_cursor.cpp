@@ -49,6 +49,7 @@ void ThreadCursor::define(const trace::LaunchShape& r) {
              r.shared_bytes,
              r.untold,
              r.scanned != 0,
+             r.captured != 0,
              {r.touched.begin(), r.touched.end()}};
 }
 

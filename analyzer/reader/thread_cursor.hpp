@@ -17,13 +17,13 @@ using Event =
                  trace::Sync, trace::Stream, trace::Event, trace::Prefetch, trace::Advise, trace::Residency,
                  trace::DeviceTime, trace::GpuModule, trace::Clock, trace::VirtualMemory, trace::Pool,
                  trace::Context, trace::Peer, trace::HostFunction, trace::Ipc, trace::External, trace::Range,
-                 trace::Pause, trace::Discard, trace::Attach>;
+                 trace::Pause, trace::Discard, trace::Attach, trace::GraphLaunch, trace::Graph>;
 
 /// A launch shape, kept small: a chunk may define thousands.
 struct Shape {
     std::uint64_t number = 0, entry = 0, function = 0, stream = 0, stack = 0;
     std::uint64_t grid[3] = {}, block[3] = {}, shared_bytes = 0, untold = 0;
-    bool scanned = false;
+    bool scanned = false, captured = false;
     std::vector<std::uint64_t> touched;
 };
 

@@ -36,9 +36,9 @@ std::string hexadecimal(std::string_view bytes) {
 
 /// Numbers that are addresses or handles; records of version 1.1 have all of theirs as numbers.
 bool is_address(std::string_view key) {
-    static constexpr auto keys =
-        std::to_array<std::string_view>({"handle", "first", "last", "bias", "address", "context", "green",
-                                         "pool", "stream", "event", "key", "function_address", "external"});
+    static constexpr auto keys = std::to_array<std::string_view>(
+        {"handle", "first", "last", "bias", "address", "context", "green", "pool", "stream", "event", "key",
+         "function_address", "external", "graph", "exec", "source", "destination"});
     return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
@@ -119,6 +119,13 @@ struct FieldWriter {
             else if constexpr (std::is_same_v<T, trace::Location>)
                 return std::to_array<std::string_view>(
                     {"none", "device", "host", "host_numa", "host_numa_current"});
+            else if constexpr (std::is_same_v<T, trace::GraphNodeKind>)
+                return std::to_array<std::string_view>({"version", "kernel", "copy", "set", "alloc", "free",
+                                                        "child", "conditional", "host_function", "event_record",
+                                                        "event_wait", "empty", "other", "toggle"});
+            else if constexpr (std::is_same_v<T, trace::GraphAction>)
+                return std::to_array<std::string_view>(
+                    {"instantiate", "update", "destroy", "begin_capture", "end_capture"});
             else if constexpr (std::is_same_v<T, trace::SampleMoment>)
                 return std::to_array<std::string_view>({"before_launch", "after_synchronize"});
             else
@@ -150,6 +157,7 @@ void add_shape(Json& object, const reader::Shape& shape, const reader::Trace& tr
     object["block"] = shape.block;
     object["shared_bytes"] = shape.shared_bytes;
     object["scanned"] = shape.scanned;
+    object["captured"] = shape.captured;
     object["touched"] = shape.touched;
     object["untold"] = shape.untold;
 }

@@ -141,7 +141,7 @@ Json copies_json(const model::Profile& profile) {
 }
 
 struct Kernel {
-    std::uint64_t count = 0, failed = 0, call_ticks = 0, measured = 0;
+    std::uint64_t count = 0, failed = 0, replayed = 0, call_ticks = 0, measured = 0;
     double device_ns = 0;
     model::Basis basis = model::Basis::measured;
 };
@@ -154,6 +154,7 @@ Json launches_json(const model::Profile& profile) {
         const model::DeviceTimeEstimate estimate = profile.launches().estimate(totals, ns_per_tick);
         kernel.count += totals.count;
         kernel.failed += totals.failed;
+        kernel.replayed += totals.replayed;
         kernel.call_ticks += totals.call_ticks;
         kernel.measured += totals.measured;
         kernel.device_ns += estimate.ns;
@@ -166,6 +167,7 @@ Json launches_json(const model::Profile& profile) {
                         {"symbol", symbol},
                         {"count", kernel.count},
                         {"failed", kernel.failed},
+                        {"in_graphs", kernel.replayed},
                         {"call_time_ns", profile.nanoseconds(kernel.call_ticks)},
                         {"device_time_ns", kernel.device_ns},
                         {"device_time_basis", name(kernel.basis)},
@@ -227,6 +229,30 @@ Json counted_json(const model::Profile& profile) {
     return list;
 }
 
+Json graphs_json(const model::Profile& profile) {
+    const model::GraphWork& work = profile.graphs().work();
+    model::GraphTotals sum;
+    for (const auto& [site, totals] : profile.graphs().sites()) {
+        sum.ticks += totals.ticks;
+        sum.measured += totals.measured;
+        sum.measured_ns += totals.measured_ns;
+    }
+    return {{"launches", work.launches},
+            {"failed", work.failed},
+            {"captured", work.captured},
+            {"unknown", work.unknown},
+            {"call_time_ns", profile.nanoseconds(sum.ticks)},
+            {"device_time_samples", sum.measured},
+            {"device_time_sampled_ns", sum.measured_ns},
+            {"versions", profile.dictionary().graph_versions.size()},
+            {"kernels", work.kernels},
+            {"copies", work.copies},
+            {"copied_bytes", work.copied_bytes},
+            {"sets", work.sets},
+            {"conditional", work.conditional},
+            {"untold", work.untold}};
+}
+
 } // namespace
 
 Json to_json(Report& report) {
@@ -251,6 +277,8 @@ Json to_json(Report& report) {
     document["copies_by_umadvisor"] = {{"count", profile.copies().own().count},
                                        {"bytes", profile.copies().own().bytes}};
     document["launches"] = launches_json(profile);
+    document["graphs"] = graphs_json(profile);
+    document["calls_captured"] = profile.captured();
     document["allocations"] = allocations_json(report);
     document["calls"] = calls_json(profile);
     document["counted"] = counted_json(profile);

@@ -23,6 +23,33 @@ std::string length_text(const model::Profile& profile) {
                : whole;
 }
 
+/// What the graphs of the program did, in a line; empty where it has none.
+std::string graphs_text(const model::GraphWork& work) {
+    if (work.launches == 0)
+        return {};
+    std::string text = count_text(work.launches, "graph launch") + " ran " +
+                       count_text(work.kernels, "kernel") + " and " + count_text(work.copies, "copy");
+    if (work.copied_bytes != 0)
+        text += " (" + findings::bytes_text(static_cast<double>(work.copied_bytes)) + ")";
+    if (work.failed != 0)
+        text += "; " + std::to_string(work.failed) + " failed";
+    return text;
+}
+
+/// What of the graphs is in no figure; empty where that is nothing.
+std::string unseen_graph_text(const model::GraphWork& work) {
+    std::string text;
+    const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
+    if (work.unknown != 0)
+        add(count_text(work.unknown, "graph launch") + " whose nodes are not known");
+    if (work.conditional != 0)
+        add(count_text(work.conditional, "piece") +
+            " of work below conditional nodes of graphs, which the device runs as often as it decides");
+    if (work.untold != 0)
+        add(count_text(work.untold, "node") + " of graphs too large to be told");
+    return text.empty() ? text : text + ": in no figure below";
+}
+
 std::string unrecorded_text(const model::Profile& profile) {
     std::uint64_t calls = 0;
     std::string names;
@@ -96,6 +123,11 @@ void write_notes(std::ostream& out, Report& report) {
     write_dropped_calls(out, report);
     if (const std::string text = unrecorded_text(report.profile); !text.empty())
         out << "  ! " << text << "\n";
+    const model::GraphWork& graphs = report.profile.graphs().work();
+    if (const std::string text = unseen_graph_text(graphs); !text.empty())
+        out << "  ! " << text << "\n";
+    if (const std::string text = graphs_text(graphs); !text.empty())
+        out << "  - " << text << "\n";
     const reader::Dictionary& dictionary = report.trace.dictionary;
     if (!dictionary.unknown_lookups.empty()) {
         std::set<std::string_view> names;

@@ -3,6 +3,9 @@
 
 #include "interposer/attach/real.hpp"
 
+#include <atomic>
+#include <cstdint>
+
 namespace umadvisor::observe {
 
 /// Whether `stream` (an explicit handle) may be recording a graph. Any answer but a clear no counts as yes:
@@ -10,6 +13,28 @@ namespace umadvisor::observe {
 inline bool may_be_capturing(CUstream stream) noexcept {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
     return attach::real<attach::Entry::cuStreamIsCapturing>()(stream, &status) != CUDA_SUCCESS ||
+           status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+/// Captures that the program has begun and not ended. One whose stream was destroyed stays counted: then
+/// streams are asked for nothing.
+inline constinit std::atomic<std::uint32_t> captures_under_way{0};
+
+inline void end_capture() noexcept {
+    std::uint32_t before = captures_under_way.load(std::memory_order_relaxed);
+    while (before != 0 &&
+           !captures_under_way.compare_exchange_weak(before, before - 1, std::memory_order_relaxed)) {
+    }
+}
+
+/// Whether what enters `stream` (an explicit handle) becomes a node of a graph instead of running. One load
+/// while nothing is captured.
+inline bool is_captured(CUstream stream) noexcept {
+    if (captures_under_way.load(std::memory_order_relaxed) == 0) [[likely]]
+        return false;
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    return stream != nullptr && stream != CU_STREAM_LEGACY &&
+           attach::real<attach::Entry::cuStreamIsCapturing>()(stream, &status) == CUDA_SUCCESS &&
            status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 

@@ -61,5 +61,6 @@ template void define(const trace::HostRange&) noexcept;
 template void define(const trace::UnknownLookup&) noexcept;
 template void define(const trace::Runtime&) noexcept;
 template void define(const trace::Notice&) noexcept;
+template void define(const trace::GraphNode&) noexcept;
 
 } // namespace umadvisor::record

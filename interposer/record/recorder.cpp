@@ -102,6 +102,8 @@ template void write(const trace::Ipc&) noexcept;
 template void write(const trace::External&) noexcept;
 template void write(const trace::Discard&) noexcept;
 template void write(const trace::Attach&) noexcept;
+template void write(const trace::GraphLaunch&) noexcept;
+template void write(const trace::Graph&) noexcept;
 
 namespace {
 

@@ -1,6 +1,7 @@
 #include "interposer/wrappers/allocation.hpp"
 
 #include "interposer/observe/allocations.hpp"
+#include "interposer/observe/capture.hpp"
 #include "interposer/observe/contexts.hpp"
 #include "interposer/observe/memory_class.hpp"
 
@@ -17,6 +18,7 @@ void finish_allocation(trace::Alloc& record, std::uint64_t address, std::uint64_
     const KeepErrno keep;
     record.bytes = bytes;
     record.stack = record::stack();
+    record.captured = observe::is_captured(reinterpret_cast<CUstream>(record.stream));
     observe::Allocation allocation{};
     if (record.status == CUDA_SUCCESS && address != 0) {
         allocation.id = observe::allocations().next_id();
@@ -66,6 +68,11 @@ void begin_free(trace::Free& record, std::uint64_t address) noexcept {
     const KeepErrno keep;
     record.address = address;
     taken = {};
+    record.captured = observe::is_captured(reinterpret_cast<CUstream>(record.stream));
+    if (observe::Allocation known; record.captured != 0) { // it lives until the graph frees it
+        record.allocation = observe::allocations().find(address, known) ? known.id : 0;
+        return;
+    }
     if (address != 0 && observe::allocations().erase(address, taken))
         record.allocation = taken.id;
 }

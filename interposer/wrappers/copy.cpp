@@ -1,6 +1,7 @@
 #include "interposer/wrappers/copy.hpp"
 
 #include "interposer/act/executor.hpp"
+#include "interposer/observe/capture.hpp"
 #include "interposer/observe/device_timer.hpp"
 #include "interposer/observe/memory_class.hpp"
 #include "interposer/wrappers/stream.hpp"
@@ -54,6 +55,7 @@ trace::Copy begin_copy(const CopyBox& box, std::uint64_t stream, bool asynchrono
     trace::Copy record;
     record.stream = stream;
     record.asynchronous = asynchronous;
+    record.captured = asynchronous && observe::is_captured(reinterpret_cast<CUstream>(stream));
     describe_copy(record, box);
     if (asynchronous)
         record.sample = observe::device_timer().begin(reinterpret_cast<CUstream>(stream), timing_key(record));
@@ -66,7 +68,7 @@ void finish_copy(trace::Copy& record, const CopyBox& box) noexcept {
         observe::device_timer().end(record.sample, reinterpret_cast<CUstream>(record.stream));
     record.stack = record::stack();
     record::write(record);
-    if (record.status != CUDA_SUCCESS)
+    if (record.status != CUDA_SUCCESS || record.captured != 0)
         return;
     note_moved(record, box);
     if (!record.asynchronous)
@@ -82,6 +84,7 @@ trace::Set begin_set(CUdeviceptr address, std::uint64_t bytes, std::uint64_t val
     record.value = value;
     record.stream = stream;
     record.asynchronous = asynchronous;
+    record.captured = asynchronous && observe::is_captured(reinterpret_cast<CUstream>(stream));
     const observe::End end = observe::classify(address, bytes);
     record.memory = end.memory;
     record.allocation = end.allocation;

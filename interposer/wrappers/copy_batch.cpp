@@ -1,5 +1,6 @@
 #include "interposer/wrappers/copy_batch.hpp"
 
+#include "interposer/observe/capture.hpp"
 #include "interposer/wrappers/array_size.hpp"
 
 namespace umadvisor::wrappers {
@@ -24,6 +25,7 @@ template <class BoxOf>
 void write_batch(trace::Copy& call, std::size_t count, BoxOf&& box_at) noexcept {
     const KeepErrno keep;
     call.asynchronous = 1;
+    call.captured = observe::is_captured(reinterpret_cast<CUstream>(call.stream));
     call.batch = 1;
     call.stack = record::stack();
     if (call.status != CUDA_SUCCESS || count == 0)
@@ -33,7 +35,8 @@ void write_batch(trace::Copy& call, std::size_t count, BoxOf&& box_at) noexcept 
         const CopyBox box = box_at(i);
         describe_copy(copy, box);
         record::write(copy);
-        note_moved(copy, box);
+        if (copy.captured == 0)
+            note_moved(copy, box);
         ++call.batch;
         call.duration = 0;
     }

@@ -1,6 +1,7 @@
 #include "interposer/wrappers/launch.hpp"
 
 #include "interposer/act/executor.hpp"
+#include "interposer/observe/capture.hpp"
 #include "interposer/observe/device_timer.hpp"
 #include "interposer/observe/functions.hpp"
 #include "interposer/observe/residency_sampler.hpp"
@@ -51,7 +52,8 @@ std::uint64_t timer_key(const LaunchCall& call, std::uint64_t function) {
 void begin_launch(LaunchInFlight& flight, const LaunchCall& call) noexcept {
     const observe::Function* const function = observe::function_of(call.function);
     const std::uint64_t stack = record::stack();
-    const bool described = function != nullptr && describe(call, *function, stack, flight.key);
+    const bool captured = observe::is_captured(reinterpret_cast<CUstream>(call.stream_name));
+    const bool described = !captured && function != nullptr && describe(call, *function, stack, flight.key);
     if (described)
         flight.launch.shape = record::recall(flight.key);
     if (flight.launch.shape == 0) {
@@ -59,6 +61,7 @@ void begin_launch(LaunchInFlight& flight, const LaunchCall& call) noexcept {
         if (function != nullptr)
             observe::scan(*function, call.parameters, call.extra, touched);
         flight.shape = shape_of(call, function, stack, touched);
+        flight.shape->captured = captured;
         // The sampler and the actions look at every launch that they may have to do with.
         flight.memorable = described && touched.scanned && touched.managed_count == 0;
         observe::residency_sampler().before_launch(touched);

@@ -6,6 +6,7 @@
 #include "interposer/wrappers/context.hpp"
 #include "interposer/wrappers/copy.hpp"
 #include "interposer/wrappers/copy_batch.hpp"
+#include "interposer/wrappers/graph.hpp"
 #include "interposer/wrappers/launch.hpp"
 #include "interposer/wrappers/lookup.hpp"
 #include "interposer/wrappers/module.hpp"

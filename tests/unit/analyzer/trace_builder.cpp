@@ -103,6 +103,9 @@ INSTANTIATE(HostRange);
 INSTANTIATE(UnknownLookup);
 INSTANTIATE(Runtime);
 INSTANTIATE(Notice);
+INSTANTIATE(GraphNode);
+INSTANTIATE(GraphLaunch);
+INSTANTIATE(Graph);
 #undef INSTANTIATE
 
 std::vector<std::uint8_t> TraceBuilder::bytes() const {

@@ -36,7 +36,7 @@ BOOST_FIXTURE_TEST_CASE(device_tells_what_it_is, DriverFixture) {
 
 BOOST_FIXTURE_TEST_CASE(unimplemented_entry_points_say_so, DriverFixture) {
     const auto before = control().unsupported_calls;
-    BOOST_TEST(DRIVER(cuGraphLaunch)(nullptr, nullptr) == CUDA_ERROR_NOT_SUPPORTED);
+    BOOST_TEST(DRIVER(cuGraphDebugDotPrint)(nullptr, nullptr, 0) == CUDA_ERROR_NOT_SUPPORTED);
     BOOST_TEST(control().unsupported_calls == before + 1);
 }
 

@@ -1,9 +1,48 @@
 #include "tools/simcuda/driver/capture.hpp"
+#include "tools/simcuda/driver/graph.hpp"
 #include "tools/simcuda/driver/stream.hpp"
+
+#include <algorithm>
 
 namespace simcuda {
 
 namespace {
+
+/// A capture sequence: the streams drawn into it carry its id.
+struct Capture {
+    CUgraph_st* graph;
+    std::shared_ptr<CUgraph_st> made; ///< the same, unless the program gave it (cuStreamBeginCaptureToGraph)
+    const CUstream_st* origin;
+};
+
+std::map<unsigned long long, Capture>& sequences() {
+    static auto* only = new std::map<unsigned long long, Capture>;
+    return *only;
+}
+
+void append(std::vector<CUgraphNode_st*>& to, const std::vector<CUgraphNode_st*>& more) {
+    for (CUgraphNode_st* node : more) {
+        if (std::ranges::find(to, node) == to.end()) {
+            to.push_back(node);
+        }
+    }
+}
+
+/// Whether all of `nodes` come before or are among `tail`.
+bool joined(const std::vector<CUgraphNode_st*>& nodes, const std::vector<CUgraphNode_st*>& tail) {
+    std::unordered_set<const CUgraphNode_st*> seen(tail.begin(), tail.end());
+    std::vector<const CUgraphNode_st*> open(tail.begin(), tail.end());
+    while (!open.empty()) {
+        const CUgraphNode_st* node = open.back();
+        open.pop_back();
+        for (const CUgraphNode_st* before : node->dependencies) {
+            if (seen.insert(before).second) {
+                open.push_back(before);
+            }
+        }
+    }
+    return std::ranges::all_of(nodes, [&seen](const auto* node) { return seen.contains(node); });
+}
 
 bool captures(const CUstream_st& stream) {
     return stream.capture != CU_STREAM_CAPTURE_STATUS_NONE;
@@ -88,13 +127,68 @@ CUresult refuse_event_wait(const CUevent_st& event) {
     return refuse_unsafe_call();
 }
 
+CUresult capture_work(CUstream_st& stream, Work work) {
+    CUgraph_st& graph = *sequences().at(stream.capture_id).graph;
+    const CUgraphNode node =
+        add_node(graph, std::move(work), stream.capture_tail.data(), stream.capture_tail.size());
+    if (!node) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    stream.capture_tail = {node};
+    return CUDA_SUCCESS;
+}
+
+void record_captured(CUevent_st& event, const CUstream_st& stream) {
+    event.captured = true;
+    event.capture_id = stream.capture_id;
+    event.capture_tail = stream.capture_tail;
+}
+
+bool wait_captured(CUstream_st& stream, CUevent_st& event, CUresult& answer) {
+    if (!event.captured) {
+        if (stream.capture == CU_STREAM_CAPTURE_STATUS_ACTIVE && event.recorded) {
+            invalidate(stream.capture_id); // a dependency on work that no graph will know
+            answer = CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
+            return true;
+        }
+        return false;
+    }
+    const auto sequence = sequences().find(event.capture_id);
+    if (sequence == sequences().end()) {
+        answer = CUDA_ERROR_CAPTURED_EVENT;
+        return true;
+    }
+    if (stream.legacy || stream.capture == CU_STREAM_CAPTURE_STATUS_INVALIDATED) {
+        return false;
+    }
+    if (captures(stream) && stream.capture_id != event.capture_id) {
+        invalidate(stream.capture_id);
+        invalidate(event.capture_id);
+        answer = CUDA_ERROR_STREAM_CAPTURE_MERGE;
+        return true;
+    }
+    // Waiting for a captured event draws the stream into the same capture.
+    if (!captures(stream)) {
+        const CUstream_st& origin = *sequence->second.origin;
+        stream.capture = origin.capture;
+        stream.capture_mode = origin.capture_mode;
+        stream.capture_id = event.capture_id;
+        stream.capture_thread = origin.capture_thread;
+        stream.capture_tail.clear();
+    }
+    append(stream.capture_tail, event.capture_tail);
+    answer = CUDA_SUCCESS;
+    return true;
+}
+
 } // namespace simcuda
 
 using namespace simcuda;
 
 namespace {
 
-CUresult begin(CUstream handle, CUstreamCaptureMode mode, bool per_thread) {
+CUresult begin(CUstream handle, CUstreamCaptureMode mode, bool per_thread, CUgraph into = nullptr,
+               const CUgraphNode* dependencies = nullptr, std::size_t count = 0) {
     const Guard guard(driver().mutex);
     CUstream_st* stream = resolve_stream(handle, per_thread);
     if (!stream) {
@@ -110,6 +204,11 @@ CUresult begin(CUstream handle, CUstreamCaptureMode mode, bool per_thread) {
     stream->capture_mode = mode;
     stream->capture_id = ++driver().ids;
     stream->capture_thread = &this_thread();
+    stream->capture_tail.assign(dependencies, dependencies + count);
+    Capture& sequence = sequences()[stream->capture_id];
+    sequence.made = into ? nullptr : make_graph();
+    sequence.graph = into ? into : sequence.made.get();
+    sequence.origin = stream;
     return CUDA_SUCCESS;
 }
 
@@ -122,19 +221,71 @@ CUresult end(CUstream handle, CUgraph* graph, bool per_thread) {
     if (!captures(*stream)) {
         return CUDA_ERROR_ILLEGAL_STATE;
     }
+    const unsigned long long ended = stream->capture_id;
+    Capture& sequence = sequences().at(ended);
+    if (sequence.origin != stream) {
+        return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
+    }
     if (stream->capture_mode != CU_STREAM_CAPTURE_MODE_RELAXED && stream->capture_thread != &this_thread()) {
         return CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
     }
-    const bool valid = stream->capture == CU_STREAM_CAPTURE_STATUS_ACTIVE;
-    const unsigned long long ended = stream->capture_id;
+    CUresult answer = stream->capture == CU_STREAM_CAPTURE_STATUS_ACTIVE
+                          ? CUDA_SUCCESS
+                          : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    for (const CUstream_st* other : driver().streams) {
+        if (answer == CUDA_SUCCESS && captures(*other) && other->capture_id == ended &&
+            !joined(other->capture_tail, stream->capture_tail)) {
+            answer = CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
+        }
+    }
     for (CUstream_st* other : driver().streams) {
         if (captures(*other) && other->capture_id == ended) {
             other->capture = CU_STREAM_CAPTURE_STATUS_NONE;
             other->capture_id = 0;
+            other->capture_tail.clear();
         }
     }
-    *graph = valid ? new CUgraph_st : nullptr;
-    return valid ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    CUgraph_st* const given = sequence.graph;
+    const auto made = std::move(sequence.made);
+    sequences().erase(ended);
+    *graph = answer != CUDA_SUCCESS ? nullptr : made ? give_graph(made) : given;
+    return answer;
+}
+
+/// What the later forms of cuStreamGetCaptureInfo tell beyond the status.
+CUresult details(CUstream handle, bool per_thread, CUgraph* graph, const CUgraphNode** nodes,
+                 const CUgraphEdgeData** edges, std::size_t* count) {
+    const Guard guard(driver().mutex);
+    CUstream_st* stream = resolve_stream(handle, per_thread);
+    const auto sequence =
+        stream && captures(*stream) ? sequences().find(stream->capture_id) : sequences().end();
+    const bool active = sequence != sequences().end();
+    if (graph) {
+        *graph = active ? sequence->second.graph : nullptr;
+    }
+    if (nodes) {
+        *nodes = active ? stream->capture_tail.data() : nullptr;
+    }
+    if (edges) {
+        *edges = nullptr;
+    }
+    if (count) {
+        *count = active ? stream->capture_tail.size() : 0;
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult update(CUstream handle, bool per_thread, const CUgraphNode* nodes, std::size_t count, unsigned flags) {
+    const Guard guard(driver().mutex);
+    CUstream_st* stream = resolve_stream(handle, per_thread);
+    if (!stream || stream->capture != CU_STREAM_CAPTURE_STATUS_ACTIVE) {
+        return CUDA_ERROR_ILLEGAL_STATE;
+    }
+    if (flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES) {
+        stream->capture_tail.clear();
+    }
+    append(stream->capture_tail, {nodes, nodes + count});
+    return CUDA_SUCCESS;
 }
 
 CUresult status(CUstream handle, bool per_thread, CUstreamCaptureStatus* answer, cuuint64_t* id) {
@@ -178,8 +329,27 @@ extern "C" CUresult CUDAAPI cuThreadExchangeStreamCaptureMode(CUstreamCaptureMod
     return CUDA_SUCCESS;
 }
 
-extern "C" CUresult CUDAAPI cuGraphDestroy(CUgraph graph) {
-    SIMCUDA_ENTER(Entry::cuGraphDestroy)
-    delete graph;
-    return CUDA_SUCCESS;
-}
+SIMCUDA_STREAM_PAIR(cuStreamBeginCaptureToGraph, _ptsz,
+                    (CUstream stream, CUgraph graph, const CUgraphNode* nodes, const CUgraphEdgeData*,
+                     size_t count, CUstreamCaptureMode mode),
+                    return begin(stream, mode, per_thread, graph, nodes, count);)
+SIMCUDA_STREAM_PAIR(cuStreamGetCaptureInfo_v2, _ptsz,
+                    (CUstream stream, CUstreamCaptureStatus* answer, cuuint64_t* id, CUgraph* graph,
+                     const CUgraphNode** nodes, size_t* count),
+                    {
+                        const CUresult failed = status(stream, per_thread, answer, id);
+                        return failed ? failed : details(stream, per_thread, graph, nodes, nullptr, count);
+                    })
+SIMCUDA_STREAM_PAIR(cuStreamGetCaptureInfo_v3, _ptsz,
+                    (CUstream stream, CUstreamCaptureStatus* answer, cuuint64_t* id, CUgraph* graph,
+                     const CUgraphNode** nodes, const CUgraphEdgeData** edges, size_t* count),
+                    {
+                        const CUresult failed = status(stream, per_thread, answer, id);
+                        return failed ? failed : details(stream, per_thread, graph, nodes, edges, count);
+                    })
+SIMCUDA_STREAM_PAIR(cuStreamUpdateCaptureDependencies, _ptsz,
+                    (CUstream stream, CUgraphNode* nodes, size_t count, unsigned flags),
+                    return update(stream, per_thread, nodes, count, flags);)
+SIMCUDA_STREAM_PAIR(cuStreamUpdateCaptureDependencies_v2, _ptsz,
+                    (CUstream stream, CUgraphNode* nodes, const CUgraphEdgeData*, size_t count, unsigned flags),
+                    return update(stream, per_thread, nodes, count, flags);)

@@ -21,4 +21,9 @@ CUresult refuse_context_wait(const CUctx_st& context);
 /// Before a query of or a wait for an event.
 CUresult refuse_event_wait(const CUevent_st& event);
 
+/// An event recorded in or waited for by a capturing stream; `admit_operation` has said so.
+void record_captured(CUevent_st& event, const CUstream_st& stream);
+/// Before a wait for `event`. True: it is all done by the capture, and `answer` is what the program gets.
+bool wait_captured(CUstream_st& stream, CUevent_st& event, CUresult& answer);
+
 } // namespace simcuda

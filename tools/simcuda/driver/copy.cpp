@@ -1,6 +1,8 @@
 // One-dimensional copies.
 #include "tools/simcuda/driver/capture.hpp"
+#include "tools/simcuda/driver/graph.hpp"
 #include "tools/simcuda/driver/stream.hpp"
+#include "tools/simcuda/driver/work.hpp"
 
 #include <cstring>
 
@@ -60,6 +62,39 @@ Engine copy_engine(CopyDirection direction) {
     }
 }
 
+/// Moves the bytes and counts the copy; answers when it is done.
+Nanoseconds move(CUstream_st& stream, CopyDirection direction, const End& target, const End& source,
+                 const CopyShape& shape) {
+    Driver& state = driver();
+    const std::uint64_t bytes = shape.bytes();
+    CopyTotal& total = state.control.copies[direction][source.memory][target.memory];
+    ++total.calls;
+    total.bytes += bytes;
+
+    const Engine engine = copy_engine(direction);
+    const Nanoseconds start = earliest_start(stream, engine);
+    Nanoseconds duration =
+        state.prices.small_copy + residency::transfer_time(bytes, copy_speed(direction, target, source));
+    const auto touch_managed = [&](const End& end, std::uint64_t address, residency::Access access) {
+        if (end.memory == managed) {
+            const auto processor = residency::device_processor(static_cast<unsigned>(stream.context->device));
+            duration += state.memory->touch(processor, address, shape.width, access, start).time;
+        }
+    };
+    for (std::uint64_t slice = 0; slice < shape.depth; ++slice) {
+        for (std::uint64_t row = 0; row < shape.height; ++row) {
+            const std::uint64_t to = target.address + slice * shape.target_slice + row * shape.target_pitch;
+            const std::uint64_t from = source.address + slice * shape.source_slice + row * shape.source_pitch;
+            // The copy engine reaches managed memory as the device does.
+            touch_managed(source, from, residency::Access::read);
+            touch_managed(target, to, residency::Access::write);
+            std::memmove(state.arena.view(to), state.arena.view(from), shape.width);
+        }
+    }
+    occupy(stream, engine, start + duration);
+    return start + duration;
+}
+
 enum class Form { synchronous, asynchronous };
 
 /// `want`: the direction the entry point promises; copy_directions where the addresses decide.
@@ -77,7 +112,7 @@ CUresult copy(std::uint64_t target_address, std::uint64_t source_address, std::u
         }
     }
     bool captured = false;
-    if (const CUresult refused = admit_operation(*stream, captured); refused || captured) {
+    if (const CUresult refused = admit_operation(*stream, captured)) {
         return refused;
     }
     if (bytes == 0) {
@@ -91,33 +126,17 @@ CUresult copy(std::uint64_t target_address, std::uint64_t source_address, std::u
         (source_must_be_known && source.memory == pageable)) {
         return CUDA_ERROR_INVALID_VALUE;
     }
+    if (captured) {
+        return capture_work(*stream, CopyWork{flat_copy(target_address, source_address, bytes)});
+    }
     const CopyDirection direction = want == copy_directions ? direction_of(target, source) : want;
-    CopyTotal& total = state.control.copies[direction][source.memory][target.memory];
-    ++total.calls;
-    total.bytes += bytes;
-
-    const Engine engine = copy_engine(direction);
-    const Nanoseconds start = earliest_start(*stream, engine);
-    Nanoseconds duration =
-        state.prices.small_copy + residency::transfer_time(bytes, copy_speed(direction, target, source));
-    // The copy engine reaches managed memory as the device does.
-    const auto touch_managed = [&](const End& end, residency::Access access) {
-        if (end.memory == managed) {
-            const auto processor = residency::device_processor(static_cast<unsigned>(stream->context->device));
-            duration += state.memory->touch(processor, end.address, bytes, access, start).time;
-        }
-    };
-    touch_managed(source, residency::Access::read);
-    touch_managed(target, residency::Access::write);
-    std::memmove(state.arena.view(target_address), state.arena.view(source_address), bytes);
-
-    occupy(*stream, engine, start + duration);
+    const Nanoseconds end = move(*stream, direction, target, source, {bytes, 1, 1, 0, 0, 0, 0});
     // An asynchronous copy of pageable memory is asynchronous in name only: the driver stages it before it
     // returns. Device to device the host never waits.
     const bool staged =
         (target.memory == pageable || source.memory == pageable) && direction != device_to_device;
     if (staged || (form == Form::synchronous && direction != device_to_device)) {
-        state.clock.advance_to(start + duration);
+        state.clock.advance_to(end);
     } else {
         state.clock.advance(state.prices.async_copy_call);
     }
@@ -129,6 +148,23 @@ std::uint64_t number(const void* address) {
 }
 
 } // namespace
+
+CUresult simcuda::run_copy(CUstream_st& stream, std::uint64_t target_address, std::uint64_t source_address,
+                           const CopyShape& shape) {
+    const auto extent = [&shape](std::uint64_t pitch, std::uint64_t slice) {
+        return (shape.depth - 1) * slice + (shape.height - 1) * pitch + shape.width;
+    };
+    if (shape.bytes() == 0) {
+        return CUDA_SUCCESS;
+    }
+    const End target = classify_end(target_address, extent(shape.target_pitch, shape.target_slice));
+    const End source = classify_end(source_address, extent(shape.source_pitch, shape.source_slice));
+    if (!target.inside || !source.inside) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    move(stream, direction_of(target, source), target, source, shape);
+    return CUDA_SUCCESS;
+}
 
 SIMCUDA_STREAM_PAIR(cuMemcpy, _ptds, (CUdeviceptr target, CUdeviceptr source, size_t bytes),
                     return copy(target, source, bytes, nullptr, per_thread, Form::synchronous,

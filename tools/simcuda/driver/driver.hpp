@@ -44,6 +44,7 @@ struct CUstream_st {
     CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
     unsigned long long capture_id = 0;
     const void* capture_thread = nullptr;
+    std::vector<struct CUgraphNode_st*> capture_tail; ///< nodes that the next one comes after
 };
 
 struct CUevent_st {
@@ -52,6 +53,7 @@ struct CUevent_st {
     bool recorded = false;
     bool captured = false;
     unsigned long long capture_id = 0;
+    std::vector<struct CUgraphNode_st*> capture_tail; ///< what had been captured when it was recorded
     simcuda::Nanoseconds time = 0;
 };
 
@@ -75,8 +77,6 @@ struct CUlib_st {
     std::map<std::string, std::unique_ptr<CUkern_st>, std::less<>> kernels;
     std::map<std::string, CUdeviceptr, std::less<>> variables;
 };
-
-struct CUgraph_st {};
 
 struct CUmemPoolHandle_st;
 

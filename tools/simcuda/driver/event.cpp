@@ -1,5 +1,6 @@
 // Events carry the time at which their stream gets to them.
 #include "tools/simcuda/driver/capture.hpp"
+#include "tools/simcuda/driver/graph.hpp"
 #include "tools/simcuda/driver/stream.hpp"
 
 #include <algorithm>
@@ -8,7 +9,7 @@ using namespace simcuda;
 
 namespace {
 
-CUresult record(CUevent event, CUstream handle, bool per_thread) {
+CUresult record(CUevent event, CUstream handle, bool per_thread, unsigned flags = 0) {
     const Guard guard(driver().mutex);
     CUstream_st* stream = resolve_stream(handle, per_thread);
     if (!stream || !driver().events.contains(event)) {
@@ -18,9 +19,13 @@ CUresult record(CUevent event, CUstream handle, bool per_thread) {
     if (const CUresult refused = admit_operation(*stream, captured)) {
         return refused;
     }
-    event->captured = captured;
-    event->capture_id = stream->capture_id;
-    if (!captured) {
+    if (captured && (flags & CU_EVENT_RECORD_EXTERNAL)) {
+        return capture_work(*stream, EventRecordWork{event});
+    }
+    if (captured) {
+        record_captured(*event, *stream);
+    } else {
+        event->captured = false;
         event->recorded = true;
         event->time = earliest_start(*stream, Engine::none);
         occupy(*stream, Engine::none, event->time);
@@ -28,18 +33,17 @@ CUresult record(CUevent event, CUstream handle, bool per_thread) {
     return CUDA_SUCCESS;
 }
 
-CUresult wait(CUstream handle, CUevent event, bool per_thread) {
+CUresult wait(CUstream handle, CUevent event, bool per_thread, unsigned flags) {
     const Guard guard(driver().mutex);
     CUstream_st* stream = resolve_stream(handle, per_thread);
     if (!stream || !driver().events.contains(event)) {
         return CUDA_ERROR_INVALID_HANDLE;
     }
-    // Waiting for a captured event draws the stream into the same capture.
-    if (event->captured && stream->capture == CU_STREAM_CAPTURE_STATUS_NONE && !stream->legacy) {
-        stream->capture = CU_STREAM_CAPTURE_STATUS_ACTIVE;
-        stream->capture_id = event->capture_id;
-        stream->capture_thread = &this_thread();
-        return CUDA_SUCCESS;
+    if (stream->capture == CU_STREAM_CAPTURE_STATUS_ACTIVE && (flags & CU_EVENT_WAIT_EXTERNAL)) {
+        return capture_work(*stream, EventWaitWork{event});
+    }
+    if (CUresult answer = CUDA_SUCCESS; wait_captured(*stream, *event, answer)) {
+        return answer;
     }
     bool captured = false;
     if (const CUresult refused = admit_operation(*stream, captured); refused || captured) {
@@ -95,11 +99,11 @@ extern "C" CUresult CUDAAPI cuEventDestroy_v2(CUevent event) {
 SIMCUDA_STREAM_PAIR(cuEventRecord, _ptsz, (CUevent event, CUstream stream),
                     return record(event, stream, per_thread);)
 
-SIMCUDA_STREAM_PAIR(cuEventRecordWithFlags, _ptsz, (CUevent event, CUstream stream, unsigned),
-                    return record(event, stream, per_thread);)
+SIMCUDA_STREAM_PAIR(cuEventRecordWithFlags, _ptsz, (CUevent event, CUstream stream, unsigned flags),
+                    return record(event, stream, per_thread, flags);)
 
-SIMCUDA_STREAM_PAIR(cuStreamWaitEvent, _ptsz, (CUstream stream, CUevent event, unsigned),
-                    return wait(stream, event, per_thread);)
+SIMCUDA_STREAM_PAIR(cuStreamWaitEvent, _ptsz, (CUstream stream, CUevent event, unsigned flags),
+                    return wait(stream, event, per_thread, flags);)
 
 extern "C" CUresult CUDAAPI cuEventQuery(CUevent event) {
     SIMCUDA_ENTER(Entry::cuEventQuery)

@@ -1,5 +1,7 @@
 // Device allocations.
+#include "tools/simcuda/driver/memory.hpp"
 #include "tools/simcuda/driver/capture.hpp"
+#include "tools/simcuda/driver/graph.hpp"
 #include "tools/simcuda/driver/managed.hpp"
 #include "tools/simcuda/driver/pool.hpp"
 #include "tools/simcuda/driver/stream.hpp"
@@ -57,6 +59,9 @@ CUresult allocate(CUdeviceptr* address, std::uint64_t bytes, bool pooled) {
 
 CUresult release(CUdeviceptr address) {
     Driver& state = driver();
+    if (graphs().memory.contains(address)) {
+        return free_graph_memory(address) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    }
     const auto found = state.allocations.find(address);
     if (found == state.allocations.end()) {
         return CUDA_ERROR_INVALID_VALUE;
@@ -99,11 +104,22 @@ CUresult allocate_async(CUdeviceptr* address, std::size_t bytes, CUstream handle
         if (const CUresult refused = admit_operation(*stream, captured)) {
             return refused;
         }
-        // Allocation nodes of graphs are not modelled.
-        const CUresult answer =
-            captured ? CUDA_ERROR_NOT_SUPPORTED : allocate(address ? &made : nullptr, bytes, true);
-        if (answer != CUDA_SUCCESS) {
-            return answer;
+        if (captured) {
+            AllocWork work;
+            if (!address || bytes == 0) {
+                return CUDA_ERROR_INVALID_VALUE;
+            }
+            CUDA_MEM_ALLOC_NODE_PARAMS parameters{};
+            parameters.bytesize = bytes;
+            if (const CUresult failed = alloc_work(work, parameters)) {
+                return failed;
+            }
+            made = work.parameters.dptr;
+            if (const CUresult failed = capture_work(*stream, std::move(work))) {
+                return failed;
+            }
+        } else if (const CUresult failed = allocate(address ? &made : nullptr, bytes, true)) {
+            return failed;
         }
     }
     *address = made;
@@ -135,6 +151,14 @@ void simcuda::forget_memory(const CUctx_st& context, bool pools) {
             driver().allocations.erase(allocation.address);
         }
     }
+}
+
+CUresult simcuda::allocate_device_memory(CUdeviceptr* address, std::uint64_t bytes) {
+    return allocate(address, bytes, true);
+}
+
+void simcuda::release_device_memory(CUdeviceptr address) {
+    release(address);
 }
 
 extern "C" CUresult CUDAAPI cuMemAlloc_v2(CUdeviceptr* address, size_t bytes) {
@@ -202,8 +226,12 @@ SIMCUDA_STREAM_PAIR(cuMemFreeAsync, _ptsz, (CUdeviceptr address, CUstream handle
         return CUDA_ERROR_INVALID_HANDLE;
     }
     bool captured = false;
-    if (const CUresult refused = admit_operation(*stream, captured); refused || captured) {
+    if (const CUresult refused = admit_operation(*stream, captured)) {
         return refused;
+    }
+    if (captured) {
+        return graphs().memory.contains(address) ? capture_work(*stream, FreeWork{address})
+                                                 : CUDA_ERROR_INVALID_VALUE;
     }
     const auto found = driver().allocations.find(address);
     // Only what came from a pool goes back to one; managed memory of cuMemAllocManaged in particular is

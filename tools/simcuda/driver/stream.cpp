@@ -1,5 +1,6 @@
 #include "tools/simcuda/driver/stream.hpp"
 #include "tools/simcuda/driver/capture.hpp"
+#include "tools/simcuda/driver/graph.hpp"
 
 #include <algorithm>
 
@@ -226,8 +227,10 @@ SIMCUDA_STREAM_PAIR(cuStreamAttachMemAsync, _ptsz, (CUstream handle, CUdeviceptr
 // virtual clock says of when.
 SIMCUDA_STREAM_PAIR(cuLaunchHostFunc, _ptsz, (CUstream handle, CUhostFn function, void* data), {
     bool captured = false;
-    const CUresult refused = with_stream(
-        handle, per_thread, [&captured](CUstream_st& stream) { return admit_operation(stream, captured); });
+    const CUresult refused = with_stream(handle, per_thread, [&](CUstream_st& stream) {
+        const CUresult failed = admit_operation(stream, captured);
+        return failed || !captured ? failed : capture_work(stream, HostWork{{function, data}});
+    });
     if (refused == CUDA_SUCCESS && !captured) {
         function(data);
     }

@@ -1,0 +1,336 @@
+#include "interposer/observe/graph_reader.hpp"
+
+#include "interposer/attach/real.hpp"
+#include "interposer/observe/functions.hpp"
+#include "interposer/observe/memory_class.hpp"
+#include "interposer/record/mutex.hpp"
+#include "interposer/record/pages.hpp"
+
+#include <algorithm>
+
+namespace umadvisor::observe {
+
+namespace {
+
+using attach::available;
+using attach::Entry;
+using attach::real;
+using trace::GraphNodeKind;
+
+struct Conditional {
+    CUgraphNode node;
+    const CUgraph* bodies;
+    std::size_t count;
+};
+constexpr std::size_t max_conditionals = 1024;
+record::Mutex mutex;
+constinit Conditional conditionals[max_conditionals] = {}; ///< the newest
+constinit std::size_t noted = 0;
+
+Conditional find_conditional(CUgraphNode node) {
+    const record::Guard guard(mutex);
+    for (std::size_t i = 0; i < std::min(noted, max_conditionals); ++i)
+        if (conditionals[i].node == node)
+            return conditionals[i];
+    return {};
+}
+
+/// Pages for as long as it lives.
+template <class Element>
+class Pages {
+public:
+    explicit Pages(std::size_t count) noexcept
+        : bytes_(count * sizeof(Element)),
+          first_(count == 0 ? nullptr : static_cast<Element*>(record::map_pages(bytes_))) {}
+    ~Pages() {
+        if (first_ != nullptr)
+            munmap(first_, bytes_);
+    }
+    Pages(const Pages&) = delete;
+    Pages& operator=(const Pages&) = delete;
+    explicit operator bool() const noexcept { return bytes_ == 0 || first_ != nullptr; }
+    Element& operator[](std::size_t at) noexcept { return first_[at]; }
+    Element* data() noexcept { return first_; }
+
+private:
+    std::size_t bytes_;
+    Element* first_;
+};
+
+GraphNodeKind kind_of(CUgraphNode node) {
+    CUgraphNodeType type{};
+    if (real<Entry::cuGraphNodeGetType>()(node, &type) != CUDA_SUCCESS)
+        return GraphNodeKind::other;
+    switch (type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL:
+        return GraphNodeKind::kernel;
+    case CU_GRAPH_NODE_TYPE_MEMCPY:
+        return GraphNodeKind::copy;
+    case CU_GRAPH_NODE_TYPE_MEMSET:
+        return GraphNodeKind::set;
+    case CU_GRAPH_NODE_TYPE_HOST:
+        return GraphNodeKind::host_function;
+    case CU_GRAPH_NODE_TYPE_GRAPH:
+        return GraphNodeKind::child;
+    case CU_GRAPH_NODE_TYPE_EMPTY:
+        return GraphNodeKind::empty;
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+        return GraphNodeKind::event_wait;
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+        return GraphNodeKind::event_record;
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+        return GraphNodeKind::alloc;
+    case CU_GRAPH_NODE_TYPE_MEM_FREE:
+        return GraphNodeKind::free;
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+        return GraphNodeKind::conditional;
+    default:
+        return GraphNodeKind::other;
+    }
+}
+
+bool get_kernel(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v2& out) {
+    if (available(Entry::cuGraphKernelNodeGetParams_v2))
+        return real<Entry::cuGraphKernelNodeGetParams_v2>()(node, &out) == CUDA_SUCCESS;
+    CUDA_KERNEL_NODE_PARAMS_v1 old{};
+    if (real<Entry::cuGraphKernelNodeGetParams>()(node, &old) != CUDA_SUCCESS)
+        return false;
+    out = {old.func,      old.gridDimX,       old.gridDimY,     old.gridDimZ, old.blockDimX, old.blockDimY,
+           old.blockDimZ, old.sharedMemBytes, old.kernelParams, old.extra,    nullptr,       nullptr};
+    return true;
+}
+
+/// Fills in what the node does.
+void describe(CUgraphNode node, trace::GraphNode& record, Touched& touched) {
+    switch (record.kind) {
+    case GraphNodeKind::kernel: {
+        CUDA_KERNEL_NODE_PARAMS_v2 kernel{};
+        if (get_kernel(node, kernel))
+            describe_kernel(record, kernel, touched);
+        break;
+    }
+    case GraphNodeKind::copy: {
+        CUDA_MEMCPY3D copy{};
+        if (real<Entry::cuGraphMemcpyNodeGetParams>()(node, &copy) == CUDA_SUCCESS)
+            describe_copy(record, copy);
+        break;
+    }
+    case GraphNodeKind::set: {
+        CUDA_MEMSET_NODE_PARAMS set{};
+        if (real<Entry::cuGraphMemsetNodeGetParams>()(node, &set) == CUDA_SUCCESS)
+            describe_set(record, set);
+        break;
+    }
+    case GraphNodeKind::alloc: {
+        CUDA_MEM_ALLOC_NODE_PARAMS alloc{};
+        if (real<Entry::cuGraphMemAllocNodeGetParams>()(node, &alloc) == CUDA_SUCCESS) {
+            record.destination = alloc.dptr;
+            record.bytes = alloc.bytesize;
+            record.destination_memory = trace::Memory::device;
+        }
+        break;
+    }
+    case GraphNodeKind::free: {
+        CUdeviceptr address = 0;
+        if (real<Entry::cuGraphMemFreeNodeGetParams>()(node, &address) == CUDA_SUCCESS)
+            record.destination = address;
+        break;
+    }
+    case GraphNodeKind::host_function: {
+        CUDA_HOST_NODE_PARAMS host{};
+        if (real<Entry::cuGraphHostNodeGetParams>()(node, &host) == CUDA_SUCCESS)
+            record.value = reinterpret_cast<std::uint64_t>(host.fn);
+        break;
+    }
+    case GraphNodeKind::event_record:
+    case GraphNodeKind::event_wait: {
+        CUevent event = nullptr;
+        if ((record.kind == GraphNodeKind::event_record
+                 ? real<Entry::cuGraphEventRecordNodeGetEvent>()(node, &event)
+                 : real<Entry::cuGraphEventWaitNodeGetEvent>()(node, &event)) == CUDA_SUCCESS)
+            record.value = reinterpret_cast<std::uint64_t>(event);
+        break;
+    }
+    default:
+        break;
+    }
+}
+
+/// A node of the graph at hand and its number, sorted by handle: dependencies are told by number.
+struct Numbered {
+    CUgraphNode handle;
+    std::uint64_t number;
+};
+
+void add_dependencies(CUgraphNode node, Numbered* first, Numbered* last, trace::GraphNode& record) {
+    CUgraphNode before[trace::max_dependencies] = {};
+    std::size_t count = 0;
+    const bool edges_known = available(Entry::cuGraphNodeGetDependencies_v2);
+    if ((edges_known ? real<Entry::cuGraphNodeGetDependencies_v2>()(node, nullptr, nullptr, &count)
+                     : real<Entry::cuGraphNodeGetDependencies>()(node, nullptr, &count)) != CUDA_SUCCESS ||
+        count == 0)
+        return;
+    CUgraphEdgeData edges[trace::max_dependencies] = {};
+    std::size_t told = std::min(count, std::size(before));
+    // Without room for what edges carry the later form refuses graphs whose edges carry anything
+    // (CUDA_ERROR_LOSSY_QUERY).
+    const CUresult answer = edges_known
+                                ? real<Entry::cuGraphNodeGetDependencies_v2>()(node, before, edges, &told)
+                                : real<Entry::cuGraphNodeGetDependencies>()(node, before, &told);
+    if (answer != CUDA_SUCCESS)
+        return;
+    record.untold_dependencies = count - std::min(count, told);
+    for (std::size_t i = 0; i < std::min(told, std::size(before)); ++i) {
+        const Numbered* const found = std::lower_bound(
+            first, last, before[i], [](const Numbered& a, CUgraphNode b) { return a.handle < b; });
+        if (found != last && found->handle == before[i])
+            record.dependencies.add(found->number);
+    }
+}
+
+/// A node whose inner graphs are to be read yet.
+struct Holder {
+    CUgraphNode handle;
+    std::uint64_t number;
+    bool conditional;
+};
+
+class Reader {
+public:
+    Reader(const GraphNodeSink& sink, std::uint64_t& untold) noexcept
+        : sink_(sink), untold_(untold), holders_(max_graph_nodes) {}
+
+    bool read(CUgraph graph) noexcept {
+        if (!holders_ || !read_level(graph, 0))
+            return false;
+        for (std::size_t i = 0; i < waiting_; ++i) {
+            const Holder holder = holders_[i];
+            CUgraph inner = nullptr;
+            if (holder.conditional) {
+                const Conditional told = find_conditional(holder.handle);
+                for (std::size_t body = 0; body < told.count; ++body)
+                    read_level(told.bodies[body], holder.number);
+            } else if (real<Entry::cuGraphChildGraphNodeGetGraph>()(holder.handle, &inner) == CUDA_SUCCESS) {
+                read_level(inner, holder.number);
+            }
+        }
+        return true;
+    }
+
+private:
+    bool read_level(CUgraph graph, std::uint64_t parent) noexcept {
+        std::size_t all = 0;
+        if (real<Entry::cuGraphGetNodes>()(graph, nullptr, &all) != CUDA_SUCCESS)
+            return false;
+        std::size_t count = std::min<std::size_t>(all, max_graph_nodes - last_);
+        untold_ += all - count;
+        Pages<CUgraphNode> handles(count);
+        Pages<Numbered> numbered(count);
+        if (!handles || !numbered)
+            return false;
+        if (count == 0)
+            return true;
+        if (real<Entry::cuGraphGetNodes>()(graph, handles.data(), &count) != CUDA_SUCCESS)
+            return false;
+        for (std::size_t i = 0; i < count; ++i)
+            numbered[i] = {handles[i], last_ + i + 1};
+        std::sort(numbered.data(), numbered.data() + count,
+                  [](const Numbered& a, const Numbered& b) { return a.handle < b.handle; });
+        for (std::size_t i = 0; i < count; ++i) {
+            GraphNodeRead node;
+            node.handle = handles[i];
+            node.record.node = ++last_;
+            node.record.parent = parent;
+            node.record.kind = kind_of(node.handle);
+            describe(node.handle, node.record, node.touched);
+            add_dependencies(node.handle, numbered.data(), numbered.data() + count, node.record);
+            if (node.record.kind == GraphNodeKind::child || node.record.kind == GraphNodeKind::conditional)
+                holders_[waiting_++] = {node.handle, node.record.node,
+                                        node.record.kind == GraphNodeKind::conditional};
+            sink_.take(sink_.to, node);
+        }
+        return true;
+    }
+
+    const GraphNodeSink& sink_;
+    std::uint64_t& untold_;
+    Pages<Holder> holders_;
+    std::size_t waiting_ = 0;
+    std::uint64_t last_ = 0; ///< number of the node read last
+};
+
+End end_of(CUmemorytype type, const void* host, CUdeviceptr device, CUarray array, std::uint64_t offset,
+           std::uint64_t bytes, std::uint64_t& address) {
+    if (type == CU_MEMORYTYPE_ARRAY)
+        return classify_array(reinterpret_cast<std::uint64_t>(array));
+    address = (type == CU_MEMORYTYPE_HOST ? reinterpret_cast<std::uint64_t>(host) : device) + offset;
+    return classify(address, bytes);
+}
+
+} // namespace
+
+void describe_kernel(trace::GraphNode& record, const CUDA_KERNEL_NODE_PARAMS_v2& given,
+                     Touched& touched) noexcept {
+    record.grid_x = given.gridDimX;
+    record.grid_y = given.gridDimY;
+    record.grid_z = given.gridDimZ;
+    record.block_x = given.blockDimX;
+    record.block_y = given.blockDimY;
+    record.block_z = given.blockDimZ;
+    record.shared_bytes = given.sharedMemBytes;
+    const Function* const function =
+        function_of(given.func != nullptr ? given.func : reinterpret_cast<CUfunction>(given.kern));
+    if (function == nullptr)
+        return;
+    record.function = function->id;
+    scan(*function, given.kernelParams, given.extra, touched);
+    record.touched = touched.ids;
+    record.untold_touched = touched.untold;
+    record.scanned = touched.scanned;
+}
+
+void describe_copy(trace::GraphNode& record, const CUDA_MEMCPY3D& given) noexcept {
+    const auto offset = [](std::size_t x, std::size_t y, std::size_t z, std::size_t pitch, std::size_t height) {
+        return x + (y + z * height) * pitch;
+    };
+    record.bytes =
+        given.WidthInBytes * std::max<std::size_t>(given.Height, 1) * std::max<std::size_t>(given.Depth, 1);
+    const End to = end_of(given.dstMemoryType, given.dstHost, given.dstDevice, given.dstArray,
+                          offset(given.dstXInBytes, given.dstY, given.dstZ, given.dstPitch, given.dstHeight),
+                          given.WidthInBytes, record.destination);
+    const End from = end_of(given.srcMemoryType, given.srcHost, given.srcDevice, given.srcArray,
+                            offset(given.srcXInBytes, given.srcY, given.srcZ, given.srcPitch, given.srcHeight),
+                            given.WidthInBytes, record.source);
+    record.destination_memory = to.memory;
+    record.destination_allocation = to.allocation;
+    record.source_memory = from.memory;
+    record.source_allocation = from.allocation;
+    record.host_range = from.host_range != 0 ? from.host_range : to.host_range;
+}
+
+void describe_set(trace::GraphNode& record, const CUDA_MEMSET_NODE_PARAMS& given) noexcept {
+    record.bytes = given.elementSize * given.width * std::max<std::size_t>(given.height, 1);
+    record.destination = given.dst;
+    record.value = given.value;
+    const End end = classify(given.dst, given.width * given.elementSize);
+    record.destination_memory = end.memory;
+    record.destination_allocation = end.allocation;
+}
+
+void note_conditional(CUgraphNode node, const CUgraph* bodies, std::size_t count) noexcept {
+    const record::Guard guard(mutex);
+    for (std::size_t i = 0; i < std::min(noted, max_conditionals); ++i)
+        if (conditionals[i].node == node) {
+            conditionals[i] = {node, bodies, count};
+            return;
+        }
+    conditionals[noted++ % max_conditionals] = {node, bodies, count};
+}
+
+bool read_graph(CUgraph graph, const GraphNodeSink& sink, std::uint64_t& untold) noexcept {
+    untold = 0;
+    Reader reader(sink, untold);
+    return reader.read(graph);
+}
+
+} // namespace umadvisor::observe

@@ -1,0 +1,203 @@
+#include "interposer/wrappers/graph.hpp"
+
+#include "interposer/act/executor.hpp"
+#include "interposer/observe/capture.hpp"
+#include "interposer/observe/device_timer.hpp"
+#include "interposer/observe/residency_sampler.hpp"
+
+#include <atomic>
+
+namespace umadvisor::wrappers {
+
+namespace {
+
+constinit std::atomic<bool> device_launch_told{false};
+
+void name_exec(trace::Graph& record, CUgraphExec exec) {
+    record.exec = reinterpret_cast<std::uint64_t>(exec);
+    record.stack = record::stack();
+}
+
+/// The tail of every change.
+template <class Change>
+void changed(trace::Graph& record, CUgraphExec exec, Change change) {
+    const KeepErrno keep;
+    record.action = trace::GraphAction::update;
+    name_exec(record, exec);
+    if (record.status == CUDA_SUCCESS)
+        change();
+    record::write(record);
+}
+
+} // namespace
+
+void finish_instantiate(trace::Graph& record, CUgraphExec exec, CUgraph graph, std::uint64_t flags) noexcept {
+    const KeepErrno keep;
+    record.action = trace::GraphAction::instantiate;
+    record.graph = reinterpret_cast<std::uint64_t>(graph);
+    record.stack = record::stack();
+    if (record.status == CUDA_SUCCESS) {
+        record.exec = reinterpret_cast<std::uint64_t>(exec);
+        observe::enter_graph(record);
+        if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0 && !device_launch_told.exchange(true))
+            record::note("a graph was made to be launched from the device: such launches are not seen");
+    }
+    record::write(record);
+}
+
+void finish_graph_update(trace::Graph& record, CUgraphExec exec, CUgraph graph) noexcept {
+    record.graph = reinterpret_cast<std::uint64_t>(graph);
+    changed(record, exec, [&] { observe::update_graph(record); });
+}
+
+void finish_node_update(trace::Graph& record, CUgraphExec exec, CUgraphNode node,
+                        observe::DescribeNode describe, const void* given) noexcept {
+    changed(record, exec, [&] {
+        if (describe != nullptr && given != nullptr)
+            observe::update_node(record, node, describe, given);
+    });
+}
+
+void finish_child_update(trace::Graph& record, CUgraphExec exec, CUgraphNode node, CUgraph child) noexcept {
+    record.graph = reinterpret_cast<std::uint64_t>(child);
+    changed(record, exec, [&] { observe::update_child(record, node, child); });
+}
+
+void finish_node_enabled(trace::Graph& record, CUgraphExec exec, CUgraphNode node, bool enabled) noexcept {
+    changed(record, exec, [&] { observe::enable_node(record, node, enabled); });
+}
+
+void begin_graph_destroy(trace::Graph& record, CUgraphExec exec) noexcept {
+    const KeepErrno keep;
+    record.action = trace::GraphAction::destroy;
+    record.start = record::now();
+    name_exec(record, exec);
+    observe::forget_graph(record);
+}
+
+void finish_graph(trace::Graph& record) noexcept {
+    const KeepErrno keep;
+    record::write(record);
+}
+
+void begin_graph_launch(trace::GraphLaunch& record, Entry entry, CUgraphExec exec, CUstream given,
+                        std::uint64_t stream) noexcept {
+    const observe::GraphVersion version = observe::graph_version(exec);
+    record.version = version.number;
+    record.stream = stream;
+    record.stack = record::stack();
+    record.captured = observe::is_captured(reinterpret_cast<CUstream>(stream));
+    if (version.managed && record.captured == 0) {
+        const KeepErrno keep;
+        observe::Touched touched;
+        observe::managed_of_graph(exec, touched);
+        observe::residency_sampler().before_launch(touched);
+        act::before_launch(given, entry, touched);
+    }
+    if (version.allocates && record.captured == 0) {
+        const KeepErrno keep;
+        record.entry = attach::index(entry);
+        record.start = record::now();
+        observe::revive_graph_memory(exec, record);
+    }
+    record.sample =
+        observe::device_timer().begin(reinterpret_cast<CUstream>(stream), 0x4000000000000000u | version.number);
+}
+
+void finish_graph_launch(trace::GraphLaunch& record) noexcept {
+    if (record.sample != 0)
+        observe::device_timer().end(record.sample, reinterpret_cast<CUstream>(record.stream));
+    record::write(record);
+}
+
+void finish_begin_capture(trace::Graph& record) noexcept {
+    const KeepErrno keep;
+    record.action = trace::GraphAction::begin_capture;
+    record.stack = record::stack();
+    if (record.status == CUDA_SUCCESS)
+        observe::captures_under_way.fetch_add(1, std::memory_order_relaxed);
+    record::write(record);
+}
+
+void finish_end_capture(trace::Graph& record, CUgraph* graph) noexcept {
+    const KeepErrno keep;
+    record.action = trace::GraphAction::end_capture;
+    record.stack = record::stack();
+    // A capture that went wrong is over too; a call that was no end of one has changed nothing.
+    if (record.status != CUDA_ERROR_ILLEGAL_STATE && record.status != CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD &&
+        record.status != CUDA_ERROR_STREAM_CAPTURE_UNMATCHED && record.status != CUDA_ERROR_INVALID_HANDLE)
+        observe::end_capture();
+    if (record.status == CUDA_SUCCESS && graph != nullptr)
+        record.graph = reinterpret_cast<std::uint64_t>(*graph);
+    record::write(record);
+}
+
+void note_conditional(const CUgraphNode* node, const CUgraphNodeParams* given) noexcept {
+    if (node != nullptr && given != nullptr && given->type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+        observe::note_conditional(*node, given->conditional.phGraph_out, given->conditional.size);
+}
+
+void describe_kernel_v1(observe::GraphNodeRead& node, const void* given) {
+    const auto& old = *static_cast<const CUDA_KERNEL_NODE_PARAMS_v1*>(given);
+    const CUDA_KERNEL_NODE_PARAMS_v2 kernel{old.func,         old.gridDimX,  old.gridDimY,  old.gridDimZ,
+                                            old.blockDimX,    old.blockDimY, old.blockDimZ, old.sharedMemBytes,
+                                            old.kernelParams, old.extra,     nullptr,       nullptr};
+    describe_kernel_v2(node, &kernel);
+}
+
+void describe_kernel_v2(observe::GraphNodeRead& node, const void* given) {
+    node.record.kind = trace::GraphNodeKind::kernel;
+    observe::describe_kernel(node.record, *static_cast<const CUDA_KERNEL_NODE_PARAMS_v2*>(given), node.touched);
+}
+
+void describe_copy(observe::GraphNodeRead& node, const void* given) {
+    node.record.kind = trace::GraphNodeKind::copy;
+    observe::describe_copy(node.record, *static_cast<const CUDA_MEMCPY3D*>(given));
+}
+
+void describe_set(observe::GraphNodeRead& node, const void* given) {
+    node.record.kind = trace::GraphNodeKind::set;
+    observe::describe_set(node.record, *static_cast<const CUDA_MEMSET_NODE_PARAMS*>(given));
+}
+
+void describe_host(observe::GraphNodeRead& node, const void* given) {
+    node.record.kind = trace::GraphNodeKind::host_function;
+    node.record.value = reinterpret_cast<std::uint64_t>(static_cast<const CUDA_HOST_NODE_PARAMS*>(given)->fn);
+}
+
+void describe_event_record(observe::GraphNodeRead& node, const void* given) {
+    node.record.kind = trace::GraphNodeKind::event_record;
+    node.record.value = reinterpret_cast<std::uint64_t>(given);
+}
+
+void describe_event_wait(observe::GraphNodeRead& node, const void* given) {
+    node.record.kind = trace::GraphNodeKind::event_wait;
+    node.record.value = reinterpret_cast<std::uint64_t>(given);
+}
+
+observe::DescribeNode describe_any(const CUgraphNodeParams& given, const void*& of) noexcept {
+    switch (given.type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL:
+        of = &given.kernel; // laid out as CUDA_KERNEL_NODE_PARAMS_v2
+        return &describe_kernel_v2;
+    case CU_GRAPH_NODE_TYPE_MEMCPY:
+        of = &given.memcpy.copyParams;
+        return &describe_copy;
+    case CU_GRAPH_NODE_TYPE_MEMSET:
+        of = &given.memset; // begins as CUDA_MEMSET_NODE_PARAMS
+        return &describe_set;
+    case CU_GRAPH_NODE_TYPE_HOST:
+        of = &given.host;
+        return &describe_host;
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+        of = given.eventRecord.event;
+        return &describe_event_record;
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+        of = given.eventWait.event;
+        return &describe_event_wait;
+    default:
+        return nullptr;
+    }
+}
+
+} // namespace umadvisor::wrappers

@@ -1,0 +1,132 @@
+/// Graphs and captures under the shim: the program notices nothing, and what the trace says ran is what simcuda
+/// itself has counted.
+#include "process.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <map>
+#include <set>
+
+using namespace umadvisor::test;
+using Json = nlohmann::json;
+
+namespace {
+
+/// Bare, then under the shim; the output must be the same.
+struct Watched {
+    Folder folder;
+    Json driver, found;
+
+    explicit Watched(const std::string& program, const std::string& settings = "") {
+        const Outcome bare = run_sim(folder, program);
+        const Outcome watched =
+            run_sim(folder, "export SIMCUDA_REPORT=sim.json; " + settings +
+                                " UMADVISOR_OUTPUT=x.umtrace LD_PRELOAD=" + shim + " " + program);
+        BOOST_TEST(bare.status == 0, bare.out + bare.err);
+        BOOST_TEST(watched.status == bare.status, watched.err);
+        BOOST_TEST(watched.out == bare.out);
+        driver = Json::parse(read(folder / "sim.json"));
+        found = report(folder, "x.umtrace");
+    }
+};
+
+using Totals = std::map<std::string, std::pair<std::uint64_t, std::uint64_t>>;
+
+Totals counted(const Json& driver) {
+    Totals totals;
+    for (const Json& row : driver.at("copies"))
+        totals[row.at("direction").get<std::string>() + " " + row.at("source").get<std::string>() + " " +
+               row.at("target").get<std::string>()] = {row.at("calls"), row.at("bytes")};
+    return totals;
+}
+
+Totals recorded(const Json& found) {
+    Totals totals;
+    for (const Json& row : found.at("copies")) {
+        auto& to =
+            totals[row.at("direction").get<std::string>() + " " + row.at("source_memory").get<std::string>() +
+                   " " + row.at("destination_memory").get<std::string>()];
+        to.first += row.at("count").get<std::uint64_t>();
+        to.second += row.at("bytes").get<std::uint64_t>();
+    }
+    return totals;
+}
+
+std::uint64_t kernels(const Json& found) {
+    std::uint64_t sum = 0;
+    for (const Json& row : found.at("launches"))
+        sum += row.at("count").get<std::uint64_t>();
+    return sum;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(what_graphs_ran_is_what_the_report_says) {
+    const Watched watched(programs + "/graphs_program");
+    BOOST_TEST((recorded(watched.found) == counted(watched.driver)),
+               watched.driver.at("copies").dump() + "\n" + watched.found.at("copies").dump());
+    const Json& graphs = watched.found.at("graphs");
+    // Bodies of conditional nodes may run or not: they are said apart.
+    BOOST_TEST(graphs.at("conditional") == 3);
+    BOOST_TEST(kernels(watched.found) + 3 == watched.driver.at("launches").get<std::uint64_t>(),
+               watched.found.at("launches").dump());
+    BOOST_TEST(graphs.at("unknown") == 0);
+    BOOST_TEST(graphs.at("captured") == 1);
+    BOOST_TEST(graphs.at("launches") == 15 + 7 + 4 + 2 + 1 + 3);
+    BOOST_TEST(watched.found.at("calls_captured") == 9 + 1 + 1 + 1); // by each of the four captures
+}
+
+BOOST_AUTO_TEST_CASE(versions_tell_only_what_changed) {
+    const Watched watched(programs + "/graphs_program");
+    std::map<std::uint64_t, std::set<std::uint64_t>> nodes;
+    std::map<std::uint64_t, std::uint64_t> bases;
+    bool dependent = false;
+    for (const Json& node : dump(watched.folder, "x.umtrace", "GraphNode")) {
+        const auto version = node.at("version").get<std::uint64_t>();
+        bases[version] = node.at("base");
+        if (node.at("node") != 0)
+            nodes[version].insert(node.at("node").get<std::uint64_t>());
+        dependent = dependent || node.at("dependencies") == Json::array({1});
+    }
+    BOOST_TEST(dependent);
+    BOOST_TEST((nodes[1] == std::set<std::uint64_t>{1, 2, 3}));
+    BOOST_TEST((nodes[2] == std::set<std::uint64_t>{1})); // the copy
+    BOOST_TEST(bases[2] == 1u);
+    BOOST_TEST((nodes[3] == std::set<std::uint64_t>{2, 3})); // the kernel and the memset, before one launch
+    BOOST_TEST((nodes[4] == std::set<std::uint64_t>{1}));    // off
+    BOOST_TEST((nodes[5] == std::set<std::uint64_t>{1}));    // and on
+    BOOST_TEST((nodes[6] == std::set<std::uint64_t>{1, 2, 3}));
+    BOOST_TEST(bases[7] == 0u); // the update that changed nothing made no version: the next graph is 7
+    std::map<std::string, int> actions;
+    for (const Json& event : dump(watched.folder, "x.umtrace", "Graph"))
+        ++actions[event.at("action").get<std::string>()];
+    BOOST_TEST(actions["instantiate"] == 7);
+    BOOST_TEST(actions["destroy"] == 7);
+    BOOST_TEST(actions["update"] == 8);
+    BOOST_TEST(actions["begin_capture"] == 4);
+    BOOST_TEST(actions["end_capture"] == 4);
+}
+
+BOOST_AUTO_TEST_CASE(memory_of_a_graph_lives_from_instantiation_to_its_end) {
+    const Watched watched(programs + "/graphs_program");
+    std::map<std::uint64_t, int> live;
+    for (const Json& made : dump(watched.folder, "x.umtrace", "Alloc"))
+        if (made.at("captured") == 0)
+            ++live[made.at("allocation").get<std::uint64_t>()];
+    for (const Json& freed : dump(watched.folder, "x.umtrace", "Free"))
+        if (freed.at("captured") == 0)
+            --live[freed.at("allocation").get<std::uint64_t>()];
+    int left = 0;
+    for (const auto& [allocation, count] : live)
+        left += count;
+    BOOST_TEST(left == 4); // the program's own four, which it never frees
+    for (const Json& row : watched.found.at("allocations"))
+        if (row.at("call") == "cuMemAllocAsync")
+            BOOST_TEST(row.at("count") == 0, row.dump());
+}
+
+BOOST_AUTO_TEST_CASE(graphs_made_in_a_pause_are_known_after_it) {
+    const Watched watched(programs + "/graphs_program", "UMADVISOR_CAPTURE_RANGE=1");
+    BOOST_TEST(dump(watched.folder, "x.umtrace", "GraphLaunch").empty());
+    BOOST_TEST(dump(watched.folder, "x.umtrace", "GraphNode").size() > 10u);
+}

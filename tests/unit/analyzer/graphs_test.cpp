@@ -1,0 +1,257 @@
+#include "analyzer/reports/report.hpp"
+#include "scenario.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+using namespace umadvisor;
+using nlohmann::json;
+using test::mib;
+using test::Scenario;
+using trace::GraphNodeKind;
+using trace::Memory;
+
+namespace {
+
+json json_of(const std::string& path) {
+    reports::Report report(path);
+    return json::parse(reports::to_json(report).dump());
+}
+
+std::string text_of(const std::string& path) {
+    reports::Report report(path);
+    std::ostringstream out;
+    reports::write_text(report, out);
+    return out.str();
+}
+
+/// A scenario with graphs.
+struct Graphs : Scenario {
+    std::uint64_t line = stack();
+
+    trace::GraphNode node(std::uint64_t version, std::uint64_t number, GraphNodeKind kind,
+                          std::uint64_t base = 0) {
+        trace::GraphNode record;
+        record.version = version;
+        record.base = base;
+        record.node = number;
+        record.kind = kind;
+        return record;
+    }
+    void kernel(std::uint64_t version, std::uint64_t number, std::uint64_t function, std::uint64_t base = 0,
+                std::uint64_t parent = 0) {
+        trace::GraphNode record = node(version, number, GraphNodeKind::kernel, base);
+        record.function = function;
+        record.parent = parent;
+        record.grid_x = record.grid_y = record.grid_z = record.block_x = record.block_y = record.block_z = 1;
+        builder.add(record);
+    }
+    void copy_node(std::uint64_t version, std::uint64_t number, std::uint64_t bytes,
+                   Memory source = Memory::pageable, std::uint64_t base = 0) {
+        trace::GraphNode record = node(version, number, GraphNodeKind::copy, base);
+        record.bytes = bytes;
+        record.source_memory = source;
+        record.destination_memory = Memory::device;
+        builder.add(record);
+    }
+    void launch_graph(std::uint64_t version, std::uint64_t status = 0, std::uint64_t captured = 0,
+                      std::uint64_t sample = 0) {
+        trace::GraphLaunch record;
+        record.entry = entry("cuGraphLaunch");
+        record.start = now;
+        record.duration = 3000;
+        record.stack = line;
+        record.version = version;
+        record.status = status;
+        record.captured = captured;
+        record.sample = sample;
+        builder.add(record);
+        now += 4000;
+    }
+};
+
+std::uint64_t copies(const json& report, const char* key) {
+    std::uint64_t sum = 0;
+    for (const json& row : report["copies"])
+        sum += row[key].get<std::uint64_t>();
+    return sum;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(nodes_count_as_often_as_their_graph_was_launched) {
+    Graphs s;
+    const auto scale = s.function("_Z5scalePfi");
+    s.kernel(1, 1, scale);
+    s.kernel(1, 2, scale);
+    s.copy_node(1, 3, 1000);
+    for (int i = 0; i < 5; ++i)
+        s.launch_graph(1);
+    s.launch_graph(1, 700);  // failed
+    s.launch_graph(1, 0, 1); // became a node of another graph
+    const json report = json_of(s.path());
+    BOOST_TEST(report["graphs"]["launches"] == 6);
+    BOOST_TEST(report["graphs"]["failed"] == 1);
+    BOOST_TEST(report["graphs"]["captured"] == 1);
+    BOOST_TEST(report["graphs"]["kernels"] == 10);
+    BOOST_TEST(report["graphs"]["copies"] == 5);
+    BOOST_TEST(copies(report, "count") == 5u);
+    BOOST_TEST(copies(report, "bytes") == 5000u);
+    BOOST_TEST(report["launches"].size() == 1u);
+    BOOST_TEST(report["launches"][0]["count"] == 10);
+    BOOST_TEST(report["launches"][0]["in_graphs"] == 10);
+}
+
+BOOST_AUTO_TEST_CASE(a_version_is_its_base_with_what_changed) {
+    Graphs s;
+    const auto before = s.function("_Z6beforev"), after = s.function("_Z5afterv");
+    s.kernel(1, 1, before);
+    s.copy_node(1, 2, 100);
+    s.copy_node(2, 2, 300, Memory::pinned, 1);
+    s.kernel(3, 1, after, 2);
+    for (const std::uint64_t version : {1, 2, 3, 1})
+        s.launch_graph(version);
+    const json report = json_of(s.path());
+    BOOST_TEST(copies(report, "count") == 4u);
+    BOOST_TEST(copies(report, "bytes") == 100u + 300 + 300 + 100);
+    BOOST_TEST(report["graphs"]["kernels"] == 4);
+    for (const json& kernel : report["launches"])
+        BOOST_TEST(kernel["count"] == (kernel["function"] == "before()" ? 3 : 1));
+}
+
+BOOST_AUTO_TEST_CASE(disabled_nodes_and_conditional_bodies_are_not_counted_as_run) {
+    Graphs s;
+    const auto kernel = s.function("_Z6kernelv");
+    s.builder.add(s.node(1, 1, GraphNodeKind::child));
+    s.kernel(1, 2, kernel, 0, 1); // in the child graph
+    s.builder.add(s.node(1, 3, GraphNodeKind::conditional));
+    s.kernel(1, 4, kernel, 0, 3);
+    trace::GraphNode off = s.node(1, 5, GraphNodeKind::copy);
+    off.bytes = 77;
+    off.disabled = 1;
+    s.builder.add(off);
+    s.launch_graph(1);
+    const auto path = s.path();
+    const json report = json_of(path);
+    BOOST_TEST(report["graphs"]["kernels"] == 1);
+    BOOST_TEST(report["graphs"]["copies"] == 0);
+    BOOST_TEST(report["graphs"]["conditional"] == 1);
+    BOOST_TEST(text_of(path).find("conditional") != std::string::npos, text_of(path));
+}
+
+BOOST_AUTO_TEST_CASE(a_toggled_node_is_what_it_was) {
+    Graphs s;
+    s.copy_node(1, 1, 500);
+    trace::GraphNode toggle = s.node(2, 1, GraphNodeKind::toggle, 1);
+    toggle.disabled = 1;
+    s.builder.add(toggle);
+    toggle.version = 3;
+    toggle.base = 2;
+    toggle.disabled = 0;
+    s.builder.add(toggle);
+    for (const std::uint64_t version : {1, 2, 2, 3})
+        s.launch_graph(version);
+    BOOST_TEST(copies(json_of(s.path()), "bytes") == 1000u);
+}
+
+BOOST_AUTO_TEST_CASE(graphs_whose_nodes_are_not_known_are_said) {
+    Graphs s;
+    s.launch_graph(0);
+    s.launch_graph(9);
+    const auto path = s.path();
+    BOOST_TEST(json_of(path)["graphs"]["unknown"] == 2);
+    BOOST_TEST(text_of(path).find("2 graph launches whose nodes are not known") != std::string::npos,
+               text_of(path));
+}
+
+BOOST_AUTO_TEST_CASE(captured_calls_did_not_run) {
+    Graphs s;
+    trace::Copy copy;
+    copy.entry = s.entry("cuMemcpyHtoDAsync_v2");
+    copy.start = s.now;
+    copy.bytes = mib;
+    copy.source_memory = Memory::pageable;
+    copy.destination_memory = Memory::device;
+    copy.asynchronous = copy.captured = 1;
+    s.builder.add(copy);
+    trace::LaunchShape shape;
+    shape.shape = 1;
+    shape.entry = s.entry("cuLaunchKernel");
+    shape.captured = 1;
+    s.builder.add(shape);
+    trace::Launch launch;
+    launch.shape = 1;
+    launch.start = s.now += 100;
+    s.builder.add(launch);
+    const json report = json_of(s.path());
+    BOOST_TEST(report["calls_captured"] == 2);
+    BOOST_TEST(report["copies"].empty());
+    BOOST_TEST(report["launches"].empty());
+    BOOST_TEST(report["calls"].size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(pageable_copies_inside_a_graph_are_found_at_its_launch) {
+    Graphs s;
+    s.copy_node(1, 1, 64 * mib);
+    s.launch_graph(1);
+    reports::Report report(s.path());
+    BOOST_REQUIRE(report.findings.size() == 1u);
+    const findings::Finding& finding = report.findings.front();
+    BOOST_TEST(finding.rule == "pageable-copy");
+    BOOST_TEST(finding.stack == s.line);
+    // 64 MiB at 10.3 GB/s, less at 55.5 GB/s
+    BOOST_TEST(finding.saving_ns > 5.0e6);
+    BOOST_TEST(finding.saving_ns < 5.6e6);
+}
+
+BOOST_AUTO_TEST_CASE(small_copies_of_a_graph_cost_no_calls) {
+    Graphs s;
+    for (std::uint64_t i = 1; i <= 200; ++i)
+        s.copy_node(1, i, 100, Memory::pinned);
+    s.launch_graph(1);
+    reports::Report report(s.path());
+    BOOST_TEST(report.findings.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_sample_of_a_graph_is_not_a_kernels) {
+    Graphs s;
+    const auto kernel = s.function("_Z6kernelv");
+    s.kernel(1, 1, kernel);
+    s.launch_graph(1, 0, 0, 7);
+    s.device_time(7, 12345);
+    const json report = json_of(s.path());
+    BOOST_TEST(report["graphs"]["device_time_samples"] == 1);
+    BOOST_TEST(report["graphs"]["device_time_sampled_ns"] == 12345);
+    BOOST_TEST(report["launches"][0]["device_time_samples"] == 0);
+}
+
+BOOST_AUTO_TEST_CASE(hostile_versions_end) {
+    Graphs s;
+    // Bases and parents in circles, bases that come later, and claims of any size.
+    trace::GraphNode own = s.node(1, 1, GraphNodeKind::child, 1);
+    own.parent = 1;
+    s.builder.add(own);
+    s.copy_node(2, 1, ~0ull, Memory::pageable, 3);
+    s.copy_node(3, 1, ~0ull, Memory::pageable, 2);
+    trace::GraphNode whole = s.node(3, 0, GraphNodeKind::version, 2);
+    whole.nodes = whole.untold = ~0ull;
+    s.builder.add(whole);
+    trace::GraphNode knot = s.node(4, 1, GraphNodeKind::copy, 0);
+    knot.parent = 2;
+    s.builder.add(knot);
+    knot.node = 2;
+    knot.parent = 1;
+    s.builder.add(knot);
+    for (std::uint64_t version = 5; version < 400; ++version) // a long chain, asked for from all ends
+        s.copy_node(version, version, 1, Memory::device, version - 1);
+    for (std::uint64_t i = 1; i < 400; ++i)
+        s.launch_graph(i % 2 != 0 ? i : 400 - i);
+    // A bush: all of one root, each another branch.
+    for (std::uint64_t version = 400; version < 800; ++version)
+        s.copy_node(version, version, 1, Memory::device, version % 2 != 0 ? 399 : 398);
+    for (std::uint64_t version = 400; version < 800; ++version)
+        s.launch_graph(version);
+    const json report = json_of(s.path());
+    BOOST_TEST(report["graphs"]["launches"] == 399 + 400);
+}

@@ -1,0 +1,553 @@
+// Executable graphs: instantiation, updates, launches.
+#include "tools/simcuda/driver/capture.hpp"
+#include "tools/simcuda/driver/graph.hpp"
+#include "tools/simcuda/driver/stream.hpp"
+#include "tools/simcuda/driver/work.hpp"
+
+#include <algorithm>
+
+using namespace simcuda;
+
+namespace {
+
+bool build(const CUgraph_st& graph, ExecNodes& out) {
+    std::vector<const CUgraphNode_st*> sorted;
+    if (!sort_nodes(graph, sorted)) {
+        return false;
+    }
+    for (const CUgraphNode_st* node : sorted) {
+        ExecNode made{node, node->work, {}, true, {}};
+        if (auto* const kernel = std::get_if<KernelWork>(&made.work)) {
+            kernel->point();
+        }
+        for (const CUgraphNode_st* before : node->dependencies) {
+            made.dependencies.push_back(
+                static_cast<std::size_t>(std::ranges::find(sorted, before) - sorted.begin()));
+        }
+        if (const auto* const child = std::get_if<ChildWork>(&node->work)) {
+            if (!build(*child->graph, made.inner.emplace_back())) {
+                return false;
+            }
+        } else if (const auto* const conditional = std::get_if<ConditionalWork>(&node->work)) {
+            for (const auto& body : conditional->bodies) {
+                if (!build(*body, made.inner.emplace_back())) {
+                    return false;
+                }
+            }
+        }
+        out.push_back(std::move(made));
+    }
+    return true;
+}
+
+CUresult instantiate(CUgraphExec* out, CUgraph graph, unsigned long long flags) {
+    const Guard guard(driver().mutex);
+    if (!out || !graphs().graphs.contains(graph) || graph->owned) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    const bool single = std::ranges::any_of(graph->nodes, [](const auto& node) {
+        return std::holds_alternative<AllocWork>(node->work) || std::holds_alternative<FreeWork>(node->work) ||
+               std::holds_alternative<ConditionalWork>(node->work);
+    });
+    auto nodes = std::make_shared<ExecNodes>();
+    if ((single && graph->instances != 0) || !build(*graph, *nodes)) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    driver().clock.advance(1000 * (1 + nodes->size()));
+    auto* made = new CUgraphExec_st{std::move(nodes), graph, flags};
+    ++graph->instances;
+    graphs().execs.insert(made);
+    *out = made;
+    return CUDA_SUCCESS;
+}
+
+/// Copies kernel parameters' pointers anew: a copy of a node points into the old one's buffer.
+void point_all(ExecNodes& nodes) {
+    for (ExecNode& node : nodes) {
+        if (auto* const kernel = std::get_if<KernelWork>(&node.work)) {
+            kernel->point();
+        }
+        for (ExecNodes& inner : node.inner) {
+            point_all(inner);
+        }
+    }
+}
+
+ExecNode* find(ExecNodes& nodes, const CUgraphNode_st* key) {
+    for (ExecNode& node : nodes) {
+        if (node.key == key) {
+            return &node;
+        }
+        for (ExecNodes& inner : node.inner) {
+            if (ExecNode* const found = find(inner, key)) {
+                return found;
+            }
+        }
+    }
+    return nullptr;
+}
+
+/// Puts the works of `from` in the place of those of `to`, node by node in the same order.
+CUgraphExecUpdateResult pair(ExecNodes& to, const ExecNodes& from) {
+    if (to.size() != from.size()) {
+        return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+    }
+    for (std::size_t i = 0; i < to.size(); ++i) {
+        if (type_of(to[i].work) != type_of(from[i].work)) {
+            return CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED;
+        }
+        if (to[i].dependencies != from[i].dependencies || to[i].inner.size() != from[i].inner.size()) {
+            return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+        }
+    }
+    for (std::size_t i = 0; i < to.size(); ++i) {
+        for (std::size_t j = 0; j < to[i].inner.size(); ++j) {
+            if (const auto failed = pair(to[i].inner[j], from[i].inner[j])) {
+                return failed;
+            }
+        }
+        if (!std::holds_alternative<AllocWork>(to[i].work) &&
+            !std::holds_alternative<ConditionalWork>(to[i].work)) {
+            to[i].work = from[i].work;
+        }
+    }
+    return CU_GRAPH_EXEC_UPDATE_SUCCESS;
+}
+
+/// Changes a copy of the nodes and puts it in their place when `change` succeeds.
+template <class Change>
+CUresult change(CUgraphExec exec, Change change) {
+    const Guard guard(driver().mutex);
+    if (!graphs().execs.contains(exec)) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    auto nodes = std::make_shared<ExecNodes>(*exec->nodes);
+    if (const CUresult failed = change(*nodes)) {
+        return failed;
+    }
+    point_all(*nodes);
+    exec->nodes = std::move(nodes);
+    return CUDA_SUCCESS;
+}
+
+CUresult update(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResult& result) {
+    result = CU_GRAPH_EXEC_UPDATE_ERROR;
+    return change(exec, [&](ExecNodes& nodes) {
+        ExecNodes from;
+        if (!graphs().graphs.contains(graph) || !build(*graph, from)) {
+            return CUDA_ERROR_INVALID_VALUE;
+        }
+        result = pair(nodes, from);
+        return result == CU_GRAPH_EXEC_UPDATE_SUCCESS ? CUDA_SUCCESS : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+    });
+}
+
+/// Changes the work of one node of that kind.
+template <class Kind, class Set>
+CUresult set(CUgraphExec exec, CUgraphNode key, Set set) {
+    return change(exec, [&](ExecNodes& nodes) {
+        ExecNode* const node = find(nodes, key);
+        Kind* const work = node ? std::get_if<Kind>(&node->work) : nullptr;
+        return work ? set(*work) : CUDA_ERROR_INVALID_VALUE;
+    });
+}
+
+template <class Parameters>
+CUresult set_kernel(CUgraphExec exec, CUgraphNode key, const Parameters& given) {
+    return set<KernelWork>(exec, key, [&given](KernelWork& work) {
+        CUkernel kernel = nullptr;
+        if constexpr (requires { given.kern; }) {
+            kernel = given.kern;
+        }
+        return kernel_work(work, given.func, kernel,
+                           {{given.gridDimX, given.gridDimY, given.gridDimZ},
+                            {given.blockDimX, given.blockDimY, given.blockDimZ}},
+                           given.sharedMemBytes, given.kernelParams, given.extra);
+    });
+}
+
+CUresult set_copy(CUgraphExec exec, CUgraphNode key, const CUDA_MEMCPY3D& given) {
+    return set<CopyWork>(exec, key, [&given](CopyWork& work) {
+        if (work.parameters.srcMemoryType != given.srcMemoryType ||
+            work.parameters.dstMemoryType != given.dstMemoryType) {
+            return CUDA_ERROR_INVALID_VALUE;
+        }
+        work.parameters = given;
+        return CUDA_SUCCESS;
+    });
+}
+
+CUresult set_set(CUgraphExec exec, CUgraphNode key, const CUDA_MEMSET_NODE_PARAMS& given) {
+    return set<SetWork>(exec, key, [&given](SetWork& work) {
+        work.parameters = given;
+        return CUDA_SUCCESS;
+    });
+}
+
+CUresult set_child(CUgraphExec exec, CUgraphNode key, CUgraph child) {
+    return change(exec, [&](ExecNodes& nodes) {
+        ExecNode* const node = find(nodes, key);
+        ExecNodes from;
+        if (!node || !std::holds_alternative<ChildWork>(node->work) || !graphs().graphs.contains(child) ||
+            !build(*child, from)) {
+            return CUDA_ERROR_INVALID_VALUE;
+        }
+        return pair(node->inner.front(), from) == CU_GRAPH_EXEC_UPDATE_SUCCESS ? CUDA_SUCCESS
+                                                                               : CUDA_ERROR_INVALID_VALUE;
+    });
+}
+
+CUresult set_any(CUgraphExec exec, CUgraphNode key, const CUgraphNodeParams& given) {
+    switch (given.type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL:
+        return set_kernel(exec, key, given.kernel);
+    case CU_GRAPH_NODE_TYPE_MEMCPY:
+        return set_copy(exec, key, given.memcpy.copyParams);
+    case CU_GRAPH_NODE_TYPE_MEMSET:
+        return set_set(exec, key,
+                       {given.memset.dst, given.memset.pitch, given.memset.value, given.memset.elementSize,
+                        given.memset.width, given.memset.height});
+    case CU_GRAPH_NODE_TYPE_HOST:
+        return set<HostWork>(exec, key, [&given](HostWork& work) {
+            work.parameters = {given.host.fn, given.host.userData};
+            return CUDA_SUCCESS;
+        });
+    case CU_GRAPH_NODE_TYPE_GRAPH:
+        return set_child(exec, key, given.graph.graph);
+    default:
+        return CUDA_ERROR_NOT_SUPPORTED;
+    }
+}
+
+/// Runs the nodes, one after the other, in a stream that is not locked.
+class GraphRun {
+public:
+    GraphRun(CUstream_st* stream, int device) : stream_(stream), device_(device) {}
+
+    CUresult run(const ExecNodes& nodes) {
+        for (const ExecNode& node : nodes) {
+            if (!node.enabled) {
+                continue;
+            }
+            if (const CUresult failed =
+                    std::visit([&](const auto& work) { return run(work, node); }, node.work)) {
+                return failed;
+            }
+        }
+        return CUDA_SUCCESS;
+    }
+
+private:
+    template <class Do>
+    CUresult locked(Do act) {
+        const Guard guard(driver().mutex);
+        return driver().streams.contains(stream_) ? act(*stream_) : CUDA_ERROR_INVALID_HANDLE;
+    }
+
+    CUresult run(const KernelWork& work, const ExecNode&) {
+        {
+            const Guard guard(driver().mutex);
+            ++driver().control.launches;
+        }
+        std::vector<void*> pointers = work.pointers;
+        run_kernel(*work.entry, pointers.data(), work.shape, stream_, device_);
+        return CUDA_SUCCESS;
+    }
+    CUresult run(const CopyWork& work, const ExecNode&) {
+        const CUDA_MEMCPY3D& copy = work.parameters;
+        if (copy.srcMemoryType == CU_MEMORYTYPE_ARRAY || copy.dstMemoryType == CU_MEMORYTYPE_ARRAY) {
+            return CUDA_ERROR_NOT_SUPPORTED;
+        }
+        const auto address = [](CUmemorytype type, const void* host, CUdeviceptr device, std::size_t x,
+                                std::size_t y, std::size_t z, std::size_t pitch, std::size_t height) {
+            const auto base = type == CU_MEMORYTYPE_HOST ? reinterpret_cast<std::uint64_t>(host) : device;
+            return base + x + (y + z * height) * pitch;
+        };
+        const auto target = address(copy.dstMemoryType, copy.dstHost, copy.dstDevice, copy.dstXInBytes,
+                                    copy.dstY, copy.dstZ, copy.dstPitch, copy.dstHeight);
+        const auto source = address(copy.srcMemoryType, copy.srcHost, copy.srcDevice, copy.srcXInBytes,
+                                    copy.srcY, copy.srcZ, copy.srcPitch, copy.srcHeight);
+        const CopyShape shape{copy.WidthInBytes,
+                              std::max<std::size_t>(copy.Height, 1),
+                              std::max<std::size_t>(copy.Depth, 1),
+                              copy.dstPitch,
+                              copy.dstPitch * copy.dstHeight,
+                              copy.srcPitch,
+                              copy.srcPitch * copy.srcHeight};
+        return locked([&](CUstream_st& stream) { return run_copy(stream, target, source, shape); });
+    }
+    CUresult run(const SetWork& work, const ExecNode&) {
+        return locked([&](CUstream_st& stream) { return run_set(stream, work.parameters); });
+    }
+    CUresult run(const HostWork& work, const ExecNode&) {
+        work.parameters.fn(work.parameters.userData);
+        return CUDA_SUCCESS;
+    }
+    CUresult run(const ChildWork&, const ExecNode& node) { return run(node.inner.front()); }
+    CUresult run(const EmptyWork&, const ExecNode&) { return CUDA_SUCCESS; }
+    CUresult run(const EventWaitWork& work, const ExecNode&) {
+        return locked([&](CUstream_st& stream) {
+            if (driver().events.contains(work.event) && work.event->recorded) {
+                occupy(stream, Engine::none, work.event->time);
+            }
+            return CUDA_SUCCESS;
+        });
+    }
+    CUresult run(const EventRecordWork& work, const ExecNode&) {
+        return locked([&](CUstream_st& stream) {
+            if (driver().events.contains(work.event)) {
+                work.event->captured = false;
+                work.event->recorded = true;
+                work.event->time = earliest_start(stream, Engine::none);
+            }
+            return CUDA_SUCCESS;
+        });
+    }
+    CUresult run(const AllocWork& work, const ExecNode&) {
+        const Guard guard(driver().mutex);
+        work.memory->live = true;
+        return CUDA_SUCCESS;
+    }
+    CUresult run(const FreeWork& work, const ExecNode&) {
+        const Guard guard(driver().mutex);
+        free_graph_memory(work.address);
+        return CUDA_SUCCESS;
+    }
+    /// No device code can change the condition here: a WHILE body runs once where it would run at all.
+    CUresult run(const ConditionalWork& work, const ExecNode& node) {
+        unsigned value = 0;
+        {
+            const Guard guard(driver().mutex);
+            value = graphs().conditions[work.parameters.handle];
+        }
+        std::size_t body = value;
+        if (work.parameters.type != CU_GRAPH_COND_TYPE_SWITCH) {
+            body = value ? 0 : work.parameters.type == CU_GRAPH_COND_TYPE_IF ? 1 : node.inner.size();
+        }
+        return body < node.inner.size() ? run(node.inner[body]) : CUDA_SUCCESS;
+    }
+
+    CUstream_st* stream_;
+    int device_;
+};
+
+/// Whether a launch would allocate what an earlier one has not freed.
+bool still_allocated(const ExecNodes& nodes) {
+    return std::ranges::any_of(nodes, [](const ExecNode& node) {
+        const auto* const alloc = std::get_if<AllocWork>(&node.work);
+        return alloc && alloc->memory->live;
+    });
+}
+
+CUresult launch(CUgraphExec exec, CUstream handle, bool per_thread) {
+    std::shared_ptr<const ExecNodes> nodes;
+    CUstream_st* stream = nullptr;
+    int device = 0;
+    {
+        const Guard guard(driver().mutex);
+        stream = resolve_stream(handle, per_thread);
+        if (!stream || !graphs().execs.contains(exec)) {
+            return stream ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE;
+        }
+        bool captured = false;
+        if (const CUresult refused = admit_operation(*stream, captured)) {
+            return refused;
+        }
+        if (captured) {
+            // The graph becomes a child of the one that is captured. Its own graph may be changed or gone.
+            if (!exec->graph || !graphs().graphs.contains(exec->graph)) {
+                return CUDA_ERROR_NOT_SUPPORTED;
+            }
+            const auto inner = make_graph();
+            inner->owned = true;
+            copy_nodes(*exec->graph, *inner);
+            return capture_work(*stream, ChildWork{inner});
+        }
+        if (still_allocated(*exec->nodes) && !(exec->flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH)) {
+            return CUDA_ERROR_INVALID_VALUE;
+        }
+        nodes = exec->nodes;
+        driver().clock.advance(driver().prices.launch_call);
+        device = stream->context->device;
+    }
+    return GraphRun(stream, device).run(*nodes);
+}
+
+} // namespace
+
+extern "C" CUresult CUDAAPI cuGraphInstantiate(CUgraphExec* exec, CUgraph graph, CUgraphNode* node, char* log,
+                                               size_t bytes) {
+    SIMCUDA_ENTER(Entry::cuGraphInstantiate)
+    if (node) {
+        *node = nullptr;
+    }
+    if (log && bytes) {
+        *log = '\0';
+    }
+    return instantiate(exec, graph, 0);
+}
+
+extern "C" CUresult CUDAAPI cuGraphInstantiate_v2(CUgraphExec* exec, CUgraph graph, CUgraphNode* node,
+                                                  char* log, size_t bytes) {
+    SIMCUDA_ENTER(Entry::cuGraphInstantiate_v2)
+    if (node) {
+        *node = nullptr;
+    }
+    if (log && bytes) {
+        *log = '\0';
+    }
+    return instantiate(exec, graph, 0);
+}
+
+extern "C" CUresult CUDAAPI cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph,
+                                                        unsigned long long flags) {
+    SIMCUDA_ENTER(Entry::cuGraphInstantiateWithFlags)
+    return instantiate(exec, graph, flags);
+}
+
+SIMCUDA_STREAM_PAIR(cuGraphInstantiateWithParams, _ptsz,
+                    (CUgraphExec * exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS* given), {
+                        const CUresult failed = instantiate(exec, graph, given->flags);
+                        given->hErrNode_out = nullptr;
+                        given->result_out =
+                            failed ? CUDA_GRAPH_INSTANTIATE_ERROR : CUDA_GRAPH_INSTANTIATE_SUCCESS;
+                        return failed;
+                    })
+
+SIMCUDA_STREAM_PAIR(cuGraphLaunch, _ptsz, (CUgraphExec exec, CUstream stream),
+                    return launch(exec, stream, per_thread);)
+SIMCUDA_STREAM_PAIR(cuGraphUpload, _ptsz, (CUgraphExec exec, CUstream), {
+    const Guard guard(driver().mutex);
+    return graphs().execs.contains(exec) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+})
+
+extern "C" CUresult CUDAAPI cuGraphExecDestroy(CUgraphExec exec) {
+    SIMCUDA_ENTER(Entry::cuGraphExecDestroy, Needs::initialization)
+    const Guard guard(driver().mutex);
+    if (graphs().execs.erase(exec) == 0) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (graphs().graphs.contains(exec->graph)) {
+        --exec->graph->instances;
+    }
+    delete exec;
+    return CUDA_SUCCESS;
+}
+
+extern "C" CUresult CUDAAPI cuGraphExecGetFlags(CUgraphExec exec, cuuint64_t* flags) {
+    SIMCUDA_ENTER(Entry::cuGraphExecGetFlags, Needs::initialization)
+    const Guard guard(driver().mutex);
+    if (!flags || !graphs().execs.contains(exec)) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    *flags = exec->flags;
+    return CUDA_SUCCESS;
+}
+
+extern "C" CUresult CUDAAPI cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode* node,
+                                              CUgraphExecUpdateResult* result) {
+    SIMCUDA_ENTER(Entry::cuGraphExecUpdate)
+    if (node) {
+        *node = nullptr;
+    }
+    CUgraphExecUpdateResult unused;
+    return update(exec, graph, result ? *result : unused);
+}
+
+extern "C" CUresult CUDAAPI cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph,
+                                                 CUgraphExecUpdateResultInfo* info) {
+    SIMCUDA_ENTER(Entry::cuGraphExecUpdate_v2)
+    CUgraphExecUpdateResultInfo unused{};
+    CUgraphExecUpdateResultInfo& told = info ? *info : unused;
+    told.errorNode = told.errorFromNode = nullptr;
+    return update(exec, graph, told.result);
+}
+
+extern "C" CUresult CUDAAPI cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                                           const CUDA_KERNEL_NODE_PARAMS_v1* given) {
+    SIMCUDA_ENTER(Entry::cuGraphExecKernelNodeSetParams)
+    return set_kernel(exec, node, *given);
+}
+
+extern "C" CUresult CUDAAPI cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node,
+                                                              const CUDA_KERNEL_NODE_PARAMS_v2* given) {
+    SIMCUDA_ENTER(Entry::cuGraphExecKernelNodeSetParams_v2)
+    return set_kernel(exec, node, *given);
+}
+
+extern "C" CUresult CUDAAPI cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                                           const CUDA_MEMCPY3D* given, CUcontext) {
+    SIMCUDA_ENTER(Entry::cuGraphExecMemcpyNodeSetParams)
+    return set_copy(exec, node, *given);
+}
+
+extern "C" CUresult CUDAAPI cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                                           const CUDA_MEMSET_NODE_PARAMS* given, CUcontext) {
+    SIMCUDA_ENTER(Entry::cuGraphExecMemsetNodeSetParams)
+    return set_set(exec, node, *given);
+}
+
+extern "C" CUresult CUDAAPI cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                                         const CUDA_HOST_NODE_PARAMS* given) {
+    SIMCUDA_ENTER(Entry::cuGraphExecHostNodeSetParams)
+    return set<HostWork>(exec, node, [given](HostWork& work) {
+        work.parameters = *given;
+        return CUDA_SUCCESS;
+    });
+}
+
+extern "C" CUresult CUDAAPI cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                                               CUgraph child) {
+    SIMCUDA_ENTER(Entry::cuGraphExecChildGraphNodeSetParams)
+    return set_child(exec, node, child);
+}
+
+extern "C" CUresult CUDAAPI cuGraphExecEventRecordNodeSetEvent(CUgraphExec exec, CUgraphNode node,
+                                                               CUevent event) {
+    SIMCUDA_ENTER(Entry::cuGraphExecEventRecordNodeSetEvent)
+    return set<EventRecordWork>(exec, node, [event](EventRecordWork& work) {
+        work.event = event;
+        return CUDA_SUCCESS;
+    });
+}
+
+extern "C" CUresult CUDAAPI cuGraphExecEventWaitNodeSetEvent(CUgraphExec exec, CUgraphNode node,
+                                                             CUevent event) {
+    SIMCUDA_ENTER(Entry::cuGraphExecEventWaitNodeSetEvent)
+    return set<EventWaitWork>(exec, node, [event](EventWaitWork& work) {
+        work.event = event;
+        return CUDA_SUCCESS;
+    });
+}
+
+extern "C" CUresult CUDAAPI cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                                     CUgraphNodeParams* given) {
+    SIMCUDA_ENTER(Entry::cuGraphExecNodeSetParams)
+    return given ? set_any(exec, node, *given) : CUDA_ERROR_INVALID_VALUE;
+}
+
+extern "C" CUresult CUDAAPI cuGraphNodeSetEnabled(CUgraphExec exec, CUgraphNode node, unsigned enabled) {
+    SIMCUDA_ENTER(Entry::cuGraphNodeSetEnabled)
+    return change(exec, [&](ExecNodes& nodes) {
+        ExecNode* const found = find(nodes, node);
+        if (!found ||
+            (!std::holds_alternative<KernelWork>(found->work) &&
+             !std::holds_alternative<CopyWork>(found->work) && !std::holds_alternative<SetWork>(found->work))) {
+            return CUDA_ERROR_INVALID_VALUE;
+        }
+        found->enabled = enabled != 0;
+        return CUDA_SUCCESS;
+    });
+}
+
+extern "C" CUresult CUDAAPI cuGraphNodeGetEnabled(CUgraphExec exec, CUgraphNode node, unsigned* enabled) {
+    SIMCUDA_ENTER(Entry::cuGraphNodeGetEnabled)
+    return change(exec, [&](ExecNodes& nodes) {
+        const ExecNode* const found = find(nodes, node);
+        if (!found || !enabled) {
+            return CUDA_ERROR_INVALID_VALUE;
+        }
+        *enabled = found->enabled;
+        return CUDA_SUCCESS;
+    });
+}
