@@ -129,8 +129,9 @@ int contexts(int devices) {
         CALL("cuMemFree", cuMemFree_v2, same);
     }
     CALL("cuCtxSetCurrent", cuCtxSetCurrent, reinterpret_cast<CUcontext>(0x40));
-    CUdeviceptr last = 0;
+    CUdeviceptr last = 0, ordered = 0;
     CALL("cuMemAlloc", cuMemAlloc_v2, &last, 1 << 20);
+    CALL("cuMemAllocAsync", cuMemAllocAsync, &ordered, 1 << 20, nullptr);
     CALL("cuDevicePrimaryCtxReset", cuDevicePrimaryCtxReset_v2, 0);
     make_context();
     CUdeviceptr fresh = 0;

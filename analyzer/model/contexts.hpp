@@ -1,0 +1,34 @@
+/// In which context, and so on which device, work was done.
+#pragma once
+
+#include "analyzer/reader/thread_cursor.hpp"
+
+#include <cstdint>
+#include <unordered_map>
+
+namespace umadvisor::model {
+
+/// Follows the events in the order of time.
+class Contexts {
+public:
+    void observe(std::uint32_t thread, const reader::Event& event);
+
+    struct Place {
+        std::uint64_t context = 0; ///< handle, of a green context for its streams; 0: not known
+        std::uint64_t device = 0;  ///< ordinal
+    };
+    /// Where work goes that `thread` puts into `stream` now: a stream is of the context it was made in, the
+    /// default streams are of the thread's current one.
+    Place of(std::uint32_t thread, std::uint64_t stream) const;
+
+private:
+    void observe(std::uint32_t thread, const trace::Context& record);
+    void observe(std::uint32_t thread, const trace::Stream& record);
+    std::uint64_t current(std::uint32_t thread) const;
+
+    std::unordered_map<std::uint32_t, std::uint64_t> current_; ///< thread -> context
+    std::unordered_map<std::uint64_t, std::uint64_t> devices_; ///< context -> device
+    std::unordered_map<std::uint64_t, std::uint64_t> streams_; ///< stream -> context
+};
+
+} // namespace umadvisor::model

@@ -1,0 +1,75 @@
+#include "analyzer/model/contexts.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace umadvisor;
+
+namespace {
+
+trace::Context context(trace::ContextAction action, std::uint64_t handle, std::uint64_t device,
+                       std::uint64_t status = 0) {
+    trace::Context record;
+    record.action = action;
+    record.context = handle;
+    record.device = device;
+    record.status = status;
+    return record;
+}
+
+trace::Stream made(std::uint64_t handle, std::uint64_t of = 0) {
+    trace::Stream record;
+    record.stream = handle;
+    record.context = of;
+    return record;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(contexts)
+
+BOOST_AUTO_TEST_CASE(default_streams_are_of_the_threads_current_context) {
+    model::Contexts contexts;
+    BOOST_TEST(contexts.of(1, 0).context == 0u);
+    contexts.observe(1, context(trace::ContextAction::retain_primary, 0xa0, 0));
+    contexts.observe(1, context(trace::ContextAction::set_current, 0xa0, 0));
+    contexts.observe(2, context(trace::ContextAction::create, 0xb0, 1));
+    for (const std::uint64_t stream : {0, 1, 2}) {
+        BOOST_TEST(contexts.of(1, stream).context == 0xa0u);
+        BOOST_TEST(contexts.of(2, stream).device == 1u);
+    }
+    contexts.observe(1, context(trace::ContextAction::set_current, 0xb0, 1));
+    BOOST_TEST(contexts.of(1, 0).device == 1u);
+    contexts.observe(2, context(trace::ContextAction::set_current, 0, 0));
+    BOOST_TEST(contexts.of(2, 0).context == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(other_streams_are_of_the_context_they_were_made_in) {
+    model::Contexts contexts;
+    contexts.observe(1, context(trace::ContextAction::create, 0xa0, 1));
+    contexts.observe(1, made(0x5000));
+    contexts.observe(1, context(trace::ContextAction::create, 0xb0, 2));
+    BOOST_TEST(contexts.of(1, 0x5000).context == 0xa0u);
+    BOOST_TEST(contexts.of(9, 0x5000).device == 1u); // whichever thread uses it
+    trace::Context green = context(trace::ContextAction::create_green, 0, 3);
+    green.green = 0xc0;
+    contexts.observe(1, green);
+    contexts.observe(1, made(0x6000, 0xc0));
+    BOOST_TEST(contexts.of(1, 0x6000).device == 3u);
+    trace::Stream gone = made(0x5000);
+    gone.action = trace::StreamAction::destroy;
+    contexts.observe(1, gone);
+    BOOST_TEST(contexts.of(1, 0x5000).context == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_handle_that_comes_back_is_the_context_made_last) {
+    model::Contexts contexts;
+    contexts.observe(1, context(trace::ContextAction::create, 0xa0, 1));
+    contexts.observe(1, context(trace::ContextAction::destroy, 0xa0, 0));
+    contexts.observe(1, context(trace::ContextAction::set_current, 0, 0));
+    contexts.observe(1, context(trace::ContextAction::create, 0xa0, 2, 999)); // refused: nothing was made
+    BOOST_TEST(contexts.of(1, 0).context == 0u);
+    contexts.observe(1, context(trace::ContextAction::create, 0xa0, 2));
+    BOOST_TEST(contexts.of(1, 0).device == 2u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,76 @@
+#include "tests/unit/simcuda/driver_library.hpp"
+
+using namespace simcuda;
+
+namespace {
+
+CUmemoryPool make_pool(CUmemAllocationType type, CUmemLocation location) {
+    CUmemPoolProps wanted{};
+    wanted.allocType = type;
+    wanted.location = location;
+    CUmemoryPool pool = nullptr;
+    BOOST_REQUIRE_EQUAL(DRIVER(cuMemPoolCreate)(&pool, &wanted), CUDA_SUCCESS);
+    return pool;
+}
+
+const CUmemLocation device{CU_MEM_LOCATION_TYPE_DEVICE, {0}};
+
+cuuint64_t attribute(CUmemoryPool pool, CUmemPool_attribute which) {
+    cuuint64_t value = 0;
+    BOOST_TEST(DRIVER(cuMemPoolGetAttribute)(pool, which, &value) == CUDA_SUCCESS);
+    return value;
+}
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(pools, DriverFixture)
+
+BOOST_AUTO_TEST_CASE(the_default_pool_is_current_until_another_is_set) {
+    CUmemoryPool by_default = nullptr, current = nullptr;
+    BOOST_TEST(DRIVER(cuDeviceGetDefaultMemPool)(&by_default, 0) == CUDA_SUCCESS);
+    DRIVER(cuDeviceGetMemPool)(&current, 0);
+    BOOST_TEST(current == by_default);
+    const CUmemoryPool mine = make_pool(CU_MEM_ALLOCATION_TYPE_PINNED, device);
+    BOOST_TEST(DRIVER(cuDeviceSetMemPool)(0, mine) == CUDA_SUCCESS);
+    DRIVER(cuDeviceGetMemPool)(&current, 0);
+    BOOST_TEST(current == mine);
+    BOOST_TEST(DRIVER(cuMemPoolDestroy)(by_default) == CUDA_ERROR_INVALID_VALUE);
+    BOOST_TEST(DRIVER(cuMemPoolDestroy)(mine) == CUDA_SUCCESS);
+    DRIVER(cuDeviceGetMemPool)(&current, 0);
+    BOOST_TEST(current == by_default);
+    BOOST_TEST(DRIVER(cuDeviceGetDefaultMemPool)(&current, 7) == CUDA_ERROR_INVALID_DEVICE);
+}
+
+BOOST_AUTO_TEST_CASE(a_pool_knows_what_is_used) {
+    const CUmemoryPool pool = make_pool(CU_MEM_ALLOCATION_TYPE_PINNED, device);
+    CUdeviceptr first = 0, second = 0;
+    DRIVER(cuMemAllocFromPoolAsync)(&first, 4096, pool, nullptr);
+    DRIVER(cuMemAllocFromPoolAsync)(&second, 8192, pool, nullptr);
+    BOOST_TEST(attribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT) == 12288u);
+    BOOST_TEST(DRIVER(cuMemFreeAsync)(first, nullptr) == CUDA_SUCCESS);
+    BOOST_TEST(DRIVER(cuMemFree_v2)(second) == CUDA_SUCCESS);
+    BOOST_TEST(attribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT) == 0u);
+    BOOST_TEST(attribute(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH) == 12288u);
+    cuuint64_t threshold = 77;
+    DRIVER(cuMemPoolSetAttribute)(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold);
+    BOOST_TEST(attribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD) == 77u);
+    DRIVER(cuMemPoolDestroy)(pool);
+    BOOST_TEST(DRIVER(cuMemAllocFromPoolAsync)(&first, 4096, pool, nullptr) == CUDA_ERROR_INVALID_VALUE);
+}
+
+BOOST_AUTO_TEST_CASE(managed_and_host_pools_give_such_memory) {
+    const CUmemoryPool managed = make_pool(CU_MEM_ALLOCATION_TYPE_MANAGED, device);
+    const CUmemoryPool host = make_pool(CU_MEM_ALLOCATION_TYPE_PINNED, {CU_MEM_LOCATION_TYPE_HOST_NUMA, {0}});
+    for (const CUmemoryPool pool : {managed, host}) {
+        CUdeviceptr made = 0;
+        BOOST_TEST(DRIVER(cuMemAllocFromPoolAsync)(&made, 4096, pool, nullptr) == CUDA_SUCCESS);
+        unsigned is_managed = 0;
+        DRIVER(cuPointerGetAttribute)(&is_managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, made);
+        BOOST_TEST((is_managed != 0) == (pool == managed));
+        *reinterpret_cast<volatile int*>(made) = 4; // the host may touch either
+        BOOST_TEST(DRIVER(cuMemFreeAsync)(made, nullptr) == CUDA_SUCCESS);
+        DRIVER(cuMemPoolDestroy)(pool);
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
