@@ -19,7 +19,7 @@ std::uint64_t Contexts::current(std::uint32_t thread) const {
     return found == current_.end() ? 0 : found->second;
 }
 
-void Contexts::observe(std::uint32_t thread, const trace::Context& record) {
+void Contexts::follow(std::uint32_t thread, const trace::Context& record) {
     if (record.action == trace::ContextAction::set_current) // a failed one tells what is current all the same
         current_[thread] = record.context;
     else if (record.status != 0)
@@ -33,7 +33,7 @@ void Contexts::observe(std::uint32_t thread, const trace::Context& record) {
         devices_[handle] = record.device;
 }
 
-void Contexts::observe(std::uint32_t thread, const trace::Stream& record) {
+void Contexts::follow(std::uint32_t thread, const trace::Stream& record) {
     if (record.action == trace::StreamAction::create && record.status == 0)
         streams_[record.stream] = record.context != 0 ? record.context : current(thread);
     else if (record.action == trace::StreamAction::destroy)
@@ -42,14 +42,13 @@ void Contexts::observe(std::uint32_t thread, const trace::Stream& record) {
 
 void Contexts::observe(std::uint32_t thread, const reader::Event& event) {
     if (const auto* const context = std::get_if<trace::Context>(&event))
-        observe(thread, *context);
+        follow(thread, *context);
     else if (const auto* const stream = std::get_if<trace::Stream>(&event))
-        observe(thread, *stream);
+        follow(thread, *stream);
 }
 
 Contexts::Place Contexts::of(std::uint32_t thread, std::uint64_t stream) const {
-    const std::uint64_t context =
-        stream > last_default_stream ? value_of(streams_, stream) : current(thread);
+    const std::uint64_t context = stream > last_default_stream ? value_of(streams_, stream) : current(thread);
     return {context, value_of(devices_, context)};
 }
 

@@ -22,8 +22,8 @@ public:
     Place of(std::uint32_t thread, std::uint64_t stream) const;
 
 private:
-    void observe(std::uint32_t thread, const trace::Context& record);
-    void observe(std::uint32_t thread, const trace::Stream& record);
+    void follow(std::uint32_t thread, const trace::Context& record);
+    void follow(std::uint32_t thread, const trace::Stream& record);
     std::uint64_t current(std::uint32_t thread) const;
 
     std::unordered_map<std::uint32_t, std::uint64_t> current_; ///< thread -> context

@@ -1,5 +1,6 @@
 #include "analyzer/reports/dump.hpp"
 
+#include "analyzer/model/contexts.hpp"
 #include "analyzer/model/launches.hpp"
 #include "analyzer/reader/chunk_walk.hpp"
 #include "analyzer/reader/event_stream.hpp"
@@ -192,6 +193,14 @@ Json header_json(const reader::Trace& trace) {
     return object;
 }
 
+/// Where work in a stream ran, where the trace tells.
+void add_place(Json& object, const model::Contexts::Place& place) {
+    if (place.context == 0)
+        return;
+    object["context"] = hexadecimal(place.context);
+    object["device"] = place.device;
+}
+
 /// Calls `line(object)` for the header, the definitions and the events.
 template <class Line>
 void for_each_line(reader::Trace& trace, Line&& line) {
@@ -207,17 +216,25 @@ void for_each_line(reader::Trace& trace, Line&& line) {
     for (const reader::DroppedCalls& site : trace.dropped_calls)
         line(to_json(site, trace));
 
+    model::Contexts contexts;
     reader::EventStream events(trace.file);
-    while (const reader::ThreadCursor* cursor = events.next())
+    while (const reader::ThreadCursor* cursor = events.next()) {
+        contexts.observe(cursor->thread(), cursor->event());
         std::visit(
             [&](const auto& record) {
+                using Record = std::decay_t<decltype(record)>;
                 Json object = to_json(record, trace);
                 object["thread"] = cursor->thread();
-                if (cursor->shape() != nullptr)
+                if (cursor->shape() != nullptr) {
                     add_shape(object, *cursor->shape(), trace);
+                    add_place(object, contexts.of(cursor->thread(), cursor->shape()->stream));
+                }
+                if constexpr (std::is_same_v<Record, trace::Copy> || std::is_same_v<Record, trace::Set>)
+                    add_place(object, contexts.of(cursor->thread(), record.stream));
                 line(object);
             },
             cursor->event());
+    }
 }
 
 /// A value for the text dump: strings without quotes, and nothing that would upset a terminal.

@@ -132,6 +132,10 @@ BOOST_DATA_TEST_CASE(addresses_come_back_in_other_contexts, data::make({"context
         BOOST_TEST(copies[3 * i + 1].at("destination_allocation") == allocs[4 * i + 3].at("allocation"));
         BOOST_TEST(copies[3 * i + 2].at("source_allocation") == allocs[4 * i + 3].at("allocation"));
     }
+    for (std::size_t i = 0; i < 12; ++i) {
+        BOOST_TEST(copies[i].at("device") == (two && i % 3 == 0 ? i / 3 % 2 : 0), copies[i].dump());
+        BOOST_TEST((copies[i].at("context") == copies[1].at("context")) == (i % 3 != 0));
+    }
     // What went with a context went by the call that destroyed it.
     std::map<std::string, int> parts;
     for (const Json& free : dump(folder, "x.umtrace", "Free"))
