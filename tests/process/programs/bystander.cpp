@@ -158,18 +158,6 @@ void reuse_descriptors() {
     std::printf("%d strange files\n", strange);
 }
 
-void launch_much() {
-    make_context();
-    const CUfunction function = load_count_up();
-    CUdeviceptr x = 0;
-    must(ASK("cuMemAlloc", cuMemAlloc_v2)(&x, 4096), "allocate");
-    void* parameters[] = {&x};
-    const auto launch = ASK("cuLaunchKernel", cuLaunchKernel);
-    for (int i = 0; i < 400000; ++i)
-        must(launch(function, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr), "launch");
-    std::printf("%d\n", ASK("cuCtxSynchronize", cuCtxSynchronize_v2)(nullptr));
-}
-
 } // namespace
 
 int main(int argc, char** argv) {
@@ -188,8 +176,6 @@ int main(int argc, char** argv) {
         open_plugin();
     else if (scenario == "reuse")
         reuse_descriptors();
-    else if (scenario == "launches")
-        launch_much();
     else
         return 2;
     return 0;
