@@ -74,22 +74,25 @@ Allocations::Managed* Allocations::find_managed(std::uint64_t allocation) {
 void Allocations::launch(const trace::Launch& record, const reader::Shape& shape) {
     if (record.status != 0)
         return;
-    for (const std::uint64_t allocation : shape.touched) {
-        Managed* managed = find_managed(allocation);
-        if (managed == nullptr)
-            continue;
-        add_some(managed->functions, shape.function);
-        if (managed->launched)
-            continue;
-        managed->launched = true;
-        managed->stack = shape.stack;
-        managed->entry = shape.entry;
-        managed->sample = record.sample;
-        managed->group = Launches::group_of(shape);
-        if (record.sample != 0 && !managed->moved && managed->residence.on_host())
-            touches_.emplace(record.sample,
-                             0); // its device time may be read before we know that it moved anything
-    }
+    for (const std::uint64_t allocation : shape.touched)
+        reach(allocation, Launches::group_of(shape), shape.stack, shape.entry, record.sample);
+}
+
+void Allocations::reach(std::uint64_t allocation, const LaunchGroup& group, std::uint64_t stack,
+                        std::uint64_t entry, std::uint64_t sample) {
+    Managed* managed = find_managed(allocation);
+    if (managed == nullptr)
+        return;
+    add_some(managed->functions, group.function);
+    if (managed->launched)
+        return;
+    managed->launched = true;
+    managed->stack = stack;
+    managed->entry = entry;
+    managed->sample = sample;
+    managed->group = group;
+    if (sample != 0 && !managed->moved && managed->residence.on_host())
+        touches_.emplace(sample, 0); // its device time may be read before we know that it moved anything
 }
 
 void Allocations::prefetch(const trace::Prefetch& record) {

@@ -55,6 +55,9 @@ public:
     void add(const trace::Alloc& record);
     void remove(const trace::Free& record);
     void launch(const trace::Launch& record, const reader::Shape& shape);
+    /// A kernel of a graph that was launched there may reach `allocation`.
+    void reach(std::uint64_t allocation, const LaunchGroup& group, std::uint64_t stack, std::uint64_t entry,
+               std::uint64_t sample = 0);
     void prefetch(const trace::Prefetch& record);
     void sample(const trace::Residency& record);
     /// A synchronisation of the program has ended.

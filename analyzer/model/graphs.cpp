@@ -8,8 +8,16 @@ using trace::GraphNodeKind;
 /// Nodes looked at in all, whatever a file claims.
 constexpr std::uint64_t most_steps = 50'000'000;
 constexpr int deepest = 64; ///< graphs within graphs
+constexpr std::size_t most_touches = 256;
 
 } // namespace
+
+LaunchGroup group_of(const reader::GraphNode& node) {
+    return {node.function,
+            {node.grid[0], node.grid[1], node.grid[2]},
+            {node.block[0], node.block[1], node.block[2]},
+            node.shared_bytes};
+}
 
 bool Graphs::below_conditional(const reader::GraphNode& node, const Nodes& nodes) {
     const reader::GraphNode* at = &node;
@@ -94,6 +102,19 @@ const Graphs::Nodes* Graphs::nodes_of(std::uint64_t version) {
                 known->second.disabled = node.disabled;
     built.version = version;
     return &built.nodes;
+}
+
+const std::vector<GraphTouch>& Graphs::touches(std::uint64_t version) {
+    const auto [entry, fresh] = touches_.try_emplace(version);
+    std::vector<GraphTouch>& touches = entry->second;
+    const Nodes* const nodes = fresh ? nodes_of(version) : nullptr;
+    if (nodes == nullptr || !spend(nodes->size()))
+        return touches;
+    for (const auto& [number, current] : *nodes)
+        for (const std::uint64_t allocation : current.node->touched)
+            if (!current.disabled && touches.size() < most_touches)
+                touches.push_back({allocation, group_of(*current.node)});
+    return touches;
 }
 
 void Graphs::replay(const GraphSite& site, std::uint64_t count, const Nodes& nodes, const Run& run) {

@@ -1,6 +1,7 @@
 /// Executable graphs: what each version consists of, and how often it was launched.
 #pragma once
 
+#include "analyzer/model/launches.hpp"
 #include "analyzer/reader/dictionary.hpp"
 
 #include <compare>
@@ -22,6 +23,12 @@ struct GraphTotals {
     std::uint64_t measured = 0, measured_ns = 0;
 };
 
+/// An allocation that a kernel of a graph may reach.
+struct GraphTouch {
+    std::uint64_t allocation = 0;
+    LaunchGroup group;
+};
+
 /// What all launches of graphs add up to.
 struct GraphWork {
     std::uint64_t launches = 0, failed = 0, captured = 0; ///< captured: became a node of another graph
@@ -30,6 +37,8 @@ struct GraphWork {
     std::uint64_t conditional = 0; ///< kernels, copies and sets below conditional nodes: how often is not known
     std::uint64_t untold = 0;      ///< nodes beyond what the recorder tells of one graph
 };
+
+LaunchGroup group_of(const reader::GraphNode& node);
 
 /// Launches are only added up while events are read; their nodes are gone through once, at the end. So memory
 /// and time grow with versions and launching lines, not with launches.
@@ -40,6 +49,9 @@ public:
     void add(const trace::GraphLaunch& launch);
     /// The device's time of the launch that carried `sample`. False when none did.
     bool measure(std::uint64_t sample, std::uint64_t nanoseconds);
+
+    /// What a launch of this version may reach; a bounded number of them.
+    const std::vector<GraphTouch>& touches(std::uint64_t version);
 
     /// Calls `run(site, node, count)` for every node that ran, with how often it did. Call once, at the end.
     using Run = std::function<void(const GraphSite&, const reader::GraphNode&, std::uint64_t)>;
@@ -67,6 +79,7 @@ private:
     std::unordered_map<std::uint64_t, std::uint64_t> root_; ///< of each version: where its bases end
     std::unordered_map<std::uint64_t, Built> built_;        ///< by root, the version asked for last
     std::uint64_t budget_;
+    std::unordered_map<std::uint64_t, std::vector<GraphTouch>> touches_; ///< by version
     std::map<GraphSite, GraphTotals> sites_;
     std::unordered_map<std::uint64_t, GraphTotals*> awaited_;
     GraphWork work_;

@@ -39,11 +39,7 @@ Profile::Profile(reader::Trace& trace) : trace_(trace), graphs_(trace.dictionary
 void Profile::replay_graphs() {
     graphs_.replay([this](const GraphSite& site, const reader::GraphNode& node, std::uint64_t count) {
         if (node.kind == trace::GraphNodeKind::kernel) {
-            launches_.add_replayed({node.function,
-                                    {node.grid[0], node.grid[1], node.grid[2]},
-                                    {node.block[0], node.block[1], node.block[2]},
-                                    node.shared_bytes},
-                                   count);
+            launches_.add_replayed(group_of(node), count);
         } else if (node.kind == trace::GraphNodeKind::copy) {
             trace::Copy copy;
             copy.entry = site.entry;
@@ -105,8 +101,11 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
                             static_cast<double>(nanoseconds(record.duration)) * 1e-9);
             } else if constexpr (std::is_same_v<Record, trace::GraphLaunch>) {
                 graphs_.add(record);
-                if (record.captured == 0 && record.status == 0)
+                if (record.captured == 0 && record.status == 0) {
                     launches_.graph_launched(cursor.thread());
+                    for (const GraphTouch& touch : graphs_.touches(record.version))
+                        allocations_.reach(touch.allocation, touch.group, record.stack, record.entry);
+                }
             } else if constexpr (std::is_same_v<Record, trace::Launch>) {
                 if (cursor.shape() != nullptr && cursor.shape()->captured) {
                     ++captured_;

@@ -60,8 +60,8 @@ BOOST_DATA_TEST_CASE(clean_twins_are_left_alone, data::make(linkages) * data::ma
     BOOST_TEST(!finds(found, example.rule), found.dump(1));
 }
 
-BOOST_DATA_TEST_CASE(every_example_behaves_as_alone, data::make({"overlap", "oversubscribe", "prefetched_add"}),
-                     name) {
+BOOST_DATA_TEST_CASE(every_example_behaves_as_alone,
+                     data::make({"overlap", "oversubscribe", "prefetched_add", "graph_replay"}), name) {
     const Folder folder;
     setenv("SIMCUDA_CONFIG", std::string(name) == "oversubscribe" ? "capacity=128MiB" : "", 1);
     const Outcome bare = run_sim(folder, examples + "/sim/" + name);
@@ -83,7 +83,9 @@ BOOST_AUTO_TEST_CASE(the_finding_names_the_line) {
 }
 
 BOOST_DATA_TEST_CASE(copy_totals_equal_an_independent_count,
-                     data::make({"pageable_copies", "pinned_copies", "small_copies", "overlap"}), name) {
+                     data::make({"pageable_copies", "pinned_copies", "small_copies", "overlap",
+                                 "graph_replay"}),
+                     name) {
     const Folder folder;
     BOOST_TEST(run_recorded(folder, "sim", name).status == 0);
     const auto driver = nlohmann::json::parse(read(folder / "sim.json"));
@@ -184,4 +186,17 @@ BOOST_AUTO_TEST_CASE(odd_drivers_are_survived_and_reported) {
         BOOST_TEST((found.at("unknown_lookups").size() > 0) == (std::string(variant) == "-odd"),
                    found.at("unknown_lookups").dump());
     }
+}
+
+BOOST_AUTO_TEST_CASE(graphs_are_read_from_an_old_driver_too) {
+    const Folder folder;
+    const Outcome outcome =
+        run(folder, "export LD_LIBRARY_PATH='" + simcuda + "-old:" + simcuda + "'; " + advisor +
+                        " run -q -o x.umtrace -- " + examples + "/sim/graph_replay --mib 1 --rounds 3");
+    BOOST_TEST(outcome.status == 0, outcome.err);
+    const auto graphs = report(folder, "x.umtrace").at("graphs");
+    BOOST_TEST(graphs.at("kernels") == 6);
+    BOOST_TEST(graphs.at("copies") == 12);
+    BOOST_TEST(graphs.at("copied_bytes") == 12u << 20);
+    BOOST_TEST(graphs.at("unknown") == 0);
 }

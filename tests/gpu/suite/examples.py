@@ -42,6 +42,7 @@ EXAMPLES = (
     Example("static_managed", "ping-pong"),
     Example("pageable_copies", "pageable-copy", device_memory=True),
     Example("pinned_copies", absent=COPY_RULES, device_memory=True),
+    Example("graph_replay", absent=COPY_RULES, device_memory=True),
     Example("small_copies", "small-copies", device_memory=True),
     Example("batched_copies", absent=COPY_RULES, device_memory=True),
     *(Example("overlap", absent=COPY_RULES, arguments=("--order", order), device_memory=True)

@@ -226,6 +226,25 @@ BOOST_AUTO_TEST_CASE(a_sample_of_a_graph_is_not_a_kernels) {
     BOOST_TEST(report["launches"][0]["device_time_samples"] == 0);
 }
 
+BOOST_AUTO_TEST_CASE(first_touch_by_a_graph_is_found_at_its_launch) {
+    Graphs s;
+    const auto kernel = s.function("_Z6kernelPf");
+    const auto x = s.allocate(64 * mib, Memory::managed, s.stack());
+    trace::GraphNode node = s.node(1, 1, GraphNodeKind::kernel);
+    node.function = kernel;
+    node.touched.add(x);
+    s.builder.add(node);
+    s.residency(x, 64 * mib, 64 * mib, trace::SampleMoment::before_launch);
+    s.launch_graph(1);
+    s.synchronize();
+    s.residency(x, 64 * mib, 0, trace::SampleMoment::after_synchronize);
+    reports::Report report(s.path());
+    BOOST_REQUIRE(report.findings.size() == 1u);
+    BOOST_TEST(report.findings.front().rule == "first-touch");
+    BOOST_TEST(report.findings.front().stack == s.line);
+    BOOST_TEST(report.findings.front().summary.find("kernel") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(hostile_versions_end) {
     Graphs s;
     // Bases and parents in circles, bases that come later, and claims of any size.

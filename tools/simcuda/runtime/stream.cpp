@@ -62,10 +62,6 @@ extern "C" cudaError_t CUDARTAPI cudaStreamIsCapturing(cudaStream_t stream, cuda
     });
 }
 
-extern "C" cudaError_t CUDARTAPI cudaGraphDestroy(cudaGraph_t graph) {
-    return with_driver([&](const Driver& real) { return real.graph_destroy(graph); });
-}
-
 extern "C" cudaError_t CUDARTAPI cudaEventCreate(cudaEvent_t* event) {
     return with_driver([&](const Driver& real) { return real.event_create(event, 0); });
 }
