@@ -1,6 +1,6 @@
-// A step of copies and a kernel, captured once into a graph and launched again and again, as frameworks replay a
-// training or inference step; half way through, the executable graph is updated to another step. Every copy is made
-// by the device from a graph: no call of the program names it.
+// A step of copies and a kernel, captured once into a graph and launched again and again, as frameworks replay
+// a training or inference step; half way through, the executable graph is updated to another step. Every copy
+// is made by the device from a graph: no call of the program names it.
 #include "options.hpp"
 
 #include "tools/simcuda/portable.hpp"
