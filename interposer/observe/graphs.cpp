@@ -424,15 +424,13 @@ void enter_graph(trace::Graph& call) noexcept {
 void update_graph(trace::Graph& call) noexcept {
     const record::Quiet quiet;
     bool again = true;
+    Slot* slot = nullptr;
     {
+        const record::Guard guard(mutex);
+        slot = find(exec_of(call));
+    }
+    if (slot != nullptr && slot->exec->version != 0) {
         const record::SlowPath slow;
-        Slot* slot = nullptr;
-        {
-            const record::Guard guard(mutex);
-            slot = find(exec_of(call));
-            if (slot == nullptr || slot->exec->version == 0)
-                return;
-        }
         Comparing comparing{Change(*slot)};
         Change& change = comparing.change;
         std::uint64_t untold = 0;
@@ -446,7 +444,7 @@ void update_graph(trace::Graph& call) noexcept {
         }
     }
     if (again)
-        enter_graph(call); // paired otherwise than we can see: all of it is new
+        enter_graph(call); // not known, or paired otherwise than we can see: all of it is new
 }
 
 void update_node(trace::Graph& call, CUgraphNode key, DescribeNode describe, const void* given) noexcept {
