@@ -224,26 +224,31 @@ void AllocationIndex::remove(Place at) noexcept {
     leaf_count_.store(leaves, release);
 }
 
-void AllocationIndex::remove_overlapped(std::uint64_t first, std::uint64_t last) noexcept {
-    for (;;) {
+std::size_t AllocationIndex::remove_overlapped(std::uint64_t first, std::uint64_t last, Allocation* out,
+                                               std::size_t capacity) noexcept {
+    for (std::size_t count = 0;; ++count) {
         const Place at = place_of(last - 1);
         if (at.directory == none)
-            return;
+            return count;
         const Allocation there = read(at);
         if (end_of(there.address, there.bytes) <= first)
-            return;
+            return count;
+        if (count < capacity)
+            out[count] = there;
         remove(at);
     }
 }
 
-void AllocationIndex::insert(const Allocation& allocation) noexcept {
+std::size_t AllocationIndex::insert(const Allocation& allocation, Allocation* covered,
+                                    std::size_t capacity) noexcept {
     bool full = false;
+    std::size_t count = 0;
     {
         const Change change(*this);
         full = !prepare();
         if (!full) {
             const std::uint64_t last = end_of(allocation.address, allocation.bytes);
-            remove_overlapped(allocation.address, last);
+            count = remove_overlapped(allocation.address, last, covered, capacity);
             Place at = place_of(allocation.address);
             if (at.directory == none)
                 at = {0, none}; // before the first
@@ -267,6 +272,7 @@ void AllocationIndex::insert(const Allocation& allocation) noexcept {
     static std::atomic_flag told;
     if (full && !told.test_and_set(std::memory_order_relaxed))
         record::note("too many live allocations: further ones are not told apart in copies and launches");
+    return count;
 }
 
 bool AllocationIndex::erase(std::uint64_t address, Allocation& out) noexcept {

@@ -32,7 +32,9 @@ public:
     /// Ids start at 1.
     std::uint64_t next_id() noexcept { return next_id_.fetch_add(1, std::memory_order_relaxed); }
 
-    void insert(const Allocation& allocation) noexcept;
+    /// Returns how many it covers, the first `capacity` of which are copied to `covered`.
+    std::size_t insert(const Allocation& allocation, Allocation* covered = nullptr,
+                       std::size_t capacity = 0) noexcept;
 
     /// Removes the allocation that starts at `address`. False, and `out` untouched, where none does.
     bool erase(std::uint64_t address, Allocation& out) noexcept;
@@ -110,7 +112,8 @@ private:
     Allocation read(Place at) const noexcept;
     void put(Place at, const Allocation& allocation) noexcept;
     void remove(Place at) noexcept;
-    void remove_overlapped(std::uint64_t first, std::uint64_t last) noexcept;
+    std::size_t remove_overlapped(std::uint64_t first, std::uint64_t last, Allocation* out,
+                                  std::size_t capacity) noexcept;
     bool split(std::size_t directory) noexcept;
     void drop_global(std::uint64_t address) noexcept;
     void visit_managed(void (*visit)(void*, const Allocation&), void* to) noexcept;

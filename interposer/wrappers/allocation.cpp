@@ -5,6 +5,8 @@
 #include "interposer/observe/contexts.hpp"
 #include "interposer/observe/memory_class.hpp"
 
+#include <algorithm>
+
 namespace umadvisor::wrappers {
 
 namespace {
@@ -20,6 +22,9 @@ void finish_allocation(trace::Alloc& record, std::uint64_t address, std::uint64_
     record.stack = record::stack();
     record.captured = observe::is_captured(reinterpret_cast<CUstream>(record.stream));
     observe::Allocation allocation{};
+    constexpr std::size_t most_covered = 8;
+    observe::Allocation covered[most_covered];
+    std::size_t gone = 0;
     if (record.status == CUDA_SUCCESS && address != 0) {
         allocation.id = observe::allocations().next_id();
         allocation.address = address;
@@ -34,8 +39,10 @@ void finish_allocation(trace::Alloc& record, std::uint64_t address, std::uint64_
         record.allocation = allocation.id;
         record.address = address;
         record.device = allocation.device;
-        observe::allocations().insert(allocation);
+        gone = std::min(observe::allocations().insert(allocation, covered, most_covered), most_covered);
     }
+    // What stood at its addresses went unseen, or goes just now: with a context that another thread destroys.
+    leave_parts(record, covered, gone);
     record::write(record);
     if (allocation.id != 0 && allocation.rewritten)
         act::place(allocation);

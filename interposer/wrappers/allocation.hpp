@@ -28,6 +28,7 @@ void enter_part(const Record& call, std::uint64_t address, std::uint64_t bytes, 
     trace::Alloc record;
     record.entry = call.entry;
     record.start = call.start;
+    record.duration = call.duration;
     record.status = call.status;
     record.memory = memory;
     record.device = device;

@@ -157,6 +157,21 @@ BOOST_DATA_TEST_CASE(addresses_come_back_in_other_contexts, data::make({"context
     BOOST_TEST(set.size() == 1u + 4 + 1 + 2);
 }
 
+BOOST_DATA_TEST_CASE(contexts_that_come_and_go_in_many_threads, data::make(settings), setting) {
+    const Folder folder;
+    check_unnoticed(folder, "storm", setting);
+    check_each_ends_once(folder, 0);
+    // Each context takes along what was made in it, and nothing of another that has its handle by now: all of
+    // it is the thread's own. What a new allocation covers may be another's, whose call is not over yet.
+    std::map<std::uint64_t, std::uint64_t> maker;
+    for (const Json& alloc : dump(folder, "x.umtrace", "Alloc"))
+        maker[alloc.at("allocation").get<std::uint64_t>()] = alloc.at("thread").get<std::uint64_t>();
+    BOOST_TEST(maker.size() == 6u * 60 * 3);
+    for (const Json& free : dump(folder, "x.umtrace", "Free"))
+        if (free.at("entry") == "cuCtxDestroy_v2")
+            BOOST_TEST(free.at("thread") == maker[free.at("allocation").get<std::uint64_t>()], free.dump());
+}
+
 BOOST_AUTO_TEST_CASE(memory_of_the_other_device) {
     const Folder folder;
     check_unnoticed(folder, "devices", "", "-2dev");

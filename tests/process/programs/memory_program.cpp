@@ -141,6 +141,28 @@ int contexts(int devices) {
     return 0;
 }
 
+/// Contexts that come and go in several threads at once, so that handles and addresses pass from one to
+/// another.
+int storm() {
+    make_context();
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 6; ++i)
+        threads.emplace_back([] {
+            for (int round = 0; round < 60; ++round) {
+                CUcontext made = nullptr;
+                CUdeviceptr memory = 0;
+                must(ASK("cuCtxCreate", cuCtxCreate_v4)(&made, nullptr, 0, 0), "create");
+                for (std::size_t pages = 1; pages <= 3; ++pages)
+                    must(ASK("cuMemAlloc", cuMemAlloc_v2)(&memory, pages * 4096), "allocate");
+                must(ASK("cuCtxDestroy", cuCtxDestroy_v2)(made), "destroy");
+            }
+        });
+    for (std::thread& thread : threads)
+        thread.join();
+    std::puts("over");
+    return 0;
+}
+
 /// Memory of the other device, by its own context and from a pool, and access between the two.
 int two_devices() {
     const CUcontext first = make_context();
@@ -397,6 +419,8 @@ int main(int argc, char** argv) {
         return contexts(1);
     if (scenario == "contexts-2")
         return contexts(2);
+    if (scenario == "storm")
+        return storm();
     if (scenario == "devices")
         return two_devices();
     if (scenario == "workers")
