@@ -192,6 +192,19 @@ Cost AddressSpace::prefetch(Processor target, std::uint64_t address, std::uint64
     return cost;
 }
 
+void AddressSpace::discard(std::uint64_t address, std::uint64_t bytes) {
+    const std::uint64_t first = (address + page_bytes - 1) / page_bytes * page_bytes;
+    const std::uint64_t last = (address + bytes) / page_bytes * page_bytes;
+    if (first >= last) {
+        return;
+    }
+    visit_blocks(first, last - first, [&](Block& block, const PageMask& pages) {
+        for (Processor who = 0; who < max_processors; ++who) {
+            clear_resident(block, who, pages);
+        }
+    });
+}
+
 void AddressSpace::advise(Advice advice, Processor who, std::uint64_t address, std::uint64_t bytes) {
     visit_blocks(address, bytes, [&](Block& block, const PageMask& all) {
         const PageMask pages = all & block.valid;

@@ -80,6 +80,9 @@ public:
     Cost touch(Processor who, std::uint64_t address, std::uint64_t bytes, Access access, Nanoseconds now);
     /// cuMemPrefetchAsync: moves in bulk, 2 MiB block by block.
     Cost prefetch(Processor target, std::uint64_t address, std::uint64_t bytes, Nanoseconds now);
+    /// cuMemDiscardBatchAsync: whole pages of the range are resident nowhere, so nothing of them is moved
+    /// again.
+    void discard(std::uint64_t address, std::uint64_t bytes);
     /// cuMemAdvise; `who` is the location or the accessing processor.
     void advise(Advice advice, Processor who, std::uint64_t address, std::uint64_t bytes);
 

@@ -12,11 +12,19 @@ enum CopyDirection : unsigned {
     host_to_host,
     copy_directions
 };
-enum MemoryClass : unsigned { pageable, pinned, registered, device_memory, managed, memory_classes };
+enum MemoryClass : unsigned {
+    pageable,
+    pinned,
+    registered,
+    device_memory,
+    managed,
+    array_memory,
+    memory_classes
+};
 
 inline constexpr const char* copy_direction_names[copy_directions] = {"HtoD", "DtoH", "DtoD", "HtoH"};
-inline constexpr const char* memory_class_names[memory_classes] = {"pageable", "pinned", "registered", "device",
-                                                                   "managed"};
+inline constexpr const char* memory_class_names[memory_classes] = {"pageable", "pinned",  "registered",
+                                                                   "device",   "managed", "array"};
 
 struct CopyTotal {
     std::uint64_t calls;

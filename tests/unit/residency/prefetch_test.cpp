@@ -38,4 +38,16 @@ BOOST_FIXTURE_TEST_CASE(of_a_part_moves_that_part, Fixture) {
     BOOST_TEST(resident(host_processor) == bytes - 2 * page_bytes);
 }
 
+BOOST_FIXTURE_TEST_CASE(of_what_was_discarded_moves_nothing, Fixture) {
+    touch(host_processor, 0, bytes);
+    memory.discard(base + 100, 2 * page_bytes); // the one whole page of it
+    BOOST_TEST(resident(host_processor) == bytes - page_bytes);
+    BOOST_TEST(recorder.lost == page_bytes);
+    memory.discard(base, bytes);
+    BOOST_TEST(resident(host_processor) == 0u);
+    memory.prefetch(device, base, bytes, 0);
+    BOOST_TEST(resident(device) == bytes);
+    BOOST_TEST(memory.counters().bytes_to_device[unsigned(MigrationCause::user)] == 0u);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

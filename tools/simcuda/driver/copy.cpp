@@ -1,4 +1,5 @@
-// One-dimensional copies.
+// Copies, in one dimension and of rows.
+#include "tools/simcuda/driver/copy.hpp"
 #include "tools/simcuda/driver/capture.hpp"
 #include "tools/simcuda/driver/graph.hpp"
 #include "tools/simcuda/driver/stream.hpp"
@@ -27,7 +28,7 @@ End classify_end(std::uint64_t address, std::uint64_t bytes) {
 }
 
 bool on_device(const End& end) {
-    return end.memory == device_memory || end.memory == managed;
+    return end.memory == device_memory || end.memory == managed || end.memory == array_memory;
 }
 
 CopyDirection direction_of(const End& target, const End& source) {
@@ -95,52 +96,12 @@ Nanoseconds move(CUstream_st& stream, CopyDirection direction, const End& target
     return start + duration;
 }
 
-enum class Form { synchronous, asynchronous };
+std::uint64_t span(const CopyShape& shape, std::uint64_t pitch, std::uint64_t slice) {
+    return (shape.depth - 1) * slice + (shape.height - 1) * pitch + shape.width;
+}
 
-/// `want`: the direction the entry point promises; copy_directions where the addresses decide.
-CUresult copy(std::uint64_t target_address, std::uint64_t source_address, std::uint64_t bytes, CUstream handle,
-              bool per_thread, Form form, CopyDirection want) {
-    Driver& state = driver();
-    const Guard guard(state.mutex);
-    CUstream_st* stream = resolve_stream(handle, per_thread);
-    if (!stream) {
-        return CUDA_ERROR_INVALID_HANDLE;
-    }
-    if (form == Form::synchronous) {
-        if (const CUresult refused = refuse_unsafe_call()) {
-            return refused;
-        }
-    }
-    bool captured = false;
-    if (const CUresult refused = admit_operation(*stream, captured)) {
-        return refused;
-    }
-    if (bytes == 0) {
-        return CUDA_SUCCESS;
-    }
-    const End target = classify_end(target_address, bytes);
-    const End source = classify_end(source_address, bytes);
-    const bool target_must_be_known = want == host_to_device || want == device_to_device;
-    const bool source_must_be_known = want == device_to_host || want == device_to_device;
-    if (!target.inside || !source.inside || (target_must_be_known && target.memory == pageable) ||
-        (source_must_be_known && source.memory == pageable)) {
-        return CUDA_ERROR_INVALID_VALUE;
-    }
-    if (captured) {
-        return capture_work(*stream, CopyWork{flat_copy(target_address, source_address, bytes)});
-    }
-    const CopyDirection direction = want == copy_directions ? direction_of(target, source) : want;
-    const Nanoseconds end = move(*stream, direction, target, source, {bytes, 1, 1, 0, 0, 0, 0});
-    // An asynchronous copy of pageable memory is asynchronous in name only: the driver stages it before it
-    // returns. Device to device the host never waits.
-    const bool staged =
-        (target.memory == pageable || source.memory == pageable) && direction != device_to_device;
-    if (staged || (form == Form::synchronous && direction != device_to_device)) {
-        state.clock.advance_to(end);
-    } else {
-        state.clock.advance(state.prices.async_copy_call);
-    }
-    return stream->context->sticky;
+CopyShape flat(std::uint64_t bytes) {
+    return {bytes, 1, 1, 0, 0, 0, 0};
 }
 
 std::uint64_t number(const void* address) {
@@ -149,16 +110,60 @@ std::uint64_t number(const void* address) {
 
 } // namespace
 
-CUresult simcuda::run_copy(CUstream_st& stream, std::uint64_t target_address, std::uint64_t source_address,
-                           const CopyShape& shape) {
-    const auto extent = [&shape](std::uint64_t pitch, std::uint64_t slice) {
-        return (shape.depth - 1) * slice + (shape.height - 1) * pitch + shape.width;
-    };
+CUresult simcuda::copy(std::uint64_t target_address, std::uint64_t source_address, const CopyShape& shape,
+                       CUstream handle, bool per_thread, CopyForm form, CopyDirection want,
+                       const CUDA_MEMCPY3D* node) {
+    Driver& state = driver();
+    const Guard guard(state.mutex);
+    CUstream_st* stream = resolve_stream(handle, per_thread);
+    if (!stream) {
+        return CUDA_ERROR_INVALID_HANDLE;
+    }
+    if (form == CopyForm::synchronous) {
+        if (const CUresult refused = refuse_unsafe_call()) {
+            return refused;
+        }
+    }
+    bool captured = false;
+    if (const CUresult refused = admit_operation(*stream, captured)) {
+        return refused;
+    }
     if (shape.bytes() == 0) {
         return CUDA_SUCCESS;
     }
-    const End target = classify_end(target_address, extent(shape.target_pitch, shape.target_slice));
-    const End source = classify_end(source_address, extent(shape.source_pitch, shape.source_slice));
+    const End target = classify_end(target_address, span(shape, shape.target_pitch, shape.target_slice));
+    const End source = classify_end(source_address, span(shape, shape.source_pitch, shape.source_slice));
+    const bool target_must_be_known = want == host_to_device || want == device_to_device;
+    const bool source_must_be_known = want == device_to_host || want == device_to_device;
+    if (!target.inside || !source.inside || (target_must_be_known && target.memory == pageable) ||
+        (source_must_be_known && source.memory == pageable)) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (captured) {
+        return capture_work(*stream,
+                            CopyWork{node ? *node : flat_copy(target_address, source_address, shape.bytes())});
+    }
+    const CopyDirection direction = want == copy_directions ? direction_of(target, source) : want;
+    const Nanoseconds end = move(*stream, direction, target, source, shape);
+    // An asynchronous copy of pageable memory is asynchronous in name only: the driver stages it before it
+    // returns. Device to device the host never waits.
+    const bool staged =
+        (target.memory == pageable || source.memory == pageable) && direction != device_to_device;
+    if (staged || (form == CopyForm::synchronous && direction != device_to_device)) {
+        state.clock.advance_to(end);
+    } else {
+        state.clock.advance(state.prices.async_copy_call);
+    }
+    return stream->context->sticky;
+}
+
+CUresult simcuda::run_copy(CUstream_st& stream, std::uint64_t target_address, std::uint64_t source_address,
+                           const CopyShape& shape) {
+    if (shape.bytes() == 0) {
+        return CUDA_SUCCESS;
+    }
+    const End target = classify_end(target_address, span(shape, shape.target_pitch, shape.target_slice));
+    const End source = classify_end(source_address, span(shape, shape.source_pitch, shape.source_slice));
     if (!target.inside || !source.inside) {
         return CUDA_ERROR_INVALID_VALUE;
     }
@@ -167,39 +172,39 @@ CUresult simcuda::run_copy(CUstream_st& stream, std::uint64_t target_address, st
 }
 
 SIMCUDA_STREAM_PAIR(cuMemcpy, _ptds, (CUdeviceptr target, CUdeviceptr source, size_t bytes),
-                    return copy(target, source, bytes, nullptr, per_thread, Form::synchronous,
+                    return copy(target, source, flat(bytes), nullptr, per_thread, CopyForm::synchronous,
                                 copy_directions);)
 SIMCUDA_STREAM_PAIR(cuMemcpyHtoD_v2, _ptds, (CUdeviceptr target, const void* source, size_t bytes),
-                    return copy(target, number(source), bytes, nullptr, per_thread, Form::synchronous,
+                    return copy(target, number(source), flat(bytes), nullptr, per_thread, CopyForm::synchronous,
                                 host_to_device);)
 SIMCUDA_STREAM_PAIR(cuMemcpyDtoH_v2, _ptds, (void* target, CUdeviceptr source, size_t bytes),
-                    return copy(number(target), source, bytes, nullptr, per_thread, Form::synchronous,
+                    return copy(number(target), source, flat(bytes), nullptr, per_thread, CopyForm::synchronous,
                                 device_to_host);)
 SIMCUDA_STREAM_PAIR(cuMemcpyDtoD_v2, _ptds, (CUdeviceptr target, CUdeviceptr source, size_t bytes),
-                    return copy(target, source, bytes, nullptr, per_thread, Form::synchronous,
+                    return copy(target, source, flat(bytes), nullptr, per_thread, CopyForm::synchronous,
                                 device_to_device);)
 SIMCUDA_STREAM_PAIR(cuMemcpyPeer, _ptds,
                     (CUdeviceptr target, CUcontext, CUdeviceptr source, CUcontext, size_t bytes),
-                    return copy(target, source, bytes, nullptr, per_thread, Form::synchronous,
+                    return copy(target, source, flat(bytes), nullptr, per_thread, CopyForm::synchronous,
                                 device_to_device);)
 SIMCUDA_STREAM_PAIR(cuMemcpyAsync, _ptsz,
                     (CUdeviceptr target, CUdeviceptr source, size_t bytes, CUstream stream),
-                    return copy(target, source, bytes, stream, per_thread, Form::asynchronous,
+                    return copy(target, source, flat(bytes), stream, per_thread, CopyForm::asynchronous,
                                 copy_directions);)
 SIMCUDA_STREAM_PAIR(cuMemcpyHtoDAsync_v2, _ptsz,
                     (CUdeviceptr target, const void* source, size_t bytes, CUstream stream),
-                    return copy(target, number(source), bytes, stream, per_thread, Form::asynchronous,
+                    return copy(target, number(source), flat(bytes), stream, per_thread, CopyForm::asynchronous,
                                 host_to_device);)
 SIMCUDA_STREAM_PAIR(cuMemcpyDtoHAsync_v2, _ptsz,
                     (void* target, CUdeviceptr source, size_t bytes, CUstream stream),
-                    return copy(number(target), source, bytes, stream, per_thread, Form::asynchronous,
+                    return copy(number(target), source, flat(bytes), stream, per_thread, CopyForm::asynchronous,
                                 device_to_host);)
 SIMCUDA_STREAM_PAIR(cuMemcpyDtoDAsync_v2, _ptsz,
                     (CUdeviceptr target, CUdeviceptr source, size_t bytes, CUstream stream),
-                    return copy(target, source, bytes, stream, per_thread, Form::asynchronous,
+                    return copy(target, source, flat(bytes), stream, per_thread, CopyForm::asynchronous,
                                 device_to_device);)
 SIMCUDA_STREAM_PAIR(cuMemcpyPeerAsync, _ptsz,
                     (CUdeviceptr target, CUcontext, CUdeviceptr source, CUcontext, size_t bytes,
                      CUstream stream),
-                    return copy(target, source, bytes, stream, per_thread, Form::asynchronous,
+                    return copy(target, source, flat(bytes), stream, per_thread, CopyForm::asynchronous,
                                 device_to_device);)

@@ -1,5 +1,6 @@
 // Executable graphs: instantiation, updates, launches.
 #include "tools/simcuda/driver/capture.hpp"
+#include "tools/simcuda/driver/copy_rows.hpp"
 #include "tools/simcuda/driver/graph.hpp"
 #include "tools/simcuda/driver/stream.hpp"
 #include "tools/simcuda/driver/work.hpp"
@@ -254,27 +255,15 @@ private:
         return CUDA_SUCCESS;
     }
     CUresult run(const CopyWork& work, const ExecNode&) {
-        const CUDA_MEMCPY3D& copy = work.parameters;
-        if (copy.srcMemoryType == CU_MEMORYTYPE_ARRAY || copy.dstMemoryType == CU_MEMORYTYPE_ARRAY) {
-            return CUDA_ERROR_NOT_SUPPORTED;
+        CUDA_MEMCPY3D copy = work.parameters;
+        copy.Height = std::max<std::size_t>(copy.Height, 1);
+        copy.Depth = std::max<std::size_t>(copy.Depth, 1);
+        PlacedRows rows;
+        if (!place_rows(copy, rows)) {
+            return CUDA_ERROR_INVALID_VALUE;
         }
-        const auto address = [](CUmemorytype type, const void* host, CUdeviceptr device, std::size_t x,
-                                std::size_t y, std::size_t z, std::size_t pitch, std::size_t height) {
-            const auto base = type == CU_MEMORYTYPE_HOST ? reinterpret_cast<std::uint64_t>(host) : device;
-            return base + x + (y + z * height) * pitch;
-        };
-        const auto target = address(copy.dstMemoryType, copy.dstHost, copy.dstDevice, copy.dstXInBytes,
-                                    copy.dstY, copy.dstZ, copy.dstPitch, copy.dstHeight);
-        const auto source = address(copy.srcMemoryType, copy.srcHost, copy.srcDevice, copy.srcXInBytes,
-                                    copy.srcY, copy.srcZ, copy.srcPitch, copy.srcHeight);
-        const CopyShape shape{copy.WidthInBytes,
-                              std::max<std::size_t>(copy.Height, 1),
-                              std::max<std::size_t>(copy.Depth, 1),
-                              copy.dstPitch,
-                              copy.dstPitch * copy.dstHeight,
-                              copy.srcPitch,
-                              copy.srcPitch * copy.srcHeight};
-        return locked([&](CUstream_st& stream) { return run_copy(stream, target, source, shape); });
+        return locked(
+            [&](CUstream_st& stream) { return run_copy(stream, rows.target, rows.source, rows.shape); });
     }
     CUresult run(const SetWork& work, const ExecNode&) {
         return locked([&](CUstream_st& stream) { return run_set(stream, work.parameters); });

@@ -76,7 +76,7 @@ CUresult release(CUdeviceptr address) {
         state.device_addresses->give(address, allocation.bytes);
     } else if (allocation.memory == managed) {
         release_managed(allocation);
-    } else if (allocation.memory == device_memory) {
+    } else if (allocation.memory == device_memory || allocation.memory == array_memory) {
         const std::uint64_t taken = round_up(allocation.bytes, small_alignment);
         state.devices[static_cast<std::size_t>(allocation.device)].allocated -= taken;
         limit_managed_memory(allocation.device);
@@ -154,7 +154,7 @@ void simcuda::forget_memory(const CUctx_st& context, bool pools) {
 }
 
 CUresult simcuda::allocate_device_memory(CUdeviceptr* address, std::uint64_t bytes) {
-    return allocate(address, bytes, true);
+    return allocate(address, bytes, false);
 }
 
 void simcuda::release_device_memory(CUdeviceptr address) {

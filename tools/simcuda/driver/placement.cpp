@@ -70,6 +70,78 @@ CUresult prefetch(CUdeviceptr address, std::size_t bytes, CUmemLocation location
     return CUDA_SUCCESS;
 }
 
+CUresult discard(CUdeviceptr address, std::size_t bytes, CUstream handle, bool per_thread) {
+    Driver& state = driver();
+    const Guard guard(state.mutex);
+    CUstream_st* stream = resolve_stream(handle, per_thread);
+    if (!stream) {
+        return CUDA_ERROR_INVALID_HANDLE;
+    }
+    if (!is_managed_range(address, bytes)) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (const CUresult refused = refuse_stream_wait(*stream)) {
+        return refused;
+    }
+    state.memory->discard(address, bytes);
+    // What kernels have touched is to be looked at again: it is nowhere now.
+    state.epoch.fetch_add(1);
+    occupy(*stream, Engine::none, earliest_start(*stream, Engine::none));
+    state.clock.advance(state.prices.prefetch_call);
+    return CUDA_SUCCESS;
+}
+
+struct Batch {
+    const CUdeviceptr* addresses;
+    const std::size_t* sizes;
+    std::size_t count;
+    unsigned long long flags;
+    CUstream stream;
+    bool per_thread;
+};
+
+/// cuda.h, cuMemPrefetchBatchAsync: "Must not be legacy NULL stream", flags "must be zero".
+bool good(const Batch& batch) {
+    const bool legacy = batch.stream == CU_STREAM_LEGACY || (batch.stream == nullptr && !batch.per_thread);
+    return batch.addresses && batch.sizes && batch.count > 0 && batch.flags == 0 && !legacy;
+}
+
+CUresult discard_all(const Batch& batch) {
+    if (!good(batch)) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    for (std::size_t i = 0; i < batch.count; ++i) {
+        if (const CUresult failed =
+                discard(batch.addresses[i], batch.sizes[i], batch.stream, batch.per_thread)) {
+            return failed;
+        }
+    }
+    return CUDA_SUCCESS;
+}
+
+/// `first[k]`: the first range that location k holds for; begins with 0 and ascends.
+CUresult prefetch_all(const Batch& batch, const CUmemLocation* locations, const std::size_t* first,
+                      std::size_t location_count) {
+    if (!good(batch) || !locations || !first || location_count == 0 || location_count > batch.count ||
+        first[0] != 0) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    for (std::size_t k = 1; k < location_count; ++k) {
+        if (first[k] <= first[k - 1] || first[k] >= batch.count) {
+            return CUDA_ERROR_INVALID_VALUE;
+        }
+    }
+    std::size_t place = 0;
+    for (std::size_t i = 0; i < batch.count; ++i) {
+        place += place + 1 < location_count && first[place + 1] == i;
+        if (const CUresult failed = prefetch(batch.addresses[i], batch.sizes[i], locations[place], 0,
+                                             batch.stream, batch.per_thread)) {
+            return failed;
+        }
+    }
+    return CUDA_SUCCESS;
+}
+
 CUresult advise(CUdeviceptr address, std::size_t bytes, CUmem_advise advice, CUmemLocation location) {
     Driver& state = driver();
     const Guard guard(state.mutex);
@@ -118,6 +190,26 @@ SIMCUDA_STREAM_PAIR(cuMemPrefetchAsync_v2, _ptsz,
                     (CUdeviceptr address, size_t bytes, CUmemLocation location, unsigned flags,
                      CUstream stream),
                     return prefetch(address, bytes, location, flags, stream, per_thread);)
+
+SIMCUDA_STREAM_PAIR(cuMemPrefetchBatchAsync, _ptsz,
+                    (CUdeviceptr * addresses, size_t* sizes, size_t count, CUmemLocation* locations,
+                     size_t* first, size_t location_count, unsigned long long flags, CUstream stream),
+                    return prefetch_all({addresses, sizes, count, flags, stream, per_thread}, locations, first,
+                                        location_count);)
+
+SIMCUDA_STREAM_PAIR(cuMemDiscardBatchAsync, _ptsz,
+                    (CUdeviceptr * addresses, size_t* sizes, size_t count, unsigned long long flags,
+                     CUstream stream),
+                    return discard_all({addresses, sizes, count, flags, stream, per_thread});)
+
+SIMCUDA_STREAM_PAIR(cuMemDiscardAndPrefetchBatchAsync, _ptsz,
+                    (CUdeviceptr * addresses, size_t* sizes, size_t count, CUmemLocation* locations,
+                     size_t* first, size_t location_count, unsigned long long flags, CUstream stream),
+                    {
+                        const Batch batch{addresses, sizes, count, flags, stream, per_thread};
+                        const CUresult failed = discard_all(batch);
+                        return failed ? failed : prefetch_all(batch, locations, first, location_count);
+                    })
 
 extern "C" CUresult CUDAAPI cuMemAdvise(CUdeviceptr address, size_t bytes, CUmem_advise advice,
                                         CUdevice device) {

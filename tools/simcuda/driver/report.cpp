@@ -129,7 +129,7 @@ void refresh_control(Driver& state) {
     control.throttlings = counters.throttlings;
     control.allocated_device_bytes = control.allocated_managed_bytes = control.allocated_pinned_bytes = 0;
     for (const auto& [address, allocation] : state.allocations) {
-        if (allocation.memory == device_memory) {
+        if (allocation.memory == device_memory || allocation.memory == array_memory) {
             control.allocated_device_bytes += allocation.bytes;
         } else if (allocation.memory == managed) {
             control.allocated_managed_bytes += allocation.bytes;

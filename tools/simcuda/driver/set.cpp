@@ -1,4 +1,4 @@
-// One-dimensional memsets.
+// Memsets, in one dimension and of rows.
 #include "tools/simcuda/driver/capture.hpp"
 #include "tools/simcuda/driver/graph.hpp"
 #include "tools/simcuda/driver/stream.hpp"
@@ -35,9 +35,16 @@ Nanoseconds fill(CUstream_st& stream, const Allocation& memory, CUdeviceptr addr
     return start + duration;
 }
 
+/// What is to be set; `pitch` in bytes, the rest in elements.
 template <class Element>
-CUresult set(CUdeviceptr address, Element value, std::size_t count, CUstream handle, bool per_thread,
-             bool synchronous) {
+struct Rows {
+    CUdeviceptr address;
+    Element value;
+    std::size_t width, height, pitch;
+};
+
+template <class Element>
+CUresult set(const Rows<Element>& rows, CUstream handle, bool per_thread, bool synchronous) {
     Driver& state = driver();
     const Guard guard(state.mutex);
     CUstream_st* stream = resolve_stream(handle, per_thread);
@@ -50,21 +57,25 @@ CUresult set(CUdeviceptr address, Element value, std::size_t count, CUstream han
         }
     }
     bool captured = false;
-    if (const CUresult refused = admit_operation(*stream, captured); refused) {
+    if (const CUresult refused = admit_operation(*stream, captured)) {
         return refused;
     }
-    const std::uint64_t bytes = count * sizeof(Element);
-    if (bytes == 0) {
+    if (rows.width == 0 || rows.height == 0) {
         return CUDA_SUCCESS;
     }
-    const Allocation* found = state.find(address);
-    if (!found || address % sizeof(Element) || bytes > found->address + found->bytes - address) {
+    const std::uint64_t bytes = (rows.height - 1) * rows.pitch + rows.width * sizeof(Element);
+    const Allocation* found = state.find(rows.address);
+    if (!found || rows.address % sizeof(Element) || rows.pitch % sizeof(Element) ||
+        bytes > found->address + found->bytes - rows.address ||
+        (rows.height > 1 && rows.pitch < rows.width * sizeof(Element))) {
         return CUDA_ERROR_INVALID_VALUE;
     }
     if (captured) {
-        return capture_work(*stream, SetWork{{address, 0, value, sizeof(Element), count, 1}});
+        return capture_work(
+            *stream, SetWork{{rows.address, rows.pitch, rows.value, sizeof(Element), rows.width, rows.height}});
     }
-    const Nanoseconds end = fill(*stream, *found, address, value, count, 1, 0);
+    const Nanoseconds end =
+        fill(*stream, *found, rows.address, rows.value, rows.width, rows.height, rows.pitch);
     // Synchronous memset waits only for managed and host memory (API synchronization behavior, "Memset").
     if (synchronous && found->memory != device_memory) {
         state.clock.advance_to(end);
@@ -101,12 +112,19 @@ CUresult simcuda::run_set(CUstream_st& stream, const CUDA_MEMSET_NODE_PARAMS& gi
     }
 }
 
-#define SIMCUDA_SET(width, type)                                                                               \
-    SIMCUDA_STREAM_PAIR(cuMemsetD##width##_v2, _ptds, (CUdeviceptr address, type value, size_t count),         \
-                        return set<type>(address, value, count, nullptr, per_thread, true);)                   \
-    SIMCUDA_STREAM_PAIR(cuMemsetD##width##Async, _ptsz,                                                        \
+#define SIMCUDA_SET(bits, type)                                                                                \
+    SIMCUDA_STREAM_PAIR(cuMemsetD##bits##_v2, _ptds, (CUdeviceptr address, type value, size_t count),          \
+                        return set<type>({address, value, count, 1, 0}, nullptr, per_thread, true);)           \
+    SIMCUDA_STREAM_PAIR(cuMemsetD##bits##Async, _ptsz,                                                         \
                         (CUdeviceptr address, type value, size_t count, CUstream stream),                      \
-                        return set<type>(address, value, count, stream, per_thread, false);)
+                        return set<type>({address, value, count, 1, 0}, stream, per_thread, false);)           \
+    SIMCUDA_STREAM_PAIR(cuMemsetD2D##bits##_v2, _ptds,                                                         \
+                        (CUdeviceptr address, size_t pitch, type value, size_t width, size_t height),          \
+                        return set<type>({address, value, width, height, pitch}, nullptr, per_thread, true);)  \
+    SIMCUDA_STREAM_PAIR(                                                                                       \
+        cuMemsetD2D##bits##Async, _ptsz,                                                                       \
+        (CUdeviceptr address, size_t pitch, type value, size_t width, size_t height, CUstream stream),         \
+        return set<type>({address, value, width, height, pitch}, stream, per_thread, false);)
 
 SIMCUDA_SET(8, unsigned char)
 SIMCUDA_SET(16, unsigned short)

@@ -220,8 +220,20 @@ SIMCUDA_STREAM_PAIR(cuStreamGetDevice, _ptsz, (CUstream handle, CUdevice* device
                         return CUDA_SUCCESS;
                     });)
 
-SIMCUDA_STREAM_PAIR(cuStreamAttachMemAsync, _ptsz, (CUstream handle, CUdeviceptr, size_t, unsigned),
-                    return with_stream(handle, per_thread, [](CUstream_st&) { return CUDA_SUCCESS; });)
+// Devices here have concurrent managed access, so the promise that an attachment is changes nothing.
+SIMCUDA_STREAM_PAIR(cuStreamAttachMemAsync, _ptsz,
+                    (CUstream handle, CUdeviceptr address, size_t bytes, unsigned flags),
+                    return with_stream(handle, per_thread, [=](CUstream_st& stream) {
+                        const Allocation* found = driver().find(address);
+                        const bool single = flags == CU_MEM_ATTACH_SINGLE;
+                        if (!found || found->memory != managed || found->address != address ||
+                            (bytes != 0 && bytes != found->bytes) || (single && stream.legacy) ||
+                            (!single && flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST)) {
+                            return CUDA_ERROR_INVALID_VALUE;
+                        }
+                        bool captured = false;
+                        return admit_operation(stream, captured);
+                    });)
 
 // Host functions run at once: everything before them in the stream has been carried out already, whatever the
 // virtual clock says of when.

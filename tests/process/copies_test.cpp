@@ -1,0 +1,157 @@
+/// Copies of rows, layers, arrays and batches, discards, prefetches and attachments: each entry point under the
+/// shim on simcuda, held against what the program says it handed over.
+#include "process.hpp"
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <map>
+
+using namespace umadvisor::test;
+namespace data = boost::unit_test::data;
+using Json = nlohmann::json;
+
+namespace {
+
+const char* const settings[] = {"", "UMADVISOR_ACT=prefetch", "UMADVISOR_STACKS=off"};
+
+/// Bare and under the shim: nothing that the program sees may differ.
+Outcome run_both(const Folder& folder, const std::string& program, const std::string& environment = "") {
+    fs::create_directory(folder.path / "bare");
+    const Outcome bare = run_sim(folder, "cd bare; " + programs + "/" + program);
+    const Outcome watched = run_sim(folder, environment + " UMADVISOR_OUTPUT=x.umtrace LD_PRELOAD=" + shim +
+                                                " " + programs + "/" + program);
+    BOOST_TEST(watched.status == 0, watched.err);
+    BOOST_TEST(bare.status == 0, bare.out);
+    BOOST_TEST(watched.out == bare.out);
+    BOOST_TEST(report(folder, "x.umtrace").at("completeness").at("complete") == true);
+    return watched;
+}
+
+std::vector<Json> expectations(const Folder& folder, const std::string& kind) {
+    std::vector<Json> lines;
+    std::ifstream file(folder / "expected");
+    for (std::string line; std::getline(file, line);)
+        if (Json one = Json::parse(line); one.at("record") == kind)
+            lines.push_back(std::move(one));
+    return lines;
+}
+
+/// Allocation ids by the address they were recorded under.
+std::map<std::string, std::uint64_t> ids(const Folder& folder) {
+    std::map<std::string, std::uint64_t> result;
+    for (const Json& made : dump(folder, "x.umtrace", "Alloc"))
+        result[made.at("address")] = made.at("allocation");
+    result["0x0"] = 0; // memory that CUDA does not know
+    return result;
+}
+
+/// Every field that is expected, of every record in its order. `base` stands for the allocation there.
+void check(const Folder& folder, const std::string& kind) {
+    const auto known = ids(folder);
+    std::vector<Json> records;
+    for (Json& record : dump(folder, "x.umtrace", kind))
+        if (record.at("status") == 0)
+            records.push_back(std::move(record));
+    const auto wanted = expectations(folder, kind);
+    BOOST_TEST(!wanted.empty());
+    BOOST_TEST_REQUIRE(records.size() == wanted.size(), kind);
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+        for (const auto& [key, value] : wanted[i].items()) {
+            const std::size_t base = key.rfind("base");
+            if (base == std::string::npos)
+                BOOST_TEST(records[i].at(key) == value, key << ": " << wanted[i] << "\n" << records[i]);
+            else
+                BOOST_TEST(records[i].at(key.substr(0, base) + "allocation") ==
+                               known.at(value.get<std::string>()),
+                           key << ": " << wanted[i] << "\n"
+                               << records[i]);
+        }
+}
+
+} // namespace
+
+BOOST_DATA_TEST_CASE(records_are_what_was_handed_over, data::make(settings), setting) {
+    const Folder folder;
+    run_both(folder, "copies_program", setting);
+    check(folder, "Copy");
+    if (std::string(setting) != "UMADVISOR_ACT=prefetch") // else ours stand among them
+        check(folder, "Prefetch");
+    check(folder, "Discard");
+    check(folder, "Attach");
+    check(folder, "Set");
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_only_counted) {
+    const Folder folder;
+    run_both(folder, "copies_program");
+    for (const Json& counter : dump(folder, "x.umtrace", "Counter"))
+        for (const char* part : {"Memcpy", "Memset", "cuArray", "Mipmapped", "Batch", "Attach"})
+            BOOST_TEST(counter.at("entry").get<std::string>().find(part) == std::string::npos, counter);
+}
+
+BOOST_AUTO_TEST_CASE(a_refused_call_has_one_record_with_its_status) {
+    const Folder folder;
+    run_both(folder, "copies_program");
+    std::map<std::string, int> refused;
+    for (const char* kind : {"Copy", "Prefetch", "Discard", "Alloc", "Free"})
+        for (const Json& record : dump(folder, "x.umtrace", kind))
+            if (record.at("status") != 0)
+                ++refused[record.at("entry")];
+    const std::map<std::string, int> wanted = {{"cuMemcpy2D_v2", 2},           {"cuMemcpy3DAsync_v2", 1},
+                                               {"cuMemcpyBatchAsync", 1},      {"cuMemcpy3DBatchAsync_v2", 1},
+                                               {"cuMemDiscardBatchAsync", 1},  {"cuArrayCreate_v2", 2},
+                                               {"cuMemPrefetchBatchAsync", 1}, {"cuArrayDestroy", 2}};
+    BOOST_TEST((refused == wanted), Json(refused));
+}
+
+BOOST_AUTO_TEST_CASE(a_batch_is_one_call) {
+    const Folder folder;
+    run_both(folder, "copies_program");
+    for (const Json& copy : dump(folder, "x.umtrace", "Copy"))
+        if (copy.at("batch") > 1)
+            BOOST_TEST(copy.at("duration_ns") == 0, copy);
+    std::map<std::string, std::uint64_t> calls;
+    for (const Json& call : report(folder, "x.umtrace").at("calls"))
+        calls[call.at("entry")] = call.at("count");
+    BOOST_TEST(calls["cuMemcpyBatchAsync_v2"] == 1u);
+    BOOST_TEST(calls["cuMemcpyBatchAsync"] == 2u); // one of them refused
+    BOOST_TEST(calls["cuMemPrefetchBatchAsync_ptsz"] == 1u);
+    BOOST_TEST(calls["cuMemDiscardBatchAsync_ptsz"] == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(arrays_are_allocations_that_end) {
+    const Folder folder;
+    run_both(folder, "copies_program");
+    std::map<std::uint64_t, std::uint64_t> live;
+    std::uint64_t boxes = 0;
+    for (const Json& made : dump(folder, "x.umtrace", "Alloc"))
+        if (made.at("memory") == "array" && made.at("status") == 0) {
+            live[made.at("allocation")] = made.at("bytes");
+            boxes += made.at("bytes") == 256 * 64 * 8;
+            if (made.at("entry") == "cuMipmappedArrayCreate")
+                BOOST_TEST(made.at("bytes") == 256 * 64 * 8 + 128 * 32 * 4);
+            if (made.at("flags") == 0x40) // sparse
+                BOOST_TEST(made.at("bytes") == 0);
+        }
+    BOOST_TEST(boxes == 1u);
+    BOOST_TEST(live.size() == 5u);
+    for (const Json& freed : dump(folder, "x.umtrace", "Free"))
+        if (freed.at("status") == 0)
+            live.erase(freed.at("allocation").get<std::uint64_t>());
+    BOOST_TEST(live.empty());
+    bool told = false;
+    for (const Json& notice : dump(folder, "x.umtrace", "Notice"))
+        told = told || notice.at("text").get<std::string>().find("sparse") != std::string::npos;
+    BOOST_TEST(told);
+}
+
+BOOST_DATA_TEST_CASE(captures_stay_sound, data::make(settings), setting) {
+    const Folder folder;
+    const Outcome outcome = run_both(folder, "copies_program capture", setting);
+    std::size_t sound = 0;
+    for (std::size_t at = 0; (at = outcome.out.find("end: 0", at)) != std::string::npos; ++at)
+        ++sound;
+    BOOST_TEST(sound == 2u, outcome.out);
+    check(folder, "Copy");
+}
