@@ -49,12 +49,35 @@ Finding describe(const model::Profile& profile, std::uint64_t stack, model::Dire
     return finding;
 }
 
+/// Copies of a call that hands over many, and the calls: whatever memory and direction each copy has.
+struct Batches {
+    std::uint64_t copies = 0, calls = 0;
+    /// A batch of one is a call like any other.
+    bool spare_calls() const { return copies >= 2 * calls && copies != 0; }
+};
+
+using CallSite = std::pair<std::uint64_t, std::uint64_t>; ///< stack, entry
+
+std::map<CallSite, Batches> batches_of(const model::Profile& profile) {
+    std::map<CallSite, Batches> batches;
+    for (const auto& [site, totals] : profile.copies().sites())
+        if (site.batched) {
+            Batches& sum = batches[{site.stack, site.entry}];
+            sum.copies += totals.small.count + totals.large.count;
+            sum.calls += totals.calls;
+        }
+    return batches;
+}
+
 std::vector<Finding> find(const model::Profile& profile, const LineOf& line_of) {
     std::map<std::pair<std::uint64_t, model::Direction>, Group> groups;
+    const std::map<CallSite, Batches> batches = batches_of(profile);
     for (const auto& [site, totals] : profile.copies().sites()) {
         // What a graph copies costs no call.
         if (totals.small.count == 0 || totals.direction == model::Direction::HtoH || site.graph)
             continue;
+        if (site.batched && batches.at({site.stack, site.entry}).spare_calls())
+            continue; // what would be advised is done
         Group& group = groups[{line_of(site.stack), totals.direction}];
         group.copies.add(totals.small);
         group.entry = site.entry;

@@ -21,10 +21,11 @@ void Copies::add(const trace::Copy& copy, std::string_view symbol, double second
         return;
     }
     CopyTotals& totals = sites_[{copy.stack, copy.entry, copy.host_range, copy.source_memory,
-                                 copy.destination_memory, copy.asynchronous != 0, false}];
+                                 copy.destination_memory, copy.asynchronous != 0, copy.batch != 0, false}];
     totals.direction = direction_of(copy, symbol);
     (copy.bytes < small_copy_bytes ? totals.small : totals.large).add(copy.bytes, copy.duration);
     totals.largest = std::max(totals.largest, copy.bytes);
+    totals.calls += copy.batch <= 1;
     const bool link =
         copy.bytes >= link_copy_bytes && (is_pinned(copy.source_memory) || is_pinned(copy.destination_memory));
     if (link && copy.asynchronous == 0) {
@@ -38,7 +39,7 @@ void Copies::add(const trace::Copy& copy, std::string_view symbol, double second
 
 void Copies::add_replayed(const trace::Copy& copy, std::uint64_t count) {
     CopyTotals& totals = sites_[{copy.stack, copy.entry, copy.host_range, copy.source_memory,
-                                 copy.destination_memory, true, true}];
+                                 copy.destination_memory, true, false, true}];
     totals.direction = direction_of(copy, {});
     Tally& tally = copy.bytes < small_copy_bytes ? totals.small : totals.large;
     tally.count += count;

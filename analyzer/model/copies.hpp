@@ -33,7 +33,7 @@ inline constexpr std::uint64_t link_copy_bytes = 16 * 1024 * 1024;
 struct CopySite {
     std::uint64_t stack = 0, entry = 0, host_range = 0;
     trace::Memory source{}, destination{};
-    bool asynchronous = false;
+    bool asynchronous = false, batched = false;
     bool graph = false; ///< nodes of graphs: `entry` and `stack` are of the graph's launch
     auto operator<=>(const CopySite&) const = default;
 };
@@ -41,6 +41,7 @@ struct CopySite {
 struct CopyTotals {
     Direction direction{};
     Tally small, large; ///< below small_copy_bytes, and the others; ticks of the calls
+    std::uint64_t calls = 0; ///< fewer than copies where they were batched
     std::uint64_t largest = 0;
     std::uint64_t measured = 0, measured_bytes = 0, measured_ns = 0; ///< device time of sampled copies
 };

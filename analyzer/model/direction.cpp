@@ -48,9 +48,10 @@ std::string_view words(Direction direction) {
 }
 
 Direction direction_of(const trace::Copy& copy, std::string_view symbol) {
-    if (symbol.find("Peer") != std::string_view::npos)
-        return Direction::PtoP;
     const char ends[] = {side(copy.source_memory), 't', 'o', side(copy.destination_memory)};
+    // cuMemcpy3DPeer may have an end on the host.
+    if (symbol.find("Peer") != std::string_view::npos && ends[0] != 'H' && ends[3] != 'H')
+        return Direction::PtoP;
     for (std::size_t i = 1; i < names.size(); ++i)
         if (symbol.find(names[i].code) != std::string_view::npos)
             return static_cast<Direction>(i);

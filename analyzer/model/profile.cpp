@@ -79,6 +79,8 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
                     own = record.origin == trace::Origin::umadvisor && !std::is_same_v<Record, trace::Alloc>;
                 if constexpr (requires { record.part; })
                     own = own || record.part != 0; // counted with the record of the call
+                if constexpr (requires { record.batch; })
+                    own = own || record.batch > 1; // and so is all but the first of a batch
                 if (!own)
                     count_call(record.entry, record.status, record.duration);
             }

@@ -35,13 +35,13 @@ trace::SummarySlot& Summary::slot_of(std::uint64_t site) noexcept {
     return slots[0];
 }
 
-void Summary::count(std::uint64_t site, std::uint64_t status, std::uint64_t bytes,
+void Summary::count(std::uint64_t site, std::uint64_t calls, std::uint64_t status, std::uint64_t bytes,
                     std::uint64_t ticks) noexcept {
     if (chunk_ == nullptr)
         return;
     begin();
     trace::SummarySlot& slot = slot_of(site);
-    slot.calls.fetch_add(1, std::memory_order_relaxed);
+    slot.calls.fetch_add(calls, std::memory_order_relaxed);
     slot.ticks.fetch_add(ticks, std::memory_order_relaxed);
     if (status != 0)
         slot.failed.fetch_add(1, std::memory_order_relaxed);

@@ -26,7 +26,7 @@ public:
                           record.entry;
                           record.status;
                       }) {
-            std::uint64_t bytes = 0;
+            std::uint64_t bytes = 0, calls = 1;
             if constexpr (requires { record.bytes; })
                 bytes = record.bytes;
             // An Alloc of ours is a call of the program, answered by us.
@@ -36,15 +36,18 @@ public:
             if constexpr (requires { record.part; })
                 if (record.part != 0) // of a call that has a record of its own
                     return;
-            count(trace::site_key(record.entry, 0, record.stack), record.status, bytes, record.duration);
+            if constexpr (requires { record.batch; })
+                calls = record.batch <= 1;
+            count(trace::site_key(record.entry, 0, record.stack), calls, record.status, bytes, record.duration);
         }
     }
     void add(const trace::LaunchShape& shape, const trace::Launch& launch) noexcept {
-        count(trace::site_key(shape.entry, shape.function, shape.stack), launch.status, 0, launch.duration);
+        count(trace::site_key(shape.entry, shape.function, shape.stack), 1, launch.status, 0, launch.duration);
     }
 
 private:
-    void count(std::uint64_t site, std::uint64_t status, std::uint64_t bytes, std::uint64_t ticks) noexcept;
+    void count(std::uint64_t site, std::uint64_t calls, std::uint64_t status, std::uint64_t bytes,
+               std::uint64_t ticks) noexcept;
     void begin() noexcept;
     trace::SummarySlot& slot_of(std::uint64_t site) noexcept;
 

@@ -37,18 +37,28 @@ std::vector<Json> expectations(const Folder& folder, const std::string& kind) {
     return lines;
 }
 
-/// Allocation ids by the address they were recorded under.
-std::map<std::string, std::uint64_t> ids(const Folder& folder) {
-    std::map<std::string, std::uint64_t> result;
-    for (const Json& made : dump(folder, "x.umtrace", "Alloc"))
-        result[made.at("address")] = made.at("allocation");
-    result["0x0"] = 0; // memory that CUDA does not know
-    return result;
-}
+/// What stood at each address, and from when on: handles and addresses are used again.
+class Allocations {
+public:
+    explicit Allocations(const Folder& folder) {
+        for (const Json& made : dump(folder, "x.umtrace", "Alloc"))
+            made_[made.at("address")][made.at("start_ns")] = made.at("allocation");
+    }
+    /// The id of what is there at that time; 0: CUDA does not know it.
+    std::uint64_t at(const std::string& address, std::int64_t time) const {
+        const auto found = made_.find(address);
+        if (found == made_.end() || found->second.begin()->first > time)
+            return 0;
+        return std::prev(found->second.upper_bound(time))->second;
+    }
+
+private:
+    std::map<std::string, std::map<std::int64_t, std::uint64_t>> made_;
+};
 
 /// Every field that is expected, of every record in its order. `base` stands for the allocation there.
 void check(const Folder& folder, const std::string& kind) {
-    const auto known = ids(folder);
+    const Allocations known(folder);
     std::vector<Json> records;
     for (Json& record : dump(folder, "x.umtrace", kind))
         if (record.at("status") == 0)
@@ -63,7 +73,7 @@ void check(const Folder& folder, const std::string& kind) {
                 BOOST_TEST(records[i].at(key) == value, key << ": " << wanted[i] << "\n" << records[i]);
             else
                 BOOST_TEST(records[i].at(key.substr(0, base) + "allocation") ==
-                               known.at(value.get<std::string>()),
+                               known.at(value, records[i].at("start_ns")),
                            key << ": " << wanted[i] << "\n"
                                << records[i]);
         }
@@ -112,7 +122,8 @@ BOOST_AUTO_TEST_CASE(a_batch_is_one_call) {
         if (copy.at("batch") > 1)
             BOOST_TEST(copy.at("duration_ns") == 0, copy);
     std::map<std::string, std::uint64_t> calls;
-    for (const Json& call : report(folder, "x.umtrace").at("calls"))
+    const Json whole = report(folder, "x.umtrace");
+    for (const Json& call : whole.at("calls"))
         calls[call.at("entry")] = call.at("count");
     BOOST_TEST(calls["cuMemcpyBatchAsync_v2"] == 1u);
     BOOST_TEST(calls["cuMemcpyBatchAsync"] == 2u); // one of them refused

@@ -136,6 +136,14 @@ BOOST_AUTO_TEST_CASE(pinned_and_registered_copies_are_right) {
     BOOST_TEST(rules_of(s) == Rules{}, boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(rows_and_arrays_are_copies_too) {
+    Scenario s;
+    s.copy(256 * mib, 26 * ms, {.symbol = "cuMemcpy2D_v2", .stack = s.stack(), .height = 1024});
+    s.copy(256 * mib, 26 * ms,
+           {.symbol = "cuMemcpy3D_v2", .destination = Memory::array, .stack = s.stack(), .height = 1024});
+    BOOST_TEST(rules_of(s) == (Rules{"pageable-copy", "pageable-copy"}), boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(one_small_copy_is_nothing) {
     Scenario s;
     s.copy(4, 5000, {});
@@ -169,6 +177,44 @@ BOOST_AUTO_TEST_CASE(many_from_one_line) {
     BOOST_TEST(found.front().saving_ns == 1000 * 5000.0 - 5000 - 1000 * 1024 / 55.5,
                boost::test_tools::tolerance(0.001));
     BOOST_TEST(found.front().advice.find("cudaMemcpyBatchAsync") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(rows_are_copies_like_others) {
+    Scenario s;
+    const auto stack = s.stack();
+    for (int i = 0; i < 1000; ++i)
+        s.copy(1024, 5000,
+               {.symbol = "cuMemcpy2DAsync_v2", .source = Memory::pinned, .stack = stack, .height = 4});
+    const auto found = findings_of(s);
+    BOOST_REQUIRE(found.size() == 1u);
+    BOOST_TEST(found.front().rule == "small-copies");
+    BOOST_TEST(found.front().summary.find("cudaMemcpy2DAsync") != std::string::npos, found.front().summary);
+}
+
+/// `calls` calls of `copies` copies each, every second one from pageable memory, the time on the first.
+void add_batches(Scenario& s, int calls, int copies) {
+    const auto stack = s.stack();
+    for (int call = 0; call < calls; ++call)
+        for (int copy = 0; copy < copies; ++copy)
+            s.copy(1024, copy == 0 ? 5000 : 0,
+                   {.symbol = "cuMemcpyBatchAsync_v2",
+                    .source = copy % 2 == 0 ? Memory::pinned : Memory::pageable,
+                    .stack = stack,
+                    .asynchronous = true,
+                    .batch = static_cast<std::uint64_t>(copy) + 1});
+}
+
+BOOST_AUTO_TEST_CASE(what_is_batched_is_not_to_be_batched) {
+    Scenario s;
+    add_batches(s, 1, 500);
+    add_batches(s, 200, 2);
+    BOOST_TEST(rules_of(s) == Rules{}, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(batches_of_one_are_calls_like_others) {
+    Scenario s;
+    add_batches(s, 1000, 1);
+    BOOST_TEST(rules_of(s) == Rules{"small-copies"}, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(fewer_than_a_hundred_are_left_alone) {

@@ -65,6 +65,13 @@ void Scenario::copy(std::uint64_t bytes, std::uint64_t duration, const CopyOptio
     copy.host_range = options.host_range;
     copy.sample = options.sample;
     copy.origin = options.origin;
+    copy.batch = options.batch;
+    if (options.height != 0) {
+        copy.width = bytes / options.height;
+        copy.height = options.height;
+        copy.depth = 1;
+        copy.source_pitch = copy.destination_pitch = 2 * copy.width;
+    }
     builder.add(copy);
     now += duration + 1000;
 }

@@ -30,6 +30,7 @@ public:
         std::uint64_t stack = 0, sample = 0, host_range = 0, status = 0;
         bool asynchronous = false;
         trace::Origin origin = trace::Origin::program;
+        std::uint64_t batch = 0, height = 0; ///< height: in as many rows
     };
     void copy(std::uint64_t bytes, std::uint64_t duration, const CopyOptions& options);
 
