@@ -40,7 +40,7 @@ struct CopySite {
 
 struct CopyTotals {
     Direction direction{};
-    Tally small, large; ///< below small_copy_bytes, and the others; ticks of the calls
+    Tally small, large;      ///< below small_copy_bytes, and the others; ticks of the calls
     std::uint64_t calls = 0; ///< fewer than copies where they were batched
     std::uint64_t largest = 0;
     std::uint64_t measured = 0, measured_bytes = 0, measured_ns = 0; ///< device time of sampled copies
