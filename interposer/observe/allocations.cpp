@@ -34,10 +34,7 @@ std::size_t count_up_to(const Words& values, std::size_t count, std::uint64_t ad
 
 } // namespace
 
-AllocationIndex& allocations() noexcept {
-    static constinit AllocationIndex index;
-    return index;
-}
+constinit AllocationIndex detail::allocation_index;
 
 AllocationIndex& arrays() noexcept {
     static constinit AllocationIndex index;

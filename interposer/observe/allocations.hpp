@@ -63,6 +63,17 @@ public:
     /// Changes with each insert and erase.
     std::uint64_t generation() const noexcept { return version_.load(std::memory_order_acquire) / 2; }
 
+    /// The addresses that may_hold(), for many words: those that are less than `span` after `low`.
+    struct Extent {
+        std::uint64_t low, span;
+        bool holds(std::uint64_t word) const noexcept { return word - low < span; }
+    };
+    Extent extent() const noexcept {
+        const std::uint64_t low = low_.load(std::memory_order_relaxed);
+        const std::uint64_t high = high_.load(std::memory_order_relaxed);
+        return {low, high > low ? high - low : 0};
+    }
+
     std::size_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
     std::size_t managed_count() const noexcept { return managed_count_.load(std::memory_order_relaxed); }
 
@@ -121,7 +132,8 @@ private:
         return leaves_.load(std::memory_order_acquire)[leaf_of_[directory].load(std::memory_order_acquire)];
     }
 
-    Word version_{0}; ///< odd while a change is under way
+    // What every launch reads, in one line of the cache.
+    alignas(64) Word version_{0}; ///< odd while a change is under way
     Word low_{~0ull}, high_{0};
     Word next_id_{1};
     Word leaf_count_{0};
@@ -139,8 +151,14 @@ private:
     std::atomic<std::size_t> global_count_{0}, managed_global_count_{0};
 };
 
+namespace detail {
+extern constinit AllocationIndex allocation_index;
+}
+
 /// The index of this process.
-AllocationIndex& allocations() noexcept;
+inline AllocationIndex& allocations() noexcept {
+    return detail::allocation_index;
+}
 
 /// CUDA arrays by their handles; ids are those of allocations(). Apart from it, because a handle is an address
 /// in the driver's own heap, which the program may have registered.

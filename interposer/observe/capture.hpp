@@ -27,10 +27,15 @@ inline void end_capture() noexcept {
     }
 }
 
+/// One load.
+inline bool nothing_is_captured() noexcept {
+    return captures_under_way.load(std::memory_order_relaxed) == 0;
+}
+
 /// Whether what enters `stream` (an explicit handle) becomes a node of a graph instead of running. One load
 /// while nothing is captured.
 inline bool is_captured(CUstream stream) noexcept {
-    if (captures_under_way.load(std::memory_order_relaxed) == 0) [[likely]]
+    if (nothing_is_captured()) [[likely]]
         return false;
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     return stream != nullptr && stream != CU_STREAM_LEGACY &&

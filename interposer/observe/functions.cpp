@@ -13,61 +13,29 @@
 
 namespace umadvisor::observe {
 
+constinit std::atomic<detail::FunctionTable*> detail::function_table{nullptr};
+
 namespace {
 
 using attach::Entry;
 using attach::real;
 
-/// What the program's own look-ups told about a handle.
-struct Told {
-    std::uint64_t module = 0;
-    std::string_view name; ///< kept for good
-    bool kernel = false;
-};
-
-/// Under the lock but for `handle` and `function`.
-struct Slot {
-    std::atomic<std::uint64_t> handle;
-    std::atomic<const Function*> function;
-    const Function* former; ///< what the handle was before a module went
-    std::string_view former_name;
-    Told told;
-};
-
-struct Table {
-    std::size_t capacity; ///< a power of two
-    Slot slots[];
-};
+using Table = detail::FunctionTable;
+using Slot = Table::Slot;
 
 record::Mutex mutex;
-constinit std::atomic<Table*> table{nullptr};
+std::atomic<Table*>& table = detail::function_table;
 std::size_t used = 0;
 std::uint64_t last_id = 0;
 record::Arena arena; ///< names and Functions
 
-std::size_t slot_of(std::uint64_t handle, std::size_t capacity) {
-    return static_cast<std::size_t>((handle >> 3) * 0x9e3779b97f4a7c15u >> 32) & (capacity - 1);
-}
-
-const Function* find(std::uint64_t handle) {
-    Table* const in = table.load(std::memory_order_acquire);
-    if (in == nullptr)
-        return nullptr;
-    for (std::size_t at = slot_of(handle, in->capacity);; at = (at + 1) & (in->capacity - 1)) {
-        const std::uint64_t there = in->slots[at].handle.load(std::memory_order_acquire);
-        if (there == handle)
-            return in->slots[at].function.load(std::memory_order_acquire);
-        if (there == 0)
-            return nullptr;
-    }
-}
-
 Slot& place_in(Table& in, std::uint64_t handle) {
-    std::size_t at = slot_of(handle, in.capacity);
-    while (in.slots[at].handle.load(std::memory_order_relaxed) != 0 &&
-           in.slots[at].handle.load(std::memory_order_relaxed) != handle)
-        at = (at + 1) & (in.capacity - 1);
-    return in.slots[at];
+    for (std::size_t at = Table::place(handle);; ++at) {
+        Slot& slot = in.slots[at & (in.capacity - 1)];
+        const std::uint64_t there = slot.handle.load(std::memory_order_relaxed);
+        if (there == 0 || there == handle)
+            return slot;
+    }
 }
 
 /// The slot of `handle`, made if need be; null without memory. Under the lock. A table that is outgrown is
@@ -76,10 +44,13 @@ Slot* slot_for(std::uint64_t handle) {
     Table* in = table.load(std::memory_order_relaxed);
     if (in == nullptr || 2 * (used + 1) > in->capacity) {
         const std::size_t capacity = in == nullptr ? 1024 : 2 * in->capacity;
-        auto* const larger = static_cast<Table*>(record::map_pages(sizeof(Table) + capacity * sizeof(Slot)));
+        // A page for the head, so that every slot begins a line of the cache.
+        constexpr std::size_t head = 4096;
+        auto* const larger = static_cast<Table*>(record::map_pages(head + capacity * sizeof(Slot)));
         if (larger == nullptr)
             return nullptr;
         larger->capacity = capacity;
+        larger->slots = reinterpret_cast<Slot*>(reinterpret_cast<char*>(larger) + head);
         for (std::size_t i = 0; in != nullptr && i < in->capacity; ++i) {
             Slot& from = in->slots[i];
             if (const std::uint64_t there = from.handle.load(std::memory_order_relaxed)) {
@@ -142,6 +113,19 @@ bool same_layout(const Function& known, const Description& now) {
                       });
 }
 
+/// The words of `wide`, one by one, where they are few.
+void list_words(Function& function) {
+    std::size_t count = 0;
+    for (std::uint32_t i = 0; i < function.wide_count; ++i)
+        for (std::uint32_t at = 0; at + 8 <= function.wide[i].bytes; at += 8, ++count)
+            if (count < Function::max_words)
+                function.words[count] = {static_cast<std::uint16_t>(function.wide[i].index),
+                                         static_cast<std::uint16_t>(at)};
+    // Kernels have at most 4096 parameters of 32764 bytes in all, so the numbers fit.
+    function.few_words = count <= Function::max_words;
+    function.word_count = static_cast<std::uint16_t>(function.few_words ? count : 0);
+}
+
 Function* make(const Description& now) {
     // Both for good, in one piece: they are few, and readers hold them without a lock.
     void* const memory = arena.take(sizeof(Function) + now.wide_count * sizeof(Parameter), alignof(Function));
@@ -155,6 +139,7 @@ Function* make(const Description& now) {
     function->parameter_bytes = now.parameter_bytes;
     function->wide_count = now.wide_count;
     function->wide = wide;
+    list_words(*function);
     return function;
 }
 
@@ -219,7 +204,7 @@ const Function* function_of(CUfunction handle) noexcept {
     const auto word = reinterpret_cast<std::uint64_t>(handle);
     if (word == 0)
         return nullptr;
-    if (const Function* const known = find(word)) [[likely]]
+    if (const Function* const known = known_function(handle)) [[likely]]
         return known;
     const record::Quiet quiet;
     const std::uint64_t start = record::now();

@@ -78,23 +78,24 @@ void scan(const Function& function, void** parameters, void** extra, Touched& ou
         add(globals[i], out);
 }
 
-bool add_to_key(const Function& function, void** parameters, record::LaunchKey& key) noexcept {
-    if (!function.layout_known || parameters == nullptr || !key.room(2))
-        return false;
-    key.add(reinterpret_cast<std::uint64_t>(&function)); // not its id: the module may be another one now
-    key.add(allocations().generation());
+record::LaunchKey with_all_words(const Function& function, void** parameters, AllocationIndex::Extent extent,
+                                 record::LaunchKey key) noexcept {
     for (std::uint32_t i = 0; i < function.wide_count; ++i) {
         const char* at = static_cast<const char*>(parameters[function.wide[i].index]);
         std::size_t words = at != nullptr ? function.wide[i].bytes / 8 : 0;
-        if (!key.room(words))
-            return false;
-        for (; words != 0; --words, at += 8) {
-            std::uint64_t word = 0;
-            std::memcpy(&word, at, sizeof word);
-            key.add(word);
+        while (words != 0) {
+            if (key.room() == 0)
+                key.fold();
+            const std::size_t fit = std::min(words, key.room());
+            for (std::size_t w = 0; w < fit; ++w, at += 8) {
+                std::uint64_t word = 0;
+                std::memcpy(&word, at, sizeof word);
+                key.add(extent.holds(word) ? word : 0);
+            }
+            words -= fit;
         }
     }
-    return true;
+    return key;
 }
 
 } // namespace umadvisor::observe

@@ -25,8 +25,36 @@ struct Touched {
 /// cuLaunchKernel; never reads beyond a parameter's size. Thread-safe, lock-free but for managed variables.
 void scan(const Function& function, void** parameters, void** extra, Touched& out) noexcept;
 
-/// Adds to `key` all that scan() goes by: the words it looks at and the generation of the index. False: more
-/// than fits, or a launch that scan() treats apart; `key` is of no use then.
-bool add_to_key(const Function& function, void** parameters, record::LaunchKey& key) noexcept;
+/// The rest of add_to_key(), for functions of many words.
+record::LaunchKey with_all_words(const Function& function, void** parameters, AllocationIndex::Extent extent,
+                                 record::LaunchKey key) noexcept;
+
+/// Adds to `key` all that scan() goes by: the words it looks at and the generation of the index. Words that can
+/// be no addresses count as zero, so that launches which differ in numbers only are the same to it. False: a
+/// launch that scan() treats apart; `key` is of no use then. `key` has room for what the caller adds to it and
+/// 26 words.
+[[gnu::always_inline]] inline bool add_to_key(const Function& function, void** parameters,
+                                              record::LaunchKey& key) noexcept {
+    if (!function.layout_known || (parameters == nullptr && function.parameters != 0)) [[unlikely]]
+        return false;
+    // The generation first: what changes after it belongs to a later one, and the key to neither.
+    const std::uint64_t generation = allocations().generation();
+    const AllocationIndex::Extent extent = allocations().extent();
+    key.add(reinterpret_cast<std::uint64_t>(&function)); // not its id: the module may be another one now
+    key.add(generation);
+    if (!function.few_words) [[unlikely]] {
+        key = with_all_words(function, parameters, extent, key);
+        return true;
+    }
+    for (std::size_t i = 0; i < function.word_count; ++i) {
+        const Function::Word place = function.words[i];
+        const char* const value = static_cast<const char*>(parameters[place.parameter]);
+        std::uint64_t word = 0;
+        if (value != nullptr) [[likely]]
+            __builtin_memcpy(&word, value + place.offset, sizeof word); // a launch need not align its values
+        key.add(extent.holds(word) ? word : 0);
+    }
+    return true;
+}
 
 } // namespace umadvisor::observe

@@ -25,6 +25,11 @@ struct ChunkWriter {
     void put(const Record& record) noexcept {
         at = trace::encode(at, record, state);
     }
+    /// The same in line.
+    template <class Record>
+    [[gnu::always_inline]] void put_straight(const Record& record) noexcept {
+        at = trace::encode_straight(at, record, state);
+    }
     void commit() noexcept { header->committed.store(used(), std::memory_order_release); }
 
     void begin(std::uint8_t* chunk, trace::ChunkKind kind, std::uint32_t thread, std::uint32_t sequence,

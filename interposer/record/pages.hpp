@@ -10,10 +10,18 @@
 
 namespace umadvisor::record {
 
-/// Zeroed pages that cost nothing until touched; nullptr when there are none.
+/// Zeroed pages that cost nothing until touched; nullptr when there are none. Between two that are closed: the
+/// kernel would make one mapping of these and the program's malloc beside them, in which the large chunks of
+/// malloc are not to be found any more.
 inline void* map_pages(std::size_t bytes) noexcept {
-    void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return at == MAP_FAILED ? nullptr : at;
+    constexpr std::size_t closed = 64 * 1024; // a page, on every kernel
+    const std::size_t open = (bytes + closed - 1) & ~(closed - 1);
+    void* const all =
+        mmap(nullptr, open + 2 * closed, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (all == MAP_FAILED)
+        return nullptr;
+    void* const at = static_cast<char*>(all) + closed;
+    return mprotect(at, open, PROT_READ | PROT_WRITE) == 0 ? at : nullptr;
 }
 
 /// Small pieces of memory that stay for good. Not thread-safe: its owner's lock covers it. Not the heap: what

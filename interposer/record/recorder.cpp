@@ -123,11 +123,12 @@ ThreadWriter* write_shaped(trace::LaunchShape& shape, trace::Launch& launch) noe
         return nullptr;
     }
     shape.shape = 0;
-    bool fresh = false;
-    const std::uint64_t number = writer->shapes.number(FlatShape(shape), fresh);
-    shape.shape = launch.shape = number;
-    if (fresh)
+    const std::uint64_t serial = writer->shapes.serial(shape, writer->first_serial, writer->last_serial);
+    shape.shape = launch.shape = writer->shape_number(serial);
+    if (serial > writer->last_serial) {
+        writer->last_serial = serial;
         writer->chunk.put(shape);
+    }
     writer->chunk.put(launch);
     writer->chunk.commit();
     return writer;
@@ -140,19 +141,12 @@ void write(trace::LaunchShape& shape, trace::Launch& launch) noexcept {
         write_shaped(shape, launch);
 }
 
-void write(trace::LaunchShape& shape, trace::Launch& launch, const LaunchKey& key) noexcept {
+void write(trace::LaunchShape& shape, trace::Launch& launch, const LaunchKey& key,
+           std::uint32_t period) noexcept {
     if (!recording())
         return;
     if (ThreadWriter* const writer = write_shaped(shape, launch))
-        writer->launches.remember(key, launch.shape, writer->shapes.serial(launch.shape));
-}
-
-std::uint64_t recall(const LaunchKey& key) noexcept {
-    const ThreadWriter* const writer = seat.writer;
-    if (writer == nullptr || !writer->chunk.room(trace::encoded_bound(trace::Launch())))
-        return 0;
-    const LaunchMemo::Entry* const known = writer->launches.find(key);
-    return known != nullptr && writer->shapes.holds(known->shape, known->serial) ? known->shape : 0;
+        writer->launches.remember(key.value(), writer->first_serial + launch.shape - 1, period);
 }
 
 void note(const char* format, ...) noexcept {

@@ -45,12 +45,9 @@ void write(const Record& record) noexcept;
 /// this chunk refer to its shape.
 void write(trace::LaunchShape& shape, trace::Launch& launch) noexcept;
 
-/// The same, and recall() will know launches of the same key.
-void write(trace::LaunchShape& shape, trace::Launch& launch, const LaunchKey& key) noexcept;
-
-/// Number of the shape that launches of this key have in the calling thread's chunk; 0: not known, or the chunk
-/// is nearly full. It holds for the thread's next record, which has its room, and no longer.
-std::uint64_t recall(const LaunchKey& key) noexcept;
+/// The same, and ThreadWriter::recall() will know launches of the same key, `period` the device timer's answer.
+void write(trace::LaunchShape& shape, trace::Launch& launch, const LaunchKey& key,
+           std::uint32_t period) noexcept;
 
 /// Appends a definition, under a lock. Instantiated for every dictionary record.
 template <class Record>

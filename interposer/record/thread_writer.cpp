@@ -106,7 +106,7 @@ bool ThreadWriter::claim() noexcept {
         chunk = {};
         return false;
     }
-    shapes.forget();
+    first_serial = last_serial + 1; // the new chunk knows no shape
     const trace::ClockPair pair = read_clock_pair();
     chunk.begin(memory, trace::ChunkKind::event, seat.thread, seat.sequence++, pair.ticks);
     trace::Clock clock;

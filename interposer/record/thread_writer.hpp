@@ -5,6 +5,7 @@
 #include "interposer/record/launch_memo.hpp"
 #include "interposer/record/launch_shapes.hpp"
 #include "interposer/record/stack_cache.hpp"
+#include "trace/encoder.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -12,21 +13,36 @@
 namespace umadvisor::record {
 
 /// Lives in pages of its own, which are handed from an ended thread to a new one. All zeros: new.
-struct ThreadWriter {
+struct alignas(64) ThreadWriter {
+    // One line of the cache: all that a launch needs that was made before.
     ChunkWriter chunk;
-    std::uint32_t chunk_index; ///< in the file
-    LaunchShapes shapes;
-    LaunchMemo launches;
+    std::uint64_t first_serial, last_serial; ///< of the shapes that the chunk defines
+
     StackCache stacks;
-    ThreadWriter* next; ///< in the list of those that wait for a thread
+    LaunchMemo launches;
+    LaunchShapes shapes;
+    std::uint32_t chunk_index; ///< in the file
+    ThreadWriter* next;        ///< in the list of those that wait for a thread
+
+    /// What is remembered of a launch, if its shape still stands in the chunk and the chunk has room for one
+    /// more launch; else null.
+    [[gnu::always_inline]] LaunchMemo::Entry* recall(const Fingerprint::Value& key) noexcept {
+        LaunchMemo::Entry* const known = launches.find(key);
+        return known != nullptr && known->serial >= first_serial && chunk.room(launch_bound) ? known : nullptr;
+    }
+
+    /// The number in the chunk of a shape that it has defined.
+    std::uint64_t shape_number(std::uint64_t serial) const noexcept { return serial - first_serial + 1; }
 
     /// Makes room for `bytes`: opens the sealed chunk again or claims a new one. False when the file takes no
     /// more.
     bool renew(std::size_t bytes) noexcept;
 
 private:
+    static constexpr std::size_t launch_bound = trace::encoded_bound(trace::Launch());
     bool claim() noexcept;
 };
+static_assert(sizeof(ChunkWriter) + 2 * sizeof(std::uint64_t) <= 64);
 
 /// The little that stands in thread-local storage itself: it is cut from every thread's stack.
 struct ThreadSeat {

@@ -10,21 +10,8 @@ namespace umadvisor::wrappers {
 
 namespace {
 
-/// Everything the shape follows from. False: this launch is not remembered.
-bool describe(const LaunchCall& call, const observe::Function& function, std::uint64_t stack,
-              record::LaunchKey& key) {
-    key.add(attach::index(call.entry) | std::uint64_t{call.shared_bytes} << 32);
-    key.add(call.grid_x | std::uint64_t{call.grid_y} << 32);
-    key.add(call.grid_z | std::uint64_t{call.block_x} << 32);
-    key.add(call.block_y | std::uint64_t{call.block_z} << 32);
-    key.add(call.stream_name);
-    key.add(stack);
-    return observe::add_to_key(function, call.parameters, key);
-}
-
-trace::LaunchShape shape_of(const LaunchCall& call, const observe::Function* function, std::uint64_t stack,
-                            const observe::Touched& touched) {
-    trace::LaunchShape shape;
+void describe_shape(trace::LaunchShape& shape, const LaunchCall& call, const observe::Function* function,
+                    std::uint64_t stack, const observe::Touched& touched) {
     shape.entry = attach::index(call.entry);
     shape.function = function != nullptr ? function->id : 0;
     shape.stream = call.stream_name;
@@ -39,7 +26,6 @@ trace::LaunchShape shape_of(const LaunchCall& call, const observe::Function* fun
     shape.touched = touched.ids;
     shape.untold = touched.untold;
     shape.scanned = touched.scanned;
-    return shape;
 }
 
 std::uint64_t timer_key(const LaunchCall& call, std::uint64_t function) {
@@ -49,37 +35,48 @@ std::uint64_t timer_key(const LaunchCall& call, std::uint64_t function) {
 
 } // namespace
 
-void begin_launch(LaunchInFlight& flight, const LaunchCall& call) noexcept {
-    const observe::Function* const function = observe::function_of(call.function);
-    const std::uint64_t stack = record::stack();
+void begin_launch(NewLaunch& made, KnownLaunch& known, const LaunchCall& call) noexcept {
     const bool captured = observe::is_captured(reinterpret_cast<CUstream>(call.stream_name));
-    const bool described = !captured && function != nullptr && describe(call, *function, stack, flight.key);
-    if (described)
-        flight.launch.shape = record::recall(flight.key);
-    if (flight.launch.shape == 0) {
-        observe::Touched touched;
-        if (function != nullptr)
-            observe::scan(*function, call.parameters, call.extra, touched);
-        flight.shape = shape_of(call, function, stack, touched);
-        flight.shape->captured = captured;
-        // The sampler and the actions look at every launch that they may have to do with.
-        flight.memorable = described && touched.scanned && touched.managed_count == 0;
-        observe::residency_sampler().before_launch(touched);
-        act::before_launch(call.stream, call.entry, touched);
+    if (known.function == nullptr) {
+        known.function = observe::function_of(call.function);
+        if (known.function != nullptr && !captured)
+            known.described = describe(call, *known.function, known.stack, known.key);
     }
-    flight.launch.sample = observe::device_timer().begin(
-        reinterpret_cast<CUstream>(call.stream_name), timer_key(call, function != nullptr ? function->id : 0));
+    const observe::Function* const function = known.function;
+    observe::Touched touched;
+    if (function != nullptr)
+        observe::scan(*function, call.parameters, call.extra, touched);
+    describe_shape(made.shape, call, function, known.stack, touched);
+    made.shape.captured = captured;
+    // The sampler and the actions look at every launch that they may have to do with.
+    made.memorable = known.described && touched.scanned && touched.managed_count == 0;
+    observe::residency_sampler().before_launch(touched);
+    act::before_launch(call.stream, call.entry, touched);
+    made.launch.sample =
+        observe::device_timer().begin(reinterpret_cast<CUstream>(call.stream_name),
+                                      timer_key(call, function != nullptr ? function->id : 0), made.period);
 }
 
-void finish_launch(LaunchInFlight& flight, const LaunchCall& call) noexcept {
-    if (flight.launch.sample != 0)
-        observe::device_timer().end(flight.launch.sample, reinterpret_cast<CUstream>(call.stream_name));
-    if (!flight.shape)
-        record::write(flight.launch);
-    else if (flight.memorable)
-        record::write(*flight.shape, flight.launch, flight.key);
+void finish_launch(NewLaunch& made, const KnownLaunch& known, const LaunchCall& call) noexcept {
+    if (made.launch.sample != 0)
+        end_timing(made.launch.sample, call.stream_name);
+    if (made.memorable)
+        record::write(made.shape, made.launch, known.key, made.period);
     else
-        record::write(*flight.shape, flight.launch);
+        record::write(made.shape, made.launch);
+}
+
+std::uint64_t begin_timing(LaunchCall call, const observe::Function& function,
+                           record::LaunchMemo::Entry& entry) noexcept {
+    std::uint32_t calls = entry.period;
+    const std::uint64_t sample = observe::device_timer().begin(reinterpret_cast<CUstream>(call.stream_name),
+                                                               timer_key(call, function.id), calls);
+    entry.period = entry.left = calls;
+    return sample;
+}
+
+void end_timing(std::uint64_t sample, std::uint64_t stream_name) noexcept {
+    observe::device_timer().end(sample, reinterpret_cast<CUstream>(stream_name));
 }
 
 } // namespace umadvisor::wrappers

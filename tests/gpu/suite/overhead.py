@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import statistics
+import struct
 import sys
 import tempfile
 from pathlib import Path
@@ -21,6 +22,7 @@ NSYS = ("/opt/nvidia/nsight-compute/*/host/target-linux-*/nsys", "/opt/nvidia/ns
         "/usr/local/cuda*/nsight-compute-*/host/target-linux-*/nsys", "/usr/local/cuda*/bin/nsys")
 # The clock that stamped the records: a byte of the trace's header (trace/FORMAT.md). Two readings of it are the floor of
 # what recording a call can cost.
+CHUNK_MAGIC = 0x4B434D55
 CLOCK_OFFSET, CLOCKS = 36, {1: "CLOCK_MONOTONIC", 2: "TSC", 3: "simulated"}
 
 
@@ -100,6 +102,16 @@ def thread_figures(costs, say, threads=16):
             figure(f"threads{threads}.slowdown.ratio", [slowdown[1] / slowdown[0]], "ratio")]
 
 
+def used_bytes(trace):
+    """What the chunks of a trace hold; the file itself grows in large steps (trace/layout.hpp)."""
+    start, size = struct.unpack_from("<II", trace, 16)
+    used = 0
+    for at in range(start, len(trace) - 64, size):
+        magic, committed = struct.unpack_from("<I", trace, at)[0], struct.unpack_from("<I", trace, at + 24)[0]
+        used += 64 + committed if magic == CHUNK_MAGIC else 0
+    return used
+
+
 def byte_figures(bundle):
     """Bytes of trace a launch in a loop: a long run less a short one of the same program."""
     few, many = 1024, 262144
@@ -114,7 +126,7 @@ def byte_figures(bundle):
                 outcome = run([bundle.program("launches"), "--launches", launches], environment, 60)
                 require(outcome.status == 0, f"launches: {outcome.explain()}")
                 made = json.loads(outcome.stdout)["launches"]
-                sizes.append((made, sum(path.stat().st_size for path in Path(folder).glob("*.umtrace"))))
+                sizes.append((made, sum(used_bytes(path.read_bytes()) for path in Path(folder).glob("*.umtrace"))))
         figures.append(figure(metric, [(sizes[1][1] - sizes[0][1]) / (sizes[1][0] - sizes[0][0])], "B"))
     return figures
 

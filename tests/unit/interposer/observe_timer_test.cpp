@@ -51,6 +51,35 @@ BOOST_AUTO_TEST_CASE(the_first_eight_and_then_one_in_sixty_four) {
     BOOST_TEST(timed_of(640) == 10);
 }
 
+BOOST_AUTO_TEST_CASE(of_very_many_calls_one_in_a_thousand) {
+    const auto timed_and_read = [&](int calls) {
+        int count = 0;
+        for (int i = 0; i < calls; i += 1024) {
+            count += timed_of(1024);
+            device_timer().collect();
+        }
+        return count;
+    };
+    timed_and_read(4096);
+    BOOST_TEST(timed_and_read(61440) == 240); // one in 256
+    BOOST_TEST(timed_and_read(10240) == 10);
+}
+
+BOOST_AUTO_TEST_CASE(who_counts_by_itself_asks_as_often_as_it_is_told) {
+    int count = 0;
+    std::uint32_t calls = 1, asked = 0;
+    for (std::uint64_t made = 0; made < 640; made += calls) {
+        ++asked;
+        std::uint32_t next = calls;
+        const std::uint64_t sample = device_timer().begin(stream, key, next);
+        device_timer().end(sample, stream);
+        count += sample != 0;
+        calls = next;
+    }
+    BOOST_TEST(count == 17); // eight, and one in 64
+    BOOST_TEST(asked <= 18u);
+}
+
 BOOST_AUTO_TEST_CASE(a_finished_pair_becomes_a_record_with_the_floor_of_nothing) {
     driver().milliseconds = 0.002f;
     const std::uint64_t sample = device_timer().begin(stream, key);

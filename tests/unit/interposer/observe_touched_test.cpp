@@ -31,10 +31,10 @@ Allocation allocate(std::uint64_t bytes, trace::Memory memory = trace::Memory::d
 }
 
 /// All that tells launches of a function apart.
-std::vector<std::uint64_t> key_of(CUfunction function, void** parameters) {
+record::Fingerprint::Value key_of(CUfunction function, void** parameters) {
     record::LaunchKey key;
     BOOST_REQUIRE(add_to_key(*function_of(function), parameters, key));
-    return {key.words, key.words + key.count};
+    return key.value();
 }
 
 struct Drive {
@@ -154,8 +154,14 @@ BOOST_AUTO_TEST_CASE(a_key_changes_with_whatever_scan_goes_by) {
     number = 5; // no address
     BOOST_TEST((key_of(function, parameters) == key));
     structure[1] = 3;
+    BOOST_TEST((key_of(function, parameters) == key));
+    structure[1] = a.address;
     BOOST_TEST((key_of(function, parameters) != key));
+    std::swap(structure[1], address); // the same words in other places
+    BOOST_TEST((key_of(function, parameters) != key));
+    address = a.address;
     structure[1] = 2;
+    BOOST_TEST((key_of(function, parameters) == key));
 
     // Freed and made again at the same address: another allocation.
     Allocation gone;
@@ -181,13 +187,29 @@ BOOST_AUTO_TEST_CASE(a_key_changes_with_whatever_scan_goes_by) {
     BOOST_TEST((key_of(function, parameters) != before));
 }
 
+BOOST_AUTO_TEST_CASE(every_word_of_a_large_structure_counts) {
+    constexpr std::size_t count = 4000 / 8; // as PyTorch's kernels over lists of tensors have
+    const Allocation a = allocate(0x1000), b = allocate(0x1000);
+    const CUfunction large = fresh_function("large", {{0, 8}, {8, count * 8}});
+    std::uint64_t first = a.address, words[count];
+    void* parameters[] = {&first, words};
+    for (std::uint64_t& word : words)
+        word = a.address;
+    const auto key = key_of(large, parameters);
+    for (std::uint64_t& word : words) {
+        word = b.address;
+        BOOST_TEST((key_of(large, parameters) != key));
+        word = a.address;
+    }
+    BOOST_TEST((key_of(large, parameters) == key));
+}
+
 BOOST_AUTO_TEST_CASE(launches_that_are_not_described_by_a_key) {
     record::LaunchKey key;
-    const CUfunction large = fresh_function("large", {{0, 8}, {8, record::LaunchKey::capacity * 8}});
-    std::uint64_t words[record::LaunchKey::capacity + 1] = {};
-    void* parameters[] = {words, words};
-    BOOST_TEST(!add_to_key(*function_of(large), parameters, key));
-    BOOST_TEST(!add_to_key(*function_of(large), nullptr, key)); // given as a buffer
+    const CUfunction given = fresh_function("given", {{0, 8}});
+    void* parameters[] = {nullptr};
+    BOOST_TEST(!add_to_key(*function_of(given), nullptr, key));   // given as a buffer
+    BOOST_TEST(add_to_key(*function_of(given), parameters, key)); // the driver will say what it thinks of that
     remove_entry(attach::Entry::cuFuncGetParamInfo);
     const CUfunction untold = fresh_function("untold", {{0, 8}});
     BOOST_TEST(!add_to_key(*function_of(untold), parameters, key));
