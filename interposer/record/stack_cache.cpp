@@ -24,17 +24,51 @@ void void_stack_caches() noexcept {
     loads.fetch_add(std::uint64_t{1} << 32, std::memory_order_relaxed);
 }
 
+namespace {
+
+/// What the words of a layout hold. Reads the program's stack as it is: red zones and shadow are no concern
+/// here.
+__attribute__((no_sanitize("address", "thread"))) Fingerprint::Value
+fingerprint(const StackCache::Layout& layout) noexcept {
+    const auto* const frame = reinterpret_cast<const volatile std::uint64_t*>(layout.frame);
+    Fingerprint sum(layout.start);
+    for (std::size_t i = 0; i < layout.slots; i += StackCache::group)
+        for (std::size_t j = i; j < i + StackCache::group; ++j)
+            sum.add_at(j, frame[layout.offset[j]]);
+    return sum.value();
+}
+
+/// What stands for a layout itself: at places behind those of the words it is added to.
+Fingerprint::Value start_of(const StackCache::Layout& layout) noexcept {
+    Fingerprint row;
+    row.add(layout.caller);
+    row.add(layout.frame);
+    row.add(layout.epoch);
+    row.add(layout.slots);
+    for (std::size_t i = 0; i < layout.slots; ++i)
+        row.add(layout.offset[i]);
+    Fingerprint start;
+    start.add_at(StackCache::max_slots, row.value().low);
+    start.add_at(StackCache::max_slots + 1, row.value().high);
+    return start.value();
+}
+
+} // namespace
+
 std::uint32_t StackCache::find(std::uintptr_t caller, std::uintptr_t frame) noexcept {
     const std::uint64_t valid = loads.load(std::memory_order_relaxed) + epoch;
-    for (Entry& entry : entries[set_of(caller, frame)]) {
-        if (entry.caller != caller || entry.frame != frame || entry.slots == 0 || entry.epoch != valid)
+    const std::uint64_t mix = mixed(caller, frame);
+    const std::size_t set = set_of(mix);
+    for (std::size_t way = 0; way < layout_ways; ++way) {
+        if (tags[set][way] != tag_of(mix))
             continue;
-        std::uint64_t different = 0;
-        for (std::size_t i = 0; i < entry.slots && different == 0; i += group)
-            for (std::size_t j = i; j < i + group; ++j)
-                different |= word_at(frame + entry.offset[j]) ^ entry.value[j];
-        if (different == 0)
-            return entry.id;
+        const Layout& layout = layouts[set][way];
+        if (layout.caller != caller || layout.frame != frame || layout.epoch != valid)
+            continue;
+        const Fingerprint::Value words = fingerprint(layout);
+        for (const Known& each : known[set_of(words)])
+            if (each.words == words && each.id != 0)
+                return each.id;
     }
     return 0;
 }
@@ -62,34 +96,63 @@ void StackCache::learn(const Unwinder& unwinder, std::uintptr_t caller, std::uin
                        void* const* addresses, std::size_t count, std::uint32_t id) noexcept {
     if (!unwinder.steps || !in_stack(frame))
         return;
-    const std::uint64_t valid = loads.load(std::memory_order_relaxed) + epoch;
-    const std::size_t set = set_of(caller, frame);
-    Entry* entry = nullptr;
-    for (Entry& other : entries[set])
-        if (other.caller == caller && other.frame == frame && other.id == id && other.epoch == valid)
-            entry = &other;
-    if (entry == nullptr) {
-        entry = &entries[set][victim[set]++ % ways];
-        entry->caller = caller;
-        entry->frame = frame;
-        entry->epoch = valid;
-        entry->id = id;
-        entry->slots = 0;
-        entry->seen = 0;
-        entry->wanted = 2;
-    }
     // Looking at every frame costs thirty times an unwinding: only for stacks that come again, and ever more
     // rarely for those that did not stay the same.
-    if (++entry->seen < entry->wanted)
+    const std::uint64_t key = (mixed(caller, frame) ^ id) * 0xff51afd7ed558ccdu;
+    Candidate& candidate = candidate_of(key);
+    if (++candidate.seen < candidate.wanted)
         return;
-    entry->seen = 0;
-    entry->wanted = static_cast<std::uint8_t>(std::min(entry->wanted * 2, 128));
-    if (!remember(*entry, unwinder, addresses, count))
-        entry->slots = 0;
+    candidate.seen = 0;
+    candidate.wanted = static_cast<std::uint8_t>(std::min(candidate.wanted * 2, 128));
+    Layout layout;
+    layout.caller = caller;
+    layout.frame = frame;
+    layout.epoch = loads.load(std::memory_order_relaxed) + epoch;
+    if (lay_out(layout, unwinder, addresses, count))
+        remember(fingerprint(keep(layout)), id);
 }
 
-bool StackCache::remember(Entry& entry, const Unwinder& unwinder, void* const* addresses,
-                          std::size_t count) noexcept {
+StackCache::Candidate& StackCache::candidate_of(std::uint64_t key) noexcept {
+    const std::size_t set = key >> 32 & (candidate_sets - 1);
+    for (Candidate& each : unwound[set])
+        if (each.key == key)
+            return each;
+    Candidate& fresh = unwound[set][oldest_unwound[set]++ % candidate_ways];
+    fresh = {key, 0, 2};
+    return fresh;
+}
+
+const StackCache::Layout& StackCache::keep(const Layout& layout) noexcept {
+    const std::uint64_t mix = mixed(layout.caller, layout.frame);
+    const std::size_t set = set_of(mix);
+    for (const Layout& each : layouts[set]) // of words, so equal ones have equal starts
+        if (each.start == layout.start && each.slots == layout.slots)
+            return each;
+    const std::size_t way = oldest_layout[set]++ % layout_ways;
+    tags[set][way] = tag_of(mix);
+    Layout& kept = layouts[set][way];
+    kept.caller = layout.caller;
+    kept.frame = layout.frame;
+    kept.epoch = layout.epoch;
+    kept.start = layout.start;
+    kept.slots = layout.slots;
+    std::copy(layout.offset, layout.offset + layout.slots, kept.offset);
+    return kept;
+}
+
+void StackCache::remember(const Fingerprint::Value& words, std::uint32_t id) noexcept {
+    const std::size_t set = set_of(words);
+    for (Known& each : known[set])
+        if (each.words == words) {
+            each.id = id;
+            return;
+        }
+    known[set][oldest_known[set]++ % known_ways] = {words, id};
+}
+
+/// Finds the words that unwinding reads, for `layout`, whose other fields are filled in.
+bool StackCache::lay_out(Layout& layout, const Unwinder& unwinder, void* const* addresses,
+                         std::size_t count) noexcept {
 #if defined(__x86_64__)
     const SlowPath slow;
     unw_context_t context;
@@ -101,18 +164,18 @@ bool StackCache::remember(Entry& entry, const Unwinder& unwinder, void* const* a
     // saved rbp.
     do {
         if (unwinder.step(&cursor) <= 0 || unwinder.get_register(&cursor, UNW_X86_64_RSP, &canonical) != 0 ||
-            canonical > entry.frame + 16)
+            canonical > layout.frame + 16)
             return false;
-    } while (canonical != entry.frame + 16);
+    } while (canonical != layout.frame + 16);
 
     std::size_t slots = 0;
-    unw_word_t last_base_slot = 0, last_base = entry.frame; // record::stack() has rbp at its frame address
+    unw_word_t last_base_slot = 0, last_base = layout.frame; // record::stack() has rbp at its frame address
     const auto add = [&](unw_word_t address, unw_word_t value) {
-        if (slots == max_slots || address < entry.frame || !in_stack(address) ||
-            address - entry.frame > UINT32_MAX || word_at(address) != value)
+        const std::uintptr_t distance = address - layout.frame;
+        if (slots == max_slots || address < layout.frame || !in_stack(address) || distance % 8 != 0 ||
+            distance / 8 > UINT16_MAX || word_at(address) != value)
             return false;
-        entry.offset[slots] = static_cast<std::uint32_t>(address - entry.frame);
-        entry.value[slots++] = value;
+        layout.offset[slots++] = static_cast<std::uint16_t>(distance / 8);
         return true;
     };
     for (std::size_t i = 0; i < count; ++i) {
@@ -146,14 +209,15 @@ bool StackCache::remember(Entry& entry, const Unwinder& unwinder, void* const* a
         }
         last_base = base;
     }
-    for (; slots % group != 0; ++slots) {
-        entry.offset[slots] = entry.offset[0];
-        entry.value[slots] = entry.value[0];
-    }
-    entry.slots = static_cast<std::uint16_t>(slots);
-    return slots != 0;
+    if (slots == 0)
+        return false;
+    for (; slots % group != 0; ++slots)
+        layout.offset[slots] = layout.offset[0];
+    layout.slots = static_cast<std::uint16_t>(slots);
+    layout.start = start_of(layout);
+    return true;
 #else
-    static_cast<void>(entry), static_cast<void>(unwinder), static_cast<void>(addresses),
+    static_cast<void>(layout), static_cast<void>(unwinder), static_cast<void>(addresses),
         static_cast<void>(count);
     return false;
 #endif

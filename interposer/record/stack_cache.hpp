@@ -1,6 +1,7 @@
 /// Stacks a thread has unwound, valid as long as the words they were read from are unchanged.
 #pragma once
 
+#include "interposer/record/fingerprint.hpp"
 #include "interposer/record/unwinder.hpp"
 
 #include <cstddef>
@@ -13,28 +14,48 @@ namespace umadvisor::record {
 /// are not enough: below a frame of variable size (alloca) an old return address may still lie where it once
 /// counted; which frame pointer was saved tells those apart.
 ///
+/// A layout says where those words lie below one frame; what they hold is told by a fingerprint, which a table
+/// turns into the stack. So stacks that differ in their outer frames only share a layout, and are told apart by
+/// reading the words once.
+///
 /// Belongs to one thread. All zeros: empty. Only on x86-64, where the place of every return address is fixed by
 /// the ABI; elsewhere it stays empty.
 struct StackCache {
-    static constexpr std::size_t sets = 64, ways = 8;
-    static constexpr std::size_t max_slots = 96;
-    static constexpr std::size_t group = 8; ///< slots compared without a branch; the last group is filled up
-    static_assert(max_slots % group == 0);
+    static constexpr std::size_t max_slots = 256; ///< two for each frame of the deepest stack that is kept
+    static constexpr std::size_t group = 4;       ///< slots read without a branch; the last group is filled up
+    static_assert(max_slots % group == 0 && max_slots + 2 <= Fingerprint::capacity);
 
-    struct Entry {
+    struct Layout {
         std::uintptr_t caller, frame; ///< return address and frame address of record::stack()
         std::uint64_t epoch;
-        std::uint32_t id;
-        std::uint16_t slots;       ///< 0: unwound before, not remembered yet
-        std::uint8_t seen, wanted; ///< sightings since it was last given up; how many make it worth remembering
-        std::uint32_t offset[max_slots]; ///< from `frame`, bytes
-        std::uint64_t value[max_slots];
+        Fingerprint::Value start;        ///< what stands for this layout in the fingerprints of its stacks
+        std::uint16_t slots;             ///< 0: none
+        std::uint16_t offset[max_slots]; ///< from `frame`, in words
     };
-    Entry entries[sets][ways];
-    std::uint8_t victim[sets];
-    std::uint64_t epoch;        ///< entries of others are void
+    struct Known {
+        Fingerprint::Value words;
+        std::uint32_t id; ///< 0: none
+    };
+    /// A stack that was unwound, before looking at each of its frames is worth while.
+    struct Candidate {
+        std::uint64_t key;
+        std::uint8_t seen, wanted; ///< sightings since it was last given up; how many make it worth remembering
+    };
+
+    static constexpr std::size_t layout_sets = 32, layout_ways = 16;
+    static constexpr std::size_t known_sets = 1024, known_ways = 2;
+    static constexpr std::size_t candidate_sets = 256, candidate_ways = 4;
+
+    std::uint64_t epoch;        ///< layouts of others are void
     std::uintptr_t first, last; ///< the thread's stack; 0: not asked yet
     std::uint32_t hits;
+
+    /// Of each layout, so that a line of the cache tells which of a set to look at. 0: none.
+    alignas(64) std::uint32_t tags[layout_sets][layout_ways];
+    Known known[known_sets][known_ways];
+    Layout layouts[layout_sets][layout_ways];
+    Candidate unwound[candidate_sets][candidate_ways];
+    std::uint8_t oldest_layout[layout_sets], oldest_known[known_sets], oldest_unwound[candidate_sets];
 
     /// Number of the stack, or 0 when it has to be unwound.
     std::uint32_t find(std::uintptr_t caller, std::uintptr_t frame) noexcept;
@@ -51,11 +72,23 @@ struct StackCache {
     }
 
 private:
-    static std::size_t set_of(std::uintptr_t caller, std::uintptr_t frame) noexcept {
-        return ((caller >> 1) ^ (frame >> 4) ^ (frame >> 10)) % sets;
+    static std::uint64_t mixed(std::uintptr_t caller, std::uintptr_t frame) noexcept {
+        return (caller ^ frame << 20) * 0x9e3779b97f4a7c15u;
     }
+    static std::size_t set_of(std::uint64_t mix) noexcept { return mix >> 59; }
+    static_assert(layout_sets == std::size_t{1} << (64 - 59));
+    static std::uint32_t tag_of(std::uint64_t mix) noexcept {
+        return static_cast<std::uint32_t>(mix >> 27) | 1;
+    }
+    static std::size_t set_of(const Fingerprint::Value& words) noexcept {
+        return (words.low ^ words.high) % known_sets;
+    }
+
     bool in_stack(std::uintptr_t address) noexcept;
-    bool remember(Entry& entry, const Unwinder& unwinder, void* const* addresses, std::size_t count) noexcept;
+    Candidate& candidate_of(std::uint64_t key) noexcept;
+    bool lay_out(Layout& layout, const Unwinder& unwinder, void* const* addresses, std::size_t count) noexcept;
+    const Layout& keep(const Layout& layout) noexcept;
+    void remember(const Fingerprint::Value& words, std::uint32_t id) noexcept;
 };
 
 /// Voids the entries of all threads, at their next look: objects were loaded or unloaded.

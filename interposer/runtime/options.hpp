@@ -11,7 +11,7 @@ struct Options {
     const char* output = ""; ///< empty: PROGRAM.PID.umtrace in the working directory
     bool force = false;
     bool quiet = false;
-    int stack_frames = 32; ///< 0: off
+    int stack_frames = 64; ///< 0: off
     bool residency = true; ///< UM=auto or pagemap
     bool device_time = true;
     std::uint64_t max_bytes = 0; ///< of the trace

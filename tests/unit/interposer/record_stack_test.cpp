@@ -1,6 +1,8 @@
 #include "record_image.hpp"
 #include "record_process.hpp"
 
+#include "interposer/record/thread_writer.hpp"
+
 #include <algorithm>
 #include <alloca.h>
 #include <atomic>
@@ -203,6 +205,60 @@ BOOST_AUTO_TEST_CASE(remembered_stacks_are_never_wrong) {
     BOOST_TEST(wrong == 0);
     BOOST_TEST(image.all<trace::Notice>().empty());
 }
+
+/// Below forty frames of all kinds, in a few ways that come again and again.
+BOOST_AUTO_TEST_CASE(deep_stacks_are_remembered_and_never_wrong) {
+    const ScratchDirectory scratch;
+    const std::string path = scratch / "t.umtrace";
+    constexpr int count = 3000, ways = 7;
+    BOOST_TEST(succeeds_in_child([&] {
+        if (record::open(with_stacks(path)) != nullptr)
+            return false;
+        for (int i = 0; i < count; ++i) {
+            choice.seed(static_cast<unsigned>(i % ways));
+            wander(20);
+        }
+        return true;
+    }));
+    const TraceImage image(path);
+    const auto pairs = both(image);
+    BOOST_TEST_REQUIRE(pairs.size() == static_cast<std::size_t>(count));
+    int wrong = 0;
+    for (const Pair& pair : pairs) {
+        BOOST_TEST_REQUIRE(pair.expected.size() > 40u);
+        wrong += !same_callers(addresses_of(image, pair.id), pair.expected);
+    }
+    BOOST_TEST(wrong == 0);
+}
+
+namespace {
+
+[[gnu::noinline]] std::uint64_t stack_below(int frames) {
+    const std::uint64_t id = frames == 0 ? record::stack() : stack_below(frames - 1);
+    sink = sink + id; // keeps the frame
+    return id;
+}
+
+} // namespace
+
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
+BOOST_AUTO_TEST_CASE(stacks_of_any_kept_depth_are_remembered) {
+    const ScratchDirectory scratch;
+    for (const int frames : {5, 40, 100}) {
+        BOOST_TEST(succeeds_in_child([&] {
+                       if (record::open(with_stacks(scratch / std::to_string(frames).c_str(), 128)) != nullptr)
+                           return false;
+                       std::uint64_t id = 0;
+                       for (int i = 0; i < 10; ++i)
+                           id = stack_below(frames);
+                       const auto& known = thread_writer()->stacks.known;
+                       return std::any_of(&known[0][0], &known[0][0] + sizeof known / sizeof known[0][0],
+                                          [id](const StackCache::Known& each) { return each.id == id; });
+                   }),
+                   frames);
+    }
+}
+#endif
 
 BOOST_AUTO_TEST_CASE(the_depth_is_bounded) {
     const ScratchDirectory scratch;
