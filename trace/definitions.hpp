@@ -194,12 +194,14 @@ struct UnknownLookup {
     static constexpr std::string_view name = "UnknownLookup";
     std::string_view symbol;
     std::uint64_t version = 0, flags = 0;
+    std::string_view object; ///< since 1.1: the object that was bound past us to a symbol that we do know
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
         v.text("symbol", r.symbol);
         v.number("version", r.version);
         v.number("flags", r.flags);
+        v.text("object", r.object);
     }
 };
 

@@ -81,8 +81,10 @@ Environment environment_of(const Arguments& arguments, const std::string& shim, 
     Environment environment{{"LD_PRELOAD", preload_value(shim)}};
     if (!output.empty())
         environment.emplace_back("UMADVISOR_OUTPUT", output);
-    environment.emplace_back("UMADVISOR_FORCE", "0"); // what was in the way is gone; the program's processes
-                                                      // shall not replace each other's traces
+    environment.emplace_back("UMADVISOR_FORCE", "0");    // what was in the way is gone; the program's processes
+                                                         // shall not replace each other's traces
+    if (std::getenv("NVTX_INJECTION64_PATH") == nullptr) // another tool's otherwise
+        environment.emplace_back("NVTX_INJECTION64_PATH", shim);
     if (arguments.has("--follow-fork"))
         environment.emplace_back("UMADVISOR_FOLLOW_FORK", "1");
     if (arguments.has("--quiet"))

@@ -284,7 +284,10 @@ Json to_json(Report& report) {
     document["counted"] = counted_json(profile);
     Json lookups = Json::array();
     for (const trace::UnknownLookup& lookup : report.trace.dictionary.unknown_lookups)
-        lookups.push_back({{"symbol", lookup.symbol}, {"version", lookup.version}, {"flags", lookup.flags}});
+        lookups.push_back({{"symbol", lookup.symbol},
+                           {"version", lookup.version},
+                           {"flags", lookup.flags},
+                           {"object", lookup.object}});
     document["unknown_lookups"] = std::move(lookups);
     Json options = Json::object();
     for (const trace::Option& option : report.trace.dictionary.options)

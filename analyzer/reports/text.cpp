@@ -3,6 +3,7 @@
 #include "analyzer/reports/report.hpp"
 
 #include <algorithm>
+#include <map>
 #include <ostream>
 #include <set>
 
@@ -117,6 +118,28 @@ void write_dropped_calls(std::ostream& out, Report& report) {
         out << "      and " << count_text(sites.size() - most_dropped, "further site") << "\n";
 }
 
+void write_lookups(std::ostream& out, const reader::Dictionary& dictionary) {
+    std::set<std::string_view> unknown;
+    std::map<std::string_view, std::set<std::string_view>> past; ///< by object
+    for (const trace::UnknownLookup& lookup : dictionary.unknown_lookups)
+        (lookup.object.empty() ? unknown : past[lookup.object]).insert(lookup.symbol);
+    const auto write = [&out](const std::set<std::string_view>& symbols) {
+        for (const std::string_view symbol : symbols)
+            out << " " << symbol;
+        out << "\n";
+    };
+    if (!unknown.empty()) {
+        out << "  ! the program was handed " << count_text(unknown.size(), "entry point")
+            << " that umadvisor does not know; calls through them are not seen:";
+        write(unknown);
+    }
+    for (const auto& [object, symbols] : past) {
+        out << "  ! look-ups were missed: " << object
+            << " reaches the driver past umadvisor (opened with RTLD_DEEPBIND?); its calls are not seen:";
+        write(symbols);
+    }
+}
+
 void write_notes(std::ostream& out, Report& report) {
     for (const std::string& line : completeness_lines(report.trace))
         out << "  ! " << line << "\n";
@@ -129,16 +152,7 @@ void write_notes(std::ostream& out, Report& report) {
     if (const std::string text = graphs_text(graphs); !text.empty())
         out << "  - " << text << "\n";
     const reader::Dictionary& dictionary = report.trace.dictionary;
-    if (!dictionary.unknown_lookups.empty()) {
-        std::set<std::string_view> names;
-        for (const trace::UnknownLookup& lookup : dictionary.unknown_lookups)
-            names.insert(lookup.symbol);
-        out << "  ! the program was handed " << count_text(names.size(), "entry point")
-            << " that umadvisor does not know; calls through them are not seen:";
-        for (const std::string_view symbol : names)
-            out << " " << symbol;
-        out << "\n";
-    }
+    write_lookups(out, dictionary);
     if (report.profile.copies().own().count != 0)
         out << "  - umadvisor itself made " << count_text(report.profile.copies().own().count, "copy")
             << "; they are in no figure below\n";

@@ -130,6 +130,8 @@ bool set(std::string_view name, std::string_view value, Options& to) {
         return parse_seconds(value, to.duration_ns);
     if (name == "FOLLOW_FORK")
         return parse_flag(value, to.follow_fork);
+    if (name == "NVTX")
+        return parse_flag(value, to.nvtx);
     if (name == "ACT")
         return parse_actions(value, to);
     if (name == "PRETEND_MEMORY")

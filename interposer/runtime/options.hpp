@@ -19,6 +19,7 @@ struct Options {
     std::uint64_t delay_ns = 0;
     std::uint64_t duration_ns = 0; ///< 0: to the end
     bool follow_fork = false;
+    bool nvtx = true;
     bool act_prefetch = false;
     bool act_rewrite_all = false;
     std::uint64_t pretend_bytes = 0; ///< 0: none

@@ -1,6 +1,7 @@
 #include "interposer/runtime/state.hpp"
 
 #include "interposer/act/executor.hpp"
+#include "interposer/attach/bypass.hpp"
 #include "interposer/attach/driver.hpp"
 #include "interposer/attach/real.hpp"
 #include "interposer/attach/wrapper_table.hpp"
@@ -239,6 +240,12 @@ void leave() noexcept {
     // A child made by _Fork(3) or clone(2) has run no atfork handler; the trace is its parent's all the same.
     if (!record::recording() || owner.load(std::memory_order_relaxed) != getpid())
         return;
+    attach::find_bypasses([](const char* symbol, const char* object) {
+        trace::UnknownLookup record;
+        record.symbol = symbol;
+        record.object = object;
+        record::define(record);
+    });
     record::close();
     struct stat here;
     const bool elsewhere = *path != '/' && *directory != '\0' && lstat(path, &here) != 0;

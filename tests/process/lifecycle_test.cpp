@@ -5,6 +5,7 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <map>
 #include <set>
 #include <unistd.h>
 
@@ -400,5 +401,66 @@ BOOST_AUTO_TEST_CASE(a_sanitized_program_with_the_sanitizer_behind_us) {
         BOOST_TEST(watched.status == alone.status, watched.err);
         BOOST_TEST(watched.out == alone.out);
         BOOST_TEST(dump(folder, "x.umtrace", "Alloc").size() > 0u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(ranges_that_the_program_names) {
+    const Folder folder;
+    const Outcome alone = bare(folder, "named_ranges");
+    const std::string program = programs + "/named_ranges";
+    const Outcome watched = run_sim(folder, advisor + " run -o x.umtrace -- " + program);
+    BOOST_TEST(watched.status == 0, watched.err);
+    BOOST_TEST(watched.out == alone.out);
+    std::map<std::uint64_t, std::string> texts;
+    for (const Json& text : dump(folder, "x.umtrace", "String"))
+        texts[text.at("id")] = text.at("text");
+    std::vector<std::string> ranges;
+    std::map<std::uint64_t, int> open;
+    for (const Json& range : dump(folder, "x.umtrace", "Range")) {
+        const std::string action = range.at("action");
+        ranges.push_back(action + " " + texts[range.at("domain")] + ":" + texts[range.at("text")]);
+        if (action == "start")
+            BOOST_TEST(++open[range.at("id")] == 1);
+        else if (action == "end")
+            BOOST_TEST(--open[range.at("id")] == 0);
+    }
+    const std::vector<std::string> expected{"push :step", "push lib:inner", "mark :here", "push lib:once",
+                                            "pop lib:",   "pop lib:",       "start :one", "start lib:other",
+                                            "end :",      "end lib:",       "push :",     "pop :",
+                                            "pop :",      "push :thread",   "pop :"};
+    BOOST_TEST(ranges == expected, boost::test_tools::per_element());
+    // Not asked for, or another tool's: nothing.
+    for (const char* no : {"UMADVISOR_NVTX=0", "NVTX_INJECTION64_PATH=/no/such/tool.so"}) {
+        const Folder other;
+        const Outcome outcome =
+            run_sim(other, std::string(no) + " " + advisor + " run -o x.umtrace -- " + program);
+        BOOST_TEST(outcome.out == alone.out, no);
+        BOOST_TEST(dump(other, "x.umtrace", "Range").empty(), no);
+        BOOST_TEST(!dump(other, "x.umtrace", "Alloc").empty(), no);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_plug_in_bound_past_us) {
+    for (const std::string way : {"deep", "plain"}) {
+        const Folder folder;
+        check_unnoticed(folder, "deep_program " + way);
+        const Json found = report(folder, "x.umtrace");
+        const std::string text = run(folder, advisor + " report x.umtrace").out;
+        std::map<std::string, std::set<std::string>> past;
+        for (const Json& lookup : found.at("unknown_lookups"))
+            past[fs::path(lookup.at("object").get<std::string>()).filename()].insert(
+                lookup.at("symbol").get<std::string>());
+        if (way == "plain") {
+            BOOST_TEST(calls_of(found, "cuMemAlloc_v2").at("count") == 3);
+            BOOST_TEST(past.empty(), found.at("unknown_lookups").dump());
+            BOOST_TEST(text.find("missed") == std::string::npos, text);
+            continue;
+        }
+        BOOST_TEST(calls_of(found, "cuMemAlloc_v2").at("count") == 1); // the program's own
+        BOOST_TEST_REQUIRE(past.size() == 2u, found.at("unknown_lookups").dump());
+        BOOST_TEST(past["libdeep_linked.so"].count("cuMemAlloc_v2") == 1u, found.at("unknown_lookups").dump());
+        BOOST_TEST((past["libdeep_asking.so"] == std::set<std::string>{"dlsym"}));
+        BOOST_TEST(text.find("look-ups were missed: ") != std::string::npos, text);
+        BOOST_TEST(text.find("unknown look-up") != std::string::npos, text);
     }
 }
