@@ -47,7 +47,7 @@ struct Launch {
     std::uint64_t sample = 0; ///< device_time record that will tell the device's time; 0: not sampled
 
     template <class Self, class Visitor>
-    static constexpr void fields(Self& r, Visitor& v) {
+    [[gnu::always_inline]] static constexpr void fields(Self& r, Visitor& v) {
         v.number("shape", r.shape);
         v.time("start", r.start);
         v.number("duration", r.duration);

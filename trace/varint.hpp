@@ -18,18 +18,20 @@ inline std::uint8_t* put_varint(std::uint8_t* out, std::uint64_t value) noexcept
     return out;
 }
 
+/// The same, out of the way.
+[[gnu::noinline, gnu::cold]] inline std::uint8_t* put_long_varint(std::uint8_t* out,
+                                                                  std::uint64_t value) noexcept {
+    return put_varint(out, value);
+}
+
 /// The same in a straight line for values below 2^28, for code that other code has pushed out of the caches: a
 /// loop's end is guessed wrongly there. Writes up to max_varint_bytes, whatever the value.
 [[gnu::always_inline]] inline std::uint8_t* put_varint_straight(std::uint8_t* out,
                                                                 std::uint64_t value) noexcept {
-    if (value < 0x80) {
-        *out = static_cast<std::uint8_t>(value);
-        return out + 1;
-    }
     if (value >= 1u << 28) [[unlikely]]
-        return put_varint(out, value);
+        return put_long_varint(out, value);
     const auto v = static_cast<std::uint32_t>(value);
-    const std::uint32_t last = static_cast<std::uint32_t>(std::bit_width(v) - 1) * 37 >> 8; // / 7
+    const std::uint32_t last = static_cast<std::uint32_t>(std::bit_width(v | 1) - 1) * 37 >> 8; // / 7
     std::uint32_t coded = (v & 0x7f) | (v & 0x3f80) << 1 | (v & 0x1fc000) << 2 | (v & 0xfe00000) << 3;
     coded |= 0x80808080u & ((1u << 8 * last) - 1); // more bytes follow, but for the last
     for (int i = 0; i < 4; ++i)

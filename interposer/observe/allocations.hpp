@@ -66,7 +66,11 @@ public:
     /// The addresses that may_hold(), for many words: those that are less than `span` after `low`.
     struct Extent {
         std::uint64_t low, span;
-        bool holds(std::uint64_t word) const noexcept { return word - low < span; }
+        /// `word`, or 0 when it can be no address in here. Without a branch: which words are addresses is not
+        /// to be guessed.
+        std::uint64_t only(std::uint64_t word) const noexcept {
+            return word & (0 - static_cast<std::uint64_t>(word - low < span));
+        }
     };
     Extent extent() const noexcept {
         const std::uint64_t low = low_.load(std::memory_order_relaxed);

@@ -90,7 +90,7 @@ record::LaunchKey with_all_words(const Function& function, void** parameters, Al
             for (std::size_t w = 0; w < fit; ++w, at += 8) {
                 std::uint64_t word = 0;
                 std::memcpy(&word, at, sizeof word);
-                key.add(extent.holds(word) ? word : 0);
+                key.add(extent.only(word));
             }
             words -= fit;
         }

@@ -52,7 +52,7 @@ record::LaunchKey with_all_words(const Function& function, void** parameters, Al
         std::uint64_t word = 0;
         if (value != nullptr) [[likely]]
             __builtin_memcpy(&word, value + place.offset, sizeof word); // a launch need not align its values
-        key.add(extent.holds(word) ? word : 0);
+        key.add(extent.only(word));
     }
     return true;
 }

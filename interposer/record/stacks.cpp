@@ -33,8 +33,8 @@ void refresh_modules() noexcept {
 }
 
 /// Unwinds. `caller` is the return address of record::stack(), whose frame address is `frame`.
-[[gnu::noinline]] std::uint32_t unwind(StackCache& cache, std::uintptr_t caller,
-                                       std::uintptr_t frame) noexcept {
+[[gnu::noinline, gnu::cold]] std::uint32_t unwind(StackCache& cache, std::uintptr_t caller,
+                                                  std::uintptr_t frame) noexcept {
     const Quiet quiet;
     refresh_modules();
     void* found[max_depth + max_own_frames];
@@ -95,7 +95,7 @@ void follow_modules() noexcept {
 }
 
 /// Not inlined, and no tail call within: the cache's key is this function's own frame.
-[[gnu::noinline]] std::uint64_t stack() noexcept {
+[[gnu::noinline, gnu::hot]] std::uint64_t stack() noexcept {
     if (depth == 0 || !recording())
         return 0;
     ThreadWriter* writer = thread_writer();

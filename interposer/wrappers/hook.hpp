@@ -53,7 +53,7 @@ struct Hook<E, Policy, CUresult (*)(Arguments...)> {
     }
 
 private:
-    static CUresult CUDAAPI taken(Arguments... arguments) noexcept { return act(arguments...); }
+    [[gnu::hot]] static CUresult CUDAAPI taken(Arguments... arguments) noexcept { return act(arguments...); }
 
     [[gnu::always_inline]] static inline CUresult act(Arguments... arguments) noexcept {
         if (inside_wrapper)

@@ -59,7 +59,7 @@ void begin_launch(NewLaunch& made, KnownLaunch& known, const LaunchCall& call) n
 
 void finish_launch(NewLaunch& made, const KnownLaunch& known, const LaunchCall& call) noexcept {
     if (made.launch.sample != 0)
-        end_timing(made.launch.sample, call.stream_name);
+        observe::device_timer().end(made.launch.sample, reinterpret_cast<CUstream>(call.stream_name));
     if (made.memorable)
         record::write(made.shape, made.launch, known.key, made.period);
     else
@@ -75,8 +75,13 @@ std::uint64_t begin_timing(LaunchCall call, const observe::Function& function,
     return sample;
 }
 
-void end_timing(std::uint64_t sample, std::uint64_t stream_name) noexcept {
-    observe::device_timer().end(sample, reinterpret_cast<CUstream>(stream_name));
+void finish_rare(trace::Launch launch, CUresult result, std::uint64_t sample,
+                 std::uint64_t stream_name) noexcept {
+    if (sample != 0)
+        observe::device_timer().end(sample, reinterpret_cast<CUstream>(stream_name));
+    launch.status = static_cast<std::uint64_t>(result);
+    launch.sample = sample;
+    record::write(launch);
 }
 
 } // namespace umadvisor::wrappers

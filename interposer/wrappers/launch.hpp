@@ -43,7 +43,9 @@ void finish_launch(NewLaunch& made, const KnownLaunch& known, const LaunchCall& 
 /// Asks the device timer for a launch that is recalled; `entry` has counted those in between.
 std::uint64_t begin_timing(LaunchCall call, const observe::Function& function,
                            record::LaunchMemo::Entry& entry) noexcept;
-void end_timing(std::uint64_t sample, std::uint64_t stream_name) noexcept;
+/// Of a launch that is recalled and failed, or was timed.
+void finish_rare(trace::Launch launch, CUresult result, std::uint64_t sample,
+                 std::uint64_t stream_name) noexcept;
 
 /// What a shape follows from: the call, the stack, what the parameters reach.
 [[gnu::always_inline]] inline bool describe(const LaunchCall& call, const observe::Function& function,
@@ -86,17 +88,17 @@ template <Entry E, class... Arguments>
         described && writer != nullptr ? writer->recall(key.value()) : nullptr;
     if (entry == nullptr) [[unlikely]]
         return launch_anew<E>({stack, function, key, described}, call, arguments...);
-    trace::Launch launch;
+    trace::Launch launch; // its rare fields stay zero: the compiler leaves them out of what it writes
     launch.shape = writer->shape_number(entry->serial);
+    std::uint64_t sample = 0;
     if (--entry->left == 0) [[unlikely]]
-        launch.sample = begin_timing(call, *function, *entry);
+        sample = begin_timing(call, *function, *entry);
     launch.start = record::now();
     const CUresult result = attach::real<E>()(arguments...);
     launch.duration = record::now() - launch.start;
-    launch.status = static_cast<std::uint64_t>(result);
-    if (launch.sample != 0) [[unlikely]]
-        end_timing(launch.sample, call.stream_name);
-    if (record::recording()) [[likely]] {
+    if (result != CUDA_SUCCESS || sample != 0) [[unlikely]] {
+        finish_rare(launch, result, sample, call.stream_name);
+    } else if (record::recording()) [[likely]] {
         writer->chunk.put_straight(launch);
         writer->chunk.commit();
     }

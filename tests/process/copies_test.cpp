@@ -16,11 +16,14 @@ namespace {
 const char* const settings[] = {"", "UMADVISOR_ACT=prefetch", "UMADVISOR_STACKS=off"};
 
 /// Bare and under the shim: nothing that the program sees may differ.
-Outcome run_both(const Folder& folder, const std::string& program, const std::string& environment = "") {
+Outcome run_both(const Folder& folder, const std::string& program, const std::string& environment = "",
+                 const std::string& variant = "") {
     fs::create_directory(folder.path / "bare");
-    const Outcome bare = run_sim(folder, "cd bare; " + programs + "/" + program);
-    const Outcome watched = run_sim(folder, environment + " UMADVISOR_OUTPUT=x.umtrace LD_PRELOAD=" + shim +
-                                                " " + programs + "/" + program);
+    const std::string driver = "export LD_LIBRARY_PATH='" + simcuda + variant + "'; ";
+    const Outcome bare = run(folder, driver + "cd bare; " + programs + "/" + program);
+    const Outcome watched =
+        run(folder, driver + environment + " UMADVISOR_OUTPUT=x.umtrace LD_PRELOAD=" + shim + " " + programs +
+                        "/" + program);
     BOOST_TEST(watched.status == 0, watched.err);
     BOOST_TEST(bare.status == 0, bare.out);
     BOOST_TEST(watched.out == bare.out);
@@ -165,4 +168,30 @@ BOOST_DATA_TEST_CASE(captures_stay_sound, data::make(settings), setting) {
         ++sound;
     BOOST_TEST(sound == 2u, outcome.out);
     check(folder, "Copy");
+}
+
+BOOST_AUTO_TEST_CASE(copies_between_devices) {
+    const Folder folder;
+    run_both(folder, "copies_program peer", "", "-2dev");
+    check(folder, "Copy");
+    std::map<std::uint64_t, std::uint64_t> device_of;
+    for (const Json& made : dump(folder, "x.umtrace", "Alloc"))
+        device_of[made.at("allocation")] = made.at("device");
+    for (const Json& copy : dump(folder, "x.umtrace", "Copy")) {
+        BOOST_TEST(device_of.at(copy.at("source_allocation")) == 0u);
+        BOOST_TEST(device_of.at(copy.at("destination_allocation")) == 1u);
+    }
+    const Json whole = report(folder, "x.umtrace");
+    for (const Json& copies : whole.at("copies"))
+        BOOST_TEST(copies.at("direction") == "PtoP", copies);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_copy_reached_is_prefetched_again) {
+    const Folder folder;
+    run_both(folder, "copies_program managed", "UMADVISOR_ACT=prefetch");
+    const auto prefetches = dump(folder, "x.umtrace", "Prefetch");
+    BOOST_TEST_REQUIRE(prefetches.size() == 2u);
+    BOOST_TEST(prefetches[0].at("bytes") == 8 << 20);
+    BOOST_TEST(prefetches[1].at("bytes") == 2 << 20);
+    BOOST_TEST(prefetches[1].at("origin") == "umadvisor");
 }

@@ -447,6 +447,43 @@ void in_capture() {
     }
 }
 
+/// From the memory of one device to that of another.
+void between_devices() {
+    CUcontext contexts[2] = {};
+    CUdeviceptr memory[2] = {};
+    for (int device : {1, 0}) { // the first stays current
+        must(ASK("cuDevicePrimaryCtxRetain", cuDevicePrimaryCtxRetain)(&contexts[device], device), "retain");
+        must(ASK("cuCtxSetCurrent", cuCtxSetCurrent)(contexts[device]), "set");
+        must(ASK("cuMemAlloc", cuMemAlloc_v2)(&memory[device], 1 << 20), "memory");
+    }
+    const Memory here{"device", memory[0], CU_MEMORYTYPE_DEVICE},
+        there{"device", memory[1], CU_MEMORYTYPE_DEVICE};
+    const End from{here, memory[0] + 64, 0}, to{there, memory[1] + 128, 0};
+    show("cuMemcpyPeer",
+         ASK("cuMemcpyPeer", cuMemcpyPeer)(to.address, contexts[1], from.address, contexts[0], 4096));
+    expect_copy("cuMemcpyPeer", to, from, 4096, 0, 0, 0, 0, nullptr);
+    show("cuMemcpyPeerAsync", ASK("cuMemcpyPeerAsync", cuMemcpyPeerAsync)(to.address, contexts[1], from.address,
+                                                                          contexts[0], 4096, nullptr));
+    expect_copy("cuMemcpyPeerAsync", to, from, 4096, 0, 0, 0, 0, nullptr);
+    const Rows rows{here, memory[0], 256, 32, 16, 2, 1}, target{there, memory[1], 512, 16, 0, 1, 2};
+    copy_rows(ASK("cuMemcpy3DPeer", cuMemcpy3DPeer), "cuMemcpy3DPeer", target, rows, 100, 8, 3, nullptr);
+}
+
+/// A kernel's managed memory is read back by a copy, and the kernel runs again.
+void managed_between_launches() {
+    const CUfunction function = load_count_up();
+    CUdeviceptr managed = 0;
+    must(ASK("cuMemAllocManaged", cuMemAllocManaged)(&managed, 8 << 20, CU_MEM_ATTACH_GLOBAL), "managed");
+    std::vector<char> back(1 << 20);
+    void* parameters[] = {&managed};
+    for (int round = 0; round < 2; ++round) {
+        show("launch", ASK("cuLaunchKernel", cuLaunchKernel)(function, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters,
+                                                             nullptr));
+        const CUdeviceptr from = managed + (2 << 20) + 100; // inside the second block
+        show("copy", ASK("cuMemcpyDtoH", cuMemcpyDtoH_v2)(back.data(), from, back.size()));
+    }
+}
+
 } // namespace
 
 int main(int count, char** arguments) {
@@ -454,6 +491,10 @@ int main(int count, char** arguments) {
     make_context();
     if (count > 1 && std::strcmp(arguments[1], "capture") == 0)
         in_capture();
+    else if (count > 1 && std::strcmp(arguments[1], "peer") == 0)
+        between_devices();
+    else if (count > 1 && std::strcmp(arguments[1], "managed") == 0)
+        managed_between_launches();
     else
         everything();
     std::fclose(expected);

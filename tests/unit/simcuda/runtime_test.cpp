@@ -1,6 +1,7 @@
 // Runs against the static and the shared runtime and against every driver variant.
 #include "tests/unit/simcuda/runtime_library.hpp"
 
+#include <algorithm>
 #include <vector>
 
 using namespace simcuda;
@@ -49,6 +50,26 @@ BOOST_AUTO_TEST_CASE(copies_arrive_at_the_driver_as_they_do_in_the_real_one) {
     BOOST_TEST(calls("cuMemcpyHtoD_v2") == up + 1);
     BOOST_TEST(calls("cuMemcpyDtoHAsync_v2") == down + 1);
     BOOST_TEST(calls("cuMemcpy") == any + 1);
+    CHECK_CUDA(cudaFree(device));
+}
+
+BOOST_AUTO_TEST_CASE(rows_go_over_and_come_back) {
+    void* device = nullptr;
+    std::size_t pitch = 0;
+    CHECK_CUDA(cudaMallocPitch(&device, &pitch, 100, 8));
+    std::vector<char> from(120 * 8), back(100 * 8);
+    for (std::size_t i = 0; i < from.size(); ++i)
+        from[i] = static_cast<char>(i * 3);
+    const auto unaligned = calls("cuMemcpy2DUnaligned_v2");
+    CHECK_CUDA(cudaMemcpy2D(device, pitch, from.data(), 120, 100, 8, cudaMemcpyHostToDevice));
+    CHECK_CUDA(cudaMemcpy2DAsync(back.data(), 100, device, pitch, 100, 8, cudaMemcpyDefault, nullptr));
+    CHECK_CUDA(cudaDeviceSynchronize());
+    BOOST_TEST(calls("cuMemcpy2DUnaligned_v2") == unaligned + 1);
+    for (std::size_t row = 0; row < 8; ++row)
+        BOOST_TEST(
+            std::equal(back.begin() + row * 100, back.begin() + row * 100 + 100, from.begin() + row * 120));
+    BOOST_TEST(cudaMemcpy2D(device, 90, from.data(), 120, 100, 8, cudaMemcpyHostToDevice) ==
+               cudaErrorInvalidValue);
     CHECK_CUDA(cudaFree(device));
 }
 

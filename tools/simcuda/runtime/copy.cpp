@@ -38,6 +38,47 @@ extern "C" cudaError_t CUDARTAPI cudaMemcpyAsync(void* target, const void* sourc
     });
 }
 
+namespace {
+
+/// A host end is named as such; of the others the driver decides by the address.
+CUDA_MEMCPY2D rows_of(void* target, size_t target_pitch, const void* source, size_t source_pitch, size_t width,
+                      size_t height, cudaMemcpyKind kind) {
+    CUDA_MEMCPY2D rows{};
+    const bool from_host = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyHostToHost;
+    const bool to_host = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyHostToHost;
+    rows.srcMemoryType = from_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_UNIFIED;
+    rows.srcHost = source;
+    rows.srcDevice = address(source);
+    rows.srcPitch = source_pitch;
+    rows.dstMemoryType = to_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_UNIFIED;
+    rows.dstHost = target;
+    rows.dstDevice = address(target);
+    rows.dstPitch = target_pitch;
+    rows.WidthInBytes = width;
+    rows.Height = height;
+    return rows;
+}
+
+} // namespace
+
+extern "C" cudaError_t CUDARTAPI cudaMemcpy2D(void* target, size_t target_pitch, const void* source,
+                                              size_t source_pitch, size_t width, size_t height,
+                                              cudaMemcpyKind kind) {
+    return with_driver([&](const Driver& real) {
+        const CUDA_MEMCPY2D rows = rows_of(target, target_pitch, source, source_pitch, width, height, kind);
+        return real.copy_rows(&rows);
+    });
+}
+
+extern "C" cudaError_t CUDARTAPI cudaMemcpy2DAsync(void* target, size_t target_pitch, const void* source,
+                                                   size_t source_pitch, size_t width, size_t height,
+                                                   cudaMemcpyKind kind, cudaStream_t stream) {
+    return with_driver([&](const Driver& real) {
+        const CUDA_MEMCPY2D rows = rows_of(target, target_pitch, source, source_pitch, width, height, kind);
+        return real.copy_rows_async(&rows, stream);
+    });
+}
+
 extern "C" cudaError_t CUDARTAPI cudaMemset(void* pointer, int value, size_t bytes) {
     return with_driver([&](const Driver& real) {
         return real.set(address(pointer), static_cast<unsigned char>(value), bytes);
