@@ -37,6 +37,12 @@ public:
         return {static_cast<std::uint64_t>(sum_), static_cast<std::uint64_t>(sum_ >> 64)};
     }
 
+    /// Of the words of both.
+    Value value_with(const Fingerprint& other) const noexcept {
+        const Wide sum = sum_ + other.sum_;
+        return {static_cast<std::uint64_t>(sum), static_cast<std::uint64_t>(sum >> 64)};
+    }
+
     /// For rows of any length: when the places are used up, what was summed starts the next row.
     void fold() noexcept {
         const Value so_far = value();

@@ -31,11 +31,13 @@ namespace {
 __attribute__((no_sanitize("address", "thread"))) Fingerprint::Value
 fingerprint(const StackCache::Layout& layout) noexcept {
     const auto* const frame = reinterpret_cast<const volatile std::uint64_t*>(layout.frame);
-    Fingerprint sum(layout.start);
+    Fingerprint even(layout.start), odd; // two sums: neither waits for the other's carry
     for (std::size_t i = 0; i < layout.slots; i += StackCache::group)
-        for (std::size_t j = i; j < i + StackCache::group; ++j)
-            sum.add_at(j, frame[layout.offset[j]]);
-    return sum.value();
+        for (std::size_t j = i; j < i + StackCache::group; j += 2) {
+            even.add_at(j, frame[layout.offset[j]]);
+            odd.add_at(j + 1, frame[layout.offset[j + 1]]);
+        }
+    return even.value_with(odd);
 }
 
 /// What stands for a layout itself: at places behind those of the words it is added to.
@@ -150,6 +152,24 @@ void StackCache::remember(const Fingerprint::Value& words, std::uint32_t id) noe
     known[set][oldest_known[set]++ % known_ways] = {words, id};
 }
 
+namespace {
+
+/// Adds the words that hold `value` among those that a realigned frame may have pushed below its rbp: six
+/// registers, the last of them the way back. False when there is none.
+template <class Add>
+bool add_equal(std::uintptr_t base, std::uintptr_t value, const Add& add) noexcept {
+    bool found = false;
+    for (std::uintptr_t at = base - 6 * sizeof value; at < base; at += sizeof value)
+        if (word_at(at) == value) {
+            if (!add(at, value))
+                return false;
+            found = true;
+        }
+    return found;
+}
+
+} // namespace
+
 /// Finds the words that unwinding reads, for `layout`, whose other fields are filled in.
 bool StackCache::lay_out(Layout& layout, const Unwinder& unwinder, void* const* addresses,
                          std::size_t count) noexcept {
@@ -169,7 +189,6 @@ bool StackCache::lay_out(Layout& layout, const Unwinder& unwinder, void* const* 
     } while (canonical != layout.frame + 16);
 
     std::size_t slots = 0;
-    unw_word_t last_base_slot = 0, last_base = layout.frame; // record::stack() has rbp at its frame address
     const auto add = [&](unw_word_t address, unw_word_t value) {
         const std::uintptr_t distance = address - layout.frame;
         if (slots == max_slots || address < layout.frame || !in_stack(address) || distance % 8 != 0 ||
@@ -178,36 +197,47 @@ bool StackCache::lay_out(Layout& layout, const Unwinder& unwinder, void* const* 
         layout.offset[slots++] = static_cast<std::uint16_t>(distance / 8);
         return true;
     };
+    // rbp of the frame at hand, where it was saved, and whether that word is among those looked at already.
+    unw_word_t base_slot = 0;
+    bool base_added = false;
     for (std::size_t i = 0; i < count; ++i) {
-        unw_save_loc_t ip_slot{}, base_slot{};
+        const unw_word_t inner = canonical,
+                         inner_base = base; // rsp and rbp of the frame that is stepped out of
+        unw_save_loc_t ip_saved{}, base_saved{};
         if (i != 0 && unwinder.step(&cursor) <= 0)
             return false;
         if (unwinder.get_register(&cursor, UNW_X86_64_RIP, &ip) != 0 ||
             unwinder.get_register(&cursor, UNW_X86_64_RSP, &canonical) != 0 ||
             unwinder.get_register(&cursor, UNW_X86_64_RBP, &base) != 0 ||
-            unwinder.get_save_location(&cursor, UNW_X86_64_RIP, &ip_slot) != 0 ||
-            unwinder.get_save_location(&cursor, UNW_X86_64_RBP, &base_slot) != 0)
+            unwinder.get_save_location(&cursor, UNW_X86_64_RIP, &ip_saved) != 0 ||
+            unwinder.get_save_location(&cursor, UNW_X86_64_RBP, &base_saved) != 0)
             return false;
         // The unwinder must tell the same story twice, in code that an object stands for (not JIT), without
         // signals.
         if (ip != reinterpret_cast<unw_word_t>(addresses[i]) || unwinder.is_signal_frame(&cursor) > 0 ||
             module_map.id(ip - 1) == 0)
             return false;
-        if (ip_slot.type != UNW_SLT_MEMORY || ip_slot.u.addr != canonical - 8 || !add(ip_slot.u.addr, ip))
+        if (ip_saved.type != UNW_SLT_MEMORY || ip_saved.u.addr != canonical - 8 || !add(ip_saved.u.addr, ip))
             return false;
         // A frame that does not save rbp leaves the location where it was.
-        if (base_slot.type != UNW_SLT_MEMORY)
+        if (base_saved.type != UNW_SLT_MEMORY)
             return false;
-        if (base_slot.u.addr != last_base_slot) {
+        // How a frame is left is fixed by its ip. Where rbp points elsewhere than into the frame, the way out
+        // does not go by rbp: such a word is the program's data, and different every time.
+        if (i != 0 && inner <= inner_base && inner_base < canonical) {
+            if (!base_added && !add(base_slot, inner_base))
+                return false;
+            base_added = true;
             // A frame based on rbp that keeps its caller's frame elsewhere than right above has realigned the
-            // stack: gcc finds the way back through one more word, which is not among those looked at.
-            if (base_slot.u.addr == last_base && canonical != last_base + 16)
+            // stack: gcc finds the way back through a word that it pushed after rbp.
+            if (base_saved.u.addr == inner_base && canonical != inner_base + 16 &&
+                !add_equal(inner_base, canonical, add))
                 return false;
-            if (!add(base_slot.u.addr, base))
-                return false;
-            last_base_slot = base_slot.u.addr;
         }
-        last_base = base;
+        if (base_saved.u.addr != base_slot) {
+            base_slot = base_saved.u.addr;
+            base_added = false;
+        }
     }
     if (slots == 0)
         return false;

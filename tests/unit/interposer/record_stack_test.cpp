@@ -241,6 +241,49 @@ namespace {
 
 } // namespace
 
+#if defined(__x86_64__)
+/// Calls `function` with the program's data in rbp, as code without frame pointers does.
+extern "C" void call_with_data_in_rbp(std::uint64_t data, void (*function)());
+asm(R"(
+    .text
+    .type call_with_data_in_rbp, @function
+call_with_data_in_rbp:
+    .cfi_startproc
+    push %rbp
+    .cfi_def_cfa_offset 16
+    .cfi_offset 6, -16
+    mov %rdi, %rbp
+    call *%rsi
+    pop %rbp
+    .cfi_def_cfa_offset 8
+    ret
+    .cfi_endproc
+    .size call_with_data_in_rbp, . - call_with_data_in_rbp
+)");
+
+namespace {
+std::uint64_t last_stack = 0;
+[[gnu::noinline]] void take_stack() {
+    last_stack = record::stack();
+}
+} // namespace
+
+/// It is no way out of any frame, so it does not make another stack of the same one.
+BOOST_AUTO_TEST_CASE(data_in_rbp_does_not_matter) {
+    const ScratchDirectory scratch;
+    const std::string path = scratch / "t.umtrace";
+    BOOST_TEST(succeeds_in_child([&] {
+        if (record::open(with_stacks(path)) != nullptr)
+            return false;
+        for (std::uint64_t i = 0; i < 40; ++i)
+            call_with_data_in_rbp(i * 4096, take_stack);
+        const auto& known = thread_writer()->stacks.known;
+        return std::count_if(&known[0][0], &known[0][0] + sizeof known / sizeof known[0][0],
+                             [](const StackCache::Known& each) { return each.id == last_stack; }) == 1;
+    }));
+}
+#endif
+
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
 BOOST_AUTO_TEST_CASE(stacks_of_any_kept_depth_are_remembered) {
     const ScratchDirectory scratch;
