@@ -82,6 +82,10 @@ std::uint16_t retire_device(std::uint32_t device) noexcept {
     return retire(handle_of(device));
 }
 
+void join_context(CUcontext context, CUcontext primary) noexcept {
+    restore(handle_of(context), context_number(primary));
+}
+
 void restore_context(CUcontext context, std::uint16_t number) noexcept {
     restore(handle_of(context), number);
 }

@@ -22,6 +22,9 @@ std::uint16_t device_number(std::uint32_t device) noexcept;
 std::uint16_t retire_context(CUcontext context) noexcept;
 std::uint16_t retire_device(std::uint32_t device) noexcept;
 
+/// `context` was made of a part of a device: its memory goes with `primary`, the device's own context.
+void join_context(CUcontext context, CUcontext primary) noexcept;
+
 /// It did not go.
 void restore_context(CUcontext context, std::uint16_t number) noexcept;
 void restore_device(std::uint32_t device, std::uint16_t number) noexcept;

@@ -20,7 +20,8 @@ public:
     std::uint64_t find(std::uint64_t handle) const noexcept {
         const std::size_t used = used_.load(std::memory_order_acquire);
         for (std::size_t i = 0; i < used; ++i)
-            if (const std::uint64_t word = words_[i].load(std::memory_order_acquire); word >> 16 == handle)
+            if (const std::uint64_t word = words_[i].load(std::memory_order_acquire);
+                word >> 16 == handle && word != 0)
                 return word & 0xffff;
         return absent;
     }

@@ -84,8 +84,10 @@ void finish_create(trace::Context& record, CUcontext context) noexcept {
     record.context = number(context);
     record.stack = record::stack();
     record::write(record);
-    if (context != nullptr)
+    if (context != nullptr) {
+        observe::retire_context(context); // a context that went unseen may have had its handle
         told = context;
+    }
 }
 
 void finish_retain(trace::Context& record, CUcontext context, CUdevice device) noexcept {
@@ -103,8 +105,11 @@ void finish_green(trace::Context& record, CUcontext context, CUgreenCtx green) n
     const KeepErrno keep;
     record.context = number(context);
     record.green = number(green);
-    if (context != nullptr)
+    if (context != nullptr) {
         record.device = observe::device_of(context);
+        if (record.device < max_devices)
+            observe::join_context(context, primary[record.device].load(std::memory_order_relaxed));
+    }
     record.stack = record::stack();
     record::write(record);
 }

@@ -290,13 +290,18 @@ BOOST_DATA_TEST_CASE(green_contexts, data::make(settings), setting) {
     BOOST_TEST_REQUIRE(from.size() == 1u);
     BOOST_TEST(from[0].at("green") == made[0].at("green"));
     const auto set = actions(folder, "Context", "set_current");
-    BOOST_TEST_REQUIRE(set.size() == 3u);
+    BOOST_TEST_REQUIRE(set.size() == 4u);
     BOOST_TEST(set[1].at("context") == from[0].at("context"));
     BOOST_TEST(set[2].at("context") == set[0].at("context"));
     BOOST_TEST(actions(folder, "Stream", "create").at(0).at("context") == made[0].at("green"));
     BOOST_TEST(actions(folder, "Stream", "context_wait_event").size() == 1u);
     BOOST_TEST(actions(folder, "Event", "record_context").at(0).at("context") == made[0].at("green"));
     BOOST_TEST(actions(folder, "Context", "destroy_green").size() == 1u);
+    // Memory made in it is known until the device is reset.
+    BOOST_TEST(dump(folder, "x.umtrace", "Set").at(1).at("allocation") != 0);
+    const auto frees = dump(folder, "x.umtrace", "Free");
+    BOOST_TEST_REQUIRE(frees.size() == 1u);
+    BOOST_TEST(frees[0].at("entry") == "cuDevicePrimaryCtxReset_v2");
 }
 
 BOOST_DATA_TEST_CASE(host_functions_and_values, data::make(settings), setting) {

@@ -378,9 +378,10 @@ int green() {
     CALL("cuEventCreate", cuEventCreate, &event, CU_EVENT_DISABLE_TIMING);
     CALL("cuGreenCtxRecordEvent", cuGreenCtxRecordEvent, made, event);
     CALL("cuCtxWaitEvent", cuCtxWaitEvent, context, event);
-    CALL("cuMemFree", cuMemFree_v2, memory);
     CALL("cuCtxPopCurrent", cuCtxPopCurrent_v2, nullptr);
     CALL("cuGreenCtxDestroy", cuGreenCtxDestroy, made);
+    CALL("cuMemsetD8", cuMemsetD8_v2, memory, 2, 4096); // it is the device's, not the green context's
+    CALL("cuDevicePrimaryCtxReset", cuDevicePrimaryCtxReset_v2, 0);
     return 0;
 }
 

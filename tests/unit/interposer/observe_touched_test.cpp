@@ -273,6 +273,10 @@ BOOST_AUTO_TEST_CASE(after_an_unload_a_handle_is_looked_up_anew) {
     BOOST_TEST(function_of(kept)->id == same); // its module was not known, but it is what it was
     BOOST_TEST(function_of(elsewhere) == untouched);
     BOOST_TEST(recorder().functions.size() == 4u);
+    forget_module(0); // a context went, and whatever was loaded in it
+    driver().functions[reinterpret_cast<std::uint64_t>(elsewhere)] = {"other", {{0, 8}}};
+    BOOST_TEST(function_of(elsewhere)->id != untouched->id);
+    BOOST_TEST(function_of(kept)->id == same);
 }
 
 BOOST_AUTO_TEST_CASE(threads_that_meet_at_first_sight_agree) {

@@ -1,5 +1,4 @@
 // Green contexts: a part of a device's multiprocessors with streams of its own, and a context made from it.
-#include "tools/simcuda/driver/pool.hpp"
 #include "tools/simcuda/driver/stream.hpp"
 
 #include <algorithm>
@@ -116,15 +115,13 @@ extern "C" CUresult CUDAAPI cuGreenCtxDestroy(CUgreenCtx green) {
         if (green_contexts().erase(green) == 0) {
             return CUDA_ERROR_INVALID_CONTEXT;
         }
+        // Its memory stays, and its streams are the program's to destroy: so it is kept for them to point to.
         device = green->context.device;
-        forget_memory(green->context, false);
-        forget_streams(green->context);
         driver().contexts.erase(&green->context);
         Thread& thread = this_thread();
         if (thread.depth && thread.contexts[thread.depth - 1] == &green->context) {
             --thread.depth;
         }
-        delete green;
     }
     return cuDevicePrimaryCtxRelease_v2(device);
 }
