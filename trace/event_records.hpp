@@ -239,9 +239,10 @@ struct Stream : Call {
     std::uint64_t stream = 0;
     std::uint64_t event = 0; ///< waited for
     std::uint64_t flags = 0;
-    std::uint64_t context = 0; ///< that all of waits, or that a new stream is of, where the call names one
-    std::uint64_t address = 0; ///< of a value waited for or written
-    std::uint64_t value = 0;   ///< that value; of a batch the number of its operations
+    std::uint64_t context = 0;  ///< that all of waits, or that a new stream is of, where the call names one
+    std::uint64_t address = 0;  ///< of a value waited for or written
+    std::uint64_t value = 0;    ///< that value; of a batch the number of its operations
+    std::uint64_t captured = 0; ///< 1: part of a graph; it did not run
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
@@ -254,6 +255,7 @@ struct Stream : Call {
         v.number("context", r.context);
         v.number("address", r.address);
         v.number("value", r.value);
+        v.number("captured", r.captured);
     }
 };
 
@@ -264,7 +266,8 @@ struct Event : Call {
     std::uint64_t event = 0;
     std::uint64_t stream = 0; ///< recorded on
     std::uint64_t flags = 0;
-    std::uint64_t context = 0; ///< all of whose streams it was recorded on
+    std::uint64_t context = 0;  ///< all of whose streams it was recorded on
+    std::uint64_t captured = 0; ///< 1: part of a graph; it did not run
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
@@ -275,6 +278,7 @@ struct Event : Call {
         v.number("flags", r.flags);
         v.number("status", r.status);
         v.number("context", r.context);
+        v.number("captured", r.captured);
     }
 };
 

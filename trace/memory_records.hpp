@@ -109,6 +109,7 @@ struct HostFunction : PlainCall {
     static constexpr std::string_view name = "HostFunction";
     std::uint64_t stream = 0;
     std::uint64_t function_address = 0;
+    std::uint64_t captured = 0; ///< 1: became a node of a graph and did not run
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
@@ -116,6 +117,7 @@ struct HostFunction : PlainCall {
         v.number("stream", r.stream);
         v.number("function_address", r.function_address);
         v.number("status", r.status);
+        v.number("captured", r.captured);
     }
 };
 

@@ -1,6 +1,7 @@
 #include "interposer/wrappers/stream.hpp"
 
 #include "interposer/act/executor.hpp"
+#include "interposer/observe/capture.hpp"
 #include "interposer/observe/device_timer.hpp"
 #include "interposer/observe/residency_sampler.hpp"
 
@@ -26,18 +27,24 @@ void finish_sync(trace::Sync& record) noexcept {
 void finish_stream(trace::Stream& record) noexcept {
     const KeepErrno keep;
     record.stack = record::stack();
+    // After the call: a wait may have drawn the stream into a capture. A destroyed stream is not to be asked
+    // for.
+    if (record.action != trace::StreamAction::create && record.action != trace::StreamAction::destroy)
+        record.captured = observe::is_captured(reinterpret_cast<CUstream>(record.stream));
     record::write(record);
 }
 
 void finish_event(trace::Event& record) noexcept {
     const KeepErrno keep;
     record.stack = record::stack();
+    record.captured = observe::is_captured(reinterpret_cast<CUstream>(record.stream));
     record::write(record);
 }
 
 void finish_host_function(trace::HostFunction& record) noexcept {
     const KeepErrno keep;
     record.stack = record::stack();
+    record.captured = observe::is_captured(reinterpret_cast<CUstream>(record.stream));
     record::write(record);
 }
 
