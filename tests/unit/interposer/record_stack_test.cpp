@@ -233,8 +233,19 @@ BOOST_AUTO_TEST_CASE(deep_stacks_are_remembered_and_never_wrong) {
 
 namespace {
 
+/// Every other frame realigns the stack, as functions with vectors in them do.
+[[gnu::noinline]] std::uint64_t stack_below(int frames);
+[[gnu::noinline]] std::uint64_t stack_below_realigned(int frames) {
+    alignas(64) volatile char room[64];
+    room[0] = 1;
+    const std::uint64_t id = stack_below(frames);
+    sink = sink + static_cast<std::uint64_t>(room[0]);
+    return id;
+}
 [[gnu::noinline]] std::uint64_t stack_below(int frames) {
-    const std::uint64_t id = frames == 0 ? record::stack() : stack_below(frames - 1);
+    const std::uint64_t id = frames % 4 == 3 ? stack_below_realigned(frames - 1)
+                             : frames == 0   ? record::stack()
+                                             : stack_below(frames - 1);
     sink = sink + id; // keeps the frame
     return id;
 }
