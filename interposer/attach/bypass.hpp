@@ -4,8 +4,7 @@
 namespace umadvisor::attach {
 
 /// Calls `tell(symbol, object)` for each symbol that an object was bound to in the driver or in libc though
-/// ours stands before them. That is what RTLD_DEEPBIND does; such calls and look-ups are not seen. Of what was
-/// loaded into another namespace (dlmopen(3)), the driver's second copy is told of.
+/// ours stands before them. That is what RTLD_DEEPBIND does; such calls and look-ups are not seen.
 void find_bypasses(void (*tell)(const char* symbol, const char* object)) noexcept;
 
 } // namespace umadvisor::attach

@@ -1,6 +1,8 @@
-/// Stands for the wrappers: cuInit is the only entry that is recorded, and records by setting a flag.
+/// Stands for the wrappers and the recorder: cuInit is the only entry that is recorded, and records by setting
+/// a flag.
 #include "interposer/attach/real.hpp"
 #include "interposer/attach/wrapper_table.hpp"
+#include "interposer/record/stacks.hpp"
 
 extern "C" {
 __attribute__((visibility("default"))) int test_wrapper_calls = 0;
@@ -8,6 +10,8 @@ __attribute__((visibility("default"))) unsigned long test_counted_calls(const ch
 std::uint64_t test_counters[umadvisor::attach::entry_count];
 __attribute__((visibility("hidden"))) std::uint64_t* umadvisor_counters = test_counters;
 }
+
+void umadvisor::record::follow_modules() noexcept {} // no stacks are recorded here
 
 namespace umadvisor::attach {
 
