@@ -5,6 +5,7 @@
 #include "every_record.hpp"
 #include "scenario.hpp"
 
+#include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
 #include <fstream>
@@ -164,8 +165,8 @@ BOOST_AUTO_TEST_CASE(text_dump_has_one_line_a_record) {
     BOOST_TEST(std::count(a.begin(), a.end(), '\n') == std::count(b.begin(), b.end(), '\n'));
 }
 
-BOOST_AUTO_TEST_CASE(golden_trace_of_version_1_0) {
-    const std::string folder = UMADVISOR_GOLDEN;
+BOOST_DATA_TEST_CASE(golden_traces_read_as_they_did, boost::unit_test::data::make({"v1.0", "v1.1"}), version) {
+    const std::string golden = std::string(UMADVISOR_GOLDEN) + "/" + version;
     // A version that was released is never written again: this is for the day a new one is made.
     if (const char* write = std::getenv("UMADVISOR_WRITE_GOLDEN")) {
         test::every_record().write(std::string(write) + ".umtrace");
@@ -174,8 +175,8 @@ BOOST_AUTO_TEST_CASE(golden_trace_of_version_1_0) {
         reports::write_json_dump(made, out);
         BOOST_FAIL("golden trace written, not compared");
     }
-    const std::vector<json> lines = dump(folder + "/v1.0.umtrace");
-    std::ifstream expected(folder + "/v1.0.dump.jsonl");
+    const std::vector<json> lines = dump(golden + ".umtrace");
+    std::ifstream expected(golden + ".dump.jsonl");
     std::size_t count = 0;
     for (std::string text; std::getline(expected, text); ++count) {
         BOOST_TEST_REQUIRE(count < lines.size());
@@ -186,5 +187,5 @@ BOOST_AUTO_TEST_CASE(golden_trace_of_version_1_0) {
     }
     BOOST_TEST(count > 30u);
     BOOST_TEST(count == lines.size());
-    BOOST_TEST(reader::Trace(folder + "/v1.0.umtrace").file.completeness().whole());
+    BOOST_TEST(reader::Trace(golden + ".umtrace").file.completeness().whole());
 }
