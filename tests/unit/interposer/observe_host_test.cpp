@@ -120,6 +120,8 @@ BOOST_AUTO_TEST_CASE(malloc_is_heap_small_and_large_and_in_the_middle) {
     constexpr std::size_t bytes = 700 * 1024; // above M_MMAP_THRESHOLD: a mapping of its own, beside the next
     char* const large[] = {static_cast<char*>(std::malloc(bytes)), static_cast<char*>(std::malloc(bytes)),
                            static_cast<char*>(std::malloc(bytes))};
+    // What is mapped next would otherwise lie right below and be one range with them.
+    void* const apart = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     for (char* chunk : large) {
         std::uint64_t first = 0, last = 0;
         BOOST_TEST((kind_at(chunk + bytes / 2, &first, &last) == HostRangeKind::heap));
@@ -137,6 +139,7 @@ BOOST_AUTO_TEST_CASE(malloc_is_heap_small_and_large_and_in_the_middle) {
     std::free(small);
     for (char* chunk : large)
         std::free(chunk);
+    munmap(apart, bytes);
 }
 #endif
 
