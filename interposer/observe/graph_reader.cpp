@@ -44,7 +44,7 @@ public:
           first_(count == 0 ? nullptr : static_cast<Element*>(record::map_pages(bytes_))) {}
     ~Pages() {
         if (first_ != nullptr)
-            munmap(first_, bytes_);
+            record::unmap_pages(first_, bytes_);
     }
     Pages(const Pages&) = delete;
     Pages& operator=(const Pages&) = delete;

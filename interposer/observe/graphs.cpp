@@ -1,6 +1,7 @@
 #include "interposer/observe/graphs.hpp"
 
 #include "interposer/observe/allocations.hpp"
+#include "interposer/record/blocks.hpp"
 #include "interposer/record/mutex.hpp"
 #include "interposer/record/pages.hpp"
 #include "interposer/record/quiet.hpp"
@@ -56,6 +57,7 @@ constinit std::atomic<Table*> table{nullptr};
 constinit std::atomic<std::uint64_t> last_version{0};
 std::size_t used = 0;
 record::Arena arena;
+record::Blocks blocks; ///< nodes
 
 Slot& place_in(Table& in, std::uint64_t handle) {
     std::size_t at = static_cast<std::size_t>((handle >> 4) * 0x9e3779b97f4a7c15u >> 32) & (in.capacity - 1);
@@ -251,7 +253,7 @@ void finish(Slot& slot, const Change& change) {
 
 void release(Exec& exec) {
     if (exec.nodes != nullptr)
-        munmap(exec.nodes, exec.count * sizeof(Node));
+        blocks.give(exec.nodes, exec.count * sizeof(Node));
     exec.nodes = nullptr;
     exec.count = 0;
 }
@@ -408,7 +410,7 @@ void enter_graph(trace::Graph& call) noexcept {
     Slot* const slot = find(exec_of(call));
     if (good && slot != nullptr) {
         if (entering.count != 0) {
-            exec->nodes = static_cast<Node*>(record::map_pages(entering.count * sizeof(Node)));
+            exec->nodes = static_cast<Node*>(blocks.take(entering.count * sizeof(Node)));
             if (exec->nodes != nullptr)
                 std::copy_n(room, entering.count, exec->nodes);
         }
@@ -418,7 +420,7 @@ void enter_graph(trace::Graph& call) noexcept {
     } else {
         exec->version = 0;
     }
-    munmap(room, max_graph_nodes * sizeof(Node));
+    record::unmap_pages(room, max_graph_nodes * sizeof(Node));
 }
 
 void update_graph(trace::Graph& call) noexcept {
@@ -498,7 +500,7 @@ void update_child(trace::Graph& call, CUgraphNode key, CUgraph child) noexcept {
         call.version = slot->exec->version;
     }
     if (numbers != nullptr)
-        munmap(numbers, (max_graph_nodes + 1) * sizeof(std::uint32_t));
+        record::unmap_pages(numbers, (max_graph_nodes + 1) * sizeof(std::uint32_t));
 }
 
 void forget_graph(trace::Graph& call) noexcept {

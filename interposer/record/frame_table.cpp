@@ -101,7 +101,7 @@ void FrameTable::forget(std::uintptr_t first, std::uintptr_t last) noexcept {
         }
     }
     if (gone != nullptr)
-        munmap(gone, bytes);
+        unmap_pages(gone, bytes);
     free_forgotten(*table);
 }
 

@@ -10,18 +10,29 @@
 
 namespace umadvisor::record {
 
+namespace detail {
+constexpr std::size_t closed = 64 * 1024; ///< a page, on every kernel
+constexpr std::size_t whole_pages(std::size_t bytes) noexcept {
+    return (bytes + closed - 1) & ~(closed - 1);
+}
+} // namespace detail
+
 /// Zeroed pages that cost nothing until touched; nullptr when there are none. Between two that are closed: the
 /// kernel would make one mapping of these and the program's malloc beside them, in which the large chunks of
 /// malloc are not to be found any more.
 inline void* map_pages(std::size_t bytes) noexcept {
-    constexpr std::size_t closed = 64 * 1024; // a page, on every kernel
-    const std::size_t open = (bytes + closed - 1) & ~(closed - 1);
+    const std::size_t open = detail::whole_pages(bytes);
     void* const all =
-        mmap(nullptr, open + 2 * closed, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        mmap(nullptr, open + 2 * detail::closed, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (all == MAP_FAILED)
         return nullptr;
-    void* const at = static_cast<char*>(all) + closed;
+    void* const at = static_cast<char*>(all) + detail::closed;
     return mprotect(at, open, PROT_READ | PROT_WRITE) == 0 ? at : nullptr;
+}
+
+/// Gives back what map_pages() gave for as many bytes, the closed pages beside it too.
+inline void unmap_pages(void* at, std::size_t bytes) noexcept {
+    munmap(static_cast<char*>(at) - detail::closed, detail::whole_pages(bytes) + 2 * detail::closed);
 }
 
 /// Small pieces of memory that stay for good. Not thread-safe: its owner's lock covers it. Not the heap: what

@@ -65,7 +65,7 @@ private:
             if (old[i].id != 0)
                 find(old[i].hash, old[i].text) = old[i];
         if (old != nullptr)
-            munmap(old, old_slots * sizeof(Slot));
+            unmap_pages(old, old_slots * sizeof(Slot));
         return true;
     }
 

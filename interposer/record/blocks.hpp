@@ -1,0 +1,55 @@
+/// Memory that comes and goes in all sizes, for things of which a program may have thousands: a mapping for
+/// each would use up what the kernel allows a process (vm.max_map_count).
+#pragma once
+
+#include "interposer/record/pages.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <new>
+
+namespace umadvisor::record {
+
+/// Blocks of powers of two; one that was given back serves the next of its size. Not thread-safe: its owner's
+/// lock covers it.
+class Blocks {
+public:
+    constexpr Blocks() noexcept = default;
+
+    /// Not zeroed; aligned to a line of the cache; nullptr when there is no memory.
+    void* take(std::size_t bytes) noexcept {
+        const int size = size_of(bytes);
+        if (size > largest)
+            return map_pages(bytes);
+        Free*& first = free_[size - smallest];
+        if (first == nullptr)
+            return arena_.take(std::size_t{1} << size, 64);
+        Free* const taken = first;
+        first = taken->next;
+        return taken;
+    }
+
+    /// What take() gave for as many bytes.
+    void give(void* block, std::size_t bytes) noexcept {
+        const int size = size_of(bytes);
+        if (size > largest)
+            return unmap_pages(block, bytes);
+        Free*& first = free_[size - smallest];
+        first = new (block) Free{first};
+    }
+
+private:
+    struct Free {
+        Free* next;
+    };
+    static constexpr int smallest = 9, largest = 16; ///< 512 bytes, 64 KiB
+    static int size_of(std::size_t bytes) noexcept {
+        return std::max(smallest, static_cast<int>(std::bit_width(bytes - 1)));
+    }
+
+    Free* free_[largest - smallest + 1] = {};
+    Arena arena_;
+};
+
+} // namespace umadvisor::record
