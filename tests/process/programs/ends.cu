@@ -1,12 +1,11 @@
 /// How processes end, and what they take away from under a trace.
-#include "tools/simcuda/portable.hpp"
+#include "counting.hpp"
 
 #include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <string>
@@ -17,30 +16,7 @@
 #include <unistd.h>
 #include <vector>
 
-KERNEL count_up(DevicePtr<float> x) {
-    x[0] = x[0] + 1;
-}
-
 namespace {
-
-float* make() {
-    float* x = nullptr;
-    if (cudaMallocManaged(&x, 4096) != cudaSuccess)
-        std::exit(3);
-    x[0] = 0;
-    return x;
-}
-
-void launch(float* x, int times) {
-    for (int i = 0; i < times; ++i)
-        LAUNCH(count_up, 1, 1, nullptr, DevicePtr<float>(x));
-}
-
-void finish(float* x) {
-    std::printf("%d ", static_cast<int>(cudaDeviceSynchronize()));
-    std::printf("%g\n", static_cast<double>(x[0]));
-    std::fflush(stdout);
-}
 
 float* kept = nullptr;
 

@@ -1,33 +1,15 @@
 /// Programs of which a part is to be recorded.
-#include "tools/simcuda/portable.hpp"
+#include "counting.hpp"
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <cuda_profiler_api.h>
-#include <cuda_runtime_api.h>
 #include <thread>
 #include <unistd.h>
 
-KERNEL count_up(DevicePtr<float> x) {
-    x[0] = x[0] + 1;
-}
-
 namespace {
-
-float* make() {
-    float* x = nullptr;
-    if (cudaMallocManaged(&x, 4096) != cudaSuccess)
-        std::exit(3);
-    x[0] = 0;
-    return x;
-}
-
-void launch(float* x, int times) {
-    for (int i = 0; i < times; ++i)
-        LAUNCH(count_up, 1, 1, nullptr, DevicePtr<float>(x));
-}
 
 /// What is made before the range and freed after it is used in it; a second range is like the first.
 void ranges() {

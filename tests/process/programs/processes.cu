@@ -1,11 +1,10 @@
 /// Processes that start others while they use CUDA, in every way there is.
-#include "tools/simcuda/portable.hpp"
+#include "counting.hpp"
 
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <sched.h>
 #include <spawn.h>
@@ -16,32 +15,9 @@
 
 extern char** environ;
 
-KERNEL count_up(DevicePtr<float> x) {
-    x[0] = x[0] + 1;
-}
-
 namespace {
 
 char* self = nullptr;
-
-float* make() {
-    float* x = nullptr;
-    if (cudaMallocManaged(&x, 4096) != cudaSuccess)
-        std::exit(3);
-    x[0] = 0;
-    return x;
-}
-
-void launch(float* x, int times) {
-    for (int i = 0; i < times; ++i)
-        LAUNCH(count_up, 1, 1, nullptr, DevicePtr<float>(x));
-}
-
-void finish(float* x) {
-    std::printf("%d ", static_cast<int>(cudaDeviceSynchronize()));
-    std::printf("%g\n", static_cast<double>(x[0]));
-    std::fflush(stdout);
-}
 
 int child_status(pid_t child) {
     int status = 0;

@@ -1,5 +1,5 @@
 // Runtime programs that treat their process in the ways that have broken interposers.
-#include "tools/simcuda/portable.hpp"
+#include "counting.hpp"
 
 #include <csetjmp>
 #include <csignal>
@@ -17,30 +17,7 @@
 #include <unistd.h>
 #include <vector>
 
-KERNEL count_up(DevicePtr<float> x) {
-    x[0] = x[0] + 1;
-}
-
 namespace {
-
-float* make() {
-    float* x = nullptr;
-    if (cudaMallocManaged(&x, 4096) != cudaSuccess)
-        std::exit(3);
-    x[0] = 0;
-    return x;
-}
-
-void launch(float* x, int times) {
-    for (int i = 0; i < times; ++i)
-        LAUNCH(count_up, 1, 1, nullptr, DevicePtr<float>(x));
-}
-
-void finish(float* x) {
-    std::printf("%d ", static_cast<int>(cudaDeviceSynchronize()));
-    std::printf("%g\n", static_cast<double>(x[0]));
-    std::fflush(stdout);
-}
 
 void mix_frees() {
     void *a = nullptr, *b = nullptr, *c = nullptr;
