@@ -2,6 +2,8 @@
 /// otherwise, and what was allocated in a pause is known after it.
 #include "process.hpp"
 
+#include <boost/test/data/monomorphic.hpp>
+#include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
 using namespace umadvisor::test;
@@ -30,6 +32,23 @@ Costs run_costs(const std::string& options, int rounds,
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(cost)
+
+/// Instructions that umadvisor adds to a launch, the same on every machine. The bounds lie a tenth above what
+/// it took when they were set: what costs more has to be meant, and moves them.
+BOOST_DATA_TEST_CASE(a_launch_takes_no_more_instructions_than_it_did,
+                     boost::unit_test::data::make({"off", "64"}) ^ boost::unit_test::data::make({600, 1090}),
+                     stacks, bound) {
+    const Folder folder;
+    const Outcome outcome = run_sim(folder, "export UMADVISOR_OUTPUT=x.umtrace UMADVISOR_CAPTURE_RANGE=1 "
+                                            "UMADVISOR_DEVICE_TIME=0 UMADVISOR_STACKS=" +
+                                                std::string(stacks) + "; LD_PRELOAD=" + shim + " " + examples +
+                                                "/sim/instructions");
+    BOOST_TEST_REQUIRE(outcome.status == 0, outcome.err);
+    const auto answer = nlohmann::json::parse(outcome.out);
+    BOOST_TEST(answer.at("added_off").get<double>() <= 6);
+    BOOST_TEST(answer.at("added").get<double>() > 100); // it is recorded
+    BOOST_TEST(answer.at("added").get<double>() <= bound);
+}
 
 BOOST_AUTO_TEST_CASE(paused_calls_are_not_recorded_and_all_others_are) {
     constexpr int rounds = 3;

@@ -175,8 +175,27 @@ def torch_figures(bundle, say):
     return figures
 
 
+def instruction_figures(bundle, say):
+    """Instructions added to a launch on simcuda: the same number on every machine, where times are not."""
+    if not bundle.sim:
+        return []
+    figures = []
+    for metric, stacks in (("launch.sim.instructions", "off"), ("launch.sim.instructions.stacks12", "64")):
+        with tempfile.TemporaryDirectory(prefix="umadvisor-overhead-") as folder:
+            environment = bundle.environment(
+                LD_PRELOAD=str(bundle.library("libumadvisor.so")), UMADVISOR_QUIET="1", UMADVISOR_STACKS=stacks,
+                UMADVISOR_OUTPUT=str(Path(folder) / "run.umtrace"), UMADVISOR_CAPTURE_RANGE="1",
+                UMADVISOR_DEVICE_TIME="0")
+            outcome = run([bundle.program("instructions")], environment, 120)
+            require(outcome.status == 0, f"instructions: {outcome.explain()}")
+            answer = json.loads(outcome.stdout)
+        figures.append(figure(metric, [answer["added"]], "1"))
+        say(f"launch, stacks {stacks}: {answer['added']} instructions, {answer['added_off']} while paused")
+    return figures
+
+
 def measure(bundle, rounds, say=lambda text: None):
     """Figures of suite overhead."""
     costs = CallCosts(bundle, rounds)
     return [*call_figures(costs, say), *thread_figures(costs, say), *byte_figures(bundle), *nsys_figures(costs, say),
-            *torch_figures(bundle, say)]
+            *torch_figures(bundle, say), *instruction_figures(bundle, say)]
