@@ -212,7 +212,7 @@ BOOST_AUTO_TEST_CASE(deep_stacks_are_remembered_and_never_wrong) {
     const std::string path = scratch / "t.umtrace";
     constexpr int count = 3000, ways = 7;
     BOOST_TEST(succeeds_in_child([&] {
-        if (record::open(with_stacks(path)) != nullptr)
+        if (record::open(with_stacks(path, 128)) != nullptr)
             return false;
         for (int i = 0; i < count; ++i) {
             choice.seed(static_cast<unsigned>(i % ways));

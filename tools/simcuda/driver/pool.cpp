@@ -22,7 +22,7 @@ namespace {
 using Key = std::tuple<CUmemAllocationType, CUmemLocationType, int>;
 
 struct Pools {
-    std::set<CUmemoryPool> live;
+    std::set<CUmemoryPool> live, destroyed; ///< allocations that outlive their pool still point to it
     std::map<Key, CUmemoryPool> defaults, current;
 };
 
@@ -206,8 +206,8 @@ extern "C" CUresult CUDAAPI cuMemPoolDestroy(CUmemoryPool pool) {
             }
         }
         std::erase_if(pools().current, [&gone](const auto& entry) { return entry.second == &gone; });
-        // Its memory stays until it is freed, and so does what the allocations point to.
         pools().live.erase(&gone);
+        pools().destroyed.insert(&gone);
         return CUDA_SUCCESS;
     });
 }
