@@ -40,7 +40,7 @@ template <class Element>
 class Pages {
 public:
     explicit Pages(std::size_t count) noexcept
-        : bytes_(count * sizeof(Element)),
+        : bytes_(count * sizeof(Element)), // NOLINT(bugprone-sizeof-expression): of handles too
           first_(count == 0 ? nullptr : static_cast<Element*>(record::map_pages(bytes_))) {}
     ~Pages() {
         if (first_ != nullptr)
