@@ -83,8 +83,7 @@ bool ModuleMap::changed() noexcept {
     return differ;
 }
 
-bool ModuleMap::look(GoneCall gone, void* to) noexcept {
-    const Guard guard(mutex_);
+bool ModuleMap::look(GoneCall gone) noexcept {
     if (modules_ == nullptr)
         modules_ = static_cast<LoadedModule*>(map_pages(capacity * sizeof(LoadedModule)));
     if (modules_ == nullptr || !changed())
@@ -104,7 +103,7 @@ bool ModuleMap::look(GoneCall gone, void* to) noexcept {
         LoadedModule& module = modules_[i];
         if (module.present || module.first == module.last)
             continue;
-        gone(to, module.first, module.last);
+        gone(module.first, module.last);
         module.last = module.first; // its place is free, its id is never given again
     }
     return true;

@@ -25,13 +25,23 @@ class ModuleMap {
 public:
     constexpr ModuleMap() noexcept = default;
 
+    using GoneCall = void (*)(std::uintptr_t first, std::uintptr_t last) noexcept;
+
     /// Looks again if objects came or went since the last look, and defines the new ones. Calls `gone(first,
     /// last)` for each that is there no more. Whether anything had changed.
-    template <class Gone>
-    bool refresh(Gone&& gone) noexcept {
-        return look(
-            [](void* to, std::uintptr_t first, std::uintptr_t last) { (*static_cast<Gone*>(to))(first, last); },
-            &gone);
+    bool refresh(GoneCall gone) noexcept {
+        const Guard guard(mutex_);
+        return look(gone);
+    }
+
+    /// The same, unless another thread is at it. For who may hold the loader's lock, which that thread may be
+    /// waiting for: a callback of dl_iterate_phdr(3) that calls dlsym(3).
+    bool refresh_if_free(GoneCall gone) noexcept {
+        if (!mutex_.try_lock())
+            return false;
+        const bool changed = look(gone);
+        mutex_.unlock();
+        return changed;
     }
 
     /// The module that holds `address`; false when none does. The path stays valid.
@@ -44,10 +54,9 @@ public:
     }
 
 private:
-    using GoneCall = void (*)(void* to, std::uintptr_t first, std::uintptr_t last);
     static constexpr std::size_t capacity = 16384; ///< objects at a time; more are not named
 
-    bool look(GoneCall gone, void* to) noexcept;
+    bool look(GoneCall gone) noexcept; ///< with the lock held
     bool changed() noexcept;
     void see(const dl_phdr_info& object) noexcept;
 

@@ -13,6 +13,7 @@ public:
     Mutex& operator=(const Mutex&) = delete;
 
     void lock() noexcept { pthread_mutex_lock(&mutex_); }
+    bool try_lock() noexcept { return pthread_mutex_trylock(&mutex_) == 0; }
     void unlock() noexcept { pthread_mutex_unlock(&mutex_); }
 
 private:

@@ -26,9 +26,13 @@ constinit int depth = 0; ///< 0: stacks are off
 constinit std::uintptr_t own_first = 0, own_last = 0;
 constinit std::atomic<bool> failure_told{false};
 
+void forget_frames(std::uintptr_t first, std::uintptr_t last) noexcept {
+    frames.forget(first, last);
+}
+
 /// Follows dlopen and dlclose.
 void refresh_modules() noexcept {
-    if (module_map.refresh([](std::uintptr_t first, std::uintptr_t last) { frames.forget(first, last); }))
+    if (module_map.refresh(forget_frames))
         void_stack_caches();
 }
 
@@ -91,7 +95,8 @@ void follow_modules() noexcept {
     if (depth == 0 || !recording())
         return;
     const Quiet quiet;
-    refresh_modules();
+    if (module_map.refresh_if_free(forget_frames))
+        void_stack_caches();
 }
 
 /// Not inlined, and no tail call within: the cache's key is this function's own frame.

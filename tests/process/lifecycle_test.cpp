@@ -271,6 +271,13 @@ BOOST_AUTO_TEST_CASE(threads_by_the_thousand) {
     BOOST_TEST(found.at("completeness").at("complete") == true, found.at("completeness").dump());
 }
 
+BOOST_AUTO_TEST_CASE(look_ups_from_a_walk_over_the_objects) {
+    const Folder folder;
+    const Outcome outcome = check_unnoticed(folder, "ends walk");
+    BOOST_TEST(outcome.status == 0);
+    BOOST_TEST(dump(folder, "x.umtrace", "Launch").size() == 3u);
+}
+
 BOOST_AUTO_TEST_CASE(another_library_in_the_place_of_one_on_recorded_stacks) {
     const Folder folder;
     check_unnoticed(folder, "ends reload");
