@@ -29,8 +29,10 @@ const char* open(const Settings& settings) noexcept {
     choose_clock(settings.simulated_clock);
     if (!prepare_threads())
         return "the process has no thread-specific key left";
-    if (const char* why = sink.create(settings))
+    if (const char* why = sink.create(settings)) {
+        forget_threads();
         return why;
+    }
     std::uint64_t* counters = sink.counters();
     for (std::uint32_t i = 0; i < trace::counter_slots; ++i)
         counters[i] = private_counters[i];

@@ -27,7 +27,7 @@ constexpr std::uint64_t max_file_bytes = trace::header_bytes + (std::uint64_t{tr
 /// Programs that close descriptors or select(2) on them look at low numbers.
 constexpr int descriptor_floor = 512;
 
-constinit char failure[512] = {}; ///< create() is called once
+constinit char failure[512] = {}; ///< create() is called by the one thread that enters
 
 const char* fail(const char* path, const char* what) noexcept {
     std::snprintf(failure, sizeof failure, "cannot create %s: %s", path, what);

@@ -125,30 +125,31 @@ void describe() {
     });
 }
 
-/// Chooses a name that is not taken.
-bool choose_path() {
-    constexpr int most = 100;
+/// By another trace: of this run or of one before.
+bool is_taken(const char* name) {
     struct stat file;
-    int number = 1;
-    do {
-        if (!trace_path(path, sizeof path, number))
-            return false;
-    } while (!options().force && ++number < most && lstat(path, &file) == 0 && S_ISREG(file.st_mode));
-    return true;
+    return !options().force && lstat(name, &file) == 0 && S_ISREG(file.st_mode);
 }
 
-/// Creates the trace.
+/// Creates the trace under the first name that is free. The file's creation decides: workers that were forked
+/// together choose at the same time.
 bool open_trace() {
-    if (!choose_path()) {
-        say("the trace's name is too long; nothing is recorded");
-        return false;
+    constexpr int most_names = 100;
+    const char* trouble = nullptr;
+    for (int number = 1; number <= most_names; ++number) {
+        if (!trace_path(path, sizeof path, number)) {
+            say("the trace's name is too long; nothing is recorded");
+            return false;
+        }
+        trouble = record::open(
+            {path, options().force, options().max_bytes, options().stack_frames, attach::simulated_clock()});
+        if (trouble == nullptr)
+            return true;
+        if (!is_taken(path))
+            break;
     }
-    const record::Settings settings{path, options().force, options().max_bytes, options().stack_frames,
-                                    attach::simulated_clock()};
-    const char* const trouble = record::open(settings);
-    if (trouble != nullptr)
-        say("cannot write %s: %s; nothing is recorded (UMADVISOR_OUTPUT names another place)", path, trouble);
-    return trouble == nullptr;
+    say("cannot write %s: %s; nothing is recorded (UMADVISOR_OUTPUT names another place)", path, trouble);
+    return false;
 }
 
 /// In a forked child the mapping is the parent's: CUDA does not survive fork, and the parent's trace must not

@@ -166,6 +166,14 @@ BOOST_AUTO_TEST_CASE(children_that_enter_cuda_have_their_own_traces) {
     BOOST_TEST((launches == std::multiset<std::size_t>{5, 10, 11}));
 }
 
+BOOST_AUTO_TEST_CASE(workers_that_enter_cuda_at_once_have_their_own_traces) {
+    const Folder folder;
+    const Outcome outcome = check_unnoticed(folder, "processes together");
+    BOOST_TEST(outcome.out == "together 0\n");
+    BOOST_TEST(outcome.err == "");
+    BOOST_TEST(traces(folder) == 16u);
+}
+
 BOOST_DATA_TEST_CASE(the_programs_signals_are_its_own, data::make(settings), setting) {
     const Folder folder;
     const Outcome outcome = check_unnoticed(folder, "unruly signals", setting);

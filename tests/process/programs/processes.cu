@@ -73,6 +73,27 @@ void be_refused() {
     finish(x);
 }
 
+/// Workers forked by a parent that has not touched CUDA, all let go at once.
+void start_together() {
+    constexpr int workers = 16;
+    int gate[2];
+    if (pipe(gate) != 0 || dlopen("libcuda.so.1", RTLD_NOW) == nullptr)
+        std::exit(1);
+    for (int i = 0; i < workers; ++i)
+        if (fork() == 0) {
+            char word = 0;
+            close(gate[1]);
+            const bool opened = read(gate[0], &word, 1) == 0;
+            const int answer = try_cuda(0);
+            _exit(opened ? answer : 1);
+        }
+    close(gate[1]);
+    int wrong = 0;
+    for (int i = 0; i < workers; ++i)
+        wrong += child_status(-1) != 0;
+    std::printf("together %d\n", wrong);
+}
+
 /// Without a copy of the memory, or of the handlers that fork runs.
 int start_by_clone(void*) {
     char* const arguments[] = {self, const_cast<char*>("plain"), nullptr};
@@ -111,6 +132,8 @@ int main(int argc, char** argv) {
     const std::string scenario = argc == 2 ? argv[1] : "";
     if (scenario == "refused") {
         be_refused();
+    } else if (scenario == "together") {
+        start_together();
     } else if (scenario == "plain") {
         float* x = make();
         launch(x, 3);
