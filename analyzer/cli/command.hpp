@@ -15,22 +15,30 @@ struct OptionSpec {
     std::string_view flags; ///< "-o,--output"; values are found under the last one
     std::string_view value; ///< name of its value; empty: a flag
     std::string_view help;
+    bool repeatable = false;
 };
 
 /// What the command line gave.
 class Arguments {
 public:
-    void set(std::string flag, std::string value) { values_[std::move(flag)] = std::move(value); }
+    void set(std::string flag, std::vector<std::string> values) {
+        values_[std::move(flag)] = std::move(values);
+    }
     bool has(const std::string& flag) const { return values_.contains(flag); }
     std::string value(const std::string& flag) const {
         const auto found = values_.find(flag);
-        return found == values_.end() ? std::string() : found->second;
+        return found == values_.end() || found->second.empty() ? std::string() : found->second.front();
+    }
+    /// Of a repeatable option, in the order given.
+    std::vector<std::string> values(const std::string& flag) const {
+        const auto found = values_.find(flag);
+        return found == values_.end() ? std::vector<std::string>() : found->second;
     }
 
     std::vector<std::string> rest; ///< positional arguments
 
 private:
-    std::map<std::string, std::string> values_;
+    std::map<std::string, std::vector<std::string>> values_;
 };
 
 struct Command {

@@ -22,19 +22,22 @@ constexpr const char* footer =
 struct Pending {
     const Command* command = nullptr;
     CLI::App* app = nullptr;
-    std::vector<std::unique_ptr<std::string>> values; ///< one for each option
+    std::vector<std::unique_ptr<std::vector<std::string>>> values; ///< one for each option
     std::vector<std::string> rest;
 };
 
 void add_options(Pending& pending) {
     for (const OptionSpec& spec : pending.command->options) {
-        pending.values.push_back(std::make_unique<std::string>());
+        pending.values.push_back(std::make_unique<std::vector<std::string>>());
         if (spec.value.empty())
             pending.app->add_flag_function(
                 std::string(spec.flags), [](std::int64_t) {}, std::string(spec.help));
         else
             pending.app->add_option(std::string(spec.flags), *pending.values.back(), std::string(spec.help))
-                ->type_name(std::string(spec.value));
+                ->type_name(std::string(spec.value))
+                ->allow_extra_args(false)
+                ->multi_option_policy(spec.repeatable ? CLI::MultiOptionPolicy::TakeAll
+                                                      : CLI::MultiOptionPolicy::Throw);
     }
     const Command& command = *pending.command;
     if (command.rest_is_command)

@@ -1,6 +1,7 @@
 #include "analyzer/reports/report.hpp"
 
 #include "analyzer/cli/command.hpp"
+#include "analyzer/cli/stack_options.hpp"
 
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -12,8 +13,9 @@ int report(const Arguments& arguments) {
     // One JSON document in any case: an object for one file, an array for several.
     auto documents = nlohmann::ordered_json::array();
     bool first = true;
+    const symbols::Options options = stack_options(arguments);
     for (const std::string& path : arguments.rest) {
-        reports::Report made(path);
+        reports::Report made(path, options);
         if (arguments.has("--json")) {
             documents.push_back(reports::to_json(made));
             continue;
@@ -33,7 +35,9 @@ int report(const Arguments& arguments) {
 } // namespace
 
 const Command report_command{
-    "report", "Say what costs time, on which line, and what to write instead",       "FILE", 1,
-    1 << 20,  {{"--json", "", "The document that docs/report-schema.md describes"}}, &report};
+    "report", "Say what costs time, on which line, and what to write instead",
+    "FILE",   1,
+    1 << 20,  with_stack_options({{"--json", "", "The document that docs/report-schema.md describes"}}),
+    &report};
 
 } // namespace umadvisor::cli

@@ -4,10 +4,11 @@
 
 namespace umadvisor::reports {
 
-Report::Report(const std::string& path)
+Report::Report(const std::string& path, symbols::Options options)
     : trace(path),
       profile(trace),
-      symbolizer(trace.dictionary),
+      symbolizer(trace.dictionary, options),
+      full_stacks(options.full_stacks),
       findings(
           findings::find_all(profile, [this](std::uint64_t stack) { return symbolizer.line_stack(stack); })) {}
 

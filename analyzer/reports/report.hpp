@@ -16,11 +16,12 @@ namespace umadvisor::reports {
 class Report {
 public:
     /// Throws Error when the file cannot be read at all.
-    explicit Report(const std::string& path);
+    explicit Report(const std::string& path, symbols::Options options = {});
 
     reader::Trace trace;
     model::Profile profile;
     symbols::Symbolizer symbolizer;
+    bool full_stacks; ///< whole stacks in the text, too
     std::vector<findings::Finding> findings;
 
     /// Why there are no findings, in a sentence.

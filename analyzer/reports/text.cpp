@@ -66,13 +66,17 @@ std::string unrecorded_text(const model::Profile& profile) {
     return calls == 0 ? "" : count_text(calls, "call") + " that move memory counted but not recorded: " + names;
 }
 
-void write_place(std::ostream& out, symbols::Symbolizer& symbolizer, std::uint64_t stack,
-                 const std::string& what) {
-    const symbols::CodePlace place = symbolizer.line(stack);
+void write_place(std::ostream& out, Report& report, std::uint64_t stack, const std::string& what) {
+    const symbols::CodePlace place = report.symbolizer.line(stack);
     out << "    " << (stack == 0 ? "no stack recorded" : place.text()) << "   " << what << "\n";
     const std::string source = symbols::Symbolizer::source_text(place);
     if (!source.empty())
         out << "        " << place.line << " |   " << source << "\n";
+    if (!report.full_stacks)
+        return;
+    std::size_t number = 0;
+    for (const symbols::CodePlace& frame : report.symbolizer.places(stack))
+        out << "        #" << number++ << " " << frame.text() << (frame.inlined ? " (inlined)" : "") << "\n";
 }
 
 void write_finding(std::ostream& out, Report& report, const findings::Finding& finding, std::size_t number) {
@@ -85,14 +89,13 @@ void write_finding(std::ostream& out, Report& report, const findings::Finding& f
     if (total > 0)
         out << " of " << time_text(total);
     out << " · confidence " << name(finding.confidence) << "\n";
-    write_place(out, report.symbolizer, finding.stack, finding.summary);
+    write_place(out, report, finding.stack, finding.summary);
     if (finding.allocation_stack != 0)
-        write_place(out, report.symbolizer, finding.allocation_stack,
-                    "allocated here: " + finding.allocation_text);
+        write_place(out, report, finding.allocation_stack, "allocated here: " + finding.allocation_text);
     else if (!finding.allocation_text.empty())
         out << "    memory: " << finding.allocation_text << "\n";
     for (const auto& [what, stack] : finding.places)
-        write_place(out, report.symbolizer, stack, what);
+        write_place(out, report, stack, what);
     for (const std::string& detail : finding.details)
         out << "    " << detail << "\n";
     out << "    write: " << finding.advice << "   (umadvisor explain " << finding.rule << ")\n";

@@ -15,7 +15,9 @@ std::string CodePlace::text() const {
     } else {
         return "unknown place";
     }
-    return function.empty() ? place : place + " in " + function + "()";
+    if (function.empty())
+        return place;
+    return place + " in " + function + (function.front() == '<' && language == Language::python ? "" : "()");
 }
 
 } // namespace umadvisor::symbols

@@ -3,7 +3,6 @@
 #include "analyzer/reader/dictionary.hpp"
 #include "analyzer/symbols/demangle.hpp"
 #include "analyzer/symbols/module_symbols.hpp"
-#include "analyzer/symbols/user_code.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -14,12 +13,12 @@ namespace {
 
 constexpr std::size_t deepest = 1024;     ///< a damaged trace may hold a loop of frames
 constexpr std::size_t longest_line = 200; ///< of source text that is shown
-constexpr std::size_t runtime_depth = 4;  ///< frames of a static runtime between its entry point and the driver
 constexpr int farthest_line = 10'000'000; ///< a trace does not make us read more
 
 } // namespace
 
-Symbolizer::Symbolizer(const reader::Dictionary& dictionary) : dictionary_(dictionary) {}
+Symbolizer::Symbolizer(const reader::Dictionary& dictionary, Options options)
+    : dictionary_(dictionary), options_(std::move(options)), ownership_(options_.hide, options_.show) {}
 
 Symbolizer::~Symbolizer() = default;
 
@@ -90,32 +89,26 @@ bool Symbolizer::is_launch_stub(const CodePlace& place) {
     return !place.function.empty() && kernels_.contains(place.function);
 }
 
+Owner Symbolizer::owner(const CodePlace& place) {
+    const Owner owner = ownership_.of(place);
+    return owner == Owner::program && is_launch_stub(place) ? Owner::entry : owner;
+}
+
 CodePlace Symbolizer::line(std::uint64_t stack) {
     // Frame by frame: what lies outside the line that is shown is not looked up, but for a few frames in which
     // a runtime that is linked into the program may still have called itself.
-    CodePlace innermost, chosen;
-    std::size_t chosen_depth = 0;
-    bool any = false, found = false;
+    LineChoice choice;
     std::uint64_t id = stack;
     for (std::size_t depth = 0; id != 0 && depth < deepest; ++depth) {
         const auto frame = dictionary_.frames.find(id);
-        if (frame == dictionary_.frames.end() || (found && depth > chosen_depth + runtime_depth))
+        if (frame == dictionary_.frames.end())
             break;
-        for (const CodePlace& place : frame_places(id)) {
-            if (!any)
-                innermost = place;
-            any = true;
-            if (is_runtime_function(place) || is_launch_stub(place)) {
-                found = false;
-            } else if (!found && is_user_code(place) && !(place.module.empty() && place.function.empty())) {
-                found = true;
-                chosen = place;
-                chosen_depth = depth;
-            }
-        }
+        for (const CodePlace& place : frame_places(id))
+            if (!choice.offer(place, owner(place)))
+                return choice.line();
         id = frame->second.parent;
     }
-    return found ? chosen : innermost;
+    return choice.line();
 }
 
 std::uint64_t Symbolizer::line_stack(std::uint64_t stack) {

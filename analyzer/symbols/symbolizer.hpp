@@ -2,6 +2,8 @@
 #pragma once
 
 #include "analyzer/symbols/code_place.hpp"
+#include "analyzer/symbols/options.hpp"
+#include "analyzer/symbols/ownership.hpp"
 
 #include <cstdint>
 #include <map>
@@ -23,15 +25,17 @@ class ModuleSymbols;
 /// outlive it. Not thread-safe.
 class Symbolizer {
 public:
-    explicit Symbolizer(const reader::Dictionary& dictionary);
+    explicit Symbolizer(const reader::Dictionary& dictionary, Options options = {});
     ~Symbolizer();
     Symbolizer(const Symbolizer&) = delete;
     Symbolizer& operator=(const Symbolizer&) = delete;
 
     /// All places of a stack, innermost first, inlined functions included; empty for stack 0.
     const std::vector<CodePlace>& places(std::uint64_t stack);
-    /// The innermost place of the program's own code, or the innermost place at all.
+    /// The place to show first: the innermost of the program's own code, as LineChoice has it.
     CodePlace line(std::uint64_t stack);
+    /// Whose code a place is; the stub that launches a kernel of this trace is CUDA's.
+    Owner owner(const CodePlace& place);
     /// The first stack asked about that has the same line() as this one.
     std::uint64_t line_stack(std::uint64_t stack);
     /// That line of the source, where the file can be read; else empty.
@@ -46,6 +50,8 @@ private:
     bool is_launch_stub(const CodePlace& place);
 
     const reader::Dictionary& dictionary_;
+    Options options_;
+    Ownership ownership_;
     std::map<std::string, std::unique_ptr<ModuleSymbols>> modules_; ///< by path and build id
     std::unordered_map<std::uint64_t, std::vector<CodePlace>> frames_, stacks_;
     std::map<std::string, std::uint64_t> line_stacks_; ///< by module and place

@@ -2,7 +2,6 @@
 #include "analyzer/reader/trace.hpp"
 #include "analyzer/symbols/demangle.hpp"
 #include "analyzer/symbols/symbolizer.hpp"
-#include "analyzer/symbols/user_code.hpp"
 #include "scenario.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -257,29 +256,6 @@ BOOST_AUTO_TEST_CASE(frames_that_go_round_in_a_circle_end) {
     symbols::Symbolizer symbolizer(trace.dictionary);
     BOOST_TEST(symbolizer.places(1).size() <= 1024u);
     symbolizer.line(1);
-}
-
-BOOST_AUTO_TEST_CASE(the_runtime_inside_the_program_is_not_its_code) {
-    const auto place = [](std::string function, std::string module, std::string file = "") {
-        CodePlace made;
-        made.function = std::move(function);
-        made.module = std::move(module);
-        made.file = std::move(file);
-        return made;
-    };
-    for (const CodePlace& library :
-         {place("cudaMemcpy", "/home/user/program"), place("__cudart847", "/home/user/program"),
-          place("libcudart_static_1f2e3d", "/home/user/program"),
-          place("cudaMallocManaged<float>", "/home/user/program"), place("x", "/usr/lib/libcuda.so.1"),
-          place("x", "/opt/libcudart.so.13"), place("x", "/usr/lib/libcudart-d3a1.so.12"),
-          place("x", "/opt/lib/libumadvisor.so"), place("__libc_start_main", "/lib/libc.so.6"),
-          place("std::vector<int>::push_back", "/home/user/program", "/usr/include/c++/12/vector")})
-        BOOST_TEST(!symbols::is_user_code(library), library.text());
-    for (const CodePlace& own :
-         {place("main", "/home/user/program"), place("upload", "/home/user/program", "/home/user/upload.cu"),
-          place("cuda_upload", "/home/user/program"), place("f", "/home/user/libcudaish.so"),
-          place("f", "/opt/libcustom.so"), place("f", "/usr/lib/libcublas.so.13")})
-        BOOST_TEST(symbols::is_user_code(own), own.text());
 }
 
 BOOST_AUTO_TEST_CASE(names_are_demangled_and_cut) {

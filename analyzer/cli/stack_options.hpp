@@ -1,0 +1,16 @@
+/// Options of the commands that show stacks.
+#pragma once
+
+#include "analyzer/cli/command.hpp"
+#include "analyzer/symbols/options.hpp"
+
+#include <vector>
+
+namespace umadvisor::cli {
+
+/// `own` followed by the options that all such commands share.
+std::vector<OptionSpec> with_stack_options(std::vector<OptionSpec> own);
+
+symbols::Options stack_options(const Arguments& arguments);
+
+} // namespace umadvisor::cli

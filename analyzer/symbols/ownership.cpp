@@ -1,0 +1,114 @@
+#include "analyzer/symbols/ownership.hpp"
+
+#include <algorithm>
+#include <fnmatch.h>
+#include <iterator>
+#include <string_view>
+
+namespace umadvisor::symbols {
+namespace {
+
+constexpr int runtime_depth = 4; ///< frames of a static runtime between its entry point and the driver
+
+enum class Part : std::uint8_t { module, function, file };
+
+struct Known {
+    Owner owner;
+    Part part;
+    const char* glob;
+};
+constexpr Known known_code[] = {
+#define KNOWN_CODE(owner, part, glob) {Owner::owner, Part::part, glob},
+#include "analyzer/symbols/known_code.def"
+#undef KNOWN_CODE
+};
+
+bool matches(const char* glob, const std::string& text) {
+    return ::fnmatch(glob, text.c_str(), 0) == 0;
+}
+
+std::string file_name(const std::string& path) {
+    return path.substr(path.rfind('/') + 1);
+}
+
+bool matches_any(const std::vector<std::string>& globs, const CodePlace& place) {
+    return std::ranges::any_of(globs, [&](const std::string& glob) {
+        return (!place.module.empty() &&
+                (matches(glob.c_str(), place.module) || matches(glob.c_str(), file_name(place.module)))) ||
+               (!place.function.empty() && matches(glob.c_str(), place.function)) ||
+               (!place.file.empty() &&
+                (matches(glob.c_str(), place.file) || matches(glob.c_str(), file_name(place.file))));
+    });
+}
+
+Owner look_up(Part part, const std::string& text) {
+    // A module is known by its file name, unless the glob names folders.
+    const std::string name = part == Part::module ? file_name(text) : text;
+    const auto* const found = std::ranges::find_if(known_code, [&](const Known& known) {
+        return known.part == part &&
+               matches(known.glob,
+                       std::string_view(known.glob).find('/') == std::string_view::npos ? name : text);
+    });
+    return found == std::end(known_code) ? Owner::program : found->owner;
+}
+
+Owner remembered(std::unordered_map<std::string, Owner>& answers, Part part, const std::string& text) {
+    if (text.empty())
+        return Owner::program;
+    const auto [entry, fresh] = answers.try_emplace(text);
+    if (fresh)
+        entry->second = look_up(part, text);
+    return entry->second;
+}
+
+} // namespace
+
+Ownership::Ownership(std::vector<std::string> hide, std::vector<std::string> show)
+    : hide_(std::move(hide)), show_(std::move(show)) {}
+
+Owner Ownership::of(const CodePlace& place) const {
+    if (matches_any(show_, place))
+        return Owner::program;
+    if (matches_any(hide_, place))
+        return Owner::framework;
+    if (place.language == Language::native) {
+        if (const Owner owner = remembered(functions_, Part::function, place.function); owner != Owner::program)
+            return owner;
+        if (const Owner owner = remembered(modules_, Part::module, place.module); owner != Owner::program)
+            return owner;
+    }
+    return remembered(files_, Part::file, place.file);
+}
+
+bool LineChoice::offer(const CodePlace& place, Owner owner) {
+    if (!any_)
+        innermost_ = place;
+    any_ = true;
+    if (owner == Owner::entry) {
+        own_found_ = framework_found_ = false;
+    } else if (!own_found_ && owner == Owner::program && !place.unknown()) {
+        own_found_ = true;
+        own_ = place;
+        frames_after_ = 0;
+        return true;
+    } else if (!framework_found_ && owner == Owner::framework) {
+        framework_found_ = true;
+        framework_ = place;
+    }
+    frames_after_ += !place.inlined;
+    return !own_found_ || frames_after_ < runtime_depth;
+}
+
+const CodePlace& LineChoice::line() const {
+    return own_found_ ? own_ : framework_found_ ? framework_ : innermost_;
+}
+
+CodePlace choose_line(std::span<const CodePlace> frames, const Ownership& ownership) {
+    LineChoice choice;
+    for (const CodePlace& frame : frames)
+        if (!choice.offer(frame, ownership.of(frame)))
+            break;
+    return choice.line();
+}
+
+} // namespace umadvisor::symbols
