@@ -8,7 +8,6 @@
 
 #include "interposer/attach/entries.hpp"
 #include "interposer/observe/graph_reader.hpp"
-#include "interposer/observe/touched.hpp"
 #include "trace/records.hpp"
 
 #include <cstdint>
@@ -38,11 +37,5 @@ void enable_node(trace::Graph& call, CUgraphNode node, bool enabled) noexcept;
 
 /// `call.exec` is about to be destroyed: its handle may come back at once.
 void forget_graph(trace::Graph& call) noexcept;
-
-/// Before a launch of a graph that allocates: memory that the program has freed since is made again.
-void revive_graph_memory(CUgraphExec exec, const trace::GraphLaunch& call) noexcept;
-
-/// Managed memory that a launch may reach and that is still there.
-void managed_of_graph(CUgraphExec exec, Touched& out) noexcept;
 
 } // namespace umadvisor::observe

@@ -3,6 +3,7 @@
 #include "interposer/act/executor.hpp"
 #include "interposer/observe/capture.hpp"
 #include "interposer/observe/device_timer.hpp"
+#include "interposer/observe/graph_memory.hpp"
 #include "interposer/observe/residency_sampler.hpp"
 
 #include <atomic>
