@@ -77,6 +77,14 @@ constexpr observe::ResidencyListener listener{
         const record::Guard guard(mutex);
         residency.moved(allocation.id, first, last, BlockState::host);
     },
+    [](const observe::Allocation& allocation) noexcept {
+        // What the device has no room for is left to faults, which the trace shall show.
+        const std::uint64_t card = allocation.device < max_devices
+                                       ? state_of(static_cast<CUdevice>(allocation.device)).memory_bytes
+                                       : 0;
+        const record::Guard guard(mutex);
+        return residency.worth_a_look(allocation.id) || residency.device_bytes() + allocation.bytes > card;
+    },
 };
 
 /// Preferred locations of the device's rewritten allocations are taken back: together they no longer fit.

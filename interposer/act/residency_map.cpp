@@ -15,6 +15,11 @@ void ResidencyMap::clear() noexcept {
     blind_ = false;
 }
 
+bool ResidencyMap::worth_a_look(std::uint64_t allocation) const noexcept {
+    const Known* const known = find(allocation);
+    return known != nullptr && known->missing != known->count;
+}
+
 ResidencyMap::Known* ResidencyMap::find(std::uint64_t allocation) const noexcept {
     Known* const at =
         std::lower_bound(known_, known_ + count_, allocation,

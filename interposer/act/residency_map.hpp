@@ -23,6 +23,10 @@ public:
     /// Whether no block of the allocation is missing on the device. False for one never seen.
     bool resident(std::uint64_t allocation) const noexcept;
 
+    /// Whether a look at the page table could spare the next launch a prefetch: not where all of the allocation
+    /// is missing and is prefetched whatever is seen.
+    bool worth_a_look(std::uint64_t allocation) const noexcept;
+
     /// What a launch reaches is on the device once it has run: missing blocks, in order, while the device holds
     /// no more than `capacity` bytes.
     void launched(std::uint64_t allocation, std::uint64_t capacity) noexcept;

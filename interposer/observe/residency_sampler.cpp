@@ -166,9 +166,11 @@ void ResidencySampler::look_before_launch(const Touched& touched) noexcept {
             waiting_.store(++waiting, std::memory_order_relaxed);
         if (at < waiting)
             pending_[at] = {allocation, now};
-        // Whoever listens acts on what it hears, so it hears all of it.
-        const bool listened = listener_.load(std::memory_order_relaxed) != nullptr;
-        if (may_look && (listened || !hurried || !steady(allocation, trace::SampleMoment::before_launch)))
+        // Whoever listens acts on what it hears, so it hears all that it asks for.
+        const ResidencyListener* const listener = listener_.load(std::memory_order_acquire);
+        if (may_look &&
+            (listener != nullptr ? listener->curious(allocation)
+                                 : !hurried || !steady(allocation, trace::SampleMoment::before_launch)))
             fresh[count++] = &allocation;
     }
     if (count == 0)

@@ -144,6 +144,27 @@ BOOST_AUTO_TEST_CASE(act_prefetch_ends_the_faults) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(act_prefetch_looks_at_nothing_that_it_prefetches_anyway) {
+    const auto looks_before_launches = [](const Folder& folder) {
+        std::vector<double> starts;
+        for (const auto& look : dump(folder, "x.umtrace", "Residency"))
+            if (look.at("moment") == "before_launch")
+                starts.push_back(look.at("start_ns").get<double>());
+        return starts;
+    };
+    const Folder folder;
+    run_recorded(folder, "sim", "pingpong");
+    const auto first_launch = dump(folder, "x.umtrace", "Launch").at(0).at("start_ns").get<double>();
+    const auto bare = looks_before_launches(folder);
+    BOOST_TEST(std::count_if(bare.begin(), bare.end(), [&](double look) { return look < first_launch; }) == 1);
+    run_recorded(folder, "sim", "pingpong", "--act prefetch");
+    const auto first_prefetch = dump(folder, "x.umtrace", "Prefetch").at(0).at("start_ns").get<double>();
+    const auto helped = looks_before_launches(folder);
+    BOOST_TEST(
+        std::count_if(helped.begin(), helped.end(), [&](double look) { return look < first_prefetch; }) == 0);
+    BOOST_TEST(!helped.empty()); // what the host took back is looked for
+}
+
 BOOST_DATA_TEST_CASE(act_rewrite_keeps_results,
                      data::make({"pageable_copies", "pinned_copies", "small_copies", "overlap", "pingpong"}),
                      name) {

@@ -186,6 +186,17 @@ BOOST_FIXTURE_TEST_CASE(what_bounces_is_unknown_after_a_synchronisation_that_nob
     BOOST_TEST(map.resident(1));
 }
 
+BOOST_FIXTURE_TEST_CASE(what_is_prefetched_anyway_is_worth_no_look, Map) {
+    BOOST_TEST(!map.worth_a_look(2)); // never seen
+    BOOST_TEST(!map.worth_a_look(1));
+    map.launched(1, ~0ull);
+    BOOST_TEST(map.worth_a_look(1));
+    map.moved(1, address, address + 6 * mib, H);
+    BOOST_TEST(map.worth_a_look(1)); // the last block may have left too
+    map.moved(1, address + 6 * mib, address + 8 * mib, U);
+    BOOST_TEST(!map.worth_a_look(1));
+}
+
 BOOST_FIXTURE_TEST_CASE(where_nothing_can_be_seen_all_is_unknown_after_a_synchronisation, Map) {
     map.launched(1, ~0ull);
     map.synchronized(false);

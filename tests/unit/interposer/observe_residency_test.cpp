@@ -229,13 +229,30 @@ BOOST_AUTO_TEST_CASE(the_listener_hears_what_was_looked_at_and_what_the_host_hol
         },
         [](const Allocation&, std::uint64_t first, std::uint64_t last) noexcept {
             host.emplace_back(first, last);
-        }};
+        },
+        [](const Allocation&) noexcept { return true; }};
     ManagedLike memory(64);
     memory.touch(32, 16);
     sampler->set_listener(&listener);
     sampler->before_launch(touching({&memory}));
     BOOST_TEST((looked == Runs{{memory.address(0), memory.address(64)}}));
     BOOST_TEST((host == Runs{{memory.address(32), memory.address(48)}}));
+}
+
+BOOST_AUTO_TEST_CASE(a_launch_does_not_wait_for_a_look_that_the_listener_has_no_use_for) {
+    static std::uint64_t wanted = 0;
+    static constexpr ResidencyListener listener{
+        [](const Allocation&, std::uint64_t, std::uint64_t) noexcept {},
+        [](const Allocation&, std::uint64_t, std::uint64_t) noexcept {},
+        [](const Allocation& allocation) noexcept { return allocation.id == wanted; }};
+    ManagedLike memory(16), other(16);
+    wanted = other.allocation.id;
+    sampler->set_listener(&listener);
+    sampler->before_launch(touching({&memory, &other}));
+    BOOST_REQUIRE(recorder().residency.size() == 1u);
+    BOOST_TEST(recorder().residency[0].allocation == wanted);
+    sampler->after_synchronize(); // what the host has left of it is looked at all the same
+    BOOST_TEST(recorder().residency.size() == 3u);
 }
 
 BOOST_AUTO_TEST_CASE(threads_sample_one_at_a_time) {
