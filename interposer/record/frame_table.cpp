@@ -73,11 +73,12 @@ bool FrameTable::enlarge() noexcept {
     return true;
 }
 
-void FrameTable::forget(std::uintptr_t first, std::uintptr_t last) noexcept {
+bool FrameTable::forget(std::uintptr_t first, std::uintptr_t last) noexcept {
     const Guard guard(mutex_);
     Table* const table = table_.load(std::memory_order_relaxed);
     if (table == nullptr)
-        return;
+        return false;
+    bool any = false;
     // By number; without memory the frames called from them stay, which costs no more than their room.
     const std::size_t bytes = last_id_ / 8 + 1;
     auto* const gone = static_cast<std::uint8_t*>(map_pages(bytes));
@@ -94,6 +95,7 @@ void FrameTable::forget(std::uintptr_t first, std::uintptr_t last) noexcept {
                 ((address < first || address >= last) && !is_gone(slot.parent.load(std::memory_order_relaxed))))
                 continue;
             slot.id.store(forgotten, std::memory_order_release);
+            any = true;
             if (gone != nullptr) {
                 gone[id / 8] = static_cast<std::uint8_t>(gone[id / 8] | 1u << id % 8);
                 more = true; // what it called may stand in a slot before it
@@ -103,6 +105,7 @@ void FrameTable::forget(std::uintptr_t first, std::uintptr_t last) noexcept {
     if (gone != nullptr)
         unmap_pages(gone, bytes);
     free_forgotten(*table);
+    return any;
 }
 
 /// Nobody goes past a free slot, so a forgotten one before it may be free as well. Plug-ins that come and go

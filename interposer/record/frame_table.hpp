@@ -22,8 +22,8 @@ public:
     }
 
     /// Forgets frames with addresses in [first, last), since another object may be loaded there, and all that
-    /// was called from them.
-    void forget(std::uintptr_t first, std::uintptr_t last) noexcept;
+    /// was called from them. Whether there were any.
+    bool forget(std::uintptr_t first, std::uintptr_t last) noexcept;
 
 private:
     struct Slot {

@@ -48,22 +48,28 @@ struct StackCache {
 
     std::uint64_t epoch;        ///< layouts of others are void
     std::uintptr_t first, last; ///< the thread's stack; 0: not asked yet
-    std::uint32_t hits;
+    std::uint32_t looks;        ///< how often it was asked
+    std::uint32_t learned;      ///< how often it was told: what it did not find
 
     /// Of each layout, so that a line of the cache tells which of a set to look at. 0: none.
     alignas(64) std::uint32_t tags[layout_sets][layout_ways];
     Known known[known_sets][known_ways];
     Layout layouts[layout_sets][layout_ways];
-    Candidate unwound[candidate_sets][candidate_ways];
-    std::uint8_t oldest_layout[layout_sets], oldest_known[known_sets], oldest_unwound[candidate_sets];
+    Candidate candidates[candidate_sets][candidate_ways];
+    std::uint8_t oldest_layout[layout_sets], oldest_known[known_sets], oldest_candidate[candidate_sets];
 
     /// Number of the stack, or 0 when it has to be unwound.
     std::uint32_t find(std::uintptr_t caller, std::uintptr_t frame) noexcept;
 
-    /// Tells what unwinding found: `addresses`, `caller` first, make the stack with the number `id`. To be
-    /// called in a frame below `frame`.
-    void learn(const Unwinder& unwinder, std::uintptr_t caller, std::uintptr_t frame, void* const* addresses,
-               std::size_t count, std::uint32_t id) noexcept;
+    /// What unwinding found.
+    struct Unwound {
+        void* const* addresses; ///< return addresses, that of record::stack() first
+        std::size_t count;
+        bool ended; ///< of itself: not at the depth that is kept
+    };
+    /// Tells what makes the stack with the number `id`. To be called in a frame below `frame`.
+    void learn(const Unwinder& unwinder, std::uintptr_t caller, std::uintptr_t frame, const Unwound& unwound,
+               std::uint32_t id) noexcept;
 
     /// Every entry becomes void; the pages go to another thread.
     void forget() noexcept {
@@ -86,7 +92,7 @@ private:
 
     bool in_stack(std::uintptr_t address) noexcept;
     Candidate& candidate_of(std::uint64_t key) noexcept;
-    bool lay_out(Layout& layout, const Unwinder& unwinder, void* const* addresses, std::size_t count) noexcept;
+    bool lay_out(Layout& layout, const Unwinder& unwinder, const Unwound& unwound) noexcept;
     const Layout& keep(const Layout& layout) noexcept;
     void remember(const Fingerprint::Value& words, std::uint32_t id) noexcept;
 };

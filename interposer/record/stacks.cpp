@@ -25,9 +25,15 @@ constinit int depth = 0; ///< 0: stacks are off
 /// Where our own object lies, to leave our frames out. Empty in a test, where we are part of the program.
 constinit std::uintptr_t own_first = 0, own_last = 0;
 constinit std::atomic<bool> failure_told{false};
+/// Code that was on a stack has gone, and other code may come to its place. By its address unw_backtrace
+/// remembers for good how a frame is left; taken for another's, such a frame leads anywhere.
+constinit std::atomic<bool> only_steps{false};
 
 void forget_frames(std::uintptr_t first, std::uintptr_t last) noexcept {
-    frames.forget(first, last);
+    if (!frames.forget(first, last) || !unwinder.steps)
+        return;
+    unwinder.forget_code();
+    only_steps.store(true, std::memory_order_relaxed);
 }
 
 /// Follows dlopen and dlclose.
@@ -36,13 +42,21 @@ void refresh_modules() noexcept {
         void_stack_caches();
 }
 
+/// Return addresses, innermost first; how many.
+[[gnu::always_inline]] inline int walk(void** found, int capacity) noexcept {
+    if (!unwinder_pipe.intact())
+        return 0;
+    return only_steps.load(std::memory_order_relaxed) ? unwinder.backtrace_by_steps(found, capacity)
+                                                      : unwinder.backtrace(found, capacity);
+}
+
 /// Unwinds. `caller` is the return address of record::stack(), whose frame address is `frame`.
 [[gnu::noinline, gnu::cold]] std::uint32_t unwind(StackCache& cache, std::uintptr_t caller,
                                                   std::uintptr_t frame) noexcept {
     const Quiet quiet;
     refresh_modules();
-    void* found[max_depth + max_own_frames];
-    const int count = unwinder_pipe.intact() ? unwinder.backtrace(found, depth + max_own_frames) : 0;
+    void* found[max_depth + max_own_frames] = {};
+    const int count = walk(found, depth + max_own_frames);
     void** const end = found + std::clamp(count, 0, depth + max_own_frames);
     void** innermost = std::find(found, end, reinterpret_cast<void*>(caller));
     if (innermost ==
@@ -64,7 +78,8 @@ void refresh_modules() noexcept {
         if (id == 0)
             return 0;
     }
-    cache.learn(unwinder, caller, frame, innermost, static_cast<std::size_t>(last - innermost), id);
+    cache.learn(unwinder, caller, frame,
+                {innermost, static_cast<std::size_t>(last - innermost), last < first + depth}, id);
     return id;
 }
 
@@ -112,7 +127,7 @@ void follow_modules() noexcept {
     // then is an object that was replaced by another with the very same return addresses.
     constexpr std::uint32_t hits_between_looks = 1024;
     std::uint32_t id = 0;
-    if (++writer->stacks.hits % hits_between_looks != 0)
+    if (++writer->stacks.looks % hits_between_looks != 0)
         id = writer->stacks.find(caller, frame);
     if (id == 0)
         id = unwind(writer->stacks, caller, frame);

@@ -44,9 +44,24 @@ const char* load_unwinder(Unwinder& unwinder, std::string_view directory) noexce
                      bind(library, UMADVISOR_SYMBOL(unw_step), unwinder.step) &&
                      bind(library, UMADVISOR_SYMBOL(unw_get_reg), unwinder.get_register) &&
                      bind(library, UMADVISOR_SYMBOL(unw_get_save_loc), unwinder.get_save_location) &&
-                     bind(library, UMADVISOR_SYMBOL(unw_is_signal_frame), unwinder.is_signal_frame);
+                     bind(library, UMADVISOR_SYMBOL(unw_is_signal_frame), unwinder.is_signal_frame) &&
+                     bind(library, UMADVISOR_SYMBOL(unw_get_proc_info), unwinder.get_proc_info) &&
+                     bind(library, UMADVISOR_SYMBOL(unw_flush_cache), unwinder.flush_cache) &&
+                     bind(library, UMADVISOR_SYMBOL(unw_local_addr_space), unwinder.local_space);
 #endif
     return nullptr;
+}
+
+int Unwinder::backtrace_by_steps(void** addresses, int capacity) const noexcept {
+    unw_context_t context;
+    unw_cursor_t cursor;
+    if (get_context(&context) != 0 || init_local(&cursor, &context) != 0)
+        return 0;
+    int count = 0;
+    unw_word_t ip = 0;
+    while (count < capacity && step(&cursor) > 0 && get_register(&cursor, UNW_REG_IP, &ip) == 0)
+        addresses[count++] = reinterpret_cast<void*>(ip);
+    return count;
 }
 
 } // namespace umadvisor::record

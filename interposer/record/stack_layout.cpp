@@ -1,0 +1,159 @@
+#include "interposer/record/modules.hpp"
+#include "interposer/record/slow_path.hpp"
+#include "interposer/record/stack_cache.hpp"
+
+namespace umadvisor::record {
+#if defined(__x86_64__)
+namespace {
+
+/// Reads the program's stack words as they are: red zones and shadow are no concern here.
+__attribute__((no_sanitize("address", "thread"))) std::uint64_t word_at(std::uintptr_t address) noexcept {
+    return *reinterpret_cast<const volatile std::uint64_t*>(address);
+}
+
+/// What stands for a layout itself: at places behind those of the words it is added to.
+Fingerprint::Value start_of(const StackCache::Layout& layout) noexcept {
+    Fingerprint row;
+    row.add(layout.caller);
+    row.add(layout.frame);
+    row.add(layout.epoch);
+    row.add(layout.slots);
+    for (std::size_t i = 0; i < layout.slots; ++i)
+        row.add(layout.offset[i]);
+    Fingerprint start;
+    start.add_at(StackCache::max_slots, row.value().low);
+    start.add_at(StackCache::max_slots + 1, row.value().high);
+    return start.value();
+}
+
+/// Adds the words that hold `value` among those that a realigned frame may have pushed below its rbp: six
+/// registers, the last of them the way back. False when there is none.
+template <class Add>
+bool add_equal(std::uintptr_t base, std::uintptr_t value, const Add& add) noexcept {
+    bool found = false;
+    for (std::uintptr_t at = base - 6 * sizeof value; at < base; at += sizeof value)
+        if (word_at(at) == value) {
+            if (!add(at, value))
+                return false;
+            found = true;
+        }
+    return found;
+}
+
+/// A register that a frame may be left by.
+struct Base {
+    unw_regnum_t number;
+    unw_word_t value = 0; ///< in the frame at hand
+    unw_word_t slot = 0;  ///< where it was saved; 0: nowhere
+    bool added = false;   ///< whether that word is among those looked at already
+
+    /// Whether the way out of the frame between those stack pointers may go by it. How a frame is left is fixed
+    /// by its ip. Where the register points elsewhere than into the frame, it is the program's data, and
+    /// different every time. Others than rbp mostly are: Intel's compiler and the loader's trampolines let rbx
+    /// point at what they push first.
+    bool leads_out(unw_word_t inner, unw_word_t outer) const noexcept {
+        constexpr unw_word_t pushed_first = 64;
+        return inner <= value && value < outer && (number == UNW_X86_64_RBP || outer - value <= pushed_first);
+    }
+};
+
+} // namespace
+
+/// Finds the words that unwinding reads, for `layout`, whose other fields are filled in.
+bool StackCache::lay_out(Layout& layout, const Unwinder& unwinder, const Unwound& unwound) noexcept {
+    const SlowPath slow;
+    unw_context_t context;
+    unw_cursor_t cursor;
+    if (unwinder.get_context(&context) != 0 || unwinder.init_local(&cursor, &context) != 0)
+        return false;
+    unw_word_t ip = 0, canonical = 0;
+    // Down to the frame of record::stack(), whose canonical frame address lies past its return address and
+    // saved rbp.
+    do {
+        if (unwinder.step(&cursor) <= 0 || unwinder.get_register(&cursor, UNW_X86_64_RSP, &canonical) != 0 ||
+            canonical > layout.frame + 16)
+            return false;
+    } while (canonical != layout.frame + 16);
+
+    std::size_t slots = 0;
+    const auto add = [&](unw_word_t address, unw_word_t value) {
+        const std::uintptr_t distance = address - layout.frame;
+        if (slots == max_slots || address < layout.frame || !in_stack(address) || distance % 8 != 0 ||
+            distance / 8 > UINT16_MAX || word_at(address) != value)
+            return false;
+        layout.offset[slots++] = static_cast<std::uint16_t>(distance / 8);
+        return true;
+    };
+    const auto add_once = [&add](Base& base) {
+        base.added = base.added || add(base.slot, base.value);
+        return base.added;
+    };
+    Base bases[] = {{UNW_X86_64_RBP}, {UNW_X86_64_RBX}, {UNW_X86_64_R12},
+                    {UNW_X86_64_R13}, {UNW_X86_64_R14}, {UNW_X86_64_R15}};
+    for (std::size_t i = 0; i < unwound.count; ++i) {
+        const unw_word_t inner = canonical; // rsp of the frame that is stepped out of
+        unw_save_loc_t saved{};
+        if (i != 0 && unwinder.step(&cursor) <= 0)
+            return false;
+        if (unwinder.get_register(&cursor, UNW_X86_64_RIP, &ip) != 0 ||
+            unwinder.get_register(&cursor, UNW_X86_64_RSP, &canonical) != 0 ||
+            unwinder.get_save_location(&cursor, UNW_X86_64_RIP, &saved) != 0)
+            return false;
+        // The unwinder must tell the same story twice, in code that an object stands for (not JIT), without
+        // signals.
+        if (ip != reinterpret_cast<unw_word_t>(unwound.addresses[i]) || unwinder.is_signal_frame(&cursor) > 0 ||
+            module_map.id(ip - 1) == 0)
+            return false;
+        if (saved.type != UNW_SLT_MEMORY || saved.u.addr != canonical - 8 || !add(saved.u.addr, ip))
+            return false;
+        for (Base& base : bases) {
+            if (unwinder.get_save_location(&cursor, base.number, &saved) != 0)
+                return false;
+            const unw_word_t slot = saved.type == UNW_SLT_MEMORY ? saved.u.addr : 0;
+            if (i != 0 && base.leads_out(inner, canonical)) {
+                if (!add_once(base))
+                    return false;
+                // A frame based on rbp that keeps its caller's frame elsewhere than right above has realigned
+                // the stack: gcc finds the way back through a word that it pushed after rbp.
+                if (base.number == UNW_X86_64_RBP && slot == base.value && canonical != base.value + 16 &&
+                    !add_equal(base.value, canonical, add))
+                    return false;
+            }
+            // A frame that does not save the register leaves the location where it was.
+            if (slot != base.slot)
+                base.added = false;
+            base.slot = slot;
+            if (unwinder.get_register(&cursor, base.number, &base.value) != 0)
+                return false;
+        }
+    }
+    if (unwound.ended) {
+        // By what stands there: no return address, or no unwinding information and no frame pointer.
+        unw_proc_info_t function{};
+        if (unwinder.get_proc_info(&cursor, &function) != 0 || unwinder.step(&cursor) != 0)
+            return false;
+        const bool described = function.end_ip > function.start_ip + 1; // else the unwinder has made it up
+        unw_word_t end = 0;
+        if (described ? unwinder.get_register(&cursor, UNW_X86_64_RSP, &end) != 0 || !in_stack(end - 8) ||
+                            !add(end - 8, word_at(end - 8))
+                      : bases[0].value != 0 || !add_once(bases[0]))
+            return false;
+    }
+    if (slots == 0)
+        return false;
+    for (; slots % group != 0; ++slots)
+        layout.offset[slots] = layout.offset[0];
+    layout.slots = static_cast<std::uint16_t>(slots);
+    layout.start = start_of(layout);
+    return true;
+}
+
+#else
+
+bool StackCache::lay_out(Layout&, const Unwinder&, const Unwound&) noexcept {
+    return false;
+}
+
+#endif
+
+} // namespace umadvisor::record
