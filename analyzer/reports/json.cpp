@@ -81,7 +81,7 @@ Json place_json(Report& report, std::uint64_t stack) {
             {"line", place.line},
             {"module", place.module},
             {"offset", place.offset},
-            {"source", symbols::Symbolizer::source_text(place)}};
+            {"source", report.symbolizer.source_text(place)}};
 }
 
 Json stack_json(Report& report, std::uint64_t stack) {

@@ -69,7 +69,7 @@ std::string unrecorded_text(const model::Profile& profile) {
 void write_place(std::ostream& out, Report& report, std::uint64_t stack, const std::string& what) {
     const symbols::CodePlace place = report.symbolizer.line(stack);
     out << "    " << (stack == 0 ? "no stack recorded" : place.text()) << "   " << what << "\n";
-    const std::string source = symbols::Symbolizer::source_text(place);
+    const std::string source = report.symbolizer.source_text(place);
     if (!source.empty())
         out << "        " << place.line << " |   " << source << "\n";
     if (!report.full_stacks)

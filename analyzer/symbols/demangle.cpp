@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <cxxabi.h>
+#include <libiberty/demangle.h>
 #include <memory>
 
 namespace umadvisor::symbols {
@@ -29,19 +30,34 @@ std::size_t find_outside(std::string_view text, char wanted, bool last) {
     return result;
 }
 
+using Name = std::unique_ptr<char, void (*)(void*)>;
+
+/// Both of Rust's manglings, v0 (_R...) and the older one, which is C++'s with a hash at its end.
+Name demangle_rust(const std::string& symbol) {
+    return {rust_demangle(symbol.c_str(), DMGL_PARAMS | DMGL_ANSI), std::free};
+}
+
+Name demangle_cxx(const std::string& symbol) {
+    int status = 0;
+    return {abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), std::free};
+}
+
 } // namespace
 
 std::string demangle(std::string_view symbol) {
-    if (!symbol.starts_with("_Z") || symbol.size() > longest)
+    if ((!symbol.starts_with("_Z") && !symbol.starts_with("_R")) || symbol.size() > longest)
         return std::string(symbol);
-    int status = 0;
-    const std::unique_ptr<char, void (*)(void*)> name(
-        abi::__cxa_demangle(std::string(symbol).c_str(), nullptr, nullptr, &status), std::free);
-    return status == 0 && name ? std::string(name.get()) : std::string(symbol);
+    const std::string text(symbol);
+    Name name = demangle_rust(text);
+    if (!name && symbol.starts_with("_Z"))
+        name = demangle_cxx(text);
+    return name ? std::string(name.get()) : text;
 }
 
 std::string short_name(std::string_view symbol) {
     const std::string full = demangle(symbol);
+    if (const std::string text(symbol); text.size() <= longest && demangle_rust(text))
+        return full; // has no parameters, and spaces in it belong to it
     std::string_view text = full;
     constexpr std::string_view anonymous = "(anonymous namespace)::";
     std::string plain;

@@ -1,24 +1,20 @@
 #include "analyzer/symbols/module_symbols.hpp"
 
 #include "analyzer/symbols/demangle.hpp"
+#include "analyzer/symbols/dwarf_scopes.hpp"
+#include "analyzer/symbols/module_file.hpp"
+#include "analyzer/symbols/symbol_table.hpp"
 
-#include <cstdlib>
 #include <cstring>
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>
+#include <optional>
 #include <utility>
 
 namespace umadvisor::symbols {
 namespace {
-
-const Dwfl_Callbacks callbacks{dwfl_build_id_find_elf, dwfl_standard_find_debuginfo,
-                               dwfl_offline_section_address, nullptr};
-
-bool is_function(int tag) {
-    return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
-}
 
 std::string function_name(Dwarf_Die* die) {
     Dwarf_Attribute attribute;
@@ -29,115 +25,144 @@ std::string function_name(Dwarf_Die* die) {
     return plain == nullptr ? std::string() : std::string(plain);
 }
 
+/// A source file as an absolute path, where the compiler said which folder it ran in.
+std::string source_path(const char* file, Dwarf_Die* unit) {
+    Dwarf_Attribute attribute;
+    const char* folder =
+        *file == '/' ? nullptr : dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attribute));
+    return folder == nullptr ? std::string(file) : std::string(folder) + '/' + file;
+}
+
+void read_line(Dwarf_Die* unit, Dwarf_Addr address, CodePlace& place) {
+    Dwarf_Line* line = dwarf_getsrc_die(unit, address);
+    const char* file = line == nullptr ? nullptr : dwarf_linesrc(line, nullptr, nullptr);
+    int number = 0;
+    if (file == nullptr || dwarf_lineno(line, &number) != 0)
+        return;
+    place.file = source_path(file, unit);
+    place.line = number;
+}
+
 /// Where an inlined function was called, from its own entry.
 void read_call_place(Dwarf_Die* inlined, Dwarf_Die* unit, CodePlace& place) {
     Dwarf_Attribute attribute;
     Dwarf_Word file = 0, line = 0;
     Dwarf_Files* files = nullptr;
     std::size_t count = 0;
+    place.file.clear();
+    place.line = 0;
     if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_file, &attribute), &file) != 0 ||
         dwarf_formudata(dwarf_attr(inlined, DW_AT_call_line, &attribute), &line) != 0 ||
         dwarf_getsrcfiles(unit, &files, &count) != 0 || file >= count)
         return;
     const char* path = dwarf_filesrc(files, file, nullptr, nullptr);
     if (path != nullptr) {
-        place.file = path;
+        place.file = source_path(path, unit);
         place.line = static_cast<int>(line);
     }
 }
 
-/// The DIEs that physically contain `address`, the innermost first; the caller frees them.
-int physical_scopes(Dwarf_Die* unit, Dwarf_Addr address, Dwarf_Die** scopes) {
-    Dwarf_Die* lexical = nullptr;
-    if (dwarf_getscopes(unit, address, &lexical) <= 0)
-        return 0;
-    // dwarf_getscopes goes on at the abstract origin of an inlined function, so callers would be missing;
-    // asking again from the innermost DIE walks its parents.
-    Dwarf_Die innermost = lexical[0];
-    std::free(lexical);
-    const int count = dwarf_getscopes_die(&innermost, scopes);
-    return count < 0 ? 0 : count;
+bool has_build_id(Elf* elf, std::string_view build_id) {
+    const void* bytes = nullptr;
+    const ssize_t size = dwelf_elf_gnu_build_id(elf, &bytes);
+    return size == static_cast<ssize_t>(build_id.size()) &&
+           std::memcmp(bytes, build_id.data(), build_id.size()) == 0;
+}
+
+/// For dwfl_standard_find_debuginfo: an empty element is the folder of the file itself.
+std::string debug_path(const Options& options) {
+    std::string path;
+    for (const std::string& folder : debug_folders(options))
+        path += folder + ':';
+    return path + ":.debug";
 }
 
 } // namespace
 
 struct ModuleSymbols::Session {
+    Dwfl_Callbacks callbacks{dwfl_build_id_find_elf, dwfl_standard_find_debuginfo, dwfl_offline_section_address,
+                             nullptr};
+    char* debug_path = nullptr;
     Dwfl* dwfl = nullptr;
     Dwfl_Module* module = nullptr;
     GElf_Addr bias = 0; ///< of libdwfl's address space over the file's
+    std::optional<DwarfScopes> scopes;
+    std::optional<SymbolTable> symbols; ///< once asked for: debug information mostly tells names, too
 
+    Session() = default;
+    Session(const Session&) = delete;
+    Session& operator=(const Session&) = delete;
     ~Session() {
         if (dwfl != nullptr)
             dwfl_end(dwfl);
     }
 };
 
-ModuleSymbols::ModuleSymbols(std::string path, std::string_view build_id)
-    : path_(std::move(path)), session_(std::make_unique<Session>()) {
-    Session& s = *session_;
-    s.dwfl = dwfl_begin(&callbacks);
-    if (s.dwfl == nullptr) {
-        trouble_ = dwfl_errmsg(-1);
+ModuleSymbols::ModuleSymbols(std::string path, std::string_view build_id, const Options& options)
+    : path_(std::move(path)), debug_path_(debug_path(options)) {
+    session_ = open(file_path(path_, options), build_id);
+    if (session_)
         return;
-    }
-    s.module = dwfl_report_offline(s.dwfl, path_.c_str(), path_.c_str(), -1);
-    dwfl_report_end(s.dwfl, nullptr, nullptr);
-    Elf* elf = s.module == nullptr ? nullptr : dwfl_module_getelf(s.module, &s.bias);
-    if (elf == nullptr) {
-        trouble_ = path_ + ": " + dwfl_errmsg(-1);
-        return;
-    }
-    const void* bytes = nullptr;
-    const ssize_t size = dwelf_elf_gnu_build_id(elf, &bytes);
-    if (!build_id.empty() && (size != static_cast<ssize_t>(build_id.size()) ||
-                              std::memcmp(bytes, build_id.data(), build_id.size()) != 0))
-        trouble_ = path_ + ": is not the file that ran (its build id differs); lines in it are not shown";
+    const std::string why = std::exchange(trouble_, {});
+    for (const std::string& other : build_id_paths(build_id, options))
+        if (is_plain_file(other) && (session_ = open(other, build_id)))
+            break;
+    trouble_ = session_ ? std::string() : why;
 }
 
 ModuleSymbols::~ModuleSymbols() = default;
 
-std::vector<CodePlace> ModuleSymbols::places(std::uint64_t address) const {
+std::unique_ptr<ModuleSymbols::Session> ModuleSymbols::open(const std::string& file,
+                                                            std::string_view build_id) {
+    auto session = std::make_unique<Session>();
+    Session& s = *session;
+    s.debug_path = debug_path_.data();
+    s.callbacks.debuginfo_path = &s.debug_path;
+    s.dwfl = dwfl_begin(&s.callbacks);
+    if (s.dwfl == nullptr) {
+        trouble_ = dwfl_errmsg(-1);
+        return nullptr;
+    }
+    s.module = dwfl_report_offline(s.dwfl, file.c_str(), file.c_str(), -1);
+    dwfl_report_end(s.dwfl, nullptr, nullptr);
+    Elf* elf = s.module == nullptr ? nullptr : dwfl_module_getelf(s.module, &s.bias);
+    if (elf == nullptr) {
+        trouble_ = file + ": " + dwfl_errmsg(-1);
+        return nullptr;
+    }
+    if (!build_id.empty() && !has_build_id(elf, build_id)) {
+        trouble_ = file + ": is not the file that ran (its build id differs); lines in it are not shown";
+        return nullptr;
+    }
+    s.scopes.emplace(s.module);
+    return session;
+}
+
+std::vector<CodePlace> ModuleSymbols::places(std::uint64_t address) {
     CodePlace place;
     place.module = path_;
     place.offset = address;
     if (!trouble_.empty())
         return {place};
 
-    const Session& s = *session_;
+    Session& s = *session_;
     const GElf_Addr at = address + s.bias;
-    int line = 0;
-    if (Dwfl_Line* found = dwfl_module_getsrc(s.module, at))
-        if (const char* file = dwfl_lineinfo(found, nullptr, &line, nullptr, nullptr, nullptr)) {
-            place.file = file;
-            place.line = line;
-        }
-
+    GElf_Addr unit_bias = 0;
     std::vector<CodePlace> result;
-    Dwarf_Addr unit_bias = 0;
-    Dwarf_Die* unit = dwfl_module_addrdie(s.module, at, &unit_bias);
-    Dwarf_Die* scopes = nullptr;
-    const int count = unit == nullptr ? 0 : physical_scopes(unit, at - unit_bias, &scopes);
-    for (int i = 0; i < count; ++i) {
-        const int tag = dwarf_tag(&scopes[i]);
-        if (!is_function(tag))
-            continue;
-        place.function = function_name(&scopes[i]);
-        place.inlined = tag == DW_TAG_inlined_subroutine;
-        result.push_back(place);
-        if (!place.inlined)
-            break;
-        place.file.clear();
-        place.line = 0;
-        read_call_place(&scopes[i], unit, place);
+    if (Dwarf_Die* unit = s.scopes->unit_of(at, unit_bias)) {
+        read_line(unit, at - unit_bias, place);
+        for (Dwarf_Die& function : s.scopes->functions(unit, at - unit_bias)) {
+            place.function = function_name(&function);
+            place.inlined = dwarf_tag(&function) == DW_TAG_inlined_subroutine;
+            result.push_back(place);
+            if (!place.inlined)
+                return result;
+            read_call_place(&function, unit, place);
+        }
     }
-    std::free(scopes);
-    if (!result.empty() && !result.back().inlined)
-        return result;
-
-    GElf_Off distance = 0;
-    GElf_Sym symbol;
-    const char* name = dwfl_module_addrinfo(s.module, at, &distance, &symbol, nullptr, nullptr, nullptr);
-    place.function = name == nullptr ? std::string() : short_name(name);
+    if (!s.symbols)
+        s.symbols.emplace(s.module);
+    place.function = short_name(s.symbols->find(at));
     place.inlined = false;
     result.push_back(place);
     return result;

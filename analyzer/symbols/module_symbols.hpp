@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analyzer/symbols/code_place.hpp"
+#include "analyzer/symbols/options.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -11,12 +12,12 @@
 
 namespace umadvisor::symbols {
 
-/// Reads an ELF file and its separate debug file, where one is installed, through libdw. Nothing is fetched
-/// over the network. Not thread-safe.
+/// Reads an ELF file and its separate debug file through libdw. Where the file at `path` is gone or another by
+/// now, a file of the same build-id in the debug folders serves. Not thread-safe.
 class ModuleSymbols {
 public:
     /// `build_id`: raw bytes of the file that ran; empty: not checked.
-    ModuleSymbols(std::string path, std::string_view build_id);
+    ModuleSymbols(std::string path, std::string_view build_id, const Options& options = {});
     ~ModuleSymbols();
     ModuleSymbols(const ModuleSymbols&) = delete;
     ModuleSymbols& operator=(const ModuleSymbols&) = delete;
@@ -26,11 +27,14 @@ public:
 
     /// The places of one frame, the innermost inlined function first; at least one. `address`: virtual address
     /// in the file, inside the instruction that is meant.
-    std::vector<CodePlace> places(std::uint64_t address) const;
+    std::vector<CodePlace> places(std::uint64_t address);
 
 private:
     struct Session;
+    std::unique_ptr<Session> open(const std::string& file, std::string_view build_id);
+
     std::string path_, trouble_;
+    std::string debug_path_; ///< as libdwfl wants it: outlives the session
     std::unique_ptr<Session> session_;
 };
 

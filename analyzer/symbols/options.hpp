@@ -1,14 +1,22 @@
 /// How stacks are looked up and shown.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace umadvisor::symbols {
 
 struct Options {
-    std::vector<std::string> hide, show; ///< globs for Ownership
-    bool full_stacks = false;            ///< reports show whole stacks, not only the line
+    std::vector<std::string> hide = {}, show = {}; ///< globs for Ownership
+    bool full_stacks = false;                      ///< reports show whole stacks, not only the line
+    std::vector<std::string> debug_folders = {};   ///< looked at before /usr/lib/debug; no ':' in them
+    std::string sysroot = {}; ///< where the files of the machine that ran it are; empty: here
+    bool debuginfod = false;  ///< debug files may come over the network, from DEBUGINFOD_URLS
+    std::string cache = {};   ///< folder of what was looked up before; empty: none
+    /// Called as frames are looked up in files, with the file and how many frames it were so far.
+    std::function<void(std::string_view file, std::size_t frames)> progress = {};
 };
 
 } // namespace umadvisor::symbols

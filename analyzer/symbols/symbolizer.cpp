@@ -2,9 +2,12 @@
 
 #include "analyzer/reader/dictionary.hpp"
 #include "analyzer/symbols/demangle.hpp"
+#include "analyzer/symbols/module_file.hpp"
 #include "analyzer/symbols/module_symbols.hpp"
+#include "analyzer/symbols/symbol_cache.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -17,26 +20,62 @@ constexpr int farthest_line = 10'000'000; ///< a trace does not make us read mor
 
 } // namespace
 
+/// An object file as far as it was needed: what the cache knows costs no look into it.
+class Symbolizer::Module {
+public:
+    Module(std::string path, std::string_view build_id, const Options& options)
+        : path_(std::move(path)), build_id_(build_id), cache_(path_, build_id, options) {}
+    ~Module() { cache_.save(); }
+    Module(const Module&) = delete;
+    Module& operator=(const Module&) = delete;
+
+    std::vector<CodePlace> places(std::uint64_t address, Symbolizer& owner) {
+        if (const std::vector<CodePlace>* known = cache_.find(address)) {
+            std::vector<CodePlace> places = *known;
+            for (CodePlace& place : places)
+                place.module = path_;
+            return places;
+        }
+        if (!file_) {
+            file_ = std::make_unique<ModuleSymbols>(path_, build_id_, owner.options_);
+            if (!file_->trouble().empty())
+                owner.warnings_.push_back(file_->trouble());
+        }
+        if (owner.options_.progress)
+            owner.options_.progress(path_, ++owner.looked_up_);
+        std::vector<CodePlace> places = file_->places(address);
+        if (file_->trouble().empty())
+            cache_.add(address, places);
+        return places;
+    }
+
+private:
+    std::string path_, build_id_;
+    SymbolCache cache_;
+    std::unique_ptr<ModuleSymbols> file_;
+};
+
 Symbolizer::Symbolizer(const reader::Dictionary& dictionary, Options options)
-    : dictionary_(dictionary), options_(std::move(options)), ownership_(options_.hide, options_.show) {}
+    : dictionary_(dictionary), options_(std::move(options)), ownership_(options_.hide, options_.show) {
+    // libdw asks the servers that this names, and who did not ask for the network gets none.
+    if (!options_.debuginfod)
+        ::unsetenv("DEBUGINFOD_URLS");
+}
 
 Symbolizer::~Symbolizer() = default;
 
-const ModuleSymbols* Symbolizer::module_of(std::uint64_t id) {
+Symbolizer::Module* Symbolizer::module_of(std::uint64_t id) {
     const auto found = dictionary_.modules.find(id);
     if (found == dictionary_.modules.end() || !found->second.path.starts_with('/'))
         return nullptr; // [vdso] and the like, or a program that was started by a relative path and is not
                         // findable
-    const std::string path(found->second.path);
+    const std::string path(found->second.path), file = file_path(path, options_);
     std::error_code failed;
-    if (std::filesystem::exists(path, failed) && !std::filesystem::is_regular_file(path, failed))
+    if (std::filesystem::exists(file, failed) && !is_plain_file(file))
         return nullptr; // /dev/zero and the like, mapped as memory; opening a FIFO would block
     auto& module = modules_[path + '\0' + std::string(found->second.build_id)];
-    if (!module) {
-        module = std::make_unique<ModuleSymbols>(path, found->second.build_id);
-        if (!module->trouble().empty())
-            warnings_.push_back(module->trouble());
-    }
+    if (!module)
+        module = std::make_unique<Module>(path, found->second.build_id, options_);
     return module.get();
 }
 
@@ -51,8 +90,8 @@ const std::vector<CodePlace>& Symbolizer::frame_places(std::uint64_t id) {
     const std::uint64_t address = frame.address - 1;
     if (found == dictionary_.modules.end()) {
         places.emplace_back().offset = frame.address;
-    } else if (const ModuleSymbols* module = module_of(frame.module)) {
-        places = module->places(address - found->second.bias);
+    } else if (Module* module = module_of(frame.module)) {
+        places = module->places(address - found->second.bias, *this);
     } else {
         CodePlace& place = places.emplace_back();
         place.module = found->second.path;
@@ -119,13 +158,15 @@ std::uint64_t Symbolizer::line_stack(std::uint64_t stack) {
         .first->second;
 }
 
-std::string Symbolizer::source_text(const CodePlace& place) {
+std::string Symbolizer::source_text(const CodePlace& place) const {
     if (place.file.empty() || place.line <= 0 || place.line > farthest_line)
         return {};
-    std::error_code failed;
-    if (!std::filesystem::is_regular_file(place.file, failed)) // a FIFO would block
+    std::string path = file_path(place.file, options_);
+    if (!is_plain_file(path)) // sources mostly stay where the program was built
+        path = place.file;
+    if (!is_plain_file(path)) // a FIFO would block
         return {};
-    std::ifstream file(place.file);
+    std::ifstream file(path);
     std::string text;
     for (int line = 0; line < place.line; ++line)
         if (!std::getline(file, text))

@@ -19,10 +19,8 @@ class Dictionary;
 
 namespace umadvisor::symbols {
 
-class ModuleSymbols;
-
-/// Looks frames up when they are asked for, never before: a large binary costs seconds. `dictionary` must
-/// outlive it. Not thread-safe.
+/// Looks frames up when they are asked for, never before: a large binary costs seconds. What was looked up is
+/// in the cache when it ends. `dictionary` must outlive it. Not thread-safe.
 class Symbolizer {
 public:
     explicit Symbolizer(const reader::Dictionary& dictionary, Options options = {});
@@ -39,25 +37,27 @@ public:
     /// The first stack asked about that has the same line() as this one.
     std::uint64_t line_stack(std::uint64_t stack);
     /// That line of the source, where the file can be read; else empty.
-    static std::string source_text(const CodePlace& place);
+    std::string source_text(const CodePlace& place) const;
 
     /// Files that could not be used, one line each; grows as frames are looked up.
     const std::vector<std::string>& warnings() const { return warnings_; }
 
 private:
-    const ModuleSymbols* module_of(std::uint64_t id);
+    class Module;
+    Module* module_of(std::uint64_t id);
     const std::vector<CodePlace>& frame_places(std::uint64_t frame);
     bool is_launch_stub(const CodePlace& place);
 
     const reader::Dictionary& dictionary_;
     Options options_;
     Ownership ownership_;
-    std::map<std::string, std::unique_ptr<ModuleSymbols>> modules_; ///< by path and build id
+    std::map<std::string, std::unique_ptr<Module>> modules_; ///< by path and build id
     std::unordered_map<std::uint64_t, std::vector<CodePlace>> frames_, stacks_;
     std::map<std::string, std::uint64_t> line_stacks_; ///< by module and place
     std::set<std::string> kernels_;                    ///< short names
     bool kernels_known_ = false;
     std::vector<std::string> warnings_;
+    std::size_t looked_up_ = 0; ///< frames, in files
 };
 
 } // namespace umadvisor::symbols

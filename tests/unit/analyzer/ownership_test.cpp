@@ -153,15 +153,15 @@ std::string text_of(const std::string& path, symbols::Options options) {
 BOOST_AUTO_TEST_CASE(advice_groups_by_the_line_that_is_shown) {
     const std::string path = two_copies_of_one_caller();
     BOOST_TEST(reports::Report(path).findings.size() == 2u);
-    const reports::Report hidden(path, {.hide = {"libwrap.so"}, .show = {}});
+    const reports::Report hidden(path, {.hide = {"libwrap.so"}});
     BOOST_REQUIRE(hidden.findings.size() == 1u);
-    const std::string text = text_of(path, {.hide = {"libwrap.so"}, .show = {}});
+    const std::string text = text_of(path, {.hide = {"libwrap.so"}});
     BOOST_TEST(text.find("    app+0x3000   ") != std::string::npos, text);
     BOOST_TEST(text.find("libwrap.so+") == std::string::npos, text);
 }
 
 BOOST_AUTO_TEST_CASE(whole_stacks_are_one_flag_away) {
     const std::string path = two_copies_of_one_caller();
-    const std::string text = text_of(path, {.hide = {"libwrap.so"}, .show = {}, .full_stacks = true});
+    const std::string text = text_of(path, {.hide = {"libwrap.so"}, .full_stacks = true});
     BOOST_TEST(text.find("        #0 libwrap.so+0x1000\n        #1 app+0x3000\n") != std::string::npos, text);
 }

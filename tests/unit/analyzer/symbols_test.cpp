@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(line_and_function_of_a_call_in_this_program) {
     symbols::Symbolizer symbolizer(trace.dictionary);
     const CodePlace place = symbolizer.line(1);
     BOOST_TEST(place.text() == "symbols_test.cpp:" + std::to_string(caller_line) + " in known_function()");
-    BOOST_TEST(symbols::Symbolizer::source_text(place) == "const std::uint64_t address = here();");
+    BOOST_TEST(symbolizer.source_text(place) == "const std::uint64_t address = here();");
     BOOST_TEST(symbolizer.warnings().empty());
 }
 
@@ -265,4 +265,21 @@ BOOST_AUTO_TEST_CASE(names_are_demangled_and_cut) {
     BOOST_TEST(symbols::short_name("plain_kernel") == "plain_kernel");
     BOOST_TEST(symbols::short_name("_Znonsense") == "_Znonsense");
     BOOST_TEST(symbols::short_name("") == "");
+}
+
+BOOST_AUTO_TEST_CASE(rust_names_of_both_manglings) {
+    // From the specification of the v0 mangling, and the older form with its hash.
+    BOOST_TEST(symbols::demangle("_RNvCskwGfYPst2Cb_3foo16example_function") == "foo::example_function");
+    BOOST_TEST(symbols::demangle("_RINvNtC3std3mem8align_ofdE") == "std::mem::align_of::<f64>");
+    BOOST_TEST(
+        symbols::short_name("_RNvMsr_NtCs3ssYzQotkvD_3std4pathNtB5_7PathBuf3newCs15kBYyAo9fc_7mycrate") ==
+        "<std::path::PathBuf>::new");
+    BOOST_TEST(symbols::short_name("_RNvXs_C7mycrateNtB4_3FooNtNtC4core3fmt7Display3fmt") ==
+               "<mycrate::Foo as core::fmt::Display>::fmt");
+    BOOST_TEST(symbols::short_name("_ZN4core3fmt9Formatter3pad17h0123456789abcdefE") ==
+               "core::fmt::Formatter::pad");
+    // C++ keeps what only looks like a hash.
+    BOOST_TEST(symbols::short_name("_ZN3app17h0000000000000000E") == "app::h0000000000000000");
+    BOOST_TEST(symbols::short_name("_Rnonsense") == "_Rnonsense");
+    BOOST_TEST(symbols::demangle(std::string(1 << 20, 'R').insert(0, "_R")).size() == (1u << 20) + 2);
 }

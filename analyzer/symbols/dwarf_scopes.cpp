@@ -1,0 +1,146 @@
+#include "analyzer/symbols/dwarf_scopes.hpp"
+
+#include <algorithm>
+#include <dwarf.h>
+#include <functional>
+
+namespace umadvisor::symbols {
+namespace {
+
+constexpr int deepest = 64; ///< nested scopes; damaged files may hold more than a compiler makes
+
+/// False at the end; also where damage leads back, so that no walk goes round in a circle.
+bool next_sibling(Dwarf_Die& die) {
+    const void* const before = die.addr;
+    return dwarf_siblingof(&die, &die) == 0 && std::greater{}(die.addr, const_cast<void*>(before));
+}
+
+/// The unit's DIEs; with -gsplit-dwarf they are in a file of their own.
+Dwarf_Die contents_of(Dwarf_Die* unit) {
+    Dwarf_Die split{};
+    std::uint8_t type = 0;
+    if (dwarf_cu_info(unit->cu, nullptr, &type, nullptr, &split, nullptr, nullptr, nullptr) == 0 &&
+        type == DW_UT_skeleton && split.addr != nullptr)
+        return split;
+    return *unit;
+}
+
+bool is_container(int tag, bool whole) {
+    switch (tag) {
+    case DW_TAG_namespace:
+    case DW_TAG_module:
+        return true;
+    case DW_TAG_subprogram: // local classes and their members
+    case DW_TAG_lexical_block:
+    case DW_TAG_class_type:
+    case DW_TAG_structure_type:
+    case DW_TAG_union_type:
+    case DW_TAG_enumeration_type:
+        return whole;
+    default:
+        return false;
+    }
+}
+
+/// Goes down from a function to the innermost scope that holds the address.
+void descend(Dwarf_Die scope, Dwarf_Addr address, std::vector<Dwarf_Die>& inlined) {
+    Dwarf_Die child;
+    for (int depth = 0; depth < deepest && dwarf_child(&scope, &child) == 0; ++depth) {
+        bool found = false;
+        do {
+            const int tag = dwarf_tag(&child);
+            if ((tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block) &&
+                dwarf_haspc(&child, address) == 1) {
+                found = true;
+                if (tag == DW_TAG_inlined_subroutine)
+                    inlined.push_back(child);
+                scope = child;
+                break;
+            }
+        } while (next_sibling(child));
+        if (!found)
+            return;
+    }
+}
+
+} // namespace
+
+void DwarfScopes::add_ranges(Dwarf_Die* die, std::vector<Range>& out) {
+    Dwarf_Addr base = 0, first = 0, end = 0;
+    for (std::ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &first, &end)) > 0;)
+        if (first < end)
+            out.push_back({first, end, *die});
+}
+
+void DwarfScopes::sort(std::vector<Range>& ranges) {
+    std::ranges::sort(ranges, {}, &Range::first);
+}
+
+const DwarfScopes::Range* DwarfScopes::find(const std::vector<Range>& ranges, Dwarf_Addr address) {
+    const auto after = std::ranges::upper_bound(ranges, address, {}, &Range::first);
+    if (after == ranges.begin() || address >= std::prev(after)->end)
+        return nullptr;
+    return &*std::prev(after);
+}
+
+void DwarfScopes::collect(Dwarf_Die* parent, bool whole, std::vector<Range>& out, int depth) {
+    Dwarf_Die child;
+    if (depth == deepest || dwarf_child(parent, &child) != 0)
+        return;
+    do {
+        const int tag = dwarf_tag(&child);
+        if (tag == DW_TAG_subprogram)
+            add_ranges(&child, out);
+        if (is_container(tag, whole))
+            collect(&child, whole, out, depth + 1);
+    } while (next_sibling(child));
+}
+
+Dwarf_Die* DwarfScopes::unit_of(GElf_Addr address, GElf_Addr& bias) {
+    if (Dwarf_Die* unit = dwfl_module_addrdie(module_, address, &bias))
+        return unit;
+    // Not every compiler writes .debug_aranges (clang does not), and libdw up to 0.190 relies on it.
+    Dwarf* dwarf = dwfl_module_getdwarf(module_, &bias);
+    if (dwarf == nullptr)
+        return nullptr;
+    if (!all_units_made_) {
+        all_units_made_ = true;
+        Dwarf_CU* cu = nullptr;
+        Dwarf_Die die;
+        while (dwarf_get_units(dwarf, cu, &cu, nullptr, nullptr, &die, nullptr) == 0)
+            add_ranges(&die, all_units_);
+        sort(all_units_);
+    }
+    const Range* range = find(all_units_, address - bias);
+    if (range == nullptr)
+        return nullptr;
+    found_unit_ = range->die;
+    return &found_unit_;
+}
+
+std::vector<Dwarf_Die> DwarfScopes::functions(Dwarf_Die* unit, Dwarf_Addr address) {
+    Dwarf_Die contents = contents_of(unit);
+    const auto [entry, fresh] = units_.try_emplace(contents.addr);
+    Unit& known = entry->second;
+    if (fresh) {
+        collect(&contents, false, known.functions, 0);
+        sort(known.functions);
+    }
+    const Range* function = find(known.functions, address);
+    if (function == nullptr && !known.whole) {
+        known.whole = true;
+        known.functions.clear();
+        collect(&contents, true, known.functions, 0);
+        sort(known.functions);
+        function = find(known.functions, address);
+    }
+    std::vector<Dwarf_Die> result;
+    if (function == nullptr)
+        return result;
+    result.push_back(function->die);
+    descend(function->die, address, result);
+    std::ranges::reverse(result);
+    return result;
+}
+
+} // namespace umadvisor::symbols
