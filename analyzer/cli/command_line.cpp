@@ -18,6 +18,8 @@ constexpr const char* footer =
     "`run`: that of the program, 128+N when signal N ended it, 126/127 when it could not be "
     "started.";
 
+constexpr int most_values = 1 << 10; ///< of a repeatable option
+
 /// One subcommand while its arguments are parsed.
 struct Pending {
     const Command* command = nullptr;
@@ -35,9 +37,8 @@ void add_options(Pending& pending) {
         else
             pending.app->add_option(std::string(spec.flags), *pending.values.back(), std::string(spec.help))
                 ->type_name(std::string(spec.value))
-                ->allow_extra_args(false)
-                ->multi_option_policy(spec.repeatable ? CLI::MultiOptionPolicy::TakeAll
-                                                      : CLI::MultiOptionPolicy::Throw);
+                ->expected(1, spec.repeatable ? most_values : 1)
+                ->allow_extra_args(false);
     }
     const Command& command = *pending.command;
     if (command.rest_is_command)

@@ -1,10 +1,12 @@
 #include "analyzer/reports/report.hpp"
 
 #include "analyzer/cli/command.hpp"
+#include "analyzer/cli/progress.hpp"
 #include "analyzer/cli/stack_options.hpp"
 
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 namespace umadvisor::cli {
 namespace {
@@ -20,10 +22,13 @@ int report(const Arguments& arguments) {
             documents.push_back(reports::to_json(made));
             continue;
         }
-        std::cout << (first ? "" : "\n");
-        reports::write_text(made, std::cout);
+        std::ostringstream text; // symbols are looked up meanwhile, with a line of their own on the terminal
+        reports::write_text(made, text);
+        end_progress();
+        std::cout << (first ? "" : "\n") << text.view();
         first = false;
     }
+    end_progress();
     if (arguments.has("--json"))
         std::cout << (documents.size() == 1 ? documents[0] : documents)
                          .dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)

@@ -2,7 +2,9 @@
 #include "analyzer/cli/launcher.hpp"
 #include "analyzer/cli/message.hpp"
 #include "analyzer/cli/program_file.hpp"
+#include "analyzer/cli/progress.hpp"
 #include "analyzer/cli/shim.hpp"
+#include "analyzer/cli/stack_options.hpp"
 #include "analyzer/cli/trace_names.hpp"
 #include "analyzer/findings/words.hpp"
 #include "analyzer/reader/error.hpp"
@@ -104,7 +106,8 @@ Environment environment_of(const Arguments& arguments, const std::string& shim, 
 void summarize(const std::vector<std::string>& traces) {
     for (const std::string& path : traces) {
         try {
-            const reports::Report report(path);
+            const reports::Report report(path, stack_options());
+            end_progress();
             say(reports::headline(report));
             if (report.findings.empty())
                 say(report.why_empty());

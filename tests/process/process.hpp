@@ -56,8 +56,10 @@ struct Outcome {
 /// Runs a shell command line in `folder`.
 inline Outcome run(const Folder& folder, const std::string& command) {
     const std::string out = folder / ".out", err = folder / ".err";
-    const int status = std::system(
-        ("cd '" + folder.path.string() + "' && { " + command + "\n} >'" + out + "' 2>'" + err + "'").c_str());
+    const int status =
+        std::system(("export XDG_CACHE_HOME='" + folder.path.string() + "/.cache'; cd '" +
+                     folder.path.string() + "' && { " + command + "\n} >'" + out + "' 2>'" + err + "'")
+                        .c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read(out), read(err)};
 }
 

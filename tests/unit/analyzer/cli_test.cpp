@@ -1,6 +1,7 @@
 #include "analyzer/cli/command_line.hpp"
 #include "analyzer/cli/launcher.hpp"
 #include "analyzer/cli/program_file.hpp"
+#include "analyzer/cli/stack_options.hpp"
 #include "analyzer/cli/trace_names.hpp"
 #include "analyzer/model/api_names.hpp"
 #include "scenario.hpp"
@@ -74,6 +75,11 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_done_is_one_line_and_status_1) {
     check_one_line(run({"dump", "/"}), 1, "is a directory");
     check_one_line(run({"explain", "frobnicate"}), 1, "pageable-copy");
     check_one_line(run({"help", "frobnicate"}), 1, "help env");
+    const std::string path = test::Scenario().path();
+    check_one_line(run({"report", "--debug-dir", "/nowhere", path}), 1, "/nowhere: is not a directory");
+    check_one_line(run({"report", "--sysroot", "/dev/null", path}), 1, "/dev/null: is not a directory");
+    ::unsetenv("DEBUGINFOD_URLS");
+    check_one_line(run({"report", "--debuginfod", path}), 1, "DEBUGINFOD_URLS");
 }
 
 BOOST_AUTO_TEST_CASE(programs_that_cannot_be_advised) {
@@ -186,4 +192,33 @@ BOOST_AUTO_TEST_CASE(calls_are_named_as_the_program_wrote_them) {
     for (const char* asking :
          {"cuMemGetInfo_v2", "cuCtxGetCurrent", "cuGraphAddMemcpyNode", "cuPointerGetAttribute"})
         BOOST_TEST(!model::moves_memory(asking), asking);
+}
+
+BOOST_AUTO_TEST_CASE(options_that_may_be_repeated_take_one_value_each) {
+    test::Scenario s;
+    s.copy(256 * test::mib, 26 * test::ms, {.stack = s.stack()});
+    const std::string path = s.path();
+    const Result result = run({"report", "--hide", "one", "--hide", "two", "--show", "three", path});
+    BOOST_TEST(result.status == 0);
+    BOOST_TEST(result.out.find("pageable copies") != std::string::npos, result.out);
+    check_one_line(run({"report", "--sysroot", "/", "--sysroot", "/", path}), 2, "--sysroot");
+}
+
+BOOST_AUTO_TEST_CASE(symbols_are_kept_where_the_environment_says) {
+    const std::string folder = test::temporary_path("xdg");
+    ::setenv("XDG_CACHE_HOME", folder.c_str(), 1);
+    BOOST_TEST(cli::stack_options().cache == folder + "/umadvisor/symbols");
+    ::setenv("XDG_CACHE_HOME", "relative", 1);
+    ::setenv("HOME", "/home/someone", 1);
+    BOOST_TEST(cli::stack_options().cache == "/home/someone/.cache/umadvisor/symbols");
+    ::unsetenv("XDG_CACHE_HOME");
+    BOOST_TEST(cli::stack_options().cache == "/home/someone/.cache/umadvisor/symbols");
+    ::unsetenv("HOME");
+    BOOST_TEST(cli::stack_options().cache.empty());
+    cli::Arguments arguments;
+    ::setenv("HOME", "/home/someone", 1);
+    arguments.set("--no-cache", {});
+    arguments.set("--sysroot", {"/usr/"});
+    BOOST_TEST(cli::stack_options(arguments).cache.empty());
+    BOOST_TEST(cli::stack_options(arguments).sysroot == "/usr");
 }
