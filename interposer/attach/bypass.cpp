@@ -2,6 +2,7 @@
 
 #include "interposer/attach/driver.hpp"
 #include "interposer/attach/real.hpp"
+#include "interposer/record/loaded_objects.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -98,16 +99,6 @@ private:
     std::size_t calls_bytes_ = 0, others_bytes_ = 0, plain_ = 0;
 };
 
-bool holds(const dl_phdr_info& object, const void* address) {
-    const auto at = reinterpret_cast<std::uintptr_t>(address) - object.dlpi_addr;
-    for (int i = 0; i < object.dlpi_phnum; ++i) {
-        const ElfW(Phdr)& segment = object.dlpi_phdr[i];
-        if (segment.p_type == PT_LOAD && at >= segment.p_vaddr && at < segment.p_vaddr + segment.p_memsz)
-            return true;
-    }
-    return false;
-}
-
 /// Whether it knows the driver by name: many libraries look symbols up that have nothing to do with CUDA.
 bool names_driver(const dl_phdr_info& object) {
     for (const std::string_view name : {"cuGetProcAddress", "libcuda.so"})
@@ -124,8 +115,8 @@ bool names_driver(const dl_phdr_info& object) {
 using Tell = void (*)(const char* symbol, const char* object);
 
 int look_at(dl_phdr_info* object, std::size_t, void* tell) {
-    const void* const driver = reinterpret_cast<const void*>(real<Entry::cuInit>());
-    if (holds(*object, reinterpret_cast<const void*>(&look_at)) || holds(*object, driver))
+    if (record::holds(*object, reinterpret_cast<std::uintptr_t>(&look_at)) ||
+        record::holds(*object, reinterpret_cast<std::uintptr_t>(real<Entry::cuInit>())))
         return 0;
     Bindings(*object).each([&](const char* symbol, void* bound) {
         const bool look_up = std::strcmp(symbol, "dlsym") == 0;

@@ -2,13 +2,14 @@
 
 #include "interposer/observe/range_cache.hpp"
 #include "interposer/record/clock.hpp"
+#include "interposer/record/loaded_objects.hpp"
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <cstring>
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -24,15 +25,18 @@ constexpr std::uint64_t share = 100;                  ///< after these: one part
 constexpr std::uint64_t least_believed = 250'000'000; ///< nanoseconds before a range is looked at again
 constexpr std::uint64_t max_definitions = 65536;
 
-/// Guards everything below but the cache.
+/// Held while ranges are entered, not while they are looked at: a thread that loads a library holds the
+/// loader's lock and may copy from the library's constructor.
 record::Mutex mutex;
 constinit RangeCache cache;
-std::uint64_t started = 0, spent = 0, definitions = 0;
+std::uint64_t definitions = 0;
+constinit std::atomic<std::uint64_t> started{0}, spent{0};
 
 bool affordable(std::uint64_t now) {
-    if (started == 0)
-        started = now;
-    return spent < allowance + (now - started) / share;
+    std::uint64_t since = 0;
+    if (started.compare_exchange_strong(since, now, std::memory_order_relaxed))
+        since = now;
+    return spent.load(std::memory_order_relaxed) < allowance + (now - std::min(now, since)) / share;
 }
 
 /// Reads another's memory without trusting it to stay mapped: EFAULT instead of SIGSEGV (process_vm_readv(2)).
@@ -100,8 +104,7 @@ bool find_arena(const Mapping& mapping, std::uint64_t address, std::uint64_t& fi
 
 HostRangeKind kind_of_anonymous(const Mapping& mapping, std::uint64_t address, std::uint64_t& first,
                                 std::uint64_t& last) {
-    Dl_info info;
-    if (dladdr(reinterpret_cast<void*>(address), &info) != 0)
+    if (record::in_loaded_object(address))
         return HostRangeKind::program; // zero-initialised variables lie behind the file's pages
     const auto frame = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
     if (frame >= mapping.first && frame < mapping.last)
@@ -110,6 +113,29 @@ HostRangeKind kind_of_anonymous(const Mapping& mapping, std::uint64_t address, s
         (find_mapped_chunk(mapping, address, first, last) || find_arena(mapping, address, first, last)))
         return HostRangeKind::heap;
     return HostRangeKind::mapping;
+}
+
+/// What a mapping is at `address`, and the bounds that belong to it: narrower than the mapping for a malloc(3)
+/// chunk that has a mapping of its own (M_MMAP_THRESHOLD) but stands beside others.
+HostRangeKind kind_of(const Mapping& mapping, std::uint64_t address, std::uint64_t& first,
+                      std::uint64_t& last) {
+    first = mapping.first;
+    last = mapping.last;
+    const std::string_view path = mapping.path;
+    if (path == "[heap]" || (path.starts_with("[anon") && path.find("malloc") != std::string_view::npos))
+        return HostRangeKind::heap;
+    if (path.starts_with("[stack"))
+        return HostRangeKind::stack;
+    if (mapping.shared) {
+        const bool memory = path.empty() || path.starts_with("/dev/shm/") || path.starts_with("/dev/zero") ||
+                            path.starts_with("/memfd:") || path.starts_with("/SYSV") ||
+                            path.starts_with("[anon");
+        return memory ? HostRangeKind::shared : HostRangeKind::file;
+    }
+    if (path.starts_with('/'))
+        return record::in_loaded_object(address) ? HostRangeKind::program : HostRangeKind::file;
+    return path.empty() || path.starts_with("[anon") ? kind_of_anonymous(mapping, address, first, last)
+                                                     : HostRangeKind::unknown;
 }
 
 /// Calls `visit` for each line of /proc/self/maps until it returns true.
@@ -201,40 +227,15 @@ bool parse_mapping(std::string_view line, Mapping& out) noexcept {
     return true;
 }
 
-HostRangeKind kind_of(const Mapping& mapping, std::uint64_t address, std::uint64_t& first,
-                      std::uint64_t& last) noexcept {
-    first = mapping.first;
-    last = mapping.last;
-    const std::string_view path = mapping.path;
-    if (path == "[heap]" || (path.starts_with("[anon") && path.find("malloc") != std::string_view::npos))
-        return HostRangeKind::heap;
-    if (path.starts_with("[stack"))
-        return HostRangeKind::stack;
-    if (mapping.shared) {
-        const bool memory = path.empty() || path.starts_with("/dev/shm/") || path.starts_with("/dev/zero") ||
-                            path.starts_with("/memfd:") || path.starts_with("/SYSV") ||
-                            path.starts_with("[anon");
-        return memory ? HostRangeKind::shared : HostRangeKind::file;
-    }
-    if (path.starts_with('/')) {
-        Dl_info info;
-        return dladdr(reinterpret_cast<void*>(address), &info) != 0 ? HostRangeKind::program
-                                                                    : HostRangeKind::file;
-    }
-    return path.empty() || path.starts_with("[anon") ? kind_of_anonymous(mapping, address, first, last)
-                                                     : HostRangeKind::unknown;
-}
-
 bool host_range_of(std::uint64_t address, HostRange& out) noexcept {
     const std::uint64_t now = record::monotonic_nanoseconds();
     RangeCache::Entry known{};
-    const bool hit = cache.find(address, known);
+    bool hit = cache.find(address, known);
     if (hit && now < known.until) {
         out = {known.id, known.first, known.last};
         return true;
     }
     const record::Quiet quiet;
-    const record::Guard guard(mutex);
     if (!affordable(now)) {
         if (hit) // better old than nothing
             out = {known.id, known.first, known.last};
@@ -245,10 +246,12 @@ bool host_range_of(std::uint64_t address, HostRange& out) noexcept {
     if (found)
         seen.kind = kind_of(seen.mapping, address, seen.first, seen.last);
     const std::uint64_t cost = record::monotonic_nanoseconds() - now;
-    spent += cost;
+    spent.fetch_add(cost, std::memory_order_relaxed);
     if (!found)
         return false;
 
+    const record::Guard guard(mutex);
+    hit = cache.find(address, known); // another thread may have been here
     RangeCache::Entry entry{};
     entry.first = seen.first;
     entry.last = seen.last;

@@ -28,9 +28,4 @@ struct Mapping {
 /// Takes a line (without its newline) apart; `path` points into it. False when it is not of that form.
 bool parse_mapping(std::string_view line, Mapping& out) noexcept;
 
-/// What a mapping is at `address`, and the bounds that belong to it: narrower than the mapping for a malloc(3)
-/// chunk that has a mapping of its own (M_MMAP_THRESHOLD) but stands beside others.
-trace::HostRangeKind kind_of(const Mapping& mapping, std::uint64_t address, std::uint64_t& first,
-                             std::uint64_t& last) noexcept;
-
 } // namespace umadvisor::observe

@@ -1,7 +1,6 @@
 #include "interposer/record/modules.hpp"
 
 #include "interposer/record/recorder.hpp"
-#include "interposer/record/slow_path.hpp"
 #include "trace/checksum.hpp"
 
 #include <algorithm>
@@ -67,45 +66,54 @@ std::string_view absolute_path(const char* name, bool program, char (&buffer)[PA
 
 } // namespace
 
-bool ModuleMap::changed() noexcept {
-    struct Counters {
-        unsigned long long adds, subs;
-    } counters{};
-    dl_iterate_phdr(
-        [](dl_phdr_info* object, std::size_t, void* to) {
-            *static_cast<Counters*>(to) = {object->dlpi_adds, object->dlpi_subs};
-            return 1; // they stand in every entry
-        },
-        &counters);
-    const bool differ = counters.adds != adds_ || counters.subs != subs_;
-    adds_ = counters.adds;
-    subs_ = counters.subs;
-    return differ;
-}
-
-bool ModuleMap::look(GoneCall gone) noexcept {
+/// Whether anything has changed since the last look.
+bool ModuleMap::begin(const dl_phdr_info& any) noexcept {
     if (modules_ == nullptr)
         modules_ = static_cast<LoadedModule*>(map_pages(capacity * sizeof(LoadedModule)));
-    if (modules_ == nullptr || !changed())
+    if (modules_ == nullptr || (any.dlpi_adds == adds_ && any.dlpi_subs == subs_)) // the same in every entry
         return false;
-    const SlowPath slow;
-    const std::size_t known = count_;
-    for (std::size_t i = 0; i < known; ++i)
+    adds_ = any.dlpi_adds;
+    subs_ = any.dlpi_subs;
+    for (std::size_t i = 0; i < count_; ++i)
         modules_[i].present = false;
-    // Objects that come between the two walks have moved the counters too: the next look finds them again.
+    return true;
+}
+
+bool ModuleMap::refresh(GoneCall gone) noexcept {
+    struct Walk {
+        ModuleMap& map;
+        bool changed = false; ///< and `map` locked
+        std::size_t known = 0;
+        std::uint64_t since = 0;
+    } walk{*this};
     dl_iterate_phdr(
-        [](dl_phdr_info* object, std::size_t, void* map) {
-            static_cast<ModuleMap*>(map)->see(*object);
+        [](dl_phdr_info* object, std::size_t, void* to) {
+            auto& [map, changed, known, since] = *static_cast<Walk*>(to);
+            if (!changed) {
+                map.mutex_.lock();
+                changed = map.begin(*object);
+                if (!changed) {
+                    map.mutex_.unlock();
+                    return 1;
+                }
+                known = map.count_;
+                since = now();
+            }
+            map.see(*object);
             return 0;
         },
-        this);
-    for (std::size_t i = 0; i < known; ++i) {
+        &walk);
+    if (!walk.changed)
+        return false;
+    for (std::size_t i = 0; i < walk.known; ++i) {
         LoadedModule& module = modules_[i];
         if (module.present || module.first == module.last)
             continue;
         gone(module.first, module.last);
         module.last = module.first; // its place is free, its id is never given again
     }
+    mutex_.unlock();
+    charge(now() - walk.since);
     return true;
 }
 

@@ -28,21 +28,9 @@ public:
     using GoneCall = void (*)(std::uintptr_t first, std::uintptr_t last) noexcept;
 
     /// Looks again if objects came or went since the last look, and defines the new ones. Calls `gone(first,
-    /// last)` for each that is there no more. Whether anything had changed.
-    bool refresh(GoneCall gone) noexcept {
-        const Guard guard(mutex_);
-        return look(gone);
-    }
-
-    /// The same, unless another thread is at it. For who may hold the loader's lock, which that thread may be
-    /// waiting for: a callback of dl_iterate_phdr(3) that calls dlsym(3).
-    bool refresh_if_free(GoneCall gone) noexcept {
-        if (!mutex_.try_lock())
-            return false;
-        const bool changed = look(gone);
-        mutex_.unlock();
-        return changed;
-    }
+    /// last)` for each that is there no more. Whether anything had changed. Takes the loader's lock before its
+    /// own: a callback of the program's dl_iterate_phdr(3) holds the one and may come here.
+    bool refresh(GoneCall gone) noexcept;
 
     /// The module that holds `address`; false when none does. The path stays valid.
     bool find(std::uintptr_t address, LoadedModule& module) noexcept;
@@ -56,8 +44,7 @@ public:
 private:
     static constexpr std::size_t capacity = 16384; ///< objects at a time; more are not named
 
-    bool look(GoneCall gone) noexcept; ///< with the lock held
-    bool changed() noexcept;
+    bool begin(const dl_phdr_info& any) noexcept;
     void see(const dl_phdr_info& object) noexcept;
 
     Mutex mutex_;

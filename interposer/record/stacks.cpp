@@ -110,8 +110,7 @@ void follow_modules() noexcept {
     if (depth == 0 || !recording())
         return;
     const Quiet quiet;
-    if (module_map.refresh_if_free(forget_frames))
-        void_stack_caches();
+    refresh_modules();
 }
 
 /// Not inlined, and no tail call within: the cache's key is this function's own frame.

@@ -1,9 +1,8 @@
 /// What has killed interposers before: each program runs bare and under the shim on simcuda, and must not
 /// notice.
-#include "process.hpp"
+#include "unnoticed.hpp"
 
 #include <boost/test/data/test_case.hpp>
-#include <boost/test/unit_test.hpp>
 
 #include <map>
 #include <set>
@@ -17,20 +16,9 @@ namespace {
 const char* const settings[] = {"", "UMADVISOR_ACT=prefetch", "UMADVISOR_ACT=prefetch,rewrite=all",
                                 "UMADVISOR_STACKS=off"};
 
-/// The program under the shim, its trace in x.umtrace.
-std::string under_shim(const std::string& program, const std::string& environment = "") {
-    return environment + " UMADVISOR_OUTPUT=x.umtrace LD_PRELOAD=" + shim + " " + program;
-}
-
-/// Runs a program of ours bare and under the shim. Output and status must be the same.
-Outcome check_unnoticed(const Folder& folder, const std::string& program, const std::string& environment = "") {
-    fs::create_directory(folder.path / "bare");
-    const Outcome bare = run_sim(folder, "cd bare; " + programs + "/" + program);
-    const Outcome watched = run_sim(folder, under_shim(programs + "/" + program, environment));
-    BOOST_TEST(watched.status == bare.status, watched.err);
-    BOOST_TEST(watched.out == bare.out);
-    BOOST_TEST(!bare.out.empty());
-    return watched;
+/// As part of a command line.
+std::string under_shim(const std::string& program) {
+    return " UMADVISOR_OUTPUT=x.umtrace LD_PRELOAD=" + shim + " " + program;
 }
 
 Json completeness(const Folder& folder, const std::string& trace = "x.umtrace") {

@@ -1,9 +1,8 @@
 /// How processes begin and end, and what they do to what a trace stands on: each program runs bare and under
 /// the shim on simcuda, and must not notice.
-#include "process.hpp"
+#include "unnoticed.hpp"
 
 #include <boost/test/data/test_case.hpp>
-#include <boost/test/unit_test.hpp>
 
 #include <map>
 #include <set>
@@ -14,27 +13,6 @@ namespace data = boost::unit_test::data;
 using Json = nlohmann::json;
 
 namespace {
-
-/// A program of ours under the shim, its trace in x.umtrace.
-Outcome under_shim(const Folder& folder, const std::string& program, const std::string& environment = "") {
-    return run_sim(folder, environment + " UMADVISOR_OUTPUT=x.umtrace LD_PRELOAD=" + shim + " " + programs +
-                               "/" + program);
-}
-
-Outcome bare(const Folder& folder, const std::string& program) {
-    fs::create_directory(folder.path / "bare");
-    return run_sim(folder, "cd bare; " + programs + "/" + program);
-}
-
-/// Runs it bare and under the shim. Output and status must be the same.
-Outcome check_unnoticed(const Folder& folder, const std::string& program, const std::string& environment = "") {
-    const Outcome alone = bare(folder, program);
-    const Outcome watched = under_shim(folder, program, environment);
-    BOOST_TEST(watched.status == alone.status, watched.err);
-    BOOST_TEST(watched.out == alone.out);
-    BOOST_TEST(!alone.out.empty());
-    return watched;
-}
 
 /// What a report says of an entry point.
 Json calls_of(const Json& report, const std::string& entry) {
@@ -269,13 +247,6 @@ BOOST_AUTO_TEST_CASE(threads_by_the_thousand) {
     BOOST_TEST(calls_of(found, "cuLaunchKernel").at("count") == 3000);
     BOOST_TEST(calls_of(found, "cuLaunchKernel").at("dropped") == 0);
     BOOST_TEST(found.at("completeness").at("complete") == true, found.at("completeness").dump());
-}
-
-BOOST_AUTO_TEST_CASE(look_ups_from_a_walk_over_the_objects) {
-    const Folder folder;
-    const Outcome outcome = check_unnoticed(folder, "ends walk");
-    BOOST_TEST(outcome.status == 0);
-    BOOST_TEST(dump(folder, "x.umtrace", "Launch").size() == 3u);
 }
 
 BOOST_AUTO_TEST_CASE(another_library_in_the_place_of_one_on_recorded_stacks) {

@@ -8,7 +8,6 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <link.h>
 #include <string>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -83,29 +82,6 @@ std::string folder_of(const char* program) {
 }
 
 /// One plug-in after the other, at the same place if the loader likes it.
-/// A walk over the loaded objects whose callback looks a symbol up, while another thread looks one up too.
-/// glibc allows it: dl_iterate_phdr(3) holds a lock that dlsym(3) does not take.
-void walk() {
-    alarm(20); // a dead lock is death
-    float* x = make();
-    launch(x, 3);
-    static std::atomic<bool> inside{false};
-    std::thread walker([] {
-        dl_iterate_phdr(
-            [](dl_phdr_info*, std::size_t, void*) {
-                inside.store(true);
-                usleep(50'000); // for the other thread to come
-                return dlsym(RTLD_DEFAULT, "no_such_symbol") == nullptr ? 1 : 2;
-            },
-            nullptr);
-    });
-    while (!inside.load())
-        std::this_thread::yield();
-    std::printf("%d ", dlsym(RTLD_DEFAULT, "no_such_symbol_either") == nullptr);
-    walker.join();
-    finish(x);
-}
-
 void reload(const char* program) {
     float* x = make();
     launch(x, 1);
@@ -206,8 +182,6 @@ int main(int argc, char** argv) {
         leave_threads_running();
     } else if (scenario == "threads") {
         run_threads();
-    } else if (scenario == "walk") {
-        walk();
     } else if (scenario == "reload") {
         reload(argv[0]);
     } else if (scenario == "limits") {

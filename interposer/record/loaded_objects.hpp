@@ -1,0 +1,31 @@
+/// The loaded objects, asked of the loader.
+///
+/// dl_iterate_phdr(3) takes a lock that dlopen(3) and dlclose(3) take for a moment: a thread that runs a
+/// constructor does not hold it, other than the one that dladdr(3) takes. A thread that runs a callback of the
+/// program's own dl_iterate_phdr does, and may call CUDA from it: so nobody waits for the loader while holding
+/// a lock of ours.
+#pragma once
+
+#include <cstdint>
+#include <link.h>
+
+namespace umadvisor::record {
+
+inline bool holds(const dl_phdr_info& object, std::uintptr_t address) noexcept {
+    for (int i = 0; i < object.dlpi_phnum; ++i) {
+        const ElfW(Phdr)& segment = object.dlpi_phdr[i];
+        if (segment.p_type == PT_LOAD && address - object.dlpi_addr - segment.p_vaddr < segment.p_memsz)
+            return true;
+    }
+    return false;
+}
+
+inline bool in_loaded_object(std::uintptr_t address) noexcept {
+    return dl_iterate_phdr(
+               [](dl_phdr_info* object, std::size_t, void* at) {
+                   return static_cast<int>(holds(*object, *static_cast<std::uintptr_t*>(at)));
+               },
+               &address) != 0;
+}
+
+} // namespace umadvisor::record

@@ -1,0 +1,25 @@
+/// Calls from inside the loader: no thread may wait for the loader while it holds a lock of ours.
+#include "unnoticed.hpp"
+
+using namespace umadvisor::test;
+
+BOOST_AUTO_TEST_CASE(look_ups_from_a_walk_over_the_objects) {
+    const Folder folder;
+    const Outcome outcome = check_unnoticed(folder, "inside_loader look-up");
+    BOOST_TEST(outcome.status == 0);
+    BOOST_TEST(dump(folder, "x.umtrace", "Alloc").size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_call_from_a_walk_over_the_objects) {
+    const Folder folder;
+    const Outcome outcome = check_unnoticed(folder, "inside_loader call");
+    BOOST_TEST(outcome.status == 0);
+    BOOST_TEST(dump(folder, "x.umtrace", "Alloc").size() == 3u);
+}
+
+BOOST_AUTO_TEST_CASE(a_copy_in_the_constructor_of_a_library) {
+    const Folder folder;
+    const Outcome outcome = check_unnoticed(folder, "inside_loader constructor");
+    BOOST_TEST(outcome.status == 0);
+    BOOST_TEST(dump(folder, "x.umtrace", "Copy").size() == 2u);
+}
