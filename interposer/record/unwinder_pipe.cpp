@@ -2,11 +2,16 @@
 
 #include "interposer/record/mutex.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <cstring>
 #include <fcntl.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace umadvisor::record {
@@ -15,32 +20,87 @@ namespace {
 constexpr int floor_number = 512;
 constinit Mutex mutex;
 
-/// Holds all low descriptors that are free, so that what is opened meanwhile gets a high one.
+/// Holds all low descriptors that are free, so that what is opened meanwhile gets a high one. The kernel hands
+/// out 253 copies of a file in one call where they come by a socket (SCM_RIGHTS, unix(7)), always the lowest
+/// that are free; dup(2) would take a call for each.
 class LowDescriptors {
 public:
     LowDescriptors() noexcept {
         rlimit limit{};
-        if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < 2 * floor_number)
-            return; // it would leave other threads none
-        const int first = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-        for (int taken = first; taken >= 0; taken = fcntl(first, F_DUPFD_CLOEXEC, 0)) {
-            if (taken >= floor_number) {
-                ::close(taken);
-                break;
-            }
-            taken_[taken] = true;
+        if (getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
+            limit.rlim_cur < 2 * floor_number || // others need some too
+            socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends_) != 0)
+            return;
+        file_ = eventfd(0, EFD_CLOEXEC);
+        while (file_ >= 0 && (count_ == 0 || taken_[count_ - 1] < floor_number) && count_ + batch <= capacity &&
+               send() && receive()) {
         }
     }
     ~LowDescriptors() {
-        for (int number = 0; number < floor_number; ++number)
-            if (taken_[number])
+        for (std::size_t at = 0, next = 0; at < count_; at = next) {
+            for (next = at + 1; next < count_ && taken_[next] == taken_[next - 1] + 1;)
+                ++next;
+            close_run(taken_[at], taken_[next - 1]);
+        }
+        for (const int number : {ends_[0], ends_[1], file_})
+            if (number >= 0)
                 ::close(number);
     }
     LowDescriptors(const LowDescriptors&) = delete;
     LowDescriptors& operator=(const LowDescriptors&) = delete;
 
 private:
-    bool taken_[floor_number] = {};
+    static constexpr std::size_t batch = 253; ///< SCM_MAX_FD
+    static constexpr std::size_t capacity = (floor_number / batch + 1) * batch;
+
+    /// A message with room for the copies.
+    struct Message {
+        alignas(cmsghdr) char control[CMSG_SPACE(batch * sizeof(int))] = {};
+        char byte = 0;
+        iovec content{&byte, 1};
+        msghdr header{};
+        Message() noexcept {
+            header.msg_iov = &content;
+            header.msg_iovlen = 1;
+            header.msg_control = control;
+            header.msg_controllen = sizeof control;
+        }
+    };
+
+    bool send() const noexcept {
+        Message message;
+        cmsghdr* const rights = CMSG_FIRSTHDR(&message.header);
+        rights->cmsg_level = SOL_SOCKET;
+        rights->cmsg_type = SCM_RIGHTS;
+        rights->cmsg_len = CMSG_LEN(batch * sizeof(int));
+        int copies[batch];
+        std::fill(copies, copies + batch, file_);
+        std::memcpy(CMSG_DATA(rights), copies, sizeof copies);
+        return sendmsg(ends_[0], &message.header, MSG_NOSIGNAL) == 1;
+    }
+
+    bool receive() noexcept {
+        Message message;
+        if (recvmsg(ends_[1], &message.header, MSG_CMSG_CLOEXEC) != 1)
+            return false;
+        const cmsghdr* const rights = CMSG_FIRSTHDR(&message.header);
+        if (rights == nullptr || rights->cmsg_type != SCM_RIGHTS)
+            return false;
+        const std::size_t came = std::min((rights->cmsg_len - CMSG_LEN(0)) / sizeof(int), batch);
+        std::memcpy(taken_ + count_, CMSG_DATA(rights), came * sizeof(int));
+        count_ += came;
+        return came == batch;
+    }
+
+    static void close_run(int first, int last) noexcept {
+        if (syscall(SYS_close_range, first, last, 0) != 0) // before Linux 5.9
+            for (int number = first; number <= last; ++number)
+                ::close(number);
+    }
+
+    int ends_[2] = {-1, -1}, file_ = -1; // low ones themselves
+    int taken_[capacity];
+    std::size_t count_ = 0;
 };
 
 /// Of the pipe at that number; 0: it is none.
