@@ -57,8 +57,8 @@ struct FileHeader {
     ClockPair first;
     std::atomic<std::uint64_t> last_ticks; ///< renewed at synchronisations and new chunks
     std::atomic<std::uint64_t> last_monotonic_ns;
-    std::atomic<std::uint32_t> chunks; ///< chunks handed out; the file may be longer
-    std::uint32_t reserved2;
+    std::atomic<std::uint32_t> chunks;     ///< chunks handed out; the file may be longer
+    std::atomic<std::uint32_t> stacks_cut; ///< since 1.1: captures that did not come to the stack's end
     std::array<std::atomic<std::uint64_t>, static_cast<std::size_t>(DropReason::count_)> dropped;
     std::atomic<std::uint64_t> own_ticks; ///< time spent in umadvisor's own slow paths
 };

@@ -63,6 +63,7 @@ Header read_header(const Source& source) {
     for (std::size_t i = 0; i < header.dropped.size(); ++i)
         header.dropped[i] = field<std::uint64_t>(bytes, offsetof(trace::FileHeader, dropped) + i * 8);
     header.own_ticks = FIELD(std::uint64_t, own_ticks);
+    header.stacks_cut = FIELD(std::uint32_t, stacks_cut);
 
     if (header.header_bytes < bytes.size() || header.chunk_size < smallest_chunk ||
         header.chunk_size > largest_chunk)

@@ -21,6 +21,7 @@ struct Header {
     trace::ClockPair first{}, last{};
     std::array<std::uint64_t, static_cast<std::size_t>(trace::DropReason::count_)> dropped{};
     std::uint64_t own_ticks = 0;
+    std::uint32_t stacks_cut = 0;
     std::vector<std::uint64_t> counters; ///< by entry id; shorter when the file is cut
 };
 

@@ -63,6 +63,10 @@ std::vector<std::string> completeness_lines(const reader::Trace& trace) {
     if (c.chunks_unknown + c.records_unknown != 0)
         lines.push_back(count_of(c.chunks_unknown, "chunk") + " and " + count_of(c.records_unknown, "record") +
                         " of kinds newer than this umadvisor skipped");
+    if (const std::uint32_t cut = trace.file.header().stacks_cut; cut != 0)
+        lines.push_back(count_of(cut, "call stack") +
+                        " could not be unwound to the end: the program ran code that "
+                        "tells nothing of its frames (generated at run time?)");
     if (!c.closed)
         lines.push_back(
             "the trace was never closed: the program was killed, or still runs; every record committed "

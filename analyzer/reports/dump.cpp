@@ -190,6 +190,8 @@ Json header_json(const reader::Trace& trace) {
         header.last.ticks > header.first.ticks ? trace.time.length(header.last.ticks - header.first.ticks) : 0;
     object["dropped"] = header.dropped;
     object["own_ns"] = trace.time.length(header.own_ticks);
+    if (header.stacks_cut != 0)
+        object["stacks_cut"] = header.stacks_cut;
     return object;
 }
 

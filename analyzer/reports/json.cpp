@@ -60,6 +60,7 @@ Json completeness_json(const reader::Trace& trace) {
             {"chunks_damaged", c.chunks_damaged},
             {"chunks_lost", c.sequences_missing},
             {"records_unknown", c.records_unknown},
+            {"stacks_cut", trace.file.header().stacks_cut},
             {"lines", completeness_lines(trace)}};
 }
 

@@ -4,6 +4,7 @@
 #include "interposer/record/modules.hpp"
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
+#include "interposer/record/sink.hpp"
 #include "interposer/record/thread_writer.hpp"
 #include "interposer/record/unwinder.hpp"
 #include "interposer/record/unwinder_pipe.hpp"
@@ -24,7 +25,6 @@ constinit FrameTable frames;
 constinit int depth = 0; ///< 0: stacks are off
 /// Where our own object lies, to leave our frames out. Empty in a test, where we are part of the program.
 constinit std::uintptr_t own_first = 0, own_last = 0;
-constinit std::atomic<bool> failure_told{false};
 /// Code that was on a stack has gone, and other code may come to its place. By its address unw_backtrace
 /// remembers for good how a frame is left; taken for another's, such a frame leads anywhere.
 constinit std::atomic<bool> only_steps{false};
@@ -67,19 +67,19 @@ void refresh_modules() noexcept {
         return at < own_first || at >= own_last;
     });
     void** const last = std::find(first, std::min(end, first + depth), nullptr);
-    if (first == last) {
-        if (!failure_told.exchange(true))
-            note("a call stack could not be unwound; such calls are recorded without one");
+    const bool ended = last < first + depth;
+    // Code that is generated at run time tells the unwinder nothing of its frames, and nobody of its callers.
+    if (first == last || (ended && module_map.id(reinterpret_cast<std::uintptr_t>(last[-1]) - 1) == 0))
+        sink.header()->stacks_cut.fetch_add(1, std::memory_order_relaxed);
+    if (first == last)
         return 0;
-    }
     std::uint32_t id = 0;
     for (void** at = last; at != first;) {
         id = frames.intern(id, reinterpret_cast<std::uintptr_t>(*--at));
         if (id == 0)
             return 0;
     }
-    cache.learn(unwinder, caller, frame,
-                {innermost, static_cast<std::size_t>(last - innermost), last < first + depth}, id);
+    cache.learn(unwinder, caller, frame, {innermost, static_cast<std::size_t>(last - innermost), ended}, id);
     return id;
 }
 
