@@ -16,39 +16,88 @@ void void_stack_caches() noexcept {
     loads.fetch_add(std::uint64_t{1} << 32, std::memory_order_relaxed);
 }
 
-namespace {
+/// Reads the program's stack as it is, here and below: red zones and shadow are no concern here.
+__attribute__((no_sanitize("address", "thread"))) bool StackCache::Layout::holds_still() const noexcept {
+    // Two words at any address; a compiler's own type, so that no function call is made of it.
+    typedef std::uint64_t Pair __attribute__((vector_size(16), aligned(8), may_alias));
+    const auto* const base = reinterpret_cast<const std::uint64_t*>(frame);
+    Pair even{}, odd{};
+    std::size_t i = 0;
+    for (; i < paired; i += group) {
+        even |= *reinterpret_cast<const Pair*>(base + offset[i / 2]) ^ *reinterpret_cast<const Pair*>(held + i);
+        odd |= *reinterpret_cast<const Pair*>(base + offset[i / 2 + 1]) ^
+               *reinterpret_cast<const Pair*>(held + i + 2);
+    }
+    even |= odd;
+    std::uint64_t differ = even[0] | even[1];
+    for (const std::uint16_t* at = offset + paired / 2; i < words; i += group, at += group)
+        differ |= (base[at[0]] ^ held[i]) | (base[at[1]] ^ held[i + 1]) | (base[at[2]] ^ held[i + 2]) |
+                  (base[at[3]] ^ held[i + 3]);
+    return differ == 0;
+}
 
-/// What the words of a layout hold. Reads the program's stack as it is: red zones and shadow are no concern
-/// here.
+/// In the order of `held`.
+template <class Each>
+__attribute__((no_sanitize("address", "thread"), always_inline)) inline void
+StackCache::Layout::for_each_word(Each&& each) const noexcept {
+    const auto* const base = reinterpret_cast<const volatile std::uint64_t*>(frame);
+    for (std::size_t i = 0; i < paired; i += 2) {
+        each(i, base[offset[i / 2]]);
+        each(i + 1, base[offset[i / 2] + 1]);
+    }
+    for (std::size_t i = paired; i < words; ++i)
+        each(i, base[offset[i - paired / 2]]);
+}
+
 __attribute__((no_sanitize("address", "thread"))) Fingerprint::Value
-fingerprint(const StackCache::Layout& layout) noexcept {
-    const auto* const frame = reinterpret_cast<const volatile std::uint64_t*>(layout.frame);
-    Fingerprint even(layout.start), odd; // two sums: neither waits for the other's carry
-    for (std::size_t i = 0; i < layout.slots; i += StackCache::group)
-        for (std::size_t j = i; j < i + StackCache::group; j += 2) {
-            even.add_at(j, frame[layout.offset[j]]);
-            odd.add_at(j + 1, frame[layout.offset[j + 1]]);
-        }
+StackCache::Layout::fingerprint() const noexcept {
+    Fingerprint even(start), odd; // two sums: neither waits for the other's carry
+    for_each_word([&](std::size_t i, std::uint64_t word) { (i % 2 == 0 ? even : odd).add_at(i, word); });
     return even.value_with(odd);
 }
 
-} // namespace
+__attribute__((no_sanitize("address", "thread"))) void StackCache::Layout::adopt(std::uint32_t stack) noexcept {
+    for_each_word([&](std::size_t i, std::uint64_t word) { held[i] = word; });
+    id = stack;
+}
 
 std::uint32_t StackCache::find(std::uintptr_t caller, std::uintptr_t frame) noexcept {
     const std::uint64_t valid = loads.load(std::memory_order_relaxed) + epoch;
     const std::uint64_t mix = mixed(caller, frame);
     const std::size_t set = set_of(mix);
-    for (std::size_t way = 0; way < layout_ways; ++way) {
-        if (tags[set][way] != tag_of(mix))
-            continue;
+    const auto is_of = [&](std::size_t way) {
         const Layout& layout = layouts[set][way];
-        if (layout.caller != caller || layout.frame != frame || layout.epoch != valid)
+        return tags[set][way] == tag_of(mix) && layout.caller == caller && layout.frame == frame &&
+               layout.epoch == valid;
+    };
+    for (std::size_t way = 0; way < layout_ways; ++way) {
+        Layout& layout = layouts[set][way];
+        if (!is_of(way) || !layout.holds_still())
             continue;
-        const Fingerprint::Value words = fingerprint(layout);
-        for (const Known& each : known[set_of(words)])
-            if (each.words == words && each.id != 0)
-                return each.id;
+        if (layout.other != 0)
+            layout.other = 0;
+        return layout.id;
     }
+    for (std::size_t way = 0; way < layout_ways; ++way) {
+        if (!is_of(way))
+            continue;
+        Layout& layout = layouts[set][way];
+        const std::uint32_t id = known_as(layout.fingerprint());
+        if (id == 0)
+            continue;
+        // Two that come in turn do not push each other out.
+        if (layout.other == id)
+            layout.adopt(id);
+        layout.other = layout.id != id ? id : 0;
+        return id;
+    }
+    return 0;
+}
+
+std::uint32_t StackCache::known_as(const Fingerprint::Value& words) const noexcept {
+    for (const Known& each : known[set_of(words)])
+        if (each.words == words)
+            return each.id;
     return 0;
 }
 
@@ -88,8 +137,11 @@ void StackCache::learn(const Unwinder& unwinder, std::uintptr_t caller, std::uin
     layout.caller = caller;
     layout.frame = frame;
     layout.epoch = loads.load(std::memory_order_relaxed) + epoch;
-    if (lay_out(layout, unwinder, unwound))
-        remember(fingerprint(keep(layout)), id);
+    if (!lay_out(layout, unwinder, unwound))
+        return;
+    Layout& kept = keep(layout);
+    kept.adopt(id);
+    remember(kept.fingerprint(), id);
 }
 
 StackCache::Candidate& StackCache::candidate_of(std::uint64_t key) noexcept {
@@ -102,11 +154,11 @@ StackCache::Candidate& StackCache::candidate_of(std::uint64_t key) noexcept {
     return fresh;
 }
 
-const StackCache::Layout& StackCache::keep(const Layout& layout) noexcept {
+StackCache::Layout& StackCache::keep(const Layout& layout) noexcept {
     const std::uint64_t mix = mixed(layout.caller, layout.frame);
     const std::size_t set = set_of(mix);
-    for (const Layout& each : layouts[set]) // of words, so equal ones have equal starts
-        if (each.start == layout.start && each.slots == layout.slots)
+    for (Layout& each : layouts[set]) // of words, so equal ones have equal starts
+        if (each.start == layout.start && each.words == layout.words)
             return each;
     const std::size_t way = oldest_layout[set]++ % layout_ways;
     tags[set][way] = tag_of(mix);
@@ -114,9 +166,11 @@ const StackCache::Layout& StackCache::keep(const Layout& layout) noexcept {
     kept.caller = layout.caller;
     kept.frame = layout.frame;
     kept.epoch = layout.epoch;
+    kept.other = 0;
     kept.start = layout.start;
-    kept.slots = layout.slots;
-    std::copy(layout.offset, layout.offset + layout.slots, kept.offset);
+    kept.paired = layout.paired;
+    kept.words = layout.words;
+    std::copy(layout.offset, layout.offset + layout.words, kept.offset);
     return kept;
 }
 

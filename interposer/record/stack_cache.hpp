@@ -14,23 +14,34 @@ namespace umadvisor::record {
 /// are not enough: below a frame of variable size (alloca) an old return address may still lie where it once
 /// counted; which frame pointer was saved tells those apart.
 ///
-/// A layout says where those words lie below one frame; what they hold is told by a fingerprint, which a table
-/// turns into the stack. So stacks that differ in their outer frames only share a layout, and are told apart by
-/// reading the words once.
+/// A layout says where those words lie above one frame, and what they held for the stack that was found last:
+/// mostly it is the same one again. Else a table knows the stack by a fingerprint of the words: stacks that
+/// differ in their outer frames only share a layout.
 ///
 /// Belongs to one thread. All zeros: empty. Only on x86-64, where the place of every return address is fixed by
 /// the ABI; elsewhere it stays empty.
 struct StackCache {
-    static constexpr std::size_t max_slots = 256; ///< two for each frame of the deepest stack that is kept
-    static constexpr std::size_t group = 4;       ///< slots read without a branch; the last group is filled up
-    static_assert(max_slots % group == 0 && max_slots + 2 <= Fingerprint::capacity);
+    static constexpr std::size_t max_words = 264; ///< two for each frame of the deepest stack that is kept
+    static constexpr std::size_t group = 4;       ///< words read without a branch; the last group is filled up
+    static_assert(max_words % group == 0 && max_words + 2 <= Fingerprint::capacity);
 
+    /// Words of the stack above one frame. Most lie side by side in pairs, a return address above the caller's
+    /// frame pointer.
     struct Layout {
         std::uintptr_t caller, frame; ///< return address and frame address of record::stack()
         std::uint64_t epoch;
+        std::uint32_t id;                ///< the stack that was found last
+        std::uint32_t other;             ///< found since then by the words' fingerprint; 0: none
+        std::uint16_t paired, words;     ///< how many there are; those of pairs come first
+        std::uint16_t offset[max_words]; ///< from `frame`, in words: of each pair, then of each single word
         Fingerprint::Value start;        ///< what stands for this layout in the fingerprints of its stacks
-        std::uint16_t slots;             ///< 0: none
-        std::uint16_t offset[max_slots]; ///< from `frame`, in words
+        std::uint64_t held[max_words];   ///< by the words for the stack `id`
+
+        bool holds_still() const noexcept;
+        Fingerprint::Value fingerprint() const noexcept;
+        void adopt(std::uint32_t stack) noexcept;
+        template <class Each>
+        void for_each_word(Each&& each) const noexcept;
     };
     struct Known {
         Fingerprint::Value words;
@@ -93,7 +104,9 @@ private:
     bool in_stack(std::uintptr_t address) noexcept;
     Candidate& candidate_of(std::uint64_t key) noexcept;
     bool lay_out(Layout& layout, const Unwinder& unwinder, const Unwound& unwound) noexcept;
-    const Layout& keep(const Layout& layout) noexcept;
+    Layout& keep(const Layout& layout) noexcept;
+    /// Number of the stack with such words, or 0.
+    std::uint32_t known_as(const Fingerprint::Value& words) const noexcept;
     void remember(const Fingerprint::Value& words, std::uint32_t id) noexcept;
 };
 

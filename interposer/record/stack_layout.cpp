@@ -2,6 +2,8 @@
 #include "interposer/record/slow_path.hpp"
 #include "interposer/record/stack_cache.hpp"
 
+#include <algorithm>
+
 namespace umadvisor::record {
 #if defined(__x86_64__)
 namespace {
@@ -17,13 +19,37 @@ Fingerprint::Value start_of(const StackCache::Layout& layout) noexcept {
     row.add(layout.caller);
     row.add(layout.frame);
     row.add(layout.epoch);
-    row.add(layout.slots);
-    for (std::size_t i = 0; i < layout.slots; ++i)
+    row.add(std::uint64_t{layout.paired} << 32 | layout.words);
+    for (std::size_t i = 0; i < layout.words - layout.paired / 2u; ++i)
         row.add(layout.offset[i]);
     Fingerprint start;
-    start.add_at(StackCache::max_slots, row.value().low);
-    start.add_at(StackCache::max_slots + 1, row.value().high);
+    start.add_at(StackCache::max_words, row.value().low);
+    start.add_at(StackCache::max_words + 1, row.value().high);
     return start.value();
+}
+
+/// Sorts the words by their places and pairs those that lie side by side.
+void arrange(StackCache::Layout& layout, std::uint16_t* places, std::size_t count) noexcept {
+    std::sort(places, places + count);
+    count = static_cast<std::size_t>(std::unique(places, places + count) - places);
+    std::size_t pairs = 0, singles = 0;
+    for (std::size_t i = 0; i < count; ++i)
+        if (i + 1 < count && places[i] + 1 == places[i + 1]) {
+            layout.offset[pairs++] = places[i++];
+        } else {
+            places[singles++] = places[i];
+        }
+    // Groups are filled up with what is looked at anyway.
+    if (pairs % 2 != 0) {
+        layout.offset[pairs] = layout.offset[pairs - 1];
+        ++pairs;
+    }
+    std::uint16_t* const single = layout.offset + pairs;
+    std::copy(places, places + singles, single);
+    for (; singles % StackCache::group != 0; ++singles)
+        single[singles] = single[0];
+    layout.paired = static_cast<std::uint16_t>(2 * pairs);
+    layout.words = static_cast<std::uint16_t>(2 * pairs + singles);
 }
 
 /// Adds the words that hold `value` among those that a realigned frame may have pushed below its rbp: six
@@ -75,13 +101,15 @@ bool StackCache::lay_out(Layout& layout, const Unwinder& unwinder, const Unwound
             return false;
     } while (canonical != layout.frame + 16);
 
-    std::size_t slots = 0;
+    constexpr std::size_t max_places = max_words - 2 * group; // some are filled in
+    std::uint16_t places[max_places];
+    std::size_t count = 0;
     const auto add = [&](unw_word_t address, unw_word_t value) {
         const std::uintptr_t distance = address - layout.frame;
-        if (slots == max_slots || address < layout.frame || !in_stack(address) || distance % 8 != 0 ||
+        if (count == max_places || address < layout.frame || !in_stack(address) || distance % 8 != 0 ||
             distance / 8 > UINT16_MAX || word_at(address) != value)
             return false;
-        layout.offset[slots++] = static_cast<std::uint16_t>(distance / 8);
+        places[count++] = static_cast<std::uint16_t>(distance / 8);
         return true;
     };
     const auto add_once = [&add](Base& base) {
@@ -139,11 +167,7 @@ bool StackCache::lay_out(Layout& layout, const Unwinder& unwinder, const Unwound
                       : bases[0].value != 0 || !add_once(bases[0]))
             return false;
     }
-    if (slots == 0)
-        return false;
-    for (; slots % group != 0; ++slots)
-        layout.offset[slots] = layout.offset[0];
-    layout.slots = static_cast<std::uint16_t>(slots);
+    arrange(layout, places, count);
     layout.start = start_of(layout);
     return true;
 }
