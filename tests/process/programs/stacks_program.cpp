@@ -182,7 +182,9 @@ call_generated(Generated function, const void* base, std::size_t units) {
 int main(int argc, char** argv) {
     const std::string scenario = argc > 1 ? argv[1] : "";
     CUcontext context = nullptr;
-    std::printf("%d%d%d\n", cuInit(0), cuDevicePrimaryCtxRetain(&context, 0), cuCtxSetCurrent(context));
+    if (cuInit(0) != CUDA_SUCCESS || cuDevicePrimaryCtxRetain(&context, 0) != CUDA_SUCCESS ||
+        cuCtxSetCurrent(context) != CUDA_SUCCESS)
+        return 3;
     if (scenario == "exceptions")
         throw_exceptions();
     else if (scenario == "jumps")

@@ -1,0 +1,134 @@
+/// Golden lines: what a report names is what the comments in the programs' sources say.
+#include "process.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace umadvisor::test;
+using Json = nlohmann::json;
+
+namespace {
+
+const std::string folder_of_sources = std::string(UMADVISOR_SOURCE) + "/tests/process/programs/";
+
+/// Number of the line that ends with "// line: `marker`".
+int line_of(const std::string& source, const std::string& marker) {
+    std::istringstream text(read(folder_of_sources + source));
+    std::string line;
+    for (int number = 1; std::getline(text, line); ++number)
+        if (line.ends_with("// line: " + marker))
+            return number;
+    throw std::runtime_error("no line '" + marker + "' in " + source);
+}
+
+/// As a stack shows it.
+std::string place(const std::string& source, const std::string& marker, const std::string& function) {
+    return source + ":" + std::to_string(line_of(source, marker)) + " in " + function + "()";
+}
+
+struct Program {
+    const Folder folder;
+
+    /// Runs bare and under the shim, and copies in these libraries too.
+    explicit Program(const std::vector<std::string>& libraries = {}) {
+        std::string program = programs + "/lines_program";
+        for (const std::string& library : libraries)
+            program += " '" + library + "'";
+        const Outcome bare = run_sim(folder, program);
+        const Outcome watched =
+            run_sim(folder, "UMADVISOR_OUTPUT=x.umtrace LD_PRELOAD=" + shim + " " + program);
+        BOOST_TEST_REQUIRE(bare.status == 0, bare.out + bare.err);
+        BOOST_TEST(watched.status == bare.status, watched.err);
+        BOOST_TEST(watched.out == bare.out);
+    }
+
+    Json findings(const std::string& options = "") const {
+        const Outcome outcome = run(folder, advisor + " report --json --no-cache " + options + " x.umtrace");
+        BOOST_TEST_REQUIRE(outcome.status == 0, outcome.err);
+        return Json::parse(outcome.out).at("findings");
+    }
+};
+
+/// The one finding in a module at a line; null without one.
+Json finding(const Json& findings, const std::string& module, const std::string& source,
+             const std::string& marker) {
+    Json found;
+    for (const Json& each : findings) {
+        const Json& line = each.at("line");
+        if (line.at("module").get<std::string>().ends_with(module) &&
+            line.at("file").get<std::string>().ends_with("/" + source) &&
+            line.at("line") == line_of(source, marker)) {
+            BOOST_TEST(found.is_null(), "two findings at one line");
+            found = each;
+        }
+    }
+    BOOST_TEST_REQUIRE(!found.is_null(),
+                       "nothing at '" << marker << "' of " << module << ": " << findings.dump());
+    return found;
+}
+
+/// Its innermost frames.
+void check_stack(const Json& finding, const std::vector<std::string>& frames) {
+    const Json& stack = finding.at("stack");
+    BOOST_TEST_REQUIRE(stack.size() >= frames.size(), stack.dump());
+    for (std::size_t i = 0; i < frames.size(); ++i)
+        BOOST_TEST(stack[i] == frames[i]);
+}
+
+const std::string in_library = place("lines_library.cpp", "library", "copy_in_library"),
+                  calls_library = place("lines_program.cpp", "calls library", "call_library");
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(inlined_helpers) {
+    const Json found = finding(Program().findings(), "lines_program", "lines_program.cpp", "inlined");
+    check_stack(found, {place("lines_program.cpp", "inlined", "upload"),
+                        place("lines_program.cpp", "inlines", "upload_twice"),
+                        place("lines_program.cpp", "calls helpers", "copy_by_helpers")});
+}
+
+BOOST_AUTO_TEST_CASE(an_optimised_program) {
+    const Json found = finding(Program().findings(), "lines_program", "lines_program.cpp", "program");
+    check_stack(found, {place("lines_program.cpp", "program", "copy_in_program"),
+                        place("lines_program.cpp", "main", "main")});
+}
+
+BOOST_AUTO_TEST_CASE(a_library_without_frame_pointers_that_is_gone_by_then) {
+    const Program program({programs + "/plugins/liblines_kept.so", programs + "/plugins/liblines_omitted.so"});
+    const Json findings = program.findings();
+    for (const char* const library : {"liblines_kept.so", "liblines_omitted.so"})
+        check_stack(finding(findings, library, "lines_library.cpp", "library"), {in_library, calls_library});
+}
+
+/// Its lines stand in a file of their own, found by the build-id.
+BOOST_AUTO_TEST_CASE(a_stripped_library) {
+    const Folder folder;
+    const std::string library = folder / "libstripped.so";
+    fs::copy_file(programs + "/plugins/liblines_omitted.so", library);
+    const std::string build_id =
+        run(folder, "readelf -n libstripped.so | sed -n 's/.*Build ID: //p' | tr -d '\\n'").out;
+    BOOST_TEST_REQUIRE(build_id.size() == 40u, build_id);
+    const Outcome stripped =
+        run(folder, "d=debug/.build-id/" + build_id.substr(0, 2) + "; mkdir -p $d; objcopy --only-keep-debug " +
+                        "libstripped.so $d/" + build_id.substr(2) + ".debug && strip libstripped.so");
+    BOOST_TEST_REQUIRE(stripped.status == 0, stripped.err);
+    const Program program({library});
+    bool seen = false;
+    for (const Json& each : program.findings())
+        if (const Json& line = each.at("line"); line.at("module") == library) {
+            seen = true;
+            BOOST_TEST(line.at("file") == "");
+        }
+    BOOST_TEST(seen);
+    check_stack(finding(program.findings("--debug-dir '" + (folder / "debug") + "'"), "libstripped.so",
+                        "lines_library.cpp", "library"),
+                {in_library, calls_library});
+}
+
+/// No loader that would preload anything into it.
+BOOST_AUTO_TEST_CASE(a_static_position_independent_program_is_refused) {
+    const Folder folder;
+    const Outcome outcome = run(folder, advisor + " run -- " + programs + "/static_pie_program");
+    BOOST_TEST(outcome.status == 2);
+    BOOST_TEST(lines(outcome.err) == 1u, outcome.err);
+    BOOST_TEST(outcome.err.find("static") != std::string::npos, outcome.err);
+}
