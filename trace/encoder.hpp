@@ -39,15 +39,13 @@ struct BoundVisitor {
     }
 };
 
-/// `Put` is put_varint() or what does the same.
-template <std::uint8_t* (*Put)(std::uint8_t*, std::uint64_t) noexcept>
 struct BodyWriter {
     std::uint8_t* at;
     std::uint8_t* meaningful; ///< end of the last field whose encoding is not zero
     DeltaState& state;
 
     void put(std::uint64_t coded) noexcept {
-        at = Put(at, coded);
+        at = put_varint(at, coded);
         if (coded != 0)
             meaningful = at;
     }
@@ -74,7 +72,7 @@ struct BodyWriter {
     void numbers(std::string_view, const Numbers<N>& value) noexcept {
         put(value.count);
         for (const std::uint64_t number : value)
-            at = Put(at, number);
+            at = put_varint(at, number);
         if (value.count != 0)
             meaningful = at;
     }
@@ -96,7 +94,7 @@ template <class Record>
 std::uint8_t* encode(std::uint8_t* out, const Record& record, DeltaState& state) noexcept {
     *out++ = static_cast<std::uint8_t>(Record::type);
     // Nearly all bodies are shorter than 128 bytes, so one byte is left for the length; the others are moved.
-    detail::BodyWriter<put_varint> writer{out + 1, out + 1, state};
+    detail::BodyWriter writer{out + 1, out + 1, state};
     Record::fields(record, writer);
     const std::size_t bytes = static_cast<std::size_t>(writer.meaningful - (out + 1));
     if (bytes < 0x80) {
@@ -106,19 +104,6 @@ std::uint8_t* encode(std::uint8_t* out, const Record& record, DeltaState& state)
     const int length_bytes = bytes < 0x4000 ? 2 : 3;
     std::memmove(out + length_bytes, out + 1, bytes);
     return put_varint(out, bytes) + bytes;
-}
-
-/// The same bytes for a record whose body is shorter than 128, written in line: for what is written millions of
-/// times.
-template <class Record>
-[[gnu::always_inline]] inline std::uint8_t* encode_straight(std::uint8_t* out, const Record& record,
-                                                            DeltaState& state) noexcept {
-    static_assert(encoded_bound(Record()) < 0x80);
-    *out++ = static_cast<std::uint8_t>(Record::type);
-    detail::BodyWriter<put_varint_straight> writer{out + 1, out + 1, state};
-    Record::fields(record, writer);
-    *out = static_cast<std::uint8_t>(writer.meaningful - (out + 1));
-    return writer.meaningful;
 }
 
 } // namespace umadvisor::trace

@@ -42,9 +42,12 @@ struct LaunchShape {
 struct Launch {
     static constexpr Type type = Type::launch;
     static constexpr std::string_view name = "Launch";
-    std::uint64_t shape = 0, start = 0, duration = 0;
-    std::uint64_t status = 0; ///< CUresult
-    std::uint64_t sample = 0; ///< device_time record that will tell the device's time; 0: not sampled
+    std::uint64_t shape = 0, start = 0;
+    std::uint64_t duration = 0; ///< 0: not measured; at least 1 where it was
+    std::uint64_t status = 0;   ///< CUresult
+    std::uint64_t sample = 0;   ///< device_time record that will tell the device's time; 0: not sampled
+    std::uint64_t stands_for =
+        0; ///< launches of the shape before it that were not measured: it was drawn from all
 
     template <class Self, class Visitor>
     [[gnu::always_inline]] static constexpr void fields(Self& r, Visitor& v) {
@@ -53,6 +56,7 @@ struct Launch {
         v.number("duration", r.duration);
         v.number("status", r.status);
         v.number("sample", r.sample);
+        v.number("stands_for", r.stands_for);
     }
 };
 

@@ -33,7 +33,8 @@ void Launches::add(std::uint32_t thread, const trace::Launch& launch, const read
     }
     LaunchTotals& totals = groups_[group_of(*shape)];
     ++totals.count;
-    totals.call_ticks += launch.duration;
+    totals.call_time.add(launch.duration, launch.stands_for);
+    call_time_.add(launch.duration, launch.stands_for);
     if (launch.status != 0) {
         ++totals.failed;
         return;

@@ -1,6 +1,7 @@
 /// Launches, added up by kernel and shape, with the device's time as far as it is known.
 #pragma once
 
+#include "analyzer/model/call_time.hpp"
 #include "analyzer/reader/thread_cursor.hpp"
 
 #include <compare>
@@ -28,7 +29,8 @@ struct LaunchGroup {
 };
 
 struct LaunchTotals {
-    std::uint64_t count = 0, failed = 0, call_ticks = 0;
+    std::uint64_t count = 0, failed = 0;
+    CallTime call_time;
     std::uint64_t replayed = 0;                                  ///< of `count`, as nodes of graphs
     std::uint64_t measured = 0, measured_ns = 0, longest_ns = 0; ///< device time, event floor taken off
     double waited_ticks = 0; ///< share of the synchronisations after launches that were not sampled
@@ -60,6 +62,8 @@ public:
     DeviceTimeEstimate estimate(const LaunchTotals& totals, double ns_per_tick) const;
     std::uint64_t count() const { return count_; }
     std::uint64_t without_shape() const { return without_shape_; }
+    /// Time in the launch calls of a group, in ticks.
+    double call_ticks(const LaunchTotals& totals) const { return totals.call_time.total_ticks(call_time_); }
 
     static LaunchGroup group_of(const reader::Shape& shape);
 
@@ -68,6 +72,7 @@ private:
     std::unordered_map<std::uint64_t, LaunchTotals*> awaited_;
     std::unordered_map<std::uint32_t, std::unordered_map<LaunchTotals*, std::uint64_t>> outstanding_;
     LaunchTotals graphs_; ///< takes the graphs' share of waiting
+    CallTime call_time_;  ///< of all groups
     std::uint64_t count_ = 0, without_shape_ = 0;
 };
 

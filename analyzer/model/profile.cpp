@@ -30,7 +30,7 @@ Profile::Profile(reader::Trace& trace) : trace_(trace), graphs_(trace.dictionary
             CallTotals& totals = calls_[site.entry];
             totals.count += site.calls;
             totals.failed += site.failed;
-            totals.ticks += site.ticks;
+            totals.time += {.measured = site.calls, .ticks = site.ticks};
             totals.dropped += site.calls;
         }
     replay_graphs();
@@ -53,11 +53,15 @@ void Profile::replay_graphs() {
     });
 }
 
-void Profile::count_call(std::uint64_t entry, std::uint64_t status, std::uint64_t ticks) {
+template <class Record>
+void Profile::count_call(std::uint64_t entry, const Record& record) {
     CallTotals& totals = calls_[entry];
     ++totals.count;
-    totals.failed += status != 0;
-    totals.ticks += ticks;
+    totals.failed += record.status != 0;
+    if constexpr (std::is_same_v<Record, trace::Launch>)
+        totals.time.add(record.duration, record.stands_for);
+    else // measured, be it zero
+        totals.time += {.measured = 1, .ticks = record.duration};
 }
 
 void Profile::observe(const reader::ThreadCursor& cursor) {
@@ -82,7 +86,7 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
                 if constexpr (requires { record.batch; })
                     own = own || record.batch > 1; // and so is all but the first of a batch
                 if (!own)
-                    count_call(record.entry, record.status, record.duration);
+                    count_call(record.entry, record);
             }
             if constexpr (requires { record.captured; }) {
                 if constexpr (!std::is_same_v<Record, trace::LaunchShape>) {
@@ -111,12 +115,12 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
             } else if constexpr (std::is_same_v<Record, trace::Launch>) {
                 if (cursor.shape() != nullptr && cursor.shape()->captured) {
                     ++captured_;
-                    count_call(cursor.shape()->entry, record.status, record.duration);
+                    count_call(cursor.shape()->entry, record);
                     return;
                 }
                 launches_.add(cursor.thread(), record, cursor.shape());
                 if (const reader::Shape* shape = cursor.shape()) {
-                    count_call(shape->entry, record.status, record.duration);
+                    count_call(shape->entry, record);
                     allocations_.launch(record, *shape);
                 }
             } else if constexpr (std::is_same_v<Record, trace::Sync>) {

@@ -17,7 +17,8 @@
 namespace umadvisor::model {
 
 struct CallTotals {
-    std::uint64_t count = 0, failed = 0, ticks = 0;
+    std::uint64_t count = 0, failed = 0;
+    CallTime time;
     std::uint64_t dropped = 0; ///< of `count`: the full trace kept no record of them, only their number
 };
 
@@ -51,6 +52,9 @@ public:
     std::string call_name(std::uint64_t entry) const;
 
     std::uint64_t nanoseconds(std::uint64_t ticks) const { return trace_.time.length(ticks); }
+    std::uint64_t nanoseconds(const CallTime& time) const {
+        return nanoseconds(static_cast<std::uint64_t>(time.total_ticks(time)));
+    }
     std::uint64_t duration_ns() const; ///< from the first to the last moment the trace knows of
     std::uint64_t recorded_ns() const; ///< of duration_ns, what lay in no pause
     bool paused() const { return recorded_.pauses() != 0; }
@@ -64,7 +68,8 @@ public:
 private:
     void observe(const reader::ThreadCursor& cursor);
     void replay_graphs();
-    void count_call(std::uint64_t entry, std::uint64_t status, std::uint64_t ticks);
+    template <class Record>
+    void count_call(std::uint64_t entry, const Record& record);
 
     const reader::Trace& trace_;
     RecordedTime recorded_;

@@ -231,6 +231,9 @@ void for_each_line(reader::Trace& trace, Line&& line) {
                     add_shape(object, *cursor->shape(), trace);
                     add_place(object, contexts.of(cursor->thread(), cursor->shape()->stream));
                 }
+                if constexpr (std::is_same_v<Record, trace::Launch>)
+                    if (record.duration == 0)
+                        object["duration_ns"] = nullptr; // not measured
                 if constexpr (std::is_same_v<Record, trace::Copy> || std::is_same_v<Record, trace::Set>)
                     add_place(object, contexts.of(cursor->thread(), record.stream));
                 line(object);

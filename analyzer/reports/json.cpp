@@ -142,8 +142,8 @@ Json copies_json(const model::Profile& profile) {
 }
 
 struct Kernel {
-    std::uint64_t count = 0, failed = 0, replayed = 0, call_ticks = 0, measured = 0;
-    double device_ns = 0;
+    std::uint64_t count = 0, failed = 0, replayed = 0, timed = 0, measured = 0;
+    double call_ticks = 0, device_ns = 0;
     model::Basis basis = model::Basis::measured;
 };
 
@@ -156,7 +156,8 @@ Json launches_json(const model::Profile& profile) {
         kernel.count += totals.count;
         kernel.failed += totals.failed;
         kernel.replayed += totals.replayed;
-        kernel.call_ticks += totals.call_ticks;
+        kernel.timed += totals.call_time.measured;
+        kernel.call_ticks += profile.launches().call_ticks(totals);
         kernel.measured += totals.measured;
         kernel.device_ns += estimate.ns;
         kernel.basis = std::max(kernel.basis, estimate.basis); // no better than the worst part of the sum
@@ -169,7 +170,8 @@ Json launches_json(const model::Profile& profile) {
                         {"count", kernel.count},
                         {"failed", kernel.failed},
                         {"in_graphs", kernel.replayed},
-                        {"call_time_ns", profile.nanoseconds(kernel.call_ticks)},
+                        {"call_time_ns", profile.nanoseconds(static_cast<std::uint64_t>(kernel.call_ticks))},
+                        {"calls_timed", kernel.timed},
                         {"device_time_ns", kernel.device_ns},
                         {"device_time_basis", name(kernel.basis)},
                         {"device_time_samples", kernel.measured}});
@@ -203,7 +205,8 @@ Json calls_json(const model::Profile& profile) {
                         {"call", profile.call_name(entry)},
                         {"count", totals.count},
                         {"failed", totals.failed},
-                        {"time_ns", profile.nanoseconds(totals.ticks)},
+                        {"time_ns", profile.nanoseconds(totals.time)},
+                        {"timed", totals.time.measured},
                         {"dropped", totals.dropped}});
     return list;
 }

@@ -72,10 +72,10 @@ public:
             return word & (0 - static_cast<std::uint64_t>(word - low < span));
         }
     };
+    /// Of an index that has held nothing: the very last byte of memory, which is nobody's.
     Extent extent() const noexcept {
         const std::uint64_t low = low_.load(std::memory_order_relaxed);
-        const std::uint64_t high = high_.load(std::memory_order_relaxed);
-        return {low, high > low ? high - low : 0};
+        return {low, high_.load(std::memory_order_relaxed) - low};
     }
 
     std::size_t count() const noexcept { return count_.load(std::memory_order_relaxed); }

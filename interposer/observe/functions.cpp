@@ -13,7 +13,14 @@
 
 namespace umadvisor::observe {
 
-constinit std::atomic<detail::FunctionTable*> detail::function_table{nullptr};
+namespace {
+
+/// Two slots that stay empty: what there is before the first function.
+alignas(detail::FunctionSlot) constinit char no_slots[2 * sizeof(detail::FunctionSlot)] = {};
+
+} // namespace
+
+constinit std::atomic<const char*> detail::function_table{no_slots + 63};
 
 namespace {
 
@@ -21,40 +28,39 @@ using attach::Entry;
 using attach::real;
 
 using Table = detail::FunctionTable;
-using Slot = Table::Slot;
+using Slot = detail::FunctionSlot;
 
 record::Mutex mutex;
-std::atomic<Table*>& table = detail::function_table;
+std::atomic<const char*>& table = detail::function_table;
 std::size_t used = 0;
 std::uint64_t last_id = 0;
 record::Arena arena; ///< names and Functions
 
-Slot& place_in(Table& in, std::uint64_t handle) {
-    for (std::size_t at = Table::place(handle);; ++at) {
-        Slot& slot = in.slots[at & (in.capacity - 1)];
-        const std::uint64_t there = slot.handle.load(std::memory_order_relaxed);
+/// Where `handle` is, or could be: its place or the next free one behind.
+Slot& place_in(const Table& in, std::uint64_t handle) {
+    for (std::size_t at = in.place(handle);; ++at) {
+        Slot& slot = in.slots[at & (in.capacity() - 1)];
+        const std::uint64_t there = slot.handle.load(std::memory_order_acquire);
         if (there == 0 || there == handle)
             return slot;
     }
 }
 
-/// The slot of `handle`, made if need be; null without memory. Under the lock. A table that is outgrown is
-/// never freed: others may be reading it.
+/// The slot of `handle`, made if need be; null without memory. Under the lock. A quarter is used at the most,
+/// so that nearly all handles have their own place. A table that is outgrown is never freed: others may be
+/// reading it.
 Slot* slot_for(std::uint64_t handle) {
-    Table* in = table.load(std::memory_order_relaxed);
-    if (in == nullptr || 2 * (used + 1) > in->capacity) {
-        const std::size_t capacity = in == nullptr ? 1024 : 2 * in->capacity;
-        // A page for the head, so that every slot begins a line of the cache.
-        constexpr std::size_t head = 4096;
-        auto* const larger = static_cast<Table*>(record::map_pages(head + capacity * sizeof(Slot)));
-        if (larger == nullptr)
+    Table in(table.load(std::memory_order_relaxed));
+    if (4 * (used + 1) > in.capacity()) {
+        const unsigned bits = std::max(10u, 65 - in.shift);
+        auto* const slots = static_cast<Slot*>(record::map_pages(sizeof(Slot) << bits));
+        if (slots == nullptr)
             return nullptr;
-        larger->capacity = capacity;
-        larger->slots = reinterpret_cast<Slot*>(reinterpret_cast<char*>(larger) + head);
-        for (std::size_t i = 0; in != nullptr && i < in->capacity; ++i) {
-            Slot& from = in->slots[i];
+        const Table larger(slots, bits);
+        for (std::size_t i = 0; i < in.capacity(); ++i) {
+            Slot& from = in.slots[i];
             if (const std::uint64_t there = from.handle.load(std::memory_order_relaxed)) {
-                Slot& to = place_in(*larger, there);
+                Slot& to = place_in(larger, there);
                 to.function.store(from.function.load(std::memory_order_relaxed), std::memory_order_relaxed);
                 to.former = from.former;
                 to.former_name = from.former_name;
@@ -62,10 +68,10 @@ Slot* slot_for(std::uint64_t handle) {
                 to.handle.store(there, std::memory_order_relaxed);
             }
         }
-        table.store(larger, std::memory_order_release);
+        table.store(larger.word(), std::memory_order_release);
         in = larger;
     }
-    Slot& slot = place_in(*in, handle);
+    Slot& slot = place_in(in, handle);
     if (slot.handle.load(std::memory_order_relaxed) == 0) {
         slot.handle.store(handle, std::memory_order_release);
         ++used;
@@ -122,8 +128,12 @@ void list_words(Function& function) {
                 function.words[count] = {static_cast<std::uint16_t>(function.wide[i].index),
                                          static_cast<std::uint16_t>(at)};
     // Kernels have at most 4096 parameters of 32764 bytes in all, so the numbers fit.
-    function.few_words = count <= Function::max_words;
-    function.word_count = static_cast<std::uint16_t>(function.few_words ? count : 0);
+    function.usual = function.layout_known && count <= Function::max_words;
+    if (!function.usual)
+        return;
+    for (; count % Function::group != 0; ++count)
+        function.words[count] = function.words[0];
+    function.groups = static_cast<std::uint16_t>(count / Function::group);
 }
 
 Function* make(const Description& now) {
@@ -179,8 +189,7 @@ const Function* publish(std::uint64_t handle, const Description& now) {
 
 bool told_kernel(std::uint64_t handle) {
     const record::Guard guard(mutex);
-    Table* const in = table.load(std::memory_order_relaxed);
-    return in != nullptr && place_in(*in, handle).told.kernel;
+    return place_in(Table(table.load(std::memory_order_relaxed)), handle).told.kernel;
 }
 
 void note(std::uint64_t handle, std::uint64_t module, const char* name, bool kernel) {
@@ -199,6 +208,11 @@ void note(std::uint64_t handle, std::uint64_t module, const char* name, bool ker
 }
 
 } // namespace
+
+const Function* detail::search_function(std::uint64_t handle) noexcept {
+    return place_in(Table(table.load(std::memory_order_acquire)), handle)
+        .function.load(std::memory_order_acquire);
+}
 
 const Function* function_of(CUfunction handle) noexcept {
     const auto word = reinterpret_cast<std::uint64_t>(handle);
@@ -230,9 +244,9 @@ void note_function(CUfunction function, CUmodule module, const char* name) noexc
 
 void forget_module(std::uint64_t module) noexcept {
     const record::Guard guard(mutex);
-    Table* const in = table.load(std::memory_order_relaxed);
-    for (std::size_t i = 0; in != nullptr && i < in->capacity; ++i) {
-        Slot& slot = in->slots[i];
+    const Table in(table.load(std::memory_order_relaxed));
+    for (std::size_t i = 0; i < in.capacity(); ++i) {
+        Slot& slot = in.slots[i];
         if (slot.handle.load(std::memory_order_relaxed) == 0)
             continue;
         if (module == 0 || slot.told.module == 0 || slot.told.module == module) {

@@ -22,11 +22,12 @@ struct alignas(64) Function {
         std::uint16_t parameter, offset;
     };
     static constexpr std::size_t max_words = 24;
+    static constexpr std::size_t group = 4; ///< words looked at without a branch
 
     // Read at every launch, and nearly always in the first line of the cache.
-    std::uint16_t word_count; ///< in `words`
+    bool usual; ///< the layout is known, and `words` holds all of them
     bool layout_known;
-    bool few_words; ///< `words` holds all of them
+    std::uint16_t groups; ///< in `words`; the last one is filled up with the first word
     Word words[max_words];
 
     std::uint64_t id;         ///< of its Function record
@@ -39,17 +40,6 @@ struct alignas(64) Function {
 
 namespace detail {
 
-/// Handles and what they are; read without locks. A line of the cache a slot.
-struct FunctionTable {
-    struct alignas(64) Slot;
-    std::size_t capacity; ///< a power of two
-    Slot* slots;
-
-    static std::size_t place(std::uint64_t handle) noexcept {
-        return static_cast<std::size_t>((handle >> 3) * 0x9e3779b97f4a7c15u >> 32);
-    }
-};
-
 /// What the program's own look-ups told about a handle.
 struct ToldFunction {
     std::uint64_t module = 0;
@@ -57,8 +47,8 @@ struct ToldFunction {
     bool kernel = false;
 };
 
-/// Under the lock but for `handle` and `function`.
-struct alignas(64) FunctionTable::Slot {
+/// A handle and what it is. Under the lock but for `handle` and `function`.
+struct alignas(64) FunctionSlot {
     std::atomic<std::uint64_t> handle;
     std::atomic<const Function*> function;
     const Function* former; ///< what the handle was before a module went
@@ -66,24 +56,39 @@ struct alignas(64) FunctionTable::Slot {
     ToldFunction told;
 };
 
-extern constinit std::atomic<FunctionTable*> function_table;
+/// All of them, by handle; read without locks.
+struct FunctionTable {
+    FunctionSlot* slots;
+    unsigned shift; ///< of a hash, to the number of a slot
+
+    /// Both in one word, so that who reads it has both of the same table: slots begin lines of the cache, which
+    /// leaves six bits for the shift.
+    explicit FunctionTable(const char* word) noexcept
+        : slots(reinterpret_cast<FunctionSlot*>(reinterpret_cast<std::uintptr_t>(word) & ~std::uintptr_t{63})),
+          shift(reinterpret_cast<std::uintptr_t>(word) & 63) {}
+    FunctionTable(FunctionSlot* first, unsigned bits) noexcept : slots(first), shift(64 - bits) {}
+    const char* word() const noexcept { return reinterpret_cast<const char*>(slots) + shift; }
+
+    std::size_t capacity() const noexcept { return std::size_t{1} << (64 - shift); }
+    std::size_t place(std::uint64_t handle) const noexcept { return handle * 0x9e3779b97f4a7c15u >> shift; }
+};
+
+extern constinit std::atomic<const char*> function_table; ///< never null
+
+/// The rest of known_function(), where another handle has the place.
+const Function* search_function(std::uint64_t handle) noexcept;
 
 } // namespace detail
 
 /// What is known of a handle without asking; null: nothing yet.
 inline const Function* known_function(CUfunction function) noexcept {
     const auto handle = reinterpret_cast<std::uint64_t>(function);
-    const detail::FunctionTable* const table = detail::function_table.load(std::memory_order_acquire);
-    if (table == nullptr)
-        return nullptr;
-    for (std::size_t at = detail::FunctionTable::place(handle);; ++at) {
-        const detail::FunctionTable::Slot& slot = table->slots[at & (table->capacity - 1)];
-        const std::uint64_t there = slot.handle.load(std::memory_order_acquire);
-        if (there == handle)
-            return slot.function.load(std::memory_order_acquire);
-        if (there == 0)
-            return nullptr;
-    }
+    const detail::FunctionTable table(detail::function_table.load(std::memory_order_acquire));
+    const detail::FunctionSlot& slot = table.slots[table.place(handle)];
+    const std::uint64_t there = slot.handle.load(std::memory_order_acquire);
+    if (there != handle) [[unlikely]]
+        return there == 0 ? nullptr : detail::search_function(handle);
+    return slot.function.load(std::memory_order_acquire);
 }
 
 /// What is known of a launched handle (a CUfunction, or a CUkernel in its place). At first sight the driver is

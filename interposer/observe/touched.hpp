@@ -29,31 +29,31 @@ void scan(const Function& function, void** parameters, void** extra, Touched& ou
 record::LaunchKey with_all_words(const Function& function, void** parameters, AllocationIndex::Extent extent,
                                  record::LaunchKey key) noexcept;
 
-/// Adds to `key` all that scan() goes by: the words it looks at and the generation of the index. Words that can
-/// be no addresses count as zero, so that launches which differ in numbers only are the same to it. False: a
-/// launch that scan() treats apart; `key` is of no use then. `key` has room for what the caller adds to it and
-/// 26 words.
+/// Adds to `key` all that scan() goes by while the index stays of one generation: the words it looks at. Words
+/// that can be no addresses count as zero, so that launches which differ in numbers only are the same to it.
+/// False: a launch that scan() treats apart; `key` is of no use then. `key` has room for what the caller adds
+/// to it and 25 words.
 [[gnu::always_inline]] inline bool add_to_key(const Function& function, void** parameters,
                                               record::LaunchKey& key) noexcept {
-    if (!function.layout_known || (parameters == nullptr && function.parameters != 0)) [[unlikely]]
-        return false;
-    // The generation first: what changes after it belongs to a later one, and the key to neither.
-    const std::uint64_t generation = allocations().generation();
     const AllocationIndex::Extent extent = allocations().extent();
     key.add(reinterpret_cast<std::uint64_t>(&function)); // not its id: the module may be another one now
-    key.add(generation);
-    if (!function.few_words) [[unlikely]] {
+    if (!function.usual || parameters == nullptr) [[unlikely]] {
+        if (!function.layout_known || (parameters == nullptr && function.parameters != 0))
+            return false;
         key = with_all_words(function, parameters, extent, key);
         return true;
     }
-    for (std::size_t i = 0; i < function.word_count; ++i) {
-        const Function::Word place = function.words[i];
-        const char* const value = static_cast<const char*>(parameters[place.parameter]);
-        std::uint64_t word = 0;
-        if (value != nullptr) [[likely]]
-            __builtin_memcpy(&word, value + place.offset, sizeof word); // a launch need not align its values
-        key.add(extent.only(word));
-    }
+    const Function::Word* place = function.words;
+    for (unsigned groups = function.groups; groups != 0; --groups)
+#pragma GCC unroll 4
+        for (std::size_t i = 0; i < Function::group; ++i, ++place) {
+            const char* const value = static_cast<const char*>(parameters[place->parameter]);
+            std::uint64_t word = 0;
+            if (value != nullptr) [[likely]]
+                __builtin_memcpy(&word, value + place->offset,
+                                 sizeof word); // a launch need not align its values
+            key.add(extent.only(word));
+        }
     return true;
 }
 

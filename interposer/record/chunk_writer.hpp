@@ -1,6 +1,7 @@
 /// Encodes records straight into a chunk of the mapped file.
 #pragma once
 
+#include "trace/brief_launch.hpp"
 #include "trace/checksum.hpp"
 #include "trace/encoder.hpp"
 #include "trace/layout.hpp"
@@ -25,10 +26,12 @@ struct ChunkWriter {
     void put(const Record& record) noexcept {
         at = trace::encode(at, record, state);
     }
-    /// The same in line.
-    template <class Record>
-    [[gnu::always_inline]] void put_straight(const Record& record) noexcept {
-        at = trace::encode_straight(at, record, state);
+    /// The same for a launch of which nothing else is told, `start` less than trace::BriefLaunch::span after
+    /// the last time.
+    [[gnu::always_inline]] void put_brief(std::uint32_t head, std::uint64_t start) noexcept {
+        trace::BriefLaunch::put(at, head, start - state.time);
+        at += trace::BriefLaunch::bytes;
+        state.time = start;
     }
     void commit() noexcept { header->committed.store(used(), std::memory_order_release); }
 

@@ -28,6 +28,12 @@ inline std::uint64_t now() noexcept {
     return detail::other_clock();
 }
 
+/// Ticks since `start`, at least one: zero says that a duration was not measured.
+inline std::uint64_t ticks_since(std::uint64_t start) noexcept {
+    const std::uint64_t ticks = now() - start;
+    return ticks != 0 ? ticks : 1;
+}
+
 /// Chooses the clock: `simulated` where given, else the invariant counter of the CPU, else CLOCK_MONOTONIC.
 /// Once, before the first record.
 void choose_clock(std::uint64_t (*simulated)()) noexcept;

@@ -14,30 +14,33 @@ namespace umadvisor::record {
 /// own calls and frames; nobody gains by making them meet.
 class Fingerprint {
 public:
-    static constexpr std::size_t capacity = 272; ///< words of a row
+    static constexpr std::size_t capacity = 272;   ///< words of a row
+    static constexpr std::size_t apart = capacity; ///< one more place, which add() and fold() never take
 
     struct Value {
         std::uint64_t low = 0, high = 0;
         bool operator==(const Value&) const noexcept = default;
     };
 
-    Fingerprint() noexcept = default;
+    Fingerprint() noexcept { hide(numbers_); }
     /// Goes on from what other words have come to.
-    explicit Fingerprint(const Value& start) noexcept : sum_(static_cast<Wide>(start.high) << 64 | start.low) {}
+    explicit Fingerprint(const Value& start) noexcept : sum_(static_cast<Wide>(start.high) << 64 | start.low) {
+        hide(numbers_);
+    }
 
     /// The caller keeps to `capacity`.
     void add(std::uint64_t word) noexcept { add_at(count_++, word); }
 
     /// The word at a place of the row that the caller counts.
     void add_at(std::size_t place, std::uint64_t word) noexcept {
-        sum_ += static_cast<Wide>(word) * numbers[place];
+        sum_ += static_cast<Wide>(word) * numbers_[place];
     }
 
     Value value() const noexcept {
         return {static_cast<std::uint64_t>(sum_), static_cast<std::uint64_t>(sum_ >> 64)};
     }
 
-    /// Of the words of both.
+    /// Of the words of both, which have places of their own.
     Value value_with(const Fingerprint& other) const noexcept {
         const Wide sum = sum_ + other.sum_;
         return {static_cast<std::uint64_t>(sum), static_cast<std::uint64_t>(sum >> 64)};
@@ -56,8 +59,8 @@ public:
 private:
     __extension__ using Wide = unsigned __int128;
 
-    static constexpr std::array<std::uint64_t, capacity> numbers = [] {
-        std::array<std::uint64_t, capacity> mixed{};
+    static constexpr std::array<std::uint64_t, capacity + 1> numbers = [] {
+        std::array<std::uint64_t, capacity + 1> mixed{};
         std::uint64_t state = 0x9e3779b97f4a7c15u; // splitmix64
         for (std::uint64_t& number : mixed) {
             std::uint64_t z = state += 0x9e3779b97f4a7c15u;
@@ -68,6 +71,10 @@ private:
         return mixed;
     }();
 
+    /// From the compiler, which would make ten bytes of code of each number that it knows.
+    static void hide(const std::uint64_t*& table) noexcept { asm("" : "+r"(table)); }
+
+    const std::uint64_t* numbers_ = numbers.data();
     Wide sum_ = 0;
     std::size_t count_ = 0;
 };

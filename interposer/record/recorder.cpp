@@ -23,6 +23,7 @@ constinit std::uint64_t private_counters[trace::counter_slots] = {};
 } // namespace
 
 constinit std::uint64_t* umadvisor_counters = private_counters;
+constinit bool detail::stacks_wanted = false;
 
 const char* open(const Settings& settings) noexcept {
     const Quiet quiet;
@@ -38,6 +39,7 @@ const char* open(const Settings& settings) noexcept {
         counters[i] = private_counters[i];
     umadvisor_counters = counters;
     stop_in_children();
+    detail::stacks_wanted = settings.stack_frames > 0;
     detail::taking.store(Taking::everything, std::memory_order_release);
     define_process();
     prepare_stacks(settings.stack_frames);
@@ -143,12 +145,12 @@ void write(trace::LaunchShape& shape, trace::Launch& launch) noexcept {
         write_shaped(shape, launch);
 }
 
-void write(trace::LaunchShape& shape, trace::Launch& launch, const LaunchKey& key,
+void write(trace::LaunchShape& shape, trace::Launch& launch, const LaunchKey& key, std::uint64_t generation,
            std::uint32_t period) noexcept {
     if (!recording())
         return;
     if (ThreadWriter* const writer = write_shaped(shape, launch))
-        writer->launches.remember(key.value(), writer->first_serial + launch.shape - 1, period);
+        writer->remember(key, generation, launch.shape, period);
 }
 
 void note(const char* format, ...) noexcept {

@@ -45,8 +45,9 @@ void write(const Record& record) noexcept;
 /// this chunk refer to its shape.
 void write(trace::LaunchShape& shape, trace::Launch& launch) noexcept;
 
-/// The same, and ThreadWriter::recall() will know launches of the same key, `period` the device timer's answer.
-void write(trace::LaunchShape& shape, trace::Launch& launch, const LaunchKey& key,
+/// The same, and ThreadWriter::recall() will know launches of the same key while the index of allocations has
+/// this generation; `period` is the device timer's answer.
+void write(trace::LaunchShape& shape, trace::Launch& launch, const LaunchKey& key, std::uint64_t generation,
            std::uint32_t period) noexcept;
 
 /// Appends a definition, under a lock. Instantiated for every dictionary record.
@@ -62,6 +63,14 @@ void note(const char* format, ...) noexcept __attribute__((format(printf, 1, 2))
 /// Id of the calling thread's stack, outermost frames of umadvisor itself left out; 0 when stacks are off.
 /// Takes a lock at the first sight of a frame only.
 std::uint64_t stack() noexcept;
+
+namespace detail {
+extern constinit bool stacks_wanted;
+}
+/// False: stack() answers 0, and there is no need to ask it.
+inline bool stacks_wanted() noexcept {
+    return detail::stacks_wanted;
+}
 
 /// Renews the header's clock pair. Cheap enough for each synchronisation.
 void renew_clock() noexcept;

@@ -73,7 +73,7 @@ bool prepare_threads() noexcept {
 void forget_threads() noexcept {
     pthread_setspecific(key, nullptr); // or the thread's end would seal a chunk of the parent
     pthread_key_delete(key);
-    seat = {};
+    seat = {.writer = nullptr, .inside_wrapper = seat.inside_wrapper, .thread = 0, .sequence = 0};
 }
 
 ThreadWriter* seat_thread() noexcept {
@@ -100,6 +100,22 @@ bool ThreadWriter::renew(std::size_t bytes) noexcept {
     return claim() && chunk.room(bytes);
 }
 
+void ThreadWriter::forget_launches() noexcept {
+    Fingerprint row;
+    row.add_at(Fingerprint::apart, ++marks);
+    mark = row.value();
+}
+
+void ThreadWriter::remember(const LaunchKey& key, std::uint64_t its_generation, std::uint64_t shape,
+                            std::uint32_t period) noexcept {
+    if (generation != its_generation) {
+        generation = its_generation;
+        forget_launches();
+    }
+    if (shape < trace::BriefLaunch::shapes)
+        launches.remember(key.value_with(Fingerprint(mark)), trace::BriefLaunch::head(shape), period);
+}
+
 bool ThreadWriter::claim() noexcept {
     const SlowPath slow;
     std::uint8_t* memory = sink.claim(trace::ChunkKind::event, chunk_index);
@@ -108,6 +124,7 @@ bool ThreadWriter::claim() noexcept {
         return false;
     }
     first_serial = last_serial + 1; // the new chunk knows no shape
+    forget_launches();
     // All its pages at once, where the kernel can (5.14): a fault for each would fall into the program's calls.
     madvise(memory, trace::chunk_bytes, MADV_POPULATE_WRITE);
     const trace::ClockPair pair = read_clock_pair();

@@ -14,22 +14,31 @@ namespace umadvisor::record {
 
 /// Lives in pages of its own, which are handed from an ended thread to a new one. All zeros: new.
 struct alignas(64) ThreadWriter {
-    // One line of the cache: all that a launch needs that was made before.
+    // Two lines of the cache: all that a launch needs that was made before.
     ChunkWriter chunk;
-    std::uint64_t first_serial, last_serial; ///< of the shapes that the chunk defines
+    Fingerprint::Value mark;  ///< is part of the keys of launches; another one makes void what is remembered
+    std::uint64_t generation; ///< of the index of allocations, by which they were looked at
+    std::uint64_t marks;      ///< that there were
 
+    std::uint64_t first_serial, last_serial; ///< of the shapes that the chunk defines
     StackCache stacks;
     LaunchMemo launches;
     LaunchShapes shapes;
     std::uint32_t chunk_index; ///< in the file
     ThreadWriter* next;        ///< in the list of those that wait for a thread
 
-    /// What is remembered of a launch, if its shape still stands in the chunk and the chunk has room for one
-    /// more launch; else null.
-    [[gnu::always_inline]] LaunchMemo::Entry* recall(const Fingerprint::Value& key) noexcept {
-        LaunchMemo::Entry* const known = launches.find(key);
-        return known != nullptr && known->serial >= first_serial && chunk.room(launch_bound) ? known : nullptr;
+    /// What is remembered of a launch, if its shape stands in the chunk, the chunk has room for one more
+    /// launch, and allocations are what they were; else null.
+    [[gnu::always_inline]] LaunchMemo::Entry* recall(const LaunchKey& key,
+                                                     std::uint64_t now_generation) noexcept {
+        if (now_generation != generation || !chunk.room(launch_bound)) [[unlikely]]
+            return nullptr;
+        return launches.find(key.value_with(Fingerprint(mark)));
     }
+
+    /// Remembers a launch that was looked at by `its_generation`; `period` is the device timer's answer.
+    void remember(const LaunchKey& key, std::uint64_t its_generation, std::uint64_t shape,
+                  std::uint32_t period) noexcept;
 
     /// The number in the chunk of a shape that it has defined.
     std::uint64_t shape_number(std::uint64_t serial) const noexcept { return serial - first_serial + 1; }
@@ -41,12 +50,14 @@ struct alignas(64) ThreadWriter {
 private:
     static constexpr std::size_t launch_bound = trace::encoded_bound(trace::Launch());
     bool claim() noexcept;
+    void forget_launches() noexcept;
 };
-static_assert(sizeof(ChunkWriter) + 2 * sizeof(std::uint64_t) <= 64);
+static_assert(sizeof(ChunkWriter) + sizeof(Fingerprint::Value) <= 64);
 
 /// The little that stands in thread-local storage itself: it is cut from every thread's stack.
 struct ThreadSeat {
     ThreadWriter* writer;
+    bool inside_wrapper;    ///< what the driver calls of its own exported symbols, and we, is not the program's
     std::uint32_t thread;   ///< Linux thread id; 0: not asked yet
     std::uint32_t sequence; ///< next event chunk of this thread
 };

@@ -4,6 +4,7 @@
 
 #include "interposer/attach/real.hpp"
 #include "interposer/record/recorder.hpp"
+#include "interposer/record/thread_writer.hpp"
 
 #include <cerrno>
 
@@ -11,14 +12,11 @@ namespace umadvisor::wrappers {
 
 using attach::Entry;
 
-/// True while this thread is inside a wrapper: calls that the driver makes to its own exported symbols, and our
-/// own, are not the program's.
-inline thread_local bool inside_wrapper = false;
-
+/// While it lives, this thread is inside a wrapper.
 class InsideWrapper {
 public:
-    InsideWrapper() noexcept { inside_wrapper = true; }
-    ~InsideWrapper() noexcept { inside_wrapper = false; }
+    InsideWrapper() noexcept { record::seat.inside_wrapper = true; }
+    ~InsideWrapper() noexcept { record::seat.inside_wrapper = false; }
     InsideWrapper(const InsideWrapper&) = delete;
     InsideWrapper& operator=(const InsideWrapper&) = delete;
 };
@@ -56,7 +54,7 @@ private:
     [[gnu::hot]] static CUresult CUDAAPI taken(Arguments... arguments) noexcept { return act(arguments...); }
 
     [[gnu::always_inline]] static inline CUresult act(Arguments... arguments) noexcept {
-        if (inside_wrapper)
+        if (record::seat.inside_wrapper) [[unlikely]]
             return attach::real<E>()(arguments...);
         const InsideWrapper inside;
         return Policy::template call<E>(arguments...);

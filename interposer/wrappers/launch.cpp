@@ -35,21 +35,19 @@ std::uint64_t timer_key(const LaunchCall& call, std::uint64_t function) {
 
 } // namespace
 
-void begin_launch(NewLaunch& made, KnownLaunch& known, const LaunchCall& call) noexcept {
+void begin_launch(NewLaunch& made, std::uint64_t stack, const LaunchCall& call) noexcept {
+    // The generation first: what changes after it belongs to a later one, and so do launches remembered by it.
+    made.generation = observe::allocations().generation();
     const bool captured = observe::is_captured(reinterpret_cast<CUstream>(call.stream_name));
-    if (known.function == nullptr) {
-        known.function = observe::function_of(call.function);
-        if (known.function != nullptr && !captured)
-            known.described = describe(call, *known.function, known.stack, known.key);
-    }
-    const observe::Function* const function = known.function;
+    const observe::Function* const function = observe::function_of(call.function);
     observe::Touched touched;
     if (function != nullptr)
         observe::scan(*function, call.parameters, call.extra, touched);
-    describe_shape(made.shape, call, function, known.stack, touched);
+    describe_shape(made.shape, call, function, stack, touched);
     made.shape.captured = captured;
     // The sampler and the actions look at every launch that they may have to do with.
-    made.memorable = known.described && touched.scanned && touched.managed_count == 0;
+    made.memorable = touched.scanned && touched.managed_count == 0 && function != nullptr && !captured &&
+                     describe(call, *function, stack, made.key);
     observe::residency_sampler().before_launch(touched);
     act::before_launch(call.stream, call.entry, touched);
     made.launch.sample =
@@ -57,30 +55,47 @@ void begin_launch(NewLaunch& made, KnownLaunch& known, const LaunchCall& call) n
                                       timer_key(call, function != nullptr ? function->id : 0), made.period);
 }
 
-void finish_launch(NewLaunch& made, const KnownLaunch& known, const LaunchCall& call) noexcept {
+void finish_launch(NewLaunch& made, const LaunchCall& call) noexcept {
     if (made.launch.sample != 0)
         observe::device_timer().end(made.launch.sample, reinterpret_cast<CUstream>(call.stream_name));
     if (made.memorable)
-        record::write(made.shape, made.launch, known.key, made.period);
+        record::write(made.shape, made.launch, made.key, made.generation, made.period);
     else
         record::write(made.shape, made.launch);
 }
 
-std::uint64_t begin_timing(LaunchCall call, const observe::Function& function,
-                           record::LaunchMemo::Entry& entry) noexcept {
-    std::uint32_t calls = entry.period;
-    const std::uint64_t sample = observe::device_timer().begin(reinterpret_cast<CUstream>(call.stream_name),
-                                                               timer_key(call, function.id), calls);
-    entry.period = entry.left = calls;
-    return sample;
+void begin_timing(TimedLaunch& timed, const LaunchCall& call) noexcept {
+    record::LaunchMemo::Entry& entry = timed.entry;
+    const std::uint32_t passed = entry.left == 0 ? entry.interval : 1; // else it is measured after a pause
+    timed.launch.shape = trace::BriefLaunch::shape(entry.head);
+    timed.launch.stands_for = passed - 1;
+    entry.untold += passed;
+    if (entry.untold < entry.period)
+        return;
+    const observe::Function* const function = observe::known_function(call.function);
+    timed.launch.sample =
+        observe::device_timer().begin(reinterpret_cast<CUstream>(call.stream_name),
+                                      timer_key(call, function != nullptr ? function->id : 0), entry.untold);
+    entry.period = entry.untold;
+    entry.untold = 0;
 }
 
-void finish_rare(trace::Launch launch, CUresult result, std::uint64_t sample,
-                 std::uint64_t stream_name) noexcept {
-    if (sample != 0)
-        observe::device_timer().end(sample, reinterpret_cast<CUstream>(stream_name));
+void finish_timing(TimedLaunch& timed, const LaunchCall& call) noexcept {
+    if (timed.launch.sample != 0)
+        observe::device_timer().end(timed.launch.sample, reinterpret_cast<CUstream>(call.stream_name));
+    if (timed.entry.left == 0)
+        timed.entry.draw(timed.launch.start);
+    if (!record::recording())
+        return;
+    timed.writer.chunk.put(timed.launch);
+    timed.writer.chunk.commit();
+}
+
+void write_failed(std::uint32_t head, std::uint64_t start, CUresult result) noexcept {
+    trace::Launch launch;
+    launch.shape = trace::BriefLaunch::shape(head);
+    launch.start = start;
     launch.status = static_cast<std::uint64_t>(result);
-    launch.sample = sample;
     record::write(launch);
 }
 

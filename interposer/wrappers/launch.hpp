@@ -19,33 +19,32 @@ struct LaunchCall {
     void** extra;
 };
 
-/// A launch by what is known of it before it is made.
-struct KnownLaunch {
-    std::uint64_t stack;
-    const observe::Function* function;
-    record::LaunchKey key;
-    bool described; ///< `key` stands for everything the shape follows from
-};
-
 /// A launch that looks like none before, while it is being made.
 struct NewLaunch {
     trace::Launch launch;
     trace::LaunchShape shape;
-    bool memorable = false;   ///< by its key
-    std::uint32_t period = 1; ///< the device timer's answer
+    record::LaunchKey key;
+    std::uint64_t generation = 0; ///< of the index of allocations, before it was looked at
+    bool memorable = false;       ///< by its key
+    std::uint32_t period = 1;     ///< the device timer's answer
 };
 
 /// Fills in the shape: finds out what the launch reaches, lets the observers and actions look at it, starts the
 /// device timer. Errno needs no keeping: whatever calls the system keeps it itself.
-void begin_launch(NewLaunch& made, KnownLaunch& known, const LaunchCall& call) noexcept;
-void finish_launch(NewLaunch& made, const KnownLaunch& known, const LaunchCall& call) noexcept;
+void begin_launch(NewLaunch& made, std::uint64_t stack, const LaunchCall& call) noexcept;
+void finish_launch(NewLaunch& made, const LaunchCall& call) noexcept;
 
-/// Asks the device timer for a launch that is recalled; `entry` has counted those in between.
-std::uint64_t begin_timing(LaunchCall call, const observe::Function& function,
-                           record::LaunchMemo::Entry& entry) noexcept;
-/// Of a launch that is recalled and failed, or was timed.
-void finish_rare(trace::Launch launch, CUresult result, std::uint64_t sample,
-                 std::uint64_t stream_name) noexcept;
+/// A launch that is recalled and measured.
+struct TimedLaunch {
+    trace::Launch launch;
+    record::ThreadWriter& writer;
+    record::LaunchMemo::Entry& entry;
+};
+void begin_timing(TimedLaunch& timed, const LaunchCall& call) noexcept;
+void finish_timing(TimedLaunch& timed, const LaunchCall& call) noexcept;
+
+/// Of a launch that is recalled and failed, so that it was not as short as others.
+void write_failed(std::uint32_t head, std::uint64_t start, CUresult result) noexcept;
 
 /// What a shape follows from: the call, the stack, what the parameters reach.
 [[gnu::always_inline]] inline bool describe(const LaunchCall& call, const observe::Function& function,
@@ -59,47 +58,64 @@ void finish_rare(trace::Launch launch, CUresult result, std::uint64_t sample,
     return observe::add_to_key(function, call.parameters, key);
 }
 
-template <Entry E, class... Arguments>
-[[gnu::noinline, gnu::cold]] CUresult launch_anew(KnownLaunch known, LaunchCall call,
-                                                  Arguments... arguments) noexcept {
+/// Ticks since the thread's last record after which a launch is measured: 20 to 70 us, of which another reading
+/// of the clock is a thousandth. Launches that block follow each other at such distances, so hardly one is
+/// missed.
+inline constexpr std::uint64_t long_pause = 1u << 16;
+static_assert(long_pause <= trace::BriefLaunch::span);
+
+template <Entry E, class Policy, class... Arguments>
+[[gnu::noinline, gnu::cold]] CUresult launch_anew(std::uint64_t stack, Arguments... arguments) noexcept {
+    const LaunchCall call = Policy::template asked<E>(arguments...);
     NewLaunch made;
-    begin_launch(made, known, call);
+    begin_launch(made, stack, call);
     made.launch.start = record::now();
     const CUresult result = attach::real<E>()(arguments...);
-    made.launch.duration = record::now() - made.launch.start;
+    made.launch.duration = record::ticks_since(made.launch.start);
     made.launch.status = static_cast<std::uint64_t>(result);
-    finish_launch(made, known, call);
+    finish_launch(made, call);
+    return result;
+}
+
+template <Entry E, class Policy, class... Arguments>
+[[gnu::noinline]] CUresult launch_timed(record::ThreadWriter& writer, record::LaunchMemo::Entry& entry,
+                                        Arguments... arguments) noexcept {
+    const LaunchCall call = Policy::template asked<E>(arguments...);
+    TimedLaunch timed{{}, writer, entry};
+    begin_timing(timed, call);
+    timed.launch.start = record::now();
+    const CUresult result = attach::real<E>()(arguments...);
+    timed.launch.duration = record::ticks_since(timed.launch.start);
+    timed.launch.status = static_cast<std::uint64_t>(result);
+    finish_timing(timed, call);
     return result;
 }
 
 /// A launch that looks like an earlier one goes straight through here: the driver has pushed our code and data
-/// out of the caches meanwhile, so every line of either and every branch counts. What stands aside takes its
-/// arguments by value: what has an address is kept in memory.
-template <Entry E, class... Arguments>
-[[gnu::always_inline]] inline CUresult launch_recorded(const LaunchCall& call,
-                                                       Arguments... arguments) noexcept {
+/// out of the caches meanwhile, so every line of either and every branch counts. What stands aside is handed
+/// the arguments once more: what has an address is kept in memory.
+template <Entry E, class Policy, class... Arguments>
+[[gnu::always_inline]] inline CUresult launch_recorded(Arguments... arguments) noexcept {
+    const LaunchCall call = Policy::template asked<E>(arguments...);
     record::ThreadWriter* const writer = record::seat.writer;
+    const std::uint64_t stack = record::stacks_wanted() ? record::stack() : 0;
     const observe::Function* const function = observe::known_function(call.function);
-    const std::uint64_t stack = record::stack();
     record::LaunchKey key;
-    const bool described =
-        function != nullptr && observe::nothing_is_captured() && describe(call, *function, stack, key);
-    record::LaunchMemo::Entry* const entry =
-        described && writer != nullptr ? writer->recall(key.value()) : nullptr;
+    if (writer == nullptr || function == nullptr || !observe::nothing_is_captured() ||
+        !describe(call, *function, stack, key)) [[unlikely]]
+        return launch_anew<E, Policy>(stack, arguments...);
+    record::LaunchMemo::Entry* const entry = writer->recall(key, observe::allocations().generation());
     if (entry == nullptr) [[unlikely]]
-        return launch_anew<E>({stack, function, key, described}, call, arguments...);
-    trace::Launch launch; // its rare fields stay zero: the compiler leaves them out of what it writes
-    launch.shape = writer->shape_number(entry->serial);
-    std::uint64_t sample = 0;
-    if (--entry->left == 0) [[unlikely]]
-        sample = begin_timing(call, *function, *entry);
-    launch.start = record::now();
+        return launch_anew<E, Policy>(stack, arguments...);
+    const std::uint64_t start = record::now();
+    if (start - writer->chunk.state.time >= long_pause || --entry->left == 0) [[unlikely]]
+        return launch_timed<E, Policy>(*writer, *entry, arguments...);
+    const std::uint32_t head = entry->head;
     const CUresult result = attach::real<E>()(arguments...);
-    launch.duration = record::now() - launch.start;
-    if (result != CUDA_SUCCESS || sample != 0) [[unlikely]] {
-        finish_rare(launch, result, sample, call.stream_name);
+    if (result != CUDA_SUCCESS) [[unlikely]] {
+        write_failed(head, start, result);
     } else if (record::recording()) [[likely]] {
-        writer->chunk.put_straight(launch);
+        writer->chunk.put_brief(head, start);
         writer->chunk.commit();
     }
     return result;
@@ -107,37 +123,54 @@ template <Entry E, class... Arguments>
 
 struct launch : WhileRecording {
     template <Entry E>
-    [[gnu::always_inline]] static CUresult call(CUfunction function, unsigned gx, unsigned gy, unsigned gz,
-                                                unsigned bx, unsigned by, unsigned bz, unsigned shared,
-                                                CUstream stream, void** parameters, void** extra) noexcept {
-        return launch_recorded<E>(LaunchCall{E, function, gx, gy, gz, bx, by, bz, shared, stream,
-                                             stream_of<E>(stream), parameters, extra},
-                                  function, gx, gy, gz, bx, by, bz, shared, stream, parameters, extra);
+    [[gnu::always_inline]] static LaunchCall asked(CUfunction function, unsigned gx, unsigned gy, unsigned gz,
+                                                   unsigned bx, unsigned by, unsigned bz, unsigned shared,
+                                                   CUstream stream, void** parameters, void** extra) noexcept {
+        return {E, function, gx, gy, gz, bx, by, bz, shared, stream, stream_of<E>(stream), parameters, extra};
+    }
+    template <Entry E, class... Arguments>
+    [[gnu::always_inline]] static CUresult call(Arguments... arguments) noexcept {
+        return launch_recorded<E, launch>(arguments...);
     }
 };
 
 struct launch_cooperative : WhileRecording {
     template <Entry E>
-    [[gnu::always_inline]] static CUresult call(CUfunction function, unsigned gx, unsigned gy, unsigned gz,
-                                                unsigned bx, unsigned by, unsigned bz, unsigned shared,
-                                                CUstream stream, void** parameters) noexcept {
-        return launch_recorded<E>(LaunchCall{E, function, gx, gy, gz, bx, by, bz, shared, stream,
-                                             stream_of<E>(stream), parameters, nullptr},
-                                  function, gx, gy, gz, bx, by, bz, shared, stream, parameters);
+    [[gnu::always_inline]] static LaunchCall asked(CUfunction function, unsigned gx, unsigned gy, unsigned gz,
+                                                   unsigned bx, unsigned by, unsigned bz, unsigned shared,
+                                                   CUstream stream, void** parameters) noexcept {
+        return {E, function, gx, gy, gz, bx, by, bz, shared, stream, stream_of<E>(stream), parameters, nullptr};
+    }
+    template <Entry E, class... Arguments>
+    [[gnu::always_inline]] static CUresult call(Arguments... arguments) noexcept {
+        return launch_recorded<E, launch_cooperative>(arguments...);
     }
 };
 
 struct launch_ex : WhileRecording {
     template <Entry E>
+    [[gnu::always_inline]] static LaunchCall asked(const CUlaunchConfig* config, CUfunction function,
+                                                   void** parameters, void** extra) noexcept {
+        return {E,
+                function,
+                config->gridDimX,
+                config->gridDimY,
+                config->gridDimZ,
+                config->blockDimX,
+                config->blockDimY,
+                config->blockDimZ,
+                config->sharedMemBytes,
+                config->hStream,
+                stream_of<E>(config->hStream),
+                parameters,
+                extra};
+    }
+    template <Entry E>
     [[gnu::always_inline]] static CUresult call(const CUlaunchConfig* config, CUfunction function,
                                                 void** parameters, void** extra) noexcept {
         if (config == nullptr)
             return attach::real<E>()(config, function, parameters, extra);
-        return launch_recorded<E>(LaunchCall{E, function, config->gridDimX, config->gridDimY, config->gridDimZ,
-                                             config->blockDimX, config->blockDimY, config->blockDimZ,
-                                             config->sharedMemBytes, config->hStream,
-                                             stream_of<E>(config->hStream), parameters, extra},
-                                  config, function, parameters, extra);
+        return launch_recorded<E, launch_ex>(config, function, parameters, extra);
     }
 };
 

@@ -36,7 +36,7 @@ BOOST_AUTO_TEST_SUITE(cost)
 /// Instructions that umadvisor adds to a launch, the same on every machine. The bounds lie a tenth above what
 /// it took when they were set: what costs more has to be meant, and moves them.
 BOOST_DATA_TEST_CASE(a_launch_takes_no_more_instructions_than_it_did,
-                     boost::unit_test::data::make({"off", "64"}) ^ boost::unit_test::data::make({600, 920}),
+                     boost::unit_test::data::make({"off", "64"}) ^ boost::unit_test::data::make({405, 720}),
                      stacks, bound) {
     const Folder folder;
     const Outcome outcome = run_sim(folder, "export UMADVISOR_OUTPUT=x.umtrace UMADVISOR_CAPTURE_RANGE=1 "

@@ -3,6 +3,7 @@
 // processes differ by more than what is to be measured. To be run with UMADVISOR_CAPTURE_RANGE=1; without
 // umadvisor all three are the same calls, which shows what the method itself is good for. Prints one JSON line.
 #include "tools/bench/operations.hpp"
+#include "tools/bench/other_code.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -19,7 +20,8 @@ struct Settings {
     int threads = 1;
     int depth = 12; ///< frames above the call, about what a C++ program has
     int rounds = 200;
-    int evict = 0; ///< KiB of other memory touched before each call: what a real driver does to the caches
+    int evict = 0;      ///< KiB of other memory touched before each call: what a real driver does to the caches
+    int evict_code = 0; ///< KiB of other code run before each call
 };
 
 enum Mode { bare, off, record, modes };
@@ -93,7 +95,10 @@ struct Run {
 /// One thread's part.
 class Worker {
 public:
-    explicit Worker(Run& run) : run_(run), other_(static_cast<std::size_t>(run.settings.evict) * 1024) {}
+    explicit Worker(Run& run)
+        : run_(run),
+          other_(static_cast<std::size_t>(run.settings.evict) * 1024),
+          other_code_(static_cast<std::size_t>(run.settings.evict_code) * 1024) {}
 
     const char* prepare() {
         const Doors& doors = run_.doors;
@@ -143,6 +148,7 @@ private:
     void evict() {
         for (std::size_t i = 0; i < other_.size(); i += 64)
             other_[i] = static_cast<char>(other_[i] + 1);
+        other_code_.run();
     }
     double nanoseconds(std::uint64_t span) const { return static_cast<double>(span) * run_.nanoseconds_a_tick; }
 
@@ -150,6 +156,7 @@ private:
     Workplace place_;
     std::unique_ptr<Operation> operation_;
     std::vector<char> other_;
+    OtherCode other_code_;
 };
 
 struct Figures {
@@ -193,8 +200,10 @@ double round_figure(const std::vector<Figures>& threads, Mode mode, std::size_t 
 
 void print(const Settings& settings, const std::vector<Figures>& threads) {
     const std::size_t rounds = threads[0].samples[bare].size();
-    std::printf("{\"operation\": \"%s\", \"threads\": %d, \"depth\": %d, \"evict\": %d, \"rounds\": %zu",
-                settings.operation, settings.threads, settings.depth, settings.evict, rounds);
+    std::printf("{\"operation\": \"%s\", \"threads\": %d, \"depth\": %d, \"evict\": %d, \"evict_code\": %d, "
+                "\"rounds\": %zu",
+                settings.operation, settings.threads, settings.depth, settings.evict, settings.evict_code,
+                rounds);
     for (int mode = bare; mode < modes; ++mode) {
         std::vector<double> values, added, singles, added_single;
         for (std::size_t round = 0; round < rounds; ++round) {
@@ -222,7 +231,8 @@ Settings read_settings(int argc, char** argv) {
     for (int i = 1; i < argc; i += 2) {
         const auto is = [&](const char* name) { return std::strcmp(argv[i], name) == 0; };
         if (i + 1 == argc)
-            give_up("usage: [--operation NAME] [--threads N] [--depth FRAMES] [--rounds N] [--evict KIB]");
+            give_up("usage: [--operation NAME] [--threads N] [--depth FRAMES] [--rounds N] [--evict KIB] "
+                    "[--evict-code KIB]");
         const int value = std::atoi(argv[i + 1]);
         if (is("--operation"))
             settings.operation = argv[i + 1];
@@ -234,6 +244,8 @@ Settings read_settings(int argc, char** argv) {
             settings.rounds = value;
         else if (is("--evict"))
             settings.evict = value;
+        else if (is("--evict-code"))
+            settings.evict_code = value;
         else
             give_up(argv[i]);
     }

@@ -31,10 +31,10 @@ Allocation allocate(std::uint64_t bytes, trace::Memory memory = trace::Memory::d
 }
 
 /// All that tells launches of a function apart.
-record::Fingerprint::Value key_of(CUfunction function, void** parameters) {
+auto key_of(CUfunction function, void** parameters) {
     record::LaunchKey key;
     BOOST_REQUIRE(add_to_key(*function_of(function), parameters, key));
-    return key.value();
+    return std::pair(key.value(), allocations().generation());
 }
 
 struct Drive {

@@ -56,14 +56,14 @@ std::uint64_t write_remembered(std::uint64_t thread, std::uint64_t count, std::u
         launch.duration = i % 1000;
         launch.sample = i + 1;
         ThreadWriter* const writer = thread_writer();
-        if (const LaunchMemo::Entry* const known = writer->recall(key.value())) {
+        if (const LaunchMemo::Entry* const known = writer->recall(key, 0)) {
             ++recalled;
-            launch.shape = writer->shape_number(known->serial);
-            writer->chunk.put_straight(launch);
+            launch.shape = trace::BriefLaunch::shape(known->head);
+            writer->chunk.put(launch);
             writer->chunk.commit();
         } else {
             trace::LaunchShape shape = shape_of(thread, i % kinds);
-            record::write(shape, launch, key, 1);
+            record::write(shape, launch, key, 0, 1);
         }
     }
     return recalled;
@@ -185,6 +185,26 @@ BOOST_AUTO_TEST_CASE(an_ended_threads_launches_are_not_recalled_by_the_next) {
     const auto launches = check_launches(TraceImage(path), 2);
     BOOST_TEST(launches.at(1) == 10u);
     BOOST_TEST(launches.at(2) == 10u);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_remembered_is_void_when_allocations_have_changed) {
+    const ScratchDirectory scratch;
+    const std::string path = scratch / "t.umtrace";
+    BOOST_REQUIRE(succeeds_in_child([&] {
+        if (record::open(settings_for(path)) != nullptr)
+            return false;
+        write_remembered(1, 10, 2);
+        LaunchKey key;
+        key.add(1);
+        ThreadWriter* const writer = thread_writer();
+        const bool known = writer->recall(key, 0) != nullptr;
+        const bool changed = writer->recall(key, 1) == nullptr;
+        LaunchKey other;
+        other.add(2);
+        writer->remember(other, 1, 1, 1);
+        return known && changed && writer->recall(key, 1) == nullptr && writer->recall(other, 1) != nullptr &&
+               writer->recall(other, 0) == nullptr;
+    }));
 }
 
 BOOST_AUTO_TEST_CASE(sigkill_loses_nothing_that_was_committed) {

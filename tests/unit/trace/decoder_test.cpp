@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(fields_of_a_newer_version_are_left_alone) {
         // A newer writer writes all known fields, zeros too, and its own behind them.
         DeltaState out;
         Bytes body(encoded_bound(record) + 2);
-        detail::BodyWriter<put_varint> writer{body.data(), body.data(), out};
+        detail::BodyWriter writer{body.data(), body.data(), out};
         Record::fields(record, writer);
         *writer.at++ = 0xff;
         *writer.at++ = 0xff;
