@@ -1,11 +1,13 @@
-// Instructions that umadvisor adds to a launch: the same number on every machine and every day, so a regression
-// shows anywhere. A child makes the launches, by the driver's own address and by the wrapper, paused and
-// recording; its parent takes it through them one instruction at a time (ptrace(2)). Prints one JSON line; with
-// --profile FILE also how often each address of the recorded launches was passed.
+// Instructions that umadvisor adds to a launch, and lines of the cache that they lie in: the same numbers on
+// every machine and every day, so a regression shows anywhere. A child makes the launches, by the driver's own
+// address and by the wrapper, paused and recording; its parent takes it through them one instruction at a time
+// (ptrace(2)). Prints one JSON line; with --profile FILE also how often each address of the recorded launches
+// was passed.
 #include "tools/bench/operations.hpp"
 
 #include <csignal>
 #include <map>
+#include <set>
 #include <sys/ptrace.h>
 #include <sys/user.h>
 #include <sys/wait.h>
@@ -17,6 +19,8 @@ using namespace bench;
 
 constexpr int phases = 3, launches[phases] = {8, 8, 32}; // stepping takes 20 us an instruction
 constexpr const char* phase_names[phases] = {"bare", "off", "record"};
+
+using Passed = std::map<std::uint64_t, std::uint64_t>; ///< by address, how often
 
 /// Below `depth` more frames. The volatile result keeps every level.
 __attribute__((noinline)) int launch_at(int depth, const Operation& operation, Workplace& place, bool hooked,
@@ -75,7 +79,7 @@ bool raised(pid_t child) {
     return ptrace(PTRACE_GETSIGINFO, child, nullptr, &info) == 0 && info.si_code == SI_TKILL;
 }
 
-std::uint64_t step_through(pid_t child, std::map<std::uint64_t, std::uint64_t>* passed) {
+std::uint64_t step_through(pid_t child, Passed& passed) {
     std::uint64_t steps = 0;
     for (int status = 0;; ++steps) {
         ptrace(PTRACE_SINGLESTEP, child, nullptr, nullptr);
@@ -84,19 +88,26 @@ std::uint64_t step_through(pid_t child, std::map<std::uint64_t, std::uint64_t>* 
         if (raised(child))
             return steps;
 #if defined(__x86_64__)
-        if (passed != nullptr) {
-            user_regs_struct registers{};
-            ptrace(PTRACE_GETREGS, child, nullptr, &registers);
-            ++(*passed)[registers.rip];
-        }
+        user_regs_struct registers{};
+        ptrace(PTRACE_GETREGS, child, nullptr, &registers);
+        ++passed[registers.rip];
 #else
         static_cast<void>(passed);
 #endif
     }
 }
 
+/// Lines of the cache that most launches of a phase pass.
+std::set<std::uint64_t> lines_of(const Passed& passed, int count) {
+    std::set<std::uint64_t> lines;
+    for (const auto& [address, times] : passed)
+        if (2 * times > static_cast<std::uint64_t>(count))
+            lines.insert(address / 64);
+    return lines;
+}
+
 /// The shim's addresses, from where it is loaded: the child is a copy of this process.
-void write_profile(const char* path, const std::map<std::uint64_t, std::uint64_t>& passed) {
+void write_profile(const char* path, const Passed& passed) {
     std::FILE* const file = std::fopen(path, "w");
     if (file == nullptr)
         give_up(path);
@@ -131,20 +142,22 @@ int main(int argc, char** argv) {
         _exit(0);
     }
     double steps[phases] = {}; // a launch
-    std::map<std::uint64_t, std::uint64_t> passed;
+    Passed passed[phases];
     for (int phase = 0; phase < phases; ++phase) {
         if (!run_on(child))
             give_up("the child did not come to its launches");
-        steps[phase] = static_cast<double>(
-                           step_through(child, profile != nullptr && phase == phases - 1 ? &passed : nullptr)) /
-                       launches[phase];
+        steps[phase] = static_cast<double>(step_through(child, passed[phase])) / launches[phase];
     }
     ptrace(PTRACE_CONT, child, nullptr, nullptr);
     waitpid(child, nullptr, 0);
     if (profile != nullptr)
-        write_profile(profile, passed);
+        write_profile(profile, passed[phases - 1]);
+    std::set<std::uint64_t> added = lines_of(passed[phases - 1], launches[phases - 1]);
+    for (const std::uint64_t line : lines_of(passed[0], launches[0]))
+        added.erase(line);
     std::printf("{\"operation\": \"%s\", \"depth\": %d", operation, depth);
     for (int phase = 0; phase < phases; ++phase)
         std::printf(", \"%s\": %.1f", phase_names[phase], steps[phase]);
-    std::printf(", \"added_off\": %.1f, \"added\": %.1f}\n", steps[1] - steps[0], steps[2] - steps[0]);
+    std::printf(", \"added_off\": %.1f, \"added\": %.1f, \"added_lines\": %zu}\n", steps[1] - steps[0],
+                steps[2] - steps[0], added.size());
 }
