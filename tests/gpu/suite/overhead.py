@@ -17,6 +17,7 @@ from .results import figure
 
 PROGRAMS = Path(__file__).resolve().parents[1] / "programs"
 DEEP = 40  # frames of a stack, beside those of the benchmark itself
+OTHER_CODE = 512  # KiB run before each call where the driver is a simulated one, which leaves our own code in the caches
 OPERATIONS = ("launch", "launch-structure", "copy", "allocation", "event", "graph-launch")
 NSYS = ("/opt/nvidia/nsight-compute/*/host/target-linux-*/nsys", "/opt/nvidia/nsight-systems/*/bin/nsys",
         "/usr/local/cuda*/nsight-compute-*/host/target-linux-*/nsys", "/usr/local/cuda*/bin/nsys")
@@ -34,7 +35,8 @@ class CallCosts:
         self.rounds = rounds
         self.timeout = timeout
 
-    def run(self, operation="launch", threads=1, depth=12, stacks="off", rounds=None, evict=0, preload=True, under=()):
+    def run(self, operation="launch", threads=1, depth=12, stacks="off", rounds=None, evict=0, evict_code=0, preload=True,
+            under=()):
         with tempfile.TemporaryDirectory(prefix="umadvisor-overhead-") as folder:
             trace = Path(folder) / "run.umtrace"
             environment = self.bundle.environment()
@@ -42,7 +44,7 @@ class CallCosts:
                 environment.update(LD_PRELOAD=str(self.bundle.library("libumadvisor.so")), UMADVISOR_QUIET="1",
                                    UMADVISOR_OUTPUT=str(trace), UMADVISOR_STACKS=stacks, UMADVISOR_CAPTURE_RANGE="1")
             command = [*under, self.bundle.program("call_costs"), "--operation", operation, "--threads", threads,
-                       "--depth", depth, "--rounds", rounds or self.rounds, "--evict", evict]
+                       "--depth", depth, "--rounds", rounds or self.rounds, "--evict", evict, "--evict-code", evict_code]
             outcome = run(command, environment, self.timeout, folder)
             lines = [line for line in outcome.stdout.splitlines() if line.startswith("{")]
             require(lines and (outcome.status == 0 or under), f"{operation}: {outcome.explain()}")
@@ -175,8 +177,21 @@ def torch_figures(bundle, say):
     return figures
 
 
+def cold_figures(costs, say):
+    """Launches on simcuda after other code has run, as a real driver's does: to be held against others of one machine."""
+    if not costs.bundle.sim:
+        return []
+    figures = []
+    for metric, stacks in (("launch.cold", "off"), ("launch.cold.stacks12", "64")):
+        answer = costs.run(stacks=stacks, evict_code=OTHER_CODE)
+        figures.append(spread(f"{metric}.p50.added.ns", [answer], "record", "added_p50"))
+        say(f"launch after {OTHER_CODE} KiB of other code, stacks {stacks}: recording adds {answer['record']['added_p50']} ns")
+    return figures
+
+
 def instruction_figures(bundle, say):
-    """Instructions added to a launch on simcuda: the same number on every machine, where times are not."""
+    """Instructions added to a launch on simcuda, and the lines of the cache that they lie in: the same numbers on every
+    machine, where times are not."""
     if not bundle.sim:
         return []
     figures = []
@@ -190,7 +205,9 @@ def instruction_figures(bundle, say):
             require(outcome.status == 0, f"instructions: {outcome.explain()}")
             answer = json.loads(outcome.stdout)
         figures.append(figure(metric, [answer["added"]], "1"))
-        say(f"launch, stacks {stacks}: {answer['added']} instructions, {answer['added_off']} while paused")
+        figures.append(figure(metric.replace("instructions", "lines"), [answer["added_lines"]], "1"))
+        say(f"launch, stacks {stacks}: {answer['added']} instructions in {answer['added_lines']} lines of the cache, "
+            f"{answer['added_off']} while paused")
     return figures
 
 
@@ -198,4 +215,4 @@ def measure(bundle, rounds, say=lambda text: None):
     """Figures of suite overhead."""
     costs = CallCosts(bundle, rounds)
     return [*call_figures(costs, say), *thread_figures(costs, say), *byte_figures(bundle), *nsys_figures(costs, say),
-            *torch_figures(bundle, say), *instruction_figures(bundle, say)]
+            *torch_figures(bundle, say), *cold_figures(costs, say), *instruction_figures(bundle, say)]
