@@ -76,7 +76,7 @@ void DwarfScopes::sort(std::vector<Range>& ranges) {
     std::ranges::sort(ranges, {}, &Range::first);
 }
 
-const DwarfScopes::Range* DwarfScopes::find(const std::vector<Range>& ranges, Dwarf_Addr address) {
+const DwarfScopes::Range* DwarfScopes::find_range(const std::vector<Range>& ranges, Dwarf_Addr address) {
     const auto after = std::ranges::upper_bound(ranges, address, {}, &Range::first);
     if (after == ranges.begin() || address >= std::prev(after)->end)
         return nullptr;
@@ -96,26 +96,45 @@ void DwarfScopes::collect(Dwarf_Die* parent, bool whole, std::vector<Range>& out
     } while (next_sibling(child));
 }
 
-Dwarf_Die* DwarfScopes::unit_of(GElf_Addr address, GElf_Addr& bias) {
-    if (Dwarf_Die* unit = dwfl_module_addrdie(module_, address, &bias))
-        return unit;
-    // Not every compiler writes .debug_aranges (clang does not), and libdw up to 0.190 relies on it.
-    Dwarf* dwarf = dwfl_module_getdwarf(module_, &bias);
-    if (dwarf == nullptr)
-        return nullptr;
+Dwarf_Die* DwarfScopes::indexed_unit(Dwarf_Addr address) {
     if (!all_units_made_) {
         all_units_made_ = true;
+        GElf_Addr bias = 0;
+        Dwarf* const dwarf = dwfl_module_getdwarf(module_, &bias);
         Dwarf_CU* cu = nullptr;
         Dwarf_Die die;
-        while (dwarf_get_units(dwarf, cu, &cu, nullptr, nullptr, &die, nullptr) == 0)
+        while (dwarf != nullptr && dwarf_get_units(dwarf, cu, &cu, nullptr, nullptr, &die, nullptr) == 0)
             add_ranges(&die, all_units_);
         sort(all_units_);
     }
-    const Range* range = find(all_units_, address - bias);
+    const Range* range = find_range(all_units_, address);
     if (range == nullptr)
         return nullptr;
     found_unit_ = range->die;
     return &found_unit_;
+}
+
+bool DwarfScopes::look_into(Dwarf_Die* unit, Place& place) {
+    if (unit == nullptr)
+        return false;
+    place.functions = functions(unit, place.address);
+    if (place.functions.empty() && dwarf_haspc(unit, place.address) != 1)
+        return false;
+    place.unit = unit;
+    return true;
+}
+
+DwarfScopes::Place DwarfScopes::find(GElf_Addr address) {
+    GElf_Addr bias = 0;
+    Place place;
+    if (dwfl_module_getdwarf(module_, &bias) == nullptr)
+        return place;
+    place.address = address - bias;
+    // libdwfl gives the last unit that begins before the address. Not every compiler writes .debug_aranges
+    // (clang does not), which is all that libdw up to 0.190 looks at.
+    if (!look_into(dwfl_module_addrdie(module_, address, &bias), place))
+        look_into(indexed_unit(place.address), place);
+    return place;
 }
 
 std::vector<Dwarf_Die> DwarfScopes::functions(Dwarf_Die* unit, Dwarf_Addr address) {
@@ -126,13 +145,13 @@ std::vector<Dwarf_Die> DwarfScopes::functions(Dwarf_Die* unit, Dwarf_Addr addres
         collect(&contents, false, known.functions, 0);
         sort(known.functions);
     }
-    const Range* function = find(known.functions, address);
+    const Range* function = find_range(known.functions, address);
     if (function == nullptr && !known.whole) {
         known.whole = true;
         known.functions.clear();
         collect(&contents, true, known.functions, 0);
         sort(known.functions);
-        function = find(known.functions, address);
+        function = find_range(known.functions, address);
     }
     std::vector<Dwarf_Die> result;
     if (function == nullptr)

@@ -13,13 +13,15 @@ class DwarfScopes {
 public:
     explicit DwarfScopes(Dwfl_Module* module) : module_(module) {}
 
-    /// The unit that holds an address of libdwfl's address space. `bias` of that space over the unit's own.
-    /// nullptr: none does.
-    Dwarf_Die* unit_of(GElf_Addr address, GElf_Addr& bias);
-
-    /// Functions of `unit` that hold `address` (the unit's own), the innermost inlined one first, the one they
-    /// were compiled into last; empty where none is known.
-    std::vector<Dwarf_Die> functions(Dwarf_Die* unit, Dwarf_Addr address);
+    struct Place {
+        Dwarf_Die* unit = nullptr; ///< nullptr: no unit holds the address
+        Dwarf_Addr address = 0;    ///< in the unit's own address space
+        /// That hold the address, the innermost inlined one first, the one they were compiled into last; empty
+        /// in assembly.
+        std::vector<Dwarf_Die> functions;
+    };
+    /// `address`: of libdwfl's address space.
+    Place find(GElf_Addr address);
 
 private:
     struct Range {
@@ -30,10 +32,13 @@ private:
         std::vector<Range> functions; ///< sorted
         bool whole = false;           ///< of all of its DIEs, not only where functions usually stand
     };
+    bool look_into(Dwarf_Die* unit, Place& place);
+    std::vector<Dwarf_Die> functions(Dwarf_Die* unit, Dwarf_Addr address);
+    Dwarf_Die* indexed_unit(Dwarf_Addr address);
     static void collect(Dwarf_Die* parent, bool whole, std::vector<Range>& out, int depth);
     static void add_ranges(Dwarf_Die* die, std::vector<Range>& out);
     static void sort(std::vector<Range>& ranges);
-    static const Range* find(const std::vector<Range>& ranges, Dwarf_Addr address);
+    static const Range* find_range(const std::vector<Range>& ranges, Dwarf_Addr address);
 
     Dwfl_Module* module_;
     std::unordered_map<const void*, Unit> units_; ///< by where their first DIE lies

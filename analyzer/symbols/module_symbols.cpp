@@ -147,18 +147,17 @@ std::vector<CodePlace> ModuleSymbols::places(std::uint64_t address) {
 
     Session& s = *session_;
     const GElf_Addr at = address + s.bias;
-    GElf_Addr unit_bias = 0;
     std::vector<CodePlace> result;
-    if (Dwarf_Die* unit = s.scopes->unit_of(at, unit_bias)) {
-        read_line(unit, at - unit_bias, place);
-        for (Dwarf_Die& function : s.scopes->functions(unit, at - unit_bias)) {
-            place.function = function_name(&function);
-            place.inlined = dwarf_tag(&function) == DW_TAG_inlined_subroutine;
-            result.push_back(place);
-            if (!place.inlined)
-                return result;
-            read_call_place(&function, unit, place);
-        }
+    DwarfScopes::Place found = s.scopes->find(at);
+    if (found.unit != nullptr)
+        read_line(found.unit, found.address, place);
+    for (Dwarf_Die& function : found.functions) {
+        place.function = function_name(&function);
+        place.inlined = dwarf_tag(&function) == DW_TAG_inlined_subroutine;
+        result.push_back(place);
+        if (!place.inlined)
+            return result;
+        read_call_place(&function, found.unit, place);
     }
     if (!s.symbols)
         s.symbols.emplace(s.module);

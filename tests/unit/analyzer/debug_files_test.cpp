@@ -43,6 +43,13 @@ BOOST_AUTO_TEST_CASE(functions_and_lines_in_every_form_of_debug_information) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(code_without_debug_information_has_no_line_of_its_neighbour) {
+    Sample sample("plain");
+    sample.address = sample.last;
+    const LookedUp found = look_up(sample, sample.path);
+    BOOST_TEST(found.text() == "_fini:0", found.text());
+}
+
 BOOST_AUTO_TEST_CASE(debug_information_without_a_table_of_addresses) {
     const Sample sample("plain");
     const SampleFolder folder;

@@ -52,6 +52,9 @@ Sample::Sample(const std::string& name) : path(std::string(UMADVISOR_SAMPLES) + 
     using Outer = void*();
     address = reinterpret_cast<std::uint64_t>(reinterpret_cast<Outer*>(::dlsym(library, "sample_outer"))()) -
               map->l_addr;
+    for (const ElfW(Dyn)* entry = map->l_ld; entry->d_tag != DT_NULL; ++entry)
+        if (entry->d_tag == DT_FINI)
+            last = entry->d_un.d_ptr + 1;
     inlined_line = *static_cast<const int*>(::dlsym(library, "sample_inlined_line"));
     outer_line = *static_cast<const int*>(::dlsym(library, "sample_outer_line"));
 }

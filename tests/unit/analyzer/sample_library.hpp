@@ -17,6 +17,7 @@ struct Sample {
     std::string path;          ///< of the library as it was linked, with all of its debug information
     std::string build_id;      ///< raw
     std::uint64_t address = 0; ///< virtual, to return to: in sample::inlined, inlined into sample::outer
+    std::uint64_t last = 0;    ///< in code behind that of the last function with debug information
     int inlined_line = 0, outer_line = 0;
 
     /// ".build-id/xx/yyyy.debug"
