@@ -95,6 +95,8 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
                         return; // it did not run
                 }
             }
+            if constexpr (requires { waits_.add(record); })
+                waits_.add(record);
             if constexpr (std::is_same_v<Record, trace::Pause>) {
                 recorded_.add(record);
                 last_ticks_ = std::max(last_ticks_, record.start);

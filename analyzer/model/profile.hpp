@@ -6,6 +6,7 @@
 #include "analyzer/model/graphs.hpp"
 #include "analyzer/model/launches.hpp"
 #include "analyzer/model/recorded_time.hpp"
+#include "analyzer/model/waits.hpp"
 #include "analyzer/reader/trace.hpp"
 
 #include <cstdint>
@@ -41,6 +42,7 @@ public:
     const Launches& launches() const { return launches_; }
     const Graphs& graphs() const { return graphs_; }
     const Allocations& allocations() const { return allocations_; }
+    const Waits& waits() const { return waits_; }
     const std::map<std::uint64_t, CallTotals>& calls() const { return calls_; } ///< by entry
     std::vector<CountedEntry> counted() const; ///< called, but not recorded one by one; most often called first
 
@@ -77,6 +79,7 @@ private:
     Launches launches_;
     Graphs graphs_;
     Allocations allocations_;
+    Waits waits_;
     std::map<std::uint64_t, CallTotals> calls_;
     std::uint64_t captured_ = 0;
     std::uint64_t records_ = 0, residency_samples_ = 0, last_ticks_ = 0;

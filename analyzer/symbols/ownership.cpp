@@ -80,35 +80,31 @@ Owner Ownership::of(const CodePlace& place) const {
     return remembered(files_, Part::file, place.file);
 }
 
-bool LineChoice::offer(const CodePlace& place, Owner owner) {
-    if (!any_)
-        innermost_ = place;
-    any_ = true;
-    if (owner == Owner::entry) {
-        own_found_ = framework_found_ = false;
-    } else if (!own_found_ && owner == Owner::program && !place.unknown()) {
-        own_found_ = true;
-        own_ = place;
-        frames_after_ = 0;
-        return true;
-    } else if (!framework_found_ && owner == Owner::framework) {
-        framework_found_ = true;
-        framework_ = place;
-    }
-    frames_after_ += !place.inlined;
-    return !own_found_ || frames_after_ < runtime_depth;
+Owner Ownership::of_module(const std::string& module) const {
+    return show_.empty() ? remembered(modules_, Part::module, module) : Owner::program;
 }
 
-const CodePlace& LineChoice::line() const {
-    return own_found_ ? own_ : framework_found_ ? framework_ : innermost_;
+bool LineChoice::offer(const Offer& frame) {
+    const std::size_t number = offered_++;
+    if (frame.owner == Owner::entry) {
+        own_ = framework_ = none;
+    } else if (own_ == none && frame.owner == Owner::program && !frame.unknown) {
+        own_ = number;
+        frames_after_ = 0;
+        return true;
+    } else if (framework_ == none && frame.owner == Owner::framework) {
+        framework_ = number;
+    }
+    frames_after_ += !frame.inlined;
+    return own_ == none || frames_after_ < runtime_depth;
 }
 
 CodePlace choose_line(std::span<const CodePlace> frames, const Ownership& ownership) {
     LineChoice choice;
     for (const CodePlace& frame : frames)
-        if (!choice.offer(frame, ownership.of(frame)))
+        if (!choice.offer({ownership.of(frame), frame.inlined, frame.unknown()}))
             break;
-    return choice.line();
+    return frames.empty() ? CodePlace{} : frames[choice.index()];
 }
 
 } // namespace umadvisor::symbols

@@ -3,6 +3,7 @@
 
 #include "analyzer/symbols/code_place.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -28,26 +29,34 @@ public:
     explicit Ownership(std::vector<std::string> hide = {}, std::vector<std::string> show = {});
 
     Owner of(const CodePlace& place) const;
+    /// What of() says of all frames of an object, whatever their functions: a framework's megabytes of symbols
+    /// need no look then. Owner::program: that depends on the frame.
+    Owner of_module(const std::string& module) const;
 
 private:
     std::vector<std::string> hide_, show_;
     mutable std::unordered_map<std::string, Owner> modules_, functions_, files_;
 };
 
-/// Finds the line to show while a stack is gone through from its innermost frame on: the first frame that is
-/// the program's own and that no entry point of CUDA follows soon, since a runtime that is linked into the
-/// program has private functions whose names tell nothing. Where no frame is the program's own: the first that
-/// is a framework's, else the innermost.
+/// Finds the frame to show while a stack is gone through from its innermost frame on: the first that is the
+/// program's own and that no entry point of CUDA follows soon, since a runtime that is linked into the program
+/// has private functions whose names tell nothing. Where no frame is the program's own: the first that is a
+/// framework's, else the innermost.
 class LineChoice {
 public:
-    /// False: further frames would change nothing. Frames of either language, in the order of the stack.
-    bool offer(const CodePlace& place, Owner owner);
-    /// The choice so far; an empty place where nothing was offered.
-    const CodePlace& line() const;
+    struct Offer {
+        Owner owner;
+        bool inlined = false;
+        bool unknown = false; ///< nothing but an address: shown only for want of a better one
+    };
+    /// False: further frames would change nothing. Frames of either language.
+    bool offer(const Offer& frame);
+    /// Number of the chosen frame among those offered.
+    std::size_t index() const { return own_ != none ? own_ : framework_ != none ? framework_ : 0; }
 
 private:
-    CodePlace innermost_, framework_, own_;
-    bool any_ = false, framework_found_ = false, own_found_ = false;
+    static constexpr std::size_t none = ~std::size_t{0};
+    std::size_t offered_ = 0, framework_ = none, own_ = none;
     int frames_after_ = 0; ///< that are not inlined, since own_
 };
 

@@ -133,21 +133,43 @@ Owner Symbolizer::owner(const CodePlace& place) {
     return owner == Owner::program && is_launch_stub(place) ? Owner::entry : owner;
 }
 
+Owner Symbolizer::module_owner(const trace::Frame& frame) const {
+    const auto found = dictionary_.modules.find(frame.module);
+    return found == dictionary_.modules.end() ? Owner::program
+                                              : ownership_.of_module(std::string(found->second.path));
+}
+
 CodePlace Symbolizer::line(std::uint64_t stack) {
+    const auto [entry, fresh] = lines_.try_emplace(stack);
+    if (!fresh)
+        return entry->second;
     // Frame by frame: what lies outside the line that is shown is not looked up, but for a few frames in which
-    // a runtime that is linked into the program may still have called itself.
+    // a runtime that is linked into the program may still have called itself. Nor is what a known library did.
     LineChoice choice;
+    std::vector<std::pair<std::uint64_t, std::size_t>> offered; ///< frame, and which of its places
     std::uint64_t id = stack;
-    for (std::size_t depth = 0; id != 0 && depth < deepest; ++depth) {
+    bool more = true;
+    for (std::size_t depth = 0; id != 0 && depth < deepest && more; ++depth) {
         const auto frame = dictionary_.frames.find(id);
         if (frame == dictionary_.frames.end())
             break;
-        for (const CodePlace& place : frame_places(id))
-            if (!choice.offer(place, owner(place)))
-                return choice.line();
+        if (const Owner known = module_owner(frame->second); known != Owner::program) {
+            offered.emplace_back(id, 0);
+            more = choice.offer({known});
+        } else {
+            const std::vector<CodePlace>& places = frame_places(id);
+            for (std::size_t i = 0; i < places.size() && more; ++i) {
+                offered.emplace_back(id, i);
+                more = choice.offer({owner(places[i]), places[i].inlined, places[i].unknown()});
+            }
+        }
         id = frame->second.parent;
     }
-    return choice.line();
+    if (!offered.empty()) {
+        const auto& [frame, place] = offered[choice.index()];
+        entry->second = frame_places(frame)[place];
+    }
+    return entry->second;
 }
 
 std::uint64_t Symbolizer::line_stack(std::uint64_t stack) {

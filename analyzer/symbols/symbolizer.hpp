@@ -16,6 +16,9 @@
 namespace umadvisor::reader {
 class Dictionary;
 }
+namespace umadvisor::trace {
+struct Frame;
+}
 
 namespace umadvisor::symbols {
 
@@ -47,12 +50,14 @@ private:
     Module* module_of(std::uint64_t id);
     const std::vector<CodePlace>& frame_places(std::uint64_t frame);
     bool is_launch_stub(const CodePlace& place);
+    Owner module_owner(const trace::Frame& frame) const;
 
     const reader::Dictionary& dictionary_;
     Options options_;
     Ownership ownership_;
     std::map<std::string, std::unique_ptr<Module>> modules_; ///< by path and build id
     std::unordered_map<std::uint64_t, std::vector<CodePlace>> frames_, stacks_;
+    std::unordered_map<std::uint64_t, CodePlace> lines_;
     std::map<std::string, std::uint64_t> line_stacks_; ///< by module and place
     std::set<std::string> kernels_;                    ///< short names
     bool kernels_known_ = false;

@@ -160,6 +160,33 @@ BOOST_AUTO_TEST_CASE(advice_groups_by_the_line_that_is_shown) {
     BOOST_TEST(text.find("libwrap.so+") == std::string::npos, text);
 }
 
+BOOST_AUTO_TEST_CASE(a_known_library_is_not_looked_into_for_the_line) {
+    test::Scenario s;
+    const char* const paths[] = {"/nowhere/libtorch_cuda.so", "/nowhere/app"};
+    for (std::uint64_t id = 1; id <= 2; ++id) {
+        trace::Module module;
+        module.id = id;
+        module.path = paths[id - 1];
+        s.builder.add(module);
+        trace::Frame frame;
+        frame.id = 100 + id;
+        frame.parent = id == 1 ? 102 : 0;
+        frame.address = id << 12 | 1;
+        frame.module = id;
+        s.builder.add(frame);
+    }
+    reader::Trace trace(s.path());
+    std::vector<std::string> looked_into;
+    symbols::Options options;
+    options.progress = [&](std::string_view file, std::size_t) { looked_into.emplace_back(file); };
+    symbols::Symbolizer symbolizer(trace.dictionary, options);
+    BOOST_TEST(symbolizer.line(101).text() == "app+0x2000");
+    BOOST_TEST(looked_into == std::vector<std::string>{"/nowhere/app"}, boost::test_tools::per_element());
+    options.show = {"libtorch*"};
+    symbols::Symbolizer showing(trace.dictionary, options);
+    BOOST_TEST(showing.line(101).text() == "libtorch_cuda.so+0x1000");
+}
+
 BOOST_AUTO_TEST_CASE(whole_stacks_are_one_flag_away) {
     const std::string path = two_copies_of_one_caller();
     const std::string text = text_of(path, {.hide = {"libwrap.so"}, .full_stacks = true});

@@ -50,7 +50,8 @@ TraceBuilder& TraceBuilder::add(const Record& record, std::uint32_t thread) {
     const bool definition = static_cast<std::uint8_t>(Record::type) >= 64;
     Chunk& to =
         chunk(definition ? trace::ChunkKind::dictionary : trace::ChunkKind::event, definition ? 1 : thread);
-    std::vector<std::uint8_t> buffer(2 * trace::chunk_bytes); // more than encoded_bound() of what tests write
+    static std::vector<std::uint8_t> buffer(
+        2 * trace::chunk_bytes); // more than encoded_bound() of what tests write
     trace::DeltaState state{to.time, to.address, to.handle};
     std::uint8_t* end = trace::encode(buffer.data(), record, state);
     to.time = state.time;

@@ -42,6 +42,8 @@ public:
     TraceBuilder& add_raw(const std::vector<std::uint8_t>& bytes, std::uint32_t thread = 1);
     /// The next record of this thread begins a new chunk.
     void next_chunk(std::uint32_t thread = 1);
+    /// The same of definitions.
+    void next_dictionary_chunk() { open_.erase({trace::ChunkKind::dictionary, 1}); }
 
     std::vector<std::uint8_t> bytes() const;
     void write(const std::string& path) const;

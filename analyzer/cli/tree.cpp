@@ -1,0 +1,84 @@
+#include "analyzer/reports/tree.hpp"
+
+#include "analyzer/cli/command.hpp"
+#include "analyzer/cli/message.hpp"
+#include "analyzer/cli/progress.hpp"
+#include "analyzer/cli/stack_options.hpp"
+#include "analyzer/cli/weight_option.hpp"
+
+#include <cstdlib>
+#include <iostream>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace umadvisor::cli {
+namespace {
+
+/// Of the terminal that is written to; 0: no terminal.
+std::size_t terminal_width() {
+    winsize size{};
+    return ::isatty(STDOUT_FILENO) != 0 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+/// A number from 0 to `most`; -1: none.
+double number_of(const std::string& text, double most) {
+    char* end = nullptr;
+    const double value = std::strtod(text.c_str(), &end);
+    return text.empty() || *end != '\0' || !(value >= 0 && value <= most) ? -1 : value;
+}
+
+int complain(const std::string& text) {
+    say(text);
+    return usage_error;
+}
+
+int tree(const Arguments& arguments) {
+    constexpr double widest = 10'000;
+    const std::optional<model::Weight> by = weight_of(arguments);
+    if (!by)
+        return usage_error;
+    reports::TreeStyle style{.width = terminal_width()};
+    if (arguments.has("--width")) {
+        const double width = number_of(arguments.value("--width"), widest);
+        if (width < 0)
+            return complain("--width takes a number of columns, not " + arguments.value("--width"));
+        style.width = static_cast<std::size_t>(width);
+    }
+    if (arguments.has("--threshold")) {
+        style.least_percent = number_of(arguments.value("--threshold"), 100);
+        if (style.least_percent < 0)
+            return complain("--threshold takes a percentage such as 1 or 0.5, not " +
+                            arguments.value("--threshold"));
+    }
+    reader::Trace trace(arguments.rest.front());
+    const model::Profile profile(trace);
+    const symbols::Options options = stack_options(arguments);
+    symbols::Symbolizer symbolizer(trace.dictionary, options);
+    const reports::WeighedStacks stacks =
+        reports::weighed_stacks(profile, symbolizer, *by, options.full_stacks);
+    end_progress();
+    for (const std::string& warning : symbolizer.warnings())
+        say(warning);
+    if (stacks.stacks.empty())
+        say(trace.file.path() + ": nothing to show by " + std::string(name(*by)));
+    else
+        reports::write_tree(stacks, style, std::cout);
+    std::cout.flush();
+    return std::cout ? done : operational_error;
+}
+
+} // namespace
+
+const Command tree_command{
+    "tree",
+    "Stacks and what they weigh, as a tree of text",
+    "FILE",
+    1,
+    1,
+    with_stack_options(
+        {weight_option(),
+         {"--threshold", "PERCENT", "Leave out branches that weigh less; 1 where nothing is said"},
+         {"--width", "COLUMNS", "Cut longer lines; 0: none. Where nothing is said: the terminal's"}}),
+    &tree};
+
+} // namespace umadvisor::cli

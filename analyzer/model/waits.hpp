@@ -1,0 +1,50 @@
+/// How long calls held the threads that made them, by where they were made.
+#pragma once
+
+#include "trace/event_records.hpp"
+
+#include <compare>
+#include <cstdint>
+#include <unordered_map>
+
+namespace umadvisor::model {
+
+struct CallSite {
+    std::uint64_t stack = 0, entry = 0;
+    auto operator<=>(const CallSite&) const = default;
+};
+
+struct CallSiteHash {
+    std::size_t operator()(const CallSite& site) const { return site.stack * 1021 + site.entry; }
+};
+
+/// Calls that return only when something is done: synchronisations, copies that are synchronous or, with a
+/// pageable end, so in effect, allocation and free. Memory: one entry a call site.
+class Waits {
+public:
+    void add(const trace::Sync& record) {
+        if (record.kind == trace::SyncKind::context || record.kind == trace::SyncKind::stream ||
+            record.kind == trace::SyncKind::event)
+            ticks_[{record.stack, record.entry}] += record.duration;
+    }
+    void add(const trace::Copy& record) {
+        const bool pageable = record.source_memory == trace::Memory::pageable ||
+                              record.destination_memory == trace::Memory::pageable;
+        if (record.origin == trace::Origin::program && (record.asynchronous == 0 || pageable))
+            ticks_[{record.stack, record.entry}] += record.duration;
+    }
+    void add(const trace::Alloc& record) { add_own(record, record.part); }
+    void add(const trace::Free& record) { add_own(record, record.part); }
+
+    const std::unordered_map<CallSite, std::uint64_t, CallSiteHash>& ticks() const { return ticks_; }
+
+private:
+    void add_own(const trace::Call& record, std::uint64_t part) {
+        if (part == 0) // else the call has a record of its own
+            ticks_[{record.stack, record.entry}] += record.duration;
+    }
+
+    std::unordered_map<CallSite, std::uint64_t, CallSiteHash> ticks_;
+};
+
+} // namespace umadvisor::model

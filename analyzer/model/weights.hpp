@@ -1,0 +1,33 @@
+/// What a flame graph shows: how much each stack of a program weighs.
+#pragma once
+
+#include "analyzer/model/profile.hpp"
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace umadvisor::model {
+
+enum class Weight : std::uint8_t { blocked, copied, pageable, allocated, faults };
+inline constexpr Weight weights[] = {Weight::blocked, Weight::copied, Weight::pageable, Weight::allocated,
+                                     Weight::faults};
+
+/// "blocked" and so on, as options name them.
+std::string_view name(Weight weight);
+/// "time blocked", "bytes copied", ...
+std::string_view words(Weight weight);
+/// Nanoseconds, not bytes.
+inline bool is_time(Weight weight) {
+    return weight == Weight::blocked;
+}
+
+struct WeighedSite {
+    CallSite site;
+    std::uint64_t weight = 0; ///< never 0
+};
+
+/// Call sites in the order of their stacks. Throws reader::Error where the trace does not tell.
+std::vector<WeighedSite> weigh(const Profile& profile, Weight weight);
+
+} // namespace umadvisor::model

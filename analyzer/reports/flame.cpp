@@ -1,0 +1,71 @@
+#include "analyzer/reports/flame.hpp"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+namespace umadvisor::reports {
+namespace {
+
+/// ';' separates frames, and a line is a stack.
+std::string collapsed_name(const symbols::CodePlace& frame) {
+    std::string name = frame_text(frame);
+    std::ranges::replace_if(
+        name, [](unsigned char c) { return c == ';' || c < ' '; }, ':');
+    return name;
+}
+
+} // namespace
+
+void write_collapsed(const WeighedStacks& stacks, std::ostream& out) {
+    std::map<std::string, std::uint64_t> lines; // sites that differ by nothing that is shown are one
+    for (const WeighedStack& stack : stacks.stacks) {
+        std::string line;
+        for (const symbols::CodePlace& frame : stack.frames)
+            line += (line.empty() ? "" : ";") + collapsed_name(frame);
+        lines[line] += stack.weight;
+    }
+    for (const auto& [line, weight] : lines)
+        out << line << " " << weight << "\n";
+}
+
+nlohmann::ordered_json to_speedscope(const WeighedStacks& stacks) {
+    using Json = nlohmann::ordered_json;
+    Json frames = Json::array(), samples = Json::array(), weights = Json::array();
+    std::map<std::tuple<std::string, std::string, int>, std::size_t> numbers;
+    for (const WeighedStack& stack : stacks.stacks) {
+        Json sample = Json::array();
+        for (const symbols::CodePlace& frame : stack.frames) {
+            const std::string name =
+                frame.function.empty() || frame.file.empty() ? frame_text(frame) : frame.function;
+            const auto [entry, fresh] = numbers.try_emplace({name, frame.file, frame.line}, numbers.size());
+            if (fresh) {
+                Json object{{"name", name}};
+                if (!frame.file.empty()) {
+                    object["file"] = frame.file;
+                    object["line"] = frame.line;
+                }
+                frames.push_back(std::move(object));
+            }
+            sample.push_back(entry->second);
+        }
+        samples.push_back(std::move(sample));
+        weights.push_back(stack.weight);
+    }
+    const std::string title = stacks.program + ": " + std::string(model::words(stacks.by));
+    return {{"$schema", "https://www.speedscope.app/file-format-schema.json"},
+            {"shared", {{"frames", std::move(frames)}}},
+            {"profiles", Json::array({{{"type", "sampled"},
+                                       {"name", title},
+                                       {"unit", model::is_time(stacks.by) ? "nanoseconds" : "bytes"},
+                                       {"startValue", 0},
+                                       {"endValue", stacks.sum()},
+                                       {"samples", std::move(samples)},
+                                       {"weights", std::move(weights)}}})},
+            {"name", title},
+            {"activeProfileIndex", 0},
+            {"exporter", "umadvisor"}};
+}
+
+} // namespace umadvisor::reports

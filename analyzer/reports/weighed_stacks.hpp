@@ -1,0 +1,35 @@
+/// Stacks with their weights, as flame graphs and trees show them.
+#pragma once
+
+#include "analyzer/model/weights.hpp"
+#include "analyzer/symbols/symbolizer.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace umadvisor::reports {
+
+struct WeighedStack {
+    std::vector<symbols::CodePlace> frames; ///< the outermost first; the CUDA call last
+    std::uint64_t weight = 0;
+};
+
+struct WeighedStacks {
+    std::string program;
+    model::Weight by{};
+    std::vector<WeighedStack> stacks;
+    std::uint64_t sum() const;
+};
+
+/// The program's own frames, or all of them with `full`. Throws reader::Error where the trace does not tell.
+WeighedStacks weighed_stacks(const model::Profile& profile, symbols::Symbolizer& symbolizer, model::Weight by,
+                             bool full);
+
+/// "upload (upload.cu:41)", "f (libf.so)", "libf.so+0x1234", "cudaMemcpy".
+std::string frame_text(const symbols::CodePlace& frame);
+
+/// "3.1 ms" or "8 MiB".
+std::string weight_text(model::Weight by, std::uint64_t weight);
+
+} // namespace umadvisor::reports

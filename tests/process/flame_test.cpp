@@ -1,0 +1,61 @@
+/// Stacks of a whole program on simcuda, as a flame graph and as a tree.
+#include "process.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace umadvisor::test;
+
+namespace {
+
+std::string record(const Folder& folder) {
+    const Outcome outcome =
+        run_sim(folder, advisor + " run -q -o x.umtrace -- " + examples + "/sim/pageable_copies");
+    BOOST_REQUIRE(outcome.status == 0);
+    return "x.umtrace";
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(lines_of_a_program_with_what_they_copied) {
+    const Folder folder;
+    const std::string trace = record(folder);
+    BOOST_TEST(run(folder, advisor + " flame --by copied " + trace).out ==
+               "main (pageable_copies.cu:45);upload (pageable_copies.cu:21);cudaMemcpy 33554432\n"
+               "main (pageable_copies.cu:45);upload (pageable_copies.cu:22);cudaMemcpyAsync 33554432\n"
+               "main (pageable_copies.cu:51);cudaMemcpy 8388608\n");
+    BOOST_TEST(run(folder, advisor + " tree --by copied " + trace).out ==
+               "100.0%    72 MiB  pageable_copies: bytes copied\n"
+               " 88.9%    64 MiB  ├ main (pageable_copies.cu:45)\n"
+               " 44.4%    32 MiB  │ ├ upload (pageable_copies.cu:21)\n"
+               " 44.4%    32 MiB  │ │ cudaMemcpy\n"
+               " 44.4%    32 MiB  │ └ upload (pageable_copies.cu:22)\n"
+               " 44.4%    32 MiB  │   cudaMemcpyAsync\n"
+               " 11.1%     8 MiB  └ main (pageable_copies.cu:51)\n"
+               " 11.1%     8 MiB    cudaMemcpy\n");
+}
+
+BOOST_AUTO_TEST_CASE(whole_stacks_begin_where_the_program_does) {
+    const Folder folder;
+    const std::string trace = record(folder);
+    const Outcome whole = run(folder, advisor + " flame --full-stacks --by copied " + trace);
+    BOOST_TEST(whole.out.starts_with("_start (pageable_copies);"), whole.out);
+    BOOST_TEST(lines(whole.out) == 3u);
+    BOOST_TEST(whole.out.find(";main (pageable_copies.cu:51);cudaMemcpy (") != std::string::npos, whole.out);
+    const Outcome hidden = run(folder, advisor + " flame --hide upload --by copied " + trace);
+    BOOST_TEST(hidden.out.find("main (pageable_copies.cu:45);cudaMemcpy 33554432\n") != std::string::npos,
+               hidden.out);
+}
+
+BOOST_AUTO_TEST_CASE(time_blocked_is_that_of_the_calls_that_wait) {
+    const Folder folder;
+    const std::string trace = record(folder);
+    std::uint64_t waited = 0;
+    const nlohmann::json told = report(folder, trace);
+    for (const auto& call : told.at("calls"))
+        for (const char* name :
+             {"cudaMemcpy", "cudaMemcpyAsync", "cudaStreamSynchronize", "cudaMalloc", "cudaFree"})
+            if (call.at("call") == name)
+                waited += call.at("time_ns").get<std::uint64_t>();
+    const auto file = nlohmann::json::parse(run(folder, advisor + " flame --format speedscope " + trace).out);
+    BOOST_TEST(file.at("profiles").at(0).at("endValue") == waited, file.dump());
+}

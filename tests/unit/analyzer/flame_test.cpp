@@ -1,0 +1,207 @@
+/// Flame graphs and trees of stacks.
+#include "analyzer/cli/command_line.hpp"
+#include "analyzer/reports/flame.hpp"
+#include "analyzer/reports/tree.hpp"
+#include "scenario.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+using namespace umadvisor;
+using nlohmann::json;
+using reports::WeighedStacks;
+using symbols::CodePlace;
+
+namespace {
+
+CodePlace frame(std::string function, std::string file = "", int line = 0) {
+    CodePlace place;
+    place.function = std::move(function);
+    place.file = std::move(file);
+    place.line = line;
+    return place;
+}
+
+const CodePlace main_frame = frame("main", "/src/app.cu", 9), upload = frame("upload", "/src/up.cu", 3);
+
+WeighedStacks sample() {
+    return {"app",
+            model::Weight::copied,
+            {{{main_frame, upload, frame("cudaMemcpy")}, 600},
+             {{main_frame, frame("cudaMemcpyAsync")}, 395},
+             {{main_frame, upload, frame("cudaMemset")}, 5}}};
+}
+
+std::string tree_of(const WeighedStacks& stacks, const reports::TreeStyle& style) {
+    std::ostringstream out;
+    reports::write_tree(stacks, style, out);
+    return out.str();
+}
+
+std::string collapsed(const WeighedStacks& stacks) {
+    std::ostringstream out;
+    reports::write_collapsed(stacks, out);
+    return out.str();
+}
+
+struct Result {
+    int status;
+    std::string out, err;
+};
+
+Result run(std::vector<const char*> arguments) {
+    arguments.insert(arguments.begin(), "umadvisor");
+    std::ostringstream out, err;
+    std::streambuf* const old_out = std::cout.rdbuf(out.rdbuf());
+    std::streambuf* const old_err = std::cerr.rdbuf(err.rdbuf());
+    const int status = cli::run_command_line(static_cast<int>(arguments.size()), arguments.data());
+    std::cout.rdbuf(old_out);
+    std::cerr.rdbuf(old_err);
+    return {status, out.str(), err.str()};
+}
+
+void check_one_line(const Result& result, int status, const std::string& part) {
+    BOOST_TEST(result.status == status);
+    BOOST_TEST(result.err.find(part) != std::string::npos, result.err);
+    BOOST_TEST(std::count(result.err.begin(), result.err.end(), '\n') == 1, result.err);
+    BOOST_TEST(result.out == "");
+}
+
+/// Every kind of weight, each of another size.
+std::string weighty_trace() {
+    test::Scenario s;
+    s.copy(1000, 70, {.stack = s.stack()});
+    s.copy(200, 30, {.symbol = "cuMemcpyHtoDAsync_v2", .source = trace::Memory::pinned, .asynchronous = true});
+    s.copy(40, 20, {.symbol = "cuMemcpyHtoDAsync_v2", .asynchronous = true});
+    s.copy(7, 10, {.origin = trace::Origin::umadvisor});
+    s.free(s.allocate(3000, trace::Memory::device));
+    s.synchronize();
+    return s.path();
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_collapsed_line_for_each_stack) {
+    BOOST_TEST(collapsed(sample()) == "main (app.cu:9);cudaMemcpyAsync 395\n"
+                                      "main (app.cu:9);upload (up.cu:3);cudaMemcpy 600\n"
+                                      "main (app.cu:9);upload (up.cu:3);cudaMemset 5\n");
+    // Equal lines are one, and names do not break the format.
+    BOOST_TEST(collapsed({"app", model::Weight::copied, {{{frame("f;g\n")}, 1}, {{frame("f;g\n")}, 2}}}) ==
+               "f:g: 3\n");
+}
+
+BOOST_AUTO_TEST_CASE(speedscope_gets_what_its_schema_asks_for) {
+    WeighedStacks stacks = sample();
+    CodePlace unknown;
+    unknown.module = "/opt/libx.so";
+    unknown.offset = 0x10;
+    stacks.stacks.push_back({{unknown}, 1});
+    const json file = json::parse(reports::to_speedscope(stacks).dump());
+    BOOST_TEST(file["$schema"] == "https://www.speedscope.app/file-format-schema.json");
+    BOOST_TEST(file["exporter"].is_string());
+    const json& frames = file["shared"]["frames"];
+    for (const json& each : frames) {
+        BOOST_TEST(each["name"].is_string());
+        BOOST_TEST((!each.contains("file") || each["file"].is_string()));
+        BOOST_TEST((!each.contains("line") || each["line"].is_number_unsigned()));
+    }
+    BOOST_TEST(frames.size() == 6u); // each once
+    BOOST_REQUIRE(file["profiles"].size() == 1u);
+    BOOST_TEST(file["activeProfileIndex"] == 0);
+    const json& profile = file["profiles"][0];
+    BOOST_TEST(profile["type"] == "sampled");
+    BOOST_TEST(profile["name"] == "app: bytes copied");
+    BOOST_TEST(profile["unit"] == "bytes"); // of none, nanoseconds, ..., bytes
+    BOOST_TEST(profile["startValue"] == 0);
+    BOOST_TEST(profile["endValue"] == 1001);
+    BOOST_REQUIRE(profile["samples"].size() == profile["weights"].size());
+    std::uint64_t sum = 0;
+    for (const json& weight : profile["weights"])
+        sum += weight.get<std::uint64_t>();
+    BOOST_TEST(sum == 1001u);
+    for (const json& stack : profile["samples"])
+        for (const json& index : stack)
+            BOOST_TEST(index.get<std::size_t>() < frames.size());
+    const json& first = profile["samples"][0]; // the outermost first
+    BOOST_TEST(frames[first[0].get<std::size_t>()]["name"] == "main");
+    BOOST_TEST(frames[first[0].get<std::size_t>()]["file"] == "/src/app.cu");
+    BOOST_TEST(frames[first[0].get<std::size_t>()]["line"] == 9);
+    BOOST_TEST(frames[profile["samples"][3][0].get<std::size_t>()]["name"] == "libx.so+0x10");
+    stacks.by = model::Weight::blocked;
+    BOOST_TEST(reports::to_speedscope(stacks)["profiles"][0]["unit"] == "nanoseconds");
+}
+
+BOOST_AUTO_TEST_CASE(a_tree_with_the_heaviest_first) {
+    BOOST_TEST(tree_of(sample(), {}) == "100.0%    1000 B  app: bytes copied\n"
+                                        "100.0%    1000 B  main (app.cu:9)\n"
+                                        " 60.5%     605 B  ├ upload (up.cu:3)\n"
+                                        " 60.0%     600 B  │ ├ cudaMemcpy\n"
+                                        "  0.5%       5 B  │ └ (1 smaller branch)\n"
+                                        " 39.5%     395 B  └ cudaMemcpyAsync\n");
+    BOOST_TEST(tree_of(sample(), {.least_percent = 50}) == "100.0%    1000 B  app: bytes copied\n"
+                                                           "100.0%    1000 B  main (app.cu:9)\n"
+                                                           " 60.5%     605 B  ├ upload (up.cu:3)\n"
+                                                           " 60.0%     600 B  │ ├ cudaMemcpy\n"
+                                                           "  0.5%       5 B  │ └ (1 smaller branch)\n"
+                                                           " 39.5%     395 B  └ (1 smaller branch)\n");
+    BOOST_TEST(tree_of(sample(), {.least_percent = 0}).find("cudaMemset") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_tree_is_as_wide_as_it_may_be) {
+    std::istringstream narrow(tree_of(sample(), {.width = 34}));
+    for (std::string line; std::getline(narrow, line);) {
+        const auto columns = std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xc0) != 0x80; });
+        BOOST_TEST(columns <= 34, line);
+    }
+    BOOST_TEST(tree_of(sample(), {.width = 34}).find("  └ cudaMemcpyAsy…\n") != std::string::npos);
+    BOOST_TEST(tree_of(sample(), {.width = 200}) == tree_of(sample(), {}));
+    // Where nothing fits, something is still told.
+    BOOST_TEST(tree_of(sample(), {.width = 1}).find("app: bytes copi…") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(what_each_weight_counts) {
+    const std::string path = weighty_trace();
+    const auto flame = [&](const char* by) { return run({"flame", "--by", by, path.c_str()}).out; };
+    BOOST_TEST(flame("copied") == "0x400010;cudaMemcpy 1000\ncudaMemcpyAsync 240\n");
+    BOOST_TEST(flame("pageable") == "0x400010;cudaMemcpy 1000\ncudaMemcpyAsync 40\n");
+    BOOST_TEST(flame("allocated") == "cudaMalloc 3000\n");
+    BOOST_TEST(flame("blocked") == "0x400010;cudaMemcpy 70\ncudaDeviceSynchronize 1000000\n"
+                                   "cudaFree 1000\ncudaMalloc 1000\ncudaMemcpyAsync 20\n");
+    check_one_line(run({"flame", "--by", "faults", path.c_str()}), 1, "has no fault counts");
+    check_one_line(run({"tree", "--by", "faults", path.c_str()}), 1, "has no fault counts");
+}
+
+BOOST_AUTO_TEST_CASE(wrong_usage_of_flame_and_tree) {
+    const std::string path = weighty_trace();
+    check_one_line(run({"flame", "--by", "luck", path.c_str()}), 2, "not luck");
+    check_one_line(run({"tree", "--by", "luck", path.c_str()}), 2, "not luck");
+    check_one_line(run({"flame", "--format", "svg", path.c_str()}), 2, "not svg");
+    check_one_line(run({"tree", "--threshold", "much", path.c_str()}), 2, "not much");
+    check_one_line(run({"tree", "--width", "-1", path.c_str()}), 2, "--width");
+    check_one_line(run({"flame"}), 2, "FILE");
+    check_one_line(run({"flame", "/nowhere/trace"}), 1, "No such file");
+    check_one_line(run({"tree", "/nowhere/trace"}), 1, "No such file");
+    test::Scenario empty;
+    const std::string nothing = empty.path();
+    check_one_line(run({"flame", nothing.c_str()}), 0, "nothing to show by blocked");
+    check_one_line(run({"tree", nothing.c_str()}), 0, "nothing to show by blocked");
+}
+
+BOOST_AUTO_TEST_CASE(flame_writes_a_file_but_not_over_another) {
+    const std::string path = weighty_trace(), output = test::temporary_path("flame.json");
+    std::filesystem::remove(output);
+    const auto flame = [&](const char* force) {
+        return run({"flame", "--by", "copied", "--format", "speedscope", "-o", output.c_str(), force});
+    };
+    BOOST_TEST(flame(path.c_str()).status == 0);
+    const json file = json::parse(std::ifstream(output));
+    BOOST_TEST(file["profiles"][0]["endValue"] == 1240);
+    check_one_line(flame(path.c_str()), 1, "-f replaces it");
+    BOOST_TEST(run({"flame", "-f", "-o", output.c_str(), path.c_str()}).status == 0);
+    BOOST_TEST(!json::accept(std::ifstream(output)));
+    check_one_line(run({"flame", "-o", "/nowhere/flame", path.c_str()}), 1, "cannot be written");
+}
