@@ -7,7 +7,9 @@
 namespace umadvisor::symbols {
 namespace {
 
-constexpr int deepest = 64; ///< nested scopes; damaged files may hold more than a compiler makes
+// Damaged files may hold more than a compiler makes.
+constexpr int deepest = 64;                   ///< nested scopes
+constexpr std::size_t most_dies = 20'000'000; ///< looked at in one unit
 
 /// False at the end; also where damage leads back, so that no walk goes round in a circle.
 bool next_sibling(Dwarf_Die& die) {
@@ -83,16 +85,19 @@ const DwarfScopes::Range* DwarfScopes::find_range(const std::vector<Range>& rang
     return &*std::prev(after);
 }
 
-void DwarfScopes::collect(Dwarf_Die* parent, bool whole, std::vector<Range>& out, int depth) {
+void DwarfScopes::collect(Dwarf_Die* parent, bool whole, std::vector<Range>& out, int depth,
+                          std::size_t& dies) {
     Dwarf_Die child;
     if (depth == deepest || dwarf_child(parent, &child) != 0)
         return;
     do {
+        if (++dies > most_dies)
+            return;
         const int tag = dwarf_tag(&child);
         if (tag == DW_TAG_subprogram)
             add_ranges(&child, out);
         if (is_container(tag, whole))
-            collect(&child, whole, out, depth + 1);
+            collect(&child, whole, out, depth + 1, dies);
     } while (next_sibling(child));
 }
 
@@ -142,14 +147,16 @@ std::vector<Dwarf_Die> DwarfScopes::functions(Dwarf_Die* unit, Dwarf_Addr addres
     const auto [entry, fresh] = units_.try_emplace(contents.addr);
     Unit& known = entry->second;
     if (fresh) {
-        collect(&contents, false, known.functions, 0);
+        std::size_t dies = 0;
+        collect(&contents, false, known.functions, 0, dies);
         sort(known.functions);
     }
     const Range* function = find_range(known.functions, address);
     if (function == nullptr && !known.whole) {
         known.whole = true;
         known.functions.clear();
-        collect(&contents, true, known.functions, 0);
+        std::size_t dies = 0;
+        collect(&contents, true, known.functions, 0, dies);
         sort(known.functions);
         function = find_range(known.functions, address);
     }

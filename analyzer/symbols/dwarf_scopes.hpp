@@ -35,7 +35,7 @@ private:
     bool look_into(Dwarf_Die* unit, Place& place);
     std::vector<Dwarf_Die> functions(Dwarf_Die* unit, Dwarf_Addr address);
     Dwarf_Die* indexed_unit(Dwarf_Addr address);
-    static void collect(Dwarf_Die* parent, bool whole, std::vector<Range>& out, int depth);
+    static void collect(Dwarf_Die* parent, bool whole, std::vector<Range>& out, int depth, std::size_t& dies);
     static void add_ranges(Dwarf_Die* die, std::vector<Range>& out);
     static void sort(std::vector<Range>& ranges);
     static const Range* find_range(const std::vector<Range>& ranges, Dwarf_Addr address);
