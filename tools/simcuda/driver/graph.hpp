@@ -121,6 +121,10 @@ CUgraphNode add_node(CUgraph_st& graph, Work work, const CUgraphNode* dependenci
 /// Where copied nodes of child graphs and clones go.
 void copy_nodes(const CUgraph_st& from, CUgraph_st& to);
 
+bool is_graph(CUgraph graph);
+/// Whether it has nodes that allocate or free.
+bool holds_memory(const CUgraph_st& graph);
+
 /// Fill `work` from what a program gives. An error: it is none.
 CUresult kernel_work(KernelWork& work, CUfunction function, CUkernel kernel, const Shape& shape,
                      unsigned shared_bytes, void** parameters, void** extra);
