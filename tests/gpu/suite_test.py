@@ -111,6 +111,14 @@ class Witness(unittest.TestCase):
         with self.assertRaises(Failure):
             shell("kill -9 $$", {**WHOLE, "completeness": {**cut, "chunks_damaged": 1}})
 
+    def test_abrupt_end(self):
+        cut = {**COMPLETE, "complete": False, "closed": False, "summary": "cut"}
+        shell("true", {**WHOLE, "completeness": cut}, abrupt=True)
+        with self.assertRaises(Failure):
+            shell("true", {**WHOLE, "completeness": cut})
+        with self.assertRaises(Failure):
+            shell("true", {**WHOLE, "completeness": {**cut, "chunks_damaged": 1}}, abrupt=True)
+
     def test_kernels(self):
         shell("true", kernels={"fill": 4})
         with self.assertRaises(Failure):

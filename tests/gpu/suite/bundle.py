@@ -23,6 +23,12 @@ class Bundle:
         folder = "sim" if self.sim else "gpu"
         return self.root / "bin" / (folder if runtime == "shared" else f"{folder}-static") / name
 
+    def test_program(self, name, source="cpp"):
+        """A program of the process tests: those that ask the driver themselves run anywhere, CUDA sources are built for
+        simcuda or the GPU."""
+        folder = "gpu" if source == "cu" and not self.sim else "test-programs"
+        return self.root / "bin" / folder / name
+
     def environment(self, **extra):
         """This process's environment without leftovers that would change a run, plus `extra`."""
         clean = {name: value for name, value in os.environ.items()

@@ -33,6 +33,7 @@ class Program:
     kernels: dict = field(default_factory=dict)      # launches in the traces, by a part of a kernel's name
     preloads: tuple = ((), ())                       # libraries preloaded before and after umadvisor
     tool: object = None                              # of interplay.py: what the program runs under
+    abrupt: bool = False                             # some process runs no exit handlers: nobody closes its trace
     why_not: str = ""                                # why it is not run; empty: it is
 
 
@@ -118,7 +119,8 @@ def _check_traces(program, status, reports):
     require(program.processes in (0, len(reports)), f"{len(reports)} traces of {program.processes} processes")
     for report in reports:
         completeness = report["completeness"]
-        require(_whole(completeness, killed=status > 128), completeness["summary"], "\n".join(completeness["lines"]))
+        whole = _whole(completeness, killed=status > 128 or program.abrupt)
+        require(whole, completeness["summary"], "\n".join(completeness["lines"]))
         dropped = {why: count for why, count in report["dropped"].items() if count}
         require(not dropped, f"records dropped: {dropped}")
         unknown = sorted({each["symbol"] for each in report["unknown_lookups"]})

@@ -30,10 +30,10 @@ def check_programs(cases, bundle, advised, samples=None, texts=("",)):
     with tempfile.TemporaryDirectory(prefix="umadvisor-programs-") as folder, ThreadPoolExecutor(AT_ONCE) as pool:
         # The long ones first: while they run, the others fill the gaps.
         last_start = time.monotonic() + LAST_START
-        waiting = [pool.submit(_judge, each, bundle, advised, last_start)
+        waiting = [pool.submit(judge, each, bundle, advised, last_start)
                    for programs in _lists(bundle, nvcc, Path(folder), samples, wanted) for each in programs
                    if wanted(each.name)]
-        lines = [_enter(cases, each.result()) for each in waiting]
+        lines = [enter(cases, PART, each.result()) for each in waiting]
     agree = sum(line["result"] == "agrees" for line in lines)
     differ = sum(line["result"] == "differs" for line in lines)
     return [figure("programs.total", [agree + differ], "1"), figure("programs.agree", [agree], "1"), *lines]
@@ -48,7 +48,8 @@ def _lists(bundle, nvcc, folder, samples, wanted):
     yield program_list.sample_programs(bundle, samples, nvcc, folder / "samples", wanted)
 
 
-def _judge(program, bundle, advised, last_start):
+def judge(program, bundle, advised, last_start):
+    """The line that a program gets in the results."""
     started = time.monotonic()
     line = {"program": program.name, "result": "agrees"}
     try:
@@ -68,10 +69,10 @@ def _judge(program, bundle, advised, last_start):
     return line
 
 
-def _enter(cases, line):
+def enter(cases, part, line):
     verdict = {"agrees": OK, "differs": FAIL, "not run": NOT_RUN}[line["result"]]
     detail = line.get("detail", "")
     if "comparison" in line:
         detail = "; ".join(filter(None, (f"status {line['status']}, {line['comparison']}", detail)))
-    cases.add(PART, line["program"], verdict, detail)
+    cases.add(part, line["program"], verdict, detail)
     return line

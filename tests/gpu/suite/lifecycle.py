@@ -1,0 +1,90 @@
+"""The programs that were written to break interposers, on a real driver: how processes begin, end and start others,
+parts of a run, captures, pools, memory of other processes. The process tests run the same ones on simcuda."""
+
+import json
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from .cases import require
+from .process import run
+from .program import Program
+from .programs import LAST_START, enter, judge
+from .results import figure
+
+PART = "lifecycle"
+AT_ONCE = 4
+
+# program, its scenario
+ASKING = (
+    *(("memory_program", scenario) for scenario in ("contexts", "expandable", "green", "host-functions", "ipc", "pools",
+                                                    "storm", "workers")),
+    ("capture_program", ""), ("copies_program", ""), ("copies_program", "capture"), ("copies_program", "managed"),
+    ("graphs_program", ""), ("no_context", ""),
+    *(("inside_loader", scenario) for scenario in ("look-up", "call", "constructor")),
+)
+CUDA = (
+    *(("ends", scenario) for scenario in ("atexit", "quick_exit", "SIGTERM", "_Fork")),
+    *(("processes", scenario) for scenario in ("refused", "together", "exec", "spawn", "vfork", "clone")),
+    *(("unruly", scenario) for scenario in ("frees", "fork", "fork-first", "signals", "late", "_exit", "abort",
+                                            "threads", "close")),
+)
+# program, scenario, setting, launches that the trace must hold
+SET = (
+    ("part_of_run", ("ranges",), {"UMADVISOR_CAPTURE_RANGE": "1"}, 65),
+    ("part_of_run", ("ranges",), {"UMADVISOR_DELAY": "100"}, 0),
+    ("processes", ("refused",), {"UMADVISOR_FOLLOW_FORK": "1"}, 40),
+)
+ABRUPT = {"quick_exit", "together", "exec", "_exit"}
+TRACES = {"ipc": 2, "together": 16, "exec": 2, "spawn": 2, "vfork": 2, "clone": 2, "fork-first": 3}
+
+
+def check_lifecycle(cases, bundle, advised):
+    """Returns the figures and one line for each program."""
+    last_start = time.monotonic() + LAST_START
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        waiting = [pool.submit(judge, program, bundle, advised, last_start) for program in _programs(bundle, advised)]
+        lines = [enter(cases, PART, each.result()) for each in waiting]
+    cases.check(PART, "part_of_run spin, a delay and a duration", lambda: _delay_and_duration(bundle, advised))
+    cases.check(PART, "deep_program: look-ups past us are said", lambda: _deep(bundle, advised))
+    agree = sum(line["result"] == "agrees" for line in lines)
+    return [figure("lifecycle.total", [sum(line["result"] != "not run" for line in lines)], "1"),
+            figure("lifecycle.agree", [agree], "1"), *lines]
+
+
+def _programs(bundle, advised):
+    for source, programs in (("cpp", ASKING), ("cu", CUDA)):
+        for program, scenario in programs:
+            yield Program(f"{program} {scenario}".strip(), (bundle.test_program(program, source), *scenario.split()),
+                          folder=advised.new_folder(), processes=TRACES.get(scenario, 0), abrupt=scenario in ABRUPT)
+    for program, arguments, setting, launches in SET:
+        words = " ".join(f"{name}={value}" for name, value in setting.items())
+        yield Program(f"{words} {program} {' '.join(arguments)}", (bundle.test_program(program, "cu"), *arguments),
+                      folder=advised.new_folder(), environment=setting, kernels={"count_up": launches})
+    yield Program("reset_pools", (bundle.program("reset_pools"),), processes=1, kernels={"fill": 3})
+
+
+def _delay_and_duration(bundle, advised):
+    command = [bundle.test_program("part_of_run", "cu"), "spin", "2"]
+    launched = []
+    for options in ([], ["-y", "0.5", "-d", "0.5"]):
+        outcome, traces = advised.run(command, options)
+        require(outcome.status == 0, outcome.explain())
+        require(len(traces) == 1, f"{len(traces)} traces")
+        launched.append(sum(row["count"] for row in advised.report(traces[0])["launches"]))
+    # A quarter of the time; how fast it launches varies.
+    require(0 < launched[1] < launched[0] / 2, f"{launched[1]} launches of {launched[0]} were recorded")
+    return f"{launched[1]} launches of {launched[0]} were recorded"
+
+
+def _deep(bundle, advised):
+    """Plug-ins opened with RTLD_DEEPBIND reach the driver past us: nothing breaks, and the report names them."""
+    command = [bundle.test_program("deep_program"), "deep"]
+    bare = run(command, bundle.environment())
+    outcome, traces = advised.run(command)
+    require(outcome.status == bare.status == 0, f"{outcome.explain()}, bare {bare.explain()}")
+    require(outcome.stdout == bare.stdout, "output differs from the bare run")
+    require(traces, "no trace was written")
+    told = json.dumps(advised.report(traces[0])["unknown_lookups"])
+    for plugin in ("libdeep_linked.so", "libdeep_asking.so"):
+        require(plugin in told, f"{plugin} is not named: {told}")
+    return "both plug-ins are named"
