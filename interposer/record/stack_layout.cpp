@@ -8,8 +8,10 @@ namespace umadvisor::record {
 #if defined(__x86_64__)
 namespace {
 
-/// Reads the program's stack words as they are: red zones and shadow are no concern here.
+/// Reads the program's stack words as they are: red zones and shadow are no concern here. Asked for places on
+/// the thread's stack only.
 __attribute__((no_sanitize("address", "thread"))) std::uint64_t word_at(std::uintptr_t address) noexcept {
+    // NOLINTNEXTLINE(clang-analyzer-core.NullDereference)
     return *reinterpret_cast<const volatile std::uint64_t*>(address);
 }
 
