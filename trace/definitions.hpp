@@ -142,6 +142,7 @@ struct Frame {
     std::uint64_t id = 0, parent = 0; ///< parent 0: outermost
     std::uint64_t address = 0;        ///< return address; the call stands before it
     std::uint64_t module = 0;         ///< Module record that holds it; 0: none
+    std::uint64_t python = 0; ///< not 0: no frame, but the stack `parent` with that PythonFrame innermost
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
@@ -149,6 +150,7 @@ struct Frame {
         v.number("parent", r.parent);
         v.address("address", r.address);
         v.number("module", r.module);
+        v.number("python", r.python);
     }
 };
 

@@ -7,6 +7,7 @@
 #include "trace/lifecycle_records.hpp"
 #include "trace/managed_records.hpp"
 #include "trace/memory_records.hpp"
+#include "trace/python_records.hpp"
 
 namespace umadvisor::trace {
 
@@ -61,6 +62,10 @@ bool visit_type(Type type, Visitor&& v) {
         UMADVISOR_RECORD(Runtime);
         UMADVISOR_RECORD(Notice);
         UMADVISOR_RECORD(GraphNode);
+        UMADVISOR_RECORD(Interpreter);
+        UMADVISOR_RECORD(PythonCode);
+        UMADVISOR_RECORD(PythonLines);
+        UMADVISOR_RECORD(PythonFrame);
 #undef UMADVISOR_RECORD
     }
     return false;

@@ -65,6 +65,10 @@ enum class Type : std::uint8_t {
     runtime = 76,
     notice = 77,
     graph_node = 78,
+    interpreter = 79,
+    python_code = 80,
+    python_lines = 81,
+    python_frame = 82,
 };
 
 /// A bounded list of numbers inside a record. What lies beyond `count` is never written nor copied: one of

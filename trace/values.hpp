@@ -124,6 +124,14 @@ enum class PauseCause : std::uint8_t { start = 0, capture_range = 1, delay = 2, 
 /// NVTX: push and pop nest within a thread; start and end belong together by their id.
 enum class RangeAction : std::uint8_t { push = 0, pop = 1, start = 2, end = 3, mark = 4 };
 
+/// How a Python code object tells the lines of its instructions; which of them follows from the version.
+enum class LineTable : std::uint8_t {
+    none = 0,
+    increments = 1, ///< 3.9, co_lnotab
+    ranges = 2,     ///< 3.10, co_linetable (PEP 626)
+    locations = 3,  ///< from 3.11 on, co_linetable
+};
+
 /// When a residency sample was taken.
 enum class SampleMoment : std::uint8_t { before_launch = 0, after_synchronize = 1 };
 

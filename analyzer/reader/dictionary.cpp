@@ -61,6 +61,14 @@ void Dictionary::keep(Record record) {
         runtimes.push_back(record);
     else if constexpr (std::is_same_v<Record, trace::Notice>)
         notices.push_back(record);
+    else if constexpr (std::is_same_v<Record, trace::Interpreter>)
+        interpreters.push_back(record);
+    else if constexpr (std::is_same_v<Record, trace::PythonCode>)
+        python_codes.insert_or_assign(record.id, record);
+    else if constexpr (std::is_same_v<Record, trace::PythonLines>)
+        python_lines[record.code].insert_or_assign(record.offset, record.lines);
+    else if constexpr (std::is_same_v<Record, trace::PythonFrame>)
+        python_frames.insert_or_assign(record.id, record);
     else if constexpr (std::is_same_v<Record, trace::GraphNode>)
         graph_versions[record.version].add(record);
 }

@@ -33,6 +33,9 @@ public:
     std::unordered_map<std::uint64_t, trace::Frame> frames;
     std::unordered_map<std::uint64_t, trace::Function> functions;
     std::unordered_map<std::uint64_t, trace::HostRange> host_ranges;
+    std::unordered_map<std::uint64_t, trace::PythonCode> python_codes;
+    std::unordered_map<std::uint64_t, std::map<std::uint64_t, std::string_view>> python_lines; ///< by offset
+    std::unordered_map<std::uint64_t, trace::PythonFrame> python_frames;
     std::map<std::uint64_t, GraphVersion> graph_versions;
     std::vector<trace::Process> processes;
     std::vector<trace::Device> devices;
@@ -41,6 +44,7 @@ public:
     std::vector<trace::UnknownLookup> unknown_lookups;
     std::vector<trace::Runtime> runtimes;
     std::vector<trace::Notice> notices;
+    std::vector<trace::Interpreter> interpreters;
 
     /// Exported driver symbol of an entry point; "unknown" when its definition is lost.
     std::string_view symbol(std::uint64_t entry) const;

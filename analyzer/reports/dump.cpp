@@ -6,6 +6,7 @@
 #include "analyzer/reader/event_stream.hpp"
 #include "analyzer/reports/completeness_text.hpp"
 #include "analyzer/symbols/demangle.hpp"
+#include "analyzer/symbols/python_stack.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -74,7 +75,7 @@ struct FieldWriter {
     void address(std::string_view key, const std::uint64_t& value) { out[key] = hexadecimal(value); }
     void handle(std::string_view key, const std::uint64_t& value) { out[key] = hexadecimal(value); }
     void text(std::string_view key, const std::string_view& value) {
-        out[key] = key == "build_id" ? hexadecimal(value) : std::string(value);
+        out[key] = key == "build_id" || key == "lines" ? hexadecimal(value) : std::string(value);
     }
     template <std::size_t N>
     void numbers(std::string_view key, const trace::Numbers<N>& value) {
@@ -127,6 +128,8 @@ struct FieldWriter {
             else if constexpr (std::is_same_v<T, trace::GraphAction>)
                 return std::to_array<std::string_view>(
                     {"instantiate", "update", "destroy", "begin_capture", "end_capture"});
+            else if constexpr (std::is_same_v<T, trace::LineTable>)
+                return std::to_array<std::string_view>({"none", "increments", "ranges", "locations"});
             else if constexpr (std::is_same_v<T, trace::SampleMoment>)
                 return std::to_array<std::string_view>({"before_launch", "after_synchronize"});
             else
@@ -144,6 +147,8 @@ Json to_json(const Record& record, const reader::Trace& trace) {
     object["record"] = Record::name;
     FieldWriter writer{object, trace, reader::is_definition(Record::type)};
     Record::fields(record, writer);
+    if constexpr (std::is_same_v<Record, trace::PythonFrame>)
+        object["line"] = symbols::line_of(trace.dictionary, record);
     return object;
 }
 

@@ -62,5 +62,9 @@ template void define(const trace::UnknownLookup&) noexcept;
 template void define(const trace::Runtime&) noexcept;
 template void define(const trace::Notice&) noexcept;
 template void define(const trace::GraphNode&) noexcept;
+template void define(const trace::Interpreter&) noexcept;
+template void define(const trace::PythonCode&) noexcept;
+template void define(const trace::PythonLines&) noexcept;
+template void define(const trace::PythonFrame&) noexcept;
 
 } // namespace umadvisor::record

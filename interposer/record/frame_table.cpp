@@ -24,8 +24,9 @@ bool FrameTable::put(Table& table, std::uint32_t parent, std::uintptr_t address,
 std::uint32_t FrameTable::add(std::uint32_t parent, std::uintptr_t address) noexcept {
     const SlowPath slow;
     // Asked before our lock is taken: forget() is called under the module map's.
-    const std::uint64_t module =
-        module_map.id(address - 1); // a call at a function's end returns to the next one
+    const bool python = (address & python_mark) != 0;
+    // A call at a function's end returns to the next one.
+    const std::uint64_t module = python ? 0 : module_map.id(address - 1);
     const Guard guard(mutex_);
     if (const std::uint32_t id = find(table_.load(std::memory_order_relaxed), parent, address))
         return id; // another thread was first
@@ -38,8 +39,9 @@ std::uint32_t FrameTable::add(std::uint32_t parent, std::uintptr_t address) noex
     trace::Frame frame;
     frame.id = ++last_id_;
     frame.parent = parent;
-    frame.address = address;
+    frame.address = python ? 0 : address;
     frame.module = module;
+    frame.python = python ? address & ~python_mark : 0;
     define(frame);
     used_ += put(*table, parent, address, last_id_);
     return last_id_;

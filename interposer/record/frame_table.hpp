@@ -21,6 +21,11 @@ public:
         return id != 0 ? id : add(parent, address);
     }
 
+    /// Number of the stack `native` with the Python stack `python`. Forgotten together with `native`.
+    std::uint32_t intern_python(std::uint32_t native, std::uint32_t python) noexcept {
+        return intern(native, python_mark | python);
+    }
+
     /// Forgets frames with addresses in [first, last), since another object may be loaded there, and all that
     /// was called from them. Whether there were any.
     bool forget(std::uintptr_t first, std::uintptr_t last) noexcept;
@@ -36,6 +41,7 @@ private:
         Slot slot[1];      ///< as many as there are
     };
     static constexpr std::uint32_t forgotten = 0xffffffff;
+    static constexpr std::uintptr_t python_mark = std::uintptr_t{1} << 62; ///< no address of code has this bit
 
     static std::size_t place(std::uint32_t parent, std::uintptr_t address) noexcept {
         const std::uint64_t mixed = (address ^ (std::uint64_t{parent} << 40 | parent)) * 0x9e3779b97f4a7c15u;

@@ -42,7 +42,7 @@ const char* open(const Settings& settings) noexcept {
     detail::stacks_wanted = settings.stack_frames > 0;
     detail::taking.store(Taking::everything, std::memory_order_release);
     define_process();
-    prepare_stacks(settings.stack_frames);
+    prepare_stacks(settings.stack_frames, settings.python);
     return nullptr;
 }
 

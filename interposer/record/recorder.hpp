@@ -16,6 +16,7 @@ struct Settings {
     bool force;              ///< replace an existing file
     std::uint64_t max_bytes; ///< size cap of the file
     int stack_frames;        ///< 0: no stacks
+    bool python;             ///< Python frames with them
     /// simcuda's virtual clock in nanoseconds, or null: then the TSC where it is invariant, else
     /// CLOCK_MONOTONIC.
     std::uint64_t (*simulated_clock)();
@@ -63,6 +64,10 @@ void note(const char* format, ...) noexcept __attribute__((format(printf, 1, 2))
 /// Id of the calling thread's stack, outermost frames of umadvisor itself left out; 0 when stacks are off.
 /// Takes a lock at the first sight of a frame only.
 std::uint64_t stack() noexcept;
+
+/// The same for launches: the Python frames are those of an earlier launch where the native stack and the
+/// innermost Python frame are the same.
+std::uint64_t launch_stack() noexcept;
 
 namespace detail {
 extern constinit bool stacks_wanted;

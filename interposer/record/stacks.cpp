@@ -2,6 +2,7 @@
 
 #include "interposer/record/frame_table.hpp"
 #include "interposer/record/modules.hpp"
+#include "interposer/record/python_stacks.hpp"
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
 #include "interposer/record/sink.hpp"
@@ -28,6 +29,8 @@ constinit std::uintptr_t own_first = 0, own_last = 0;
 /// Code that was on a stack has gone, and other code may come to its place. By its address unw_backtrace
 /// remembers for good how a frame is left; taken for another's, such a frame leads anywhere.
 constinit std::atomic<bool> only_steps{false};
+constinit bool python_wanted = false;
+constinit std::atomic<bool> objects_have_come{false}; ///< since a Python interpreter was looked for
 
 void forget_frames(std::uintptr_t first, std::uintptr_t last) noexcept {
     if (!frames.forget(first, last) || !unwinder.steps)
@@ -38,8 +41,10 @@ void forget_frames(std::uintptr_t first, std::uintptr_t last) noexcept {
 
 /// Follows dlopen and dlclose.
 void refresh_modules() noexcept {
-    if (module_map.refresh(forget_frames))
+    if (module_map.refresh(forget_frames)) {
         void_stack_caches();
+        objects_have_come.store(true, std::memory_order_relaxed);
+    }
 }
 
 /// Return addresses, innermost first; how many.
@@ -85,7 +90,7 @@ void refresh_modules() noexcept {
 
 } // namespace
 
-void prepare_stacks(int wanted) noexcept {
+void prepare_stacks(int wanted, bool python) noexcept {
     if (wanted <= 0)
         return;
     refresh_modules();
@@ -104,6 +109,9 @@ void prepare_stacks(int wanted) noexcept {
     unwinder_pipe.open(unwinder.backtrace);
     refresh_modules(); // libunwind itself
     depth = std::min(wanted, max_depth);
+    python_wanted = python;
+    if (python)
+        look_for_python(depth);
 }
 
 void follow_modules() noexcept {
@@ -111,17 +119,22 @@ void follow_modules() noexcept {
         return;
     const Quiet quiet;
     refresh_modules();
+    // Only here: dlsym(3) is about to take the loader's lock anyway, and looking for an interpreter does.
+    if (objects_have_come.load(std::memory_order_relaxed) &&
+        objects_have_come.exchange(false, std::memory_order_relaxed) && python_wanted)
+        look_for_python(depth);
 }
 
-/// Not inlined, and no tail call within: the cache's key is this function's own frame.
-[[gnu::noinline, gnu::hot]] std::uint64_t stack() noexcept {
+namespace {
+
+/// `caller` and `frame`: of the function that this is part of.
+template <PythonDetail detail>
+[[gnu::always_inline]] inline std::uint32_t stack_of(std::uintptr_t caller, std::uintptr_t frame) noexcept {
     if (depth == 0 || !recording())
         return 0;
     ThreadWriter* writer = thread_writer();
     if (writer == nullptr)
         return 0;
-    const std::uintptr_t caller = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0));
-    const std::uintptr_t frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
     // Reading the loader's counters costs more than a hit, so hits do it now and then: what they miss until
     // then is an object that was replaced by another with the very same return addresses.
     constexpr std::uint32_t hits_between_looks = 1024;
@@ -130,8 +143,27 @@ void follow_modules() noexcept {
         id = writer->stacks.find(caller, frame);
     if (id == 0)
         id = unwind(writer->stacks, caller, frame);
+    if (python_is_there.load(std::memory_order_relaxed)) [[unlikely]]
+        id = with_python(writer->python, frames, id, detail);
     asm volatile("" : "+r"(id));
     return id;
 }
+
+} // namespace
+
+#define UMADVISOR_HERE                                                                                         \
+    reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)),                                             \
+        reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0))
+
+// Not inlined, and no tail call within: the cache's key is the function's own frame.
+[[gnu::noinline, gnu::hot]] std::uint64_t stack() noexcept {
+    return stack_of<PythonDetail::whole>(UMADVISOR_HERE);
+}
+
+[[gnu::noinline, gnu::hot]] std::uint64_t launch_stack() noexcept {
+    return stack_of<PythonDetail::innermost>(UMADVISOR_HERE);
+}
+
+#undef UMADVISOR_HERE
 
 } // namespace umadvisor::record

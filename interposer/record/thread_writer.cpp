@@ -50,6 +50,7 @@ void leave(void* value) noexcept {
     }
     writer->chunk = {};
     writer->stacks.forget();
+    writer->python.forget();
     const Guard guard(mutex);
     writer->next = waiting;
     waiting = writer;

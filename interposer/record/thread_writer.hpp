@@ -4,6 +4,7 @@
 #include "interposer/record/chunk_writer.hpp"
 #include "interposer/record/launch_memo.hpp"
 #include "interposer/record/launch_shapes.hpp"
+#include "interposer/record/python_stacks.hpp"
 #include "interposer/record/stack_cache.hpp"
 #include "trace/encoder.hpp"
 
@@ -24,6 +25,7 @@ struct alignas(64) ThreadWriter {
     StackCache stacks;
     LaunchMemo launches;
     LaunchShapes shapes;
+    PythonStacks python;
     std::uint32_t chunk_index; ///< in the file
     ThreadWriter* next;        ///< in the list of those that wait for a thread
 

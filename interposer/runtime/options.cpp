@@ -114,6 +114,8 @@ bool set(std::string_view name, std::string_view value, Options& to) {
         return parse_flag(value, to.quiet);
     if (name == "STACKS")
         return parse_frames(value, to.stack_frames);
+    if (name == "PYTHON")
+        return parse_flag(value, to.python);
     if (name == "UM") {
         to.residency = value != "off";
         return value == "auto" || value == "pagemap" || value == "off";

@@ -12,6 +12,7 @@ struct Options {
     bool force = false;
     bool quiet = false;
     int stack_frames = 64; ///< 0: off
+    bool python = true;
     bool residency = true; ///< UM=auto or pagemap
     bool device_time = true;
     std::uint64_t max_bytes = 0; ///< of the trace

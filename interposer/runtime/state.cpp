@@ -141,8 +141,8 @@ bool open_trace() {
             say("the trace's name is too long; nothing is recorded");
             return false;
         }
-        trouble = record::open(
-            {path, options().force, options().max_bytes, options().stack_frames, attach::simulated_clock()});
+        trouble = record::open({path, options().force, options().max_bytes, options().stack_frames,
+                                options().python, attach::simulated_clock()});
         if (trouble == nullptr)
             return true;
         if (!is_taken(path))

@@ -105,6 +105,10 @@ INSTANTIATE(UnknownLookup);
 INSTANTIATE(Runtime);
 INSTANTIATE(Notice);
 INSTANTIATE(GraphNode);
+INSTANTIATE(Interpreter);
+INSTANTIATE(PythonCode);
+INSTANTIATE(PythonLines);
+INSTANTIATE(PythonFrame);
 INSTANTIATE(GraphLaunch);
 INSTANTIATE(Graph);
 #undef INSTANTIATE

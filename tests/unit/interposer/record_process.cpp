@@ -71,8 +71,12 @@ SharedPage::~SharedPage() {
 }
 
 Settings settings_for(const std::string& path) {
-    return {
-        .path = path.c_str(), .force = false, .max_bytes = 0, .stack_frames = 0, .simulated_clock = nullptr};
+    return {.path = path.c_str(),
+            .force = false,
+            .max_bytes = 0,
+            .stack_frames = 0,
+            .python = false,
+            .simulated_clock = nullptr};
 }
 
 std::string_view said() {

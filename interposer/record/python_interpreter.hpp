@@ -1,0 +1,27 @@
+/// The Python interpreter of the process, if it holds one. Nothing is linked: its functions are looked up.
+#pragma once
+
+#include "interposer/record/python_layout.hpp"
+
+#include <cstdint>
+
+namespace umadvisor::record {
+
+/// Functions that neither take nor need the GIL, and the addresses by which objects are known.
+struct PythonInterpreter {
+    void* (*this_thread)(); ///< PyGILState_GetThisThreadState: null where the thread has no Python
+    void* (*attached)(); ///< the thread state that holds the GIL, from 3.12 on this thread's; null: none does
+    int (*finalizing)(); ///< whether it is being shut down
+    std::uintptr_t code_type, text_type, bytes_type;
+    PythonLayout layout;
+    char implementation[64]; ///< "CPython 3.11.2"
+    std::uint64_t module;    ///< Module record of the object it lies in
+};
+
+enum class PythonFound : std::uint8_t { nothing, unreadable, readable };
+
+/// Looks for an interpreter among the loaded objects. `trouble`: why it cannot be read. Takes the loader's
+/// lock: to be called only where the program may expect that.
+PythonFound find_python(PythonInterpreter& interpreter, const char*& trouble) noexcept;
+
+} // namespace umadvisor::record

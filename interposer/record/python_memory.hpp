@@ -1,0 +1,68 @@
+/// Two ways to read an interpreter's memory.
+#pragma once
+
+#include "interposer/record/quiet.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <sys/uio.h>
+#include <unistd.h>
+
+namespace umadvisor::record {
+
+/// Where nobody can take the memory away meanwhile.
+struct DirectMemory {
+    [[gnu::always_inline]] static bool copy(std::uintptr_t from, void* to, std::size_t bytes) noexcept {
+        std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
+        return true;
+    }
+};
+
+/// Through the kernel, which answers an address that is none (any more) with an error. Page by page, each read
+/// once: a call of the kernel costs more than a page. Lives in zeroed pages.
+class CheckedMemory {
+public:
+    /// Forgets what was read.
+    void begin() noexcept { ++walk_; }
+
+    bool copy(std::uintptr_t from, void* to, std::size_t bytes) noexcept {
+        auto* out = static_cast<std::uint8_t*>(to);
+        while (bytes != 0) {
+            const std::uintptr_t offset = from % page_bytes;
+            const std::size_t part = bytes < page_bytes - offset ? bytes : page_bytes - offset;
+            const std::uint8_t* const page = look(from - offset);
+            if (page == nullptr)
+                return false;
+            std::memcpy(out, page + offset, part);
+            from += part;
+            out += part;
+            bytes -= part;
+        }
+        return true;
+    }
+
+private:
+    static constexpr std::size_t page_bytes = 4096, slots = 64;
+
+    const std::uint8_t* look(std::uintptr_t base) noexcept {
+        const std::size_t slot = base / page_bytes % slots;
+        if (walks_[slot] == walk_ && bases_[slot] == base)
+            return pages_[slot];
+        const Quiet quiet;
+        const iovec here{pages_[slot], page_bytes};
+        const iovec there{reinterpret_cast<void*>(base), page_bytes}; // NOLINT(performance-no-int-to-ptr)
+        walks_[slot] = 0;
+        if (process_vm_readv(getpid(), &here, 1, &there, 1, 0) != static_cast<ssize_t>(page_bytes))
+            return nullptr;
+        bases_[slot] = base;
+        walks_[slot] = walk_;
+        return pages_[slot];
+    }
+
+    std::uint64_t walk_, walks_[slots];
+    std::uintptr_t bases_[slots];
+    std::uint8_t pages_[slots][page_bytes];
+};
+
+} // namespace umadvisor::record

@@ -1,0 +1,45 @@
+/// The code objects and Python frames that the trace has defined.
+#pragma once
+
+#include "interposer/record/mutex.hpp"
+#include "interposer/record/number_table.hpp"
+#include "interposer/record/python_frames.hpp"
+#include "interposer/record/python_memory.hpp"
+#include "trace/types.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace umadvisor::record {
+
+/// Known by what they hold, not by where they are: a cell that is compiled again is the same code. Thread-safe.
+class PythonTable {
+public:
+    constexpr PythonTable() noexcept = default;
+
+    /// Number of the stack, defined at first sight: `sights` from the innermost frame outwards. 0 when it
+    /// cannot be read, or there is no memory.
+    template <class Memory>
+    std::uint32_t stack(PythonReader<Memory>& reader, const PythonSight* sights, int count,
+                        trace::LineTable format) noexcept;
+
+private:
+    static constexpr std::size_t most_lines = std::size_t{1} << 20; ///< bytes of a line table that are kept
+
+    template <class Memory>
+    std::uint32_t code(PythonReader<Memory>& reader, std::uintptr_t object, trace::LineTable format) noexcept;
+    template <class Memory>
+    bool text(PythonReader<Memory>& reader, std::uintptr_t object, char* to, std::size_t& size) noexcept;
+    void define_code(std::uint64_t id, std::uint64_t first_line, trace::LineTable format) noexcept;
+    std::uint32_t frame(std::uint32_t parent, std::uint32_t code, const PythonSight& sight) noexcept;
+
+    Mutex mutex_;
+    NumberTable codes_, frames_;
+    // Of the code object at hand.
+    std::uint8_t* lines_ = nullptr;
+    std::size_t file_bytes_ = 0, name_bytes_ = 0, line_bytes_ = 0;
+    char file_[trace::max_text] = {}, name_[trace::max_text] = {};
+    std::uint8_t characters_[4 * trace::max_text] = {};
+};
+
+} // namespace umadvisor::record

@@ -1,0 +1,134 @@
+/// Lines of Python code, as the interpreter itself reads them.
+#include "analyzer/reader/trace.hpp"
+#include "analyzer/symbols/python_lines.hpp"
+#include "analyzer/symbols/python_stack.hpp"
+#include "trace_builder.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <sstream>
+#include <string>
+
+using namespace umadvisor;
+
+namespace {
+
+/// The interpreters to ask: Debian's, or those that the variable names.
+std::vector<std::string> interpreters() {
+    const char* const named = std::getenv("UMADVISOR_TEST_PYTHONS");
+    std::istringstream list(named != nullptr ? named : "/usr/bin/python3");
+    std::vector<std::string> found;
+    for (std::string each; std::getline(list, each, ':');)
+        found.push_back(each);
+    return found;
+}
+
+/// UMADVISOR_TEST_LONG: the whole standard library.
+std::string output_of(const std::string& python) {
+    const std::string command =
+        python + " " UMADVISOR_PYTHON_LINES + (std::getenv("UMADVISOR_TEST_LONG") ? "" : " 20");
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(popen(command.c_str(), "r"), pclose);
+    std::string output;
+    char buffer[65536];
+    for (std::size_t got = 0; (got = fread(buffer, 1, sizeof buffer, pipe.get())) != 0;)
+        output.append(buffer, got);
+    return output;
+}
+
+std::string from_hexadecimal(const std::string& text) {
+    std::string bytes;
+    for (std::size_t i = 0; i + 1 < text.size(); i += 2)
+        bytes += static_cast<char>(std::stoi(text.substr(i, 2), nullptr, 16));
+    return bytes;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(every_instruction_has_the_line_that_python_says) {
+    for (const std::string& python : interpreters()) {
+        std::istringstream lines(output_of(python));
+        std::size_t codes = 0, instructions = 0, differ = 0;
+        for (std::string line; std::getline(lines, line); ++codes) {
+            std::istringstream fields(line);
+            int format = 0, first_line = 0, length = 0, expected = 0;
+            std::string table;
+            fields >> format >> first_line >> table;
+            table = from_hexadecimal(table);
+            for (std::uint64_t offset = 0; fields >> length >> expected;)
+                for (; length > 0; --length, offset += 2, ++instructions)
+                    differ += symbols::python_line(static_cast<trace::LineTable>(format), table, first_line,
+                                                   offset) != expected;
+        }
+        BOOST_TEST(differ == 0u, python << ": " << differ << " of " << instructions);
+        BOOST_TEST(codes > 100u, python);
+        BOOST_TEST(instructions > 10'000u, python);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(tables_that_end_early_have_no_line_there) {
+    using trace::LineTable;
+    for (const LineTable format : {LineTable::none, LineTable::ranges, LineTable::locations}) {
+        BOOST_TEST(symbols::python_line(format, "", 7, 0) == 0);
+        BOOST_TEST(symbols::python_line(format, "\xf0", 7, 1 << 20) == 0); // an entry cut in the middle
+    }
+    BOOST_TEST(symbols::python_line(LineTable::increments, "", 7, 100) == 7);
+    BOOST_TEST(symbols::python_line(static_cast<LineTable>(200), "abc", 7, 0) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_stack_is_read_from_its_definitions) {
+    test::TraceBuilder builder;
+    // A table in two parts, of ranges of two bytes, each a line further on.
+    std::string table;
+    for (int i = 0; i < 300; ++i)
+        table += "\x02\x01";
+    trace::PythonCode code;
+    code.id = 5;
+    code.first_line = 10;
+    code.format = trace::LineTable::ranges;
+    code.file = "/home/user/train.py";
+    code.function = "Trainer.step";
+    code.lines = std::string_view(table).substr(0, 200);
+    trace::PythonLines more;
+    more.code = 5;
+    more.offset = 200;
+    more.lines = std::string_view(table).substr(200);
+    trace::PythonFrame outer, inner;
+    outer.id = 1;
+    outer.code = 5;
+    outer.instruction = 2;
+    outer.entered = 1;
+    inner.id = 2;
+    inner.parent = 1;
+    inner.code = 5;
+    inner.instruction = 500;
+    builder.add(inner, 1);
+    builder.add(outer, 1);
+    builder.add(more, 1);
+    builder.add(code, 1);
+    const std::string path = test::temporary_path("python");
+    builder.write(path);
+    const reader::Trace trace(path);
+    const auto places = symbols::python_stack(trace.dictionary, 2);
+    BOOST_TEST_REQUIRE(places.size() == 2u);
+    BOOST_TEST(places[0].file == "/home/user/train.py");
+    BOOST_TEST(places[0].function == "Trainer.step");
+    BOOST_TEST(places[0].line == 261);
+    BOOST_TEST(!places[0].entered);
+    BOOST_TEST(places[1].line == 12);
+    BOOST_TEST(places[1].entered);
+    BOOST_TEST(symbols::python_stack(trace.dictionary, 77).empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_loop_of_frames_ends) {
+    test::TraceBuilder builder;
+    trace::PythonFrame frame;
+    frame.id = frame.parent = 3;
+    builder.add(frame, 1);
+    const std::string path = test::temporary_path("python_loop");
+    builder.write(path);
+    const reader::Trace trace(path);
+    BOOST_TEST(symbols::python_stack(trace.dictionary, 3).size() < 2000u);
+}
