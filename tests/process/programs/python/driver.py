@@ -1,0 +1,31 @@
+"""The CUDA driver by ctypes, as far as the scripts beside this one use it."""
+import ctypes
+import sys
+
+released = ctypes.CDLL("libcuda.so.1")  # calls let go of the GIL
+held = ctypes.PyDLL("libcuda.so.1")  # and these do not
+context = ctypes.c_void_p()
+address = ctypes.c_uint64()
+
+
+def start():
+    device = ctypes.c_int()
+    assert released.cuInit(0) == 0
+    assert released.cuDeviceGet(ctypes.byref(device), 0) == 0
+    assert released.cuDevicePrimaryCtxRetain(ctypes.byref(context), device) == 0
+    assert released.cuCtxSetCurrent(context) == 0
+
+
+def allocate(size, library=released):
+    assert library.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(size)) == 0
+
+
+def stack():
+    """The caller's frames as the interpreter tells them, the innermost first: file, line, function."""
+    frame = sys._getframe(1)
+    frames = []
+    while frame is not None:
+        code = frame.f_code
+        frames.append([code.co_filename, frame.f_lineno, getattr(code, "co_qualname", code.co_name)])
+        frame = frame.f_back
+    return frames
