@@ -17,7 +17,7 @@ const std::string scripts = UMADVISOR_SOURCE "/tests/process/programs/python/";
 
 std::vector<std::string> pythons() {
     const char* const named = std::getenv("UMADVISOR_TEST_PYTHONS");
-    std::istringstream list(named != nullptr ? named : "/usr/bin/python3");
+    std::istringstream list(named != nullptr && *named != 0 ? named : "/usr/bin/python3");
     std::vector<std::string> found;
     for (std::string each; std::getline(list, each, ':');)
         found.push_back(each);
@@ -46,8 +46,8 @@ class Stacks {
 public:
     Stacks(const Folder& folder, const std::string& trace) {
         for (const char* kind : {"Frame", "PythonFrame", "PythonCode"})
-            for (Json& record : dump(folder, trace, kind))
-                records_[kind][record.at("id").get<std::uint64_t>()] = std::move(record);
+            for (const Json& record : dump(folder, trace, kind))
+                records_[kind].emplace(record.at("id").get<std::uint64_t>(), record);
     }
 
     /// File, line and function of each Python frame, the innermost first, as the scripts print them.

@@ -19,7 +19,7 @@ namespace {
 /// The interpreters to ask: Debian's, or those that the variable names.
 std::vector<std::string> interpreters() {
     const char* const named = std::getenv("UMADVISOR_TEST_PYTHONS");
-    std::istringstream list(named != nullptr ? named : "/usr/bin/python3");
+    std::istringstream list(named != nullptr && *named != 0 ? named : "/usr/bin/python3");
     std::vector<std::string> found;
     for (std::string each; std::getline(list, each, ':');)
         found.push_back(each);

@@ -8,6 +8,7 @@ import threading
 
 import driver
 
+driver.start()
 sizes = iter(range(4097, 100_000))
 printing = threading.Lock()
 new = functools.partial(driver.released.cuMemAlloc_v2, ctypes.byref(driver.address))
@@ -118,7 +119,6 @@ def cell(number, source):
     exec(compile(source, f"<cell {number}>", "exec"), globals())
 
 
-driver.start()
 function()
 holding_the_gil()
 list(generator())
