@@ -14,9 +14,17 @@
 namespace umadvisor::symbols {
 namespace {
 
-constexpr std::size_t deepest = 1024;     ///< a damaged trace may hold a loop of frames
 constexpr std::size_t longest_line = 200; ///< of source text that is shown
 constexpr int farthest_line = 10'000'000; ///< a trace does not make us read more
+
+CodePlace python_place(const PythonPlace& python) {
+    CodePlace place;
+    place.function = python.function;
+    place.file = python.file;
+    place.line = python.line;
+    place.language = Language::python;
+    return place;
+}
 
 } // namespace
 
@@ -105,16 +113,25 @@ const std::vector<CodePlace>& Symbolizer::places(std::uint64_t stack) {
     if (!fresh)
         return entry->second;
     std::vector<CodePlace>& places = entry->second;
-    std::size_t depth = 0;
-    for (std::uint64_t id = stack; id != 0 && depth < deepest; ++depth) {
-        const auto frame = dictionary_.frames.find(id);
-        if (frame == dictionary_.frames.end())
-            break;
-        const std::vector<CodePlace>& more = frame_places(id);
-        places.insert(places.end(), more.begin(), more.end());
-        id = frame->second.parent;
-    }
+    walk(stack, [&](std::uint64_t native, const PythonPlace* python) {
+        if (python != nullptr)
+            places.push_back(python_place(*python));
+        else
+            places.insert(places.end(), frame_places(native).begin(), frame_places(native).end());
+        return true;
+    });
     return places;
+}
+
+void Symbolizer::walk(std::uint64_t stack, const VisitFrame& visit) {
+    const auto kind = [this](std::uint64_t native) {
+        // The function itself, not what was inlined into it.
+        const CodePlace& place = frame_places(native).back();
+        if (place.function.starts_with("_PyEval_EvalFrame"))
+            return InterpreterFrame::evaluation;
+        return owner(place) == Owner::interpreter ? InterpreterFrame::c_code : InterpreterFrame::other;
+    };
+    for_each_frame(dictionary_, stack, kind, visit);
 }
 
 bool Symbolizer::is_launch_stub(const CodePlace& place) {
@@ -146,28 +163,32 @@ CodePlace Symbolizer::line(std::uint64_t stack) {
     // Frame by frame: what lies outside the line that is shown is not looked up, but for a few frames in which
     // a runtime that is linked into the program may still have called itself. Nor is what a known library did.
     LineChoice choice;
-    std::vector<std::pair<std::uint64_t, std::size_t>> offered; ///< frame, and which of its places
-    std::uint64_t id = stack;
-    bool more = true;
-    for (std::size_t depth = 0; id != 0 && depth < deepest && more; ++depth) {
-        const auto frame = dictionary_.frames.find(id);
-        if (frame == dictionary_.frames.end())
-            break;
-        if (const Owner known = module_owner(frame->second); known != Owner::program) {
-            offered.emplace_back(id, 0);
-            more = choice.offer({known});
-        } else {
-            const std::vector<CodePlace>& places = frame_places(id);
-            for (std::size_t i = 0; i < places.size() && more; ++i) {
-                offered.emplace_back(id, i);
-                more = choice.offer({owner(places[i]), places[i].inlined, places[i].unknown()});
-            }
+    struct Offered {
+        std::uint64_t native; ///< Frame record, and which of its places; 0: `python`
+        std::size_t place;
+        CodePlace python;
+    };
+    std::vector<Offered> offered;
+    walk(stack, [&](std::uint64_t native, const PythonPlace* python) {
+        if (python != nullptr) {
+            const CodePlace& place = offered.emplace_back(0, 0, python_place(*python)).python;
+            return choice.offer({owner(place), false, place.unknown()});
         }
-        id = frame->second.parent;
-    }
+        if (const Owner known = module_owner(dictionary_.frames.at(native)); known != Owner::program) {
+            offered.push_back({native, 0, {}});
+            return choice.offer({known});
+        }
+        bool more = true;
+        const std::vector<CodePlace>& places = frame_places(native);
+        for (std::size_t i = 0; i < places.size() && more; ++i) {
+            offered.push_back({native, i, {}});
+            more = choice.offer({owner(places[i]), places[i].inlined, places[i].unknown()});
+        }
+        return more;
+    });
     if (!offered.empty()) {
-        const auto& [frame, place] = offered[choice.index()];
-        entry->second = frame_places(frame)[place];
+        const Offered& chosen = offered[choice.index()];
+        entry->second = chosen.native == 0 ? chosen.python : frame_places(chosen.native)[chosen.place];
     }
     return entry->second;
 }

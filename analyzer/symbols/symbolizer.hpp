@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analyzer/symbols/code_place.hpp"
+#include "analyzer/symbols/merged_stack.hpp"
 #include "analyzer/symbols/options.hpp"
 #include "analyzer/symbols/ownership.hpp"
 
@@ -49,6 +50,8 @@ private:
     class Module;
     Module* module_of(std::uint64_t id);
     const std::vector<CodePlace>& frame_places(std::uint64_t frame);
+    /// Each frame of either language, the innermost first.
+    void walk(std::uint64_t stack, const VisitFrame& visit);
     bool is_launch_stub(const CodePlace& place);
     Owner module_owner(const trace::Frame& frame) const;
 

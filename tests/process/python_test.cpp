@@ -101,6 +101,27 @@ BOOST_DATA_TEST_CASE(every_kind_of_frame_is_recorded_as_python_tells_it, data::m
     BOOST_TEST(interpreter[0].at("module") != 0);
 }
 
+BOOST_DATA_TEST_CASE(the_report_names_the_line_of_the_script, data::make(pythons()), python) {
+    const Folder folder;
+    const Outcome outcome = run_sim(folder, watched(python, "upload.py"));
+    BOOST_TEST(outcome.status == 0, outcome.err);
+    // The program prints the lines that it copies on, each in other words.
+    std::istringstream lines(outcome.out);
+    const Outcome report = run(folder, advisor + " report --no-cache x.umtrace");
+    BOOST_TEST(report.status == 0, report.err);
+    int named = 0;
+    for (std::string line; std::getline(lines, line); ++named)
+        BOOST_TEST(report.out.find("\n    " + line + "   cuMemcpyHtoD") != std::string::npos,
+                   line + "\n" + report.out);
+    BOOST_TEST(named == 6);
+    // From the innermost frame out: the interpreter's C frames have given way.
+    const Outcome stacks = run(folder, advisor + " report --no-cache --full-stacks x.umtrace");
+    BOOST_TEST(stacks.out.find("_PyEval") == std::string::npos, stacks.out);
+    BOOST_TEST(stacks.out.find("PyObject_") == std::string::npos, stacks.out);
+    BOOST_TEST(stacks.out.find("ffi_call") != std::string::npos, stacks.out);
+    BOOST_TEST(stacks.out.find("upload.py") != std::string::npos, stacks.out);
+}
+
 BOOST_AUTO_TEST_CASE(python_frames_can_be_left_out) {
     const Folder folder;
     const Outcome outcome =
