@@ -152,3 +152,16 @@ BOOST_DATA_TEST_CASE(ends_of_all_kinds_are_not_noticed,
     check_unnoticed(folder, python, std::string("ends.py ") + mode);
     BOOST_TEST(Stacks(folder, "x.umtrace").codes() > 0u);
 }
+
+/// A hang would be the test's time limit.
+BOOST_DATA_TEST_CASE(threaded_programs_start_and_end_over_and_over, data::make(pythons()), python) {
+    const Folder folder;
+    const char* const wanted = std::getenv("UMADVISOR_PYTHON_STARTS");
+    const std::string starts = wanted != nullptr && *wanted != '\0' ? wanted : "20";
+    const std::string each = watched(python, "ends.py", "UMADVISOR_FORCE=1 UMADVISOR_QUIET=1");
+    const Outcome outcome =
+        run_sim(folder, "for i in $(seq " + starts + "); do for mode in threads daemons; do " + each +
+                            " $mode || exit 1; done; done");
+    BOOST_TEST(outcome.status == 0, outcome.err);
+    BOOST_TEST(lines(outcome.out) == 2 * std::stoul(starts));
+}

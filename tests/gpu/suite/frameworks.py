@@ -1,5 +1,6 @@
-"""Python frameworks under umadvisor: same results, a trace, and PyTorch's pageable copies found."""
+"""Python frameworks under umadvisor: same results, a trace, PyTorch's pageable copies found and lines of scripts named."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -9,6 +10,8 @@ from .process import run
 
 PART = "frameworks"
 PROGRAMS = Path(__file__).resolve().parents[1] / "programs"
+
+LINES = "torch_lines.py"  # prints the places that copy
 
 # module that must be there, program, rule that must be found
 FRAMEWORKS = (("torch", "torch_loop.py", "pageable-copy"), ("cupy", "cupy_sum.py", ""), ("jax", "jax_sum.py", ""))
@@ -22,6 +25,8 @@ def check_frameworks(cases, bundle, advised):
             cases.not_run(PART, program, f"python3 here has no {module}")
         else:
             cases.check(PART, program, lambda p=program, f=finding: _check_one(bundle, advised, p, f))
+            if module == "torch":
+                cases.check(PART, LINES, lambda: _check_lines(advised))
 
 
 def _check_one(bundle, advised, program, finding):
@@ -37,3 +42,19 @@ def _check_one(bundle, advised, program, finding):
     listed = ", ".join(sorted(map(str, found))) or "none"
     require(not finding or finding in found, f"no {finding} finding; found: {listed}")
     return f"{len(traces)} trace(s), {traces[0].stat().st_size} B; findings: {listed}"
+
+
+def _check_lines(advised):
+    """Each place that the program says it copies at is named by file, line and function."""
+    outcome, traces = advised.run([sys.executable, PROGRAMS / LINES])
+    require(outcome.status == 0, f"under umadvisor: {outcome.explain()}")
+    require(traces, "no trace was written")
+    expected = {tuple(json.loads(line)) for line in outcome.stdout.splitlines() if line.startswith("[")}
+    told = set()
+    for row in advised.report(traces[0])["copies"]:
+        line = row["line"] or {}
+        memory = row["destination_memory" if row["direction"] == "DtoH" else "source_memory"]
+        told.add((line.get("file"), line.get("line"), line.get("function"), row["direction"], memory))
+    missing = sorted(expected - told)
+    require(expected and not missing, f"not named: {missing}; named: {sorted(told, key=str)}")
+    return f"{len(expected)} places named by file, line and function"
