@@ -171,7 +171,8 @@ CodePlace Symbolizer::line(std::uint64_t stack) {
     std::vector<Offered> offered;
     walk(stack, [&](std::uint64_t native, const PythonPlace* python) {
         if (python != nullptr) {
-            const CodePlace& place = offered.emplace_back(0, 0, python_place(*python)).python;
+            offered.push_back({0, 0, python_place(*python)});
+            const CodePlace& place = offered.back().python;
             return choice.offer({owner(place), false, place.unknown()});
         }
         if (const Owner known = module_owner(dictionary_.frames.at(native)); known != Owner::program) {
