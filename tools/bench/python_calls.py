@@ -13,7 +13,7 @@ libc.pthread_getspecific.restype = ctypes.c_void_p
 libc.pthread_setspecific.argtypes = (ctypes.c_uint, ctypes.c_void_p)
 ctypes.pythonapi.PyGILState_GetThisThreadState.restype = ctypes.c_void_p
 
-DEPTH, ROUNDS, CALLS = 15, int(sys.argv[1]), 2000
+DEPTH, ROUNDS, CALLS = 15, int(sys.argv[1]), 100
 state = ctypes.pythonapi.PyGILState_GetThisThreadState()
 key = next(key for key in range(1024) if libc.pthread_getspecific(key) == state)
 
