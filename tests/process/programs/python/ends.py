@@ -11,9 +11,10 @@ import driver
 
 
 def call():
+    address = ctypes.c_uint64()  # of this thread alone
     driver.released.cuCtxSetCurrent(driver.context)
-    driver.allocate(4096)
-    assert driver.released.cuMemFree_v2(driver.address) == 0
+    assert driver.released.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(4096)) == 0
+    assert driver.released.cuMemFree_v2(address) == 0
 
 
 def daemons():
