@@ -50,6 +50,7 @@ void leave_threads_running() {
     static std::atomic<int> started{0};
     for (int i = 0; i < 4; ++i)
         std::thread([x] {
+            launch(x, 1);
             ++started;
             for (;;) {
                 LAUNCH(count_up, 1, 1, nullptr, DevicePtr<float>(x));
