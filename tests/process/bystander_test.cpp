@@ -7,11 +7,14 @@ using namespace umadvisor::test;
 
 namespace {
 
-void check_no_difference(const std::string& scenario) {
+/// `where`: shell commands that go to another directory.
+void check_no_difference(const std::string& scenario, const std::string& where = "") {
     const Folder folder;
     const std::string program = programs + "/bystander " + scenario;
-    const Outcome bare = run_sim(folder, program);
-    const Outcome watched = run_sim(folder, "UMADVISOR_OUTPUT=x.umtrace LD_PRELOAD=" + shim + " " + program);
+    const Outcome bare = run_sim(folder, where + program);
+    const std::string trace = folder / "x.umtrace";
+    const Outcome watched =
+        run_sim(folder, where + "UMADVISOR_OUTPUT=" + trace + " LD_PRELOAD=" + shim + " " + program);
     BOOST_TEST(bare.status == 0, bare.out + bare.err);
     BOOST_TEST(!bare.out.empty());
     BOOST_TEST(watched.status == bare.status, watched.err);
@@ -22,6 +25,7 @@ void check_no_difference(const std::string& scenario) {
 
 BOOST_AUTO_TEST_CASE(errno_is_kept) {
     check_no_difference("errno");
+    check_no_difference("errno", "mkdir gone; cd gone; rmdir ../gone; "); // getcwd(3) fails
 }
 
 BOOST_AUTO_TEST_CASE(low_descriptors_stay_free) {
