@@ -252,7 +252,9 @@ namespace {
 
 } // namespace
 
-#if defined(__x86_64__)
+// With ASan the test's own frame keeps an address near its end in a register that only our frames save, and a
+// stack of which such a register may be part is unwound each time.
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
 /// Calls `function` with the program's data in rbp, as code without frame pointers does.
 extern "C" void call_with_data_in_rbp(std::uint64_t data, void (*function)());
 asm(R"(
@@ -293,9 +295,7 @@ BOOST_AUTO_TEST_CASE(data_in_rbp_does_not_matter) {
                              [](const StackCache::Known& each) { return each.id == last_stack; }) == 1;
     }));
 }
-#endif
 
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
 BOOST_AUTO_TEST_CASE(stacks_of_any_kept_depth_are_remembered) {
     const ScratchDirectory scratch;
     for (const int frames : {5, 40, 100}) {
