@@ -10,6 +10,7 @@
 #include <atomic>
 #include <charconv>
 #include <cstring>
+#include <ctime>
 #include <fcntl.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -37,6 +38,14 @@ bool affordable(std::uint64_t now) {
     if (started.compare_exchange_strong(since, now, std::memory_order_relaxed))
         since = now;
     return spent.load(std::memory_order_relaxed) < allowance + (now - std::min(now, since)) / share;
+}
+
+/// What a look costs is the processor's time: a machine with more threads than cores does not use up the
+/// allowance.
+std::uint64_t processor_nanoseconds() noexcept {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
 }
 
 /// Reads another's memory without trusting it to stay mapped: EFAULT instead of SIGSEGV (process_vm_readv(2)).
@@ -241,11 +250,12 @@ bool host_range_of(std::uint64_t address, HostRange& out) noexcept {
             out = {known.id, known.first, known.last};
         return hit;
     }
+    const std::uint64_t before = processor_nanoseconds();
     Seen seen;
     const bool found = look(address, seen);
     if (found)
         seen.kind = kind_of(seen.mapping, address, seen.first, seen.last);
-    const std::uint64_t cost = record::monotonic_nanoseconds() - now;
+    const std::uint64_t cost = processor_nanoseconds() - before;
     spent.fetch_add(cost, std::memory_order_relaxed);
     if (!found)
         return false;
