@@ -78,21 +78,60 @@ void scan(const Function& function, void** parameters, void** extra, Touched& ou
         add(globals[i], out);
 }
 
+namespace {
+
+using Piece = record::PieceMemo::Piece;
+
+/// `words` from any address: a launch need not align its values.
+record::Fingerprint::Value sum_of(const void* first, std::size_t words,
+                                  AllocationIndex::Extent extent) noexcept {
+    record::Fingerprint sum;
+    const char* at = static_cast<const char*>(first);
+    for (; words != 0; --words, at += sizeof(std::uint64_t)) {
+        std::uint64_t word = 0;
+        std::memcpy(&word, at, sizeof word);
+        sum.add(extent.only(word));
+    }
+    return sum.value();
+}
+
+record::Fingerprint::Value recalled_sum(Piece& piece, const char* at, std::size_t words,
+                                        AllocationIndex::Extent extent) noexcept {
+    const std::size_t bytes = words * sizeof(std::uint64_t);
+    if (piece.words != words || piece.low != extent.low || piece.span != extent.span ||
+        std::memcmp(piece.held, at, bytes) != 0) {
+        std::memcpy(piece.held, at, bytes);
+        piece.words = words;
+        piece.low = extent.low;
+        piece.span = extent.span;
+        // Of the copy: another thread of the program's may be writing at the bytes.
+        piece.sum = sum_of(piece.held, words, extent);
+    }
+    return piece.sum;
+}
+
+void add_sum(const record::Fingerprint::Value& sum, record::LaunchKey& key) noexcept {
+    if (key.room() < 2)
+        key.fold();
+    key.add(sum.low);
+    key.add(sum.high);
+}
+
+} // namespace
+
 record::LaunchKey with_all_words(const Function& function, void** parameters, AllocationIndex::Extent extent,
-                                 record::LaunchKey key) noexcept {
+                                 record::PieceMemo* memo, record::LaunchKey key) noexcept {
     for (std::uint32_t i = 0; i < function.wide_count; ++i) {
         const char* at = static_cast<const char*>(parameters[function.wide[i].index]);
-        std::size_t words = at != nullptr ? function.wide[i].bytes / 8 : 0;
-        while (words != 0) {
-            if (key.room() == 0)
-                key.fold();
-            const std::size_t fit = std::min(words, key.room());
-            for (std::size_t w = 0; w < fit; ++w, at += 8) {
-                std::uint64_t word = 0;
-                std::memcpy(&word, at, sizeof word);
-                key.add(extent.only(word));
-            }
-            words -= fit;
+        std::size_t left = at != nullptr ? function.wide[i].bytes / 8 : 0;
+        while (left != 0) {
+            const std::size_t words = std::min(left, record::PieceMemo::max_words);
+            if (memo == nullptr || words < record::PieceMemo::min_words)
+                add_sum(sum_of(at, words, extent), key);
+            else
+                add_sum(recalled_sum(memo->place(function.id << 16 ^ left, at, words), at, words, extent), key);
+            at += words * sizeof(std::uint64_t);
+            left -= words;
         }
     }
     return key;

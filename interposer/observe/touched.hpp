@@ -4,6 +4,7 @@
 #include "interposer/observe/allocations.hpp"
 #include "interposer/observe/functions.hpp"
 #include "interposer/record/launch_memo.hpp"
+#include "interposer/record/piece_memo.hpp"
 #include "trace/types.hpp"
 
 namespace umadvisor::observe {
@@ -27,20 +28,20 @@ void scan(const Function& function, void** parameters, void** extra, Touched& ou
 
 /// The rest of add_to_key(), for functions of many words.
 record::LaunchKey with_all_words(const Function& function, void** parameters, AllocationIndex::Extent extent,
-                                 record::LaunchKey key) noexcept;
+                                 record::PieceMemo* memo, record::LaunchKey key) noexcept;
 
 /// Adds to `key` all that scan() goes by while the index stays of one generation: the words it looks at. Words
 /// that can be no addresses count as zero, so that launches which differ in numbers only are the same to it.
 /// False: a launch that scan() treats apart; `key` is of no use then. `key` has room for what the caller adds
-/// to it and 25 words.
+/// to it and 25 words. `memo`: the calling thread's, or null.
 [[gnu::always_inline]] inline bool add_to_key(const Function& function, void** parameters,
-                                              record::LaunchKey& key) noexcept {
+                                              record::PieceMemo* memo, record::LaunchKey& key) noexcept {
     const AllocationIndex::Extent extent = allocations().extent();
     key.add(reinterpret_cast<std::uint64_t>(&function)); // not its id: the module may be another one now
     if (!function.usual || parameters == nullptr) [[unlikely]] {
         if (!function.layout_known || (parameters == nullptr && function.parameters != 0))
             return false;
-        key = with_all_words(function, parameters, extent, key);
+        key = with_all_words(function, parameters, extent, memo, key);
         return true;
     }
     const Function::Word* place = function.words;

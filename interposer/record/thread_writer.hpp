@@ -4,6 +4,7 @@
 #include "interposer/record/chunk_writer.hpp"
 #include "interposer/record/launch_memo.hpp"
 #include "interposer/record/launch_shapes.hpp"
+#include "interposer/record/piece_memo.hpp"
 #include "interposer/record/python_stacks.hpp"
 #include "interposer/record/stack_cache.hpp"
 #include "trace/encoder.hpp"
@@ -24,6 +25,7 @@ struct alignas(64) ThreadWriter {
     std::uint64_t first_serial, last_serial; ///< of the shapes that the chunk defines
     StackCache stacks;
     LaunchMemo launches;
+    PieceMemo pieces;
     LaunchShapes shapes;
     PythonStacks python;
     std::uint32_t chunk_index; ///< in the file

@@ -47,7 +47,7 @@ void begin_launch(NewLaunch& made, std::uint64_t stack, const LaunchCall& call) 
     made.shape.captured = captured;
     // The sampler and the actions look at every launch that they may have to do with.
     made.memorable = touched.scanned && touched.managed_count == 0 && function != nullptr && !captured &&
-                     describe(call, *function, stack, made.key);
+                     describe(call, *function, stack, nullptr, made.key);
     observe::residency_sampler().before_launch(touched);
     act::before_launch(call.stream, call.entry, touched);
     made.launch.sample =

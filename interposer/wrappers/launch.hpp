@@ -48,14 +48,15 @@ void write_failed(std::uint32_t head, std::uint64_t start, CUresult result) noex
 
 /// What a shape follows from: the call, the stack, what the parameters reach.
 [[gnu::always_inline]] inline bool describe(const LaunchCall& call, const observe::Function& function,
-                                            std::uint64_t stack, record::LaunchKey& key) noexcept {
+                                            std::uint64_t stack, record::PieceMemo* memo,
+                                            record::LaunchKey& key) noexcept {
     key.add(attach::index(call.entry) | std::uint64_t{call.shared_bytes} << 32);
     key.add(call.grid_x | std::uint64_t{call.grid_y} << 32);
     key.add(call.grid_z | std::uint64_t{call.block_x} << 32);
     key.add(call.block_y | std::uint64_t{call.block_z} << 32);
     key.add(call.stream_name);
     key.add(stack);
-    return observe::add_to_key(function, call.parameters, key);
+    return observe::add_to_key(function, call.parameters, memo, key);
 }
 
 /// Ticks since the thread's last record after which a launch is measured: 20 to 70 us, of which another reading
@@ -102,7 +103,7 @@ template <Entry E, class Policy, class... Arguments>
     const observe::Function* const function = observe::known_function(call.function);
     record::LaunchKey key;
     if (writer == nullptr || function == nullptr || !observe::nothing_is_captured() ||
-        !describe(call, *function, stack, key)) [[unlikely]]
+        !describe(call, *function, stack, &writer->pieces, key)) [[unlikely]]
         return launch_anew<E, Policy>(stack, arguments...);
     record::LaunchMemo::Entry* const entry = writer->recall(key, observe::allocations().generation());
     if (entry == nullptr) [[unlikely]]

@@ -4,6 +4,7 @@
 
 #include <boost/test/unit_test.hpp>
 #include <cstring>
+#include <memory>
 #include <sys/mman.h>
 #include <thread>
 #include <vector>
@@ -30,10 +31,15 @@ Allocation allocate(std::uint64_t bytes, trace::Memory memory = trace::Memory::d
     return made;
 }
 
-/// All that tells launches of a function apart.
+/// All that tells launches of a function apart, which is the same whatever is remembered of earlier ones.
 auto key_of(CUfunction function, void** parameters) {
-    record::LaunchKey key;
-    BOOST_REQUIRE(add_to_key(*function_of(function), parameters, key));
+    static const auto memo = std::make_unique<record::PieceMemo>();
+    record::LaunchKey key, looked_up, recalled;
+    BOOST_REQUIRE(add_to_key(*function_of(function), parameters, nullptr, key));
+    BOOST_REQUIRE(add_to_key(*function_of(function), parameters, memo.get(), looked_up));
+    BOOST_REQUIRE(add_to_key(*function_of(function), parameters, memo.get(), recalled));
+    BOOST_TEST((looked_up.value() == key.value()));
+    BOOST_TEST((recalled.value() == key.value()));
     return std::pair(key.value(), allocations().generation());
 }
 
@@ -202,17 +208,25 @@ BOOST_AUTO_TEST_CASE(every_word_of_a_large_structure_counts) {
         word = a.address;
     }
     BOOST_TEST((key_of(large, parameters) == key));
+
+    // What was a number is an address from now on.
+    const AllocationIndex::Extent extent = allocations().extent();
+    words[100] = extent.low + extent.span + 0x1000;
+    const auto number = key_of(large, parameters);
+    allocations().insert({allocations().next_id(), words[100], 64, trace::Memory::device, 0, false, 0});
+    BOOST_TEST((key_of(large, parameters).first != number.first));
 }
 
 BOOST_AUTO_TEST_CASE(launches_that_are_not_described_by_a_key) {
     record::LaunchKey key;
     const CUfunction given = fresh_function("given", {{0, 8}});
     void* parameters[] = {nullptr};
-    BOOST_TEST(!add_to_key(*function_of(given), nullptr, key));   // given as a buffer
-    BOOST_TEST(add_to_key(*function_of(given), parameters, key)); // the driver will say what it thinks of that
+    BOOST_TEST(!add_to_key(*function_of(given), nullptr, nullptr, key)); // given as a buffer
+    BOOST_TEST(add_to_key(*function_of(given), parameters, nullptr,
+                          key)); // the driver will say what it thinks of that
     remove_entry(attach::Entry::cuFuncGetParamInfo);
     const CUfunction untold = fresh_function("untold", {{0, 8}});
-    BOOST_TEST(!add_to_key(*function_of(untold), parameters, key));
+    BOOST_TEST(!add_to_key(*function_of(untold), parameters, nullptr, key));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
