@@ -67,6 +67,10 @@ std::vector<std::string> completeness_lines(const reader::Trace& trace) {
         lines.push_back(count_of(cut, "call stack") +
                         " could not be unwound to the end: the program ran code that "
                         "tells nothing of its frames (generated at run time?)");
+    for (const trace::Interpreter& each : trace.dictionary.interpreters)
+        if (!each.trouble.empty())
+            lines.push_back("no Python frames were recorded: " + std::string(each.implementation) + ": " +
+                            std::string(each.trouble) + "; stacks show the interpreter's own C code instead");
     if (!c.closed)
         lines.push_back(
             "the trace was never closed: the program was killed, or still runs; every record committed "

@@ -50,6 +50,15 @@ Json driver_json(const reader::Dictionary& dictionary) {
     return {{"version", driver.version}, {"path", driver.path}, {"simulated", driver.simulated != 0}};
 }
 
+Json interpreters_json(const reader::Dictionary& dictionary) {
+    Json list = Json::array();
+    for (const trace::Interpreter& each : dictionary.interpreters)
+        list.push_back({{"implementation", each.implementation},
+                        {"frames_recorded", each.trouble.empty()},
+                        {"trouble", each.trouble}});
+    return list;
+}
+
 Json completeness_json(const reader::Trace& trace) {
     const reader::Completeness& c = trace.file.completeness();
     return {{"summary", completeness_summary(trace)},
@@ -266,6 +275,7 @@ Json to_json(Report& report) {
                   {"process", process_json(report)},
                   {"devices", devices_json(report.trace.dictionary)},
                   {"driver", driver_json(report.trace.dictionary)},
+                  {"interpreters", interpreters_json(report.trace.dictionary)},
                   {"completeness", completeness_json(report.trace)},
                   {"dropped", dropped_json(report.trace)},
                   {"dropped_calls", dropped_calls_json(report)},

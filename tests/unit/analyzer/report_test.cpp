@@ -83,17 +83,12 @@ BOOST_AUTO_TEST_CASE(document_has_every_key_of_the_schema) {
     s.builder.counters[s.entry("cuMemcpy3D_v2", false)] = 4;
     s.builder.counters[s.entry("cuCtxGetCurrent", false)] = 40;
     const json report = json_of(s.path());
-    for (const char* key : {"schema",          "file",
-                            "process",         "devices",
-                            "driver",          "completeness",
-                            "dropped",         "recording_cost_ns",
-                            "records",         "findings",
-                            "why_empty",       "copies",
-                            "copies_failed",   "copies_by_umadvisor",
-                            "launches",        "allocations",
-                            "calls",           "counted",
-                            "unknown_lookups", "options",
-                            "notices",         "warnings"})
+    for (const char* key :
+         {"schema",       "file",         "process", "devices",           "driver",
+          "completeness", "interpreters", "dropped", "recording_cost_ns", "records",
+          "findings",     "why_empty",    "copies",  "copies_failed",     "copies_by_umadvisor",
+          "launches",     "allocations",  "calls",   "counted",           "unknown_lookups",
+          "options",      "notices",      "warnings"})
         BOOST_TEST(report.contains(key), key);
     BOOST_TEST(report["schema"] == "umadvisor-report-1");
     BOOST_TEST(report["process"]["program"] == "program");
@@ -156,6 +151,28 @@ BOOST_AUTO_TEST_CASE(headline_says_what_is_missing) {
     BOOST_TEST(contains(text, "1 unknown look-up"), text);
     BOOST_TEST(contains(text, "cuBrandNew"), text);
     BOOST_TEST(contains(text, "3 records dropped: the disk was full"), text);
+}
+
+BOOST_AUTO_TEST_CASE(an_interpreter_whose_frames_are_missing_is_named) {
+    Scenario s;
+    s.copy(1, 1, {});
+    trace::Interpreter good, bad;
+    good.implementation = "CPython 3.11.2";
+    bad.implementation = "CPython 3.14.0";
+    bad.trouble = "free-threaded build";
+    s.builder.add(good).add(bad);
+    const std::string path = s.path(), text = text_of(path);
+    const std::string sentence = "no Python frames were recorded: CPython 3.14.0: free-threaded build; "
+                                 "stacks show the interpreter's own C code instead";
+    BOOST_TEST(contains(text, "\n  ! " + sentence + "\n"), text);
+    BOOST_TEST(!contains(text, "CPython 3.11.2"), text);
+    const json report = json_of(path);
+    BOOST_TEST(report["completeness"]["lines"] == json::array({sentence}));
+    BOOST_TEST(report["completeness"]["complete"] == true); // all that was to be in the trace is
+    BOOST_TEST(report["interpreters"][0]["frames_recorded"] == true);
+    BOOST_TEST(report["interpreters"][1] == json({{"implementation", "CPython 3.14.0"},
+                                                  {"frames_recorded", false},
+                                                  {"trouble", "free-threaded build"}}));
 }
 
 BOOST_AUTO_TEST_CASE(empty_result_says_why) {
