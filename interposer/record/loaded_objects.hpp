@@ -3,11 +3,13 @@
 /// dl_iterate_phdr(3) takes a lock that dlopen(3) and dlclose(3) take for a moment: a thread that runs a
 /// constructor does not hold it, other than the one that dladdr(3) takes. A thread that runs a callback of the
 /// program's own dl_iterate_phdr does, and may call CUDA from it: so nobody waits for the loader while holding
-/// a lock of ours.
+/// a lock of ours. libunwind's is one that is held while it asks the loader (src/dwarf/Gparser.c,
+/// find_reg_state), so it is called by who holds the loader's already.
 #pragma once
 
 #include <cstdint>
 #include <link.h>
+#include <type_traits>
 
 namespace umadvisor::record {
 
@@ -26,6 +28,17 @@ inline bool in_loaded_object(std::uintptr_t address) noexcept {
                    return static_cast<int>(holds(*object, *static_cast<std::uintptr_t*>(at)));
                },
                &address) != 0;
+}
+
+/// Runs `work` while this thread holds the loader's lock, which it may take again within.
+template <class Work>
+void holding_the_loader(Work&& work) noexcept {
+    dl_iterate_phdr(
+        [](dl_phdr_info*, std::size_t, void* to) {
+            (*static_cast<std::remove_reference_t<Work>*>(to))();
+            return 1;
+        },
+        &work);
 }
 
 } // namespace umadvisor::record

@@ -1,5 +1,7 @@
 #include "interposer/record/stack_cache.hpp"
 
+#include "interposer/record/loaded_objects.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <pthread.h>
@@ -137,7 +139,9 @@ void StackCache::learn(const Unwinder& unwinder, std::uintptr_t caller, std::uin
     layout.caller = caller;
     layout.frame = frame;
     layout.epoch = loads.load(std::memory_order_relaxed) + epoch;
-    if (!lay_out(layout, unwinder, unwound))
+    bool good = false;
+    holding_the_loader([&] { good = lay_out(layout, unwinder, unwound); });
+    if (!good)
         return;
     Layout& kept = keep(layout);
     kept.adopt(id);

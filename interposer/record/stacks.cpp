@@ -1,6 +1,7 @@
 #include "interposer/record/stacks.hpp"
 
 #include "interposer/record/frame_table.hpp"
+#include "interposer/record/loaded_objects.hpp"
 #include "interposer/record/modules.hpp"
 #include "interposer/record/python_stacks.hpp"
 #include "interposer/record/quiet.hpp"
@@ -18,7 +19,7 @@ namespace umadvisor::record {
 namespace {
 
 constexpr int max_depth = 128;
-constexpr int max_own_frames = 16; ///< of ours, between the program and the unwinder
+constexpr int max_own_frames = 16; ///< of ours and the loader's, between the program and the unwinder
 
 constinit Unwinder unwinder{};
 constinit UnwinderPipe unwinder_pipe;
@@ -48,11 +49,20 @@ void refresh_modules() noexcept {
 }
 
 /// Return addresses, innermost first; how many.
-[[gnu::always_inline]] inline int walk(void** found, int capacity) noexcept {
+int walk(void** found, int capacity) noexcept {
     if (!unwinder_pipe.intact())
         return 0;
-    return only_steps.load(std::memory_order_relaxed) ? unwinder.backtrace_by_steps(found, capacity)
-                                                      : unwinder.backtrace(found, capacity);
+    int count = 0;
+    holding_the_loader([&] {
+        count = only_steps.load(std::memory_order_relaxed) ? unwinder.backtrace_by_steps(found, capacity)
+                                                           : unwinder.backtrace(found, capacity);
+    });
+    return count;
+}
+
+bool is_ours(const void* address) noexcept {
+    const auto at = reinterpret_cast<std::uintptr_t>(address);
+    return own_first <= at && at < own_last;
 }
 
 /// Unwinds. `caller` is the return address of record::stack(), whose frame address is `frame`.
@@ -64,13 +74,13 @@ void refresh_modules() noexcept {
     const int count = walk(found, depth + max_own_frames);
     void** const end = found + std::clamp(count, 0, depth + max_own_frames);
     void** innermost = std::find(found, end, reinterpret_cast<void*>(caller));
-    if (innermost ==
-        end) // aarch64 may keep the return address signed (PAC); our frames are still told by their place
-        innermost = found;
-    void** first = std::find_if(innermost, end, [](void* address) {
-        const std::uintptr_t at = reinterpret_cast<std::uintptr_t>(address);
-        return at < own_first || at >= own_last;
-    });
+    // aarch64 may keep the return address signed (PAC); our frames are still told by their place, though the
+    // loader's stand among them.
+    if (innermost == end)
+        for (void** at = innermost = found; at < end && at < found + max_own_frames; ++at)
+            if (is_ours(*at))
+                innermost = at + 1;
+    void** first = std::find_if_not(innermost, end, &is_ours);
     void** const last = std::find(first, std::min(end, first + depth), nullptr);
     const bool ended = last < first + depth;
     // Code that is generated at run time tells the unwinder nothing of its frames, and nobody of its callers.

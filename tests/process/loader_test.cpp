@@ -17,6 +17,16 @@ BOOST_AUTO_TEST_CASE(a_call_from_a_walk_over_the_objects) {
     BOOST_TEST(dump(folder, "x.umtrace", "Alloc").size() == 3u);
 }
 
+BOOST_AUTO_TEST_CASE(calls_from_walks_while_others_unwind) {
+    const Folder folder;
+    const Outcome outcome = check_unnoticed(folder, "inside_loader unwind");
+    BOOST_TEST(outcome.status == 0);
+    const auto made = dump(folder, "x.umtrace", "Alloc");
+    BOOST_TEST(made.size() == 401u);
+    for (const auto& each : made)
+        BOOST_TEST(each.at("stack") != 0);
+}
+
 BOOST_AUTO_TEST_CASE(a_copy_in_the_constructor_of_a_library) {
     const Folder folder;
     const Outcome outcome = check_unnoticed(folder, "inside_loader constructor");

@@ -20,10 +20,10 @@ ASKING = (
                                                     "storm", "workers")),
     ("capture_program", ""), ("copies_program", ""), ("copies_program", "capture"), ("copies_program", "managed"),
     ("graphs_program", ""), ("no_context", ""),
-    *(("inside_loader", scenario) for scenario in ("look-up", "call", "constructor")),
+    *(("inside_loader", scenario) for scenario in ("look-up", "call", "unwind", "constructor")),
 )
 CUDA = (
-    *(("ends", scenario) for scenario in ("atexit", "quick_exit", "SIGTERM", "_Fork")),
+    *(("ends", scenario) for scenario in ("atexit", "quick_exit", "SIGTERM", "_Fork"),
     *(("processes", scenario) for scenario in ("refused", "together", "exec", "spawn", "vfork", "clone")),
     *(("unruly", scenario) for scenario in ("frees", "fork", "fork-first", "signals", "late", "_exit", "abort",
                                             "threads", "close")),

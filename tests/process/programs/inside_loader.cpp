@@ -72,6 +72,44 @@ void call_from_a_walk() {
     walker.join();
 }
 
+/// Frames of functions of its own for each `way`: more of them than the unwinder's cache holds at a time.
+template <int way, int left>
+[[gnu::noinline]] void call_below() {
+    if constexpr (left == 0)
+        allocate();
+    else
+        call_below<way, left - 1>();
+    asm volatile("" : : "i"(64 * way + left)); // no tail call, and no two functions of the same code
+}
+constexpr void (*ways[])() = {call_below<0, 40>, call_below<1, 40>, call_below<2, 40>, call_below<3, 40>};
+
+/// Of threads that have just begun, what the unwinder remembers for each of them helps none: all its calls take
+/// its lock and ask the loader.
+template <class Work>
+std::thread by_fresh_threads(Work work) {
+    return std::thread([work] {
+        for (int i = 0; i < 200; ++i)
+            std::thread([work, way = ways[i % 4]] {
+                must(driver->set_current(driver->context), "set");
+                work(way);
+            }).join();
+    });
+}
+
+void unwind_in_a_walk() {
+    std::thread walkers = by_fresh_threads([](auto way) {
+        dl_iterate_phdr(
+            [](dl_phdr_info*, std::size_t, void* to) {
+                (*static_cast<decltype(way)*>(to))();
+                return 1;
+            },
+            &way);
+    });
+    std::thread others = by_fresh_threads([](auto way) { way(); });
+    walkers.join();
+    others.join();
+}
+
 /// From a page that nobody has copied from before.
 void copy_from_fresh_memory() {
     void* const page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -109,6 +147,8 @@ int main(int argc, char** argv) {
         look_up_from_a_walk();
     else if (scenario == "call")
         call_from_a_walk();
+    else if (scenario == "unwind")
+        unwind_in_a_walk();
     else if (scenario == "constructor")
         load_library(argv[0]);
     else
