@@ -60,7 +60,7 @@ struct StackCache {
     std::uint64_t epoch;        ///< layouts of others are void
     std::uintptr_t first, last; ///< the thread's stack; 0: not asked yet
     std::uint32_t looks;        ///< how often it was asked
-    std::uint32_t learned;      ///< how often it was told: what it did not find
+    std::uint32_t learned;      ///< how often the thread told it: what it did not find
 
     /// Of each layout, so that a line of the cache tells which of a set to look at. 0: none.
     alignas(64) std::uint32_t tags[layout_sets][layout_ways];
@@ -86,6 +86,7 @@ struct StackCache {
     void forget() noexcept {
         ++epoch;
         first = last = 0;
+        learned = 0;
     }
 
 private:

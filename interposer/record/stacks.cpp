@@ -48,14 +48,19 @@ void refresh_modules() noexcept {
     }
 }
 
+/// Of each thread. unw_backtrace first fills a quarter of a megabyte for a thread (src/x86_64/Gtrace.c,
+/// trace_cache_create), which takes as long as these by steps: threads that end soon do without.
+constexpr std::uint32_t first_by_steps = 6;
+
 /// Return addresses, innermost first; how many.
-int walk(void** found, int capacity) noexcept {
+int walk(const StackCache& cache, void** found, int capacity) noexcept {
     if (!unwinder_pipe.intact())
         return 0;
+    const bool by_steps =
+        only_steps.load(std::memory_order_relaxed) || (unwinder.steps && cache.learned < first_by_steps);
     int count = 0;
     holding_the_loader([&] {
-        count = only_steps.load(std::memory_order_relaxed) ? unwinder.backtrace_by_steps(found, capacity)
-                                                           : unwinder.backtrace(found, capacity);
+        count = by_steps ? unwinder.backtrace_by_steps(found, capacity) : unwinder.backtrace(found, capacity);
     });
     return count;
 }
@@ -71,7 +76,7 @@ bool is_ours(const void* address) noexcept {
     const Quiet quiet;
     refresh_modules();
     void* found[max_depth + max_own_frames] = {};
-    const int count = walk(found, depth + max_own_frames);
+    const int count = walk(cache, found, depth + max_own_frames);
     void** const end = found + std::clamp(count, 0, depth + max_own_frames);
     void** innermost = std::find(found, end, reinterpret_cast<void*>(caller));
     // aarch64 may keep the return address signed (PAC); our frames are still told by their place, though the

@@ -127,7 +127,10 @@ bool ThreadWriter::claim() noexcept {
     first_serial = last_serial + 1; // the new chunk knows no shape
     forget_launches();
     // All its pages at once, where the kernel can (5.14): a fault for each would fall into the program's calls.
-    madvise(memory, trace::chunk_bytes, MADV_POPULATE_WRITE);
+    // But not of a thread's first: threads that end soon give its tail back, and what is dirty of that the file
+    // system would first write to the disk, waiting for it (ext4 and xfs do).
+    if (seat.sequence != 0)
+        madvise(memory, trace::chunk_bytes, MADV_POPULATE_WRITE);
     const trace::ClockPair pair = read_clock_pair();
     chunk.begin(memory, trace::ChunkKind::event, seat.thread, seat.sequence++, pair.ticks);
     trace::Clock clock;

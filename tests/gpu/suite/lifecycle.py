@@ -23,7 +23,7 @@ ASKING = (
     *(("inside_loader", scenario) for scenario in ("look-up", "call", "unwind", "constructor")),
 )
 CUDA = (
-    *(("ends", scenario) for scenario in ("atexit", "quick_exit", "SIGTERM", "_Fork"),
+    *(("ends", scenario) for scenario in ("atexit", "quick_exit", "SIGTERM", "_Fork", "threads")),
     *(("processes", scenario) for scenario in ("refused", "together", "exec", "spawn", "vfork", "clone")),
     *(("unruly", scenario) for scenario in ("frees", "fork", "fork-first", "signals", "late", "_exit", "abort",
                                             "threads", "close")),

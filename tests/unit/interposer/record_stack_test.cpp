@@ -15,6 +15,7 @@
 #include <random>
 #include <string>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <thread>
 #include <ucontext.h>
 #include <unistd.h>
@@ -339,6 +340,29 @@ BOOST_AUTO_TEST_CASE(no_stacks_when_not_asked_for) {
         succeeds_in_child([&] { return record::open(with_stacks(path, 0)) == nullptr && record_both() == 0; }));
     BOOST_TEST(TraceImage(path).all<trace::Frame>().empty());
 }
+
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+BOOST_AUTO_TEST_CASE(a_thread_of_few_stacks_is_not_given_the_unwinders_memory) {
+    const ScratchDirectory scratch;
+    const SharedPage page;
+    BOOST_TEST(succeeds_in_child([&] {
+        if (record::open(with_stacks(scratch / "t.umtrace")) != nullptr)
+            return false;
+        const auto take = [&page] {
+            rusage before{}, after{};
+            getrusage(RUSAGE_THREAD, &before);
+            for (int i = 0; i < 4; ++i)
+                take_stack();
+            getrusage(RUSAGE_THREAD, &after);
+            page.words[0] = static_cast<std::uint64_t>(after.ru_minflt - before.ru_minflt);
+        };
+        for (int i = 0; i < 3; ++i) // in the pages of the one before
+            std::thread(take).join();
+        return last_stack != 0;
+    }));
+    BOOST_TEST(page.words[0] < 32u); // the unwinder's memory has 64 pages
+}
+#endif
 
 BOOST_AUTO_TEST_CASE(threads_share_the_stack_tree) {
     const ScratchDirectory scratch;

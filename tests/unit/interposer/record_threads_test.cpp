@@ -5,6 +5,7 @@
 #include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <csignal>
+#include <fcntl.h>
 #include <map>
 #include <pthread.h>
 #include <string>
@@ -261,6 +262,30 @@ BOOST_AUTO_TEST_CASE(threads_by_the_thousand_cost_a_page_each) {
     struct stat file {};
     BOOST_REQUIRE(stat(path.c_str(), &file) == 0);
     BOOST_TEST(static_cast<std::uint64_t>(file.st_blocks) * 512 < threads * 8192 + 8'000'000);
+}
+
+/// What is dirty of the tail that a thread gives back is written to the disk first by some file systems, which
+/// takes a thread's end milliseconds.
+BOOST_AUTO_TEST_CASE(a_thread_dirties_no_more_of_its_first_chunk_than_it_fills) {
+    const ScratchDirectory scratch;
+    const std::string path = scratch / "t.umtrace";
+    BOOST_TEST(succeeds_in_child([&] {
+        if (record::open(settings_for(path)) != nullptr)
+            return false;
+        constexpr std::size_t page = 4096, pages = trace::chunk_bytes / page;
+        bool good = false;
+        std::thread([&good] {
+            write_launches(1, 10, 3);
+            const auto chunk = reinterpret_cast<std::uintptr_t>(thread_writer()->chunk.header);
+            std::uint64_t entries[pages] = {}, present = 0;
+            const int map = ::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+            const ssize_t bytes = pread(map, entries, sizeof entries, static_cast<off_t>(chunk / page * 8));
+            for (const std::uint64_t entry : entries)
+                present += entry >> 63;
+            good = chunk % page == 0 && bytes == sizeof entries && present == 1;
+        }).join();
+        return good;
+    }));
 }
 
 namespace {
