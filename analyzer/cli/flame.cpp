@@ -2,10 +2,9 @@
 
 #include "analyzer/cli/command.hpp"
 #include "analyzer/cli/message.hpp"
-#include "analyzer/cli/progress.hpp"
 #include "analyzer/cli/stack_options.hpp"
 #include "analyzer/cli/trace_names.hpp"
-#include "analyzer/cli/weight_option.hpp"
+#include "analyzer/cli/weighing.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -40,17 +39,7 @@ int flame(const Arguments& arguments) {
             say(trouble);
             return operational_error;
         }
-    reader::Trace trace(arguments.rest.front());
-    const model::Profile profile(trace);
-    const symbols::Options options = stack_options(arguments);
-    symbols::Symbolizer symbolizer(trace.dictionary, options);
-    const reports::WeighedStacks stacks =
-        reports::weighed_stacks(profile, symbolizer, *by, options.full_stacks);
-    end_progress();
-    for (const std::string& warning : symbolizer.warnings())
-        say(warning);
-    if (stacks.stacks.empty())
-        say(trace.file.path() + ": nothing to show by " + std::string(name(*by)));
+    const reports::WeighedStacks stacks = weigh(arguments, *by);
     if (!arguments.has("--output")) {
         write(stacks, format == "speedscope", std::cout);
         return std::cout ? done : operational_error;

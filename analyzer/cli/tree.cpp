@@ -2,9 +2,8 @@
 
 #include "analyzer/cli/command.hpp"
 #include "analyzer/cli/message.hpp"
-#include "analyzer/cli/progress.hpp"
 #include "analyzer/cli/stack_options.hpp"
-#include "analyzer/cli/weight_option.hpp"
+#include "analyzer/cli/weighing.hpp"
 
 #include <cstdlib>
 #include <iostream>
@@ -50,18 +49,8 @@ int tree(const Arguments& arguments) {
             return complain("--threshold takes a percentage such as 1 or 0.5, not " +
                             arguments.value("--threshold"));
     }
-    reader::Trace trace(arguments.rest.front());
-    const model::Profile profile(trace);
-    const symbols::Options options = stack_options(arguments);
-    symbols::Symbolizer symbolizer(trace.dictionary, options);
-    const reports::WeighedStacks stacks =
-        reports::weighed_stacks(profile, symbolizer, *by, options.full_stacks);
-    end_progress();
-    for (const std::string& warning : symbolizer.warnings())
-        say(warning);
-    if (stacks.stacks.empty())
-        say(trace.file.path() + ": nothing to show by " + std::string(name(*by)));
-    else
+    const reports::WeighedStacks stacks = weigh(arguments, *by);
+    if (!stacks.stacks.empty())
         reports::write_tree(stacks, style, std::cout);
     std::cout.flush();
     return std::cout ? done : operational_error;

@@ -1,7 +1,5 @@
 /// Golden lines: what a report names is what the comments in the programs' sources say.
-#include "process.hpp"
-
-#include <boost/test/unit_test.hpp>
+#include "unnoticed.hpp"
 
 using namespace umadvisor::test;
 using Json = nlohmann::json;
@@ -30,15 +28,10 @@ struct Program {
 
     /// Runs bare and under the shim, and copies in these libraries too.
     explicit Program(const std::vector<std::string>& libraries = {}) {
-        std::string program = programs + "/lines_program";
+        std::string program = "lines_program";
         for (const std::string& library : libraries)
             program += " '" + library + "'";
-        const Outcome bare = run_sim(folder, program);
-        const Outcome watched =
-            run_sim(folder, "UMADVISOR_OUTPUT=x.umtrace LD_PRELOAD=" + shim + " " + program);
-        BOOST_TEST_REQUIRE(bare.status == 0, bare.out + bare.err);
-        BOOST_TEST(watched.status == bare.status, watched.err);
-        BOOST_TEST(watched.out == bare.out);
+        BOOST_TEST_REQUIRE(check_unnoticed(folder, program).status == 0);
     }
 
     Json findings(const std::string& options = "") const {

@@ -1,8 +1,6 @@
 /// Call stacks of programs that leave their frames in other ways than by returning, or run code that tells
 /// nothing of its frames.
-#include "process.hpp"
-
-#include <boost/test/unit_test.hpp>
+#include "unnoticed.hpp"
 
 #include <map>
 #include <set>
@@ -19,13 +17,7 @@ constexpr std::uint64_t unit = 4096;
 class Stacks {
 public:
     Stacks(const Folder& folder, const std::string& scenario) {
-        const std::string program = programs + "/stacks_program " + scenario;
-        const Outcome bare = run_sim(folder, program);
-        const Outcome watched =
-            run_sim(folder, "UMADVISOR_OUTPUT=x.umtrace LD_PRELOAD=" + shim + " " + program);
-        BOOST_TEST_REQUIRE(bare.status == 0, bare.out + bare.err);
-        BOOST_TEST(watched.status == bare.status, watched.err);
-        BOOST_TEST(watched.out == bare.out);
+        BOOST_TEST_REQUIRE(check_unnoticed(folder, "stacks_program " + scenario).status == 0);
         for (const Json& module : dump(folder, "x.umtrace", "Module"))
             if (module.at("path").get<std::string>().find("stacks_program") != std::string::npos)
                 bias_ = std::stoull(module.at("bias").get<std::string>(), nullptr, 16);

@@ -1,9 +1,9 @@
-#include "analyzer/cli/command_line.hpp"
 #include "analyzer/cli/launcher.hpp"
 #include "analyzer/cli/program_file.hpp"
 #include "analyzer/cli/stack_options.hpp"
 #include "analyzer/cli/trace_names.hpp"
 #include "analyzer/model/api_names.hpp"
+#include "command_run.hpp"
 #include "scenario.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -11,42 +11,17 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iostream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <sys/stat.h>
 #include <unistd.h>
 
 using namespace umadvisor;
+using test::check_one_line;
+using test::Result;
+using test::run;
 
 namespace {
-
-struct Result {
-    int status;
-    std::string out, err;
-};
-
-/// Runs a command line in this process.
-Result run(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), "umadvisor");
-    std::vector<const char*> argv;
-    for (const std::string& argument : arguments)
-        argv.push_back(argument.c_str());
-    std::ostringstream out, err;
-    std::streambuf* const old_out = std::cout.rdbuf(out.rdbuf());
-    std::streambuf* const old_err = std::cerr.rdbuf(err.rdbuf());
-    const int status = cli::run_command_line(static_cast<int>(argv.size()), argv.data());
-    std::cout.rdbuf(old_out);
-    std::cerr.rdbuf(old_err);
-    return {status, out.str(), err.str()};
-}
-
-void check_one_line(const Result& result, int status, const std::string& part) {
-    BOOST_TEST(result.status == status);
-    BOOST_TEST(result.err.find(part) != std::string::npos, result.err);
-    BOOST_TEST(std::count(result.err.begin(), result.err.end(), '\n') == 1, result.err);
-    BOOST_TEST(result.out == "");
-}
 
 std::string script(const std::string& name, const std::string& text, int mode = 0755) {
     const std::string path = test::temporary_path(name);

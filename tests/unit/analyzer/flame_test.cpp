@@ -1,13 +1,12 @@
 /// Flame graphs and trees of stacks.
-#include "analyzer/cli/command_line.hpp"
 #include "analyzer/reports/flame.hpp"
 #include "analyzer/reports/tree.hpp"
+#include "command_run.hpp"
 #include "scenario.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <filesystem>
 #include <fstream>
-#include <iostream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -15,6 +14,8 @@ using namespace umadvisor;
 using nlohmann::json;
 using reports::WeighedStacks;
 using symbols::CodePlace;
+using test::check_one_line;
+using test::run;
 
 namespace {
 
@@ -46,29 +47,6 @@ std::string collapsed(const WeighedStacks& stacks) {
     std::ostringstream out;
     reports::write_collapsed(stacks, out);
     return out.str();
-}
-
-struct Result {
-    int status;
-    std::string out, err;
-};
-
-Result run(std::vector<const char*> arguments) {
-    arguments.insert(arguments.begin(), "umadvisor");
-    std::ostringstream out, err;
-    std::streambuf* const old_out = std::cout.rdbuf(out.rdbuf());
-    std::streambuf* const old_err = std::cerr.rdbuf(err.rdbuf());
-    const int status = cli::run_command_line(static_cast<int>(arguments.size()), arguments.data());
-    std::cout.rdbuf(old_out);
-    std::cerr.rdbuf(old_err);
-    return {status, out.str(), err.str()};
-}
-
-void check_one_line(const Result& result, int status, const std::string& part) {
-    BOOST_TEST(result.status == status);
-    BOOST_TEST(result.err.find(part) != std::string::npos, result.err);
-    BOOST_TEST(std::count(result.err.begin(), result.err.end(), '\n') == 1, result.err);
-    BOOST_TEST(result.out == "");
 }
 
 /// Every kind of weight, each of another size.
@@ -165,43 +143,43 @@ BOOST_AUTO_TEST_CASE(a_tree_is_as_wide_as_it_may_be) {
 
 BOOST_AUTO_TEST_CASE(what_each_weight_counts) {
     const std::string path = weighty_trace();
-    const auto flame = [&](const char* by) { return run({"flame", "--by", by, path.c_str()}).out; };
+    const auto flame = [&](const char* by) { return run({"flame", "--by", by, path}).out; };
     BOOST_TEST(flame("copied") == "0x400010;cudaMemcpy 1000\ncudaMemcpyAsync 240\n");
     BOOST_TEST(flame("pageable") == "0x400010;cudaMemcpy 1000\ncudaMemcpyAsync 40\n");
     BOOST_TEST(flame("allocated") == "cudaMalloc 3000\n");
     BOOST_TEST(flame("blocked") == "0x400010;cudaMemcpy 70\ncudaDeviceSynchronize 1000000\n"
                                    "cudaFree 1000\ncudaMalloc 1000\ncudaMemcpyAsync 20\n");
-    check_one_line(run({"flame", "--by", "faults", path.c_str()}), 1, "has no fault counts");
-    check_one_line(run({"tree", "--by", "faults", path.c_str()}), 1, "has no fault counts");
+    check_one_line(run({"flame", "--by", "faults", path}), 1, "has no fault counts");
+    check_one_line(run({"tree", "--by", "faults", path}), 1, "has no fault counts");
 }
 
 BOOST_AUTO_TEST_CASE(wrong_usage_of_flame_and_tree) {
     const std::string path = weighty_trace();
-    check_one_line(run({"flame", "--by", "luck", path.c_str()}), 2, "not luck");
-    check_one_line(run({"tree", "--by", "luck", path.c_str()}), 2, "not luck");
-    check_one_line(run({"flame", "--format", "svg", path.c_str()}), 2, "not svg");
-    check_one_line(run({"tree", "--threshold", "much", path.c_str()}), 2, "not much");
-    check_one_line(run({"tree", "--width", "-1", path.c_str()}), 2, "--width");
+    check_one_line(run({"flame", "--by", "luck", path}), 2, "not luck");
+    check_one_line(run({"tree", "--by", "luck", path}), 2, "not luck");
+    check_one_line(run({"flame", "--format", "svg", path}), 2, "not svg");
+    check_one_line(run({"tree", "--threshold", "much", path}), 2, "not much");
+    check_one_line(run({"tree", "--width", "-1", path}), 2, "--width");
     check_one_line(run({"flame"}), 2, "FILE");
     check_one_line(run({"flame", "/nowhere/trace"}), 1, "No such file");
     check_one_line(run({"tree", "/nowhere/trace"}), 1, "No such file");
     test::Scenario empty;
     const std::string nothing = empty.path();
-    check_one_line(run({"flame", nothing.c_str()}), 0, "nothing to show by blocked");
-    check_one_line(run({"tree", nothing.c_str()}), 0, "nothing to show by blocked");
+    check_one_line(run({"flame", nothing}), 0, "nothing to show by blocked");
+    check_one_line(run({"tree", nothing}), 0, "nothing to show by blocked");
 }
 
 BOOST_AUTO_TEST_CASE(flame_writes_a_file_but_not_over_another) {
     const std::string path = weighty_trace(), output = test::temporary_path("flame.json");
     std::filesystem::remove(output);
-    const auto flame = [&](const char* force) {
-        return run({"flame", "--by", "copied", "--format", "speedscope", "-o", output.c_str(), force});
+    const auto flame = [&](const std::string& force) {
+        return run({"flame", "--by", "copied", "--format", "speedscope", "-o", output, force});
     };
-    BOOST_TEST(flame(path.c_str()).status == 0);
+    BOOST_TEST(flame(path).status == 0);
     const json file = json::parse(std::ifstream(output));
     BOOST_TEST(file["profiles"][0]["endValue"] == 1240);
-    check_one_line(flame(path.c_str()), 1, "-f replaces it");
-    BOOST_TEST(run({"flame", "-f", "-o", output.c_str(), path.c_str()}).status == 0);
+    check_one_line(flame(path), 1, "-f replaces it");
+    BOOST_TEST(run({"flame", "-f", "-o", output, path}).status == 0);
     BOOST_TEST(!json::accept(std::ifstream(output)));
-    check_one_line(run({"flame", "-o", "/nowhere/flame", path.c_str()}), 1, "cannot be written");
+    check_one_line(run({"flame", "-o", "/nowhere/flame", path}), 1, "cannot be written");
 }

@@ -2,6 +2,7 @@
 #include "analyzer/reader/trace.hpp"
 #include "analyzer/symbols/python_lines.hpp"
 #include "analyzer/symbols/python_stack.hpp"
+#include "tests/python_interpreters.hpp"
 #include "trace_builder.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -15,16 +16,6 @@
 using namespace umadvisor;
 
 namespace {
-
-/// The interpreters to ask: Debian's, or those that the variable names.
-std::vector<std::string> interpreters() {
-    const char* const named = std::getenv("UMADVISOR_TEST_PYTHONS");
-    std::istringstream list(named != nullptr && *named != 0 ? named : "/usr/bin/python3");
-    std::vector<std::string> found;
-    for (std::string each; std::getline(list, each, ':');)
-        found.push_back(each);
-    return found;
-}
 
 /// UMADVISOR_TEST_LONG: the whole standard library.
 std::string output_of(const std::string& python) {
@@ -48,7 +39,7 @@ std::string from_hexadecimal(const std::string& text) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(every_instruction_has_the_line_that_python_says) {
-    for (const std::string& python : interpreters()) {
+    for (const std::string& python : test::python_interpreters()) {
         std::istringstream lines(output_of(python));
         std::size_t codes = 0, instructions = 0, differ = 0;
         for (std::string line; std::getline(lines, line); ++codes) {

@@ -1,17 +1,22 @@
-/// --by, of the commands that weigh stacks.
+/// What the commands that weigh stacks have in common.
 #pragma once
 
 #include "analyzer/cli/command.hpp"
 #include "analyzer/model/weights.hpp"
+#include "analyzer/reports/weighed_stacks.hpp"
 
 #include <optional>
 
 namespace umadvisor::cli {
 
-/// Its place in a command's options.
+/// --by.
 OptionSpec weight_option();
 
 /// What --by asks for, by default time blocked; nullopt, with a line on stderr, where there is no such weight.
 std::optional<model::Weight> weight_of(const Arguments& arguments);
+
+/// The stacks of the trace that the arguments name, as they ask for them. What could not be looked up, and that
+/// there is nothing to show, is said on stderr. Throws reader::Error.
+reports::WeighedStacks weigh(const Arguments& arguments, model::Weight by);
 
 } // namespace umadvisor::cli

@@ -1,0 +1,38 @@
+#include "analyzer/cli/weighing.hpp"
+
+#include "analyzer/cli/message.hpp"
+#include "analyzer/cli/progress.hpp"
+#include "analyzer/cli/stack_options.hpp"
+
+namespace umadvisor::cli {
+
+OptionSpec weight_option() {
+    return {"--by", "WEIGHT",
+            "blocked (time in calls that wait, the default), copied, pageable, allocated (bytes), faults"};
+}
+
+std::optional<model::Weight> weight_of(const Arguments& arguments) {
+    if (!arguments.has("--by"))
+        return model::Weight::blocked;
+    for (const model::Weight weight : model::weights)
+        if (arguments.value("--by") == name(weight))
+            return weight;
+    say("--by takes blocked, copied, pageable, allocated or faults, not " + arguments.value("--by"));
+    return std::nullopt;
+}
+
+reports::WeighedStacks weigh(const Arguments& arguments, model::Weight by) {
+    reader::Trace trace(arguments.rest.front());
+    const model::Profile profile(trace);
+    const symbols::Options options = stack_options(arguments);
+    symbols::Symbolizer symbolizer(trace.dictionary, options);
+    reports::WeighedStacks stacks = reports::weighed_stacks(profile, symbolizer, by, options.full_stacks);
+    end_progress();
+    for (const std::string& warning : symbolizer.warnings())
+        say(warning);
+    if (stacks.stacks.empty())
+        say(trace.file.path() + ": nothing to show by " + std::string(name(by)));
+    return stacks;
+}
+
+} // namespace umadvisor::cli
