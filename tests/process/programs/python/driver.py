@@ -1,6 +1,7 @@
 """The CUDA driver by ctypes, as far as the scripts beside this one use it."""
 import ctypes
-import sys
+
+from told import stack  # noqa: F401  (scripts find it here)
 
 released = ctypes.CDLL("libcuda.so.1")  # calls let go of the GIL
 held = ctypes.PyDLL("libcuda.so.1")  # and these do not
@@ -18,14 +19,3 @@ def start():
 
 def allocate(size, library=released):
     assert library.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(size)) == 0
-
-
-def stack():
-    """The caller's frames as the interpreter tells them, the innermost first: file, line, function."""
-    frame = sys._getframe(1)
-    frames = []
-    while frame is not None:
-        code = frame.f_code
-        frames.append([code.co_filename, frame.f_lineno, getattr(code, "co_qualname", code.co_name)])
-        frame = frame.f_back
-    return frames
