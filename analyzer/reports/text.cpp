@@ -1,4 +1,5 @@
 #include "analyzer/findings/words.hpp"
+#include "analyzer/reports/call_times.hpp"
 #include "analyzer/reports/completeness_text.hpp"
 #include "analyzer/reports/report.hpp"
 
@@ -152,6 +153,8 @@ void write_notes(std::ostream& out, Report& report) {
     const model::GraphWork& graphs = report.profile.graphs().work();
     if (const std::string text = unseen_graph_text(graphs); !text.empty())
         out << "  ! " << text << "\n";
+    if (const std::string text = call_times_text(report.profile); !text.empty())
+        out << "  - time in calls: " << text << "\n";
     if (const std::string text = graphs_text(graphs); !text.empty())
         out << "  - " << text << "\n";
     const reader::Dictionary& dictionary = report.trace.dictionary;

@@ -175,6 +175,32 @@ BOOST_AUTO_TEST_CASE(an_interpreter_whose_frames_are_missing_is_named) {
                                                   {"trouble", "free-threaded build"}}));
 }
 
+BOOST_AUTO_TEST_CASE(the_text_says_which_calls_took_how_long) {
+    Scenario s;
+    BOOST_TEST(!contains(text_of(s.path()), "time in calls"));
+    s.copy(1, 70'000, {});
+    s.copy(1, 30'000, {.symbol = "cuMemcpyHtoD_v2_ptds", .status = 700}); // the runtime's name is the same
+    s.synchronize();
+    BOOST_TEST(contains(text_of(s.path()),
+                        "\n  - time in calls: cudaDeviceSynchronize 1 ms (1), cudaMemcpy 100 us (2)\n"));
+    s.launch(s.function("_Z6kernelv"), {});
+    trace::Launch unmeasured;
+    unmeasured.shape = 1;
+    unmeasured.start = s.now;
+    for (int i = 0; i < 99; ++i)
+        s.builder.add(unmeasured);
+    s.copy(1, 50'000, {.symbol = "cuMemcpyPeer"});
+    s.copy(1, 5'000, {.symbol = "cuMemcpyDtoHAsync_v2"}); // less than one percent
+    const std::string text = text_of(s.path());
+    BOOST_TEST(contains(text, "cudaDeviceSynchronize 1 ms (1), "
+                              "cudaLaunchKernel about 240 us (100, 1 of them measured), "
+                              "cudaMemcpy 100 us (2), "),
+               text);
+    BOOST_TEST(contains(text, " (1), 1 other 5 us\n"), text);
+    s.copy(1, 40'000, {.symbol = "cuMemcpyAtoA_v2"}); // more, but the fifth
+    BOOST_TEST(contains(text_of(s.path()), " (1), 2 others 45 us\n"));
+}
+
 BOOST_AUTO_TEST_CASE(empty_result_says_why) {
     Scenario nothing;
     BOOST_TEST(contains(text_of(nothing.path()), "no CUDA call was recorded"));
