@@ -1,5 +1,7 @@
 #include "analyzer/cli/progress.hpp"
 
+#include "analyzer/findings/words.hpp"
+
 #include <chrono>
 #include <iostream>
 #include <string>
@@ -25,7 +27,7 @@ decltype(symbols::Options::progress) symbol_progress() {
             return;
         next = now + interval;
         shown = true;
-        std::cerr << "\r\033[Kumadvisor: looking up symbols: " << frames << " frames, "
+        std::cerr << "\r\033[Kumadvisor: looking up symbols: " << findings::count_text(frames, "frame") << ", "
                   << file.substr(file.rfind('/') + 1) << std::flush;
     };
 }
