@@ -150,6 +150,28 @@ Json copies_json(const model::Profile& profile) {
     return list;
 }
 
+Json copy_lines_json(Report& report) {
+    std::map<std::tuple<std::uint64_t, model::Direction, trace::Memory, trace::Memory>, model::Tally> table;
+    for (const auto& [site, totals] : report.profile.copies().sites()) {
+        model::Tally& row =
+            table[{report.symbolizer.line_stack(site.stack), totals.direction, site.source, site.destination}];
+        row.add(totals.small);
+        row.add(totals.large);
+    }
+    Json list = Json::array();
+    for (const auto& [key, row] : table) {
+        const auto& [stack, direction, source, destination] = key;
+        list.push_back({{"line", place_json(report, stack)},
+                        {"direction", name(direction)},
+                        {"source_memory", name(source)},
+                        {"destination_memory", name(destination)},
+                        {"count", row.count},
+                        {"bytes", row.bytes},
+                        {"time_ns", report.profile.nanoseconds(row.ticks)}});
+    }
+    return list;
+}
+
 struct Kernel {
     std::uint64_t count = 0, failed = 0, replayed = 0, timed = 0, measured = 0;
     double call_ticks = 0, device_ns = 0;
@@ -287,6 +309,7 @@ Json to_json(Report& report) {
     document["findings"] = std::move(list);
     document["why_empty"] = report.findings.empty() ? Json(report.why_empty()) : Json(nullptr);
     document["copies"] = copies_json(profile);
+    document["copy_lines"] = copy_lines_json(report);
     document["copies_failed"] = profile.copies().failed();
     document["copies_by_umadvisor"] = {{"count", profile.copies().own().count},
                                        {"bytes", profile.copies().own().bytes}};

@@ -8,7 +8,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from suite import cmake_sample, comparison, samples  # noqa: E402
+from suite import cmake_sample, comparison, frameworks, samples  # noqa: E402
 from suite.cases import Failure  # noqa: E402
 from suite.program import NotRun, Program, witness  # noqa: E402
 
@@ -145,6 +145,25 @@ class Comparison(unittest.TestCase):
         self.assertEqual(comparison.first_difference("a\nb", "a\nb", 0), "")
         self.assertIn("line 2: 'c' instead of 'b'", comparison.first_difference("a\nb", "a\nc", 0))
         self.assertIn("nothing instead of 'b'", comparison.first_difference("a\nb", "a", 0))
+
+
+class Lines(unittest.TestCase):
+    REPORT = {"copy_lines": [
+        {"line": None, "direction": "HtoD", "source_memory": "pageable", "destination_memory": "device"},
+        {"line": {"file": "/a.py", "line": 3, "function": "step"}, "direction": "HtoD", "source_memory": "pageable",
+         "destination_memory": "device"},
+        {"line": {"file": "/a.py", "line": 4, "function": "item"}, "direction": "DtoH", "source_memory": "device",
+         "destination_memory": "pinned"}]}
+
+    def test_places_that_the_report_names(self):
+        expected = {("/a.py", 3, "step", "HtoD", "pageable"), ("/a.py", 4, "item", "DtoH", "pinned"),
+                    ("/a.py", 4, "item", "DtoH", None)}
+        self.assertEqual(frameworks.unnamed(expected, self.REPORT), [])
+
+    def test_places_that_it_does_not(self):
+        for place in (("/a.py", 4, "step", "HtoD", "pageable"), ("/b.py", 3, "step", "HtoD", None),
+                      ("/a.py", 3, "step", "HtoD", "pinned"), ("/a.py", 3, "step", "DtoH", None)):
+            self.assertEqual(frameworks.unnamed({place}, self.REPORT), [place])
 
 
 class Samples(unittest.TestCase):

@@ -50,11 +50,18 @@ def _check_lines(advised):
     require(outcome.status == 0, f"under umadvisor: {outcome.explain()}")
     require(traces, "no trace was written")
     expected = {tuple(json.loads(line)) for line in outcome.stdout.splitlines() if line.startswith("[")}
+    missing = unnamed(expected, advised.report(traces[0]))
+    require(expected and not missing, f"not named: {missing}")
+    return f"{len(expected)} places named by file, line and function"
+
+
+def unnamed(expected, report):
+    """Which of these places (file, line, function, direction, memory of the host's end or None for any) no line of the
+    report's copies is."""
     told = set()
-    for row in advised.report(traces[0])["copies"]:
+    for row in report["copy_lines"]:
         line = row["line"] or {}
         memory = row["destination_memory" if row["direction"] == "DtoH" else "source_memory"]
-        told.add((line.get("file"), line.get("line"), line.get("function"), row["direction"], memory))
-    missing = sorted(expected - told)
-    require(expected and not missing, f"not named: {missing}; named: {sorted(told, key=str)}")
-    return f"{len(expected)} places named by file, line and function"
+        place = (line.get("file"), line.get("line"), line.get("function"), row["direction"])
+        told |= {(*place, memory), (*place, None)}
+    return sorted(expected - told, key=str)

@@ -32,6 +32,7 @@ PYTHON = (
     ("jax_sum.py", (), {}),
     ("jax_steps.py", (), {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}),
     ("jax_steps.py", (), {"XLA_PYTHON_CLIENT_PREALLOCATE": "true", "XLA_PYTHON_CLIENT_MEM_FRACTION": ".02"}),
+    ("numba_calls.py", (), {}),
 )
 
 # Launches that the traces must hold exactly, by a part of the kernel's name

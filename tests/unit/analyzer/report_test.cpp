@@ -66,6 +66,30 @@ BOOST_AUTO_TEST_CASE(copies_are_counted_by_direction_class_and_kind) {
     BOOST_TEST(report["copies_by_umadvisor"]["bytes"] == 900);
 }
 
+BOOST_AUTO_TEST_CASE(copies_are_counted_by_line) {
+    Scenario s;
+    const auto line = s.stack(), other = s.stack();
+    s.copy(10, 100, {.stack = line});
+    s.copy(2 * mib, 200, {.stack = line});
+    s.copy(30, 300, {.source = Memory::pinned, .stack = line});
+    s.copy(40, 400, {.stack = other});
+    s.copy(50, 500, {});
+    const json rows = json_of(s.path())["copy_lines"];
+    BOOST_TEST_REQUIRE(rows.size() == 4u);
+    const auto count = [&rows](const char* text, const char* source) {
+        for (const json& row : rows)
+            if ((row["line"].is_null() ? "" : row["line"]["text"]) == text && row["source_memory"] == source)
+                return row["count"].get<int>() * 1'000'000 + row["time_ns"].get<int>();
+        return 0;
+    };
+    BOOST_TEST(count("0x400010", "pageable") == 2'000'300);
+    BOOST_TEST(count("0x400010", "pinned") == 1'000'300);
+    BOOST_TEST(count("0x400020", "pageable") == 1'000'400);
+    BOOST_TEST(count("", "pageable") == 1'000'500);
+    BOOST_TEST(rows[0]["direction"] == "HtoD");
+    BOOST_TEST(rows[0]["destination_memory"] == "device");
+}
+
 BOOST_AUTO_TEST_CASE(document_has_every_key_of_the_schema) {
     Scenario s;
     s.copy(256 * mib, 26 * ms, {.stack = s.stack()});
@@ -83,12 +107,30 @@ BOOST_AUTO_TEST_CASE(document_has_every_key_of_the_schema) {
     s.builder.counters[s.entry("cuMemcpy3D_v2", false)] = 4;
     s.builder.counters[s.entry("cuCtxGetCurrent", false)] = 40;
     const json report = json_of(s.path());
-    for (const char* key :
-         {"schema",       "file",         "process", "devices",           "driver",
-          "completeness", "interpreters", "dropped", "recording_cost_ns", "records",
-          "findings",     "why_empty",    "copies",  "copies_failed",     "copies_by_umadvisor",
-          "launches",     "allocations",  "calls",   "counted",           "unknown_lookups",
-          "options",      "notices",      "warnings"})
+    for (const char* key : {"schema",
+                            "file",
+                            "process",
+                            "devices",
+                            "driver",
+                            "completeness",
+                            "interpreters",
+                            "dropped",
+                            "recording_cost_ns",
+                            "records",
+                            "findings",
+                            "why_empty",
+                            "copies",
+                            "copy_lines",
+                            "copies_failed",
+                            "copies_by_umadvisor",
+                            "launches",
+                            "allocations",
+                            "calls",
+                            "counted",
+                            "unknown_lookups",
+                            "options",
+                            "notices",
+                            "warnings"})
         BOOST_TEST(report.contains(key), key);
     BOOST_TEST(report["schema"] == "umadvisor-report-1");
     BOOST_TEST(report["process"]["program"] == "program");
