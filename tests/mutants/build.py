@@ -53,8 +53,9 @@ class Build:
             users.setdefault(path, set()).add(made)
         return users
 
-    def compile(self, name, files, work):
-        """The objects that `files` (path -> text) change, compiled: object of the build -> mutated one."""
+    def compile(self, name, files, work, through=None):
+        """The objects that `files` (path -> text) change, compiled: object of the build -> mutated one. With `through`
+        only those of these sources."""
         overlay = work / "overlay"
         for path, text in files.items():
             (overlay / path).parent.mkdir(parents=True, exist_ok=True)
@@ -62,7 +63,8 @@ class Build:
         objects = {}
         for path in files:
             for made in self.users.get(path, ()):
-                objects[made] = work / "objects" / made
+                if through is None or self.compilations[made][1] in through:
+                    objects[made] = work / "objects" / made
         if not objects and VERSION_SCRIPT not in files:
             raise Broken(f"{name}: nothing of the shim is made from {', '.join(files)}")
         for made, to in objects.items():
@@ -78,7 +80,7 @@ class Build:
             command[command.index("-c") + 1] = str(overlay / path)
         # Quoted includes are looked for here first, so a mutated header stands before the product's. A mutant may
         # leave something unused.
-        command[command.index("-c"):command.index("-c")] = ["-iquote", str(overlay), "-Wno-error"]
+        command[command.index("-c"):command.index("-c")] = ["-iquote", str(overlay), "-Wno-error", "-g0"]
         run(command, self.folder, f"{name} does not compile")
 
     def link(self, name, target, objects, work):

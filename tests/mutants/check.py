@@ -32,6 +32,8 @@ class Mutant:
         self.breaks = table.pop("breaks")
         self.tests = table.pop("caught_by")
         self.needs = table.pop("needs", None)  # a shell command without whose success the tests see nothing
+        # Sources to compile anew when a header is mutated; absent: all that include it, which may be every one.
+        self.through = table.pop("through", None)
         self.edits = table.pop("edits", None) or [{key: table.pop(key) for key in ("file", "text", "becomes")}]
         if table:
             raise Broken(f"{name}: unknown key {', '.join(table)}")
@@ -104,7 +106,7 @@ def check_mutant(mutant, build, work):
         return True
     folder = work / mutant.name
     prefix = folder / "prefix"
-    objects = build.compile(mutant.name, mutant.files(build), folder)
+    objects = build.compile(mutant.name, mutant.files(build), folder, mutant.through)
     missed = []
     for test in mutant.tests:
         binary, case = test.split("/", 1)

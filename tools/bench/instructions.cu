@@ -61,15 +61,14 @@ void make_launches(const char* name, int depth) {
     }
 }
 
-/// Lets the child run to its next SIGTRAP of its own; false when it has ended.
-bool run_on(pid_t child) {
-    for (int status = 0, signal = 0;;) {
-        ptrace(PTRACE_CONT, child, nullptr, signal);
+/// Waits for the next SIGTRAP of the running child's own; false when it has ended.
+bool wait_for_phase(pid_t child) {
+    for (int status = 0;;) {
         if (waitpid(child, &status, 0) != child || !WIFSTOPPED(status))
             return false;
-        signal = WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status);
-        if (signal == 0)
+        if (WSTOPSIG(status) == SIGTRAP)
             return true;
+        ptrace(PTRACE_CONT, child, nullptr, WSTOPSIG(status));
     }
 }
 
@@ -84,7 +83,7 @@ std::uint64_t step_through(pid_t child, Passed& passed) {
     for (int status = 0;; ++steps) {
         ptrace(PTRACE_SINGLESTEP, child, nullptr, nullptr);
         if (waitpid(child, &status, 0) != child || !WIFSTOPPED(status))
-            give_up("the child ended too soon");
+            give_up("the child ended too soon, with status", status);
         if (raised(child))
             return steps;
 #if defined(__x86_64__)
@@ -144,11 +143,11 @@ int main(int argc, char** argv) {
     double steps[phases] = {}; // a launch
     Passed passed[phases];
     for (int phase = 0; phase < phases; ++phase) {
-        if (!run_on(child))
+        if (!wait_for_phase(child))
             give_up("the child did not come to its launches");
         steps[phase] = static_cast<double>(step_through(child, passed[phase])) / launches[phase];
+        ptrace(PTRACE_CONT, child, nullptr, nullptr);
     }
-    ptrace(PTRACE_CONT, child, nullptr, nullptr);
     waitpid(child, nullptr, 0);
     if (profile != nullptr)
         write_profile(profile, passed[phases - 1]);

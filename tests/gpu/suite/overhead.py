@@ -133,6 +133,23 @@ def byte_figures(bundle):
     return figures
 
 
+def blocking_figures(bundle, say, launches=4000, nanoseconds=50_000):
+    """What a report says of the time in launches that find the driver's queue full, against the program's own stopwatch,
+    which sees the runtime's part of each launch too."""
+    with tempfile.TemporaryDirectory(prefix="umadvisor-overhead-") as folder:
+        trace = Path(folder) / "run.umtrace"
+        environment = bundle.environment(LD_PRELOAD=str(bundle.library("libumadvisor.so")), UMADVISOR_QUIET="1",
+                                         UMADVISOR_OUTPUT=str(trace))
+        outcome = run([bundle.test_program("launch_times", "cu"), launches, nanoseconds], environment, 60)
+        require(outcome.status == 0, f"launch_times: {outcome.explain()}")
+        report = run([bundle.umadvisor, "report", "--json", trace], bundle.environment())
+        require(report.status == 0, f"umadvisor report: {report.explain()}")
+    inside = float(outcome.stdout.split()[1])
+    told = sum(call["time_ns"] for call in json.loads(report.stdout)["calls"] if "Launch" in call["entry"])
+    say(f"{launches} launches of {nanoseconds} ns: {inside / 1e6:.1f} ms by the program, {told / 1e6:.1f} ms by the report")
+    return [figure("launch.blocking.told.ratio", [told / inside], "ratio")]
+
+
 def nsys():
     """An nsys on this machine; Nsight Compute carries one that collects, though its report step fails."""
     found = shutil.which("nsys")
@@ -214,5 +231,6 @@ def instruction_figures(bundle, say):
 def measure(bundle, rounds, say=lambda text: None):
     """Figures of suite overhead."""
     costs = CallCosts(bundle, rounds)
-    return [*call_figures(costs, say), *thread_figures(costs, say), *byte_figures(bundle), *nsys_figures(costs, say),
-            *torch_figures(bundle, say), *cold_figures(costs, say), *instruction_figures(bundle, say)]
+    return [*call_figures(costs, say), *thread_figures(costs, say), *byte_figures(bundle), *blocking_figures(bundle, say),
+            *nsys_figures(costs, say), *torch_figures(bundle, say), *cold_figures(costs, say),
+            *instruction_figures(bundle, say)]
