@@ -1,16 +1,24 @@
-"""What the product's build knows: how each of its sources is compiled, how the shim and the tests of its parts are linked."""
+"""What the product's build knows: how each of its sources is compiled, how the shim, the analyzer and the tests of their
+parts are linked."""
 
 import json
 import os
 import shlex
 import subprocess
 
-SHIM = "lib/libumadvisor.so"
-# Folders of the objects that go into the shim.
-PARTS = ("interposer/CMakeFiles/", "residency/CMakeFiles/")
+SHIM, ANALYZER = "lib/libumadvisor.so", "bin/umadvisor"
+# Folders of the objects that go into them, and the static libraries that these are put into.
+PARTS = ("interposer/CMakeFiles/", "residency/CMakeFiles/", "analyzer/CMakeFiles/analyzer_core.dir/")
+LIBRARIES = ("interposer/libinterposer_core.a", "analyzer/libanalyzer_core.a")
 SHIM_ONLY = "interposer/CMakeFiles/umadvisor_shim.dir/"  # not in interposer_core
 VERSION_SCRIPT = "exports.map"
 SCRIPT_OPTION = "-Wl,--version-script="
+
+
+def part_of(path):
+    """Target that a source, or an object of it, counts as part of: a mutant of the analyzer's own files is one of the
+    analyzer, any other one of the shim."""
+    return ANALYZER if path.startswith("analyzer/") else SHIM
 
 
 class Broken(Exception):
@@ -63,10 +71,10 @@ class Build:
         objects = {}
         for path in files:
             for made in self.users.get(path, ()):
-                if through is None or self.compilations[made][1] in through:
+                if part_of(made) == part_of(path) and (through is None or self.compilations[made][1] in through):
                     objects[made] = work / "objects" / made
         if not objects and VERSION_SCRIPT not in files:
-            raise Broken(f"{name}: nothing of the shim is made from {', '.join(files)}")
+            raise Broken(f"{name}: nothing of the product is made from {', '.join(files)}")
         for made, to in objects.items():
             self._compile(name, made, to, overlay, files)
         return objects
@@ -98,7 +106,7 @@ class Build:
                 word = str(objects[word])
             elif word.startswith(SCRIPT_OPTION) and script.exists():
                 word = SCRIPT_OPTION + str(script)
-            elif word == "interposer/libinterposer_core.a":
+            elif word in LIBRARIES:
                 command += [str(to) for original, to in objects.items()
                             if original not in words and not original.startswith(SHIM_ONLY)]
             command.append(word)

@@ -18,7 +18,7 @@ import sys
 import tempfile
 import tomllib
 
-from build import SHIM, Broken, Build
+from build import ANALYZER, SHIM, Broken, Build, part_of
 
 HERE = pathlib.Path(__file__).resolve().parent
 TEST_SECONDS = 120
@@ -77,16 +77,17 @@ def passes(program, case, prefix, out):
     return ran.returncode == 0, ran.stdout.decode(errors="replace")
 
 
-def install(build, prefix, shim):
-    """A folder as `umadvisor run` expects it: bin/umadvisor, lib/libumadvisor.so."""
-    for name in ("bin", "lib"):
-        (prefix / name).mkdir(parents=True)
-    analyzer = build.folder / "bin/umadvisor"
-    try:
-        os.link(analyzer, prefix / "bin/umadvisor")  # not a symbolic one: it looks for the shim beside itself
-    except OSError:
-        shutil.copy2(analyzer, prefix / "bin/umadvisor")
-    shutil.copy2(shim, prefix / "lib/libumadvisor.so")
+def install(build, prefix, broken=None):
+    """A folder as `umadvisor run` expects it: bin/umadvisor, lib/libumadvisor.so; `broken` is one of them."""
+    for name in (ANALYZER, SHIM):
+        made, to = build.folder / name, prefix / name
+        if broken and broken.name == made.name:
+            made = broken
+        to.parent.mkdir(parents=True)
+        try:
+            os.link(made, to)  # not a symbolic one: the analyzer looks for the shim beside itself
+        except OSError:
+            shutil.copy2(made, to)
 
 
 def check_intact(test, build, work):
@@ -99,8 +100,8 @@ def check_intact(test, build, work):
 
 
 def check_mutant(mutant, build, work):
-    """Whether every test that is named notices. Tests of whole programs run with a broken shim; tests of parts are
-    linked with the broken objects."""
+    """Whether every test that is named notices. Tests of whole programs run with a broken shim or analyzer; tests of parts
+    are linked with the broken objects."""
     if mutant.needs and subprocess.run(mutant.needs, shell=True, capture_output=True).returncode != 0:
         print(f"left out {mutant.name}: `{mutant.needs}` fails here", flush=True)
         return True
@@ -115,7 +116,8 @@ def check_mutant(mutant, build, work):
         else:
             program = build.folder / "bin" / binary
             if not prefix.exists():
-                install(build, prefix, build.link(mutant.name, SHIM, objects, folder))
+                target = part_of(mutant.edits[0]["file"])
+                install(build, prefix, build.link(mutant.name, target, objects, folder))
         if passes(program, case, prefix, folder / test.replace("/", "."))[0]:
             missed.append(test)
     verdict = f"MISSED by {', '.join(missed)}" if missed else f"caught by {', '.join(mutant.tests)}"
@@ -141,7 +143,7 @@ def main():
         with tempfile.TemporaryDirectory(prefix="umadvisor-mutants-") as temporary, \
                 concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
             work = pathlib.Path(temporary)
-            install(build, work / "intact", build.folder / "lib/libumadvisor.so")
+            install(build, work / "intact")
             tests = sorted({test for mutant in mutants for test in mutant.tests})
             list(pool.map(lambda test: check_intact(test, build, work), tests))
             verdicts = []

@@ -1,5 +1,6 @@
 /// Lines of Python code, as the interpreter itself reads them.
 #include "analyzer/reader/trace.hpp"
+#include "analyzer/symbols/merged_stack.hpp"
 #include "analyzer/symbols/python_lines.hpp"
 #include "analyzer/symbols/python_stack.hpp"
 #include "tests/python_interpreters.hpp"
@@ -122,4 +123,51 @@ BOOST_AUTO_TEST_CASE(a_loop_of_frames_ends) {
     builder.write(path);
     const reader::Trace trace(path);
     BOOST_TEST(symbols::python_stack(trace.dictionary, 3).size() < 2000u);
+}
+
+/// A program, `main`, calls Python, which calls a library, which calls Python back, which calls CUDA.
+BOOST_AUTO_TEST_CASE(python_frames_stand_where_the_interpreter_ran_them) {
+    test::TraceBuilder builder;
+    trace::Interpreter interpreter;
+    interpreter.module = 1;
+    builder.add(interpreter);
+    const std::uint64_t evaluation = 1, library = 2;
+    std::uint64_t stack = 0;
+    for (const std::uint64_t module : {library, evaluation, library, evaluation, library}) {
+        trace::Frame frame;
+        frame.id = stack + 1;
+        frame.parent = stack;
+        frame.module = module;
+        frame.address = 0x1000 * frame.id;
+        builder.add(frame);
+        stack = frame.id;
+    }
+    for (const std::uint64_t id : {1, 2, 3}) {
+        trace::PythonFrame frame;
+        frame.id = id;
+        frame.parent = id - 1;
+        frame.code = id;
+        frame.entered = id != 3; // called by the frame before it, not from C
+        builder.add(frame);
+        trace::PythonCode code;
+        code.id = id;
+        code.function = id == 1 ? "outer" : id == 2 ? "callback" : "inner";
+        builder.add(code);
+    }
+    trace::Frame joined;
+    joined.id = 6;
+    joined.parent = stack;
+    joined.python = 3;
+    builder.add(joined);
+    const std::string path = test::temporary_path("merged");
+    builder.write(path);
+    const reader::Trace trace(path);
+    std::string order;
+    symbols::for_each_frame(
+        trace.dictionary, joined.id, [](std::uint64_t) { return symbols::InterpreterFrame::evaluation; },
+        [&order](std::uint64_t native, const symbols::PythonPlace* python) {
+            order += (python != nullptr ? std::string(python->function) : std::to_string(native)) + " ";
+            return true;
+        });
+    BOOST_TEST(order == "5 inner callback 3 outer 1 ");
 }
