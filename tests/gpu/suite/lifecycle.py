@@ -8,11 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from .cases import require
 from .process import run
 from .program import Program
-from .programs import LAST_START, enter, judge
+from .programs import Pace, enter, judge
 from .results import figure
 
 PART = "lifecycle"
-AT_ONCE = 4
 
 # program, its scenario
 ASKING = (
@@ -38,11 +37,11 @@ ABRUPT = {"quick_exit", "together", "exec", "_exit"}
 TRACES = {"ipc": 2, "together": 16, "exec": 2, "spawn": 2, "vfork": 2, "clone": 2, "fork-first": 3}
 
 
-def check_lifecycle(cases, bundle, advised):
+def check_lifecycle(cases, bundle, advised, pace=Pace()):
     """Returns the figures and one line for each program."""
-    last_start = time.monotonic() + LAST_START
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        waiting = [pool.submit(judge, program, bundle, advised, last_start) for program in _programs(bundle, advised)]
+    begun = time.monotonic()
+    with ThreadPoolExecutor(pace.at_once) as pool:
+        waiting = [pool.submit(judge, program, bundle, advised, begun, pace) for program in _programs(bundle, advised)]
         lines = [enter(cases, PART, each.result()) for each in waiting]
     cases.check(PART, "part_of_run spin, a delay and a duration", lambda: _delay_and_duration(bundle, advised))
     cases.check(PART, "deep_program: look-ups past us are said", lambda: _deep(bundle, advised))

@@ -5,6 +5,7 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 from . import program_list
@@ -14,23 +15,28 @@ from .program import NotRun, witness
 from .results import figure
 
 PART = "programs"
-# Programs at once. None holds more than 320 MiB of managed memory, so all of them stay below machine.py's plan.
-AT_ONCE = 6
-# Seconds after which no further program is begun: the table says which those are. A machine is lent for a time only,
-# and a run that is cut off shows nothing.
-LAST_START = 400
 
 
-def check_programs(cases, bundle, advised, samples=None, texts=("",)):
+@dataclass(frozen=True)
+class Pace:
+    """How a list of programs is gone through."""
+
+    at_once: int = 6
+    # Seconds after which no further program is begun: the table says which those are. A machine is lent for a time only,
+    # and a run that is cut off shows nothing.
+    last_start: float = 400
+
+
+def check_programs(cases, bundle, advised, samples=None, texts=("",), pace=Pace()):
     """Returns the figures and one line for each program whose name holds one of `texts`."""
     nvcc = Nvcc.find()
 
     def wanted(name):
         return any(text in name for text in texts)
-    with tempfile.TemporaryDirectory(prefix="umadvisor-programs-") as folder, ThreadPoolExecutor(AT_ONCE) as pool:
+    with tempfile.TemporaryDirectory(prefix="umadvisor-programs-") as folder, ThreadPoolExecutor(pace.at_once) as pool:
         # The long ones first: while they run, the others fill the gaps.
-        last_start = time.monotonic() + LAST_START
-        waiting = [pool.submit(judge, each, bundle, advised, last_start)
+        begun = time.monotonic()
+        waiting = [pool.submit(judge, each, bundle, advised, begun, pace)
                    for programs in _lists(bundle, nvcc, Path(folder), samples, wanted) for each in programs
                    if wanted(each.name)]
         lines = [enter(cases, PART, each.result()) for each in waiting]
@@ -48,15 +54,15 @@ def _lists(bundle, nvcc, folder, samples, wanted):
     yield program_list.sample_programs(bundle, samples, nvcc, folder / "samples", wanted)
 
 
-def judge(program, bundle, advised, last_start):
+def judge(program, bundle, advised, begun, pace):
     """The line that a program gets in the results."""
     started = time.monotonic()
     line = {"program": program.name, "result": "agrees"}
     try:
         if program.why_not:
             raise NotRun(program.why_not)
-        if started > last_start:
-            raise NotRun(f"not reached within {LAST_START} s")
+        if started > begun + pace.last_start:
+            raise NotRun(f"not reached within {pace.last_start:.0f} s")
         line.update(witness(program, bundle, advised))
     except NotRun as reason:
         line.update(result="not run", detail=str(reason))
