@@ -130,6 +130,18 @@ BOOST_DATA_TEST_CASE(captures_hold_what_the_program_put_there, data::make(settin
     BOOST_TEST(measured > 0u);
 }
 
+BOOST_DATA_TEST_CASE(every_entry_point_in_and_out_of_captures, data::make(settings), setting) {
+    const Folder folder;
+    const Outcome outcome = check_unnoticed(folder, "every_entry", setting);
+    BOOST_TEST(outcome.status == 0);
+    std::size_t recorded = 0;
+#define API(symbol, handling) recorded += std::string(#handling) != "counted";
+#include "interposer/driver_api.def"
+    BOOST_TEST(recorded > 300u);
+    BOOST_TEST(lines(outcome.out) == 4 * recorded); // outside, and in three modes
+    BOOST_TEST(completeness(folder).at("complete") == true);
+}
+
 BOOST_AUTO_TEST_CASE(forked_children_leave_the_trace_alone) {
     const Folder folder;
     const Outcome outcome = check_unnoticed(folder, "unruly fork");
