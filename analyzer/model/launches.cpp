@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace umadvisor::model {
 
@@ -31,7 +32,7 @@ void Launches::add(std::uint32_t thread, const trace::Launch& launch, const read
         ++without_shape_;
         return;
     }
-    LaunchTotals& totals = groups_[group_of(*shape)];
+    LaunchTotals& totals = totals_of(*shape);
     ++totals.count;
     totals.call_time.add(launch.duration, launch.stands_for);
     call_time_.add(launch.duration, launch.stands_for);
@@ -42,7 +43,23 @@ void Launches::add(std::uint32_t thread, const trace::Launch& launch, const read
     if (launch.sample != 0)
         awaited_[launch.sample] = &totals;
     else
-        ++outstanding_[thread][&totals];
+        await(thread, totals);
+}
+
+LaunchTotals& Launches::totals_of(const reader::Shape& shape) {
+    const LaunchGroup group = group_of(shape);
+    Groups::value_type*& recent = recent_[shape.number % recent_.size()];
+    if (recent == nullptr || recent->first != group)
+        recent = &*groups_.try_emplace(group).first;
+    return recent->second;
+}
+
+void Launches::await(std::uint32_t thread, LaunchTotals& totals) {
+    auto found = std::ranges::find(totals.outstanding, thread, &LaunchTotals::Outstanding::thread);
+    if (found == totals.outstanding.end())
+        found = totals.outstanding.insert(found, {thread, 0});
+    if (found->count++ == 0)
+        outstanding_[thread].push_back(&totals);
 }
 
 void Launches::add_replayed(const LaunchGroup& group, std::uint64_t count) {
@@ -56,12 +73,16 @@ void Launches::synchronized(std::uint32_t thread, std::uint64_t ticks) {
     const auto found = outstanding_.find(thread);
     if (found == outstanding_.end())
         return;
+    const auto count = [thread](LaunchTotals& totals) -> std::uint64_t& {
+        return std::ranges::find(totals.outstanding, thread, &LaunchTotals::Outstanding::thread)->count;
+    };
     std::uint64_t launches = 0;
-    for (const auto& [totals, count] : found->second)
-        launches += count;
-    for (const auto& [totals, count] : found->second)
-        totals->waited_ticks +=
-            static_cast<double>(ticks) * static_cast<double>(count) / static_cast<double>(launches);
+    for (LaunchTotals* const totals : found->second)
+        launches += count(*totals);
+    for (LaunchTotals* const totals : found->second)
+        totals->waited_ticks += static_cast<double>(ticks) *
+                                static_cast<double>(std::exchange(count(*totals), 0)) /
+                                static_cast<double>(launches);
     found->second.clear();
 }
 

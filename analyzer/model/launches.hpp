@@ -4,6 +4,7 @@
 #include "analyzer/model/call_time.hpp"
 #include "analyzer/reader/thread_cursor.hpp"
 
+#include <array>
 #include <compare>
 #include <cstdint>
 #include <map>
@@ -34,6 +35,11 @@ struct LaunchTotals {
     std::uint64_t replayed = 0;                                  ///< of `count`, as nodes of graphs
     std::uint64_t measured = 0, measured_ns = 0, longest_ns = 0; ///< device time, event floor taken off
     double waited_ticks = 0; ///< share of the synchronisations after launches that were not sampled
+    struct Outstanding {
+        std::uint32_t thread = 0;
+        std::uint64_t count = 0; ///< launches since the thread's last synchronisation
+    };
+    std::vector<Outstanding> outstanding; ///< few threads launch the same
 
     /// Mean of the measured launches without the longest, which often paid for faults or code loading.
     double usual_ns() const;
@@ -51,12 +57,13 @@ public:
     /// Kernels that a graph ran.
     void add_replayed(const LaunchGroup& group, std::uint64_t count);
     /// A graph was launched: what a synchronisation waits for is partly its work.
-    void graph_launched(std::uint32_t thread) { ++outstanding_[thread][&graphs_]; }
+    void graph_launched(std::uint32_t thread) { await(thread, graphs_); }
     void synchronized(std::uint32_t thread, std::uint64_t ticks);
     /// The device's time of the launch that carried `sample`, event floor taken off. False when no launch did.
     bool measure(std::uint64_t sample, std::uint64_t nanoseconds);
 
-    const std::map<LaunchGroup, LaunchTotals>& groups() const { return groups_; }
+    using Groups = std::map<LaunchGroup, LaunchTotals>;
+    const Groups& groups() const { return groups_; }
     /// nullptr: no such group.
     const LaunchTotals* find(const LaunchGroup& group) const;
     DeviceTimeEstimate estimate(const LaunchTotals& totals, double ns_per_tick) const;
@@ -68,9 +75,13 @@ public:
     static LaunchGroup group_of(const reader::Shape& shape);
 
 private:
-    std::map<LaunchGroup, LaunchTotals> groups_;
+    LaunchTotals& totals_of(const reader::Shape& shape);
+    void await(std::uint32_t thread, LaunchTotals& totals);
+
+    Groups groups_;
+    std::array<Groups::value_type*, 256> recent_{}; ///< by the last digits of the shape's number
     std::unordered_map<std::uint64_t, LaunchTotals*> awaited_;
-    std::unordered_map<std::uint32_t, std::unordered_map<LaunchTotals*, std::uint64_t>> outstanding_;
+    std::unordered_map<std::uint32_t, std::vector<LaunchTotals*>> outstanding_; ///< by thread, each once
     LaunchTotals graphs_; ///< takes the graphs' share of waiting
     CallTime call_time_;  ///< of all groups
     std::uint64_t count_ = 0, without_shape_ = 0;
