@@ -15,7 +15,7 @@ PART = "lifecycle"
 
 # program, its scenario
 ASKING = (
-    *(("memory_program", scenario) for scenario in ("contexts", "expandable", "green", "host-functions", "ipc", "pools",
+    *(("memory_program", scenario) for scenario in ("contexts-valid", "expandable", "green", "host-functions", "ipc", "pools",
                                                     "storm", "workers")),
     ("capture_program", ""), ("copies_program", ""), ("copies_program", "capture"), ("copies_program", "managed"),
     ("graphs_program", ""), ("no_context", ""),

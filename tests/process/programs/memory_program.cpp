@@ -102,7 +102,8 @@ int expandable() {
 }
 
 /// Contexts and devices that give the same address out again.
-int contexts(int devices) {
+/// `invalid`: also a handle that was never one, which simcuda refuses and NVIDIA's driver follows into nowhere.
+int contexts(int devices, bool invalid) {
     const CUcontext primary = make_context();
     for (int i = 0; i < 4; ++i) {
         CUcontext made = nullptr, popped = nullptr;
@@ -128,7 +129,8 @@ int contexts(int devices) {
         show(same);
         CALL("cuMemFree", cuMemFree_v2, same);
     }
-    CALL("cuCtxSetCurrent", cuCtxSetCurrent, reinterpret_cast<CUcontext>(0x40));
+    if (invalid)
+        CALL("cuCtxSetCurrent", cuCtxSetCurrent, reinterpret_cast<CUcontext>(0x40));
     CUdeviceptr last = 0, ordered = 0;
     CALL("cuMemAlloc", cuMemAlloc_v2, &last, 1 << 20);
     CALL("cuMemAllocAsync", cuMemAllocAsync, &ordered, 1 << 20, nullptr);
@@ -417,9 +419,11 @@ int main(int argc, char** argv) {
     if (scenario == "expandable")
         return expandable();
     if (scenario == "contexts")
-        return contexts(1);
+        return contexts(1, true);
     if (scenario == "contexts-2")
-        return contexts(2);
+        return contexts(2, true);
+    if (scenario == "contexts-valid")
+        return contexts(1, false);
     if (scenario == "storm")
         return storm();
     if (scenario == "devices")
