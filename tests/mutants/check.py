@@ -10,9 +10,11 @@ commands in a folder of its own; the product's files and its build stay as they 
 
 import argparse
 import concurrent.futures
+import contextlib
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -66,15 +68,21 @@ def read_list(names):
 
 
 def passes(program, case, prefix, out):
-    """Runs one case of a test with the product at `prefix`."""
+    """Runs one case of a test with the product at `prefix`. What it has started ends with it: programs that a mutant has
+    broken may go on for ever."""
     out.mkdir()
     environment = dict(os.environ, PREFIX_UNDER_TEST=str(prefix), TMPDIR=str(out))
+    ran = subprocess.Popen([program, f"--run_test={case}"], env=environment, cwd=out, stdin=subprocess.DEVNULL,
+                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
     try:
-        ran = subprocess.run([program, f"--run_test={case}"], env=environment, cwd=out, stdin=subprocess.DEVNULL,
-                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=TEST_SECONDS)
+        said, _ = ran.communicate(timeout=TEST_SECONDS)
     except subprocess.TimeoutExpired:
         return False, f"no end after {TEST_SECONDS} s"
-    return ran.returncode == 0, ran.stdout.decode(errors="replace")
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(ran.pid, signal.SIGKILL)
+        ran.wait()
+    return ran.returncode == 0, said.decode(errors="replace")
 
 
 def install(build, prefix, broken=None):
