@@ -2,6 +2,7 @@
 
 #include "interposer/record/frame_table.hpp"
 #include "interposer/record/loaded_objects.hpp"
+#include "interposer/record/loader_use.hpp"
 #include "interposer/record/modules.hpp"
 #include "interposer/record/python_stacks.hpp"
 #include "interposer/record/quiet.hpp"
@@ -74,6 +75,11 @@ bool is_ours(const void* address) noexcept {
 [[gnu::noinline, gnu::cold]] std::uint32_t unwind(StackCache& cache, std::uintptr_t caller,
                                                   std::uintptr_t frame) noexcept {
     const Quiet quiet;
+    const LoaderUse use;
+    if (!use) {
+        sink.header()->stacks_cut.fetch_add(1, std::memory_order_relaxed);
+        return 0;
+    }
     refresh_modules();
     void* found[max_depth + max_own_frames] = {};
     const int count = walk(cache, found, depth + max_own_frames);
@@ -133,7 +139,8 @@ void follow_modules() noexcept {
     if (depth == 0 || !recording())
         return;
     const Quiet quiet;
-    refresh_modules();
+    if (const LoaderUse use; use)
+        refresh_modules();
     // Only here: dlsym(3) is about to take the loader's lock anyway, and looking for an interpreter does.
     if (objects_have_come.load(std::memory_order_relaxed) &&
         objects_have_come.exchange(false, std::memory_order_relaxed) && python_wanted)

@@ -5,6 +5,7 @@
 #include "interposer/attach/driver.hpp"
 #include "interposer/attach/real.hpp"
 #include "interposer/attach/wrapper_table.hpp"
+#include "interposer/record/loader_use.hpp"
 #include "interposer/record/recorder.hpp"
 #include "interposer/record/thread_writer.hpp"
 #include "interposer/runtime/fork.hpp"
@@ -155,6 +156,7 @@ bool open_trace() {
 /// In a forked child the mapping is the parent's: CUDA does not survive fork, and the parent's trace must not
 /// be written by two.
 void after_fork_in_child() {
+    record::forget_loader_users();
     record::abandon();
     if (!options().follow_fork || !can_start_anew)
         return;
@@ -186,7 +188,7 @@ void enter() noexcept {
             directory[0] = '\0';
         if (open_trace()) {
             owner.store(getpid(), std::memory_order_relaxed);
-            pthread_atfork(nullptr, nullptr, &after_fork_in_child);
+            pthread_atfork(&record::wait_for_loader_users, &record::let_loader_users_in, &after_fork_in_child);
             describe();
             pthread_mutex_lock(&mutex);
             for (int i = 0; i < early_count; ++i)

@@ -27,6 +27,13 @@ BOOST_AUTO_TEST_CASE(calls_from_walks_while_others_unwind) {
         BOOST_TEST(each.at("stack") != 0);
 }
 
+BOOST_AUTO_TEST_CASE(forks_while_others_unwind) {
+    const Folder folder;
+    const Outcome outcome = check_unnoticed(folder, "inside_loader fork");
+    BOOST_TEST(outcome.out == "0 children hung\nwent on\n");
+    BOOST_TEST(!dump(folder, "x.umtrace", "Alloc").empty());
+}
+
 BOOST_AUTO_TEST_CASE(a_copy_in_the_constructor_of_a_library) {
     const Folder folder;
     const Outcome outcome = check_unnoticed(folder, "inside_loader constructor");

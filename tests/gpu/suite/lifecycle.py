@@ -19,7 +19,7 @@ ASKING = (
                                                     "storm", "workers")),
     ("capture_program", ""), ("copies_program", ""), ("copies_program", "capture"), ("copies_program", "managed"),
     ("graphs_program", ""), ("no_context", ""),
-    *(("inside_loader", scenario) for scenario in ("look-up", "call", "unwind", "constructor")),
+    *(("inside_loader", scenario) for scenario in ("look-up", "call", "unwind", "fork", "constructor")),
 )
 CUDA = (
     *(("ends", scenario) for scenario in ("atexit", "quick_exit", "SIGTERM", "_Fork", "threads")),

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
@@ -110,6 +111,33 @@ void unwind_in_a_walk() {
     others.join();
 }
 
+/// A child finds every lock as it was: one of the loader's that another thread held is never released there.
+void fork_while_others_unwind() {
+    std::atomic<bool> enough{false};
+    std::thread others([&enough] {
+        for (int i = 0; !enough; ++i)
+            std::thread([way = ways[i % 4]] {
+                must(driver->set_current(driver->context), "set");
+                way();
+            }).join();
+    });
+    int hung = 0;
+    for (int i = 0; i < 400 && hung == 0; ++i) {
+        const pid_t child = fork();
+        if (child == 0) {
+            alarm(5);
+            dlopen("libm.so.6", RTLD_NOW);
+            _exit(dl_iterate_phdr([](dl_phdr_info*, std::size_t, void*) { return 0; }, nullptr));
+        }
+        int status = 0;
+        waitpid(child, &status, 0);
+        hung += status != 0;
+    }
+    enough = true;
+    others.join();
+    std::printf("%d children hung\n", hung);
+}
+
 /// From a page that nobody has copied from before.
 void copy_from_fresh_memory() {
     void* const page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -149,6 +177,8 @@ int main(int argc, char** argv) {
         call_from_a_walk();
     else if (scenario == "unwind")
         unwind_in_a_walk();
+    else if (scenario == "fork")
+        fork_while_others_unwind();
     else if (scenario == "constructor")
         load_library(argv[0]);
     else
