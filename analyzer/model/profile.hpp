@@ -54,8 +54,9 @@ public:
     std::string call_name(std::uint64_t entry) const;
 
     std::uint64_t nanoseconds(std::uint64_t ticks) const { return trace_.time.length(ticks); }
+    std::uint64_t estimated_nanoseconds(double ticks) const { return trace_.time.estimate(ticks); }
     std::uint64_t nanoseconds(const CallTime& time) const {
-        return nanoseconds(static_cast<std::uint64_t>(time.total_ticks(time)));
+        return estimated_nanoseconds(time.total_ticks(time));
     }
     std::uint64_t duration_ns() const; ///< from the first to the last moment the trace knows of
     std::uint64_t recorded_ns() const; ///< of duration_ns, what lay in no pause

@@ -1,5 +1,7 @@
 #include "analyzer/model/residence.hpp"
 
+#include "analyzer/reader/saturated.hpp"
+
 #include <algorithm>
 
 namespace umadvisor::model {
@@ -125,7 +127,7 @@ Moves Residence::moves() const {
     const double part = coverage();
     if (part > 0 && part < 1) {
         const auto whole = [part](std::uint64_t& bytes) {
-            bytes = static_cast<std::uint64_t>(static_cast<double>(bytes) / part);
+            bytes = reader::saturated(static_cast<double>(bytes) / part);
         };
         whole(sum.bytes_to_device);
         whole(sum.bytes_to_host);

@@ -1,6 +1,7 @@
 #include "analyzer/reader/timescale.hpp"
 
 #include "analyzer/reader/event_stream.hpp"
+#include "analyzer/reader/saturated.hpp"
 #include "analyzer/reader/trace_file.hpp"
 
 #include <limits>
@@ -48,7 +49,11 @@ std::int64_t Timescale::at(std::uint64_t ticks) const {
 }
 
 std::uint64_t Timescale::length(std::uint64_t ticks) const {
-    return static_cast<std::uint64_t>(clamp_to(static_cast<double>(ticks) * rate_, 9e18));
+    return estimate(static_cast<double>(ticks));
+}
+
+std::uint64_t Timescale::estimate(double ticks) const {
+    return saturated(ticks * rate_);
 }
 
 } // namespace umadvisor::reader

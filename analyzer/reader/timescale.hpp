@@ -18,7 +18,8 @@ public:
 
     std::int64_t at(std::uint64_t ticks) const; ///< negative: before the first pair
     std::uint64_t length(std::uint64_t ticks) const;
-    bool certain() const { return certain_; } ///< false: no two clock pairs; ticks are shown as nanoseconds
+    std::uint64_t estimate(double ticks) const; ///< the same of ticks that were calculated
+    bool certain() const { return certain_; }   ///< false: no two clock pairs; ticks are shown as nanoseconds
 
 private:
     std::uint64_t first_ = 0;

@@ -201,7 +201,7 @@ Json launches_json(const model::Profile& profile) {
                         {"count", kernel.count},
                         {"failed", kernel.failed},
                         {"in_graphs", kernel.replayed},
-                        {"call_time_ns", profile.nanoseconds(static_cast<std::uint64_t>(kernel.call_ticks))},
+                        {"call_time_ns", profile.estimated_nanoseconds(kernel.call_ticks)},
                         {"calls_timed", kernel.timed},
                         {"device_time_ns", kernel.device_ns},
                         {"device_time_basis", name(kernel.basis)},
