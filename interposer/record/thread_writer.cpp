@@ -23,7 +23,7 @@ namespace {
 
 constinit Mutex mutex;
 constinit ThreadWriter* waiting = nullptr;
-constinit pthread_key_t key = 0;
+constinit pthread_key_t writer_key = 0;
 
 ThreadWriter* take_writer() noexcept {
     {
@@ -68,12 +68,12 @@ void define_thread() noexcept {
 } // namespace
 
 bool prepare_threads() noexcept {
-    return pthread_key_create(&key, leave) == 0;
+    return pthread_key_create(&writer_key, leave) == 0;
 }
 
 void forget_threads() noexcept {
-    pthread_setspecific(key, nullptr); // or the thread's end would seal a chunk of the parent
-    pthread_key_delete(key);
+    pthread_setspecific(writer_key, nullptr); // or the thread's end would seal a chunk of the parent
+    pthread_key_delete(writer_key);
     seat = {.writer = nullptr, .inside_wrapper = seat.inside_wrapper, .thread = 0, .sequence = 0};
 }
 
@@ -83,7 +83,7 @@ ThreadWriter* seat_thread() noexcept {
     if (writer == nullptr)
         return nullptr;
     seat.writer = writer;
-    pthread_setspecific(key, writer);
+    pthread_setspecific(writer_key, writer);
     if (seat.thread == 0) {
         seat.thread = static_cast<std::uint32_t>(syscall(SYS_gettid));
         define_thread();

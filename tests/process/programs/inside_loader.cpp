@@ -4,6 +4,7 @@
 #include "driver_program.hpp"
 
 #include <atomic>
+#include <barrier>
 #include <link.h>
 #include <string>
 #include <string_view>
@@ -85,20 +86,22 @@ template <int way, int left>
 constexpr void (*ways[])() = {call_below<0, 40>, call_below<1, 40>, call_below<2, 40>, call_below<3, 40>};
 
 /// Of threads that have just begun, what the unwinder remembers for each of them helps none: all its calls take
-/// its lock and ask the loader.
+/// its lock and ask the loader. Each begins its work together with one of the others.
 template <class Work>
-std::thread by_fresh_threads(Work work) {
-    return std::thread([work] {
+std::thread by_fresh_threads(std::barrier<>& together, Work work) {
+    return std::thread([&together, work] {
         for (int i = 0; i < 200; ++i)
-            std::thread([work, way = ways[i % 4]] {
+            std::thread([&together, work, way = ways[i % 4]] {
                 must(driver->set_current(driver->context), "set");
+                together.arrive_and_wait();
                 work(way);
             }).join();
     });
 }
 
 void unwind_in_a_walk() {
-    std::thread walkers = by_fresh_threads([](auto way) {
+    std::barrier<> together(2);
+    std::thread walkers = by_fresh_threads(together, [](auto way) {
         dl_iterate_phdr(
             [](dl_phdr_info*, std::size_t, void* to) {
                 (*static_cast<decltype(way)*>(to))();
@@ -106,7 +109,7 @@ void unwind_in_a_walk() {
             },
             &way);
     });
-    std::thread others = by_fresh_threads([](auto way) { way(); });
+    std::thread others = by_fresh_threads(together, [](auto way) { way(); });
     walkers.join();
     others.join();
 }
@@ -167,7 +170,7 @@ extern "C" void in_constructor() {
 
 int main(int argc, char** argv) {
     const std::string_view scenario = argc > 1 ? argv[1] : "";
-    alarm(20); // a dead lock is death
+    alarm(10); // a dead lock is death
     const Driver found;
     driver = &found;
     must(driver->alloc(&target, 4096), "alloc");

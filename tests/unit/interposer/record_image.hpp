@@ -7,8 +7,8 @@
 
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -23,7 +23,8 @@ public:
         std::ifstream file(path, std::ios::binary);
         if (!file)
             throw std::runtime_error("no trace at " + path);
-        bytes_.assign(std::istreambuf_iterator<char>(file), {});
+        bytes_.resize(std::filesystem::file_size(path)); // by the hundred megabytes
+        file.read(bytes_.data(), static_cast<std::streamsize>(bytes_.size()));
         if (bytes_.size() < trace::header_bytes || header().magic != trace::file_magic)
             throw std::runtime_error("no header");
     }

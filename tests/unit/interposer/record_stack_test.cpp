@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE(a_stack_is_what_called) {
     BOOST_TEST(same_callers(stack, pairs[0].expected));
     const auto within = [](std::uint64_t address, auto function) {
         const auto first = reinterpret_cast<std::uint64_t>(function);
-        return first < address && address < first + 400;
+        return first < address && address < first + 1000;
     };
     BOOST_TEST(within(stack[0], record_both));
     BOOST_TEST(within(stack[1], wander));

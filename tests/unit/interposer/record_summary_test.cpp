@@ -18,7 +18,7 @@ using namespace umadvisor::record;
 
 namespace {
 
-constexpr std::uint64_t copy_entry = 7, launch_entry = 9, free_entry = 11;
+constexpr std::uint64_t copy_entry = 7, launch_entry = 9;
 
 void write_copies(std::uint64_t count, std::uint64_t stack) {
     trace::Copy copy;
