@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Breaks the product on purpose, one line at a time, and demands that a test notices.
 
-    tests/mutants/check.py [--build build/release] [--jobs 2] [--list] [NAME...]
+    tests/mutants/check.py [--build build/release] [--jobs N] [--list] [NAME...]
 
 A mutant is a table in one of the .toml files beside this script: what breaks, the text of the product that occurs
 exactly once, what stands there instead, and the tests that must fail. The mutated source is compiled by the build's own
@@ -137,7 +137,7 @@ def check_mutant(mutant, build, work):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=pathlib.Path, default=HERE.parents[1] / "build/release")
-    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() + 1, help="at a time; tests wait more than they compute")
     parser.add_argument("--list", action="store_true", help="print the list and end")
     parser.add_argument("names", nargs="*", metavar="NAME")
     arguments = parser.parse_args()
