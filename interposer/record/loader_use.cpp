@@ -8,22 +8,22 @@ namespace {
 
 constinit std::atomic<int> users{0}, forks{0};
 
-constexpr int longest_use = 1000, longest_fork = 200; ///< in naps
+constexpr long nap_ns = 100'000, longest_use_ns = 100'000'000, longest_fork_ns = 20'000'000;
 
 void nap() noexcept {
-    const timespec span{0, 100'000};
+    const timespec span{0, nap_ns};
     clock_nanosleep(CLOCK_MONOTONIC, 0, &span, nullptr); // sets no errno
 }
 
 } // namespace
 
 bool LoaderUse::begin() noexcept {
-    for (int naps = 0;; ++naps) {
+    for (long waited_ns = 0;; waited_ns += nap_ns) {
         users.fetch_add(1);
         if (forks.load() == 0) [[likely]]
             return true;
         users.fetch_sub(1);
-        if (naps == longest_fork)
+        if (waited_ns >= longest_fork_ns)
             return false;
         nap();
     }
@@ -35,7 +35,7 @@ void LoaderUse::end() noexcept {
 
 void wait_for_loader_users() noexcept {
     forks.fetch_add(1);
-    for (int naps = 0; users.load() != 0 && naps < longest_use; ++naps)
+    for (long waited_ns = 0; users.load() != 0 && waited_ns < longest_use_ns; waited_ns += nap_ns)
         nap();
 }
 

@@ -61,9 +61,9 @@ class Build:
             users.setdefault(path, set()).add(made)
         return users
 
-    def compile(self, name, files, work, through=None):
+    def compile(self, name, files, work, through=None, as_built=False):
         """The objects that `files` (path -> text) change, compiled: object of the build -> mutated one. With `through`
-        only those of these sources."""
+        only those of these sources. Unless `as_built`, in the least time: most mutants run for seconds."""
         overlay = work / "overlay"
         for path, text in files.items():
             (overlay / path).parent.mkdir(parents=True, exist_ok=True)
@@ -76,10 +76,10 @@ class Build:
         if not objects and VERSION_SCRIPT not in files:
             raise Broken(f"{name}: nothing of the product is made from {', '.join(files)}")
         for made, to in objects.items():
-            self._compile(name, made, to, overlay, files)
+            self._compile(name, made, to, overlay, files, [] if as_built else ["-g0", "-O1"])
         return objects
 
-    def _compile(self, name, made, to, overlay, files):
+    def _compile(self, name, made, to, overlay, files, options):
         command, path = self.compilations[made]
         to.parent.mkdir(parents=True, exist_ok=True)
         command = list(command)
@@ -87,8 +87,8 @@ class Build:
         if path in files:
             command[command.index("-c") + 1] = str(overlay / path)
         # Quoted includes are looked for here first, so a mutated header stands before the product's. A mutant may
-        # leave something unused; it runs for seconds, so what matters is how soon it is compiled.
-        command[command.index("-c"):command.index("-c")] = ["-iquote", str(overlay), "-Wno-error", "-g0", "-O1"]
+        # leave something unused.
+        command[command.index("-c"):command.index("-c")] = ["-iquote", str(overlay), "-Wno-error", *options]
         run(command, self.folder, f"{name} does not compile")
 
     def link(self, name, target, objects, work):

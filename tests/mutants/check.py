@@ -115,7 +115,8 @@ def check_mutant(mutant, build, work):
         return True
     folder = work / mutant.name
     prefix = folder / "prefix"
-    objects = build.compile(mutant.name, mutant.files(build), folder, mutant.through)
+    costs = any(test.startswith("process_cost_test/") for test in mutant.tests) # counts instructions
+    objects = build.compile(mutant.name, mutant.files(build), folder, mutant.through, as_built=costs)
     missed = []
     for test in mutant.tests:
         binary, case = test.split("/", 1)

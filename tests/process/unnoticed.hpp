@@ -20,13 +20,17 @@ inline Outcome under_shim(const Folder& folder, const std::string& program,
 }
 
 /// Output and status must be the same.
-inline Outcome check_unnoticed(const Folder& folder, const std::string& program,
-                               const std::string& environment = "") {
-    const Outcome alone = bare(folder, program);
-    const Outcome watched = under_shim(folder, program, environment);
+inline void check_unnoticed(const Outcome& alone, const Outcome& watched) {
     BOOST_TEST(watched.status == alone.status, watched.err);
     BOOST_TEST(watched.out == alone.out);
     BOOST_TEST(!alone.out.empty());
+}
+
+inline Outcome check_unnoticed(const Folder& folder, const std::string& program,
+                               const std::string& environment = "") {
+    const Outcome alone = bare(folder, program);
+    Outcome watched = under_shim(folder, program, environment);
+    check_unnoticed(alone, watched);
     return watched;
 }
 

@@ -1,5 +1,4 @@
-#include "record_image.hpp"
-#include "record_process.hpp"
+#include "record_both.hpp"
 
 #include "interposer/record/thread_writer.hpp"
 
@@ -7,10 +6,6 @@
 #include <alloca.h>
 #include <atomic>
 #include <boost/test/unit_test.hpp>
-#include <cstdio>
-#include <cstring>
-#include <dlfcn.h>
-#include <execinfo.h>
 #include <map>
 #include <random>
 #include <string>
@@ -25,74 +20,6 @@ using namespace umadvisor;
 using namespace umadvisor::record;
 
 namespace {
-
-using Addresses = std::vector<std::uint64_t>;
-
-/// Return addresses of a stack, innermost first.
-Addresses addresses_of(const TraceImage& image, std::uint64_t stack) {
-    static const TraceImage* last = nullptr;
-    static std::map<std::uint64_t, trace::Frame> frames;
-    if (last != &image) {
-        frames.clear();
-        for (const trace::Frame& frame : image.all<trace::Frame>())
-            if (!frames.emplace(frame.id, frame).second)
-                throw std::runtime_error("a frame was defined twice");
-        last = &image;
-    }
-    Addresses addresses;
-    for (; stack != 0; stack = frames.at(stack).parent)
-        addresses.push_back(frames.at(stack).address);
-    return addresses;
-}
-
-/// Writes what a stack is by glibc's own unwinder beside the number the recorder gives it: Stream.flags counts
-/// the addresses that follow as Sync.object.
-[[gnu::noinline]] std::uint64_t record_both() {
-    const std::uint64_t id = record::stack();
-    void* found[100];
-    void** const end = found + backtrace(found, 100);
-    // From our caller on: a sanitizer puts a frame of its own before ours.
-    void** const first = std::find(found, end, __builtin_return_address(0));
-    trace::Stream stream;
-    stream.stack = id;
-    stream.flags = static_cast<std::uint64_t>(end - first);
-    record::write(stream);
-    for (void** at = first; at != end; ++at) {
-        trace::Sync sync;
-        sync.object = reinterpret_cast<std::uint64_t>(*at);
-        record::write(sync);
-    }
-    return id;
-}
-
-struct Pair {
-    std::uint64_t id;
-    Addresses expected;
-};
-
-std::vector<Pair> both(const TraceImage& image) {
-    std::vector<Pair> pairs;
-    const auto syncs = image.all<trace::Sync>();
-    std::size_t at = 0;
-    for (const trace::Stream& stream : image.all<trace::Stream>()) {
-        Pair pair{stream.stack, {}};
-        for (std::uint64_t i = 0; i < stream.flags; ++i)
-            pair.expected.push_back(syncs.at(at++).object);
-        pairs.push_back(pair);
-    }
-    return pairs;
-}
-
-/// Without the innermost frame, which is record_both() itself.
-bool same_callers(const Addresses& got, const Addresses& expected) {
-    return !got.empty() && std::equal(got.begin() + 1, got.end(), expected.begin(), expected.end());
-}
-
-Settings with_stacks(const std::string& path, int frames = 64) {
-    Settings settings = settings_for(path);
-    settings.stack_frames = frames;
-    return settings;
-}
 
 // Functions through which stacks run in all ways. Each keeps its frame: the result is used after the call.
 
@@ -164,9 +91,10 @@ BOOST_AUTO_TEST_CASE(a_stack_is_what_called) {
         return true;
     }));
     const TraceImage image(path);
+    const StackTree tree(image);
     const auto pairs = both(image);
     BOOST_TEST_REQUIRE(pairs.size() == 1u);
-    const Addresses stack = addresses_of(image, pairs[0].id);
+    const Addresses stack = tree.addresses(pairs[0].id);
     BOOST_TEST_REQUIRE(stack.size() > 4u);
     BOOST_TEST(same_callers(stack, pairs[0].expected));
     const auto within = [](std::uint64_t address, auto function) {
@@ -198,11 +126,12 @@ BOOST_AUTO_TEST_CASE(remembered_stacks_are_never_wrong) {
         return true;
     }));
     const TraceImage image(path);
+    const StackTree tree(image);
     const auto pairs = both(image);
     BOOST_TEST_REQUIRE(pairs.size() == static_cast<std::size_t>(count));
     int wrong = 0;
     for (const Pair& pair : pairs)
-        wrong += !same_callers(addresses_of(image, pair.id), pair.expected);
+        wrong += !same_callers(tree.addresses(pair.id), pair.expected);
     BOOST_TEST(wrong == 0);
     BOOST_TEST(image.all<trace::Notice>().empty());
 }
@@ -222,12 +151,13 @@ BOOST_AUTO_TEST_CASE(deep_stacks_are_remembered_and_never_wrong) {
         return true;
     }));
     const TraceImage image(path);
+    const StackTree tree(image);
     const auto pairs = both(image);
     BOOST_TEST_REQUIRE(pairs.size() == static_cast<std::size_t>(count));
     int wrong = 0;
     for (const Pair& pair : pairs) {
         BOOST_TEST_REQUIRE(pair.expected.size() > 40u);
-        wrong += !same_callers(addresses_of(image, pair.id), pair.expected);
+        wrong += !same_callers(tree.addresses(pair.id), pair.expected);
     }
     BOOST_TEST(wrong == 0);
 }
@@ -326,8 +256,9 @@ BOOST_AUTO_TEST_CASE(the_depth_is_bounded) {
         return true;
     }));
     const TraceImage image(path);
+    const StackTree tree(image);
     for (const Pair& pair : both(image)) {
-        const Addresses stack = addresses_of(image, pair.id);
+        const Addresses stack = tree.addresses(pair.id);
         BOOST_TEST(stack.size() == 3u);
         BOOST_TEST(same_callers(stack, Addresses(pair.expected.begin(), pair.expected.begin() + 2)));
     }
@@ -388,12 +319,13 @@ BOOST_AUTO_TEST_CASE(threads_share_the_stack_tree) {
         return true;
     }));
     const TraceImage image(path);
+    const StackTree tree(image);
     std::map<std::uint64_t, int> seen;
     for (const trace::Stream& stream : image.all<trace::Stream>())
         ++seen[stream.stack];
     BOOST_TEST(seen.size() == 1u);
     BOOST_TEST(seen.begin()->first != 0u);
-    BOOST_TEST(addresses_of(image, seen.begin()->first).size() > 2u); // throws where a frame was defined twice
+    BOOST_TEST(tree.addresses(seen.begin()->first).size() > 2u);
 }
 
 namespace {
@@ -441,73 +373,11 @@ BOOST_AUTO_TEST_CASE(stacks_of_fibers_may_vanish) {
         return true;
     }));
     const TraceImage image(path);
+    const StackTree tree(image);
     const auto pairs = both(image);
     BOOST_TEST(pairs.size() == 400u);
     for (const Pair& pair : pairs)
-        BOOST_TEST(same_callers(addresses_of(image, pair.id), pair.expected));
-}
-
-BOOST_AUTO_TEST_CASE(an_object_that_comes_again_is_another_one) {
-    const ScratchDirectory scratch;
-    const std::string path = scratch / "t.umtrace";
-    BOOST_TEST(succeeds_in_child([&] {
-        if (record::open(with_stacks(path)) != nullptr)
-            return false;
-        for (int round = 0; round < 3; ++round) {
-            void* plugin = dlopen(RECORD_PLUGIN, RTLD_NOW | RTLD_LOCAL);
-            if (plugin == nullptr)
-                return false;
-            using Call = unsigned long (*)(unsigned long (*)());
-            const Call call = reinterpret_cast<Call>(dlsym(plugin, "plugin_call"));
-            for (int i = 0; i < 10; ++i)
-                call(record_both);
-            dlclose(plugin);
-            plain(0); // sees that it is gone
-        }
-        return true;
-    }));
-    const TraceImage image(path);
-    std::map<std::uint64_t, trace::Module> plugins;
-    for (const trace::Module& module : image.all<trace::Module>())
-        if (module.path == RECORD_PLUGIN)
-            plugins[module.id] = module;
-    BOOST_TEST(plugins.size() == 3u);
-    std::map<std::uint64_t, int> frames;
-    for (const trace::Frame& frame : image.all<trace::Frame>())
-        if (plugins.contains(frame.module))
-            ++frames[frame.module];
-    BOOST_TEST(frames.size() == 3u);
-    for (const Pair& pair : both(image))
-        BOOST_TEST(same_callers(addresses_of(image, pair.id), pair.expected));
-}
-
-BOOST_AUTO_TEST_CASE(build_ids_are_those_that_readelf_shows) {
-    const ScratchDirectory scratch;
-    const std::string path = scratch / "t.umtrace";
-    BOOST_TEST(succeeds_in_child([&] { return record::open(with_stacks(path)) == nullptr; }));
-    const TraceImage image(path);
-    int checked = 0;
-    for (const trace::Module& module : image.all<trace::Module>()) {
-        const std::string file(module.path);
-        if (file.find('/') == file.npos)
-            continue; // linux-vdso.so.1 has no file
-        std::string shown;
-        FILE* readelf = popen(("readelf -n '" + file + "' | sed -n 's/.*Build ID: //p'").c_str(), "r");
-        BOOST_REQUIRE(readelf != nullptr);
-        char line[256] = {};
-        if (std::fgets(line, sizeof line, readelf) != nullptr)
-            shown = std::string(line, std::strcspn(line, "\n"));
-        pclose(readelf);
-        std::string told;
-        for (const char byte : module.build_id) {
-            char digits[3];
-            std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned char>(byte));
-            told += digits;
-        }
-        BOOST_TEST(told == shown, file);
-        checked += !shown.empty();
-    }
-    BOOST_TEST(checked >= 3); // at least libc, libstdc++ and libunwind
+        BOOST_TEST(same_callers(tree.addresses(pair.id), pair.expected));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
