@@ -17,19 +17,19 @@ BOOST_AUTO_TEST_CASE(a_call_from_a_walk_over_the_objects) {
     BOOST_TEST(dump(folder, "x.umtrace", "Alloc").size() == 3u);
 }
 
-BOOST_AUTO_TEST_CASE(calls_from_walks_while_others_unwind) {
+BOOST_AUTO_TEST_CASE(a_call_from_a_walk_that_an_unwinding_thread_waits_for) {
     const Folder folder;
-    const Outcome outcome = check_unnoticed(folder, "inside_loader unwind");
+    const Outcome outcome = check_unnoticed(folder, "while_unwinding call");
     BOOST_TEST(outcome.status == 0);
     const auto made = dump(folder, "x.umtrace", "Alloc");
-    BOOST_TEST(made.size() == 401u);
+    BOOST_TEST(made.size() > 4u); // as many as the other thread makes
     for (const auto& each : made)
         BOOST_TEST(each.at("stack") != 0);
 }
 
-BOOST_AUTO_TEST_CASE(forks_while_others_unwind) {
+BOOST_AUTO_TEST_CASE(forks_while_another_unwinds) {
     const Folder folder;
-    const Outcome outcome = check_unnoticed(folder, "inside_loader fork");
+    const Outcome outcome = check_unnoticed(folder, "while_unwinding fork");
     BOOST_TEST(outcome.out == "0 children hung\nwent on\n");
     BOOST_TEST(!dump(folder, "x.umtrace", "Alloc").empty());
 }

@@ -19,7 +19,8 @@ ASKING = (
                                                     "storm", "workers")),
     ("capture_program", ""), ("copies_program", ""), ("copies_program", "capture"), ("copies_program", "managed"),
     ("graphs_program", ""), ("no_context", ""),
-    *(("inside_loader", scenario) for scenario in ("look-up", "call", "unwind", "fork", "constructor")),
+    *(("inside_loader", scenario) for scenario in ("look-up", "call", "constructor")),
+    ("while_unwinding", "call"), ("while_unwinding", "fork"),
 )
 CUDA = (
     *(("ends", scenario) for scenario in ("atexit", "quick_exit", "SIGTERM", "_Fork", "threads")),

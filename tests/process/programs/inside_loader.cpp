@@ -4,12 +4,10 @@
 #include "driver_program.hpp"
 
 #include <atomic>
-#include <barrier>
 #include <link.h>
 #include <string>
 #include <string_view>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
@@ -74,73 +72,6 @@ void call_from_a_walk() {
     walker.join();
 }
 
-/// Frames of functions of its own for each `way`: more of them than the unwinder's cache holds at a time.
-template <int way, int left>
-[[gnu::noinline]] void call_below() {
-    if constexpr (left == 0)
-        allocate();
-    else
-        call_below<way, left - 1>();
-    asm volatile("" : : "i"(64 * way + left)); // no tail call, and no two functions of the same code
-}
-constexpr void (*ways[])() = {call_below<0, 40>, call_below<1, 40>, call_below<2, 40>, call_below<3, 40>};
-
-/// Of threads that have just begun, what the unwinder remembers for each of them helps none: all its calls take
-/// its lock and ask the loader. Each begins its work together with one of the others.
-template <class Work>
-std::thread by_fresh_threads(std::barrier<>& together, Work work) {
-    return std::thread([&together, work] {
-        for (int i = 0; i < 200; ++i)
-            std::thread([&together, work, way = ways[i % 4]] {
-                must(driver->set_current(driver->context), "set");
-                together.arrive_and_wait();
-                work(way);
-            }).join();
-    });
-}
-
-void unwind_in_a_walk() {
-    std::barrier<> together(2);
-    std::thread walkers = by_fresh_threads(together, [](auto way) {
-        dl_iterate_phdr(
-            [](dl_phdr_info*, std::size_t, void* to) {
-                (*static_cast<decltype(way)*>(to))();
-                return 1;
-            },
-            &way);
-    });
-    std::thread others = by_fresh_threads(together, [](auto way) { way(); });
-    walkers.join();
-    others.join();
-}
-
-/// A child finds every lock as it was: one of the loader's that another thread held is never released there.
-void fork_while_others_unwind() {
-    std::atomic<bool> enough{false};
-    std::thread others([&enough] {
-        for (int i = 0; !enough; ++i)
-            std::thread([way = ways[i % 4]] {
-                must(driver->set_current(driver->context), "set");
-                way();
-            }).join();
-    });
-    int hung = 0;
-    for (int i = 0; i < 400 && hung == 0; ++i) {
-        const pid_t child = fork();
-        if (child == 0) {
-            alarm(5);
-            dlopen("libm.so.6", RTLD_NOW);
-            _exit(dl_iterate_phdr([](dl_phdr_info*, std::size_t, void*) { return 0; }, nullptr));
-        }
-        int status = 0;
-        waitpid(child, &status, 0);
-        hung += status != 0;
-    }
-    enough = true;
-    others.join();
-    std::printf("%d children hung\n", hung);
-}
-
 /// From a page that nobody has copied from before.
 void copy_from_fresh_memory() {
     void* const page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -178,10 +109,6 @@ int main(int argc, char** argv) {
         look_up_from_a_walk();
     else if (scenario == "call")
         call_from_a_walk();
-    else if (scenario == "unwind")
-        unwind_in_a_walk();
-    else if (scenario == "fork")
-        fork_while_others_unwind();
     else if (scenario == "constructor")
         load_library(argv[0]);
     else
