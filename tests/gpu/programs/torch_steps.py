@@ -1,6 +1,7 @@
 """Times PyTorch training steps (20 linear layers, Adam) in alternating blocks of one process: plain, and "recorded"
 (between cudaProfilerStart and cudaProfilerStop, to be run under umadvisor with UMADVISOR_CAPTURE_RANGE=1) or "profiled"
-(under torch.profiler with CUDA activities). Prints one JSON line with the ratio of each pair of neighbouring blocks."""
+(under torch.profiler with CUDA activities). Prints one JSON line with the ratio of each pair of neighbouring blocks;
+profiled, also how many kernels a step launches."""
 
 import json
 import statistics
@@ -52,10 +53,15 @@ def main():
         finally:
             torch.cuda.cudart().cudaProfilerStop()
 
+    launches = []
+
     def profiled_block():
         activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
-        with torch.profiler.profile(activities=activities):
-            return block()
+        with torch.profiler.profile(activities=activities) as profile:
+            median = block()
+        made = sum(row.count for row in profile.key_averages() if row.key.startswith("cudaLaunchKernel"))
+        launches.append(made / (warm_up + steps))
+        return median
 
     observed_block = {"recorded": recorded_block, "profiled": profiled_block}[how]
     for _ in range(3):
@@ -70,7 +76,8 @@ def main():
             observed, without = observed_block(), block()
         plain.append(without)
         ratios.append(observed / without)
-    print(json.dumps({"how": how, "plain_us": statistics.median(plain), "ratios": ratios}))
+    print(json.dumps({"how": how, "plain_us": statistics.median(plain), "ratios": ratios,
+                      "launches": statistics.median(launches) if launches else None}))
 
 
 main()

@@ -173,24 +173,41 @@ def nsys_figures(costs, say, pairs=3):
     return [figure("launch.added.nsys.ns", added, "ns")]
 
 
+# What is left out of recording, to see what it takes of a training step.
+TORCH_PARTS = {"": {}, ".no_stacks": {"UMADVISOR_STACKS": "off"}, ".no_python": {"UMADVISOR_PYTHON": "0"},
+               ".no_device_time": {"UMADVISOR_DEVICE_TIME": "0"},
+               ".launches_only": {"UMADVISOR_STACKS": "off", "UMADVISOR_PYTHON": "0", "UMADVISOR_DEVICE_TIME": "0"}}
+
+
+def torch_steps(bundle, how, setting=None):
+    """What torch_steps.py prints."""
+    with tempfile.TemporaryDirectory(prefix="umadvisor-torch-") as folder:
+        environment = bundle.environment()
+        if how == "recorded":
+            environment.update(LD_PRELOAD=str(bundle.library("libumadvisor.so")), UMADVISOR_QUIET="1",
+                               UMADVISOR_OUTPUT=str(Path(folder) / "run.umtrace"), UMADVISOR_CAPTURE_RANGE="1")
+        outcome = run([sys.executable, PROGRAMS / "torch_steps.py", how], environment | (setting or {}), 120, folder)
+        require(outcome.status == 0, f"torch_steps.py {how}: {outcome.explain()}")
+        require(how != "recorded" or list(Path(folder).glob("*.umtrace")), "no trace was written")
+        return json.loads(outcome.stdout.splitlines()[-1])
+
+
 def torch_figures(bundle, say):
     """A PyTorch training step, in alternating blocks of one process: plain and recorded, plain and profiled."""
     if bundle.sim or run([sys.executable, "-c", "import torch"], bundle.environment()).status != 0:
         say("no PyTorch here")
         return []
     figures = []
-    for metric, how in (("torch.step.ratio", "recorded"), ("torch.step.ratio.profiler", "profiled")):
-        with tempfile.TemporaryDirectory(prefix="umadvisor-torch-") as folder:
-            environment = bundle.environment()
-            if how == "recorded":
-                environment.update(LD_PRELOAD=str(bundle.library("libumadvisor.so")), UMADVISOR_QUIET="1",
-                                   UMADVISOR_OUTPUT=str(Path(folder) / "run.umtrace"), UMADVISOR_CAPTURE_RANGE="1")
-            outcome = run([sys.executable, PROGRAMS / "torch_steps.py", how], environment, 120, folder)
-            require(outcome.status == 0, f"torch_steps.py {how}: {outcome.explain()}")
-            answer = json.loads(outcome.stdout.splitlines()[-1])
-            require(how != "recorded" or list(Path(folder).glob("*.umtrace")), "no trace was written")
-        figures.append(figure(metric, answer["ratios"], "ratio"))
-        say(f"PyTorch step, {how}: {statistics.median(answer['ratios']):.4f} of plain, {answer['plain_us']:.0f} us")
+    for part, setting in TORCH_PARTS.items():
+        answer = torch_steps(bundle, "recorded", setting)
+        if not part:
+            figures.append(figure("torch.step.plain.us", [answer["plain_us"]], "us"))
+        figures.append(figure(f"torch.step.ratio{part}", answer["ratios"], "ratio"))
+        say(f"PyTorch step, recorded{part}: {statistics.median(answer['ratios']):.4f} of plain, {answer['plain_us']:.0f} us")
+    answer = torch_steps(bundle, "profiled")
+    figures.append(figure("torch.step.ratio.profiler", answer["ratios"], "ratio"))
+    figures.append(figure("torch.step.launches", [answer["launches"]], "1"))
+    say(f"PyTorch step, profiled: {statistics.median(answer['ratios']):.4f} of plain, {answer['plain_us']:.0f} us")
     return figures
 
 
