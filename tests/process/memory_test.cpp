@@ -231,7 +231,7 @@ BOOST_DATA_TEST_CASE(pools_say_what_their_memory_is, data::make(settings), setti
 
 BOOST_AUTO_TEST_CASE(memory_of_another_process) {
     const Folder folder;
-    const Outcome outcome = check_unnoticed(folder, "ipc", "UMADVISOR_OUTPUT=");
+    const Outcome outcome = check_unnoticed(folder, "ipc pools", "UMADVISOR_OUTPUT=");
     BOOST_TEST(outcome.out.find("value 12") != std::string::npos, outcome.out);
     std::vector<std::string> traces;
     for (const auto& entry : fs::directory_iterator(folder.path))

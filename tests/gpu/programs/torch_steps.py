@@ -53,15 +53,18 @@ def main():
         finally:
             torch.cuda.cudart().cudaProfilerStop()
 
-    launches = []
+    activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
 
     def profiled_block():
-        activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
+        with torch.profiler.profile(activities=activities):
+            return block()
+
+    def launches():
+        """Kernels that one step launches."""
         with torch.profiler.profile(activities=activities) as profile:
-            median = block()
-        made = sum(row.count for row in profile.key_averages() if row.key.startswith("cudaLaunchKernel"))
-        launches.append(made / (warm_up + steps))
-        return median
+            step()
+            torch.cuda.synchronize()
+        return sum(row.count for row in profile.key_averages() if row.key.startswith("cudaLaunchKernel"))
 
     observed_block = {"recorded": recorded_block, "profiled": profiled_block}[how]
     for _ in range(3):
@@ -77,7 +80,7 @@ def main():
         plain.append(without)
         ratios.append(observed / without)
     print(json.dumps({"how": how, "plain_us": statistics.median(plain), "ratios": ratios,
-                      "launches": statistics.median(launches) if launches else None}))
+                      "launches": launches() if how == "profiled" else None}))
 
 
 main()

@@ -16,7 +16,7 @@ PART = "lifecycle"
 # program, its scenario
 ASKING = (
     *(("memory_program", scenario) for scenario in ("contexts-valid", "expandable", "green", "host-functions", "ipc", "pools",
-                                                    "storm", "workers")),
+                                                    "storm 4", "workers")),
     ("capture_program", ""), ("copies_program", ""), ("copies_program", "capture"), ("copies_program", "managed"),
     ("graphs_program", ""), ("no_context", ""),
     *(("inside_loader", scenario) for scenario in ("look-up", "call", "constructor")),

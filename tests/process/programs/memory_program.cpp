@@ -1,56 +1,12 @@
 // Memory beyond plain allocation, one scenario a run: each prints the driver's answers and what it finds in the
 // memory, so an answer that is not the driver's own shows.
-#include "driver_program.hpp"
+#include "memory.hpp"
 
 #include <string_view>
-#include <sys/mman.h>
-#include <sys/wait.h>
 #include <thread>
-#include <unistd.h>
 #include <vector>
 
-#define CALL(name, symbol, ...) std::printf(#symbol ": %d\n", static_cast<int>(ASK(name, symbol)(__VA_ARGS__)))
-
 namespace {
-
-constexpr std::size_t piece = 2 << 20;
-
-CUmemLocation on_device(int ordinal) {
-    return {CU_MEM_LOCATION_TYPE_DEVICE, {ordinal}};
-}
-
-CUmemAllocationProp of_location(CUmemLocation location) {
-    CUmemAllocationProp wanted{};
-    wanted.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    wanted.location = location;
-    wanted.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-    return wanted;
-}
-
-void launch(CUfunction function, CUdeviceptr x) {
-    void* parameters[] = {&x};
-    CALL("cuLaunchKernel", cuLaunchKernel, function, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr);
-}
-
-void fill(CUdeviceptr to, float value) {
-    CALL("cuMemcpyHtoD", cuMemcpyHtoD_v2, to, &value, sizeof value);
-}
-
-void show(CUdeviceptr from) {
-    float value = -1;
-    CALL("cuMemcpyDtoH", cuMemcpyDtoH_v2, &value, from, sizeof value);
-    std::printf("value %g\n", static_cast<double>(value));
-}
-
-CUmemGenericAllocationHandle map_piece(CUdeviceptr at, CUmemLocation location) {
-    const CUmemAllocationProp wanted = of_location(location);
-    CUmemGenericAllocationHandle handle = 0;
-    CALL("cuMemCreate", cuMemCreate, &handle, piece, &wanted, 0);
-    CALL("cuMemMap", cuMemMap, at, piece, 0, handle, 0);
-    const CUmemAccessDesc access{location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-    CALL("cuMemSetAccess", cuMemSetAccess, at, piece, &access, 1);
-    return handle;
-}
 
 /// As PyTorch's expandable segments do: much address space, memory piece by piece, unmapped and mapped anew.
 int expandable() {
@@ -145,12 +101,12 @@ int contexts(int devices, bool invalid) {
 
 /// Contexts that come and go in several threads at once, so that handles and addresses pass from one to
 /// another.
-int storm() {
+int storm(int rounds) {
     make_context();
     std::vector<std::thread> threads;
     for (int i = 0; i < 6; ++i)
-        threads.emplace_back([] {
-            for (int round = 0; round < 60; ++round) {
+        threads.emplace_back([rounds] {
+            for (int round = 0; round < rounds; ++round) {
                 CUcontext made = nullptr;
                 CUdeviceptr memory = 0;
                 must(ASK("cuCtxCreate", cuCtxCreate_v4)(&made, nullptr, 0, 0), "create");
@@ -252,114 +208,6 @@ int pools() {
     return 0;
 }
 
-/// What one process tells the other through a pipe.
-template <class Value>
-void tell(int pipe, const Value& value) {
-    if (write(pipe, &value, sizeof value) != sizeof value)
-        std::exit(4);
-}
-template <class Value>
-Value hear(int pipe) {
-    Value value{};
-    if (read(pipe, &value, sizeof value) != sizeof value)
-        std::exit(4);
-    return value;
-}
-
-void import_from(int from, int back) {
-    make_context();
-    const auto handle = hear<CUipcMemHandle>(from);
-    const auto event_handle = hear<CUipcEventHandle>(from);
-    CUdeviceptr opened = 0, again = 0;
-    CUevent event = nullptr;
-    CALL("cuIpcOpenMemHandle", cuIpcOpenMemHandle_v2, &opened, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
-    CALL("cuIpcOpenEventHandle", cuIpcOpenEventHandle, &event, event_handle);
-    show(opened);
-    fill(opened, 12);
-    CALL("cuIpcOpenMemHandle", cuIpcOpenMemHandle_v2, &again, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
-    std::printf("same address %d\n", again == opened);
-    CALL("cuMemFree", cuMemFree_v2, opened); // refused: not allocated here
-    CALL("cuIpcCloseMemHandle", cuIpcCloseMemHandle, opened);
-    CALL("cuIpcCloseMemHandle", cuIpcCloseMemHandle, opened);
-    CALL("cuIpcCloseMemHandle", cuIpcCloseMemHandle, opened);
-    CUmemoryPool pool = nullptr;
-    CALL("cuMemPoolImportFromShareableHandle", cuMemPoolImportFromShareableHandle, &pool, nullptr,
-         CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
-    auto pointer = hear<CUmemPoolPtrExportData>(from);
-    CALL("cuMemPoolImportPointer", cuMemPoolImportPointer, &opened, pool, &pointer);
-    show(opened);
-    CALL("cuMemFreeAsync", cuMemFreeAsync, opened, nullptr);
-    tell(back, 1);
-    std::fflush(stdout);
-}
-
-/// The child enters CUDA first of all, so both processes may.
-int ipc() {
-    int there[2], back[2];
-    if (pipe(there) != 0 || pipe(back) != 0)
-        return 4;
-    std::fflush(stdout);
-    const pid_t child = fork();
-    if (child == 0) {
-        import_from(there[0], back[1]);
-        std::exit(0);
-    }
-    make_context();
-    CUdeviceptr mine = 0, pooled = 0, opened = 0;
-    CUevent event = nullptr;
-    CUipcMemHandle handle{};
-    CUipcEventHandle event_handle{};
-    must(ASK("cuMemAlloc", cuMemAlloc_v2)(&mine, 1 << 20), "allocate");
-    const float value = 11;
-    must(ASK("cuMemcpyHtoD", cuMemcpyHtoD_v2)(mine, &value, sizeof value), "copy");
-    must(ASK("cuEventCreate", cuEventCreate)(&event, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING), "event");
-    must(ASK("cuIpcGetMemHandle", cuIpcGetMemHandle)(&handle, mine), "handle");
-    must(ASK("cuIpcGetEventHandle", cuIpcGetEventHandle)(&event_handle, event), "event handle");
-    const CUresult own =
-        ASK("cuIpcOpenMemHandle", cuIpcOpenMemHandle_v2)(&opened, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
-    CUmemoryPool pool = nullptr;
-    CUmemPoolPtrExportData pointer{};
-    must(ASK("cuDeviceGetDefaultMemPool", cuDeviceGetDefaultMemPool)(&pool, 0), "pool");
-    must(ASK("cuMemAllocFromPoolAsync", cuMemAllocFromPoolAsync)(&pooled, 4096, pool, nullptr), "from pool");
-    const float other = 21;
-    must(ASK("cuMemcpyHtoD", cuMemcpyHtoD_v2)(pooled, &other, sizeof other), "copy");
-    must(ASK("cuMemPoolExportPointer", cuMemPoolExportPointer)(&pointer, pooled), "pointer");
-    tell(there[1], handle);
-    tell(there[1], event_handle);
-    tell(there[1], pointer);
-    hear<int>(back[0]);
-    int status = 0;
-    waitpid(child, &status, 0);
-    std::printf("child %d, own handle %d\n", status, static_cast<int>(own));
-    show(mine); // what the child wrote
-    return 0;
-}
-
-int external() {
-    make_context();
-    const CUfunction function = load_count_up();
-    const int file = memfd_create("external", 0);
-    if (file < 0 || ftruncate(file, 1 << 20) != 0)
-        return 4;
-    CUDA_EXTERNAL_MEMORY_HANDLE_DESC from{};
-    from.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD;
-    from.handle.fd = file;
-    from.size = 1 << 20;
-    CUexternalMemory memory = nullptr;
-    CALL("cuImportExternalMemory", cuImportExternalMemory, &memory, &from);
-    CUDA_EXTERNAL_MEMORY_BUFFER_DESC part{};
-    part.offset = 65536;
-    part.size = 65536;
-    CUdeviceptr mapped = 0;
-    CALL("cuExternalMemoryGetMappedBuffer", cuExternalMemoryGetMappedBuffer, &mapped, memory, &part);
-    launch(function, mapped);
-    show(mapped);
-    CALL("cuDestroyExternalMemory", cuDestroyExternalMemory, memory);
-    show(mapped);
-    CALL("cuMemFree", cuMemFree_v2, mapped);
-    return 0;
-}
-
 int green() {
     make_context();
     CUdevResource all{};
@@ -425,7 +273,7 @@ int main(int argc, char** argv) {
     if (scenario == "contexts-valid")
         return contexts(1, false);
     if (scenario == "storm")
-        return storm();
+        return storm(argc > 2 ? std::atoi(argv[2]) : 60);
     if (scenario == "devices")
         return two_devices();
     if (scenario == "workers")
@@ -433,7 +281,7 @@ int main(int argc, char** argv) {
     if (scenario == "pools")
         return pools();
     if (scenario == "ipc")
-        return ipc();
+        return ipc(argc > 2);
     if (scenario == "external")
         return external();
     if (scenario == "green")
