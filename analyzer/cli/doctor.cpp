@@ -15,7 +15,7 @@ namespace {
 
 enum class Mark { yes, no, part };
 
-void say(Mark mark, std::string_view what, const std::string& text) {
+void tell(Mark mark, std::string_view what, const std::string& text) {
     constexpr std::string_view marks[] = {"ok  ", "no  ", "part"};
     std::cout << marks[static_cast<int>(mark)] << "  " << std::left << std::setw(16) << what << text << "\n";
 }
@@ -37,31 +37,31 @@ std::string find_library(std::initializer_list<const char*> names, const char* s
 bool check_shim() {
     const std::string shim = find_shim();
     if (shim.empty()) {
-        say(Mark::no, "shim", "libumadvisor.so is not in ../lib beside this binary");
+        tell(Mark::no, "shim", "libumadvisor.so is not in ../lib beside this binary");
         return false;
     }
-    say(Mark::yes, "shim", shim);
+    tell(Mark::yes, "shim", shim);
     // The loader only warns when it cannot preload, so ask it to resolve everything first.
     void* handle = ::dlopen(shim.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) {
-        say(Mark::no, "preload", ::dlerror());
+        tell(Mark::no, "preload", ::dlerror());
         return false;
     }
     const int status = run_program("/bin/true", {"true"}, {{"LD_PRELOAD", shim}, {"UMADVISOR_QUIET", "1"}});
-    say(status == 0 ? Mark::yes : Mark::no, "preload",
-        status == 0 ? "works" : "a preloaded program ended with status " + std::to_string(status));
+    tell(status == 0 ? Mark::yes : Mark::no, "preload",
+         status == 0 ? "works" : "a preloaded program ended with status " + std::to_string(status));
     return status == 0;
 }
 
 bool check_driver() {
     const DriverProbe probe = probe_driver();
     if (!probe.trouble.empty()) {
-        say(Mark::no, "driver", probe.trouble);
+        tell(Mark::no, "driver", probe.trouble);
         return false;
     }
-    say(Mark::yes, "driver",
-        probe.path + ", CUDA " + std::to_string(probe.version / 1000) + "." +
-            std::to_string(probe.version % 1000 / 10));
+    tell(Mark::yes, "driver",
+         probe.path + ", CUDA " + std::to_string(probe.version / 1000) + "." +
+             std::to_string(probe.version % 1000 / 10));
     for (const ProbedDevice& device : probe.devices) {
         std::string text = device.name + ", compute " + std::to_string(device.major) + "." +
                            std::to_string(device.minor) + ": ";
@@ -73,18 +73,18 @@ bool check_driver() {
             text += "managed memory, prefetch and advice";
         if (device.pageable)
             text += "; reaches pageable memory too";
-        say(device.concurrent ? Mark::yes : Mark::part, "device " + std::to_string(device.ordinal), text);
+        tell(device.concurrent ? Mark::yes : Mark::part, "device " + std::to_string(device.ordinal), text);
     }
     if (probe.devices.empty())
-        say(Mark::no, "device", "none");
+        tell(Mark::no, "device", "none");
     return !probe.devices.empty();
 }
 
 void check_sources() {
     const int pagemap = ::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-    say(pagemap >= 0 ? Mark::yes : Mark::no, "residency",
-        pagemap >= 0 ? "sampled from /proc/self/pagemap"
-                     : "/proc/self/pagemap cannot be opened: ping-pong and first touch are not seen");
+    tell(pagemap >= 0 ? Mark::yes : Mark::no, "residency",
+         pagemap >= 0 ? "sampled from /proc/self/pagemap"
+                      : "/proc/self/pagemap cannot be opened: ping-pong and first touch are not seen");
     if (pagemap >= 0)
         ::close(pagemap);
     const std::string unwind = find_library({"libunwind.so.8"}, "_Ux86_64_getcontext");
@@ -92,14 +92,14 @@ void check_sources() {
         std::filesystem::exists(std::filesystem::path(find_shim()).parent_path() / "libunwind.so.8");
     const bool found =
         !unwind.empty() || beside || ::dlopen("libunwind.so.8", RTLD_LAZY | RTLD_LOCAL) != nullptr;
-    say(found ? Mark::yes : Mark::part, "libunwind",
-        found ? (unwind.empty() ? std::string("found") : unwind)
-              : "libunwind.so.8 is not found: calls are recorded without stacks, advice without lines");
+    tell(found ? Mark::yes : Mark::part, "libunwind",
+         found ? (unwind.empty() ? std::string("found") : unwind)
+               : "libunwind.so.8 is not found: calls are recorded without stacks, advice without lines");
     const std::string cupti = find_library(
         {"libcupti.so.13", "libcupti.so.12", "libcupti.so", "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so"},
         "cuptiGetVersion");
-    say(cupti.empty() ? Mark::part : Mark::yes, "CUPTI",
-        cupti.empty() ? "not found; not needed" : cupti + "; not used by default");
+    tell(cupti.empty() ? Mark::part : Mark::yes, "CUPTI",
+         cupti.empty() ? "not found; not needed" : cupti + "; not used by default");
 }
 
 int doctor(const Arguments&) {

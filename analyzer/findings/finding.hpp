@@ -13,6 +13,9 @@
 
 namespace umadvisor::findings {
 
+/// Less than this in all is not worth changing a program for.
+inline constexpr double least_saving_ns = 100'000;
+
 enum class Confidence : std::uint8_t { low, medium, high };
 std::string_view name(Confidence confidence);
 

@@ -11,8 +11,6 @@
 namespace umadvisor::findings {
 namespace {
 
-constexpr double least_saving_ns = 100'000;
-
 struct Saving {
     double ns = 0;
     std::uint64_t measured_bytes = 0; ///< whose launches were timed
@@ -81,7 +79,7 @@ Finding describe(const model::Profile& profile, const model::AllocationSite& sit
     return finding;
 }
 
-std::vector<Finding> find(const model::Profile& profile, const LineOf& line_of) {
+std::vector<Finding> find_first_touches(const model::Profile& profile, const LineOf& line_of) {
     std::map<std::uint64_t, std::uint64_t> launch_bytes;
     for (const auto& [site, totals] : profile.allocations().sites())
         for (const model::TouchSample& touch : totals.first_touch.samples)
@@ -97,6 +95,6 @@ std::vector<Finding> find(const model::Profile& profile, const LineOf& line_of) 
 
 } // namespace
 
-const Rule first_touch{"first-touch", "device first touch by page faults", &find};
+const Rule first_touch{"first-touch", "device first touch by page faults", &find_first_touches};
 
 } // namespace umadvisor::findings

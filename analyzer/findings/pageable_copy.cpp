@@ -15,10 +15,7 @@ namespace {
 
 using trace::Memory;
 
-/// Less than this in all is not worth changing a program for.
-constexpr double least_saving_ns = 100'000;
-
-struct Group {
+struct PageableCopies {
     model::Tally copies;
     std::uint64_t largest = 0, entry = 0;
     std::set<trace::HostRangeKind> kinds;
@@ -54,7 +51,7 @@ bool is_fault(const model::CopySite& site, model::Direction direction) {
     return up || down;
 }
 
-Finding describe(const model::Profile& profile, const Key& key, const Group& group) {
+Finding describe(const model::Profile& profile, const Key& key, const PageableCopies& group) {
     const auto& [stack, direction, asynchronous, graph] = key;
     const double bytes = static_cast<double>(group.copies.bytes);
     const bool up = direction == model::Direction::HtoD || direction == model::Direction::HtoA;
@@ -111,13 +108,13 @@ Finding describe(const model::Profile& profile, const Key& key, const Group& gro
     return finding;
 }
 
-std::vector<Finding> find(const model::Profile& profile, const LineOf& line_of) {
-    std::map<Key, Group> groups;
+std::vector<Finding> find_pageable_copies(const model::Profile& profile, const LineOf& line_of) {
+    std::map<Key, PageableCopies> groups;
     for (const auto& [site, totals] : profile.copies().sites()) {
         // Small copies cost their call whatever the memory: the rule small-copies speaks of them.
         if (!is_fault(site, totals.direction) || totals.large.count == 0)
             continue;
-        Group& group = groups[{line_of(site.stack), totals.direction, site.asynchronous, site.graph}];
+        PageableCopies& group = groups[{line_of(site.stack), totals.direction, site.asynchronous, site.graph}];
         group.copies.add(totals.large);
         group.largest = std::max(group.largest, totals.largest);
         group.entry = site.entry;
@@ -134,6 +131,6 @@ std::vector<Finding> find(const model::Profile& profile, const LineOf& line_of) 
 
 } // namespace
 
-const Rule pageable_copy{"pageable-copy", "pageable copies", &find};
+const Rule pageable_copy{"pageable-copy", "pageable copies", &find_pageable_copies};
 
 } // namespace umadvisor::findings

@@ -11,8 +11,6 @@
 namespace umadvisor::findings {
 namespace {
 
-constexpr double least_saving_ns = 100'000;
-
 struct Cost {
     double faults_ns, prefetch_ns;
 };
@@ -72,7 +70,7 @@ Finding describe(const model::Profile& profile, const model::AllocationSite& sit
     return finding;
 }
 
-std::vector<Finding> find(const model::Profile& profile, const LineOf& line_of) {
+std::vector<Finding> find_ping_pongs(const model::Profile& profile, const LineOf& line_of) {
     std::vector<Finding> findings;
     for (const auto& [site, habit] : habits_by_line(profile, line_of, &model::AllocationTotals::bouncing)) {
         Finding finding = describe(profile, site, habit);
@@ -84,6 +82,6 @@ std::vector<Finding> find(const model::Profile& profile, const LineOf& line_of) 
 
 } // namespace
 
-const Rule ping_pong{"ping-pong", "ping-pong of managed memory", &find};
+const Rule ping_pong{"ping-pong", "ping-pong of managed memory", &find_ping_pongs};
 
 } // namespace umadvisor::findings

@@ -11,16 +11,15 @@ namespace umadvisor::findings {
 namespace {
 
 constexpr std::uint64_t least_count = 100;
-constexpr double least_saving_ns = 100'000;
 
-struct Group {
+struct SmallCopies {
     model::Tally copies;
     std::uint64_t entry = 0;
     bool asynchronous = true;
 };
 
 Finding describe(const model::Profile& profile, std::uint64_t stack, model::Direction direction,
-                 const Group& group) {
+                 const SmallCopies& group) {
     const double spent_ns = static_cast<double>(profile.nanoseconds(group.copies.ticks));
     const auto bytes = static_cast<double>(group.copies.bytes);
     const auto count = static_cast<double>(group.copies.count);
@@ -69,8 +68,8 @@ std::map<CallSite, Batches> batches_of(const model::Profile& profile) {
     return batches;
 }
 
-std::vector<Finding> find(const model::Profile& profile, const LineOf& line_of) {
-    std::map<std::pair<std::uint64_t, model::Direction>, Group> groups;
+std::vector<Finding> find_small_copies(const model::Profile& profile, const LineOf& line_of) {
+    std::map<std::pair<std::uint64_t, model::Direction>, SmallCopies> groups;
     const std::map<CallSite, Batches> batches = batches_of(profile);
     for (const auto& [site, totals] : profile.copies().sites()) {
         // What a graph copies costs no call.
@@ -78,7 +77,7 @@ std::vector<Finding> find(const model::Profile& profile, const LineOf& line_of) 
             continue;
         if (site.batched && batches.at({site.stack, site.entry}).spare_calls())
             continue; // what would be advised is done
-        Group& group = groups[{line_of(site.stack), totals.direction}];
+        SmallCopies& group = groups[{line_of(site.stack), totals.direction}];
         group.copies.add(totals.small);
         group.entry = site.entry;
         group.asynchronous &= site.asynchronous;
@@ -96,6 +95,6 @@ std::vector<Finding> find(const model::Profile& profile, const LineOf& line_of) 
 
 } // namespace
 
-const Rule small_copies{"small-copies", "many small copies", &find};
+const Rule small_copies{"small-copies", "many small copies", &find_small_copies};
 
 } // namespace umadvisor::findings

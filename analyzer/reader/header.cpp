@@ -1,6 +1,7 @@
 #include "analyzer/reader/header.hpp"
 
 #include "analyzer/reader/error.hpp"
+#include "analyzer/reader/field.hpp"
 #include "analyzer/reader/source.hpp"
 
 #include <cstddef>
@@ -12,18 +13,9 @@ namespace {
 constexpr std::uint32_t smallest_chunk = 4096;
 constexpr std::uint32_t largest_chunk = 16u << 20; ///< what a reader is ready to hold for one thread
 
-using Bytes = std::array<unsigned char, sizeof(trace::FileHeader)>;
-
-template <class T>
-T field(const Bytes& bytes, std::size_t offset) {
-    T value;
-    std::memcpy(&value, bytes.data() + offset, sizeof value);
-    return value;
-}
-
 #define FIELD(type, member) field<type>(bytes, offsetof(trace::FileHeader, member))
 
-void check_identity(const Source& source, const Bytes& bytes, std::size_t got) {
+void check_identity(const Source& source, const BytesOf<trace::FileHeader>& bytes, std::size_t got) {
     const std::string& path = source.path();
     if (got == 0)
         throw Error(path +
@@ -44,7 +36,7 @@ void check_identity(const Source& source, const Bytes& bytes, std::size_t got) {
 } // namespace
 
 Header read_header(const Source& source) {
-    Bytes bytes{};
+    BytesOf<trace::FileHeader> bytes{};
     const std::size_t got = source.read(0, bytes.data(), bytes.size());
     check_identity(source, bytes, got);
 

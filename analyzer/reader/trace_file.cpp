@@ -1,5 +1,6 @@
 #include "analyzer/reader/trace_file.hpp"
 
+#include "analyzer/reader/field.hpp"
 #include "trace/checksum.hpp"
 
 #include <algorithm>
@@ -12,21 +13,12 @@
 namespace umadvisor::reader {
 namespace {
 
-using Bytes = std::array<unsigned char, sizeof(trace::ChunkHeader)>;
-
-template <class T>
-T field(const Bytes& bytes, std::size_t offset) {
-    T value;
-    std::memcpy(&value, bytes.data() + offset, sizeof value);
-    return value;
-}
-
 bool known(trace::ChunkKind kind) {
     return kind == trace::ChunkKind::event || kind == trace::ChunkKind::dictionary ||
            kind == trace::ChunkKind::summary;
 }
 
-ChunkInfo chunk_at(std::uint64_t offset, const Bytes& bytes) {
+ChunkInfo chunk_at(std::uint64_t offset, const BytesOf<trace::ChunkHeader>& bytes) {
     using H = trace::ChunkHeader;
     ChunkInfo chunk;
     chunk.offset = offset;
@@ -57,7 +49,7 @@ void TraceFile::find_chunks() {
             completeness_.chunks_missing = header_.chunks - i;
             break;
         }
-        Bytes bytes{};
+        BytesOf<trace::ChunkHeader> bytes{};
         if (source_.read(offset, bytes.data(), bytes.size()) < bytes.size()) {
             completeness_.chunks_missing = header_.chunks - i;
             break;

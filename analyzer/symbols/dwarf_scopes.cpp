@@ -8,7 +8,7 @@ namespace umadvisor::symbols {
 namespace {
 
 // Damaged files may hold more than a compiler makes.
-constexpr int deepest = 64;                   ///< nested scopes
+constexpr int deepest_scope = 64;             ///< nested scopes
 constexpr std::size_t most_dies = 20'000'000; ///< looked at in one unit
 
 /// False at the end; also where damage leads back, so that no walk goes round in a circle.
@@ -47,7 +47,7 @@ bool is_container(int tag, bool whole) {
 /// Goes down from a function to the innermost scope that holds the address.
 void descend(Dwarf_Die scope, Dwarf_Addr address, std::vector<Dwarf_Die>& inlined) {
     Dwarf_Die child;
-    for (int depth = 0; depth < deepest && dwarf_child(&scope, &child) == 0; ++depth) {
+    for (int depth = 0; depth < deepest_scope && dwarf_child(&scope, &child) == 0; ++depth) {
         bool found = false;
         do {
             const int tag = dwarf_tag(&child);
@@ -88,7 +88,7 @@ const DwarfScopes::Range* DwarfScopes::find_range(const std::vector<Range>& rang
 void DwarfScopes::collect(Dwarf_Die* parent, bool whole, std::vector<Range>& out, int depth,
                           std::size_t& dies) {
     Dwarf_Die child;
-    if (depth == deepest || dwarf_child(parent, &child) != 0)
+    if (depth == deepest_scope || dwarf_child(parent, &child) != 0)
         return;
     do {
         if (++dies > most_dies)

@@ -7,8 +7,6 @@
 namespace umadvisor::symbols {
 namespace {
 
-constexpr std::size_t deepest = 1024; ///< a damaged trace may hold a loop of frames
-
 /// Native frames, the innermost first.
 std::vector<std::uint64_t> native_frames(const reader::Dictionary& dictionary, std::uint64_t stack) {
     std::vector<std::uint64_t> frames;

@@ -9,8 +9,6 @@
 namespace umadvisor::symbols {
 namespace {
 
-constexpr std::size_t deepest = 1024; ///< a damaged trace may hold a loop of frames
-
 int line_of(const reader::Dictionary& dictionary, const trace::PythonCode& code, std::uint64_t instruction) {
     constexpr std::uint64_t last_line = 0x7fffffff;
     const int first_line = static_cast<int>(std::min(code.first_line, last_line));

@@ -1,6 +1,7 @@
 /// Python stacks of a trace as places in the source.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,9 @@ struct PythonFrame;
 }
 
 namespace umadvisor::symbols {
+
+/// A damaged trace may hold a loop of frames.
+inline constexpr std::size_t deepest = 1024;
 
 struct PythonPlace {
     std::string_view function, file;

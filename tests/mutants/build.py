@@ -63,7 +63,8 @@ class Build:
 
     def compile(self, name, files, work, through=None, as_built=False):
         """The objects that `files` (path -> text) change, compiled: object of the build -> mutated one. With `through`
-        only those of these sources. Unless `as_built`, in the least time: most mutants run for seconds."""
+        only those of these sources. Unless `as_built`, in the least time, since most mutants run for seconds: the shim
+        so that its frames are as few as they are built."""
         overlay = work / "overlay"
         for path, text in files.items():
             (overlay / path).parent.mkdir(parents=True, exist_ok=True)
@@ -76,7 +77,7 @@ class Build:
         if not objects and VERSION_SCRIPT not in files:
             raise Broken(f"{name}: nothing of the product is made from {', '.join(files)}")
         for made, to in objects.items():
-            self._compile(name, made, to, overlay, files, [] if as_built else ["-g0", "-O1"])
+            self._compile(name, made, to, overlay, files, [] if as_built else ["-g0", "-O0" if part_of(made) == ANALYZER else "-O1"])
         return objects
 
     def _compile(self, name, made, to, overlay, files, options):
@@ -84,7 +85,14 @@ class Build:
         to.parent.mkdir(parents=True, exist_ok=True)
         command = list(command)
         command[command.index("-o") + 1] = str(to)
-        if path in files:
+        if "/Unity/" in path:  # sources that are compiled as one, included by their whole paths
+            text = (self.source / path).read_text()
+            for mutated in files:
+                text = text.replace(f'"{self.source / mutated}"', f'"{overlay / mutated}"')
+            path = overlay.parent / os.path.basename(path)
+            path.write_text(text)
+            command[command.index("-c") + 1] = str(path)
+        elif path in files:
             command[command.index("-c") + 1] = str(overlay / path)
         # Quoted includes are looked for here first, so a mutated header stands before the product's. A mutant may
         # leave something unused.
