@@ -1,5 +1,8 @@
 #include "tools/simcuda/driver/availability.hpp"
 
+#define __CUDA_API_VERSION_INTERNAL
+#include <cuda.h>
+
 #include <algorithm>
 #include <iterator>
 
@@ -65,6 +68,16 @@ constexpr std::string_view lacking[] = {
 };
 #endif
 
+#ifdef SIMCUDA_ODD
+// A driver may answer with an entry that it does not export under any name.
+CUresult CUDAAPI odd_allocate(CUdeviceptr* address, size_t bytes) {
+    return cuMemAlloc_v2(address, bytes);
+}
+CUresult CUDAAPI odd_copy(CUdeviceptr target, const void* source, size_t bytes) {
+    return cuMemcpyHtoD_v2(target, source, bytes);
+}
+#endif
+
 } // namespace
 
 int introduced_in(std::string_view symbol) {
@@ -79,6 +92,18 @@ bool is_available(std::string_view symbol) {
 #else
     return !symbol.empty();
 #endif
+}
+
+void* odd_answer([[maybe_unused]] std::string_view symbol, void* address) {
+#ifdef SIMCUDA_ODD
+    if (symbol == "cuMemAlloc_v2") {
+        return reinterpret_cast<void*>(&odd_allocate);
+    }
+    if (symbol == "cuMemcpyHtoD_v2") {
+        return reinterpret_cast<void*>(&odd_copy);
+    }
+#endif
+    return address;
 }
 
 } // namespace simcuda

@@ -12,4 +12,7 @@ int introduced_in(std::string_view symbol);
 /// False for what the driver variant being built does not have.
 bool is_available(std::string_view symbol);
 
+/// What cuGetProcAddress answers for the exported symbol at `address`: mostly just that.
+void* odd_answer(std::string_view symbol, void* address);
+
 } // namespace simcuda

@@ -22,30 +22,6 @@ const Symbol symbols[] = {
 #include "interposer/driver_api.def"
 };
 
-#ifdef SIMCUDA_ODD
-// A driver may answer with an entry that it does not export under any name.
-CUresult CUDAAPI odd_allocate(CUdeviceptr* address, size_t bytes) {
-    return cuMemAlloc_v2(address, bytes);
-}
-CUresult CUDAAPI odd_copy(CUdeviceptr target, const void* source, size_t bytes) {
-    return cuMemcpyHtoD_v2(target, source, bytes);
-}
-#endif
-
-void* odd_answer(std::string_view name, void* address) {
-#ifdef SIMCUDA_ODD
-    if (name == "cuMemAlloc_v2") {
-        return reinterpret_cast<void*>(&odd_allocate);
-    }
-    if (name == "cuMemcpyHtoD_v2") {
-        return reinterpret_cast<void*>(&odd_copy);
-    }
-#else
-    static_cast<void>(name);
-#endif
-    return address;
-}
-
 const Symbol* find(std::string_view name) {
     const auto found = std::find_if(std::begin(symbols), std::end(symbols),
                                     [name](const Symbol& symbol) { return symbol.name == name; });
