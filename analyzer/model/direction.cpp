@@ -8,17 +8,17 @@ namespace {
 struct Names {
     std::string_view code, words;
 };
-constexpr std::array<Names, 11> names{{{"unknown", "unknown direction"},
-                                       {"HtoD", "host to device"},
-                                       {"DtoH", "device to host"},
-                                       {"DtoD", "device to device"},
-                                       {"HtoH", "host to host"},
-                                       {"HtoA", "host to array"},
-                                       {"AtoH", "array to host"},
-                                       {"AtoD", "array to device"},
-                                       {"DtoA", "device to array"},
-                                       {"AtoA", "array to array"},
-                                       {"PtoP", "device to other device"}}};
+constexpr std::array<Names, 11> direction_names{{{"unknown", "unknown direction"},
+                                                 {"HtoD", "host to device"},
+                                                 {"DtoH", "device to host"},
+                                                 {"DtoD", "device to device"},
+                                                 {"HtoH", "host to host"},
+                                                 {"HtoA", "host to array"},
+                                                 {"AtoH", "array to host"},
+                                                 {"AtoD", "array to device"},
+                                                 {"DtoA", "device to array"},
+                                                 {"AtoA", "array to array"},
+                                                 {"PtoP", "device to other device"}}};
 
 char side(trace::Memory memory) {
     switch (memory) {
@@ -40,11 +40,11 @@ char side(trace::Memory memory) {
 } // namespace
 
 std::string_view name(Direction direction) {
-    return names[static_cast<std::size_t>(direction)].code;
+    return direction_names[static_cast<std::size_t>(direction)].code;
 }
 
 std::string_view words(Direction direction) {
-    return names[static_cast<std::size_t>(direction)].words;
+    return direction_names[static_cast<std::size_t>(direction)].words;
 }
 
 Direction direction_of(const trace::Copy& copy, std::string_view symbol) {
@@ -52,11 +52,11 @@ Direction direction_of(const trace::Copy& copy, std::string_view symbol) {
     // cuMemcpy3DPeer may have an end on the host.
     if (symbol.find("Peer") != std::string_view::npos && ends[0] != 'H' && ends[3] != 'H')
         return Direction::PtoP;
-    for (std::size_t i = 1; i < names.size(); ++i)
-        if (symbol.find(names[i].code) != std::string_view::npos)
+    for (std::size_t i = 1; i < direction_names.size(); ++i)
+        if (symbol.find(direction_names[i].code) != std::string_view::npos)
             return static_cast<Direction>(i);
-    for (std::size_t i = 1; i < names.size(); ++i)
-        if (names[i].code == std::string_view(ends, 4))
+    for (std::size_t i = 1; i < direction_names.size(); ++i)
+        if (direction_names[i].code == std::string_view(ends, 4))
             return static_cast<Direction>(i);
     return Direction::unknown;
 }
