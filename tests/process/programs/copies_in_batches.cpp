@@ -100,21 +100,21 @@ void set_rows(Memories& m, cuuint64_t flags) {
     const std::string now = own ? "_v2_ptds" : "_v2", later = own ? "_ptsz" : "";
     const CUstream none = nullptr;
     show("cuMemsetD2D8",
-         ask<decltype(&cuMemsetD2D8_v2)>("cuMemsetD2D8", 3020, flags)(m.device + 64, 512, 1, 30, 7));
+         ask<decltype(&cuMemsetD2D8_v2)>("cuMemsetD2D8", 13000, flags)(m.device + 64, 512, 1, 30, 7));
     expect("cuMemsetD2D8" + now, 30);
     show("cuMemsetD2D16",
-         ask<decltype(&cuMemsetD2D16_v2)>("cuMemsetD2D16", 3020, flags)(m.device + 64, 512, 1, 30, 7));
+         ask<decltype(&cuMemsetD2D16_v2)>("cuMemsetD2D16", 13000, flags)(m.device + 64, 512, 1, 30, 7));
     expect("cuMemsetD2D16" + now, 60);
     show("cuMemsetD2D32",
-         ask<decltype(&cuMemsetD2D32_v2)>("cuMemsetD2D32", 3020, flags)(m.device + 64, 512, 1, 30, 7));
+         ask<decltype(&cuMemsetD2D32_v2)>("cuMemsetD2D32", 13000, flags)(m.device + 64, 512, 1, 30, 7));
     expect("cuMemsetD2D32" + now, 120);
-    show("cuMemsetD2D8Async", ask<decltype(&cuMemsetD2D8Async)>("cuMemsetD2D8Async", 3020,
+    show("cuMemsetD2D8Async", ask<decltype(&cuMemsetD2D8Async)>("cuMemsetD2D8Async", 13000,
                                                                 flags)(m.device + 64, 512, 1, 30, 7, none));
     expect("cuMemsetD2D8Async" + later, 30);
-    show("cuMemsetD2D16Async", ask<decltype(&cuMemsetD2D16Async)>("cuMemsetD2D16Async", 3020,
+    show("cuMemsetD2D16Async", ask<decltype(&cuMemsetD2D16Async)>("cuMemsetD2D16Async", 13000,
                                                                   flags)(m.device + 64, 512, 1, 30, 7, none));
     expect("cuMemsetD2D16Async" + later, 60);
-    show("cuMemsetD2D32Async", ask<decltype(&cuMemsetD2D32Async)>("cuMemsetD2D32Async", 3020,
+    show("cuMemsetD2D32Async", ask<decltype(&cuMemsetD2D32Async)>("cuMemsetD2D32Async", 13000,
                                                                   flags)(m.device + 64, 512, 1, 30, 7, none));
     expect("cuMemsetD2D32Async" + later, 120);
 }

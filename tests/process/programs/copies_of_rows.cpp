@@ -11,19 +11,19 @@ void copy_all_rows(Memories& m, cuuint64_t flags) {
         array{m.in_array, number(m.array), 0, 0, 16, 2, 1}, level{m.in_level, number(m.level), 0, 0, 0, 1, 2};
     const Rows flat_heap{m.heap, number(m.bytes.data()), 300, 0, 12, 2, 0},
         flat_device{m.on_device, m.device, 512, 0, 4, 3, 0};
-    copy_rows(ask<decltype(&cuMemcpy2D_v2)>("cuMemcpy2D", 3020, flags), "cuMemcpy2D_v2" + now, flat_device,
+    copy_rows(ask<decltype(&cuMemcpy2D_v2)>("cuMemcpy2D", 13000, flags), "cuMemcpy2D_v2" + now, flat_device,
               flat_heap, 100, 10, 1, none);
-    copy_rows(ask<decltype(&cuMemcpy2DUnaligned_v2)>("cuMemcpy2DUnaligned", 3020, flags),
+    copy_rows(ask<decltype(&cuMemcpy2DUnaligned_v2)>("cuMemcpy2DUnaligned", 13000, flags),
               "cuMemcpy2DUnaligned_v2" + now, shared, flat_device, 90, 5, 1, none);
-    copy_rows(ask<decltype(&cuMemcpy3D_v2)>("cuMemcpy3D", 3020, flags), "cuMemcpy3D_v2" + now, array, heap, 64,
+    copy_rows(ask<decltype(&cuMemcpy3D_v2)>("cuMemcpy3D", 13000, flags), "cuMemcpy3D_v2" + now, array, heap, 64,
               7, 3, none);
-    copy_rows(ask<decltype(&cuMemcpy3DPeer)>("cuMemcpy3DPeer", 4000, flags), "cuMemcpy3DPeer" + now, locked,
+    copy_rows(ask<decltype(&cuMemcpy3DPeer)>("cuMemcpy3DPeer", 13000, flags), "cuMemcpy3DPeer" + now, locked,
               array, 64, 7, 3, none);
-    copy_rows(ask<decltype(&cuMemcpy2DAsync_v2)>("cuMemcpy2DAsync", 3020, flags), "cuMemcpy2DAsync_v2" + later,
+    copy_rows(ask<decltype(&cuMemcpy2DAsync_v2)>("cuMemcpy2DAsync", 13000, flags), "cuMemcpy2DAsync_v2" + later,
               flat_heap, shared, 90, 5, 1, m.stream, m.stream);
-    copy_rows(ask<decltype(&cuMemcpy3DAsync_v2)>("cuMemcpy3DAsync", 3020, flags), "cuMemcpy3DAsync_v2" + later,
+    copy_rows(ask<decltype(&cuMemcpy3DAsync_v2)>("cuMemcpy3DAsync", 13000, flags), "cuMemcpy3DAsync_v2" + later,
               level, device, 32, 5, 2, none, CUstream{nullptr});
-    copy_rows(ask<decltype(&cuMemcpy3DPeerAsync)>("cuMemcpy3DPeerAsync", 4000, flags),
+    copy_rows(ask<decltype(&cuMemcpy3DPeerAsync)>("cuMemcpy3DPeerAsync", 13000, flags),
               "cuMemcpy3DPeerAsync" + later, device, level, 32, 5, 2, m.stream, m.stream);
     must(ASK("cuStreamSynchronize", cuStreamSynchronize)(m.stream), "synchronize");
     Number sum = 0;
@@ -79,7 +79,7 @@ void copy_in_one_dimension(Memories& m) {
     flat("cuMemcpyAtoD_v2", device, level,
          ASK("cuMemcpyAtoD", cuMemcpyAtoD_v2)(m.device + 700, m.level, 0, 100), nullptr);
     flat("cuMemcpyDtoA_v2_ptds", level, device,
-         ask<decltype(&cuMemcpyDtoA_v2)>("cuMemcpyDtoA", 3020, per_thread)(m.level, 4, m.device + 700, 100),
+         ask<decltype(&cuMemcpyDtoA_v2)>("cuMemcpyDtoA", 13000, per_thread)(m.level, 4, m.device + 700, 100),
          CU_STREAM_PER_THREAD);
     flat("cuMemcpyHtoAAsync_v2", array, host,
          ASK("cuMemcpyHtoAAsync", cuMemcpyHtoAAsync_v2)(m.array, 4, at, 100, m.stream), m.stream);
@@ -91,7 +91,7 @@ void copy_in_one_dimension(Memories& m) {
     flat("cuMemcpyPeer", other, device,
          ASK("cuMemcpyPeer", cuMemcpyPeer)(m.device + 9000, context, m.device + 700, context, 100), nullptr);
     flat("cuMemcpyPeerAsync_ptsz", other, device,
-         ask<decltype(&cuMemcpyPeerAsync)>("cuMemcpyPeerAsync", 4000, per_thread)(
+         ask<decltype(&cuMemcpyPeerAsync)>("cuMemcpyPeerAsync", 13000, per_thread)(
              m.device + 9000, context, m.device + 700, context, 100, nullptr),
          CU_STREAM_PER_THREAD);
 }
