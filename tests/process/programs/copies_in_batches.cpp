@@ -86,7 +86,7 @@ void place_batches(Memories& m, cuuint64_t flags) {
          ask<decltype(&cuMemDiscardAndPrefetchBatchAsync)>("cuMemDiscardAndPrefetchBatchAsync", 13000, flags)(
              ranges, sizes, 3, places, first, 2, 0, stream));
     all("Prefetch", names[2], "1");
-    show(names[3], ask<decltype(&cuStreamAttachMemAsync)>("cuStreamAttachMemAsync", 6000,
+    show(names[3], ask<decltype(&cuStreamAttachMemAsync)>("cuStreamAttachMemAsync", 13000,
                                                           flags)(stream, m.managed, 0, CU_MEM_ATTACH_HOST));
     expect_range("Attach", names[3], m.managed, 0, m.managed, ", \"flags\": 2");
 }

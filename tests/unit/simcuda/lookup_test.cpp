@@ -35,6 +35,7 @@ BOOST_AUTO_TEST_CASE(per_thread_forms_are_found_by_flag) {
     BOOST_TEST(ask("cuLaunchKernel", 7000, 2) == "cuLaunchKernel_ptsz");
     BOOST_TEST(ask("cuMemcpyHtoD", 7000, 2) == "cuMemcpyHtoD_v2_ptds");
     BOOST_TEST(ask("cuInit", 2000, 2) == "cuInit");
+    BOOST_TEST(ask("cuMemcpyHtoD", 6050, 2).empty());
 }
 
 BOOST_AUTO_TEST_CASE(null_arguments_and_the_empty_probe_are_survived) {

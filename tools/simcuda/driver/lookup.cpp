@@ -28,6 +28,10 @@ const Symbol* find(std::string_view name) {
     return found != std::end(symbols) && is_available(name) ? found : nullptr;
 }
 
+/// Forms for the per-thread default stream came with CUDA 7.0; asked for at an older version they are not given
+/// out (seen with driver 580.159).
+constexpr int first_per_thread = 7000;
+
 /// The exported symbol for a base name at a CUDA version: the newest ABI not newer than the version, and of
 /// that the per-thread form if asked for and there.
 const Symbol* resolve(std::string_view base, int version, bool per_thread) {
@@ -40,6 +44,9 @@ const Symbol* resolve(std::string_view base, int version, bool per_thread) {
         }
         for (const char* suffix : {"_ptsz", "_ptds"}) {
             const Symbol* own = per_thread ? find(name + suffix) : nullptr;
+            if (own && version < first_per_thread) {
+                return nullptr;
+            }
             symbol = own ? own : symbol;
         }
         return symbol;
