@@ -83,8 +83,8 @@ constexpr void (*ways[])() = {call_below<0, 40>, call_below<1, 40>, call_below<2
 template <class Prepare>
 std::thread calls(std::atomic<bool>& done, std::counting_semaphore<>& at_the_end, Prepare prepare) {
     return std::thread([&done, &at_the_end, prepare] {
-        must(driver().set_current(driver().context), "set");
         prepare();
+        must(driver().set_current(driver().context), "set");
         for (const auto way : ways)
             way();
         before_entering = once_inside = nullptr;
