@@ -77,7 +77,8 @@ class Build:
         if not objects and VERSION_SCRIPT not in files:
             raise Broken(f"{name}: nothing of the product is made from {', '.join(files)}")
         for made, to in objects.items():
-            self._compile(name, made, to, overlay, files, [] if as_built else ["-g0", "-O0" if part_of(made) == ANALYZER else "-O1"])
+            quickly = ["-g0", "-O0" if part_of(made) == ANALYZER else "-O1"]
+            self._compile(name, made, to, overlay, files, [] if as_built else quickly)
         return objects
 
     def _compile(self, name, made, to, overlay, files, options):

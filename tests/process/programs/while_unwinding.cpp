@@ -111,7 +111,7 @@ void call_while_another_comes() {
     for (int i = 0; came; ++i) {
         std::thread([&came, way = ways[i % 4]] { // one that has just begun remembers no stack
             must(driver().set_current(driver().context), "set");
-            const auto call = [&came, way] {
+            auto call = [&came, way] {
                 walks.release();
                 comes.acquire();
                 came = !done;
@@ -123,7 +123,7 @@ void call_while_another_comes() {
                     (*static_cast<decltype(call)*>(to))();
                     return 1;
                 },
-                const_cast<void*>(static_cast<const void*>(&call)));
+                &call);
         })
             .join();
         if (came)

@@ -94,7 +94,7 @@ bool is_available(std::string_view symbol) {
 #endif
 }
 
-void* odd_answer([[maybe_unused]] std::string_view symbol, void* address) {
+void* answer_for([[maybe_unused]] std::string_view symbol, void* address) {
 #ifdef SIMCUDA_ODD
     if (symbol == "cuMemAlloc_v2") {
         return reinterpret_cast<void*>(&odd_allocate);

@@ -13,6 +13,6 @@ int introduced_in(std::string_view symbol);
 bool is_available(std::string_view symbol);
 
 /// What cuGetProcAddress answers for the exported symbol at `address`: mostly just that.
-void* odd_answer(std::string_view symbol, void* address);
+void* answer_for(std::string_view symbol, void* address);
 
 } // namespace simcuda

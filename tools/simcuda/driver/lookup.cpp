@@ -63,7 +63,7 @@ CUresult answer(const char* base, void** address, int version, cuuint64_t flags,
     }
     const Symbol* symbol = resolve(base, version, (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0);
     if (address) {
-        *address = symbol ? odd_answer(symbol->name, symbol->address) : nullptr;
+        *address = symbol ? answer_for(symbol->name, symbol->address) : nullptr;
     }
     if (status) {
         *status = symbol       ? CU_GET_PROC_ADDRESS_SUCCESS
