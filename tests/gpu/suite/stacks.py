@@ -70,13 +70,16 @@ def _check_script(bundle, advised, script, functions):
 
 
 def _stacks(bundle, advised, command, weight):
-    """The stacks that a program's calls have, outermost frame first, then the call."""
+    """The stacks that the calls of a program and of its children have, outermost frame first, then the call."""
     outcome, traces = advised.run(command)
     require(outcome.status == 0, f"under umadvisor: {outcome.explain()}")
     require(traces, "no trace was written")
-    answer = run([bundle.umadvisor, "flame", "--by", weight, traces[0]], bundle.environment())
-    require(answer.status == 0, f"umadvisor flame: {answer.explain()}")
-    return [line.rpartition(" ")[0].split(";") for line in answer.stdout.splitlines()]
+    stacks = []
+    for trace in traces:
+        answer = run([bundle.umadvisor, "flame", "--by", weight, trace], bundle.environment())
+        require(answer.status == 0, f"umadvisor flame: {answer.explain()}")
+        stacks += [line.rpartition(" ")[0].split(";") for line in answer.stdout.splitlines()]
+    return stacks
 
 
 def _function(frame):
