@@ -1,4 +1,5 @@
-/// What programs tell the driver of managed memory beyond prefetch and advice. Since version 1.1.
+/// Managed memory: what programs tell the driver of it beyond prefetch and advice, and what was seen to happen
+/// to it. Since version 1.1.
 #pragma once
 
 #include "trace/event_records.hpp"
@@ -42,6 +43,103 @@ struct Attach : PlainCall {
         v.number("stream", r.stream);
         v.number("flags", r.flags);
         v.number("status", r.status);
+    }
+};
+
+/// One thing that happened to managed memory, whoever saw it.
+struct ManagedEvent {
+    static constexpr Type type = Type::managed_event;
+    static constexpr std::string_view name = "ManagedEvent";
+    std::uint64_t start = 0;
+    ManagedEventKind kind{};
+    std::uint64_t address = 0, bytes = 0;
+    /// Processors: 0 the host, n + 1 device n. A fault is `to` the processor that had it.
+    std::uint64_t from = 0, to = 0;
+    std::uint64_t cause = 0;    ///< FaultAccess, MigrationCause or RemoteMapCause, as the kind has it
+    std::uint64_t count = 0;    ///< faults it stands for beyond the first: like it and on neighbouring pages
+    std::uint64_t duration = 0; ///< of migrations and throttlings, ticks
+    std::uint64_t code = 0;     ///< frame: the instruction of a host fault
+    std::uint64_t thread = 0;   ///< of a host fault, as gettid(2) has it
+
+    template <class Self, class Visitor>
+    static void fields(Self& r, Visitor& v) {
+        v.number("start", r.start);
+        v.number("kind", r.kind);
+        v.number("address", r.address);
+        v.number("bytes", r.bytes);
+        v.number("from", r.from);
+        v.number("to", r.to);
+        v.number("cause", r.cause);
+        v.number("count", r.count);
+        v.number("duration", r.duration);
+        v.number("code", r.code);
+        v.number("thread", r.thread);
+    }
+};
+
+/// The driver's own totals since the first of these records, of all managed memory; exact. Told where a call of
+/// the program finds them changed.
+struct ManagedCounters {
+    static constexpr Type type = Type::managed_counters;
+    static constexpr std::string_view name = "ManagedCounters";
+    std::uint64_t start = 0;
+    std::uint64_t bytes_to_device = 0, bytes_to_host = 0;
+    std::uint64_t host_faults = 0, device_faults = 0;
+
+    template <class Self, class Visitor>
+    static void fields(Self& r, Visitor& v) {
+        v.number("start", r.start);
+        v.number("bytes_to_device", r.bytes_to_device);
+        v.number("bytes_to_host", r.bytes_to_host);
+        v.number("host_faults", r.host_faults);
+        v.number("device_faults", r.device_faults);
+    }
+};
+
+/// Which kinds of event are told from `start` on.
+struct ManagedDetail {
+    static constexpr Type type = Type::managed_detail;
+    static constexpr std::string_view name = "ManagedDetail";
+    std::uint64_t start = 0;
+    std::uint64_t kinds = 0; ///< bit n: ManagedEventKind n
+    std::uint64_t lost = 0;  ///< events that the driver dropped since the last such record
+
+    template <class Self, class Visitor>
+    static void fields(Self& r, Visitor& v) {
+        v.number("start", r.start);
+        v.number("kinds", r.kinds);
+        v.number("lost", r.lost);
+    }
+};
+
+/// Who tells what happens to managed memory, why nobody better, and the driver's settings. Times in
+/// microseconds.
+struct ManagedSource {
+    static constexpr Type type = Type::managed_source;
+    static constexpr std::string_view name = "ManagedSource";
+    ManagedSourceKind source{};
+    std::uint64_t parameters_known = 0; ///< 1: what follows was read
+    std::uint64_t prefetch = 0, prefetch_threshold = 0;
+    std::uint64_t thrashing = 0, thrashing_threshold = 0, thrashing_pin_threshold = 0, thrashing_lapse = 0,
+                  thrashing_nap = 0, thrashing_epoch = 0, thrashing_pin = 0;
+    std::string_view driver_release; ///< "580.159.04"; empty: not known
+    std::string_view trouble;        ///< of sources that come before it; empty: none
+
+    template <class Self, class Visitor>
+    static void fields(Self& r, Visitor& v) {
+        v.number("source", r.source);
+        v.number("parameters_known", r.parameters_known);
+        v.number("prefetch", r.prefetch);
+        v.number("prefetch_threshold", r.prefetch_threshold);
+        v.number("thrashing", r.thrashing);
+        v.number("thrashing_threshold", r.thrashing_threshold);
+        v.number("thrashing_pin_threshold", r.thrashing_pin_threshold);
+        v.number("thrashing_lapse", r.thrashing_lapse);
+        v.number("thrashing_nap", r.thrashing_nap);
+        v.number("thrashing_epoch", r.thrashing_epoch);
+        v.number("thrashing_pin", r.thrashing_pin);
+        v.text("driver_release", r.driver_release);
+        v.text("trouble", r.trouble);
     }
 };
 

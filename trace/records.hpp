@@ -45,6 +45,9 @@ bool visit_type(Type type, Visitor&& v) {
         UMADVISOR_RECORD(External);
         UMADVISOR_RECORD(Discard);
         UMADVISOR_RECORD(Attach);
+        UMADVISOR_RECORD(ManagedEvent);
+        UMADVISOR_RECORD(ManagedCounters);
+        UMADVISOR_RECORD(ManagedDetail);
         UMADVISOR_RECORD(GraphLaunch);
         UMADVISOR_RECORD(Graph);
         UMADVISOR_RECORD(Entry);
@@ -66,6 +69,7 @@ bool visit_type(Type type, Visitor&& v) {
         UMADVISOR_RECORD(PythonCode);
         UMADVISOR_RECORD(PythonLines);
         UMADVISOR_RECORD(PythonFrame);
+        UMADVISOR_RECORD(ManagedSource);
 #undef UMADVISOR_RECORD
     }
     return false;

@@ -49,6 +49,9 @@ enum class Type : std::uint8_t {
     pause = 26,
     ipc = 27,
     external = 28,
+    managed_event = 29,
+    managed_counters = 30,
+    managed_detail = 31,
 
     entry = 64,
     string = 65,
@@ -69,6 +72,7 @@ enum class Type : std::uint8_t {
     python_code = 80,
     python_lines = 81,
     python_frame = 82,
+    managed_source = 83,
 };
 
 /// A bounded list of numbers inside a record. What lies beyond `count` is never written nor copied: one of

@@ -135,6 +135,50 @@ enum class LineTable : std::uint8_t {
 /// When a residency sample was taken.
 enum class SampleMoment : std::uint8_t { before_launch = 0, after_synchronize = 1 };
 
+/// Who tells what happens to managed memory.
+enum class ManagedSourceKind : std::uint8_t {
+    none = 0,
+    pagemap = 1, ///< /proc/self/pagemap, now and then: Residency records
+    queue = 2,   ///< the driver's tools queue
+    cupti = 3,   ///< CUPTI's unified-memory counters
+};
+
+/// What happened to managed memory. The names are those of the driver's tools interface and CUPTI.
+enum class ManagedEventKind : std::uint8_t {
+    host_fault = 1,
+    device_fault = 2,
+    migration = 3,
+    thrashing = 4,          ///< the driver has found that processors take the memory from each other
+    throttling = 5,         ///< it let a processor wait for that
+    remote_map = 6,         ///< a processor may now reach memory that stays elsewhere
+    eviction = 7,           ///< to make room
+    read_duplicate = 8,     ///< both ends have a copy
+    read_duplicate_end = 9, ///< a write left one of them
+};
+
+/// The names and numbers of CUPTI's UnifiedMemoryMigrationCause.
+enum class MigrationCause : std::uint8_t {
+    unknown = 0,
+    user = 1, ///< prefetch calls
+    coherence = 2,
+    prefetch = 3, ///< by the driver, along with a fault
+    eviction = 4,
+    access_counters = 5,
+};
+
+/// The names and numbers of the driver's UvmEventMapRemoteCause.
+enum class RemoteMapCause : std::uint8_t {
+    unknown = 0,
+    coherence = 1,
+    thrashing = 2,
+    policy = 3, ///< cuMemAdvise
+    out_of_memory = 4,
+    eviction = 5,
+};
+
+/// How memory was reached that was not there.
+enum class FaultAccess : std::uint8_t { unknown = 0, read = 1, write = 2, atomic = 3, prefetch = 4 };
+
 /// What a host address range is, from /proc/self/maps.
 enum class HostRangeKind : std::uint8_t {
     unknown = 0,

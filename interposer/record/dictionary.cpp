@@ -66,5 +66,6 @@ template void define(const trace::Interpreter&) noexcept;
 template void define(const trace::PythonCode&) noexcept;
 template void define(const trace::PythonLines&) noexcept;
 template void define(const trace::PythonFrame&) noexcept;
+template void define(const trace::ManagedSource&) noexcept;
 
 } // namespace umadvisor::record
