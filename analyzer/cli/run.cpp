@@ -56,6 +56,12 @@ std::string usage_trouble(const Arguments& arguments) {
     const std::string range = arguments.value("--capture-range");
     if (arguments.has("--capture-range") && range != "none" && range != "cudaProfilerApi")
         return "--capture-range takes none or cudaProfilerApi, not " + range;
+    for (const auto& [flag, words] :
+         {std::pair{"--um", std::vector<std::string>{"auto", "queue", "pagemap", "off"}},
+          {"--um-detail", {"auto", "light", "faults", "full"}}})
+        if (arguments.has(flag) && std::ranges::find(words, arguments.value(flag)) == words.end())
+            return std::string(flag) + " takes " + words[0] + ", " + words[1] + ", " + words[2] + " or " +
+                   words[3] + ", not " + arguments.value(flag);
     for (const char* flag : {"--delay", "--duration"})
         if (arguments.has(flag) && !is_seconds(arguments.value(flag)))
             return std::string(flag) + " takes a number of seconds such as 2 or 0.5, not " +
@@ -97,7 +103,9 @@ Environment environment_of(const Arguments& arguments, const std::string& shim, 
                                          {"--delay", "UMADVISOR_DELAY"},
                                          {"--duration", "UMADVISOR_DURATION"},
                                          {"--pretend-memory", "UMADVISOR_PRETEND_MEMORY"},
-                                         {"--stacks", "UMADVISOR_STACKS"}})
+                                         {"--stacks", "UMADVISOR_STACKS"},
+                                         {"--um", "UMADVISOR_UM"},
+                                         {"--um-detail", "UMADVISOR_UM_DETAIL"}})
         if (arguments.has(flag))
             environment.emplace_back(variable, arguments.value(flag));
     return environment;
@@ -181,6 +189,13 @@ const Command run_command{
      {"--act", "LIST", "Change what the program does: prefetch, rewrite=all"},
      {"--pretend-memory", "SIZE", "Make the card look smaller"},
      {"--stacks", "off|N", "Frames recorded with each call"},
+     {"--um", "SOURCE",
+      "Who tells what happens to managed memory: auto (the best that is there), queue (the driver's tools "
+      "queue, also of "
+      "a release it was not tested with), pagemap, off"},
+     {"--um-detail", "LEVEL",
+      "Events taken from the queue: auto (light, and full in short windows while memory moves), light, faults, "
+      "full"},
      {"-q,--quiet", "", "Say nothing, neither here nor in the program"}},
     &run,
     true};

@@ -34,6 +34,8 @@ std::atomic<bool> found{false};
 const void* driver_base = nullptr;
 const char* path = "";
 std::uint64_t (*clock_of_simulation)() = nullptr;
+ToolsCommand tools_of_simulation = nullptr;
+ParameterLookup parameter_of_simulation = nullptr;
 
 std::size_t slot_of(const void* address) {
     return static_cast<std::size_t>((reinterpret_cast<std::uintptr_t>(address) >> 4) * 0x9e3779b97f4a7c15u >>
@@ -57,6 +59,8 @@ struct Found {
     const char* path = "";
     const void* base = nullptr;
     void* clock = nullptr;
+    void* tools = nullptr;
+    void* parameter = nullptr;
 };
 
 void look_for_all(void* handle, Found& answers) {
@@ -69,6 +73,8 @@ void look_for_all(void* handle, Found& answers) {
     if (void* const init = answers.addresses[index(Entry::cuInit)]; init != nullptr && dladdr(init, &info) != 0)
         answers.base = info.dli_fbase;
     answers.clock = look_up(handle, "simcuda_clock_ns");
+    answers.tools = look_up(handle, "simcuda_uvm_tools");
+    answers.parameter = look_up(handle, "simcuda_uvm_parameter");
 }
 
 void fill_tables(const Found& answers) {
@@ -83,6 +89,8 @@ void fill_tables(const Found& answers) {
     path = answers.path;
     driver_base = answers.base;
     clock_of_simulation = reinterpret_cast<std::uint64_t (*)()>(answers.clock);
+    tools_of_simulation = reinterpret_cast<ToolsCommand>(answers.tools);
+    parameter_of_simulation = reinterpret_cast<ParameterLookup>(answers.parameter);
     for (std::size_t i = 0; i < entry_count; ++i)
         __atomic_store_n(&umadvisor_export_table[i],
                          wrapper_table[i] != nullptr ? wrapper_table[i] : umadvisor_counted_table[i],
@@ -144,6 +152,14 @@ const char* driver_path() noexcept {
 
 std::uint64_t (*simulated_clock() noexcept)() {
     return clock_of_simulation;
+}
+
+ToolsCommand simulated_tools() noexcept {
+    return tools_of_simulation;
+}
+
+ParameterLookup simulated_parameter() noexcept {
+    return parameter_of_simulation;
 }
 
 /// Called by the exported symbols before the driver is known; answers the table to go on through.

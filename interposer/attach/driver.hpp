@@ -32,4 +32,11 @@ const char* driver_path() noexcept;
 /// simcuda's virtual clock, or null when this is a real driver.
 std::uint64_t (*simulated_clock() noexcept)();
 
+/// simcuda's stand-ins for /dev/nvidia-uvm-tools and for the parameters of the driver's unified-memory module
+/// (tools/simcuda/control.hpp), or null when this is a real driver.
+using ToolsCommand = int (*)(int tracker, unsigned long command, void* parameters);
+ToolsCommand simulated_tools() noexcept;
+using ParameterLookup = int (*)(const char* name, unsigned* value);
+ParameterLookup simulated_parameter() noexcept;
+
 } // namespace umadvisor::attach

@@ -52,7 +52,8 @@ ResidencySampler& residency_sampler() noexcept {
 }
 
 bool ResidencySampler::works() const noexcept {
-    return !off_.load(std::memory_order_relaxed) && runtime::options().residency;
+    return !off_.load(std::memory_order_relaxed) &&
+           runtime::options().managed_witness != runtime::ManagedWitness::none;
 }
 
 bool ResidencySampler::affordable(std::uint64_t now) noexcept {

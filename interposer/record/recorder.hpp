@@ -69,6 +69,10 @@ std::uint64_t stack() noexcept;
 /// innermost Python frame are the same.
 std::uint64_t launch_stack() noexcept;
 
+/// Id of a frame without callers that stands for the instruction at `address`; 0 when stacks are off. Locks as
+/// stack() does.
+std::uint64_t instruction(std::uintptr_t address) noexcept;
+
 namespace detail {
 extern constinit bool stacks_wanted;
 }

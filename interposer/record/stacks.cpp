@@ -188,4 +188,14 @@ template <PythonDetail detail>
 
 #undef UMADVISOR_HERE
 
+/// Frames hold return addresses, one byte beyond the instruction that they are about.
+std::uint64_t instruction(std::uintptr_t address) noexcept {
+    if (depth == 0 || address == 0)
+        return 0;
+    const Quiet quiet;
+    if (const LoaderUse use; use)
+        refresh_modules();
+    return frames.intern(0, address + 1);
+}
+
 } // namespace umadvisor::record

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 #include <string_view>
 #include <unistd.h>
 
@@ -72,6 +73,20 @@ bool parse_flag(std::string_view text, bool& value) {
     return true;
 }
 
+/// `words` in the order of the enumeration.
+template <class Enumeration>
+bool parse_word(std::string_view text, std::initializer_list<std::string_view> words, Enumeration& value) {
+    std::uint8_t number = 0;
+    for (const std::string_view word : words) {
+        if (word == text) {
+            value = static_cast<Enumeration>(number);
+            return true;
+        }
+        ++number;
+    }
+    return false;
+}
+
 bool parse_actions(std::string_view text, Options& to) {
     while (!text.empty()) {
         const std::size_t comma = text.find(',');
@@ -116,10 +131,10 @@ bool set(std::string_view name, std::string_view value, Options& to) {
         return parse_frames(value, to.stack_frames);
     if (name == "PYTHON")
         return parse_flag(value, to.python);
-    if (name == "UM") {
-        to.residency = value != "off";
-        return value == "auto" || value == "pagemap" || value == "off";
-    }
+    if (name == "UM")
+        return parse_word(value, {"auto", "queue", "pagemap", "off"}, to.managed_witness);
+    if (name == "UM_DETAIL")
+        return parse_word(value, {"auto", "light", "faults", "full"}, to.managed_detail);
     if (name == "DEVICE_TIME")
         return parse_flag(value, to.device_time);
     if (name == "MAX_SIZE")

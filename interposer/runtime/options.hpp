@@ -6,6 +6,22 @@
 
 namespace umadvisor::runtime {
 
+/// Who is asked about managed memory.
+enum class ManagedWitness : std::uint8_t {
+    best, ///< the tools queue where the driver's release was tested, else pagemap
+    queue,
+    pagemap,
+    none,
+};
+
+/// Which events of the tools queue are taken.
+enum class ManagedDetailWanted : std::uint8_t {
+    by_traffic, ///< light; all of them in short windows while memory moves
+    light,      ///< without device faults and migrations
+    faults,     ///< without migrations
+    full,
+};
+
 /// Plain values; strings point into the environment as it was at start (copied, never freed).
 struct Options {
     const char* output = ""; ///< empty: PROGRAM.PID.umtrace in the working directory
@@ -13,7 +29,8 @@ struct Options {
     bool quiet = false;
     int stack_frames = 64; ///< 0: off
     bool python = true;
-    bool residency = true; ///< UM=auto or pagemap
+    ManagedWitness managed_witness = ManagedWitness::best;
+    ManagedDetailWanted managed_detail = ManagedDetailWanted::by_traffic;
     bool device_time = true;
     std::uint64_t max_bytes = 0; ///< of the trace
     bool capture_range = false;  ///< records between cuProfilerStart and cuProfilerStop only

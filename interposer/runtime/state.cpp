@@ -5,6 +5,7 @@
 #include "interposer/attach/driver.hpp"
 #include "interposer/attach/real.hpp"
 #include "interposer/attach/wrapper_table.hpp"
+#include "interposer/observe/managed_watch.hpp"
 #include "interposer/record/loader_use.hpp"
 #include "interposer/record/recorder.hpp"
 #include "interposer/record/thread_writer.hpp"
@@ -158,6 +159,7 @@ bool open_trace() {
 void after_fork_in_child() {
     record::forget_loader_users();
     record::abandon();
+    observe::managed_watch().forget();
     if (!options().follow_fork || !can_start_anew)
         return;
     record::forget_threads();
@@ -249,6 +251,7 @@ void leave() noexcept {
         record.object = object;
         record::define(record);
     });
+    observe::managed_watch().finish();
     record::close();
     struct stat here;
     const bool elsewhere = *path != '/' && *directory != '\0' && lstat(path, &here) != 0;

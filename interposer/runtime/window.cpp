@@ -4,13 +4,12 @@
 #include "interposer/record/mutex.hpp"
 #include "interposer/record/recorder.hpp"
 #include "interposer/runtime/options.hpp"
+#include "interposer/runtime/own_thread.hpp"
 #include "trace/records.hpp"
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <ctime>
-#include <pthread.h>
 
 namespace umadvisor::runtime {
 
@@ -59,26 +58,6 @@ void* keep_time(void*) {
     return nullptr;
 }
 
-/// Without signals: the program's own threads shall get them all. The stack is address space only; it holds
-/// every loaded object's thread-local storage too.
-bool start_keeping_time() {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_attr_t attributes;
-    if (pthread_attr_init(&attributes) != 0)
-        return false;
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    pthread_attr_setstacksize(&attributes, 1 << 20);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    pthread_t thread;
-    const bool started = pthread_create(&thread, &attributes, &keep_time, nullptr) == 0;
-    if (started)
-        pthread_setname_np(thread, "umadvisor");
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    pthread_attr_destroy(&attributes);
-    return started;
-}
-
 } // namespace
 
 void remember_start() noexcept {
@@ -91,7 +70,7 @@ void open_window() noexcept {
     const bool delayed = process_start + options().delay_ns > record::monotonic_nanoseconds();
     if (delayed)
         hold(PauseCause::delay);
-    if ((delayed || options().duration_ns != 0) && !start_keeping_time()) {
+    if ((delayed || options().duration_ns != 0) && !start_own_thread(&keep_time, "umadvisor")) {
         record::note("--delay and --duration had no effect: a thread could not be started");
         lift(PauseCause::delay);
     }

@@ -3,6 +3,7 @@
 #include "interposer/observe/allocations.hpp"
 #include "interposer/observe/capture.hpp"
 #include "interposer/observe/contexts.hpp"
+#include "interposer/observe/managed_watch.hpp"
 #include "interposer/observe/memory_class.hpp"
 
 #include <algorithm>
@@ -44,6 +45,8 @@ void finish_allocation(trace::Alloc& record, std::uint64_t address, std::uint64_
     // What stood at its addresses went unseen, or goes just now: with a context that another thread destroys.
     leave_parts(record, covered, gone);
     record::write(record);
+    if (allocation.id != 0 && allocation.memory == trace::Memory::managed)
+        observe::managed_watch().begin();
     if (allocation.id != 0 && allocation.rewritten)
         act::place(allocation);
 }

@@ -4,6 +4,7 @@
 #include "interposer/observe/capture.hpp"
 #include "interposer/observe/device_timer.hpp"
 #include "interposer/observe/graph_memory.hpp"
+#include "interposer/observe/managed_watch.hpp"
 #include "interposer/observe/residency_sampler.hpp"
 
 #include <atomic>
@@ -92,6 +93,7 @@ void begin_graph_launch(trace::GraphLaunch& record, Entry entry, CUgraphExec exe
         const KeepErrno keep;
         observe::Touched touched;
         observe::managed_of_graph(exec, touched);
+        observe::managed_watch().look();
         observe::residency_sampler().before_launch(touched);
         act::before_launch(given, entry, touched);
     }

@@ -4,6 +4,7 @@
 #include "interposer/observe/capture.hpp"
 #include "interposer/observe/device_timer.hpp"
 #include "interposer/observe/functions.hpp"
+#include "interposer/observe/managed_watch.hpp"
 #include "interposer/observe/residency_sampler.hpp"
 
 namespace umadvisor::wrappers {
@@ -48,6 +49,7 @@ void begin_launch(NewLaunch& made, std::uint64_t stack, const LaunchCall& call) 
     // The sampler and the actions look at every launch that they may have to do with.
     made.memorable = touched.scanned && touched.managed_count == 0 && function != nullptr && !captured &&
                      describe(call, *function, stack, nullptr, made.key);
+    observe::managed_watch().look();
     observe::residency_sampler().before_launch(touched);
     act::before_launch(call.stream, call.entry, touched);
     made.launch.sample =

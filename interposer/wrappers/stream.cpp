@@ -3,11 +3,13 @@
 #include "interposer/act/executor.hpp"
 #include "interposer/observe/capture.hpp"
 #include "interposer/observe/device_timer.hpp"
+#include "interposer/observe/managed_watch.hpp"
 #include "interposer/observe/residency_sampler.hpp"
 
 namespace umadvisor::wrappers {
 
 void after_wait() noexcept {
+    observe::managed_watch().look();
     observe::residency_sampler().after_synchronize();
     act::after_synchronize();
     observe::device_timer().collect();

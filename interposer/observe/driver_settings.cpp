@@ -1,0 +1,86 @@
+#include "interposer/observe/driver_settings.hpp"
+
+#include "interposer/attach/driver.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace umadvisor::observe {
+
+namespace {
+
+/// The start of a file, NUL-terminated; false where it cannot be read.
+template <std::size_t N>
+bool read_file(const char* path, char (&text)[N]) {
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return false;
+    const ssize_t bytes = read(file, text, N - 1);
+    close(file);
+    if (bytes <= 0)
+        return false;
+    text[bytes] = '\0';
+    return true;
+}
+
+bool read_parameter(const char* name, unsigned& value) {
+    if (const auto simulated = attach::simulated_parameter())
+        return simulated(name, &value) == 0;
+    char path[128], text[32];
+    std::snprintf(path, sizeof path, "/sys/module/nvidia_uvm/parameters/%s", name);
+    if (!read_file(path, text))
+        return false;
+    char* end = nullptr;
+    value = static_cast<unsigned>(std::strtoul(text, &end, 10));
+    return end != text;
+}
+
+} // namespace
+
+std::string_view driver_release() noexcept {
+    static char release[64];
+    if (attach::simulated_parameter() != nullptr || !read_file("/sys/module/nvidia/version", release))
+        return {};
+    release[std::strcspn(release, "\n")] = '\0';
+    return release;
+}
+
+unsigned driver_branch(std::string_view release) noexcept {
+    unsigned branch = 0;
+    for (const char digit : release.substr(0, release.find('.'))) {
+        if (digit < '0' || digit > '9' || branch > 100'000)
+            return 0;
+        branch = branch * 10 + static_cast<unsigned>(digit - '0');
+    }
+    return branch;
+}
+
+void read_parameters(trace::ManagedSource& record) noexcept {
+    unsigned prefetch = 0, prefetch_threshold = 0, thrashing = 0, threshold = 0, pin_threshold = 0, lapse = 0,
+             nap = 0, epoch = 0, pin = 0;
+    if (!read_parameter("uvm_perf_prefetch_enable", prefetch) ||
+        !read_parameter("uvm_perf_prefetch_threshold", prefetch_threshold) ||
+        !read_parameter("uvm_perf_thrashing_enable", thrashing) ||
+        !read_parameter("uvm_perf_thrashing_threshold", threshold) ||
+        !read_parameter("uvm_perf_thrashing_pin_threshold", pin_threshold) ||
+        !read_parameter("uvm_perf_thrashing_lapse_usec", lapse) ||
+        !read_parameter("uvm_perf_thrashing_nap", nap) || !read_parameter("uvm_perf_thrashing_epoch", epoch) ||
+        !read_parameter("uvm_perf_thrashing_pin", pin))
+        return;
+    record.parameters_known = 1;
+    record.prefetch = prefetch;
+    record.prefetch_threshold = prefetch_threshold;
+    record.thrashing = thrashing;
+    record.thrashing_threshold = threshold;
+    record.thrashing_pin_threshold = pin_threshold;
+    record.thrashing_lapse = lapse;
+    // These are multiples of the lapse (uvm_perf_thrashing.c).
+    record.thrashing_nap = std::uint64_t{nap} * lapse;
+    record.thrashing_epoch = std::uint64_t{epoch} * lapse;
+    record.thrashing_pin = std::uint64_t{pin} * lapse;
+}
+
+} // namespace umadvisor::observe

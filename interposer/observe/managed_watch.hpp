@@ -1,0 +1,42 @@
+/// What happens to managed memory, as the driver itself tells it.
+#pragma once
+
+#include <atomic>
+
+namespace umadvisor::observe {
+
+/// Watches through the driver's tools queue from the first managed allocation on. Exact totals are read by the
+/// program's own calls, which is a few loads; events are taken out of the driver's ring by a thread of our own.
+/// All of it is off where the options, the driver's release or the machine do not allow it; the report then
+/// says why, and residency is sampled by pagemap. Safe from any thread.
+class ManagedWatch {
+public:
+    /// The program has managed memory. One load from the second time on. May block for a moment the first time.
+    void begin() noexcept {
+        if (!begun_.load(std::memory_order_relaxed))
+            start();
+    }
+
+    /// Tells the driver's totals where they have changed. One load while nothing is watched.
+    void look() noexcept {
+        if (counting_.load(std::memory_order_relaxed))
+            look_at_counters();
+    }
+
+    /// Takes what is left in the ring and ends the watch. At the end of the trace.
+    void finish() noexcept;
+
+    /// In a forked child: gives up what was the parent's.
+    void forget() noexcept;
+
+private:
+    void start() noexcept;
+    void look_at_counters() noexcept;
+
+    std::atomic<bool> begun_{false};
+    std::atomic<bool> counting_{false};
+};
+
+ManagedWatch& managed_watch() noexcept;
+
+} // namespace umadvisor::observe

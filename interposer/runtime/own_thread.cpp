@@ -1,0 +1,27 @@
+#include "interposer/runtime/own_thread.hpp"
+
+#include <pthread.h>
+#include <signal.h>
+
+namespace umadvisor::runtime {
+
+/// The stack is address space only; it holds every loaded object's thread-local storage too.
+bool start_own_thread(void* (*body)(void*), const char* name) noexcept {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_attr_t attributes;
+    if (pthread_attr_init(&attributes) != 0)
+        return false;
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attributes, 1 << 20);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_t thread;
+    const bool started = pthread_create(&thread, &attributes, body, nullptr) == 0;
+    if (started)
+        pthread_setname_np(thread, name);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    pthread_attr_destroy(&attributes);
+    return started;
+}
+
+} // namespace umadvisor::runtime
