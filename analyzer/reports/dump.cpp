@@ -91,6 +91,12 @@ struct FieldWriter {
             else if constexpr (std::is_same_v<T, trace::StreamAction>)
                 return std::to_array<std::string_view>({"create", "destroy", "wait_event", "context_wait_event",
                                                         "wait_value", "write_value", "memory_operations"});
+            else if constexpr (std::is_same_v<T, trace::ManagedSourceKind>)
+                return std::to_array<std::string_view>({"none", "pagemap", "queue", "cupti"});
+            else if constexpr (std::is_same_v<T, trace::ManagedEventKind>)
+                return std::to_array<std::string_view>({"unknown", "host_fault", "device_fault", "migration",
+                                                        "thrashing", "throttling", "remote_map", "eviction",
+                                                        "read_duplicate", "read_duplicate_end"});
             else if constexpr (std::is_same_v<T, trace::EventAction>)
                 return std::to_array<std::string_view>({"create", "destroy", "record", "record_context"});
             else if constexpr (std::is_same_v<T, trace::ModuleAction>)

@@ -28,11 +28,16 @@ struct Shared {
 
 CUfunction kernel;
 
+void synchronize() {
+    must(ask<decltype(&cuCtxSynchronize)>("cuCtxSynchronize", 12000)(),
+         "synchronize"); // it takes a context from 13000 on
+}
+
 void touch_on_device(CUdeviceptr address) {
     void* parameters[] = {&address};
     must(ASK("cuLaunchKernel", cuLaunchKernel)(kernel, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr),
          "launch");
-    must(ASK("cuCtxSynchronize", cuCtxSynchronize)(), "synchronize");
+    synchronize();
 }
 
 void touch_all(CUdeviceptr memory) {
@@ -47,7 +52,7 @@ void touch_all(CUdeviceptr memory) {
 void prefetch(CUdeviceptr memory, CUmemLocationType to) {
     const auto call = ask<decltype(&cuMemPrefetchAsync_v2)>("cuMemPrefetchAsync", 12020);
     must(call(memory, bytes, {to, {0}}, 0, nullptr), "prefetch");
-    must(ASK("cuCtxSynchronize", cuCtxSynchronize)(), "synchronize");
+    synchronize();
 }
 
 void advise(CUdeviceptr memory, CUmem_advise advice, CUmemLocationType to) {
