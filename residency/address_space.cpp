@@ -81,10 +81,12 @@ Cost AddressSpace::touch(Processor who, std::uint64_t address, std::uint64_t byt
         if (who != host_processor) {
             block.last_use = ++uses_;
         }
-        if (access == Access::write &&
-            drop_duplicates(block, pages & block.read_mostly & block.resident[who], who)) {
+        const PageMask duplicated =
+            access == Access::write ? pages & block.read_mostly & block.duplicates(who) : PageMask();
+        if (duplicated.any()) {
             // A write to a duplicated page is a permission fault.
-            ++(who == host_processor ? counters_.host_faults : counters_.device_fault_groups);
+            count_fault(who, block, duplicated, access, true, now + cost.time);
+            drop_duplicates(block, duplicated, who, now + cost.time);
             cost.time += who == host_processor ? prices_.host_fault : prices_.device_fault_group;
         }
         const PageMask missing = pages & ~block.resident[who] & ~block.remote[who];
@@ -102,13 +104,14 @@ Cost AddressSpace::service_fault(Processor who, Block& block, const PageMask& mi
                                  Nanoseconds now) {
     Cost cost;
     const bool device = who != host_processor;
-    ++(device ? counters_.device_fault_groups : counters_.host_faults);
+    count_fault(who, block, missing, access, false, now);
 
     switch (block.thrashing.relieve(parameters_.thrashing, missing, now)) {
     case BlockThrashing::Relief::none:
         break;
     case BlockThrashing::Relief::throttle:
         ++counters_.throttlings;
+        tell_throttling(who, block, missing & block.thrashing.thrashing(), now);
         cost.time += parameters_.thrashing.nap;
         break;
     case BlockThrashing::Relief::pin:
@@ -127,11 +130,13 @@ Cost AddressSpace::service_fault(Processor who, Block& block, const PageMask& mi
     // memory.
     PageMask remote;
     if (device) {
-        const PageMask stays =
-            block.thrashing.pinned(now) | block.preferred[host_processor] | block.accessed_by[who];
+        const PageMask pinned = block.thrashing.pinned(now);
+        const PageMask stays = pinned | block.preferred[host_processor] | block.accessed_by[who];
         remote = faulting & stays & block.resident[host_processor] & ~block.read_mostly;
         block.remote[who] |= remote;
         counters_.bytes_remote_mapped += remote.count() * page_bytes;
+        tell_remote_mapping(who, block, remote & pinned, RemoteMapping::Cause::thrashing, now + cost.time);
+        tell_remote_mapping(who, block, remote & ~pinned, RemoteMapping::Cause::advice, now + cost.time);
         cost.remote_bytes += (remote & missing).count() * page_bytes;
     }
 
@@ -159,17 +164,13 @@ Cost AddressSpace::service_fault(Processor who, Block& block, const PageMask& mi
     const PageMask duplicated = access == Access::read ? moving & block.read_mostly : PageMask();
     const PageMask moved = moving & ~duplicated;
     const PageMask counted = moved & block.resident_anywhere();
-    cost.time += move(block, duplicated, who, MigrationCause::coherence, true, now).time;
-    cost.time += move(block, moved, who, MigrationCause::coherence, false, now).time;
+    cost.time += move(block, duplicated, who, MigrationCause::coherence, true, now + cost.time).time;
+    cost.time += move(block, moved, who, MigrationCause::coherence, false, now + cost.time).time;
 
     if (counted.any()) {
         const PageMask found = block.thrashing.record(parameters_.thrashing, who, counted, now);
         counters_.thrashing_pages += found.count();
-        visit_runs(block.base, found, [&](std::uint64_t at, std::uint64_t size) {
-            if (observer_) {
-                observer_->thrashing_found(at, size);
-            }
-        });
+        tell_thrashing(block, found, now + cost.time);
     }
     return cost;
 }
@@ -186,8 +187,11 @@ Cost AddressSpace::prefetch(Processor target, std::uint64_t address, std::uint64
             block.last_use = ++uses_;
         }
         const PageMask moving = wanted & ~block.resident[target];
-        cost.time += move(block, moving & block.read_mostly, target, MigrationCause::user, true, now).time;
-        cost.time += move(block, moving & ~block.read_mostly, target, MigrationCause::user, false, now).time;
+        const auto bring = [&](const PageMask& part, bool duplicate) {
+            cost.time += move(block, part, target, MigrationCause::user, duplicate, now + cost.time).time;
+        };
+        bring(moving & block.read_mostly, true);
+        bring(moving & ~block.read_mostly, false);
     });
     return cost;
 }
@@ -205,7 +209,8 @@ void AddressSpace::discard(std::uint64_t address, std::uint64_t bytes) {
     });
 }
 
-void AddressSpace::advise(Advice advice, Processor who, std::uint64_t address, std::uint64_t bytes) {
+void AddressSpace::advise(Advice advice, Processor who, std::uint64_t address, std::uint64_t bytes,
+                          Nanoseconds now) {
     visit_blocks(address, bytes, [&](Block& block, const PageMask& all) {
         const PageMask pages = all & block.valid;
         switch (advice) {
@@ -215,7 +220,7 @@ void AddressSpace::advise(Advice advice, Processor who, std::uint64_t address, s
         case Advice::unset_read_mostly:
             block.read_mostly &= ~pages;
             for (Processor owner = 0; owner < max_processors; ++owner) {
-                drop_duplicates(block, pages & block.resident[owner], owner);
+                drop_duplicates(block, pages & block.resident[owner], owner, now);
             }
             break;
         case Advice::set_preferred_location:
@@ -231,7 +236,10 @@ void AddressSpace::advise(Advice advice, Processor who, std::uint64_t address, s
             // cuMemAdvise: the processor is mapped at once, so that access does not fault.
             block.accessed_by[who] |= pages;
             if (who != host_processor) {
-                block.remote[who] |= pages & block.resident[host_processor] & ~block.resident[who];
+                const PageMask reached = pages & block.resident[host_processor] & ~block.resident[who];
+                tell_remote_mapping(who, block, reached & ~block.remote[who], RemoteMapping::Cause::advice,
+                                    now);
+                block.remote[who] |= reached;
             }
             break;
         case Advice::unset_accessed_by:

@@ -1,15 +1,13 @@
 #pragma once
 
 #include "residency/block.hpp"
-#include "residency/counters.hpp"
+#include "residency/observer.hpp"
 #include "residency/prices.hpp"
 
 #include <map>
 #include <vector>
 
 namespace umadvisor::residency {
-
-enum class Access : std::uint8_t { read, write };
 
 /// Advice on a range, named as in cuMemAdvise.
 enum class Advice : std::uint8_t {
@@ -26,29 +24,6 @@ struct Parameters {
     unsigned prefetch_threshold_percent = 51; ///< uvm_perf_prefetch_threshold
     bool driver_prefetch = true;              ///< uvm_perf_prefetch_enable
     ThrashingParameters thrashing;
-};
-
-/// One movement of pages, told to the observer as it happens.
-struct Migration {
-    std::uint64_t address;
-    std::uint64_t bytes;
-    Processor from;
-    Processor to;
-    MigrationCause cause;
-};
-
-/// Is told what the model does. Called inside the operation that causes it; must not call the model back.
-class Observer {
-public:
-    virtual ~Observer() = default;
-    /// The host may no longer reach these bytes without a fault.
-    virtual void host_mapping_lost(std::uint64_t address, std::uint64_t bytes) = 0;
-    /// These bytes are reachable from the host.
-    virtual void host_mapping_gained(std::uint64_t address, std::uint64_t bytes) = 0;
-    /// These bytes now have a copy elsewhere: a host write must fault, so that the model hears of it.
-    virtual void host_write_protected(std::uint64_t /*address*/, std::uint64_t /*bytes*/) {}
-    virtual void migrated(const Migration&) {}
-    virtual void thrashing_found(std::uint64_t /*address*/, std::uint64_t /*bytes*/) {}
 };
 
 /// Time an operation takes, split by who has to wait how long for what.
@@ -84,7 +59,7 @@ public:
     /// again.
     void discard(std::uint64_t address, std::uint64_t bytes);
     /// cuMemAdvise; `who` is the location or the accessing processor.
-    void advise(Advice advice, Processor who, std::uint64_t address, std::uint64_t bytes);
+    void advise(Advice advice, Processor who, std::uint64_t address, std::uint64_t bytes, Nanoseconds now = 0);
 
     /// Pages of [address, address + bytes) resident on the processor.
     std::uint64_t count_resident(Processor processor, std::uint64_t address, std::uint64_t bytes) const;
@@ -106,12 +81,23 @@ private:
     Cost move(Block& block, const PageMask& pages, Processor target, MigrationCause cause, bool duplicate,
               Nanoseconds now);
     Nanoseconds count_bytes(const Block& block, const PageMask& pages, Processor from, Processor to,
-                            MigrationCause cause);
+                            MigrationCause cause, Nanoseconds now);
     Nanoseconds make_room(Processor device, const Block& keep, std::uint64_t pages, Nanoseconds now);
     Block* least_recently_used(Processor device, const Block& keep);
-    bool drop_duplicates(Block& block, const PageMask& pages, Processor owner);
-    void set_resident(Block& block, Processor who, const PageMask& pages);
+    void drop_duplicates(Block& block, const PageMask& pages, Processor owner, Nanoseconds now);
+    void set_resident(Block& block, Processor who, const PageMask& pages, Nanoseconds now);
     void clear_resident(Block& block, Processor who, const PageMask& pages);
+
+    // What the observer hears of; see telling.cpp.
+    void count_fault(Processor who, const Block& block, const PageMask& pages, Access access, bool mapped,
+                     Nanoseconds now);
+    void tell_throttling(Processor who, const Block& block, const PageMask& pages, Nanoseconds now) const;
+    void tell_thrashing(const Block& block, const PageMask& found, Nanoseconds now) const;
+    void tell_remote_mapping(Processor who, const Block& block, const PageMask& pages,
+                             RemoteMapping::Cause cause, Nanoseconds now) const;
+    void tell_duplicates(const Block& block, const PageMask& pages, Nanoseconds now) const;
+    void tell_duplicates_ended(const Block& block, const PageMask& pages, Processor holder,
+                               Nanoseconds now) const;
 
     Prices prices_;
     Parameters parameters_;

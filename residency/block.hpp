@@ -27,6 +27,14 @@ struct Block {
         }
         return any;
     }
+    /// Pages of the processor that others hold too.
+    PageMask duplicates(Processor holder) const {
+        PageMask elsewhere;
+        for (Processor other = 0; other < max_processors; ++other) {
+            elsewhere |= other == holder ? PageMask() : resident[other];
+        }
+        return elsewhere & resident[holder];
+    }
     PageMask preferred_anywhere() const {
         PageMask any;
         for (const PageMask& mask : preferred) {

@@ -23,6 +23,11 @@ inline constexpr unsigned max_processors = 4;
 constexpr Processor device_processor(unsigned ordinal) {
     return ordinal + 1;
 }
+/// A set of processors, one bit each.
+using ProcessorSet = std::uint32_t;
+constexpr ProcessorSet set_of(Processor who) {
+    return ProcessorSet{1} << who;
+}
 
 /// Nanoseconds on whatever clock the caller keeps; the model never reads one.
 using Nanoseconds = std::uint64_t;

@@ -15,10 +15,12 @@ Cost AddressSpace::move(Block& block, const PageMask& pages, Processor target, M
     }
     PageMask pending = moving;
     PageMask copied;
+    PageMask collapsed;
     for (Processor from = 0; from < max_processors; ++from) {
         const PageMask leaving = moving & block.resident[from];
         // A duplicated page can be resident at several places: its bytes travel once.
-        cost.time += count_bytes(block, leaving & pending, from, target, cause);
+        cost.time += count_bytes(block, leaving & pending, from, target, cause, now + cost.time);
+        collapsed |= duplicate ? PageMask() : leaving & ~pending;
         pending &= ~leaving;
         if (duplicate) {
             copied |= leaving;
@@ -27,7 +29,9 @@ Cost AddressSpace::move(Block& block, const PageMask& pages, Processor target, M
             clear_resident(block, from, leaving);
         }
     }
-    set_resident(block, target, moving);
+    set_resident(block, target, moving, now + cost.time);
+    tell_duplicates(block, copied, now + cost.time);
+    tell_duplicates_ended(block, collapsed, target, now + cost.time);
     visit_runs(block.base, copied & block.resident[host_processor], [&](std::uint64_t at, std::uint64_t size) {
         if (observer_) {
             observer_->host_write_protected(at, size);
@@ -37,7 +41,7 @@ Cost AddressSpace::move(Block& block, const PageMask& pages, Processor target, M
 }
 
 Nanoseconds AddressSpace::count_bytes(const Block& block, const PageMask& pages, Processor from, Processor to,
-                                      MigrationCause cause) {
+                                      MigrationCause cause, Nanoseconds now) {
     const std::uint64_t bytes = pages.count() * page_bytes;
     if (bytes == 0) {
         return 0;
@@ -50,12 +54,17 @@ Nanoseconds AddressSpace::count_bytes(const Block& block, const PageMask& pages,
     } else {
         counters_.bytes_between_devices += bytes;
     }
+    const double speed = to == host_processor ? prices_.migrate_to_host : prices_.migrate_to_device;
     if (observer_) {
+        // The runs follow each other.
+        std::uint64_t before = 0;
         visit_runs(block.base, pages, [&](std::uint64_t at, std::uint64_t size) {
-            observer_->migrated({at, size, from, to, cause});
+            const Nanoseconds begin = now + transfer_time(before, speed);
+            before += size;
+            observer_->migrated({at, size, from, to, cause, begin, now + transfer_time(before, speed)});
         });
     }
-    return transfer_time(bytes, to == host_processor ? prices_.migrate_to_host : prices_.migrate_to_device);
+    return transfer_time(bytes, speed);
 }
 
 Nanoseconds AddressSpace::make_room(Processor device, const Block& keep, std::uint64_t pages, Nanoseconds now) {
@@ -69,7 +78,11 @@ Nanoseconds AddressSpace::make_room(Processor device, const Block& keep, std::ui
         const PageMask leaving = victim->resident[device];
         const PageMask duplicated = leaving & victim->resident[host_processor];
         clear_resident(*victim, device, duplicated);
-        time += move(*victim, leaving & ~duplicated, host_processor, MigrationCause::eviction, false, now).time;
+        tell_duplicates_ended(*victim, duplicated & ~victim->duplicates(host_processor), host_processor,
+                              now + time);
+        time +=
+            move(*victim, leaving & ~duplicated, host_processor, MigrationCause::eviction, false, now + time)
+                .time;
     }
     return time;
 }
@@ -87,25 +100,27 @@ Block* AddressSpace::least_recently_used(Processor device, const Block& keep) {
     return oldest;
 }
 
-bool AddressSpace::drop_duplicates(Block& block, const PageMask& pages, Processor owner) {
-    bool dropped = false;
+void AddressSpace::drop_duplicates(Block& block, const PageMask& pages, Processor owner, Nanoseconds now) {
+    const PageMask dropped = pages & block.duplicates(owner);
     for (Processor other = 0; other < max_processors; ++other) {
         if (other != owner) {
-            dropped = dropped || (pages & block.resident[other]).any();
-            clear_resident(block, other, pages & block.resident[other]);
+            clear_resident(block, other, dropped);
         }
     }
-    return dropped;
+    tell_duplicates_ended(block, dropped, owner, now);
 }
 
-void AddressSpace::set_resident(Block& block, Processor who, const PageMask& pages) {
+void AddressSpace::set_resident(Block& block, Processor who, const PageMask& pages, Nanoseconds now) {
     const PageMask gained = pages & ~block.resident[who];
     block.resident[who] |= gained;
     block.remote[who] &= ~gained;
     resident_pages_[who] += gained.count();
     if (who == host_processor) {
         for (Processor device = 1; device < max_processors; ++device) {
-            block.remote[device] |= gained & block.accessed_by[device] & ~block.resident[device];
+            const PageMask reached = gained & block.accessed_by[device] & ~block.resident[device];
+            tell_remote_mapping(device, block, reached & ~block.remote[device], RemoteMapping::Cause::advice,
+                                now);
+            block.remote[device] |= reached;
         }
         visit_runs(block.base, gained, [&](std::uint64_t at, std::uint64_t size) {
             if (observer_) {

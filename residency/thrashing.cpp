@@ -32,6 +32,7 @@ PageMask BlockThrashing::record(const ThrashingParameters& parameters, Processor
     seen_ = true;
     last_ = now;
     last_processor_ = who;
+    processors_ |= set_of(who);
     if (!pages_) {
         if (!alternates) {
             return found;

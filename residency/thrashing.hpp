@@ -33,6 +33,8 @@ public:
     /// Pages that are pinned at `now`, or the empty mask once the pin has run out.
     PageMask pinned(Nanoseconds now) const;
     const PageMask& thrashing() const { return thrashing_; }
+    /// That have taken pages of the block since it was last quiet for an epoch.
+    ProcessorSet processors() const { return processors_; }
 
     /// A migration on request (user prefetch) clears the marks of these pages.
     void forget(const PageMask& pages);
@@ -53,6 +55,7 @@ private:
     Nanoseconds pinned_until_ = 0;
     Nanoseconds last_ = 0;
     Processor last_processor_ = 0;
+    ProcessorSet processors_ = 0;
     unsigned throttlings_ = 0;
     bool seen_ = false;
 };

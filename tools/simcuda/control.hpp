@@ -83,4 +83,13 @@ std::uint64_t simcuda_calls(const char* entry);
 std::uint64_t simcuda_clock_ns(void);
 /// Advances the virtual clock, as computing on the host would.
 void simcuda_advance_ns(std::uint64_t nanoseconds);
+/// The driver's tools device: what open(2), ioctl(2) and close(2) are to /dev/nvidia-uvm-tools. The commands
+/// and their parameters are those of residency/tools_interface.hpp, and command 0 closes. InitTracker takes no
+/// tracker and answers the number of a new one, from 1 on, or 0 if its status tells of an error; all others
+/// answer 0. -1 with errno: EBADF no such tracker, or a forked child; EINVAL no such command; EFAULT no
+/// parameters; EACCES refused by tools_queue=0 in SIMCUDA_CONFIG. Times are those of simcuda_clock_ns; what
+/// happens is in the ring as soon as the call or the fault that causes it is served. Thread-safe.
+int simcuda_uvm_tools(int tracker, unsigned long command, void* parameters);
+/// One of the unified-memory module's parameters, in the module's unit. 0, or -1 for a name it does not know.
+int simcuda_uvm_parameter(const char* name, unsigned* value);
 }

@@ -18,7 +18,7 @@ public:
     void host_mapping_gained(std::uint64_t, std::uint64_t bytes) override { gained += bytes; }
     void host_write_protected(std::uint64_t, std::uint64_t bytes) override { write_protected += bytes; }
     void migrated(const Migration& migration) override { migrations.push_back(migration); }
-    void thrashing_found(std::uint64_t, std::uint64_t bytes) override { thrashing += bytes; }
+    void thrashing_found(const Thrashing& found) override { thrashing += found.bytes; }
 
     std::uint64_t lost = 0;
     std::uint64_t gained = 0;

@@ -1,4 +1,5 @@
 // Devices, start-up and shut-down.
+#include "tools/simcuda/driver/device.hpp"
 #include "tools/simcuda/driver/driver.hpp"
 #include "tools/simcuda/driver/managed.hpp"
 #include "tools/simcuda/driver/report.hpp"
@@ -188,25 +189,32 @@ extern "C" CUresult CUDAAPI cuDeviceTotalMem_v2(size_t* bytes, CUdevice device) 
     return CUDA_SUCCESS;
 }
 
+std::array<std::uint8_t, 16> simcuda::device_uuid(int device) {
+    std::array<std::uint8_t, 16> bytes{};
+    std::memcpy(bytes.data(), "simcuda-device-", 15);
+    bytes[15] = static_cast<std::uint8_t>('0' + device);
+    return bytes;
+}
+
 namespace {
-CUresult device_uuid(CUuuid* uuid, CUdevice device) {
+CUresult answer_uuid(CUuuid* uuid, CUdevice device) {
     if (!is_device(device)) {
         return CUDA_ERROR_INVALID_DEVICE;
     }
-    std::memcpy(uuid->bytes, "simcuda-device-", 15);
-    uuid->bytes[15] = static_cast<char>('0' + device);
+    const auto bytes = device_uuid(device);
+    std::memcpy(uuid->bytes, bytes.data(), bytes.size());
     return CUDA_SUCCESS;
 }
 } // namespace
 
 extern "C" CUresult CUDAAPI cuDeviceGetUuid(CUuuid* uuid, CUdevice device) {
     SIMCUDA_ENTER(Entry::cuDeviceGetUuid, Needs::initialization)
-    return device_uuid(uuid, device);
+    return answer_uuid(uuid, device);
 }
 
 extern "C" CUresult CUDAAPI cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice device) {
     SIMCUDA_ENTER(Entry::cuDeviceGetUuid_v2, Needs::initialization)
-    return device_uuid(uuid, device);
+    return answer_uuid(uuid, device);
 }
 
 extern "C" CUresult CUDAAPI cuDeviceGetPCIBusId(char* text, int length, CUdevice device) {

@@ -116,6 +116,7 @@ struct Config {
     std::uint64_t capacity = 8ull << 30;
     int driver_version = 13000;
     bool concurrent_managed_access = true;
+    bool tools_queue = true; ///< the unified-memory module's tools device may be opened
     residency::Parameters parameters;
 };
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -10,6 +11,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
 
 // Linux 5.11, missing from older headers.
 #ifndef UFFD_USER_MODE_ONLY
@@ -41,9 +45,10 @@ bool HostFaults::start(Service service) {
         uffdio_api api{UFFD_API, features, 0};
         return ioctl(descriptor, UFFDIO_API, &api) == 0;
     };
+    constexpr std::uint64_t needed = UFFD_FEATURE_MINOR_SHMEM | UFFD_FEATURE_THREAD_ID;
     constexpr std::uint64_t protection = UFFD_FEATURE_PAGEFAULT_FLAG_WP | UFFD_FEATURE_WP_HUGETLBFS_SHMEM;
-    can_protect_ = descriptor >= 0 && agree(UFFD_FEATURE_MINOR_SHMEM | protection);
-    if (descriptor < 0 || (!can_protect_ && !agree(UFFD_FEATURE_MINOR_SHMEM))) {
+    can_protect_ = descriptor >= 0 && agree(needed | protection);
+    if (descriptor < 0 || (!can_protect_ && !agree(needed))) {
         if (descriptor >= 0) {
             close(descriptor);
         }
@@ -123,12 +128,37 @@ void* HostFaults::run(void* self) {
             if (message.event == UFFD_EVENT_PAGEFAULT) {
                 faults->service_(
                     message.arg.pagefault.address & ~(page - 1),
-                    (message.arg.pagefault.flags & (UFFD_PAGEFAULT_FLAG_WRITE | UFFD_PAGEFAULT_FLAG_WP)) != 0);
+                    (message.arg.pagefault.flags & (UFFD_PAGEFAULT_FLAG_WRITE | UFFD_PAGEFAULT_FLAG_WP)) != 0,
+                    message.arg.pagefault.feat.ptid);
             }
         } else if (got < 0 && errno != EINTR && errno != EAGAIN) {
             return nullptr;
         }
     }
+}
+
+std::uint64_t program_counter(std::uint32_t thread) {
+    char path[64];
+    std::snprintf(path, sizeof path, "/proc/self/task/%u/syscall", thread);
+    // The message about a fault may come just before its thread goes to sleep: "running" then.
+    for (int attempt = 0; attempt < 100; ++attempt) {
+        const int file = open(path, O_RDONLY | O_CLOEXEC);
+        char text[256];
+        const ssize_t got = file < 0 ? -1 : read(file, text, sizeof text - 1);
+        if (file >= 0) {
+            close(file);
+        }
+        if (got <= 0) {
+            return 0;
+        }
+        // proc(5), /proc/pid/syscall: the last number is the program counter.
+        text[got] = 0;
+        if (const char* last = std::strrchr(text, ' ')) {
+            return std::strtoull(last + 1, nullptr, 16);
+        }
+        sched_yield();
+    }
+    return 0;
 }
 
 } // namespace simcuda

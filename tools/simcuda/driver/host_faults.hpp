@@ -10,8 +10,8 @@ namespace simcuda {
 /// /proc/self/pagemap shows it.
 class HostFaults {
 public:
-    /// Called on the fault thread for each touch.
-    using Service = void (*)(std::uint64_t address, bool write);
+    /// Called on the fault thread for each touch; `thread` is the one that waits.
+    using Service = void (*)(std::uint64_t address, bool write, std::uint32_t thread);
 
     /// Starts the fault thread, which blocks all signals. False if the kernel refuses userfaultfd.
     bool start(Service service);
@@ -33,5 +33,9 @@ private:
     bool can_protect_ = false;
     Service service_ = nullptr;
 };
+
+/// Where a thread of this process that waits at a fault will go on, of a fault inside a system call: behind
+/// that call. 0 if the kernel does not tell.
+std::uint64_t program_counter(std::uint32_t thread);
 
 } // namespace simcuda

@@ -1,6 +1,8 @@
 #include "tools/simcuda/driver/managed.hpp"
 #include "tools/simcuda/driver/capture.hpp"
 #include "tools/simcuda/driver/host_faults.hpp"
+#include "tools/simcuda/driver/tools_events.hpp"
+#include "tools/simcuda/driver/tools_queue.hpp"
 
 namespace simcuda {
 
@@ -10,7 +12,8 @@ constexpr std::uint64_t page = residency::page_bytes;
 
 HostFaults host_faults;
 
-class HostMapping final : public residency::Observer {
+/// Keeps the host's page table true to the model; what else happens goes to the tools device.
+class HostMapping final : public ToolsEvents {
 public:
     void host_mapping_lost(std::uint64_t address, std::uint64_t bytes) override {
         host_faults.unmap(address, bytes);
@@ -23,9 +26,18 @@ public:
     }
 };
 
-void service_fault(std::uint64_t address, bool write) {
+HostMapping& host_mapping() {
+    // Never destroyed: the fault thread serves the program's last destructors too.
+    static auto* only = new HostMapping;
+    return *only;
+}
+
+void service_fault(std::uint64_t address, bool write, std::uint32_t thread) {
     Driver& state = driver();
+    const bool wanted = trackers().wanted(tools::EventType::host_fault);
+    const FaultingThread faulting{thread, wanted ? program_counter(thread) : 0};
     const Guard guard(state.mutex);
+    host_mapping().set_faulting_thread(faulting);
     const residency::Cost cost =
         state.memory->touch(residency::host_processor, address, page,
                             write ? residency::Access::write : residency::Access::read, state.clock.now());
@@ -45,9 +57,7 @@ std::uint64_t mapped_bytes(std::uint64_t bytes) {
 } // namespace
 
 residency::Observer* model_observer() {
-    // Never destroyed: the fault thread serves the program's last destructors too.
-    static auto* only = new HostMapping;
-    return only;
+    return &host_mapping();
 }
 
 CUresult allocate_managed(CUdeviceptr* address, std::uint64_t bytes, unsigned flags) {

@@ -159,7 +159,7 @@ CUresult advise(CUdeviceptr address, std::size_t bytes, CUmem_advise advice, CUm
         return CUDA_ERROR_INVALID_VALUE;
     }
     state.memory->advise(static_cast<residency::Advice>(advice - CU_MEM_ADVISE_SET_READ_MOSTLY), processor,
-                         address, bytes);
+                         address, bytes, state.clock.now());
     state.epoch.fetch_add(1);
     return CUDA_SUCCESS;
 }

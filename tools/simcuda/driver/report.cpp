@@ -52,6 +52,8 @@ void apply(Driver& state, const std::string& key, const std::string& value) {
         state.config.parameters.thrashing.enabled = value != "0";
     } else if (key == "driver_prefetch") {
         state.config.parameters.driver_prefetch = value != "0";
+    } else if (key == "tools_queue") {
+        state.config.tools_queue = value != "0";
     } else if (key == "fail") {
         add_failure(state, value);
     } else {

@@ -11,6 +11,7 @@ namespace simcuda {
 ///     concurrent=0         no concurrent managed access: prefetch and advice to a device are refused
 ///     thrashing=0          the driver's thrashing detection off
 ///     driver_prefetch=0    the driver's prefetch at faults off
+///     tools_queue=0        the tools device of the unified-memory module cannot be opened
 ///     fail=ENTRY:N:RESULT  the N-th call of ENTRY (0: each) answers the CUresult RESULT; up to eight
 void read_config(Driver& state);
 /// Copies the residency model's counters into the control struct. The caller holds the mutex.
