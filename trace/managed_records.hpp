@@ -73,7 +73,7 @@ struct ManagedEvent {
         v.number("count", r.count);
         v.number("duration", r.duration);
         v.number("code", r.code);
-        v.number("thread", r.thread);
+        v.number("tid", r.thread);
     }
 };
 

@@ -1,0 +1,157 @@
+/// Managed memory, as the driver's tools queue tells it: whole programs on simcuda, whose own counts it must
+/// equal.
+#include "process.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <map>
+#include <set>
+
+using namespace umadvisor::test;
+using Json = nlohmann::json;
+
+namespace {
+
+/// An example under the shim, and what simcuda counted beside it.
+struct Watched {
+    Folder folder;
+    Outcome outcome;
+    Json counted;
+
+    explicit Watched(const std::string& program, const std::string& settings = "UMADVISOR_UM_DETAIL=full")
+        : outcome(run_sim(
+              folder,
+              "export SIMCUDA_REPORT=counted; export UMADVISOR_QUIET=1; export UMADVISOR_OUTPUT=x.umtrace; " +
+                  settings + " LD_PRELOAD=" + shim + " " + examples + "/sim/" + program)) {
+        BOOST_TEST_REQUIRE(outcome.status == 0, outcome.err);
+        counted = Json::parse(read(folder / "counted"));
+    }
+    std::vector<Json> records(const std::string& kind) const { return dump(folder, "x.umtrace", kind); }
+    std::vector<Json> events(const std::string& kind) const {
+        std::vector<Json> found;
+        for (Json& event : records("ManagedEvent"))
+            if (event.at("kind") == kind)
+                found.push_back(std::move(event));
+        return found;
+    }
+    Json source() const {
+        const auto sources = records("ManagedSource");
+        BOOST_TEST_REQUIRE(sources.size() == 1u);
+        return sources.front();
+    }
+};
+
+std::uint64_t sum(const Json& by_cause) {
+    std::uint64_t whole = 0;
+    for (const auto& [cause, bytes] : by_cause.items())
+        whole += bytes.get<std::uint64_t>();
+    return whole;
+}
+
+std::uint64_t moved(const std::vector<Json>& migrations, int from, int to) {
+    std::uint64_t bytes = 0;
+    for (const Json& event : migrations)
+        if (event.at("from") == from && event.at("to") == to)
+            bytes += event.at("bytes").get<std::uint64_t>();
+    return bytes;
+}
+
+std::uint64_t counted_faults(const std::vector<Json>& faults) {
+    std::uint64_t count = 0;
+    for (const Json& event : faults)
+        count += 1 + event.at("count").get<std::uint64_t>();
+    return count;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(every_byte_and_fault_is_told) {
+    for (const std::string program : {"pingpong", "vector_add_managed", "prefetched_add", "static_managed"})
+        BOOST_TEST_CONTEXT(program) {
+            const Watched watched(program);
+            BOOST_TEST(watched.source().at("source") == "queue");
+            const auto migrations = watched.events("migration");
+            BOOST_TEST(!migrations.empty());
+            BOOST_TEST(moved(migrations, 0, 1) == sum(watched.counted.at("bytes_to_device")));
+            BOOST_TEST(moved(migrations, 1, 0) == sum(watched.counted.at("bytes_to_host")));
+            BOOST_TEST(counted_faults(watched.events("host_fault")) == watched.counted.at("host_faults"));
+            const Json totals = watched.records("ManagedCounters").back();
+            BOOST_TEST(totals.at("bytes_to_device") == sum(watched.counted.at("bytes_to_device")));
+            BOOST_TEST(totals.at("bytes_to_host") == sum(watched.counted.at("bytes_to_host")));
+            BOOST_TEST(totals.at("host_faults") == watched.counted.at("host_faults"));
+        }
+}
+
+BOOST_AUTO_TEST_CASE(times_are_those_of_the_trace) {
+    const Watched watched("pingpong");
+    const auto launches = watched.records("Launch");
+    const auto first = launches.front().at("start_ns").get<double>(),
+               last = launches.back().at("start_ns").get<double>();
+    std::size_t between = 0;
+    for (const Json& event : watched.events("device_fault"))
+        between += event.at("start_ns").get<double>() >= first;
+    BOOST_TEST(between == watched.events("device_fault").size());
+    BOOST_TEST(watched.events("host_fault").front().at("start_ns").get<double>() < first);
+    BOOST_TEST(watched.events("host_fault").back().at("start_ns").get<double>() > last);
+}
+
+BOOST_AUTO_TEST_CASE(a_host_fault_names_the_instruction) {
+    const Watched watched("pingpong");
+    std::map<std::uint64_t, Json> frames;
+    for (const Json& frame : watched.records("Frame"))
+        frames[frame.at("id").get<std::uint64_t>()] = frame;
+    std::map<std::uint64_t, Json> modules;
+    for (const Json& module : watched.records("Module"))
+        modules[module.at("id").get<std::uint64_t>()] = module;
+    std::set<std::string> places;
+    for (const Json& event : watched.events("host_fault")) {
+        const Json& frame = frames.at(event.at("code").get<std::uint64_t>());
+        BOOST_TEST(frame.at("parent") == 0);
+        const Json& module = modules.at(frame.at("module").get<std::uint64_t>());
+        const auto address = std::stoull(frame.at("address").get<std::string>(), nullptr, 16) - 1 -
+                             std::stoull(module.at("bias").get<std::string>(), nullptr, 16);
+        std::ostringstream command;
+        command << "addr2line -f -C -e " << module.at("path").get<std::string>() << " 0x" << std::hex
+                << address;
+        const std::string found = run(watched.folder, command.str()).out;
+        places.insert(found.substr(0, found.find_first_of("(\n")));
+    }
+    BOOST_TEST(Json(places).dump() == Json({"main"}).dump());
+}
+
+BOOST_AUTO_TEST_CASE(the_detail_that_was_asked_for) {
+    const auto kinds = [](const std::string& detail) {
+        const Watched watched("pingpong", "UMADVISOR_UM_DETAIL=" + detail);
+        std::set<std::string> found;
+        for (const Json& event : watched.records("ManagedEvent"))
+            found.insert(event.at("kind").get<std::string>());
+        return Json(found).dump();
+    };
+    BOOST_TEST(kinds("light") == R"(["host_fault"])");
+    BOOST_TEST(kinds("faults") == R"(["device_fault","host_fault"])");
+    BOOST_TEST(kinds("full") == R"(["device_fault","host_fault","migration"])");
+}
+
+BOOST_AUTO_TEST_CASE(without_the_queue_residency_is_sampled_and_the_trace_says_why) {
+    const Watched refused("pingpong", "SIMCUDA_CONFIG=tools_queue=0");
+    BOOST_TEST(refused.source().at("source") == "pagemap");
+    BOOST_TEST(refused.source().at("trouble").get<std::string>().find("refuses") != std::string::npos);
+    BOOST_TEST(refused.records("ManagedEvent").empty());
+    BOOST_TEST(refused.records("ManagedCounters").empty());
+    BOOST_TEST(!refused.records("Residency").empty());
+
+    const Watched chosen("pingpong", "UMADVISOR_UM=pagemap");
+    BOOST_TEST(chosen.source().at("source") == "pagemap");
+    BOOST_TEST(chosen.source().at("trouble") == "");
+    BOOST_TEST(chosen.records("ManagedEvent").empty());
+
+    const Watched off("pingpong", "UMADVISOR_UM=off");
+    BOOST_TEST(off.records("ManagedSource").empty());
+    BOOST_TEST(off.records("Residency").empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_program_without_managed_memory_is_not_watched) {
+    const Watched watched("pinned_copies");
+    BOOST_TEST(watched.records("ManagedSource").empty());
+    BOOST_TEST(watched.records("ManagedDetail").empty());
+}
