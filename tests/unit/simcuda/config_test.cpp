@@ -120,9 +120,9 @@ BOOST_AUTO_TEST_CASE(a_forked_child_has_no_tools_device) {
             tools::Flush flush{};
             _exit(tools_device(1, tools::Flush::command, &flush) == -1 && errno == EBADF ? 0 : 1);
         }
-        int status = 1;
+        int status = 0;
         waitpid(child, &status, 0);
-        return status;
+        return WEXITSTATUS(status);
     });
 }
 
