@@ -17,14 +17,30 @@ public:
     void host_mapping_lost(std::uint64_t, std::uint64_t bytes) override { lost += bytes; }
     void host_mapping_gained(std::uint64_t, std::uint64_t bytes) override { gained += bytes; }
     void host_write_protected(std::uint64_t, std::uint64_t bytes) override { write_protected += bytes; }
+    void host_fault(const HostFault& fault) override { host_faults.push_back(fault); }
+    void device_fault(const DeviceFault& fault) override { device_faults.push_back(fault); }
     void migrated(const Migration& migration) override { migrations.push_back(migration); }
-    void thrashing_found(const Thrashing& found) override { thrashing += found.bytes; }
+    void thrashing_found(const Thrashing& found) override {
+        thrashing += found.bytes;
+        thrashings.push_back(found);
+    }
+    void throttled(const Throttling& wait) override { waits.push_back(wait); }
+    void remote_mapped(const RemoteMapping& mapping) override { remote.push_back(mapping); }
+    void read_duplicated(const ReadDuplicate& made) override { duplicates.push_back(made); }
+    void read_duplicate_ended(const ReadDuplicateEnd& end) override { duplicate_ends.push_back(end); }
 
     std::uint64_t lost = 0;
     std::uint64_t gained = 0;
     std::uint64_t write_protected = 0;
     std::uint64_t thrashing = 0;
+    std::vector<HostFault> host_faults;
+    std::vector<DeviceFault> device_faults;
     std::vector<Migration> migrations;
+    std::vector<Thrashing> thrashings;
+    std::vector<Throttling> waits;
+    std::vector<RemoteMapping> remote;
+    std::vector<ReadDuplicate> duplicates;
+    std::vector<ReadDuplicateEnd> duplicate_ends;
 };
 
 /// A model with one range of `blocks` 2 MiB blocks at `base`.

@@ -1,11 +1,13 @@
 // SIMCUDA_CONFIG and SIMCUDA_REPORT, each case in a process of its own: both are read when CUDA is first used.
 #include "tests/unit/simcuda/runtime_library.hpp"
+#include "tests/unit/simcuda/tools_ring.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <numeric>
@@ -67,6 +69,61 @@ BOOST_AUTO_TEST_CASE(oversubscription_evicts_and_computes_right) {
     BOOST_TEST(report["evicted_blocks"] == 4);
     BOOST_TEST(report["bytes_to_host"]["eviction"] == 8 << 20);
     BOOST_TEST(report["bytes_to_host"]["coherence"] == 8 << 20);
+}
+
+BOOST_AUTO_TEST_CASE(evicted_pages_are_migrations_with_that_cause) {
+    const auto report = run("capacity=8MiB", [] {
+        constexpr int count = (16 << 20) / sizeof(int);
+        int* values = nullptr;
+        cudaMallocManaged(&values, count * sizeof *values);
+        Ring ring(0x7ffe);
+        Counting counting;
+        LAUNCH(fill, 1, 256, nullptr, values, count);
+        cudaDeviceSynchronize();
+        std::uint64_t bytes = 0;
+        for (const auto& migration : ring.take<tools::Migration>(tools::EventType::migration)) {
+            const bool right = migration.cause == 4 && migration.from == 1 && migration.to == 0;
+            bytes += right ? migration.bytes : 0;
+        }
+        return bytes == 8 << 20 && counting.values[tools::bytes_to_host] == bytes ? 0 : 1;
+    });
+    BOOST_TEST(report["bytes_to_host"]["eviction"] == 8 << 20);
+}
+
+BOOST_AUTO_TEST_CASE(the_tools_device_can_refuse) {
+    run("tools_queue=0", [] {
+        cudaFree(nullptr);
+        alignas(4096) static std::uint64_t memory[512];
+        tools::InitTracker wanted{};
+        wanted.control = reinterpret_cast<std::uint64_t>(memory);
+        return tools_device(-1, tools::InitTracker::command, &wanted) == -1 && errno == EACCES ? 0 : 1;
+    });
+}
+
+BOOST_AUTO_TEST_CASE(the_modules_parameters_are_those_of_the_model) {
+    run("thrashing=0,driver_prefetch=0", [] {
+        cudaFree(nullptr);
+        const auto parameter = driver_symbol<decltype(simcuda_uvm_parameter)>("simcuda_uvm_parameter");
+        unsigned thrashing = 7;
+        unsigned prefetch = 7;
+        parameter("uvm_perf_thrashing_enable", &thrashing);
+        parameter("uvm_perf_prefetch_enable", &prefetch);
+        return thrashing == 0 && prefetch == 0 ? 0 : 1;
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_forked_child_has_no_tools_device) {
+    run("", [] {
+        cudaFree(nullptr);
+        const pid_t child = fork();
+        if (child == 0) {
+            tools::Flush flush{};
+            _exit(tools_device(1, tools::Flush::command, &flush) == -1 && errno == EBADF ? 0 : 1);
+        }
+        int status = 0;
+        waitpid(child, &status, 0);
+        return WEXITSTATUS(status);
+    });
 }
 
 BOOST_AUTO_TEST_CASE(capacity_limits_plain_allocations) {

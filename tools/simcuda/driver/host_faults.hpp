@@ -34,8 +34,8 @@ private:
     Service service_ = nullptr;
 };
 
-/// Where a thread of this process that waits at a fault will go on, of a fault inside a system call: behind
-/// that call. 0 if the kernel does not tell.
+/// The instruction that a thread of this process waits at, stopped by a fault; inside a system call, where that
+/// call returns to. 0 if the kernel does not tell.
 std::uint64_t program_counter(std::uint32_t thread);
 
 } // namespace simcuda

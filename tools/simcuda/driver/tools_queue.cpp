@@ -83,11 +83,6 @@ bool Trackers::close(int number) {
     return closed;
 }
 
-bool Trackers::exists(int number) {
-    const std::lock_guard<std::mutex> guard(mutex_);
-    return trackers_.contains(number);
-}
-
 bool Trackers::turn(int number, unsigned long command, tools::Switch& flags) {
     const std::lock_guard<std::mutex> guard(mutex_);
     const auto found = trackers_.find(number);

@@ -53,7 +53,6 @@ public:
     /// The rest answer false for a number that there is not.
     bool close(int number);
     bool turn(int number, unsigned long command, tools::Switch& flags);
-    bool exists(int number);
 
     /// Whether any ring wants such events. A hint: cheap, without the mutex.
     bool wanted(tools::EventType type) const {
