@@ -322,6 +322,11 @@ void ManagedWatch::look_at_counters() noexcept {
     record::write(record);
 }
 
+std::uint64_t ManagedWatch::sum_of_counters() const noexcept {
+    const Totals totals = totals_of(*shared);
+    return totals[0] + totals[1] + totals[2] + totals[3] + changes_.load(std::memory_order_relaxed);
+}
+
 void ManagedWatch::finish() noexcept {
     if (!watching.load())
         return;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 
 namespace umadvisor::observe {
 
@@ -23,6 +24,16 @@ public:
             look_at_counters();
     }
 
+    /// A number that is another one once managed memory may be elsewhere than it was; 0 while that is not
+    /// known. A few loads.
+    std::uint64_t activity() const noexcept {
+        return counting_.load(std::memory_order_relaxed) ? sum_of_counters() : 0;
+    }
+
+    /// The program moved managed memory in a way that the driver's totals may not show: pages that nobody had
+    /// yet.
+    void note_change() noexcept { changes_.fetch_add(1, std::memory_order_relaxed); }
+
     /// Takes what is left in the ring and ends the watch. At the end of the trace.
     void finish() noexcept;
 
@@ -30,11 +41,13 @@ public:
     void forget() noexcept;
 
 private:
+    std::uint64_t sum_of_counters() const noexcept;
     void start() noexcept;
     void look_at_counters() noexcept;
 
     std::atomic<bool> begun_{false};
     std::atomic<bool> counting_{false};
+    std::atomic<std::uint64_t> changes_{1};
 };
 
 ManagedWatch& managed_watch() noexcept;

@@ -1,5 +1,6 @@
 #include "interposer/observe/residency_sampler.hpp"
 
+#include "interposer/observe/managed_watch.hpp"
 #include "interposer/record/clock.hpp"
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
@@ -62,15 +63,20 @@ bool ResidencySampler::affordable(std::uint64_t now) noexcept {
     return spent_ < allowance_.load(std::memory_order_relaxed) + (now - started_) / share;
 }
 
-bool ResidencySampler::usable(Pagemap& pagemap) noexcept {
-    if (pagemap.trouble() != nullptr) {
+/// Opens it at first need; null where it shows nothing.
+Pagemap* ResidencySampler::ready(std::optional<Pagemap>& pagemap) noexcept {
+    if (pagemap)
+        return &*pagemap;
+    pagemap.emplace();
+    if (pagemap->trouble() != nullptr) {
         if (!off_.exchange(true))
-            record::note("residency of managed memory is not seen: /proc/self/pagemap: %s", pagemap.trouble());
-        return false;
+            record::note("residency of managed memory is not seen: /proc/self/pagemap: %s", pagemap->trouble());
+        pagemap.reset();
+        return nullptr;
     }
     if (!scan_agrees_)
-        pagemap.forbid_scan();
-    return true;
+        pagemap->forbid_scan();
+    return &*pagemap;
 }
 
 bool ResidencySampler::steady(const Allocation& allocation, trace::SampleMoment moment) noexcept {
@@ -81,13 +87,30 @@ bool ResidencySampler::steady(const Allocation& allocation, trace::SampleMoment 
     return true;
 }
 
-void ResidencySampler::remember(const Allocation& allocation, trace::SampleMoment moment,
-                                std::uint64_t host_pages) noexcept {
+void ResidencySampler::remember(const Allocation& allocation, trace::SampleMoment moment, std::uint64_t pages,
+                                std::uint64_t host_pages, std::uint64_t activity) noexcept {
     const std::uint64_t key = key_of(allocation, moment);
     Steady& last = steady_[key % max_pending];
     const bool same = last.key == key && last.host_pages == host_pages;
     const std::uint32_t interval = same ? std::min<std::uint32_t>(2 * last.interval + 1, 63) : 0;
-    last = {key, host_pages, interval, interval};
+    last = {key, host_pages, pages, activity, interval, interval};
+}
+
+/// Where the driver says that nothing has moved since the last sample, it would show what that one showed.
+bool ResidencySampler::repeat(const Allocation& allocation, trace::SampleMoment moment,
+                              std::uint64_t activity) noexcept {
+    const Steady& last = steady_[key_of(allocation, moment) % max_pending];
+    if (activity == 0 || last.activity != activity || last.key != key_of(allocation, moment) ||
+        listener_.load(std::memory_order_relaxed) != nullptr)
+        return false;
+    trace::Residency record;
+    record.allocation = allocation.id;
+    record.moment = moment;
+    record.start = record::now();
+    record.pages = last.pages;
+    record.host_pages = last.host_pages;
+    record::write(record);
+    return true;
 }
 
 /// PAGEMAP_SCAN leaves out mappings of kinds that the entries do show; which kind the driver's are is its own
@@ -114,8 +137,17 @@ void ResidencySampler::check_scan(Pagemap& pagemap, std::uint64_t first, std::ui
         pagemap.allow_scan();
 }
 
-void ResidencySampler::sample(Pagemap& pagemap, const Allocation& allocation,
+/// False: pagemap cannot be used.
+bool ResidencySampler::sample(std::optional<Pagemap>& opened, const Allocation& allocation,
                               trace::SampleMoment moment) noexcept {
+    const std::uint64_t activity =
+        managed_watch().activity(); // before the look: what comes during it counts as later
+    if (repeat(allocation, moment, activity))
+        return true;
+    Pagemap* const usable = ready(opened);
+    if (usable == nullptr)
+        return false;
+    Pagemap& pagemap = *usable;
     const std::uint64_t page = Pagemap::page_bytes();
     const std::uint64_t first = allocation.address & ~(page - 1);
     const std::uint64_t last = (allocation.address + allocation.bytes + page - 1) & ~(page - 1);
@@ -137,10 +169,11 @@ void ResidencySampler::sample(Pagemap& pagemap, const Allocation& allocation,
     record.pages = look.pages;
     record.host_pages = look.host_pages;
     if (look.pages == 0)
-        return;
-    remember(allocation, moment, look.host_pages);
+        return true;
+    remember(allocation, moment, look.pages, look.host_pages, activity);
     record::write(record);
     record::charge(record.duration);
+    return true;
 }
 
 void ResidencySampler::look_before_launch(const Touched& touched) noexcept {
@@ -177,10 +210,10 @@ void ResidencySampler::look_before_launch(const Touched& touched) noexcept {
     if (count == 0)
         return;
     const record::Quiet quiet;
-    Pagemap pagemap;
-    if (usable(pagemap))
-        for (std::uint32_t i = 0; i < count; ++i)
-            sample(pagemap, *fresh[i], trace::SampleMoment::before_launch);
+    std::optional<Pagemap> pagemap;
+    for (std::uint32_t i = 0; i < count; ++i)
+        if (!sample(pagemap, *fresh[i], trace::SampleMoment::before_launch))
+            break;
     spent_ += record::monotonic_nanoseconds() - now;
 }
 
@@ -209,16 +242,16 @@ void ResidencySampler::look_after_synchronize() noexcept {
     if (off_.load(std::memory_order_relaxed) || !affordable(now))
         return;
     const record::Quiet quiet;
-    Pagemap pagemap;
-    if (!usable(pagemap))
-        return;
+    std::optional<Pagemap> pagemap;
     for (std::uint32_t i = 0; i < waiting; ++i) {
         const Allocation& allocation = pending_[i].allocation;
         Allocation live;
         if (!allocations().find(allocation.address, live) || live.id != allocation.id)
             continue; // freed since; what is there now is no concern of its sample
-        if (!hurried || !steady(allocation, trace::SampleMoment::after_synchronize))
-            sample(pagemap, allocation, trace::SampleMoment::after_synchronize);
+        if (hurried && steady(allocation, trace::SampleMoment::after_synchronize))
+            continue;
+        if (!sample(pagemap, allocation, trace::SampleMoment::after_synchronize))
+            break;
     }
     spent_ += record::monotonic_nanoseconds() - now;
 }

@@ -7,6 +7,7 @@
 #include "trace/values.hpp"
 
 #include <cstdint>
+#include <optional>
 
 namespace umadvisor::observe {
 
@@ -68,7 +69,8 @@ private:
     /// What the last sample of an allocation showed, so that steady ones are looked at less often when time is
     /// short.
     struct Steady {
-        std::uint64_t key, host_pages;
+        std::uint64_t key, host_pages, pages;
+        std::uint64_t activity; ///< of ManagedWatch, before the sample
         std::uint32_t skip, interval;
     };
 
@@ -76,11 +78,14 @@ private:
     void look_at_all() noexcept;
     void look_after_synchronize() noexcept;
     bool affordable(std::uint64_t now) noexcept;
-    bool usable(Pagemap& pagemap) noexcept;
+    Pagemap* ready(std::optional<Pagemap>& pagemap) noexcept;
     void check_scan(Pagemap& pagemap, std::uint64_t first, std::uint64_t last) noexcept;
-    void sample(Pagemap& pagemap, const Allocation& allocation, trace::SampleMoment moment) noexcept;
+    bool sample(std::optional<Pagemap>& pagemap, const Allocation& allocation,
+                trace::SampleMoment moment) noexcept;
+    bool repeat(const Allocation& allocation, trace::SampleMoment moment, std::uint64_t activity) noexcept;
     bool steady(const Allocation& allocation, trace::SampleMoment moment) noexcept;
-    void remember(const Allocation& allocation, trace::SampleMoment moment, std::uint64_t host_pages) noexcept;
+    void remember(const Allocation& allocation, trace::SampleMoment moment, std::uint64_t pages,
+                  std::uint64_t host_pages, std::uint64_t activity) noexcept;
 
     std::atomic<std::uint32_t> waiting_{0}; ///< entries in pending_
     std::atomic<const ResidencyListener*> listener_{nullptr};

@@ -2,6 +2,7 @@
 
 #include "interposer/act/executor.hpp"
 #include "interposer/observe/allocations.hpp"
+#include "interposer/observe/managed_watch.hpp"
 
 namespace umadvisor::wrappers {
 
@@ -10,6 +11,7 @@ namespace {
 /// What prefetches, advice and attachments have in common.
 template <class Record>
 void finish(Record& record, CUdeviceptr address, std::uint64_t bytes) {
+    observe::managed_watch().note_change();
     record.address = address;
     record.bytes = bytes;
     observe::Allocation allocation;

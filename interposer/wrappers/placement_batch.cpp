@@ -2,6 +2,7 @@
 
 #include "interposer/act/executor.hpp"
 #include "interposer/observe/allocations.hpp"
+#include "interposer/observe/managed_watch.hpp"
 
 namespace umadvisor::wrappers {
 
@@ -11,6 +12,7 @@ namespace {
 template <class Record, class Fill>
 void write_ranges(Record& call, const Ranges& ranges, Fill&& fill) noexcept {
     const KeepErrno keep;
+    observe::managed_watch().note_change();
     call.batch = 1;
     call.stack = record::stack();
     if (call.status != CUDA_SUCCESS || ranges.count == 0)

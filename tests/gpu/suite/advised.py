@@ -61,12 +61,15 @@ class Advised:
         except ValueError as error:
             require(False, f"umadvisor report --json: {error}")
 
-    def own_actions(self, trace, record):
-        """How many records of this name umadvisor's own actions left in a trace."""
+    def records(self, trace):
+        """Every record of a trace."""
         answer = run([self.bundle.umadvisor, "dump", "--json", trace], self.bundle.environment())
         require(answer.status == 0, f"umadvisor dump: {answer.explain()}")
-        records = (json.loads(line) for line in answer.stdout.splitlines())
-        return sum(1 for each in records
+        return [json.loads(line) for line in answer.stdout.splitlines()]
+
+    def own_actions(self, trace, record):
+        """How many records of this name umadvisor's own actions left in a trace."""
+        return sum(1 for each in self.records(trace)
                    if each.get("record") == record and each.get("origin") == "umadvisor")
 
 

@@ -21,7 +21,7 @@ class CuptiCounter:
             self.environment["CUPTI_COUNTS_UM"] = "1"
 
     def read(self):
-        """Copy rows, and with unified_memory the device's faults and the bytes moved to it."""
+        """Copy rows, and with unified_memory the faults of both sides and the bytes moved each way."""
         counts = _read(self._path, "the CUPTI counter wrote nothing: was it loaded?")
         require(counts["dropped"] == 0, f"CUPTI dropped {counts['dropped']} records")
         answer = {"copies": counts["copies"]}
@@ -29,7 +29,8 @@ class CuptiCounter:
             require("unified_memory" in counts, "CUPTI's unified-memory counters were never switched on")
             found = counts["unified_memory"]
             require(found["status"] == "CUPTI_SUCCESS", f"CUPTI's unified-memory counters: {found['status']}")
-            answer.update(device_faults=found["device_fault_records"], to_device_bytes=found["to_device_bytes"])
+            answer.update(device_faults=found["device_fault_records"], host_faults=found["host_faults"],
+                          to_device_bytes=found["to_device_bytes"], to_host_bytes=found["to_host_bytes"])
         return answer
 
 
@@ -49,7 +50,9 @@ class SimcudaCounter:
                    "destination_memory": row["target"], "count": row["calls"], "bytes": row["bytes"]}
                   for row in counts["copies"]]
         return {"copies": copies, "device_faults": counts["device_fault_groups"],
-                "to_device_bytes": sum(counts["bytes_to_device"].values())}
+                "host_faults": counts["host_faults"],
+                "to_device_bytes": sum(counts["bytes_to_device"].values()),
+                "to_host_bytes": sum(counts["bytes_to_host"].values())}
 
 
 def counter(bundle, unified_memory=False):

@@ -1,11 +1,21 @@
 #include "observe_doubles.hpp"
 
+#include "interposer/attach/driver.hpp"
+#include "interposer/observe/managed_watch.hpp"
 #include "interposer/record/recorder.hpp"
 
 #include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 #include <iterator>
+
+namespace umadvisor::attach {
+
+ParameterLookup simulated_parameter() noexcept {
+    return nullptr;
+}
+
+} // namespace umadvisor::attach
 
 namespace umadvisor::record {
 
@@ -55,6 +65,18 @@ template void define(const trace::HostRange&) noexcept;
 namespace umadvisor::observe {
 
 using attach::Entry;
+
+ManagedWatch& managed_watch() noexcept {
+    static constinit ManagedWatch watch;
+    return watch;
+}
+void ManagedWatch::start() noexcept {
+    begun_ = counting_ = true;
+}
+std::uint64_t ManagedWatch::sum_of_counters() const noexcept {
+    return driver().managed_activity;
+}
+void ManagedWatch::look_at_counters() noexcept {}
 
 FakeRecorder& recorder() {
     static FakeRecorder only;
@@ -254,6 +276,7 @@ void install_driver() {
     d.thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
     d.relaxed_at_every_call = true;
     d.finished = true;
+    d.managed_activity = 0;
     d.events = d.records = d.queries = d.asked = d.prefetches = d.advices = 0;
     d.milliseconds = 0.005f;
     d.record_streams.clear();

@@ -56,6 +56,7 @@ struct FakeDriver {
     CUstreamCaptureMode thread_mode; ///< of the (one) calling thread
     bool relaxed_at_every_call;      ///< no event or prefetch call came in another capture mode
     bool finished;                   ///< cuEventQuery
+    std::uint64_t managed_activity;  ///< of ManagedWatch; 0: not known
     CUresult event_answer;           ///< of cuEventRecord
     std::uint64_t events, records, queries;
     std::vector<CUstream> record_streams;

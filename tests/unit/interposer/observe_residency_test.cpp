@@ -1,3 +1,4 @@
+#include "interposer/observe/managed_watch.hpp"
 #include "interposer/observe/pagemap.hpp"
 #include "interposer/observe/residency_sampler.hpp"
 #include "observe_doubles.hpp"
@@ -161,6 +162,31 @@ BOOST_AUTO_TEST_CASE(a_round_trip_between_host_and_device_shows) {
         BOOST_TEST((sample.moment == (i % 2 == 0 ? trace::SampleMoment::before_launch
                                                  : trace::SampleMoment::after_synchronize)));
     }
+}
+
+BOOST_AUTO_TEST_CASE(what_the_driver_says_has_not_moved_is_not_looked_at_again) {
+    ManagedLike memory(512);
+    memory.touch(0, 512);
+    managed_watch().begin();
+    driver().managed_activity = 7;
+    const auto cycle = [&] {
+        recorder().clear();
+        sampler->before_launch(touching({&memory}));
+        sampler->after_synchronize();
+        BOOST_TEST_REQUIRE(recorder().residency.size() == 2u);
+        BOOST_TEST(recorder().residency[0].pages == 512u);
+        return recorder().residency[0].host_pages;
+    };
+    BOOST_TEST(cycle() == 512u);
+    memory.leave(0, 500); // unknown to the driver
+    BOOST_TEST(cycle() == 512u);
+    ++driver().managed_activity;
+    BOOST_TEST(cycle() == 12u);
+    memory.leave(500, 12);
+    driver().managed_activity = 0; // nobody watches any more
+    BOOST_TEST(cycle() == 0u);
+    memory.touch(0, 512);
+    BOOST_TEST(cycle() == 512u);
 }
 
 BOOST_AUTO_TEST_CASE(launches_without_a_synchronisation_between_are_one_look) {
