@@ -176,9 +176,12 @@ void ManagedActivity::attribute_migration(ManagedAllocation& allocation, const B
 void ManagedActivity::add(const trace::ManagedEvent& record) {
     totals_.add(record);
     ManagedAllocation* const allocation = ranges_.find(record.address, record.start);
-    if (allocation == nullptr)
+    if (allocation == nullptr) {
+        totals_.reach_any();
         return unattributed_.add(record);
+    }
     ManagedSiteActivity& site = *allocation->site;
+    totals_.reach(site);
     site.told.add(record);
     const std::uint64_t first = record.address - allocation->base();
     const std::uint64_t length = record.bytes == 0 ? 0 : record.bytes - 1;
@@ -187,7 +190,6 @@ void ManagedActivity::add(const trace::ManagedEvent& record) {
     switch (record.kind) {
     case trace::ManagedEventKind::host_fault:
         site.touched_by_host(record.code, faults_of(record), 0);
-        totals_.reach(site);
         break;
     case trace::ManagedEventKind::device_fault:
         site.kernels.add(candidates(allocation, record.start, record.to - 1), 0,

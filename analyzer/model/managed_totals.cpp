@@ -56,6 +56,8 @@ std::optional<UntoldInterval> ManagedTotals::add(const trace::ManagedCounters& r
 
 void ManagedTotals::add(const trace::ManagedDetail& record) {
     kinds_ = record.kinds;
+    if (only_ == nullptr && !several_) // nothing was reached since the totals were told, so nothing moved
+        partly_on_ = partly_off_ = false;
     ever_ |= record.kinds;
     reader::add_saturated(lost_, record.lost);
     (tells(trace::ManagedEventKind::migration) ? partly_on_ : partly_off_) = true;
