@@ -25,6 +25,7 @@ Profile::Profile(reader::Trace& trace) : trace_(trace), graphs_(trace.dictionary
     while (const reader::ThreadCursor* cursor = events.next())
         observe(*cursor);
     allocations_.finish();
+    managed_.finish();
     for (const reader::DroppedCalls& site : trace.dropped_calls)
         if (site.known) {
             CallTotals& totals = calls_[site.entry];
@@ -66,6 +67,7 @@ void Profile::count_call(std::uint64_t entry, const Record& record) {
 
 void Profile::observe(const reader::ThreadCursor& cursor) {
     ++records_;
+    managed_.observe(cursor.thread(), cursor.event());
     std::visit(
         [&](const auto& record) {
             using Record = std::decay_t<decltype(record)>;
@@ -97,6 +99,10 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
             }
             if constexpr (requires { waits_.add(record); })
                 waits_.add(record);
+            if constexpr (requires { managed_.add(record); })
+                managed_.add(record);
+            else if constexpr (requires { managed_.add(record, cursor.thread()); })
+                managed_.add(record, cursor.thread());
             if constexpr (std::is_same_v<Record, trace::Pause>) {
                 recorded_.add(record);
                 last_ticks_ = std::max(last_ticks_, record.start);
@@ -111,8 +117,11 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
                 graphs_.add(record);
                 if (record.captured == 0 && record.status == 0) {
                     launches_.graph_launched(cursor.thread());
-                    for (const GraphTouch& touch : graphs_.touches(record.version))
+                    for (const GraphTouch& touch : graphs_.touches(record.version)) {
                         allocations_.reach(touch.allocation, touch.group, record.stack, record.entry);
+                        managed_.reach(touch.allocation, {touch.group.function, record.stack, record.entry},
+                                       record, cursor.thread());
+                    }
                 }
             } else if constexpr (std::is_same_v<Record, trace::Launch>) {
                 if (cursor.shape() != nullptr && cursor.shape()->captured) {
@@ -124,6 +133,8 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
                 if (const reader::Shape* shape = cursor.shape()) {
                     count_call(shape->entry, record);
                     allocations_.launch(record, *shape);
+                    if (record.status == 0)
+                        managed_.launch(*shape, record.start, cursor.thread());
                 }
             } else if constexpr (std::is_same_v<Record, trace::Sync>) {
                 if (record.kind == trace::SyncKind::context || record.kind == trace::SyncKind::stream ||

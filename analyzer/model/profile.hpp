@@ -5,6 +5,7 @@
 #include "analyzer/model/copies.hpp"
 #include "analyzer/model/graphs.hpp"
 #include "analyzer/model/launches.hpp"
+#include "analyzer/model/managed_activity.hpp"
 #include "analyzer/model/recorded_time.hpp"
 #include "analyzer/model/waits.hpp"
 #include "analyzer/reader/trace.hpp"
@@ -42,6 +43,7 @@ public:
     const Launches& launches() const { return launches_; }
     const Graphs& graphs() const { return graphs_; }
     const Allocations& allocations() const { return allocations_; }
+    const ManagedActivity& managed() const { return managed_; }
     const Waits& waits() const { return waits_; }
     const std::map<std::uint64_t, CallTotals>& calls() const { return calls_; } ///< by entry
     std::vector<CountedEntry> counted() const; ///< called, but not recorded one by one; most often called first
@@ -80,6 +82,7 @@ private:
     Launches launches_;
     Graphs graphs_;
     Allocations allocations_;
+    ManagedActivity managed_;
     Waits waits_;
     std::map<std::uint64_t, CallTotals> calls_;
     std::uint64_t captured_ = 0;

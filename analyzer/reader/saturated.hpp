@@ -1,4 +1,4 @@
-/// Counts that were calculated in floating point.
+/// Counts that do not wrap, whatever a damaged trace makes of them.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,14 @@ namespace umadvisor::reader {
 constexpr std::uint64_t saturated(double value) {
     constexpr double beyond = 18446744073709551616.0; // 2^64
     return value >= beyond ? UINT64_MAX : value > 0 ? static_cast<std::uint64_t>(value) : 0;
+}
+
+constexpr std::uint64_t saturated_sum(std::uint64_t a, std::uint64_t b) {
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+constexpr void add_saturated(std::uint64_t& to, std::uint64_t value) {
+    to = saturated_sum(to, value);
 }
 
 } // namespace umadvisor::reader

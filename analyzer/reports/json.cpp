@@ -1,4 +1,6 @@
 #include "analyzer/reports/completeness_text.hpp"
+#include "analyzer/reports/managed_json.hpp"
+#include "analyzer/reports/place_json.hpp"
 #include "analyzer/reports/report.hpp"
 #include "analyzer/symbols/demangle.hpp"
 
@@ -79,19 +81,6 @@ Json dropped_json(const reader::Trace& trace) {
     for (std::size_t i = 0; i < dropped.size(); ++i)
         object[std::string(name(static_cast<trace::DropReason>(i)))] = dropped[i];
     return object;
-}
-
-Json place_json(Report& report, std::uint64_t stack) {
-    if (stack == 0)
-        return nullptr;
-    const symbols::CodePlace place = report.symbolizer.line(stack);
-    return {{"text", place.text()},
-            {"function", place.function},
-            {"file", place.file},
-            {"line", place.line},
-            {"module", place.module},
-            {"offset", place.offset},
-            {"source", report.symbolizer.source_text(place)}};
 }
 
 Json stack_json(Report& report, std::uint64_t stack) {
@@ -317,6 +306,7 @@ Json to_json(Report& report) {
     document["graphs"] = graphs_json(profile);
     document["calls_captured"] = profile.captured();
     document["allocations"] = allocations_json(report);
+    document["managed"] = managed_json(report);
     document["calls"] = calls_json(profile);
     document["counted"] = counted_json(profile);
     Json lookups = Json::array();

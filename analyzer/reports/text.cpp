@@ -1,6 +1,7 @@
 #include "analyzer/findings/words.hpp"
 #include "analyzer/reports/call_times.hpp"
 #include "analyzer/reports/completeness_text.hpp"
+#include "analyzer/reports/managed_text.hpp"
 #include "analyzer/reports/report.hpp"
 
 #include <algorithm>
@@ -188,6 +189,7 @@ void write_text(Report& report, std::ostream& out) {
         write_finding(out, report, finding, ++number);
     if (report.findings.empty())
         out << "\n    " << report.why_empty() << "\n";
+    write_managed(report, out);
     for (const std::string& warning : report.symbolizer.warnings())
         out << "\n  ! " << warning << "\n";
 }

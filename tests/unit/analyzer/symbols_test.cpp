@@ -127,6 +127,23 @@ BOOST_AUTO_TEST_CASE(line_and_function_of_a_call_in_this_program) {
     BOOST_TEST(symbolizer.warnings().empty());
 }
 
+BOOST_AUTO_TEST_CASE(a_frame_without_a_parent_may_stand_for_an_instruction) {
+    // As the code of a host fault does, one byte after the instruction: here the call itself, a byte before
+    // the address that it returns to.
+    const std::uint64_t instruction = known_function() - 1;
+    reader::Trace trace(stack_of({instruction + 1}, self()));
+    symbols::Symbolizer symbolizer(trace.dictionary);
+    BOOST_TEST(symbolizer.line(1).line == static_cast<int>(caller_line));
+    BOOST_TEST(symbolizer.line(1).offset == instruction - self().bias);
+    BOOST_TEST(symbolizer.line_stack(1) == 1u);
+
+    // The very first instruction of a function is not the line before it.
+    const auto start = reinterpret_cast<std::uint64_t>(&known_function);
+    reader::Trace first(stack_of({start + 1}, self()));
+    symbols::Symbolizer of_first(first.dictionary);
+    BOOST_TEST(of_first.line(1).function == "known_function", of_first.line(1).text());
+}
+
 BOOST_AUTO_TEST_CASE(what_a_linked_in_runtime_calls_is_not_the_line) {
     user_upload();
     // here() gave places inside these functions: the innermost is copy_engine, then cudaPretendCopy, then

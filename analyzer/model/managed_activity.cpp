@@ -1,0 +1,247 @@
+#include "analyzer/model/managed_activity.hpp"
+
+#include <algorithm>
+
+namespace umadvisor::model {
+namespace {
+
+constexpr std::uint64_t per_thread_stream = 2; // FORMAT.md
+
+bool is_host(trace::Location location) {
+    return location == trace::Location::host || location == trace::Location::host_numa ||
+           location == trace::Location::host_numa_current;
+}
+
+} // namespace
+
+WorkQueue ManagedActivity::queue_of(std::uint32_t thread, std::uint64_t stream) const {
+    return {contexts_.of(thread, stream).context, stream == 1 ? 0 : stream, // the legacy stream has two names
+            stream == per_thread_stream ? thread : 0};
+}
+
+void ManagedActivity::add(const trace::Alloc& record) {
+    if (record.status != 0 || record.memory != trace::Memory::managed || record.bytes == 0)
+        return;
+    ManagedAllocation& allocation = ranges_.add(record);
+    const auto site =
+        sites_.try_emplace({record.stack, record.entry, record.symbol, record.memory, record.origin}).first;
+    allocation.site = &site->second;
+    forget_expired();
+}
+
+void ManagedActivity::add(const trace::Free& record) {
+    if (record.status == 0 && ranges_.remove(record) != nullptr)
+        forget_expired();
+}
+
+void ManagedActivity::forget_expired() {
+    while (const auto allocation = ranges_.next_expired()) {
+        if (allocation->launched_on)
+            std::erase(launched_on_, allocation.get());
+        allocation->site->take_blocks(*allocation);
+    }
+}
+
+void ManagedActivity::reach(ManagedAllocation& allocation, const KernelSite& kernel, const WorkQueue& queue,
+                            std::uint64_t device, std::uint64_t start) {
+    allocation.launches.launch(kernel, queue, device, start);
+    if (!std::exchange(allocation.launched_on, true))
+        launched_on_.push_back(&allocation);
+    totals_.reach(*allocation.site, &kernel);
+    all_.launch(kernel, queue, device, start);
+}
+
+void ManagedActivity::launch(const reader::Shape& shape, std::uint64_t start, std::uint32_t thread) {
+    if (ranges_.empty())
+        return;
+    const KernelSite kernel{shape.function, shape.stack, shape.entry};
+    const bool anywhere = !shape.scanned || shape.untold != 0;
+    const WorkQueue queue = queue_of(thread, shape.stream);
+    const std::uint64_t device = contexts_.of(thread, shape.stream).device;
+    for (const std::uint64_t id : shape.touched)
+        if (ManagedAllocation* const allocation = ranges_.find_live(id))
+            reach(*allocation, kernel, queue, device, start);
+    if (anywhere) {
+        anywhere_.launch(kernel, queue, device, start);
+        all_.launch(kernel, queue, device, start);
+        totals_.reach_any();
+    }
+}
+
+void ManagedActivity::reach(std::uint64_t id, const KernelSite& kernel, const trace::GraphLaunch& record,
+                            std::uint32_t thread) {
+    if (ManagedAllocation* const allocation = ranges_.find_live(id))
+        reach(*allocation, kernel, queue_of(thread, record.stream), contexts_.of(thread, record.stream).device,
+              record.start);
+}
+
+void ManagedActivity::touch(std::uint64_t id) {
+    if (ManagedAllocation* const allocation = ranges_.find_live(id))
+        totals_.reach(*allocation->site);
+}
+
+void ManagedActivity::add(const trace::Prefetch& record) {
+    ManagedAllocation* const allocation = ranges_.find_live(record.allocation);
+    if (record.status != 0 || record.bytes == 0 || allocation == nullptr)
+        return;
+    totals_.reach(*allocation->site);
+    allocation->add({record.address, record.address + std::min(record.bytes - 1, UINT64_MAX - record.address),
+                     record.start, record.stack, record.entry, is_host(record.location),
+                     record.origin == trace::Origin::umadvisor});
+}
+
+void ManagedActivity::add(const trace::Set& record) {
+    touch(record.allocation);
+}
+
+void ManagedActivity::add(const trace::Copy& record, std::uint32_t thread) {
+    touch(record.source_allocation);
+    touch(record.destination_allocation);
+    // It returns when it is done, and so is what came before it in its stream.
+    if (record.status == 0 && record.asynchronous == 0)
+        wait({false, queue_of(thread, record.stream), UINT64_MAX,
+              reader::saturated_sum(record.start, record.duration)});
+}
+
+void ManagedActivity::add(const trace::Event& record, std::uint32_t thread) {
+    if (record.action == trace::EventAction::destroy)
+        events_.destroy(record.event);
+    else if (record.action == trace::EventAction::record && record.status == 0)
+        events_.record(record.event, queue_of(thread, record.stream), record.start);
+}
+
+void ManagedActivity::add(const trace::Sync& record, std::uint32_t thread) {
+    if (record.status != 0) // queries of what still runs among them
+        return;
+    Waited waited;
+    waited.end = reader::saturated_sum(record.start, record.duration);
+    switch (record.kind) {
+    case trace::SyncKind::context:
+        waited.whole_context = true;
+        waited.queue = queue_of(thread, 0);
+        return wait(waited);
+    case trace::SyncKind::stream:
+    case trace::SyncKind::stream_query:
+        waited.queue = queue_of(thread, record.object);
+        return wait(waited);
+    case trace::SyncKind::event:
+    case trace::SyncKind::event_query:
+        if (events_.find(record.object, waited))
+            wait(waited);
+    }
+}
+
+void ManagedActivity::wait(const Waited& waited) {
+    anywhere_.wait(waited);
+    all_.wait(waited);
+    std::erase_if(launched_on_, [&waited](ManagedAllocation* allocation) {
+        allocation->launched_on = allocation->launches.wait(waited);
+        return !allocation->launched_on;
+    });
+}
+
+std::vector<KernelSite> ManagedActivity::candidates(const ManagedAllocation* allocation, std::uint64_t time,
+                                                    std::uint64_t device) const {
+    std::vector<KernelSite> sites;
+    if (allocation != nullptr) {
+        allocation->launches.running_at(time, device, sites);
+        anywhere_.running_at(time, device, sites);
+    } else {
+        all_.running_at(time, device, sites);
+    }
+    return sites;
+}
+
+void ManagedActivity::attribute_migration(ManagedAllocation& allocation, const BlockActivity& block,
+                                          const trace::ManagedEvent& record) {
+    ManagedSiteActivity& site = *allocation.site;
+    const MoveDirection direction = direction_of(record);
+    const auto cause = static_cast<trace::MigrationCause>(record.cause);
+    const auto bytes = static_cast<double>(record.bytes);
+    if (cause == trace::MigrationCause::user) {
+        const PrefetchCall* const call =
+            allocation.find_prefetch(record.address, record.start, direction == MoveDirection::to_host);
+        site.prefetched(call == nullptr ? PrefetchSite{}
+                                        : PrefetchSite{call->stack, call->entry, call->by_umadvisor},
+                        direction, record.bytes);
+    } else if (direction != MoveDirection::to_host) {
+        site.kernels.add(candidates(&allocation, record.start, record.to - 1), bytes, 0);
+    } else if (cause != trace::MigrationCause::eviction) {
+        site.touched_by_host(block.host_code, 0, record.bytes);
+    } else if (!totals_.tells(trace::ManagedEventKind::eviction)) { // else the eviction itself is told
+        site.evictors.add(candidates(nullptr, record.start, record.from - 1), bytes, 0);
+    }
+}
+
+void ManagedActivity::add(const trace::ManagedEvent& record) {
+    totals_.add(record);
+    ManagedAllocation* const allocation = ranges_.find(record.address, record.start);
+    if (allocation == nullptr) {
+        totals_.reach_any();
+        return unattributed_.add(record);
+    }
+    ManagedSiteActivity& site = *allocation->site;
+    totals_.reach(site);
+    site.told.add(record);
+    const std::uint64_t first = record.address - allocation->base();
+    const std::uint64_t length = record.bytes == 0 ? 0 : record.bytes - 1;
+    const BlockActivity& block =
+        allocation->blocks.add(record, first, first + std::min(length, allocation->last - record.address));
+    switch (record.kind) {
+    case trace::ManagedEventKind::host_fault:
+        site.touched_by_host(record.code, faults_of(record), 0);
+        break;
+    case trace::ManagedEventKind::device_fault:
+        site.kernels.add(candidates(allocation, record.start, record.to - 1), 0,
+                         static_cast<double>(faults_of(record)));
+        break;
+    case trace::ManagedEventKind::migration:
+        attribute_migration(*allocation, block, record);
+        break;
+    case trace::ManagedEventKind::eviction:
+        site.evictors.add(candidates(nullptr, record.start, record.from - 1), static_cast<double>(record.bytes),
+                          0);
+        break;
+    default:
+        break;
+    }
+}
+
+void ManagedActivity::add(const trace::ManagedCounters& record) {
+    if (const std::optional<UntoldInterval> untold = totals_.add(record); untold && untold->site != nullptr) {
+        totals_.set_apart(untold->moved);
+        reader::add_saturated(untold->site->by_launches.to_device, untold->moved.to_device);
+        reader::add_saturated(untold->site->by_launches.to_host, untold->moved.to_host);
+        untold->site->kernels.add(untold->kernels, static_cast<double>(untold->moved.to_device), 0);
+    }
+    // What still runs reaches its memory in the next interval, too.
+    std::vector<KernelSite> running;
+    anywhere_.outstanding(running);
+    if (!running.empty())
+        totals_.reach_any();
+    for (const ManagedAllocation* const allocation : launched_on_) {
+        running.clear();
+        allocation->launches.outstanding(running);
+        for (const KernelSite& kernel : running)
+            totals_.reach(*allocation->site, &kernel);
+    }
+}
+
+void ManagedActivity::finish() {
+    ranges_.for_each([](const ManagedAllocation& allocation) { allocation.site->take_blocks(allocation); });
+}
+
+MovedBytes ManagedActivity::moved(const ManagedSiteActivity& site) const {
+    const MovedBytes told = totals_.extrapolate({sum_of(site.told.to_device), sum_of(site.told.to_host)});
+    return {reader::saturated_sum(told.to_device, site.by_launches.to_device),
+            reader::saturated_sum(told.to_host, site.by_launches.to_host)};
+}
+
+MovedBasis ManagedActivity::basis(const ManagedSiteActivity& site) const {
+    if (sum_of(site.told.to_device) != 0 || sum_of(site.told.to_host) != 0)
+        return totals_.all_told() ? MovedBasis::counted : MovedBasis::extrapolated;
+    return site.by_launches.to_device != 0 || site.by_launches.to_host != 0 ? MovedBasis::launches
+                                                                            : MovedBasis::none;
+}
+
+} // namespace umadvisor::model

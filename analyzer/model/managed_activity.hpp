@@ -1,0 +1,75 @@
+/// What happened to managed memory, and who made it happen: by allocating line.
+#pragma once
+
+#include "analyzer/model/allocations.hpp"
+#include "analyzer/model/contexts.hpp"
+#include "analyzer/model/managed_ranges.hpp"
+#include "analyzer/model/managed_site.hpp"
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+namespace umadvisor::model {
+
+/// Follows the events in the order of time; events of managed memory may come some milliseconds late. Memory:
+/// the live managed allocations and the 4,096 freed last, allocating lines, and the blocks of BlockBudget.
+class ManagedActivity {
+public:
+    void add(const trace::Alloc& record);
+    void add(const trace::Free& record);
+    void launch(const reader::Shape& shape, std::uint64_t start, std::uint32_t thread);
+    /// A kernel of a graph that was launched there may reach `allocation`.
+    void reach(std::uint64_t allocation, const KernelSite& kernel, const trace::GraphLaunch& record,
+               std::uint32_t thread);
+    void add(const trace::Prefetch& record);
+    void add(const trace::ManagedEvent& record);
+    void add(const trace::ManagedCounters& record);
+    void add(const trace::ManagedDetail& record) { totals_.add(record); }
+    /// Records whose meaning depends on the thread that made the call.
+    void add(const trace::Copy& record, std::uint32_t thread);
+    void add(const trace::Set& record);
+    void add(const trace::Sync& record, std::uint32_t thread);
+    void add(const trace::Event& record, std::uint32_t thread);
+    /// Every record: contexts and streams are followed.
+    void observe(std::uint32_t thread, const reader::Event& event) { contexts_.observe(thread, event); }
+    /// Call once, at the end.
+    void finish();
+
+    using Sites = std::map<AllocationSite, ManagedSiteActivity>;
+    const Sites& sites() const { return sites_; } ///< of all managed allocations, moved or not
+    const ManagedTotals& totals() const { return totals_; }
+    /// Events at addresses that no known managed allocation had then.
+    const ManagedTally& unattributed() const { return unattributed_; }
+    const BlockBudget& block_budget() const { return ranges_.block_budget(); }
+    /// Whether the trace tells anything of what happened.
+    bool any() const { return totals_.told().events != 0 || totals_.exact() != nullptr; }
+
+    /// Bytes of a site: what was told, what is missing shared out, and what needs no telling.
+    MovedBytes moved(const ManagedSiteActivity& site) const;
+    MovedBasis basis(const ManagedSiteActivity& site) const;
+
+private:
+    WorkQueue queue_of(std::uint32_t thread, std::uint64_t stream) const;
+    void reach(ManagedAllocation& allocation, const KernelSite& kernel, const WorkQueue& queue,
+               std::uint64_t device, std::uint64_t start);
+    void touch(std::uint64_t allocation);
+    void wait(const Waited& waited);
+    void forget_expired();
+    std::vector<KernelSite> candidates(const ManagedAllocation* allocation, std::uint64_t time,
+                                       std::uint64_t device) const;
+    void attribute_migration(ManagedAllocation& allocation, const BlockActivity& block,
+                             const trace::ManagedEvent& record);
+
+    Contexts contexts_;
+    Sites sites_;
+    ManagedRanges ranges_;
+    std::vector<ManagedAllocation*> launched_on_; ///< by launches that nobody has waited for
+    RunningLaunches anywhere_;                    ///< may reach any memory
+    RunningLaunches all_;                         ///< that reach any managed memory
+    RecordedEvents events_;
+    ManagedTotals totals_;
+    ManagedTally unattributed_;
+};
+
+} // namespace umadvisor::model

@@ -1,0 +1,77 @@
+/// What happened to the managed memory of one allocating line, and who made it happen.
+#pragma once
+
+#include "analyzer/model/block_history.hpp"
+#include "analyzer/model/managed_tally.hpp"
+#include "analyzer/model/managed_totals.hpp"
+#include "analyzer/model/running_launches.hpp"
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+namespace umadvisor::model {
+
+struct ManagedAllocation;
+
+/// What one of those that may have caused something is held to have caused; several get even shares.
+struct MoverShare {
+    double bytes = 0, faults = 0;
+    double shared = 0; ///< of both together, what others were candidates for, too
+    void add(const MoverShare& other);
+};
+
+/// Kernels by their share. Memory: `most` of them; what further ones did is in `others`.
+struct KernelShares {
+    static constexpr std::size_t most = 64;
+    std::map<KernelSite, MoverShare> sites;
+    MoverShare others; ///< beyond `most`
+    MoverShare nobody; ///< there was no candidate
+
+    void add(std::span<const KernelSite> candidates, double bytes, double faults);
+};
+
+struct PrefetchSite {
+    std::uint64_t stack = 0, entry = 0;
+    bool by_umadvisor = false;
+    auto operator<=>(const PrefetchSite&) const = default;
+};
+
+struct HostAccess {
+    std::uint64_t faults = 0, bytes = 0; ///< bytes that came back for it
+};
+
+/// A block of one of the allocations.
+struct BlockOfAllocation {
+    std::uint64_t allocation = 0, offset = 0, bytes = 0;
+    BlockActivity activity;
+};
+
+/// Memory: bounded, whatever happens.
+struct ManagedSiteActivity {
+    static constexpr std::size_t most_codes = 256, most_prefetch_sites = 64, most_blocks = 32;
+
+    ManagedTally told;
+    MovedBytes by_launches; ///< given to it without any event, since launches reached nothing else
+    KernelShares kernels;   ///< that pulled it to the device
+    KernelShares evictors;  ///< that ran when it had to make room
+    std::map<std::uint64_t, HostAccess> host_codes; ///< by frame; 0: those of which no more is known
+    std::map<PrefetchSite, MovedBytes> prefetches;  ///< stack 0: those beyond the bound and unknown ones
+    std::vector<BlockOfAllocation> blocks;          ///< with the most traffic
+    std::uint64_t blocks_seen = 0, round_trips = 0; ///< of all blocks
+
+    void touched_by_host(std::uint64_t code, std::uint64_t faults, std::uint64_t bytes);
+    void prefetched(const PrefetchSite& site, MoveDirection direction, std::uint64_t bytes);
+    /// The end of an allocation: of its blocks those with the most traffic are kept.
+    void take_blocks(const ManagedAllocation& allocation);
+    void add(const ManagedSiteActivity& other);
+
+    bool empty() const { return told.events == 0 && by_launches.to_device == 0 && by_launches.to_host == 0; }
+
+private:
+    void keep_largest_blocks();
+};
+
+} // namespace umadvisor::model

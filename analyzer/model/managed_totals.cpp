@@ -1,0 +1,110 @@
+#include "analyzer/model/managed_totals.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace umadvisor::model {
+namespace {
+
+constexpr std::size_t most_kernels = 32; ///< named of one interval
+
+std::uint64_t above(std::uint64_t value, std::uint64_t base) {
+    return value - std::min(value, base);
+}
+
+/// Totals only grow; records of several threads may come in the wrong order.
+std::uint64_t grow(std::uint64_t& total, std::uint64_t now) {
+    const std::uint64_t before = std::exchange(total, std::max(total, now));
+    return total - before;
+}
+
+std::uint64_t scale_up(std::uint64_t part, std::uint64_t told, std::uint64_t whole) {
+    if (told == 0 || whole <= told)
+        return part;
+    return reader::saturated(static_cast<double>(part) *
+                             (static_cast<double>(whole) / static_cast<double>(told)));
+}
+
+} // namespace
+
+std::string_view name(MovedBasis basis) {
+    constexpr std::array<std::string_view, 4> names{"counted", "extrapolated", "launches", "none"};
+    return names[static_cast<std::size_t>(basis)];
+}
+
+std::optional<UntoldInterval> ManagedTotals::add(const trace::ManagedCounters& record) {
+    const MovedBytes moved{grow(exact_.bytes_to_device, record.bytes_to_device),
+                           grow(exact_.bytes_to_host, record.bytes_to_host)};
+    grow(exact_.host_faults, record.host_faults);
+    grow(exact_.device_faults, record.device_faults);
+    std::optional<UntoldInterval> untold;
+    if (moved.to_device != 0 || moved.to_host != 0) {
+        gap_ = gap_ || partly_off_;
+        if (!partly_on_)
+            untold = {moved, several_ ? nullptr : only_, std::move(kernels_)};
+    }
+    counted_ = true;
+    const bool on = tells(trace::ManagedEventKind::migration);
+    partly_on_ = on;
+    partly_off_ = !on;
+    only_ = nullptr;
+    several_ = false;
+    kernels_.clear();
+    return untold;
+}
+
+void ManagedTotals::add(const trace::ManagedDetail& record) {
+    kinds_ = record.kinds;
+    if (only_ == nullptr && !several_) // nothing was reached since the totals were told, so nothing moved
+        partly_on_ = partly_off_ = false;
+    ever_ |= record.kinds;
+    reader::add_saturated(lost_, record.lost);
+    (tells(trace::ManagedEventKind::migration) ? partly_on_ : partly_off_) = true;
+}
+
+void ManagedTotals::reach(ManagedSiteActivity& site, const KernelSite* kernel) {
+    several_ = several_ || (only_ != nullptr && only_ != &site);
+    only_ = &site;
+    if (kernel != nullptr && kernels_.size() < most_kernels &&
+        std::ranges::find(kernels_, *kernel) == kernels_.end())
+        kernels_.push_back(*kernel);
+}
+
+void ManagedTotals::set_apart(const MovedBytes& moved) {
+    reader::add_saturated(apart_.to_device, moved.to_device);
+    reader::add_saturated(apart_.to_host, moved.to_host);
+}
+
+MovedBytes ManagedTotals::rest() const {
+    return {above(exact_.bytes_to_device, apart_.to_device), above(exact_.bytes_to_host, apart_.to_host)};
+}
+
+double ManagedTotals::told_share() const {
+    const MovedBytes told = told_bytes();
+    const double part = static_cast<double>(told.to_device) + static_cast<double>(told.to_host);
+    const double whole =
+        static_cast<double>(exact_.bytes_to_device) + static_cast<double>(exact_.bytes_to_host);
+    return whole > part ? part / whole : 1;
+}
+
+bool ManagedTotals::all_told() const {
+    const MovedBytes told = told_bytes();
+    return (!gap_ && lost_ == 0) ||
+           (told.to_device >= exact_.bytes_to_device && told.to_host >= exact_.bytes_to_host);
+}
+
+MovedBytes ManagedTotals::extrapolate(const MovedBytes& told) const {
+    if (all_told())
+        return told;
+    const MovedBytes all = told_bytes(), whole = rest();
+    return {scale_up(told.to_device, all.to_device, whole.to_device),
+            scale_up(told.to_host, all.to_host, whole.to_host)};
+}
+
+MovedBytes ManagedTotals::untold() const {
+    const MovedBytes told = told_bytes(), whole = rest();
+    return {told.to_device == 0 ? whole.to_device : 0, told.to_host == 0 ? whole.to_host : 0};
+}
+
+} // namespace umadvisor::model

@@ -1,0 +1,83 @@
+/// How much was told of what moved: the driver's own totals against the events.
+#pragma once
+
+#include "analyzer/model/managed_tally.hpp"
+#include "analyzer/model/running_launches.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace umadvisor::model {
+
+struct ManagedSiteActivity;
+
+/// How the moved bytes of an allocation are known, from the best to the worst.
+enum class MovedBasis : std::uint8_t {
+    counted,      ///< every move was told
+    extrapolated, ///< some were; the others are taken to be alike
+    launches,     ///< none was; the totals changed while launches reached this memory alone
+    none,         ///< nothing is known to have moved
+};
+std::string_view name(MovedBasis basis);
+
+struct MovedBytes {
+    std::uint64_t to_device = 0, to_host = 0;
+};
+
+/// Between two ManagedCounters records: what moved, and the only memory that was reached.
+struct UntoldInterval {
+    MovedBytes moved;
+    ManagedSiteActivity* site = nullptr; ///< nullptr: none or several
+    std::vector<KernelSite> kernels;     ///< that reached it; at most a few
+};
+
+/// Follows the records in the order of time.
+class ManagedTotals {
+public:
+    /// The interval that ends here, where no moves were told of it.
+    std::optional<UntoldInterval> add(const trace::ManagedCounters& record);
+    void add(const trace::ManagedDetail& record);
+    void add(const trace::ManagedEvent& event) { told_.add(event); }
+
+    /// Memory of `site` is reached by a launch or copy now, or by one that was not waited for.
+    void reach(ManagedSiteActivity& site, const KernelSite* kernel = nullptr);
+    /// Memory is reached that is not known.
+    void reach_any() { several_ = true; }
+    /// `moved` is known without events.
+    void set_apart(const MovedBytes& moved);
+
+    bool tells(trace::ManagedEventKind kind) const { return (kinds_ >> bit(kind) & 1) != 0; }
+    bool ever_told(trace::ManagedEventKind kind) const { return (ever_ >> bit(kind) & 1) != 0; }
+    const ManagedTally& told() const { return told_; }
+    /// The driver's totals; nullptr: none are in the trace.
+    const trace::ManagedCounters* exact() const { return counted_ ? &exact_ : nullptr; }
+    std::uint64_t lost() const { return lost_; }
+
+    /// Of the bytes that moved, those of which events told; 1 where nothing moved.
+    double told_share() const;
+    /// `told` bytes with what is missing shared out evenly.
+    MovedBytes extrapolate(const MovedBytes& told) const;
+    bool all_told() const;
+    /// What moved and can be given to no memory, since nothing was told.
+    MovedBytes untold() const;
+
+private:
+    static constexpr unsigned bit(trace::ManagedEventKind kind) { return static_cast<unsigned>(kind) & 63; }
+    MovedBytes told_bytes() const { return {sum_of(told_.to_device), sum_of(told_.to_host)}; }
+    MovedBytes rest() const;
+
+    ManagedTally told_;
+    trace::ManagedCounters exact_;
+    MovedBytes apart_;
+    std::uint64_t kinds_ = 0, ever_ = 0, lost_ = 0;
+    bool counted_ = false;
+    bool partly_on_ = false, partly_off_ = true; ///< the telling of migrations, since the last counters
+    bool gap_ = false;                           ///< bytes moved while migrations were not told
+    ManagedSiteActivity* only_ = nullptr;        ///< reached since the last counters
+    bool several_ = false;
+    std::vector<KernelSite> kernels_;
+};
+
+} // namespace umadvisor::model

@@ -1,0 +1,178 @@
+#include "analyzer/reports/managed_json.hpp"
+
+#include "analyzer/reports/managed_lines.hpp"
+#include "analyzer/reports/place_json.hpp"
+#include "analyzer/symbols/demangle.hpp"
+
+namespace umadvisor::reports {
+namespace {
+
+using ManagedJson = nlohmann::ordered_json;
+using model::sum_of;
+using Kind = trace::ManagedEventKind;
+
+/// What is not zero, by name.
+template <std::size_t N>
+ManagedJson by_name(const std::array<std::uint64_t, N>& counts, std::string_view (*name)(std::size_t)) {
+    ManagedJson object = ManagedJson::object();
+    for (std::size_t i = 0; i < N; ++i)
+        if (counts[i] != 0)
+            object[std::string(name(i))] = counts[i];
+    return object;
+}
+
+ManagedJson parameters_json(const trace::ManagedSource& source) {
+    if (source.parameters_known == 0)
+        return nullptr;
+    return {{"prefetch", source.prefetch},
+            {"prefetch_threshold", source.prefetch_threshold},
+            {"thrashing", source.thrashing},
+            {"thrashing_threshold", source.thrashing_threshold},
+            {"thrashing_pin_threshold", source.thrashing_pin_threshold},
+            {"thrashing_lapse_us", source.thrashing_lapse},
+            {"thrashing_nap_us", source.thrashing_nap},
+            {"thrashing_epoch_us", source.thrashing_epoch},
+            {"thrashing_pin_us", source.thrashing_pin}};
+}
+
+/// Null: such events were never told, so nobody knows.
+ManagedJson told_faults(const model::ManagedTotals& totals, Kind kind, std::uint64_t faults) {
+    return faults == 0 && !totals.ever_told(kind) ? ManagedJson() : ManagedJson(faults);
+}
+
+ManagedJson totals_json(const model::ManagedTotals& totals) {
+    const model::ManagedTally& told = totals.told();
+    ManagedJson told_json{
+        {"events", told.events},
+        {"bytes_to_device", sum_of(told.to_device)},
+        {"bytes_to_host", sum_of(told.to_host)},
+        {"bytes_between_devices", told.between_devices},
+        {"host_faults", told_faults(totals, Kind::host_fault, sum_of(told.host_faults))},
+        {"device_faults", told_faults(totals, Kind::device_fault, sum_of(told.device_faults))}};
+    const trace::ManagedCounters* const exact = totals.exact();
+    ManagedJson object = ManagedJson::object();
+    object["exact"] = exact != nullptr;
+    object["bytes_to_device"] =
+        exact != nullptr ? ManagedJson(exact->bytes_to_device) : told_json["bytes_to_device"];
+    object["bytes_to_host"] = exact != nullptr ? ManagedJson(exact->bytes_to_host) : told_json["bytes_to_host"];
+    object["host_faults"] = exact != nullptr ? ManagedJson(exact->host_faults) : told_json["host_faults"];
+    object["device_faults"] = exact != nullptr ? ManagedJson(exact->device_faults) : told_json["device_faults"];
+    object["told"] = std::move(told_json);
+    return object;
+}
+
+ManagedJson kernels_json(Report& report, const std::vector<ManagedKernelLine>& kernels) {
+    ManagedJson list = ManagedJson::array();
+    for (const ManagedKernelLine& kernel : kernels)
+        list.push_back(
+            {{"function", symbols::demangle(report.profile.dictionary().function_symbol(kernel.function))},
+             {"line", place_json(report, kernel.stack)},
+             {"share", kernel.share},
+             {"bytes", reader::saturated(kernel.bytes)},
+             {"faults", kernel.faults},
+             {"candidates", kernel.candidates}});
+    return list;
+}
+
+ManagedJson blocks_json(const Report& report, const model::ManagedSiteActivity& activity) {
+    const auto ns = [&report](std::uint64_t ticks) { return report.trace.time.at(ticks); };
+    ManagedJson list = ManagedJson::array();
+    for (const model::BlockOfAllocation& block : activity.blocks)
+        list.push_back({{"allocation", block.allocation},
+                        {"offset", block.offset},
+                        {"bytes", block.bytes},
+                        {"bytes_to_device", block.activity.bytes_to_device},
+                        {"bytes_to_host", block.activity.bytes_to_host},
+                        {"host_faults", block.activity.host_faults},
+                        {"device_faults", block.activity.device_faults},
+                        {"round_trips", block.activity.round_trips},
+                        {"place", name(block.activity.place)},
+                        {"first_ns", ns(block.activity.first_ticks)},
+                        {"last_ns", ns(block.activity.last_ticks)}});
+    return list;
+}
+
+ManagedJson line_json(Report& report, const ManagedLine& line) {
+    const model::ManagedTotals& totals = report.profile.managed().totals();
+    const model::ManagedTally& told = line.activity.told;
+    ManagedJson host = ManagedJson::array(), prefetches = ManagedJson::array();
+    for (const ManagedHostLine& each : line.host_lines)
+        host.push_back({{"line", place_json(report, each.code)},
+                        {"faults", each.faults},
+                        {"bytes", reader::saturated(each.bytes)}});
+    for (const ManagedPrefetchLine& each : line.prefetches)
+        prefetches.push_back(
+            {{"line", place_json(report, each.stack)},
+             {"call", each.entry == 0 ? ManagedJson() : ManagedJson(report.profile.call_name(each.entry))},
+             {"by_umadvisor", each.by_umadvisor},
+             {"bytes_to_device", reader::saturated(each.bytes_to_device)},
+             {"bytes_to_host", reader::saturated(each.bytes_to_host)}});
+    return {
+        {"memory", name(line.site.memory)},
+        {"call", report.profile.call_name(line.site.entry)},
+        {"variable", report.trace.dictionary.string(line.site.symbol)},
+        {"rewritten", line.site.origin == trace::Origin::umadvisor},
+        {"line", place_json(report, line.site.stack)},
+        {"count", line.allocations},
+        {"bytes", line.allocated_bytes},
+        {"bytes_to_device", line.moved.to_device},
+        {"bytes_to_host", line.moved.to_host},
+        {"basis", name(line.basis)},
+        {"bytes_between_devices", told.between_devices},
+        {"by_cause",
+         {{"to_device", by_name(told.to_device, &model::migration_cause_name)},
+          {"to_host", by_name(told.to_host, &model::migration_cause_name)}}},
+        {"host_faults", told_faults(totals, Kind::host_fault, sum_of(told.host_faults))},
+        {"host_faults_by_access", by_name(told.host_faults, &model::fault_access_name)},
+        {"device_faults", told_faults(totals, Kind::device_fault, sum_of(told.device_faults))},
+        {"device_faults_by_access", by_name(told.device_faults, &model::fault_access_name)},
+        {"thrashings", told.thrashings},
+        {"thrashing_bytes", told.thrashing_bytes},
+        {"throttlings", told.throttlings},
+        {"throttled_ns", report.profile.nanoseconds(told.throttled_ticks)},
+        {"remote_mapped_bytes", by_name(told.remote_bytes, &model::remote_map_cause_name)},
+        {"evicted_bytes", told.evicted_bytes},
+        {"read_duplicated_bytes", told.read_duplicated_bytes},
+        {"kernels", kernels_json(report, line.kernels)},
+        {"evictors", kernels_json(report, line.evictors)},
+        {"host_lines", std::move(host)},
+        {"prefetches", std::move(prefetches)},
+        {"round_trips", line.activity.round_trips},
+        {"blocks_seen", line.activity.blocks_seen},
+        {"blocks", blocks_json(report, line.activity)},
+    };
+}
+
+} // namespace
+
+nlohmann::ordered_json managed_json(Report& report) {
+    const model::ManagedActivity& managed = report.profile.managed();
+    if (!managed.any() && report.trace.dictionary.managed_sources.empty())
+        return nullptr;
+    const trace::ManagedSource source = managed_source(report);
+    ManagedJson object{{"source", managed_source_name(source.source)},
+                       {"trouble", source.trouble},
+                       {"sees", managed_source_text(report)},
+                       {"driver_release", source.driver_release},
+                       {"parameters", parameters_json(source)},
+                       {"totals", totals_json(managed.totals())},
+                       {"told_share", managed.totals().told_share()},
+                       {"lost_events", managed.totals().lost()},
+                       {"coarser_allocations", managed.block_budget().coarser}};
+    ManagedJson list = ManagedJson::array();
+    for (const ManagedLine& line : managed_lines(report))
+        list.push_back(line_json(report, line));
+    object["allocations"] = std::move(list);
+    const model::ManagedTally& unattributed = managed.unattributed();
+    const model::MovedBytes untold = managed.totals().untold();
+    object["unattributed"] = {{"events", unattributed.events},
+                              {"bytes_to_device", sum_of(unattributed.to_device)},
+                              {"bytes_to_host", sum_of(unattributed.to_host)},
+                              {"host_faults", sum_of(unattributed.host_faults)},
+                              {"device_faults", sum_of(unattributed.device_faults)},
+                              {"untold_bytes_to_device", untold.to_device},
+                              {"untold_bytes_to_host", untold.to_host}};
+    return object;
+}
+
+} // namespace umadvisor::reports

@@ -1,0 +1,170 @@
+#include "analyzer/reports/managed_lines.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <tuple>
+
+namespace umadvisor::reports {
+namespace {
+
+/// From bytes that were told to all of them.
+struct ManagedScale {
+    double to_device = 1, to_host = 1;
+};
+
+double ratio(std::uint64_t whole, std::uint64_t part) {
+    return part == 0 ? 1 : static_cast<double>(whole) / static_cast<double>(part);
+}
+
+std::vector<ManagedKernelLine> kernel_lines(Report& report, const model::KernelShares& shares, double scale) {
+    std::map<std::pair<std::uint64_t, std::uint64_t>, std::pair<std::uint64_t, model::MoverShare>> lines;
+    model::MoverShare whole = shares.others;
+    whole.add(shares.nobody);
+    for (const auto& [site, share] : shares.sites) {
+        const std::uint64_t stack = site.stack == 0 ? 0 : report.symbolizer.line_stack(site.stack);
+        lines[{site.function, stack}].second.add(share);
+        whole.add(share);
+    }
+    std::vector<ManagedKernelLine> list;
+    for (const auto& [key, line] : lines) {
+        const model::MoverShare& share = line.second;
+        const double part = whole.bytes > 0    ? share.bytes / whole.bytes
+                            : whole.faults > 0 ? share.faults / whole.faults
+                                               : 0;
+        list.push_back({key.first, key.second, part, share.bytes * scale, share.faults, share.shared > 0});
+    }
+    std::ranges::stable_sort(list, [](const ManagedKernelLine& a, const ManagedKernelLine& b) {
+        return std::pair(a.bytes, a.faults) > std::pair(b.bytes, b.faults);
+    });
+    return list;
+}
+
+std::vector<ManagedHostLine> host_lines(Report& report, const model::ManagedSiteActivity& activity,
+                                        double scale) {
+    std::map<std::uint64_t, ManagedHostLine> lines;
+    for (const auto& [code, access] : activity.host_codes) {
+        const std::uint64_t stands_for = code == 0 ? 0 : report.symbolizer.line_stack(code);
+        ManagedHostLine& line = lines[stands_for];
+        line.code = stands_for;
+        reader::add_saturated(line.faults, access.faults);
+        line.bytes += static_cast<double>(access.bytes) * scale;
+    }
+    std::vector<ManagedHostLine> list;
+    for (const auto& [code, line] : lines)
+        list.push_back(line);
+    std::ranges::stable_sort(list, [](const ManagedHostLine& a, const ManagedHostLine& b) {
+        return std::pair(a.bytes, a.faults) > std::pair(b.bytes, b.faults);
+    });
+    return list;
+}
+
+std::vector<ManagedPrefetchLine> prefetch_lines(Report& report, const model::ManagedSiteActivity& activity,
+                                                const ManagedScale& scale) {
+    std::map<std::tuple<std::uint64_t, std::uint64_t, bool>, ManagedPrefetchLine> lines;
+    for (const auto& [site, moved] : activity.prefetches) {
+        const std::uint64_t stack = site.stack == 0 ? 0 : report.symbolizer.line_stack(site.stack);
+        ManagedPrefetchLine& line = lines[{stack, site.entry, site.by_umadvisor}];
+        line.stack = stack;
+        line.entry = site.entry;
+        line.by_umadvisor = site.by_umadvisor;
+        line.bytes_to_device += static_cast<double>(moved.to_device) * scale.to_device;
+        line.bytes_to_host += static_cast<double>(moved.to_host) * scale.to_host;
+    }
+    std::vector<ManagedPrefetchLine> list;
+    for (const auto& [key, line] : lines)
+        list.push_back(line);
+    std::ranges::stable_sort(list, std::ranges::greater{}, [](const ManagedPrefetchLine& line) {
+        return line.bytes_to_device + line.bytes_to_host;
+    });
+    return list;
+}
+
+} // namespace
+
+std::vector<ManagedLine> managed_lines(Report& report) {
+    const model::ManagedActivity& managed = report.profile.managed();
+    std::map<model::AllocationSite, ManagedLine> by_line;
+    for (const auto& [site, activity] : managed.sites()) {
+        if (activity.empty())
+            continue;
+        model::AllocationSite key = site;
+        key.stack = site.stack == 0 ? 0 : report.symbolizer.line_stack(site.stack);
+        ManagedLine& line = by_line[key];
+        line.site = key;
+        line.activity.add(activity);
+        const auto& totals = report.profile.allocations().sites();
+        if (const auto found = totals.find(site); found != totals.end()) {
+            reader::add_saturated(line.allocations, found->second.count);
+            reader::add_saturated(line.allocated_bytes, found->second.bytes);
+        }
+    }
+    std::vector<ManagedLine> lines;
+    for (auto& [key, line] : by_line) {
+        const model::ManagedSiteActivity& activity = line.activity;
+        line.moved = managed.moved(activity);
+        line.basis = managed.basis(activity);
+        const auto all_told = [](std::uint64_t told, std::uint64_t by_launches) {
+            return reader::saturated_sum(told, by_launches);
+        };
+        const ManagedScale scale{ratio(line.moved.to_device, all_told(model::sum_of(activity.told.to_device),
+                                                                      activity.by_launches.to_device)),
+                                 ratio(line.moved.to_host, all_told(model::sum_of(activity.told.to_host),
+                                                                    activity.by_launches.to_host))};
+        line.kernels = kernel_lines(report, activity.kernels, scale.to_device);
+        line.evictors = kernel_lines(report, activity.evictors, scale.to_host);
+        line.host_lines = host_lines(report, activity, scale.to_host);
+        line.prefetches = prefetch_lines(report, activity, scale);
+        lines.push_back(std::move(line));
+    }
+    std::ranges::stable_sort(lines, std::ranges::greater{}, [](const ManagedLine& line) {
+        return std::pair(reader::saturated_sum(line.moved.to_device, line.moved.to_host),
+                         line.activity.told.events);
+    });
+    return lines;
+}
+
+trace::ManagedSource managed_source(const Report& report) {
+    const auto& sources = report.trace.dictionary.managed_sources;
+    return sources.empty() ? trace::ManagedSource{} : sources.back();
+}
+
+std::string_view managed_source_name(trace::ManagedSourceKind source) {
+    constexpr std::array<std::string_view, 4> names{"none", "pagemap", "queue", "cupti"};
+    const auto number = static_cast<std::size_t>(source);
+    return number < names.size() ? names[number] : "unknown";
+}
+
+std::string managed_source_text(const Report& report) {
+    const model::ManagedTotals& totals = report.profile.managed().totals();
+    const trace::ManagedSource source = managed_source(report);
+    std::string text;
+    switch (source.source) {
+    case trace::ManagedSourceKind::none:
+        text = "nobody tells what happens to it";
+        break;
+    case trace::ManagedSourceKind::pagemap:
+        text =
+            "the page table of the host, looked at around launches and synchronisations: no faults, no causes, "
+            "and nothing of what comes and goes in between";
+        break;
+    case trace::ManagedSourceKind::queue:
+        text = "the driver's own events and totals";
+        if (!totals.tells(trace::ManagedEventKind::migration) &&
+            !totals.ever_told(trace::ManagedEventKind::migration))
+            text += ", single moves not among them";
+        text += ": they do not say which kernel it was; those named ran at the time";
+        break;
+    case trace::ManagedSourceKind::cupti:
+        text = "CUPTI's unified-memory counters: no totals to hold them against, and they do not say which "
+               "kernel it was; those named ran at the time";
+        break;
+    default:
+        text = "a source newer than this version";
+    }
+    if (!source.trouble.empty())
+        text += " (" + std::string(source.trouble) + ")";
+    return text;
+}
+
+} // namespace umadvisor::reports

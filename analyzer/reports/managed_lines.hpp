@@ -1,0 +1,55 @@
+/// Managed memory by the source lines that allocated it, as both reports show it.
+#pragma once
+
+#include "analyzer/reports/report.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace umadvisor::reports {
+
+struct ManagedKernelLine {
+    std::uint64_t function = 0, stack = 0; ///< stack: of one launch from that line
+    double share = 0; ///< of what was pulled to the device, in bytes; in faults where no bytes were told
+    double bytes = 0, faults = 0; ///< bytes: with what was not told
+    bool candidates = false;      ///< in part shared with others that ran at the same time
+};
+
+struct ManagedHostLine {
+    std::uint64_t code = 0; ///< frame; 0: not known
+    std::uint64_t faults = 0;
+    double bytes = 0; ///< with what was not told
+};
+
+struct ManagedPrefetchLine {
+    std::uint64_t stack = 0, entry = 0; ///< 0: no such call is known
+    bool by_umadvisor = false;
+    double bytes_to_device = 0, bytes_to_host = 0;
+};
+
+/// One line that allocates managed memory to which something happened.
+struct ManagedLine {
+    model::AllocationSite site; ///< its stack stands for all with that line
+    std::uint64_t allocations = 0, allocated_bytes = 0;
+    model::ManagedSiteActivity activity;
+    model::MovedBytes moved;
+    model::MovedBasis basis{};
+    std::vector<ManagedKernelLine> kernels; ///< those that pulled most first; as are the others
+    std::vector<ManagedKernelLine> evictors;
+    std::vector<ManagedHostLine> host_lines;
+    std::vector<ManagedPrefetchLine> prefetches;
+};
+
+/// Those with the most bytes first.
+std::vector<ManagedLine> managed_lines(Report& report);
+
+/// "queue", as the JSON report has it.
+std::string_view managed_source_name(trace::ManagedSourceKind source);
+/// What the figures stand on and what that source cannot see, in a sentence.
+std::string managed_source_text(const Report& report);
+/// The source in use; `none` where the trace names none.
+trace::ManagedSource managed_source(const Report& report);
+
+} // namespace umadvisor::reports

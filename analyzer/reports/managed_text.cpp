@@ -1,0 +1,201 @@
+#include "analyzer/reports/managed_text.hpp"
+
+#include "analyzer/findings/words.hpp"
+#include "analyzer/reports/managed_lines.hpp"
+#include "analyzer/symbols/demangle.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <ostream>
+
+namespace umadvisor::reports {
+namespace {
+
+using findings::count_text;
+using model::sum_of;
+
+constexpr std::size_t most_lines = 5, most_movers = 3;
+
+std::string size_text(std::uint64_t bytes) {
+    return findings::bytes_text(static_cast<double>(bytes));
+}
+
+std::string both_ways(std::uint64_t to_device, std::uint64_t to_host) {
+    return size_text(to_device) + " to the device, " + size_text(to_host) + " to the host";
+}
+
+std::string micros(std::uint64_t us) {
+    return findings::time_text(static_cast<double>(us) * 1e3);
+}
+
+void write_parameters(std::ostream& out, const trace::ManagedSource& source) {
+    if (!source.driver_release.empty())
+        out << "    driver " << source.driver_release;
+    if (source.parameters_known == 0) {
+        if (!source.driver_release.empty())
+            out << "\n";
+        return;
+    }
+    out << (source.driver_release.empty() ? "    driver: " : ": ");
+    if (source.prefetch == 0)
+        out << "prefetches nothing along with faults";
+    else
+        out << "prefetches regions that are needed by more than " << source.prefetch_threshold << "%";
+    if (source.thrashing == 0)
+        out << "; does not look for thrashing\n";
+    else
+        out << "; thrashing: from " << count_text(source.thrashing_threshold, "event") << " within "
+            << micros(source.thrashing_lapse) << " each, throttled for " << micros(source.thrashing_nap)
+            << ", pinned after " << count_text(source.thrashing_pin_threshold, "throttling") << " for "
+            << micros(source.thrashing_pin) << ", forgotten after " << micros(source.thrashing_epoch) << "\n";
+}
+
+std::string faults_text(const model::ManagedTotals& totals) {
+    const trace::ManagedCounters* const exact = totals.exact();
+    const auto text = [&](trace::ManagedEventKind kind, std::uint64_t counted, std::uint64_t told,
+                          const char* noun) {
+        if (exact != nullptr)
+            return count_text(counted, noun);
+        return told == 0 && !totals.ever_told(kind) ? std::string(noun) + "s not told" : count_text(told, noun);
+    };
+    return text(trace::ManagedEventKind::host_fault, exact == nullptr ? 0 : exact->host_faults,
+                sum_of(totals.told().host_faults), "host fault") +
+           ", " +
+           text(trace::ManagedEventKind::device_fault, exact == nullptr ? 0 : exact->device_faults,
+                sum_of(totals.told().device_faults), "device fault");
+}
+
+void write_totals(std::ostream& out, const model::ManagedActivity& managed) {
+    const model::ManagedTotals& totals = managed.totals();
+    const trace::ManagedCounters* const exact = totals.exact();
+    out << "    in all: "
+        << (exact != nullptr ? both_ways(exact->bytes_to_device, exact->bytes_to_host)
+                             : both_ways(sum_of(totals.told().to_device), sum_of(totals.told().to_host)))
+        << "; " << faults_text(totals) << "\n";
+    if (exact != nullptr && totals.told_share() < 1)
+        out << "    of the bytes " << static_cast<int>(std::floor(totals.told_share() * 100))
+            << "% were told move by move; the others are taken to be alike where any were\n";
+    if (totals.lost() != 0)
+        out << "  ! the driver dropped " << count_text(totals.lost(), "event") << "\n";
+    if (managed.unattributed().events != 0)
+        out << "    " << count_text(managed.unattributed().events, "event")
+            << " in no managed allocation that is known\n";
+    if (const model::MovedBytes untold = totals.untold(); untold.to_device != 0 || untold.to_host != 0)
+        out << "    " << both_ways(untold.to_device, untold.to_host) << " of memory that nothing tells apart\n";
+    if (managed.block_budget().coarser != 0)
+        out << "    blocks of " << count_text(managed.block_budget().coarser, "allocation")
+            << " are looked at in pieces larger than 2 MiB, to save memory\n";
+}
+
+std::string allocation_name(const Report& report, const ManagedLine& line) {
+    if (line.site.symbol != 0)
+        return "variable " + std::string(report.profile.dictionary().string(line.site.symbol));
+    return report.profile.call_name(line.site.entry) +
+           (line.allocations == 0 ? "" : " " + size_text(line.allocated_bytes / line.allocations)) +
+           (line.allocations > 1 ? " x " + std::to_string(line.allocations) : "");
+}
+
+std::string basis_text(model::MovedBasis basis) {
+    switch (basis) {
+    case model::MovedBasis::counted:
+        return " (counted)";
+    case model::MovedBasis::extrapolated:
+        return " (extrapolated)";
+    case model::MovedBasis::launches:
+        return " (by launches that reached nothing else)";
+    case model::MovedBasis::none:
+        break;
+    }
+    return " (moves not told)";
+}
+
+/// What happened to it beside moving.
+std::string events_text(const Report& report, const model::ManagedTally& told) {
+    std::string text;
+    const auto add = [&text](const std::string& part) { text += "; " + part; };
+    if (const std::uint64_t faults = sum_of(told.host_faults); faults != 0)
+        add(count_text(faults, "host fault"));
+    if (const std::uint64_t faults = sum_of(told.device_faults); faults != 0)
+        add(count_text(faults, "device fault"));
+    if (told.thrashings != 0)
+        add("thrashing found " + count_text(told.thrashings, "time"));
+    if (told.throttlings != 0)
+        add("throttled " + count_text(told.throttlings, "time") + " for " +
+            findings::time_text(static_cast<double>(report.profile.nanoseconds(told.throttled_ticks))));
+    if (told.evicted_bytes != 0)
+        add(size_text(told.evicted_bytes) + " evicted");
+    if (const std::uint64_t bytes = sum_of(told.remote_bytes); bytes != 0)
+        add(size_text(bytes) + " mapped remotely");
+    if (told.read_duplicated_bytes != 0)
+        add(size_text(told.read_duplicated_bytes) + " read-duplicated");
+    return text;
+}
+
+std::string place_text(Report& report, std::uint64_t stack) {
+    return stack == 0 ? "an unknown place" : report.symbolizer.line(stack).text();
+}
+
+std::string amount_text(double bytes, double faults) {
+    if (bytes > 0)
+        return findings::bytes_text(bytes);
+    return count_text(reader::saturated(std::round(faults)), "fault");
+}
+
+void write_kernels(std::ostream& out, Report& report, const std::vector<ManagedKernelLine>& kernels,
+                   const char* what) {
+    for (std::size_t i = 0; i < std::min(kernels.size(), most_movers); ++i) {
+        const ManagedKernelLine& kernel = kernels[i];
+        const std::string name =
+            symbols::short_name(report.profile.dictionary().function_symbol(kernel.function));
+        out << "        " << what << " " << (name.empty() ? "a kernel" : name) << ", launched at "
+            << place_text(report, kernel.stack) << ": " << amount_text(kernel.bytes, kernel.faults)
+            << (kernel.candidates ? ", one of several candidates" : "") << "\n";
+    }
+}
+
+void write_movers(std::ostream& out, Report& report, const ManagedLine& line) {
+    write_kernels(out, report, line.kernels, "pulled to the device by");
+    for (std::size_t i = 0; i < std::min(line.prefetches.size(), most_movers); ++i) {
+        const ManagedPrefetchLine& each = line.prefetches[i];
+        out << "        prefetched" << (each.by_umadvisor ? " by umadvisor" : "") << " at "
+            << place_text(report, each.stack) << ": "
+            << both_ways(reader::saturated(each.bytes_to_device), reader::saturated(each.bytes_to_host))
+            << "\n";
+    }
+    for (std::size_t i = 0; i < std::min(line.host_lines.size(), most_movers); ++i) {
+        const ManagedHostLine& each = line.host_lines[i];
+        out << "        taken back by the host at " << place_text(report, each.code) << ": "
+            << count_text(each.faults, "fault") << ", " << findings::bytes_text(each.bytes) << "\n";
+    }
+    write_kernels(out, report, line.evictors, "evicted while there ran");
+}
+
+} // namespace
+
+void write_managed(Report& report, std::ostream& out) {
+    const model::ManagedActivity& managed = report.profile.managed();
+    if (!managed.any() && report.trace.dictionary.managed_sources.empty())
+        return;
+    out << "\nmanaged memory\n    from: " << managed_source_text(report) << "\n";
+    write_parameters(out, managed_source(report));
+    if (!managed.any())
+        return;
+    write_totals(out, managed);
+    const std::vector<ManagedLine> lines = managed_lines(report);
+    for (std::size_t i = 0; i < std::min(lines.size(), most_lines); ++i) {
+        const ManagedLine& line = lines[i];
+        out << "    "
+            << (line.site.symbol != 0 || line.site.stack == 0 ? ""
+                                                              : place_text(report, line.site.stack) + "   ")
+            << allocation_name(report, line) << ": " << both_ways(line.moved.to_device, line.moved.to_host)
+            << basis_text(line.basis) << events_text(report, line.activity.told);
+        if (line.activity.round_trips != 0)
+            out << "; " << count_text(line.activity.round_trips, "round trip") << " of blocks";
+        out << "\n";
+        write_movers(out, report, line);
+    }
+    if (lines.size() > most_lines)
+        out << "    and " << count_text(lines.size() - most_lines, "further line") << "\n";
+}
+
+} // namespace umadvisor::reports

@@ -1,0 +1,18 @@
+#include "analyzer/reports/place_json.hpp"
+
+namespace umadvisor::reports {
+
+nlohmann::ordered_json place_json(Report& report, std::uint64_t stack) {
+    if (stack == 0)
+        return nullptr;
+    const symbols::CodePlace place = report.symbolizer.line(stack);
+    return {{"text", place.text()},
+            {"function", place.function},
+            {"file", place.file},
+            {"line", place.line},
+            {"module", place.module},
+            {"offset", place.offset},
+            {"source", report.symbolizer.source_text(place)}};
+}
+
+} // namespace umadvisor::reports

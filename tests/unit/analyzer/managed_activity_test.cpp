@@ -1,0 +1,555 @@
+#include "analyzer/model/profile.hpp"
+#include "managed_scenario.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace umadvisor;
+using model::BlockPlace;
+using model::ManagedSiteActivity;
+using model::MovedBasis;
+using test::address_of;
+using test::all_kinds;
+using test::device;
+using test::drain;
+using test::host;
+using test::light_kinds;
+using test::Managed;
+using test::mib;
+using test::ms;
+using trace::Memory;
+using trace::MigrationCause;
+using Kind = trace::ManagedEventKind;
+
+namespace {
+
+/// Keeps the trace beside its profile.
+struct Read {
+    explicit Read(Managed& s) : trace(s.path()), profile(trace) {}
+    reader::Trace trace;
+    model::Profile profile;
+    const model::ManagedActivity& activity = profile.managed();
+    const ManagedSiteActivity& site(std::uint64_t stack) const {
+        for (const auto& [key, what] : activity.sites())
+            if (key.stack == stack)
+                return what;
+        throw std::out_of_range("no such site");
+    }
+};
+
+std::uint64_t to_device(const ManagedSiteActivity& site) {
+    return model::sum_of(site.told.to_device);
+}
+std::uint64_t to_host(const ManagedSiteActivity& site) {
+    return model::sum_of(site.told.to_host);
+}
+
+model::MoverShare share_of(const model::KernelShares& shares, std::uint64_t function) {
+    model::MoverShare sum;
+    for (const auto& [site, share] : shares.sites)
+        if (site.function == function)
+            sum.add(share);
+    return sum;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(events_belong_to_the_allocation_at_their_address) {
+    Managed s;
+    s.tell(all_kinds);
+    const auto first_line = s.stack(), second_line = s.stack();
+    const auto first = s.managed(4 * mib, first_line), second = s.managed(4 * mib, second_line);
+    s.migrate(address_of(first), 2 * mib, device);
+    s.migrate(address_of(first) + 2 * mib, 2 * mib, device, MigrationCause::prefetch);
+    s.migrate(address_of(second) + 4 * mib - 4096, 4096, host);
+    s.migrate(address_of(second) + 4 * mib, 8192, host); // behind its end
+    s.fault(Kind::host_fault, address_of(second), 15);
+    s.fault(Kind::device_fault, address_of(first), 3);
+    const Read read(s);
+    const auto& one = read.site(first_line).told;
+    BOOST_TEST(one.to_device[static_cast<std::size_t>(MigrationCause::coherence)] == 2 * mib);
+    BOOST_TEST(one.to_device[static_cast<std::size_t>(MigrationCause::prefetch)] == 2 * mib);
+    BOOST_TEST(model::sum_of(one.device_faults) == 4u);
+    BOOST_TEST(one.device_faults[static_cast<std::size_t>(trace::FaultAccess::write)] == 4u);
+    const auto& two = read.site(second_line).told;
+    BOOST_TEST(model::sum_of(two.to_host) == 4096u);
+    BOOST_TEST(model::sum_of(two.to_device) == 0u);
+    BOOST_TEST(model::sum_of(two.host_faults) == 16u);
+    BOOST_TEST(read.activity.unattributed().events == 1u);
+    BOOST_TEST(model::sum_of(read.activity.unattributed().to_host) == 8192u);
+}
+
+BOOST_AUTO_TEST_CASE(every_kind_is_added_up) {
+    Managed s;
+    const auto line = s.stack(), memory = s.managed(4 * mib, line);
+    const auto add = [&](Kind kind, std::uint64_t cause, std::uint64_t duration) {
+        trace::ManagedEvent record;
+        record.kind = kind;
+        record.address = address_of(memory);
+        record.bytes = 65536;
+        record.to = device;
+        record.cause = cause;
+        record.duration = duration;
+        s.event(record);
+    };
+    add(Kind::thrashing, 0, 0);
+    add(Kind::throttling, 0, 500'000);
+    add(Kind::throttling, 0, 250'000);
+    add(Kind::remote_map, static_cast<std::uint64_t>(trace::RemoteMapCause::thrashing), 0);
+    add(Kind::remote_map, 1234, 0); // newer than umadvisor
+    add(Kind::eviction, 0, 0);
+    add(Kind::read_duplicate, 0, 0);
+    add(static_cast<Kind>(77), 0, 0);
+    const Read read(s);
+    const auto& told = read.site(line).told;
+    BOOST_TEST(told.thrashings == 1u);
+    BOOST_TEST(told.thrashing_bytes == 65536u);
+    BOOST_TEST(told.throttlings == 2u);
+    BOOST_TEST(told.throttled_ticks == 750'000u);
+    BOOST_TEST(told.remote_bytes[static_cast<std::size_t>(trace::RemoteMapCause::thrashing)] == 65536u);
+    BOOST_TEST(told.remote_bytes[0] == 65536u);
+    BOOST_TEST(told.evicted_bytes == 65536u);
+    BOOST_TEST(told.read_duplicated_bytes == 65536u);
+    BOOST_TEST(told.events == 8u);
+}
+
+BOOST_AUTO_TEST_CASE(late_events_belong_to_what_was_freed_before_its_address_came_back) {
+    Managed s;
+    s.tell(all_kinds);
+    const auto first_line = s.stack(), second_line = s.stack();
+    const auto first = s.managed(4 * mib, first_line);
+    const std::uint64_t in_first = s.now;
+    s.now += ms;
+    s.free(first);
+    const std::uint64_t between = s.now;
+    s.now += ms;
+    trace::Alloc again; // the same addresses, another line
+    again.start = s.now;
+    again.stack = second_line;
+    again.allocation = 1000;
+    again.address = address_of(first);
+    again.bytes = 4 * mib;
+    again.memory = Memory::managed;
+    s.builder.add(again);
+    s.now += 5 * ms;
+    s.fault(Kind::host_fault, address_of(first)); // the drain thread is here already: the next two are late
+    s.migrate(address_of(first), 65536, device, MigrationCause::coherence, in_first);
+    s.migrate(address_of(first), 4096, device, MigrationCause::coherence, between);
+    s.migrate(address_of(first), 8192, device);
+    const Read read(s);
+    BOOST_TEST(to_device(read.site(first_line)) == 65536u);
+    BOOST_TEST(to_device(read.site(second_line)) == 8192u);
+    BOOST_TEST(read.activity.unattributed().events == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(an_allocation_whose_free_was_lost_ends_where_the_next_begins) {
+    Managed s;
+    const auto first_line = s.stack(), second_line = s.stack();
+    const auto first = s.managed(4 * mib, first_line);
+    const std::uint64_t before = s.now;
+    s.now += ms;
+    trace::Alloc over;
+    over.start = s.now;
+    over.stack = second_line;
+    over.allocation = 1000;
+    over.address = address_of(first) + mib;
+    over.bytes = 8 * mib;
+    over.memory = Memory::managed;
+    s.builder.add(over);
+    s.now += ms;
+    s.migrate(address_of(first) + mib, 4096, device);
+    s.migrate(address_of(first), 65536, device); // of what went lost: nobody's now
+    s.migrate(address_of(first) + mib, 8192, device, MigrationCause::coherence, before);
+    const Read read(s);
+    BOOST_TEST(to_device(read.site(second_line)) == 4096u);
+    BOOST_TEST(to_device(read.site(first_line)) == 8192u);
+    BOOST_TEST(read.activity.unattributed().events == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(one_launch_that_reaches_the_memory_moved_it) {
+    Managed s;
+    s.tell(all_kinds);
+    const auto line = s.stack(), launch_line = s.stack();
+    const auto memory = s.managed(4 * mib, line), other = s.managed(4 * mib, s.stack());
+    const auto step = s.function("_Z4stepv"), idle = s.function("_Z4idlev"), later = s.function("_Z5laterv");
+    s.launch(idle, {other});
+    s.launch(step, {memory}, 0, launch_line);
+    s.migrate(address_of(memory), 2 * mib, device, MigrationCause::coherence, s.now + ms / 2); // while we wait
+    s.synchronize();
+    s.fault(Kind::device_fault, address_of(memory)); // nothing runs any more
+    s.now += 10;
+    s.launch(later, {memory});
+    s.fault(Kind::device_fault, address_of(memory), 4);
+    const Read read(s);
+    const model::KernelShares& kernels = read.site(line).kernels;
+    BOOST_TEST(share_of(kernels, step).bytes == 2.0 * mib);
+    BOOST_TEST(share_of(kernels, step).shared == 0.0);
+    BOOST_TEST(share_of(kernels, step).faults == 0.0);
+    BOOST_TEST(share_of(kernels, idle).bytes == 0.0);
+    BOOST_TEST(share_of(kernels, later).faults == 5.0);
+    BOOST_TEST(kernels.nobody.faults == 1.0);
+    BOOST_TEST(kernels.sites.begin()->first.stack == launch_line);
+}
+
+BOOST_AUTO_TEST_CASE(several_launches_share_evenly_and_say_so) {
+    Managed s;
+    s.tell(all_kinds);
+    const auto line = s.stack(), memory = s.managed(4 * mib, line);
+    const auto one = s.function("_Z3onev"), two = s.function("_Z3twov"), three = s.function("_Z5threev");
+    s.launch(one, {memory});
+    s.launch(two, {memory});
+    s.launch(two, {memory}); // the same place once more is no further candidate
+    s.migrate(address_of(memory), 2 * mib, device);
+    trace::LaunchShape shape; // its parameters are not known: it may reach anything
+    shape.shape = 7;
+    shape.function = three;
+    s.builder.add(shape);
+    trace::Launch launch;
+    launch.shape = 7;
+    launch.start = s.now += 10;
+    s.builder.add(launch);
+    s.now += 10;
+    s.fault(Kind::device_fault, address_of(memory), 5);
+    const Read read(s);
+    const model::KernelShares& kernels = read.site(line).kernels;
+    BOOST_TEST(share_of(kernels, one).bytes == 1.0 * mib);
+    BOOST_TEST(share_of(kernels, two).bytes == 1.0 * mib);
+    BOOST_TEST(share_of(kernels, three).bytes == 0.0);
+    BOOST_TEST(share_of(kernels, one).faults == 2.0);
+    BOOST_TEST(share_of(kernels, three).faults == 2.0);
+    BOOST_TEST(share_of(kernels, one).shared == 1.0 * mib + 2);
+}
+
+BOOST_AUTO_TEST_CASE(an_event_waits_for_what_was_launched_before_it_in_its_stream) {
+    Managed s;
+    s.tell(all_kinds);
+    const auto line = s.stack(), memory = s.managed(4 * mib, line);
+    const auto before = s.function("_Z6beforev"), after = s.function("_Z5afterv");
+    s.launch(before, {memory});
+    trace::Event record;
+    record.action = trace::EventAction::record;
+    record.event = 0xe;
+    record.start = s.now;
+    s.builder.add(record);
+    s.now += 10;
+    s.launch(after, {memory});
+    trace::Sync sync;
+    sync.kind = trace::SyncKind::event_query;
+    sync.object = 0xe;
+    sync.start = s.now;
+    sync.status = 600; // CUDA_ERROR_NOT_READY
+    s.builder.add(sync);
+    s.now += 10;
+    s.fault(Kind::device_fault, address_of(memory), 1);
+    s.now += 10;
+    sync.start = s.now;
+    sync.status = 0;
+    s.builder.add(sync);
+    s.now += 10;
+    s.fault(Kind::device_fault, address_of(memory), 9);
+    const Read read(s);
+    const model::KernelShares& kernels = read.site(line).kernels;
+    BOOST_TEST(share_of(kernels, before).faults == 1.0);
+    BOOST_TEST(share_of(kernels, after).faults == 11.0);
+}
+
+BOOST_AUTO_TEST_CASE(host_lines_take_back_what_they_fault_on) {
+    Managed s;
+    s.tell(all_kinds);
+    const auto line = s.stack(), memory = s.managed(8 * mib, line);
+    const auto reads = s.stack(), writes = s.stack();
+    s.fault(Kind::host_fault, address_of(memory), 0, reads);
+    s.fault(Kind::host_fault, address_of(memory) + 2 * mib, 2, writes);
+    s.migrate(address_of(memory) + 65536, 65536, host); // the same block as the first
+    s.migrate(address_of(memory) + 2 * mib, 4096, host, MigrationCause::prefetch);
+    s.migrate(address_of(memory) + 4 * mib, 8192, host); // nobody was seen there
+    const Read read(s);
+    const auto& codes = read.site(line).host_codes;
+    BOOST_TEST(codes.at(reads).faults == 1u);
+    BOOST_TEST(codes.at(reads).bytes == 65536u);
+    BOOST_TEST(codes.at(writes).faults == 3u);
+    BOOST_TEST(codes.at(writes).bytes == 4096u);
+    BOOST_TEST(codes.at(0).bytes == 8192u);
+}
+
+BOOST_AUTO_TEST_CASE(prefetches_and_evictions_have_their_own_causes) {
+    Managed s;
+    s.tell(all_kinds);
+    const auto line = s.stack(), memory = s.managed(8 * mib, line), other = s.managed(mib, s.stack());
+    const auto kernel = s.function("_Z6kernelv");
+    s.prefetch(memory, 4 * mib, trace::Location::device);
+    s.prefetch(memory, 4 * mib, trace::Location::host, trace::Origin::umadvisor);
+    s.migrate(address_of(memory), 2 * mib, device, MigrationCause::user);
+    s.migrate(address_of(memory), 65536, host, MigrationCause::user);
+    s.migrate(address_of(memory) + 6 * mib, 4096, device, MigrationCause::user); // no such call is known
+    s.launch(kernel, {other});
+    s.migrate(address_of(memory), mib, host, MigrationCause::eviction);
+    trace::ManagedEvent eviction;
+    eviction.kind = Kind::eviction;
+    eviction.address = address_of(memory);
+    eviction.bytes = mib;
+    eviction.from = device;
+    s.event(eviction);
+    const Read read(s);
+    const ManagedSiteActivity& site = read.site(line);
+    BOOST_TEST(site.prefetches.size() == 3u);
+    std::uint64_t program = 0, own = 0, unknown = 0;
+    for (const auto& [call, moved] : site.prefetches)
+        (call.entry == 0 ? unknown : call.by_umadvisor ? own : program) += moved.to_device + moved.to_host;
+    BOOST_TEST(program == 2 * mib);
+    BOOST_TEST(own == 65536u);
+    BOOST_TEST(unknown == 4096u);
+    BOOST_TEST(site.kernels.sites.empty());
+    BOOST_TEST(share_of(site.evictors, kernel).bytes == 1.0 * mib); // once, though told twice
+    BOOST_TEST(site.host_codes.empty());
+}
+
+BOOST_AUTO_TEST_CASE(bytes_are_counted_where_all_was_told) {
+    Managed s;
+    s.tell(all_kinds);
+    s.counters(0, 0);
+    const auto line = s.stack(), memory = s.managed(8 * mib, line);
+    s.migrate(address_of(memory), 2 * mib, device);
+    s.now += 100;
+    s.counters(3 * mib, 0); // the rest is on its way
+    const Read read(s);
+    BOOST_TEST((read.activity.basis(read.site(line)) == MovedBasis::counted));
+    BOOST_TEST(read.activity.moved(read.site(line)).to_device == 2 * mib);
+    BOOST_TEST(read.activity.totals().told_share() == 2.0 / 3, boost::test_tools::tolerance(1e-9));
+}
+
+BOOST_AUTO_TEST_CASE(bytes_are_extrapolated_from_the_windows_in_which_they_were_told) {
+    Managed s;
+    s.counters(0, 0);
+    const auto line = s.stack(), other_line = s.stack();
+    const auto memory = s.managed(8 * mib, line), other = s.managed(8 * mib, other_line);
+    const auto kernel = s.function("_Z6kernelv");
+    s.launch(kernel, {memory, other});
+    s.tell(all_kinds);
+    s.now += 10;
+    s.migrate(address_of(memory), 3 * mib, device);
+    s.migrate(address_of(other), mib, device);
+    s.now += 10;
+    s.counters(4 * mib, 0);
+    s.tell(light_kinds);
+    s.now += 10;
+    s.counters(16 * mib, 0);
+    const Read read(s);
+    BOOST_TEST((read.activity.basis(read.site(line)) == MovedBasis::extrapolated));
+    BOOST_TEST(read.activity.moved(read.site(line)).to_device == 12 * mib);
+    BOOST_TEST(read.activity.moved(read.site(other_line)).to_device == 4 * mib);
+    BOOST_TEST(read.activity.totals().told_share() == 0.25);
+    BOOST_TEST(read.activity.totals().untold().to_device == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(lost_events_make_bytes_extrapolated) {
+    Managed s;
+    s.tell(all_kinds);
+    s.counters(0, 0);
+    const auto line = s.stack(), memory = s.managed(8 * mib, line);
+    s.migrate(address_of(memory), mib, host);
+    s.now += 10;
+    s.counters(0, 2 * mib);
+    s.tell(all_kinds, 17);
+    const Read read(s);
+    BOOST_TEST(read.activity.totals().lost() == 17u);
+    BOOST_TEST((read.activity.basis(read.site(line)) == MovedBasis::extrapolated));
+    BOOST_TEST(read.activity.moved(read.site(line)).to_host == 2 * mib);
+}
+
+BOOST_AUTO_TEST_CASE(counters_alone_are_given_to_the_only_memory_that_launches_reached) {
+    Managed s;
+    s.tell(light_kinds);
+    s.counters(0, 0);
+    const auto line = s.stack(), other_line = s.stack();
+    const auto memory = s.managed(8 * mib, line), other = s.managed(8 * mib, other_line);
+    const auto kernel = s.function("_Z6kernelv");
+    s.launch(kernel, {memory});
+    s.counters(mib, 0); // it alone
+    s.now += 10;
+    s.counters(3 * mib, 512); // it still runs
+    s.launch(kernel, {other});
+    s.counters(7 * mib, 512); // either
+    s.synchronize();
+    s.counters(8 * mib, 512);  // either: until the synchronisation both ran
+    s.counters(16 * mib, 512); // nobody
+    s.prefetch(other, mib, trace::Location::device);
+    s.counters(17 * mib, 512);
+    const Read read(s);
+    const auto moved = read.activity.moved(read.site(line));
+    BOOST_TEST((read.activity.basis(read.site(line)) == MovedBasis::launches));
+    BOOST_TEST(moved.to_device == 3 * mib);
+    BOOST_TEST(moved.to_host == 512u);
+    BOOST_TEST(share_of(read.site(line).kernels, kernel).bytes == 3.0 * mib);
+    BOOST_TEST(read.activity.moved(read.site(other_line)).to_device == mib);
+    BOOST_TEST(read.activity.totals().untold().to_device == 13 * mib);
+    BOOST_TEST(read.activity.totals().untold().to_host == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_launch_of_unknown_reach_leaves_counters_to_nobody) {
+    Managed s;
+    s.counters(0, 0);
+    const auto line = s.stack(), memory = s.managed(8 * mib, line);
+    s.launch(s.function("_Z6kernelv"), {memory});
+    trace::LaunchShape shape;
+    shape.shape = 7;
+    s.builder.add(shape);
+    trace::Launch launch;
+    launch.shape = 7;
+    launch.start = s.now;
+    s.builder.add(launch);
+    s.now += 10;
+    s.counters(mib, 0);
+    s.counters(2 * mib, 0);
+    const Read read(s);
+    BOOST_TEST((read.activity.basis(read.site(line)) == MovedBasis::none));
+    BOOST_TEST(read.activity.totals().untold().to_device == 2 * mib);
+}
+
+BOOST_AUTO_TEST_CASE(blocks_remember_round_trips_and_where_they_are) {
+    Managed s;
+    const auto line = s.stack(), memory = s.managed(8 * mib, line);
+    const std::uint64_t begin = s.now;
+    for (int round = 0; round < 3; ++round) {
+        s.migrate(address_of(memory) + 2 * mib, 2 * mib, device);
+        s.now += 10;
+        s.migrate(address_of(memory) + 2 * mib, 4096, host);
+        s.migrate(address_of(memory) + 2 * mib + 4096, 4096, host); // still the same way back
+        s.now += 10;
+    }
+    s.migrate(address_of(memory) + 4 * mib, 4 * mib, device); // two blocks in one record
+    trace::ManagedEvent both;
+    both.kind = Kind::read_duplicate;
+    both.address = address_of(memory) + 6 * mib;
+    both.bytes = 4096;
+    s.event(both);
+    const Read read(s);
+    const ManagedSiteActivity& site = read.site(line);
+    BOOST_TEST(site.blocks_seen == 3u);
+    BOOST_TEST(site.round_trips == 3u);
+    BOOST_TEST_REQUIRE(site.blocks.size() == 3u);
+    const model::BlockOfAllocation& busiest = site.blocks[0];
+    BOOST_TEST(busiest.allocation == memory);
+    BOOST_TEST(busiest.offset == 2 * mib);
+    BOOST_TEST(busiest.bytes == 2 * mib);
+    BOOST_TEST(busiest.activity.bytes_to_device == 6 * mib);
+    BOOST_TEST(busiest.activity.bytes_to_host == 6 * 4096u);
+    BOOST_TEST(busiest.activity.round_trips == 3u);
+    BOOST_TEST((busiest.activity.place == BlockPlace::host));
+    BOOST_TEST(busiest.activity.first_ticks == begin);
+    BOOST_TEST(busiest.activity.last_ticks == begin + 50);
+    BOOST_TEST((site.blocks[1].activity.place == BlockPlace::device));
+    BOOST_TEST(site.blocks[1].activity.bytes_to_device == 2 * mib);
+    BOOST_TEST((site.blocks[2].activity.place == BlockPlace::both));
+}
+
+BOOST_AUTO_TEST_CASE(blocks_grow_where_there_would_be_too_many) {
+    model::BlockBudget budget;
+    budget.most = 8;
+    trace::ManagedEvent event;
+    event.kind = Kind::migration;
+    event.bytes = 4096;
+    event.to = device;
+    {
+        model::BlockHistory history(budget), other(budget);
+        for (std::uint64_t i = 0; i < 1000; ++i)
+            history.add(event, i * 2 * mib, i * 2 * mib + 4095);
+        BOOST_TEST(history.blocks().size() <= 8u);
+        BOOST_TEST(budget.used == history.blocks().size());
+        BOOST_TEST(history.block_bytes() == 256 * mib);
+        BOOST_TEST(budget.coarser == 1u);
+        std::uint64_t bytes = 0;
+        for (const auto& [number, block] : history.blocks())
+            bytes += block.bytes_to_device;
+        BOOST_TEST(bytes == 1000 * 4096u);
+        for (std::uint64_t i = 0; i < 1000; ++i) // there is no room for more than one
+            other.add(event, i * 1024 * mib, i * 1024 * mib + 4095);
+        BOOST_TEST(other.blocks().size() <= 2u);
+    }
+    BOOST_TEST(budget.used == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(hostile_numbers_do_no_harm) {
+    Managed s;
+    s.tell(UINT64_MAX, UINT64_MAX);
+    s.tell(all_kinds, 5);
+    const auto line = s.stack(), high_line = s.stack();
+    const auto memory = s.managed(8 * mib, line);
+    trace::Alloc high; // to the end of all addresses, and beyond
+    high.start = s.now;
+    high.stack = high_line;
+    high.allocation = memory; // a number that is taken
+    high.address = UINT64_MAX - 4095;
+    high.bytes = UINT64_MAX;
+    high.memory = Memory::managed;
+    s.builder.add(high);
+    high.address = 1;
+    high.bytes = 0;
+    s.builder.add(high);
+    high.address = 0; // everything: all else ends here
+    high.bytes = UINT64_MAX;
+    s.now += 10;
+    for (const std::uint64_t address : {address_of(memory), UINT64_MAX, std::uint64_t{0}, UINT64_MAX - 4000})
+        for (const std::uint64_t bytes : {std::uint64_t{0}, std::uint64_t{1}, UINT64_MAX, UINT64_MAX})
+            for (int kind = 0; kind < 12; ++kind)
+                for (const std::uint64_t to : {host, device, UINT64_MAX}) {
+                    trace::ManagedEvent event;
+                    event.start = s.now;
+                    event.kind = static_cast<Kind>(kind);
+                    event.address = address;
+                    event.bytes = bytes;
+                    event.to = to;
+                    event.cause = bytes;
+                    event.count = bytes;
+                    event.duration = bytes;
+                    event.code = bytes;
+                    s.event(event);
+                }
+    s.now += 10;
+    high.start = s.now;
+    s.builder.add(high);
+    s.now += 10;
+    s.migrate(0, UINT64_MAX, device);
+    s.migrate(5, 5, host);
+    trace::Prefetch prefetch;
+    prefetch.start = s.now;
+    prefetch.allocation = memory;
+    prefetch.address = 5;
+    prefetch.bytes = UINT64_MAX;
+    s.builder.add(prefetch);
+    s.migrate(UINT64_MAX, UINT64_MAX, device, MigrationCause::user);
+    s.counters(UINT64_MAX, UINT64_MAX);
+    s.counters(0, 5);
+    s.free(memory);
+    s.free(memory);
+    const Read read(s);
+    BOOST_TEST(read.activity.totals().lost() == UINT64_MAX);
+    BOOST_TEST(read.activity.totals().exact()->bytes_to_device == UINT64_MAX);
+    BOOST_TEST(to_device(read.site(line)) == UINT64_MAX);
+    BOOST_TEST(to_host(read.site(line)) == UINT64_MAX);
+    BOOST_TEST(read.activity.moved(read.site(high_line)).to_device == UINT64_MAX);
+    BOOST_TEST(read.activity.block_budget().used <= 3 * 1024u);
+    // Those at address 0, and the last byte there is, which lies behind the last allocation.
+    BOOST_TEST(read.activity.unattributed().events == 4 * 12 * 3u + 1);
+}
+
+BOOST_AUTO_TEST_CASE(memory_is_bounded_by_what_lives) {
+    Managed s;
+    s.tell(all_kinds);
+    const auto line = s.stack();
+    for (std::uint64_t i = 0; i < 6000; ++i) {
+        if (i % 500 == 0) {
+            s.builder.next_chunk();
+            s.builder.next_chunk(drain);
+        }
+        const auto memory = s.managed(4 * mib, line);
+        s.migrate(address_of(memory), 4 * mib, device);
+        s.now += 10;
+        s.free(memory);
+    }
+    const Read read(s);
+    BOOST_TEST(read.activity.sites().size() == 1u);
+    BOOST_TEST(to_device(read.site(line)) == 6000 * 4 * mib);
+    BOOST_TEST(read.activity.block_budget().used == 2 * model::ManagedRanges::most_freed);
+    BOOST_TEST(read.site(line).blocks_seen == 12'000u);
+    BOOST_TEST(read.site(line).blocks.size() == ManagedSiteActivity::most_blocks);
+}

@@ -1,0 +1,231 @@
+#include "analyzer/reports/report.hpp"
+#include "managed_scenario.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+using namespace umadvisor;
+using nlohmann::json;
+using test::Managed;
+using test::mib;
+using test::ms;
+using Kind = trace::ManagedEventKind;
+
+namespace {
+
+json managed_of(const std::string& path) {
+    reports::Report report(path);
+    return json::parse(reports::to_json(report).dump())["managed"];
+}
+
+/// The section alone; empty where there is none.
+std::string section_of(const std::string& path) {
+    reports::Report report(path);
+    std::ostringstream out;
+    reports::write_text(report, out);
+    const std::string text = out.str();
+    const std::size_t at = text.find("\nmanaged memory\n");
+    return at == std::string::npos ? "" : text.substr(at + 1);
+}
+
+bool contains(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+trace::ManagedSource queue() {
+    trace::ManagedSource source;
+    source.source = trace::ManagedSourceKind::queue;
+    source.driver_release = "580.159.04";
+    source.parameters_known = 1;
+    source.prefetch = 1;
+    source.prefetch_threshold = 51;
+    source.thrashing = 1;
+    source.thrashing_threshold = 3;
+    source.thrashing_pin_threshold = 10;
+    source.thrashing_lapse = 500;
+    source.thrashing_nap = 500;
+    source.thrashing_epoch = 2000;
+    source.thrashing_pin = 300'000;
+    return source;
+}
+
+/// Two allocations of one line that a kernel and the host take from each other, seen half of the time.
+std::string ping_pong() {
+    Managed s;
+    s.builder.add(queue());
+    const auto line = s.stack(), launch_line = s.stack(), read_line = s.stack();
+    const auto step = s.function("_Z4stepPf"), other = s.function("_Z5otherPf");
+    s.counters(0, 0);
+    s.tell(test::all_kinds);
+    const auto one = s.managed(4 * mib, line), two = s.managed(4 * mib, line);
+    s.launch(step, {one}, 0, launch_line);
+    s.fault(Kind::device_fault, test::address_of(one), 31);
+    s.migrate(test::address_of(one), 2 * mib, test::device);
+    s.synchronize();
+    s.fault(Kind::host_fault, test::address_of(one), 0, read_line);
+    s.migrate(test::address_of(one), mib, test::host);
+    s.launch(step, {two}, 0, launch_line);
+    s.launch(other, {two});
+    s.migrate(test::address_of(two), 2 * mib, test::device, trace::MigrationCause::prefetch);
+    trace::ManagedEvent event;
+    event.kind = Kind::throttling;
+    event.address = test::address_of(two);
+    event.duration = ms / 2;
+    s.event(event);
+    event.kind = Kind::host_fault;
+    event.address = 0x1000; // nobody's
+    s.event(event);
+    s.now += 10;
+    trace::ManagedCounters counters;
+    counters.start = s.now;
+    counters.bytes_to_device = 4 * mib;
+    counters.bytes_to_host = mib;
+    counters.host_faults = 2;
+    counters.device_faults = 40;
+    s.builder.add(counters);
+    s.now += 10;
+    s.tell(test::light_kinds);
+    s.now += 10;
+    counters.start = s.now;
+    counters.bytes_to_device = 8 * mib;
+    counters.bytes_to_host = 2 * mib;
+    s.builder.add(counters);
+    return s.path();
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_trace_without_managed_activity_has_no_section) {
+    Managed s;
+    s.managed(mib);
+    s.copy(1, 1, {});
+    const std::string path = s.path();
+    BOOST_TEST(section_of(path) == "");
+    BOOST_TEST(managed_of(path).is_null());
+}
+
+BOOST_AUTO_TEST_CASE(the_section_says_what_moved_it_and_how_that_is_known) {
+    BOOST_TEST(section_of(ping_pong()) ==
+               "managed memory\n"
+               "    from: the driver's own events and totals: they do not say which kernel it was; those named "
+               "ran at the time\n"
+               "    driver 580.159.04: prefetches regions that are needed by more than 51%; thrashing: from 3 "
+               "events within 500 us each, throttled for 500 us, pinned after 10 throttlings for 300 ms, "
+               "forgotten after 2 ms\n"
+               "    in all: 8 MiB to the device, 2 MiB to the host; 2 host faults, 40 device faults\n"
+               "    of the bytes 50% were told move by move; the others are taken to be alike where any were\n"
+               "    1 event in no managed allocation that is known\n"
+               "    0x400010   cudaMallocManaged 4 MiB x 2: 8 MiB to the device, 2 MiB to the host "
+               "(extrapolated); 1 host fault; 32 device faults; throttled 1 time for 500 us; 1 round trip of "
+               "blocks\n"
+               "        pulled to the device by step, launched at 0x400020: 6 MiB, one of several candidates\n"
+               "        pulled to the device by other, launched at an unknown place: 2 MiB, one of several "
+               "candidates\n"
+               "        taken back by the host at 0x400030: 1 fault, 2 MiB\n");
+}
+
+BOOST_AUTO_TEST_CASE(the_document_holds_the_same_in_numbers) {
+    const json managed = managed_of(ping_pong());
+    BOOST_TEST(managed["source"] == "queue");
+    BOOST_TEST(managed["trouble"] == "");
+    BOOST_TEST(managed["driver_release"] == "580.159.04");
+    BOOST_TEST(managed["parameters"]["thrashing_lapse_us"] == 500);
+    BOOST_TEST(managed["parameters"]["prefetch_threshold"] == 51);
+    BOOST_TEST(managed["totals"]["exact"] == true);
+    BOOST_TEST(managed["totals"]["bytes_to_device"] == 8 * mib);
+    BOOST_TEST(managed["totals"]["device_faults"] == 40);
+    BOOST_TEST(managed["totals"]["told"]["bytes_to_device"] == 4 * mib);
+    BOOST_TEST(managed["totals"]["told"]["device_faults"] == 32);
+    BOOST_TEST(managed["told_share"] == 0.5);
+    BOOST_TEST(managed["lost_events"] == 0);
+    BOOST_TEST(managed["unattributed"]["events"] == 1);
+    BOOST_TEST(managed["unattributed"]["host_faults"] == 1);
+    BOOST_TEST(managed["unattributed"]["untold_bytes_to_device"] == 0);
+    BOOST_TEST_REQUIRE(managed["allocations"].size() == 1u);
+    const json& line = managed["allocations"][0];
+    BOOST_TEST(line["line"]["text"] == "0x400010");
+    BOOST_TEST(line["memory"] == "managed");
+    BOOST_TEST(line["call"] == "cudaMallocManaged");
+    BOOST_TEST(line["count"] == 2);
+    BOOST_TEST(line["bytes_to_device"] == 8 * mib);
+    BOOST_TEST(line["bytes_to_host"] == 2 * mib);
+    BOOST_TEST(line["basis"] == "extrapolated");
+    BOOST_TEST(line["by_cause"]["to_device"] == json({{"coherence", 2 * mib}, {"prefetch", 2 * mib}}));
+    BOOST_TEST(line["by_cause"]["to_host"] == json({{"coherence", mib}}));
+    BOOST_TEST(line["host_faults"] == 1);
+    BOOST_TEST(line["device_faults_by_access"] == json({{"write", 32}}));
+    BOOST_TEST(line["throttled_ns"] == ms / 2);
+    BOOST_TEST_REQUIRE(line["kernels"].size() == 2u);
+    BOOST_TEST(line["kernels"][0]["function"] == "step(float*)");
+    BOOST_TEST(line["kernels"][0]["line"]["text"] == "0x400020");
+    BOOST_TEST(line["kernels"][0]["share"] == 0.75);
+    BOOST_TEST(line["kernels"][0]["bytes"] == 6 * mib);
+    BOOST_TEST(line["kernels"][0]["faults"] == 32.0);
+    BOOST_TEST(line["kernels"][0]["candidates"] == true);
+    BOOST_TEST_REQUIRE(line["host_lines"].size() == 1u);
+    BOOST_TEST(line["host_lines"][0]["line"]["text"] == "0x400030");
+    BOOST_TEST(line["host_lines"][0]["faults"] == 1);
+    BOOST_TEST(line["host_lines"][0]["bytes"] == 2 * mib);
+    BOOST_TEST(line["blocks_seen"] == 2);
+    BOOST_TEST(line["blocks"][0]["offset"] == 0);
+    BOOST_TEST(line["blocks"][0]["bytes_to_host"] == mib);
+    BOOST_TEST(line["blocks"][0]["round_trips"] == 1);
+    BOOST_TEST(line["blocks"][0]["place"] == "host");
+    BOOST_TEST(line["blocks"][1]["place"] == "device");
+}
+
+BOOST_AUTO_TEST_CASE(what_was_never_told_is_not_zero) {
+    Managed s;
+    s.tell(1 << static_cast<int>(Kind::migration));
+    const auto memory = s.managed(4 * mib, s.stack());
+    s.migrate(test::address_of(memory), mib, test::device);
+    const std::string path = s.path();
+    const json managed = managed_of(path);
+    BOOST_TEST(managed["source"] == "none");
+    BOOST_TEST(managed["parameters"].is_null());
+    BOOST_TEST(managed["totals"]["exact"] == false);
+    BOOST_TEST(managed["totals"]["bytes_to_device"] == mib);
+    BOOST_TEST(managed["totals"]["host_faults"].is_null());
+    BOOST_TEST(managed["allocations"][0]["device_faults"].is_null());
+    BOOST_TEST(managed["allocations"][0]["basis"] == "counted");
+    BOOST_TEST(contains(section_of(path), "host faults not told, device faults not told"), section_of(path));
+}
+
+BOOST_AUTO_TEST_CASE(each_source_says_what_it_cannot_see) {
+    const auto section = [](trace::ManagedSourceKind kind, std::string_view trouble) {
+        Managed s;
+        trace::ManagedSource source;
+        source.source = kind;
+        source.trouble = trouble;
+        s.builder.add(source);
+        return section_of(s.path());
+    };
+    BOOST_TEST(section(trace::ManagedSourceKind::pagemap, "this driver is not known") ==
+               "managed memory\n    from: the page table of the host, looked at around launches and "
+               "synchronisations: no faults, no causes, and nothing of what comes and goes in between (this "
+               "driver is not known)\n");
+    BOOST_TEST(contains(section(trace::ManagedSourceKind::none, "no /dev/nvidia-uvm"),
+                        "from: nobody tells what happens to it (no /dev/nvidia-uvm)\n"));
+    BOOST_TEST(contains(section(trace::ManagedSourceKind::queue, ""), "single moves not among them"));
+    BOOST_TEST(contains(section(trace::ManagedSourceKind::cupti, ""), "from: CUPTI's"));
+    BOOST_TEST(contains(section(static_cast<trace::ManagedSourceKind>(200), ""), "newer than this version"));
+}
+
+BOOST_AUTO_TEST_CASE(the_five_lines_with_most_bytes_come_first) {
+    Managed s;
+    s.builder.add(queue());
+    s.tell(test::all_kinds);
+    for (std::uint64_t i = 0; i < 7; ++i) {
+        const auto memory = s.managed(8 * mib, s.stack());
+        s.migrate(test::address_of(memory), (i + 1) * mib, test::host);
+    }
+    s.tell(test::all_kinds, 3);
+    const std::string text = section_of(s.path());
+    const auto at = [&](const char* part) { return text.find(part); };
+    BOOST_TEST(at("7 MiB to the host") < at("6 MiB to the host"), text);
+    BOOST_TEST(at("3 MiB to the host (") != std::string::npos, text);
+    BOOST_TEST(at(" 2 MiB to the host (") == std::string::npos, text);
+    BOOST_TEST(contains(text, "    and 2 further lines\n"), text);
+    BOOST_TEST(contains(text, "  ! the driver dropped 3 events\n"), text);
+}
