@@ -1,7 +1,6 @@
 #include "analyzer/model/managed_ranges.hpp"
 
 #include <algorithm>
-#include <ranges>
 
 namespace umadvisor::model {
 namespace {
@@ -30,9 +29,9 @@ void ManagedAllocation::add(const PrefetchCall& call) {
 
 const PrefetchCall* ManagedAllocation::find_prefetch(std::uint64_t byte, std::uint64_t time,
                                                      bool to_host) const {
-    for (const PrefetchCall& call : std::views::reverse(prefetches))
-        if (call.to_host == to_host && call.start <= time && call.address <= byte && byte <= call.last)
-            return &call;
+    for (auto call = prefetches.rbegin(); call != prefetches.rend(); ++call)
+        if (call->to_host == to_host && call->start <= time && call->address <= byte && byte <= call->last)
+            return &*call;
     return nullptr;
 }
 
@@ -68,12 +67,10 @@ ManagedAllocation* ManagedRanges::find(std::uint64_t address, std::uint64_t time
         after != live_.begin() && std::prev(after)->second->holds(address, time))
         return std::prev(after)->second.get();
     // Freed in the order of time: those before the first that was gone by then were gone, too.
-    for (const auto& allocation : std::views::reverse(freed_)) {
-        if (allocation->until < time)
-            break;
-        if (allocation->holds(address, time))
-            return allocation.get();
-    }
+    for (auto allocation = freed_.rbegin(); allocation != freed_.rend() && (*allocation)->until >= time;
+         ++allocation)
+        if ((*allocation)->holds(address, time))
+            return allocation->get();
     return nullptr;
 }
 
