@@ -208,7 +208,7 @@ void ManagedActivity::add(const trace::ManagedEvent& record) {
 }
 
 void ManagedActivity::add(const trace::ManagedCounters& record) {
-    if (const std::optional<UntoldInterval> untold = totals_.add(record); untold && untold->site != nullptr) {
+    if (const std::optional<UntoldInterval> untold = totals_.add(record)) {
         totals_.set_apart(untold->moved);
         reader::add_saturated(untold->site->by_launches.to_device, untold->moved.to_device);
         reader::add_saturated(untold->site->by_launches.to_host, untold->moved.to_host);
@@ -238,8 +238,14 @@ MovedBytes ManagedActivity::moved(const ManagedSiteActivity& site) const {
 }
 
 MovedBasis ManagedActivity::basis(const ManagedSiteActivity& site) const {
-    if (sum_of(site.told.to_device) != 0 || sum_of(site.told.to_host) != 0)
-        return totals_.all_told() ? MovedBasis::counted : MovedBasis::extrapolated;
+    const MovedBytes told{sum_of(site.told.to_device), sum_of(site.told.to_host)};
+    if (told.to_device != 0 || told.to_host != 0) {
+        const MovedBytes all = totals_.extrapolate(told);
+        if (totals_.all_told())
+            return MovedBasis::counted;
+        if (all.to_device != told.to_device || all.to_host != told.to_host)
+            return MovedBasis::extrapolated;
+    }
     return site.by_launches.to_device != 0 || site.by_launches.to_host != 0 ? MovedBasis::launches
                                                                             : MovedBasis::none;
 }

@@ -38,16 +38,18 @@ std::optional<UntoldInterval> ManagedTotals::add(const trace::ManagedCounters& r
                            grow(exact_.bytes_to_host, record.bytes_to_host)};
     grow(exact_.host_faults, record.host_faults);
     grow(exact_.device_faults, record.device_faults);
+    const MovedBytes told = told_bytes();
+    const MovedBytes beyond{above(moved.to_device, told.to_device - told_before_.to_device),
+                            above(moved.to_host, told.to_host - told_before_.to_host)};
+    told_before_ = told;
     std::optional<UntoldInterval> untold;
-    if (moved.to_device != 0 || moved.to_host != 0) {
+    if (beyond.to_device != 0 || beyond.to_host != 0) {
         gap_ = gap_ || partly_off_;
-        if (!partly_on_)
-            untold = {moved, several_ ? nullptr : only_, std::move(kernels_)};
+        if (!several_ && only_ != nullptr && partly_off_)
+            untold = {beyond, only_, std::move(kernels_)};
     }
     counted_ = true;
-    const bool on = tells(trace::ManagedEventKind::migration);
-    partly_on_ = on;
-    partly_off_ = !on;
+    partly_off_ = !tells(trace::ManagedEventKind::migration);
     only_ = nullptr;
     several_ = false;
     kernels_.clear();
@@ -57,10 +59,10 @@ std::optional<UntoldInterval> ManagedTotals::add(const trace::ManagedCounters& r
 void ManagedTotals::add(const trace::ManagedDetail& record) {
     kinds_ = record.kinds;
     if (only_ == nullptr && !several_) // nothing was reached since the totals were told, so nothing moved
-        partly_on_ = partly_off_ = false;
+        partly_off_ = false;
     ever_ |= record.kinds;
     reader::add_saturated(lost_, record.lost);
-    (tells(trace::ManagedEventKind::migration) ? partly_on_ : partly_off_) = true;
+    partly_off_ = partly_off_ || !tells(trace::ManagedEventKind::migration);
 }
 
 void ManagedTotals::reach(ManagedSiteActivity& site, const KernelSite* kernel) {
@@ -78,6 +80,14 @@ void ManagedTotals::set_apart(const MovedBytes& moved) {
 
 MovedBytes ManagedTotals::rest() const {
     return {above(exact_.bytes_to_device, apart_.to_device), above(exact_.bytes_to_host, apart_.to_host)};
+}
+
+std::uint64_t ManagedTotals::device_faults(std::uint64_t told) const {
+    const std::uint64_t all = sum_of(told_.device_faults);
+    if (!counted_ || all == 0)
+        return told;
+    return reader::saturated(static_cast<double>(told) *
+                             (static_cast<double>(exact_.device_faults) / static_cast<double>(all)));
 }
 
 double ManagedTotals::told_share() const {

@@ -17,7 +17,7 @@ struct ManagedSiteActivity;
 enum class MovedBasis : std::uint8_t {
     counted,      ///< every move was told
     extrapolated, ///< some were; the others are taken to be alike
-    launches,     ///< none was; the totals changed while launches reached this memory alone
+    launches,     ///< the totals changed while launches reached this memory alone
     none,         ///< nothing is known to have moved
 };
 std::string_view name(MovedBasis basis);
@@ -26,17 +26,18 @@ struct MovedBytes {
     std::uint64_t to_device = 0, to_host = 0;
 };
 
-/// Between two ManagedCounters records: what moved, and the only memory that was reached.
+/// Between two ManagedCounters records: what moved of the only memory that was reached, beyond what events
+/// told.
 struct UntoldInterval {
     MovedBytes moved;
-    ManagedSiteActivity* site = nullptr; ///< nullptr: none or several
-    std::vector<KernelSite> kernels;     ///< that reached it; at most a few
+    ManagedSiteActivity* site = nullptr;
+    std::vector<KernelSite> kernels; ///< that reached it; at most a few
 };
 
 /// Follows the records in the order of time.
 class ManagedTotals {
 public:
-    /// The interval that ends here, where no moves were told of it.
+    /// The interval that ends here, where it can be given to one memory.
     std::optional<UntoldInterval> add(const trace::ManagedCounters& record);
     void add(const trace::ManagedDetail& record);
     void add(const trace::ManagedEvent& event) { told_.add(event); }
@@ -47,6 +48,9 @@ public:
     void reach_any() { several_ = true; }
     /// `moved` is known without events.
     void set_apart(const MovedBytes& moved);
+    /// Faults of the device, of which `told` is a part, as the driver counts them: it tells of each
+    /// multiprocessor that asked for a page, and counts the page once.
+    std::uint64_t device_faults(std::uint64_t told) const;
 
     bool tells(trace::ManagedEventKind kind) const { return (kinds_ >> bit(kind) & 1) != 0; }
     bool ever_told(trace::ManagedEventKind kind) const { return (ever_ >> bit(kind) & 1) != 0; }
@@ -73,9 +77,10 @@ private:
     MovedBytes apart_;
     std::uint64_t kinds_ = 0, ever_ = 0, lost_ = 0;
     bool counted_ = false;
-    bool partly_on_ = false, partly_off_ = true; ///< the telling of migrations, since the last counters
-    bool gap_ = false;                           ///< bytes moved while migrations were not told
-    ManagedSiteActivity* only_ = nullptr;        ///< reached since the last counters
+    bool partly_off_ = true;              ///< migrations were not told at some time since the last counters
+    bool gap_ = false;                    ///< bytes moved while migrations were not told
+    MovedBytes told_before_;              ///< at the last counters
+    ManagedSiteActivity* only_ = nullptr; ///< reached since the last counters
     bool several_ = false;
     std::vector<KernelSite> kernels_;
 };

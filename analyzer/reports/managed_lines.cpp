@@ -40,8 +40,19 @@ std::vector<ManagedKernelLine> kernel_lines(Report& report, const model::KernelS
     return list;
 }
 
+/// `moved`: all that came back to the host. What no prefetch and no eviction moved came for faults; of what was
+/// told of them the rest is taken to be alike.
 std::vector<ManagedHostLine> host_lines(Report& report, const model::ManagedSiteActivity& activity,
-                                        double scale) {
+                                        std::uint64_t moved) {
+    double by_faults = 0, others = 0;
+    for (const auto& [code, access] : activity.host_codes)
+        by_faults += static_cast<double>(access.bytes);
+    for (const auto& [site, each] : activity.prefetches)
+        others += static_cast<double>(each.to_host);
+    for (const auto& [site, share] : activity.evictors.sites)
+        others += share.bytes;
+    const double whole = by_faults + others;
+    const double scale = whole > 0 ? static_cast<double>(moved) / whole : 1;
     std::map<std::uint64_t, ManagedHostLine> lines;
     for (const auto& [code, access] : activity.host_codes) {
         const std::uint64_t stands_for = code == 0 ? 0 : report.symbolizer.line_stack(code);
@@ -113,7 +124,7 @@ std::vector<ManagedLine> managed_lines(Report& report) {
                                                                     activity.by_launches.to_host))};
         line.kernels = kernel_lines(report, activity.kernels, scale.to_device);
         line.evictors = kernel_lines(report, activity.evictors, scale.to_host);
-        line.host_lines = host_lines(report, activity, scale.to_host);
+        line.host_lines = host_lines(report, activity, line.moved.to_host);
         line.prefetches = prefetch_lines(report, activity, scale);
         lines.push_back(std::move(line));
     }

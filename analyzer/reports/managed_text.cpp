@@ -102,7 +102,7 @@ std::string basis_text(model::MovedBasis basis) {
     case model::MovedBasis::extrapolated:
         return " (extrapolated)";
     case model::MovedBasis::launches:
-        return " (by launches that reached nothing else)";
+        return " (as launches reached nothing else)";
     case model::MovedBasis::none:
         break;
     }
@@ -110,12 +110,13 @@ std::string basis_text(model::MovedBasis basis) {
 }
 
 /// What happened to it beside moving.
-std::string events_text(const Report& report, const model::ManagedTally& told) {
+std::string events_text(const Report& report, const model::ManagedTotals& totals,
+                        const model::ManagedTally& told) {
     std::string text;
     const auto add = [&text](const std::string& part) { text += "; " + part; };
     if (const std::uint64_t faults = sum_of(told.host_faults); faults != 0)
         add(count_text(faults, "host fault"));
-    if (const std::uint64_t faults = sum_of(told.device_faults); faults != 0)
+    if (const std::uint64_t faults = totals.device_faults(sum_of(told.device_faults)); faults != 0)
         add(count_text(faults, "device fault"));
     if (told.thrashings != 0)
         add("thrashing found " + count_text(told.thrashings, "time"));
@@ -164,8 +165,9 @@ void write_movers(std::ostream& out, Report& report, const ManagedLine& line) {
     }
     for (std::size_t i = 0; i < std::min(line.host_lines.size(), most_movers); ++i) {
         const ManagedHostLine& each = line.host_lines[i];
-        out << "        taken back by the host at " << place_text(report, each.code) << ": "
-            << count_text(each.faults, "fault") << ", " << findings::bytes_text(each.bytes) << "\n";
+        out << "        " << (each.bytes > 0 ? "taken back" : "touched") << " by the host at "
+            << place_text(report, each.code) << ": " << count_text(each.faults, "fault")
+            << (each.bytes > 0 ? ", " + findings::bytes_text(each.bytes) : "") << "\n";
     }
     write_kernels(out, report, line.evictors, "evicted while there ran");
 }
@@ -188,7 +190,7 @@ void write_managed(Report& report, std::ostream& out) {
             << (line.site.symbol != 0 || line.site.stack == 0 ? ""
                                                               : place_text(report, line.site.stack) + "   ")
             << allocation_name(report, line) << ": " << both_ways(line.moved.to_device, line.moved.to_host)
-            << basis_text(line.basis) << events_text(report, line.activity.told);
+            << basis_text(line.basis) << events_text(report, managed.totals(), line.activity.told);
         if (line.activity.round_trips != 0)
             out << "; " << count_text(line.activity.round_trips, "round trip") << " of blocks";
         out << "\n";

@@ -64,11 +64,20 @@ constexpr std::uint64_t kinds_of(std::uint64_t types) {
     return kinds;
 }
 
-/// What the driver writes to. One mapping, so that it ends at once.
+/// Events on their way to the trace, in the order in which they happened: a reader merges the threads of a
+/// trace by the times of their records, and the decoder holds some back.
+struct Sorted {
+    static constexpr std::size_t most = 8192;
+    trace::ManagedEvent events[most];
+    std::size_t count;
+};
+
+/// What the driver writes to, and ours. One mapping, so that it ends at once.
 struct Shared {
     tools::Entry entries[ring_entries];
     alignas(4096) tools::Control control;
     alignas(4096) std::uint64_t counters[tools::counters];
+    alignas(4096) Sorted sorted;
 };
 
 using Totals = std::array<std::uint64_t, 4>;
@@ -94,9 +103,7 @@ std::atomic<bool> watching{false};
 TryLock counter_lock; ///< guards what follows
 Totals told_totals{};
 
-void write_event(void*, const trace::ManagedEvent& told) {
-    if (!record::takes(record::Taking::everything))
-        return;
+void write_event(const trace::ManagedEvent& told) {
     trace::ManagedEvent event = told;
     event.start = raw_clock.ticks(told.start);
     event.duration = raw_clock.length(told.duration);
@@ -104,6 +111,25 @@ void write_event(void*, const trace::ManagedEvent& told) {
     event.to = processor_of[told.to % most_processors];
     event.code = told.code != 0 ? record::instruction(told.code) : 0;
     record::write(event);
+}
+
+/// What comes in a pause is dropped.
+void write_sorted() {
+    Sorted& sorted = shared->sorted;
+    if (!record::takes(record::Taking::everything))
+        sorted.count = 0;
+    std::sort(sorted.events, sorted.events + sorted.count,
+              [](const trace::ManagedEvent& a, const trace::ManagedEvent& b) { return a.start < b.start; });
+    for (std::size_t i = 0; i < sorted.count; ++i)
+        write_event(sorted.events[i]);
+    sorted.count = 0;
+}
+
+void keep_event(void*, const trace::ManagedEvent& event) {
+    Sorted& sorted = shared->sorted;
+    if (sorted.count == Sorted::most)
+        write_sorted();
+    sorted.events[sorted.count++] = event;
 }
 
 void tell_detail(std::uint64_t lost) {
@@ -119,8 +145,9 @@ std::uint32_t drain() {
     const std::uint64_t begin = record::now();
     raw_clock.read();
     const std::uint32_t count =
-        ring.read([](const tools::Entry& entry) { decoder.take(entry, write_event, nullptr); });
-    decoder.finish(write_event, nullptr);
+        ring.read([](const tools::Entry& entry) { decoder.take(entry, keep_event, nullptr); });
+    decoder.finish(keep_event, nullptr);
+    write_sorted();
     if (const std::uint64_t lost = ring.lost(); lost != told_lost) {
         tell_detail(lost - told_lost);
         told_lost = lost;

@@ -27,11 +27,16 @@ int main(int argc, char** argv) {
         data[i] = static_cast<float>(i % 1000);
     CHECK(cudaMemPrefetchAsync(data, options.bytes(), device, 0, nullptr));
 
+    std::vector<double> rounds;
     for (std::size_t round = 0; round < options.rounds; ++round) {
+        const example::Stopwatch watch;
         LAUNCH(increment, 264, 256, nullptr, data, n, 1.0f);
         LAUNCH(increment, 264, 256, nullptr, data, n, 1.0f);
         CHECK(cudaDeviceSynchronize());
+        rounds.push_back(watch.microseconds());
     }
+    if (options.time)
+        example::print_time("round.median", example::median(rounds));
 
     const float added = 2.0f * static_cast<float>(options.rounds);
     bool right = true;
