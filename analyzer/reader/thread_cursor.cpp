@@ -53,6 +53,12 @@ void ThreadCursor::define(const trace::LaunchShape& r) {
              {r.touched.begin(), r.touched.end()}};
 }
 
+bool ThreadCursor::managed_event_follows() const {
+    trace::RawRecord next;
+    return at_ != end_ && trace::next_record(at_, end_, next) != nullptr &&
+           next.type == trace::Type::managed_event;
+}
+
 bool ThreadCursor::decode(const trace::RawRecord& raw) {
     bool good = false;
     trace::visit_type(raw.type, [&]<class Record>() {
@@ -68,7 +74,14 @@ bool ThreadCursor::decode(const trace::RawRecord& raw) {
                 if constexpr (std::is_same_v<Record, trace::Launch>)
                     if (const auto found = shapes_.find(record.shape); found != shapes_.end())
                         shape_ = &found->second;
-                time_ = std::max(time_, record.start);
+                // The thread that writes ManagedEvents wakes after they happened, and the clock pair that its
+                // chunk begins with is of that moment.
+                if constexpr (std::is_same_v<Record, trace::ManagedEvent>)
+                    time_ = record.start;
+                else if (std::is_same_v<Record, trace::Clock> && managed_event_follows())
+                    time_ = 0;
+                else
+                    time_ = std::max(time_, record.start);
             }
         }
     });

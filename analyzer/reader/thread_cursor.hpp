@@ -38,7 +38,8 @@ public:
 
     std::uint32_t thread() const { return thread_; }
     /// Start of the record in ticks, never before the thread's previous record: the key of the merge. A
-    /// LaunchShape has the time of what stood before it.
+    /// LaunchShape has the time of what stood before it. A ManagedEvent has its own, since it is told late, and
+    /// a Clock before it has none.
     std::uint64_t time() const { return time_; }
     const Event& event() const { return event_; }
     /// Of the current Launch; nullptr when its shape was not defined in its chunk (damage).
@@ -46,6 +47,7 @@ public:
 
 private:
     bool open_chunk();
+    bool managed_event_follows() const;
     bool decode(const trace::RawRecord& raw);
     void define(const trace::LaunchShape& record);
     void give_up();

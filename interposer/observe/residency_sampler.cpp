@@ -103,6 +103,8 @@ bool ResidencySampler::repeat(const Allocation& allocation, trace::SampleMoment 
     if (activity == 0 || last.activity != activity || last.key != key_of(allocation, moment) ||
         listener_.load(std::memory_order_relaxed) != nullptr)
         return false;
+    if (moment == trace::SampleMoment::before_launch)
+        return true; // the report knows it from the last synchronisation
     trace::Residency record;
     record.allocation = allocation.id;
     record.moment = moment;

@@ -253,6 +253,44 @@ BOOST_AUTO_TEST_CASE(threads_are_merged_by_time) {
     BOOST_TEST(threads == from, boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(what_is_told_late_is_merged_by_when_it_happened) {
+    Scenario scenario;
+    const auto sync_at = [&](std::uint64_t start) {
+        trace::Sync record;
+        record.start = start;
+        scenario.builder.add(record, 1);
+    };
+    const auto event_at = [&](std::uint64_t start) {
+        trace::ManagedEvent record;
+        record.start = start;
+        scenario.builder.add(record, 2);
+    };
+    for (const std::uint64_t start : {10'000, 30'000, 50'000})
+        sync_at(start);
+    trace::Clock woken; // what the writing thread's chunk begins with
+    woken.start = 60'000;
+    scenario.builder.add(woken, 2);
+    event_at(20'000);
+    event_at(40'000);
+    trace::ManagedDetail detail;
+    detail.start = 60'000;
+    scenario.builder.add(detail, 2);
+    event_at(45'000); // too late, and told all the same
+    reader::Trace trace(scenario.path());
+    reader::EventStream events(trace.file);
+    std::vector<std::uint64_t> starts;
+    while (const auto* cursor = events.next())
+        std::visit(
+            [&starts](const auto& record) {
+                if constexpr (requires { record.start; } &&
+                              !std::is_same_v<decltype(record), const trace::Clock&>)
+                    starts.push_back(record.start);
+            },
+            cursor->event());
+    const std::vector<std::uint64_t> expected{10'000, 20'000, 30'000, 40'000, 50'000, 60'000, 45'000};
+    BOOST_TEST(starts == expected, boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(lost_chunk_of_a_thread_is_counted) {
     Scenario scenario;
     for (int i = 0; i < 3; ++i) {
