@@ -24,7 +24,7 @@ enum class EventType : std::uint8_t {
     throttling_start = 11,
     throttling_end = 12,
     remote_map = 13,
-    eviction = 14,
+    eviction = 14, ///< never written by these branches: evictions are migrations of that cause
 };
 inline constexpr std::size_t event_types = 64; ///< counters of lost events in Control
 
@@ -116,17 +116,6 @@ struct RemoteMap {
     std::uint64_t device_time;
 };
 
-struct Eviction {
-    EventType type;
-    std::uint8_t padding;
-    std::uint16_t more_padding;
-    std::uint16_t from, to;
-    std::uint64_t address;
-    std::uint64_t cause_address; ///< that wanted the room
-    std::uint64_t bytes;
-    std::uint64_t time;
-};
-
 /// An entry of the ring: one of the above and zeros (UvmEventEntry_V2).
 struct Entry {
     alignas(8) std::uint8_t bytes[72];
@@ -134,7 +123,7 @@ struct Entry {
 
 static_assert(sizeof(HostFault) == 40 && sizeof(Migration) == 72 && sizeof(DeviceFault) == 40 &&
               sizeof(Thrashing) == 72 && sizeof(ReadDuplicateEnd) == 32 && sizeof(Throttling) == 24 &&
-              sizeof(RemoteMap) == 40 && sizeof(Eviction) == 40 && sizeof(Entry) == 72);
+              sizeof(RemoteMap) == 40 && sizeof(Entry) == 72);
 
 /// Beside the ring (UvmToolsEventControlData). Entries from get to put are there to be read; indices run from 0
 /// to the ring's size less one. The module writes put and lost, the reader get; of each pair both are set

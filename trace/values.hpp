@@ -143,7 +143,8 @@ enum class ManagedSourceKind : std::uint8_t {
     cupti = 3,   ///< CUPTI's unified-memory counters
 };
 
-/// What happened to managed memory. The names are those of the driver's tools interface and CUPTI.
+/// What happened to managed memory. The names are those of the driver's tools interface and CUPTI. An eviction
+/// is a migration of that cause.
 enum class ManagedEventKind : std::uint8_t {
     host_fault = 1,
     device_fault = 2,
@@ -151,9 +152,8 @@ enum class ManagedEventKind : std::uint8_t {
     thrashing = 4,          ///< the driver has found that processors take the memory from each other
     throttling = 5,         ///< it let a processor wait for that
     remote_map = 6,         ///< a processor may now reach memory that stays elsewhere
-    eviction = 7,           ///< to make room
-    read_duplicate = 8,     ///< both ends have a copy
-    read_duplicate_end = 9, ///< a write left one of them
+    read_duplicate = 7,     ///< both ends have a copy
+    read_duplicate_end = 8, ///< a write left one of them
 };
 
 /// The names and numbers of CUPTI's UnifiedMemoryMigrationCause.

@@ -168,7 +168,7 @@ void ManagedActivity::attribute_migration(ManagedAllocation& allocation, const B
         site.kernels.add(candidates(&allocation, record.start, record.to - 1), bytes, 0);
     } else if (cause != trace::MigrationCause::eviction) {
         site.touched_by_host(block.host_code, 0, record.bytes);
-    } else if (!totals_.tells(trace::ManagedEventKind::eviction)) { // else the eviction itself is told
+    } else {
         site.evictors.add(candidates(nullptr, record.start, record.from - 1), bytes, 0);
     }
 }
@@ -197,10 +197,6 @@ void ManagedActivity::add(const trace::ManagedEvent& record) {
         break;
     case trace::ManagedEventKind::migration:
         attribute_migration(*allocation, block, record);
-        break;
-    case trace::ManagedEventKind::eviction:
-        site.evictors.add(candidates(nullptr, record.start, record.from - 1), static_cast<double>(record.bytes),
-                          0);
         break;
     default:
         break;

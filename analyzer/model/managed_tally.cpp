@@ -53,9 +53,6 @@ void ManagedTally::add(const trace::ManagedEvent& event) {
     case Kind::remote_map:
         add_saturated(slot(remote_bytes, event.cause), event.bytes);
         break;
-    case Kind::eviction:
-        add_saturated(evicted_bytes, event.bytes);
-        break;
     case Kind::read_duplicate:
         add_saturated(read_duplicated_bytes, event.bytes);
         break;
@@ -76,7 +73,6 @@ void ManagedTally::add(const ManagedTally& other) {
     add_saturated(throttlings, other.throttlings);
     add_saturated(throttled_ticks, other.throttled_ticks);
     add_each(remote_bytes, other.remote_bytes);
-    add_saturated(evicted_bytes, other.evicted_bytes);
     add_saturated(read_duplicated_bytes, other.read_duplicated_bytes);
 }
 

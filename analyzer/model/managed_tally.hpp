@@ -30,7 +30,7 @@ struct ManagedTally {
     std::uint64_t thrashings = 0, thrashing_bytes = 0;
     std::uint64_t throttlings = 0, throttled_ticks = 0;
     std::array<std::uint64_t, remote_map_causes> remote_bytes{}; ///< by RemoteMapCause
-    std::uint64_t evicted_bytes = 0, read_duplicated_bytes = 0;
+    std::uint64_t read_duplicated_bytes = 0;
 
     void add(const trace::ManagedEvent& event);
     void add(const ManagedTally& other);

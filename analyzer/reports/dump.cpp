@@ -95,7 +95,7 @@ struct FieldWriter {
                 return std::to_array<std::string_view>({"none", "pagemap", "queue", "cupti"});
             else if constexpr (std::is_same_v<T, trace::ManagedEventKind>)
                 return std::to_array<std::string_view>({"unknown", "host_fault", "device_fault", "migration",
-                                                        "thrashing", "throttling", "remote_map", "eviction",
+                                                        "thrashing", "throttling", "remote_map",
                                                         "read_duplicate", "read_duplicate_end"});
             else if constexpr (std::is_same_v<T, trace::EventAction>)
                 return std::to_array<std::string_view>({"create", "destroy", "record", "record_context"});

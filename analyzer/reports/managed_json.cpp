@@ -131,7 +131,6 @@ ManagedJson line_json(Report& report, const ManagedLine& line) {
         {"throttlings", told.throttlings},
         {"throttled_ns", report.profile.nanoseconds(told.throttled_ticks)},
         {"remote_mapped_bytes", by_name(told.remote_bytes, &model::remote_map_cause_name)},
-        {"evicted_bytes", told.evicted_bytes},
         {"read_duplicated_bytes", told.read_duplicated_bytes},
         {"kernels", kernels_json(report, line.kernels)},
         {"evictors", kernels_json(report, line.evictors)},

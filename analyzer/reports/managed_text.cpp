@@ -74,7 +74,8 @@ void write_totals(std::ostream& out, const model::ManagedActivity& managed) {
         << "; " << faults_text(totals) << "\n";
     if (exact != nullptr && totals.told_share() < 1)
         out << "    of the bytes " << static_cast<int>(std::floor(totals.told_share() * 100))
-            << "% were told move by move; the others are taken to be alike where any were\n";
+            << "% were told move by move; the others are of the only memory that was reached, or taken to be "
+               "alike\n";
     if (totals.lost() != 0)
         out << "  ! the driver dropped " << count_text(totals.lost(), "event") << "\n";
     if (managed.unattributed().events != 0)
@@ -123,8 +124,9 @@ std::string events_text(const Report& report, const model::ManagedTotals& totals
     if (told.throttlings != 0)
         add("throttled " + count_text(told.throttlings, "time") + " for " +
             findings::time_text(static_cast<double>(report.profile.nanoseconds(told.throttled_ticks))));
-    if (told.evicted_bytes != 0)
-        add(size_text(told.evicted_bytes) + " evicted");
+    if (const std::uint64_t bytes = told.to_host[static_cast<std::size_t>(trace::MigrationCause::eviction)];
+        bytes != 0)
+        add(size_text(bytes) + " evicted");
     if (const std::uint64_t bytes = sum_of(told.remote_bytes); bytes != 0)
         add(size_text(bytes) + " mapped remotely");
     if (told.read_duplicated_bytes != 0)

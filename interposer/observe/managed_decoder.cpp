@@ -148,14 +148,6 @@ void ManagedDecoder::take(const tools::Entry& entry, Write write, void* to) noex
         write(to, event);
         break;
     }
-    case tools::EventType::eviction: {
-        const auto from = as<tools::Eviction>(entry);
-        ManagedEvent event = region(ManagedEventKind::eviction, from.address, from.bytes, from.time);
-        event.from = from.from;
-        event.to = from.to;
-        write(to, event);
-        break;
-    }
     case tools::EventType::read_duplicate: {
         const auto from = as<tools::Thrashing>(entry);
         write(to, region(ManagedEventKind::read_duplicate, from.address, from.bytes, from.time));

@@ -43,7 +43,7 @@ constexpr std::uint64_t light_types =
     tools::flag(tools::EventType::host_fault) | tools::flag(tools::EventType::read_duplicate) |
     tools::flag(tools::EventType::read_duplicate_end) | tools::flag(tools::EventType::thrashing) |
     tools::flag(tools::EventType::throttling_start) | tools::flag(tools::EventType::throttling_end) |
-    tools::flag(tools::EventType::remote_map) | tools::flag(tools::EventType::eviction);
+    tools::flag(tools::EventType::remote_map);
 constexpr std::uint64_t fault_types = tools::flag(tools::EventType::device_fault);
 constexpr std::uint64_t move_types = tools::flag(tools::EventType::migration);
 constexpr std::uint64_t counter_flags = 1u << tools::bytes_to_device | 1u << tools::bytes_to_host |
@@ -55,8 +55,7 @@ constexpr std::uint64_t kind(ManagedEventKind which) {
 constexpr std::uint64_t kinds_of(std::uint64_t types) {
     std::uint64_t kinds = kind(ManagedEventKind::host_fault) | kind(ManagedEventKind::thrashing) |
                           kind(ManagedEventKind::throttling) | kind(ManagedEventKind::remote_map) |
-                          kind(ManagedEventKind::eviction) | kind(ManagedEventKind::read_duplicate) |
-                          kind(ManagedEventKind::read_duplicate_end);
+                          kind(ManagedEventKind::read_duplicate) | kind(ManagedEventKind::read_duplicate_end);
     if ((types & fault_types) != 0)
         kinds |= kind(ManagedEventKind::device_fault);
     if ((types & move_types) != 0)

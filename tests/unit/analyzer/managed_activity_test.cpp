@@ -96,7 +96,6 @@ BOOST_AUTO_TEST_CASE(every_kind_is_added_up) {
     add(Kind::throttling, 0, 250'000);
     add(Kind::remote_map, static_cast<std::uint64_t>(trace::RemoteMapCause::thrashing), 0);
     add(Kind::remote_map, 1234, 0); // newer than umadvisor
-    add(Kind::eviction, 0, 0);
     add(Kind::read_duplicate, 0, 0);
     add(static_cast<Kind>(77), 0, 0);
     const Read read(s);
@@ -107,9 +106,8 @@ BOOST_AUTO_TEST_CASE(every_kind_is_added_up) {
     BOOST_TEST(told.throttled_ticks == 750'000u);
     BOOST_TEST(told.remote_bytes[static_cast<std::size_t>(trace::RemoteMapCause::thrashing)] == 65536u);
     BOOST_TEST(told.remote_bytes[0] == 65536u);
-    BOOST_TEST(told.evicted_bytes == 65536u);
     BOOST_TEST(told.read_duplicated_bytes == 65536u);
-    BOOST_TEST(told.events == 8u);
+    BOOST_TEST(told.events == 7u);
 }
 
 BOOST_AUTO_TEST_CASE(late_events_belong_to_what_was_freed_before_its_address_came_back) {
@@ -283,12 +281,6 @@ BOOST_AUTO_TEST_CASE(prefetches_and_evictions_have_their_own_causes) {
     s.migrate(address_of(memory) + 6 * mib, 4096, device, MigrationCause::user); // no such call is known
     s.launch(kernel, {other});
     s.migrate(address_of(memory), mib, host, MigrationCause::eviction);
-    trace::ManagedEvent eviction;
-    eviction.kind = Kind::eviction;
-    eviction.address = address_of(memory);
-    eviction.bytes = mib;
-    eviction.from = device;
-    s.event(eviction);
     const Read read(s);
     const ManagedSiteActivity& site = read.site(line);
     BOOST_TEST(site.prefetches.size() == 3u);
@@ -299,7 +291,7 @@ BOOST_AUTO_TEST_CASE(prefetches_and_evictions_have_their_own_causes) {
     BOOST_TEST(own == 65536u);
     BOOST_TEST(unknown == 4096u);
     BOOST_TEST(site.kernels.sites.empty());
-    BOOST_TEST(share_of(site.evictors, kernel).bytes == 1.0 * mib); // once, though told twice
+    BOOST_TEST(share_of(site.evictors, kernel).bytes == 1.0 * mib);
     BOOST_TEST(site.host_codes.empty());
 }
 

@@ -7,8 +7,8 @@ namespace umadvisor::test {
 
 inline constexpr std::uint64_t host = 0, device = 1; ///< processors, as ManagedEvent numbers them
 inline constexpr std::uint32_t drain = 9;            ///< the thread that writes what the driver tells
-inline constexpr std::uint64_t all_kinds = 0x3fe,
-                               light_kinds = 0x3f2; ///< light: no device faults and migrations
+inline constexpr std::uint64_t all_kinds = 0x1fe,
+                               light_kinds = 0x1f2; ///< light: no device faults and migrations
 
 constexpr std::uint64_t address_of(std::uint64_t allocation) {
     return 0x7f00'0000'0000 + (allocation << 32); // as Scenario has it
