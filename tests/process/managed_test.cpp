@@ -95,6 +95,28 @@ BOOST_AUTO_TEST_CASE(times_are_those_of_the_trace) {
     BOOST_TEST(watched.events("host_fault").back().at("start_ns").get<double>() > last);
 }
 
+BOOST_AUTO_TEST_CASE(events_are_written_in_order) {
+    const Watched watched("static_managed");
+    const auto events = watched.records("ManagedEvent");
+    BOOST_TEST(!events.empty());
+    std::size_t back = 0;
+    for (std::size_t i = 1; i < events.size(); ++i)
+        back += events[i].at("start_ns").get<double>() < events[i - 1].at("start_ns").get<double>();
+    BOOST_TEST(back == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(totals_are_told_at_each_synchronisation) {
+    const Watched watched("pingpong");
+    // Five rounds: the kernel's half is told by the synchronisation, the host's by the next launch.
+    std::uint64_t to_device = 0, grown = 0;
+    for (const Json& totals : watched.records("ManagedCounters")) {
+        grown += totals.at("bytes_to_device").get<std::uint64_t>() != to_device &&
+                 totals.at("bytes_to_device") == totals.at("bytes_to_host").get<std::uint64_t>() + (8u << 20);
+        to_device = totals.at("bytes_to_device").get<std::uint64_t>();
+    }
+    BOOST_TEST(grown == 5u);
+}
+
 BOOST_AUTO_TEST_CASE(a_host_fault_names_the_instruction) {
     const Watched watched("pingpong");
     std::map<std::uint64_t, Json> frames;
