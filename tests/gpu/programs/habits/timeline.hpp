@@ -24,8 +24,12 @@ Signature* simcuda_function(const char* name) {
 
 inline Nanoseconds now() {
     static auto* const clock = simcuda_function<decltype(simcuda_clock_ns)>("simcuda_clock_ns");
-    if (clock)
+    static auto* const lock = simcuda_function<decltype(simcuda_get)>("simcuda_get");
+    if (clock && lock) {
+        // A faulting thread may go on before its fault is on the clock: the driver's lock is held until it is.
+        lock();
         return clock();
+    }
     const auto since = std::chrono::steady_clock::now().time_since_epoch();
     return static_cast<Nanoseconds>(std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
 }
