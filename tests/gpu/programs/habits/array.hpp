@@ -170,8 +170,15 @@ public:
     }
 
     bool busy() const {
-        return std::any_of(streams_.begin(), streams_.end(),
-                           [](cudaStream_t stream) { return cudaStreamQuery(stream) == cudaErrorNotReady; });
+        for (cudaStream_t stream : streams_) {
+            const cudaError_t status = cudaStreamQuery(stream);
+            if (status == cudaErrorNotReady) {
+                cudaGetLastError(); // which would answer this once more
+                return true;
+            }
+            CHECK(status);
+        }
+        return false;
     }
     Contents& contents() { return contents_; }
 
