@@ -7,22 +7,22 @@
 
 namespace habits {
 
-KERNEL fill(DevicePtr<unsigned> words, std::size_t first, std::size_t cells, unsigned seed) {
+static KERNEL fill(DevicePtr<unsigned> words, std::size_t first, std::size_t cells, unsigned seed) {
     const std::size_t stride = std::size_t{gridDim.x} * blockDim.x;
     for (std::size_t i = first + std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < first + cells;
          i += stride)
         words[i * line_words] = static_cast<unsigned>(i) * 2654435761u + seed;
 }
 
-KERNEL add_one(DevicePtr<unsigned> words, std::size_t first, std::size_t cells) {
+static KERNEL add_one(DevicePtr<unsigned> words, std::size_t first, std::size_t cells) {
     const std::size_t stride = std::size_t{gridDim.x} * blockDim.x;
     for (std::size_t i = first + std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < first + cells;
          i += stride)
         words[i * line_words] += 1u;
 }
 
-KERNEL add_up(DevicePtr<const unsigned> words, std::size_t first, std::size_t cells,
-              DevicePtr<unsigned> digest) {
+static KERNEL add_up(DevicePtr<const unsigned> words, std::size_t first, std::size_t cells,
+                     DevicePtr<unsigned> digest) {
     const std::size_t stride = std::size_t{gridDim.x} * blockDim.x;
     unsigned sum = 0;
     for (std::size_t i = first + std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < first + cells;
@@ -34,7 +34,7 @@ KERNEL add_up(DevicePtr<const unsigned> words, std::size_t first, std::size_t ce
 }
 
 /// Work of the device that is about no managed memory.
-KERNEL stay_away(DevicePtr<unsigned> digest) {
+static KERNEL stay_away(DevicePtr<unsigned> digest) {
     atomicAdd(digest, 0u);
 }
 

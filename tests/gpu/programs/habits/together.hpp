@@ -46,7 +46,7 @@ inline void turns_5ms(Trial& trial) {
 
 #ifdef __CUDACC__
 
-__global__ void keep_adding(unsigned* words, std::size_t first, std::size_t cells, unsigned turns) {
+static __global__ void keep_adding(unsigned* words, std::size_t first, std::size_t cells, unsigned turns) {
     constexpr unsigned long long distance = 50'000;
     const auto clock = [] {
         unsigned long long time;
@@ -113,7 +113,7 @@ inline void one_after_the_other(Trial& trial) {
 // false_sharing: the host's flag lies among the device's words; neither touches what is the other's.
 
 /// `flag` is written by the host and by nobody else, `of_device` is the device's alone.
-inline void flag_rounds(Trial& trial, Array& data, std::vector<Span> of_device, volatile unsigned* flag,
+inline void flag_rounds(Trial& trial, Array& data, const std::vector<Span>& of_device, volatile unsigned* flag,
                         unsigned rounds) {
     for (unsigned round = 1; round <= rounds; ++round) {
         for (const Span& span : of_device)
@@ -161,7 +161,7 @@ inline void flag_in_block(Trial& trial) {
                 trial.request.rounds);
 }
 
-MANAGED_ARRAY(unsigned, flag_and_words, page / sizeof(unsigned));
+static MANAGED_ARRAY(unsigned, flag_and_words, page / sizeof(unsigned));
 
 inline void flag_in_variable(Trial& trial) {
     if (trial.request.bytes != page)
