@@ -8,6 +8,8 @@
 namespace umadvisor::reports {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 /// ';' separates frames, and a line is a stack.
 std::string collapsed_name(const symbols::CodePlace& frame) {
     std::string name = frame_text(frame);
@@ -31,7 +33,6 @@ void write_collapsed(const WeighedStacks& stacks, std::ostream& out) {
 }
 
 nlohmann::ordered_json to_speedscope(const WeighedStacks& stacks) {
-    using Json = nlohmann::ordered_json;
     Json frames = Json::array(), samples = Json::array(), weights = Json::array();
     std::map<std::tuple<std::string, std::string, int>, std::size_t> numbers;
     for (const WeighedStack& stack : stacks.stacks) {

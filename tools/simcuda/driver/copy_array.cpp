@@ -7,10 +7,10 @@ using namespace simcuda;
 namespace {
 
 /// One end of the copy. An array's elements lie packed, so an offset is a place.
-struct End {
-    End(CUdeviceptr device) : address(device) {}
-    End(const void* host) : address(reinterpret_cast<std::uint64_t>(host)) {}
-    End(CUarray handle, std::size_t offset, std::size_t bytes) {
+struct Place {
+    Place(CUdeviceptr device) : address(device) {}
+    Place(const void* host) : address(reinterpret_cast<std::uint64_t>(host)) {}
+    Place(CUarray handle, std::size_t offset, std::size_t bytes) {
         const Guard guard(driver().mutex);
         const CUarray_st* array = find_array(handle);
         if (array && array->address != 0 && offset <= array->bytes() && bytes <= array->bytes() - offset) {
@@ -20,7 +20,8 @@ struct End {
     std::uint64_t address = 0;
 };
 
-CUresult copy_ends(End target, End source, std::size_t bytes, CUstream stream, bool per_thread, CopyForm form) {
+CUresult copy_ends(Place target, Place source, std::size_t bytes, CUstream stream, bool per_thread,
+                   CopyForm form) {
     if (target.address == 0 || source.address == 0) {
         return CUDA_ERROR_INVALID_VALUE;
     }

@@ -8,8 +8,6 @@ namespace simcuda {
 
 namespace {
 
-constexpr std::uint64_t page = residency::page_bytes;
-
 HostFaults host_faults;
 
 /// Keeps the host's page table true to the model; what else happens goes to the tools device.
@@ -39,19 +37,19 @@ void service_fault(std::uint64_t address, bool write, std::uint32_t thread) {
     const Guard guard(state.mutex);
     host_mapping().set_faulting_thread(faulting);
     const residency::Cost cost =
-        state.memory->touch(residency::host_processor, address, page,
+        state.memory->touch(residency::host_processor, address, residency::page_bytes,
                             write ? residency::Access::write : residency::Access::read, state.clock.now());
     state.clock.advance(cost.time);
     // The model may know the page as resident although the mapping is gone (the kernel may drop page-table
     // entries when memory is short) or was freed since: either way the thread that waits goes on.
-    host_faults.map(address, page, state.arena.view(address));
+    host_faults.map(address, residency::page_bytes, state.arena.view(address));
     if (write) {
-        host_faults.protect(address, page, false);
+        host_faults.protect(address, residency::page_bytes, false);
     }
 }
 
 std::uint64_t mapped_bytes(std::uint64_t bytes) {
-    return (bytes + page - 1) / page * page;
+    return (bytes + residency::page_bytes - 1) / residency::page_bytes * residency::page_bytes;
 }
 
 } // namespace
