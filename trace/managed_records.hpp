@@ -77,7 +77,7 @@ struct ManagedEvent {
     }
 };
 
-/// The driver's own totals since the first of these records, of all managed memory; exact. Told where a call of
+/// The driver's own totals since it was first asked, of all managed memory; exact. Told where a call of
 /// the program finds them changed.
 struct ManagedCounters {
     static constexpr Type type = Type::managed_counters;
