@@ -350,6 +350,7 @@ struct Residency {
     std::uint64_t pages = 0;      ///< pages looked at, 4 KiB each
     std::uint64_t host_pages = 0; ///< of those, mapped by the host
     std::uint64_t offset = 0;     ///< of the first page looked at, bytes
+    std::uint64_t content = 0;    ///< hash of what some of the host's pages hold; 0: not looked at
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
@@ -360,6 +361,7 @@ struct Residency {
         v.number("pages", r.pages);
         v.number("host_pages", r.host_pages);
         v.number("offset", r.offset);
+        v.number("content", r.content);
     }
 };
 

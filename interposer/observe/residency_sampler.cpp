@@ -5,8 +5,12 @@
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
 #include "interposer/runtime/options.hpp"
+#include "trace/checksum.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <sys/uio.h>
+#include <unistd.h>
 
 namespace umadvisor::observe {
 
@@ -18,9 +22,66 @@ constexpr std::uint64_t granule = 64 * 1024;  ///< the driver's, for host faults
 constexpr std::uint64_t whole_limit = 64u << 20; ///< entry by entry, more than this is sampled by windows
 constexpr std::uint64_t windows = 64;
 constexpr std::uint64_t recorded_page = 4096; ///< FORMAT.md, Residency
+constexpr std::uint64_t pages_read = 4;       ///< for the content of a sample
 
 std::uint64_t key_of(const Allocation& allocation, trace::SampleMoment moment) {
     return allocation.id * 2 + static_cast<std::uint64_t>(moment);
+}
+
+/// The first 15 runs of pages that the host has mapped, and the last.
+class Runs {
+public:
+    void add(std::uint64_t first, std::uint64_t last) {
+        if (count_ == std::size(runs_))
+            pages_ -= pages_of(runs_[--count_]);
+        runs_[count_++] = {first, last};
+        pages_ += pages_of(runs_[count_ - 1]);
+    }
+    std::uint64_t pages() const { return pages_; }
+    /// Address of the nth.
+    std::uint64_t page(std::uint64_t n) const {
+        const Run* run = runs_;
+        for (; n >= pages_of(*run); ++run)
+            n -= pages_of(*run);
+        return run->first + n * recorded_page;
+    }
+
+private:
+    struct Run {
+        std::uint64_t first, last;
+    };
+    static std::uint64_t pages_of(const Run& run) { return (run.last - run.first) / recorded_page; }
+
+    Run runs_[16];
+    std::size_t count_ = 0;
+    std::uint64_t pages_ = 0;
+};
+
+/// Of the first page of the host's, of the last and of those that lie evenly between; 0: they cannot be read.
+/// Through the kernel, which answers a page that may not be read with an error instead of a signal
+/// (process_vm_readv(2)).
+std::uint64_t content_of(const Runs& runs, const Allocation& allocation) {
+    std::uint8_t held[pages_read * recorded_page];
+    iovec places[pages_read];
+    std::size_t count = 0, bytes = 0;
+    for (std::uint64_t i = 0, before = runs.pages(); i < pages_read; ++i) {
+        const std::uint64_t n = i * (runs.pages() - 1) / (pages_read - 1);
+        if (n == before)
+            continue;
+        before = n;
+        // A page may be shared with a neighbour, which is another's business.
+        const std::uint64_t first = std::max(runs.page(n), allocation.address);
+        const std::uint64_t last =
+            std::min(runs.page(n) + recorded_page, allocation.address + allocation.bytes);
+        if (first >= last) // of a page larger than those recorded
+            continue;
+        places[count++] = {reinterpret_cast<void*>(first), last - first};
+        bytes += last - first;
+    }
+    const iovec to{held, bytes};
+    if (process_vm_readv(getpid(), &to, 1, places, count, 0) != static_cast<ssize_t>(bytes))
+        return 0;
+    return std::max<std::uint64_t>(trace::checksum(held, bytes), 1);
 }
 
 /// Collects one sample.
@@ -28,6 +89,7 @@ struct Look {
     const Allocation& allocation;
     const ResidencyListener* listener;
     std::uint64_t pages = 0, host_pages = 0;
+    Runs runs{};
 
     void at(Pagemap& pagemap, std::uint64_t first, std::uint64_t last) {
         if (listener != nullptr)
@@ -37,6 +99,7 @@ struct Look {
             [](void* to, std::uint64_t from, std::uint64_t until) {
                 Look& look = *static_cast<Look*>(to);
                 look.host_pages += (until - from) / recorded_page;
+                look.runs.add(from, until);
                 if (look.listener != nullptr)
                     look.listener->host(look.allocation, from, until);
             },
@@ -94,6 +157,13 @@ void ResidencySampler::remember(const Allocation& allocation, trace::SampleMomen
     const bool same = last.key == key && last.host_pages == host_pages;
     const std::uint32_t interval = same ? std::min<std::uint32_t>(2 * last.interval + 1, 63) : 0;
     last = {key, host_pages, pages, activity, interval, interval};
+}
+
+/// Since the last synchronisation, where the device had had it.
+bool ResidencySampler::came_back(const Allocation& allocation, std::uint64_t host_pages) const noexcept {
+    const std::uint64_t key = key_of(allocation, trace::SampleMoment::after_synchronize);
+    const Steady& last = steady_[key % max_pending];
+    return last.key == key && host_pages > last.host_pages;
 }
 
 /// Where the driver says that nothing has moved since the last sample, it would show what that one showed.
@@ -167,6 +237,9 @@ bool ResidencySampler::sample(std::optional<Pagemap>& opened, const Allocation& 
         for (std::uint64_t i = 0; i < windows; ++i)
             look.at(pagemap, first + i * step, first + i * step + granule);
     }
+    // Whether anybody writes what both sides use in turn: faults do not tell, `a[i] += 1` begins with a read.
+    if (moment == trace::SampleMoment::before_launch && came_back(allocation, look.host_pages))
+        record.content = content_of(look.runs, allocation);
     record.duration = record::now() - record.start;
     record.pages = look.pages;
     record.host_pages = look.host_pages;

@@ -84,6 +84,7 @@ private:
                 trace::SampleMoment moment) noexcept;
     bool repeat(const Allocation& allocation, trace::SampleMoment moment, std::uint64_t activity) noexcept;
     bool steady(const Allocation& allocation, trace::SampleMoment moment) noexcept;
+    bool came_back(const Allocation& allocation, std::uint64_t host_pages) const noexcept;
     void remember(const Allocation& allocation, trace::SampleMoment moment, std::uint64_t pages,
                   std::uint64_t host_pages, std::uint64_t activity) noexcept;
 

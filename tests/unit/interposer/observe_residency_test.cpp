@@ -50,6 +50,13 @@ public:
     void leave(std::uint64_t first, std::uint64_t count) {
         madvise(at_ + first * 4096, count * 4096, MADV_DONTNEED);
     }
+    /// Through the file: what is mapped stays what it was.
+    void write(std::uint64_t page, char value) {
+        BOOST_REQUIRE(pwrite(file_, &value, 1, static_cast<off_t>(page * 4096 + 100)) == 1);
+    }
+    void protect(std::uint64_t page, int protection) {
+        BOOST_REQUIRE(mprotect(at_ + page * 4096, 4096, protection) == 0);
+    }
     std::uint64_t address(std::uint64_t page) const { return allocation.address + page * 4096; }
 
     Allocation allocation{};
@@ -191,6 +198,97 @@ BOOST_AUTO_TEST_CASE(what_the_driver_says_has_not_moved_is_not_looked_at_again) 
     BOOST_TEST(cycle() == 0u);
     memory.touch(0, 512);
     BOOST_TEST(cycle() == 512u);
+}
+
+BOOST_AUTO_TEST_CASE(what_came_back_to_the_host_is_told_from_what_was_written_meanwhile) {
+    ManagedLike memory(512);
+    /// The device takes all of it; then `pages` of it come back.
+    const auto content = [&](std::uint64_t pages = 512) {
+        memory.leave(0, 512);
+        sampler->after_synchronize();
+        memory.touch(0, pages);
+        sampler->before_launch(touching({&memory}));
+        return recorder().residency.back().content;
+    };
+    BOOST_TEST(content() == 0u); // for the first time
+    const std::uint64_t unwritten = content();
+    BOOST_TEST(unwritten != 0u);
+    BOOST_TEST(content() == unwritten);
+    BOOST_TEST(content(2) != unwritten);
+    for (const std::uint64_t page : {0, 170, 340, 511}) {
+        memory.write(page, 1);
+        BOOST_TEST(content() != unwritten);
+        memory.write(page, 0);
+        BOOST_TEST(content() == unwritten);
+    }
+    for (const trace::Residency& sample : recorder().residency)
+        BOOST_TEST((sample.moment == trace::SampleMoment::before_launch || sample.content == 0));
+}
+
+BOOST_AUTO_TEST_CASE(what_never_left_the_host_is_not_read) {
+    ManagedLike memory(64);
+    memory.touch(0, 64);
+    for (int round = 0; round < 3; ++round) {
+        sampler->before_launch(touching({&memory}));
+        sampler->after_synchronize();
+    }
+    BOOST_TEST(recorder().residency.size() == 6u);
+    for (const trace::Residency& sample : recorder().residency)
+        BOOST_TEST(sample.content == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(of_many_runs_the_last_page_is_read_too) {
+    ManagedLike memory(64);
+    const auto content = [&] {
+        memory.leave(0, 64);
+        sampler->after_synchronize();
+        for (std::uint64_t page = 0; page < 64; page += 2)
+            memory.touch(page, 1);
+        sampler->before_launch(touching({&memory}));
+        return recorder().residency.back().content;
+    };
+    BOOST_TEST(content() == 0u);
+    const std::uint64_t before = content();
+    BOOST_TEST(content() == before);
+    memory.write(62, 1);
+    BOOST_TEST(content() != before);
+}
+
+BOOST_AUTO_TEST_CASE(a_page_that_may_not_be_read_is_an_error_and_no_signal) {
+    ManagedLike memory(64);
+    const auto content = [&] {
+        memory.leave(0, 64);
+        sampler->after_synchronize();
+        memory.touch(0, 64);
+        memory.protect(21, PROT_NONE);
+        sampler->before_launch(touching({&memory}));
+        memory.protect(21, PROT_READ | PROT_WRITE);
+        BOOST_TEST(recorder().residency.back().host_pages == 64u);
+        return recorder().residency.back().content;
+    };
+    BOOST_TEST(content() == 0u);
+    BOOST_TEST(content() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_neighbour_on_the_same_page_may_write) {
+    ManagedLike memory(1);
+    Allocation& allocation = memory.allocation;
+    Allocation gone;
+    allocations().erase(allocation.address, gone);
+    allocation.bytes = 64;
+    allocations().insert(allocation);
+    const auto content = [&] {
+        memory.leave(0, 1);
+        sampler->after_synchronize();
+        memory.touch(0, 1);
+        sampler->before_launch(touching({&memory}));
+        return recorder().residency.back().content;
+    };
+    content();
+    const std::uint64_t before = content();
+    BOOST_TEST(before != 0u);
+    memory.write(0, 1);
+    BOOST_TEST(content() == before);
 }
 
 BOOST_AUTO_TEST_CASE(launches_without_a_synchronisation_between_are_one_look) {
