@@ -36,6 +36,7 @@ private:
     std::vector<unsigned> words_ = std::vector<unsigned>(1 << 16);
 };
 
+/// Where the first values come from: from a loop that computes them, or by pages out of a buffer.
 enum class Source { counted, file };
 
 /// Cell i holds its first value plus what was added to it since.
