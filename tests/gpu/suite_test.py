@@ -8,9 +8,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from suite import cmake_sample, comparison, frameworks, samples  # noqa: E402
-from suite.cases import Failure  # noqa: E402
+from suite import cmake_sample, comparison, frameworks, habits, samples, verdicts  # noqa: E402
+from suite.bundle import Bundle as RealBundle  # noqa: E402
+from suite.cases import Cases, Failure  # noqa: E402
+from suite.process import Outcome  # noqa: E402
 from suite.program import NotRun, Program, witness  # noqa: E402
+from suite.programs import Pace  # noqa: E402
 
 COMPLETE = {"complete": True, "closed": True, "chunks_missing": 0, "chunks_damaged": 0, "chunks_lost": 0,
             "records_unknown": 0, "summary": "trace complete", "lines": []}
@@ -202,6 +205,89 @@ class Samples(unittest.TestCase):
 
     def test_no_program(self):
         self.assertIsNone(self.read("add_subdirectory(add)"))
+
+
+def answer(label, reported, case="clear", also=(), mode="queue"):
+    way = habits.Way("any", case, "any", label, also)
+    return verdicts.Answer(habits.Run(way, habits.PAGE, 1, 4, 0), mode, frozenset(reported))
+
+
+class Verdicts(unittest.TestCase):
+    def metrics(self, answers, sim=False):
+        return {line["metric"]: line["value"] for line in verdicts.figures(answers, sim) if "metric" in line}
+
+    def test_score(self):
+        score = verdicts.score([
+            answer("ping_pong", {"ping_pong"}),
+            answer("ping_pong", {"read_back"}),                                 # missed, and another is false
+            answer("thrashing", {"thrashing", "ping_pong"}, also=("ping_pong",)),
+            answer("thrashing", {"ping_pong"}, also=("ping_pong",)),            # what holds as well is no hit
+            answer("none", set()),
+            answer("none", {"first_touch", "read_back"}),
+        ])
+        self.assertEqual(score, verdicts.Score(hits=2, misses=2, false=3))
+        self.assertEqual((score.precision, score.recall), (0.4, 0.5))
+
+    def test_nothing_to_divide(self):
+        score = verdicts.score([answer("none", set())])
+        self.assertEqual((score.precision, score.recall), (None, None))
+        self.assertEqual(verdicts.score([answer("read_back", set())]).recall, 0)
+
+    def test_by_verdict(self):
+        found = verdicts.score_by_verdict([answer("ping_pong", {"read_back"}), answer("read_back", {"read_back"}),
+                                           answer("none", {"read_back"})])
+        self.assertEqual(found, {"ping_pong": verdicts.Score(0, 1, 0), "read_back": verdicts.Score(1, 0, 2)})
+
+    def test_modes_and_borderline_apart(self):
+        answers = [answer("ping_pong", {"ping_pong"}), answer("ping_pong", set(), mode="pagemap"),
+                   answer("ping_pong", {"ping_pong", "read_back"}, case="borderline"),
+                   answer("none", {"read_back"}, case="near", mode="pagemap")]
+        self.assertEqual(self.metrics(answers), {
+            "um.verdict.queue.precision": 1, "um.verdict.queue.recall": 1, "um.verdict.queue.borderline.precision": 0.5,
+            "um.verdict.queue.borderline.recall": 1, "um.verdict.pagemap.precision": 0, "um.verdict.pagemap.recall": 0})
+        self.assertEqual(self.metrics(answers[:1], sim=True),
+                         {"um.verdict.queue.precision.sim": 1, "um.verdict.queue.recall.sim": 1})
+        wrong = [(line["reported"], line["mode"]) for line in verdicts.figures(answers, False) if "wrong" in line]
+        self.assertEqual(wrong, [([], "pagemap"), (["ping_pong", "read_back"], "queue"), (["read_back"], "pagemap")])
+
+    def suite(self, reported, sim, status=0, source=None):
+        """The cases and lines of a suite in which every run gets the verdicts that reported() gives it."""
+        class Advised:
+            def run(self, command, options, _environment):
+                chosen = tuple(command[i] for i in (2, 4, 6))
+                way = next(way for way in habits.WAYS if (way.habit, way.case, way.way) == chosen)
+                return Outcome(status, "", "", 0), [Trace(way, "pagemap" if options else "queue")]
+
+            def report(self, trace):
+                return {"managed": {"source": source or trace.mode,
+                                    "verdicts": [{"verdict": each} for each in reported(trace.way)]}}
+
+        class Trace:
+            def __init__(self, way, mode):
+                self.way, self.mode = way, mode
+
+            def unlink(self):
+                pass
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "VERDICTS_COMMIT").write_text("0123456789abcdef\n")
+            cases = Cases()
+            lines = verdicts.check_verdicts(cases, RealBundle(folder, sim), Advised(), 60, verdicts.MODES, Pace())
+            return cases, lines
+
+    def test_suite(self):
+        def right(way):
+            return {way.label} - {"none"}
+        for sim in (False, True):
+            cases, lines = self.suite(right, sim)
+            self.assertFalse(cases.failed)
+            self.assertEqual(lines[0], {"verdicts_commit": "0123456789abcdef", "seed": 0x01234567, "runs": 60})
+            self.assertEqual(len([line for line in lines if "metric" in line]), 8)
+            self.assertEqual([line for line in lines if "wrong" in line], [])
+        self.assertTrue(self.suite(lambda way: right(way) | {"late_prefetch"}, False)[0].failed)
+        self.assertTrue(self.suite(lambda way: (), False)[0].failed)
+        self.assertFalse(self.suite(lambda way: (), True)[0].failed)
+        for bad in ({"status": 1}, {"source": "cupti"}):
+            self.assertEqual(self.suite(right, True, **bad)[0].count("verdicts", "FAIL"), 120)
 
 
 if __name__ == "__main__":

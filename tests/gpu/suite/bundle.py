@@ -51,6 +51,20 @@ class Bundle:
         described = run(["git", "-C", str(Path(__file__).resolve().parent), "describe", "--always", "--dirty"], {})
         return described.stdout.strip() or "unknown"
 
+    def verdicts_commit(self):
+        """The last commit that changed how verdicts are found: the VERDICTS_COMMIT file of a bundle, or git. What chooses
+        the runs that score them is thus nobody's choice."""
+        carried = self.root / "VERDICTS_COMMIT"
+        if carried.is_file():
+            return carried.read_text().strip()
+        from .process import run
+        git = ["git", "-C", str(Path(__file__).resolve().parents[3])]
+        found = run([*git, "log", "-1", "--format=%H", "--", "analyzer/verdicts", "analyzer/model/stays.cpp"], {})
+        commit = found.stdout.strip() or run([*git, "rev-parse", "HEAD"], {}).stdout.strip()
+        if not commit:
+            raise RuntimeError("neither a VERDICTS_COMMIT file nor git says which commit changed the verdicts last")
+        return commit
+
     def missing(self):
         """Files without which nothing here can run."""
         needed = [self.umadvisor, self.library("libumadvisor.so"), self.program("pingpong")]

@@ -29,13 +29,14 @@ def free_device_memory():
         cuda.cuDevicePrimaryCtxRelease_v2(device)
 
 
-def refusal(at_once):
-    """Why the suite must not run here with so many programs at once; empty when it may."""
+def refusal(at_once, held=0):
+    """Why the suite must not run here with so many programs at once, or with `held` bytes that a part of it may hold; empty
+    when it may."""
     memory = free_device_memory()
     if memory is None:
         return "no CUDA device: use --sim for simcuda"
     limit = min(HARD_LIMIT_BYTES, memory[0] // 8)
-    planned = max(MOST_OF_ONE, at_once * MOST_OF_EACH)
+    planned = max(MOST_OF_ONE, at_once * MOST_OF_EACH, held)
     if planned > limit:
         return (f"too little free device memory: the suite may hold {planned >> 20} MiB managed, "
                 f"the limit here is {limit >> 20} MiB")

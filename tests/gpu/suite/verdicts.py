@@ -1,0 +1,163 @@
+"""Verdicts against runs that were labelled before anyone measured (habits.py): precision and recall of what the report
+says, where the driver's queue tells of managed memory and where residency alone does."""
+
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from . import habits
+from .cases import FAIL, NOT_RUN, Failure, require
+from .results import figure
+
+PART = "verdicts"
+NONE = "none"                          # the label of a run that deserves no verdict
+MODES = {"queue": (), "pagemap": ("--um", "pagemap")}
+FLOORS = {"queue": 0.97, "pagemap": 0.9}  # of precision and of recall, on a GPU
+
+# Runs together: with what each may hold of managed memory they stay below the suite's limit of 8 GiB.
+AT_ONCE = 3
+AT_ONCE_ON_SIMCUDA = 2
+HELD_AT_ONCE = AT_ONCE * habits.MOST_AT_ONCE
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What was reported of one run."""
+
+    run: habits.Run
+    mode: str
+    reported: frozenset
+
+    @property
+    def hit(self):
+        return self.run.label != NONE and self.run.label in self.reported
+
+    @property
+    def missed(self):
+        return self.run.label != NONE and self.run.label not in self.reported
+
+    @property
+    def false(self):
+        return self.reported - {self.run.label, *self.run.way.also}
+
+    @property
+    def borderline(self):
+        return self.run.way.case == "borderline"
+
+
+@dataclass(frozen=True)
+class Score:
+    hits: int
+    misses: int
+    false: int
+
+    @property
+    def precision(self):
+        return _share(self.hits, self.false)
+
+    @property
+    def recall(self):
+        return _share(self.hits, self.misses)
+
+
+def _share(part, rest):
+    """None: of nothing."""
+    return part / (part + rest) if part + rest else None
+
+
+def score(answers):
+    """Of all verdicts together."""
+    return Score(sum(each.hit for each in answers), sum(each.missed for each in answers),
+                 sum(len(each.false) for each in answers))
+
+
+def score_by_verdict(answers):
+    hits = Counter(each.run.label for each in answers if each.hit)
+    misses = Counter(each.run.label for each in answers if each.missed)
+    false = Counter(verdict for each in answers for verdict in each.false)
+    return {verdict: Score(hits[verdict], misses[verdict], false[verdict])
+            for verdict in sorted({*hits, *misses, *false})}
+
+
+def figures(answers, sim):
+    """The lines that a suite's results have of these answers: totals, then each verdict, then each run that was wrong."""
+    yield from _totals(answers, ".sim" if sim else "")
+    for mode in MODES:
+        plain = [each for each in answers if each.mode == mode and not each.borderline]
+        for verdict, found in score_by_verdict(plain).items():
+            yield {"verdict": verdict, "mode": mode, "precision": _rounded(found.precision),
+                   "recall": _rounded(found.recall), "hits": found.hits, "misses": found.misses, "false": found.false}
+    for each in answers:
+        if each.missed or each.false:
+            yield {"wrong": each.run.arguments, "label": each.run.label, "reported": sorted(each.reported),
+                   "mode": each.mode}
+
+
+def _totals(answers, suffix):
+    for mode in MODES:
+        for name, borderline in (("", False), (".borderline", True)):
+            chosen = [each for each in answers if each.mode == mode and each.borderline == borderline]
+            found = score(chosen)
+            for what, value in (("precision", found.precision), ("recall", found.recall)):
+                if value is not None:
+                    yield {**figure(f"um.verdict.{mode}{name}.{what}{suffix}", [value], "1"), "n": len(chosen)}
+
+
+def _rounded(share):
+    return None if share is None else round(share, 3)
+
+
+def check_verdicts(cases, bundle, advised, count, modes, pace):
+    """Returns the lines for the results: what the runs were chosen by, then the figures."""
+    commit = cases.check(PART, "commit that the runs are chosen by", bundle.verdicts_commit)
+    if not commit:
+        return []
+    seed = int(commit[:8], 16)
+    answers = _answers(cases, bundle, advised, habits.cases(seed, count, bundle.sim), modes, pace)
+    for mode in modes:
+        plain = [each for each in answers if each.mode == mode and not each.borderline]
+        cases.check(PART, f"{mode}: {len(plain)} runs, clear and near",
+                    lambda m=mode, p=plain: _judge(score(p), 0 if bundle.sim else FLOORS[m]))
+    return [{"verdicts_commit": commit, "seed": seed, "runs": count}, *figures(answers, bundle.sim)]
+
+
+def _judge(found, floor):
+    text = (f"precision {_rounded(found.precision)}, recall {_rounded(found.recall)}: "
+            f"{found.hits} hits, {found.misses} misses, {found.false} false")
+    require(min(found.precision or 0, found.recall or 0) >= floor, f"{text}; at least {floor} of both is asked for")
+    return text
+
+
+def _answers(cases, bundle, advised, runs, modes, pace):
+    """A run that ends badly or leaves no report is a failed case, and no answer."""
+    begun = time.monotonic()
+
+    def answer(run, mode):
+        if time.monotonic() > begun + pace.last_start:
+            return None
+        return Answer(run, mode, _reported(bundle, advised, run, mode))
+    with ThreadPoolExecutor(AT_ONCE_ON_SIMCUDA if bundle.sim else AT_ONCE) as pool:
+        waiting = [(run, mode, pool.submit(answer, run, mode)) for run in runs for mode in modes]
+    answers = []
+    for run, mode, each in waiting:
+        try:
+            answers.append(each.result())
+        except Failure as failure:
+            cases.add(PART, f"{mode}: {' '.join(run.arguments)}", FAIL, str(failure))
+    late = answers.count(None)
+    if late:
+        cases.add(PART, f"{late} of {len(waiting)} runs", NOT_RUN, f"not reached within {pace.last_start:.0f} s")
+    return [each for each in answers if each]
+
+
+def _reported(bundle, advised, run, mode):
+    command = [bundle.program("managed_habits"), *run.arguments]
+    outcome, traces = advised.run(command, MODES[mode], bundle.environment(**run.environment))
+    require(outcome.status == 0, outcome.explain())
+    require(len(traces) == 1, f"{len(traces)} traces")
+    managed = advised.report(traces[0])["managed"] or {}
+    traces[0].unlink()  # hundreds of them are kept by nobody
+    source = managed.get("source", mode)
+    require(source == mode, f"{source} told of managed memory")
+    return frozenset(each["verdict"] for each in managed.get("verdicts", ()))
