@@ -12,7 +12,18 @@ bool is_host(trace::Location location) {
            location == trace::Location::host_numa_current;
 }
 
+constexpr std::size_t most_totals = 256;                                 ///< kept for faults that are told late
+constexpr std::uint64_t set_preferred_location = 3, set_accessed_by = 5; // CUmem_advise
+
 } // namespace
+
+ManagedActivity::ManagedActivity(double ns_per_tick, const trace::ManagedSource* source) {
+    terms_.ns_per_tick = ns_per_tick;
+    if (source != nullptr && source->parameters_known != 0) {
+        terms_.thrashing_lapse_ns = source->thrashing_lapse * 1000;
+        terms_.thrashing_threshold = source->thrashing_threshold;
+    }
+}
 
 WorkQueue ManagedActivity::queue_of(std::uint32_t thread, std::uint64_t stream) const {
     return {contexts_.of(thread, stream).context, stream == 1 ? 0 : stream, // the legacy stream has two names
@@ -36,15 +47,31 @@ void ManagedActivity::add(const trace::Free& record) {
 
 void ManagedActivity::forget_expired() {
     while (const auto allocation = ranges_.next_expired()) {
-        if (allocation->launched_on)
-            std::erase(launched_on_, allocation.get());
+        for (std::vector<ManagedAllocation*>* const list : {&launched_on_, &prefetched_, &recent_})
+            std::erase(*list, allocation.get());
+        judge(*allocation);
         allocation->site->take_blocks(*allocation);
     }
+}
+
+void ManagedActivity::note_recent(ManagedAllocation& allocation) {
+    if (!std::exchange(allocation.recent, true))
+        recent_.push_back(&allocation);
+}
+
+void ManagedActivity::judge(ManagedAllocation& allocation) {
+    allocation.stays.finish();
+    terms_.faults_told = totals_.ever_told(trace::ManagedEventKind::host_fault);
+    terms_.thrashing_told = totals_.ever_told(trace::ManagedEventKind::thrashing);
+    for (const verdicts::Verdict& verdict : verdicts::judge({allocation.stays, allocation.marks, terms_}))
+        allocation.site->verdicts.add(verdict);
 }
 
 void ManagedActivity::reach(ManagedAllocation& allocation, const KernelSite& kernel, const WorkQueue& queue,
                             std::uint64_t device, std::uint64_t start) {
     allocation.launches.launch(kernel, queue, device, start);
+    allocation.stays.add({.time = start, .kind = UseKind::launch, .kernel = kernel, .queue = queue});
+    note_recent(allocation);
     if (!std::exchange(allocation.launched_on, true))
         launched_on_.push_back(&allocation);
     totals_.reach(*allocation.site, &kernel);
@@ -65,6 +92,8 @@ void ManagedActivity::launch(const reader::Shape& shape, std::uint64_t start, st
         anywhere_.launch(kernel, queue, device, start);
         all_.launch(kernel, queue, device, start);
         totals_.reach_any();
+        terms_.first_anywhere = std::min(terms_.first_anywhere, start);
+        terms_.last_anywhere = std::max(terms_.last_anywhere, start);
     }
 }
 
@@ -85,9 +114,48 @@ void ManagedActivity::add(const trace::Prefetch& record) {
     if (record.status != 0 || record.bytes == 0 || allocation == nullptr)
         return;
     totals_.reach(*allocation->site);
+    note_recent(*allocation);
+    if (std::ranges::find(prefetched_, allocation) == prefetched_.end())
+        prefetched_.push_back(allocation);
+    const bool to_host = is_host(record.location);
+    prefetched_to_host_ = prefetched_to_host_ || to_host;
+    allocation->marks.by_umadvisor =
+        allocation->marks.by_umadvisor || record.origin == trace::Origin::umadvisor;
+    const std::uint64_t offset = record.address - std::min(record.address, allocation->address);
+    allocation->stays.add(
+        {.time = record.start,
+         .kind = to_host ? UseKind::prefetch_to_host : UseKind::prefetch_to_device,
+         .offset = offset,
+         .bytes = std::min(record.bytes, allocation->bytes() - std::min(offset, allocation->bytes())),
+         .place = record.stack});
     allocation->add({record.address, record.address + std::min(record.bytes - 1, UINT64_MAX - record.address),
                      record.start, record.stack, record.entry, is_host(record.location),
                      record.origin == trace::Origin::umadvisor});
+}
+
+void ManagedActivity::add(const trace::Advise& record) {
+    ManagedAllocation* const allocation = ranges_.find_live(record.allocation);
+    if (record.status != 0 || allocation == nullptr)
+        return;
+    if ((record.advice == set_preferred_location && is_host(record.location)) ||
+        (record.advice == set_accessed_by && record.location == trace::Location::device))
+        allocation->marks.far_advised = true;
+}
+
+void ManagedActivity::add(const trace::Residency& record) {
+    ManagedAllocation* const allocation = ranges_.find_live(record.allocation);
+    if (allocation == nullptr || record.pages == 0 || record.offset != 0)
+        return;
+    // A part of a large allocation stands for all of it.
+    const double share =
+        std::min(1.0, static_cast<double>(record.host_pages) / static_cast<double>(record.pages));
+    allocation->stays.add({.time = record.start,
+                           .kind = record.moment == trace::SampleMoment::before_launch
+                                       ? UseKind::look_before_launch
+                                       : UseKind::look_after_wait,
+                           .faults_told = totals_.tells(trace::ManagedEventKind::host_fault),
+                           .host_bytes = reader::saturated(share * static_cast<double>(allocation->bytes())),
+                           .content = record.content});
 }
 
 void ManagedActivity::add(const trace::Set& record) {
@@ -136,8 +204,14 @@ void ManagedActivity::wait(const Waited& waited) {
     all_.wait(waited);
     std::erase_if(launched_on_, [&waited](ManagedAllocation* allocation) {
         allocation->launched_on = allocation->launches.wait(waited);
+        if (!allocation->launched_on)
+            allocation->stays.add({.time = waited.end, .kind = UseKind::wait});
         return !allocation->launched_on;
     });
+    for (ManagedAllocation* const allocation : prefetched_)
+        if (!allocation->launched_on)
+            allocation->stays.add({.time = waited.end, .kind = UseKind::wait});
+    prefetched_.clear();
 }
 
 std::vector<KernelSite> ManagedActivity::candidates(const ManagedAllocation* allocation, std::uint64_t time,
@@ -170,6 +244,7 @@ void ManagedActivity::attribute_migration(ManagedAllocation& allocation, const B
         site.touched_by_host(block.host_code, 0, record.bytes);
     } else {
         site.evictors.add(candidates(nullptr, record.start, record.from - 1), bytes, 0);
+        reader::add_saturated(allocation.marks.evicted_bytes, record.bytes);
     }
 }
 
@@ -190,6 +265,21 @@ void ManagedActivity::add(const trace::ManagedEvent& record) {
     switch (record.kind) {
     case trace::ManagedEventKind::host_fault:
         site.touched_by_host(record.code, faults_of(record), 0);
+        note_recent(*allocation);
+        share_late(*allocation, record.start);
+        allocation->stays.add({.time = record.start,
+                               .kind = UseKind::host_fault,
+                               .offset = record.address - allocation->address,
+                               .bytes = record.bytes,
+                               .count = faults_of(record),
+                               .place = record.code,
+                               .write = record.cause != static_cast<std::uint64_t>(trace::FaultAccess::read)});
+        break;
+    case trace::ManagedEventKind::thrashing:
+        reader::add_saturated(allocation->marks.thrashing_pages, record.bytes / verdicts::page);
+        break;
+    case trace::ManagedEventKind::remote_map:
+        reader::add_saturated(allocation->marks.remote_pages, record.bytes / verdicts::page);
         break;
     case trace::ManagedEventKind::device_fault:
         site.kernels.add(candidates(allocation, record.start, record.to - 1), 0,
@@ -203,7 +293,43 @@ void ManagedActivity::add(const trace::ManagedEvent& record) {
     }
 }
 
+/// What nobody on the host asked for was taken from the largest.
+void ManagedActivity::share_totals(const trace::ManagedCounters& before, const trace::ManagedCounters& after) {
+    const std::uint64_t to_host = after.bytes_to_host - std::min(after.bytes_to_host, before.bytes_to_host);
+    const bool asked_for = prefetched_to_host_ || after.host_faults != before.host_faults;
+    const auto largest = std::ranges::max_element(recent_, {}, &ManagedAllocation::bytes);
+    UseStep step{.time = after.start,
+                 .kind = UseKind::totals,
+                 .host_bytes = to_host,
+                 .since = std::exchange(totals_told_, after.start),
+                 .device_faults = after.device_faults - std::min(after.device_faults, before.device_faults)};
+    if (last_totals_.size() == most_totals)
+        last_totals_.pop_front();
+    last_totals_.push_back(step);
+    for (ManagedAllocation* const allocation : recent_) {
+        allocation->recent = false;
+        step.evicted = asked_for || allocation != *largest ? 0 : to_host;
+        allocation->stays.add(step);
+    }
+    recent_.clear();
+    prefetched_to_host_ = false;
+    for (ManagedAllocation* const allocation : launched_on_)
+        note_recent(*allocation);
+}
+
+/// A fault is told late: the totals of its time may have been told without it.
+void ManagedActivity::share_late(ManagedAllocation& allocation, std::uint64_t time) {
+    const auto totals = std::ranges::lower_bound(last_totals_, time, {}, &UseStep::time);
+    if (totals == last_totals_.end() || totals->since > time || totals->time == allocation.late_totals)
+        return;
+    allocation.late_totals = totals->time;
+    UseStep step = *totals;
+    step.device_faults = 0; // shared with it in their time, if they were its own
+    allocation.stays.add(step);
+}
+
 void ManagedActivity::add(const trace::ManagedCounters& record) {
+    share_totals(totals_.exact() != nullptr ? *totals_.exact() : trace::ManagedCounters{}, record);
     if (const std::optional<UntoldInterval> untold = totals_.add(record)) {
         totals_.set_apart(untold->moved);
         reader::add_saturated(untold->site->by_launches.to_device, untold->moved.to_device);
@@ -224,7 +350,10 @@ void ManagedActivity::add(const trace::ManagedCounters& record) {
 }
 
 void ManagedActivity::finish() {
-    ranges_.for_each([](const ManagedAllocation& allocation) { allocation.site->take_blocks(allocation); });
+    ranges_.for_each([this](ManagedAllocation& allocation) {
+        judge(allocation);
+        allocation.site->take_blocks(allocation);
+    });
 }
 
 MovedBytes ManagedActivity::moved(const ManagedSiteActivity& site) const {

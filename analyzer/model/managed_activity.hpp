@@ -7,6 +7,7 @@
 #include "analyzer/model/managed_site.hpp"
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <vector>
 
@@ -16,6 +17,9 @@ namespace umadvisor::model {
 /// the live managed allocations and the 4,096 freed last, allocating lines, and the blocks of BlockBudget.
 class ManagedActivity {
 public:
+    /// `source` says which parameters the driver used; defaults where it was not asked.
+    ManagedActivity(double ns_per_tick, const trace::ManagedSource* source);
+
     void add(const trace::Alloc& record);
     void add(const trace::Free& record);
     void launch(const reader::Shape& shape, std::uint64_t start, std::uint32_t thread);
@@ -23,6 +27,8 @@ public:
     void reach(std::uint64_t allocation, const KernelSite& kernel, const trace::GraphLaunch& record,
                std::uint32_t thread);
     void add(const trace::Prefetch& record);
+    void add(const trace::Advise& record);
+    void add(const trace::Residency& record);
     void add(const trace::ManagedEvent& record);
     void add(const trace::ManagedCounters& record);
     void add(const trace::ManagedDetail& record) { totals_.add(record); }
@@ -56,6 +62,10 @@ private:
     void touch(std::uint64_t allocation);
     void wait(const Waited& waited);
     void forget_expired();
+    void note_recent(ManagedAllocation& allocation);
+    void share_totals(const trace::ManagedCounters& before, const trace::ManagedCounters& after);
+    void share_late(ManagedAllocation& allocation, std::uint64_t time);
+    void judge(ManagedAllocation& allocation);
     std::vector<KernelSite> candidates(const ManagedAllocation* allocation, std::uint64_t time,
                                        std::uint64_t device) const;
     void attribute_migration(ManagedAllocation& allocation, const BlockActivity& block,
@@ -65,11 +75,17 @@ private:
     Sites sites_;
     ManagedRanges ranges_;
     std::vector<ManagedAllocation*> launched_on_; ///< by launches that nobody has waited for
-    RunningLaunches anywhere_;                    ///< may reach any memory
-    RunningLaunches all_;                         ///< that reach any managed memory
+    std::vector<ManagedAllocation*> prefetched_;  ///< since the last wait; each once
+    std::vector<ManagedAllocation*> recent_;      ///< used since the driver's totals were told last
+    std::deque<UseStep> last_totals_;
+    std::uint64_t totals_told_ = 0; ///< when, ticks
+    RunningLaunches anywhere_;      ///< may reach any memory
+    RunningLaunches all_;           ///< that reach any managed memory
     RecordedEvents events_;
     ManagedTotals totals_;
     ManagedTally unattributed_;
+    bool prefetched_to_host_ = false; ///< since the driver's totals were told last
+    verdicts::Terms terms_;
 };
 
 } // namespace umadvisor::model

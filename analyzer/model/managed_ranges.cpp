@@ -14,12 +14,14 @@ std::uint64_t last_byte(std::uint64_t address, std::uint64_t bytes) {
 
 } // namespace
 
-ManagedAllocation::ManagedAllocation(const trace::Alloc& record, BlockBudget& budget)
+ManagedAllocation::ManagedAllocation(const trace::Alloc& record, BlockBudget& block_budget,
+                                     StepBudget& step_budget)
     : id(record.allocation),
       address(record.address),
       last(last_byte(record.address, std::max<std::uint64_t>(record.bytes, 1))),
       from(record.start),
-      blocks(budget) {}
+      blocks(block_budget),
+      stays(bytes(), step_budget) {}
 
 void ManagedAllocation::add(const PrefetchCall& call) {
     if (prefetches.size() == most_prefetch_calls)
@@ -45,7 +47,7 @@ ManagedRanges::Live::iterator ManagedRanges::retire(Live::iterator at, std::uint
 }
 
 ManagedAllocation& ManagedRanges::add(const trace::Alloc& record) {
-    auto fresh = std::make_unique<ManagedAllocation>(record, budget_);
+    auto fresh = std::make_unique<ManagedAllocation>(record, budget_, steps_);
     auto at = live_.upper_bound(fresh->address);
     if (at != live_.begin() && std::prev(at)->second->last >= fresh->address)
         --at;

@@ -3,6 +3,7 @@
 
 #include "analyzer/model/block_history.hpp"
 #include "analyzer/model/running_launches.hpp"
+#include "analyzer/verdicts/verdict.hpp"
 #include "trace/event_records.hpp"
 
 #include <cstdint>
@@ -24,17 +25,22 @@ struct PrefetchCall {
 };
 
 struct ManagedAllocation {
-    ManagedAllocation(const trace::Alloc& record, BlockBudget& budget);
+    ManagedAllocation(const trace::Alloc& record, BlockBudget& block_budget, StepBudget& step_budget);
 
     std::uint64_t id, address, last; ///< first and last byte
     std::uint64_t from;              ///< ticks
     std::uint64_t until = UINT64_MAX;
     ManagedSiteActivity* site = nullptr;
-    bool launched_on = false; ///< by launches that nobody has waited for
+    bool launched_on = false;      ///< by launches that nobody has waited for
+    bool recent = false;           ///< used since the driver's totals were told last
+    std::uint64_t late_totals = 0; ///< ticks: the last that were shared with it for a fault told late
     RunningLaunches launches;
     std::deque<PrefetchCall> prefetches; ///< the last few
     BlockHistory blocks;
+    Stays stays;
+    verdicts::Marks marks;
 
+    std::uint64_t bytes() const { return last - address + 1; }
     /// Where its first block begins: blocks are aligned.
     std::uint64_t base() const { return address & ~std::uint64_t{0x1f'ffff}; }
     bool holds(std::uint64_t byte, std::uint64_t time) const {
@@ -78,6 +84,7 @@ private:
     Live::iterator retire(Live::iterator at, std::uint64_t end);
 
     BlockBudget budget_;
+    StepBudget steps_;
     Live live_;
     std::unordered_map<std::uint64_t, ManagedAllocation*> ids_; ///< of live ones
     std::deque<std::unique_ptr<ManagedAllocation>> freed_;      ///< the last freed at the back

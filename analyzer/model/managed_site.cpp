@@ -95,6 +95,7 @@ void ManagedSiteActivity::add(const ManagedSiteActivity& other) {
     keep_largest_blocks();
     add_saturated(blocks_seen, other.blocks_seen);
     add_saturated(round_trips, other.round_trips);
+    verdicts.add(other.verdicts);
 }
 
 } // namespace umadvisor::model

@@ -5,6 +5,7 @@
 #include "analyzer/model/managed_tally.hpp"
 #include "analyzer/model/managed_totals.hpp"
 #include "analyzer/model/running_launches.hpp"
+#include "analyzer/verdicts/tally.hpp"
 
 #include <compare>
 #include <cstdint>
@@ -61,6 +62,7 @@ struct ManagedSiteActivity {
     std::map<PrefetchSite, MovedBytes> prefetches;  ///< stack 0: those beyond the bound and unknown ones
     std::vector<BlockOfAllocation> blocks;          ///< with the most traffic
     std::uint64_t blocks_seen = 0, round_trips = 0; ///< of all blocks
+    verdicts::VerdictTally verdicts;
 
     void touched_by_host(std::uint64_t code, std::uint64_t faults, std::uint64_t bytes);
     void prefetched(const PrefetchSite& site, MoveDirection direction, std::uint64_t bytes);
@@ -68,7 +70,10 @@ struct ManagedSiteActivity {
     void take_blocks(const ManagedAllocation& allocation);
     void add(const ManagedSiteActivity& other);
 
-    bool empty() const { return told.events == 0 && by_launches.to_device == 0 && by_launches.to_host == 0; }
+    bool empty() const {
+        return told.events == 0 && by_launches.to_device == 0 && by_launches.to_host == 0 &&
+               verdicts.kinds().empty();
+    }
 
 private:
     void keep_largest_blocks();

@@ -19,7 +19,11 @@ std::string_view file_name(std::string_view path) {
 
 } // namespace
 
-Profile::Profile(reader::Trace& trace) : trace_(trace), graphs_(trace.dictionary) {
+Profile::Profile(reader::Trace& trace)
+    : trace_(trace),
+      graphs_(trace.dictionary),
+      managed_(static_cast<double>(trace.time.length(1'000'000)) / 1e6,
+               trace.dictionary.managed_sources.empty() ? nullptr : &trace.dictionary.managed_sources.back()) {
     last_ticks_ = trace.file.header().last.ticks;
     reader::EventStream events(trace.file);
     while (const reader::ThreadCursor* cursor = events.next())

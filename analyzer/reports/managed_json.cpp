@@ -2,6 +2,7 @@
 
 #include "analyzer/reports/managed_lines.hpp"
 #include "analyzer/reports/place_json.hpp"
+#include "analyzer/reports/verdict_lines.hpp"
 #include "analyzer/symbols/demangle.hpp"
 
 namespace umadvisor::reports {
@@ -142,6 +143,34 @@ ManagedJson line_json(Report& report, const ManagedLine& line) {
     };
 }
 
+ManagedJson verdicts_json(Report& report, const ManagedLine& line) {
+    ManagedJson list = ManagedJson::array();
+    for (const VerdictLine& each : verdict_lines(report, line)) {
+        ManagedJson kernels = ManagedJson::array(), host = ManagedJson::array(),
+                    prefetches = ManagedJson::array();
+        for (const model::KernelSite& kernel : each.totals.kernels)
+            kernels.push_back(
+                {{"function", symbols::demangle(report.profile.dictionary().function_symbol(kernel.function))},
+                 {"line", place_json(report, kernel.stack)}});
+        for (const std::uint64_t code : each.totals.host_codes)
+            host.push_back(place_json(report, code));
+        for (const std::uint64_t stack : each.totals.prefetches)
+            prefetches.push_back(place_json(report, stack));
+        list.push_back({{"verdict", verdicts::name(each.kind)},
+                        {"text", each.text},
+                        {"call", report.profile.call_name(line.site.entry)},
+                        {"variable", report.trace.dictionary.string(line.site.symbol)},
+                        {"line", place_json(report, line.site.stack)},
+                        {"allocations", each.totals.allocations},
+                        {"times", each.totals.times},
+                        {"bytes", each.totals.bytes},
+                        {"kernels", std::move(kernels)},
+                        {"host_lines", std::move(host)},
+                        {"prefetches", std::move(prefetches)}});
+    }
+    return list;
+}
+
 } // namespace
 
 nlohmann::ordered_json managed_json(Report& report) {
@@ -158,10 +187,14 @@ nlohmann::ordered_json managed_json(Report& report) {
                        {"told_share", managed.totals().told_share()},
                        {"lost_events", managed.totals().lost()},
                        {"coarser_allocations", managed.block_budget().coarser}};
-    ManagedJson list = ManagedJson::array();
-    for (const ManagedLine& line : managed_lines(report))
-        list.push_back(line_json(report, line));
-    object["allocations"] = std::move(list);
+    ManagedJson allocations = ManagedJson::array(), verdicts = ManagedJson::array();
+    for (const ManagedLine& line : managed_lines(report)) {
+        allocations.push_back(line_json(report, line));
+        for (ManagedJson& verdict : verdicts_json(report, line))
+            verdicts.push_back(std::move(verdict));
+    }
+    object["verdicts"] = std::move(verdicts);
+    object["allocations"] = std::move(allocations);
     const model::ManagedTally& unattributed = managed.unattributed();
     const model::MovedBytes untold = managed.totals().untold();
     object["unattributed"] = {{"events", unattributed.events},

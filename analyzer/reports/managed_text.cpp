@@ -1,7 +1,7 @@
 #include "analyzer/reports/managed_text.hpp"
 
 #include "analyzer/findings/words.hpp"
-#include "analyzer/reports/managed_lines.hpp"
+#include "analyzer/reports/verdict_lines.hpp"
 #include "analyzer/symbols/demangle.hpp"
 
 #include <algorithm>
@@ -156,6 +156,14 @@ void write_kernels(std::ostream& out, Report& report, const std::vector<ManagedK
     }
 }
 
+void write_verdicts(std::ostream& out, Report& report, const ManagedLine& line) {
+    for (const VerdictLine& each : verdict_lines(report, line)) {
+        out << "      ! " << verdicts::title(each.kind) << ": " << each.text << "\n";
+        for (const std::uint64_t stack : each.totals.prefetches)
+            out << "        prefetched at " << place_text(report, stack) << "\n";
+    }
+}
+
 void write_movers(std::ostream& out, Report& report, const ManagedLine& line) {
     write_kernels(out, report, line.kernels, "pulled to the device by");
     for (std::size_t i = 0; i < std::min(line.prefetches.size(), most_movers); ++i) {
@@ -182,9 +190,8 @@ void write_managed(Report& report, std::ostream& out) {
         return;
     out << "\nmanaged memory\n    from: " << managed_source_text(report) << "\n";
     write_parameters(out, managed_source(report));
-    if (!managed.any())
-        return;
-    write_totals(out, managed);
+    if (managed.any())
+        write_totals(out, managed);
     const std::vector<ManagedLine> lines = managed_lines(report);
     for (std::size_t i = 0; i < std::min(lines.size(), most_lines); ++i) {
         const ManagedLine& line = lines[i];
@@ -196,6 +203,7 @@ void write_managed(Report& report, std::ostream& out) {
         if (line.activity.round_trips != 0)
             out << "; " << count_text(line.activity.round_trips, "round trip") << " of blocks";
         out << "\n";
+        write_verdicts(out, report, line);
         write_movers(out, report, line);
     }
     if (lines.size() > most_lines)

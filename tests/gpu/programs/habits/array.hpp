@@ -2,6 +2,7 @@
 // A managed array and all that either side does to it. Nothing here touches it unasked: that a result is right
 // is checked where the data lies.
 #include "contents.hpp"
+#include "timeline.hpp"
 
 #include "tools/simcuda/portable.hpp"
 
@@ -127,6 +128,7 @@ public:
         volatile unsigned* const words = words_;
         for (std::size_t i = span.first; i < span.first + span.cells; ++i)
             words[i * line_words] = words[i * line_words] + 1u;
+        pass_host_time(span.cells * line);
     }
     void host_read(Span span) {
         const volatile unsigned* const words = words_;
@@ -134,6 +136,7 @@ public:
         for (std::size_t i = span.first; i < span.first + span.cells; ++i)
             sum += words[i * line_words] * static_cast<unsigned>(2 * i + 1);
         trial_.right = trial_.right && sum == contents_.digest(span);
+        pass_host_time(span.cells * line);
     }
 
     void to_device(Span span) { prefetch(span, device); }

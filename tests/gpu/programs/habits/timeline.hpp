@@ -42,6 +42,15 @@ inline void wait_until(Nanoseconds then) {
             advance(then - time);
 }
 
+/// The host has gone through so many bytes: on simcuda, whose clock it does not move, as fast as one thread
+/// can.
+inline void pass_host_time(std::size_t bytes) {
+    static auto* const advance = simcuda_function<decltype(simcuda_advance_ns)>("simcuda_advance_ns");
+    constexpr std::size_t bytes_per_ns = 10;
+    if (advance)
+        advance(bytes / bytes_per_ns);
+}
+
 inline void wait_pause() {
     wait_until(now() + pause);
 }

@@ -1,0 +1,22 @@
+/// Verdicts on the managed memory of one allocating line, in words and with their evidence, as both reports
+/// show them.
+#pragma once
+
+#include "analyzer/reports/managed_lines.hpp"
+
+#include <string>
+#include <vector>
+
+namespace umadvisor::reports {
+
+struct VerdictLine {
+    verdicts::VerdictKind kind{};
+    verdicts::VerdictTotals totals;
+    std::string text; ///< what was seen, in one sentence
+};
+
+/// Without those that what the symbols say of their code takes back: data that a library's copy routine put
+/// there was read or received, not computed by the host.
+std::vector<VerdictLine> verdict_lines(const Report& report, const ManagedLine& line);
+
+} // namespace umadvisor::reports

@@ -1,0 +1,112 @@
+/// The program's own prefetches: too late, for nothing, or against each other.
+#include "analyzer/verdicts/verdict.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace umadvisor::verdicts {
+namespace {
+
+using model::Stay;
+
+constexpr std::uint64_t fault_bytes = 64 * 1024; ///< a device fault brings as much, or more
+
+/// No program reads memory faster from one thread.
+constexpr double fastest_bytes_per_ns = 100;
+
+bool brought_by_prefetch(const Stay& stay) {
+    return stay.by_prefetch != 0 && stay.by_prefetch >= stay.by_fault;
+}
+
+/// Nothing on the device has used it, as far as that can be known.
+bool unused_on_device(const Subject& subject, const Stay& stay) {
+    const bool by_others =
+        subject.terms.first_anywhere <= stay.end && stay.begin <= subject.terms.last_anywhere;
+    return stay.launches == 0 && !by_others;
+}
+
+/// It left the host again before the host could have used the half of it. Whether it was used when there was
+/// time enough, nothing tells.
+bool unused_on_host(const Subject& subject, const Stay& stay) {
+    if (stay.ready == 0)
+        return true;
+    const double ns =
+        static_cast<double>(stay.end - std::min(stay.end, stay.ready)) * subject.terms.ns_per_tick;
+    return ns * fastest_bytes_per_ns < static_cast<double>(stay.by_prefetch) / 2;
+}
+
+void judge_late(const Subject& subject, std::vector<Verdict>& found) {
+    Verdict verdict{.kind = VerdictKind::late_prefetch};
+    for (const Stay& stay : subject.stays.list()) {
+        if (!stay.on_device)
+            continue;
+        // After the launch; or before it, but not so that it waited.
+        const bool after =
+            stay.late_bytes != 0 && subject.much(stay.by_fault) &&
+            (subject.terms.faults_told ? stay.device_faults != 0 : stay.late_bytes >= subject.bytes() / 10 * 9);
+        const bool beside = stay.by_prefetch >= subject.bytes() / 10 * 9 && stay.by_prefetch != 0 &&
+                            stay.launches != 0 && stay.device_faults >= subject.bytes() / fault_bytes / 2 + 1;
+        if (!after && !beside)
+            continue;
+        ++verdict.times;
+        verdict.bytes += std::max(stay.late_bytes, stay.by_prefetch);
+        verdict.kernel = stay.kernel;
+        verdict.prefetch_stack = stay.prefetch_stack;
+    }
+    if (verdict.times != 0)
+        found.push_back(verdict);
+}
+
+/// Once may be caution; the same again is a call for nothing in a loop.
+void judge_redundant(const Subject& subject, std::vector<Verdict>& found) {
+    const model::RedundantPrefetches& redundant = subject.stays.redundant();
+    if (redundant.calls < 2 || has(found, VerdictKind::late_prefetch) ||
+        redundant.bytes < (redundant.last - redundant.first) / 2 * 3)
+        return;
+    found.push_back({.kind = VerdictKind::redundant_prefetch,
+                     .times = redundant.calls,
+                     .bytes = redundant.bytes,
+                     .prefetch_stack = redundant.stack});
+}
+
+void judge_unused(const Subject& subject, std::vector<Verdict>& found) {
+    Verdict verdict{.kind = VerdictKind::unused_prefetch};
+    for (const Stay& stay : subject.stays.list()) {
+        if (!stay.on_device || stay.end == 0 || !brought_by_prefetch(stay) || !unused_on_device(subject, stay))
+            continue;
+        ++verdict.times;
+        verdict.bytes += stay.by_prefetch;
+        verdict.prefetch_stack = stay.prefetch_stack;
+    }
+    if (verdict.times != 0)
+        found.push_back(verdict);
+}
+
+void judge_prefetch_ping_pong(const Subject& subject, std::vector<Verdict>& found) {
+    Verdict verdict{.kind = VerdictKind::prefetch_ping_pong};
+    const auto& stays = subject.stays.list();
+    for (std::size_t i = 0; i + 1 < stays.size(); ++i) {
+        const Stay &stay = stays[i], &next = stays[i + 1];
+        if (!brought_by_prefetch(stay) || !brought_by_prefetch(next) ||
+            !(stay.on_device ? unused_on_device(subject, stay) : unused_on_host(subject, stay)))
+            continue;
+        ++verdict.times;
+        verdict.bytes += stay.by_prefetch + next.by_prefetch;
+        verdict.prefetch_stack = next.prefetch_stack;
+    }
+    if (verdict.times >= 2)
+        found.push_back(verdict);
+}
+
+} // namespace
+
+void judge_prefetches(const Subject& subject, std::vector<Verdict>& found) {
+    if (subject.marks.by_umadvisor)
+        return;
+    judge_late(subject, found);
+    judge_redundant(subject, found);
+    judge_unused(subject, found);
+    judge_prefetch_ping_pong(subject, found);
+}
+
+} // namespace umadvisor::verdicts

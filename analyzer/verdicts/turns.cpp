@@ -1,0 +1,112 @@
+/// Memory that host and device take from each other by faults: thrashing, false sharing, read-only bouncing and
+/// plain ping-pong, of which the narrowest is told.
+#include "analyzer/verdicts/verdict.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace umadvisor::verdicts {
+namespace {
+
+using model::Stay;
+
+constexpr std::uint64_t granule = 64 * 1024; ///< of the driver's moves to the host
+
+/// What came back by faults and was pulled over by faults again.
+struct Turns {
+    std::vector<const Stay*> returns, pulls; ///< to the host, to the device
+    std::uint64_t bytes = 0;
+
+    /// Once there and once back is no alternation yet: it takes another return.
+    bool alternate() const { return returns.size() >= 2 && !pulls.empty(); }
+};
+
+Turns turns_of(const model::Stays& stays) {
+    Turns turns;
+    const Stay* before = nullptr;
+    for (const Stay& stay : stays.list()) {
+        if (before != nullptr && before->on_device != stay.on_device && stay.by_fault != 0) {
+            // The first pull of what the host had filled is a first touch.
+            if (stay.on_device && !turns.returns.empty())
+                turns.pulls.push_back(&stay);
+            else if (!stay.on_device)
+                turns.returns.push_back(&stay);
+            turns.bytes += stay.by_fault;
+        }
+        before = &stay;
+    }
+    return turns;
+}
+
+/// The driver's rule, by what was seen of whole allocations: an arrival by fault soon after the other side's is
+/// one event, and a longer gap begins anew. Arrivals at the host are seen no later than they happened.
+std::uint64_t quick_turns(const Subject& subject) {
+    const auto lapse = static_cast<double>(subject.terms.thrashing_lapse_ns) / subject.terms.ns_per_tick;
+    std::uint64_t quick = 0, longest = 0;
+    const Stay* before = nullptr;
+    for (const Stay& stay : subject.stays.list()) {
+        if (before != nullptr && before->by_fault != 0 && stay.by_fault != 0 &&
+            static_cast<double>(stay.begin - std::min(stay.begin, before->begin)) <= lapse)
+            longest = std::max(longest, ++quick);
+        else
+            quick = 0;
+        before = &stay;
+    }
+    return longest;
+}
+
+/// Each time one page is all that the host asks for, always the same, and it writes there. The page with which
+/// the driver's granule begins says nothing: a loop over the whole granule faults there, too.
+bool one_place_only(const Subject& subject, const Turns& turns) {
+    const std::uint64_t place = turns.returns.front()->lowest;
+    return std::ranges::all_of(turns.returns,
+                               [&](const Stay* stay) {
+                                   return stay->faults == 1 && stay->write_faults == 1 && stay->lowest == place;
+                               }) &&
+           (place % granule >= page || subject.bytes() <= page);
+}
+
+/// What the host had each time before the device took it was what it had the time before, but for one in four.
+bool nobody_writes(const Turns& turns) {
+    std::uint64_t compared = 0, changed = 0, last = 0;
+    for (const Stay* stay : turns.returns) {
+        if (stay->write_faults != 0)
+            ++changed;
+        if (stay->content == 0)
+            continue;
+        if (last != 0) {
+            ++compared;
+            changed += stay->content != last;
+        }
+        last = stay->content;
+    }
+    return compared != 0 && 4 * changed <= compared;
+}
+
+} // namespace
+
+void judge_turns(const Subject& subject, std::vector<Verdict>& found) {
+    const Turns turns = turns_of(subject.stays);
+    Verdict verdict{.kind = VerdictKind::ping_pong, .times = turns.returns.size(), .bytes = turns.bytes};
+    for (const Stay* stay : turns.returns)
+        if (verdict.host_code == 0)
+            verdict.host_code = stay->code;
+    for (const Stay& stay : subject.stays.list())
+        if (verdict.kernel == model::KernelSite{} && stay.on_device)
+            verdict.kernel = stay.kernel;
+
+    const std::uint64_t quick = subject.terms.thrashing_told ? 0 : quick_turns(subject);
+    if (subject.marks.thrashing_pages != 0 || quick >= subject.terms.thrashing_threshold) {
+        verdict.kind = VerdictKind::thrashing;
+        verdict.times = subject.marks.thrashing_pages != 0 ? subject.marks.thrashing_pages : quick;
+    } else if (!turns.alternate()) {
+        return;
+    } else if (one_place_only(subject, turns)) {
+        verdict.kind = VerdictKind::false_sharing;
+    } else if (nobody_writes(turns)) {
+        verdict.kind = VerdictKind::read_only_bouncing;
+    }
+    found.push_back(verdict);
+}
+
+} // namespace umadvisor::verdicts

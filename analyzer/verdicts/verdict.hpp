@@ -1,0 +1,83 @@
+/// What is wrong with how a program uses a managed allocation, by its name. docs/verdicts.md has the
+/// arithmetic.
+#pragma once
+
+#include "analyzer/model/stays.hpp"
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace umadvisor::verdicts {
+
+enum class VerdictKind : std::uint8_t {
+    thrashing,
+    false_sharing,
+    read_only_bouncing,
+    ping_pong,
+    first_touch,
+    host_populate,
+    read_back,
+    remote_access,
+    oversubscribed,
+    prefetch_ping_pong,
+    late_prefetch,
+    redundant_prefetch,
+    unused_prefetch,
+};
+inline constexpr std::size_t verdict_kinds = 13;
+inline constexpr std::uint64_t page = 4096;
+std::string_view name(VerdictKind kind);  ///< "ping_pong", as the JSON report has it
+std::string_view title(VerdictKind kind); ///< "ping-pong"
+
+/// Beside its stays, what the driver and the program said of an allocation.
+struct Marks {
+    std::uint64_t thrashing_pages = 0, remote_pages = 0; ///< 4 KiB each; an event for each time
+    std::uint64_t evicted_bytes = 0;
+    bool far_advised = false;  ///< preferred on the host, or to be reached from where it is
+    bool by_umadvisor = false; ///< some of its prefetches were not the program's
+};
+
+/// What verdicts depend on beside the allocation.
+struct Terms {
+    double ns_per_tick = 1;
+    bool thrashing_told = false; ///< the driver's own events were in the trace
+    bool faults_told = false;
+    /// The driver's parameters in force, or its defaults (uvm_perf_thrashing.c): an access within so long of
+    /// another processor's is a thrashing event, and so many make the page thrash.
+    std::uint64_t thrashing_lapse_ns = 500'000, thrashing_threshold = 3;
+    /// Launches that may reach any memory came between these; none: first > last.
+    std::uint64_t first_anywhere = UINT64_MAX, last_anywhere = 0;
+};
+
+struct Subject {
+    const model::Stays& stays;
+    const Marks& marks;
+    const Terms& terms;
+
+    std::uint64_t bytes() const { return stays.bytes(); }
+    /// A part that is worth speaking of, when it moves once.
+    bool much(std::uint64_t part) const { return part >= stays.bytes() / 4 && part != 0; }
+};
+
+struct Verdict {
+    VerdictKind kind{};
+    std::uint64_t times = 0;          ///< what it counts is the kind's own: round trips, calls, launches
+    std::uint64_t bytes = 0;          ///< that moved, or were asked for, because of it
+    model::KernelSite kernel{};       ///< one that took part; function, stack and entry 0: none
+    std::uint64_t host_code = 0;      ///< frame of the host's access; 0: none is known
+    std::uint64_t prefetch_stack = 0; ///< 0: none
+};
+
+/// All that apply. Of habits of which one contains the other, only the narrower one.
+std::vector<Verdict> judge(const Subject& subject);
+
+// One habit family each; they add to `found`.
+void judge_turns(const Subject& subject, std::vector<Verdict>& found);
+void judge_one_way(const Subject& subject, std::vector<Verdict>& found);
+void judge_prefetches(const Subject& subject, std::vector<Verdict>& found);
+void judge_placement(const Subject& subject, std::vector<Verdict>& found);
+
+bool has(const std::vector<Verdict>& found, VerdictKind kind);
+
+} // namespace umadvisor::verdicts
