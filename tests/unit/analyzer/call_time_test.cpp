@@ -3,9 +3,9 @@
 #include <boost/test/unit_test.hpp>
 #include <random>
 
-using umadvisor::model::CallTime;
+BOOST_AUTO_TEST_SUITE(analyzer_call_time)
 
-BOOST_AUTO_TEST_SUITE(call_time)
+using umadvisor::model::CallTime;
 
 BOOST_AUTO_TEST_CASE(measured_calls_are_added_up) {
     CallTime time;

@@ -16,6 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+BOOST_AUTO_TEST_SUITE(analyzer_cli)
+
 using namespace umadvisor;
 using test::check_one_line;
 using test::Result;
@@ -197,3 +199,5 @@ BOOST_AUTO_TEST_CASE(symbols_are_kept_where_the_environment_says) {
     BOOST_TEST(cli::stack_options(arguments).cache.empty());
     BOOST_TEST(cli::stack_options(arguments).sysroot == "/usr");
 }
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -2,6 +2,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+BOOST_AUTO_TEST_SUITE(analyzer_contexts)
+
 using namespace umadvisor;
 
 namespace {
@@ -24,8 +26,6 @@ trace::Stream made(std::uint64_t handle, std::uint64_t of = 0) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(contexts)
 
 BOOST_AUTO_TEST_CASE(default_streams_are_of_the_threads_current_context) {
     model::Contexts contexts;

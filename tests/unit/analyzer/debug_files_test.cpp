@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+BOOST_AUTO_TEST_SUITE(analyzer_debug_files)
+
 using namespace umadvisor;
 using namespace umadvisor::test;
 namespace fs = std::filesystem;
@@ -182,3 +184,5 @@ BOOST_AUTO_TEST_CASE(damaged_debug_information_does_no_harm) {
         BOOST_TEST(found.warnings.size() <= 1u);
     }
 }
+
+BOOST_AUTO_TEST_SUITE_END()

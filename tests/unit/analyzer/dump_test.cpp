@@ -14,6 +14,8 @@
 #include <sstream>
 #include <variant>
 
+BOOST_AUTO_TEST_SUITE(analyzer_dump)
+
 using namespace umadvisor;
 using nlohmann::json;
 
@@ -189,3 +191,5 @@ BOOST_DATA_TEST_CASE(golden_traces_read_as_they_did, boost::unit_test::data::mak
     BOOST_TEST(count == lines.size());
     BOOST_TEST(reader::Trace(golden + ".umtrace").file.completeness().whole());
 }
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 
+BOOST_AUTO_TEST_SUITE(analyzer_findings)
+
 using namespace umadvisor;
 using findings::Confidence;
 using findings::Finding;
@@ -420,3 +422,5 @@ BOOST_AUTO_TEST_CASE(what_saves_most_comes_first) {
     const Rules expected{"pageable-copy", "small-copies"};
     BOOST_TEST(rules_of(s) == expected, boost::test_tools::per_element());
 }
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -10,6 +10,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+BOOST_AUTO_TEST_SUITE(analyzer_flame)
+
 using namespace umadvisor;
 using nlohmann::json;
 using reports::WeighedStacks;
@@ -183,3 +185,5 @@ BOOST_AUTO_TEST_CASE(flame_writes_a_file_but_not_over_another) {
     BOOST_TEST(!json::accept(std::ifstream(output)));
     check_one_line(run({"flame", "-o", "/nowhere/flame", path}), 1, "cannot be written");
 }
+
+BOOST_AUTO_TEST_SUITE_END()

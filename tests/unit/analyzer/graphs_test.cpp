@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+BOOST_AUTO_TEST_SUITE(analyzer_graphs)
+
 using namespace umadvisor;
 using nlohmann::json;
 using test::mib;
@@ -274,3 +276,5 @@ BOOST_AUTO_TEST_CASE(hostile_versions_end) {
     const json report = json_of(s.path());
     BOOST_TEST(report["graphs"]["launches"] == 399 + 400);
 }
+
+BOOST_AUTO_TEST_SUITE_END()

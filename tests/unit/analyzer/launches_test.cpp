@@ -3,6 +3,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+BOOST_AUTO_TEST_SUITE(analyzer_launches)
+
 using namespace umadvisor;
 
 namespace {
@@ -51,3 +53,5 @@ BOOST_AUTO_TEST_CASE(a_thread_waits_for_its_own_launches) {
     launches.synchronized(1, 10); // half of it for the graph
     BOOST_TEST(totals(launches, 20).waited_ticks == 105);
 }
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -3,6 +3,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+BOOST_AUTO_TEST_SUITE(analyzer_managed_activity)
+
 using namespace umadvisor;
 using model::BlockPlace;
 using model::ManagedSiteActivity;
@@ -545,3 +547,5 @@ BOOST_AUTO_TEST_CASE(memory_is_bounded_by_what_lives) {
     BOOST_TEST(read.site(line).blocks_seen == 12'000u);
     BOOST_TEST(read.site(line).blocks.size() == ManagedSiteActivity::most_blocks);
 }
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+BOOST_AUTO_TEST_SUITE(analyzer_managed_report)
+
 using namespace umadvisor;
 using nlohmann::json;
 using test::Managed;
@@ -232,3 +234,5 @@ BOOST_AUTO_TEST_CASE(the_five_lines_with_most_bytes_come_first) {
     BOOST_TEST(contains(text, "    and 2 further lines\n"), text);
     BOOST_TEST(contains(text, "  ! the driver dropped 3 events\n"), text);
 }
+
+BOOST_AUTO_TEST_SUITE_END()

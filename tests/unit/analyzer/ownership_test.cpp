@@ -7,6 +7,8 @@
 #include <boost/test/unit_test.hpp>
 #include <sstream>
 
+BOOST_AUTO_TEST_SUITE(analyzer_ownership)
+
 using namespace umadvisor;
 using symbols::CodePlace;
 using symbols::Owner;
@@ -192,3 +194,5 @@ BOOST_AUTO_TEST_CASE(whole_stacks_are_one_flag_away) {
     const std::string text = text_of(path, {.hide = {"libwrap.so"}, .full_stacks = true});
     BOOST_TEST(text.find("        #0 libwrap.so+0x1000\n        #1 app+0x3000\n") != std::string::npos, text);
 }
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -14,6 +14,8 @@
 #include <sstream>
 #include <string>
 
+BOOST_AUTO_TEST_SUITE(analyzer_python)
+
 using namespace umadvisor;
 
 namespace {
@@ -171,3 +173,5 @@ BOOST_AUTO_TEST_CASE(python_frames_stand_where_the_interpreter_ran_them) {
         });
     BOOST_TEST(order == "5 inner callback 3 outer 1 ");
 }
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -15,6 +15,8 @@
 #include <unistd.h>
 #include <variant>
 
+BOOST_AUTO_TEST_SUITE(analyzer_reader)
+
 using namespace umadvisor;
 using test::Scenario;
 
@@ -330,3 +332,5 @@ BOOST_AUTO_TEST_CASE(rate_is_taken_from_clock_records_after_a_kill) {
     BOOST_TEST(trace.time.certain());
     BOOST_TEST(trace.time.length(2'000'000) == 1'000'000u);
 }
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+BOOST_AUTO_TEST_SUITE(analyzer_report)
+
 using namespace umadvisor;
 using nlohmann::json;
 using test::mib;
@@ -277,3 +279,5 @@ BOOST_AUTO_TEST_CASE(driver_names_where_the_program_uses_no_runtime) {
     BOOST_TEST(contains(text, "cuMemcpyHtoD 256 MiB x 1"), text);
     BOOST_TEST(contains(text, "cuMemAllocHost instead of malloc"), text);
 }
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -2,6 +2,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+BOOST_AUTO_TEST_SUITE(analyzer_residence)
+
 using namespace umadvisor;
 using model::Residence;
 
@@ -139,3 +141,5 @@ BOOST_AUTO_TEST_CASE(a_sample_of_pages_stands_for_the_whole) {
     BOOST_TEST(residence.coverage() == 0.25);
     BOOST_TEST(residence.moves().bytes_to_device == size);
 }
+
+BOOST_AUTO_TEST_SUITE_END()

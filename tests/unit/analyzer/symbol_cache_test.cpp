@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+BOOST_AUTO_TEST_SUITE(analyzer_symbol_cache)
+
 using namespace umadvisor;
 using namespace umadvisor::test;
 namespace fs = std::filesystem;
@@ -175,3 +177,5 @@ BOOST_AUTO_TEST_CASE(the_folder_stays_bounded) {
     BOOST_TEST(!fs::exists(fs::path(options.cache) / "old0"));
     BOOST_TEST(fs::exists(fs::path(options.cache) / "old39"));
 }
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -5,6 +5,8 @@
 #include <thread>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(act_executor)
+
 using namespace umadvisor;
 using namespace umadvisor::observe;
 using attach::Entry;
@@ -12,6 +14,8 @@ using attach::Entry;
 namespace {
 
 constexpr std::uint64_t mib = 1u << 20;
+
+} // namespace
 
 /// Modes live as long as the process: each test switches on what it needs and leaves no allocation behind.
 struct Acting {
@@ -50,8 +54,6 @@ struct Acting {
     }
     std::vector<Allocation> made;
 };
-
-} // namespace
 
 BOOST_FIXTURE_TEST_SUITE(executor, Acting)
 
@@ -281,5 +283,7 @@ BOOST_AUTO_TEST_CASE(
     BOOST_TEST(driver().managed_calls < 12u);
     BOOST_TEST(recorder().notes.size() == 2u);
 }
+
+BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -4,6 +4,8 @@
 #include <boost/test/unit_test.hpp>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(act_policy)
+
 using namespace umadvisor::act;
 
 namespace {
@@ -126,8 +128,6 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(residency_map)
 
-namespace {
-
 struct Map {
     ResidencyMap map;
     ResidencyView seen{};
@@ -139,8 +139,6 @@ struct Map {
         return {seen.blocks.begin(), seen.blocks.end()};
     }
 };
-
-} // namespace
 
 BOOST_FIXTURE_TEST_CASE(a_launch_brings_what_it_touches_to_the_device, Map) {
     BOOST_TEST(!map.resident(1));
@@ -219,5 +217,7 @@ BOOST_AUTO_TEST_CASE(many_allocations_in_any_order) {
     BOOST_TEST(!map.resident(4));
     map.clear();
 }
+
+BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE_END()

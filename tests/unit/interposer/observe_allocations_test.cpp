@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(allocation_index)
+
 using namespace umadvisor;
 using namespace umadvisor::observe;
 
@@ -25,8 +27,6 @@ std::uint64_t id_at(const AllocationIndex& index, std::uint64_t address) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(allocation_index)
 
 BOOST_AUTO_TEST_CASE(every_byte_of_an_allocation_is_found_and_none_beside_it) {
     auto index = std::make_unique<AllocationIndex>();

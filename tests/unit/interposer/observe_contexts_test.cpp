@@ -5,6 +5,8 @@
 #include <memory>
 #include <set>
 
+BOOST_AUTO_TEST_SUITE(contexts)
+
 using namespace umadvisor::observe;
 
 namespace {
@@ -14,8 +16,6 @@ CUcontext context(std::uint64_t handle) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(contexts)
 
 BOOST_AUTO_TEST_CASE(a_handle_that_comes_back_has_another_number) {
     const std::uint16_t first = context_number(context(0x5500'1000));

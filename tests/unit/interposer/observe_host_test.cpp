@@ -13,6 +13,8 @@
 #include <unistd.h>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(observe_host)
+
 using namespace umadvisor;
 using namespace umadvisor::observe;
 using trace::HostRangeKind;
@@ -26,10 +28,6 @@ template <class T>
 std::uint64_t word(T* pointer) {
     return reinterpret_cast<std::uint64_t>(pointer);
 }
-
-struct Drive {
-    Drive() { install_driver(); }
-};
 
 /// Kind of the range that the test process itself has at `address`.
 HostRangeKind kind_at(const void* address, std::uint64_t* first = nullptr, std::uint64_t* last = nullptr) {
@@ -56,6 +54,10 @@ void* map(std::size_t bytes, int flags, int file = -1) {
 }
 
 } // namespace
+
+struct Drive {
+    Drive() { install_driver(); }
+};
 
 BOOST_FIXTURE_TEST_SUITE(host_ranges, Drive)
 
@@ -231,5 +233,7 @@ BOOST_AUTO_TEST_CASE(threads_may_ask_together) {
         thread.join();
     BOOST_TEST(wrong == 0);
 }
+
+BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -10,6 +10,8 @@
 #include <memory>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(observe_managed)
+
 using namespace umadvisor;
 using namespace umadvisor::observe;
 namespace tools = residency::tools;
@@ -203,3 +205,5 @@ BOOST_AUTO_TEST_CASE(the_branch_of_a_release) {
     BOOST_TEST(driver_branch("") == 0u);
     BOOST_TEST(driver_branch("r580.1") == 0u);
 }
+
+BOOST_AUTO_TEST_SUITE_END()

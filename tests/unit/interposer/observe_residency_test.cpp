@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(observe_residency)
+
 using namespace umadvisor;
 using namespace umadvisor::observe;
 
@@ -91,12 +93,12 @@ Touched touching(std::initializer_list<const ManagedLike*> memories) {
     return touched;
 }
 
+} // namespace
+
 struct Drive {
     Drive() { install_driver(); }
     std::unique_ptr<ResidencySampler> sampler = std::make_unique<ResidencySampler>();
 };
-
-} // namespace
 
 BOOST_AUTO_TEST_SUITE(pagemap)
 
@@ -399,5 +401,7 @@ BOOST_AUTO_TEST_CASE(threads_sample_one_at_a_time) {
     BOOST_TEST(std::all_of(recorder().residency.begin(), recorder().residency.end(),
                            [](const trace::Residency& sample) { return sample.pages == 64; }));
 }
+
+BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE_END()

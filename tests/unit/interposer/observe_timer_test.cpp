@@ -6,12 +6,16 @@
 #include <thread>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(observe_timer)
+
 using namespace umadvisor;
 using namespace umadvisor::observe;
 
 namespace {
 
 std::uint64_t next_key = 1000;
+
+} // namespace
 
 struct Drive {
     Drive() {
@@ -40,8 +44,6 @@ struct Drive {
         return count;
     }
 };
-
-} // namespace
 
 BOOST_FIXTURE_TEST_SUITE(device_timer_suite, Drive)
 
@@ -171,5 +173,7 @@ BOOST_AUTO_TEST_CASE(a_driver_that_keeps_refusing_is_left_alone) { // the last t
     BOOST_TEST(driver().records < 200u);
     BOOST_TEST(recorder().notes.size() == 1u);
 }
+
+BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(observe_touched)
+
 using namespace umadvisor;
 using namespace umadvisor::observe;
 
@@ -43,11 +45,11 @@ auto key_of(CUfunction function, void** parameters) {
     return std::pair(key.value(), allocations().generation());
 }
 
+} // namespace
+
 struct Drive {
     Drive() { install_driver(); }
 };
-
-} // namespace
 
 BOOST_FIXTURE_TEST_SUITE(touched, Drive)
 
@@ -310,5 +312,7 @@ BOOST_AUTO_TEST_CASE(threads_that_meet_at_first_sight_agree) {
         BOOST_TEST(mine == ids[0]);
     BOOST_TEST(recorder().functions.size() == handles.size());
 }
+
+BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -12,6 +12,8 @@
 #include <thread>
 #include <unistd.h>
 
+BOOST_AUTO_TEST_SUITE(record_file)
+
 using namespace umadvisor;
 using namespace umadvisor::record;
 
@@ -42,8 +44,6 @@ std::string content(const std::string& path) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(record_file)
 
 BOOST_AUTO_TEST_CASE(a_trace_is_private_and_says_who_wrote_it) {
     const ScratchDirectory scratch;

@@ -10,6 +10,8 @@
 #include <thread>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(record_limits)
+
 using namespace umadvisor;
 using namespace umadvisor::record;
 
@@ -27,8 +29,6 @@ void write_allocs(std::uint64_t count) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(record_limits)
 
 BOOST_AUTO_TEST_CASE(at_the_size_cap_records_are_counted) {
     const ScratchDirectory scratch;

@@ -5,10 +5,10 @@
 #include <cstring>
 #include <dlfcn.h>
 
+BOOST_AUTO_TEST_SUITE(record_modules)
+
 using namespace umadvisor;
 using namespace umadvisor::record;
-
-BOOST_AUTO_TEST_SUITE(record_modules)
 
 BOOST_AUTO_TEST_CASE(an_object_that_comes_again_is_another_one) {
     const ScratchDirectory scratch;

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(record_pages)
+
 using namespace umadvisor::record;
 
 namespace {
@@ -19,8 +21,6 @@ int mappings() {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(record_pages)
 
 BOOST_AUTO_TEST_CASE(pages_given_back_leave_nothing) {
     const int before = mappings();

@@ -12,6 +12,8 @@
 #include <unistd.h>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(unwinder_pipe)
+
 using namespace umadvisor::record;
 
 namespace {
@@ -62,8 +64,6 @@ int count_system_calls(Work&& work) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(unwinder_pipe)
 
 BOOST_AUTO_TEST_CASE(the_pipe_is_out_of_the_programs_way_and_nothing_else_is_left) {
     const int gap = open("/dev/null", O_RDONLY), behind = open("/dev/null", O_RDONLY);

@@ -16,6 +16,8 @@
 #include <unistd.h>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(record_stacks)
+
 using namespace umadvisor;
 using namespace umadvisor::record;
 
@@ -78,8 +80,6 @@ volatile std::uint64_t sink;
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(record_stacks)
 
 BOOST_AUTO_TEST_CASE(a_stack_is_what_called) {
     const ScratchDirectory scratch;

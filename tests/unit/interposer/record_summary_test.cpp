@@ -13,6 +13,8 @@
 #include <unistd.h>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(record_summary)
+
 using namespace umadvisor;
 using namespace umadvisor::record;
 
@@ -57,8 +59,6 @@ struct Kept {
 };
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(record_summary)
 
 BOOST_AUTO_TEST_CASE(what_the_cap_drops_is_counted_by_site) {
     const ScratchDirectory scratch;

@@ -14,6 +14,8 @@
 #include <unistd.h>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(record_threads)
+
 using namespace umadvisor;
 using namespace umadvisor::record;
 
@@ -97,8 +99,6 @@ std::map<std::uint64_t, std::uint64_t> check_launches(const TraceImage& image, s
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(record_threads)
 
 BOOST_AUTO_TEST_CASE(every_thread_finds_its_records_again) {
     const ScratchDirectory scratch;

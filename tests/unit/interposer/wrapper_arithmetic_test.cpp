@@ -3,6 +3,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+BOOST_AUTO_TEST_SUITE(wrapper_arithmetic)
+
 using namespace umadvisor::wrappers;
 
 namespace {
@@ -154,5 +156,7 @@ BOOST_AUTO_TEST_CASE(what_is_mapped_later_takes_nothing) {
     BOOST_TEST(array_bytes(extent(64, 64, 0, CUDA_ARRAY3D_SPARSE), 1) == 0u);
     BOOST_TEST(array_bytes(extent(64, 64, 0, CUDA_ARRAY3D_DEFERRED_MAPPING), 1) == 0u);
 }
+
+BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE_END()

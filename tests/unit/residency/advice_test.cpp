@@ -1,8 +1,8 @@
 #include "tests/unit/residency/fixture.hpp"
 
-using namespace umadvisor::residency;
-
 BOOST_AUTO_TEST_SUITE(advice)
+
+using namespace umadvisor::residency;
 
 BOOST_FIXTURE_TEST_CASE(read_mostly_duplicates_on_read, Fixture) {
     touch(host_processor, 0, block_bytes);

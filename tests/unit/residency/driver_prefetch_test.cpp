@@ -2,6 +2,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+BOOST_AUTO_TEST_SUITE(driver_prefetch)
+
 using namespace umadvisor::residency;
 
 namespace {
@@ -10,8 +12,6 @@ PageMask granules(unsigned first, unsigned last) {
 }
 const PageMask whole = page_range(0, pages_per_block);
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(driver_prefetch)
 
 BOOST_AUTO_TEST_CASE(a_lone_fault_pulls_its_granule) {
     BOOST_TEST((expand_by_driver_prefetch({}, granules(0, 1), whole, 51) == granules(0, 1)));

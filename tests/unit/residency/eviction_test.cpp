@@ -1,8 +1,8 @@
 #include "tests/unit/residency/fixture.hpp"
 
-using namespace umadvisor::residency;
-
 BOOST_AUTO_TEST_SUITE(eviction)
+
+using namespace umadvisor::residency;
 
 BOOST_FIXTURE_TEST_CASE(the_block_used_longest_ago_goes, Fixture) {
     memory.set_capacity(device, 2 * block_bytes);

@@ -1,8 +1,8 @@
 #include "tests/unit/residency/fixture.hpp"
 
-using namespace umadvisor::residency;
-
 BOOST_AUTO_TEST_SUITE(faults)
+
+using namespace umadvisor::residency;
 
 BOOST_FIXTURE_TEST_CASE(fresh_memory_is_resident_nowhere, Fixture) {
     BOOST_TEST(resident(host_processor) == 0u);

@@ -1,6 +1,8 @@
 // What the model tells its observer, and when.
 #include "tests/unit/residency/fixture.hpp"
 
+BOOST_AUTO_TEST_SUITE(observer)
+
 using namespace umadvisor::residency;
 
 namespace {
@@ -16,8 +18,6 @@ std::uint64_t total(const std::vector<Event>& events) {
     return bytes;
 }
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(observer)
 
 BOOST_FIXTURE_TEST_CASE(a_host_fault_is_told_at_the_page, Fixture) {
     touch(host_processor, 3 * page_bytes + 5, 1, Access::read, start);

@@ -1,8 +1,8 @@
 #include "tests/unit/residency/fixture.hpp"
 
-using namespace umadvisor::residency;
-
 BOOST_AUTO_TEST_SUITE(user_prefetch)
+
+using namespace umadvisor::residency;
 
 BOOST_FIXTURE_TEST_CASE(moves_all_without_a_fault, Fixture) {
     touch(host_processor, 0, bytes);

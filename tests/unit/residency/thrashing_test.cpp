@@ -1,5 +1,7 @@
 #include "tests/unit/residency/fixture.hpp"
 
+BOOST_AUTO_TEST_SUITE(thrashing)
+
 using namespace umadvisor::residency;
 
 namespace {
@@ -14,8 +16,6 @@ void alternate(Fixture& fixture, unsigned times, Nanoseconds step, Nanoseconds& 
     }
 }
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(thrashing)
 
 // The first event of a block is not counted at page level, the second gives the page its first time: so the
 // fifth is the third that follows within a lapse.

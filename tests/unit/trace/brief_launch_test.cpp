@@ -3,9 +3,9 @@
 
 #include <boost/test/unit_test.hpp>
 
-using namespace umadvisor::trace;
-
 BOOST_AUTO_TEST_SUITE(brief_launch)
+
+using namespace umadvisor::trace;
 
 BOOST_AUTO_TEST_CASE(it_reads_as_a_launch_with_shape_and_start) {
     constexpr std::uint64_t base = 1'000'000;

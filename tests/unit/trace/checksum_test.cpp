@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(chunk_checksum)
+
 using umadvisor::trace::checksum;
 
 namespace {
@@ -29,8 +31,6 @@ std::vector<std::uint8_t> pattern(std::size_t bytes) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(chunk_checksum)
 
 BOOST_AUTO_TEST_CASE(it_is_what_the_format_says) {
     for (std::size_t bytes = 0; bytes < 100; ++bytes) {

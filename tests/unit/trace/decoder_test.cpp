@@ -9,6 +9,8 @@
 #include <random>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(decoder)
+
 using namespace umadvisor::trace;
 
 namespace {
@@ -48,8 +50,6 @@ std::optional<std::vector<Value>> decoded(const Bytes& body) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(decoder)
 
 BOOST_AUTO_TEST_CASE(a_record_cut_anywhere_is_no_record) {
     Filler filler(Filling::random, 3);

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(encoding)
+
 using namespace umadvisor::trace;
 
 namespace {
@@ -59,8 +61,6 @@ struct RoundTrip {
 };
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(encoding)
 
 BOOST_AUTO_TEST_CASE(there_are_as_many_types_as_the_format_lists) {
     BOOST_TEST(visit_every_type([]<class Record>() {}) == 51);

@@ -5,6 +5,8 @@
 #include <limits>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(varint)
+
 using namespace umadvisor::trace;
 
 namespace {
@@ -20,8 +22,6 @@ std::vector<std::uint64_t> edges() {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(varint)
 
 BOOST_AUTO_TEST_CASE(every_power_of_two_and_its_neighbours_come_back) {
     for (const std::uint64_t value : edges()) {
