@@ -1,0 +1,110 @@
+/// The life of one managed allocation, step by step, for tests of stays and verdicts. A step takes a
+/// millisecond.
+#pragma once
+
+#include "analyzer/verdicts/verdict.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace umadvisor::test {
+
+class Life {
+public:
+    static constexpr std::uint64_t page = 4096, granule = 64 << 10, mib = 1 << 20;
+    static constexpr std::uint64_t step_ns = 1'000'000;
+
+    explicit Life(std::uint64_t bytes = 4 * mib) : stays_(bytes, budget_) {
+        terms.faults_told = terms.thrashing_told = true;
+    }
+
+    verdicts::Marks marks;
+    verdicts::Terms terms;
+    std::uint64_t pace = step_ns;
+
+    Life& launch(std::uint64_t stream = 0) {
+        return add({.kind = model::UseKind::launch, .kernel = {7, 70, 1}, .queue = {1, stream, 0}});
+    }
+    Life& wait() { return add({.kind = model::UseKind::wait}); }
+    Life& to_device(std::uint64_t offset, std::uint64_t bytes) {
+        return add({.kind = model::UseKind::prefetch_to_device, .offset = offset, .bytes = bytes, .place = 80});
+    }
+    Life& to_device() { return to_device(0, stays_.bytes()); }
+    Life& to_host() {
+        return add({.kind = model::UseKind::prefetch_to_host, .bytes = stays_.bytes(), .place = 81});
+    }
+    /// `faults` on neighbouring pages.
+    Life& host_fault(std::uint64_t offset = 0, bool write = false, std::uint64_t faults = 1) {
+        return add({.kind = model::UseKind::host_fault,
+                    .offset = offset,
+                    .bytes = faults * page,
+                    .count = faults,
+                    .place = 90,
+                    .write = write});
+    }
+    Life& look(std::uint64_t host_bytes, std::uint64_t content = 0) {
+        return add({.kind = model::UseKind::look_before_launch,
+                    .faults_told = terms.faults_told,
+                    .host_bytes = host_bytes,
+                    .content = content});
+    }
+    Life& look_after(std::uint64_t host_bytes) {
+        return add({.kind = model::UseKind::look_after_wait,
+                    .faults_told = terms.faults_told,
+                    .host_bytes = host_bytes});
+    }
+    Life& totals(std::uint64_t to_host, std::uint64_t device_faults = 0, std::uint64_t evicted = 0) {
+        const std::uint64_t since = totals_told_;
+        add({.kind = model::UseKind::totals,
+             .host_bytes = to_host,
+             .since = since,
+             .device_faults = device_faults,
+             .evicted = evicted});
+        totals_told_ = now_;
+        return *this;
+    }
+
+    /// A kernel has used all of it, and the program has waited.
+    Life& device_round() { return launch().wait().look_after(0); }
+    /// The host has filled all of it.
+    Life& fill() { return host_fault(0, true, 4).look(stays_.bytes()); }
+
+    /// Given now, though it happened that long ago.
+    Life& late(std::uint64_t steps, model::UseStep step) {
+        step.time = now_ - steps * pace;
+        stays_.add(step);
+        return *this;
+    }
+
+    const model::Stays& stays() {
+        stays_.finish();
+        return stays_;
+    }
+    const std::vector<verdicts::Verdict>& verdicts() {
+        found_ = verdicts::judge({stays(), marks, terms});
+        return found_;
+    }
+    /// "ping_pong read_back"
+    std::string names() {
+        std::string names;
+        for (const verdicts::Verdict& verdict : verdicts())
+            names += (names.empty() ? "" : " ") + std::string(name(verdict.kind));
+        return names;
+    }
+
+private:
+    Life& add(model::UseStep step) {
+        step.time = now_ += pace;
+        stays_.add(step);
+        return *this;
+    }
+
+    model::StepBudget budget_;
+    model::Stays stays_;
+    std::uint64_t now_ = 1'000 * step_ns, totals_told_ = 0;
+    std::vector<verdicts::Verdict> found_;
+};
+
+} // namespace umadvisor::test

@@ -1,0 +1,133 @@
+#include "managed_life.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+
+BOOST_AUTO_TEST_SUITE(analyzer_stays)
+
+using namespace umadvisor;
+using model::Stay;
+using test::Life;
+
+namespace {
+
+/// "host populated, device 4194304 by fault, ..."
+std::string text(const model::Stays& stays) {
+    std::string text;
+    for (const Stay& stay : stays.list()) {
+        text += text.empty() ? "" : ", ";
+        text += stay.on_device ? "device" : "host";
+        if (stay.populated)
+            text += " populated";
+        if (stay.by_fault != 0)
+            text += " " + std::to_string(stay.by_fault) + " by fault";
+        if (stay.by_prefetch != 0)
+            text += " " + std::to_string(stay.by_prefetch) + " by prefetch";
+    }
+    return text;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(what_the_host_filled_is_pulled_over_and_taken_back) {
+    Life life;
+    life.fill().device_round().host_fault(0, false, 2).totals(4 << 20).look(4 << 20);
+    BOOST_TEST(text(life.stays()) == "host populated, device 4194304 by fault, host 4194304 by fault");
+    const Stay& device = life.stays().list()[1];
+    BOOST_TEST(device.launches == 1u);
+    BOOST_TEST(device.kernel.function == 7u);
+    BOOST_TEST(life.stays().list()[2].code == 90u);
+}
+
+BOOST_AUTO_TEST_CASE(a_kernel_that_uses_it_first_populates_it) {
+    Life life;
+    life.look(0).device_round().device_round();
+    BOOST_TEST(text(life.stays()) == "device populated");
+    BOOST_TEST(life.stays().list()[0].launches == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(launches_are_those_of_the_stream_with_the_most) {
+    Life life;
+    life.look(0).launch(1).launch(2).launch(1).launch(2).launch(2).wait().look_after(0);
+    BOOST_TEST(life.stays().list()[0].launches == 3u);
+}
+
+BOOST_AUTO_TEST_CASE(a_prefetch_under_way_is_no_fault) {
+    Life life;
+    life.fill().to_device().look(4 << 20).device_round(); // the look has still met it on the host
+    BOOST_TEST(text(life.stays()) == "host populated, device 4194304 by prefetch");
+}
+
+BOOST_AUTO_TEST_CASE(what_the_prefetch_left_out_came_by_faults) {
+    Life life;
+    life.fill().to_device(0, 2 << 20).look(2 << 20).device_round();
+    BOOST_TEST(text(life.stays()) == "host populated, device 2097152 by fault 2097152 by prefetch");
+}
+
+BOOST_AUTO_TEST_CASE(what_stays_where_it_is_was_reached_from_afar) {
+    Life life;
+    life.fill().launch().launch().launch().wait().look_after(4 << 20);
+    BOOST_TEST(text(life.stays()) == "host populated");
+    BOOST_TEST(life.stays().list()[0].remote_launches == 3u);
+}
+
+BOOST_AUTO_TEST_CASE(pages_that_nobody_had_are_no_return) {
+    Life life;
+    life.look(0).device_round().host_fault(1 << 20, true).totals(0).look(4096);
+    BOOST_TEST(text(life.stays()) == "device populated, host");
+}
+
+BOOST_AUTO_TEST_CASE(faults_are_put_where_they_belong_however_late_they_are_told) {
+    Life life;
+    life.look(0).device_round().totals(0).totals(1 << 16).look(1 << 16).device_round();
+    life.late(5, {.kind = model::UseKind::host_fault, .bytes = 4096, .place = 91});
+    BOOST_TEST(text(life.stays()) == "device populated, host 65536 by fault, device 65536 by fault");
+    BOOST_TEST(life.stays().list()[1].code == 91u);
+}
+
+BOOST_AUTO_TEST_CASE(without_faults_a_look_tells_of_the_return) {
+    Life life;
+    life.terms.faults_told = false;
+    life.look(0).device_round().look(2 << 20).device_round();
+    BOOST_TEST(text(life.stays()) == "device populated, host 2097152 by fault, device 2097152 by fault");
+}
+
+BOOST_AUTO_TEST_CASE(with_faults_told_what_came_unasked_was_evicted) {
+    Life life;
+    life.look(0).device_round().look(2 << 20);
+    BOOST_TEST(text(life.stays()) == "device populated");
+    BOOST_TEST(life.stays().evicted() == 2u << 20);
+}
+
+BOOST_AUTO_TEST_CASE(a_prefetch_of_the_other_half_is_not_redundant) {
+    Life life;
+    life.fill().to_device(0, 2 << 20).to_device(2 << 20, 2 << 20);
+    BOOST_TEST(life.stays().redundant().calls == 0u);
+    BOOST_TEST(text(life.stays()) == "host populated, device 4194304 by prefetch");
+}
+
+BOOST_AUTO_TEST_CASE(of_a_long_history_the_middle_is_left_out) {
+    Life life;
+    life.look(0).device_round();
+    for (int i = 0; i < 500; ++i)
+        life.host_fault().look(1 << 16, i == 0 ? 5 : 0).device_round();
+    BOOST_TEST(life.stays().list().size() == 2 * model::Stays::most_kept);
+    BOOST_TEST(life.stays().left_out() == 1001 - 2 * model::Stays::most_kept);
+    BOOST_TEST(life.stays().list()[1].content == 5u);
+    BOOST_TEST(life.stays().list().back().end == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(steps_that_wait_share_a_budget) {
+    model::StepBudget budget{.most = 100};
+    {
+        model::Stays first(1 << 20, budget), second(1 << 20, budget);
+        for (std::uint64_t i = 0; i < 400; ++i)
+            for (model::Stays* stays : {&first, &second})
+                stays->add({.time = i, .kind = model::UseKind::wait});
+        BOOST_TEST(budget.used <= 2 * budget.most);
+    }
+    BOOST_TEST(budget.used == 0u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

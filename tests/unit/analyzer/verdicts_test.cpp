@@ -1,0 +1,219 @@
+#include "managed_life.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+BOOST_AUTO_TEST_SUITE(analyzer_verdicts)
+
+using namespace umadvisor;
+using test::Life;
+
+namespace {
+
+constexpr std::uint64_t all = 4 << 20, page = 4096;
+
+/// Rounds of a program in which the host takes all of it back.
+void bounce(Life& life, int rounds, bool write = false, std::uint64_t content = 0, std::uint64_t change = 0) {
+    life.look(0).device_round();
+    for (int i = 0; i < rounds; ++i, content += change)
+        life.host_fault(0, write, 4).totals(all).look(all, content).device_round();
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(ping_pong) {
+    Life life;
+    bounce(life, 4, true, 1, 1);
+    BOOST_TEST(life.names() == "ping_pong");
+    BOOST_TEST(life.verdicts()[0].times == 4u);
+    BOOST_TEST(life.verdicts()[0].bytes == 8 * all);
+    BOOST_TEST(life.verdicts()[0].host_code == 90u);
+    BOOST_TEST(life.verdicts()[0].kernel.stack == 70u);
+}
+
+BOOST_AUTO_TEST_CASE(two_returns_alternate_one_does_not) {
+    Life once, twice;
+    bounce(once, 1);
+    BOOST_TEST(once.names() == "read_back");
+    bounce(twice, 2);
+    BOOST_TEST(twice.names() == "ping_pong");
+}
+
+BOOST_AUTO_TEST_CASE(kernels_alone_are_fine) {
+    Life life;
+    life.look(0).device_round().device_round().device_round();
+    BOOST_TEST(life.names() == "");
+}
+
+BOOST_AUTO_TEST_CASE(read_only_bouncing) {
+    Life same, changed, unknown, written;
+    bounce(same, 4, false, 5);
+    BOOST_TEST(same.names() == "read_only_bouncing");
+    bounce(changed, 4, false, 5, 1);
+    BOOST_TEST(changed.names() == "ping_pong");
+    bounce(unknown, 4);
+    BOOST_TEST(unknown.names() == "ping_pong");
+    bounce(written, 4, true, 5);
+    BOOST_TEST(written.names() == "ping_pong");
+}
+
+BOOST_AUTO_TEST_CASE(false_sharing) {
+    const auto flag = [](std::uint64_t offset, bool write, std::uint64_t faults, std::uint64_t moving = 0) {
+        Life life;
+        life.look(0).device_round();
+        for (std::uint64_t i = 0; i < 3; ++i)
+            life.host_fault(offset + i * moving, write, faults).totals(1 << 16).look(1 << 16).device_round();
+        return life.names();
+    };
+    BOOST_TEST(flag(5 * page, true, 1) == "false_sharing");
+    BOOST_TEST(flag(5 * page, false, 1) == "ping_pong");      // the host reads what the kernel made
+    BOOST_TEST(flag(5 * page, true, 3) == "ping_pong");       // more than one page
+    BOOST_TEST(flag(5 * page, true, 1, page) == "ping_pong"); // not the same one
+    BOOST_TEST(flag(16 * page, true, 1) == "ping_pong");      // a loop over the granule begins there, too
+    Life variable(page);
+    variable.look(0).device_round();
+    for (int i = 0; i < 3; ++i)
+        variable.host_fault(0, true).totals(page).look(page).device_round();
+    BOOST_TEST(variable.names() == "false_sharing");
+}
+
+BOOST_AUTO_TEST_CASE(thrashing_is_what_the_driver_says) {
+    Life life, silent;
+    bounce(life, 4, true);
+    life.marks.thrashing_pages = 3;
+    BOOST_TEST(life.names() == "thrashing");
+    silent.pace = 1000;
+    bounce(silent, 4, true);
+    BOOST_TEST(silent.names() == "ping_pong");
+}
+
+BOOST_AUTO_TEST_CASE(thrashing_by_the_drivers_rule_where_it_is_not_told) {
+    Life quick, slow;
+    quick.terms.thrashing_told = slow.terms.thrashing_told = false;
+    quick.pace = 50'000; // two to five steps from one arrival to the next
+    bounce(quick, 4, true);
+    BOOST_TEST(quick.names() == "thrashing");
+    slow.pace = 400'000;
+    bounce(slow, 4, true);
+    BOOST_TEST(slow.names() == "ping_pong");
+}
+
+BOOST_AUTO_TEST_CASE(first_touch) {
+    Life faulted, prefetched, little;
+    faulted.fill().device_round();
+    BOOST_TEST(faulted.names() == "first_touch");
+    BOOST_TEST(faulted.verdicts()[0].bytes == all);
+    prefetched.fill().to_device().look(0).device_round();
+    BOOST_TEST(prefetched.names() == "");
+    little.fill().launch().wait().look_after(all - all / 8);
+    BOOST_TEST(little.names() == "");
+}
+
+BOOST_AUTO_TEST_CASE(host_populate) {
+    Life used, used_once, comes_back, from_outside;
+    used.fill().to_device().look(0).device_round().device_round();
+    BOOST_TEST(used.names() == "host_populate");
+    used_once.fill().to_device().look(0).device_round();
+    BOOST_TEST(used_once.names() == "");
+    comes_back.fill().to_device().look(0).device_round().device_round().to_host().wait();
+    BOOST_TEST(comes_back.names() == "");
+    from_outside.look(all).to_device().look(0).device_round().device_round();
+    BOOST_TEST(from_outside.names() == ""); // nobody saw the host write it
+}
+
+BOOST_AUTO_TEST_CASE(read_back) {
+    Life whole, part, nobody_computed;
+    whole.look(0).device_round().host_fault(0, false, 2).totals(all);
+    BOOST_TEST(whole.names() == "read_back");
+    part.look(0).device_round().host_fault().totals(1 << 16);
+    BOOST_TEST(part.names() == "");
+    nobody_computed.fill().to_device().wait().host_fault(0, false, 2).totals(all);
+    BOOST_TEST(nobody_computed.names() == "unused_prefetch");
+}
+
+BOOST_AUTO_TEST_CASE(remote_access) {
+    const auto remote = [](int launches, bool advised) {
+        Life life;
+        life.marks.far_advised = advised;
+        life.fill();
+        for (int i = 0; i < launches; ++i)
+            life.launch();
+        life.wait().look_after(all);
+        return life.names();
+    };
+    BOOST_TEST(remote(3, true) == "remote_access");
+    BOOST_TEST(remote(2, true) == "");
+    BOOST_TEST(remote(9, false) == ""); // that they could reach it does not say that they did
+}
+
+BOOST_AUTO_TEST_CASE(oversubscribed) {
+    Life life, small;
+    life.look(0).device_round().totals(all, 0, 2 << 20).device_round();
+    BOOST_TEST(life.names() == "oversubscribed");
+    small.look(0).device_round().totals(all, 0, 1 << 16).device_round();
+    BOOST_TEST(small.names() == "");
+}
+
+BOOST_AUTO_TEST_CASE(prefetch_ping_pong) {
+    Life nobody, kernels, both;
+    nobody.look(0).device_round();
+    kernels.look(0).device_round();
+    both.look(0).device_round();
+    for (int i = 0; i < 3; ++i) {
+        nobody.to_host().wait().to_device().wait();
+        kernels.to_host().to_device().look(0).device_round(); // the host never waited for it
+        both.to_host().wait().to_device().look(0).device_round();
+    }
+    BOOST_TEST(nobody.names() == "prefetch_ping_pong unused_prefetch");
+    BOOST_TEST(kernels.names() == "prefetch_ping_pong");
+    BOOST_TEST(both.names() == "");
+}
+
+BOOST_AUTO_TEST_CASE(late_prefetch) {
+    Life after, before, apart;
+    after.fill().launch().to_device().wait().totals(0, 64).look_after(0);
+    BOOST_TEST(after.names() == "late_prefetch");
+    BOOST_TEST(after.verdicts()[0].prefetch_stack == 80u);
+    before.fill().to_device().launch().wait().totals(0, 0).look_after(0);
+    BOOST_TEST(before.names() == "");
+    // The prefetch brings the next part, and no kernel has had to fault.
+    apart.fill()
+        .to_device(0, all / 2)
+        .launch()
+        .to_device(all / 2, all / 2)
+        .launch()
+        .wait()
+        .totals(0, 0)
+        .look_after(0);
+    BOOST_TEST(apart.names() == "host_populate");
+}
+
+BOOST_AUTO_TEST_CASE(redundant_prefetch) {
+    Life again, once;
+    again.look(0).device_round().to_device().device_round().to_device().device_round();
+    BOOST_TEST(again.names() == "redundant_prefetch");
+    BOOST_TEST(again.verdicts()[0].times == 2u);
+    once.look(0).device_round().to_device().device_round();
+    BOOST_TEST(once.names() == "");
+}
+
+BOOST_AUTO_TEST_CASE(unused_prefetch) {
+    Life unused, used, unknown;
+    unused.fill().to_device().wait().to_host().wait();
+    BOOST_TEST(unused.names() == "unused_prefetch");
+    used.fill().to_device().look(0).device_round().to_host().wait();
+    BOOST_TEST(used.names() == "");
+    // A kernel whose parameters say nothing may have used it.
+    unknown.terms.first_anywhere = 0;
+    unknown.terms.last_anywhere = UINT64_MAX;
+    unknown.fill().to_device().wait().to_host().wait();
+    BOOST_TEST(unknown.names() == "");
+}
+
+BOOST_AUTO_TEST_CASE(prefetches_of_umadvisor_are_not_the_programs) {
+    Life life;
+    life.marks.by_umadvisor = true;
+    life.fill().to_device().wait().to_host().wait();
+    BOOST_TEST(life.names() == "");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
