@@ -70,6 +70,18 @@ void ManagedSiteActivity::keep_largest_blocks() {
         blocks.resize(most_blocks);
 }
 
+std::uint64_t AllocationLife::moved() const {
+    std::uint64_t sum = 0;
+    for (const Stay& stay : stays)
+        add_saturated(sum, stay.arrived());
+    return sum;
+}
+
+void ManagedSiteActivity::take_life(AllocationLife&& other) {
+    if (life.stays.empty() || other.moved() > life.moved())
+        life = std::move(other);
+}
+
 void ManagedSiteActivity::add(const ManagedSiteActivity& other) {
     told.add(other.told);
     add_saturated(by_launches.to_device, other.by_launches.to_device);
@@ -96,6 +108,7 @@ void ManagedSiteActivity::add(const ManagedSiteActivity& other) {
     add_saturated(blocks_seen, other.blocks_seen);
     add_saturated(round_trips, other.round_trips);
     verdicts.add(other.verdicts);
+    take_life(AllocationLife(other.life));
 }
 
 } // namespace umadvisor::model

@@ -9,6 +9,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <span>
 #include <vector>
@@ -50,6 +51,15 @@ struct BlockOfAllocation {
     BlockActivity activity;
 };
 
+/// Where one allocation was, from its beginning to its end.
+struct AllocationLife {
+    std::uint64_t allocation = 0, bytes = 0;
+    std::uint64_t from = 0, until = 0; ///< ticks; until 0: to the end
+    std::deque<Stay> stays;
+    std::uint64_t left_out = 0; ///< stays, in the middle
+    std::uint64_t moved() const;
+};
+
 /// Memory: bounded, whatever happens.
 struct ManagedSiteActivity {
     static constexpr std::size_t most_codes = 256, most_prefetch_sites = 64, most_blocks = 32;
@@ -63,12 +73,14 @@ struct ManagedSiteActivity {
     std::vector<BlockOfAllocation> blocks;          ///< with the most traffic
     std::uint64_t blocks_seen = 0, round_trips = 0; ///< of all blocks
     verdicts::VerdictTally verdicts;
+    AllocationLife life; ///< of the allocation that moved most; the first of equal ones
 
     void touched_by_host(std::uint64_t code, std::uint64_t faults, std::uint64_t bytes);
     void prefetched(const PrefetchSite& site, MoveDirection direction, std::uint64_t bytes);
     /// The end of an allocation: of its blocks those with the most traffic are kept.
     void take_blocks(const ManagedAllocation& allocation);
     void add(const ManagedSiteActivity& other);
+    void take_life(AllocationLife&& other);
 
     bool empty() const {
         return told.events == 0 && by_launches.to_device == 0 && by_launches.to_host == 0 &&

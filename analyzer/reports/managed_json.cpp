@@ -93,6 +93,24 @@ ManagedJson blocks_json(const Report& report, const model::ManagedSiteActivity& 
     return list;
 }
 
+ManagedJson life_json(const Report& report, const model::AllocationLife& life) {
+    if (life.stays.empty())
+        return nullptr;
+    const auto ns = [&report](std::uint64_t ticks) {
+        return ticks == 0 ? ManagedJson() : ManagedJson(report.trace.time.at(ticks));
+    };
+    ManagedJson stays = ManagedJson::array();
+    for (const model::Stay& stay : life.stays)
+        stays.push_back({{"on", stay.on_device ? "device" : "host"},
+                         {"begin_ns", ns(stay.begin)},
+                         {"end_ns", ns(stay.end)},
+                         {"by_fault", stay.by_fault},
+                         {"by_prefetch", stay.by_prefetch},
+                         {"launches", stay.on_device ? stay.launches : stay.remote_launches}});
+    return {{"allocation", life.allocation}, {"bytes", life.bytes},       {"from_ns", ns(life.from)},
+            {"until_ns", ns(life.until)},    {"stays", std::move(stays)}, {"stays_left_out", life.left_out}};
+}
+
 ManagedJson line_json(Report& report, const ManagedLine& line) {
     const model::ManagedTotals& totals = report.profile.managed().totals();
     const model::ManagedTally& told = line.activity.told;
@@ -137,6 +155,7 @@ ManagedJson line_json(Report& report, const ManagedLine& line) {
         {"evictors", kernels_json(report, line.evictors)},
         {"host_lines", std::move(host)},
         {"prefetches", std::move(prefetches)},
+        {"life", life_json(report, line.activity.life)},
         {"round_trips", line.activity.round_trips},
         {"blocks_seen", line.activity.blocks_seen},
         {"blocks", blocks_json(report, line.activity)},

@@ -182,6 +182,30 @@ void write_movers(std::ostream& out, Report& report, const ManagedLine& line) {
     write_kernels(out, report, line.evictors, "evicted while there ran");
 }
 
+/// A strip of time: on the device, on the host, or reached there by the device.
+void write_life(std::ostream& out, const Report& report, const model::AllocationLife& life) {
+    if (life.stays.size() < 2)
+        return;
+    constexpr std::uint64_t columns = 64;
+    const std::uint64_t from = std::min(life.from, life.stays.front().begin);
+    const std::uint64_t last = std::max(life.stays.back().begin, life.stays.back().end);
+    const std::uint64_t until = std::max({life.until, last, from + columns});
+    const std::uint64_t step = std::max<std::uint64_t>(1, (until - from) / columns);
+    std::string strip(columns, ' ');
+    for (const model::Stay& stay : life.stays) {
+        const std::uint64_t first = std::min((stay.begin - from) / step, columns - 1);
+        const std::uint64_t end = stay.end == 0 ? until : std::max(stay.end, stay.begin);
+        for (std::uint64_t i = first; i == first || (i < columns && from + i * step < end); ++i) {
+            char& shown = strip[i];
+            const char side = stay.on_device ? 'D' : stay.remote_launches != 0 ? 'r' : 'h';
+            shown = shown == ' ' || shown == side ? side : '*';
+        }
+    }
+    out << "        where it was, over " << findings::time_text(static_cast<double>(report.profile.nanoseconds(until - from)))
+        << ": [" << strip << "]  h host, D device, * both in turn" << (strip.find('r') != std::string::npos ? ", r host, reached by the device" : "")
+        << (life.left_out != 0 ? "; the middle is left out" : "") << "\n";
+}
+
 } // namespace
 
 void write_managed(Report& report, std::ostream& out) {
@@ -205,6 +229,7 @@ void write_managed(Report& report, std::ostream& out) {
         out << "\n";
         write_verdicts(out, report, line);
         write_movers(out, report, line);
+        write_life(out, report, line.activity.life);
     }
     if (lines.size() > most_lines)
         out << "    and " << count_text(lines.size() - most_lines, "further line") << "\n";
