@@ -115,7 +115,7 @@ def check_mutant(mutant, build, work):
         return True
     folder = work / mutant.name
     prefix = folder / "prefix"
-    costs = any(test.startswith("process_cost_test/") for test in mutant.tests) # counts instructions
+    costs = any(test.startswith("process_tests/process_cost_test/") for test in mutant.tests) # counts instructions
     objects = build.compile(mutant.name, mutant.files(build), folder, mutant.through, as_built=costs)
     missed = []
     for test in mutant.tests:

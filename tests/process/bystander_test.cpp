@@ -3,6 +3,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+BOOST_AUTO_TEST_SUITE(process_bystander_test)
+
 using namespace umadvisor::test;
 
 namespace {
@@ -51,3 +53,5 @@ BOOST_AUTO_TEST_CASE(the_next_object_is_the_next_object) {
 BOOST_AUTO_TEST_CASE(libraries_are_found_by_the_programs_runpath) {
     check_no_difference("plugin");
 }
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -7,6 +7,8 @@
 
 #include <map>
 
+BOOST_AUTO_TEST_SUITE(process_copies_test)
+
 using namespace umadvisor::test;
 namespace data = boost::unit_test::data;
 using Json = nlohmann::json;
@@ -195,3 +197,5 @@ BOOST_AUTO_TEST_CASE(what_a_copy_reached_is_prefetched_again) {
     BOOST_TEST(prefetches[1].at("bytes") == 2 << 20);
     BOOST_TEST(prefetches[1].at("origin") == "umadvisor");
 }
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -6,6 +6,8 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+BOOST_AUTO_TEST_SUITE(process_cost_test)
+
 using namespace umadvisor::test;
 
 namespace {
@@ -30,8 +32,6 @@ Costs run_costs(const std::string& options, int rounds,
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(cost)
 
 /// Instructions that umadvisor adds to a launch, the same on every machine. The bounds lie a tenth above what
 /// it took when they were set: what costs more has to be meant, and moves them.

@@ -4,6 +4,8 @@
 
 #include <iostream>
 
+BOOST_AUTO_TEST_SUITE(process_embedded_test)
+
 using namespace umadvisor::test;
 
 namespace {
@@ -70,3 +72,5 @@ BOOST_AUTO_TEST_CASE(python_code_that_calls_back_into_the_program) {
             }
         }
 }
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -3,6 +3,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+BOOST_AUTO_TEST_SUITE(process_flame_test)
+
 using namespace umadvisor::test;
 
 namespace {
@@ -59,3 +61,5 @@ BOOST_AUTO_TEST_CASE(time_blocked_is_that_of_the_calls_that_wait) {
     const auto file = nlohmann::json::parse(run(folder, advisor + " flame --format speedscope " + trace).out);
     BOOST_TEST(file.at("profiles").at(0).at("endValue") == waited, file.dump());
 }
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -7,6 +7,8 @@
 #include <map>
 #include <set>
 
+BOOST_AUTO_TEST_SUITE(process_graphs_test)
+
 using namespace umadvisor::test;
 using Json = nlohmann::json;
 
@@ -143,3 +145,5 @@ BOOST_AUTO_TEST_CASE(graphs_made_in_a_pause_are_known_after_it) {
     BOOST_TEST(dump(watched.folder, "x.umtrace", "GraphLaunch").empty());
     BOOST_TEST(dump(watched.folder, "x.umtrace", "GraphNode").size() > 10u);
 }
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -7,6 +7,8 @@
 #include <map>
 #include <set>
 
+BOOST_AUTO_TEST_SUITE(process_hostile_test)
+
 using namespace umadvisor::test;
 namespace data = boost::unit_test::data;
 using Json = nlohmann::json;
@@ -307,3 +309,5 @@ BOOST_AUTO_TEST_CASE(a_program_built_with_the_address_sanitizer) {
         BOOST_TEST(dump(folder, "x.umtrace", "Alloc").size() > 0u);
     }
 }
+
+BOOST_AUTO_TEST_SUITE_END()

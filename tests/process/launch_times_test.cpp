@@ -4,6 +4,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+BOOST_AUTO_TEST_SUITE(process_launch_times_test)
+
 using namespace umadvisor::test;
 
 namespace {
@@ -48,8 +50,6 @@ std::uint64_t measured(const Run& run) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(launch_times)
 
 BOOST_AUTO_TEST_CASE(one_in_sixteen_stands_for_launches_that_return_at_once) {
     const Run run = run_launches("20000 0");

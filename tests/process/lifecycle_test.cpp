@@ -8,6 +8,8 @@
 #include <set>
 #include <unistd.h>
 
+BOOST_AUTO_TEST_SUITE(process_lifecycle_test)
+
 using namespace umadvisor::test;
 namespace data = boost::unit_test::data;
 using Json = nlohmann::json;
@@ -442,3 +444,5 @@ BOOST_AUTO_TEST_CASE(a_plug_in_bound_past_us) {
         BOOST_TEST(text.find("unknown look-up") != std::string::npos, text);
     }
 }
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,6 +1,8 @@
 /// Golden lines: what a report names is what the comments in the programs' sources say.
 #include "unnoticed.hpp"
 
+BOOST_AUTO_TEST_SUITE(process_lines_test)
+
 using namespace umadvisor::test;
 using Json = nlohmann::json;
 
@@ -125,3 +127,5 @@ BOOST_AUTO_TEST_CASE(a_static_position_independent_program_is_refused) {
     BOOST_TEST(lines(outcome.err) == 1u, outcome.err);
     BOOST_TEST(outcome.err.find("static") != std::string::npos, outcome.err);
 }
+
+BOOST_AUTO_TEST_SUITE_END()

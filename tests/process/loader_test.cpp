@@ -1,6 +1,8 @@
 /// Calls from inside the loader: no thread may wait for the loader while it holds a lock of ours.
 #include "unnoticed.hpp"
 
+BOOST_AUTO_TEST_SUITE(process_loader_test)
+
 using namespace umadvisor::test;
 
 BOOST_AUTO_TEST_CASE(look_ups_from_a_walk_over_the_objects) {
@@ -40,3 +42,5 @@ BOOST_AUTO_TEST_CASE(a_copy_in_the_constructor_of_a_library) {
     BOOST_TEST(outcome.status == 0);
     BOOST_TEST(dump(folder, "x.umtrace", "Copy").size() == 2u);
 }
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -7,6 +7,8 @@
 #include <map>
 #include <set>
 
+BOOST_AUTO_TEST_SUITE(process_managed_test)
+
 using namespace umadvisor::test;
 using Json = nlohmann::json;
 
@@ -177,3 +179,5 @@ BOOST_AUTO_TEST_CASE(a_program_without_managed_memory_is_not_watched) {
     BOOST_TEST(watched.records("ManagedSource").empty());
     BOOST_TEST(watched.records("ManagedDetail").empty());
 }
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -8,6 +8,8 @@
 #include <map>
 #include <set>
 
+BOOST_AUTO_TEST_SUITE(process_memory_test)
+
 using namespace umadvisor::test;
 namespace data = boost::unit_test::data;
 using Json = nlohmann::json;
@@ -18,8 +20,8 @@ const char* const settings[] = {"", "UMADVISOR_ACT=prefetch,rewrite=all", "UMADV
 
 /// Runs a scenario of memory_program bare and under the shim on a variant of simcuda. Output and status must be
 /// the same.
-Outcome check_unnoticed(const Folder& folder, const std::string& scenario, const std::string& environment = "",
-                        const std::string& variant = "") {
+Outcome run_unnoticed(const Folder& folder, const std::string& scenario, const std::string& environment = "",
+                      const std::string& variant = "") {
     const std::string library = "export LD_LIBRARY_PATH='" + simcuda + variant + "'; ";
     const std::string program = programs + "/memory_program " + scenario;
     fs::create_directory(folder.path / "bare");
@@ -73,7 +75,7 @@ void check_each_ends_once(const Folder& folder, std::size_t live, const std::str
 
 BOOST_DATA_TEST_CASE(expandable_segments, data::make(settings), setting) {
     const Folder folder;
-    check_unnoticed(folder, "expandable", setting);
+    run_unnoticed(folder, "expandable", setting);
     // Mapped piece by piece, one of them twice; one on the host stays.
     const auto allocs = dump(folder, "x.umtrace", "Alloc");
     BOOST_TEST(allocs.size() == 6u);
@@ -117,7 +119,7 @@ BOOST_DATA_TEST_CASE(expandable_segments, data::make(settings), setting) {
 BOOST_DATA_TEST_CASE(addresses_come_back_in_other_contexts, data::make({"contexts", "contexts-2"}), scenario) {
     const Folder folder;
     const bool two = std::string(scenario) == "contexts-2";
-    check_unnoticed(folder, scenario, "", two ? "-2dev" : "");
+    run_unnoticed(folder, scenario, "", two ? "-2dev" : "");
     check_each_ends_once(folder, 0);
     const auto allocs = dump(folder, "x.umtrace", "Alloc");
     BOOST_TEST(allocs.size() == 4u * 4 + 3);
@@ -159,7 +161,7 @@ BOOST_DATA_TEST_CASE(addresses_come_back_in_other_contexts, data::make({"context
 
 BOOST_DATA_TEST_CASE(contexts_that_come_and_go_in_many_threads, data::make(settings), setting) {
     const Folder folder;
-    check_unnoticed(folder, "storm", setting);
+    run_unnoticed(folder, "storm", setting);
     check_each_ends_once(folder, 0);
     // Each context takes along what was made in it, and nothing of another that has its handle by now: all of
     // it is the thread's own. What a new allocation covers may be another's, whose call is not over yet.
@@ -174,7 +176,7 @@ BOOST_DATA_TEST_CASE(contexts_that_come_and_go_in_many_threads, data::make(setti
 
 BOOST_AUTO_TEST_CASE(memory_of_the_other_device) {
     const Folder folder;
-    check_unnoticed(folder, "devices", "", "-2dev");
+    run_unnoticed(folder, "devices", "", "-2dev");
     std::map<std::uint64_t, std::uint64_t> device_by_bytes;
     for (const Json& alloc : dump(folder, "x.umtrace", "Alloc"))
         device_by_bytes[alloc.at("bytes").get<std::uint64_t>()] +=
@@ -193,7 +195,7 @@ BOOST_AUTO_TEST_CASE(memory_of_the_other_device) {
 
 BOOST_DATA_TEST_CASE(threads_that_come_without_a_context, data::make(settings), setting) {
     const Folder folder;
-    check_unnoticed(folder, "workers", setting);
+    run_unnoticed(folder, "workers", setting);
     std::map<std::uint64_t, int> told;
     for (const Json& record : actions(folder, "Context", "set_current"))
         ++told[record.at("thread").get<std::uint64_t>()];
@@ -206,7 +208,7 @@ BOOST_DATA_TEST_CASE(threads_that_come_without_a_context, data::make(settings), 
 
 BOOST_DATA_TEST_CASE(pools_say_what_their_memory_is, data::make(settings), setting) {
     const Folder folder;
-    check_unnoticed(folder, "pools", setting);
+    run_unnoticed(folder, "pools", setting);
     std::vector<std::string> classes;
     std::set<std::string> pools;
     for (const Json& alloc : dump(folder, "x.umtrace", "Alloc"))
@@ -231,7 +233,7 @@ BOOST_DATA_TEST_CASE(pools_say_what_their_memory_is, data::make(settings), setti
 
 BOOST_AUTO_TEST_CASE(memory_of_another_process) {
     const Folder folder;
-    const Outcome outcome = check_unnoticed(folder, "ipc pools", "UMADVISOR_OUTPUT=");
+    const Outcome outcome = run_unnoticed(folder, "ipc pools", "UMADVISOR_OUTPUT=");
     BOOST_TEST(outcome.out.find("value 12") != std::string::npos, outcome.out);
     std::vector<std::string> traces;
     for (const auto& entry : fs::directory_iterator(folder.path))
@@ -267,7 +269,7 @@ BOOST_AUTO_TEST_CASE(memory_of_another_process) {
 
 BOOST_DATA_TEST_CASE(memory_of_another_api, data::make(settings), setting) {
     const Folder folder;
-    check_unnoticed(folder, "external", setting);
+    run_unnoticed(folder, "external", setting);
     const auto allocs = dump(folder, "x.umtrace", "Alloc");
     BOOST_TEST_REQUIRE(allocs.size() == 1u);
     BOOST_TEST(allocs[0].at("entry") == "cuExternalMemoryGetMappedBuffer");
@@ -283,7 +285,7 @@ BOOST_DATA_TEST_CASE(memory_of_another_api, data::make(settings), setting) {
 
 BOOST_DATA_TEST_CASE(green_contexts, data::make(settings), setting) {
     const Folder folder;
-    check_unnoticed(folder, "green", setting);
+    run_unnoticed(folder, "green", setting);
     const auto made = actions(folder, "Context", "create_green");
     BOOST_TEST_REQUIRE(made.size() == 1u);
     const auto from = actions(folder, "Context", "from_green");
@@ -306,7 +308,7 @@ BOOST_DATA_TEST_CASE(green_contexts, data::make(settings), setting) {
 
 BOOST_DATA_TEST_CASE(host_functions_and_values, data::make(settings), setting) {
     const Folder folder;
-    const Outcome outcome = check_unnoticed(folder, "host-functions", setting);
+    const Outcome outcome = run_unnoticed(folder, "host-functions", setting);
     BOOST_TEST(outcome.out.find("called 2, wrote 7 9") != std::string::npos, outcome.out);
     const auto functions = dump(folder, "x.umtrace", "HostFunction");
     BOOST_TEST_REQUIRE(functions.size() == 2u);
@@ -317,3 +319,5 @@ BOOST_DATA_TEST_CASE(host_functions_and_values, data::make(settings), setting) {
     BOOST_TEST(actions(folder, "Stream", "wait_value").size() == 1u);
     BOOST_TEST(actions(folder, "Stream", "memory_operations").at(0).at("value") == 1);
 }
+
+BOOST_AUTO_TEST_SUITE_END()

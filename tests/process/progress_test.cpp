@@ -7,6 +7,8 @@
 #include <pty.h>
 #include <unistd.h>
 
+BOOST_AUTO_TEST_SUITE(process_progress_test)
+
 using namespace umadvisor::test;
 
 namespace {
@@ -50,3 +52,5 @@ BOOST_DATA_TEST_CASE(a_terminal_sees_how_far_the_symbols_are,
     BOOST_TEST(outcome.out == read(folder / "out"));
     BOOST_TEST(!outcome.out.empty());
 }
+
+BOOST_AUTO_TEST_SUITE_END()

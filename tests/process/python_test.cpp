@@ -6,6 +6,8 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+BOOST_AUTO_TEST_SUITE(process_python_test)
+
 using namespace umadvisor::test;
 namespace data = boost::unit_test::data;
 using Json = nlohmann::json;
@@ -107,3 +109,5 @@ BOOST_DATA_TEST_CASE(threaded_programs_start_and_end_over_and_over, data::make(p
     BOOST_TEST(outcome.status == 0, outcome.err);
     BOOST_TEST(lines(outcome.out) == 2 * std::stoul(starts));
 }
+
+BOOST_AUTO_TEST_SUITE_END()

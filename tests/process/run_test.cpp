@@ -3,6 +3,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+BOOST_AUTO_TEST_SUITE(process_run_test)
+
 using namespace umadvisor::test;
 
 namespace {
@@ -117,3 +119,5 @@ BOOST_AUTO_TEST_CASE(bare_preload_says_one_line_or_none) {
     BOOST_TEST(quiet.status == 0);
     BOOST_TEST(quiet.err == "");
 }
+
+BOOST_AUTO_TEST_SUITE_END()

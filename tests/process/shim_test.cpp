@@ -7,6 +7,8 @@
 #include <set>
 #include <string_view>
 
+BOOST_AUTO_TEST_SUITE(process_shim_test)
+
 using namespace umadvisor::test;
 
 namespace {
@@ -127,3 +129,5 @@ BOOST_AUTO_TEST_CASE(readme_and_help_tell_every_setting) {
 #include "interposer/runtime/options.def"
     BOOST_TEST(settings > 0u);
 }
+
+BOOST_AUTO_TEST_SUITE_END()

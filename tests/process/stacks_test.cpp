@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 
+BOOST_AUTO_TEST_SUITE(process_stacks_test)
+
 using namespace umadvisor::test;
 using Json = nlohmann::json;
 
@@ -116,3 +118,5 @@ BOOST_AUTO_TEST_CASE(generated_code_has_its_place_and_what_it_hides_is_counted) 
     BOOST_TEST(cut <= 100); // all without a frame pointer
     BOOST_TEST(completeness.at("lines").dump().find("could not be unwound") != std::string::npos);
 }
+
+BOOST_AUTO_TEST_SUITE_END()

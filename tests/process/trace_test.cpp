@@ -6,6 +6,8 @@
 
 #include <map>
 
+BOOST_AUTO_TEST_SUITE(process_trace_test)
+
 using namespace umadvisor::test;
 namespace data = boost::unit_test::data;
 
@@ -221,3 +223,5 @@ BOOST_AUTO_TEST_CASE(graphs_are_read_from_an_old_driver_too) {
     BOOST_TEST(graphs.at("copied_bytes") == 12u << 20);
     BOOST_TEST(graphs.at("unknown") == 0);
 }
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -4,9 +4,9 @@
 #include <numeric>
 #include <vector>
 
-using namespace simcuda;
+BOOST_AUTO_TEST_SUITE(simcuda_array)
 
-namespace {
+using namespace simcuda;
 
 using Bytes = std::vector<unsigned char>;
 
@@ -34,6 +34,8 @@ struct ArrayFixture : DriverFixture {
     CUdeviceptr device = 0, managed = 0;
     CUstream stream = nullptr;
 };
+
+namespace {
 
 CUDA_MEMCPY2D rows(std::size_t width, std::size_t height) {
     CUDA_MEMCPY2D copy{};
@@ -307,5 +309,7 @@ BOOST_AUTO_TEST_CASE(whole_managed_allocations_are_attached) {
     BOOST_TEST(attach(managed, 0, CU_MEM_ATTACH_SINGLE, nullptr) == CUDA_ERROR_INVALID_VALUE);
     BOOST_TEST(attach(device, 0, CU_MEM_ATTACH_HOST, stream) == CUDA_ERROR_INVALID_VALUE);
 }
+
+BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE_END()

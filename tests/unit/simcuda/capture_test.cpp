@@ -1,8 +1,9 @@
 #include "tests/unit/simcuda/driver_library.hpp"
 
+BOOST_AUTO_TEST_SUITE(simcuda_capture)
+
 using namespace simcuda;
 
-namespace {
 struct CaptureFixture : DriverFixture {
     CaptureFixture() {
         BOOST_REQUIRE_EQUAL(DRIVER(cuStreamCreate)(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
@@ -35,7 +36,6 @@ struct CaptureFixture : DriverFixture {
     CUdeviceptr device = 0;
     void* host = nullptr;
 };
-} // namespace
 
 BOOST_FIXTURE_TEST_SUITE(capture, CaptureFixture)
 
@@ -110,5 +110,7 @@ BOOST_AUTO_TEST_CASE(the_legacy_stream_must_stay_out_of_blocking_captures) {
     BOOST_TEST(DRIVER(cuStreamEndCapture)(blocking, &graph) == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     DRIVER(cuStreamDestroy_v2)(blocking);
 }
+
+BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -3,6 +3,8 @@
 #include <numeric>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(simcuda_copy)
+
 using namespace simcuda;
 
 namespace {
@@ -11,6 +13,8 @@ constexpr std::size_t size = 16 << 20;
 CopyTotal total(CopyDirection way, MemoryClass from, MemoryClass to) {
     return control().copies[way][from][to];
 }
+
+} // namespace
 
 struct CopyFixture : DriverFixture {
     CopyFixture() : heap(size), device(allocate(size)) {
@@ -25,6 +29,8 @@ struct CopyFixture : DriverFixture {
     CUdeviceptr device;
     void* pinned = nullptr;
 };
+
+namespace {
 
 /// What the call adds to the clock, in nanoseconds.
 template <class Call>
@@ -90,5 +96,7 @@ BOOST_AUTO_TEST_CASE(memset_fills) {
     DRIVER(cuMemcpyDtoH_v2)(copy.data(), device, copy.size());
     BOOST_TEST((copy == std::vector<unsigned char>{4, 3, 2, 1, 0x5a, 0x5a, 0x5a, 0x5a}));
 }
+
+BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE_END()

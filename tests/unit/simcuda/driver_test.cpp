@@ -5,9 +5,9 @@
 
 #include <cstring>
 
-using namespace simcuda;
-
 BOOST_AUTO_TEST_SUITE(driver)
+
+using namespace simcuda;
 
 BOOST_AUTO_TEST_CASE(every_symbol_of_the_list_is_exported) {
     for (const char* name : {

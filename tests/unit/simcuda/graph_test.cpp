@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(simcuda_graph)
+
 using namespace simcuda;
 
 namespace {
@@ -21,6 +23,8 @@ void note_run(void** arguments, const Shape&) {
 constexpr std::size_t note_offset = 0, note_size = sizeof(int);
 Image image;
 KernelEntry note_entry{"note", 1, &note_offset, &note_size, note_run, nullptr, &image};
+
+} // namespace
 
 struct GraphFixture : DriverFixture {
     GraphFixture() {
@@ -110,8 +114,6 @@ struct GraphFixture : DriverFixture {
 };
 
 using Values = std::vector<int>;
-
-} // namespace
 
 BOOST_FIXTURE_TEST_SUITE(graphs, GraphFixture)
 
@@ -428,5 +430,7 @@ BOOST_AUTO_TEST_CASE(a_capture_can_go_into_a_given_graph) {
     launch();
     BOOST_TEST(seen == (Values{1, 2}), boost::test_tools::per_element());
 }
+
+BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(kernels)
+
 using namespace simcuda;
 
 MANAGED_ARRAY(float, table, 1024);
@@ -45,8 +47,6 @@ std::uint64_t run_time(double operations) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(kernels)
 
 BOOST_AUTO_TEST_CASE(compute_on_device_memory) {
     constexpr int count = 100'000;

@@ -1,5 +1,7 @@
 #include "tests/unit/simcuda/driver_library.hpp"
 
+BOOST_AUTO_TEST_SUITE(lookup)
+
 using namespace simcuda;
 
 namespace {
@@ -11,8 +13,6 @@ std::string ask(const char* base, int version, cuuint64_t flags = 0) {
     return answer && dladdr(answer, &info) && info.dli_sname ? info.dli_sname : "";
 }
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(lookup)
 
 BOOST_AUTO_TEST_CASE(answers_are_the_exported_symbols) {
     BOOST_TEST(ask("cuMemAlloc", 3020) == "cuMemAlloc_v2");

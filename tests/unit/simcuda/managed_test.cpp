@@ -10,6 +10,8 @@
 #include <thread>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(simcuda_managed)
+
 using namespace simcuda;
 
 namespace {
@@ -52,6 +54,8 @@ KERNEL sum_up(DevicePtr<const int> values, int count, DevicePtr<int> result) {
     result[0] = static_cast<int>(sum);
 }
 
+} // namespace
+
 struct ManagedFixture {
     static constexpr int count = size / sizeof(int);
     ManagedFixture() { CHECK_CUDA(cudaMallocManaged(&values, size)); }
@@ -67,8 +71,6 @@ struct ManagedFixture {
     }
     int* values = nullptr;
 };
-
-} // namespace
 
 BOOST_FIXTURE_TEST_SUITE(managed_memory, ManagedFixture)
 
@@ -235,5 +237,7 @@ BOOST_AUTO_TEST_CASE(advice_on_other_memory_is_refused) {
     BOOST_TEST(cudaMemPrefetchAsync(&on_stack, sizeof on_stack, device, 0, nullptr) == cudaErrorInvalidValue);
     cudaGetLastError();
 }
+
+BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE_END()

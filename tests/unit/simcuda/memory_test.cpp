@@ -5,6 +5,8 @@
 
 #include <vector>
 
+BOOST_FIXTURE_TEST_SUITE(memory, simcuda::DriverFixture)
+
 using namespace simcuda;
 
 namespace {
@@ -26,8 +28,6 @@ std::size_t free_memory() {
     return free;
 }
 } // namespace
-
-BOOST_FIXTURE_TEST_SUITE(memory, DriverFixture)
 
 BOOST_AUTO_TEST_CASE(allocations_reduce_the_free_memory) {
     const std::size_t before = free_memory();

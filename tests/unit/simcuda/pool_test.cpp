@@ -1,5 +1,7 @@
 #include "tests/unit/simcuda/driver_library.hpp"
 
+BOOST_FIXTURE_TEST_SUITE(pools, simcuda::DriverFixture)
+
 using namespace simcuda;
 
 namespace {
@@ -22,8 +24,6 @@ cuuint64_t attribute(CUmemoryPool pool, CUmemPool_attribute which) {
 }
 
 } // namespace
-
-BOOST_FIXTURE_TEST_SUITE(pools, DriverFixture)
 
 BOOST_AUTO_TEST_CASE(the_default_pool_is_current_until_another_is_set) {
     CUmemoryPool by_default = nullptr, current = nullptr;

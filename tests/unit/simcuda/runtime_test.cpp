@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <vector>
 
-using namespace simcuda;
-
 BOOST_AUTO_TEST_SUITE(runtime)
+
+using namespace simcuda;
 
 BOOST_AUTO_TEST_CASE(starts_by_looking_up_its_entry_points) {
     CHECK_CUDA(cudaFree(nullptr));

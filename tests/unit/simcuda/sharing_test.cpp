@@ -6,9 +6,9 @@
 
 #include <vector>
 
-using namespace simcuda;
+BOOST_FIXTURE_TEST_SUITE(sharing, simcuda::DriverFixture)
 
-BOOST_FIXTURE_TEST_SUITE(sharing, DriverFixture)
+using namespace simcuda;
 
 // Opening in another process: tests/process/memory_test.cpp.
 BOOST_AUTO_TEST_CASE(a_handle_is_refused_in_its_own_process) {

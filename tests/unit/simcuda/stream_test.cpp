@@ -1,8 +1,9 @@
 #include "tests/unit/simcuda/driver_library.hpp"
 
+BOOST_AUTO_TEST_SUITE(simcuda_stream)
+
 using namespace simcuda;
 
-namespace {
 constexpr std::size_t size = 16 << 20;
 
 struct StreamFixture : DriverFixture {
@@ -41,7 +42,6 @@ struct StreamFixture : DriverFixture {
     CUdeviceptr device = 0;
     void* host = nullptr;
 };
-} // namespace
 
 BOOST_FIXTURE_TEST_SUITE(streams_and_events, StreamFixture)
 
@@ -108,5 +108,7 @@ BOOST_AUTO_TEST_CASE(the_legacy_stream_waits_for_blocking_streams_only) {
     BOOST_TEST(DRIVER(cuStreamQuery_ptsz)(nullptr) == CUDA_SUCCESS);
     DRIVER(cuStreamDestroy_v2)(blocking);
 }
+
+BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE_END()

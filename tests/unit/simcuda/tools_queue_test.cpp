@@ -57,6 +57,8 @@ std::uint64_t total(const std::vector<tools::Migration>& migrations) {
                            [](std::uint64_t sum, const auto& migration) { return sum + migration.bytes; });
 }
 
+} // namespace
+
 struct ToolsFixture {
     static constexpr int count = size / sizeof(int);
     ToolsFixture() { CHECK_CUDA(cudaMallocManaged(&values, size)); }
@@ -74,8 +76,6 @@ struct ToolsFixture {
     bool holds(std::uint64_t at) const { return at - address() < size; }
     int* values = nullptr;
 };
-
-} // namespace
 
 BOOST_FIXTURE_TEST_SUITE(tools_queue, ToolsFixture)
 

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+BOOST_AUTO_TEST_SUITE(simcuda_virtual_memory)
+
 using namespace simcuda;
 
 namespace {
@@ -15,6 +17,8 @@ CUmemAllocationProp on_device() {
     wanted.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
     return wanted;
 }
+
+} // namespace
 
 struct AddressFixture : DriverFixture {
     AddressFixture() {
@@ -38,6 +42,8 @@ struct AddressFixture : DriverFixture {
     }
     CUdeviceptr base = 0;
 };
+
+namespace {
 
 std::size_t free_memory() {
     std::size_t free = 0;
@@ -143,5 +149,7 @@ BOOST_AUTO_TEST_CASE(a_descriptor_stands_for_the_memory) {
     DRIVER(cuMemRelease)(handle);
     DRIVER(cuMemRelease)(imported);
 }
+
+BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE_END()
