@@ -115,6 +115,7 @@ Stay& Stays::follow_launches(std::uint64_t by_fault) {
     Stay& stay = begin(true, pending_time_);
     stay.by_fault = by_fault;
     stay.kernel = pending_kernel_;
+    stay.last_kernel = pending_last_kernel_;
     launches_ = launches;
     stay.launches = launches_.most();
     stay.device_faults = faults;
@@ -141,6 +142,7 @@ void Stays::launch(const UseStep& step) {
     if (now().on_device) {
         if (launches_.empty())
             now().kernel = step.kernel;
+        now().last_kernel = step.kernel;
         launches_.add(step.queue, step.count);
         now().launches = launches_.most();
         return;
@@ -150,6 +152,7 @@ void Stays::launch(const UseStep& step) {
         pending_kernel_ = step.kernel;
         pending_faults_ = 0;
     }
+    pending_last_kernel_ = step.kernel;
     pending_.add(step.queue, step.count);
 }
 

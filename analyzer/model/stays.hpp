@@ -22,7 +22,7 @@ struct Stay {
     std::uint64_t launches = 0;      ///< of the stream with the most
     std::uint64_t device_faults = 0; ///< in the meantime; others' among them
     std::uint64_t late_bytes = 0;    ///< prefetched after a launch had begun to pull them over
-    KernelSite kernel{};             ///< launched first
+    KernelSite kernel{}, last_kernel{}; ///< launched first, and last
 
     // On the host.
     std::uint64_t ready = 0;           ///< ticks: the program had waited for what was brought; 0: never
@@ -122,7 +122,7 @@ private:
     QueueCounts launches_; ///< of the present stay
     QueueCounts pending_;  ///< while it is on the host: they may have pulled it over
     std::uint64_t pending_time_ = 0;
-    KernelSite pending_kernel_;
+    KernelSite pending_kernel_, pending_last_kernel_;
     std::uint64_t pending_faults_ = 0;
     std::vector<std::pair<std::uint64_t, std::uint64_t>>
         covered_; ///< prefetched in the present stay: [first, end)

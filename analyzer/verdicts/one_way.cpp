@@ -39,7 +39,7 @@ void judge_read_back(const Subject& subject, std::vector<Verdict>& found) {
             stay.by_fault != 0) {
             ++verdict.times;
             verdict.bytes += stay.by_fault;
-            verdict.kernel = before->kernel;
+            verdict.kernel = before->last_kernel;
             verdict.host_code = stay.code;
         }
         before = &stay;

@@ -35,7 +35,7 @@ void judge_oversubscribed(const Subject& subject, std::vector<Verdict>& found) {
     Verdict verdict{.kind = VerdictKind::oversubscribed, .times = evicted / page, .bytes = evicted};
     for (const Stay& stay : subject.stays.list())
         if (stay.on_device)
-            verdict.kernel = stay.kernel;
+            verdict.kernel = stay.last_kernel;
     found.push_back(verdict);
 }
 

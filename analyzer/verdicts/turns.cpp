@@ -91,9 +91,11 @@ void judge_turns(const Subject& subject, std::vector<Verdict>& found) {
     for (const Stay* stay : turns.returns)
         if (verdict.host_code == 0)
             verdict.host_code = stay->code;
-    for (const Stay& stay : subject.stays.list())
-        if (verdict.kernel == model::KernelSite{} && stay.on_device)
-            verdict.kernel = stay.kernel;
+    if (!turns.pulls.empty())
+        verdict.kernel = turns.pulls.front()->kernel;
+    else if (const auto device = std::ranges::find(subject.stays.list(), true, &Stay::on_device);
+             device != subject.stays.list().end())
+        verdict.kernel = device->kernel; // it all happened in one kernel
 
     const std::uint64_t quick = subject.terms.thrashing_told ? 0 : quick_turns(subject);
     if (subject.marks.thrashing_pages != 0 || quick >= subject.terms.thrashing_threshold) {

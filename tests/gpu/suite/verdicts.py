@@ -109,6 +109,58 @@ def _rounded(share):
     return None if share is None else round(share, 3)
 
 
+@dataclass(frozen=True)
+class Places:
+    """What a verdict must name beside the allocation: kernels of which one is named, words of a source line."""
+
+    habit: str
+    way: str
+    kernels: tuple = ()
+    host: str = ""
+    prefetch: bool = False
+
+
+PLACES = (
+    Places("thrashing", "turns-100us", ("add_one",), "words[i"),
+    Places("false_sharing", "in-page", ("add_one",), "*flag ="),
+    Places("read_only_bouncing", "both-read", ("add_up",), "words[i"),
+    Places("ping_pong", "host-loop", ("add_one",), "words[i"),
+    Places("first_touch", "fill-kernel", ("add_up",)),
+    Places("host_populate", "counted", ("add_one",), "words[i"),
+    Places("read_back", "read-all", ("add_one",), "words[i"),
+    Places("remote_access", "many", ("add_up",)),
+    Places("oversubscribed", "passes", ("add_one", "add_up")),
+    Places("prefetch_ping_pong", "unused", prefetch=True),
+    Places("late_prefetch", "after", ("add_up",), prefetch=True),
+    Places("redundant_prefetch", "resident", prefetch=True),
+    Places("unused_prefetch", "faulted-back", prefetch=True),
+)
+
+
+def check_places(cases, bundle, advised):
+    """Of each verdict one run whose report must name the lines."""
+    for places in PLACES:
+        if bundle.sim or places.habit != "oversubscribed":
+            cases.check(PART, f"places: {places.habit}", lambda p=places: _check_places(bundle, advised, p))
+
+
+def _check_places(bundle, advised, places):
+    way = next(each for each in habits.WAYS if (each.habit, each.case, each.way) == (places.habit, "clear", places.way))
+    large = places.habit == "oversubscribed"
+    run = habits.Run(way, (64 if large else 1) * habits.MIB, 1, 8, 77, (40 if large else 128) * habits.MIB * bundle.sim)
+    found = [each for each in _verdicts(bundle, advised, run, "queue") if each["verdict"] == places.habit]
+    require(len(found) == 1, f"{len(found)} such verdicts")
+    verdict = found[0]
+    require("cudaMallocManaged" in (verdict["line"] or {}).get("source", ""), f"allocated at {verdict['line']}")
+    kernels = [each["function"] for each in verdict["kernels"]]
+    require(not places.kernels or any(name in each for each in kernels for name in places.kernels), f"kernels {kernels}")
+    hosts = [(each or {}).get("source", "") for each in verdict["host_lines"]]
+    require(not places.host or any(places.host in each for each in hosts), f"host lines {verdict['host_lines']}")
+    prefetches = [(each or {}).get("function", "") for each in verdict["prefetches"]]
+    require(not places.prefetch or any("prefetch" in each for each in prefetches), f"prefetches {verdict['prefetches']}")
+    return ", ".join(text for text in (verdict["text"], *kernels) if text)
+
+
 def check_verdicts(cases, bundle, advised, count, modes, pace):
     """Returns the lines for the results: what the runs were chosen by, then the figures."""
     commit = cases.check(PART, "commit that the runs are chosen by", bundle.verdicts_commit)
@@ -153,6 +205,10 @@ def _answers(cases, bundle, advised, runs, modes, pace):
 
 
 def _reported(bundle, advised, run, mode):
+    return frozenset(each["verdict"] for each in _verdicts(bundle, advised, run, mode))
+
+
+def _verdicts(bundle, advised, run, mode):
     command = [bundle.program("managed_habits"), *run.arguments]
     outcome, traces = advised.run(command, MODES[mode], bundle.environment(**run.environment))
     require(outcome.status == 0, outcome.explain())
@@ -161,4 +217,4 @@ def _reported(bundle, advised, run, mode):
     traces[0].unlink()  # hundreds of them are kept by nobody
     source = managed.get("source", mode)
     require(source == mode, f"{source} told of managed memory")
-    return frozenset(each["verdict"] for each in managed.get("verdicts", ()))
+    return managed.get("verdicts", [])

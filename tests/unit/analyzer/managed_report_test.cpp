@@ -124,10 +124,13 @@ BOOST_AUTO_TEST_CASE(the_section_says_what_moved_it_and_how_that_is_known) {
         "    0x400010   cudaMallocManaged 4 MiB x 2: 8 MiB to the device, 2 MiB to the host "
         "(extrapolated); 1 host fault; 40 device faults; throttled 1 time for 500 us; 1 round trip of "
         "blocks\n"
+        "      ! read-back storm: the host took 1 MiB of what kernels had made by faults, 1 time\n"
         "        pulled to the device by step, launched at 0x400020: 6 MiB, one of several candidates\n"
         "        pulled to the device by other, launched at an unknown place: 2 MiB, one of several "
         "candidates\n"
-        "        taken back by the host at 0x400030: 1 fault, 2 MiB\n");
+        "        taken back by the host at 0x400030: 1 fault, 2 MiB\n"
+        "        where it was, over 1.01 ms: [" +
+            std::string(63, 'D') + "*]  h host, D device, * both in turn\n");
 }
 
 BOOST_AUTO_TEST_CASE(the_document_holds_the_same_in_numbers) {
