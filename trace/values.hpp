@@ -133,7 +133,12 @@ enum class LineTable : std::uint8_t {
 };
 
 /// When a residency sample was taken.
-enum class SampleMoment : std::uint8_t { before_launch = 0, after_synchronize = 1 };
+enum class SampleMoment : std::uint8_t {
+    before_launch = 0,
+    after_synchronize = 1,
+    before_prefetch = 2, ///< of the program, to a device
+    before_free = 3,
+};
 
 /// Who tells what happens to managed memory.
 enum class ManagedSourceKind : std::uint8_t {

@@ -28,8 +28,11 @@ void Residence::prefetch(std::uint64_t offset, std::uint64_t bytes, trace::Locat
     prefetches_.push_back({offset, bytes, syncs, location == trace::Location::device});
 }
 
-void Residence::expect_prefetches(Window& window, std::uint64_t first, std::uint64_t last,
-                                  std::uint64_t syncs) {
+/// Returns how much of what goes to the device shows now or has come back since: what ended before anybody
+/// looked around a launch.
+std::uint64_t Residence::expect_prefetches(Window& window, std::uint64_t first, std::uint64_t last,
+                                           std::uint64_t syncs) {
+    std::uint64_t ended = 0;
     const std::uint64_t from =
         window.prefetches_seen > prefetches_dropped_ ? window.prefetches_seen - prefetches_dropped_ : 0;
     for (std::size_t i = from; i < prefetches_.size(); ++i) {
@@ -38,6 +41,8 @@ void Residence::expect_prefetches(Window& window, std::uint64_t first, std::uint
         const std::uint64_t end = std::min(last, ahead.offset + ahead.bytes);
         if (begin >= end)
             continue;
+        if (ahead.to_device && window.seen && !window.launched && ahead.syncs != syncs)
+            ended += end - begin;
         if (!ahead.to_device)
             window.to_host_pending += end - begin;
         else if (window.seen ||
@@ -45,6 +50,7 @@ void Residence::expect_prefetches(Window& window, std::uint64_t first, std::uint
             window.to_device_pending += end - begin;
     }
     window.prefetches_seen = prefetches_dropped_ + prefetches_.size();
+    return ended;
 }
 
 Residence::Change Residence::left(Window& window, std::uint64_t bytes, std::uint64_t significant) {
@@ -88,7 +94,8 @@ Residence::Change Residence::sample(const trace::Residency& record, std::uint64_
     const std::uint64_t pages = std::min(record.pages, (bytes_ - record.offset + page_bytes - 1) / page_bytes);
     const std::uint64_t bytes = std::min(pages * page_bytes, bytes_ - record.offset);
     const std::uint64_t host = std::min(record.host_pages * page_bytes, bytes);
-    expect_prefetches(window, record.offset, record.offset + bytes, syncs);
+    const std::uint64_t ended = expect_prefetches(window, record.offset, record.offset + bytes, syncs);
+    const std::uint64_t under_way = window.to_device_pending - ended;
 
     Change change = Change::none;
     const std::uint64_t significant = significant_part(bytes);
@@ -96,10 +103,14 @@ Residence::Change Residence::sample(const trace::Residency& record, std::uint64_
         change = left(window, window.host_bytes - host, significant);
     else if (window.seen && host > window.host_bytes)
         change = came(window, host - window.host_bytes, bytes, significant);
-    else if (!window.seen)
-        window.moves.populated_by_host = record.moment == trace::SampleMoment::before_launch && host != 0;
-    if (record.moment == trace::SampleMoment::after_synchronize)
+    window.to_device_pending = std::min(window.to_device_pending, under_way);
+    const bool before_launch = record.moment == trace::SampleMoment::before_launch;
+    const bool after_synchronize = record.moment == trace::SampleMoment::after_synchronize;
+    if (!window.launched && before_launch)
+        window.moves.populated_by_host = host != 0;
+    if (after_synchronize)
         window.to_device_pending = window.to_host_pending = 0;
+    window.launched = window.launched || before_launch || after_synchronize;
     window.host_bytes = host;
     on_host_ = host != 0;
     window.seen = true;

@@ -46,12 +46,14 @@ private:
         std::uint64_t prefetches_seen = 0;
         Moves moves;
         bool seen = false;
+        bool launched = false; ///< seen before a launch or after one
     };
     struct Ahead {
         std::uint64_t offset, bytes, syncs;
         bool to_device;
     };
-    void expect_prefetches(Window& window, std::uint64_t first, std::uint64_t last, std::uint64_t syncs);
+    std::uint64_t expect_prefetches(Window& window, std::uint64_t first, std::uint64_t last,
+                                    std::uint64_t syncs);
     static Change left(Window& window, std::uint64_t bytes, std::uint64_t significant);
     static Change came(Window& window, std::uint64_t bytes, std::uint64_t size, std::uint64_t significant);
 

@@ -137,7 +137,8 @@ struct FieldWriter {
             else if constexpr (std::is_same_v<T, trace::LineTable>)
                 return std::to_array<std::string_view>({"none", "increments", "ranges", "locations"});
             else if constexpr (std::is_same_v<T, trace::SampleMoment>)
-                return std::to_array<std::string_view>({"before_launch", "after_synchronize"});
+                return std::to_array<std::string_view>(
+                    {"before_launch", "after_synchronize", "before_prefetch", "before_free"});
             else
                 return std::to_array<std::string_view>(
                     {"none", "not_resident", "rewrite_all", "place_rewritten"});

@@ -30,6 +30,9 @@ public:
         return counting_.load(std::memory_order_relaxed) ? sum_of_counters() : 0;
     }
 
+    /// Whether the driver tells what moves.
+    bool watches() const noexcept { return activity() != 0; }
+
     /// The program moved managed memory in a way that the driver's totals may not show: pages that nobody had
     /// yet.
     void note_change() noexcept { changes_.fetch_add(1, std::memory_order_relaxed); }

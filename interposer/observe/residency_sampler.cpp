@@ -25,7 +25,7 @@ constexpr std::uint64_t recorded_page = 4096; ///< FORMAT.md, Residency
 constexpr std::uint64_t pages_read = 4;       ///< for the content of a sample
 
 std::uint64_t key_of(const Allocation& allocation, trace::SampleMoment moment) {
-    return allocation.id * 2 + static_cast<std::uint64_t>(moment);
+    return allocation.id * 4 + static_cast<std::uint64_t>(moment);
 }
 
 /// The first 15 runs of pages that the host has mapped, and the last.
@@ -120,6 +120,10 @@ bool ResidencySampler::works() const noexcept {
            runtime::options().managed_witness != runtime::ManagedWitness::none;
 }
 
+bool ResidencySampler::alone() const noexcept {
+    return works() && !managed_watch().watches();
+}
+
 bool ResidencySampler::affordable(std::uint64_t now) noexcept {
     if (started_ == 0)
         started_ = now;
@@ -143,7 +147,7 @@ Pagemap* ResidencySampler::ready(std::optional<Pagemap>& pagemap) noexcept {
 }
 
 bool ResidencySampler::steady(const Allocation& allocation, trace::SampleMoment moment) noexcept {
-    Steady& last = steady_[key_of(allocation, moment) % max_pending];
+    Steady& last = steady_[key_of(allocation, moment) % max_steady];
     if (last.key != key_of(allocation, moment) || last.skip == 0)
         return false;
     --last.skip;
@@ -153,23 +157,31 @@ bool ResidencySampler::steady(const Allocation& allocation, trace::SampleMoment 
 void ResidencySampler::remember(const Allocation& allocation, trace::SampleMoment moment, std::uint64_t pages,
                                 std::uint64_t host_pages, std::uint64_t activity) noexcept {
     const std::uint64_t key = key_of(allocation, moment);
-    Steady& last = steady_[key % max_pending];
+    Steady& last = steady_[key % max_steady];
     const bool same = last.key == key && last.host_pages == host_pages;
     const std::uint32_t interval = same ? std::min<std::uint32_t>(2 * last.interval + 1, 63) : 0;
-    last = {key, host_pages, pages, activity, interval, interval};
+    last = {key, host_pages, pages, activity, record::monotonic_nanoseconds(), round_, interval, interval};
+}
+
+/// Memory may be prefetched part by part, and each look is at all of it.
+bool ResidencySampler::just_seen(const Allocation& allocation, trace::SampleMoment moment,
+                                 std::uint64_t now) const noexcept {
+    const std::uint64_t key = key_of(allocation, moment);
+    const Steady& last = steady_[key % max_steady];
+    return last.key == key && last.round == round_ && now - last.looked < lasting;
 }
 
 /// Since the last synchronisation, where the device had had it.
 bool ResidencySampler::came_back(const Allocation& allocation, std::uint64_t host_pages) const noexcept {
     const std::uint64_t key = key_of(allocation, trace::SampleMoment::after_synchronize);
-    const Steady& last = steady_[key % max_pending];
+    const Steady& last = steady_[key % max_steady];
     return last.key == key && host_pages > last.host_pages;
 }
 
 /// Where the driver says that nothing has moved since the last sample, it would show what that one showed.
 bool ResidencySampler::repeat(const Allocation& allocation, trace::SampleMoment moment,
                               std::uint64_t activity) noexcept {
-    const Steady& last = steady_[key_of(allocation, moment) % max_pending];
+    const Steady& last = steady_[key_of(allocation, moment) % max_steady];
     if (activity == 0 || last.activity != activity || last.key != key_of(allocation, moment) ||
         listener_.load(std::memory_order_relaxed) != nullptr)
         return false;
@@ -314,6 +326,7 @@ void ResidencySampler::look_after_synchronize() noexcept {
     const bool hurried = spent_ > allowance_.load(std::memory_order_relaxed) / 2;
     const std::uint32_t waiting = waiting_.exchange(0, std::memory_order_relaxed);
     looked_at_all_.store(0, std::memory_order_relaxed);
+    ++round_;
     if (off_.load(std::memory_order_relaxed) || !affordable(now))
         return;
     const record::Quiet quiet;
@@ -328,6 +341,22 @@ void ResidencySampler::look_after_synchronize() noexcept {
         if (!sample(pagemap, allocation, trace::SampleMoment::after_synchronize))
             break;
     }
+    spent_ += record::monotonic_nanoseconds() - now;
+}
+
+void ResidencySampler::look_alone(const Allocation& allocation, trace::SampleMoment moment) noexcept {
+    if (!alone())
+        return;
+    const TryLock::Attempt attempt(lock_);
+    if (!attempt)
+        return;
+    const std::uint64_t now = record::monotonic_nanoseconds();
+    const bool hurried = spent_ > allowance_.load(std::memory_order_relaxed) / 2;
+    if (!affordable(now) || just_seen(allocation, moment, now) || (hurried && steady(allocation, moment)))
+        return;
+    const record::Quiet quiet;
+    std::optional<Pagemap> pagemap;
+    sample(pagemap, allocation, moment);
     spent_ += record::monotonic_nanoseconds() - now;
 }
 

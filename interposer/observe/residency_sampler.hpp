@@ -46,8 +46,20 @@ public:
             look_after_synchronize();
     }
 
+    /// What the host has taken back of managed memory that the program is about to have prefetched to a device,
+    /// or to free. Only where nobody else tells: the driver's queue knows it without a look.
+    void before_prefetch(const Allocation& allocation) noexcept {
+        look_alone(allocation, trace::SampleMoment::before_prefetch);
+    }
+    void before_free(const Allocation& allocation) noexcept {
+        look_alone(allocation, trace::SampleMoment::before_free);
+    }
+
     /// Whether host touches can be seen at all.
     bool works() const noexcept;
+
+    /// Whether they are seen by these looks only.
+    bool alone() const noexcept;
 
     /// `listener` has static storage duration; null: nobody.
     void set_listener(const ResidencyListener* listener) noexcept {
@@ -59,6 +71,7 @@ public:
 
 private:
     static constexpr std::uint32_t max_pending = 256;
+    static constexpr std::uint32_t max_steady = 512; ///< four for each allocation
 
     /// What launches have reached since the last synchronisation.
     struct Pending {
@@ -71,12 +84,15 @@ private:
     struct Steady {
         std::uint64_t key, host_pages, pages;
         std::uint64_t activity; ///< of ManagedWatch, before the sample
+        std::uint64_t looked;   ///< nanoseconds, CLOCK_MONOTONIC
+        std::uint64_t round;
         std::uint32_t skip, interval;
     };
 
     void look_before_launch(const Touched& touched) noexcept;
     void look_at_all() noexcept;
     void look_after_synchronize() noexcept;
+    void look_alone(const Allocation& allocation, trace::SampleMoment moment) noexcept;
     bool affordable(std::uint64_t now) noexcept;
     Pagemap* ready(std::optional<Pagemap>& pagemap) noexcept;
     void check_scan(Pagemap& pagemap, std::uint64_t first, std::uint64_t last) noexcept;
@@ -84,6 +100,7 @@ private:
                 trace::SampleMoment moment) noexcept;
     bool repeat(const Allocation& allocation, trace::SampleMoment moment, std::uint64_t activity) noexcept;
     bool steady(const Allocation& allocation, trace::SampleMoment moment) noexcept;
+    bool just_seen(const Allocation& allocation, trace::SampleMoment moment, std::uint64_t now) const noexcept;
     bool came_back(const Allocation& allocation, std::uint64_t host_pages) const noexcept;
     void remember(const Allocation& allocation, trace::SampleMoment moment, std::uint64_t pages,
                   std::uint64_t host_pages, std::uint64_t activity) noexcept;
@@ -98,8 +115,9 @@ private:
     bool checked_ = false; ///< whether PAGEMAP_SCAN tells what the entries tell
     bool scan_agrees_ = true;
     std::uint64_t started_ = 0, spent_ = 0; ///< nanoseconds, CLOCK_MONOTONIC
+    std::uint64_t round_ = 0;               ///< synchronisations after launches
     Pending pending_[max_pending] = {};
-    Steady steady_[max_pending] = {};
+    Steady steady_[max_steady] = {};
 };
 
 ResidencySampler& residency_sampler() noexcept;

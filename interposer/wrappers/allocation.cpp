@@ -5,6 +5,7 @@
 #include "interposer/observe/contexts.hpp"
 #include "interposer/observe/managed_watch.hpp"
 #include "interposer/observe/memory_class.hpp"
+#include "interposer/observe/residency_sampler.hpp"
 
 #include <algorithm>
 
@@ -83,8 +84,11 @@ void begin_free(trace::Free& record, std::uint64_t address) noexcept {
         record.allocation = observe::allocations().find(address, known) ? known.id : 0;
         return;
     }
-    if (address != 0 && observe::allocations().erase(address, taken))
-        record.allocation = taken.id;
+    if (address == 0 || !observe::allocations().erase(address, taken))
+        return;
+    record.allocation = taken.id;
+    if (taken.memory == trace::Memory::managed && record::takes(record::Taking::everything))
+        observe::residency_sampler().before_free(taken);
 }
 
 bool taken_is_rewritten() noexcept {

@@ -58,6 +58,7 @@ void finish_global(trace::Alloc& record, CUdeviceptr address, std::size_t bytes,
                    std::uint64_t module) noexcept;
 
 /// Takes the address out of the index before the driver frees it, since another thread may be given it at once.
+/// Looks where managed memory is, for the last time.
 void begin_free(trace::Free& record, std::uint64_t address) noexcept;
 
 /// Whether what begin_free took out was made managed by us.

@@ -2,7 +2,9 @@
 
 #include "interposer/act/executor.hpp"
 #include "interposer/observe/allocations.hpp"
+#include "interposer/observe/capture.hpp"
 #include "interposer/observe/managed_watch.hpp"
+#include "interposer/observe/residency_sampler.hpp"
 
 namespace umadvisor::wrappers {
 
@@ -22,6 +24,19 @@ void finish(Record& record, CUdeviceptr address, std::uint64_t bytes) {
 }
 
 } // namespace
+
+void look_before_prefetch(CUdeviceptr address) noexcept {
+    observe::Allocation allocation;
+    if (observe::allocations().find(address, allocation) && allocation.memory == trace::Memory::managed)
+        observe::residency_sampler().before_prefetch(allocation);
+}
+
+void begin_prefetch(const trace::Prefetch& record, CUdeviceptr address, Place place) noexcept {
+    const KeepErrno keep;
+    if (place.location == trace::Location::device && observe::residency_sampler().alone() &&
+        !observe::is_captured(reinterpret_cast<CUstream>(record.stream)))
+        look_before_prefetch(address);
+}
 
 void finish_prefetch(trace::Prefetch& record, CUdeviceptr address, std::uint64_t bytes, Place place) noexcept {
     const KeepErrno keep;

@@ -17,6 +17,12 @@ struct Place {
         : location(static_cast<trace::Location>(given.type)), id(static_cast<std::uint64_t>(given.id)) {}
 };
 
+/// Looks where the memory at `address` is, if it is managed.
+void look_before_prefetch(CUdeviceptr address) noexcept;
+/// The same, before a prefetch to a device that is to run now and that nobody else tells of. `record` has its
+/// stream.
+void begin_prefetch(const trace::Prefetch& record, CUdeviceptr address, Place place) noexcept;
+
 /// Fills in the allocation and the stack, tells the actions where the memory is now, records.
 void finish_prefetch(trace::Prefetch& record, CUdeviceptr address, std::uint64_t bytes, Place place) noexcept;
 void finish_advise(trace::Advise& record, CUdeviceptr address, std::uint64_t bytes, CUmem_advise advice,
@@ -28,6 +34,7 @@ struct prefetch : WhileRecording {
     static CUresult call(CUdeviceptr address, std::size_t bytes, CUdevice device, CUstream stream) noexcept {
         trace::Prefetch record;
         record.stream = stream_of<E>(stream);
+        begin_prefetch(record, address, Place(device));
         const CUresult result = timed<E>(record, address, bytes, device, stream);
         finish_prefetch(record, address, bytes, Place(device));
         return result;
@@ -40,6 +47,7 @@ struct prefetch_location : WhileRecording {
                          CUstream stream) noexcept {
         trace::Prefetch record;
         record.stream = stream_of<E>(stream);
+        begin_prefetch(record, address, Place(location));
         const CUresult result = timed<E>(record, address, bytes, location, flags, stream);
         finish_prefetch(record, address, bytes, Place(location));
         return result;

@@ -2,7 +2,13 @@
 
 #include "interposer/act/executor.hpp"
 #include "interposer/observe/allocations.hpp"
+#include "interposer/observe/capture.hpp"
 #include "interposer/observe/managed_watch.hpp"
+#include "interposer/observe/residency_sampler.hpp"
+
+#include <algorithm>
+#include <sys/uio.h>
+#include <unistd.h>
 
 namespace umadvisor::wrappers {
 
@@ -29,13 +35,53 @@ void write_ranges(Record& call, const Ranges& ranges, Fill&& fill) noexcept {
     }
 }
 
+/// Where range `i` goes; null: not said. `next` leads from range to range.
+const CUmemLocation* location_of(std::size_t i, const RangePlaces& places, std::size_t& next) {
+    while (next < places.count && places.first[next] <= i)
+        ++next;
+    return next != 0 ? &places.locations[next - 1] : nullptr;
+}
+
+constexpr std::size_t most_looked_at = 256;
+
+/// What the program hands over, before the driver has found it good enough to read: through the kernel, which
+/// answers what cannot be read with an error instead of a signal (process_vm_readv(2)).
+template <class Value>
+bool copy_given(Value* to, const Value* given, std::size_t count) {
+    const iovec here{to, count * sizeof(Value)};
+    const iovec there{const_cast<Value*>(given), count * sizeof(Value)};
+    return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == static_cast<ssize_t>(count * sizeof(Value));
+}
+
 } // namespace
+
+void begin_prefetches(const trace::Prefetch& call, Ranges ranges, RangePlaces places) noexcept {
+    const KeepErrno keep;
+    if (!observe::residency_sampler().alone() || observe::allocations().managed_count() == 0 ||
+        observe::is_captured(reinterpret_cast<CUstream>(call.stream)))
+        return;
+    CUdeviceptr addresses[most_looked_at];
+    CUmemLocation locations[most_looked_at];
+    std::size_t first[most_looked_at];
+    const std::size_t count = std::min(ranges.count, most_looked_at);
+    const std::size_t location_count = std::min(places.count, most_looked_at);
+    if (!copy_given(addresses, ranges.addresses, count) ||
+        !copy_given(locations, places.locations, location_count) ||
+        !copy_given(first, places.first, location_count))
+        return;
+    const RangePlaces copied{locations, first, location_count};
+    for (std::size_t i = 0, next = 0; i < count; ++i) {
+        const CUmemLocation* const to = location_of(i, copied, next);
+        if (to != nullptr && Place(*to).location == trace::Location::device)
+            look_before_prefetch(addresses[i]);
+    }
+}
 
 void finish_prefetches(trace::Prefetch& call, Ranges ranges, RangePlaces places) noexcept {
     std::size_t next = 0;
     write_ranges(call, ranges, [&](std::size_t i) {
-        for (; next < places.count && places.first[next] <= i; ++next) {
-            const Place place(places.locations[next]);
+        if (const CUmemLocation* const to = location_of(i, places, next); to != nullptr) {
+            const Place place(*to);
             call.location = place.location;
             call.location_id = place.id;
         }

@@ -18,6 +18,9 @@ struct RangePlaces {
     std::size_t count;
 };
 
+/// Looks where the memory is that goes to a device. Of many ranges the first are looked at.
+void begin_prefetches(const trace::Prefetch& call, Ranges ranges, RangePlaces places) noexcept;
+
 /// `call` has what all records share. Of a call that failed nothing is known to have been good enough to read:
 /// it has one record without a range.
 void finish_prefetches(trace::Prefetch& call, Ranges ranges, RangePlaces places) noexcept;
@@ -32,6 +35,7 @@ struct prefetch_batch : WhileRecording {
         record.stream = stream_of<E>(stream);
         record.discarded =
             E == Entry::cuMemDiscardAndPrefetchBatchAsync || E == Entry::cuMemDiscardAndPrefetchBatchAsync_ptsz;
+        begin_prefetches(record, {addresses, sizes, count}, {locations, first, location_count});
         const CUresult result =
             timed<E>(record, addresses, sizes, count, locations, first, location_count, flags, stream);
         finish_prefetches(record, {addresses, sizes, count}, {locations, first, location_count});

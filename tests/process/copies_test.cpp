@@ -15,7 +15,7 @@ using Json = nlohmann::json;
 
 namespace {
 
-const char* const settings[] = {"", "UMADVISOR_ACT=prefetch", "UMADVISOR_STACKS=off"};
+const char* const settings[] = {"", "UMADVISOR_ACT=prefetch", "UMADVISOR_STACKS=off UMADVISOR_UM=pagemap"};
 
 /// Bare and under the shim: nothing that the program sees may differ.
 Outcome run_both(const Folder& folder, const std::string& program, const std::string& environment = "",
@@ -95,6 +95,26 @@ BOOST_DATA_TEST_CASE(records_are_what_was_handed_over, data::make(settings), set
     check(folder, "Discard");
     check(folder, "Attach");
     check(folder, "Set");
+}
+
+BOOST_AUTO_TEST_CASE(what_a_batch_prefetches_is_looked_at_where_nobody_else_tells) {
+    const auto looks = [](const Folder& folder) {
+        std::vector<Json> found;
+        for (Json& look : dump(folder, "x.umtrace", "Residency"))
+            if (look.at("moment") == "before_prefetch")
+                found.push_back(std::move(look));
+        return found;
+    };
+    const Folder folder;
+    run_both(folder, "copies_program", "UMADVISOR_UM=pagemap");
+    const Json first = dump(folder, "x.umtrace", "Prefetch").at(0);
+    const auto found = looks(folder);
+    BOOST_TEST_REQUIRE(!found.empty());
+    BOOST_TEST(first.at("batch") == 1);
+    BOOST_TEST(found[0].at("allocation") == first.at("allocation"));
+    BOOST_TEST(found[0].at("start_ns").get<double>() <= first.at("start_ns").get<double>());
+    run_both(folder, "copies_program", "UMADVISOR_FORCE=1");
+    BOOST_TEST(looks(folder).empty());
 }
 
 BOOST_AUTO_TEST_CASE(nothing_is_only_counted) {

@@ -16,7 +16,7 @@ using Json = nlohmann::json;
 namespace {
 
 const char* const settings[] = {"", "UMADVISOR_ACT=prefetch", "UMADVISOR_ACT=prefetch,rewrite=all",
-                                "UMADVISOR_STACKS=off"};
+                                "UMADVISOR_STACKS=off UMADVISOR_UM=pagemap"};
 
 /// As part of a command line.
 std::string under_shim(const std::string& program) {
@@ -130,6 +130,8 @@ BOOST_DATA_TEST_CASE(captures_hold_what_the_program_put_there, data::make(settin
     for (const Json& launch : dump(folder, "x.umtrace", "Launch"))
         measured += launch.at("sample") != 0;
     BOOST_TEST(measured > 0u);
+    for (const Json& look : dump(folder, "x.umtrace", "Residency"))
+        BOOST_TEST(look.at("moment") != "before_prefetch"); // what is captured moves nothing
 }
 
 BOOST_DATA_TEST_CASE(every_entry_point_in_and_out_of_captures, data::make(settings), setting) {

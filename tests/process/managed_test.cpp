@@ -174,6 +174,43 @@ BOOST_AUTO_TEST_CASE(without_the_queue_residency_is_sampled_and_the_trace_says_w
     BOOST_TEST(off.records("Residency").empty());
 }
 
+BOOST_AUTO_TEST_CASE(what_the_host_reads_last_is_seen_before_the_free_where_nobody_else_tells) {
+    const auto looks = [](const Watched& watched, const std::string& moment) {
+        std::vector<Json> found;
+        for (Json& look : watched.records("Residency"))
+            if (look.at("moment") == moment)
+                found.push_back(std::move(look));
+        return found;
+    };
+    const Watched alone("pingpong", "UMADVISOR_UM=pagemap");
+    const auto last = looks(alone, "before_free");
+    BOOST_TEST_REQUIRE(last.size() == 1u);
+    BOOST_TEST(last[0].at("host_pages") == last[0].at("pages"));
+    BOOST_TEST(last[0].at("content") == 0);
+    const Json freed = alone.records("Free").back();
+    BOOST_TEST(freed.at("allocation") == last[0].at("allocation"));
+    BOOST_TEST(freed.at("start_ns").get<double>() >= last[0].at("start_ns").get<double>());
+    BOOST_TEST(looks(alone, "before_prefetch").empty());
+
+    BOOST_TEST(looks(Watched("pingpong", "SIMCUDA_CONFIG=tools_queue=0"), "before_free").size() == 1u);
+    BOOST_TEST(looks(Watched("pingpong"), "before_free").empty());
+}
+
+BOOST_AUTO_TEST_CASE(what_the_host_took_back_is_seen_before_a_prefetch_where_nobody_else_tells) {
+    const auto looks = [](const std::string& program, const std::string& settings) {
+        const Watched watched(program, settings);
+        std::vector<bool> on_host;
+        for (const Json& look : watched.records("Residency"))
+            if (look.at("moment") == "before_prefetch")
+                on_host.push_back(look.at("host_pages") != 0);
+        return on_host;
+    };
+    const auto before_each = looks("pingpong_prefetched", "UMADVISOR_UM=pagemap");
+    BOOST_TEST(before_each.size() == 5u); // one a round, of those to the device
+    BOOST_TEST(std::count(before_each.begin(), before_each.end(), true) == 5);
+    BOOST_TEST(looks("pingpong_prefetched", "").empty());
+}
+
 BOOST_AUTO_TEST_CASE(a_program_without_managed_memory_is_not_watched) {
     const Watched watched("pinned_copies");
     BOOST_TEST(watched.records("ManagedSource").empty());

@@ -23,6 +23,8 @@ Residence::Change look(Residence& residence, trace::SampleMoment moment, std::ui
 
 constexpr auto before = trace::SampleMoment::before_launch;
 constexpr auto after = trace::SampleMoment::after_synchronize;
+constexpr auto before_prefetch = trace::SampleMoment::before_prefetch;
+constexpr auto before_free = trace::SampleMoment::before_free;
 
 } // namespace
 
@@ -48,6 +50,44 @@ BOOST_AUTO_TEST_CASE(prefetch_before_the_launch_explains_the_move) {
     look(residence, after, 0, 1);
     BOOST_TEST(residence.moves().to_device == 0u);
     BOOST_TEST(residence.moves().prefetched_bytes == size);
+}
+
+BOOST_AUTO_TEST_CASE(a_look_before_a_prefetch_is_none_before_a_launch) {
+    Residence residence(size);
+    look(residence, before_prefetch, size);
+    BOOST_TEST(!residence.moves().populated_by_host);
+    residence.prefetch(0, size / 2, trace::Location::device, 0);
+    look(residence, before, size / 2);
+    BOOST_TEST(residence.moves().populated_by_host);
+    BOOST_TEST(residence.moves().prefetched_bytes == size / 2);
+    BOOST_TEST(residence.moves().to_device == 0u);
+    BOOST_TEST((look(residence, after, 0) == Residence::Change::left_host));
+}
+
+BOOST_AUTO_TEST_CASE(a_look_before_a_prefetch_leaves_what_it_ended_before_the_host_wrote_again) {
+    Residence residence(size);
+    look(residence, before_prefetch, size);
+    residence.prefetch(0, size, trace::Location::device, 0);
+    look(residence, before, size, 1);
+    look(residence, after, 0, 2);
+    BOOST_TEST(residence.moves().to_device == 1u);
+
+    Residence stayed(size);
+    look(stayed, before_prefetch, size);
+    stayed.prefetch(0, size, trace::Location::device, 0);
+    look(stayed, before, 0, 1);
+    look(stayed, after, 0, 2);
+    BOOST_TEST(stayed.moves().to_device == 0u);
+    BOOST_TEST(stayed.moves().prefetched_bytes == size);
+}
+
+BOOST_AUTO_TEST_CASE(a_look_before_the_free_shows_the_last_return) {
+    Residence residence(size);
+    look(residence, before, size);
+    look(residence, after, 0, 1);
+    BOOST_TEST((look(residence, before_free, size, 1) == Residence::Change::came_to_host));
+    BOOST_TEST(residence.moves().to_host == 1u);
+    BOOST_TEST(residence.moves().bytes_to_host == size);
 }
 
 BOOST_AUTO_TEST_CASE(prefetch_that_ended_before_the_host_wrote_again_does_not) {

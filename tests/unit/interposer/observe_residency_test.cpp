@@ -96,7 +96,10 @@ Touched touching(std::initializer_list<const ManagedLike*> memories) {
 } // namespace
 
 struct Drive {
-    Drive() { install_driver(); }
+    Drive() {
+        install_driver();
+        sampler->set_allowance(60'000'000'000); // on a busy machine one look may take long
+    }
     std::unique_ptr<ResidencySampler> sampler = std::make_unique<ResidencySampler>();
 };
 
@@ -385,6 +388,64 @@ BOOST_AUTO_TEST_CASE(a_launch_does_not_wait_for_a_look_that_the_listener_has_no_
     BOOST_TEST(recorder().residency.size() == 3u);
 }
 
+BOOST_AUTO_TEST_CASE(what_the_host_took_back_shows_before_a_prefetch_and_before_the_free) {
+    ManagedLike memory(64);
+    const auto last = [] { return recorder().residency.back(); };
+    sampler->before_launch(touching({&memory}));
+    sampler->after_synchronize();
+    memory.touch(0, 16);
+    sampler->before_prefetch(memory.allocation);
+    BOOST_REQUIRE(recorder().residency.size() == 3u);
+    BOOST_TEST((last().moment == trace::SampleMoment::before_prefetch));
+    BOOST_TEST(last().pages == 64u);
+    BOOST_TEST(last().host_pages == 16u);
+    memory.touch(16, 16);
+    sampler->before_free(memory.allocation);
+    BOOST_REQUIRE(recorder().residency.size() == 4u);
+    BOOST_TEST((last().moment == trace::SampleMoment::before_free));
+    BOOST_TEST(last().host_pages == 32u);
+    BOOST_TEST(last().allocation == memory.allocation.id);
+    for (const trace::Residency& sample : recorder().residency)
+        BOOST_TEST(sample.content == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(what_the_driver_tells_is_not_looked_at_before_a_prefetch_or_free) {
+    ManagedLike memory(64);
+    memory.touch(0, 64);
+    managed_watch().begin();
+    driver().managed_activity = 7;
+    BOOST_TEST(!sampler->alone());
+    sampler->before_prefetch(memory.allocation);
+    sampler->before_free(memory.allocation);
+    BOOST_TEST(recorder().residency.empty());
+    driver().managed_activity = 0; // nobody watches any more
+    BOOST_TEST(sampler->alone());
+    sampler->before_prefetch(memory.allocation);
+    sampler->before_free(memory.allocation);
+    BOOST_TEST(recorder().residency.size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(prefetches_part_by_part_are_one_look_until_the_next_synchronisation) {
+    ManagedLike memory(64), other(64);
+    sampler->before_prefetch(memory.allocation);
+    sampler->before_prefetch(memory.allocation);
+    sampler->before_prefetch(other.allocation);
+    sampler->before_prefetch(memory.allocation);
+    BOOST_TEST(recorder().residency.size() == 2u);
+    sampler->before_launch(touching({&memory})); // looks all the same
+    sampler->after_synchronize();
+    BOOST_TEST(recorder().residency.size() == 4u);
+    sampler->before_prefetch(memory.allocation);
+    BOOST_TEST(recorder().residency.size() == 5u);
+}
+
+BOOST_AUTO_TEST_CASE(no_allowance_no_look_before_a_free) {
+    ManagedLike memory(64);
+    sampler->set_allowance(0);
+    sampler->before_free(memory.allocation);
+    BOOST_TEST(recorder().residency.empty());
+}
+
 BOOST_AUTO_TEST_CASE(threads_sample_one_at_a_time) {
     ManagedLike memory(64), other(64);
     std::vector<std::thread> threads;
@@ -392,7 +453,9 @@ BOOST_AUTO_TEST_CASE(threads_sample_one_at_a_time) {
         threads.emplace_back([&] {
             for (int round = 0; round < 200; ++round) {
                 sampler->before_launch(touching({&memory, &other}));
+                sampler->before_prefetch(memory.allocation);
                 sampler->after_synchronize();
+                sampler->before_free(other.allocation);
             }
         });
     for (auto& thread : threads)

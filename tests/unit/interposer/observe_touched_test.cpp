@@ -25,11 +25,14 @@ CUfunction fresh_function(const char* name, std::vector<std::pair<std::size_t, s
     return reinterpret_cast<CUfunction>(next);
 }
 
+std::vector<std::uint64_t> allocated; ///< what the present test has left in the index
+
 Allocation allocate(std::uint64_t bytes, trace::Memory memory = trace::Memory::device) {
     static std::uint64_t address = 0x7f00'0000'0000;
     address += 0x10000000;
     const Allocation made{allocations().next_id(), address, bytes, memory, 0, false, 0};
     allocations().insert(made);
+    allocated.push_back(address);
     return made;
 }
 
@@ -49,6 +52,12 @@ auto key_of(CUfunction function, void** parameters) {
 
 struct Drive {
     Drive() { install_driver(); }
+    ~Drive() {
+        Allocation gone;
+        for (const std::uint64_t address : allocated)
+            allocations().erase(address, gone);
+        allocated.clear();
+    }
 };
 
 BOOST_FIXTURE_TEST_SUITE(touched, Drive)
