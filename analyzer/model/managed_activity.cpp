@@ -153,9 +153,9 @@ void ManagedActivity::add(const trace::Residency& record) {
     const double share =
         std::min(1.0, static_cast<double>(record.host_pages) / static_cast<double>(record.pages));
     allocation->stays.add({.time = record.start,
-                           .kind = record.moment == trace::SampleMoment::before_launch
-                                       ? UseKind::look_before_launch
-                                       : UseKind::look_after_wait,
+                           .kind = record.moment == trace::SampleMoment::after_synchronize
+                                       ? UseKind::look_after_wait
+                                       : UseKind::look_before_launch,
                            .faults_told = totals_.tells(trace::ManagedEventKind::host_fault),
                            .host_bytes = reader::saturated(share * static_cast<double>(allocation->bytes())),
                            .content = record.content});

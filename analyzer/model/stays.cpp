@@ -246,6 +246,13 @@ void Stays::arrived_by_faults(std::uint64_t left_on_host) {
     now().by_fault = std::max(now().by_fault, gone - std::min(gone, under_way));
 }
 
+/// Nobody tells of faults: the host took it back at some time after the last wait.
+void Stays::came_back(std::uint64_t bytes) {
+    Stay& stay = begin(false, last_wait_);
+    stay.by_fault = bytes;
+    stay.ready = last_wait_;
+}
+
 void Stays::look_before_launch(const UseStep& step) {
     if (!here()) {
         if (step.host_bytes != 0)
@@ -255,6 +262,9 @@ void Stays::look_before_launch(const UseStep& step) {
             follow_launches(on_host_ - step.host_bytes);
         else if (now().by_fault != 0 && step.host_bytes > on_host_)
             now().by_fault = std::max(now().by_fault, step.host_bytes - on_host_);
+    } else if (!step.faults_told && !seen_there_ && launches_.empty() && now().by_prefetch != 0 &&
+               last_wait_ > now().begin && step.host_bytes != 0) {
+        came_back(step.host_bytes);
     } else if (!seen_there_ && launches_.empty()) {
         before_launch_ = std::max(step.host_bytes, now().by_prefetch == 0 ? before_launch_ : 0);
     } else if (seen_there_ && step.host_bytes > on_host_) {
@@ -262,9 +272,7 @@ void Stays::look_before_launch(const UseStep& step) {
         if (step.faults_told) {
             evicted_ += came;
         } else {
-            Stay& stay = begin(false, last_wait_);
-            stay.by_fault = came;
-            stay.ready = last_wait_;
+            came_back(came);
         }
     }
     if (here() && !now().on_device)

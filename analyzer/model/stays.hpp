@@ -99,6 +99,7 @@ private:
     Stay& begin(bool on_device, std::uint64_t time);
     Stay& follow_launches(std::uint64_t by_fault);
     void follow_running_launches();
+    void came_back(std::uint64_t bytes);
     void arrived_by_faults(std::uint64_t left_on_host);
     bool covers(const UseStep& step) const;
     void cover(const UseStep& step);

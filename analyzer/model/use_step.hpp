@@ -13,7 +13,7 @@ enum class UseKind : std::uint8_t {
     prefetch_to_device,
     prefetch_to_host,
     host_fault,
-    look_before_launch, ///< at the host's page table
+    look_before_launch, ///< or prefetch or free: at the host's page table
     look_after_wait,
     totals, ///< the driver's, since they were told last: of all memory that was reached in between
 };

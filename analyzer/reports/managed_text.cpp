@@ -201,8 +201,10 @@ void write_life(std::ostream& out, const Report& report, const model::Allocation
             shown = shown == ' ' || shown == side ? side : '*';
         }
     }
-    out << "        where it was, over " << findings::time_text(static_cast<double>(report.profile.nanoseconds(until - from)))
-        << ": [" << strip << "]  h host, D device, * both in turn" << (strip.find('r') != std::string::npos ? ", r host, reached by the device" : "")
+    out << "        where it was, over "
+        << findings::time_text(static_cast<double>(report.profile.nanoseconds(until - from))) << ": [" << strip
+        << "]  h host, D device, * both in turn"
+        << (strip.find('r') != std::string::npos ? ", r host, reached by the device" : "")
         << (life.left_out != 0 ? "; the middle is left out" : "") << "\n";
 }
 

@@ -93,6 +93,15 @@ BOOST_AUTO_TEST_CASE(without_faults_a_look_tells_of_the_return) {
     BOOST_TEST(text(life.stays()) == "device populated, host 2097152 by fault, device 2097152 by fault");
 }
 
+BOOST_AUTO_TEST_CASE(without_faults_a_look_tells_of_the_return_after_a_prefetch_too) {
+    Life life, under_way;
+    life.terms.faults_told = under_way.terms.faults_told = false;
+    life.look(4 << 20).to_device().wait().look(4 << 20);
+    BOOST_TEST(text(life.stays()) == "host populated, device 4194304 by prefetch, host 4194304 by fault");
+    under_way.look(4 << 20).to_device().look(4 << 20);
+    BOOST_TEST(text(under_way.stays()) == "host populated, device 4194304 by prefetch");
+}
+
 BOOST_AUTO_TEST_CASE(with_faults_told_what_came_unasked_was_evicted) {
     Life life;
     life.look(0).device_round().look(2 << 20);
