@@ -13,13 +13,13 @@
 namespace umadvisor::record {
 namespace {
 
-constexpr int max_depth = 128;
+constexpr int max_python_depth = 128;
 
 constinit PythonInterpreter interpreter{};
-constinit PythonTable table;
+constinit PythonTable python_table;
 constinit Mutex checking;
 constinit std::atomic<bool> checked{false}; ///< the frames of a thread were what they should be
-constinit int depth = 0;
+constinit int python_depth = 0;
 
 template <class Memory>
 using Reader = PythonReader<Memory>;
@@ -70,8 +70,8 @@ bool check(PythonStacks& known, std::uintptr_t state) noexcept {
         return false;
     known.memory.begin();
     Reader<CheckedMemory> reader(known.memory, interpreter.layout, interpreter.code_type);
-    PythonSight sights[max_depth];
-    const int count = reader.frames(state, sights, depth);
+    PythonSight sights[max_python_depth];
+    const int count = reader.frames(state, sights, python_depth);
     if (count == 0)
         return false; // to be decided by a thread that runs Python
     if (count < 0 || !is_sound(reader, sights, count)) {
@@ -108,7 +108,7 @@ template <class Memory>
                                                  std::uint32_t native, const PythonSight* sights,
                                                  int count) noexcept {
     const Quiet quiet;
-    const std::uint32_t python = table.stack(reader, sights, count, interpreter.layout.lines);
+    const std::uint32_t python = python_table.stack(reader, sights, count, interpreter.layout.lines);
     return python != 0 ? frames.intern_python(native, python) : 0;
 }
 
@@ -116,14 +116,14 @@ template <class Memory>
 std::uint32_t follow(PythonStacks& known, Memory& memory, FrameTable& frames, std::uint32_t native,
                      std::uintptr_t state, PythonDetail detail) noexcept {
     Reader<Memory> reader(memory, interpreter.layout, interpreter.code_type);
-    PythonSight sights[max_depth];
-    int count = reader.frames(state, sights, detail == PythonDetail::whole ? depth : 1);
+    PythonSight sights[max_python_depth];
+    int count = reader.frames(state, sights, detail == PythonDetail::whole ? python_depth : 1);
     PythonKey key(std::uint64_t{native} << 1 | (detail == PythonDetail::innermost));
     if (count <= 0 || !key_of(reader, sights, count, key))
         return native;
     if (const std::uint32_t id = known.find(key.value()))
         return id;
-    if (detail == PythonDetail::innermost && (count = reader.frames(state, sights, depth)) <= 0)
+    if (detail == PythonDetail::innermost && (count = reader.frames(state, sights, python_depth)) <= 0)
         return native;
     const std::uint32_t id = learn(reader, frames, native, sights, count);
     if (id == 0)
@@ -165,7 +165,7 @@ void look_for_python(int wanted) noexcept {
         give_up(trouble);
         break;
     case PythonFound::readable:
-        depth = std::min(wanted, max_depth);
+        python_depth = std::min(wanted, max_python_depth);
         python_is_there.store(true, std::memory_order_release);
     }
 }

@@ -22,9 +22,9 @@ namespace {
 constexpr int max_depth = 128;
 constexpr int max_own_frames = 16; ///< of ours and the loader's, between the program and the unwinder
 
-constinit Unwinder unwinder{};
+constinit Unwinder libunwind{};
 constinit UnwinderPipe unwinder_pipe;
-constinit FrameTable frames;
+constinit FrameTable known_frames;
 constinit int depth = 0; ///< 0: stacks are off
 /// Where our own object lies, to leave our frames out. Empty in a test, where we are part of the program.
 constinit std::uintptr_t own_first = 0, own_last = 0;
@@ -35,9 +35,9 @@ constinit bool python_wanted = false;
 constinit std::atomic<bool> objects_have_come{false}; ///< since a Python interpreter was looked for
 
 void forget_frames(std::uintptr_t first, std::uintptr_t last) noexcept {
-    if (!frames.forget(first, last) || !unwinder.steps)
+    if (!known_frames.forget(first, last) || !libunwind.steps)
         return;
-    unwinder.forget_code();
+    libunwind.forget_code();
     only_steps.store(true, std::memory_order_relaxed);
 }
 
@@ -58,10 +58,10 @@ int walk(const StackCache& cache, void** found, int capacity) noexcept {
     if (!unwinder_pipe.intact())
         return 0;
     const bool by_steps =
-        only_steps.load(std::memory_order_relaxed) || (unwinder.steps && cache.learned < first_by_steps);
+        only_steps.load(std::memory_order_relaxed) || (libunwind.steps && cache.learned < first_by_steps);
     int count = 0;
     holding_the_loader([&] {
-        count = by_steps ? unwinder.backtrace_by_steps(found, capacity) : unwinder.backtrace(found, capacity);
+        count = by_steps ? libunwind.backtrace_by_steps(found, capacity) : libunwind.backtrace(found, capacity);
     });
     return count;
 }
@@ -101,11 +101,11 @@ bool is_ours(const void* address) noexcept {
         return 0;
     std::uint32_t id = 0;
     for (void** at = last; at != first;) {
-        id = frames.intern(id, reinterpret_cast<std::uintptr_t>(*--at));
+        id = known_frames.intern(id, reinterpret_cast<std::uintptr_t>(*--at));
         if (id == 0)
             return 0;
     }
-    cache.learn(unwinder, caller, frame, {innermost, static_cast<std::size_t>(last - innermost), ended}, id);
+    cache.learn(libunwind, caller, frame, {innermost, static_cast<std::size_t>(last - innermost), ended}, id);
     return id;
 }
 
@@ -123,11 +123,11 @@ void prepare_stacks(int wanted, bool python) noexcept {
         own_last = own.last;
         directory = own.path.substr(0, own.path.rfind('/') + 1);
     }
-    if (const char* why = load_unwinder(unwinder, directory)) {
+    if (const char* why = load_unwinder(libunwind, directory)) {
         note("no call stacks: %s", why);
         return;
     }
-    unwinder_pipe.open(unwinder.backtrace);
+    unwinder_pipe.open(libunwind.backtrace);
     refresh_modules(); // libunwind itself
     depth = std::min(wanted, max_depth);
     python_wanted = python;
@@ -166,7 +166,7 @@ template <PythonDetail detail>
     if (id == 0)
         id = unwind(writer->stacks, caller, frame);
     if (python_is_there.load(std::memory_order_relaxed)) [[unlikely]]
-        id = with_python(writer->python, frames, id, detail);
+        id = with_python(writer->python, known_frames, id, detail);
     asm volatile("" : "+r"(id));
     return id;
 }
@@ -195,7 +195,7 @@ std::uint64_t instruction(std::uintptr_t address) noexcept {
     const Quiet quiet;
     if (const LoaderUse use; use)
         refresh_modules();
-    return frames.intern(0, address + 1);
+    return known_frames.intern(0, address + 1);
 }
 
 } // namespace umadvisor::record

@@ -74,7 +74,7 @@ private:
     Arena arena_;
 };
 
-constinit Mutex mutex;
+constinit Mutex strings_mutex;
 constinit StringTable strings;
 
 } // namespace
@@ -83,7 +83,7 @@ std::uint64_t string_id(std::string_view text) noexcept {
     if (!recording())
         return 0;
     const Quiet quiet;
-    const Guard guard(mutex);
+    const Guard guard(strings_mutex);
     const std::uint64_t id = strings.id(text.substr(0, trace::max_text));
     if (id == 0)
         sink.drop(trace::DropReason::no_memory);

@@ -21,13 +21,13 @@ constinit thread_local ThreadSeat seat{};
 
 namespace {
 
-constinit Mutex mutex;
+constinit Mutex waiting_mutex;
 constinit ThreadWriter* waiting = nullptr;
 constinit pthread_key_t writer_key = 0;
 
 ThreadWriter* take_writer() noexcept {
     {
-        const Guard guard(mutex);
+        const Guard guard(waiting_mutex);
         if (ThreadWriter* writer = waiting) {
             waiting = writer->next;
             return writer;
@@ -51,7 +51,7 @@ void leave(void* value) noexcept {
     writer->chunk = {};
     writer->stacks.forget();
     writer->python.forget();
-    const Guard guard(mutex);
+    const Guard guard(waiting_mutex);
     writer->next = waiting;
     waiting = writer;
 }

@@ -12,7 +12,7 @@ namespace {
 #define UMADVISOR_SYMBOL(x) UMADVISOR_TEXT(x)
 
 template <class Function>
-bool bind(void* library, const char* symbol, Function& function) noexcept {
+bool bind_function(void* library, const char* symbol, Function& function) noexcept {
     function = reinterpret_cast<Function>(dlsym(library, symbol));
     return function != nullptr;
 }
@@ -36,18 +36,18 @@ const char* load_unwinder(Unwinder& unwinder, std::string_view directory) noexce
     void* library = open_library(directory);
     if (library == nullptr)
         return dlerror();
-    if (!bind(library, "unw_backtrace", unwinder.backtrace))
+    if (!bind_function(library, "unw_backtrace", unwinder.backtrace))
         return "libunwind.so.8 has no unw_backtrace";
 #if defined(__x86_64__)
-    unwinder.steps = bind(library, UMADVISOR_SYMBOL(unw_tdep_getcontext), unwinder.get_context) &&
-                     bind(library, UMADVISOR_SYMBOL(unw_init_local), unwinder.init_local) &&
-                     bind(library, UMADVISOR_SYMBOL(unw_step), unwinder.step) &&
-                     bind(library, UMADVISOR_SYMBOL(unw_get_reg), unwinder.get_register) &&
-                     bind(library, UMADVISOR_SYMBOL(unw_get_save_loc), unwinder.get_save_location) &&
-                     bind(library, UMADVISOR_SYMBOL(unw_is_signal_frame), unwinder.is_signal_frame) &&
-                     bind(library, UMADVISOR_SYMBOL(unw_get_proc_info), unwinder.get_proc_info) &&
-                     bind(library, UMADVISOR_SYMBOL(unw_flush_cache), unwinder.flush_cache) &&
-                     bind(library, UMADVISOR_SYMBOL(unw_local_addr_space), unwinder.local_space);
+    unwinder.steps = bind_function(library, UMADVISOR_SYMBOL(unw_tdep_getcontext), unwinder.get_context) &&
+                     bind_function(library, UMADVISOR_SYMBOL(unw_init_local), unwinder.init_local) &&
+                     bind_function(library, UMADVISOR_SYMBOL(unw_step), unwinder.step) &&
+                     bind_function(library, UMADVISOR_SYMBOL(unw_get_reg), unwinder.get_register) &&
+                     bind_function(library, UMADVISOR_SYMBOL(unw_get_save_loc), unwinder.get_save_location) &&
+                     bind_function(library, UMADVISOR_SYMBOL(unw_is_signal_frame), unwinder.is_signal_frame) &&
+                     bind_function(library, UMADVISOR_SYMBOL(unw_get_proc_info), unwinder.get_proc_info) &&
+                     bind_function(library, UMADVISOR_SYMBOL(unw_flush_cache), unwinder.flush_cache) &&
+                     bind_function(library, UMADVISOR_SYMBOL(unw_local_addr_space), unwinder.local_space);
 #endif
     return nullptr;
 }

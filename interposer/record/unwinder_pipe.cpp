@@ -18,7 +18,7 @@ namespace umadvisor::record {
 namespace {
 
 constexpr int floor_number = 512;
-constinit Mutex mutex;
+constinit Mutex pipe_mutex;
 
 /// Holds all low descriptors that are free, so that what is opened meanwhile gets a high one. The kernel hands
 /// out 253 copies of a file in one call where they come by a socket (SCM_RIGHTS, unix(7)), always the lowest
@@ -135,7 +135,7 @@ bool UnwinderPipe::intact() noexcept {
     // The end that is read from is the lower one: a program that has closed both gets this number first.
     if (inode == 0 || (!lost_.load(std::memory_order_relaxed) && pipe_at(ends_[0]) == inode)) [[likely]]
         return true;
-    const Guard guard(mutex);
+    const Guard guard(pipe_mutex);
     if (!lost_.load(std::memory_order_relaxed) && pipe_at(ends_[0]) != inode_.load(std::memory_order_relaxed) &&
         !renew())
         lost_.store(true, std::memory_order_relaxed);

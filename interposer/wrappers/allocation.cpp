@@ -14,7 +14,7 @@ namespace umadvisor::wrappers {
 namespace {
 
 /// The allocation that begin_free took out, to be put back should the driver refuse the free.
-thread_local observe::Allocation taken;
+thread_local observe::Allocation taken_allocation;
 
 } // namespace
 
@@ -78,29 +78,29 @@ void finish_global(trace::Alloc& record, CUdeviceptr address, std::size_t bytes,
 void begin_free(trace::Free& record, std::uint64_t address) noexcept {
     const KeepErrno keep;
     record.address = address;
-    taken = {};
+    taken_allocation = {};
     record.captured = observe::is_captured(reinterpret_cast<CUstream>(record.stream));
     if (observe::Allocation known; record.captured != 0) { // it lives until the graph frees it
         record.allocation = observe::allocations().find(address, known) ? known.id : 0;
         return;
     }
-    if (address == 0 || !observe::allocations().erase(address, taken))
+    if (address == 0 || !observe::allocations().erase(address, taken_allocation))
         return;
-    record.allocation = taken.id;
-    if (taken.memory == trace::Memory::managed && record::takes(record::Taking::everything))
-        observe::residency_sampler().before_free(taken);
+    record.allocation = taken_allocation.id;
+    if (taken_allocation.memory == trace::Memory::managed && record::takes(record::Taking::everything))
+        observe::residency_sampler().before_free(taken_allocation);
 }
 
 bool taken_is_rewritten() noexcept {
-    return taken.id != 0 && taken.rewritten;
+    return taken_allocation.id != 0 && taken_allocation.rewritten;
 }
 
 void finish_free(trace::Free& record) noexcept {
     const KeepErrno keep;
-    if (record.status != CUDA_SUCCESS && taken.id != 0)
-        observe::allocations().insert(taken);
-    else if (taken.id != 0)
-        act::forget(taken);
+    if (record.status != CUDA_SUCCESS && taken_allocation.id != 0)
+        observe::allocations().insert(taken_allocation);
+    else if (taken_allocation.id != 0)
+        act::forget(taken_allocation);
     record.stack = record::stack();
     record::write(record);
 }

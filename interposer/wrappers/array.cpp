@@ -10,7 +10,7 @@ namespace umadvisor::wrappers {
 namespace {
 
 /// What begin_destroy took out.
-thread_local observe::Allocation taken;
+thread_local observe::Allocation taken_array;
 
 /// Once: what they are mapped to is not followed, so reports should not count on their bytes.
 void tell_of_unmapped_arrays() {
@@ -59,17 +59,17 @@ void note_level(CUmipmappedArray whole, CUarray level) noexcept {
 void begin_destroy(trace::Free& record, const void* handle) noexcept {
     const KeepErrno keep;
     record.address = reinterpret_cast<std::uint64_t>(handle);
-    taken = {};
-    if (handle != nullptr && observe::arrays().erase(record.address, taken))
-        record.allocation = taken.id;
+    taken_array = {};
+    if (handle != nullptr && observe::arrays().erase(record.address, taken_array))
+        record.allocation = taken_array.id;
 }
 
 void finish_destroy(trace::Free& record, bool has_levels) noexcept {
     const KeepErrno keep;
-    if (taken.id != 0 && record.status != CUDA_SUCCESS)
-        observe::arrays().insert(taken);
-    else if (taken.id != 0 && has_levels)
-        observe::arrays().erase_all(taken.id);
+    if (taken_array.id != 0 && record.status != CUDA_SUCCESS)
+        observe::arrays().insert(taken_array);
+    else if (taken_array.id != 0 && has_levels)
+        observe::arrays().erase_all(taken_array.id);
     record.stack = record::stack();
     record::write(record);
 }

@@ -11,8 +11,6 @@
 #include <link.h>
 #include <unistd.h>
 
-BOOST_AUTO_TEST_SUITE(analyzer_symbols)
-
 using namespace umadvisor;
 using symbols::CodePlace;
 
@@ -302,5 +300,3 @@ BOOST_AUTO_TEST_CASE(rust_names_of_both_manglings) {
     BOOST_TEST(symbols::short_name("_Rnonsense") == "_Rnonsense");
     BOOST_TEST(symbols::demangle(std::string(1 << 20, 'R').insert(0, "_R")).size() == (1u << 20) + 2);
 }
-
-BOOST_AUTO_TEST_SUITE_END()

@@ -18,6 +18,7 @@ namespace {
 
 /// Each test has handles and addresses of its own: functions and allocations are the process's.
 std::uint64_t next = 0x100000;
+std::vector<Allocation> made; ///< by the test that runs
 
 CUfunction fresh_function(const char* name, std::vector<std::pair<std::size_t, std::size_t>> parameters) {
     next += 0x1000;
@@ -25,15 +26,12 @@ CUfunction fresh_function(const char* name, std::vector<std::pair<std::size_t, s
     return reinterpret_cast<CUfunction>(next);
 }
 
-std::vector<std::uint64_t> allocated; ///< what the present test has left in the index
-
 Allocation allocate(std::uint64_t bytes, trace::Memory memory = trace::Memory::device) {
     static std::uint64_t address = 0x7f00'0000'0000;
     address += 0x10000000;
-    const Allocation made{allocations().next_id(), address, bytes, memory, 0, false, 0};
-    allocations().insert(made);
-    allocated.push_back(address);
-    return made;
+    made.push_back({allocations().next_id(), address, bytes, memory, 0, false, 0});
+    allocations().insert(made.back());
+    return made.back();
 }
 
 /// All that tells launches of a function apart, which is the same whatever is remembered of earlier ones.
@@ -54,9 +52,9 @@ struct Drive {
     Drive() { install_driver(); }
     ~Drive() {
         Allocation gone;
-        for (const std::uint64_t address : allocated)
-            allocations().erase(address, gone);
-        allocated.clear();
+        for (const Allocation& allocation : made)
+            allocations().erase(allocation.address, gone);
+        made.clear();
     }
 };
 
