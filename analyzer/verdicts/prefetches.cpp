@@ -10,6 +10,7 @@ namespace {
 using model::Stay;
 
 constexpr std::uint64_t fault_bytes = 64 * 1024; ///< a device fault brings as much, or more
+constexpr std::uint64_t fewest_faults = 4;       ///< beside what may be another's
 
 /// No program reads memory faster from one thread.
 constexpr double fastest_bytes_per_ns = 100;
@@ -45,7 +46,8 @@ void judge_late(const Subject& subject, std::vector<Verdict>& found) {
             stay.late_bytes != 0 && subject.much(stay.by_fault) &&
             (subject.terms.faults_told ? stay.device_faults != 0 : stay.late_bytes >= subject.bytes() / 10 * 9);
         const bool beside = stay.by_prefetch >= subject.bytes() / 10 * 9 && stay.by_prefetch != 0 &&
-                            stay.launches != 0 && stay.device_faults >= subject.bytes() / fault_bytes / 2 + 1;
+                            stay.launches != 0 &&
+                            stay.device_faults >= std::max(fewest_faults, subject.bytes() / fault_bytes / 2);
         if (!after && !beside)
             continue;
         ++verdict.times;

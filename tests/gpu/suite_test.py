@@ -287,7 +287,7 @@ class Verdicts(unittest.TestCase):
         self.assertTrue(self.suite(lambda way: (), False)[0].failed)
         self.assertTrue(self.suite(lambda way: (), True)[0].failed)
         for bad in ({"status": 1}, {"source": "cupti"}):
-            self.assertEqual(self.suite(right, True, **bad)[0].count("verdicts", "FAIL"), 120)
+            self.assertEqual(self.suite(right, True, **bad)[0].count("verdicts", "FAIL"), 121)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 
 from . import habits
 from .cases import FAIL, NOT_RUN, Failure, require
@@ -144,6 +145,15 @@ def check_places(cases, bundle, advised):
             cases.check(PART, f"places: {places.habit}", lambda p=places: _check_places(bundle, advised, p))
 
 
+def _source(place):
+    """The text of a line of the labelled programs, wherever they were built."""
+    if not place or not place.get("file"):
+        return ""
+    source = Path(__file__).resolve().parents[1] / "programs" / "habits" / Path(place["file"]).name
+    lines = source.read_text().splitlines() if source.is_file() else []
+    return lines[place["line"] - 1] if place["line"] <= len(lines) else ""
+
+
 def _check_places(bundle, advised, places):
     way = next(each for each in habits.WAYS if (each.habit, each.case, each.way) == (places.habit, "clear", places.way))
     large = places.habit == "oversubscribed"
@@ -151,13 +161,15 @@ def _check_places(bundle, advised, places):
     found = [each for each in _verdicts(bundle, advised, run, "queue") if each["verdict"] == places.habit]
     require(len(found) == 1, f"{len(found)} such verdicts")
     verdict = found[0]
-    require("cudaMallocManaged" in (verdict["line"] or {}).get("source", ""), f"allocated at {verdict['line']}")
+    require("cudaMallocManaged" in _source(verdict["line"]), f"allocated at {verdict['line']}")
     kernels = [each["function"] for each in verdict["kernels"]]
     require(not places.kernels or any(name in each for each in kernels for name in places.kernels), f"kernels {kernels}")
-    hosts = [(each or {}).get("source", "") for each in verdict["host_lines"]]
+    hosts = [_source(each) for each in verdict["host_lines"]]
     require(not places.host or any(places.host in each for each in hosts), f"host lines {verdict['host_lines']}")
-    prefetches = [(each or {}).get("function", "") for each in verdict["prefetches"]]
-    require(not places.prefetch or any("prefetch" in each for each in prefetches), f"prefetches {verdict['prefetches']}")
+    # The call fills two lines.
+    prefetches = [_source(each) + _source({**each, "line": each["line"] + 1}) for each in verdict["prefetches"]
+                  if each and each.get("line")]
+    require(not places.prefetch or any("cudaMemPrefetchAsync" in each for each in prefetches), f"prefetches {verdict['prefetches']}")
     return ", ".join(text for text in (verdict["text"], *kernels) if text)
 
 
