@@ -19,9 +19,9 @@ struct Stay {
     std::uint64_t by_fault = 0, by_prefetch = 0; ///< bytes that came
 
     // On the device.
-    std::uint64_t launches = 0;      ///< of the stream with the most
-    std::uint64_t device_faults = 0; ///< in the meantime; others' among them
-    std::uint64_t late_bytes = 0;    ///< prefetched after a launch had begun to pull them over
+    std::uint64_t launches = 0;         ///< of the stream with the most
+    std::uint64_t device_faults = 0;    ///< in the meantime; others' among them
+    std::uint64_t late_bytes = 0;       ///< prefetched after a launch had begun to pull them over
     KernelSite kernel{}, last_kernel{}; ///< launched first, and last
 
     // On the host.
