@@ -173,7 +173,7 @@ int pools() {
     make_context();
     const CUfunction function = load_count_up();
     CUstream stream = nullptr;
-    CALL("cuStreamCreate", cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
+    CALL("cuStreamCreate", cuStreamCreate, &stream, CU_STREAM_DEFAULT);
     CUmemoryPool by_default = nullptr, managed_default = nullptr, current = nullptr;
     CUmemLocation device = on_device(0);
     CALL("cuDeviceGetDefaultMemPool", cuDeviceGetDefaultMemPool, &by_default, 0);
