@@ -47,8 +47,12 @@ void ManagedActivity::add(const trace::Free& record) {
 
 void ManagedActivity::forget_expired() {
     while (const auto allocation = ranges_.next_expired()) {
-        for (std::vector<ManagedAllocation*>* const list : {&launched_on_, &prefetched_, &recent_})
-            std::erase(*list, allocation.get());
+        if (allocation->launched_on)
+            std::erase(launched_on_, allocation.get());
+        if (allocation->prefetched)
+            std::erase(prefetched_, allocation.get());
+        if (allocation->recent)
+            std::erase(recent_, allocation.get());
         judge(*allocation);
         allocation->site->take_blocks(*allocation);
     }
@@ -118,7 +122,7 @@ void ManagedActivity::add(const trace::Prefetch& record) {
         return;
     totals_.reach(*allocation->site);
     note_recent(*allocation);
-    if (std::ranges::find(prefetched_, allocation) == prefetched_.end())
+    if (!std::exchange(allocation->prefetched, true))
         prefetched_.push_back(allocation);
     const bool to_host = is_host(record.location);
     prefetched_to_host_ = prefetched_to_host_ || to_host;
@@ -211,9 +215,11 @@ void ManagedActivity::wait(const Waited& waited) {
             allocation->stays.add({.time = waited.end, .kind = UseKind::wait});
         return !allocation->launched_on;
     });
-    for (ManagedAllocation* const allocation : prefetched_)
+    for (ManagedAllocation* const allocation : prefetched_) {
+        allocation->prefetched = false;
         if (!allocation->launched_on)
             allocation->stays.add({.time = waited.end, .kind = UseKind::wait});
+    }
     prefetched_.clear();
 }
 

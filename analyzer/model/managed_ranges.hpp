@@ -32,6 +32,7 @@ struct ManagedAllocation {
     std::uint64_t until = UINT64_MAX;
     ManagedSiteActivity* site = nullptr;
     bool launched_on = false;      ///< by launches that nobody has waited for
+    bool prefetched = false;       ///< since the last wait
     bool recent = false;           ///< used since the driver's totals were told last
     std::uint64_t late_totals = 0; ///< ticks: the last that were shared with it for a fault told late
     RunningLaunches launches;

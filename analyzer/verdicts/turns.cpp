@@ -3,7 +3,6 @@
 #include "analyzer/verdicts/verdict.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace umadvisor::verdicts {
 namespace {

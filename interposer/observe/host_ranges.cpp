@@ -21,8 +21,7 @@ namespace {
 
 using trace::HostRangeKind;
 
-constexpr std::uint64_t allowance = 20'000'000;       ///< nanoseconds, whatever the run time
-constexpr std::uint64_t share = 100;                  ///< after these: one part in so many of the run time
+constexpr std::uint64_t share = 100; ///< after the allowance: one part in so many of the run time
 constexpr std::uint64_t least_believed = 250'000'000; ///< nanoseconds before a range is looked at again
 constexpr std::uint64_t max_definitions = 65536;
 
@@ -32,12 +31,14 @@ record::Mutex mutex;
 constinit RangeCache cache;
 std::uint64_t definitions = 0;
 constinit std::atomic<std::uint64_t> started{0}, spent{0};
+constinit std::atomic<std::uint64_t> allowance{20'000'000}; ///< nanoseconds, whatever the run time
 
 bool affordable(std::uint64_t now) {
     std::uint64_t since = 0;
     if (started.compare_exchange_strong(since, now, std::memory_order_relaxed))
         since = now;
-    return spent.load(std::memory_order_relaxed) < allowance + (now - std::min(now, since)) / share;
+    return spent.load(std::memory_order_relaxed) <
+           allowance.load(std::memory_order_relaxed) + (now - std::min(now, since)) / share;
 }
 
 /// What a look costs is the processor's time: a machine with more threads than cores does not use up the
@@ -234,6 +235,10 @@ bool parse_mapping(std::string_view line, Mapping& out) noexcept {
         ++at;
     out.path = {at, static_cast<std::size_t>(end - at)};
     return true;
+}
+
+void set_host_range_allowance(std::uint64_t nanoseconds) noexcept {
+    allowance.store(nanoseconds, std::memory_order_relaxed);
 }
 
 bool host_range_of(std::uint64_t address, HostRange& out) noexcept {

@@ -18,6 +18,9 @@ struct HostRange {
 /// allowance). What is known is looked at again after a while, since mappings come and go unseen. Thread-safe.
 bool host_range_of(std::uint64_t address, HostRange& out) noexcept;
 
+/// Nanoseconds of the first allowance; tests give none or much.
+void set_host_range_allowance(std::uint64_t nanoseconds) noexcept;
+
 /// One line of /proc/self/maps.
 struct Mapping {
     std::uint64_t first, last;

@@ -348,9 +348,12 @@ void ManagedWatch::look_at_counters() noexcept {
     record::write(record);
 }
 
+bool ManagedWatch::watches() const noexcept {
+    return watching.load(std::memory_order_relaxed);
+}
+
 std::uint64_t ManagedWatch::sum_of_counters() const noexcept {
-    if (!watching.load(
-            std::memory_order_relaxed)) // given up: what does not count any more would seem quiet for good
+    if (!watches()) // given up: what does not count any more would seem quiet for good
         return 0;
     const Totals totals = totals_of(*shared);
     return totals[0] + totals[1] + totals[2] + totals[3] + changes_.load(std::memory_order_relaxed);

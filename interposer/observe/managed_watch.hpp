@@ -30,8 +30,8 @@ public:
         return counting_.load(std::memory_order_relaxed) ? sum_of_counters() : 0;
     }
 
-    /// Whether the driver tells what moves.
-    bool watches() const noexcept { return activity() != 0; }
+    /// Whether the driver tells what moves, be it that nothing has moved yet.
+    bool watches() const noexcept;
 
     /// The program moved managed memory in a way that the driver's totals may not show: pages that nobody had
     /// yet.

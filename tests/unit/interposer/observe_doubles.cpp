@@ -76,6 +76,9 @@ void ManagedWatch::start() noexcept {
 std::uint64_t ManagedWatch::sum_of_counters() const noexcept {
     return driver().managed_activity;
 }
+bool ManagedWatch::watches() const noexcept {
+    return driver().managed_watched;
+}
 void ManagedWatch::look_at_counters() noexcept {}
 
 FakeRecorder& recorder() {

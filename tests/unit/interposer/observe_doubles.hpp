@@ -57,6 +57,7 @@ struct FakeDriver {
     bool relaxed_at_every_call;      ///< no event or prefetch call came in another capture mode
     bool finished;                   ///< cuEventQuery
     std::uint64_t managed_activity;  ///< of ManagedWatch; 0: not known
+    bool managed_watched;            ///< by the driver's queue
     CUresult event_answer;           ///< of cuEventRecord
     std::uint64_t events, records, queries;
     std::vector<CUstream> record_streams;

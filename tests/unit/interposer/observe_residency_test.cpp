@@ -413,12 +413,12 @@ BOOST_AUTO_TEST_CASE(what_the_driver_tells_is_not_looked_at_before_a_prefetch_or
     ManagedLike memory(64);
     memory.touch(0, 64);
     managed_watch().begin();
-    driver().managed_activity = 7;
+    driver().managed_watched = true; // nothing has moved yet
     BOOST_TEST(!sampler->alone());
     sampler->before_prefetch(memory.allocation);
     sampler->before_free(memory.allocation);
     BOOST_TEST(recorder().residency.empty());
-    driver().managed_activity = 0; // nobody watches any more
+    driver().managed_watched = false;
     BOOST_TEST(sampler->alone());
     sampler->before_prefetch(memory.allocation);
     sampler->before_free(memory.allocation);
