@@ -12,12 +12,24 @@ bool is_host(trace::Location location) {
            location == trace::Location::host_numa_current;
 }
 
+/// The driver's, also where it was told not to look for thrashing.
+residency::ThrashingParameters rule_of(const trace::ManagedSource* source) {
+    residency::ThrashingParameters rule;
+    if (source != nullptr && source->parameters_known != 0) {
+        rule.threshold = static_cast<unsigned>(source->thrashing_threshold);
+        rule.lapse = source->thrashing_lapse * 1000;
+        rule.epoch = source->thrashing_epoch * 1000;
+    }
+    return rule;
+}
+
 constexpr std::size_t most_totals = 256;                                 ///< kept for faults that are told late
 constexpr std::uint64_t set_preferred_location = 3, set_accessed_by = 5; // CUmem_advise
 
 } // namespace
 
-ManagedActivity::ManagedActivity(double ns_per_tick, const trace::ManagedSource* source) {
+ManagedActivity::ManagedActivity(double ns_per_tick, const trace::ManagedSource* source)
+    : replay_(ns_per_tick, rule_of(source)) {
     terms_.ns_per_tick = ns_per_tick;
     if (source != nullptr && source->parameters_known != 0) {
         terms_.thrashing_lapse_ns = source->thrashing_lapse * 1000;
@@ -69,6 +81,11 @@ void ManagedActivity::judge(ManagedAllocation& allocation) {
     terms_.thrashing_told = totals_.ever_told(trace::ManagedEventKind::thrashing);
     for (const verdicts::Verdict& verdict : verdicts::judge({allocation.stays, allocation.marks, terms_}))
         allocation.site->verdicts.add(verdict);
+    const MovedBytes moved{allocation.stays.arrived(true), allocation.stays.arrived(false)};
+    for (MovedBytes* const sum : {&allocation.site->by_stays, &by_stays_}) {
+        reader::add_saturated(sum->to_device, moved.to_device);
+        reader::add_saturated(sum->to_host, moved.to_host);
+    }
     allocation.site->take_life({allocation.id, allocation.bytes(), allocation.from,
                                 allocation.until == UINT64_MAX ? 0 : allocation.until, allocation.stays.list(),
                                 allocation.stays.left_out()});
@@ -267,6 +284,7 @@ void ManagedActivity::add(const trace::ManagedEvent& record) {
     ManagedSiteActivity& site = *allocation->site;
     totals_.reach(site);
     site.told.add(record);
+    reader::add_saturated(allocation->marks.replayed_pages, replay_.add(record));
     const std::uint64_t first = record.address - allocation->base();
     const std::uint64_t length = record.bytes == 0 ? 0 : record.bytes - 1;
     const BlockActivity& block =
@@ -363,25 +381,6 @@ void ManagedActivity::finish() {
         judge(allocation);
         allocation.site->take_blocks(allocation);
     });
-}
-
-MovedBytes ManagedActivity::moved(const ManagedSiteActivity& site) const {
-    const MovedBytes told = totals_.extrapolate({sum_of(site.told.to_device), sum_of(site.told.to_host)});
-    return {reader::saturated_sum(told.to_device, site.by_launches.to_device),
-            reader::saturated_sum(told.to_host, site.by_launches.to_host)};
-}
-
-MovedBasis ManagedActivity::basis(const ManagedSiteActivity& site) const {
-    const MovedBytes told{sum_of(site.told.to_device), sum_of(site.told.to_host)};
-    if (told.to_device != 0 || told.to_host != 0) {
-        const MovedBytes all = totals_.extrapolate(told);
-        if (totals_.all_told())
-            return MovedBasis::counted;
-        if (all.to_device != told.to_device || all.to_host != told.to_host)
-            return MovedBasis::extrapolated;
-    }
-    return site.by_launches.to_device != 0 || site.by_launches.to_host != 0 ? MovedBasis::launches
-                                                                            : MovedBasis::none;
 }
 
 } // namespace umadvisor::model

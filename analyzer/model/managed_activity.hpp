@@ -4,7 +4,8 @@
 #include "analyzer/model/allocations.hpp"
 #include "analyzer/model/contexts.hpp"
 #include "analyzer/model/managed_ranges.hpp"
-#include "analyzer/model/managed_site.hpp"
+#include "analyzer/model/moved_estimate.hpp"
+#include "analyzer/model/thrashing_replay.hpp"
 
 #include <cstdint>
 #include <deque>
@@ -47,13 +48,13 @@ public:
     const ManagedTotals& totals() const { return totals_; }
     /// Events at addresses that no known managed allocation had then.
     const ManagedTally& unattributed() const { return unattributed_; }
+    /// By the driver's events and by its rule; the latter needs migrations to be told.
+    ThrashingPages thrashing_pages() const { return replay_.pages(); }
     const BlockBudget& block_budget() const { return ranges_.block_budget(); }
     /// Whether the trace tells anything of what happened.
     bool any() const { return totals_.told().events != 0 || totals_.exact() != nullptr; }
 
-    /// Bytes of a site: what was told, what is missing shared out, and what needs no telling.
-    MovedBytes moved(const ManagedSiteActivity& site) const;
-    MovedBasis basis(const ManagedSiteActivity& site) const;
+    MovedEstimate estimate() const { return {totals_, by_stays_}; }
 
 private:
     WorkQueue queue_of(std::uint32_t thread, std::uint64_t stream) const;
@@ -83,9 +84,11 @@ private:
     RunningLaunches all_;           ///< that reach any managed memory
     RecordedEvents events_;
     ManagedTotals totals_;
+    MovedBytes by_stays_; ///< of all lines
     ManagedTally unattributed_;
     bool prefetched_to_host_ = false; ///< since the driver's totals were told last
     verdicts::Terms terms_;
+    ThrashingReplay replay_;
 };
 
 } // namespace umadvisor::model

@@ -66,6 +66,7 @@ struct ManagedSiteActivity {
 
     ManagedTally told;
     MovedBytes by_launches; ///< given to it without any event, since launches reached nothing else
+    MovedBytes by_stays;    ///< where it was seen
     KernelShares kernels;   ///< that pulled it to the device
     KernelShares evictors;  ///< that ran when it had to make room
     std::map<std::uint64_t, HostAccess> host_codes; ///< by frame; 0: those of which no more is known
@@ -84,7 +85,7 @@ struct ManagedSiteActivity {
 
     bool empty() const {
         return told.events == 0 && by_launches.to_device == 0 && by_launches.to_host == 0 &&
-               verdicts.kinds().empty();
+               by_stays.to_device == 0 && by_stays.to_host == 0 && verdicts.kinds().empty();
     }
 
 private:

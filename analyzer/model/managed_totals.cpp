@@ -29,7 +29,7 @@ std::uint64_t scale_up(std::uint64_t part, std::uint64_t told, std::uint64_t who
 } // namespace
 
 std::string_view name(MovedBasis basis) {
-    constexpr std::array<std::string_view, 4> names{"counted", "extrapolated", "launches", "none"};
+    constexpr std::array<std::string_view, 5> names{"counted", "stays", "extrapolated", "launches", "none"};
     return names[static_cast<std::size_t>(basis)];
 }
 
@@ -102,6 +102,11 @@ bool ManagedTotals::all_told() const {
     const MovedBytes told = told_bytes();
     return (!gap_ && lost_ == 0) ||
            (told.to_device >= exact_.bytes_to_device && told.to_host >= exact_.bytes_to_host);
+}
+
+bool ManagedTotals::shares_out() const {
+    const MovedBytes told = told_bytes(), whole = rest();
+    return !all_told() && (whole.to_device > told.to_device || whole.to_host > told.to_host);
 }
 
 MovedBytes ManagedTotals::extrapolate(const MovedBytes& told) const {

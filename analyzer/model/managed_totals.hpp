@@ -16,7 +16,8 @@ struct ManagedSiteActivity;
 /// How the moved bytes of an allocation are known, from the best to the worst.
 enum class MovedBasis : std::uint8_t {
     counted,      ///< every move was told
-    extrapolated, ///< some were; the others are taken to be alike
+    stays,        ///< where it was seen, brought to the driver's totals where those are known
+    extrapolated, ///< some were told; the others are taken to be alike
     launches,     ///< the totals changed while launches reached this memory alone
     none,         ///< nothing is known to have moved
 };
@@ -64,6 +65,8 @@ public:
     /// `told` bytes with what is missing shared out evenly.
     MovedBytes extrapolate(const MovedBytes& told) const;
     bool all_told() const;
+    /// Some of what moved was neither told nor set apart.
+    bool shares_out() const;
     /// What moved and can be given to no memory, since nothing was told.
     MovedBytes untold() const;
 

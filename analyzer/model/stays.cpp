@@ -1,5 +1,7 @@
 #include "analyzer/model/stays.hpp"
 
+#include "analyzer/reader/saturated.hpp"
+
 #include <algorithm>
 
 namespace umadvisor::model {
@@ -94,6 +96,7 @@ Stay& Stays::begin(bool on_device, std::uint64_t time) {
     if (here()) {
         now().end = time;
         if (stays_.size() == 2 * most_kept) {
+            reader::add_saturated(left_out_arrived_[stays_[most_kept].on_device], stays_[most_kept].arrived());
             stays_.erase(stays_.begin() + most_kept);
             ++left_out_;
         }
@@ -106,6 +109,14 @@ Stay& Stays::begin(bool on_device, std::uint64_t time) {
     before_launch_ = on_device ? on_host_ : 0;
     stays_.push_back({.on_device = on_device, .begin = time});
     return now();
+}
+
+std::uint64_t Stays::arrived(bool on_device) const {
+    std::uint64_t sum = left_out_arrived_[on_device];
+    for (const Stay& stay : stays_)
+        if (stay.on_device == on_device)
+            reader::add_saturated(sum, stay.arrived());
+    return sum;
 }
 
 /// The launches that nobody was sure about have pulled it over.

@@ -68,6 +68,8 @@ public:
     std::uint64_t bytes() const { return bytes_; }
     const std::deque<Stay>& list() const { return stays_; }
     std::uint64_t left_out() const { return left_out_; }
+    /// Bytes that came to that side in all stays.
+    std::uint64_t arrived(bool on_device) const;
     const RedundantPrefetches& redundant() const { return redundant_; }
     /// Bytes that came to the host though nobody there asked for them.
     std::uint64_t evicted() const { return evicted_; }
@@ -111,6 +113,7 @@ private:
     std::vector<UseStep> unsettled_;
     std::deque<Stay> stays_;
     std::uint64_t left_out_ = 0, evicted_ = 0;
+    std::uint64_t left_out_arrived_[2] = {}; ///< by `on_device`
     RedundantPrefetches redundant_;
 
     std::uint64_t on_host_ = 0;       ///< as last seen

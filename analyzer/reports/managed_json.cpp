@@ -62,6 +62,14 @@ ManagedJson totals_json(const model::ManagedTotals& totals) {
     return object;
 }
 
+/// Null: no moves were told, so the rule had nothing to go by.
+ManagedJson thrashing_pages_json(const model::ManagedActivity& managed) {
+    if (!managed.totals().ever_told(Kind::migration))
+        return nullptr;
+    const model::ThrashingPages pages = managed.thrashing_pages();
+    return {{"told", pages.told}, {"by_rule", pages.found}, {"both", pages.agreed}};
+}
+
 ManagedJson kernels_json(Report& report, const std::vector<ManagedKernelLine>& kernels) {
     ManagedJson list = ManagedJson::array();
     for (const ManagedKernelLine& kernel : kernels)
@@ -205,6 +213,7 @@ nlohmann::ordered_json managed_json(Report& report) {
                        {"totals", totals_json(managed.totals())},
                        {"told_share", managed.totals().told_share()},
                        {"lost_events", managed.totals().lost()},
+                       {"thrashing_pages", thrashing_pages_json(managed)},
                        {"coarser_allocations", managed.block_budget().coarser}};
     ManagedJson allocations = ManagedJson::array(), verdicts = ManagedJson::array();
     for (const ManagedLine& line : managed_lines(report)) {
@@ -215,7 +224,7 @@ nlohmann::ordered_json managed_json(Report& report) {
     object["verdicts"] = std::move(verdicts);
     object["allocations"] = std::move(allocations);
     const model::ManagedTally& unattributed = managed.unattributed();
-    const model::MovedBytes untold = managed.totals().untold();
+    const model::MovedBytes untold = managed.estimate().untold();
     object["unattributed"] = {{"events", unattributed.events},
                               {"bytes_to_device", sum_of(unattributed.to_device)},
                               {"bytes_to_host", sum_of(unattributed.to_host)},

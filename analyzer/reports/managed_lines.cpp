@@ -110,11 +110,12 @@ std::vector<ManagedLine> managed_lines(Report& report) {
             reader::add_saturated(line.allocated_bytes, found->second.bytes);
         }
     }
+    const model::MovedEstimate estimate = managed.estimate();
     std::vector<ManagedLine> lines;
     for (auto& [key, line] : by_line) {
         const model::ManagedSiteActivity& activity = line.activity;
-        line.moved = managed.moved(activity);
-        line.basis = managed.basis(activity);
+        line.moved = estimate.moved(activity);
+        line.basis = estimate.basis(activity);
         const auto all_told = [](std::uint64_t told, std::uint64_t by_launches) {
             return reader::saturated_sum(told, by_launches);
         };

@@ -74,14 +74,14 @@ void write_totals(std::ostream& out, const model::ManagedActivity& managed) {
         << "; " << faults_text(totals) << "\n";
     if (exact != nullptr && totals.told_share() < 1)
         out << "    of the bytes " << static_cast<int>(std::floor(totals.told_share() * 100))
-            << "% were told move by move; the others are of the only memory that was reached, or taken to be "
-               "alike\n";
+            << "% were told move by move; each line says how the others are known\n";
     if (totals.lost() != 0)
         out << "  ! the driver dropped " << count_text(totals.lost(), "event") << "\n";
     if (managed.unattributed().events != 0)
         out << "    " << count_text(managed.unattributed().events, "event")
             << " in no managed allocation that is known\n";
-    if (const model::MovedBytes untold = totals.untold(); untold.to_device != 0 || untold.to_host != 0)
+    if (const model::MovedBytes untold = managed.estimate().untold();
+        untold.to_device != 0 || untold.to_host != 0)
         out << "    " << both_ways(untold.to_device, untold.to_host) << " of memory that nothing tells apart\n";
     if (managed.block_budget().coarser != 0)
         out << "    blocks of " << count_text(managed.block_budget().coarser, "allocation")
@@ -100,6 +100,8 @@ std::string basis_text(model::MovedBasis basis) {
     switch (basis) {
     case model::MovedBasis::counted:
         return " (counted)";
+    case model::MovedBasis::stays:
+        return " (as it was seen here and there)";
     case model::MovedBasis::extrapolated:
         return " (extrapolated)";
     case model::MovedBasis::launches:

@@ -54,6 +54,16 @@ std::uint64_t quick_turns(const Subject& subject) {
     return longest;
 }
 
+/// Pages by the driver's events; where those are not told, by its rule; where moves are not told either, turns.
+std::uint64_t thrashing_of(const Subject& subject) {
+    if (subject.terms.thrashing_told)
+        return subject.marks.thrashing_pages;
+    if (subject.marks.replayed_pages != 0)
+        return subject.marks.replayed_pages;
+    const std::uint64_t quick = quick_turns(subject);
+    return quick >= subject.terms.thrashing_threshold ? quick : 0;
+}
+
 /// Each time one page is all that the host asks for, always the same, and it writes there. The page with which
 /// the driver's granule begins says nothing: a loop over the whole granule faults there, too.
 bool one_place_only(const Subject& subject, const Turns& turns) {
@@ -96,10 +106,9 @@ void judge_turns(const Subject& subject, std::vector<Verdict>& found) {
              device != subject.stays.list().end())
         verdict.kernel = device->kernel; // it all happened in one kernel
 
-    const std::uint64_t quick = subject.terms.thrashing_told ? 0 : quick_turns(subject);
-    if (subject.marks.thrashing_pages != 0 || quick >= subject.terms.thrashing_threshold) {
+    if (const std::uint64_t thrashing = thrashing_of(subject); thrashing != 0) {
         verdict.kind = VerdictKind::thrashing;
-        verdict.times = subject.marks.thrashing_pages != 0 ? subject.marks.thrashing_pages : quick;
+        verdict.times = thrashing;
     } else if (!turns.alternate()) {
         return;
     } else if (one_place_only(subject, turns)) {

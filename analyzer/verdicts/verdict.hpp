@@ -33,6 +33,7 @@ std::string_view title(VerdictKind kind); ///< "ping-pong"
 /// Beside its stays, what the driver and the program said of an allocation.
 struct Marks {
     std::uint64_t thrashing_pages = 0, remote_pages = 0; ///< 4 KiB each; an event for each time
+    std::uint64_t replayed_pages = 0; ///< that thrash by the driver's rule, applied to the moves that were told
     std::uint64_t evicted_bytes = 0;
     bool far_advised = false;  ///< preferred on the host, or to be reached from where it is
     bool by_umadvisor = false; ///< some of its prefetches were not the program's

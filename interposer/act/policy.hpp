@@ -1,13 +1,15 @@
 /// What to do, decided from plain numbers: no CUDA here.
 #pragma once
 
+#include "residency/geometry.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
 namespace umadvisor::act {
 
-inline constexpr std::uint64_t block_bytes = 2u << 20; ///< the driver migrates inside blocks of 2 MiB, aligned
+using residency::block_bytes;
 
 /// One device, as far as decisions go by it.
 struct DeviceState {

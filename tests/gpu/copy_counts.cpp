@@ -31,8 +31,16 @@ static void write_unified_memory(const UnifiedMemory& um, const char* status, st
                  um.to_device_bytes, um.to_device_by_request_bytes, um.to_host_bytes,
                  um.to_host_by_request_bytes);
     std::fprintf(file,
-                 "  \"thrashing\": %" PRIu64 ", \"throttling\": %" PRIu64 ", \"remote_maps\": %" PRIu64 "},\n",
+                 "  \"thrashing\": %" PRIu64 ", \"throttling\": %" PRIu64 ", \"remote_maps\": %" PRIu64
+                 ",\n  \"blocks\": [",
                  um.thrashing, um.throttling, um.remote_maps);
+    const char* separator = "";
+    for (const auto& [address, bytes] : um.blocks) {
+        std::fprintf(file, "%s\n   [%" PRIu64 ", %" PRIu64 ", %" PRIu64 "]", separator, address,
+                     bytes.to_device, bytes.to_host);
+        separator = ",";
+    }
+    std::fprintf(file, "]},\n");
 }
 
 bool write_json(const Counts& counts, std::FILE* file) {

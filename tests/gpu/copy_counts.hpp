@@ -15,6 +15,12 @@ struct Amount {
     std::uint64_t bytes = 0;
 };
 
+/// What moved of one 2 MiB block, aligned as the driver's are.
+struct BlockBytes {
+    std::uint64_t to_device = 0;
+    std::uint64_t to_host = 0;
+};
+
 struct UnifiedMemory {
     std::uint64_t host_faults = 0;
     std::uint64_t device_fault_records = 0;
@@ -27,6 +33,7 @@ struct UnifiedMemory {
     std::uint64_t thrashing = 0;
     std::uint64_t throttling = 0;
     std::uint64_t remote_maps = 0;
+    std::map<std::uint64_t, BlockBytes> blocks; ///< by address
 };
 
 /// Everything counted in one process. Not thread-safe: the caller holds a lock.

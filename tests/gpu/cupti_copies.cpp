@@ -17,6 +17,8 @@ using namespace cupti_copies;
 constexpr std::size_t buffer_bytes = std::size_t{4} << 20;
 // Records are naturally aligned and hold 64-bit members.
 constexpr std::size_t buffer_alignment = 8;
+// The driver's: no migration crosses one.
+constexpr std::uint64_t block_bytes = std::uint64_t{2} << 20;
 
 // Held only while a counter changes, never across a call into CUPTI: its flush calls us back under its own
 // lock.
@@ -32,10 +34,12 @@ void count_unified_memory(const CUpti_ActivityUnifiedMemoryCounter3& record) {
     switch (record.counterKind) {
     case CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD:
         um.to_device_bytes += record.value;
+        um.blocks[record.address & ~(block_bytes - 1)].to_device += record.value;
         um.to_device_by_request_bytes += by_request ? record.value : 0;
         break;
     case CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOH:
         um.to_host_bytes += record.value;
+        um.blocks[record.address & ~(block_bytes - 1)].to_host += record.value;
         um.to_host_by_request_bytes += by_request ? record.value : 0;
         break;
     case CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_CPU_PAGE_FAULT_COUNT:

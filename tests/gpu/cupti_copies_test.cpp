@@ -44,12 +44,13 @@ void give_copy(CUpti_ActivityMemcpyKind direction, CUpti_ActivityMemoryKind sour
 }
 
 void give_unified_memory(CUpti_ActivityUnifiedMemoryCounterKind kind, std::uint64_t value,
-                         std::uint32_t flags = 0) {
+                         std::uint32_t flags = 0, std::uint64_t address = 0) {
     CUpti_ActivityUnifiedMemoryCounter3 record{};
     record.kind = CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER;
     record.counterKind = kind;
     record.value = value;
     record.flags = flags;
+    record.address = address;
     give(record);
 }
 
@@ -191,9 +192,9 @@ BOOST_AUTO_TEST_CASE(unified_memory_waits_for_a_context) {
             give_unified_memory(CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD, 4096,
                                 CUPTI_ACTIVITY_UNIFIED_MEMORY_MIGRATION_CAUSE_USER);
             give_unified_memory(CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD, 65536,
-                                CUPTI_ACTIVITY_UNIFIED_MEMORY_MIGRATION_CAUSE_COHERENCE);
+                                CUPTI_ACTIVITY_UNIFIED_MEMORY_MIGRATION_CAUSE_COHERENCE, (2 << 20) + 65536);
             give_unified_memory(CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOH, 8192,
-                                CUPTI_ACTIVITY_UNIFIED_MEMORY_MIGRATION_CAUSE_PREFETCH);
+                                CUPTI_ACTIVITY_UNIFIED_MEMORY_MIGRATION_CAUSE_PREFETCH, (4 << 20) - 8192);
         },
         "1");
     const auto& um = counts["unified_memory"];
@@ -206,6 +207,7 @@ BOOST_AUTO_TEST_CASE(unified_memory_waits_for_a_context) {
     BOOST_TEST(um["to_device_by_request_bytes"] == 4096);
     BOOST_TEST(um["to_host_bytes"] == 8192);
     BOOST_TEST(um["to_host_by_request_bytes"] == 0);
+    BOOST_TEST(um["blocks"] == nlohmann::json::parse("[[0, 4096, 0], [2097152, 65536, 8192]]"));
 }
 
 BOOST_AUTO_TEST_CASE(a_refusal_of_the_counters_is_said) {

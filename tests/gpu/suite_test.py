@@ -97,6 +97,13 @@ class Witness(unittest.TestCase):
         text = "[ $(wc -l <$runs) -lt 3 ] && echo 1 || echo 2"
         self.assertEqual(shell(text)["comparison"], "numbers masked (3 bare runs)")
 
+    def test_who_told_of_managed_memory(self):
+        told = {**WHOLE, "managed": {"source": "queue", "totals": {"bytes_to_device": 4096}}}
+        shell("true", told, source="queue")
+        for managed in (None, {**told["managed"], "source": "pagemap"}, {**told["managed"], "totals": {"bytes_to_device": 0}}):
+            with self.subTest(managed), self.assertRaises(Failure):
+                shell("true", {**WHOLE, "managed": managed}, source="queue")
+
     def test_traces(self):
         cut = {**COMPLETE, "complete": False, "closed": False, "summary": "cut"}
         for part, value in (("completeness", cut), ("dropped", {"size_cap": 1}),

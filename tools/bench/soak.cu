@@ -1,11 +1,11 @@
 // Mixed load for as long as asked: threads that are born and die, launches, copies, allocations of every
 // lifetime, children, GPU modules and shared objects that come and go. Counts every call it makes and prints
 // the counts, so that a trace of it can be held against them.
+#include "tools/bench/resident.hpp"
 #include "tools/bench/soak_calls.hpp"
 
 #include <chrono>
 #include <cstdlib>
-#include <fstream>
 #include <string>
 #include <sys/wait.h>
 #include <thread>
@@ -161,14 +161,6 @@ void fork_child(Child kind) {
         fail("child", status);
 }
 
-long anonymous_kib() {
-    std::ifstream file("/proc/self/status");
-    for (std::string line; std::getline(file, line);)
-        if (line.rfind("RssAnon:", 0) == 0)
-            return std::strtol(line.c_str() + 8, nullptr, 10);
-    return 0;
-}
-
 } // namespace
 
 int main(int argc, char** argv) {
@@ -192,7 +184,7 @@ int main(int argc, char** argv) {
     const auto start = Clock::now();
     for (long round = 0; round < rounds; ++round) {
         if (round == rounds / 5)
-            warm = anonymous_kib();
+            warm = bench::anonymous_kib();
         std::vector<std::thread> threads;
         for (int i = 0; i < workers; ++i)
             threads.emplace_back(work, function);
@@ -210,7 +202,7 @@ int main(int argc, char** argv) {
         std::this_thread::sleep_until(start +
                                       std::chrono::duration<double>(static_cast<double>(round + 1) / rate));
     }
-    const long end = anonymous_kib();
+    const long end = bench::anonymous_kib();
     calls.free(x);
     calls.unload_module(module);
     std::printf("{\"rounds\": %ld, \"threads\": %ld, \"warm_kib\": %ld, \"end_kib\": %ld, ", rounds,

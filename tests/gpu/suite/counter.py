@@ -30,7 +30,8 @@ class CuptiCounter:
             found = counts["unified_memory"]
             require(found["status"] == "CUPTI_SUCCESS", f"CUPTI's unified-memory counters: {found['status']}")
             answer.update(device_faults=found["device_fault_records"], host_faults=found["host_faults"],
-                          to_device_bytes=found["to_device_bytes"], to_host_bytes=found["to_host_bytes"])
+                          to_device_bytes=found["to_device_bytes"], to_host_bytes=found["to_host_bytes"],
+                          blocks=found["blocks"])
         return answer
 
 

@@ -1,4 +1,5 @@
-"""Managed memory through the driver's tools queue: what it tells against CUPTI in the same process, and what it costs."""
+"""Managed memory through the driver's tools queue: what it tells against CUPTI in the same process, and what it and the
+other sources cost."""
 
 import statistics
 
@@ -11,7 +12,9 @@ PART = "managed"
 PROGRAMS = ("pingpong", "vector_add_managed", "prefetched_add", "static_managed", "pingpong_prefetched")
 TIMED = "pingpong"
 QUIET = ("pingpong_resident", "--rounds", "5000")  # seconds: what is done once is not what is asked for
-DETAILS = ("light", "auto", "full")
+# What costs are measured of, and its options.
+TELLING = {"light": ("--um-detail", "light"), "auto": ("--um-detail", "auto"), "full": ("--um-detail", "full"),
+           "pagemap": ("--um", "pagemap")}
 
 
 def check_managed(cases, bundle, advised, rounds):
@@ -68,23 +71,24 @@ def _costs(bundle, advised, rounds):
     """Device side: the kernel that faults; host side: the rest of a round, in which the host takes everything back."""
     found = {}
     for _ in range(rounds):
-        for detail in ("bare", *DETAILS):
-            seen = times(_timed(bundle, advised, (TIMED,), detail))
-            found.setdefault((detail, "device"), []).append(seen["kernel.median"])
-            found.setdefault((detail, "host"), []).append(seen["round.median"] - seen["kernel.median"])
-        for detail in ("bare", "auto"):
-            found.setdefault((detail, "quiet"), []).append(times(_timed(bundle, advised, QUIET, detail))["round.median"])
+        for telling in ("bare", *TELLING):
+            seen = times(_timed(bundle, advised, (TIMED,), telling))
+            found.setdefault((telling, "device"), []).append(seen["kernel.median"])
+            found.setdefault((telling, "host"), []).append(seen["round.median"] - seen["kernel.median"])
+            found.setdefault((telling, "faulty"), []).append(seen["round.median"])
+        for telling in ("bare", "auto"):
+            found.setdefault((telling, "quiet"), []).append(times(_timed(bundle, advised, QUIET, telling))["round.median"])
     middle = {key: statistics.median(values) for key, values in found.items()}
-    lines = [figure(f"um.{detail}.{side}.ratio", [middle[detail, side] / middle["bare", side]], "1")
-             for detail in DETAILS for side in ("device", "host")]
+    lines = [figure(f"um.{telling}.{side}.ratio", [middle[telling, side] / middle["bare", side]], "1")
+             for telling in TELLING for side in ("device", "host", "faulty")]
     return [*lines, figure("um.quiet.ratio", [middle["auto", "quiet"] / middle["bare", "quiet"]], "1")]
 
 
-def _timed(bundle, advised, program, detail):
+def _timed(bundle, advised, program, telling):
     command = [bundle.program(program[0]), *program[1:], "--time"]
-    if detail == "bare":
+    if telling == "bare":
         outcome = run(command, bundle.environment())
     else:
-        outcome, _ = advised.run(command, ["--um-detail", detail])
+        outcome, _ = advised.run(command, TELLING[telling])
     require(outcome.status == 0, outcome.explain())
     return outcome

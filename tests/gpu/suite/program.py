@@ -32,6 +32,7 @@ class Program:
     processes: int = 0                               # traces expected; 0: one or more
     kernels: dict = field(default_factory=dict)      # launches in the traces, by a part of a kernel's name
     preloads: tuple = ((), ())                       # libraries preloaded before and after umadvisor
+    source: str = ""                                 # who must have told of managed memory, and of bytes that moved
     tool: object = None                              # of interplay.py: what the program runs under
     abrupt: bool = False                             # some process runs no exit handlers: nobody closes its trace
     why_not: str = ""                                # why it is not run; empty: it is
@@ -125,6 +126,9 @@ def _check_traces(program, status, reports):
         require(not dropped, f"records dropped: {dropped}")
         unknown = sorted({each["symbol"] for each in report["unknown_lookups"]})
         require(not unknown, f"look-ups missed: {', '.join(unknown)}", str(report["unknown_lookups"]))
+        managed = report.get("managed") or {"source": "none"}
+        require(program.source in ("", managed["source"]), f"{managed['source']} told of managed memory")
+        require(not program.source or managed["totals"]["bytes_to_device"], "no managed memory moved")
     for part, expected in program.kernels.items():
         seen = sum(each["count"] for report in reports for each in report["launches"] if part in each["function"])
         require(seen == expected, f"{seen} launches of {part} in the trace instead of {expected}")

@@ -27,6 +27,7 @@ PYTHON = (
     ("torch_graphs.py", (), {"PYTORCH_CUDA_ALLOC_CONF": "backend:cudaMallocAsync"}),
     ("torch_workers.py", (), {}),
     ("torch_profiled.py", (), {}),
+    ("torch_managed.py", (), {}),
     *(("cupy_pools.py", (pool,), {}) for pool in ("default", "managed", "asynchronous", "none")),
     ("cupy_sum.py", (), {}),
     ("jax_sum.py", (), {}),
@@ -36,7 +37,7 @@ PYTHON = (
 )
 
 # Launches that the traces must hold exactly, by a part of the kernel's name
-KERNELS = {"torch_profiled.py": {"tanh": 20}, "forked_workers": {"fill": 4}, "own_streams": {"advance": 300}}
+KERNELS = {"torch_profiled.py": {"tanh": 20}, "torch_managed.py": {"add_one": 5}, "forked_workers": {"fill": 4}, "own_streams": {"advance": 300}}
 
 # Source and what nvcc is given beside it; each is built with either runtime.
 COMPILED = (("blas_product", ("-lcublas",)), ("fft_round_trip", ("-lcufft",)),
@@ -66,7 +67,7 @@ def python_programs(bundle):
             why_not = "python3 here has no triton"
         name = " ".join([*(f"{key}={value}" for key, value in environment.items()), file, *arguments])
         yield Program(name, (sys.executable, SOURCES / file, *arguments), environment=environment,
-                      kernels=KERNELS.get(file, {}), why_not=why_not)
+                      kernels=KERNELS.get(file, {}), source="queue" if file == "torch_managed.py" else "", why_not=why_not)
 
 
 def compiled_programs(bundle, nvcc, folder):
@@ -91,7 +92,8 @@ def interplay_programs(bundle):
     for tool in TOOLS:
         why_not = "not run on simcuda" if bundle.sim else "" if tool.path else "not installed here"
         for name, program in watched:
-            yield Program(f"{name} under {tool.name}", (program,), tool=tool, why_not=why_not)
+            yield Program(f"{name} under {tool.name}", (program,), tool=tool,
+                          source="queue" if "managed" in name else "", why_not=why_not)
     for allocator, names in ALLOCATORS:
         path = _library(bundle, names)
         for order, preloads in (("before", ((path,), ())), ("after", ((), (path,)))):

@@ -40,13 +40,13 @@ def figure(metric, values, unit):
     return {"metric": metric, "value": middle, "unit": unit, "n": len(values), "min": low, "max": high}
 
 
-def write(suite, bundle, figures, folder=None):
-    """Prints the lines of a suite and, with a folder, writes them to FOLDER/SUITE.jsonl as well."""
+def write(suite, bundle, figures, folder=None, file=None):
+    """Prints the lines of a suite and, with a folder, writes them to FOLDER/FILE.jsonl as well; FILE: the suite."""
     text = "".join(json.dumps(line) + "\n" for line in [header(suite, bundle), *figures])
     print(text, end="", flush=True)
     if folder:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{suite}.jsonl").write_text(text)
+        (folder / f"{file or suite}.jsonl").write_text(text)
 
 
 def times(outcome):

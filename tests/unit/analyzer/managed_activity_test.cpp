@@ -1,4 +1,3 @@
-#include "analyzer/model/profile.hpp"
 #include "managed_scenario.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -8,7 +7,6 @@ BOOST_AUTO_TEST_SUITE(analyzer_managed_activity)
 using namespace umadvisor;
 using model::BlockPlace;
 using model::ManagedSiteActivity;
-using model::MovedBasis;
 using test::address_of;
 using test::all_kinds;
 using test::device;
@@ -16,6 +14,7 @@ using test::drain;
 using test::host;
 using test::light_kinds;
 using test::Managed;
+using test::ManagedRead;
 using test::mib;
 using test::ms;
 using trace::Memory;
@@ -23,20 +22,6 @@ using trace::MigrationCause;
 using Kind = trace::ManagedEventKind;
 
 namespace {
-
-/// Keeps the trace beside its profile.
-struct Read {
-    explicit Read(Managed& s) : trace(s.path()), profile(trace) {}
-    reader::Trace trace;
-    model::Profile profile;
-    const model::ManagedActivity& activity = profile.managed();
-    const ManagedSiteActivity& site(std::uint64_t stack) const {
-        for (const auto& [key, what] : activity.sites())
-            if (key.stack == stack)
-                return what;
-        throw std::out_of_range("no such site");
-    }
-};
 
 std::uint64_t to_device(const ManagedSiteActivity& site) {
     return model::sum_of(site.told.to_device);
@@ -66,7 +51,7 @@ BOOST_AUTO_TEST_CASE(events_belong_to_the_allocation_at_their_address) {
     s.migrate(address_of(second) + 4 * mib, 8192, host); // behind its end
     s.fault(Kind::host_fault, address_of(second), 15);
     s.fault(Kind::device_fault, address_of(first), 3);
-    const Read read(s);
+    const ManagedRead read(s);
     const auto& one = read.site(first_line).told;
     BOOST_TEST(one.to_device[static_cast<std::size_t>(MigrationCause::coherence)] == 2 * mib);
     BOOST_TEST(one.to_device[static_cast<std::size_t>(MigrationCause::prefetch)] == 2 * mib);
@@ -100,7 +85,7 @@ BOOST_AUTO_TEST_CASE(every_kind_is_added_up) {
     add(Kind::remote_map, 1234, 0); // newer than umadvisor
     add(Kind::read_duplicate, 0, 0);
     add(static_cast<Kind>(77), 0, 0);
-    const Read read(s);
+    const ManagedRead read(s);
     const auto& told = read.site(line).told;
     BOOST_TEST(told.thrashings == 1u);
     BOOST_TEST(told.thrashing_bytes == 65536u);
@@ -135,7 +120,7 @@ BOOST_AUTO_TEST_CASE(late_events_belong_to_what_was_freed_before_its_address_cam
     s.migrate(address_of(first), 65536, device, MigrationCause::coherence, in_first);
     s.migrate(address_of(first), 4096, device, MigrationCause::coherence, between);
     s.migrate(address_of(first), 8192, device);
-    const Read read(s);
+    const ManagedRead read(s);
     BOOST_TEST(to_device(read.site(first_line)) == 65536u);
     BOOST_TEST(to_device(read.site(second_line)) == 8192u);
     BOOST_TEST(read.activity.unattributed().events == 1u);
@@ -159,7 +144,7 @@ BOOST_AUTO_TEST_CASE(an_allocation_whose_free_was_lost_ends_where_the_next_begin
     s.migrate(address_of(first) + mib, 4096, device);
     s.migrate(address_of(first), 65536, device); // of what went lost: nobody's now
     s.migrate(address_of(first) + mib, 8192, device, MigrationCause::coherence, before);
-    const Read read(s);
+    const ManagedRead read(s);
     BOOST_TEST(to_device(read.site(second_line)) == 4096u);
     BOOST_TEST(to_device(read.site(first_line)) == 8192u);
     BOOST_TEST(read.activity.unattributed().events == 1u);
@@ -179,7 +164,7 @@ BOOST_AUTO_TEST_CASE(one_launch_that_reaches_the_memory_moved_it) {
     s.now += 10;
     s.launch(later, {memory});
     s.fault(Kind::device_fault, address_of(memory), 4);
-    const Read read(s);
+    const ManagedRead read(s);
     const model::KernelShares& kernels = read.site(line).kernels;
     BOOST_TEST(share_of(kernels, step).bytes == 2.0 * mib);
     BOOST_TEST(share_of(kernels, step).shared == 0.0);
@@ -209,7 +194,7 @@ BOOST_AUTO_TEST_CASE(several_launches_share_evenly_and_say_so) {
     s.builder.add(launch);
     s.now += 10;
     s.fault(Kind::device_fault, address_of(memory), 5);
-    const Read read(s);
+    const ManagedRead read(s);
     const model::KernelShares& kernels = read.site(line).kernels;
     BOOST_TEST(share_of(kernels, one).bytes == 1.0 * mib);
     BOOST_TEST(share_of(kernels, two).bytes == 1.0 * mib);
@@ -246,7 +231,7 @@ BOOST_AUTO_TEST_CASE(an_event_waits_for_what_was_launched_before_it_in_its_strea
     s.builder.add(sync);
     s.now += 10;
     s.fault(Kind::device_fault, address_of(memory), 9);
-    const Read read(s);
+    const ManagedRead read(s);
     const model::KernelShares& kernels = read.site(line).kernels;
     BOOST_TEST(share_of(kernels, before).faults == 1.0);
     BOOST_TEST(share_of(kernels, after).faults == 11.0);
@@ -262,7 +247,7 @@ BOOST_AUTO_TEST_CASE(host_lines_take_back_what_they_fault_on) {
     s.migrate(address_of(memory) + 65536, 65536, host); // the same block as the first
     s.migrate(address_of(memory) + 2 * mib, 4096, host, MigrationCause::prefetch);
     s.migrate(address_of(memory) + 4 * mib, 8192, host); // nobody was seen there
-    const Read read(s);
+    const ManagedRead read(s);
     const auto& codes = read.site(line).host_codes;
     BOOST_TEST(codes.at(reads).faults == 1u);
     BOOST_TEST(codes.at(reads).bytes == 65536u);
@@ -283,7 +268,7 @@ BOOST_AUTO_TEST_CASE(prefetches_and_evictions_have_their_own_causes) {
     s.migrate(address_of(memory) + 6 * mib, 4096, device, MigrationCause::user); // no such call is known
     s.launch(kernel, {other});
     s.migrate(address_of(memory), mib, host, MigrationCause::eviction);
-    const Read read(s);
+    const ManagedRead read(s);
     const ManagedSiteActivity& site = read.site(line);
     BOOST_TEST(site.prefetches.size() == 3u);
     std::uint64_t program = 0, own = 0, unknown = 0;
@@ -295,108 +280,6 @@ BOOST_AUTO_TEST_CASE(prefetches_and_evictions_have_their_own_causes) {
     BOOST_TEST(site.kernels.sites.empty());
     BOOST_TEST(share_of(site.evictors, kernel).bytes == 1.0 * mib);
     BOOST_TEST(site.host_codes.empty());
-}
-
-BOOST_AUTO_TEST_CASE(bytes_are_counted_where_all_was_told) {
-    Managed s;
-    s.tell(all_kinds);
-    s.counters(0, 0);
-    const auto line = s.stack(), memory = s.managed(8 * mib, line);
-    s.migrate(address_of(memory), 2 * mib, device);
-    s.now += 100;
-    s.counters(3 * mib, 0); // the rest is on its way
-    const Read read(s);
-    BOOST_TEST((read.activity.basis(read.site(line)) == MovedBasis::counted));
-    BOOST_TEST(read.activity.moved(read.site(line)).to_device == 2 * mib);
-    BOOST_TEST(read.activity.totals().told_share() == 2.0 / 3, boost::test_tools::tolerance(1e-9));
-}
-
-BOOST_AUTO_TEST_CASE(bytes_are_extrapolated_from_the_windows_in_which_they_were_told) {
-    Managed s;
-    s.counters(0, 0);
-    const auto line = s.stack(), other_line = s.stack();
-    const auto memory = s.managed(8 * mib, line), other = s.managed(8 * mib, other_line);
-    const auto kernel = s.function("_Z6kernelv");
-    s.launch(kernel, {memory, other});
-    s.tell(all_kinds);
-    s.now += 10;
-    s.migrate(address_of(memory), 3 * mib, device);
-    s.migrate(address_of(other), mib, device);
-    s.now += 10;
-    s.counters(4 * mib, 0);
-    s.tell(light_kinds);
-    s.now += 10;
-    s.counters(16 * mib, 0);
-    const Read read(s);
-    BOOST_TEST((read.activity.basis(read.site(line)) == MovedBasis::extrapolated));
-    BOOST_TEST(read.activity.moved(read.site(line)).to_device == 12 * mib);
-    BOOST_TEST(read.activity.moved(read.site(other_line)).to_device == 4 * mib);
-    BOOST_TEST(read.activity.totals().told_share() == 0.25);
-    BOOST_TEST(read.activity.totals().untold().to_device == 0u);
-}
-
-BOOST_AUTO_TEST_CASE(lost_events_make_bytes_extrapolated) {
-    Managed s;
-    s.tell(all_kinds);
-    s.counters(0, 0);
-    const auto line = s.stack(), memory = s.managed(8 * mib, line);
-    s.migrate(address_of(memory), mib, host);
-    s.now += 10;
-    s.counters(0, 2 * mib);
-    s.tell(all_kinds, 17);
-    const Read read(s);
-    BOOST_TEST(read.activity.totals().lost() == 17u);
-    BOOST_TEST((read.activity.basis(read.site(line)) == MovedBasis::extrapolated));
-    BOOST_TEST(read.activity.moved(read.site(line)).to_host == 2 * mib);
-}
-
-BOOST_AUTO_TEST_CASE(counters_alone_are_given_to_the_only_memory_that_launches_reached) {
-    Managed s;
-    s.tell(light_kinds);
-    s.counters(0, 0);
-    const auto line = s.stack(), other_line = s.stack();
-    const auto memory = s.managed(8 * mib, line), other = s.managed(8 * mib, other_line);
-    const auto kernel = s.function("_Z6kernelv");
-    s.launch(kernel, {memory});
-    s.counters(mib, 0); // it alone
-    s.now += 10;
-    s.counters(3 * mib, 512); // it still runs
-    s.launch(kernel, {other});
-    s.counters(7 * mib, 512); // either
-    s.synchronize();
-    s.counters(8 * mib, 512);  // either: until the synchronisation both ran
-    s.counters(16 * mib, 512); // nobody
-    s.prefetch(other, mib, trace::Location::device);
-    s.counters(17 * mib, 512);
-    const Read read(s);
-    const auto moved = read.activity.moved(read.site(line));
-    BOOST_TEST((read.activity.basis(read.site(line)) == MovedBasis::launches));
-    BOOST_TEST(moved.to_device == 3 * mib);
-    BOOST_TEST(moved.to_host == 512u);
-    BOOST_TEST(share_of(read.site(line).kernels, kernel).bytes == 3.0 * mib);
-    BOOST_TEST(read.activity.moved(read.site(other_line)).to_device == mib);
-    BOOST_TEST(read.activity.totals().untold().to_device == 13 * mib);
-    BOOST_TEST(read.activity.totals().untold().to_host == 0u);
-}
-
-BOOST_AUTO_TEST_CASE(a_launch_of_unknown_reach_leaves_counters_to_nobody) {
-    Managed s;
-    s.counters(0, 0);
-    const auto line = s.stack(), memory = s.managed(8 * mib, line);
-    s.launch(s.function("_Z6kernelv"), {memory});
-    trace::LaunchShape shape;
-    shape.shape = 7;
-    s.builder.add(shape);
-    trace::Launch launch;
-    launch.shape = 7;
-    launch.start = s.now;
-    s.builder.add(launch);
-    s.now += 10;
-    s.counters(mib, 0);
-    s.counters(2 * mib, 0);
-    const Read read(s);
-    BOOST_TEST((read.activity.basis(read.site(line)) == MovedBasis::none));
-    BOOST_TEST(read.activity.totals().untold().to_device == 2 * mib);
 }
 
 BOOST_AUTO_TEST_CASE(blocks_remember_round_trips_and_where_they_are) {
@@ -416,7 +299,7 @@ BOOST_AUTO_TEST_CASE(blocks_remember_round_trips_and_where_they_are) {
     both.address = address_of(memory) + 6 * mib;
     both.bytes = 4096;
     s.event(both);
-    const Read read(s);
+    const ManagedRead read(s);
     const ManagedSiteActivity& site = read.site(line);
     BOOST_TEST(site.blocks_seen == 3u);
     BOOST_TEST(site.round_trips == 3u);
@@ -515,12 +398,12 @@ BOOST_AUTO_TEST_CASE(hostile_numbers_do_no_harm) {
     s.counters(0, 5);
     s.free(memory);
     s.free(memory);
-    const Read read(s);
+    const ManagedRead read(s);
     BOOST_TEST(read.activity.totals().lost() == UINT64_MAX);
     BOOST_TEST(read.activity.totals().exact()->bytes_to_device == UINT64_MAX);
     BOOST_TEST(to_device(read.site(line)) == UINT64_MAX);
     BOOST_TEST(to_host(read.site(line)) == UINT64_MAX);
-    BOOST_TEST(read.activity.moved(read.site(high_line)).to_device == UINT64_MAX);
+    BOOST_TEST(read.activity.estimate().moved(read.site(high_line)).to_device == UINT64_MAX);
     BOOST_TEST(read.activity.block_budget().used <= 3 * 1024u);
     // Those at address 0, and the last byte there is, which lies behind the last allocation.
     BOOST_TEST(read.activity.unattributed().events == 4 * 12 * 3u + 1);
@@ -540,7 +423,7 @@ BOOST_AUTO_TEST_CASE(memory_is_bounded_by_what_lives) {
         s.now += 10;
         s.free(memory);
     }
-    const Read read(s);
+    const ManagedRead read(s);
     BOOST_TEST(read.activity.sites().size() == 1u);
     BOOST_TEST(to_device(read.site(line)) == 6000 * 4 * mib);
     BOOST_TEST(read.activity.block_budget().used == 2 * model::ManagedRanges::most_freed);

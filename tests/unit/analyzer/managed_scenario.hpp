@@ -1,7 +1,10 @@
 /// Programs with managed memory as traces.
 #pragma once
 
+#include "analyzer/model/profile.hpp"
 #include "scenario.hpp"
+
+#include <stdexcept>
 
 namespace umadvisor::test {
 
@@ -63,6 +66,20 @@ struct Managed : Scenario {
     }
     std::uint64_t managed(std::uint64_t bytes, std::uint64_t stack = 0) {
         return allocate(bytes, trace::Memory::managed, stack);
+    }
+};
+
+/// Keeps the trace beside its profile.
+struct ManagedRead {
+    explicit ManagedRead(Managed& s) : trace(s.path()), profile(trace) {}
+    reader::Trace trace;
+    model::Profile profile;
+    const model::ManagedActivity& activity = profile.managed();
+    const model::ManagedSiteActivity& site(std::uint64_t stack) const {
+        for (const auto& [key, what] : activity.sites())
+            if (key.stack == stack)
+                return what;
+        throw std::out_of_range("no such site");
     }
 };
 

@@ -123,6 +123,8 @@ BOOST_AUTO_TEST_CASE(of_a_long_history_the_middle_is_left_out) {
         life.host_fault().look(1 << 16, i == 0 ? 5 : 0).device_round();
     BOOST_TEST(life.stays().list().size() == 2 * model::Stays::most_kept);
     BOOST_TEST(life.stays().left_out() == 1001 - 2 * model::Stays::most_kept);
+    BOOST_TEST(life.stays().arrived(true) == 500u << 16);
+    BOOST_TEST(life.stays().arrived(false) == 500u << 16);
     BOOST_TEST(life.stays().list()[1].content == 5u);
     BOOST_TEST(life.stays().list().back().end == 0u);
 }

@@ -95,6 +95,11 @@ BOOST_AUTO_TEST_CASE(thrashing_by_the_drivers_rule_where_it_is_not_told) {
     slow.pace = 400'000;
     bounce(slow, 4, true);
     BOOST_TEST(slow.names() == "ping_pong");
+    slow.marks.replayed_pages = 16; // of its moves, which the stays do not know
+    BOOST_TEST(slow.names() == "thrashing");
+    BOOST_TEST(slow.verdicts()[0].times == 16u);
+    slow.terms.thrashing_told = true;
+    BOOST_TEST(slow.names() == "ping_pong"); // the driver knows better
 }
 
 BOOST_AUTO_TEST_CASE(first_touch) {

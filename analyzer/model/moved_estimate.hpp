@@ -1,0 +1,24 @@
+/// How many bytes the memory of an allocating line moved, and how well that is known.
+#pragma once
+
+#include "analyzer/model/managed_site.hpp"
+
+namespace umadvisor::model {
+
+/// `totals` must outlive it; `by_stays` is the sum over all lines.
+class MovedEstimate {
+public:
+    MovedEstimate(const ManagedTotals& totals, const MovedBytes& by_stays);
+
+    MovedBytes moved(const ManagedSiteActivity& site) const;
+    MovedBasis basis(const ManagedSiteActivity& site) const;
+    /// What the driver's totals have and nothing tells apart.
+    MovedBytes untold() const;
+
+private:
+    const ManagedTotals& totals_;
+    MovedBytes by_stays_, whole_; ///< whole: what stays are brought to
+    bool stays_tell_;
+};
+
+} // namespace umadvisor::model

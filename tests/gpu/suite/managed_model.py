@@ -1,0 +1,68 @@
+"""The residency model against the card: the driver's rule for thrashing, and what simcuda counts of the same programs."""
+
+from .bundle import Bundle
+from .cases import require
+from .counter import CuptiCounter, SimcudaCounter
+from .managed import PART, PROGRAMS
+from .process import run
+from .results import figure
+
+GAPS = ("100us", "400us", "600us", "5ms")  # between host and device
+AGREEMENT = 0.95                           # of pages, precision and recall
+SIZE = ("--mib", "12", "--rounds", "5")
+BYTES, FAULTS = ("to_device_bytes", "to_host_bytes"), ("host_faults", "device_faults")
+LIMITS = {"bytes": 0.05, "faults": 0.20}
+
+
+def check_thrashing(cases, bundle, advised):
+    """Returns the least precision or recall of any gap."""
+    found = []
+    for gap in GAPS:
+        cases.check(PART, f"thrashing, turns {gap} apart: the rule finds the driver's pages",
+                    lambda g=gap: _check_gap(bundle, advised, g, found))
+    return [figure("um.thrash.agreement", [min(found)], "1")] if found else []
+
+
+def _check_gap(bundle, advised, gap, found):
+    case = {"100us": "clear", "5ms": "near"}.get(gap, "borderline")
+    command = [bundle.program("managed_habits"), "--habit", "thrashing", "--case", case, "--way", f"turns-{gap}",
+               "--bytes", str(4 << 20), "--streams", "1", "--rounds", "10", "--seed", "5"]
+    outcome, traces = advised.run(command, ["--um-detail", "full"])
+    require(outcome.status == 0 and traces, outcome.explain())
+    pages = (advised.report(traces[0])["managed"] or {}).get("thrashing_pages")
+    require(pages is not None, "no moves were told")
+    shares = [pages["both"] / pages[of] if pages[of] else 1 for of in ("by_rule", "told")]
+    found.extend(shares)
+    text = f"told {pages['told']}, by the rule {pages['by_rule']}, both {pages['both']}"
+    require(min(shares) >= AGREEMENT, f"{text}; {AGREEMENT} of either is asked for")
+    return text
+
+
+def check_simcuda(cases, bundle):
+    """Returns how far simcuda's counts are from the card's, at the worst. Its programs lie in the bundle, too."""
+    worst = {"bytes": [], "faults": []}
+    simulated = Bundle(bundle.root, sim=True)
+    for program in PROGRAMS:
+        cases.check(PART, f"{program}: simcuda counts what the card does",
+                    lambda p=program: _compare(bundle, simulated, p, worst))
+    return [figure(f"um.sim.{what}.error", [max(errors)], "1") for what, errors in worst.items() if errors]
+
+
+def _compare(bundle, simulated, program, worst):
+    counts = {}
+    for each, independent in ((bundle, CuptiCounter(bundle, unified_memory=True)), (simulated, SimcudaCounter(simulated))):
+        outcome = run([each.program(program), *SIZE], each.environment(**independent.environment))
+        require(outcome.status == 0, f"{independent.name}: {outcome.explain()}")
+        counts[independent.name] = independent.read()
+    card, model = counts["CUPTI"], counts["simcuda"]
+    errors = {what: max(_error(model[name], card[name]) for name in names)
+              for what, names in (("bytes", BYTES), ("faults", FAULTS))}
+    for what, error in errors.items():
+        worst[what].append(error)
+    text = ", ".join(f"{name} {model[name]} of {card[name]}" for name in (*BYTES, *FAULTS))
+    require(all(errors[what] <= limit for what, limit in LIMITS.items()), f"{text}; {LIMITS} is allowed")
+    return text
+
+
+def _error(ours, theirs):
+    return abs(ours - theirs) / theirs if theirs else float(ours != 0)

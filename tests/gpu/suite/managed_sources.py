@@ -1,0 +1,44 @@
+"""Who tells of managed memory where the best source is not to be had, and what stays untouched until it is asked for."""
+
+from .cases import require
+from .managed import PART
+from .process import run
+
+PROGRAM = "pingpong"
+
+
+def check_sources(cases, bundle, advised):
+    cases.check(PART, "the tools queue refused: pagemap takes over", lambda: _refused(bundle, advised))
+    cases.check(PART, "CUPTI is not loaded unless asked for", lambda: _untouched(bundle, advised))
+
+
+def _managed(advised, traces):
+    require(len(traces) == 1, f"{len(traces)} traces")
+    return advised.report(traces[0])["managed"] or {}
+
+
+def _refused(bundle, advised):
+    """The device node is denied by a library that is preloaded beside us; simcuda has a switch for it."""
+    environment = bundle.environment()
+    if bundle.sim:
+        environment["SIMCUDA_CONFIG"] += ",tools_queue=0"
+    else:
+        environment["LD_PRELOAD"] = str(bundle.library("librefuse_tools_device.so"))
+    bare = run([bundle.program(PROGRAM)], environment)
+    outcome, traces = advised.run([bundle.program(PROGRAM)], environment=environment)
+    require(outcome.status == bare.status == 0, f"{outcome.explain()}, bare {bare.explain()}")
+    require(outcome.stdout == bare.stdout, "output differs from the bare run")
+    managed = _managed(advised, traces)
+    require(managed.get("source") == "pagemap", f"{managed.get('source')} told of managed memory")
+    require(managed["trouble"], "the report does not say why")
+    verdicts = [each["verdict"] for each in managed["verdicts"]]
+    require("ping_pong" in verdicts, f"verdicts {verdicts}")
+    return managed["trouble"]
+
+
+def _untouched(bundle, advised):
+    _, traces = advised.run([bundle.program(PROGRAM)])
+    require(_managed(advised, traces).get("source") == "queue", "not through the queue")
+    modules = [each["path"] for each in advised.records(traces[0]) if each["record"] == "Module"]
+    require(modules and not any("cupti" in path for path in modules), f"modules {modules}")
+    return f"{len(modules)} modules"

@@ -1,0 +1,188 @@
+/// How many bytes moved of which memory: by events, by the driver's totals, by where it was seen.
+#include "managed_scenario.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+BOOST_AUTO_TEST_SUITE(analyzer_moved_estimate)
+
+using namespace umadvisor;
+using model::MovedBasis;
+using test::address_of;
+using test::all_kinds;
+using test::device;
+using test::host;
+using test::light_kinds;
+using test::Managed;
+using test::ManagedRead;
+using test::mib;
+
+BOOST_AUTO_TEST_CASE(bytes_are_counted_where_all_was_told) {
+    Managed s;
+    s.tell(all_kinds);
+    s.counters(0, 0);
+    const auto line = s.stack(), memory = s.managed(8 * mib, line);
+    s.migrate(address_of(memory), 2 * mib, device);
+    s.now += 100;
+    s.counters(3 * mib, 0); // the rest is on its way
+    const ManagedRead read(s);
+    BOOST_TEST((read.activity.estimate().basis(read.site(line)) == MovedBasis::counted));
+    BOOST_TEST(read.activity.estimate().moved(read.site(line)).to_device == 2 * mib);
+    BOOST_TEST(read.activity.totals().told_share() == 2.0 / 3, boost::test_tools::tolerance(1e-9));
+}
+
+BOOST_AUTO_TEST_CASE(bytes_are_extrapolated_from_the_windows_in_which_they_were_told) {
+    Managed s;
+    s.counters(0, 0);
+    const auto line = s.stack(), other_line = s.stack();
+    const auto memory = s.managed(8 * mib, line), other = s.managed(8 * mib, other_line);
+    const auto kernel = s.function("_Z6kernelv");
+    s.launch(kernel, {memory, other});
+    s.tell(all_kinds);
+    s.now += 10;
+    s.migrate(address_of(memory), 3 * mib, device);
+    s.migrate(address_of(other), mib, device);
+    s.now += 10;
+    s.counters(4 * mib, 0);
+    s.tell(light_kinds);
+    s.now += 10;
+    s.counters(16 * mib, 0);
+    const ManagedRead read(s);
+    BOOST_TEST((read.activity.estimate().basis(read.site(line)) == MovedBasis::extrapolated));
+    BOOST_TEST(read.activity.estimate().moved(read.site(line)).to_device == 12 * mib);
+    BOOST_TEST(read.activity.estimate().moved(read.site(other_line)).to_device == 4 * mib);
+    BOOST_TEST(read.activity.totals().told_share() == 0.25);
+    BOOST_TEST(read.activity.estimate().untold().to_device == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(lost_events_make_bytes_extrapolated) {
+    Managed s;
+    s.tell(all_kinds);
+    s.counters(0, 0);
+    const auto line = s.stack(), memory = s.managed(8 * mib, line);
+    s.migrate(address_of(memory), mib, host);
+    s.now += 10;
+    s.counters(0, 2 * mib);
+    s.tell(all_kinds, 17);
+    const ManagedRead read(s);
+    BOOST_TEST(read.activity.totals().lost() == 17u);
+    BOOST_TEST((read.activity.estimate().basis(read.site(line)) == MovedBasis::extrapolated));
+    BOOST_TEST(read.activity.estimate().moved(read.site(line)).to_host == 2 * mib);
+}
+
+BOOST_AUTO_TEST_CASE(counters_alone_are_given_to_the_only_memory_that_launches_reached) {
+    Managed s;
+    s.tell(light_kinds);
+    s.counters(0, 0);
+    const auto line = s.stack(), other_line = s.stack();
+    const auto memory = s.managed(8 * mib, line), other = s.managed(8 * mib, other_line);
+    const auto kernel = s.function("_Z6kernelv");
+    s.launch(kernel, {memory});
+    s.counters(mib, 0); // it alone
+    s.now += 10;
+    s.counters(3 * mib, 512); // it still runs
+    s.launch(kernel, {other});
+    s.counters(7 * mib, 512); // either
+    s.synchronize();
+    s.counters(8 * mib, 512);  // either: until the synchronisation both ran
+    s.counters(16 * mib, 512); // nobody
+    s.prefetch(other, mib, trace::Location::device);
+    s.counters(17 * mib, 512);
+    const ManagedRead read(s);
+    const auto moved = read.activity.estimate().moved(read.site(line));
+    BOOST_TEST((read.activity.estimate().basis(read.site(line)) == MovedBasis::launches));
+    BOOST_TEST(moved.to_device == 3 * mib);
+    BOOST_TEST(moved.to_host == 512u);
+    BOOST_TEST(read.site(line).kernels.sites.begin()->second.bytes == 3.0 * mib);
+    BOOST_TEST(read.activity.estimate().moved(read.site(other_line)).to_device == mib);
+    BOOST_TEST(read.activity.estimate().untold().to_device == 13 * mib);
+    BOOST_TEST(read.activity.estimate().untold().to_host == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_launch_of_unknown_reach_leaves_counters_to_nobody) {
+    Managed s;
+    s.counters(0, 0);
+    const auto line = s.stack(), memory = s.managed(8 * mib, line);
+    s.launch(s.function("_Z6kernelv"), {memory});
+    trace::LaunchShape shape;
+    shape.shape = 7;
+    s.builder.add(shape);
+    trace::Launch launch;
+    launch.shape = 7;
+    launch.start = s.now;
+    s.builder.add(launch);
+    s.now += 10;
+    s.counters(mib, 0);
+    s.counters(2 * mib, 0);
+    const ManagedRead read(s);
+    BOOST_TEST((read.activity.estimate().basis(read.site(line)) == MovedBasis::none));
+    BOOST_TEST(read.activity.estimate().untold().to_device == 2 * mib);
+}
+
+namespace {
+
+/// Two arrays of 8 and 4 MiB that a kernel takes and of which the host takes back the first, round by round.
+struct Rounds : Managed {
+    const std::uint64_t large_line = stack(), small_line = stack();
+    const std::uint64_t large = managed(8 * mib, large_line), small = managed(4 * mib, small_line);
+
+    void round(bool first, bool told = false) {
+        if (told && !first)
+            fault(trace::ManagedEventKind::host_fault, address_of(large));
+        now += 100;
+        residency(large, 8 * mib, 8 * mib, trace::SampleMoment::before_launch);
+        residency(small, 4 * mib, first ? 4 * mib : 0, trace::SampleMoment::before_launch);
+        launch(function("_Z6kernelv"), {large, small});
+        synchronize();
+        residency(large, 8 * mib, 0, trace::SampleMoment::after_synchronize);
+        residency(small, 4 * mib, 0, trace::SampleMoment::after_synchronize);
+    }
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(without_totals_bytes_are_those_that_were_seen_to_have_gone_and_come) {
+    Rounds s;
+    for (int i = 0; i < 4; ++i)
+        s.round(i == 0);
+    const ManagedRead read(s);
+    const model::MovedEstimate estimate = read.activity.estimate();
+    BOOST_TEST((estimate.basis(read.site(s.large_line)) == MovedBasis::stays));
+    BOOST_TEST(estimate.moved(read.site(s.large_line)).to_device == 32 * mib);
+    BOOST_TEST(estimate.moved(read.site(s.large_line)).to_host == 24 * mib);
+    BOOST_TEST(estimate.moved(read.site(s.small_line)).to_device == 4 * mib);
+    BOOST_TEST(estimate.moved(read.site(s.small_line)).to_host == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(what_was_seen_is_brought_to_totals_that_it_comes_near) {
+    Rounds s;
+    s.tell(light_kinds);
+    s.counters(0, 0);
+    for (int i = 0; i < 4; ++i)
+        s.round(i == 0, true);
+    s.counters(40 * mib, 24 * mib); // 36 and 24 were seen
+    const ManagedRead read(s);
+    const model::MovedEstimate estimate = read.activity.estimate();
+    BOOST_TEST((estimate.basis(read.site(s.large_line)) == MovedBasis::stays));
+    const std::uint64_t large = estimate.moved(read.site(s.large_line)).to_device,
+                        small = estimate.moved(read.site(s.small_line)).to_device;
+    BOOST_TEST(large + small > 40 * mib - 4);
+    BOOST_TEST(large + small <= 40 * mib);
+    BOOST_TEST(large / small == 8u);
+    BOOST_TEST(estimate.untold().to_device == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(what_was_seen_says_nothing_where_the_totals_are_others) {
+    Rounds s;
+    s.tell(light_kinds);
+    s.counters(0, 0);
+    for (int i = 0; i < 4; ++i)
+        s.round(i == 0, true);
+    s.counters(72 * mib, 24 * mib);
+    const ManagedRead read(s);
+    const model::MovedEstimate estimate = read.activity.estimate();
+    BOOST_TEST((estimate.basis(read.site(s.large_line)) == MovedBasis::none));
+    BOOST_TEST(estimate.moved(read.site(s.large_line)).to_device == 0u);
+    BOOST_TEST(estimate.untold().to_device == 72 * mib);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
