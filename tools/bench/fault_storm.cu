@@ -10,8 +10,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t granule = 64 << 10,
-                      granules = 128; ///< what the driver brings back at a fault, at the least
+/// A word in each: within one block the driver would bring more than was asked for.
+constexpr std::size_t block = 2 << 20, blocks = 64;
 
 KERNEL add_one(DevicePtr<unsigned> words, std::size_t step, std::size_t n) {
     const std::size_t stride = std::size_t{gridDim.x} * blockDim.x;
@@ -26,19 +26,19 @@ int main(int argc, char** argv) {
     const unsigned long faults = argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 0;
     if (seconds <= 0 || faults == 0)
         example::refuse("usage: fault_storm SECONDS FAULTS");
-    const unsigned rounds = static_cast<unsigned>((faults + granules - 1) / granules);
-    constexpr std::size_t step = granule / sizeof(unsigned);
+    const unsigned rounds = static_cast<unsigned>((faults + blocks - 1) / blocks);
+    constexpr std::size_t step = block / sizeof(unsigned);
 
     unsigned* words;
-    CHECK(cudaMallocManaged(&words, granules * granule));
-    for (std::size_t i = 0; i < granules; ++i)
+    CHECK(cudaMallocManaged(&words, blocks * block));
+    for (std::size_t i = 0; i < blocks; ++i)
         words[i * step] = 0;
     long warm = 0;
     const auto begun = Clock::now();
     for (unsigned round = 0; round < rounds; ++round) {
-        LAUNCH(add_one, 1, 128, nullptr, words, step, granules);
+        LAUNCH(add_one, 1, blocks, nullptr, words, step, blocks);
         CHECK(cudaDeviceSynchronize());
-        for (std::size_t i = 0; i < granules; ++i)
+        for (std::size_t i = 0; i < blocks; ++i)
             words[i * step] += 1;
         if (round == rounds / 10)
             warm = bench::anonymous_kib();
@@ -47,7 +47,7 @@ int main(int argc, char** argv) {
                                           std::chrono::duration<double>(seconds * (round + 1) / rounds)));
     }
     const long end = bench::anonymous_kib();
-    for (std::size_t i = 0; i < granules; ++i)
+    for (std::size_t i = 0; i < blocks; ++i)
         if (words[i * step] != 2 * rounds)
             example::refuse("a word has the wrong value");
     CHECK(cudaFree(words));
