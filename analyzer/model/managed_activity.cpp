@@ -69,9 +69,7 @@ void ManagedActivity::judge(ManagedAllocation& allocation) {
     terms_.thrashing_told = totals_.ever_told(trace::ManagedEventKind::thrashing);
     for (const verdicts::Verdict& verdict : verdicts::judge({allocation.stays, allocation.marks, terms_}))
         allocation.site->verdicts.add(verdict);
-    allocation.site->take_life({allocation.id, allocation.bytes(), allocation.from,
-                                allocation.until == UINT64_MAX ? 0 : allocation.until, allocation.stays.list(),
-                                allocation.stays.left_out()});
+    allocation.site->take_life(allocation);
 }
 
 void ManagedActivity::reach(ManagedAllocation& allocation, const KernelSite& kernel, const WorkQueue& queue,
