@@ -1,10 +1,11 @@
 /// Where the pages of managed memory are, seen from the host's page table.
 #pragma once
 
+#include "interposer/observe/host_content.hpp"
 #include "interposer/observe/pagemap.hpp"
 #include "interposer/observe/touched.hpp"
 #include "interposer/observe/try_lock.hpp"
-#include "trace/values.hpp"
+#include "trace/event_records.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -94,6 +95,10 @@ private:
     void look_after_synchronize() noexcept;
     void look_alone(const Allocation& allocation, trace::SampleMoment moment) noexcept;
     bool affordable(std::uint64_t now) noexcept;
+    bool hurried() const noexcept;
+    void sample_all(const Allocation* const* wanted, std::uint32_t count, trace::SampleMoment moment,
+                    std::uint64_t since) noexcept;
+    void read_content(trace::Residency& record, const MappedRuns& runs, const Allocation& allocation) noexcept;
     Pagemap* ready(std::optional<Pagemap>& pagemap) noexcept;
     void check_scan(Pagemap& pagemap, std::uint64_t first, std::uint64_t last) noexcept;
     bool sample(std::optional<Pagemap>& pagemap, const Allocation& allocation,
@@ -102,6 +107,7 @@ private:
     bool steady(const Allocation& allocation, trace::SampleMoment moment) noexcept;
     bool just_seen(const Allocation& allocation, trace::SampleMoment moment, std::uint64_t now) const noexcept;
     bool came_back(const Allocation& allocation, std::uint64_t host_pages) const noexcept;
+    bool launched(const Allocation& allocation) const noexcept;
     void remember(const Allocation& allocation, trace::SampleMoment moment, std::uint64_t pages,
                   std::uint64_t host_pages, std::uint64_t activity) noexcept;
 
@@ -118,6 +124,7 @@ private:
     std::uint64_t round_ = 0;               ///< synchronisations after launches
     Pending pending_[max_pending] = {};
     Steady steady_[max_steady] = {};
+    HostContent content_;
 };
 
 ResidencySampler& residency_sampler() noexcept;
