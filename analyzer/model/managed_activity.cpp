@@ -160,7 +160,9 @@ void ManagedActivity::add(const trace::Residency& record) {
                                        : UseKind::look_before_launch,
                            .faults_told = totals_.tells(trace::ManagedEventKind::host_fault),
                            .host_bytes = reader::saturated(share * static_cast<double>(allocation->bytes())),
-                           .content = record.content});
+                           .content = record.content,
+                           .lone_line = record.lone_line,
+                           .regular = record.regularity == trace::Regularity::regular});
 }
 
 void ManagedActivity::add(const trace::Set& record) {
