@@ -294,6 +294,7 @@ void ResidencySampler::look_after_synchronize() noexcept {
     const std::uint64_t now = record::monotonic_nanoseconds();
     const std::uint32_t waiting = waiting_.exchange(0, std::memory_order_relaxed);
     looked_at_all_.store(0, std::memory_order_relaxed);
+    looked_alone_.store(false, std::memory_order_relaxed);
     ++round_;
     if (off_.load(std::memory_order_relaxed) || !affordable(now))
         return;
@@ -319,6 +320,7 @@ void ResidencySampler::look_alone(const Allocation& allocation, trace::SampleMom
     const std::uint64_t now = record::monotonic_nanoseconds();
     if (!affordable(now) || just_seen(allocation, moment, now) || (hurried() && steady(allocation, moment)))
         return;
+    looked_alone_.store(true, std::memory_order_relaxed);
     const Allocation* const only = &allocation;
     sample_all(&only, 1, moment, now);
 }

@@ -41,9 +41,9 @@ public:
             look_at_all();
     }
 
-    /// The same for what launches have reached since the last synchronisation. One load when that is nothing.
+    /// The same for what launches have reached since the last synchronisation. Two loads when that is nothing.
     void after_synchronize() noexcept {
-        if (waiting_.load(std::memory_order_relaxed) != 0)
+        if (waiting_.load(std::memory_order_relaxed) != 0 || looked_alone_.load(std::memory_order_relaxed))
             look_after_synchronize();
     }
 
@@ -114,6 +114,7 @@ private:
     std::atomic<std::uint32_t> waiting_{0}; ///< entries in pending_
     std::atomic<const ResidencyListener*> listener_{nullptr};
     std::atomic<std::uint64_t> looked_at_all_{0}; ///< nanoseconds; 0: not since the last synchronisation
+    std::atomic<bool> looked_alone_{false};       ///< since the last synchronisation
     std::atomic<std::uint64_t> allowance_{20'000'000};
     std::atomic<bool> off_{false};
 
@@ -121,7 +122,7 @@ private:
     bool checked_ = false; ///< whether PAGEMAP_SCAN tells what the entries tell
     bool scan_agrees_ = true;
     std::uint64_t started_ = 0, spent_ = 0; ///< nanoseconds, CLOCK_MONOTONIC
-    std::uint64_t round_ = 0;               ///< synchronisations after launches
+    std::uint64_t round_ = 0;               ///< synchronisations after launches or looks
     Pending pending_[max_pending] = {};
     Steady steady_[max_steady] = {};
     HostContent content_;

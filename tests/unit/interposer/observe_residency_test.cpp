@@ -283,6 +283,17 @@ BOOST_AUTO_TEST_CASE(prefetches_part_by_part_are_one_look_until_the_next_synchro
     BOOST_TEST(recorder().residency.size() == 5u);
 }
 
+BOOST_AUTO_TEST_CASE(a_synchronisation_after_prefetches_alone_lets_the_next_be_looked_at) {
+    ManagedLike memory(64);
+    sampler->before_prefetch(memory.allocation);
+    sampler->after_synchronize();
+    BOOST_TEST(recorder().residency.size() == 1u);
+    memory.touch(0, 64); // the host has taken it back
+    sampler->before_prefetch(memory.allocation);
+    BOOST_REQUIRE(recorder().residency.size() == 2u);
+    BOOST_TEST(recorder().residency.back().host_pages == 64u);
+}
+
 BOOST_AUTO_TEST_CASE(no_allowance_no_look_before_a_free) {
     ManagedLike memory(64);
     sampler->set_allowance(0);
