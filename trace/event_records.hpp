@@ -351,6 +351,8 @@ struct Residency {
     std::uint64_t host_pages = 0; ///< of those, mapped by the host
     std::uint64_t offset = 0;     ///< of the first page looked at, bytes
     std::uint64_t content = 0;    ///< hash of what some of the host's pages hold; 0: not looked at
+    std::uint64_t lone_line = 0;  ///< 64 bytes, from 1: nothing else of its page has changed; 0: none is known
+    Regularity regularity{};      ///< of some pages, when all are on the host and no launch had any
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
@@ -362,6 +364,8 @@ struct Residency {
         v.number("host_pages", r.host_pages);
         v.number("offset", r.offset);
         v.number("content", r.content);
+        v.number("lone_line", r.lone_line);
+        v.number("regularity", r.regularity);
     }
 };
 

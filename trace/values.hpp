@@ -140,6 +140,9 @@ enum class SampleMoment : std::uint8_t {
     before_free = 3,
 };
 
+/// Whether a kernel could have made what memory holds.
+enum class Regularity : std::uint8_t { unknown = 0, irregular = 1, regular = 2 };
+
 /// Who tells what happens to managed memory.
 enum class ManagedSourceKind : std::uint8_t {
     none = 0,

@@ -86,9 +86,7 @@ void ManagedActivity::judge(ManagedAllocation& allocation) {
         reader::add_saturated(sum->to_device, moved.to_device);
         reader::add_saturated(sum->to_host, moved.to_host);
     }
-    allocation.site->take_life({allocation.id, allocation.bytes(), allocation.from,
-                                allocation.until == UINT64_MAX ? 0 : allocation.until, allocation.stays.list(),
-                                allocation.stays.left_out()});
+    allocation.site->take_life(allocation);
 }
 
 void ManagedActivity::reach(ManagedAllocation& allocation, const KernelSite& kernel, const WorkQueue& queue,
@@ -179,7 +177,9 @@ void ManagedActivity::add(const trace::Residency& record) {
                                        : UseKind::look_before_launch,
                            .faults_told = totals_.tells(trace::ManagedEventKind::host_fault),
                            .host_bytes = reader::saturated(share * static_cast<double>(allocation->bytes())),
-                           .content = record.content});
+                           .content = record.content,
+                           .lone_line = record.lone_line,
+                           .regular = record.regularity == trace::Regularity::regular});
 }
 
 void ManagedActivity::add(const trace::Set& record) {

@@ -17,6 +17,13 @@ Value& bounded(std::map<Key, Value>& map, const Key& key, const Key& other, std:
     return map[map.size() + 1 < most ? key : other];
 }
 
+std::uint64_t moved(const std::deque<Stay>& stays) {
+    std::uint64_t sum = 0;
+    for (const Stay& stay : stays)
+        add_saturated(sum, stay.arrived());
+    return sum;
+}
+
 } // namespace
 
 void MoverShare::add(const MoverShare& other) {
@@ -70,16 +77,17 @@ void ManagedSiteActivity::keep_largest_blocks() {
         blocks.resize(most_blocks);
 }
 
-std::uint64_t AllocationLife::moved() const {
-    std::uint64_t sum = 0;
-    for (const Stay& stay : stays)
-        add_saturated(sum, stay.arrived());
-    return sum;
+/// Than the allocation whose life is kept.
+bool ManagedSiteActivity::moved_more(const std::deque<Stay>& stays) const {
+    return life.stays.empty() || moved(stays) > moved(life.stays);
 }
 
-void ManagedSiteActivity::take_life(AllocationLife&& other) {
-    if (life.stays.empty() || other.moved() > life.moved())
-        life = std::move(other);
+void ManagedSiteActivity::take_life(const ManagedAllocation& allocation) {
+    const std::deque<Stay>& stays = allocation.stays.list();
+    if (moved_more(stays))
+        life = {allocation.id,   allocation.bytes(),
+                allocation.from, allocation.until == UINT64_MAX ? 0 : allocation.until,
+                stays,           allocation.stays.left_out()};
 }
 
 void ManagedSiteActivity::add(const ManagedSiteActivity& other) {
@@ -110,7 +118,8 @@ void ManagedSiteActivity::add(const ManagedSiteActivity& other) {
     add_saturated(blocks_seen, other.blocks_seen);
     add_saturated(round_trips, other.round_trips);
     verdicts.add(other.verdicts);
-    take_life(AllocationLife(other.life));
+    if (moved_more(other.life.stays))
+        life = other.life;
 }
 
 } // namespace umadvisor::model

@@ -57,7 +57,6 @@ struct AllocationLife {
     std::uint64_t from = 0, until = 0; ///< ticks; until 0: to the end
     std::deque<Stay> stays;
     std::uint64_t left_out = 0; ///< stays, in the middle
-    std::uint64_t moved() const;
 };
 
 /// Memory: bounded, whatever happens.
@@ -81,7 +80,8 @@ struct ManagedSiteActivity {
     /// The end of an allocation: of its blocks those with the most traffic are kept.
     void take_blocks(const ManagedAllocation& allocation);
     void add(const ManagedSiteActivity& other);
-    void take_life(AllocationLife&& other);
+    /// The same for where it was: that of the allocation that moved most is kept.
+    void take_life(const ManagedAllocation& allocation);
 
     bool empty() const {
         return told.events == 0 && by_launches.to_device == 0 && by_launches.to_host == 0 &&
@@ -89,6 +89,7 @@ struct ManagedSiteActivity {
     }
 
 private:
+    bool moved_more(const std::deque<Stay>& stays) const;
     void keep_largest_blocks();
 };
 

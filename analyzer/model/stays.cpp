@@ -286,8 +286,13 @@ void Stays::look_before_launch(const UseStep& step) {
             came_back(came);
         }
     }
-    if (here() && !now().on_device)
-        now().content = step.content != 0 ? step.content : now().content;
+    if (here() && !now().on_device) {
+        if (step.content != 0) {
+            now().content = step.content;
+            now().lone_line = step.lone_line;
+        }
+        now().regular = now().regular || step.regular;
+    }
     on_host_ = step.host_bytes;
 }
 

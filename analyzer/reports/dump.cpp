@@ -139,6 +139,8 @@ struct FieldWriter {
             else if constexpr (std::is_same_v<T, trace::SampleMoment>)
                 return std::to_array<std::string_view>(
                     {"before_launch", "after_synchronize", "before_prefetch", "before_free"});
+            else if constexpr (std::is_same_v<T, trace::Regularity>)
+                return std::to_array<std::string_view>({"unknown", "irregular", "regular"});
             else
                 return std::to_array<std::string_view>(
                     {"none", "not_resident", "rewrite_all", "place_rewritten"});

@@ -29,13 +29,14 @@ bool in_copy_routine(const Report& report, std::uint64_t frame) {
 
 std::string text_of(VerdictKind kind, const verdicts::VerdictTotals& totals) {
     const std::string bytes = findings::bytes_text(static_cast<double>(totals.bytes));
+    const bool faults = !totals.host_codes.empty(); // else looks have told of it
     switch (kind) {
     case VerdictKind::thrashing:
         return "host and device take it from each other faster than the driver forgets: " +
                count_text(totals.times, "thrashing event");
     case VerdictKind::false_sharing:
-        return "the host writes in one place only, and " + bytes + " came and went for it in " +
-               count_text(totals.times, "return");
+        return std::string("the host ") + (faults ? "writes in" : "uses") + " one place only, and " + bytes +
+               " came and went for it in " + count_text(totals.times, "return");
     case VerdictKind::read_only_bouncing:
         return "came back " + count_text(totals.times, "time") + " by faults, " + bytes +
                " in all, and nobody had changed it";
@@ -45,7 +46,8 @@ std::string text_of(VerdictKind kind, const verdicts::VerdictTotals& totals) {
     case VerdictKind::first_touch:
         return "kernels pulled " + bytes + " over by faults that the host had filled";
     case VerdictKind::host_populate:
-        return "the host's own code filled it, and only kernels used it after that";
+        return faults ? "the host's own code filled it, and only kernels used it after that"
+                      : "the host filled it with what a kernel can make, and only kernels used it after that";
     case VerdictKind::read_back:
         return "the host took " + bytes + " of what kernels had made by faults, " +
                count_text(totals.times, "time");

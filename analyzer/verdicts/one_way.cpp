@@ -48,10 +48,12 @@ void judge_read_back(const Subject& subject, std::vector<Verdict>& found) {
         found.push_back(verdict);
 }
 
-/// Filled by the host, and from then on the device's alone.
+/// Filled by the host, and from then on the device's alone. Where faults do not tell whose code filled it, it
+/// is what it held that says whether a kernel could have.
 void judge_host_populate(const Subject& subject, std::vector<Verdict>& found) {
     const auto& stays = subject.stays.list();
-    if (stays.size() < 2 || stays[0].on_device || !stays[0].populated || stays[0].write_faults == 0)
+    if (stays.size() < 2 || stays[0].on_device || !stays[0].populated ||
+        !(subject.terms.faults_told ? stays[0].write_faults != 0 : stays[0].regular))
         return;
     std::uint64_t launches = 0, back = 0;
     for (const Stay& stay : stays)

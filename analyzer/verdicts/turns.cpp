@@ -10,6 +10,7 @@ namespace {
 using model::Stay;
 
 constexpr std::uint64_t granule = 64 * 1024; ///< of the driver's moves to the host
+constexpr std::uint64_t line = 64;           ///< what lies in one is used together
 
 /// What came back by faults and was pulled over by faults again.
 struct Turns {
@@ -75,8 +76,11 @@ bool one_place_only(const Subject& subject, const Turns& turns) {
            (place % granule >= page || subject.bytes() <= page);
 }
 
-/// What the host had each time before the device took it was what it had the time before, but for one in four.
-bool nobody_writes(const Turns& turns) {
+enum class Content : std::uint8_t { unknown, same, changing };
+
+/// The same: what the host had each time before the device took it was what it had the time before, but for one
+/// in four.
+Content content_of(const Turns& turns) {
     std::uint64_t compared = 0, changed = 0, last = 0;
     for (const Stay* stay : turns.returns) {
         if (stay->write_faults != 0)
@@ -89,7 +93,28 @@ bool nobody_writes(const Turns& turns) {
         }
         last = stay->content;
     }
-    return compared != 0 && 4 * changed <= compared;
+    if (compared == 0)
+        return Content::unknown;
+    return 4 * changed <= compared ? Content::same : Content::changing;
+}
+
+/// Of what came back each time one line has changed, always the same, and around it nothing or all: somebody
+/// wants the line, the other side what lies beside it.
+bool one_line_only(const Turns& turns) {
+    std::uint64_t place = 0, compared = 0;
+    for (const Stay* stay : turns.returns)
+        if (stay->content != 0 && compared++ != 0) { // the first was held against nothing
+            if (stay->lone_line == 0 || (place != 0 && stay->lone_line != place))
+                return false;
+            place = stay->lone_line;
+        }
+    return place != 0;
+}
+
+/// Where no faults are told. An allocation of one page has one place only.
+bool one_place_by_looks(const Subject& subject, const Turns& turns) {
+    return one_line_only(turns) ||
+           (subject.bytes() <= page && subject.bytes() > line && content_of(turns) == Content::changing);
 }
 
 } // namespace
@@ -111,9 +136,10 @@ void judge_turns(const Subject& subject, std::vector<Verdict>& found) {
         verdict.times = thrashing;
     } else if (!turns.alternate()) {
         return;
-    } else if (one_place_only(subject, turns)) {
+    } else if (subject.terms.faults_told ? one_place_only(subject, turns)
+                                         : one_place_by_looks(subject, turns)) {
         verdict.kind = VerdictKind::false_sharing;
-    } else if (nobody_writes(turns)) {
+    } else if (content_of(turns) == Content::same) {
         verdict.kind = VerdictKind::read_only_bouncing;
     }
     found.push_back(verdict);

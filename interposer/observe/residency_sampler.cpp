@@ -5,12 +5,9 @@
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
 #include "interposer/runtime/options.hpp"
-#include "trace/checksum.hpp"
 
 #include <algorithm>
 #include <iterator>
-#include <sys/uio.h>
-#include <unistd.h>
 
 namespace umadvisor::observe {
 
@@ -21,67 +18,9 @@ constexpr std::uint64_t lasting = 10'000'000; ///< nanoseconds for which a look 
 constexpr std::uint64_t granule = 64 * 1024;  ///< the driver's, for host faults
 constexpr std::uint64_t whole_limit = 64u << 20; ///< entry by entry, more than this is sampled by windows
 constexpr std::uint64_t windows = 64;
-constexpr std::uint64_t recorded_page = 4096; ///< FORMAT.md, Residency
-constexpr std::uint64_t pages_read = 4;       ///< for the content of a sample
 
 std::uint64_t key_of(const Allocation& allocation, trace::SampleMoment moment) {
     return allocation.id * 4 + static_cast<std::uint64_t>(moment);
-}
-
-/// The first 15 runs of pages that the host has mapped, and the last.
-class Runs {
-public:
-    void add(std::uint64_t first, std::uint64_t last) {
-        if (count_ == std::size(runs_))
-            pages_ -= pages_of(runs_[--count_]);
-        runs_[count_++] = {first, last};
-        pages_ += pages_of(runs_[count_ - 1]);
-    }
-    std::uint64_t pages() const { return pages_; }
-    /// Address of the nth.
-    std::uint64_t page(std::uint64_t n) const {
-        const Run* run = runs_;
-        for (; n >= pages_of(*run); ++run)
-            n -= pages_of(*run);
-        return run->first + n * recorded_page;
-    }
-
-private:
-    struct Run {
-        std::uint64_t first, last;
-    };
-    static std::uint64_t pages_of(const Run& run) { return (run.last - run.first) / recorded_page; }
-
-    Run runs_[16];
-    std::size_t count_ = 0;
-    std::uint64_t pages_ = 0;
-};
-
-/// Of the first page of the host's, of the last and of those that lie evenly between; 0: they cannot be read.
-/// Through the kernel, which answers a page that may not be read with an error instead of a signal
-/// (process_vm_readv(2)).
-std::uint64_t content_of(const Runs& runs, const Allocation& allocation) {
-    std::uint8_t held[pages_read * recorded_page];
-    iovec places[pages_read];
-    std::size_t count = 0, bytes = 0;
-    for (std::uint64_t i = 0, before = runs.pages(); i < pages_read; ++i) {
-        const std::uint64_t n = i * (runs.pages() - 1) / (pages_read - 1);
-        if (n == before)
-            continue;
-        before = n;
-        // A page may be shared with a neighbour, which is another's business.
-        const std::uint64_t first = std::max(runs.page(n), allocation.address);
-        const std::uint64_t last =
-            std::min(runs.page(n) + recorded_page, allocation.address + allocation.bytes);
-        if (first >= last) // of a page larger than those recorded
-            continue;
-        places[count++] = {reinterpret_cast<void*>(first), last - first};
-        bytes += last - first;
-    }
-    const iovec to{held, bytes};
-    if (process_vm_readv(getpid(), &to, 1, places, count, 0) != static_cast<ssize_t>(bytes))
-        return 0;
-    return std::max<std::uint64_t>(trace::checksum(held, bytes), 1);
 }
 
 /// Collects one sample.
@@ -89,7 +28,7 @@ struct Look {
     const Allocation& allocation;
     const ResidencyListener* listener;
     std::uint64_t pages = 0, host_pages = 0;
-    Runs runs{};
+    MappedRuns runs{};
 
     void at(Pagemap& pagemap, std::uint64_t first, std::uint64_t last) {
         if (listener != nullptr)
@@ -128,6 +67,11 @@ bool ResidencySampler::affordable(std::uint64_t now) noexcept {
     if (started_ == 0)
         started_ = now;
     return spent_ < allowance_.load(std::memory_order_relaxed) + (now - started_) / share;
+}
+
+/// Steady ones are looked at less often: half of the allowance is spent.
+bool ResidencySampler::hurried() const noexcept {
+    return spent_ > allowance_.load(std::memory_order_relaxed) / 2;
 }
 
 /// Opens it at first need; null where it shows nothing.
@@ -178,6 +122,12 @@ bool ResidencySampler::came_back(const Allocation& allocation, std::uint64_t hos
     return last.key == key && host_pages > last.host_pages;
 }
 
+/// On the device, it may have been since.
+bool ResidencySampler::launched(const Allocation& allocation) const noexcept {
+    const std::uint64_t key = key_of(allocation, trace::SampleMoment::after_synchronize);
+    return steady_[key % max_steady].key == key;
+}
+
 /// Where the driver says that nothing has moved since the last sample, it would show what that one showed.
 bool ResidencySampler::repeat(const Allocation& allocation, trace::SampleMoment moment,
                               std::uint64_t activity) noexcept {
@@ -221,6 +171,22 @@ void ResidencySampler::check_scan(Pagemap& pagemap, std::uint64_t first, std::ui
         pagemap.allow_scan();
 }
 
+/// Of what the device is about to have.
+void ResidencySampler::read_content(trace::Residency& record, const MappedRuns& runs,
+                                    const Allocation& allocation) noexcept {
+    const bool launch = record.moment == trace::SampleMoment::before_launch;
+    if (launch && came_back(allocation, record.host_pages)) {
+        // Whether anybody writes what both sides use in turn: faults do not tell, `a[i] += 1` begins with a
+        // read. Where nobody tells of faults, also whether much is written of what comes for it.
+        const HostContent::Seen seen = content_.look(runs, allocation, alone());
+        record.content = seen.hash;
+        record.lone_line = seen.lone_line;
+    } else if ((launch || record.moment == trace::SampleMoment::before_prefetch) && record.host_pages != 0 &&
+               record.host_pages == record.pages && !launched(allocation) && alone()) {
+        record.regularity = content_.regularity(runs, allocation); // faults would tell whose code has filled it
+    }
+}
+
 /// False: pagemap cannot be used.
 bool ResidencySampler::sample(std::optional<Pagemap>& opened, const Allocation& allocation,
                               trace::SampleMoment moment) noexcept {
@@ -249,18 +215,29 @@ bool ResidencySampler::sample(std::optional<Pagemap>& opened, const Allocation& 
         for (std::uint64_t i = 0; i < windows; ++i)
             look.at(pagemap, first + i * step, first + i * step + granule);
     }
-    // Whether anybody writes what both sides use in turn: faults do not tell, `a[i] += 1` begins with a read.
-    if (moment == trace::SampleMoment::before_launch && came_back(allocation, look.host_pages))
-        record.content = content_of(look.runs, allocation);
-    record.duration = record::now() - record.start;
     record.pages = look.pages;
     record.host_pages = look.host_pages;
+    read_content(record, look.runs, allocation);
+    record.duration = record::now() - record.start;
     if (look.pages == 0)
         return true;
     remember(allocation, moment, look.pages, look.host_pages, activity);
     record::write(record);
     record::charge(record.duration);
     return true;
+}
+
+/// Pays for the time since `since`.
+void ResidencySampler::sample_all(const Allocation* const* wanted, std::uint32_t count,
+                                  trace::SampleMoment moment, std::uint64_t since) noexcept {
+    if (count == 0)
+        return;
+    const record::Quiet quiet;
+    std::optional<Pagemap> pagemap;
+    for (std::uint32_t i = 0; i < count; ++i)
+        if (!sample(pagemap, *wanted[i], moment))
+            break;
+    spent_ += record::monotonic_nanoseconds() - since;
 }
 
 void ResidencySampler::look_before_launch(const Touched& touched) noexcept {
@@ -271,7 +248,6 @@ void ResidencySampler::look_before_launch(const Touched& touched) noexcept {
         return;
     const std::uint64_t now = record::monotonic_nanoseconds();
     const bool may_look = affordable(now);
-    const bool hurried = spent_ > allowance_.load(std::memory_order_relaxed) / 2;
     // What this launch reaches for the first time since the last synchronisation, or after a long while.
     const Allocation* fresh[Touched::max_managed];
     std::uint32_t count = 0;
@@ -291,17 +267,10 @@ void ResidencySampler::look_before_launch(const Touched& touched) noexcept {
         const ResidencyListener* const listener = listener_.load(std::memory_order_acquire);
         if (may_look &&
             (listener != nullptr ? listener->curious(allocation)
-                                 : !hurried || !steady(allocation, trace::SampleMoment::before_launch)))
+                                 : !hurried() || !steady(allocation, trace::SampleMoment::before_launch)))
             fresh[count++] = &allocation;
     }
-    if (count == 0)
-        return;
-    const record::Quiet quiet;
-    std::optional<Pagemap> pagemap;
-    for (std::uint32_t i = 0; i < count; ++i)
-        if (!sample(pagemap, *fresh[i], trace::SampleMoment::before_launch))
-            break;
-    spent_ += record::monotonic_nanoseconds() - now;
+    sample_all(fresh, count, trace::SampleMoment::before_launch, now);
 }
 
 void ResidencySampler::look_at_all() noexcept {
@@ -323,25 +292,23 @@ void ResidencySampler::look_after_synchronize() noexcept {
     if (!attempt)
         return;
     const std::uint64_t now = record::monotonic_nanoseconds();
-    const bool hurried = spent_ > allowance_.load(std::memory_order_relaxed) / 2;
     const std::uint32_t waiting = waiting_.exchange(0, std::memory_order_relaxed);
     looked_at_all_.store(0, std::memory_order_relaxed);
+    looked_alone_.store(false, std::memory_order_relaxed);
     ++round_;
     if (off_.load(std::memory_order_relaxed) || !affordable(now))
         return;
-    const record::Quiet quiet;
-    std::optional<Pagemap> pagemap;
+    const Allocation* wanted[max_pending];
+    std::uint32_t count = 0;
     for (std::uint32_t i = 0; i < waiting; ++i) {
         const Allocation& allocation = pending_[i].allocation;
         Allocation live;
         if (!allocations().find(allocation.address, live) || live.id != allocation.id)
             continue; // freed since; what is there now is no concern of its sample
-        if (hurried && steady(allocation, trace::SampleMoment::after_synchronize))
-            continue;
-        if (!sample(pagemap, allocation, trace::SampleMoment::after_synchronize))
-            break;
+        if (!hurried() || !steady(allocation, trace::SampleMoment::after_synchronize))
+            wanted[count++] = &allocation;
     }
-    spent_ += record::monotonic_nanoseconds() - now;
+    sample_all(wanted, count, trace::SampleMoment::after_synchronize, now);
 }
 
 void ResidencySampler::look_alone(const Allocation& allocation, trace::SampleMoment moment) noexcept {
@@ -351,13 +318,11 @@ void ResidencySampler::look_alone(const Allocation& allocation, trace::SampleMom
     if (!attempt)
         return;
     const std::uint64_t now = record::monotonic_nanoseconds();
-    const bool hurried = spent_ > allowance_.load(std::memory_order_relaxed) / 2;
-    if (!affordable(now) || just_seen(allocation, moment, now) || (hurried && steady(allocation, moment)))
+    if (!affordable(now) || just_seen(allocation, moment, now) || (hurried() && steady(allocation, moment)))
         return;
-    const record::Quiet quiet;
-    std::optional<Pagemap> pagemap;
-    sample(pagemap, allocation, moment);
-    spent_ += record::monotonic_nanoseconds() - now;
+    looked_alone_.store(true, std::memory_order_relaxed);
+    const Allocation* const only = &allocation;
+    sample_all(&only, 1, moment, now);
 }
 
 } // namespace umadvisor::observe

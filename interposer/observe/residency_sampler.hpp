@@ -1,10 +1,11 @@
 /// Where the pages of managed memory are, seen from the host's page table.
 #pragma once
 
+#include "interposer/observe/host_content.hpp"
 #include "interposer/observe/pagemap.hpp"
 #include "interposer/observe/touched.hpp"
 #include "interposer/observe/try_lock.hpp"
-#include "trace/values.hpp"
+#include "trace/event_records.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -40,9 +41,9 @@ public:
             look_at_all();
     }
 
-    /// The same for what launches have reached since the last synchronisation. One load when that is nothing.
+    /// The same for what launches have reached since the last synchronisation. Two loads when that is nothing.
     void after_synchronize() noexcept {
-        if (waiting_.load(std::memory_order_relaxed) != 0)
+        if (waiting_.load(std::memory_order_relaxed) != 0 || looked_alone_.load(std::memory_order_relaxed))
             look_after_synchronize();
     }
 
@@ -94,6 +95,10 @@ private:
     void look_after_synchronize() noexcept;
     void look_alone(const Allocation& allocation, trace::SampleMoment moment) noexcept;
     bool affordable(std::uint64_t now) noexcept;
+    bool hurried() const noexcept;
+    void sample_all(const Allocation* const* wanted, std::uint32_t count, trace::SampleMoment moment,
+                    std::uint64_t since) noexcept;
+    void read_content(trace::Residency& record, const MappedRuns& runs, const Allocation& allocation) noexcept;
     Pagemap* ready(std::optional<Pagemap>& pagemap) noexcept;
     void check_scan(Pagemap& pagemap, std::uint64_t first, std::uint64_t last) noexcept;
     bool sample(std::optional<Pagemap>& pagemap, const Allocation& allocation,
@@ -102,12 +107,14 @@ private:
     bool steady(const Allocation& allocation, trace::SampleMoment moment) noexcept;
     bool just_seen(const Allocation& allocation, trace::SampleMoment moment, std::uint64_t now) const noexcept;
     bool came_back(const Allocation& allocation, std::uint64_t host_pages) const noexcept;
+    bool launched(const Allocation& allocation) const noexcept;
     void remember(const Allocation& allocation, trace::SampleMoment moment, std::uint64_t pages,
                   std::uint64_t host_pages, std::uint64_t activity) noexcept;
 
     std::atomic<std::uint32_t> waiting_{0}; ///< entries in pending_
     std::atomic<const ResidencyListener*> listener_{nullptr};
     std::atomic<std::uint64_t> looked_at_all_{0}; ///< nanoseconds; 0: not since the last synchronisation
+    std::atomic<bool> looked_alone_{false};       ///< since the last synchronisation
     std::atomic<std::uint64_t> allowance_{20'000'000};
     std::atomic<bool> off_{false};
 
@@ -115,9 +122,10 @@ private:
     bool checked_ = false; ///< whether PAGEMAP_SCAN tells what the entries tell
     bool scan_agrees_ = true;
     std::uint64_t started_ = 0, spent_ = 0; ///< nanoseconds, CLOCK_MONOTONIC
-    std::uint64_t round_ = 0;               ///< synchronisations after launches
+    std::uint64_t round_ = 0;               ///< synchronisations after launches or looks
     Pending pending_[max_pending] = {};
     Steady steady_[max_steady] = {};
+    HostContent content_;
 };
 
 ResidencySampler& residency_sampler() noexcept;

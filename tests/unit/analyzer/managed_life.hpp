@@ -44,11 +44,19 @@ public:
                     .place = 90,
                     .write = write});
     }
-    Life& look(std::uint64_t host_bytes, std::uint64_t content = 0) {
+    Life& look(std::uint64_t host_bytes, std::uint64_t content = 0, std::uint64_t lone_line = 0) {
         return add({.kind = model::UseKind::look_before_launch,
                     .faults_told = terms.faults_told,
                     .host_bytes = host_bytes,
-                    .content = content});
+                    .content = content,
+                    .lone_line = lone_line});
+    }
+    /// All is on the host.
+    Life& look_at_filled(bool regular) {
+        return add({.kind = model::UseKind::look_before_launch,
+                    .faults_told = terms.faults_told,
+                    .host_bytes = stays_.bytes(),
+                    .regular = regular});
     }
     Life& look_after(std::uint64_t host_bytes) {
         return add({.kind = model::UseKind::look_after_wait,

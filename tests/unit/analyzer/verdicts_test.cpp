@@ -1,6 +1,8 @@
 #include "managed_life.hpp"
 
 #include <boost/test/unit_test.hpp>
+#include <string>
+#include <vector>
 
 BOOST_AUTO_TEST_SUITE(analyzer_verdicts)
 
@@ -76,6 +78,55 @@ BOOST_AUTO_TEST_CASE(false_sharing) {
     BOOST_TEST(variable.names() == "false_sharing");
 }
 
+namespace {
+
+/// Rounds after each of which `came` is on the host again, as the looks have it; content 0: not looked at.
+struct Seen {
+    std::uint64_t content, lone_line;
+};
+std::string names_by_looks(std::uint64_t bytes, std::uint64_t came, const std::vector<Seen>& rounds,
+                           bool faults_told = false) {
+    Life life(bytes);
+    life.terms.faults_told = faults_told;
+    life.look(0).device_round();
+    for (const Seen& seen : rounds) {
+        if (faults_told)
+            life.host_fault(0, true, 4).totals(came);
+        life.look(came, seen.content, seen.lone_line).device_round();
+    }
+    return life.names();
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(false_sharing_where_nobody_tells_of_faults) {
+    constexpr std::uint64_t granule = 64 << 10;
+    const auto granule_of = [](const std::vector<Seen>& rounds, bool faults_told = false) {
+        return names_by_looks(all, granule, rounds, faults_told);
+    };
+    BOOST_TEST(granule_of({{1, 0}, {2, 81}, {3, 81}}) == "false_sharing");
+    BOOST_TEST(granule_of({{1, 0}, {2, 81}}) == "false_sharing");
+    BOOST_TEST(granule_of({{1, 0}, {2, 81}, {0, 0}}) ==
+               "false_sharing");                                       // the look before the free reads nothing
+    BOOST_TEST(granule_of({{1, 0}, {2, 81}, {3, 82}}) == "ping_pong"); // not the same place
+    BOOST_TEST(granule_of({{1, 0}, {2, 81}, {3, 0}}) == "ping_pong");  // more than one line
+    BOOST_TEST(granule_of({{1, 0}, {2, 0}, {3, 0}}) == "ping_pong");   // a loop over all of it, on either side
+    BOOST_TEST(granule_of({{1, 0}}) == "");
+    BOOST_TEST(granule_of({{1, 0}, {1, 0}, {1, 0}}) == "read_only_bouncing");
+    BOOST_TEST(granule_of({{1, 0}, {2, 81}, {3, 81}}, true) == "ping_pong"); // the faults say more
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_larger_than_a_page_has_one_place) {
+    const auto small = [](std::uint64_t bytes, std::uint64_t content, std::uint64_t change) {
+        return names_by_looks(bytes, bytes, {{content, 0}, {content + change, 0}, {content + 2 * change, 0}});
+    };
+    BOOST_TEST(small(page, 1, 1) == "false_sharing");
+    BOOST_TEST(small(page, 1, 0) == "read_only_bouncing");
+    BOOST_TEST(small(page, 0, 0) == "ping_pong");
+    BOOST_TEST(small(2 * page, 1, 1) == "ping_pong");
+    BOOST_TEST(small(64, 1, 1) == "ping_pong"); // a line is used by both
+}
+
 BOOST_AUTO_TEST_CASE(thrashing_is_what_the_driver_says) {
     Life life, silent;
     bounce(life, 4, true);
@@ -123,6 +174,29 @@ BOOST_AUTO_TEST_CASE(host_populate) {
     BOOST_TEST(comes_back.names() == "");
     from_outside.look(all).to_device().look(0).device_round().device_round();
     BOOST_TEST(from_outside.names() == ""); // nobody saw the host write it
+}
+
+BOOST_AUTO_TEST_CASE(host_populate_where_nobody_tells_of_faults) {
+    const auto names = [](bool regular, bool prefetched, int rounds, bool back = false,
+                          bool faults_told = false) {
+        Life life;
+        life.terms.faults_told = faults_told;
+        life.look_at_filled(regular);
+        if (prefetched)
+            life.to_device().look(0);
+        for (int i = 0; i < rounds; ++i)
+            life.device_round();
+        if (back)
+            life.to_host().wait();
+        return life.names();
+    };
+    BOOST_TEST(names(true, false, 2) == "first_touch host_populate");
+    BOOST_TEST(names(true, true, 2) == "host_populate");
+    BOOST_TEST(names(false, false, 2) == "first_touch"); // no kernel could have made it
+    BOOST_TEST(names(false, true, 2) == "");
+    BOOST_TEST(names(true, true, 1) == "");
+    BOOST_TEST(names(true, true, 2, true) == "");
+    BOOST_TEST(names(true, true, 2, false, true) == ""); // no code of the program's has faulted
 }
 
 BOOST_AUTO_TEST_CASE(read_back) {

@@ -1,11 +1,8 @@
-#include "interposer/observe/managed_watch.hpp"
 #include "interposer/observe/pagemap.hpp"
-#include "interposer/observe/residency_sampler.hpp"
-#include "observe_doubles.hpp"
+#include "managed_like.hpp"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
-#include <cstring>
 #include <memory>
 #include <sys/mman.h>
 #include <thread>
@@ -21,53 +18,6 @@ using namespace umadvisor::observe;
 namespace {
 
 using Runs = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
-
-/// A shared mapping of a memfd: pages dropped by MADV_DONTNEED lose their host mapping and keep their content,
-/// as those of managed memory do when they migrate to the device.
-class ManagedLike {
-public:
-    explicit ManagedLike(std::uint64_t pages, trace::Memory memory = trace::Memory::managed)
-        : bytes_(pages * 4096), file_(memfd_create("managed", MFD_CLOEXEC)) {
-        BOOST_REQUIRE(ftruncate(file_, static_cast<off_t>(bytes_)) == 0);
-        at_ = static_cast<char*>(mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0));
-        BOOST_REQUIRE(at_ != MAP_FAILED);
-        madvise(at_, bytes_, MADV_NOHUGEPAGE);
-        allocation = {
-            allocations().next_id(), reinterpret_cast<std::uint64_t>(at_), bytes_, memory, 0, false, 0};
-        allocations().insert(allocation);
-    }
-    ~ManagedLike() {
-        Allocation gone;
-        allocations().erase(allocation.address, gone);
-        munmap(at_, bytes_);
-        close(file_);
-    }
-    ManagedLike(const ManagedLike&) = delete;
-    ManagedLike& operator=(const ManagedLike&) = delete;
-
-    /// By the page: a fault brings the pages around it along.
-    void touch(std::uint64_t first, std::uint64_t count) {
-        madvise(at_ + first * 4096, count * 4096, MADV_POPULATE_WRITE);
-    }
-    void leave(std::uint64_t first, std::uint64_t count) {
-        madvise(at_ + first * 4096, count * 4096, MADV_DONTNEED);
-    }
-    /// Through the file: what is mapped stays what it was.
-    void write(std::uint64_t page, char value) {
-        BOOST_REQUIRE(pwrite(file_, &value, 1, static_cast<off_t>(page * 4096 + 100)) == 1);
-    }
-    void protect(std::uint64_t page, int protection) {
-        BOOST_REQUIRE(mprotect(at_ + page * 4096, 4096, protection) == 0);
-    }
-    std::uint64_t address(std::uint64_t page) const { return allocation.address + page * 4096; }
-
-    Allocation allocation{};
-
-private:
-    std::uint64_t bytes_;
-    int file_;
-    char* at_;
-};
 
 Runs present(Pagemap& pagemap, std::uint64_t first, std::uint64_t last, std::uint64_t* reached = nullptr) {
     Runs runs;
@@ -86,22 +36,7 @@ Runs present(Pagemap& pagemap, std::uint64_t first, std::uint64_t last, std::uin
     return runs;
 }
 
-Touched touching(std::initializer_list<const ManagedLike*> memories) {
-    Touched touched;
-    for (const ManagedLike* memory : memories)
-        touched.managed[touched.managed_count++] = memory->allocation;
-    return touched;
-}
-
 } // namespace
-
-struct Drive {
-    Drive() {
-        install_driver();
-        sampler->set_allowance(60'000'000'000); // on a busy machine one look may take long
-    }
-    std::unique_ptr<ResidencySampler> sampler = std::make_unique<ResidencySampler>();
-};
 
 BOOST_AUTO_TEST_SUITE(pagemap)
 
@@ -152,7 +87,7 @@ BOOST_AUTO_TEST_CASE(very_many_runs_stop_a_look_early_and_say_where) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_FIXTURE_TEST_SUITE(residency_sampler, Drive)
+BOOST_FIXTURE_TEST_SUITE(residency_sampler, SamplerDrive)
 
 BOOST_AUTO_TEST_CASE(a_round_trip_between_host_and_device_shows) {
     ManagedLike memory(512);
@@ -203,97 +138,6 @@ BOOST_AUTO_TEST_CASE(what_the_driver_says_has_not_moved_is_not_looked_at_again) 
     BOOST_TEST(cycle() == 0u);
     memory.touch(0, 512);
     BOOST_TEST(cycle() == 512u);
-}
-
-BOOST_AUTO_TEST_CASE(what_came_back_to_the_host_is_told_from_what_was_written_meanwhile) {
-    ManagedLike memory(512);
-    /// The device takes all of it; then `pages` of it come back.
-    const auto content = [&](std::uint64_t pages = 512) {
-        memory.leave(0, 512);
-        sampler->after_synchronize();
-        memory.touch(0, pages);
-        sampler->before_launch(touching({&memory}));
-        return recorder().residency.back().content;
-    };
-    BOOST_TEST(content() == 0u); // for the first time
-    const std::uint64_t unwritten = content();
-    BOOST_TEST(unwritten != 0u);
-    BOOST_TEST(content() == unwritten);
-    BOOST_TEST(content(2) != unwritten);
-    for (const std::uint64_t page : {0, 170, 340, 511}) {
-        memory.write(page, 1);
-        BOOST_TEST(content() != unwritten);
-        memory.write(page, 0);
-        BOOST_TEST(content() == unwritten);
-    }
-    for (const trace::Residency& sample : recorder().residency)
-        BOOST_TEST((sample.moment == trace::SampleMoment::before_launch || sample.content == 0));
-}
-
-BOOST_AUTO_TEST_CASE(what_never_left_the_host_is_not_read) {
-    ManagedLike memory(64);
-    memory.touch(0, 64);
-    for (int round = 0; round < 3; ++round) {
-        sampler->before_launch(touching({&memory}));
-        sampler->after_synchronize();
-    }
-    BOOST_TEST(recorder().residency.size() == 6u);
-    for (const trace::Residency& sample : recorder().residency)
-        BOOST_TEST(sample.content == 0u);
-}
-
-BOOST_AUTO_TEST_CASE(of_many_runs_the_last_page_is_read_too) {
-    ManagedLike memory(64);
-    const auto content = [&] {
-        memory.leave(0, 64);
-        sampler->after_synchronize();
-        for (std::uint64_t page = 0; page < 64; page += 2)
-            memory.touch(page, 1);
-        sampler->before_launch(touching({&memory}));
-        return recorder().residency.back().content;
-    };
-    BOOST_TEST(content() == 0u);
-    const std::uint64_t before = content();
-    BOOST_TEST(content() == before);
-    memory.write(62, 1);
-    BOOST_TEST(content() != before);
-}
-
-BOOST_AUTO_TEST_CASE(a_page_that_may_not_be_read_is_an_error_and_no_signal) {
-    ManagedLike memory(64);
-    const auto content = [&] {
-        memory.leave(0, 64);
-        sampler->after_synchronize();
-        memory.touch(0, 64);
-        memory.protect(21, PROT_NONE);
-        sampler->before_launch(touching({&memory}));
-        memory.protect(21, PROT_READ | PROT_WRITE);
-        BOOST_TEST(recorder().residency.back().host_pages == 64u);
-        return recorder().residency.back().content;
-    };
-    BOOST_TEST(content() == 0u);
-    BOOST_TEST(content() == 0u);
-}
-
-BOOST_AUTO_TEST_CASE(a_neighbour_on_the_same_page_may_write) {
-    ManagedLike memory(1);
-    Allocation& allocation = memory.allocation;
-    Allocation gone;
-    allocations().erase(allocation.address, gone);
-    allocation.bytes = 64;
-    allocations().insert(allocation);
-    const auto content = [&] {
-        memory.leave(0, 1);
-        sampler->after_synchronize();
-        memory.touch(0, 1);
-        sampler->before_launch(touching({&memory}));
-        return recorder().residency.back().content;
-    };
-    content();
-    const std::uint64_t before = content();
-    BOOST_TEST(before != 0u);
-    memory.write(0, 1);
-    BOOST_TEST(content() == before);
 }
 
 BOOST_AUTO_TEST_CASE(launches_without_a_synchronisation_between_are_one_look) {
@@ -437,6 +281,17 @@ BOOST_AUTO_TEST_CASE(prefetches_part_by_part_are_one_look_until_the_next_synchro
     BOOST_TEST(recorder().residency.size() == 4u);
     sampler->before_prefetch(memory.allocation);
     BOOST_TEST(recorder().residency.size() == 5u);
+}
+
+BOOST_AUTO_TEST_CASE(a_synchronisation_after_prefetches_alone_lets_the_next_be_looked_at) {
+    ManagedLike memory(64);
+    sampler->before_prefetch(memory.allocation);
+    sampler->after_synchronize();
+    BOOST_TEST(recorder().residency.size() == 1u);
+    memory.touch(0, 64); // the host has taken it back
+    sampler->before_prefetch(memory.allocation);
+    BOOST_REQUIRE(recorder().residency.size() == 2u);
+    BOOST_TEST(recorder().residency.back().host_pages == 64u);
 }
 
 BOOST_AUTO_TEST_CASE(no_allowance_no_look_before_a_free) {
