@@ -1,8 +1,9 @@
-#include "interposer/observe/managed_watch.hpp"
+#include "interposer/observe/queue_watch.hpp"
 
 #include "interposer/attach/driver.hpp"
 #include "interposer/attach/real.hpp"
 #include "interposer/observe/driver_settings.hpp"
+#include "interposer/observe/managed_batch.hpp"
 #include "interposer/observe/managed_decoder.hpp"
 #include "interposer/observe/raw_clock.hpp"
 #include "interposer/observe/tools_device.hpp"
@@ -16,7 +17,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
+#include <atomic>
 #include <cstdio>
 #include <ctime>
 #include <sys/mman.h>
@@ -63,20 +64,12 @@ constexpr std::uint64_t kinds_of(std::uint64_t types) {
     return kinds;
 }
 
-/// Events on their way to the trace, in the order in which they happened: a reader merges the threads of a
-/// trace by the times of their records, and the decoder holds some back.
-struct Sorted {
-    static constexpr std::size_t most = 8192;
-    trace::ManagedEvent events[most];
-    std::size_t count;
-};
-
 /// What the driver writes to, and ours. One mapping, so that it ends at once.
 struct Shared {
     tools::Entry entries[ring_entries];
     alignas(4096) tools::Control control;
     alignas(4096) std::uint64_t counters[tools::counters];
-    alignas(4096) Sorted sorted;
+    alignas(4096) ManagedBatch batch;
 };
 
 using Totals = std::array<std::uint64_t, 4>;
@@ -102,33 +95,26 @@ std::atomic<bool> watching{false};
 TryLock counter_lock; ///< guards what follows
 Totals told_totals{};
 
-void write_event(const trace::ManagedEvent& told) {
-    trace::ManagedEvent event = told;
-    event.start = raw_clock.ticks(told.start);
-    event.duration = raw_clock.length(told.duration);
-    event.from = processor_of[told.from % most_processors];
-    event.to = processor_of[told.to % most_processors];
-    event.code = told.code != 0 ? record::instruction(told.code) : 0;
-    record::write(event);
-}
-
 /// What comes in a pause is dropped.
-void write_sorted() {
-    Sorted& sorted = shared->sorted;
+void write_batch() {
+    ManagedBatch& batch = shared->batch;
     if (!record::takes(record::Taking::everything))
-        sorted.count = 0;
-    std::sort(sorted.events, sorted.events + sorted.count,
-              [](const trace::ManagedEvent& a, const trace::ManagedEvent& b) { return a.start < b.start; });
-    for (std::size_t i = 0; i < sorted.count; ++i)
-        write_event(sorted.events[i]);
-    sorted.count = 0;
+        batch.count = 0;
+    batch.sort();
+    for (std::size_t i = 0; i < batch.count; ++i) {
+        trace::ManagedEvent& event = batch.events[i];
+        event.from = processor_of[event.from % most_processors];
+        event.to = processor_of[event.to % most_processors];
+        write_event(event, raw_clock);
+    }
+    batch.count = 0;
 }
 
 void keep_event(void*, const trace::ManagedEvent& event) {
-    Sorted& sorted = shared->sorted;
-    if (sorted.count == Sorted::most)
-        write_sorted();
-    sorted.events[sorted.count++] = event;
+    ManagedBatch& batch = shared->batch;
+    if (batch.count == ManagedBatch::most)
+        write_batch();
+    batch.events[batch.count++] = event;
 }
 
 void tell_detail(std::uint64_t lost) {
@@ -146,7 +132,7 @@ std::uint32_t drain() {
     const std::uint32_t count =
         ring.read([](const tools::Entry& entry) { decoder.take(entry, keep_event, nullptr); });
     decoder.finish(keep_event, nullptr);
-    write_sorted();
+    write_batch();
     if (const std::uint64_t lost = ring.lost(); lost != told_lost) {
         tell_detail(lost - told_lost);
         told_lost = lost;
@@ -301,36 +287,24 @@ const char* open_queue(std::string_view release) {
 
 } // namespace
 
-ManagedWatch& managed_watch() noexcept {
-    static constinit ManagedWatch watch;
-    return watch;
+const char* QueueWatch::open(std::string_view release) noexcept {
+    const record::Guard guard(mutex);
+    return open_queue(release);
 }
 
-void ManagedWatch::start() noexcept {
-    if (begun_.exchange(true))
-        return;
-    const ManagedWitness wanted = runtime::options().managed_witness;
-    if (wanted == ManagedWitness::none)
-        return;
-    const record::Quiet quiet;
-    trace::ManagedSource source;
-    source.source = trace::ManagedSourceKind::pagemap;
-    source.driver_release = driver_release();
-    read_parameters(source);
-    if (wanted != ManagedWitness::pagemap) {
-        const record::Guard guard(mutex);
-        const char* const trouble = open_queue(source.driver_release);
-        if (trouble == nullptr)
-            source.source = trace::ManagedSourceKind::queue;
-        else
-            source.trouble = trouble;
-    }
-    record::define(source);
-    counting_.store(watching.load());
+bool QueueWatch::watches() const noexcept {
+    return watching.load(std::memory_order_relaxed);
 }
 
-void ManagedWatch::look_at_counters() noexcept {
-    if (!watching.load(std::memory_order_relaxed) || !record::takes(record::Taking::everything))
+std::uint64_t QueueWatch::sum_of_counters() const noexcept {
+    if (!watches()) // given up: what does not count any more would seem quiet for good
+        return 0;
+    const Totals totals = totals_of(*shared);
+    return totals[0] + totals[1] + totals[2] + totals[3];
+}
+
+void QueueWatch::look_at_counters() noexcept {
+    if (!watches() || !record::takes(record::Taking::everything))
         return;
     const TryLock::Attempt attempt(counter_lock);
     if (!attempt)
@@ -348,18 +322,7 @@ void ManagedWatch::look_at_counters() noexcept {
     record::write(record);
 }
 
-bool ManagedWatch::watches() const noexcept {
-    return watching.load(std::memory_order_relaxed);
-}
-
-std::uint64_t ManagedWatch::sum_of_counters() const noexcept {
-    if (!watches()) // given up: what does not count any more would seem quiet for good
-        return 0;
-    const Totals totals = totals_of(*shared);
-    return totals[0] + totals[1] + totals[2] + totals[3] + changes_.load(std::memory_order_relaxed);
-}
-
-void ManagedWatch::finish() noexcept {
+void QueueWatch::finish() noexcept {
     if (!watching.load())
         return;
     const record::Quiet quiet;
@@ -375,18 +338,21 @@ void ManagedWatch::finish() noexcept {
     drain();
     look_at_counters();
     watching.store(false);
-    counting_.store(false);
     ring_tracker.close();
     counter_tracker.close();
     mutex.unlock();
 }
 
-void ManagedWatch::forget() noexcept {
+void QueueWatch::forget() noexcept {
     if (!watching.load())
         return;
     watching.store(false);
-    counting_.store(false);
     give_back();
+}
+
+QueueWatch& queue_watch() noexcept {
+    static constinit QueueWatch watch;
+    return watch;
 }
 
 } // namespace umadvisor::observe

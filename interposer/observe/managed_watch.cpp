@@ -1,0 +1,81 @@
+#include "interposer/observe/managed_watch.hpp"
+
+#include "interposer/observe/cupti_watch.hpp"
+#include "interposer/observe/driver_settings.hpp"
+#include "interposer/observe/queue_watch.hpp"
+#include "interposer/record/quiet.hpp"
+#include "interposer/record/recorder.hpp"
+#include "interposer/runtime/message.hpp"
+#include "interposer/runtime/options.hpp"
+
+namespace umadvisor::observe {
+
+using runtime::ManagedWitness;
+
+ManagedWatch& managed_watch() noexcept {
+    static constinit ManagedWatch watch;
+    return watch;
+}
+
+void ManagedWatch::start() noexcept {
+    if (begun_.exchange(true))
+        return;
+    const ManagedWitness wanted = runtime::options().managed_witness;
+    if (wanted == ManagedWitness::none)
+        return;
+    const record::Quiet quiet;
+    trace::ManagedSource source;
+    source.source = trace::ManagedSourceKind::pagemap;
+    source.driver_release = driver_release();
+    read_parameters(source);
+    const char* trouble = nullptr;
+    if (wanted == ManagedWitness::cupti) {
+        trouble = cupti_watch().open();
+        source.source = trace::ManagedSourceKind::cupti;
+        if (trouble != nullptr) // it was asked for by name
+            runtime::say("%s; what the page table shows of managed memory is recorded instead", trouble);
+    } else if (wanted != ManagedWitness::pagemap) {
+        trouble = queue_watch().open(source.driver_release);
+        source.source = trace::ManagedSourceKind::queue;
+    }
+    if (trouble != nullptr) {
+        source.source = trace::ManagedSourceKind::pagemap;
+        source.trouble = trouble;
+    }
+    record::define(source);
+    counting_.store(watches());
+}
+
+bool ManagedWatch::begins_early() noexcept {
+    return runtime::options().managed_witness == ManagedWitness::cupti;
+}
+
+void ManagedWatch::look_at_counters() noexcept {
+    queue_watch().look_at_counters();
+    cupti_watch().ask();
+}
+
+bool ManagedWatch::watches() const noexcept {
+    return queue_watch().watches() || cupti_watch().watches();
+}
+
+/// CUPTI hands its records over late: what has moved by now is not known by then.
+std::uint64_t ManagedWatch::sum_of_counters() const noexcept {
+    return queue_watch().watches() ? queue_watch().sum_of_counters() + changes_.load(std::memory_order_relaxed)
+                                   : 0;
+}
+
+/// CUPTI may not be called any more: its watch has ended with the program's exit handlers.
+void ManagedWatch::finish() noexcept {
+    queue_watch().finish();
+    cupti_watch().forget();
+    counting_.store(false);
+}
+
+void ManagedWatch::forget() noexcept {
+    queue_watch().forget();
+    cupti_watch().forget();
+    counting_.store(false);
+}
+
+} // namespace umadvisor::observe
