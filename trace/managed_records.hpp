@@ -78,8 +78,8 @@ struct ManagedEvent {
 };
 
 /// The driver's own totals since it was first asked, of all managed memory; exact. Told where a call of
-/// the program finds them changed. From CUPTI: sums of its records, told where the side that asks for memory
-/// changes, and no more once any were lost.
+/// the program finds them changed. From CUPTI: sums of its records up to such a call, and none once any
+/// were lost.
 struct ManagedCounters {
     static constexpr Type type = Type::managed_counters;
     static constexpr std::string_view name = "ManagedCounters";

@@ -4,6 +4,7 @@
 #include "interposer/observe/cupti_decoder.hpp"
 #include "interposer/observe/cupti_library.hpp"
 #include "interposer/observe/event_totals.hpp"
+#include "interposer/observe/look_times.hpp"
 #include "interposer/observe/managed_batch.hpp"
 #include "interposer/record/pages.hpp"
 #include "interposer/record/quiet.hpp"
@@ -42,6 +43,7 @@ CuptiBuffers buffers;
 CuptiLibrary library; ///< constant from open() on
 pid_t owner = 0;      ///< a child made by _Fork(3) has run no atfork handler
 sem_t wake, ended;
+LookTimes* looks = nullptr;
 std::atomic<bool> ending{false}; ///< the program ends
 std::atomic<bool> over{false};   ///< nobody reads any more
 
@@ -49,7 +51,7 @@ std::atomic<bool> over{false};   ///< nobody reads any more
 ManagedBatch* batch = nullptr;
 CuptiDecoder decoder;
 PairedClock cupti_clock;
-EventTotals totals;
+trace::ManagedCounters totals;
 bool totals_untold = false;
 bool anything_lost = false;
 bool took = false;    ///< recording was not paused at the last turn
@@ -85,22 +87,27 @@ void tell_detail(std::uint64_t lost) {
 }
 
 /// Sums are totals as long as nothing was lost.
-void tell_totals(std::uint64_t start) {
+void tell_totals(std::uint64_t time) {
     if (!totals_untold || anything_lost || !writing)
         return;
-    trace::ManagedCounters record = totals.sums();
-    record.start = start;
-    record::write(record);
+    totals.start = time;
+    record::write(totals);
     totals_untold = false;
+}
+
+/// What the program's looks up to `last` would have found, in what has been added up. Later ones wait: what
+/// happened before them may be told yet.
+void answer_looks(std::uint64_t last) {
+    for (std::uint64_t time = looks->take_until(last); time != LookTimes::never; time = looks->take_until(last))
+        tell_totals(time);
 }
 
 void write_batch() {
     batch->sort();
     for (std::size_t i = 0; i < batch->count; ++i) {
         const trace::ManagedEvent& event = batch->events[i];
-        if (totals.changes_side(event))
-            tell_totals(cupti_clock.ticks(event.start));
-        totals.add(event);
+        answer_looks(cupti_clock.ticks(event.start));
+        add_event(totals, event);
         totals_untold = true;
         if (writing)
             write_event(event, cupti_clock);
@@ -177,7 +184,9 @@ void* keep_taking(void*) {
             nap = take_turn(cupti_watch().was_asked(), 0) ? busy_nap : std::min(nap * 2, quiet_nap);
     }
     take_turn(true, cupti::flush_forced);
-    tell_totals(record::now());
+    const std::uint64_t end = record::now();
+    answer_looks(end);
+    tell_totals(end);
     over.store(true);
     sem_post(&ended);
     return nullptr;
@@ -234,7 +243,9 @@ const char* take_seat() {
 
 const char* prepare() {
     batch = static_cast<ManagedBatch*>(record::map_pages(sizeof(ManagedBatch)));
-    if (batch == nullptr || !buffers.reserve() || sem_init(&wake, 0, 0) != 0 || sem_init(&ended, 0, 0) != 0)
+    looks = static_cast<LookTimes*>(record::map_pages(sizeof(LookTimes)));
+    if (batch == nullptr || looks == nullptr || !buffers.reserve() || sem_init(&wake, 0, 0) != 0 ||
+        sem_init(&ended, 0, 0) != 0)
         return "no memory for CUPTI's records";
     return load_cupti(library);
 }
@@ -256,6 +267,11 @@ private:
 };
 
 } // namespace
+
+void CuptiWatch::note_look() noexcept {
+    looks->add(record::now());
+    asked_.store(true, std::memory_order_relaxed);
+}
 
 CuptiWatch& cupti_watch() noexcept {
     static constinit CuptiWatch watch;

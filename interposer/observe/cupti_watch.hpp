@@ -18,20 +18,22 @@ public:
 
     bool watches() const noexcept { return watching_.load(std::memory_order_relaxed); }
 
-    /// The program has waited, or launches something: what is complete shall be fetched soon. A store: CUPTI is
-    /// never called in a call of the program's.
-    void ask() noexcept {
+    /// The program has waited, or launches something: what is complete shall be fetched soon, and totals told
+    /// for this moment once they are known. CUPTI is never called in a call of the program's.
+    void look() noexcept {
         if (watches())
-            asked_.store(true, std::memory_order_relaxed);
+            note_look();
     }
 
-    /// Whether there was an ask() since the last time.
+    /// Whether there was a look() since the last time.
     bool was_asked() noexcept { return asked_.exchange(false, std::memory_order_relaxed); }
 
     /// Ends the watch without another call of CUPTI: in a forked child, and when the driver may be gone.
     void forget() noexcept { watching_.store(false); }
 
 private:
+    void note_look() noexcept;
+
     std::atomic<bool> watching_{false};
     std::atomic<bool> asked_{false};
 };

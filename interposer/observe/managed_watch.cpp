@@ -52,7 +52,7 @@ bool ManagedWatch::begins_early() noexcept {
 
 void ManagedWatch::look_at_counters() noexcept {
     queue_watch().look_at_counters();
-    cupti_watch().ask();
+    cupti_watch().look();
 }
 
 bool ManagedWatch::watches() const noexcept {

@@ -3,8 +3,10 @@
 #include "interposer/observe/cupti_decoder.hpp"
 #include "interposer/observe/cupti_library.hpp"
 #include "interposer/observe/event_totals.hpp"
+#include "interposer/observe/look_times.hpp"
 
 #include <boost/test/unit_test.hpp>
+#include <memory>
 #include <set>
 #include <vector>
 
@@ -162,26 +164,34 @@ BOOST_AUTO_TEST_CASE(versions_whose_records_are_known) {
         BOOST_TEST(!knows_cupti(unknown), unknown);
 }
 
-BOOST_AUTO_TEST_CASE(totals_are_sums_and_tell_when_the_side_changes) {
-    EventTotals totals;
-    const auto add = [&totals](const cupti::CounterRecord& from) {
-        const ManagedEvent event = only(from);
-        const bool changes = totals.changes_side(event);
-        totals.add(event);
-        return changes;
-    };
-    BOOST_TEST(!add(record(CounterKind::host_fault, 0x400000, block, 1000)));
-    BOOST_TEST(add(device_fault(block, 2000, 3, 0)));
-    BOOST_TEST(!add(moved(CounterKind::bytes_to_device, cupti::host_id, 0)));
-    BOOST_TEST(!add(moved(CounterKind::bytes_to_host, 0, cupti::host_id, 4))); // makes room for it
-    BOOST_TEST(!add(record(CounterKind::thrashing, page, block, 3000)));
-    BOOST_TEST(!add(moved(CounterKind::bytes_between_devices, 0, 1)));
-    BOOST_TEST(add(moved(CounterKind::bytes_to_host, 0, cupti::host_id)));
-    BOOST_TEST(!add(record(CounterKind::host_fault, 0x400000, block, 5000)));
-    BOOST_TEST(totals.sums().host_faults == 2u);
-    BOOST_TEST(totals.sums().device_faults == 3u);
-    BOOST_TEST(totals.sums().bytes_to_device == 65536u);
-    BOOST_TEST(totals.sums().bytes_to_host == 2 * 65536u);
+BOOST_AUTO_TEST_CASE(totals_are_sums) {
+    trace::ManagedCounters totals;
+    for (const cupti::CounterRecord& each :
+         {record(CounterKind::host_fault, 0x400000, block, 1000), device_fault(block, 2000, 3, 0),
+          moved(CounterKind::bytes_to_device, cupti::host_id, 0),
+          moved(CounterKind::bytes_to_host, 0, cupti::host_id),
+          moved(CounterKind::bytes_to_host, 0, cupti::host_id), moved(CounterKind::bytes_between_devices, 0, 1),
+          record(CounterKind::thrashing, page, block, 3000)})
+        add_event(totals, only(each));
+    BOOST_TEST(totals.host_faults == 1u);
+    BOOST_TEST(totals.device_faults == 3u);
+    BOOST_TEST(totals.bytes_to_device == 65536u);
+    BOOST_TEST(totals.bytes_to_host == 2 * 65536u);
+}
+
+BOOST_AUTO_TEST_CASE(looks_wait_until_what_was_before_them_is_known) {
+    const auto looks = std::make_unique<LookTimes>();
+    BOOST_TEST(looks->take_until(LookTimes::never) == LookTimes::never);
+    for (const std::uint64_t time : {100u, 200u, 300u})
+        looks->add(time);
+    BOOST_TEST(looks->take_until(99) == LookTimes::never);
+    BOOST_TEST(looks->take_until(250) == 100u);
+    BOOST_TEST(looks->take_until(250) == 200u);
+    BOOST_TEST(looks->take_until(250) == LookTimes::never);
+    BOOST_TEST(looks->take_until(300) == 300u);
+    for (std::uint64_t i = 0; i < LookTimes::most + 2; ++i) // the oldest two are gone
+        looks->add(1000 + i);
+    BOOST_TEST(looks->take_until(LookTimes::never) == 1002u);
 }
 
 BOOST_AUTO_TEST_CASE(buffers_are_bounded_and_come_back_in_order) {
