@@ -3,6 +3,7 @@
 #include "interposer/observe/cupti_buffers.hpp"
 #include "interposer/observe/cupti_decoder.hpp"
 #include "interposer/observe/cupti_library.hpp"
+#include "interposer/observe/cupti_seat.hpp"
 #include "interposer/observe/event_totals.hpp"
 #include "interposer/observe/look_times.hpp"
 #include "interposer/observe/managed_batch.hpp"
@@ -13,10 +14,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <ctime>
-#include <iterator>
 #include <semaphore.h>
 #include <signal.h>
 #include <unistd.h>
@@ -68,14 +67,22 @@ void take_buffer(void*, std::uint32_t, std::uint8_t* buffer, std::size_t, std::s
     buffers.complete(buffer, valid_bytes);
 }
 
-/// Of the seat; no callback is enabled.
-void ignore_callback(void*, std::uint32_t, std::uint32_t, const void*) {}
-
+/// The closest of a few pairs: the thread may lose its core between two readings.
 void read_clock() {
-    const std::uint64_t ticks = record::now();
-    std::uint64_t nanoseconds = 0;
-    if (library.timestamp(&nanoseconds) == cupti::success)
-        cupti_clock.pair(nanoseconds, ticks);
+    constexpr int tries = 5;
+    std::uint64_t nanoseconds = 0, ticks = 0, closest = ~std::uint64_t{0};
+    for (int i = 0; i < tries && closest != 0; ++i) {
+        std::uint64_t read = 0;
+        const std::uint64_t before = record::now();
+        if (library.timestamp(&read) != cupti::success)
+            return;
+        if (const std::uint64_t apart = record::now() - before; apart < closest) {
+            closest = apart;
+            nanoseconds = read;
+            ticks = before + apart / 2;
+        }
+    }
+    cupti_clock.pair(nanoseconds, ticks);
 }
 
 void tell_detail(std::uint64_t lost) {
@@ -204,43 +211,6 @@ void end_at_exit() {
     cupti_watch().forget();
 }
 
-const char* refusal(CuptiLibrary::Result result) {
-    static char text[160];
-    if (result == cupti::multiple_subscribers_not_supported)
-        return "CUPTI's one seat in this process is taken by another profiler";
-    const char* name = nullptr;
-    if (library.result_text(result, &name) != cupti::success || name == nullptr)
-        name = "unknown error";
-    std::snprintf(text, sizeof text, "CUPTI refuses its unified-memory counters (%d: %s)", result, name);
-    return text;
-}
-
-CuptiLibrary::Result switch_on() {
-    cupti::CounterConfig configs[cupti::last_counter_kind];
-    for (std::uint32_t i = 0; i < std::size(configs); ++i)
-        configs[i] = {cupti::single_device_scope, static_cast<cupti::CounterKind>(i + 1), 0, 1};
-    CuptiLibrary::Result result = library.register_callbacks(&give_buffer, &take_buffer);
-    if (result == cupti::success)
-        result = library.configure(configs, std::size(configs));
-    if (result == cupti::success)
-        result = library.enable(cupti::unified_memory_counter);
-    return result;
-}
-
-/// Activity alone would push another user of the same library off its callbacks without a word: the seat is
-/// asked for first.
-const char* take_seat() {
-    void* subscriber = nullptr;
-    CuptiLibrary::Result result = library.subscribe(&subscriber, &ignore_callback, nullptr);
-    if (result != cupti::success)
-        return refusal(result);
-    result = switch_on();
-    if (result == cupti::success)
-        return nullptr;
-    library.unsubscribe(subscriber);
-    return refusal(result);
-}
-
 const char* prepare() {
     batch = static_cast<ManagedBatch*>(record::map_pages(sizeof(ManagedBatch)));
     looks = static_cast<LookTimes*>(record::map_pages(sizeof(LookTimes)));
@@ -283,7 +253,7 @@ const char* CuptiWatch::open() noexcept {
     const SignalsHeld held;
     const char* trouble = prepare();
     if (trouble == nullptr)
-        trouble = take_seat();
+        trouble = take_cupti_seat(library, &give_buffer, &take_buffer);
     if (trouble == nullptr) {
         owner = getpid();
         took = true;

@@ -72,6 +72,24 @@ BOOST_AUTO_TEST_CASE(cupti_tells_what_simcuda_counts) {
         }
 }
 
+BOOST_AUTO_TEST_CASE(totals_are_told_as_the_queue_tells_them) {
+    const auto told = [](const Watched& watched) {
+        Json all = Json::array();
+        for (const Json& totals : watched.records("ManagedCounters"))
+            all.push_back({totals.at("bytes_to_device"), totals.at("bytes_to_host"), totals.at("host_faults"),
+                           totals.at("device_faults")});
+        return all.dump();
+    };
+    BOOST_TEST(told(Watched("pingpong", cupti)) == told(Watched("pingpong")));
+    BOOST_TEST(told(Watched("pingpong_prefetched", cupti)) == told(Watched("pingpong_prefetched")));
+}
+
+/// The last turn of what came before a pause is taken at its start or in it.
+BOOST_AUTO_TEST_CASE(what_comes_before_a_pause_is_told) {
+    const Watched watched("pingpong", cupti + " UMADVISOR_DURATION=0.003");
+    BOOST_TEST(!watched.events("host_fault").empty());
+}
+
 BOOST_AUTO_TEST_CASE(the_judgement_is_that_by_the_queue) {
     for (const std::string program :
          {"pingpong", "pingpong_prefetched", "vector_add_managed", "prefetched_add"})
