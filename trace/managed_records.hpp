@@ -78,7 +78,8 @@ struct ManagedEvent {
 };
 
 /// The driver's own totals since it was first asked, of all managed memory; exact. Told where a call of
-/// the program finds them changed.
+/// the program finds them changed. From CUPTI: sums of its records up to such a call, and none once any
+/// were lost.
 struct ManagedCounters {
     static constexpr Type type = Type::managed_counters;
     static constexpr std::string_view name = "ManagedCounters";
@@ -102,7 +103,7 @@ struct ManagedDetail {
     static constexpr std::string_view name = "ManagedDetail";
     std::uint64_t start = 0;
     std::uint64_t kinds = 0; ///< bit n: ManagedEventKind n
-    std::uint64_t lost = 0;  ///< events that the driver dropped since the last such record
+    std::uint64_t lost = 0;  ///< events that the driver or CUPTI dropped since the last such record
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {

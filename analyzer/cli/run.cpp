@@ -44,6 +44,14 @@ bool is_seconds(const std::string& text) {
            (point == std::string::npos || is_number(text.substr(point + 1)));
 }
 
+/// "a, b or c".
+std::string list_of(const std::vector<std::string>& words) {
+    std::string text = words.front();
+    for (std::size_t i = 1; i < words.size(); ++i)
+        text += (i + 1 < words.size() ? ", " : " or ") + words[i];
+    return text;
+}
+
 /// What is wrong with the options; empty: nothing.
 std::string usage_trouble(const Arguments& arguments) {
     if (arguments.rest.empty())
@@ -57,11 +65,10 @@ std::string usage_trouble(const Arguments& arguments) {
     if (arguments.has("--capture-range") && range != "none" && range != "cudaProfilerApi")
         return "--capture-range takes none or cudaProfilerApi, not " + range;
     for (const auto& [flag, words] :
-         {std::pair{"--um", std::vector<std::string>{"auto", "queue", "pagemap", "off"}},
+         {std::pair{"--um", std::vector<std::string>{"auto", "queue", "cupti", "pagemap", "off"}},
           {"--um-detail", {"auto", "light", "faults", "full"}}})
         if (arguments.has(flag) && std::ranges::find(words, arguments.value(flag)) == words.end())
-            return std::string(flag) + " takes " + words[0] + ", " + words[1] + ", " + words[2] + " or " +
-                   words[3] + ", not " + arguments.value(flag);
+            return std::string(flag) + " takes " + list_of(words) + ", not " + arguments.value(flag);
     for (const char* flag : {"--delay", "--duration"})
         if (arguments.has(flag) && !is_seconds(arguments.value(flag)))
             return std::string(flag) + " takes a number of seconds such as 2 or 0.5, not " +
@@ -190,9 +197,9 @@ const Command run_command{
      {"--pretend-memory", "SIZE", "Make the card look smaller"},
      {"--stacks", "off|N", "Frames recorded with each call"},
      {"--um", "SOURCE",
-      "Who tells what happens to managed memory: auto (the best that is there), queue (the driver's tools "
-      "queue, also of "
-      "a release it was not tested with), pagemap, off"},
+      "Who tells what happens to managed memory: auto (queue where the driver was tested, else pagemap), queue "
+      "(the driver's tools queue, also of a release it was not tested with), cupti (takes the one seat that "
+      "CUPTI has for profilers), pagemap, off"},
      {"--um-detail", "LEVEL",
       "Events taken from the queue: auto (light, and full in short windows while memory moves), light, faults, "
       "full"},

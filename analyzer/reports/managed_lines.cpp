@@ -168,8 +168,9 @@ std::string managed_source_text(const Report& report) {
         text += ": they do not say which kernel it was; those named ran at the time";
         break;
     case trace::ManagedSourceKind::cupti:
-        text = "CUPTI's unified-memory counters: no totals to hold them against, and they do not say which "
-               "kernel it was; those named ran at the time";
+        text = "CUPTI's unified-memory counters: totals are the sums of what it told; which thread of the host "
+               "faulted and read duplicates it does not tell, nor which kernel it was; those named ran at the "
+               "time";
         break;
     default:
         text = "a source newer than this version";

@@ -65,7 +65,7 @@ std::string faults_text(const model::ManagedTotals& totals) {
                 sum_of(totals.told().device_faults), "device fault");
 }
 
-void write_totals(std::ostream& out, const model::ManagedActivity& managed) {
+void write_totals(std::ostream& out, const model::ManagedActivity& managed, trace::ManagedSourceKind source) {
     const model::ManagedTotals& totals = managed.totals();
     const trace::ManagedCounters* const exact = totals.exact();
     out << "    in all: "
@@ -76,7 +76,8 @@ void write_totals(std::ostream& out, const model::ManagedActivity& managed) {
         out << "    of the bytes " << static_cast<int>(std::floor(totals.told_share() * 100))
             << "% were told move by move; each line says how the others are known\n";
     if (totals.lost() != 0)
-        out << "  ! the driver dropped " << count_text(totals.lost(), "event") << "\n";
+        out << "  ! " << (source == trace::ManagedSourceKind::cupti ? "CUPTI" : "the driver") << " dropped "
+            << count_text(totals.lost(), "event") << "\n";
     if (managed.unattributed().events != 0)
         out << "    " << count_text(managed.unattributed().events, "event")
             << " in no managed allocation that is known\n";
@@ -219,7 +220,7 @@ void write_managed(Report& report, std::ostream& out) {
     out << "\nmanaged memory\n    from: " << managed_source_text(report) << "\n";
     write_parameters(out, managed_source(report));
     if (managed.any())
-        write_totals(out, managed);
+        write_totals(out, managed, managed_source(report).source);
     const std::vector<ManagedLine> lines = managed_lines(report);
     for (std::size_t i = 0; i < std::min(lines.size(), most_lines); ++i) {
         const ManagedLine& line = lines[i];

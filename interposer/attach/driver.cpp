@@ -32,6 +32,7 @@ Substitute substitutes[slots];
 pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 std::atomic<bool> found{false};
 const void* driver_base = nullptr;
+std::atomic<const void*> own_base{nullptr}; ///< of the object that is left alone
 const char* path = "";
 std::uint64_t (*clock_of_simulation)() = nullptr;
 ToolsCommand tools_of_simulation = nullptr;
@@ -144,6 +145,18 @@ void* substitute(void* driver_address) noexcept {
 bool is_inside_driver(const void* code) noexcept {
     Dl_info info;
     return driver_base != nullptr && dladdr(code, &info) != 0 && info.dli_fbase == driver_base;
+}
+
+void leave_alone(const void* code) noexcept {
+    Dl_info info;
+    if (dladdr(code, &info) != 0)
+        own_base.store(info.dli_fbase, std::memory_order_relaxed);
+}
+
+bool is_left_alone(const void* code) noexcept {
+    const void* const base = own_base.load(std::memory_order_relaxed);
+    Dl_info info;
+    return base != nullptr && dladdr(code, &info) != 0 && info.dli_fbase == base;
 }
 
 const char* driver_path() noexcept {

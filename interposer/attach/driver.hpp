@@ -26,6 +26,11 @@ void* substitute(void* driver_address) noexcept;
 /// (WSL's libcuda.so.1 looks up "cuInit" by dlsym and would recurse).
 bool is_inside_driver(const void* code) noexcept;
 
+/// The object that holds `code` was loaded by umadvisor: its look-ups are answered as the driver's own are, and
+/// its calls are no calls of the program. One object a process.
+void leave_alone(const void* code) noexcept;
+bool is_left_alone(const void* code) noexcept;
+
 /// File of the driver, or "".
 const char* driver_path() noexcept;
 

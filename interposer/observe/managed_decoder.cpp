@@ -13,8 +13,6 @@ using trace::ManagedEventKind;
 
 namespace {
 
-constexpr std::uint64_t together_ns = 100'000; ///< faults further apart are two events
-
 template <class Layout>
 Layout as(const tools::Entry& entry) {
     Layout layout;
@@ -23,16 +21,12 @@ Layout as(const tools::Entry& entry) {
     return layout;
 }
 
-std::uint64_t page_of(std::uint64_t address) {
-    return address & ~(residency::page_bytes - 1);
-}
-
 ManagedEvent host_fault(const tools::HostFault& from) {
     ManagedEvent event;
     event.kind = ManagedEventKind::host_fault;
     event.start = from.time;
     event.address = from.address;
-    event.bytes = page_of(from.address) + residency::page_bytes - from.address;
+    event.bytes = rest_of_page(from.address);
     event.cause = from.access;
     event.code = from.program_counter;
     event.thread = from.thread;
@@ -44,7 +38,7 @@ ManagedEvent device_fault(const tools::DeviceFault& from) {
     event.kind = ManagedEventKind::device_fault;
     event.start = from.time;
     event.address = from.address;
-    event.bytes = page_of(from.address) + residency::page_bytes - from.address;
+    event.bytes = rest_of_page(from.address);
     event.to = from.device;
     event.cause = from.access;
     return event;
@@ -74,27 +68,6 @@ ManagedEvent region(ManagedEventKind kind, std::uint64_t address, std::uint64_t 
 
 } // namespace
 
-/// A page that faults once more has been taken away in between, which is an event of its own; unless several
-/// multiprocessors asked for it at the same time, which one batch tells.
-void ManagedDecoder::take_fault(const ManagedEvent& fault, std::uint32_t batch, Waiting& last, Write write,
-                                void* to) noexcept {
-    ManagedEvent& event = last.event;
-    const bool again = fault.address >= event.address && fault.address < event.address + event.bytes;
-    if (last.used && event.cause == fault.cause && event.code == fault.code && event.thread == fault.thread &&
-        event.to == fault.to &&
-        residency::block_number(event.address) == residency::block_number(fault.address) &&
-        fault.start - event.start < together_ns && (!again || (batch != 0 && batch == last.batch))) {
-        const std::uint64_t end = std::max(event.address + event.bytes, fault.address + fault.bytes);
-        event.address = std::min(event.address, fault.address);
-        event.bytes = end - event.address;
-        ++event.count;
-        return;
-    }
-    if (last.used)
-        write(to, event);
-    last = {fault, batch, true};
-}
-
 void ManagedDecoder::begin_throttling(const tools::Throttling& start) noexcept {
     for (tools::Throttling& place : throttled_)
         if (place.time == 0 || place.processor == start.processor) {
@@ -118,11 +91,11 @@ void ManagedDecoder::end_throttling(const tools::Throttling& end, Write write, v
 void ManagedDecoder::take(const tools::Entry& entry, Write write, void* to) noexcept {
     switch (static_cast<tools::EventType>(entry.bytes[0])) {
     case tools::EventType::host_fault:
-        take_fault(host_fault(as<tools::HostFault>(entry)), 0, host_fault_, write, to);
+        host_faults_.take(host_fault(as<tools::HostFault>(entry)), 0, write, to);
         break;
     case tools::EventType::device_fault: {
         const auto from = as<tools::DeviceFault>(entry);
-        take_fault(device_fault(from), from.batch, device_fault_, write, to);
+        device_faults_.take(device_fault(from), from.batch, write, to);
         break;
     }
     case tools::EventType::migration:
@@ -166,11 +139,8 @@ void ManagedDecoder::take(const tools::Entry& entry, Write write, void* to) noex
 }
 
 void ManagedDecoder::finish(Write write, void* to) noexcept {
-    for (Waiting* const last : {&host_fault_, &device_fault_})
-        if (last->used) {
-            write(to, last->event);
-            last->used = false;
-        }
+    host_faults_.finish(write, to);
+    device_faults_.finish(write, to);
 }
 
 } // namespace umadvisor::observe

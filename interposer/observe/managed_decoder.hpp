@@ -1,8 +1,8 @@
 /// Events of the driver's tools interface, as the trace has them.
 #pragma once
 
+#include "interposer/observe/fault_joiner.hpp"
 #include "residency/tools_interface.hpp"
-#include "trace/records.hpp"
 
 namespace umadvisor::observe {
 
@@ -11,7 +11,7 @@ namespace umadvisor::observe {
 /// the address of the instruction. Knows no clock, no driver and no trace.
 class ManagedDecoder {
 public:
-    using Write = void (*)(void* to, const trace::ManagedEvent& event);
+    using Write = WriteManaged;
 
     constexpr ManagedDecoder() noexcept = default;
 
@@ -22,19 +22,12 @@ public:
     void finish(Write write, void* to) noexcept;
 
 private:
-    struct Waiting {
-        trace::ManagedEvent event;
-        std::uint32_t batch = 0; ///< of device faults
-        bool used = false;
-    };
     static constexpr int most_throttled = 8; ///< processors that wait at the same time
 
-    static void take_fault(const trace::ManagedEvent& fault, std::uint32_t batch, Waiting& last, Write write,
-                           void* to) noexcept;
     void begin_throttling(const residency::tools::Throttling& start) noexcept;
     void end_throttling(const residency::tools::Throttling& end, Write write, void* to) noexcept;
 
-    Waiting host_fault_{}, device_fault_{};
+    FaultJoiner host_faults_, device_faults_;
     residency::tools::Throttling throttled_[most_throttled]{};
 };
 

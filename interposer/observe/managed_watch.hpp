@@ -6,10 +6,9 @@
 
 namespace umadvisor::observe {
 
-/// Watches through the driver's tools queue from the first managed allocation on. Exact totals are read by the
-/// program's own calls, which is a few loads; events are taken out of the driver's ring by a thread of our own.
-/// All of it is off where the options, the driver's release or the machine do not allow it; the report then
-/// says why, and residency is sampled by pagemap. Safe from any thread.
+/// Watches from the first managed allocation on: through the driver's tools queue (queue_watch.hpp), or through
+/// CUPTI where that was asked for (cupti_watch.hpp). Off where the options, the driver's release or the machine
+/// do not allow it; the report then says why, and residency is sampled by pagemap. Safe from any thread.
 class ManagedWatch {
 public:
     /// The program has managed memory. One load from the second time on. May block for a moment the first time.
@@ -18,14 +17,21 @@ public:
             start();
     }
 
-    /// Tells the driver's totals where they have changed. One load while nothing is watched.
+    /// The program is about to have managed memory. CUPTI counts what is allocated once it has been set up.
+    void before_allocation() noexcept {
+        if (!begun_.load(std::memory_order_relaxed) && begins_early())
+            start();
+    }
+
+    /// A launch, or the end of a wait: tells the driver's totals where they have changed. One load while
+    /// nothing is watched.
     void look() noexcept {
         if (counting_.load(std::memory_order_relaxed))
             look_at_counters();
     }
 
     /// A number that is another one once managed memory may be elsewhere than it was; 0 while that is not
-    /// known. A few loads.
+    /// known, as it never is from CUPTI, which tells late. A few loads.
     std::uint64_t activity() const noexcept {
         return counting_.load(std::memory_order_relaxed) ? sum_of_counters() : 0;
     }
@@ -44,6 +50,7 @@ public:
     void forget() noexcept;
 
 private:
+    static bool begins_early() noexcept;
     std::uint64_t sum_of_counters() const noexcept;
     void start() noexcept;
     void look_at_counters() noexcept;

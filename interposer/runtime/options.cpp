@@ -132,7 +132,7 @@ bool set(std::string_view name, std::string_view value, Options& to) {
     if (name == "PYTHON")
         return parse_flag(value, to.python);
     if (name == "UM")
-        return parse_word(value, {"auto", "queue", "pagemap", "off"}, to.managed_witness);
+        return parse_word(value, {"auto", "queue", "pagemap", "off", "cupti"}, to.managed_witness);
     if (name == "UM_DETAIL")
         return parse_word(value, {"auto", "light", "faults", "full"}, to.managed_detail);
     if (name == "DEVICE_TIME")

@@ -12,6 +12,7 @@ enum class ManagedWitness : std::uint8_t {
     queue,
     pagemap,
     none,
+    cupti, ///< never by itself: it has one seat a process
 };
 
 /// Which events of the tools queue are taken.

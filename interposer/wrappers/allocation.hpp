@@ -3,6 +3,7 @@
 
 #include "interposer/act/executor.hpp"
 #include "interposer/observe/allocations.hpp"
+#include "interposer/observe/managed_watch.hpp"
 #include "interposer/observe/pools.hpp"
 #include "interposer/wrappers/hook.hpp"
 
@@ -108,6 +109,7 @@ struct allocate_managed : WhilePaused {
         trace::Alloc record;
         record.memory = trace::Memory::managed;
         record.flags = flags;
+        observe::managed_watch().before_allocation();
         const CUresult result = timed<E>(record, out, bytes, flags);
         finish_allocation(record, out != nullptr ? *out : 0, bytes);
         return result;

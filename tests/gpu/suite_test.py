@@ -278,7 +278,7 @@ class Verdicts(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / "VERDICTS_COMMIT").write_text("0123456789abcdef\n")
             cases = Cases()
-            lines = verdicts.check_verdicts(cases, RealBundle(folder, sim), Advised(), 60, verdicts.MODES, Pace())
+            lines = verdicts.check_verdicts(cases, RealBundle(folder, sim), Advised(), 60, verdicts.USUAL, Pace())
             return cases, lines
 
     def test_suite(self):

@@ -1,8 +1,6 @@
 /// Managed memory, as the driver's tools queue tells it: whole programs on simcuda, whose own counts it must
 /// equal.
-#include "process.hpp"
-
-#include <boost/test/unit_test.hpp>
+#include "watched.hpp"
 
 #include <map>
 #include <set>
@@ -11,61 +9,6 @@ BOOST_AUTO_TEST_SUITE(process_managed_test)
 
 using namespace umadvisor::test;
 using Json = nlohmann::json;
-
-namespace {
-
-/// An example under the shim, and what simcuda counted beside it.
-struct Watched {
-    Folder folder;
-    Outcome outcome;
-    Json counted;
-
-    explicit Watched(const std::string& program, const std::string& settings = "UMADVISOR_UM_DETAIL=full")
-        : outcome(run_sim(
-              folder,
-              "export SIMCUDA_REPORT=counted; export UMADVISOR_QUIET=1; export UMADVISOR_OUTPUT=x.umtrace; " +
-                  settings + " LD_PRELOAD=" + shim + " " + examples + "/sim/" + program)) {
-        BOOST_TEST_REQUIRE(outcome.status == 0, outcome.err);
-        counted = Json::parse(read(folder / "counted"));
-    }
-    std::vector<Json> records(const std::string& kind) const { return dump(folder, "x.umtrace", kind); }
-    std::vector<Json> events(const std::string& kind) const {
-        std::vector<Json> found;
-        for (Json& event : records("ManagedEvent"))
-            if (event.at("kind") == kind)
-                found.push_back(std::move(event));
-        return found;
-    }
-    Json source() const {
-        const auto sources = records("ManagedSource");
-        BOOST_TEST_REQUIRE(sources.size() == 1u);
-        return sources.front();
-    }
-};
-
-std::uint64_t sum(const Json& by_cause) {
-    std::uint64_t whole = 0;
-    for (const auto& [cause, bytes] : by_cause.items())
-        whole += bytes.get<std::uint64_t>();
-    return whole;
-}
-
-std::uint64_t moved(const std::vector<Json>& migrations, int from, int to) {
-    std::uint64_t bytes = 0;
-    for (const Json& event : migrations)
-        if (event.at("from") == from && event.at("to") == to)
-            bytes += event.at("bytes").get<std::uint64_t>();
-    return bytes;
-}
-
-std::uint64_t counted_faults(const std::vector<Json>& faults) {
-    std::uint64_t count = 0;
-    for (const Json& event : faults)
-        count += 1 + event.at("count").get<std::uint64_t>();
-    return count;
-}
-
-} // namespace
 
 BOOST_AUTO_TEST_CASE(every_byte_and_fault_is_told) {
     for (const std::string program : {"pingpong", "vector_add_managed", "prefetched_add", "static_managed"})

@@ -13,9 +13,10 @@ from .results import figure
 
 PART = "verdicts"
 NONE = "none"                          # the label of a run that deserves no verdict
-MODES = {"queue": (), "pagemap": ("--um", "pagemap")}
-FLOORS = {"queue": 0.97, "pagemap": 0.9}  # of precision and of recall
-FLOORS_ON_SIMCUDA = {"queue": 0.9, "pagemap": 0}  # of few runs
+MODES = {"queue": (), "pagemap": ("--um", "pagemap"), "cupti": ("--um", "cupti")}
+USUAL = ("queue", "pagemap")  # unless others are asked for
+FLOORS = {"queue": 0.97, "pagemap": 0.9, "cupti": 0.9}  # of precision and of recall
+FLOORS_ON_SIMCUDA = {"queue": 0.9, "pagemap": 0, "cupti": 0.9}  # of few runs
 
 # Runs together: with what each may hold of managed memory they stay below the suite's limit of 8 GiB.
 AT_ONCE = 3

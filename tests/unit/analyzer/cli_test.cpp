@@ -45,6 +45,7 @@ BOOST_AUTO_TEST_CASE(wrong_usage_is_one_line_and_status_2) {
     check_one_line(run({"run", "stray", "--", "ls"}), 2, "stray");
     check_one_line(run({"run", "--stacks", "many", "--", "ls"}), 2, "--stacks");
     check_one_line(run({"run", "--pretend-memory", "lots", "--", "ls"}), 2, "--pretend-memory");
+    check_one_line(run({"run", "--um", "nvml", "--", "ls"}), 2, "auto, queue, cupti, pagemap or off, not nvml");
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_done_is_one_line_and_status_1) {

@@ -214,7 +214,8 @@ BOOST_AUTO_TEST_CASE(each_source_says_what_it_cannot_see) {
     BOOST_TEST(contains(section(trace::ManagedSourceKind::none, "no /dev/nvidia-uvm"),
                         "from: nobody tells what happens to it (no /dev/nvidia-uvm)\n"));
     BOOST_TEST(contains(section(trace::ManagedSourceKind::queue, ""), "single moves not among them"));
-    BOOST_TEST(contains(section(trace::ManagedSourceKind::cupti, ""), "from: CUPTI's"));
+    BOOST_TEST(contains(section(trace::ManagedSourceKind::cupti, ""),
+                        "from: CUPTI's unified-memory counters: totals are the sums of what it told"));
     BOOST_TEST(contains(section(static_cast<trace::ManagedSourceKind>(200), ""), "newer than this version"));
 }
 

@@ -73,6 +73,9 @@ ManagedWatch& managed_watch() noexcept {
 void ManagedWatch::start() noexcept {
     begun_ = counting_ = true;
 }
+bool ManagedWatch::begins_early() noexcept {
+    return false;
+}
 std::uint64_t ManagedWatch::sum_of_counters() const noexcept {
     return driver().managed_activity;
 }

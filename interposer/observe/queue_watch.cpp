@@ -1,0 +1,358 @@
+#include "interposer/observe/queue_watch.hpp"
+
+#include "interposer/attach/driver.hpp"
+#include "interposer/attach/real.hpp"
+#include "interposer/observe/driver_settings.hpp"
+#include "interposer/observe/managed_batch.hpp"
+#include "interposer/observe/managed_decoder.hpp"
+#include "interposer/observe/raw_clock.hpp"
+#include "interposer/observe/tools_device.hpp"
+#include "interposer/observe/tools_ring.hpp"
+#include "interposer/observe/try_lock.hpp"
+#include "interposer/record/mutex.hpp"
+#include "interposer/record/quiet.hpp"
+#include "interposer/record/recorder.hpp"
+#include "interposer/runtime/options.hpp"
+#include "interposer/runtime/own_thread.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <ctime>
+#include <sys/mman.h>
+
+namespace umadvisor::observe {
+
+namespace tools = residency::tools;
+using runtime::ManagedDetailWanted;
+using runtime::ManagedWitness;
+using trace::ManagedEventKind;
+
+namespace {
+
+constexpr unsigned tested_branch = 580; ///< of the driver: the interface is its own affair
+constexpr std::uint32_t ring_entries = 1 << 15;
+constexpr std::uint32_t most_processors = 64;
+
+// The thread's pace, nanoseconds. A ring holds what 2 ms of faults can bring.
+constexpr std::uint64_t busy_nap = 2'000'000, quiet_nap = 50'000'000;
+// All events are taken for one part in 25 of the time, while memory moves: they slow its movement down to half.
+constexpr std::uint64_t window = 4'000'000, between_windows = 100'000'000;
+
+constexpr std::uint64_t light_types =
+    tools::flag(tools::EventType::host_fault) | tools::flag(tools::EventType::read_duplicate) |
+    tools::flag(tools::EventType::read_duplicate_end) | tools::flag(tools::EventType::thrashing) |
+    tools::flag(tools::EventType::throttling_start) | tools::flag(tools::EventType::throttling_end) |
+    tools::flag(tools::EventType::remote_map);
+constexpr std::uint64_t fault_types = tools::flag(tools::EventType::device_fault);
+constexpr std::uint64_t move_types = tools::flag(tools::EventType::migration);
+constexpr std::uint64_t counter_flags = 1u << tools::bytes_to_device | 1u << tools::bytes_to_host |
+                                        1u << tools::host_faults | 1u << tools::device_faults;
+
+constexpr std::uint64_t kind(ManagedEventKind which) {
+    return std::uint64_t{1} << static_cast<unsigned>(which);
+}
+constexpr std::uint64_t kinds_of(std::uint64_t types) {
+    std::uint64_t kinds = kind(ManagedEventKind::host_fault) | kind(ManagedEventKind::thrashing) |
+                          kind(ManagedEventKind::throttling) | kind(ManagedEventKind::remote_map) |
+                          kind(ManagedEventKind::read_duplicate) | kind(ManagedEventKind::read_duplicate_end);
+    if ((types & fault_types) != 0)
+        kinds |= kind(ManagedEventKind::device_fault);
+    if ((types & move_types) != 0)
+        kinds |= kind(ManagedEventKind::migration);
+    return kinds;
+}
+
+/// What the driver writes to, and ours. One mapping, so that it ends at once.
+struct Shared {
+    tools::Entry entries[ring_entries];
+    alignas(4096) tools::Control control;
+    alignas(4096) std::uint64_t counters[tools::counters];
+    alignas(4096) ManagedBatch batch;
+};
+
+using Totals = std::array<std::uint64_t, 4>;
+
+Totals totals_of(const Shared& shared) {
+    const auto read = [&shared](tools::Counter which) {
+        return __atomic_load_n(&shared.counters[which], __ATOMIC_RELAXED);
+    };
+    return {read(tools::bytes_to_device), read(tools::bytes_to_host), read(tools::host_faults),
+            read(tools::device_faults)};
+}
+
+record::Mutex mutex; ///< guards the ring's reading end and what follows
+Shared* shared = nullptr;
+ToolsTracker ring_tracker, counter_tracker;
+ToolsRing ring;
+ManagedDecoder decoder;
+RawClock raw_clock;
+std::uint64_t taken_types = 0, told_lost = 0;
+std::array<std::uint8_t, most_processors> processor_of{}; ///< the module's number -> the trace's
+
+std::atomic<bool> watching{false};
+TryLock counter_lock; ///< guards what follows
+Totals told_totals{};
+
+/// What comes in a pause is dropped.
+void write_batch() {
+    ManagedBatch& batch = shared->batch;
+    if (!record::takes(record::Taking::everything))
+        batch.count = 0;
+    batch.sort();
+    for (std::size_t i = 0; i < batch.count; ++i) {
+        trace::ManagedEvent& event = batch.events[i];
+        event.from = processor_of[event.from % most_processors];
+        event.to = processor_of[event.to % most_processors];
+        write_event(event, raw_clock);
+    }
+    batch.count = 0;
+}
+
+void keep_event(void*, const trace::ManagedEvent& event) {
+    ManagedBatch& batch = shared->batch;
+    if (batch.count == ManagedBatch::most)
+        write_batch();
+    batch.events[batch.count++] = event;
+}
+
+void tell_detail(std::uint64_t lost) {
+    trace::ManagedDetail record;
+    record.start = record::now();
+    record.kinds = kinds_of(taken_types);
+    record.lost = lost;
+    record::write(record);
+}
+
+/// With `mutex` held. How many entries there were.
+std::uint32_t drain() {
+    const std::uint64_t begin = record::now();
+    raw_clock.read();
+    const std::uint32_t count =
+        ring.read([](const tools::Entry& entry) { decoder.take(entry, keep_event, nullptr); });
+    decoder.finish(keep_event, nullptr);
+    write_batch();
+    if (const std::uint64_t lost = ring.lost(); lost != told_lost) {
+        tell_detail(lost - told_lost);
+        told_lost = lost;
+    }
+    if (count != 0)
+        record::charge(record::now() - begin);
+    return count;
+}
+
+/// With `mutex` held.
+void take_types(std::uint64_t types) {
+    const std::uint64_t more = types & ~taken_types, fewer = taken_types & ~types;
+    if (fewer != 0) {
+        // A migration is told when its end is noticed, and only if anybody wants to know by then.
+        ring_tracker.flush();
+        drain();
+        ring_tracker.disable(fewer);
+    }
+    if (more != 0 && !ring_tracker.enable(more))
+        return;
+    taken_types = types;
+    tell_detail(0);
+}
+
+void nap(std::uint64_t nanoseconds) {
+    const timespec length{static_cast<std::time_t>(nanoseconds / 1'000'000'000),
+                          static_cast<long>(nanoseconds % 1'000'000'000)};
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &length, nullptr);
+}
+
+void give_up(const char* why) {
+    watching.store(false);
+    record::note("managed memory is no longer watched through the driver's tools queue: %s", why);
+}
+
+/// One round of the thread. How long to sleep after it.
+std::uint64_t take_turn(Totals& seen, std::uint64_t& window_begun) {
+    const bool by_traffic = runtime::options().managed_detail == ManagedDetailWanted::by_traffic;
+    const record::Guard guard(mutex);
+    if (!watching.load())
+        return 0;
+    const bool any = drain() != 0;
+    const Totals totals = totals_of(*shared);
+    const bool traffic = totals != seen;
+    seen = totals;
+    if (!ring_tracker.alive()) {
+        give_up("its descriptor was closed");
+        return 0;
+    }
+    const std::uint64_t now = record::monotonic_nanoseconds();
+    if ((taken_types & move_types) != 0 && by_traffic) {
+        take_types(light_types);
+    } else if (by_traffic && traffic && now - window_begun >= between_windows) {
+        window_begun = now;
+        take_types(light_types | fault_types | move_types);
+        return window;
+    }
+    return any || traffic ? busy_nap : 0;
+}
+
+void* keep_taking(void*) {
+    Totals seen{};
+    std::uint64_t window_begun = 0, pause = busy_nap;
+    while (watching.load()) {
+        nap(pause);
+        const std::uint64_t wanted = take_turn(seen, window_begun);
+        pause = wanted != 0 ? wanted : std::min(pause * 2, quiet_nap);
+    }
+    return nullptr;
+}
+
+std::uint64_t wanted_types() {
+    switch (runtime::options().managed_detail) {
+    case ManagedDetailWanted::full:
+        return light_types | fault_types | move_types;
+    case ManagedDetailWanted::faults:
+        return light_types | fault_types;
+    case ManagedDetailWanted::light:
+    case ManagedDetailWanted::by_traffic:
+        break;
+    }
+    return light_types;
+}
+
+/// The module numbers devices in the order in which it met them.
+void number_processors() {
+    for (std::size_t i = 0; i < processor_of.size(); ++i)
+        processor_of[i] = static_cast<std::uint8_t>(i);
+    int count = 0;
+    if (attach::real<attach::Entry::cuDeviceGetCount>()(&count) != CUDA_SUCCESS || count < 2)
+        return;
+    for (int ordinal = 0; ordinal < count; ++ordinal) {
+        CUuuid uuid{};
+        const auto get = attach::real<attach::Entry::cuDeviceGetUuid_v2>();
+        if (get == nullptr || get(&uuid, ordinal) != CUDA_SUCCESS)
+            continue;
+        if (const std::uint32_t number = ring_tracker.processor(&uuid); number != 0 && number < most_processors)
+            processor_of[number] = static_cast<std::uint8_t>(ordinal + 1);
+    }
+}
+
+void give_back() {
+    ring_tracker.close();
+    counter_tracker.close();
+    if (shared != nullptr)
+        munmap(shared, sizeof *shared);
+    shared = nullptr;
+}
+
+/// Null, or why the queue cannot be had.
+const char* open_queue(std::string_view release) {
+    static char untested[128];
+    const ManagedWitness wanted = runtime::options().managed_witness;
+    if (wanted == ManagedWitness::best && attach::simulated_tools() == nullptr &&
+        driver_branch(release) != tested_branch) {
+        std::snprintf(
+            untested, sizeof untested,
+            "the tools queue was tested with drivers %u, this is %.*s (--um queue asks it all the same)",
+            tested_branch, static_cast<int>(std::min<std::size_t>(release.size(), 32)),
+            release.empty() ? "?" : release.data());
+        return untested;
+    }
+    void* const mapped =
+        mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED)
+        return "no memory for the tools queue";
+    shared = static_cast<Shared*>(mapped);
+    const char* trouble = counter_tracker.open(nullptr, 0, shared->counters);
+    if (trouble == nullptr)
+        trouble = ring_tracker.open(shared->entries, ring_entries, &shared->control);
+    if (trouble == nullptr && !counter_tracker.enable(counter_flags))
+        trouble = "the driver refuses its counters";
+    if (trouble == nullptr) {
+        ring = ToolsRing(shared->entries, ring_entries, &shared->control);
+        number_processors();
+        raw_clock.read();
+        take_types(wanted_types());
+        if (taken_types == 0)
+            trouble = "the driver refuses its events";
+    }
+    if (trouble == nullptr) {
+        watching.store(true);
+        if (!runtime::start_own_thread(&keep_taking, "umadvisor-um"))
+            trouble = "a thread could not be started";
+    }
+    if (trouble != nullptr) {
+        watching.store(false);
+        give_back();
+    }
+    return trouble;
+}
+
+} // namespace
+
+const char* QueueWatch::open(std::string_view release) noexcept {
+    const record::Guard guard(mutex);
+    return open_queue(release);
+}
+
+bool QueueWatch::watches() const noexcept {
+    return watching.load(std::memory_order_relaxed);
+}
+
+std::uint64_t QueueWatch::sum_of_counters() const noexcept {
+    if (!watches()) // given up: what does not count any more would seem quiet for good
+        return 0;
+    const Totals totals = totals_of(*shared);
+    return totals[0] + totals[1] + totals[2] + totals[3];
+}
+
+void QueueWatch::look_at_counters() noexcept {
+    if (!watches() || !record::takes(record::Taking::everything))
+        return;
+    const TryLock::Attempt attempt(counter_lock);
+    if (!attempt)
+        return;
+    const Totals totals = totals_of(*shared);
+    if (totals == told_totals)
+        return;
+    told_totals = totals;
+    trace::ManagedCounters record;
+    record.start = record::now();
+    record.bytes_to_device = totals[0];
+    record.bytes_to_host = totals[1];
+    record.host_faults = totals[2];
+    record.device_faults = totals[3];
+    record::write(record);
+}
+
+void QueueWatch::finish() noexcept {
+    if (!watching.load())
+        return;
+    const record::Quiet quiet;
+    look_at_counters();
+    // A signal handler may have ended the program in the middle of what the lock guards.
+    constexpr int most_tries = 1000;
+    for (int tries = 0; !mutex.try_lock(); ++tries) {
+        if (tries == most_tries)
+            return;
+        nap(1'000'000);
+    }
+    ring_tracker.flush();
+    drain();
+    look_at_counters();
+    watching.store(false);
+    ring_tracker.close();
+    counter_tracker.close();
+    mutex.unlock();
+}
+
+void QueueWatch::forget() noexcept {
+    if (!watching.load())
+        return;
+    watching.store(false);
+    give_back();
+}
+
+QueueWatch& queue_watch() noexcept {
+    static constinit QueueWatch watch;
+    return watch;
+}
+
+} // namespace umadvisor::observe

@@ -1,0 +1,34 @@
+/// The driver's tools queue as the one who tells of managed memory.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace umadvisor::observe {
+
+/// Exact totals are read by the program's own calls, which is a few loads; events are taken out of the driver's
+/// ring by a thread of our own. Safe from any thread but for open().
+class QueueWatch {
+public:
+    /// Begins to watch. `release` is the driver's. Null, or why the queue cannot be had: a text that stays.
+    const char* open(std::string_view release) noexcept;
+
+    /// Until the queue is given up: the program may close its descriptors, ours among them.
+    bool watches() const noexcept;
+
+    /// Tells the driver's totals where they have changed.
+    void look_at_counters() noexcept;
+
+    /// Grows with whatever moves or faults; 0 where nobody watches.
+    std::uint64_t sum_of_counters() const noexcept;
+
+    /// Takes what is left in the ring and ends the watch.
+    void finish() noexcept;
+
+    /// In a forked child: gives up what was the parent's.
+    void forget() noexcept;
+};
+
+QueueWatch& queue_watch() noexcept;
+
+} // namespace umadvisor::observe
