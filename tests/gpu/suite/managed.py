@@ -14,7 +14,7 @@ TIMED = "pingpong"
 QUIET = ("pingpong_resident", "--rounds", "5000")  # seconds: what is done once is not what is asked for
 # What costs are measured of, and its options.
 TELLING = {"light": ("--um-detail", "light"), "auto": ("--um-detail", "auto"), "full": ("--um-detail", "full"),
-           "pagemap": ("--um", "pagemap")}
+           "pagemap": ("--um", "pagemap"), "cupti": ("--um", "cupti")}
 
 
 def check_managed(cases, bundle, advised, rounds):

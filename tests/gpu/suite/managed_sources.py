@@ -1,7 +1,7 @@
 """Who tells of managed memory where the best source is not to be had, and what stays untouched until it is asked for."""
 
 from .cases import require
-from .managed import PART
+from .managed import PART, PROGRAMS
 from .process import run
 
 PROGRAM = "pingpong"
@@ -10,6 +10,9 @@ PROGRAM = "pingpong"
 def check_sources(cases, bundle, advised):
     cases.check(PART, "the tools queue refused: pagemap takes over", lambda: _refused(bundle, advised))
     cases.check(PART, "CUPTI is not loaded unless asked for", lambda: _untouched(bundle, advised))
+    for program in PROGRAMS:
+        cases.check(PART, f"{program}: CUPTI, asked for, tells what the queue tells",
+                    lambda p=program: _same_totals(bundle, advised, p))
 
 
 def _managed(advised, traces):
@@ -42,3 +45,16 @@ def _untouched(bundle, advised):
     modules = [each["path"] for each in advised.records(traces[0]) if each["record"] == "Module"]
     require(modules and not any("cupti" in path for path in modules), f"modules {modules}")
     return f"{len(modules)} modules"
+
+
+def _same_totals(bundle, advised, program):
+    told = {}
+    for source in ("queue", "cupti"):
+        outcome, traces = advised.run([bundle.program(program)], ["--um", source, "--um-detail", "full"])
+        require(outcome.status == 0, f"{source}: {outcome.explain()}")
+        managed = _managed(advised, traces)
+        require(managed.get("source") == source, f"{managed.get('source')} told of managed memory: {managed.get('trouble')}")
+        require(managed["lost_events"] == 0, f"{source}: {managed['lost_events']} events were lost")
+        told[source] = {name: managed["totals"][name] for name in ("bytes_to_device", "bytes_to_host", "host_faults")}
+    require(told["cupti"] == told["queue"], f"{told}")
+    return ", ".join(f"{name} {number}" for name, number in told["cupti"].items())
