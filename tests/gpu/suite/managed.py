@@ -15,6 +15,7 @@ QUIET = ("pingpong_resident", "--rounds", "5000")  # seconds: what is done once 
 # What costs are measured of, and its options.
 TELLING = {"light": ("--um-detail", "light"), "auto": ("--um-detail", "auto"), "full": ("--um-detail", "full"),
            "pagemap": ("--um", "pagemap"), "cupti": ("--um", "cupti")}
+TIME_LIMIT = 30  # seconds; a run takes one
 
 
 def check_managed(cases, bundle, advised, rounds):
@@ -26,7 +27,12 @@ def check_managed(cases, bundle, advised, rounds):
     if errors:
         figures.append(figure("um.bytes.queue.error", [max(errors)], "1"))
     if not bundle.sim:
-        cases.check(PART, f"cost, {rounds} rounds", lambda: figures.extend(_costs(bundle, advised, rounds)))
+        cases.check(PART, f"cost of telling, {rounds} rounds",
+                    lambda: figures.extend(_costs(bundle, advised, rounds, [each for each in TELLING if each != "cupti"])))
+        cases.check(PART, f"cost of CUPTI, {rounds} rounds",
+                    lambda: figures.extend(_costs(bundle, advised, rounds, ["cupti"])))
+        cases.check(PART, f"cost while nothing moves, {rounds} rounds",
+                    lambda: figures.append(_quiet_cost(bundle, advised, rounds)))
     return figures
 
 
@@ -67,21 +73,26 @@ def _check_times(records, events):
     require(not astray, f"{len(astray)} device faults lie before the first launch or after the last wait: {astray[:2]}")
 
 
-def _costs(bundle, advised, rounds):
+def _costs(bundle, advised, rounds, tellings):
     """Device side: the kernel that faults; host side: the rest of a round, in which the host takes everything back."""
     found = {}
     for _ in range(rounds):
-        for telling in ("bare", *TELLING):
+        for telling in ("bare", *tellings):
             seen = times(_timed(bundle, advised, (TIMED,), telling))
-            found.setdefault((telling, "device"), []).append(seen["kernel.median"])
-            found.setdefault((telling, "host"), []).append(seen["round.median"] - seen["kernel.median"])
-            found.setdefault((telling, "faulty"), []).append(seen["round.median"])
-        for telling in ("bare", "auto"):
-            found.setdefault((telling, "quiet"), []).append(times(_timed(bundle, advised, QUIET, telling))["round.median"])
+            for side, time in (("device", seen["kernel.median"]), ("host", seen["round.median"] - seen["kernel.median"]),
+                               ("faulty", seen["round.median"])):
+                found.setdefault((telling, side), []).append(time)
     middle = {key: statistics.median(values) for key, values in found.items()}
-    lines = [figure(f"um.{telling}.{side}.ratio", [middle[telling, side] / middle["bare", side]], "1")
-             for telling in TELLING for side in ("device", "host", "faulty")]
-    return [*lines, figure("um.quiet.ratio", [middle["auto", "quiet"] / middle["bare", "quiet"]], "1")]
+    return [figure(f"um.{telling}.{side}.ratio", [middle[telling, side] / middle["bare", side]], "1")
+            for telling in tellings for side in ("device", "host", "faulty")]
+
+
+def _quiet_cost(bundle, advised, rounds):
+    found = {telling: [] for telling in ("bare", "auto")}
+    for _ in range(rounds):
+        for telling, values in found.items():
+            values.append(times(_timed(bundle, advised, QUIET, telling))["round.median"])
+    return figure("um.quiet.ratio", [statistics.median(found["auto"]) / statistics.median(found["bare"])], "1")
 
 
 def _timed(bundle, advised, program, telling):
@@ -89,6 +100,6 @@ def _timed(bundle, advised, program, telling):
     if telling == "bare":
         outcome = run(command, bundle.environment())
     else:
-        outcome, _ = advised.run(command, TELLING[telling])
+        outcome, _ = advised.run(command, TELLING[telling], timeout=TIME_LIMIT)
     require(outcome.status == 0, outcome.explain())
     return outcome

@@ -1,7 +1,7 @@
 """Who tells of managed memory where the best source is not to be had, and what stays untouched until it is asked for."""
 
 from .cases import require
-from .managed import PART, PROGRAMS
+from .managed import PART, PROGRAMS, TIME_LIMIT
 from .process import run
 
 PROGRAM = "pingpong"
@@ -50,7 +50,7 @@ def _untouched(bundle, advised):
 def _same_totals(bundle, advised, program):
     told = {}
     for source in ("queue", "cupti"):
-        outcome, traces = advised.run([bundle.program(program)], ["--um", source, "--um-detail", "full"])
+        outcome, traces = advised.run([bundle.program(program)], ["--um", source, "--um-detail", "full"], timeout=TIME_LIMIT)
         require(outcome.status == 0, f"{source}: {outcome.explain()}")
         managed = _managed(advised, traces)
         require(managed.get("source") == source, f"{managed.get('source')} told of managed memory: {managed.get('trouble')}")
