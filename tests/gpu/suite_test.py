@@ -8,7 +8,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from suite import cmake_sample, comparison, frameworks, habits, samples, verdicts  # noqa: E402
+from suite import cmake_sample, comparison, frameworks, habits, managed_bytes, samples, verdicts  # noqa: E402
 from suite.bundle import Bundle as RealBundle  # noqa: E402
 from suite.cases import Cases, Failure  # noqa: E402
 from suite.process import Outcome  # noqa: E402
@@ -63,6 +63,15 @@ def shell(text, report=None, **fields):
     with tempfile.TemporaryDirectory() as folder:
         program = Program("shell", ("sh", "-c", f"runs={folder}/runs; echo >>$runs; {SHELL}{text}"), **fields)
         return witness(program, Bundle(), Advised(folder, report or WHOLE))
+
+
+class ManagedBytes(unittest.TestCase):
+    def test_blocks_of_an_allocation(self):
+        block = managed_bytes.BLOCK
+        blocks = [[0, 1, 1], [7 * block, 2, 20], [8 * block, 3, 30], [9 * block, 4, 40]]
+        allocation = {"address": hex(7 * block + 4096), "bytes": block}
+        self.assertEqual(managed_bytes.moved_in(blocks, allocation), (5, 50))
+        self.assertEqual(managed_bytes.moved_in(blocks, {"address": hex(8 * block), "bytes": block}), (3, 30))
 
 
 class Witness(unittest.TestCase):

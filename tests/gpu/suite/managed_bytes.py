@@ -39,7 +39,7 @@ def _check(bundle, advised, options, limit, level, figures):
     require(len(lines) == len(allocations) == 3, f"{len(lines)} lines of {len(allocations)} allocations")
     worst, texts = 0, []
     for line, allocation in zip(lines, allocations):
-        moved = _moved(blocks, allocation) if blocks else KNOWN[len(texts)](allocation["bytes"], ROUNDS_ON_SIMCUDA)
+        moved = moved_in(blocks, allocation) if blocks else KNOWN[len(texts)](allocation["bytes"], ROUNDS_ON_SIMCUDA)
         reported = (line["bytes_to_device"], line["bytes_to_host"])
         worst = max(worst, *(abs(ours - theirs) / (theirs or allocation["bytes"]) for ours, theirs in zip(reported, moved)))
         texts.append(f"{reported} of {moved} ({line['basis']})")
@@ -49,7 +49,9 @@ def _check(bundle, advised, options, limit, level, figures):
     return f"off by {worst:.3f}: {text}"
 
 
-def _moved(blocks, allocation):
-    first, end = allocation["address"] // BLOCK * BLOCK, allocation["address"] + allocation["bytes"]
+def moved_in(blocks, allocation):
+    """What [address of a block, bytes to the device, bytes to the host] add up to over the blocks of an Alloc record."""
+    address = int(allocation["address"], 16)
+    first, end = address // BLOCK * BLOCK, address + allocation["bytes"]
     inside = [each for each in blocks if first <= each[0] < end]
     return sum(each[1] for each in inside), sum(each[2] for each in inside)
