@@ -320,10 +320,12 @@ void ManagedActivity::add(const trace::ManagedEvent& record) {
     }
 }
 
-/// What nobody on the host asked for was taken from the largest.
+/// What nobody on the host asked for was taken from the largest. Where moves are told one by one an eviction is
+/// told, too, and CUPTI's totals may have a move without the fault that asked for it.
 void ManagedActivity::share_totals(const trace::ManagedCounters& before, const trace::ManagedCounters& after) {
     const std::uint64_t to_host = after.bytes_to_host - std::min(after.bytes_to_host, before.bytes_to_host);
-    const bool asked_for = prefetched_to_host_ || after.host_faults != before.host_faults;
+    const bool asked_for = prefetched_to_host_ || after.host_faults != before.host_faults ||
+                           totals_.tells(trace::ManagedEventKind::migration);
     const auto largest = std::ranges::max_element(recent_, {}, &ManagedAllocation::bytes);
     UseStep step{.time = after.start,
                  .kind = UseKind::totals,

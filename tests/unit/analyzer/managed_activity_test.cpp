@@ -282,6 +282,20 @@ BOOST_AUTO_TEST_CASE(prefetches_and_evictions_have_their_own_causes) {
     BOOST_TEST(site.host_codes.empty());
 }
 
+BOOST_AUTO_TEST_CASE(totals_tell_of_evictions_only_where_moves_are_not_told_one_by_one) {
+    for (const std::uint64_t kinds : {light_kinds, all_kinds}) {
+        Managed s;
+        s.tell(kinds);
+        s.counters(0, 0);
+        const auto line = s.stack(), memory = s.managed(8 * mib, line);
+        s.launch(s.function("_Z6kernelv"), {memory});
+        s.counters(8 * mib, 4 * mib); // no host fault, no prefetch
+        const ManagedRead read(s);
+        const bool told = read.site(line).verdicts.kinds().contains(verdicts::VerdictKind::oversubscribed);
+        BOOST_TEST(told == (kinds == light_kinds));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(blocks_remember_round_trips_and_where_they_are) {
     Managed s;
     const auto line = s.stack(), memory = s.managed(8 * mib, line);
