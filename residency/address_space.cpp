@@ -78,33 +78,57 @@ Cost AddressSpace::touch(Processor who, std::uint64_t address, std::uint64_t byt
                          Nanoseconds now) {
     Cost cost;
     visit_blocks(address, bytes, [&](Block& block, const PageMask& pages) {
-        if (who != host_processor) {
-            block.last_use = ++uses_;
-        }
-        const PageMask duplicated =
-            access == Access::write ? pages & block.read_mostly & block.duplicates(who) : PageMask();
-        if (duplicated.any()) {
-            // A write to a duplicated page is a permission fault.
-            count_fault(who, block, duplicated, access, true, now + cost.time);
-            drop_duplicates(block, duplicated, who, now + cost.time);
-            cost.time += who == host_processor ? prices_.host_fault : prices_.device_fault_group;
-        }
-        const PageMask missing = pages & ~block.resident[who] & ~block.remote[who];
-        cost.remote_bytes += (pages & block.remote[who]).count() * page_bytes;
-        if (missing.any()) {
-            const Cost fault = service_fault(who, block, missing, access, now + cost.time);
-            cost.time += fault.time;
-            cost.remote_bytes += fault.remote_bytes;
-        }
+        FaultGroup group = 0;
+        cost += reach(who, block, pages, access, group, now + cost.time);
     });
     return cost;
 }
 
+Cost AddressSpace::touch_together(Processor who, std::span<const Part> parts, Access access, Nanoseconds now) {
+    // In the order of addresses, as the driver sorts a batch; allocations may share a block.
+    std::map<std::uint64_t, std::pair<Block*, PageMask>> reached;
+    for (const Part& part : parts) {
+        visit_blocks(part.address, part.bytes, [&](Block& block, const PageMask& pages) {
+            auto& [of, mask] = reached[block.base + block.valid._Find_first()];
+            of = &block;
+            mask |= pages;
+        });
+    }
+    Cost cost;
+    FaultGroup group = 0;
+    for (const auto& [place, in_block] : reached) {
+        cost += reach(who, *in_block.first, in_block.second, access, group, now + cost.time);
+    }
+    return cost;
+}
+
+Cost AddressSpace::reach(Processor who, Block& block, const PageMask& pages, Access access, FaultGroup& group,
+                         Nanoseconds now) {
+    Cost cost;
+    if (who != host_processor) {
+        block.last_use = ++uses_;
+    }
+    const PageMask duplicated =
+        access == Access::write ? pages & block.read_mostly & block.duplicates(who) : PageMask();
+    if (duplicated.any()) {
+        // A write to a duplicated page is a permission fault.
+        count_fault(who, block, duplicated, access, true, group, now);
+        drop_duplicates(block, duplicated, who, now);
+        cost.time += who == host_processor ? prices_.host_fault : prices_.device_fault_group;
+    }
+    const PageMask missing = pages & ~block.resident[who] & ~block.remote[who];
+    cost.remote_bytes += (pages & block.remote[who]).count() * page_bytes;
+    if (missing.any()) {
+        cost += service_fault(who, block, missing, access, group, now + cost.time);
+    }
+    return cost;
+}
+
 Cost AddressSpace::service_fault(Processor who, Block& block, const PageMask& missing, Access access,
-                                 Nanoseconds now) {
+                                 FaultGroup& group, Nanoseconds now) {
     Cost cost;
     const bool device = who != host_processor;
-    count_fault(who, block, missing, access, false, now);
+    count_fault(who, block, missing, access, false, group, now);
 
     switch (block.thrashing.relieve(parameters_.thrashing, missing, now)) {
     case BlockThrashing::Relief::none:
@@ -155,7 +179,7 @@ Cost AddressSpace::service_fault(Processor who, Block& block, const PageMask& mi
         moving |= expand_by_driver_prefetch(block.resident[who], moving, block.valid,
                                             parameters_.prefetch_threshold_percent) &
                   allowed & ~block.resident[who] & ~block.remote[who];
-    } else if (parameters_.driver_prefetch && device) {
+    } else if (parameters_.driver_prefetch) {
         moving |= expand_by_driver_prefetch(block.resident[who], moving, block.valid,
                                             parameters_.prefetch_threshold_percent) &
                   ~block.resident_anywhere();

@@ -5,6 +5,7 @@
 #include "residency/prices.hpp"
 
 #include <map>
+#include <span>
 #include <vector>
 
 namespace umadvisor::residency {
@@ -26,10 +27,22 @@ struct Parameters {
     ThrashingParameters thrashing;
 };
 
+/// A part of memory that is reached.
+struct Part {
+    std::uint64_t address;
+    std::uint64_t bytes;
+};
+
 /// Time an operation takes, split by who has to wait how long for what.
 struct Cost {
     Nanoseconds time = 0;
     std::uint64_t remote_bytes = 0; ///< bytes reached over the link without moving
+
+    Cost& operator+=(const Cost& other) {
+        time += other.time;
+        remote_bytes += other.remote_bytes;
+        return *this;
+    }
 };
 
 /// Residency of managed memory in one unified address space: the driver's rules for faults, migration,
@@ -53,6 +66,9 @@ public:
     /// A processor touches [address, address + bytes); what is not reachable faults. Bytes outside known ranges
     /// are ignored.
     Cost touch(Processor who, std::uint64_t address, std::uint64_t bytes, Access access, Nanoseconds now);
+    /// A device's threads touch the parts side by side: what faults is one batch, which the driver serves block
+    /// by block.
+    Cost touch_together(Processor who, std::span<const Part> parts, Access access, Nanoseconds now);
     /// cuMemPrefetchAsync: moves in bulk, 2 MiB block by block.
     Cost prefetch(Processor target, std::uint64_t address, std::uint64_t bytes, Nanoseconds now);
     /// cuMemDiscardBatchAsync: whole pages of the range are resident nowhere, so nothing of them is moved
@@ -77,7 +93,12 @@ private:
 
     template <class Visit>
     void visit_blocks(std::uint64_t address, std::uint64_t bytes, Visit visit);
-    Cost service_fault(Processor who, Block& block, const PageMask& missing, Access access, Nanoseconds now);
+    /// Number of the faults that are served together; 0: none has come yet.
+    using FaultGroup = std::uint64_t;
+    Cost reach(Processor who, Block& block, const PageMask& pages, Access access, FaultGroup& group,
+               Nanoseconds now);
+    Cost service_fault(Processor who, Block& block, const PageMask& missing, Access access, FaultGroup& group,
+                       Nanoseconds now);
     Cost move(Block& block, const PageMask& pages, Processor target, MigrationCause cause, bool duplicate,
               Nanoseconds now);
     Nanoseconds count_bytes(const Block& block, const PageMask& pages, Processor from, Processor to,
@@ -90,7 +111,7 @@ private:
 
     // What the observer hears of; see telling.cpp.
     void count_fault(Processor who, const Block& block, const PageMask& pages, Access access, bool mapped,
-                     Nanoseconds now);
+                     FaultGroup& group, Nanoseconds now);
     void tell_throttling(Processor who, const Block& block, const PageMask& pages, Nanoseconds now) const;
     void tell_thrashing(const Block& block, const PageMask& found, Nanoseconds now) const;
     void tell_remote_mapping(Processor who, const Block& block, const PageMask& pages,

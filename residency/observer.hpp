@@ -22,7 +22,7 @@ struct DeviceFault {
     Processor who;
     Access access;
     bool mapped;         ///< for reading: only the write faults
-    std::uint64_t group; ///< faults of one block that are served together, counted from 1
+    std::uint64_t group; ///< faults that are served together, counted from 1
     Nanoseconds time;
 };
 

@@ -28,11 +28,11 @@ struct Prices {
     double host_register = 34e9;
     double host_unregister = 81e9;
 
-    /// One fault group of a 2 MiB block, without the bytes it moves. With six groups a block and the driver's
-    /// tree prefetch this gives the 23 to 40 ms measured for a first touch of 256 MiB.
-    Nanoseconds device_fault_group = 30'000;
+    /// One fault group in one 2 MiB block, without the bytes it moves. With the three or four groups a block
+    /// that threads side by side raise this gives the 23 to 40 ms measured for a first touch of 256 MiB.
+    Nanoseconds device_fault_group = 50'000;
     Nanoseconds host_fault = 30'000;
-    Nanoseconds first_touch_fault = 2'000;
+    Nanoseconds first_touch_fault = 10'000;
     double migrate_to_device = 51e9;
     double migrate_to_host = 24e9;
     double remote_access = 40e9;

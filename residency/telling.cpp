@@ -20,7 +20,7 @@ ProcessorSet holders(const Block& block, unsigned page) {
 } // namespace
 
 void AddressSpace::count_fault(Processor who, const Block& block, const PageMask& pages, Access access,
-                               bool mapped, Nanoseconds now) {
+                               bool mapped, FaultGroup& group, Nanoseconds now) {
     if (who == host_processor) {
         ++counters_.host_faults;
         if (observer_) {
@@ -28,11 +28,12 @@ void AddressSpace::count_fault(Processor who, const Block& block, const PageMask
         }
         return;
     }
-    ++counters_.device_fault_groups;
+    if (group == 0) {
+        group = ++counters_.device_fault_groups;
+    }
     for (unsigned granule = 0; observer_ && granule < pages_per_block; granule += pages_per_granule) {
         if ((pages & page_range(granule, granule + pages_per_granule)).any()) {
-            observer_->device_fault(
-                {block.base + granule * page_bytes, who, access, mapped, counters_.device_fault_groups, now});
+            observer_->device_fault({block.base + granule * page_bytes, who, access, mapped, group, now});
         }
     }
 }

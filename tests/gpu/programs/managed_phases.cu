@@ -1,5 +1,6 @@
 // Three managed arrays in phases that never overlap: host and device change the first in every round, the host
 // renews the second in every other round, the third is filled once. So it is known whose bytes move how often.
+#include "tests/gpu/programs/habits/timeline.hpp"
 #include "tools/examples/options.hpp"
 #include "tools/simcuda/portable.hpp"
 
@@ -38,11 +39,13 @@ int main(int argc, char** argv) {
             value = round + 1;
             for (std::size_t i = 0; i < n / 2; ++i)
                 input[i] = value;
+            habits::pass_host_time(n / 2 * sizeof(unsigned));
         }
         LAUNCH(step, 264, 256, nullptr, state, input, table, n);
         CHECK(cudaDeviceSynchronize());
         for (std::size_t i = 0; i < n; ++i)
             ++state[i];
+        habits::pass_host_time(n * sizeof(unsigned));
         added += value + 1;
     }
 

@@ -1,5 +1,7 @@
 #include "tests/unit/residency/fixture.hpp"
 
+#include <algorithm>
+
 BOOST_AUTO_TEST_SUITE(faults)
 
 using namespace umadvisor::residency;
@@ -51,6 +53,37 @@ BOOST_FIXTURE_TEST_CASE(sequential_device_touch_takes_six_fault_groups_a_block, 
     BOOST_TEST(resident(device) == bytes);
 }
 
+BOOST_FIXTURE_TEST_CASE(sequential_first_host_touch_takes_six_faults_a_block, Fixture) {
+    for (std::uint64_t at = 0; at < bytes; at += page_bytes) {
+        touch(host_processor, at, 1);
+    }
+    BOOST_TEST(memory.counters().host_faults == 6 * bytes / block_bytes);
+    BOOST_TEST(resident(host_processor) == bytes);
+}
+
+BOOST_FIXTURE_TEST_CASE(what_threads_touch_side_by_side_is_one_fault_group, Fixture) {
+    touch(host_processor, 0, bytes);
+    const Part parts[] = {
+        {base + 3 * block_bytes, granule_bytes}, {base, granule_bytes}, {base + granule_bytes, granule_bytes}};
+    memory.touch_together(device, parts, Access::read, 0);
+    BOOST_TEST(memory.counters().device_fault_groups == 1u);
+    BOOST_TEST(resident(device) == 3 * granule_bytes);
+    BOOST_REQUIRE(recorder.device_faults.size() == 3u);
+    BOOST_TEST(recorder.device_faults[0].address == base);
+    BOOST_TEST(recorder.device_faults[2].address == base + 3 * block_bytes);
+    BOOST_TEST(recorder.device_faults[2].group == recorder.device_faults[0].group);
+    memory.touch_together(device, parts, Access::read, 0);
+    BOOST_TEST(memory.counters().device_fault_groups == 1u);
+}
+
+// Five granules of eight are more than half.
+BOOST_FIXTURE_TEST_CASE(a_fault_group_grows_by_all_it_holds_in_a_block, Fixture) {
+    touch(host_processor, 0, bytes);
+    const Part part{base, 5 * granule_bytes};
+    memory.touch_together(device, {&part, 1}, Access::read, 0);
+    BOOST_TEST(resident(device) == 8 * granule_bytes);
+}
+
 BOOST_FIXTURE_TEST_CASE(faults_never_cross_a_block, Fixture) {
     touch(host_processor, 0, bytes);
     touch(device, 0, block_bytes);
@@ -64,8 +97,10 @@ BOOST_FIXTURE_TEST_CASE(price_of_a_first_touch_is_the_measured_one, Fixture) {
     big.add_range(base, size);
     big.touch(host_processor, base, size, Access::write, 0);
     Nanoseconds time = 0;
-    for (std::uint64_t at = 0; at < size; at += granule_bytes) {
-        time += big.touch(device, base + at, granule_bytes, Access::read, time).time;
+    constexpr std::uint64_t step = 264 << 10; // of as many threads as fit on the device, with 4 bytes each
+    for (std::uint64_t at = 0; at < size; at += step) {
+        const Part part{base + at, std::min(step, size - at)};
+        time += big.touch_together(device, {&part, 1}, Access::read, time).time;
     }
     BOOST_TEST(time > 23'000'000u);
     BOOST_TEST(time < 40'000'000u);

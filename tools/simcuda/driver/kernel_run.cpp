@@ -9,14 +9,27 @@ namespace {
 thread_local KernelRun* running = nullptr;
 // Where illegal accesses end up: the kernel goes on, as other threads of a real one do for a while.
 alignas(64) thread_local char nowhere[4096];
+
+constexpr std::uint64_t resident_threads = 132 * 2048; ///< of an H200
+constexpr std::uint64_t element_bytes = 4;
+
+std::uint64_t threads_of(const Shape& shape) {
+    std::uint64_t threads = 1;
+    for (unsigned axis = 0; axis < 3; ++axis) {
+        threads *= std::uint64_t{shape.grid[axis]} * shape.block[axis];
+    }
+    return threads;
+}
 } // namespace
 
 KernelRun* KernelRun::current() {
     return running;
 }
 
-KernelRun::KernelRun(int device)
-    : processor_(residency::device_processor(static_cast<unsigned>(device))), outer_(running) {
+KernelRun::KernelRun(int device, const Shape& shape)
+    : processor_(residency::device_processor(static_cast<unsigned>(device))),
+      step_bytes_(std::min(threads_of(shape), resident_threads) * element_bytes),
+      outer_(running) {
     running = this;
     driver().epoch.fetch_add(1);
 }
@@ -68,20 +81,39 @@ Nanoseconds KernelRun::finish(Nanoseconds start) {
         const auto arithmetic = static_cast<Nanoseconds>(operations_ * 1e9 / prices.device_operations);
         return prices.kernel_minimum + faults + std::max(memory, arithmetic);
     };
-    for (const Touch& touch : touches_) {
-        residency::Cost cost;
-        if (touch.memory == managed) {
-            cost = state.memory->touch(processor_, touch.address, touch.bytes,
-                                       touch.write ? residency::Access::write : residency::Access::read,
-                                       start + duration());
-        } else if (touch.memory != device_memory) {
-            cost.remote_bytes = touch.bytes;
+    const auto last = touches_.end();
+    for (auto first = touches_.begin(); first != last;) {
+        const std::uint64_t number = first->offset / step_bytes_;
+        const auto end =
+            std::find_if(first, last, [&](const Touch& touch) { return touch.offset / step_bytes_ != number; });
+        const Touches step(first, end);
+        std::uint64_t bytes = 0;
+        std::uint64_t bytes_afar = 0;
+        for (const Touch& touch : step) {
+            bytes += touch.bytes;
+            bytes_afar += touch.memory == managed || touch.memory == device_memory ? 0 : touch.bytes;
         }
-        faults += cost.time;
-        remote_bytes += cost.remote_bytes;
-        local_bytes += touch.bytes - std::min(cost.remote_bytes, touch.bytes);
+        for (const bool write : {false, true}) {
+            const residency::Cost cost = reach_managed(step, write, start + duration());
+            faults += cost.time;
+            bytes_afar += cost.remote_bytes;
+        }
+        remote_bytes += bytes_afar;
+        local_bytes += bytes - std::min(bytes_afar, bytes);
+        first = end;
     }
     return duration();
+}
+
+residency::Cost KernelRun::reach_managed(Touches step, bool write, Nanoseconds now) const {
+    std::vector<residency::Part> parts;
+    for (const Touch& touch : step) {
+        if (touch.memory == managed && touch.write == write) {
+            parts.push_back({touch.address, touch.bytes});
+        }
+    }
+    return driver().memory->touch_together(processor_, parts,
+                                           write ? residency::Access::write : residency::Access::read, now);
 }
 
 const DeviceInterface* device_interface() {

@@ -2,6 +2,7 @@
 
 #include "tools/simcuda/driver/driver.hpp"
 
+#include <span>
 #include <unordered_set>
 
 namespace simcuda {
@@ -10,11 +11,12 @@ namespace simcuda {
 ///
 /// simcuda runs a kernel's threads one after the other, a GPU runs them side by side: so the touches are only
 /// gathered while it runs, each granule once, and are told to the residency model afterwards as one sweep
-/// through all allocations at once. What is evicted during the sweep stays evicted, and is not fetched again by
-/// the same kernel.
+/// through all allocations at once, step by step: a step is what the threads that fit on the device reach if
+/// each reaches one element, its reads before its writes. What is evicted during the sweep stays evicted, and
+/// is not fetched again by the same kernel.
 class KernelRun {
 public:
-    explicit KernelRun(int device);
+    KernelRun(int device, const Shape& shape);
     ~KernelRun();
     KernelRun(const KernelRun&) = delete;
     KernelRun& operator=(const KernelRun&) = delete;
@@ -38,7 +40,12 @@ private:
         MemoryClass memory;
     };
 
+    using Touches = std::span<const Touch>;
+
+    residency::Cost reach_managed(Touches step, bool write, Nanoseconds now) const;
+
     residency::Processor processor_;
+    std::uint64_t step_bytes_; ///< of an allocation
     std::vector<Touch> touches_;
     std::unordered_set<std::uint64_t> host_granules_;
     double operations_ = 0;

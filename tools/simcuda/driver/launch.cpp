@@ -37,7 +37,7 @@ bool good_shape(const Shape& shape) {
 void run_kernel(const KernelEntry& entry, void** parameters, const Shape& shape, CUstream_st* stream,
                 int device) {
     Driver& state = driver();
-    KernelRun run(device);
+    KernelRun run(device, shape);
     entry.run(parameters, shape);
 
     const Guard guard(state.mutex);
