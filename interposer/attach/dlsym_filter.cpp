@@ -37,7 +37,7 @@ bool is_ours(const void* address) {
 Answer answer_entry(void* handle, const char* symbol, const void* caller) {
     const Answer forward{nullptr, handle};
     const bool driver = find_driver();
-    if (handle == RTLD_NEXT || (driver && (is_inside_driver(caller) || is_left_alone(caller))))
+    if (handle == RTLD_NEXT || (driver && is_left_alone(caller)))
         return forward;
     void* const address = look_up(handle, symbol);
     if (address == nullptr)

@@ -142,11 +142,6 @@ void* substitute(void* driver_address) noexcept {
     return nullptr;
 }
 
-bool is_inside_driver(const void* code) noexcept {
-    Dl_info info;
-    return driver_base != nullptr && dladdr(code, &info) != 0 && info.dli_fbase == driver_base;
-}
-
 void leave_alone(const void* code) noexcept {
     Dl_info info;
     if (dladdr(code, &info) != 0)
@@ -154,9 +149,9 @@ void leave_alone(const void* code) noexcept {
 }
 
 bool is_left_alone(const void* code) noexcept {
-    const void* const base = own_base.load(std::memory_order_relaxed);
     Dl_info info;
-    return base != nullptr && dladdr(code, &info) != 0 && info.dli_fbase == base;
+    return driver_base != nullptr && dladdr(code, &info) != 0 &&
+           (info.dli_fbase == driver_base || info.dli_fbase == own_base.load(std::memory_order_relaxed));
 }
 
 const char* driver_path() noexcept {

@@ -22,13 +22,11 @@ bool find_driver() noexcept;
 /// exported symbol; null when the address is no exported symbol that we know. Thread-safe after find_driver().
 void* substitute(void* driver_address) noexcept;
 
-/// Whether a code address lies in the driver itself. The driver's own look-ups are never answered with wrappers
-/// (WSL's libcuda.so.1 looks up "cuInit" by dlsym and would recurse).
-bool is_inside_driver(const void* code) noexcept;
-
 /// The object that holds `code` was loaded by umadvisor: its look-ups are answered as the driver's own are, and
 /// its calls are no calls of the program. One object a process.
 void leave_alone(const void* code) noexcept;
+/// Whether `code` lies in that object or in the driver itself, whose look-ups are never answered with wrappers
+/// (WSL's libcuda.so.1 looks up "cuInit" by dlsym and would recurse).
 bool is_left_alone(const void* code) noexcept;
 
 /// File of the driver, or "".
