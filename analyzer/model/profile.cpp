@@ -1,6 +1,8 @@
 #include "analyzer/model/profile.hpp"
 
 #include "analyzer/model/api_names.hpp"
+#include "analyzer/model/own_calls.hpp"
+#include "analyzer/model/statistics.hpp"
 #include "analyzer/reader/event_stream.hpp"
 
 #include <algorithm>
@@ -19,15 +21,18 @@ std::string_view file_name(std::string_view path) {
 
 } // namespace
 
-Profile::Profile(reader::Trace& trace)
+Profile::Profile(reader::Trace& trace, Statistics* statistics)
     : trace_(trace),
       graphs_(trace.dictionary),
       managed_(static_cast<double>(trace.time.length(1'000'000)) / 1e6,
                trace.dictionary.managed_sources.empty() ? nullptr : &trace.dictionary.managed_sources.back()) {
     last_ticks_ = trace.file.header().last.ticks;
     reader::EventStream events(trace.file);
-    while (const reader::ThreadCursor* cursor = events.next())
+    while (const reader::ThreadCursor* cursor = events.next()) {
         observe(*cursor);
+        if (statistics != nullptr)
+            statistics->observe(*cursor);
+    }
     allocations_.finish();
     managed_.finish();
     for (const reader::DroppedCalls& site : trace.dropped_calls)
@@ -84,14 +89,7 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
                               record.entry;
                               record.status;
                           }) {
-                bool own = false;
-                if constexpr (requires { record.origin; })
-                    own = record.origin == trace::Origin::umadvisor && !std::is_same_v<Record, trace::Alloc>;
-                if constexpr (requires { record.part; })
-                    own = own || record.part != 0; // counted with the record of the call
-                if constexpr (requires { record.batch; })
-                    own = own || record.batch > 1; // and so is all but the first of a batch
-                if (!own)
+                if (is_program_call(record))
                     count_call(record.entry, record);
             }
             if constexpr (requires { record.captured; }) {

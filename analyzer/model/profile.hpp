@@ -18,6 +18,8 @@
 
 namespace umadvisor::model {
 
+class Statistics;
+
 struct CallTotals {
     std::uint64_t count = 0, failed = 0;
     CallTime time;
@@ -34,8 +36,8 @@ struct CountedEntry {
 /// Refers to the trace it was made from.
 class Profile {
 public:
-    /// Reads all events of `trace`, which must outlive the profile.
-    explicit Profile(reader::Trace& trace);
+    /// Reads all events of `trace`, which must outlive the profile; `statistics`, if any, sees them, too.
+    explicit Profile(reader::Trace& trace, Statistics* statistics = nullptr);
 
     const reader::Trace& trace() const { return trace_; }
     const reader::Dictionary& dictionary() const { return trace_.dictionary; }

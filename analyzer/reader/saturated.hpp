@@ -16,6 +16,10 @@ constexpr std::uint64_t saturated_sum(std::uint64_t a, std::uint64_t b) {
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
+constexpr std::uint64_t saturated_product(std::uint64_t a, std::uint64_t b) {
+    return b != 0 && a > UINT64_MAX / b ? UINT64_MAX : a * b;
+}
+
 constexpr void add_saturated(std::uint64_t& to, std::uint64_t value) {
     to = saturated_sum(to, value);
 }

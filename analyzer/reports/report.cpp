@@ -4,9 +4,10 @@
 
 namespace umadvisor::reports {
 
-Report::Report(const std::string& path, symbols::Options options)
+Report::Report(const std::string& path, symbols::Options options, bool with_statistics)
     : trace(path),
-      profile(trace),
+      statistics(with_statistics ? std::optional<model::Statistics>(trace.dictionary) : std::nullopt),
+      profile(trace, statistics ? &*statistics : nullptr),
       symbolizer(trace.dictionary, options),
       full_stacks(options.full_stacks),
       findings(

@@ -3,10 +3,12 @@
 
 #include "analyzer/findings/finding.hpp"
 #include "analyzer/model/profile.hpp"
+#include "analyzer/model/statistics.hpp"
 #include "analyzer/symbols/symbolizer.hpp"
 
 #include <iosfwd>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,9 +18,10 @@ namespace umadvisor::reports {
 class Report {
 public:
     /// Throws Error when the file cannot be read at all.
-    explicit Report(const std::string& path, symbols::Options options = {});
+    explicit Report(const std::string& path, symbols::Options options = {}, bool with_statistics = false);
 
     reader::Trace trace;
+    std::optional<model::Statistics> statistics; ///< where asked for: they take a third of the reading
     model::Profile profile;
     symbols::Symbolizer symbolizer;
     bool full_stacks; ///< whole stacks in the text, too

@@ -3,6 +3,7 @@
 #include "analyzer/reader/error.hpp"
 #include "analyzer/reports/dump.hpp"
 #include "analyzer/reports/report.hpp"
+#include "analyzer/reports/stats.hpp"
 #include "trace/checksum.hpp"
 #include "trace/layout.hpp"
 
@@ -64,11 +65,13 @@ bool read_trace(const std::uint8_t* input, std::size_t size) {
     seal(bytes);
     const MemoryFile file(bytes.data(), bytes.size());
     try {
-        reports::Report report(file.path());
+        reports::Report report(file.path(), {}, true);
         std::ostringstream out;
         reports::write_text(report, out);
         out << reports::to_json(report).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
         reports::write_json_dump(report.trace, out);
+        for (const std::string_view table : reports::stats_tables)
+            reports::write_text(reports::stats_table(report, table), out);
         return true;
     } catch (const reader::Error&) {
         return false;

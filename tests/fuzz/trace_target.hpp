@@ -1,4 +1,4 @@
-/// What is fuzzed: everything that `report` and `dump` do with a file.
+/// What is fuzzed: everything that `report`, `stats` and `dump` do with a file.
 #pragma once
 
 #include <cstddef>

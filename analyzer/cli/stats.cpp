@@ -1,0 +1,87 @@
+#include "analyzer/reports/stats.hpp"
+
+#include "analyzer/cli/command.hpp"
+#include "analyzer/cli/message.hpp"
+#include "analyzer/cli/progress.hpp"
+#include "analyzer/cli/stack_options.hpp"
+
+#include <algorithm>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+namespace umadvisor::cli {
+namespace {
+
+std::string known_tables() {
+    std::string names;
+    for (const std::string_view table : reports::stats_tables)
+        names += (names.empty() ? "" : ", ") + std::string(table);
+    return names;
+}
+
+void write_tables(const std::vector<reports::Table>& tables, bool csv, std::ostream& out) {
+    for (const reports::Table& table : tables) {
+        out << (&table == tables.data() ? "" : "\n");
+        csv ? write_csv(table, out) : write_text(table, out);
+    }
+}
+
+void write_document(const reports::Report& report, const std::vector<reports::Table>& tables,
+                    std::ostream& out) {
+    nlohmann::ordered_json document{{"schema", "umadvisor-stats-1"}, {"file", report.trace.file.path()}};
+    for (const reports::Table& table : tables)
+        document["tables"][std::string(table.name)] = to_json(table);
+    out << document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
+}
+
+int stats(const Arguments& arguments) {
+    const std::string format = arguments.has("--format") ? arguments.value("--format") : "text";
+    if (format != "text" && format != "csv" && format != "json") {
+        say("--format takes text, csv or json, not " + format);
+        return usage_error;
+    }
+    std::vector<std::string> wanted = arguments.values("--table");
+    for (const std::string& name : wanted)
+        if (std::ranges::find(reports::stats_tables, name) == reports::stats_tables.end()) {
+            say("there is no table " + name + "; tables are: " + known_tables());
+            return usage_error;
+        }
+    const bool chosen = !wanted.empty();
+    if (!chosen)
+        wanted.assign(reports::stats_tables.begin(), reports::stats_tables.end());
+
+    reports::Report report(arguments.rest.front(), stack_options(arguments), true);
+    std::vector<reports::Table> tables;
+    for (const std::string& name : wanted) {
+        reports::Table table = stats_table(report, name);
+        if (chosen || format == "json" || !table.rows.empty())
+            tables.push_back(std::move(table));
+    }
+    end_progress();
+    if (format == "json") {
+        write_document(report, tables, std::cout);
+    } else {
+        if (format == "text")
+            std::cout << headline(report) << "\n\n";
+        write_tables(tables, format == "csv", std::cout);
+    }
+    std::cout.flush();
+    return std::cout ? done : operational_error;
+}
+
+} // namespace
+
+const Command stats_command{
+    "stats",
+    "Tables: calls, copies, allocations, kernels, managed memory",
+    "FILE",
+    1,
+    1,
+    with_stack_options(
+        {{"--format", "text|csv|json", "How they are written; text if not said (docs/stats.md)"},
+         {"--table", "NAME",
+          "Only this one of api, copies, copy-sizes, allocations, kernels, managed; may be given several times",
+          true}}),
+    &stats};
+
+} // namespace umadvisor::cli

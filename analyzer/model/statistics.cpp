@@ -1,0 +1,55 @@
+#include "analyzer/model/statistics.hpp"
+
+#include "analyzer/model/own_calls.hpp"
+#include "analyzer/reader/dictionary.hpp"
+#include "analyzer/reader/saturated.hpp"
+
+#include <algorithm>
+#include <variant>
+
+namespace umadvisor::model {
+
+void Statistics::add(const trace::Copy& copy) {
+    if (copy.status != 0 || copy.captured != 0 || copy.origin == trace::Origin::umadvisor)
+        return;
+    const Direction direction = direction_of(copy, dictionary_.symbol(copy.entry));
+    CopyStatistics& kind =
+        copies_[{direction, copy.source_memory, copy.destination_memory, copy.asynchronous != 0}];
+    kind.bytes.add(copy.bytes);
+    if (is_program_call(copy)) // a batch took its time once
+        kind.ticks.add(copy.duration);
+}
+
+void Statistics::observe(const reader::ThreadCursor& cursor) {
+    std::visit(
+        [&](const auto& record) {
+            using Record = std::decay_t<decltype(record)>;
+            if constexpr (std::is_same_v<Record, trace::Launch>) {
+                const reader::Shape* const shape = cursor.shape();
+                if (shape == nullptr)
+                    return;
+                if (record.duration != 0)
+                    calls_[shape->entry].add(record.duration, reader::saturated_sum(1, record.stands_for));
+                if (record.sample != 0)
+                    awaited_[record.sample] = shape->function;
+            } else if constexpr (std::is_same_v<Record, trace::DeviceTime>) {
+                if (const auto found = awaited_.find(record.sample); found != awaited_.end()) {
+                    kernels_[found->second].add(record.nanoseconds -
+                                                std::min(record.nanoseconds, record.floor_nanoseconds));
+                    awaited_.erase(found);
+                }
+            } else if constexpr (requires {
+                                     record.entry;
+                                     record.duration;
+                                     record.status;
+                                 }) {
+                if (is_program_call(record))
+                    calls_[record.entry].add(record.duration);
+            }
+            if constexpr (std::is_same_v<Record, trace::Copy>)
+                add(record);
+        },
+        cursor.event());
+}
+
+} // namespace umadvisor::model
