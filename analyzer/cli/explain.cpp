@@ -10,12 +10,13 @@ namespace {
 int explain(const Arguments& arguments) {
     std::string known;
     for (const RulePage& page : rule_pages()) {
-        if (arguments.rest.empty() || page.rule == arguments.rest.front()) {
+        if (arguments.rest.empty() || page.id == arguments.rest.front() ||
+            page.name == arguments.rest.front()) {
             std::cout << page.text;
             if (!arguments.rest.empty())
                 return done;
         }
-        known += (known.empty() ? "" : ", ") + std::string(page.rule);
+        known += (known.empty() ? "" : ", ") + std::string(page.id) + " " + std::string(page.name);
     }
     if (arguments.rest.empty())
         return done;
@@ -25,6 +26,7 @@ int explain(const Arguments& arguments) {
 } // namespace
 
 const Command explain_command{
-    "explain", "Explain a rule: cause, cure, when it does not apply", "RULE", 0, 1, {}, &explain};
+    "explain", "Explain a rule, by its id or its name: cause, cure, when to ignore it", "RULE", 0, 1, {},
+    &explain};
 
 } // namespace umadvisor::cli

@@ -11,15 +11,10 @@ std::string_view name(Confidence confidence) {
     return names[static_cast<std::size_t>(confidence)];
 }
 
-std::span<const Rule* const> rules() {
-    static constexpr std::array<const Rule*, 4> all{&pageable_copy, &ping_pong, &first_touch, &small_copies};
-    return all;
-}
-
 std::vector<Finding> find_all(const model::Profile& profile, const LineOf& line_of) {
     std::vector<Finding> all;
-    for (const Rule* rule : rules())
-        std::ranges::move(rule->find(profile, line_of), std::back_inserter(all));
+    for (const auto find : {&find_pageable_copies, &find_small_copies, &find_ping_pongs, &find_first_touches})
+        std::ranges::move(find(profile, line_of), std::back_inserter(all));
     std::ranges::stable_sort(all, std::ranges::greater{}, &Finding::saving_ns);
     return all;
 }

@@ -1,11 +1,11 @@
 /// Advice, and where it comes from.
 #pragma once
 
+#include "analyzer/findings/rules.hpp"
 #include "analyzer/model/profile.hpp"
 
 #include <cstdint>
 #include <functional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,7 +20,7 @@ enum class Confidence : std::uint8_t { low, medium, high };
 std::string_view name(Confidence confidence);
 
 struct Finding {
-    std::string_view rule; ///< id; its page is docs/rules/ID.md
+    const Rule* rule = nullptr;
     std::string title;
     std::string summary; ///< what was seen at the offending line, in one sentence
     std::vector<std::pair<std::string_view, double>> evidence; ///< the same in numbers; keys end in their unit
@@ -39,15 +39,11 @@ struct Finding {
 /// reached by many ways is one finding.
 using LineOf = std::function<std::uint64_t(std::uint64_t stack)>;
 
-/// A rule looks at a profile and reports each place once.
-struct Rule {
-    std::string_view id, title;
-    std::vector<Finding> (*find)(const model::Profile&, const LineOf&);
-};
-
-extern const Rule pageable_copy, ping_pong, first_touch, small_copies;
-
-std::span<const Rule* const> rules();
+// Each looks at a profile and reports a place once.
+std::vector<Finding> find_pageable_copies(const model::Profile& profile, const LineOf& line_of);
+std::vector<Finding> find_small_copies(const model::Profile& profile, const LineOf& line_of);
+std::vector<Finding> find_ping_pongs(const model::Profile& profile, const LineOf& line_of);
+std::vector<Finding> find_first_touches(const model::Profile& profile, const LineOf& line_of);
 
 /// Findings of all rules, those that save most first.
 std::vector<Finding> find_all(const model::Profile& profile, const LineOf& line_of);

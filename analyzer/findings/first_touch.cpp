@@ -50,7 +50,7 @@ Finding describe(const model::Profile& profile, const model::AllocationSite& sit
     const bool runtime = profile.uses_runtime();
 
     Finding finding;
-    finding.rule = first_touch.id;
+    finding.rule = &rule("UMA-203");
     finding.title = "device first touch by page faults";
     finding.stack = habit.launch_stack;
     finding.summary = kernels_text(profile, habit.functions) + " pulled " +
@@ -79,6 +79,8 @@ Finding describe(const model::Profile& profile, const model::AllocationSite& sit
     return finding;
 }
 
+} // namespace
+
 std::vector<Finding> find_first_touches(const model::Profile& profile, const LineOf& line_of) {
     std::map<std::uint64_t, std::uint64_t> launch_bytes;
     for (const auto& [site, totals] : profile.allocations().sites())
@@ -92,9 +94,5 @@ std::vector<Finding> find_first_touches(const model::Profile& profile, const Lin
     }
     return findings;
 }
-
-} // namespace
-
-const Rule first_touch{"first-touch", "device first touch by page faults", &find_first_touches};
 
 } // namespace umadvisor::findings

@@ -64,10 +64,9 @@ Finding describe(const model::Profile& profile, const Key& key, const PageableCo
     const double pinned_ns = bytes / rate * 1e9;
 
     Finding finding;
-    finding.rule = pageable_copy.id;
-    finding.title = (graph          ? "pageable copies inside a graph, "
-                     : asynchronous ? "asynchronous in name only: pageable copies, "
-                                    : "pageable copies, ") +
+    // What a graph copies keeps no call waiting that was to return at once.
+    finding.rule = asynchronous && !graph ? &rule("UMA-102") : &rule("UMA-101");
+    finding.title = std::string(graph ? "pageable copies inside a graph" : finding.rule->title) + ", " +
                     std::string(words(direction));
     finding.stack = stack;
     finding.saving_ns = std::max(0.0, spent_ns - pinned_ns);
@@ -108,6 +107,8 @@ Finding describe(const model::Profile& profile, const Key& key, const PageableCo
     return finding;
 }
 
+} // namespace
+
 std::vector<Finding> find_pageable_copies(const model::Profile& profile, const LineOf& line_of) {
     std::map<Key, PageableCopies> groups;
     for (const auto& [site, totals] : profile.copies().sites()) {
@@ -128,9 +129,5 @@ std::vector<Finding> find_pageable_copies(const model::Profile& profile, const L
     }
     return findings;
 }
-
-} // namespace
-
-const Rule pageable_copy{"pageable-copy", "pageable copies", &find_pageable_copies};
 
 } // namespace umadvisor::findings

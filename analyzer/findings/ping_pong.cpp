@@ -31,7 +31,7 @@ Finding describe(const model::Profile& profile, const model::AllocationSite& sit
     const std::string kernels = kernels_text(profile, habit.functions);
 
     Finding finding;
-    finding.rule = ping_pong.id;
+    finding.rule = &rule("UMA-202");
     finding.title = "ping-pong of managed memory between host and device";
     finding.stack = habit.launch_stack;
     finding.summary = kernels + " pulled it to the device " + count_text(habit.to_device, "time") + " (" +
@@ -70,6 +70,8 @@ Finding describe(const model::Profile& profile, const model::AllocationSite& sit
     return finding;
 }
 
+} // namespace
+
 std::vector<Finding> find_ping_pongs(const model::Profile& profile, const LineOf& line_of) {
     std::vector<Finding> findings;
     for (const auto& [site, habit] : habits_by_line(profile, line_of, &model::AllocationTotals::bouncing)) {
@@ -79,9 +81,5 @@ std::vector<Finding> find_ping_pongs(const model::Profile& profile, const LineOf
     }
     return findings;
 }
-
-} // namespace
-
-const Rule ping_pong{"ping-pong", "ping-pong of managed memory", &find_ping_pongs};
 
 } // namespace umadvisor::findings

@@ -27,7 +27,7 @@ Finding describe(const model::Profile& profile, std::uint64_t stack, model::Dire
     const double merged_ns = static_cast<double>(prices.small_copy) + bytes / pinned_rate * 1e9;
 
     Finding finding;
-    finding.rule = small_copies.id;
+    finding.rule = &rule("UMA-103");
     finding.title = "many small copies, " + std::string(words(direction));
     finding.stack = stack;
     finding.summary = profile.call_name(group.entry) + " of " + bytes_text(bytes / count) + " on average, " +
@@ -68,6 +68,8 @@ std::map<CallSite, Batches> batches_of(const model::Profile& profile) {
     return batches;
 }
 
+} // namespace
+
 std::vector<Finding> find_small_copies(const model::Profile& profile, const LineOf& line_of) {
     std::map<std::pair<std::uint64_t, model::Direction>, SmallCopies> groups;
     const std::map<CallSite, Batches> batches = batches_of(profile);
@@ -92,9 +94,5 @@ std::vector<Finding> find_small_copies(const model::Profile& profile, const Line
     }
     return findings;
 }
-
-} // namespace
-
-const Rule small_copies{"small-copies", "many small copies", &find_small_copies};
 
 } // namespace umadvisor::findings

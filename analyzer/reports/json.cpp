@@ -94,7 +94,8 @@ Json finding_json(Report& report, const findings::Finding& finding) {
     Json evidence = Json::object();
     for (const auto& [key, value] : finding.evidence)
         evidence[std::string(key)] = value;
-    Json object{{"rule", finding.rule},
+    Json object{{"rule", finding.rule->id},
+                {"name", finding.rule->name},
                 {"title", finding.title},
                 {"summary", finding.summary},
                 {"details", finding.details},
@@ -281,7 +282,7 @@ Json graphs_json(const model::Profile& profile) {
 
 Json to_json(Report& report) {
     const model::Profile& profile = report.profile;
-    Json document{{"schema", "umadvisor-report-1"},
+    Json document{{"schema", "umadvisor-report-2"},
                   {"file", report.trace.file.path()},
                   {"process", process_json(report)},
                   {"devices", devices_json(report.trace.dictionary)},

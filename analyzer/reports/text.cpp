@@ -83,7 +83,7 @@ void write_place(std::ostream& out, Report& report, std::uint64_t stack, const s
 
 void write_finding(std::ostream& out, Report& report, const findings::Finding& finding, std::size_t number) {
     const auto total = static_cast<double>(report.profile.duration_ns());
-    std::string title = finding.title;
+    std::string title = std::string(finding.rule->id) + " " + finding.title;
     title.resize(std::max(title.size() + 2, title_width), ' ');
     out << "\n"
         << (number < 10 ? " " : "") << number << "  " << title << "saves about "
@@ -100,7 +100,7 @@ void write_finding(std::ostream& out, Report& report, const findings::Finding& f
         write_place(out, report, stack, what);
     for (const std::string& detail : finding.details)
         out << "    " << detail << "\n";
-    out << "    write: " << finding.advice << "   (umadvisor explain " << finding.rule << ")\n";
+    out << "    write: " << finding.advice << "   (umadvisor explain " << finding.rule->id << ")\n";
     out << "    saving from: " << finding.basis << "\n";
 }
 

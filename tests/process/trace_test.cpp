@@ -25,16 +25,15 @@ std::ostream& operator<<(std::ostream& out, const Example& example) {
 }
 
 const Example faulty[] = {
-    {"pageable_copies", "pageable-copy"},  {"pingpong", "ping-pong"},
-    {"vector_add_managed", "first-touch"}, {"small_copies", "small-copies"},
-    {"static_managed", "ping-pong"},
+    {"pageable_copies", "UMA-101"}, {"pingpong", "UMA-202"},       {"vector_add_managed", "UMA-203"},
+    {"small_copies", "UMA-103"},    {"static_managed", "UMA-202"},
 };
 
 const Example clean[] = {
-    {"pinned_copies", "pageable-copy"},
-    {"pinned_copies", "small-copies"},
-    {"prefetched_add", "first-touch"},
-    {"prefetched_add", "ping-pong"},
+    {"pinned_copies", "UMA-101"},
+    {"pinned_copies", "UMA-103"},
+    {"prefetched_add", "UMA-203"},
+    {"prefetched_add", "UMA-202"},
 };
 
 Outcome run_recorded(const Folder& folder, const std::string& linkage, const std::string& name,

@@ -30,20 +30,20 @@ class Example:
 
 
 # The clean twins of a habit, and the orders of overlap, must show none of these.
-COPY_RULES = ("pageable-copy", "small-copies")
-FAULT_RULES = ("first-touch", "ping-pong")
+COPY_RULES = ("UMA-101", "UMA-102", "UMA-103")
+FAULT_RULES = ("UMA-203", "UMA-202")
 
 EXAMPLES = (
-    Example("vector_add_managed", "first-touch"),
+    Example("vector_add_managed", "UMA-203"),
     Example("prefetched_add", absent=FAULT_RULES),
-    Example("pingpong", "ping-pong"),
+    Example("pingpong", "UMA-202"),
     Example("pingpong_resident", absent=FAULT_RULES),
-    Example("pingpong_prefetched", absent=("first-touch",)),
-    Example("static_managed", "ping-pong"),
-    Example("pageable_copies", "pageable-copy", device_memory=True),
+    Example("pingpong_prefetched", absent=("UMA-203",)),
+    Example("static_managed", "UMA-202"),
+    Example("pageable_copies", "UMA-101", device_memory=True),
     Example("pinned_copies", absent=COPY_RULES, device_memory=True),
     Example("graph_replay", absent=COPY_RULES, device_memory=True),
-    Example("small_copies", "small-copies", device_memory=True),
+    Example("small_copies", "UMA-103", device_memory=True),
     Example("batched_copies", absent=COPY_RULES, device_memory=True),
     *(Example("overlap", absent=COPY_RULES, arguments=("--order", order), device_memory=True)
       for order in ("serial", "per-stream", "phase-wise")),

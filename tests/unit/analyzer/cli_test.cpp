@@ -1,7 +1,9 @@
 #include "analyzer/cli/launcher.hpp"
 #include "analyzer/cli/program_file.hpp"
+#include "analyzer/cli/rule_pages.hpp"
 #include "analyzer/cli/stack_options.hpp"
 #include "analyzer/cli/trace_names.hpp"
+#include "analyzer/findings/rules.hpp"
 #include "analyzer/model/api_names.hpp"
 #include "command_run.hpp"
 #include "scenario.hpp"
@@ -51,7 +53,7 @@ BOOST_AUTO_TEST_CASE(wrong_usage_is_one_line_and_status_2) {
 BOOST_AUTO_TEST_CASE(what_cannot_be_done_is_one_line_and_status_1) {
     check_one_line(run({"report", "/nowhere/trace"}), 1, "No such file");
     check_one_line(run({"dump", "/"}), 1, "is a directory");
-    check_one_line(run({"explain", "frobnicate"}), 1, "pageable-copy");
+    check_one_line(run({"explain", "frobnicate"}), 1, "UMA-101 pageable-copy, UMA-102 ");
     check_one_line(run({"help", "frobnicate"}), 1, "help env");
     const std::string path = test::Scenario().path();
     check_one_line(run({"report", "--debug-dir", "/nowhere", path}), 1, "/nowhere: is not a directory");
@@ -98,11 +100,17 @@ BOOST_AUTO_TEST_CASE(help_and_version_are_no_errors) {
 }
 
 BOOST_AUTO_TEST_CASE(every_rule_has_its_page) {
-    for (const char* rule : {"pageable-copy", "ping-pong", "first-touch", "small-copies"}) {
-        const Result page = run({"explain", rule});
-        BOOST_TEST(page.status == 0);
-        BOOST_TEST(page.out.size() > 400u, rule);
+    for (const findings::Rule& rule : findings::rules) {
+        const Result page = run({"explain", std::string(rule.id)});
+        BOOST_TEST(page.status == 0, rule.id);
+        BOOST_TEST(page.out.starts_with("# " + std::string(rule.id) + " " + std::string(rule.name) + ": "),
+                   page.out.substr(0, 80));
+        for (const char* part : {"**Seen as**", "**Why it costs.**", "**Before**\n\n    ", "**After**\n\n    ",
+                                 "**When to ignore it.**", "**The estimate** is"})
+            BOOST_TEST((page.out.find(part) != std::string::npos), rule.id << " has no " << part);
+        BOOST_TEST(run({"explain", std::string(rule.name)}).out == page.out);
     }
+    BOOST_TEST(cli::rule_pages().size() == findings::rules.size());
 }
 
 BOOST_AUTO_TEST_CASE(report_takes_several_files) {

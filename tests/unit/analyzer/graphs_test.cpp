@@ -200,7 +200,7 @@ BOOST_AUTO_TEST_CASE(pageable_copies_inside_a_graph_are_found_at_its_launch) {
     reports::Report report(s.path());
     BOOST_REQUIRE(report.findings.size() == 1u);
     const findings::Finding& finding = report.findings.front();
-    BOOST_TEST(finding.rule == "pageable-copy");
+    BOOST_TEST(finding.rule->id == "UMA-101");
     BOOST_TEST(finding.stack == s.line);
     // 64 MiB at 10.3 GB/s, less at 55.5 GB/s
     BOOST_TEST(finding.saving_ns > 5.0e6);
@@ -242,7 +242,7 @@ BOOST_AUTO_TEST_CASE(first_touch_by_a_graph_is_found_at_its_launch) {
     s.residency(x, 64 * mib, 0, trace::SampleMoment::after_synchronize);
     reports::Report report(s.path());
     BOOST_REQUIRE(report.findings.size() == 1u);
-    BOOST_TEST(report.findings.front().rule == "first-touch");
+    BOOST_TEST(report.findings.front().rule->id == "UMA-203");
     BOOST_TEST(report.findings.front().stack == s.line);
     BOOST_TEST(report.findings.front().summary.find("kernel") != std::string::npos);
 }

@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(document_has_every_key_of_the_schema) {
                             "notices",
                             "warnings"})
         BOOST_TEST(report.contains(key), key);
-    BOOST_TEST(report["schema"] == "umadvisor-report-1");
+    BOOST_TEST(report["schema"] == "umadvisor-report-2");
     BOOST_TEST(report["process"]["program"] == "program");
     BOOST_TEST(report["process"]["command_line"] == "program --size");
     BOOST_TEST(report["completeness"]["complete"] == true);
