@@ -104,6 +104,8 @@ private:
     Stay& follow_launches(std::uint64_t by_fault);
     void follow_running_launches();
     void came_back(std::uint64_t bytes);
+    void pulled_more(const UseStep& step);
+    void confirm_there(const UseStep& step);
     void arrived_by_faults(std::uint64_t left_on_host);
     bool covers(const UseStep& step) const;
     void cover(const UseStep& step);
@@ -119,6 +121,7 @@ private:
     RedundantPrefetches redundant_;
 
     std::uint64_t on_host_ = 0;       ///< as last seen
+    bool looked_ = false;             ///< ever
     std::uint64_t before_launch_ = 0; ///< the same, before what is on the device was launched on
     bool seen_there_ = false;         ///< a look has confirmed where the present stay is
     bool launched_since_totals_ = false;
