@@ -58,6 +58,7 @@ void Stays::add(const UseStep& step) {
 
 void Stays::finish() {
     settle(unsettled_.size());
+    unseen_.finish();
 }
 
 void Stays::settle(std::size_t count) {
@@ -68,6 +69,7 @@ void Stays::settle(std::size_t count) {
 }
 
 void Stays::take(const UseStep& step) {
+    unseen_.take(step);
     switch (step.kind) {
     case UseKind::launch:
         return launch(step);
@@ -116,7 +118,7 @@ std::uint64_t Stays::arrived(bool on_device) const {
     for (const Stay& stay : stays_)
         if (stay.on_device == on_device)
             reader::add_saturated(sum, stay.arrived());
-    return sum;
+    return reader::saturated_sum(sum, unseen_.bytes(on_device));
 }
 
 /// The launches that nobody was sure about have pulled it over.

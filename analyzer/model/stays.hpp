@@ -2,6 +2,7 @@
 /// from what a call should have done.
 #pragma once
 
+#include "analyzer/model/unseen_rounds.hpp"
 #include "analyzer/model/use_step.hpp"
 
 #include <cstdint>
@@ -70,7 +71,7 @@ public:
     std::uint64_t bytes() const { return bytes_; }
     const std::deque<Stay>& list() const { return stays_; }
     std::uint64_t left_out() const { return left_out_; }
-    /// Bytes that came to that side in all stays.
+    /// Bytes that came to that side in all stays, and by estimate in rounds that nobody looked at.
     std::uint64_t arrived(bool on_device) const;
     const RedundantPrefetches& redundant() const { return redundant_; }
     /// Bytes that came to the host though nobody there asked for them.
@@ -119,6 +120,7 @@ private:
     std::uint64_t left_out_ = 0, evicted_ = 0;
     std::uint64_t left_out_arrived_[2] = {}; ///< by `on_device`
     RedundantPrefetches redundant_;
+    UnseenRounds unseen_;
 
     std::uint64_t on_host_ = 0;       ///< as last seen
     bool looked_ = false;             ///< ever

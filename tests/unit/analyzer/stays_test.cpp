@@ -154,6 +154,18 @@ BOOST_AUTO_TEST_CASE(a_prefetch_of_the_other_half_is_not_redundant) {
     BOOST_TEST(text(life.stays()) == "host populated, device 4194304 by prefetch");
 }
 
+BOOST_AUTO_TEST_CASE(what_came_in_rounds_that_nobody_looked_at_is_estimated) {
+    Life life;
+    life.terms.faults_told = false;
+    for (int i = 0; i < 2; ++i)
+        life.look(4 << 20).device_round();
+    life.launch().wait().launch().wait();
+    life.look(4 << 20).device_round();
+    BOOST_TEST(life.stays().list().size() == 6u);
+    BOOST_TEST(life.stays().arrived(true) == 5u * (4 << 20));
+    BOOST_TEST(life.stays().arrived(false) == 4u * (4 << 20));
+}
+
 BOOST_AUTO_TEST_CASE(of_a_long_history_the_middle_is_left_out) {
     Life life;
     life.look(0).device_round();
