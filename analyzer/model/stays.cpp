@@ -58,6 +58,7 @@ void Stays::add(const UseStep& step) {
 
 void Stays::finish() {
     settle(unsettled_.size());
+    unseen_.finish();
 }
 
 void Stays::settle(std::size_t count) {
@@ -68,6 +69,7 @@ void Stays::settle(std::size_t count) {
 }
 
 void Stays::take(const UseStep& step) {
+    unseen_.take(step);
     switch (step.kind) {
     case UseKind::launch:
         return launch(step);
@@ -116,7 +118,7 @@ std::uint64_t Stays::arrived(bool on_device) const {
     for (const Stay& stay : stays_)
         if (stay.on_device == on_device)
             reader::add_saturated(sum, stay.arrived());
-    return sum;
+    return reader::saturated_sum(sum, unseen_.bytes(on_device));
 }
 
 /// The launches that nobody was sure about have pulled it over.
@@ -257,6 +259,25 @@ void Stays::arrived_by_faults(std::uint64_t left_on_host) {
     now().by_fault = std::max(now().by_fault, gone - std::min(gone, under_way));
 }
 
+/// Some was there, and launches since have pulled over more.
+void Stays::pulled_more(const UseStep& step) {
+    if (!step.faults_told && now().by_prefetch == 0 && step.host_bytes < on_host_)
+        now().by_fault = std::min(bytes_, now().by_fault + (on_host_ - step.host_bytes));
+}
+
+/// The first look at what was launched on, by launches that are over, since it came to the device.
+void Stays::confirm_there(const UseStep& step) {
+    if (step.host_bytes == 0 || step.host_bytes < on_host_) {
+        arrived_by_faults(step.host_bytes);
+        seen_there_ = true;
+    } else if (!step.faults_told && !looked_) {
+        now().populated = false; // the host had it, and may have had it first
+        before_launch_ = step.host_bytes;
+    } else if (!step.faults_told && step.host_bytes > on_host_) {
+        came_back(step.host_bytes - on_host_);
+    }
+}
+
 /// Nobody tells of faults: the host took it back at some time after the last wait.
 void Stays::came_back(std::uint64_t bytes) {
     Stay& stay = begin(false, last_wait_);
@@ -269,15 +290,21 @@ void Stays::look_before_launch(const UseStep& step) {
         if (step.host_bytes != 0)
             begin(false, step.time).populated = true;
     } else if (!now().on_device) {
-        if (!pending_.empty() && step.host_bytes < on_host_)
+        if (!pending_.empty() && step.host_bytes < on_host_) {
             follow_launches(on_host_ - step.host_bytes);
-        else if (now().by_fault != 0 && step.host_bytes > on_host_)
-            now().by_fault = std::max(now().by_fault, step.host_bytes - on_host_);
+            seen_there_ = waited_; // else the rest may still be on its way
+        } else if (now().by_fault != 0 && step.host_bytes > on_host_) {
+            const std::uint64_t came = step.host_bytes - on_host_;
+            now().by_fault =
+                step.faults_told ? std::max(now().by_fault, came) : std::min(bytes_, now().by_fault + came);
+        }
     } else if (!step.faults_told && !seen_there_ && launches_.empty() && now().by_prefetch != 0 &&
                last_wait_ > now().begin && step.host_bytes != 0) {
         came_back(step.host_bytes);
     } else if (!seen_there_ && launches_.empty()) {
         before_launch_ = std::max(step.host_bytes, now().by_prefetch == 0 ? before_launch_ : 0);
+    } else if (!seen_there_ && waited_) {
+        confirm_there(step);
     } else if (seen_there_ && step.host_bytes > on_host_) {
         const std::uint64_t came = step.host_bytes - on_host_;
         if (step.faults_told) {
@@ -285,6 +312,8 @@ void Stays::look_before_launch(const UseStep& step) {
         } else {
             came_back(came);
         }
+    } else if (seen_there_) {
+        pulled_more(step);
     }
     if (here() && !now().on_device) {
         if (step.content != 0) {
@@ -294,13 +323,15 @@ void Stays::look_before_launch(const UseStep& step) {
         now().regular = now().regular || step.regular;
     }
     on_host_ = step.host_bytes;
+    looked_ = true;
 }
 
 void Stays::look_after_wait(const UseStep& step) {
     if (here() && now().on_device) {
-        if (!seen_there_)
+        if (!std::exchange(seen_there_, true))
             arrived_by_faults(step.host_bytes);
-        seen_there_ = true;
+        else
+            pulled_more(step);
     } else if (here() && !pending_.empty()) {
         if (step.host_bytes < on_host_) {
             const std::uint64_t left = on_host_ - step.host_bytes;
@@ -314,6 +345,7 @@ void Stays::look_after_wait(const UseStep& step) {
         }
     }
     on_host_ = step.host_bytes;
+    looked_ = true;
 }
 
 void Stays::totals(const UseStep& step) {

@@ -2,6 +2,7 @@
 /// from what a call should have done.
 #pragma once
 
+#include "analyzer/model/unseen_rounds.hpp"
 #include "analyzer/model/use_step.hpp"
 
 #include <cstdint>
@@ -70,7 +71,7 @@ public:
     std::uint64_t bytes() const { return bytes_; }
     const std::deque<Stay>& list() const { return stays_; }
     std::uint64_t left_out() const { return left_out_; }
-    /// Bytes that came to that side in all stays.
+    /// Bytes that came to that side in all stays, and by estimate in rounds that nobody looked at.
     std::uint64_t arrived(bool on_device) const;
     const RedundantPrefetches& redundant() const { return redundant_; }
     /// Bytes that came to the host though nobody there asked for them.
@@ -104,6 +105,8 @@ private:
     Stay& follow_launches(std::uint64_t by_fault);
     void follow_running_launches();
     void came_back(std::uint64_t bytes);
+    void pulled_more(const UseStep& step);
+    void confirm_there(const UseStep& step);
     void arrived_by_faults(std::uint64_t left_on_host);
     bool covers(const UseStep& step) const;
     void cover(const UseStep& step);
@@ -117,8 +120,10 @@ private:
     std::uint64_t left_out_ = 0, evicted_ = 0;
     std::uint64_t left_out_arrived_[2] = {}; ///< by `on_device`
     RedundantPrefetches redundant_;
+    UnseenRounds unseen_;
 
     std::uint64_t on_host_ = 0;       ///< as last seen
+    bool looked_ = false;             ///< ever
     std::uint64_t before_launch_ = 0; ///< the same, before what is on the device was launched on
     bool seen_there_ = false;         ///< a look has confirmed where the present stay is
     bool launched_since_totals_ = false;

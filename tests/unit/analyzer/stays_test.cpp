@@ -102,6 +102,44 @@ BOOST_AUTO_TEST_CASE(without_faults_a_look_tells_of_the_return_after_a_prefetch_
     BOOST_TEST(text(under_way.stays()) == "host populated, device 4194304 by prefetch");
 }
 
+BOOST_AUTO_TEST_CASE(looks_before_launches_alone_tell_of_every_pull_and_return) {
+    Life life;
+    life.terms.faults_told = false;
+    for (int i = 0; i < 3; ++i)
+        life.look(4 << 20).launch().wait().look(0).launch().wait();
+    BOOST_TEST(text(life.stays()) == "host populated, device 4194304 by fault, host 4194304 by fault, "
+                                     "device 4194304 by fault, host 4194304 by fault, device 4194304 by fault");
+}
+
+BOOST_AUTO_TEST_CASE(what_a_kernel_has_populated_returns_whoever_looks) {
+    Life life;
+    life.terms.faults_told = false;
+    life.look(0).launch().wait().look(4 << 20).device_round();
+    BOOST_TEST(text(life.stays()) == "device populated, host 4194304 by fault, device 4194304 by fault");
+}
+
+BOOST_AUTO_TEST_CASE(where_the_first_look_is_late_it_tells_what_there_was_to_pull) {
+    Life life;
+    life.terms.faults_told = false;
+    life.launch().wait().look(4 << 20).device_round().look(4 << 20).device_round();
+    BOOST_TEST(text(life.stays()) == "device 4194304 by fault, host 4194304 by fault, device 4194304 by fault");
+}
+
+BOOST_AUTO_TEST_CASE(without_faults_what_comes_piece_by_piece_adds_up) {
+    Life life;
+    life.terms.faults_told = false;
+    life.look(4 << 20).launch().wait().look_after(3 << 20).launch().wait().look_after(2 << 20);
+    life.look(2 << 20).launch().wait().look(1 << 20).launch().wait().look_after(1 << 20);
+    life.look(2 << 20).launch().wait().look(4 << 20);
+    BOOST_TEST(text(life.stays()) == "host populated, device 3145728 by fault, host 3145728 by fault");
+}
+
+BOOST_AUTO_TEST_CASE(a_look_while_the_kernel_runs_has_not_seen_all_that_goes) {
+    Life life;
+    life.look(4 << 20).launch().look(3 << 20).wait().look_after(0);
+    BOOST_TEST(text(life.stays()) == "host populated, device 4194304 by fault");
+}
+
 BOOST_AUTO_TEST_CASE(with_faults_told_what_came_unasked_was_evicted) {
     Life life;
     life.look(0).device_round().look(2 << 20);
@@ -114,6 +152,18 @@ BOOST_AUTO_TEST_CASE(a_prefetch_of_the_other_half_is_not_redundant) {
     life.fill().to_device(0, 2 << 20).to_device(2 << 20, 2 << 20);
     BOOST_TEST(life.stays().redundant().calls == 0u);
     BOOST_TEST(text(life.stays()) == "host populated, device 4194304 by prefetch");
+}
+
+BOOST_AUTO_TEST_CASE(what_came_in_rounds_that_nobody_looked_at_is_estimated) {
+    Life life;
+    life.terms.faults_told = false;
+    for (int i = 0; i < 2; ++i)
+        life.look(4 << 20).device_round();
+    life.launch().wait().launch().wait();
+    life.look(4 << 20).device_round();
+    BOOST_TEST(life.stays().list().size() == 6u);
+    BOOST_TEST(life.stays().arrived(true) == 5u * (4 << 20));
+    BOOST_TEST(life.stays().arrived(false) == 4u * (4 << 20));
 }
 
 BOOST_AUTO_TEST_CASE(of_a_long_history_the_middle_is_left_out) {
