@@ -9,7 +9,7 @@
 namespace umadvisor::cli {
 
 /// Exit statuses that `umadvisor --help` documents.
-enum ExitStatus : int { done = 0, operational_error = 1, usage_error = 2 };
+enum ExitStatus : int { done = 0, operational_error = 1, usage_error = 2, findings_left = 3 };
 
 struct OptionSpec {
     std::string_view flags; ///< "-o,--output"; values are found under the last one

@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* footer =
     "Exit status: 0 done; 1 it could not be done (one line says why); 2 wrong usage, or a program\n"
-    "that cannot be preloaded into (linked statically);\n"
+    "that cannot be preloaded into (linked statically); 3 there are findings, where that was to fail;\n"
     "`run`: that of the program, 128+N when signal N ended it, 126/127 when it could not be "
     "started.";
 

@@ -1,9 +1,14 @@
 #include "analyzer/reports/report.hpp"
 
 #include "analyzer/cli/command.hpp"
+#include "analyzer/cli/finding_options.hpp"
+#include "analyzer/cli/message.hpp"
 #include "analyzer/cli/progress.hpp"
 #include "analyzer/cli/stack_options.hpp"
+#include "analyzer/reports/markdown.hpp"
+#include "analyzer/reports/sarif.hpp"
 
+#include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -11,38 +16,86 @@
 namespace umadvisor::cli {
 namespace {
 
+/// One document in any case, whatever the number of files: JSON has an object for one, an array for several.
+class ReportWriter {
+public:
+    explicit ReportWriter(const Arguments& arguments)
+        : json_(arguments.has("--json")),
+          sarif_(arguments.has("--sarif")),
+          markdown_(arguments.has("--markdown")) {}
+
+    bool one_format() const { return json_ + sarif_ + markdown_ <= 1; }
+
+    void add(reports::Report& report) {
+        if (json_)
+            documents_.push_back(reports::to_json(report));
+        else if (sarif_)
+            log_.add(report);
+        else
+            print(report);
+    }
+
+    void finish() {
+        end_progress();
+        if (json_)
+            print(documents_.size() == 1 ? documents_[0] : documents_);
+        else if (sarif_)
+            print(log_.document());
+        std::cout.flush();
+    }
+
+private:
+    void print(reports::Report& report) {
+        std::ostringstream text; // symbols are looked up meanwhile, with a line of their own on the terminal
+        markdown_ ? reports::write_markdown(report, text) : reports::write_text(report, text);
+        end_progress();
+        std::cout << (first_ ? "" : "\n") << text.view();
+        first_ = false;
+    }
+    static void print(const nlohmann::ordered_json& document) {
+        std::cout << document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
+    }
+
+    bool json_, sarif_, markdown_, first_ = true;
+    nlohmann::ordered_json documents_ = nlohmann::ordered_json::array();
+    reports::SarifLog log_;
+};
+
 int report(const Arguments& arguments) {
-    // One JSON document in any case: an object for one file, an array for several.
-    auto documents = nlohmann::ordered_json::array();
-    bool first = true;
+    ReportWriter writer(arguments);
+    if (!writer.one_format()) {
+        say("--json, --sarif and --markdown are three formats: give one");
+        return usage_error;
+    }
+    std::optional<findings::Confidence> fail_on;
+    const std::optional<reports::Selection> chosen = selection(arguments);
+    if (!chosen || !read_fail_on(arguments, fail_on))
+        return usage_error;
+    bool failed = false;
     const symbols::Options options = stack_options(arguments);
     for (const std::string& path : arguments.rest) {
         reports::Report made(path, options);
-        if (arguments.has("--json")) {
-            documents.push_back(reports::to_json(made));
-            continue;
-        }
-        std::ostringstream text; // symbols are looked up meanwhile, with a line of their own on the terminal
-        reports::write_text(made, text);
-        end_progress();
-        std::cout << (first ? "" : "\n") << text.view();
-        first = false;
+        chosen->apply(made);
+        failed = failed || std::ranges::any_of(made.findings, [&](const findings::Finding& finding) {
+                     return fail_on && finding.confidence >= *fail_on;
+                 });
+        writer.add(made);
     }
-    end_progress();
-    if (arguments.has("--json"))
-        std::cout << (documents.size() == 1 ? documents[0] : documents)
-                         .dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
-                  << "\n";
-    std::cout.flush();
-    return std::cout ? done : operational_error;
+    writer.finish();
+    return !std::cout ? operational_error : failed ? findings_left : done;
 }
 
 } // namespace
 
 const Command report_command{
-    "report", "Say what costs time, on which line, and what to write instead",
-    "FILE",   1,
-    1 << 20,  with_stack_options({{"--json", "", "The document that docs/report-schema.md describes"}}),
+    "report",
+    "Say what costs time, on which line, and what to write instead",
+    "FILE",
+    1,
+    1 << 20,
+    with_finding_options({{"--json", "", "The document that docs/report-schema.md describes"},
+                          {"--markdown", "", "For a page that shows Markdown"},
+                          {"--sarif", "", "For tools that show findings on lines (SARIF 2.1.0)"}}),
     &report};
 
 } // namespace umadvisor::cli

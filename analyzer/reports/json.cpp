@@ -297,6 +297,7 @@ Json to_json(Report& report) {
     for (const findings::Finding& finding : report.findings)
         list.push_back(finding_json(report, finding));
     document["findings"] = std::move(list);
+    document["findings_left_out"] = report.left_out;
     document["why_empty"] = report.findings.empty() ? Json(report.why_empty()) : Json(nullptr);
     document["copies"] = copies_json(profile);
     document["copy_lines"] = copy_lines_json(report);

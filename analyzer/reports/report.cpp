@@ -14,6 +14,8 @@ Report::Report(const std::string& path, symbols::Options options, bool with_stat
           findings::find_all(profile, [this](std::uint64_t stack) { return symbolizer.line_stack(stack); })) {}
 
 std::string Report::why_empty() const {
+    if (left_out != 0)
+        return "nothing but findings that were asked to be left out: " + std::to_string(left_out);
     if (profile.records() == 0)
         return trace.file.completeness().whole() ? "no CUDA call was recorded"
                                                  : "no record of the trace could be read";

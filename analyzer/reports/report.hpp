@@ -26,6 +26,7 @@ public:
     symbols::Symbolizer symbolizer;
     bool full_stacks; ///< whole stacks in the text, too
     std::vector<findings::Finding> findings;
+    std::size_t left_out = 0; ///< findings that were asked not to be shown
 
     /// Why there are no findings, in a sentence.
     std::string why_empty() const;

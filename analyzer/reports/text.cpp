@@ -189,6 +189,8 @@ void write_text(Report& report, std::ostream& out) {
         write_finding(out, report, finding, ++number);
     if (report.findings.empty())
         out << "\n    " << report.why_empty() << "\n";
+    else if (report.left_out != 0)
+        out << "\n    " << count_text(report.left_out, "further finding") << " left out, as asked\n";
     write_managed(report, out);
     for (const std::string& warning : report.symbolizer.warnings())
         out << "\n  ! " << warning << "\n";

@@ -1,0 +1,80 @@
+#include "analyzer/reports/markdown.hpp"
+
+#include "analyzer/findings/words.hpp"
+#include "analyzer/reports/completeness_text.hpp"
+
+#include <ostream>
+
+namespace umadvisor::reports {
+namespace {
+
+/// Names and paths may hold what Markdown or HTML would take for its own.
+std::string plain(std::string_view text) {
+    std::string result;
+    for (const char c : text) {
+        if (c == '\n' || c == '\r') {
+            result += ' ';
+            continue;
+        }
+        if (std::string_view("\\`*_[]<>|#~&").find(c) != std::string_view::npos)
+            result += '\\';
+        result += c;
+    }
+    return result;
+}
+
+/// What is between backticks stands as it is, but for backticks.
+std::string code(std::string_view text) {
+    std::string result = "`";
+    for (const char c : text)
+        result += c == '`' ? '\'' : c == '\n' || c == '\r' ? ' ' : c == '|' ? '/' : c;
+    return result + "`";
+}
+
+std::string place_markdown(Report& report, std::uint64_t stack) {
+    return stack == 0 ? "no stack recorded" : code(report.symbolizer.line(stack).text());
+}
+
+void write_place_item(Report& report, std::uint64_t stack, std::string_view what, std::ostream& out) {
+    out << "- " << place_markdown(report, stack) << ": " << plain(what) << "\n";
+    const std::string source = stack == 0 ? "" : report.symbolizer.source_text(report.symbolizer.line(stack));
+    if (!source.empty())
+        out << "  " << code(source) << "\n";
+}
+
+void write_section(Report& report, const findings::Finding& finding, std::ostream& out) {
+    out << "\n## " << finding.rule->id << " " << plain(finding.title) << "\n\n";
+    write_place_item(report, finding.stack, finding.summary, out);
+    if (finding.allocation_stack != 0)
+        write_place_item(report, finding.allocation_stack, "allocated here: " + finding.allocation_text, out);
+    else if (!finding.allocation_text.empty())
+        out << "- memory: " << plain(finding.allocation_text) << "\n";
+    for (const auto& [what, stack] : finding.places)
+        write_place_item(report, stack, what, out);
+    for (const std::string& detail : finding.details)
+        out << "- " << plain(detail) << "\n";
+    out << "\n**Write:** " << plain(finding.advice) << "\n\n**Saves about "
+        << findings::time_text(finding.saving_ns) << "** (confidence " << name(finding.confidence)
+        << "): " << plain(finding.basis) << "\n";
+}
+
+} // namespace
+
+void write_markdown(Report& report, std::ostream& out) {
+    out << "# " << plain(headline(report)) << "\n";
+    for (const std::string& line : completeness_lines(report.trace))
+        out << "\n> " << plain(line) << "\n";
+    if (report.findings.empty()) {
+        out << "\n" << plain(report.why_empty()) << "\n";
+        return;
+    }
+    out << "\n| rule | finding | line | saves about | confidence |\n|---|---|---|---|---|\n";
+    for (const findings::Finding& finding : report.findings)
+        out << "| " << finding.rule->id << " | " << plain(finding.title) << " | "
+            << place_markdown(report, finding.stack) << " | " << findings::time_text(finding.saving_ns) << " | "
+            << name(finding.confidence) << " |\n";
+    for (const findings::Finding& finding : report.findings)
+        write_section(report, finding, out);
+}
+
+} // namespace umadvisor::reports

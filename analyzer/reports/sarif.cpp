@@ -1,0 +1,104 @@
+#include "analyzer/reports/sarif.hpp"
+
+#include "analyzer/findings/words.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace umadvisor::reports {
+namespace {
+
+using SarifJson = nlohmann::ordered_json;
+
+/// A file as a URI reference (RFC 3986): of an absolute path with its scheme.
+std::string uri_of(const std::string& path) {
+    std::string uri = path.starts_with('/') ? "file://" : "";
+    for (const char c : path) {
+        const auto byte = static_cast<unsigned char>(c);
+        const bool unreserved = (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') ||
+                                (byte >= 'A' && byte <= 'Z') ||
+                                std::string_view("-._~/").find(c) != std::string_view::npos;
+        char escaped[4];
+        std::snprintf(escaped, sizeof escaped, "%%%02X", byte);
+        uri += unreserved ? std::string(1, c) : std::string(escaped);
+    }
+    return uri;
+}
+
+SarifJson location_of(const symbols::CodePlace& place, const std::string& text) {
+    SarifJson location = SarifJson::object();
+    if (!place.file.empty()) {
+        location["physicalLocation"]["artifactLocation"]["uri"] = uri_of(place.file);
+        if (place.line > 0)
+            location["physicalLocation"]["region"]["startLine"] = place.line;
+    }
+    if (!place.function.empty())
+        location["logicalLocations"] = {{{"fullyQualifiedName", place.function}, {"kind", "function"}}};
+    if (!text.empty())
+        location["message"]["text"] = text;
+    return location;
+}
+
+std::string fingerprint_of(const findings::Finding& finding, const symbols::CodePlace& place) {
+    const std::string& file = place.file.empty() ? place.module : place.file;
+    return std::string(finding.rule->id) + "|" + file.substr(file.rfind('/') + 1) + "|" + place.function;
+}
+
+SarifJson result_of(Report& report, const findings::Finding& finding) {
+    const symbols::CodePlace place =
+        finding.stack == 0 ? symbols::CodePlace() : report.symbolizer.line(finding.stack);
+    const auto rule =
+        std::ranges::find(findings::rules, finding.rule->id, &findings::Rule::id) - findings::rules.begin();
+    const double whole = static_cast<double>(std::max<std::uint64_t>(1, report.profile.duration_ns()));
+    SarifJson result{{"ruleId", finding.rule->id},
+                     {"ruleIndex", rule},
+                     {"level", finding.confidence == findings::Confidence::low ? "note" : "warning"},
+                     {"rank", std::clamp(100 * finding.saving_ns / whole, 0.0, 100.0)},
+                     {"message",
+                      {{"text", finding.title + ": " + finding.summary + ". Write: " + finding.advice +
+                                    ". Saves about " + findings::time_text(finding.saving_ns) + "."}}},
+                     {"partialFingerprints", {{"ruleFileFunction/v1", fingerprint_of(finding, place)}}},
+                     {"properties",
+                      {{"saving_ns", finding.saving_ns},
+                       {"basis", finding.basis},
+                       {"confidence", name(finding.confidence)},
+                       {"trace", report.trace.file.path()}}}};
+    if (SarifJson location = location_of(place, ""); !location.empty())
+        result["locations"] = {std::move(location)};
+    SarifJson related = SarifJson::array();
+    if (finding.allocation_stack != 0)
+        related.push_back(location_of(report.symbolizer.line(finding.allocation_stack),
+                                      "allocated here: " + finding.allocation_text));
+    for (const auto& [what, stack] : finding.places)
+        if (stack != 0)
+            related.push_back(location_of(report.symbolizer.line(stack), what));
+    if (!related.empty())
+        result["relatedLocations"] = std::move(related);
+    return result;
+}
+
+} // namespace
+
+SarifLog::SarifLog() {
+    SarifJson rules = SarifJson::array();
+    for (const findings::Rule& rule : findings::rules)
+        rules.push_back({{"id", rule.id},
+                         {"name", rule.name},
+                         {"shortDescription", {{"text", rule.title}}},
+                         {"help", {{"text", "umadvisor explain " + std::string(rule.id)}}}});
+    document_ = {
+        {"version", "2.1.0"},
+        {"$schema", "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/"
+                    "sarif-schema-2.1.0.json"},
+        {"runs",
+         {{{"tool",
+            {{"driver", {{"name", "umadvisor"}, {"version", UMADVISOR_VERSION}, {"rules", std::move(rules)}}}}},
+           {"results", SarifJson::array()}}}}};
+}
+
+void SarifLog::add(Report& report) {
+    for (const findings::Finding& finding : report.findings)
+        document_["runs"][0]["results"].push_back(result_of(report, finding));
+}
+
+} // namespace umadvisor::reports

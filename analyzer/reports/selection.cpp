@@ -1,0 +1,101 @@
+#include "analyzer/reports/selection.hpp"
+
+#include "analyzer/reader/error.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+
+namespace umadvisor::reports {
+namespace {
+
+const findings::Rule& rule_called(std::string_view text) {
+    std::string known;
+    for (const findings::Rule& rule : findings::rules) {
+        if (rule.id == text || rule.name == text)
+            return rule;
+        known += (known.empty() ? "" : ", ") + std::string(rule.id) + " " + std::string(rule.name);
+    }
+    throw reader::Error("there is no rule " + std::string(text) + "; rules are: " + known);
+}
+
+bool ends_path(std::string_view path, std::string_view end) {
+    return path.ends_with(end) &&
+           (path.size() == end.size() || end.starts_with('/') || path[path.size() - end.size() - 1] == '/');
+}
+
+bool lies_at(const FindingPattern& pattern, const symbols::CodePlace& place) {
+    return ends_path(place.file, pattern.file) && (pattern.line == 0 || pattern.line == place.line);
+}
+
+bool matches(const FindingPattern& pattern, const findings::Finding& finding, Report& report) {
+    if (pattern.rule != finding.rule)
+        return false;
+    return pattern.file.empty() || lies_at(pattern, report.symbolizer.line(finding.stack)) ||
+           (finding.allocation_stack != 0 &&
+            lies_at(pattern, report.symbolizer.line(finding.allocation_stack)));
+}
+
+bool matches_any(const std::vector<FindingPattern>& patterns, const findings::Finding& finding,
+                 Report& report) {
+    return std::ranges::any_of(
+        patterns, [&](const FindingPattern& pattern) { return matches(pattern, finding, report); });
+}
+
+} // namespace
+
+FindingPattern parse_pattern(std::string_view text) {
+    const std::size_t at = text.find('@');
+    FindingPattern pattern{&rule_called(text.substr(0, at)), "", 0};
+    if (at == std::string_view::npos)
+        return pattern;
+    pattern.file = text.substr(at + 1);
+    const std::size_t colon = pattern.file.rfind(':');
+    if (colon != std::string::npos) {
+        const char* const end = pattern.file.data() + pattern.file.size();
+        const auto [stop, error] = std::from_chars(pattern.file.data() + colon + 1, end, pattern.line);
+        if (error == std::errc() && stop == end && pattern.line > 0)
+            pattern.file.resize(colon);
+        else
+            pattern.line = 0; // a colon of the name's own
+    }
+    if (pattern.file.empty())
+        throw reader::Error(std::string(text) + ": a file has to stand after the @, as in " +
+                            std::string(pattern.rule->id) + "@upload.cu:41");
+    return pattern;
+}
+
+std::vector<FindingPattern> read_suppressions(const std::string& path) {
+    errno = 0;
+    std::ifstream file(path);
+    std::vector<FindingPattern> patterns;
+    std::size_t number = 0;
+    for (std::string line; std::getline(file, line);) {
+        ++number;
+        constexpr const char* blank = " \t\r";
+        line.erase(line.find_last_not_of(blank) + 1);
+        line.erase(0, line.find_first_not_of(blank));
+        if (line.empty() || line.front() == '#')
+            continue;
+        try {
+            patterns.push_back(parse_pattern(line));
+        } catch (const reader::Error& error) {
+            throw reader::Error(path + ":" + std::to_string(number) + ": " + error.what());
+        }
+    }
+    if (!file.eof())
+        throw reader::Error(path + ": " + std::strerror(errno == 0 ? EIO : errno));
+    return patterns;
+}
+
+void Selection::apply(Report& report) const {
+    const std::size_t before = report.findings.size();
+    std::erase_if(report.findings, [&](const findings::Finding& finding) {
+        return (!only.empty() && !matches_any(only, finding, report)) || matches_any(ignored, finding, report);
+    });
+    report.left_out += before - report.findings.size();
+}
+
+} // namespace umadvisor::reports
