@@ -29,12 +29,13 @@ constexpr std::uint64_t set_preferred_location = 3, set_accessed_by = 5; // CUme
 } // namespace
 
 ManagedActivity::ManagedActivity(double ns_per_tick, const trace::ManagedSource* source)
-    : replay_(ns_per_tick, rule_of(source)) {
+    : ManagedActivity(ns_per_tick, rule_of(source)) {}
+
+ManagedActivity::ManagedActivity(double ns_per_tick, const residency::ThrashingParameters& rule)
+    : replay_(ns_per_tick, rule) {
     terms_.ns_per_tick = ns_per_tick;
-    if (source != nullptr && source->parameters_known != 0) {
-        terms_.thrashing_lapse_ns = source->thrashing_lapse * 1000;
-        terms_.thrashing_threshold = source->thrashing_threshold;
-    }
+    terms_.thrashing_lapse_ns = rule.lapse;
+    terms_.thrashing_threshold = rule.threshold;
 }
 
 WorkQueue ManagedActivity::queue_of(std::uint32_t thread, std::uint64_t stream) const {

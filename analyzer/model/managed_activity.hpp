@@ -57,6 +57,8 @@ public:
     MovedEstimate estimate() const { return {totals_, by_stays_}; }
 
 private:
+    ManagedActivity(double ns_per_tick, const residency::ThrashingParameters& rule);
+
     WorkQueue queue_of(std::uint32_t thread, std::uint64_t stream) const;
     void reach(ManagedAllocation& allocation, const KernelSite& kernel, const WorkQueue& queue,
                std::uint64_t device, std::uint64_t start);

@@ -29,11 +29,5 @@ int open(const char* path, int flags, ...) {
     return open_others(path, flags, mode);
 }
 
-int open64(const char* path, int flags, ...) {
-    va_list arguments;
-    va_start(arguments, flags);
-    const mode_t mode = va_arg(arguments, mode_t);
-    va_end(arguments);
-    return open_others(path, flags, mode);
-}
+int open64(const char* path, int flags, ...) __attribute__((alias("open")));
 }

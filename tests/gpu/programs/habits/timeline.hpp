@@ -56,13 +56,16 @@ inline void wait_pause() {
 }
 
 /// Turns that begin at a fixed distance: a page touched in each is touched at that distance, however long a
-/// turn takes.
+/// turn takes. After one that is late by more than a distance (its kernel was loaded first, the machine was
+/// busy) they begin anew: to catch up they would come back to back, which is another habit.
 class Pace {
 public:
     explicit Pace(Nanoseconds distance) : distance_(distance), next_(now()) {}
 
     void wait() {
         next_ += distance_;
+        if (const Nanoseconds time = now(); time > next_ + distance_)
+            next_ = time + distance_;
         wait_until(next_);
     }
 
