@@ -23,7 +23,6 @@ residency::ThrashingParameters rule_of(const trace::ManagedSource* source) {
     return rule;
 }
 
-constexpr std::size_t most_totals = 256;                                 ///< kept for faults that are told late
 constexpr std::uint64_t set_preferred_location = 3, set_accessed_by = 5; // CUmem_advise
 
 } // namespace
@@ -64,16 +63,10 @@ void ManagedActivity::forget_expired() {
             std::erase(launched_on_, allocation.get());
         if (allocation->prefetched)
             std::erase(prefetched_, allocation.get());
-        if (allocation->recent)
-            std::erase(recent_, allocation.get());
+        shared_.forget(*allocation);
         judge(*allocation);
         allocation->site->take_blocks(*allocation);
     }
-}
-
-void ManagedActivity::note_recent(ManagedAllocation& allocation) {
-    if (!std::exchange(allocation.recent, true))
-        recent_.push_back(&allocation);
 }
 
 void ManagedActivity::judge(ManagedAllocation& allocation) {
@@ -94,7 +87,7 @@ void ManagedActivity::reach(ManagedAllocation& allocation, const KernelSite& ker
                             std::uint64_t device, std::uint64_t start) {
     allocation.launches.launch(kernel, queue, device, start);
     allocation.stays.add({.time = start, .kind = UseKind::launch, .kernel = kernel, .queue = queue});
-    note_recent(allocation);
+    shared_.use(allocation);
     if (!std::exchange(allocation.launched_on, true))
         launched_on_.push_back(&allocation);
     totals_.reach(*allocation.site, &kernel);
@@ -137,11 +130,12 @@ void ManagedActivity::add(const trace::Prefetch& record) {
     if (record.status != 0 || record.bytes == 0 || allocation == nullptr)
         return;
     totals_.reach(*allocation->site);
-    note_recent(*allocation);
+    shared_.use(*allocation);
     if (!std::exchange(allocation->prefetched, true))
         prefetched_.push_back(allocation);
     const bool to_host = is_host(record.location);
-    prefetched_to_host_ = prefetched_to_host_ || to_host;
+    if (to_host)
+        shared_.prefetch_to_host();
     allocation->marks.by_umadvisor =
         allocation->marks.by_umadvisor || record.origin == trace::Origin::umadvisor;
     const std::uint64_t offset = record.address - std::min(record.address, allocation->address);
@@ -293,8 +287,8 @@ void ManagedActivity::add(const trace::ManagedEvent& record) {
     switch (record.kind) {
     case trace::ManagedEventKind::host_fault:
         site.touched_by_host(record.code, faults_of(record), 0);
-        note_recent(*allocation);
-        share_late(*allocation, record.start);
+        shared_.use(*allocation);
+        shared_.share_late(*allocation, record.start);
         allocation->stays.add({.time = record.start,
                                .kind = UseKind::host_fault,
                                .offset = record.address - allocation->address,
@@ -321,45 +315,9 @@ void ManagedActivity::add(const trace::ManagedEvent& record) {
     }
 }
 
-/// What nobody on the host asked for was taken from the largest. Where moves are told one by one an eviction is
-/// told, too, and CUPTI's totals may have a move without the fault that asked for it.
-void ManagedActivity::share_totals(const trace::ManagedCounters& before, const trace::ManagedCounters& after) {
-    const std::uint64_t to_host = after.bytes_to_host - std::min(after.bytes_to_host, before.bytes_to_host);
-    const bool asked_for = prefetched_to_host_ || after.host_faults != before.host_faults ||
-                           totals_.tells(trace::ManagedEventKind::migration);
-    const auto largest = std::ranges::max_element(recent_, {}, &ManagedAllocation::bytes);
-    UseStep step{.time = after.start,
-                 .kind = UseKind::totals,
-                 .host_bytes = to_host,
-                 .since = std::exchange(totals_told_, after.start),
-                 .device_faults = after.device_faults - std::min(after.device_faults, before.device_faults)};
-    if (last_totals_.size() == most_totals)
-        last_totals_.pop_front();
-    last_totals_.push_back(step);
-    for (ManagedAllocation* const allocation : recent_) {
-        allocation->recent = false;
-        step.evicted = asked_for || allocation != *largest ? 0 : to_host;
-        allocation->stays.add(step);
-    }
-    recent_.clear();
-    prefetched_to_host_ = false;
-    for (ManagedAllocation* const allocation : launched_on_)
-        note_recent(*allocation);
-}
-
-/// A fault is told late: the totals of its time may have been told without it.
-void ManagedActivity::share_late(ManagedAllocation& allocation, std::uint64_t time) {
-    const auto totals = std::ranges::lower_bound(last_totals_, time, {}, &UseStep::time);
-    if (totals == last_totals_.end() || totals->since > time || totals->time == allocation.late_totals)
-        return;
-    allocation.late_totals = totals->time;
-    UseStep step = *totals;
-    step.device_faults = 0; // shared with it in their time, if they were its own
-    allocation.stays.add(step);
-}
-
 void ManagedActivity::add(const trace::ManagedCounters& record) {
-    share_totals(totals_.exact() != nullptr ? *totals_.exact() : trace::ManagedCounters{}, record);
+    shared_.share(totals_.exact() != nullptr ? *totals_.exact() : trace::ManagedCounters{}, record,
+                  totals_.tells(trace::ManagedEventKind::migration), launched_on_);
     if (const std::optional<UntoldInterval> untold = totals_.add(record)) {
         totals_.set_apart(untold->moved);
         reader::add_saturated(untold->site->by_launches.to_device, untold->moved.to_device);

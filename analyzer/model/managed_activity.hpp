@@ -5,10 +5,10 @@
 #include "analyzer/model/contexts.hpp"
 #include "analyzer/model/managed_ranges.hpp"
 #include "analyzer/model/moved_estimate.hpp"
+#include "analyzer/model/shared_totals.hpp"
 #include "analyzer/model/thrashing_replay.hpp"
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <vector>
 
@@ -65,9 +65,6 @@ private:
     void touch(std::uint64_t allocation);
     void wait(const Waited& waited);
     void forget_expired();
-    void note_recent(ManagedAllocation& allocation);
-    void share_totals(const trace::ManagedCounters& before, const trace::ManagedCounters& after);
-    void share_late(ManagedAllocation& allocation, std::uint64_t time);
     void judge(ManagedAllocation& allocation);
     std::vector<KernelSite> candidates(const ManagedAllocation* allocation, std::uint64_t time,
                                        std::uint64_t device) const;
@@ -79,16 +76,13 @@ private:
     ManagedRanges ranges_;
     std::vector<ManagedAllocation*> launched_on_; ///< by launches that nobody has waited for
     std::vector<ManagedAllocation*> prefetched_;  ///< since the last wait; each once
-    std::vector<ManagedAllocation*> recent_;      ///< used since the driver's totals were told last
-    std::deque<UseStep> last_totals_;
-    std::uint64_t totals_told_ = 0; ///< when, ticks
-    RunningLaunches anywhere_;      ///< may reach any memory
-    RunningLaunches all_;           ///< that reach any managed memory
+    SharedTotals shared_;
+    RunningLaunches anywhere_; ///< may reach any memory
+    RunningLaunches all_;      ///< that reach any managed memory
     RecordedEvents events_;
     ManagedTotals totals_;
     MovedBytes by_stays_; ///< of all lines
     ManagedTally unattributed_;
-    bool prefetched_to_host_ = false; ///< since the driver's totals were told last
     verdicts::Terms terms_;
     ThrashingReplay replay_;
 };
