@@ -58,6 +58,7 @@ void Stays::add(const UseStep& step) {
 
 void Stays::finish() {
     settle(unsettled_.size());
+    measure_by_return();
     unseen_.finish();
 }
 
@@ -94,8 +95,18 @@ void Stays::take(const UseStep& step) {
     }
 }
 
+/// What came back to the host had been on the device.
+void Stays::measure_by_return() {
+    if (stays_.size() < 2 || now().on_device)
+        return;
+    Stay& there = stays_[stays_.size() - 2];
+    if (there.on_device && there.unmeasured)
+        there.by_fault = std::max(there.by_fault, now().by_fault);
+}
+
 Stay& Stays::begin(bool on_device, std::uint64_t time) {
     if (here()) {
+        measure_by_return();
         now().end = time;
         if (stays_.size() == 2 * most_kept) {
             reader::add_saturated(left_out_arrived_[stays_[most_kept].on_device], stays_[most_kept].arrived());
@@ -232,7 +243,7 @@ void Stays::host_fault(const UseStep& step) {
     // A page that the host had, and asks for again, had been taken away.
     if (here() && !now().on_device && !pending_.empty() && step.time > pending_time_ &&
         step.offset <= now().highest && end_of(step) > now().lowest)
-        follow_launches(std::min(bytes_, granule));
+        follow_launches(std::min(bytes_, granule)).unmeasured = true;
     if (!here())
         begin(false, step.time).populated = true;
     else if (now().on_device) {
@@ -257,6 +268,7 @@ void Stays::arrived_by_faults(std::uint64_t left_on_host) {
     const std::uint64_t known = before_launch_ + now().by_prefetch;
     const std::uint64_t under_way = known - std::min(known, bytes_);
     now().by_fault = std::max(now().by_fault, gone - std::min(gone, under_way));
+    now().unmeasured = false;
 }
 
 /// Some was there, and launches since have pulled over more.

@@ -22,6 +22,7 @@ struct Stay {
     // On the device.
     std::uint64_t launches = 0;         ///< of the stream with the most
     std::uint64_t device_faults = 0;    ///< in the meantime; others' among them
+    bool unmeasured = false;            ///< no look told how much faults brought: `by_fault` is the least
     std::uint64_t late_bytes = 0;       ///< prefetched after a launch had begun to pull them over
     KernelSite kernel{}, last_kernel{}; ///< launched first, and last
 
@@ -104,6 +105,7 @@ private:
     Stay& begin(bool on_device, std::uint64_t time);
     Stay& follow_launches(std::uint64_t by_fault);
     void follow_running_launches();
+    void measure_by_return();
     void came_back(std::uint64_t bytes);
     void pulled_more(const UseStep& step);
     void confirm_there(const UseStep& step);

@@ -86,6 +86,20 @@ BOOST_AUTO_TEST_CASE(faults_are_put_where_they_belong_however_late_they_are_told
     BOOST_TEST(life.stays().list()[1].code == 91u);
 }
 
+BOOST_AUTO_TEST_CASE(where_nobody_looked_what_came_back_had_been_pulled_over) {
+    Life life;
+    life.fill();
+    for (int round = 0; round < 2; ++round)
+        life.launch().wait().host_fault(0, false, 2).totals(4 << 20);
+    BOOST_TEST(text(life.stays()) == "host populated, device 4194304 by fault, host 4194304 by fault, "
+                                     "device 4194304 by fault, host 4194304 by fault");
+    Life seen; // a look knows better
+    seen.fill().launch().wait().host_fault(0, false, 2).totals(4 << 20).look(4 << 20);
+    seen.launch().wait().look_after(3 << 20).host_fault(0, false, 2).totals(2 << 20);
+    BOOST_TEST(text(seen.stays()) == "host populated, device 4194304 by fault, host 4194304 by fault, "
+                                     "device 1048576 by fault, host 2097152 by fault");
+}
+
 BOOST_AUTO_TEST_CASE(without_faults_a_look_tells_of_the_return) {
     Life life;
     life.terms.faults_told = false;
