@@ -25,9 +25,17 @@ struct Look {
     trace::Regularity regularity{};
 };
 
+struct Bare : test::Managed {
+    explicit Bare(bool runtime) {
+        if (!runtime)
+            builder = test::TraceBuilder();
+    }
+};
+
 /// A program with one managed allocation, as looks and its own calls tell of it. A step takes ten milliseconds.
-struct Program : test::Managed {
-    explicit Program(std::uint64_t size = 64 * mib) : bytes(size), id(managed(size, line)) {}
+struct Program : Bare {
+    explicit Program(std::uint64_t size = 64 * mib, bool runtime = true)
+        : Bare(runtime), bytes(size), id(managed(size, line)) {}
 
     std::uint64_t line = stack(), launched = stack(), prefetched = stack(), touched = stack();
     std::uint64_t kernel = function("_Z5scalePfi");
@@ -459,6 +467,18 @@ BOOST_AUTO_TEST_CASE(prefetch_ping_pong) {
                        p.round();
                    }
                }) == "");
+    Program p;
+    p.look(0, before);
+    p.round();
+    for (int i = 0; i < 3; ++i) {
+        p.to_host();
+        p.to_device();
+        p.look(0, before);
+        p.round();
+    }
+    const Finding finding = only_finding(p);
+    BOOST_TEST(finding.stack == p.prefetched);
+    BOOST_TEST(finding.saving_ns == 3 * 64 * (up_by_prefetch + down_by_prefetch), about);
 }
 
 BOOST_AUTO_TEST_CASE(late_prefetch) {
@@ -648,6 +668,100 @@ BOOST_AUTO_TEST_CASE(bytes_that_the_driver_counted_are_sure) {
     BOOST_REQUIRE(finding.places.size() == 1u);
     BOOST_TEST(finding.places.front().first == "the host reads it here");
     BOOST_TEST(finding.places.front().second == p.touched);
+}
+
+BOOST_AUTO_TEST_CASE(a_first_launch_counts_where_the_host_had_the_memory) {
+    Program p(256 * mib);
+    const auto other = p.managed(64 * mib, p.line);
+    p.residency(other, 64 * mib, 0, before);
+    p.launch(p.kernel, {other}, 1, p.launched); // of another: it was never on the host
+    p.wait();
+    p.device_time(1, 90 * ms);
+    p.filled();
+    for (std::uint64_t sample = 2; sample < 12; ++sample) {
+        p.launch(p.kernel, {p.id}, sample, p.launched);
+        p.wait();
+        p.device_time(sample, sample == 2 ? 40 * ms : ms);
+        p.look(0, after);
+    }
+    const Finding finding = only_finding(p);
+    BOOST_TEST(finding.rule->id == "UMA-203");
+    BOOST_TEST(evidence(finding, "measured_bytes") == 256.0 * mib);
+}
+
+BOOST_AUTO_TEST_CASE(of_a_late_prefetch_the_part_that_faults_brought_counts) {
+    constexpr std::uint64_t faults = 512; // of 64 KiB each: half of it
+    Program p;
+    p.tell(test::all_kinds);
+    p.fault(Kind::host_fault, test::address_of(p.id), 0, p.touched);
+    p.now += ms;
+    p.filled();
+    p.counters(0, 0);
+    p.to_device();
+    p.launch(p.kernel, {p.id}, 0, p.launched);
+    p.migrate(test::address_of(p.id), p.bytes, test::device);
+    p.wait();
+    trace::ManagedCounters record;
+    record.start = p.now;
+    record.bytes_to_device = p.bytes;
+    record.device_faults = faults;
+    p.builder.add(record);
+    p.now += 100;
+    p.look(0, after);
+    const Finding finding = only_finding(p);
+    BOOST_TEST(finding.rule->id == "UMA-211");
+    BOOST_TEST(evidence(finding, "bytes_by_faults") == 32.0 * mib);
+    BOOST_TEST(finding.saving_ns == 32 * (up_by_faults - up_by_prefetch), about);
+}
+
+BOOST_AUTO_TEST_CASE(what_was_copied_there_was_not_made_there) {
+    const auto filled_by = [](std::string_view module_path) {
+        Program p;
+        trace::Module module;
+        module.id = 1;
+        module.path = module_path;
+        p.builder.add(module);
+        trace::Frame frame;
+        frame.id = 900;
+        frame.module = 1;
+        frame.address = 0x1000;
+        p.builder.add(frame);
+        p.tell(test::all_kinds);
+        p.fault(Kind::host_fault, test::address_of(p.id), 0, frame.id);
+        p.now += ms;
+        p.filled();
+        p.round();
+        p.round();
+        return ids_of(p);
+    };
+    BOOST_TEST(filled_by("/home/user/program") == "UMA-204");
+    BOOST_TEST(filled_by("/lib/x86_64-linux-gnu/libc.so.6") == "UMA-203"); // read from a file, say
+}
+
+BOOST_AUTO_TEST_CASE(calls_are_the_drivers_where_the_program_uses_no_runtime) {
+    Program p(64 * mib, false);
+    p.bounce(4, p.bytes, 5);
+    const Finding finding = only_finding(p);
+    BOOST_TEST(contains(finding.advice, "cuMemAdvise(ptr, bytes, CU_MEM_ADVISE_SET_READ_MOSTLY, "
+                                        "{CU_MEM_LOCATION_TYPE_DEVICE, device})"),
+               finding.advice);
+    Program touched(64 * mib, false);
+    touched.filled();
+    touched.round();
+    BOOST_TEST(contains(only_finding(touched).advice,
+                        "cuMemPrefetchAsync(ptr, bytes, {CU_MEM_LOCATION_TYPE_DEVICE, device}, 0, stream)"));
+}
+
+BOOST_AUTO_TEST_CASE(ids_and_names_stay) {
+    std::string text;
+    for (const findings::Rule& rule : findings::rules)
+        text += std::string(rule.id) + " " + std::string(rule.name) + "\n";
+    BOOST_TEST(text ==
+               "UMA-101 pageable-copy\nUMA-102 pageable-async\nUMA-103 small-copies\nUMA-201 thrashing\n"
+               "UMA-202 ping-pong\nUMA-203 first-touch\nUMA-204 host-populate\nUMA-205 read-back\n"
+               "UMA-206 false-sharing\nUMA-207 read-only-bouncing\nUMA-208 remote-access\n"
+               "UMA-209 oversubscribed\nUMA-210 prefetch-ping-pong\nUMA-211 late-prefetch\n"
+               "UMA-212 redundant-prefetch\nUMA-213 unused-prefetch\n");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
