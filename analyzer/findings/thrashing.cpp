@@ -18,11 +18,20 @@ model::MovedBytes moved_by_thrashing(const Habit& habit) {
     return all ? memory.moved : habit.bytes_both_ways();
 }
 
+/// Times that one side took it from the other: as the driver told, or as often as it was seen to arrive. A
+/// verdict that stands on moves counts pages, many of which come at once.
+std::uint64_t takings(const Habit& habit) {
+    const model::ManagedTotals& totals = habit.memory.profile.managed().totals();
+    const bool seen = !totals.ever_told(trace::ManagedEventKind::thrashing) &&
+                      !totals.ever_told(trace::ManagedEventKind::migration);
+    return seen ? habit.totals.times : habit.memory.activity.told.thrashings;
+}
+
 Advice advise_thrashing(const Habit& habit) {
     const ManagedMemory& memory = habit.memory;
     const model::ManagedTally& told = memory.activity.told;
     const model::MovedBytes moved = moved_by_thrashing(habit);
-    const double faults_ns = std::max(by_faults(moved, 0), static_cast<double>(told.thrashings) * fault_ns);
+    const double faults_ns = std::max(by_faults(moved, 0), static_cast<double>(takings(habit)) * fault_ns);
     const auto throttled_ns = static_cast<double>(memory.profile.nanoseconds(told.throttled_ticks));
     const double remote_ns = (static_cast<double>(moved.to_device) + static_cast<double>(moved.to_host)) /
                              prices.remote_access * 1e9;
@@ -40,9 +49,9 @@ Advice advise_thrashing(const Habit& habit) {
             "own (a __managed__ variable: alignas(2 << 20)) that stays on the host: " +
             stay;
     advice.saving_ns = std::max(0.0, faults_ns + throttled_ns - remote_ns);
-    advice.basis =
-        "what moved, or the driver's thrashing events, at the price of faults on an H200, and the time for "
-        "which it made processors wait; less the same bytes once across the link";
+    advice.basis = "what moved, or how often one took it from the other, at the price of faults on an H200, "
+                   "and the time for "
+                   "which it made processors wait; less the same bytes once across the link";
     advice.confidence = std::min(habit.confidence(), Confidence::medium);
     advice.evidence = {{"bytes_to_device", static_cast<double>(moved.to_device)},
                        {"bytes_to_host", static_cast<double>(moved.to_host)},

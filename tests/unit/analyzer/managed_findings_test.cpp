@@ -201,6 +201,29 @@ BOOST_AUTO_TEST_CASE(thrashing_inside_one_kernel_is_priced_by_events_and_throttl
     BOOST_TEST((finding.confidence == Confidence::low)); // nothing says how much moved
 }
 
+BOOST_AUTO_TEST_CASE(thrashing_that_is_only_seen_is_priced_by_arrivals) {
+    Program p(4096);
+    const auto quickly = [&p](std::uint64_t host_bytes, trace::SampleMoment moment) {
+        p.residency(p.id, p.bytes, host_bytes, moment);
+    };
+    quickly(0, before);
+    for (int i = 0; i < 20; ++i) {
+        p.launch(p.kernel, {p.id}, 0, p.launched);
+        trace::Sync record;
+        record.entry = p.entry("cuCtxSynchronize");
+        record.start = p.now;
+        record.duration = 90'000;
+        p.builder.add(record);
+        p.now += 100'000;
+        quickly(0, after);
+        quickly(p.bytes, before);
+    }
+    const Finding finding = only_finding(p);
+    BOOST_TEST(finding.rule->id == "UMA-201");
+    BOOST_TEST(finding.saving_ns > 30 * 30e3); // 20 times there and 19 times back
+    BOOST_TEST(finding.saving_ns < 40 * 30e3);
+}
+
 BOOST_AUTO_TEST_CASE(ping_pong) {
     BOOST_TEST(ids([](Program& p) { p.bounce(4, p.bytes); }) == "UMA-202");
     BOOST_TEST(ids([](Program& p) { p.bounce(0, p.bytes); }) == "");
