@@ -11,10 +11,17 @@ std::string_view name(Confidence confidence) {
     return names[static_cast<std::size_t>(confidence)];
 }
 
+double within_recorded(const model::Profile& profile, double saving_ns) {
+    const auto recorded = static_cast<double>(profile.recorded_ns());
+    return recorded > 0 ? std::min(saving_ns, recorded) : saving_ns;
+}
+
 std::vector<Finding> find_all(const model::Profile& profile, const LineOf& line_of) {
     std::vector<Finding> all;
-    for (const auto find : {&find_pageable_copies, &find_small_copies, &find_ping_pongs, &find_first_touches})
+    for (const auto find : {&find_pageable_copies, &find_small_copies, &find_managed})
         std::ranges::move(find(profile, line_of), std::back_inserter(all));
+    for (Finding& finding : all)
+        finding.saving_ns = within_recorded(profile, finding.saving_ns);
     std::ranges::stable_sort(all, std::ranges::greater{}, &Finding::saving_ns);
     return all;
 }

@@ -33,6 +33,7 @@ struct Finding {
     double saving_ns = 0;
     std::string basis; ///< what the saving was worked out from
     Confidence confidence{};
+    std::vector<const Rule*> parts; ///< rules that speak of the same moves, and save less
 };
 
 /// Maps a stack to one that stands for all stacks with the same line of the program, so that a line which is
@@ -42,8 +43,11 @@ using LineOf = std::function<std::uint64_t(std::uint64_t stack)>;
 // Each looks at a profile and reports a place once.
 std::vector<Finding> find_pageable_copies(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_small_copies(const model::Profile& profile, const LineOf& line_of);
-std::vector<Finding> find_ping_pongs(const model::Profile& profile, const LineOf& line_of);
-std::vector<Finding> find_first_touches(const model::Profile& profile, const LineOf& line_of);
+std::vector<Finding> find_managed(const model::Profile& profile,
+                                  const LineOf& line_of); ///< all on managed memory
+
+/// No change saves more than the time that was recorded.
+double within_recorded(const model::Profile& profile, double saving_ns);
 
 /// Findings of all rules, those that save most first.
 std::vector<Finding> find_all(const model::Profile& profile, const LineOf& line_of);

@@ -19,7 +19,7 @@ inline constexpr double fault_to_host_rate = 256.0 * 1024 * 1024 / 29e-3;
 inline constexpr double prefetch_to_host_rate = prices.migrate_to_host;
 
 /// Time of one fault that moves next to nothing, and of one prefetch call.
-inline constexpr double fault_ns = static_cast<double>(prices.device_fault_group);
+inline constexpr double fault_ns = static_cast<double>(prices.host_fault);
 inline constexpr double prefetch_call_ns = static_cast<double>(prices.prefetch_call + prices.prefetch_block);
 
 } // namespace umadvisor::findings

@@ -19,8 +19,19 @@ inline constexpr std::array rules{
     Rule{"UMA-102", "pageable-async", "asynchronous in name only: pageable copies"},
     Rule{"UMA-103", "small-copies", "many small copies"},
     // Unified memory.
+    Rule{"UMA-201", "thrashing", "host and device thrash managed memory"},
     Rule{"UMA-202", "ping-pong", "ping-pong of managed memory between host and device"},
     Rule{"UMA-203", "first-touch", "device first touch by page faults"},
+    Rule{"UMA-204", "host-populate", "managed memory initialised on the host for kernels alone"},
+    Rule{"UMA-205", "read-back", "results read back by page faults"},
+    Rule{"UMA-206", "false-sharing", "false sharing: managed memory moves for one place in it"},
+    Rule{"UMA-207", "read-only-bouncing", "read-only managed memory bounces between host and device"},
+    Rule{"UMA-208", "remote-access", "kernels reach managed memory across the link"},
+    Rule{"UMA-209", "oversubscribed", "managed memory does not fit on the device"},
+    Rule{"UMA-210", "prefetch-ping-pong", "prefetches there and back for nothing"},
+    Rule{"UMA-211", "late-prefetch", "prefetch too late: kernels pull the memory over by faults"},
+    Rule{"UMA-212", "redundant-prefetch", "prefetches of what is there already"},
+    Rule{"UMA-213", "unused-prefetch", "prefetched to the device and never used there"},
 };
 static_assert(std::ranges::is_sorted(rules, {}, &Rule::id));
 

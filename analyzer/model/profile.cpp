@@ -33,7 +33,6 @@ Profile::Profile(reader::Trace& trace, Statistics* statistics)
         if (statistics != nullptr)
             statistics->observe(*cursor);
     }
-    allocations_.finish();
     managed_.finish();
     for (const reader::DroppedCalls& site : trace.dropped_calls)
         if (site.known) {
@@ -120,7 +119,7 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
                 if (record.captured == 0 && record.status == 0) {
                     launches_.graph_launched(cursor.thread());
                     for (const GraphTouch& touch : graphs_.touches(record.version)) {
-                        allocations_.reach(touch.allocation, touch.group, record.stack, record.entry);
+                        allocations_.reach(touch.allocation, touch.group);
                         managed_.reach(touch.allocation, {touch.group.function, record.stack, record.entry},
                                        record, cursor.thread());
                     }
@@ -140,12 +139,8 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
                 }
             } else if constexpr (std::is_same_v<Record, trace::Sync>) {
                 if (record.kind == trace::SyncKind::context || record.kind == trace::SyncKind::stream ||
-                    record.kind == trace::SyncKind::event) {
+                    record.kind == trace::SyncKind::event)
                     launches_.synchronized(cursor.thread(), record.duration);
-                    allocations_.synchronized(record.stack);
-                }
-            } else if constexpr (std::is_same_v<Record, trace::Prefetch>) {
-                allocations_.prefetch(record);
             } else if constexpr (std::is_same_v<Record, trace::Residency>) {
                 ++residency_samples_;
                 allocations_.sample(record);

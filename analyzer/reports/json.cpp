@@ -107,7 +107,10 @@ Json finding_json(Report& report, const findings::Finding& finding) {
                 {"advice", finding.advice},
                 {"saving_ns", finding.saving_ns},
                 {"basis", finding.basis},
-                {"confidence", name(finding.confidence)}};
+                {"confidence", name(finding.confidence)},
+                {"parts", Json::array()}};
+    for (const findings::Rule* const part : finding.parts)
+        object["parts"].push_back(part->id);
     for (const auto& [what, stack] : finding.places)
         object["places"].push_back({{"text", what}, {"line", place_json(report, stack)}});
     if (!finding.allocation_text.empty())

@@ -1,5 +1,6 @@
 #include "analyzer/reports/managed_json.hpp"
 
+#include "analyzer/findings/managed.hpp"
 #include "analyzer/reports/managed_lines.hpp"
 #include "analyzer/reports/place_json.hpp"
 #include "analyzer/reports/verdict_lines.hpp"
@@ -184,6 +185,7 @@ ManagedJson verdicts_json(Report& report, const ManagedLine& line) {
         for (const std::uint64_t stack : each.totals.prefetches)
             prefetches.push_back(place_json(report, stack));
         list.push_back({{"verdict", verdicts::name(each.kind)},
+                        {"rule", findings::rule_of(each.kind).id},
                         {"text", each.text},
                         {"call", report.profile.call_name(line.site.entry)},
                         {"variable", report.trace.dictionary.string(line.site.symbol)},

@@ -1,83 +1,14 @@
 #include "analyzer/reports/verdict_lines.hpp"
 
-#include "analyzer/findings/words.hpp"
-
-#include <algorithm>
-#include <array>
+#include "analyzer/findings/verdict_text.hpp"
 
 namespace umadvisor::reports {
-namespace {
-
-using findings::count_text;
-using verdicts::VerdictKind;
-
-/// The C library's: memcpy, and the system calls that fill memory.
-bool in_copy_routine(const Report& report, std::uint64_t frame) {
-    const reader::Dictionary& dictionary = report.profile.dictionary();
-    const auto found = dictionary.frames.find(frame);
-    if (found == dictionary.frames.end())
-        return false;
-    const auto module = dictionary.modules.find(found->second.module);
-    if (module == dictionary.modules.end())
-        return false;
-    const std::string_view path = module->second.path;
-    const std::string_view file = path.substr(path.rfind('/') + 1);
-    constexpr std::array<std::string_view, 4> libraries{"libc.", "libc-", "ld-", "libstdc++."};
-    return std::ranges::any_of(libraries,
-                               [file](std::string_view library) { return file.starts_with(library); });
-}
-
-std::string text_of(VerdictKind kind, const verdicts::VerdictTotals& totals) {
-    const std::string bytes = findings::bytes_text(static_cast<double>(totals.bytes));
-    const bool faults = !totals.host_codes.empty(); // else looks have told of it
-    switch (kind) {
-    case VerdictKind::thrashing:
-        return "host and device take it from each other faster than the driver forgets: " +
-               count_text(totals.times, "thrashing event");
-    case VerdictKind::false_sharing:
-        return std::string("the host ") + (faults ? "writes in" : "uses") + " one place only, and " + bytes +
-               " came and went for it in " + count_text(totals.times, "return");
-    case VerdictKind::read_only_bouncing:
-        return "came back " + count_text(totals.times, "time") + " by faults, " + bytes +
-               " in all, and nobody had changed it";
-    case VerdictKind::ping_pong:
-        return "came back " + count_text(totals.times, "time") + " by faults and was pulled over again, " +
-               bytes + " in all";
-    case VerdictKind::first_touch:
-        return "kernels pulled " + bytes + " over by faults that the host had filled";
-    case VerdictKind::host_populate:
-        return faults ? "the host's own code filled it, and only kernels used it after that"
-                      : "the host filled it with what a kernel can make, and only kernels used it after that";
-    case VerdictKind::read_back:
-        return "the host took " + bytes + " of what kernels had made by faults, " +
-               count_text(totals.times, "time");
-    case VerdictKind::remote_access:
-        return "kernels reached it across the link, by " + count_text(totals.times, "launch");
-    case VerdictKind::oversubscribed:
-        return bytes + " had to make room on the device and came back";
-    case VerdictKind::prefetch_ping_pong:
-        return "prefetches took it back " + count_text(totals.times, "time") +
-               " from where the one before had brought it for nothing, " + bytes + " in all";
-    case VerdictKind::late_prefetch:
-        return "a prefetch of " + bytes + " came when kernels were pulling it over already";
-    case VerdictKind::redundant_prefetch:
-        return count_text(totals.times, "prefetch") + " of what was there, " + bytes + " asked for in all";
-    case VerdictKind::unused_prefetch:
-        return "prefetched to the device and taken away unused " + count_text(totals.times, "time") + ", " +
-               bytes + " in all";
-    }
-    return std::string(verdicts::title(kind));
-}
-
-} // namespace
 
 std::vector<VerdictLine> verdict_lines(const Report& report, const ManagedLine& line) {
     std::vector<VerdictLine> lines;
     for (const auto& [kind, totals] : line.activity.verdicts.kinds())
-        if (kind != VerdictKind::host_populate ||
-            !std::ranges::any_of(totals.host_codes,
-                                 [&](std::uint64_t code) { return in_copy_routine(report, code); }))
-            lines.push_back({kind, totals, text_of(kind, totals)});
+        if (findings::holds(report.profile, kind, totals))
+            lines.push_back({kind, totals, findings::verdict_text(kind, totals)});
     return lines;
 }
 

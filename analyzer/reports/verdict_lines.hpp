@@ -15,8 +15,7 @@ struct VerdictLine {
     std::string text; ///< what was seen, in one sentence
 };
 
-/// Without those that what the symbols say of their code takes back: data that a library's copy routine put
-/// there was read or received, not computed by the host.
+/// Without those that the symbols take back.
 std::vector<VerdictLine> verdict_lines(const Report& report, const ManagedLine& line);
 
 } // namespace umadvisor::reports

@@ -25,8 +25,8 @@ std::ostream& operator<<(std::ostream& out, const Example& example) {
 }
 
 const Example faulty[] = {
-    {"pageable_copies", "UMA-101"}, {"pingpong", "UMA-202"},       {"vector_add_managed", "UMA-203"},
-    {"small_copies", "UMA-103"},    {"static_managed", "UMA-202"},
+    {"pageable_copies", "UMA-101"}, {"pingpong", "UMA-202"},       {"vector_add_managed", "UMA-204"},
+    {"small_copies", "UMA-103"},    {"static_managed", "UMA-201"},
 };
 
 const Example clean[] = {

@@ -15,7 +15,7 @@ PART = "gpu"
 @dataclass(frozen=True)
 class Example:
     program: str
-    finding: str = ""        # rule id that must be in the report
+    finding: tuple = ()      # rule ids of which one must be in the report
     absent: tuple = ()       # rule ids that must not be
     arguments: tuple = ()
     status: int = 0          # expected exit status on a real card
@@ -31,19 +31,21 @@ class Example:
 
 # The clean twins of a habit, and the orders of overlap, must show none of these.
 COPY_RULES = ("UMA-101", "UMA-102", "UMA-103")
-FAULT_RULES = ("UMA-203", "UMA-202")
+FAULT_RULES = ("UMA-201", "UMA-202", "UMA-203")
 
 EXAMPLES = (
-    Example("vector_add_managed", "UMA-203"),
+    # Which of them depends on whether the host's writing it was seen.
+    Example("vector_add_managed", ("UMA-203", "UMA-204")),
     Example("prefetched_add", absent=FAULT_RULES),
-    Example("pingpong", "UMA-202"),
+    Example("pingpong", ("UMA-202",)),
     Example("pingpong_resident", absent=FAULT_RULES),
     Example("pingpong_prefetched", absent=("UMA-203",)),
-    Example("static_managed", "UMA-202"),
-    Example("pageable_copies", "UMA-101", device_memory=True),
+    # Which of them depends on how fast the host is through with it.
+    Example("static_managed", ("UMA-201", "UMA-202")),
+    Example("pageable_copies", ("UMA-101",), device_memory=True),
     Example("pinned_copies", absent=COPY_RULES, device_memory=True),
     Example("graph_replay", absent=COPY_RULES, device_memory=True),
-    Example("small_copies", "UMA-103", device_memory=True),
+    Example("small_copies", ("UMA-103",), device_memory=True),
     Example("batched_copies", absent=COPY_RULES, device_memory=True),
     *(Example("overlap", absent=COPY_RULES, arguments=("--order", order), device_memory=True)
       for order in ("serial", "per-stream", "phase-wise")),
@@ -77,15 +79,16 @@ def _check_one(bundle, advised, example, runtime):
     require(traces, "no trace was written")
     report = advised.report(traces[0])
     found = rules(report)
-    require(not example.finding or example.finding in found,
-            f"no {example.finding} finding; found: {', '.join(sorted(map(str, found))) or 'none'}")
+    expected_rules = " or ".join(example.finding)
+    require(not example.finding or found & set(example.finding),
+            f"no {expected_rules} finding; found: {', '.join(sorted(map(str, found))) or 'none'}")
     unwanted = found & set(example.absent)
     require(not unwanted, f"clean program has finding {', '.join(sorted(unwanted))}")
     recorded = copy_totals(report["copies"])
     counted = copy_totals(independent.read()["copies"])
     require(recorded == counted, f"copies differ: trace has {describe_totals(recorded)}; "
                                  f"{independent.name} has {describe_totals(counted)}")
-    return f"{example.finding or 'clean'}; {describe_totals(recorded)}"
+    return f"{expected_rules or 'clean'}; {describe_totals(recorded)}"
 
 
 def example_figures(cases):

@@ -174,6 +174,44 @@ def _check_places(bundle, advised, places):
     return ", ".join(text for text in (verdict["text"], *kernels) if text)
 
 
+# The rule that speaks of a verdict; ids never change.
+RULES = {"thrashing": "UMA-201", "ping_pong": "UMA-202", "first_touch": "UMA-203", "host_populate": "UMA-204",
+         "read_back": "UMA-205", "false_sharing": "UMA-206", "read_only_bouncing": "UMA-207", "remote_access": "UMA-208",
+         "oversubscribed": "UMA-209", "prefetch_ping_pong": "UMA-210", "late_prefetch": "UMA-211",
+         "redundant_prefetch": "UMA-212", "unused_prefetch": "UMA-213"}
+LARGE = ("redundant_prefetch", "oversubscribed")  # what costs little must be large to be worth a finding
+
+
+def check_rules(cases, bundle, advised):
+    """Of each clear and near way one run that is large enough for what it deserves to be a finding. On simcuda alone,
+    where it is known what each step costs."""
+    for way in habits.WAYS:
+        if bundle.sim and way.case != "borderline":
+            cases.check(PART, f"rules: {way.habit}, {way.case}, {way.way}", lambda w=way: _check_rules(bundle, advised, w))
+
+
+def _check_rules(bundle, advised, way):
+    large = way.habit in LARGE
+    size = min(way.most, (64 if large else 16) * habits.MIB)
+    tight = way.habit == "oversubscribed" and way.case == "clear"
+    run = habits.Run(way, size, 1, 6 if large else 12, 77, (40 if tight else 128) * habits.MIB)
+    report = _report(bundle, advised, run, "queue")
+    found = {finding["rule"]: finding for finding in report["findings"]}
+    told = {*found, *(part for finding in found.values() for part in finding["parts"])}
+    wanted = {RULES[way.label]} if way.label != NONE else set()
+    allowed = {*wanted, *(RULES[each] for each in way.also)}
+    require(wanted <= told, f"no {', '.join(wanted)}; found: {', '.join(sorted(told)) or 'none'}")
+    require(told <= allowed, f"found {', '.join(sorted(told - allowed))} as well")
+    duration = report["process"]["duration_ns"]
+    for rule, finding in found.items():
+        require(0 < finding["saving_ns"] <= duration, f"{rule} saves {finding['saving_ns']} ns of {duration}")
+        allocation = finding["allocation"]
+        require(finding["line"] and (allocation["line"] or allocation["text"].startswith("variable ")),
+                f"{rule} names no line")
+    return ", ".join(f"{rule} {finding['saving_ns'] / 1e6:.3g} of {duration / 1e6:.3g} ms"
+                     for rule, finding in found.items()) or "none"
+
+
 def check_verdicts(cases, bundle, advised, count, modes, pace):
     """Returns the lines for the results: what the runs were chosen by, then the figures."""
     commit = cases.check(PART, "commit that the runs are chosen by", bundle.verdicts_commit)
@@ -222,12 +260,16 @@ def _reported(bundle, advised, run, mode):
 
 
 def _verdicts(bundle, advised, run, mode):
+    return (_report(bundle, advised, run, mode)["managed"] or {}).get("verdicts", [])
+
+
+def _report(bundle, advised, run, mode):
     command = [bundle.program("managed_habits"), *run.arguments]
     outcome, traces = advised.run(command, MODES[mode], bundle.environment(**run.environment))
     require(outcome.status == 0, outcome.explain())
     require(len(traces) == 1, f"{len(traces)} traces")
-    managed = advised.report(traces[0])["managed"] or {}
+    report = advised.report(traces[0])
     traces[0].unlink()  # hundreds of them are kept by nobody
-    source = managed.get("source", mode)
+    source = (report["managed"] or {}).get("source", mode)
     require(source == mode, f"{source} told of managed memory")
-    return managed.get("verdicts", [])
+    return report

@@ -10,6 +10,7 @@ BOOST_AUTO_TEST_SUITE(analyzer_graphs)
 using namespace umadvisor;
 using nlohmann::json;
 using test::mib;
+using test::ms;
 using test::Scenario;
 using trace::GraphNodeKind;
 using trace::Memory;
@@ -197,6 +198,7 @@ BOOST_AUTO_TEST_CASE(pageable_copies_inside_a_graph_are_found_at_its_launch) {
     Graphs s;
     s.copy_node(1, 1, 64 * mib);
     s.launch_graph(1);
+    s.now += 20 * ms; // no less than what can be saved
     reports::Report report(s.path());
     BOOST_REQUIRE(report.findings.size() == 1u);
     const findings::Finding& finding = report.findings.front();

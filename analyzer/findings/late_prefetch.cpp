@@ -1,0 +1,50 @@
+/// A prefetch that comes when kernels are pulling the memory over already, since it was called after the launch
+/// or on a stream for which the launch does not wait.
+#include "analyzer/findings/managed.hpp"
+
+#include <algorithm>
+
+namespace umadvisor::findings {
+namespace {
+
+constexpr std::uint64_t brought_by_fault = 64 * 1024; ///< at the least
+
+/// Of what came to the device in such stays, the part that came by faults; of the allocation that moved most.
+double faulted_share(const model::AllocationLife& life) {
+    double faulted = 0, all = 0;
+    for (const model::Stay& stay : life.stays) {
+        if (!stay.on_device || stay.arrived() == 0 || (stay.late_bytes == 0 && stay.device_faults == 0))
+            continue;
+        // Where all is taken for prefetched, faults say how much was not.
+        const auto by_count = static_cast<double>(stay.device_faults) * brought_by_fault;
+        const auto arrived = static_cast<double>(stay.arrived());
+        faulted += std::min(arrived, std::max(static_cast<double>(stay.by_fault), by_count));
+        all += arrived;
+    }
+    return all > 0 ? faulted / all : 1;
+}
+
+Advice advise_late_prefetch(const Habit& habit) {
+    const std::uint64_t bytes = habit.bytes_to_device();
+    const double share = faulted_share(habit.memory.activity.life);
+    const model::MovedBytes moved{reader::saturated(static_cast<double>(bytes) * share), 0};
+    return {
+        .text =
+            "call " + prefetch_name(habit.memory) +
+            " before the launch and on the launch's own stream; on another stream, let the launch's wait for "
+            "it (" +
+            (habit.memory.profile.uses_runtime() ? "cudaStreamWaitEvent" : "cuStreamWaitEvent") + ")",
+        .saving_ns =
+            std::max(0.0, by_faults(moved, habit.totals.times) - by_prefetch(moved, habit.totals.times)),
+        .basis = "the part that came by faults all the same, against by prefetch, at the prices of an H200",
+        .confidence = std::min(habit.confidence(), Confidence::medium),
+        .details = {},
+        .evidence = {{"bytes_by_faults", static_cast<double>(moved.to_device)}}};
+}
+
+} // namespace
+
+const ManagedRule late_prefetch{&rule("UMA-211"), verdicts::VerdictKind::late_prefetch, Lead::prefetch,
+                                "the host uses it here", &advise_late_prefetch};
+
+} // namespace umadvisor::findings

@@ -1,0 +1,299 @@
+#include "analyzer/findings/managed.hpp"
+
+#include "analyzer/findings/rates.hpp"
+#include "analyzer/findings/verdict_text.hpp"
+#include "analyzer/findings/words.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+namespace umadvisor::findings {
+namespace {
+
+using verdicts::VerdictKind;
+
+using Memories = std::map<model::AllocationSite, ManagedMemory>;
+
+FirstBytes first_bytes_of(const model::Profile& profile) {
+    FirstBytes bytes;
+    for (const auto& [site, totals] : profile.allocations().sites())
+        for (const model::FirstLaunch& launch : totals.first_launches)
+            reader::add_saturated(bytes[launch.sample], launch.bytes);
+    return bytes;
+}
+
+/// By line. No advice on what umadvisor made managed: it is not the program's managed memory.
+Memories memories_of(const model::Profile& profile, const FirstBytes& first_bytes, const LineOf& line_of) {
+    Memories memories;
+    const auto& allocations = profile.allocations().sites();
+    for (const auto& [site, activity] : profile.managed().sites()) {
+        if (activity.empty() || site.origin != trace::Origin::program)
+            continue;
+        model::AllocationSite line = site;
+        line.stack = line_of(site.stack);
+        ManagedMemory& memory =
+            memories.try_emplace(line, ManagedMemory{profile, first_bytes, line}).first->second;
+        memory.activity.add(activity);
+        if (const auto found = allocations.find(site); found != allocations.end()) {
+            reader::add_saturated(memory.allocations, found->second.count);
+            reader::add_saturated(memory.bytes, found->second.bytes);
+            std::ranges::copy(found->second.first_launches, std::back_inserter(memory.first_launches));
+        }
+    }
+    const model::MovedEstimate estimate = profile.managed().estimate();
+    for (auto& [line, memory] : memories) {
+        memory.moved = estimate.moved(memory.activity);
+        memory.basis = estimate.basis(memory.activity);
+    }
+    return memories;
+}
+
+std::string allocation_text(const ManagedMemory& memory) {
+    if (memory.site.symbol != 0)
+        return "variable " + std::string(memory.profile.dictionary().string(memory.site.symbol));
+    const double count = static_cast<double>(std::max<std::uint64_t>(1, memory.allocations));
+    return memory.profile.call_name(memory.site.entry) + " " +
+           bytes_text(static_cast<double>(memory.bytes) / count) +
+           (memory.allocations > 1 ? " x " + std::to_string(memory.allocations) : "");
+}
+
+struct Place {
+    Lead kind;
+    std::string what;
+    std::uint64_t stack;
+};
+
+/// Lines that took part, each once; those first where the change begins.
+std::vector<Place> places_of(const ManagedRule& rule, const Habit& habit, const LineOf& line_of) {
+    std::vector<Place> places;
+    for (const model::KernelSite& kernel : habit.totals.kernels)
+        places.push_back({Lead::launch,
+                          kernels_text(habit.memory.profile, {kernel.function}) + " is launched here",
+                          kernel.stack});
+    for (const std::uint64_t code : habit.totals.host_codes)
+        places.push_back({Lead::host, std::string(rule.host_line), code});
+    for (const std::uint64_t stack : habit.totals.prefetches)
+        places.push_back({Lead::prefetch, "prefetched here", stack});
+    std::ranges::stable_partition(places, [&rule](const Place& place) { return place.kind == rule.lead; });
+    std::set<std::uint64_t> seen;
+    std::erase_if(places, [&](const Place& place) {
+        return place.stack == 0 || !seen.insert(line_of(place.stack)).second;
+    });
+    return places;
+}
+
+/// The line where the change begins is the finding's own.
+void add_places(Finding& finding, std::vector<Place> places, const LineOf& line_of) {
+    finding.stack = places.empty() ? finding.allocation_stack : line_of(places.front().stack);
+    for (std::size_t i = 1; i < places.size(); ++i)
+        finding.places.emplace_back(std::move(places[i].what), places[i].stack);
+}
+
+std::string summary(const ManagedRule& rule, const Habit& habit) {
+    const std::string text = verdict_text(rule.kind, habit.totals);
+    if (rule.lead != Lead::launch || habit.totals.kernels.empty())
+        return text;
+    std::set<std::uint64_t> functions;
+    for (const model::KernelSite& kernel : habit.totals.kernels)
+        functions.insert(kernel.function);
+    return "launch of " + kernels_text(habit.memory.profile, functions) + ": " + text;
+}
+
+Finding describe(const ManagedRule& rule, const Habit& habit, const LineOf& line_of) {
+    const ManagedMemory& memory = habit.memory;
+    Advice advice = rule.advise(habit);
+    Finding finding;
+    finding.rule = rule.rule;
+    finding.title = rule.rule->title;
+    finding.summary = summary(rule, habit);
+    finding.evidence = {{"allocations", static_cast<double>(habit.totals.allocations)},
+                        {"allocation_bytes", static_cast<double>(memory.bytes)},
+                        {"times", static_cast<double>(habit.totals.times)},
+                        {"bytes", static_cast<double>(habit.totals.bytes)}};
+    std::ranges::move(advice.evidence, std::back_inserter(finding.evidence));
+    finding.details = std::move(advice.details);
+    // Nobody's line asks for a variable: the runtime's start-up code does.
+    finding.allocation_stack = memory.site.symbol != 0 ? 0 : memory.site.stack;
+    finding.allocation_text = allocation_text(memory);
+    add_places(finding, places_of(rule, habit, line_of), line_of);
+    finding.advice = std::move(advice.text);
+    finding.saving_ns = within_recorded(memory.profile, advice.saving_ns);
+    finding.basis = std::move(advice.basis);
+    finding.confidence = advice.confidence;
+    return finding;
+}
+
+bool takes_turns(VerdictKind kind) {
+    return kind <= VerdictKind::ping_pong;
+}
+
+/// Whether both count the same moves, at least in part.
+bool same_moves(VerdictKind a, VerdictKind b) {
+    const auto are = [a, b](VerdictKind one, VerdictKind other) {
+        return (a == one && b == other) || (a == other && b == one);
+    };
+    const auto with_turns = [a, b](VerdictKind other) {
+        return (takes_turns(a) && b == other) || (takes_turns(b) && a == other);
+    };
+    return are(VerdictKind::first_touch, VerdictKind::host_populate) ||
+           are(VerdictKind::late_prefetch, VerdictKind::host_populate) ||
+           are(VerdictKind::late_prefetch, VerdictKind::prefetch_ping_pong) ||
+           are(VerdictKind::unused_prefetch, VerdictKind::prefetch_ping_pong) ||
+           with_turns(VerdictKind::host_populate) || with_turns(VerdictKind::late_prefetch) ||
+           with_turns(VerdictKind::oversubscribed);
+}
+
+struct Found {
+    VerdictKind kind;
+    Finding finding;
+};
+
+/// What counts the moves of a finding that saves more becomes a part of that.
+std::vector<Finding> fold(std::vector<Found> all) {
+    std::ranges::stable_sort(all, std::ranges::greater{},
+                             [](const Found& found) { return found.finding.saving_ns; });
+    std::vector<Found> kept;
+    for (Found& each : all) {
+        const auto larger = std::ranges::find_if(
+            kept, [&each](const Found& other) { return same_moves(each.kind, other.kind); });
+        if (larger == kept.end()) {
+            kept.push_back(std::move(each));
+            continue;
+        }
+        larger->finding.parts.push_back(each.finding.rule);
+        larger->finding.details.push_back("in part also " + std::string(each.finding.rule->id) + ", " +
+                                          each.finding.title + "; that alone would save " +
+                                          time_text(each.finding.saving_ns) + ": " + each.finding.advice);
+    }
+    std::vector<Finding> findings;
+    for (Found& each : kept)
+        findings.push_back(std::move(each.finding));
+    return findings;
+}
+
+double nanoseconds_at(std::uint64_t bytes, double bytes_per_second) {
+    return static_cast<double>(bytes) / bytes_per_second * 1e9;
+}
+
+/// Pointer and size of a call, and a location.
+std::string arguments(const ManagedMemory& memory, std::string_view between, bool device) {
+    const bool runtime = memory.profile.uses_runtime();
+    const std::string name(memory.profile.dictionary().string(memory.site.symbol));
+    std::string text = memory.site.symbol != 0 ? "&" + name + ", sizeof " + name : "ptr, bytes";
+    text += between;
+    text +=
+        device ? (runtime ? ", {cudaMemLocationTypeDevice, device}" : ", {CU_MEM_LOCATION_TYPE_DEVICE, device}")
+               : (runtime ? ", {cudaMemLocationTypeHost, 0}" : ", {CU_MEM_LOCATION_TYPE_HOST, 0}");
+    return text;
+}
+
+/// "SetReadMostly" as the driver writes it: "SET_READ_MOSTLY".
+std::string driver_word(std::string_view word) {
+    std::string text;
+    for (const char letter : word) {
+        if (letter >= 'A' && letter <= 'Z' && !text.empty())
+            text += '_';
+        text += letter >= 'a' && letter <= 'z' ? static_cast<char>(letter - 'a' + 'A') : letter;
+    }
+    return text;
+}
+
+std::string advise_call(const ManagedMemory& memory, std::string_view advice, bool device) {
+    const bool runtime = memory.profile.uses_runtime();
+    const std::string word =
+        runtime ? ", cudaMemAdvise" + std::string(advice) : ", CU_MEM_ADVISE_" + driver_word(advice);
+    return (runtime ? "cudaMemAdvise(" : "cuMemAdvise(") + arguments(memory, word, device) + ")";
+}
+
+} // namespace
+
+const verdicts::VerdictTotals* ManagedMemory::find(VerdictKind kind) const {
+    const auto found = activity.verdicts.kinds().find(kind);
+    return found == activity.verdicts.kinds().end() ? nullptr : &found->second;
+}
+
+std::uint64_t Habit::bytes_to_device() const {
+    return memory.basis == model::MovedBasis::none ? totals.bytes
+                                                   : std::min(totals.bytes, memory.moved.to_device);
+}
+
+std::uint64_t Habit::bytes_to_host() const {
+    return memory.basis == model::MovedBasis::none ? totals.bytes
+                                                   : std::min(totals.bytes, memory.moved.to_host);
+}
+
+model::MovedBytes Habit::bytes_both_ways() const {
+    const std::uint64_t half = totals.bytes / 2;
+    if (memory.basis == model::MovedBasis::none)
+        return {half, half};
+    return {std::min(half, memory.moved.to_device), std::min(half, memory.moved.to_host)};
+}
+
+Confidence Habit::confidence() const {
+    switch (memory.basis) {
+    case model::MovedBasis::counted:
+        return Confidence::high;
+    case model::MovedBasis::none:
+        return Confidence::low;
+    default:
+        return Confidence::medium;
+    }
+}
+
+const Rule& rule_of(VerdictKind kind) {
+    return *(*std::ranges::find(managed_rules, kind, &ManagedRule::kind))->rule;
+}
+
+double by_faults(const model::MovedBytes& moved, std::uint64_t times) {
+    const int ways = (moved.to_device != 0) + (moved.to_host != 0);
+    return nanoseconds_at(moved.to_device, fault_to_device_rate) +
+           nanoseconds_at(moved.to_host, fault_to_host_rate) + static_cast<double>(times) * ways * fault_ns;
+}
+
+double by_prefetch(const model::MovedBytes& moved, std::uint64_t times) {
+    const int ways = (moved.to_device != 0) + (moved.to_host != 0);
+    return nanoseconds_at(moved.to_device, prefetch_to_device_rate) +
+           nanoseconds_at(moved.to_host, prefetch_to_host_rate) +
+           static_cast<double>(times) * ways * prefetch_call_ns;
+}
+
+std::string prefetch_name(const ManagedMemory& memory) {
+    return memory.profile.uses_runtime() ? "cudaMemPrefetchAsync" : "cuMemPrefetchAsync";
+}
+
+std::string prefetch_to_device(const ManagedMemory& memory) {
+    return prefetch_name(memory) + "(" + arguments(memory, "", true) + ", 0, stream)";
+}
+
+std::string prefetch_to_host(const ManagedMemory& memory) {
+    return prefetch_name(memory) + "(" + arguments(memory, "", false) + ", 0, stream)";
+}
+
+std::string advise_device(const ManagedMemory& memory, std::string_view advice) {
+    return advise_call(memory, advice, true);
+}
+
+std::string advise_host(const ManagedMemory& memory, std::string_view advice) {
+    return advise_call(memory, advice, false);
+}
+
+std::vector<Finding> find_managed(const model::Profile& profile, const LineOf& line_of) {
+    const FirstBytes first_bytes = first_bytes_of(profile);
+    std::vector<Finding> findings;
+    for (const auto& [line, memory] : memories_of(profile, first_bytes, line_of)) {
+        std::vector<Found> found;
+        for (const ManagedRule* const rule : managed_rules) {
+            const verdicts::VerdictTotals* const totals = memory.find(rule->kind);
+            if (totals == nullptr || !holds(profile, rule->kind, *totals))
+                continue;
+            Finding finding = describe(*rule, {memory, *totals}, line_of);
+            if (finding.saving_ns >= least_saving_ns)
+                found.push_back({rule->kind, std::move(finding)});
+        }
+        std::ranges::move(fold(std::move(found)), std::back_inserter(findings));
+    }
+    return findings;
+}
+
+} // namespace umadvisor::findings

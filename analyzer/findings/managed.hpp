@@ -1,0 +1,99 @@
+/// What the rules on managed memory have in common. Each speaks of one verdict on the memory of one allocating
+/// line.
+#pragma once
+
+#include "analyzer/findings/finding.hpp"
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace umadvisor::findings {
+
+/// Bytes on the host that the first launches on them had to fetch; by sample, of all memory.
+using FirstBytes = std::map<std::uint64_t, std::uint64_t>;
+
+/// All managed memory that one line allocated.
+struct ManagedMemory {
+    const model::Profile& profile;
+    const FirstBytes& first_bytes;
+    model::AllocationSite site;               ///< its stack stands for all with that line
+    std::uint64_t allocations = 0, bytes = 0; ///< the sum of all
+    model::ManagedSiteActivity activity{};
+    std::vector<model::FirstLaunch> first_launches{};
+    model::MovedBytes moved{};
+    model::MovedBasis basis{};
+
+    const verdicts::VerdictTotals* find(verdicts::VerdictKind kind) const;
+};
+
+/// A verdict on it.
+struct Habit {
+    const ManagedMemory& memory;
+    const verdicts::VerdictTotals& totals;
+
+    /// Bytes that moved because of it, as the verdict has them, but no more than is known to have moved.
+    std::uint64_t bytes_to_device() const;
+    std::uint64_t bytes_to_host() const;
+    /// The same where the verdict has both ways in one sum: what went there came back.
+    model::MovedBytes bytes_both_ways() const;
+    /// As sure as its bytes are.
+    Confidence confidence() const;
+};
+
+struct Advice {
+    std::string text; ///< what to write instead
+    double saving_ns = 0;
+    std::string basis;
+    Confidence confidence{};
+    std::vector<std::string> details;
+    std::vector<std::pair<std::string_view, double>> evidence; ///< beside what all have
+};
+
+/// Where a verdict's change begins: at the launch, at the host's code, or at the prefetch.
+enum class Lead : std::uint8_t { launch, host, prefetch };
+
+struct ManagedRule {
+    const Rule* rule;
+    verdicts::VerdictKind kind;
+    Lead lead;
+    std::string_view host_line; ///< what the host does at the lines that the verdict names
+    Advice (*advise)(const Habit&);
+};
+
+extern const ManagedRule thrashing, ping_pong, first_touch, host_populate, read_back, false_sharing,
+    read_only_bouncing, remote_access, oversubscribed, prefetch_ping_pong, late_prefetch, redundant_prefetch,
+    unused_prefetch;
+inline constexpr std::array<const ManagedRule*, verdicts::verdict_kinds> managed_rules{
+    &thrashing,          &ping_pong,       &first_touch,       &host_populate,      &read_back,
+    &false_sharing,      &remote_access,   &oversubscribed,    &prefetch_ping_pong, &late_prefetch,
+    &redundant_prefetch, &unused_prefetch, &read_only_bouncing};
+
+/// The rule that speaks of such verdicts.
+const Rule& rule_of(verdicts::VerdictKind kind);
+
+/// What a prefetch before the first launch would save of a first touch.
+struct FirstTouchSaving {
+    double ns = 0;
+    std::uint64_t measured_bytes = 0; ///< whose launches were timed
+    bool all_measured = false;        ///< but for a few bytes
+};
+FirstTouchSaving first_touch_saving(const Habit& habit);
+
+// Prices of moves, in nanoseconds; `times` is how often each way.
+double by_faults(const model::MovedBytes& moved, std::uint64_t times);
+double by_prefetch(const model::MovedBytes& moved, std::uint64_t times);
+
+// Calls as the program has to write them.
+std::string prefetch_to_device(const ManagedMemory& memory);
+std::string prefetch_to_host(const ManagedMemory& memory);
+std::string prefetch_name(const ManagedMemory& memory); ///< without arguments
+/// `advice` is the runtime's word for it: "SetReadMostly".
+std::string advise_device(const ManagedMemory& memory, std::string_view advice);
+std::string advise_host(const ManagedMemory& memory, std::string_view advice);
+
+} // namespace umadvisor::findings

@@ -1,0 +1,27 @@
+/// Host and device read the same memory in turn, and nobody changes it: each could keep a copy.
+#include "analyzer/findings/managed.hpp"
+
+namespace umadvisor::findings {
+namespace {
+
+Advice advise_read_only_bouncing(const Habit& habit) {
+    const model::MovedBytes moved = habit.bytes_both_ways();
+    return {
+        .text = advise_device(habit.memory, "SetReadMostly") +
+                " after it has been filled and before the first launch: both sides then keep a copy each",
+        .saving_ns = by_faults(moved, habit.totals.times),
+        .basis =
+            "the bytes that came and went, at the price of faults on an H200: with a copy on each side none "
+            "of them moves",
+        .confidence = habit.confidence(),
+        .details = {},
+        .evidence = {{"bytes_to_device", static_cast<double>(moved.to_device)},
+                     {"bytes_to_host", static_cast<double>(moved.to_host)}}};
+}
+
+} // namespace
+
+const ManagedRule read_only_bouncing{&rule("UMA-207"), verdicts::VerdictKind::read_only_bouncing, Lead::launch,
+                                     "the host reads it here", &advise_read_only_bouncing};
+
+} // namespace umadvisor::findings

@@ -1,0 +1,31 @@
+/// A prefetch of what is there already looks at every block and moves nothing.
+#include "analyzer/findings/managed.hpp"
+#include "analyzer/findings/rates.hpp"
+
+#include <algorithm>
+
+namespace umadvisor::findings {
+namespace {
+
+constexpr std::uint64_t looked_at_bytes = 2 << 20; ///< one block
+
+Advice advise_redundant_prefetch(const Habit& habit) {
+    const std::uint64_t calls = habit.totals.times;
+    const auto blocks = static_cast<double>(std::max(calls, habit.totals.bytes / looked_at_bytes));
+    return {.text = "remove " + prefetch_name(habit.memory) +
+                    " from the loop: call it once, and again only after the other side has used the memory",
+            .saving_ns = static_cast<double>(calls) * static_cast<double>(prices.prefetch_call) +
+                         blocks * static_cast<double>(prices.prefetch_block),
+            .basis =
+                "1.8 us for each call and 0.9 us for each 2 MiB block that it looks at, measured on an H200",
+            .confidence = Confidence::medium,
+            .details = {},
+            .evidence = {{"blocks", blocks}}};
+}
+
+} // namespace
+
+const ManagedRule redundant_prefetch{&rule("UMA-212"), verdicts::VerdictKind::redundant_prefetch,
+                                     Lead::prefetch, "the host uses it here", &advise_redundant_prefetch};
+
+} // namespace umadvisor::findings

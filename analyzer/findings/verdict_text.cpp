@@ -1,0 +1,80 @@
+#include "analyzer/findings/verdict_text.hpp"
+
+#include "analyzer/findings/words.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace umadvisor::findings {
+
+using verdicts::VerdictKind;
+
+namespace {
+
+/// The C library's: memcpy, and the system calls that fill memory.
+bool in_copy_routine(const reader::Dictionary& dictionary, std::uint64_t frame) {
+    const auto found = dictionary.frames.find(frame);
+    if (found == dictionary.frames.end())
+        return false;
+    const auto module = dictionary.modules.find(found->second.module);
+    if (module == dictionary.modules.end())
+        return false;
+    const std::string_view path = module->second.path;
+    const std::string_view file = path.substr(path.rfind('/') + 1);
+    constexpr std::array<std::string_view, 4> libraries{"libc.", "libc-", "ld-", "libstdc++."};
+    return std::ranges::any_of(libraries,
+                               [file](std::string_view library) { return file.starts_with(library); });
+}
+
+} // namespace
+
+std::string verdict_text(VerdictKind kind, const verdicts::VerdictTotals& totals) {
+    const std::string bytes = bytes_text(static_cast<double>(totals.bytes));
+    const bool faults = !totals.host_codes.empty(); // else looks have told of it
+    switch (kind) {
+    case VerdictKind::thrashing:
+        return "host and device take it from each other faster than the driver forgets: " +
+               count_text(totals.times, "thrashing event");
+    case VerdictKind::false_sharing:
+        return std::string("the host ") + (faults ? "writes in" : "uses") + " one place only, and " + bytes +
+               " came and went for it in " + count_text(totals.times, "return");
+    case VerdictKind::read_only_bouncing:
+        return "came back " + count_text(totals.times, "time") + " by faults, " + bytes +
+               " in all, and nobody had changed it";
+    case VerdictKind::ping_pong:
+        return "came back " + count_text(totals.times, "time") + " by faults and was pulled over again, " +
+               bytes + " in all";
+    case VerdictKind::first_touch:
+        return "kernels pulled " + bytes + " over by faults that the host had filled";
+    case VerdictKind::host_populate:
+        return faults ? "the host's own code filled it, and only kernels used it after that"
+                      : "the host filled it with what a kernel can make, and only kernels used it after that";
+    case VerdictKind::read_back:
+        return "the host took " + bytes + " of what kernels had made by faults, " +
+               count_text(totals.times, "time");
+    case VerdictKind::remote_access:
+        return "kernels reached it across the link, by " + count_text(totals.times, "launch");
+    case VerdictKind::oversubscribed:
+        return bytes + " had to make room on the device and came back";
+    case VerdictKind::prefetch_ping_pong:
+        return "prefetches took it back " + count_text(totals.times, "time") +
+               " from where the one before had brought it for nothing, " + bytes + " in all";
+    case VerdictKind::late_prefetch:
+        return "a prefetch of " + bytes + " came when kernels were pulling it over already";
+    case VerdictKind::redundant_prefetch:
+        return count_text(totals.times, "prefetch") + " of what was there, " + bytes + " asked for in all";
+    case VerdictKind::unused_prefetch:
+        return "prefetched to the device and taken away unused " + count_text(totals.times, "time") + ", " +
+               bytes + " in all";
+    }
+    return std::string(verdicts::title(kind));
+}
+
+bool holds(const model::Profile& profile, VerdictKind kind, const verdicts::VerdictTotals& totals) {
+    return kind != VerdictKind::host_populate ||
+           std::ranges::none_of(totals.host_codes, [&profile](std::uint64_t code) {
+               return in_copy_routine(profile.dictionary(), code);
+           });
+}
+
+} // namespace umadvisor::findings
