@@ -40,7 +40,7 @@ void write_check(const reports::Comparison& found, findings::Confidence least, s
     if (!found.went.empty())
         out << findings::count_text(found.went.size(), "finding") << " of " << baseline
             << (found.went.size() == 1 ? " is" : " are")
-            << " gone; renew it (umadvisor report --json), so that they cannot come back unseen\n";
+            << " gone; renew it (umadvisor report --json), so that nothing comes back unseen\n";
 }
 
 int check(const Arguments& arguments) {
