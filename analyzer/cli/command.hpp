@@ -52,8 +52,8 @@ struct Command {
         false; ///< positional arguments are a command line of their own, after `--` or as they are
 };
 
-extern const Command run_command, report_command, stats_command, flame_command, tree_command, dump_command,
-    doctor_command, explain_command, help_command;
+extern const Command run_command, report_command, diff_command, check_command, stats_command, flame_command,
+    tree_command, dump_command, doctor_command, explain_command, help_command;
 
 /// All of them, in the order of the help.
 const std::vector<const Command*>& commands();

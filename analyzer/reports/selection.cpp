@@ -30,18 +30,22 @@ bool lies_at(const FindingPattern& pattern, const symbols::CodePlace& place) {
     return ends_path(place.file, pattern.file) && (pattern.line == 0 || pattern.line == place.line);
 }
 
-bool matches(const FindingPattern& pattern, const findings::Finding& finding, Report& report) {
-    if (pattern.rule != finding.rule)
-        return false;
-    return pattern.file.empty() || lies_at(pattern, report.symbolizer.line(finding.stack)) ||
-           (finding.allocation_stack != 0 &&
-            lies_at(pattern, report.symbolizer.line(finding.allocation_stack)));
+bool matches_any(const std::vector<FindingPattern>& patterns, std::string_view rule,
+                 std::span<const symbols::CodePlace> places) {
+    return std::ranges::any_of(patterns, [&](const FindingPattern& pattern) {
+        return pattern.rule->id == rule &&
+               (pattern.file.empty() || std::ranges::any_of(places, [&](const symbols::CodePlace& place) {
+                    return lies_at(pattern, place);
+                }));
+    });
 }
 
-bool matches_any(const std::vector<FindingPattern>& patterns, const findings::Finding& finding,
-                 Report& report) {
-    return std::ranges::any_of(
-        patterns, [&](const FindingPattern& pattern) { return matches(pattern, finding, report); });
+std::vector<symbols::CodePlace> places_of(const findings::Finding& finding, Report& report) {
+    std::vector<symbols::CodePlace> places;
+    for (const std::uint64_t stack : {finding.stack, finding.allocation_stack})
+        if (stack != 0)
+            places.push_back(report.symbolizer.line(stack));
+    return places;
 }
 
 } // namespace
@@ -90,10 +94,14 @@ std::vector<FindingPattern> read_suppressions(const std::string& path) {
     return patterns;
 }
 
+bool Selection::keeps(std::string_view rule, std::span<const symbols::CodePlace> places) const {
+    return (only.empty() || matches_any(only, rule, places)) && !matches_any(ignored, rule, places);
+}
+
 void Selection::apply(Report& report) const {
     const std::size_t before = report.findings.size();
     std::erase_if(report.findings, [&](const findings::Finding& finding) {
-        return (!only.empty() && !matches_any(only, finding, report)) || matches_any(ignored, finding, report);
+        return !keeps(finding.rule->id, places_of(finding, report));
     });
     report.left_out += before - report.findings.size();
 }

@@ -3,6 +3,7 @@
 
 #include "analyzer/reports/report.hpp"
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,9 @@ std::vector<FindingPattern> read_suppressions(const std::string& path);
 struct Selection {
     std::vector<FindingPattern> only; ///< none: all
     std::vector<FindingPattern> ignored;
+
+    /// Whether a finding of this rule is left, which has `places` to its lines.
+    bool keeps(std::string_view rule, std::span<const symbols::CodePlace> places) const;
 
     /// Takes the others out of `report`, and counts them there. A pattern with a file speaks of the offending
     /// line and of the allocation's.

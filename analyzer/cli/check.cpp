@@ -1,0 +1,89 @@
+#include "analyzer/cli/command.hpp"
+#include "analyzer/cli/compared.hpp"
+#include "analyzer/cli/finding_options.hpp"
+#include "analyzer/cli/message.hpp"
+#include "analyzer/cli/progress.hpp"
+#include "analyzer/cli/stack_options.hpp"
+#include "analyzer/findings/words.hpp"
+#include "analyzer/reports/comparison.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iostream>
+
+namespace umadvisor::cli {
+namespace {
+
+void apply(const reports::Selection& chosen, reports::ReportedRuns& runs) {
+    runs.keep_only([&](const reports::ReportedFinding& finding) {
+        return chosen.keeps(finding.rule, std::array{finding.line, finding.allocation_line});
+    });
+}
+
+void write_check(const reports::Comparison& found, findings::Confidence least, std::size_t compared,
+                 const std::string& baseline, std::ostream& out) {
+    std::size_t failing = 0;
+    for (const reports::ReportedFinding& finding : found.came) {
+        if (finding.confidence < least)
+            continue;
+        if (failing++ == 0)
+            out << "New since " << baseline << ":\n";
+        write_text(finding, out);
+    }
+    const std::size_t weaker = found.came.size() - failing;
+    if (failing == 0) {
+        out << findings::count_text(compared, "finding") << " compared with " << baseline << ": none is new";
+        if (weaker != 0)
+            out << " but " << weaker << " of less than " << findings::name(least) << " confidence";
+        out << "\n";
+    }
+    if (!found.went.empty())
+        out << findings::count_text(found.went.size(), "finding") << " of " << baseline
+            << (found.went.size() == 1 ? " is" : " are")
+            << " gone; renew it (umadvisor report --json), so that nothing comes back unseen\n";
+}
+
+int check(const Arguments& arguments) {
+    const std::string baseline = arguments.value("--baseline");
+    if (baseline.empty()) {
+        say("check needs --baseline FILE, a report (umadvisor report --json) or a trace of an earlier run");
+        return usage_error;
+    }
+    std::optional<findings::Confidence> fail_on;
+    const std::optional<reports::Selection> chosen = selection(arguments);
+    if (!chosen || !read_fail_on(arguments, fail_on))
+        return usage_error;
+    const findings::Confidence least = fail_on.value_or(findings::Confidence::medium);
+
+    const symbols::Options options = stack_options(arguments);
+    reports::ReportedRuns before, after;
+    add_compared(before, baseline, options);
+    for (const std::string& path : arguments.rest)
+        add_compared(after, path, options);
+    apply(*chosen, before); // or all that is not looked at would seem to have gone
+    apply(*chosen, after);
+    end_progress();
+    const reports::Comparison found = compare(before, after);
+    write_check(found, least, after.findings().size(), baseline, std::cout);
+    std::cout.flush();
+    const bool failed = std::ranges::any_of(
+        found.came, [&](const reports::ReportedFinding& finding) { return finding.confidence >= least; });
+    return !std::cout ? operational_error : failed ? findings_left : done;
+}
+
+std::vector<OptionSpec> check_options() {
+    std::vector<OptionSpec> options = with_finding_options(
+        {{"--baseline", "FILE", "A report as JSON, or a trace, of the run that is taken as it is"}});
+    for (OptionSpec& option : options)
+        if (option.flags == "--fail-on")
+            option.help =
+                "Exit status 3 when a finding of this confidence or a higher one is new; medium if not said";
+    return options;
+}
+
+} // namespace
+
+const Command check_command{
+    "check", "Say which findings are new since another run", "FILE", 1, 1 << 20, check_options(), &check};
+
+} // namespace umadvisor::cli

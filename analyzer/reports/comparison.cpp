@@ -1,0 +1,184 @@
+#include "analyzer/reports/comparison.hpp"
+
+#include "analyzer/findings/words.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <tuple>
+
+namespace umadvisor::reports {
+namespace {
+
+using DiffJson = nlohmann::ordered_json;
+using Found = std::vector<const ReportedFinding*>;
+
+/// Rule, file and function: what stays when code is added above.
+using FindingKey = std::tuple<std::string, std::string, std::string>;
+
+FindingKey key_of(const ReportedFinding& finding) {
+    const symbols::CodePlace& line = finding.line;
+    const std::string& path = line.file.empty() ? line.module : line.file;
+    return {finding.rule, path.substr(path.rfind('/') + 1), line.function};
+}
+
+double change_ns(const ReportedFinding& before, const ReportedFinding& after) {
+    return std::fabs(after.saving_ns - before.saving_ns);
+}
+
+/// More than runs of one program differ by, and more than is worth telling at all.
+bool differ(const ReportedFinding& before, const ReportedFinding& after) {
+    const double change = change_ns(before, after);
+    return change > before.saving_ns / 10 && change > findings::least_saving_ns;
+}
+
+void sort_by_lines(Found& found) {
+    std::ranges::stable_sort(found, [](const ReportedFinding* a, const ReportedFinding* b) {
+        // Of one line those of several processes: the one that saves most goes with the one that saves most.
+        return std::tuple(a->line.line, -a->saving_ns) < std::tuple(b->line.line, -b->saving_ns);
+    });
+}
+
+std::string saving_text(const ReportedFinding& finding) {
+    return "saves about " + findings::time_text(finding.saving_ns);
+}
+
+std::string name_text(const ReportedFinding& finding) {
+    return finding.rule + " " + (finding.title.empty() ? finding.name : finding.title);
+}
+
+std::string place_text(const ReportedFinding& finding) {
+    return finding.line_text.empty() ? "unknown place" : finding.line_text;
+}
+
+std::string totals_text(const ReportedTotals& totals) {
+    std::string text = findings::count_text(totals.findings, "finding") + ", " +
+                       findings::time_text(totals.saving_ns) + " to save of " +
+                       findings::time_text(static_cast<double>(totals.duration_ns)) + " · " +
+                       findings::count_text(totals.copies, "copy") + ", " +
+                       findings::bytes_text(static_cast<double>(totals.copied_bytes)) + " in " +
+                       findings::time_text(static_cast<double>(totals.copy_ns));
+    if (totals.managed) {
+        text += " · managed: " + findings::bytes_text(static_cast<double>(totals.managed->bytes_to_device)) +
+                " to the device, " + findings::bytes_text(static_cast<double>(totals.managed->bytes_to_host)) +
+                " to the host";
+        if (totals.managed->host_faults)
+            text += ", " + findings::count_text(*totals.managed->host_faults, "host fault");
+    }
+    return text;
+}
+
+DiffJson totals_json(const ComparedSide& side) {
+    const ReportedTotals totals = side.runs.totals();
+    DiffJson managed;
+    if (totals.managed)
+        managed = {
+            {"bytes_to_device", totals.managed->bytes_to_device},
+            {"bytes_to_host", totals.managed->bytes_to_host},
+            {"host_faults", totals.managed->host_faults ? DiffJson(*totals.managed->host_faults) : DiffJson()}};
+    return {{"file", side.file},
+            {"reports", totals.reports},
+            {"findings", totals.findings},
+            {"saving_ns", totals.saving_ns},
+            {"duration_ns", totals.duration_ns},
+            {"copies", {{"count", totals.copies}, {"bytes", totals.copied_bytes}, {"time_ns", totals.copy_ns}}},
+            {"managed", std::move(managed)}};
+}
+
+DiffJson compared_json(const ReportedFinding& finding) {
+    DiffJson line;
+    if (!finding.line_text.empty() || !finding.line.unknown())
+        line = {{"text", finding.line_text},
+                {"function", finding.line.function},
+                {"file", finding.line.file},
+                {"line", finding.line.line},
+                {"module", finding.line.module}};
+    return {{"rule", finding.rule},
+            {"name", finding.name},
+            {"title", finding.title},
+            {"line", std::move(line)},
+            {"advice", finding.advice},
+            {"saving_ns", finding.saving_ns},
+            {"confidence", findings::name(finding.confidence)}};
+}
+
+DiffJson compared_json(const std::vector<ReportedFinding>& findings) {
+    DiffJson list = DiffJson::array();
+    for (const ReportedFinding& finding : findings)
+        list.push_back(compared_json(finding));
+    return list;
+}
+
+void write_compared(std::ostream& out, char sign, const std::vector<ReportedFinding>& findings) {
+    for (const ReportedFinding& finding : findings)
+        out << "  " << sign << " " << name_text(finding) << "   " << saving_text(finding) << "   "
+            << place_text(finding) << "\n";
+}
+
+} // namespace
+
+Comparison compare(const ReportedRuns& before, const ReportedRuns& after) {
+    std::map<FindingKey, std::pair<Found, Found>> found;
+    for (const ReportedFinding& finding : before.findings())
+        found[key_of(finding)].first.push_back(&finding);
+    for (const ReportedFinding& finding : after.findings())
+        found[key_of(finding)].second.push_back(&finding);
+    Comparison result;
+    for (auto& [key, sides] : found) {
+        auto& [old, now] = sides;
+        sort_by_lines(old);
+        sort_by_lines(now);
+        const std::size_t both = std::min(old.size(), now.size());
+        for (std::size_t i = 0; i < both; ++i) {
+            if (differ(*old[i], *now[i]))
+                result.changed.push_back({*old[i], *now[i]});
+            else
+                ++result.same;
+        }
+        for (std::size_t i = both; i < old.size(); ++i)
+            result.went.push_back(*old[i]);
+        for (std::size_t i = both; i < now.size(); ++i)
+            result.came.push_back(*now[i]);
+    }
+    std::ranges::stable_sort(result.went, std::ranges::greater{}, &ReportedFinding::saving_ns);
+    std::ranges::stable_sort(result.came, std::ranges::greater{}, &ReportedFinding::saving_ns);
+    std::ranges::stable_sort(result.changed, std::ranges::greater{},
+                             [](const Comparison::Pair& pair) { return change_ns(pair.before, pair.after); });
+    return result;
+}
+
+void write_text(const ComparedSide& before, const ComparedSide& after, std::ostream& out) {
+    const Comparison found = compare(before.runs, after.runs);
+    out << "before: " << before.file << " · " << totals_text(before.runs.totals()) << "\n"
+        << "after:  " << after.file << " · " << totals_text(after.runs.totals()) << "\n\n";
+    write_compared(out, '-', found.went);
+    write_compared(out, '+', found.came);
+    for (const Comparison::Pair& pair : found.changed)
+        out << "  ~ " << name_text(pair.after) << "   " << saving_text(pair.after) << ", before "
+            << findings::time_text(pair.before.saving_ns) << "   " << place_text(pair.after) << "\n";
+    out << "  = " << found.same << " unchanged\n";
+}
+
+nlohmann::ordered_json to_json(const ComparedSide& before, const ComparedSide& after) {
+    const Comparison found = compare(before.runs, after.runs);
+    DiffJson changed = DiffJson::array();
+    for (const Comparison::Pair& pair : found.changed)
+        changed.push_back({{"before", compared_json(pair.before)}, {"after", compared_json(pair.after)}});
+    return {{"schema", "umadvisor-diff-1"},
+            {"before", totals_json(before)},
+            {"after", totals_json(after)},
+            {"went", compared_json(found.went)},
+            {"came", compared_json(found.came)},
+            {"changed", std::move(changed)},
+            {"same", found.same}};
+}
+
+void write_text(const ReportedFinding& finding, std::ostream& out) {
+    out << "  " << name_text(finding) << "   " << saving_text(finding) << " · confidence "
+        << findings::name(finding.confidence) << "\n    " << place_text(finding)
+        << "\n    write: " << finding.advice << "   (umadvisor explain " << finding.rule << ")\n";
+}
+
+} // namespace umadvisor::reports

@@ -1,0 +1,182 @@
+#include "analyzer/reports/reported.hpp"
+
+#include "analyzer/reader/error.hpp"
+#include "analyzer/reader/saturated.hpp"
+
+#include <algorithm>
+#include <climits>
+#include <nlohmann/json.hpp>
+
+namespace umadvisor::reports {
+namespace {
+
+using ReportedJson = nlohmann::json; // the one that finds keys by a tree: who wrote the file is not known
+
+constexpr const char* make_anew = "; make it anew with umadvisor report --json TRACE";
+
+/// Takes values out of a document that may hold anything. What is absent or null is empty.
+class ReportedValues {
+public:
+    explicit ReportedValues(const std::string& path) : path_(path) {}
+
+    [[noreturn]] void wrong(const std::string& what) const {
+        throw reader::Error(path_ + ": cannot be compared: " + what + make_anew);
+    }
+
+    const ReportedJson& at(const ReportedJson& object, const char* key) const {
+        static const ReportedJson nothing;
+        const auto found = object.find(key); // the end, too, of what is no object
+        return found == object.end() ? nothing : *found;
+    }
+    const ReportedJson& object(const ReportedJson& parent, const char* key) const {
+        return checked(at(parent, key), key, &ReportedJson::is_object);
+    }
+    const ReportedJson& list(const ReportedJson& parent, const char* key) const {
+        return checked(at(parent, key), key, &ReportedJson::is_array);
+    }
+    std::string text(const ReportedJson& parent, const char* key) const {
+        const ReportedJson& value = checked(at(parent, key), key, &ReportedJson::is_string);
+        return value.is_null() ? std::string() : value.get<std::string>();
+    }
+    std::uint64_t number(const ReportedJson& parent, const char* key) const {
+        const ReportedJson& value = checked(at(parent, key), key, &ReportedJson::is_number_unsigned);
+        return value.is_null() ? 0 : value.get<std::uint64_t>();
+    }
+    double amount(const ReportedJson& parent, const char* key) const {
+        const ReportedJson& value = checked(at(parent, key), key, &ReportedJson::is_number);
+        const double amount = value.is_null() ? 0 : value.get<double>();
+        if (!(amount >= 0))
+            wrong_value(key);
+        return amount;
+    }
+
+private:
+    [[noreturn]] void wrong_value(const char* key) const {
+        wrong(std::string(key) + " is not what a report has there");
+    }
+    const ReportedJson& checked(const ReportedJson& value, const char* key,
+                                bool (ReportedJson::*right)() const noexcept) const {
+        if (!value.is_null() && !(value.*right)())
+            wrong_value(key);
+        return value;
+    }
+
+    const std::string& path_;
+};
+
+symbols::CodePlace reported_place(const ReportedValues& values, const ReportedJson& line) {
+    symbols::CodePlace place;
+    place.function = values.text(line, "function");
+    place.file = values.text(line, "file");
+    place.line = static_cast<int>(std::min<std::uint64_t>(values.number(line, "line"), INT_MAX));
+    place.module = values.text(line, "module");
+    return place;
+}
+
+findings::Confidence reported_confidence(const ReportedValues& values, const ReportedJson& finding) {
+    const std::string text = values.text(finding, "confidence");
+    for (const auto confidence :
+         {findings::Confidence::low, findings::Confidence::medium, findings::Confidence::high})
+        if (name(confidence) == text)
+            return confidence;
+    values.wrong("confidence is none of low, medium and high");
+}
+
+ReportedFinding reported_finding(const ReportedValues& values, const ReportedJson& object) {
+    if (!object.is_object())
+        values.wrong("a finding is no object");
+    ReportedFinding finding;
+    finding.rule = values.text(object, "rule");
+    if (finding.rule.empty())
+        values.wrong("a finding has no rule");
+    finding.name = values.text(object, "name");
+    // umadvisor-report-1 has the name where the id is now. Rules that are no more keep what they are called.
+    const auto known = std::ranges::find_if(findings::rules, [&](const findings::Rule& rule) {
+        return rule.id == finding.rule || rule.name == finding.rule;
+    });
+    if (known != findings::rules.end()) {
+        finding.rule = known->id;
+        finding.name = known->name;
+    } else if (finding.name.empty()) {
+        finding.name = finding.rule;
+    }
+    finding.title = values.text(object, "title");
+    finding.advice = values.text(object, "advice");
+    const ReportedJson& line = values.object(object, "line");
+    finding.line = reported_place(values, line);
+    finding.line_text = values.text(line, "text");
+    finding.allocation_line =
+        reported_place(values, values.object(values.object(object, "allocation"), "line"));
+    finding.saving_ns = values.amount(object, "saving_ns");
+    finding.confidence = reported_confidence(values, object);
+    return finding;
+}
+
+void add_managed(const ReportedValues& values, const ReportedJson& report, ReportedTotals& totals) {
+    const ReportedJson& told = values.object(values.object(report, "managed"), "totals");
+    if (told.is_null())
+        return;
+    if (!totals.managed)
+        totals.managed.emplace();
+    reader::add_saturated(totals.managed->bytes_to_device, values.number(told, "bytes_to_device"));
+    reader::add_saturated(totals.managed->bytes_to_host, values.number(told, "bytes_to_host"));
+    if (!values.at(told, "host_faults").is_null())
+        totals.managed->host_faults =
+            reader::saturated_sum(totals.managed->host_faults.value_or(0), values.number(told, "host_faults"));
+}
+
+void add_totals(const ReportedValues& values, const ReportedJson& report, ReportedTotals& totals) {
+    ++totals.reports;
+    reader::add_saturated(totals.duration_ns, values.number(values.object(report, "process"), "duration_ns"));
+    for (const ReportedJson& row : values.list(report, "copies")) {
+        if (!row.is_object())
+            values.wrong("a row of copies is no object");
+        reader::add_saturated(totals.copies, values.number(row, "count"));
+        reader::add_saturated(totals.copied_bytes, values.number(row, "bytes"));
+        reader::add_saturated(totals.copy_ns, values.number(row, "time_ns"));
+    }
+    add_managed(values, report, totals);
+}
+
+void check_schema(const ReportedValues& values, const ReportedJson& report) {
+    const ReportedJson& schema = values.at(report, "schema");
+    const std::string name = schema.is_string() ? schema.get<std::string>() : std::string();
+    if (!name.starts_with("umadvisor-report-"))
+        values.wrong("it is JSON, but no report");
+    if (name != "umadvisor-report-1" && name != "umadvisor-report-2")
+        values.wrong("its schema is newer than this umadvisor");
+    if (!values.at(report, "findings").is_array())
+        values.wrong("it has no list of findings");
+}
+
+} // namespace
+
+void ReportedRuns::add(const std::string& path, std::string_view text) {
+    const ReportedValues values(path);
+    ReportedJson document = ReportedJson::parse(text, nullptr, false);
+    if (document.is_discarded())
+        values.wrong("its JSON is cut or damaged");
+    if (!document.is_array()) {
+        ReportedJson list = ReportedJson::array();
+        list.push_back(std::move(document));
+        document = std::move(list);
+    }
+    if (document.empty())
+        values.wrong("it is an empty list");
+    for (const ReportedJson& report : document) {
+        check_schema(values, report);
+        add_totals(values, report, totals_);
+        for (const ReportedJson& finding : values.list(report, "findings"))
+            findings_.push_back(reported_finding(values, finding));
+    }
+}
+
+ReportedTotals ReportedRuns::totals() const {
+    ReportedTotals totals = totals_;
+    totals.findings = findings_.size();
+    for (const ReportedFinding& finding : findings_)
+        totals.saving_ns += finding.saving_ns;
+    return totals;
+}
+
+} // namespace umadvisor::reports

@@ -1,0 +1,57 @@
+/// Reports that were written as JSON, read again: as much of them as a comparison needs.
+#pragma once
+
+#include "analyzer/findings/finding.hpp"
+#include "analyzer/symbols/code_place.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace umadvisor::reports {
+
+struct ReportedFinding {
+    std::string rule, name; ///< the id, where the catalogue has the rule
+    std::string title, advice;
+    std::string line_text;                    ///< empty without a line
+    symbols::CodePlace line, allocation_line; ///< as far as a report tells
+    double saving_ns = 0;
+    findings::Confidence confidence{};
+};
+
+struct ReportedTotals {
+    std::uint64_t reports = 0, findings = 0;
+    double saving_ns = 0;
+    std::uint64_t duration_ns = 0; ///< of all processes, one after the other
+    std::uint64_t copies = 0, copied_bytes = 0, copy_ns = 0;
+    struct Managed {
+        std::uint64_t bytes_to_device = 0, bytes_to_host = 0;
+        std::optional<std::uint64_t> host_faults; ///< nothing: never told
+    };
+    std::optional<Managed> managed; ///< nothing: no report tells of it
+};
+
+/// One or several reports, taken together.
+class ReportedRuns {
+public:
+    /// `text` is what `umadvisor report --json` writes, and `path` names it in errors. Throws Error, one line,
+    /// for anything else.
+    void add(const std::string& path, std::string_view text);
+
+    /// Takes findings out that `keep` does not want.
+    template <class Keep>
+    void keep_only(const Keep& keep) {
+        std::erase_if(findings_, [&](const ReportedFinding& finding) { return !keep(finding); });
+    }
+
+    const std::vector<ReportedFinding>& findings() const { return findings_; }
+    ReportedTotals totals() const;
+
+private:
+    std::vector<ReportedFinding> findings_;
+    ReportedTotals totals_; ///< without what findings_ tells
+};
+
+} // namespace umadvisor::reports
