@@ -1,0 +1,163 @@
+/// Findings in other formats, and which of them are shown.
+#include "analyzer/reader/error.hpp"
+#include "analyzer/reports/markdown.hpp"
+#include "analyzer/reports/sarif.hpp"
+#include "analyzer/reports/selection.hpp"
+#include "command_run.hpp"
+#include "scenario.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+BOOST_AUTO_TEST_SUITE(analyzer_formats)
+
+using namespace umadvisor;
+using nlohmann::json;
+using test::check_one_line;
+using test::mib;
+using test::ms;
+using test::run;
+
+namespace {
+
+/// Pageable copies, and many small ones elsewhere.
+std::string two_findings() {
+    test::Scenario s;
+    const std::uint64_t upload = s.stack(), poll = s.stack();
+    s.copy(64 * mib, 20 * ms, {.stack = upload});
+    for (int i = 0; i < 200; ++i)
+        s.copy(64, 10'000, {.stack = poll});
+    return s.path();
+}
+
+json report_json(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"report", "--json"});
+    const test::Result result = run(arguments);
+    BOOST_TEST_REQUIRE(result.status == 0, result.err);
+    return json::parse(result.out);
+}
+
+std::vector<std::string> rules_of(const json& report) {
+    std::vector<std::string> rules;
+    for (const json& finding : report["findings"])
+        rules.push_back(finding["rule"]);
+    return rules;
+}
+
+using Rules = std::vector<std::string>;
+
+std::string suppressions(const std::string& text) {
+    const std::string path = "umadvisor-formats-suppressions.txt";
+    std::ofstream(path) << text;
+    return path;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_pattern_names_a_rule_and_a_line) {
+    const reports::FindingPattern whole = reports::parse_pattern("pageable-copy");
+    BOOST_TEST(whole.rule->id == "UMA-101");
+    BOOST_TEST(whole.file == "");
+    const reports::FindingPattern line = reports::parse_pattern("UMA-103@src/upload.cu:41");
+    BOOST_TEST(line.rule->id == "UMA-103");
+    BOOST_TEST(line.file == "src/upload.cu");
+    BOOST_TEST(line.line == 41);
+    const reports::FindingPattern colon = reports::parse_pattern("UMA-103@odd:name");
+    BOOST_TEST(colon.file == "odd:name");
+    BOOST_TEST(colon.line == 0);
+    BOOST_CHECK_THROW(reports::parse_pattern("UMA-999"), reader::Error);
+    BOOST_CHECK_THROW(reports::parse_pattern("UMA-103@"), reader::Error);
+    BOOST_CHECK_THROW(reports::parse_pattern("UMA-103@:7"), reader::Error);
+}
+
+BOOST_AUTO_TEST_CASE(a_file_is_the_end_of_a_path) {
+    symbols::CodePlace place;
+    place.file = "/src/app/upload.cu";
+    place.line = 41;
+    const auto kept = [&](const char* pattern) {
+        reports::Selection selection;
+        selection.only.push_back(reports::parse_pattern(pattern));
+        return selection.keeps("UMA-101", {&place, 1});
+    };
+    BOOST_TEST(kept("UMA-101@upload.cu"));
+    BOOST_TEST(kept("UMA-101@app/upload.cu:41"));
+    BOOST_TEST(kept("UMA-101@/src/app/upload.cu"));
+    BOOST_TEST(!kept("UMA-101@load.cu"));
+    BOOST_TEST(!kept("UMA-101@upload.cu:42"));
+    BOOST_TEST(!kept("UMA-103@upload.cu"));
+}
+
+BOOST_AUTO_TEST_CASE(findings_are_chosen) {
+    const std::string path = two_findings();
+    BOOST_TEST(rules_of(report_json({path})) == (Rules{"UMA-101", "UMA-103"}),
+               boost::test_tools::per_element());
+    const json only = report_json({"--only", "small-copies", path});
+    BOOST_TEST(rules_of(only) == Rules{"UMA-103"}, boost::test_tools::per_element());
+    BOOST_TEST(only["findings_left_out"] == 1);
+    BOOST_TEST(rules_of(report_json({"--ignore", "UMA-103", path})) == Rules{"UMA-101"},
+               boost::test_tools::per_element());
+    // No file is known here, so that none of a file is meant.
+    BOOST_TEST(rules_of(report_json({"--ignore", "UMA-103@upload.cu", path})).size() == 2u);
+    const json none = report_json({"--ignore", "UMA-103", "--ignore", "UMA-101", path});
+    BOOST_TEST(none["findings"].empty());
+    BOOST_TEST(none["why_empty"].get<std::string>().find("left out: 2") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(suppressions_are_read_line_by_line) {
+    const std::string path = two_findings();
+    const std::string good = suppressions("# known\n\n  UMA-101 \r\n");
+    BOOST_TEST(rules_of(report_json({"--suppressions", good, path})) == Rules{"UMA-103"},
+               boost::test_tools::per_element());
+    const std::string bad = suppressions("UMA-101\nfrob\n");
+    check_one_line(run({"report", "--suppressions", bad, path}), 1, bad + ":2: there is no rule frob");
+    std::filesystem::remove(bad);
+    check_one_line(run({"report", "--suppressions", "/nowhere", path}), 1, "/nowhere: No such file");
+}
+
+BOOST_AUTO_TEST_CASE(findings_can_fail_a_build) {
+    const std::string path = two_findings();
+    BOOST_TEST(run({"report", "--fail-on", "low", path}).status == 3);
+    BOOST_TEST(run({"report", "--fail-on", "high", path}).status == 3);
+    BOOST_TEST(run({"report", "--fail-on", "low", "--only", "ping-pong", path}).status == 0);
+    BOOST_TEST(run({"report", path}).status == 0);
+    check_one_line(run({"report", "--fail-on", "some", path}), 2, "low, medium or high");
+    check_one_line(run({"report", "--only", "frob", path}), 2, "there is no rule frob");
+    check_one_line(run({"report", "--json", "--sarif", path}), 2, "give one");
+}
+
+BOOST_AUTO_TEST_CASE(sarif_has_a_result_for_each_finding) {
+    const std::string path = two_findings();
+    const test::Result result = run({"report", "--sarif", path, path});
+    BOOST_TEST_REQUIRE(result.status == 0, result.err);
+    const json log = json::parse(result.out);
+    BOOST_TEST(log["version"] == "2.1.0");
+    const json& of = log["runs"][0];
+    BOOST_REQUIRE(of["results"].size() == 4u); // of both files
+    const json& rules = of["tool"]["driver"]["rules"];
+    for (const json& each : of["results"]) {
+        BOOST_TEST(rules[each["ruleIndex"].get<std::size_t>()]["id"] == each["ruleId"]);
+        BOOST_TEST(each["message"]["text"].get<std::string>().find("Saves about") != std::string::npos);
+        BOOST_TEST(each["rank"].get<double>() >= 0);
+        BOOST_TEST(each["rank"].get<double>() <= 100);
+    }
+    BOOST_TEST(of["results"][0]["level"] == "warning");
+}
+
+BOOST_AUTO_TEST_CASE(markdown_does_not_take_names_for_its_own) {
+    test::Scenario s;
+    const std::uint64_t kernel = s.function("void k<1>(int*)");
+    s.launch(kernel, {});
+    s.copy(64 * mib, 20 * ms, {.stack = s.stack()});
+    reports::Report report(s.path());
+    report.findings.front().summary = "a|b *c* <d>\n# e";
+    std::ostringstream out;
+    reports::write_markdown(report, out);
+    BOOST_TEST(out.str().find("a\\|b \\*c\\* \\<d\\> \\# e") != std::string::npos, out.str());
+    BOOST_TEST(out.str().find("| UMA-101 | pageable copies, host to device |") != std::string::npos, out.str());
+    BOOST_TEST(out.str().find("## UMA-101 pageable copies") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
