@@ -75,6 +75,7 @@ int report(const Arguments& arguments) {
     const symbols::Options options = stack_options(arguments);
     for (const std::string& path : arguments.rest) {
         reports::Report made(path, options);
+        made.all = arguments.has("--all");
         chosen->apply(made);
         failed = failed || std::ranges::any_of(made.findings, [&](const findings::Finding& finding) {
                      return fail_on && finding.confidence >= *fail_on;
@@ -93,9 +94,11 @@ const Command report_command{
     "FILE",
     1,
     1 << 20,
-    with_finding_options({{"--json", "", "The document that docs/report-schema.md describes"},
-                          {"--markdown", "", "For a page that shows Markdown"},
-                          {"--sarif", "", "For tools that show findings on lines (SARIF 2.1.0)"}}),
+    with_finding_options(
+        {{"--all", "", "In the text, findings that save less than 1% of the time in full, too"},
+         {"--json", "", "The document that docs/report-schema.md describes"},
+         {"--markdown", "", "For a page that shows Markdown"},
+         {"--sarif", "", "For tools that show findings on lines (SARIF 2.1.0)"}}),
     &report};
 
 } // namespace umadvisor::cli

@@ -25,6 +25,7 @@ public:
     model::Profile profile;
     symbols::Symbolizer symbolizer;
     bool full_stacks; ///< whole stacks in the text, too
+    bool all = false; ///< in the text, the findings that save little, too
     std::vector<findings::Finding> findings;
     std::size_t left_out = 0; ///< findings that were asked not to be shown
 

@@ -16,6 +16,8 @@ using findings::count_text;
 using findings::time_text;
 
 constexpr std::size_t title_width = 60;
+constexpr double least_share = 0.01; ///< of the time, for a finding to be told in full
+constexpr std::size_t most_small = 10;
 constexpr std::size_t most_counted = 8; ///< entry points named in one line
 constexpr std::size_t most_dropped = 3; ///< call sites of dropped calls named
 
@@ -104,6 +106,25 @@ void write_finding(std::ostream& out, Report& report, const findings::Finding& f
     out << "    saving from: " << finding.basis << "\n";
 }
 
+bool saves_little(const Report& report, const findings::Finding& finding) {
+    return finding.saving_ns < least_share * static_cast<double>(report.profile.duration_ns());
+}
+
+void write_small(std::ostream& out, Report& report, const std::vector<const findings::Finding*>& small) {
+    if (small.empty())
+        return;
+    out << "\n    " << count_text(small.size(), "finding") << " that save" << (small.size() == 1 ? "s" : "")
+        << " less than 1% of the time (--all tells more):\n";
+    for (std::size_t i = 0; i < std::min(small.size(), most_small); ++i) {
+        const findings::Finding& finding = *small[i];
+        out << "      " << finding.rule->id << " " << finding.title << "   "
+            << (finding.stack == 0 ? "no stack recorded" : report.symbolizer.line(finding.stack).text())
+            << "   saves about " << time_text(finding.saving_ns) << "\n";
+    }
+    if (small.size() > most_small)
+        out << "      and " << small.size() - most_small << " more\n";
+}
+
 /// What the trace holds of the calls that it dropped: the sites that took longest.
 void write_dropped_calls(std::ostream& out, Report& report) {
     const std::vector<reader::DroppedCalls>& sites = report.trace.dropped_calls;
@@ -184,9 +205,15 @@ std::string headline(const Report& report) {
 void write_text(Report& report, std::ostream& out) {
     out << headline(report) << "\n";
     write_notes(out, report);
+    std::vector<const findings::Finding*> small;
     std::size_t number = 0;
-    for (const findings::Finding& finding : report.findings)
-        write_finding(out, report, finding, ++number);
+    for (const findings::Finding& finding : report.findings) {
+        if (!report.all && saves_little(report, finding))
+            small.push_back(&finding);
+        else
+            write_finding(out, report, finding, ++number);
+    }
+    write_small(out, report, small);
     if (report.findings.empty())
         out << "\n    " << report.why_empty() << "\n";
     else if (report.left_out != 0)

@@ -117,6 +117,27 @@ BOOST_AUTO_TEST_CASE(suppressions_are_read_line_by_line) {
     check_one_line(run({"report", "--suppressions", "/nowhere", path}), 1, "/nowhere: No such file");
 }
 
+BOOST_AUTO_TEST_CASE(what_saves_little_is_told_in_a_line) {
+    test::Scenario s;
+    const std::uint64_t upload = s.stack(), poll = s.stack();
+    s.copy(64 * mib, 400 * ms, {.stack = upload});
+    for (int i = 0; i < 200; ++i)
+        s.copy(64, 10'000, {.stack = poll}); // 2 ms of a second
+    const std::string path = s.path();
+    const std::string folded = run({"report", path}).out, whole = run({"report", "--all", path}).out;
+    const auto count = [](const std::string& text, const std::string& part) {
+        std::size_t found = 0;
+        for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+            ++found;
+        return found;
+    };
+    BOOST_TEST(count(folded, "    write: ") == 1u, folded);
+    BOOST_TEST(count(folded, "1 finding that saves less than 1% of the time") == 1u, folded);
+    BOOST_TEST(count(folded, "UMA-103 many small copies") == 1u, folded);
+    BOOST_TEST(count(whole, "    write: ") == 2u, whole);
+    BOOST_TEST(count(whole, "less than 1%") == 0u, whole);
+}
+
 BOOST_AUTO_TEST_CASE(findings_can_fail_a_build) {
     const std::string path = two_findings();
     BOOST_TEST(run({"report", "--fail-on", "low", path}).status == 3);
