@@ -225,7 +225,14 @@ BOOST_AUTO_TEST_CASE(allocations_that_are_not_churn) {
     }
     for (const auto buffer : kept)
         s.free(buffer, 120'000);
-    // Fifteen rounds only, and host memory.
+    // Ten rounds of many at once, fifteen rounds of one, and host memory.
+    for (int round = 0; round < 10; ++round) {
+        std::vector<std::uint64_t> together;
+        for (int i = 0; i < 20; ++i)
+            together.push_back(s.allocate(mib, Memory::device, 5, trace::Origin::program, {}, 80'000));
+        for (const auto buffer : together)
+            s.free(buffer, 120'000);
+    }
     for (int i = 0; i < 15; ++i)
         s.free(s.allocate(mib, Memory::device, 3, trace::Origin::program, {}, 80'000), 120'000);
     for (int i = 0; i < 100; ++i)
