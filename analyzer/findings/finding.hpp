@@ -43,6 +43,10 @@ using LineOf = std::function<std::uint64_t(std::uint64_t stack)>;
 // Each looks at a profile and reports a place once.
 std::vector<Finding> find_pageable_copies(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_small_copies(const model::Profile& profile, const LineOf& line_of);
+std::vector<Finding> find_narrow_rows(const model::Profile& profile, const LineOf& line_of);
+std::vector<Finding> find_managed_copies(const model::Profile& profile, const LineOf& line_of);
+std::vector<Finding> find_allocation_churn(const model::Profile& profile, const LineOf& line_of);
+std::vector<Finding> find_redundant_syncs(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_managed(const model::Profile& profile,
                                   const LineOf& line_of); ///< all on managed memory
 

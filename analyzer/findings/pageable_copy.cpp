@@ -2,6 +2,7 @@
 /// link's rate, and an Async one holds the calling thread until the staging is done (CUDA Runtime API, "API
 /// synchronization behavior").
 #include "analyzer/findings/finding.hpp"
+#include "analyzer/findings/managed_copied.hpp"
 #include "analyzer/findings/rates.hpp"
 #include "analyzer/findings/words.hpp"
 
@@ -49,6 +50,16 @@ bool is_fault(const model::CopySite& site, model::Direction direction) {
     const bool down = site.destination == Memory::pageable &&
                       (direction == model::Direction::DtoH || direction == model::Direction::AtoH);
     return up || down;
+}
+
+/// Its calls are counted by the rule narrow-rows.
+bool told_of_narrow_rows(const model::Profile& profile, const model::CopySite& site) {
+    if (site.graph)
+        return false;
+    const auto& sites = profile.narrow_rows().sites();
+    const auto found = sites.lower_bound({.stack = site.stack, .entry = site.entry});
+    return found != sites.end() && found->first.stack == site.stack && found->first.entry == site.entry &&
+           found->second.rows >= 100 * found->second.copies;
 }
 
 Finding describe(const model::Profile& profile, const Key& key, const PageableCopies& group) {
@@ -110,10 +121,15 @@ Finding describe(const model::Profile& profile, const Key& key, const PageableCo
 } // namespace
 
 std::vector<Finding> find_pageable_copies(const model::Profile& profile, const LineOf& line_of) {
+    const bool managed_are_told = !made_managed(profile);
     std::map<Key, PageableCopies> groups;
     for (const auto& [site, totals] : profile.copies().sites()) {
         // Small copies cost their call whatever the memory: the rule small-copies speaks of them.
         if (!is_fault(site, totals.direction) || totals.large.count == 0)
+            continue;
+        if (managed_are_told && copies_managed(site))
+            continue; // the rule managed-copied advises to do without the copy
+        if (told_of_narrow_rows(profile, site))
             continue;
         PageableCopies& group = groups[{line_of(site.stack), totals.direction, site.asynchronous, site.graph}];
         group.copies.add(totals.large);

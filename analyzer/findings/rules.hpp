@@ -18,6 +18,8 @@ inline constexpr std::array rules{
     Rule{"UMA-101", "pageable-copy", "pageable copies"},
     Rule{"UMA-102", "pageable-async", "asynchronous in name only: pageable copies"},
     Rule{"UMA-103", "small-copies", "many small copies"},
+    Rule{"UMA-104", "narrow-rows", "narrow rows copied one by one"},
+    Rule{"UMA-105", "managed-copied", "managed memory copied to or from the host"},
     // Unified memory.
     Rule{"UMA-201", "thrashing", "host and device thrash managed memory"},
     Rule{"UMA-202", "ping-pong", "ping-pong of managed memory between host and device"},
@@ -32,6 +34,10 @@ inline constexpr std::array rules{
     Rule{"UMA-211", "late-prefetch", "prefetch too late: kernels pull the memory over by faults"},
     Rule{"UMA-212", "redundant-prefetch", "prefetches of what is there already"},
     Rule{"UMA-213", "unused-prefetch", "prefetched to the device and never used there"},
+    // Allocation.
+    Rule{"UMA-401", "allocation-churn", "device memory allocated and freed again and again"},
+    // Synchronisation.
+    Rule{"UMA-501", "redundant-sync", "synchronisations with nothing to wait for"},
 };
 static_assert(std::ranges::is_sorted(rules, {}, &Rule::id));
 

@@ -1,5 +1,7 @@
 #include "analyzer/model/copies.hpp"
 
+#include "analyzer/model/narrow_rows.hpp"
+
 #include <algorithm>
 
 namespace umadvisor::model {
@@ -26,8 +28,9 @@ void Copies::add(const trace::Copy& copy, std::string_view symbol, double second
     (copy.bytes < small_copy_bytes ? totals.small : totals.large).add(copy.bytes, copy.duration);
     totals.largest = std::max(totals.largest, copy.bytes);
     totals.calls += copy.batch <= 1;
-    const bool link =
-        copy.bytes >= link_copy_bytes && (is_pinned(copy.source_memory) || is_pinned(copy.destination_memory));
+    const bool link = copy.bytes >= link_copy_bytes &&
+                      (is_pinned(copy.source_memory) || is_pinned(copy.destination_memory)) &&
+                      !has_narrow_rows(copy);
     if (link && copy.asynchronous == 0) {
         LinkRate& rate = links_[totals.direction];
         rate.bytes += copy.bytes;

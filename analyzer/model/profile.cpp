@@ -25,7 +25,8 @@ Profile::Profile(reader::Trace& trace, Statistics* statistics)
     : trace_(trace),
       graphs_(trace.dictionary),
       managed_(static_cast<double>(trace.time.length(1'000'000)) / 1e6,
-               trace.dictionary.managed_sources.empty() ? nullptr : &trace.dictionary.managed_sources.back()) {
+               trace.dictionary.managed_sources.empty() ? nullptr : &trace.dictionary.managed_sources.back()),
+      idle_syncs_(static_cast<double>(trace.time.length(1'000'000)) / 1e6) {
     last_ticks_ = trace.file.header().last.ticks;
     reader::EventStream events(trace.file);
     while (const reader::ThreadCursor* cursor = events.next()) {
@@ -76,6 +77,8 @@ void Profile::count_call(std::uint64_t entry, const Record& record) {
 void Profile::observe(const reader::ThreadCursor& cursor) {
     ++records_;
     managed_.observe(cursor.thread(), cursor.event());
+    churn_.observe(cursor.event(), dictionary());
+    idle_syncs_.observe(cursor.thread(), cursor.event());
     std::visit(
         [&](const auto& record) {
             using Record = std::decay_t<decltype(record)>;
@@ -114,6 +117,7 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
             } else if constexpr (std::is_same_v<Record, trace::Copy>) {
                 copies_.add(record, dictionary().symbol(record.entry),
                             static_cast<double>(nanoseconds(record.duration)) * 1e-9);
+                narrow_rows_.add(record, dictionary().symbol(record.entry));
             } else if constexpr (std::is_same_v<Record, trace::GraphLaunch>) {
                 graphs_.add(record);
                 if (record.captured == 0 && record.status == 0) {
@@ -149,6 +153,7 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
                     record.nanoseconds - std::min(record.nanoseconds, record.floor_nanoseconds);
                 if (!graphs_.measure(record.sample, ns) && !launches_.measure(record.sample, ns))
                     copies_.measure(record.sample, ns);
+                narrow_rows_.measure(record.sample, ns);
                 allocations_.measure(record.sample, ns);
             }
         },

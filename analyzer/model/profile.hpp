@@ -2,10 +2,13 @@
 #pragma once
 
 #include "analyzer/model/allocations.hpp"
+#include "analyzer/model/churn.hpp"
 #include "analyzer/model/copies.hpp"
 #include "analyzer/model/graphs.hpp"
+#include "analyzer/model/idle_syncs.hpp"
 #include "analyzer/model/launches.hpp"
 #include "analyzer/model/managed_activity.hpp"
+#include "analyzer/model/narrow_rows.hpp"
 #include "analyzer/model/recorded_time.hpp"
 #include "analyzer/model/waits.hpp"
 #include "analyzer/reader/trace.hpp"
@@ -47,6 +50,9 @@ public:
     const Allocations& allocations() const { return allocations_; }
     const ManagedActivity& managed() const { return managed_; }
     const Waits& waits() const { return waits_; }
+    const NarrowRows& narrow_rows() const { return narrow_rows_; }
+    const Churn& churn() const { return churn_; }
+    const IdleSyncs& idle_syncs() const { return idle_syncs_; }
     const std::map<std::uint64_t, CallTotals>& calls() const { return calls_; } ///< by entry
     std::vector<CountedEntry> counted() const; ///< called, but not recorded one by one; most often called first
 
@@ -86,6 +92,9 @@ private:
     Allocations allocations_;
     ManagedActivity managed_;
     Waits waits_;
+    NarrowRows narrow_rows_;
+    Churn churn_;
+    IdleSyncs idle_syncs_;
     std::map<std::uint64_t, CallTotals> calls_;
     std::uint64_t captured_ = 0;
     std::uint64_t records_ = 0, residency_samples_ = 0, last_ticks_ = 0;

@@ -47,6 +47,10 @@ EXAMPLES = (
     Example("graph_replay", absent=COPY_RULES, device_memory=True),
     Example("small_copies", ("UMA-103",), device_memory=True),
     Example("batched_copies", absent=COPY_RULES, device_memory=True),
+    Example("fresh_scratch", ("UMA-401",), device_memory=True),
+    Example("kept_scratch", absent=("UMA-401", "UMA-501"), device_memory=True),
+    Example("checked_often", ("UMA-501",), device_memory=True),
+    Example("checked_once", absent=("UMA-401", "UMA-501"), device_memory=True),
     *(Example("overlap", absent=COPY_RULES, arguments=("--order", order), device_memory=True)
       for order in ("serial", "per-stream", "phase-wise")),
     Example("oversubscribe", status=2),

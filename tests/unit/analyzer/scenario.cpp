@@ -70,18 +70,20 @@ void Scenario::copy(std::uint64_t bytes, std::uint64_t duration, const CopyOptio
         copy.width = bytes / options.height;
         copy.height = options.height;
         copy.depth = 1;
-        copy.source_pitch = copy.destination_pitch = 2 * copy.width;
+        copy.source_pitch = copy.destination_pitch = options.pitch != 0 ? options.pitch : 2 * copy.width;
     }
     builder.add(copy);
     now += duration + 1000;
 }
 
 std::uint64_t Scenario::allocate(std::uint64_t bytes, trace::Memory memory, std::uint64_t stack,
-                                 trace::Origin origin) {
+                                 trace::Origin origin, std::string_view symbol, std::uint64_t duration) {
     trace::Alloc record;
-    record.entry = entry(memory == trace::Memory::managed ? "cuMemAllocManaged" : "cuMemAlloc_v2");
+    record.entry = entry(!symbol.empty()                    ? symbol
+                         : memory == trace::Memory::managed ? "cuMemAllocManaged"
+                                                            : "cuMemAlloc_v2");
     record.start = now;
-    record.duration = 1000;
+    record.duration = duration;
     record.stack = stack;
     record.allocation = next_++;
     record.address = address_of(record.allocation);
@@ -89,19 +91,20 @@ std::uint64_t Scenario::allocate(std::uint64_t bytes, trace::Memory memory, std:
     record.memory = memory;
     record.origin = origin;
     builder.add(record);
-    now += 2000;
+    now += duration + 1000;
     return record.allocation;
 }
 
-void Scenario::free(std::uint64_t allocation) {
+void Scenario::free(std::uint64_t allocation, std::uint64_t duration, std::uint64_t stack) {
     trace::Free record;
     record.entry = entry("cuMemFree_v2");
     record.start = now;
-    record.duration = 1000;
+    record.duration = duration;
+    record.stack = stack;
     record.allocation = allocation;
     record.address = address_of(allocation);
     builder.add(record);
-    now += 2000;
+    now += duration + 1000;
 }
 
 void Scenario::launch(std::uint64_t function, std::initializer_list<std::uint64_t> allocations,
@@ -127,12 +130,21 @@ void Scenario::launch(std::uint64_t function, std::initializer_list<std::uint64_
 }
 
 void Scenario::synchronize() {
+    synchronize({.duration = ms});
+}
+
+void Scenario::synchronize(const SyncOptions& options) {
     trace::Sync record;
-    record.entry = entry("cuCtxSynchronize");
+    record.entry = entry(options.kind == trace::SyncKind::context  ? "cuCtxSynchronize"
+                         : options.kind == trace::SyncKind::stream ? "cuStreamSynchronize"
+                                                                   : "cuEventSynchronize");
     record.start = now;
-    record.duration = ms;
-    builder.add(record);
-    now += ms + 1000;
+    record.duration = options.duration;
+    record.kind = options.kind;
+    record.object = options.object;
+    record.stack = options.stack;
+    builder.add(record, options.thread);
+    now += options.duration + 1000;
 }
 
 void Scenario::device_time(std::uint64_t sample, std::uint64_t nanoseconds) {

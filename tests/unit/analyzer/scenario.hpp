@@ -31,17 +31,25 @@ public:
         bool asynchronous = false;
         trace::Origin origin = trace::Origin::program;
         std::uint64_t batch = 0, height = 0; ///< height: in as many rows
+        std::uint64_t pitch = 0;             ///< from row to row; 0: twice the row
     };
     void copy(std::uint64_t bytes, std::uint64_t duration, const CopyOptions& options);
 
     /// Returns the allocation's id.
     std::uint64_t allocate(std::uint64_t bytes, trace::Memory memory, std::uint64_t stack = 0,
-                           trace::Origin origin = trace::Origin::program);
-    void free(std::uint64_t allocation);
+                           trace::Origin origin = trace::Origin::program, std::string_view symbol = {},
+                           std::uint64_t duration = 1000);
+    void free(std::uint64_t allocation, std::uint64_t duration = 1000, std::uint64_t stack = 0);
     /// One launch that touches `allocations`.
     void launch(std::uint64_t function, std::initializer_list<std::uint64_t> allocations,
                 std::uint64_t sample = 0, std::uint64_t stack = 0);
     void synchronize();
+    struct SyncOptions {
+        trace::SyncKind kind = trace::SyncKind::context;
+        std::uint64_t object = 0, stack = 0, duration = 1000;
+        std::uint32_t thread = 1;
+    };
+    void synchronize(const SyncOptions& options);
     void device_time(std::uint64_t sample, std::uint64_t nanoseconds);
     void prefetch(std::uint64_t allocation, std::uint64_t bytes, trace::Location location,
                   trace::Origin origin = trace::Origin::program);

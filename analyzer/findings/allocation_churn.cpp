@@ -1,0 +1,92 @@
+/// Device memory that one line allocates again and again while the program runs: both calls hold the host, and
+/// a free waits for all that the device has to do.
+#include "analyzer/findings/finding.hpp"
+#include "analyzer/findings/words.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace umadvisor::findings {
+namespace {
+
+constexpr std::uint64_t least_rounds = 16;
+
+struct ChurnLine {
+    std::uint64_t pairs = 0, bytes = 0, peak_live = 0, entry = 0, free_stack = 0, free_entry = 0;
+    double alloc_ns = 0, free_ns = 0, own_free_ns = 0, lifetime_ns = 0;
+    std::uint64_t most = 0; ///< pairs of the site that `free_stack` is of
+};
+
+Finding describe_churn(const model::Profile& profile, std::uint64_t stack, const ChurnLine& line) {
+    const auto pairs = static_cast<double>(line.pairs);
+    const double waited_ns = std::max(0.0, line.free_ns - line.own_free_ns);
+    const bool runtime = profile.uses_runtime();
+
+    Finding finding;
+    finding.rule = &rule("UMA-401");
+    finding.title = finding.rule->title;
+    finding.stack = stack;
+    finding.summary = profile.call_name(line.entry) + " and " + profile.call_name(line.free_entry) + " of " +
+                      bytes_text(static_cast<double>(line.bytes) / pairs) + " on average, " +
+                      std::to_string(line.pairs) + " times, each for " + time_text(line.lifetime_ns / pairs) +
+                      ": " + time_text(line.alloc_ns) + " in the allocations and " + time_text(line.free_ns) +
+                      " in the frees";
+    finding.evidence = {{"pairs", pairs},
+                        {"bytes", static_cast<double>(line.bytes)},
+                        {"peak_live", static_cast<double>(line.peak_live)},
+                        {"alloc_time_ns", line.alloc_ns},
+                        {"free_time_ns", line.free_ns},
+                        {"free_wait_ns", waited_ns},
+                        {"mean_lifetime_ns", line.lifetime_ns / pairs}};
+    if (waited_ns >= least_saving_ns)
+        finding.details.push_back("of that the frees waited " + time_text(waited_ns) +
+                                  " for the device: without them the host could go on, which the saving leaves "
+                                  "out");
+    if (line.free_stack != 0)
+        finding.places.emplace_back("freed here", line.free_stack);
+    finding.advice = std::string("keep the memory from round to round, or take it with ") +
+                     (runtime ? "cudaMallocAsync and cudaFreeAsync" : "cuMemAllocAsync and cuMemFreeAsync") +
+                     " from a pool whose release threshold is raised";
+    // The first round's stay.
+    const double spared = 1.0 - static_cast<double>(line.peak_live) / pairs;
+    finding.saving_ns = (line.alloc_ns + line.own_free_ns) * spared;
+    finding.basis = "time of these calls, without what the frees waited for the device, less that of the first "
+                    "round";
+    finding.confidence = waited_ns > line.alloc_ns + line.own_free_ns ? Confidence::medium : Confidence::high;
+    return finding;
+}
+
+} // namespace
+
+std::vector<Finding> find_allocation_churn(const model::Profile& profile, const LineOf& line_of) {
+    std::map<std::uint64_t, ChurnLine> lines;
+    for (const auto& [site, totals] : profile.churn().sites()) {
+        ChurnLine& line = lines[line_of(site.stack)];
+        line.pairs += totals.pairs;
+        line.bytes += totals.bytes;
+        line.peak_live += totals.peak_live;
+        line.entry = site.entry;
+        line.alloc_ns += static_cast<double>(profile.nanoseconds(totals.alloc_ticks));
+        line.free_ns += static_cast<double>(profile.nanoseconds(totals.free_ticks()));
+        line.own_free_ns += static_cast<double>(profile.estimated_nanoseconds(totals.own_free_ticks()));
+        line.lifetime_ns += static_cast<double>(profile.nanoseconds(totals.lifetime_ticks));
+        if (totals.pairs > line.most) {
+            line.most = totals.pairs;
+            line.free_stack = totals.free_stack;
+            line.free_entry = totals.free_entry;
+        }
+    }
+    std::vector<Finding> findings;
+    for (const auto& [stack, line] : lines) {
+        // Many at once that all live long are one round, however many they are.
+        if (line.pairs == 0 || line.pairs < least_rounds * line.peak_live)
+            continue;
+        Finding finding = describe_churn(profile, stack, line);
+        if (finding.saving_ns >= least_saving_ns)
+            findings.push_back(std::move(finding));
+    }
+    return findings;
+}
+
+} // namespace umadvisor::findings

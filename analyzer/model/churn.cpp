@@ -1,0 +1,87 @@
+#include "analyzer/model/churn.hpp"
+
+#include <algorithm>
+#include <type_traits>
+#include <variant>
+
+namespace umadvisor::model {
+namespace {
+
+bool waits_for_work(const trace::Sync& record) {
+    return record.status == 0 &&
+           (record.kind == trace::SyncKind::context || record.kind == trace::SyncKind::stream ||
+            record.kind == trace::SyncKind::event);
+}
+
+} // namespace
+
+double ChurnTotals::own_free_ticks() const {
+    if (busy_frees == 0)
+        return static_cast<double>(idle_ticks);
+    const double usual = idle_frees != 0 ? static_cast<double>(idle_ticks) / static_cast<double>(idle_frees)
+                                         : static_cast<double>(quickest_busy);
+    return static_cast<double>(idle_ticks) +
+           std::min(static_cast<double>(busy_ticks), usual * static_cast<double>(busy_frees));
+}
+
+void Churn::add(const trace::Alloc& record, const reader::Dictionary& dictionary) {
+    if (record.status != 0 || record.captured != 0 || record.part != 0 ||
+        record.memory != trace::Memory::device || record.origin != trace::Origin::program ||
+        record.symbol != 0 || dictionary.symbol(record.entry).find("Async") != std::string_view::npos)
+        return;
+    ChurnTotals& totals = sites_[{record.stack, record.entry}];
+    totals.peak_live = std::max(totals.peak_live, ++totals.live);
+    live_[record.allocation] = {&totals, record.start, record.duration, record.bytes};
+}
+
+void Churn::remove(const trace::Free& record) {
+    const auto found = live_.find(record.allocation);
+    if (record.status != 0 || record.captured != 0 || found == live_.end())
+        return;
+    const Live live = found->second;
+    ChurnTotals& totals = *live.totals;
+    live_.erase(found);
+    --totals.live;
+    if (record.part != 0)
+        return; // what freed it has a record of its own: the end of a context
+    ++totals.pairs;
+    totals.bytes += live.bytes;
+    totals.alloc_ticks += live.duration;
+    totals.lifetime_ticks += record.start - std::min(record.start, live.start);
+    totals.free_stack = record.stack;
+    totals.free_entry = record.entry;
+    if (queued_) {
+        totals.quickest_busy =
+            totals.busy_frees == 0 ? record.duration : std::min(totals.quickest_busy, record.duration);
+        ++totals.busy_frees;
+        totals.busy_ticks += record.duration;
+    } else {
+        ++totals.idle_frees;
+        totals.idle_ticks += record.duration;
+    }
+    queued_ = false; // it has waited for all of it
+}
+
+void Churn::observe(const reader::Event& event, const reader::Dictionary& dictionary) {
+    std::visit(
+        [&](const auto& record) {
+            using Record = std::decay_t<decltype(record)>;
+            if constexpr (std::is_same_v<Record, trace::Alloc>)
+                add(record, dictionary);
+            else if constexpr (std::is_same_v<Record, trace::Free>)
+                remove(record);
+            else if constexpr (std::is_same_v<Record, trace::Launch> ||
+                               std::is_same_v<Record, trace::GraphLaunch> ||
+                               std::is_same_v<Record, trace::Set> ||
+                               std::is_same_v<Record, trace::HostFunction> ||
+                               std::is_same_v<Record, trace::Prefetch>)
+                queued_ = true;
+            else if constexpr (std::is_same_v<Record, trace::Copy>)
+                queued_ |= record.asynchronous != 0;
+            else if constexpr (std::is_same_v<Record, trace::Sync>)
+                queued_ &= !waits_for_work(record);
+        },
+        event);
+}
+
+} // namespace umadvisor::model

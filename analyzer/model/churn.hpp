@@ -1,0 +1,54 @@
+/// Device memory that is allocated and freed again and again, by where it was allocated.
+#pragma once
+
+#include "analyzer/reader/dictionary.hpp"
+#include "analyzer/reader/thread_cursor.hpp"
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <unordered_map>
+
+namespace umadvisor::model {
+
+struct ChurnSite {
+    std::uint64_t stack = 0, entry = 0;
+    auto operator<=>(const ChurnSite&) const = default;
+};
+
+struct ChurnTotals {
+    std::uint64_t pairs = 0, bytes = 0; ///< allocated and freed again
+    std::uint64_t alloc_ticks = 0, lifetime_ticks = 0;
+    std::uint64_t live = 0, peak_live = 0;
+    std::uint64_t idle_frees = 0, idle_ticks = 0; ///< with nothing queued since the last synchronisation
+    std::uint64_t busy_frees = 0, busy_ticks = 0; ///< those may wait for what was queued
+    std::uint64_t quickest_busy = 0;
+    std::uint64_t free_stack = 0, free_entry = 0; ///< of the last
+
+    std::uint64_t free_ticks() const { return idle_ticks + busy_ticks; }
+    /// Of free_ticks(), what the frees cost by themselves.
+    double own_free_ticks() const;
+};
+
+/// Not what is ordered in streams, mapped by the program itself, or asked for as managed memory. Memory: one
+/// entry a site and one a live allocation.
+class Churn {
+public:
+    void observe(const reader::Event& event, const reader::Dictionary& dictionary);
+
+    const std::map<ChurnSite, ChurnTotals>& sites() const { return sites_; }
+
+private:
+    struct Live {
+        ChurnTotals* totals;
+        std::uint64_t start, duration, bytes;
+    };
+    void add(const trace::Alloc& record, const reader::Dictionary& dictionary);
+    void remove(const trace::Free& record);
+
+    std::map<ChurnSite, ChurnTotals> sites_;
+    std::unordered_map<std::uint64_t, Live> live_;
+    bool queued_ = true; ///< something may be in flight
+};
+
+} // namespace umadvisor::model

@@ -1,0 +1,146 @@
+#include "analyzer/model/idle_syncs.hpp"
+
+#include "analyzer/reader/saturated.hpp"
+
+#include <algorithm>
+#include <type_traits>
+#include <variant>
+
+namespace umadvisor::model {
+namespace {
+
+/// One that took longer did wait, for work that the trace does not tell of.
+constexpr double longest_idle_sync_ns = 50'000;
+/// A launch whose call was not measured is taken to last as long.
+constexpr double unmeasured_call_ns = 100'000;
+
+constexpr std::uint64_t legacy_stream = 0, other_legacy_stream = 1, stream_of_the_thread = 2;
+
+/// On return of such a copy its bytes are where they belong (CUDA Runtime API, "API synchronization behavior").
+bool is_done_on_return(const trace::Copy& copy) {
+    using trace::Memory;
+    const auto host = [](Memory memory) { return memory == Memory::pinned || memory == Memory::registered; };
+    const bool down = copy.source_memory == Memory::device &&
+                      (copy.destination_memory == Memory::pageable || host(copy.destination_memory));
+    const bool up = host(copy.source_memory) && copy.destination_memory == Memory::device;
+    return copy.asynchronous == 0 && (down || up);
+}
+
+/// False for records that queue nothing; what is not known here is work.
+template <class Record>
+bool is_work(const Record& record) {
+    if constexpr (std::is_same_v<Record, trace::Copy>)
+        return !is_done_on_return(record);
+    else if constexpr (std::is_same_v<Record, trace::Event>)
+        return record.action != trace::EventAction::create && record.action != trace::EventAction::destroy;
+    else if constexpr (std::is_same_v<Record, trace::Stream>)
+        return record.action != trace::StreamAction::create && record.action != trace::StreamAction::destroy;
+    else
+        return !(std::is_same_v<Record, trace::LaunchShape> || std::is_same_v<Record, trace::Sync> ||
+                 std::is_same_v<Record, trace::DeviceTime> || std::is_same_v<Record, trace::Residency> ||
+                 std::is_same_v<Record, trace::Clock> || std::is_same_v<Record, trace::Range> ||
+                 std::is_same_v<Record, trace::Context> || std::is_same_v<Record, trace::Peer> ||
+                 std::is_same_v<Record, trace::Advise> || std::is_same_v<Record, trace::ManagedEvent> ||
+                 std::is_same_v<Record, trace::ManagedCounters> ||
+                 std::is_same_v<Record, trace::ManagedDetail>);
+}
+
+} // namespace
+
+void IdleSyncs::work(std::uint32_t thread, std::uint64_t end) {
+    if (!whole_.empty())
+        whole_.clear();
+    if (!objects_.empty())
+        objects_.clear();
+    if (thread != last_thread_) {
+        others_end_ = std::max(others_end_, last_end_);
+        last_thread_ = thread;
+    }
+    last_end_ = std::max(last_end_, end);
+}
+
+/// A call of another thread that has begun may queue its work after the synchronisation has looked.
+bool IdleSyncs::others_may_be_queueing(std::uint32_t thread, std::uint64_t at) const {
+    return (thread == last_thread_ ? others_end_ : std::max(last_end_, others_end_)) > at;
+}
+
+void IdleSyncs::follow(const trace::Context& record) {
+    if (record.action == trace::ContextAction::create_green ||
+        record.action == trace::ContextAction::from_green)
+        undecided_ = true;
+    if (record.context == 0 || !known_contexts_.insert(record.context).second)
+        return;
+    // Until now there was no need to tell contexts apart.
+    whole_.clear();
+    objects_.clear();
+}
+
+const IdleSyncs::Cover* IdleSyncs::cover_of(const trace::Sync& record, std::uint64_t context,
+                                            const Object& object) const {
+    // Which context an event is of is not told.
+    if (record.kind != trace::SyncKind::event || known_contexts_.size() <= 1)
+        if (const auto found = whole_.find(context); found != whole_.end() && found->second.end <= record.start)
+            return &found->second;
+    const auto found = objects_.find(object);
+    return found != objects_.end() && found->second.end <= record.start ? &found->second : nullptr;
+}
+
+void IdleSyncs::synchronize(std::uint32_t thread, const trace::Sync& record) {
+    using trace::SyncKind;
+    if (record.kind != SyncKind::context && record.kind != SyncKind::stream && record.kind != SyncKind::event)
+        return;
+    IdleSyncTotals& totals = sites_[{record.stack, record.entry}];
+    ++totals.count;
+    const std::uint64_t stream =
+        record.kind == SyncKind::stream && record.object != other_legacy_stream ? record.object : legacy_stream;
+    std::uint64_t context = 0; // of all, as long as there is one
+    if (known_contexts_.size() > 1) {
+        context = contexts_.of(thread, stream).context;
+        if (context == 0)
+            return;
+    }
+    if (undecided_ || record.status != 0 || others_may_be_queueing(thread, record.start))
+        return;
+    const Object object{record.kind, record.kind == SyncKind::event ? record.object : stream,
+                        record.kind == SyncKind::stream && stream == stream_of_the_thread ? thread : context};
+    const Cover* const cover = cover_of(record, context, object);
+    if (cover != nullptr && static_cast<double>(record.duration) * ns_per_tick_ <= longest_idle_sync_ns) {
+        ++totals.redundant;
+        totals.redundant_ticks += record.duration;
+        totals.covered_by = cover->stack;
+        return; // what covers it goes on
+    }
+    const Cover own{record.start + record.duration, record.stack};
+    if (record.kind == SyncKind::context)
+        whole_[context] = own;
+    else
+        objects_[object] = own;
+}
+
+void IdleSyncs::observe(std::uint32_t thread, const reader::Event& event) {
+    std::visit(
+        [&](const auto& record) {
+            using Record = std::decay_t<decltype(record)>;
+            if constexpr (std::is_same_v<Record, trace::Sync>) {
+                synchronize(thread, record);
+            } else if (is_work(record)) {
+                std::uint64_t end = 0;
+                if constexpr (requires { record.start; })
+                    end = record.start;
+                if constexpr (requires { record.duration; })
+                    reader::add_saturated(end, record.duration != 0
+                                                   ? record.duration
+                                                   : reader::saturated(unmeasured_call_ns / ns_per_tick_));
+                work(thread, end);
+            }
+            if constexpr (std::is_same_v<Record, trace::Context>)
+                follow(record);
+            else if constexpr (std::is_same_v<Record, trace::Ipc>)
+                undecided_ |= record.action == trace::IpcAction::open_event;
+        },
+        event);
+    if (std::holds_alternative<trace::Context>(event) || std::holds_alternative<trace::Stream>(event))
+        contexts_.observe(thread, event);
+}
+
+} // namespace umadvisor::model

@@ -1,0 +1,409 @@
+/// Findings on rows, copies of managed memory, allocation and synchronisation.
+#include "analyzer/findings/finding.hpp"
+#include "scenario.hpp"
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+
+BOOST_AUTO_TEST_SUITE(analyzer_habit_findings)
+
+using namespace umadvisor;
+using findings::Confidence;
+using findings::Finding;
+using test::mib;
+using test::ms;
+using test::Scenario;
+using trace::Memory;
+using trace::SyncKind;
+
+namespace {
+
+std::vector<Finding> advice_on(Scenario& scenario) {
+    reader::Trace trace(scenario.path());
+    const model::Profile profile(trace);
+    return findings::find_all(profile, [](std::uint64_t stack) { return stack; });
+}
+
+Finding lone_finding(Scenario& scenario, std::string_view rule) {
+    const auto found = advice_on(scenario);
+    BOOST_REQUIRE_EQUAL(found.size(), 1u);
+    BOOST_TEST(found.front().rule->id == rule);
+    return found.front();
+}
+
+void nothing_is_found(Scenario& scenario) {
+    for (const Finding& finding : advice_on(scenario))
+        BOOST_ERROR("found " << finding.rule->id << ": " << finding.summary);
+}
+
+double number(const Finding& finding, std::string_view key) {
+    const auto found = std::ranges::find(finding.evidence, key, &std::pair<std::string_view, double>::first);
+    BOOST_REQUIRE(found != finding.evidence.end());
+    return found->second;
+}
+
+const auto close = boost::test_tools::tolerance(0.001);
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(narrow_rows)
+
+constexpr std::uint64_t rows = 1024 * 1024;
+
+BOOST_AUTO_TEST_CASE(a_column_of_a_matrix_is_packed_first) {
+    Scenario s;
+    const auto stack = s.stack();
+    s.copy(
+        16 * rows, 20 * ms,
+        {.symbol = "cuMemcpy2D_v2", .source = Memory::pinned, .stack = stack, .height = rows, .pitch = 4096});
+    const Finding finding = lone_finding(s, "UMA-104");
+    BOOST_TEST(finding.stack == stack);
+    BOOST_TEST(number(finding, "rows") == static_cast<double>(rows));
+    BOOST_TEST(number(finding, "mean_row_bytes") == 16);
+    BOOST_TEST(finding.saving_ns == 20e6 - 16.0 * rows / 10 - 16.0 * rows / 55.5, close);
+    BOOST_TEST(finding.advice.find("pack") != std::string::npos, finding.advice);
+    BOOST_TEST((finding.confidence == Confidence::medium));
+}
+
+BOOST_AUTO_TEST_CASE(rows_that_lie_close_are_copied_with_what_is_between) {
+    Scenario s;
+    s.copy(16 * rows, 20 * ms,
+           {.symbol = "cuMemcpy2D_v2", .source = Memory::pinned, .height = rows, .pitch = 24});
+    const Finding finding = lone_finding(s, "UMA-104");
+    BOOST_TEST(finding.saving_ns == 20e6 - 24.0 * rows / 55.5, close);
+    BOOST_TEST(finding.advice.find("one piece: it is little") != std::string::npos, finding.advice);
+}
+
+BOOST_AUTO_TEST_CASE(pageable_rows_are_told_of_once) {
+    Scenario s;
+    s.copy(16 * rows, 20 * ms, {.symbol = "cuMemcpy2D_v2", .height = rows, .pitch = 4096});
+    lone_finding(s, "UMA-104");
+}
+
+BOOST_AUTO_TEST_CASE(rows_of_asynchronous_copies_are_priced_by_the_devices_time) {
+    Scenario s;
+    for (std::uint64_t sample = 1; sample <= 4; ++sample)
+        s.copy(16 * rows, 4000,
+               {.symbol = "cuMemcpy2DAsync_v2",
+                .source = Memory::pinned,
+                .sample = sample == 4 ? 4u : 0u,
+                .asynchronous = true,
+                .height = rows,
+                .pitch = 4096});
+    s.device_time(4, 20 * ms);
+    const Finding finding = lone_finding(s, "UMA-104");
+    BOOST_TEST(number(finding, "time_ns") == 80e6, close);
+}
+
+BOOST_AUTO_TEST_CASE(rows_that_are_not_a_fault) {
+    Scenario s;
+    // As wide as a packet, contiguous, inside the device, of an array, or few.
+    const auto copy = [&s](std::uint64_t bytes, std::uint64_t pitch, std::uint64_t height, Memory source,
+                           Memory destination) {
+        s.copy(bytes, 20 * ms,
+               {.symbol = "cuMemcpy2D_v2",
+                .source = source,
+                .destination = destination,
+                .stack = s.stack(),
+                .height = height,
+                .pitch = pitch});
+    };
+    copy(256 * rows, 512, rows, Memory::pinned, Memory::device);
+    copy(16 * rows, 16, rows, Memory::pinned, Memory::device);
+    copy(16 * rows, 4096, rows, Memory::device, Memory::device);
+    copy(16 * rows, 4096, rows, Memory::pinned, Memory::array);
+    copy(16 * 999, 4096, 999, Memory::pinned, Memory::device);
+    nothing_is_found(s);
+}
+
+BOOST_AUTO_TEST_CASE(narrow_rows_do_not_show_the_rate_of_the_link) {
+    Scenario s;
+    s.copy(16 * 16 * rows, 200 * ms,
+           {.symbol = "cuMemcpy2D_v2", .source = Memory::pinned, .height = 16 * rows, .pitch = 4096});
+    reader::Trace trace(s.path());
+    const model::Profile profile(trace);
+    BOOST_TEST(profile.copies().link(model::Direction::HtoD).bytes == 0u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(managed_copied)
+
+BOOST_AUTO_TEST_CASE(from_the_heap_to_managed_memory) {
+    Scenario s;
+    const auto stack = s.stack();
+    for (int i = 0; i < 10; ++i)
+        s.copy(256 * mib, 26 * ms, {.destination = Memory::managed, .stack = stack});
+    const Finding finding = lone_finding(s, "UMA-105");
+    BOOST_TEST(finding.stack == stack);
+    BOOST_TEST(number(finding, "copies") == 10);
+    BOOST_TEST(finding.saving_ns == 10 * (26e6 - 256 * mib / 51.0 - 2700), close);
+    BOOST_TEST(finding.advice.find("cudaMemPrefetchAsync") != std::string::npos, finding.advice);
+    BOOST_TEST((finding.confidence == Confidence::medium));
+}
+
+BOOST_AUTO_TEST_CASE(from_managed_memory_to_the_host) {
+    Scenario s;
+    s.copy(256 * mib, 60 * ms,
+           {.symbol = "cuMemcpyDtoH_v2", .source = Memory::managed, .destination = Memory::pageable});
+    BOOST_TEST(lone_finding(s, "UMA-105").saving_ns == 60e6 - 256 * mib / 24.0 - 2700, close);
+}
+
+BOOST_AUTO_TEST_CASE(between_managed_memories_across_the_link) {
+    Scenario s;
+    s.copy(256 * mib, 30 * ms,
+           {.symbol = "cuMemcpy", .source = Memory::managed, .destination = Memory::managed});
+    const Finding finding = lone_finding(s, "UMA-105");
+    BOOST_TEST((finding.confidence == Confidence::low));
+}
+
+BOOST_AUTO_TEST_CASE(copies_of_managed_memory_that_are_right) {
+    Scenario s;
+    // With device memory, inside the device, at the rate of the link, or few bytes.
+    s.copy(256 * mib, 26 * ms,
+           {.symbol = "cuMemcpy", .source = Memory::device, .destination = Memory::managed});
+    s.copy(256 * mib, 26 * ms,
+           {.symbol = "cuMemcpy", .source = Memory::managed, .destination = Memory::device});
+    s.copy(256 * mib, ms, {.symbol = "cuMemcpy", .source = Memory::managed, .destination = Memory::managed});
+    s.copy(256 * mib, 5 * ms, {.source = Memory::pinned, .destination = Memory::managed, .stack = s.stack()});
+    s.copy(4096, 30'000, {.destination = Memory::managed, .stack = s.stack()});
+    nothing_is_found(s);
+}
+
+BOOST_AUTO_TEST_CASE(device_memory_that_umadvisor_made_managed_is_copied_rightly) {
+    Scenario s;
+    s.allocate(256 * mib, Memory::managed, 0, trace::Origin::umadvisor);
+    s.copy(256 * mib, 26 * ms, {.destination = Memory::managed});
+    lone_finding(s, "UMA-101");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(allocation_churn)
+
+BOOST_AUTO_TEST_CASE(a_buffer_for_every_round) {
+    Scenario s;
+    const auto allocated = s.stack(), freed = s.stack(), function = s.function("step");
+    for (int i = 0; i < 100; ++i) {
+        const auto buffer = s.allocate(mib, Memory::device, allocated, trace::Origin::program, {}, 80'000);
+        s.launch(function, {buffer});
+        s.synchronize();
+        s.free(buffer, 120'000, freed);
+    }
+    const Finding finding = lone_finding(s, "UMA-401");
+    BOOST_TEST(finding.stack == allocated);
+    BOOST_REQUIRE(finding.places.size() == 1u);
+    BOOST_TEST(finding.places.front().second == freed);
+    BOOST_TEST(number(finding, "pairs") == 100);
+    BOOST_TEST(number(finding, "free_wait_ns") == 0);
+    BOOST_TEST(finding.saving_ns == 99 * 200'000.0, close);
+    BOOST_TEST(finding.advice.find("cudaMallocAsync") != std::string::npos, finding.advice);
+    BOOST_TEST((finding.confidence == Confidence::high));
+}
+
+BOOST_AUTO_TEST_CASE(what_a_free_waits_for_kernels_is_not_saved) {
+    Scenario s;
+    const auto function = s.function("step");
+    for (int i = 0; i < 100; ++i) {
+        const auto buffer = s.allocate(mib, Memory::device, 1, trace::Origin::program, {}, 80'000);
+        s.launch(function, {buffer});
+        s.free(buffer, i == 0 ? 120'000 : 1'120'000);
+    }
+    const Finding finding = lone_finding(s, "UMA-401");
+    BOOST_TEST(finding.saving_ns == 99 * 200'000.0, close);
+    BOOST_TEST(number(finding, "free_wait_ns") == 99e6, close);
+    BOOST_TEST((finding.confidence == Confidence::medium));
+}
+
+BOOST_AUTO_TEST_CASE(allocations_that_are_not_churn) {
+    Scenario s;
+    std::vector<std::uint64_t> kept;
+    for (int i = 0; i < 200; ++i) {
+        // From a pool, and those that stay to the end.
+        s.free(s.allocate(mib, Memory::device, 1, trace::Origin::program, "cuMemAllocAsync", 80'000), 120'000);
+        kept.push_back(s.allocate(mib, Memory::device, 2, trace::Origin::program, {}, 80'000));
+    }
+    for (const auto buffer : kept)
+        s.free(buffer, 120'000);
+    // Ten rounds of many at once, fifteen rounds of one, and host memory.
+    for (int round = 0; round < 10; ++round) {
+        std::vector<std::uint64_t> together;
+        for (int i = 0; i < 20; ++i)
+            together.push_back(s.allocate(mib, Memory::device, 5, trace::Origin::program, {}, 80'000));
+        for (const auto buffer : together)
+            s.free(buffer, 120'000);
+    }
+    for (int i = 0; i < 15; ++i)
+        s.free(s.allocate(mib, Memory::device, 3, trace::Origin::program, {}, 80'000), 120'000);
+    for (int i = 0; i < 100; ++i)
+        s.free(s.allocate(mib, Memory::pinned, 4, trace::Origin::program, "cuMemHostAlloc", 80'000), 120'000);
+    nothing_is_found(s);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(redundant_sync)
+
+using Sync = Scenario::SyncOptions;
+
+struct Rounds : Scenario {
+    std::uint64_t kernel = function("step");
+    std::uint64_t needed = stack(), spare = stack();
+
+    /// A launch and a wait for it, then `second`, two hundred times.
+    void rounds(const Sync& second, Sync first = {.duration = 200'000}) {
+        first.stack = needed;
+        for (int i = 0; i < 200; ++i) {
+            launch(kernel, {});
+            synchronize(first);
+            synchronize(second);
+        }
+    }
+};
+
+BOOST_AUTO_TEST_CASE(a_second_wait_for_the_same) {
+    for (const Sync& second :
+         {Sync{}, Sync{.kind = SyncKind::stream, .object = 7}, Sync{.kind = SyncKind::event, .object = 8}}) {
+        Rounds s;
+        Sync spare = second;
+        spare.stack = s.spare;
+        s.rounds(spare);
+        const Finding finding = lone_finding(s, "UMA-501");
+        BOOST_TEST(finding.stack == s.spare);
+        BOOST_TEST(number(finding, "redundant") == 200);
+        BOOST_TEST(finding.saving_ns == 200'000.0, close);
+        BOOST_REQUIRE(finding.places.size() == 1u);
+        BOOST_TEST(finding.places.front().second == s.needed);
+        BOOST_TEST((finding.confidence == Confidence::medium));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_same_stream_twice) {
+    Rounds s;
+    s.rounds({.kind = SyncKind::stream, .object = 7, .stack = s.spare},
+             {.kind = SyncKind::stream, .object = 7, .duration = 200'000});
+    lone_finding(s, "UMA-501");
+}
+
+BOOST_AUTO_TEST_CASE(a_stream_says_nothing_of_the_context_nor_of_another_stream) {
+    Rounds context, other, event;
+    const Sync stream{.kind = SyncKind::stream, .object = 7, .duration = 200'000};
+    context.rounds({.stack = context.spare}, stream);
+    nothing_is_found(context);
+    other.rounds({.kind = SyncKind::stream, .object = 9, .stack = other.spare}, stream);
+    nothing_is_found(other);
+    event.rounds({.kind = SyncKind::event, .object = 9, .stack = event.spare}, stream);
+    nothing_is_found(event);
+}
+
+/// Two hundred rounds with something between two waits.
+template <class Between>
+void nothing_is_redundant_after(const Between& between) {
+    Scenario s;
+    for (int i = 0; i < 200; ++i) {
+        s.synchronize({.stack = 1});
+        between(s);
+        s.synchronize({.stack = 2});
+        between(s);
+    }
+    nothing_is_found(s);
+}
+
+BOOST_AUTO_TEST_CASE(whatever_is_queued_has_to_be_waited_for) {
+    nothing_is_redundant_after([](Scenario& s) { s.launch(1, {}); });
+    nothing_is_redundant_after([](Scenario& s) {
+        s.copy(16 * mib, 3000,
+               {.symbol = "cuMemcpyHtoDAsync_v2", .source = Memory::pinned, .asynchronous = true});
+    });
+    nothing_is_redundant_after([](Scenario& s) {
+        s.copy(mib, 3000, {.symbol = "cuMemcpyDtoD_v2", .source = Memory::device}); // returns before it is done
+    });
+    nothing_is_redundant_after([](Scenario& s) { s.prefetch(1, mib, trace::Location::device); });
+    const auto queue = [](Scenario& s, auto record) {
+        record.start = s.now;
+        record.duration = 500;
+        s.builder.add(record);
+        s.now += 1000;
+    };
+    nothing_is_redundant_after([&](Scenario& s) { queue(s, trace::Set{}); });
+    nothing_is_redundant_after([&](Scenario& s) { queue(s, trace::GraphLaunch{}); });
+    nothing_is_redundant_after([&](Scenario& s) { queue(s, trace::HostFunction{}); });
+    nothing_is_redundant_after([&](Scenario& s) {
+        trace::Event record;
+        record.action = trace::EventAction::record;
+        queue(s, record);
+    });
+    nothing_is_redundant_after([&](Scenario& s) {
+        trace::Stream record;
+        record.action = trace::StreamAction::wait_event;
+        queue(s, record);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_copy_that_is_done_on_return_need_not_be_waited_for) {
+    Scenario s;
+    for (int i = 0; i < 200; ++i) {
+        s.synchronize({.stack = 1});
+        s.copy(mib, 20'000,
+               {.symbol = "cuMemcpyDtoH_v2", .source = Memory::device, .destination = Memory::pinned});
+    }
+    const Finding finding = lone_finding(s, "UMA-501");
+    BOOST_TEST(number(finding, "redundant") == 199);
+    BOOST_TEST((finding.confidence == Confidence::medium));
+}
+
+BOOST_AUTO_TEST_CASE(one_that_waited_was_needed_whatever_the_trace_tells) {
+    Rounds s;
+    s.rounds({.stack = s.spare, .duration = 60'000});
+    nothing_is_found(s);
+}
+
+BOOST_AUTO_TEST_CASE(few_are_left_alone) {
+    Scenario s;
+    for (int i = 0; i < 99; ++i) {
+        s.launch(1, {});
+        s.synchronize({.stack = 1});
+        s.synchronize({.stack = 2, .duration = 20'000});
+    }
+    nothing_is_found(s);
+}
+
+BOOST_AUTO_TEST_CASE(work_of_another_thread_may_be_in_flight) {
+    Scenario s;
+    for (int i = 0; i < 200; ++i) {
+        // The launch has begun, and nobody knows whether the wait has seen it.
+        trace::HostFunction record;
+        record.start = s.now;
+        record.duration = 5000;
+        s.builder.add(record, 2);
+        s.now += 1000;
+        s.synchronize({.stack = 1});
+        s.synchronize({.stack = 2});
+    }
+    nothing_is_found(s);
+}
+
+BOOST_AUTO_TEST_CASE(another_context_was_not_waited_for) {
+    Scenario s;
+    const auto make_current = [&s](std::uint64_t context) {
+        trace::Context record;
+        record.start = s.now;
+        record.duration = 100;
+        record.action = trace::ContextAction::set_current;
+        record.context = context;
+        s.builder.add(record);
+        s.now += 1000;
+    };
+    for (int i = 0; i < 200; ++i) {
+        s.launch(1, {});
+        make_current(0xa0);
+        s.synchronize({.stack = 1});
+        make_current(0xb0);
+        s.synchronize({.stack = 2});
+    }
+    nothing_is_found(s);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE_END()
