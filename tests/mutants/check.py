@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Breaks the product on purpose, one line at a time, and demands that a test notices.
 
-    tests/mutants/check.py [--build build/release] [--jobs N] [--list] [NAME...]
+    tests/mutants/check.py [--build build/release] [--jobs N] [--long] [--list] [NAME...]
 
-A mutant is a table in one of the .toml files beside this script: what breaks, the text of the product that occurs
+A mutant is a table in one of the .toml files beside this script, or in long/ (tools/test has no time for those): what breaks, the text of the product that occurs
 exactly once, what stands there instead, and the tests that must fail. The mutated source is compiled by the build's own
 commands in a folder of its own; the product's files and its build stay as they are.
 """
@@ -23,14 +23,16 @@ import tomllib
 from build import ANALYZER, SHIM, Broken, Build, part_of
 
 HERE = pathlib.Path(__file__).resolve().parent
+LONG = HERE / "long"
 TEST_SECONDS = 120
 
 
 class Mutant:
     """One table of the list."""
 
-    def __init__(self, name, table):
+    def __init__(self, name, table, long):
         self.name = name
+        self.long = long
         self.breaks = table.pop("breaks")
         self.tests = table.pop("caught_by")
         self.needs = table.pop("needs", None)  # a shell command without whose success the tests see nothing
@@ -54,17 +56,21 @@ class Mutant:
         return mutated
 
 
-def read_list(names):
+def read_list():
     mutants = {}
-    for path in sorted(HERE.glob("*.toml")):
+    for path in sorted((*HERE.glob("*.toml"), *LONG.glob("*.toml"))):
         for name, table in tomllib.loads(path.read_text()).items():
             if name in mutants:
                 raise Broken(f"{name} stands in the list twice")
-            mutants[name] = Mutant(name, table)
+            mutants[name] = Mutant(name, table, path.parent == LONG)
+    return mutants
+
+
+def chosen(mutants, names, long):
     unknown = [name for name in names if name not in mutants]
     if unknown:
         raise Broken(f"no mutant is called {', '.join(unknown)}")
-    return [mutant for name, mutant in mutants.items() if not names or name in names]
+    return [mutant for name, mutant in mutants.items() if (name in names if names else mutant.long == long)]
 
 
 def passes(program, case, prefix, out):
@@ -139,16 +145,20 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=pathlib.Path, default=HERE.parents[1] / "build/release")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() + 1, help="at a time; tests wait more than they compute")
-    parser.add_argument("--list", action="store_true", help="print the list and end")
+    parser.add_argument("--long", action="store_true", help="those in long/, and only those")
+    parser.add_argument("--list", action="store_true", help="print the whole list and end")
     parser.add_argument("names", nargs="*", metavar="NAME")
     arguments = parser.parse_args()
     try:
-        mutants = read_list(arguments.names)
+        whole = read_list()
         if arguments.list:
-            for mutant in mutants:
+            for mutant in whole.values():
                 print(f"{mutant.name}: {mutant.breaks}")
             return 0
         build = Build(HERE.parents[1], arguments.build.resolve())
+        for mutant in whole.values():
+            mutant.files(build)  # whose text has to be there, even if its turn is another time
+        mutants = chosen(whole, arguments.names, arguments.long)
         with tempfile.TemporaryDirectory(prefix="umadvisor-mutants-") as temporary, \
                 concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
             work = pathlib.Path(temporary)

@@ -65,15 +65,18 @@ def _programs(bundle, advised):
 
 def _delay_and_duration(bundle, advised):
     command = [bundle.test_program("part_of_run", "cu"), "spin", "2"]
-    launched = []
-    for options in ([], ["-y", "0.5", "-d", "0.5"]):
-        outcome, traces = advised.run(command, options)
-        require(outcome.status == 0, outcome.explain())
-        require(len(traces) == 1, f"{len(traces)} traces")
-        launched.append(sum(row["count"] for row in advised.report(traces[0])["launches"]))
-    # A quarter of the time; how fast it launches varies.
-    require(0 < launched[1] < launched[0] / 2, f"{launched[1]} launches of {launched[0]} were recorded")
-    return f"{launched[1]} launches of {launched[0]} were recorded"
+    outcome, traces = advised.run(command, ["-y", "0.5", "-d", "0.5"])
+    require(outcome.status == 0, outcome.explain())
+    require(len(traces) == 1, f"{len(traces)} traces")
+    records = advised.records(traces[0])
+    pauses = [each for each in records if each["record"] == "Pause"]
+    causes = [each["cause"] for each in pauses]
+    require([each["recording"] for each in pauses] == [0, 1, 0] and causes[::2] == ["delay", "duration"], f"{pauses}")
+    starts = [each["start_ns"] for each in records if each["record"] == "Launch"]
+    begin, end = (each["start_ns"] for each in pauses[1:])
+    astray = [start for start in starts if not begin <= start <= end]
+    require(starts and not astray, f"{len(starts)} launches were recorded, {len(astray)} outside of the part")
+    return f"{len(starts)} launches, all in the part"
 
 
 def _deep(bundle, advised):
