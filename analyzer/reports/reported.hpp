@@ -21,16 +21,18 @@ struct ReportedFinding {
     findings::Confidence confidence{};
 };
 
+/// Of managed memory.
+struct ReportedMoves {
+    std::uint64_t bytes_to_device = 0, bytes_to_host = 0;
+    std::optional<std::uint64_t> host_faults; ///< nothing: never told
+};
+
 struct ReportedTotals {
     std::uint64_t reports = 0, findings = 0;
     double saving_ns = 0;
     std::uint64_t duration_ns = 0; ///< of all processes, one after the other
     std::uint64_t copies = 0, copied_bytes = 0, copy_ns = 0;
-    struct Managed {
-        std::uint64_t bytes_to_device = 0, bytes_to_host = 0;
-        std::optional<std::uint64_t> host_faults; ///< nothing: never told
-    };
-    std::optional<Managed> managed; ///< nothing: no report tells of it
+    std::optional<ReportedMoves> managed; ///< nothing: no report tells of it
 };
 
 /// One or several reports, taken together.
