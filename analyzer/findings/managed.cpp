@@ -75,7 +75,8 @@ std::vector<Place> places_of(const ManagedRule& rule, const Habit& habit, const 
         places.push_back({Lead::host, std::string(rule.host_line), code});
     for (const std::uint64_t stack : habit.totals.prefetches)
         places.push_back({Lead::prefetch, "prefetched here", stack});
-    std::ranges::stable_partition(places, [&rule](const Place& place) { return place.kind == rule.lead; });
+    std::stable_partition(places.begin(), places.end(),
+                          [&rule](const Place& place) { return place.kind == rule.lead; });
     std::set<std::uint64_t> seen;
     std::erase_if(places, [&](const Place& place) {
         return place.stack == 0 || !seen.insert(line_of(place.stack)).second;
