@@ -21,7 +21,7 @@ public:
     explicit Report(const std::string& path, symbols::Options options = {}, bool with_statistics = false);
 
     reader::Trace trace;
-    std::optional<model::Statistics> statistics; ///< where asked for: they take a third of the reading
+    std::optional<model::Statistics> statistics; ///< where asked for
     model::Profile profile;
     symbols::Symbolizer symbolizer;
     bool full_stacks; ///< whole stacks in the text, too
