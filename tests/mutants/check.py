@@ -3,7 +3,8 @@
 
     tests/mutants/check.py [--build build/release] [--jobs N] [--long] [--list] [NAME...]
 
-A mutant is a table in one of the .toml files beside this script, or in long/ (tools/test has no time for those): what breaks, the text of the product that occurs
+A mutant is a table in one of the .toml files beside this script, which have one for each suite of tests, or in long/, which has
+all others (tools/test has no time for those): what breaks, the text of the product that occurs
 exactly once, what stands there instead, and the tests that must fail. The mutated source is compiled by the build's own
 commands in a folder of its own; the product's files and its build stay as they are.
 """
