@@ -38,10 +38,7 @@ std::optional<reports::Selection> selection(const Arguments& arguments) {
 bool read_fail_on(const Arguments& arguments, std::optional<findings::Confidence>& least) {
     if (!arguments.has("--fail-on"))
         return true;
-    for (const auto confidence :
-         {findings::Confidence::low, findings::Confidence::medium, findings::Confidence::high})
-        if (name(confidence) == arguments.value("--fail-on"))
-            least = confidence;
+    least = findings::confidence_called(arguments.value("--fail-on"));
     if (!least)
         say("--fail-on takes low, medium or high, not " + arguments.value("--fail-on"));
     return least.has_value();

@@ -5,10 +5,21 @@
 #include <iterator>
 
 namespace umadvisor::findings {
+namespace {
+
+constexpr std::array<std::string_view, 3> confidences{"low", "medium", "high"};
+
+} // namespace
 
 std::string_view name(Confidence confidence) {
-    constexpr std::array<std::string_view, 3> names{"low", "medium", "high"};
-    return names[static_cast<std::size_t>(confidence)];
+    return confidences[static_cast<std::size_t>(confidence)];
+}
+
+std::optional<Confidence> confidence_called(std::string_view text) {
+    const auto found = std::ranges::find(confidences, text);
+    if (found == confidences.end())
+        return std::nullopt;
+    return static_cast<Confidence>(found - confidences.begin());
 }
 
 double within_recorded(const model::Profile& profile, double saving_ns) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,6 +19,8 @@ inline constexpr double least_saving_ns = 100'000;
 
 enum class Confidence : std::uint8_t { low, medium, high };
 std::string_view name(Confidence confidence);
+/// Nothing: none is called so.
+std::optional<Confidence> confidence_called(std::string_view text);
 
 struct Finding {
     const Rule* rule = nullptr;

@@ -46,4 +46,11 @@ consteval const Rule& rule(std::string_view id) {
     return *std::ranges::find_if(rules, [id](const Rule& each) { return each.id == id; });
 }
 
+/// By its id or its name; null: there is none.
+constexpr const Rule* find_rule(std::string_view text) {
+    const auto* const found =
+        std::ranges::find_if(rules, [text](const Rule& each) { return each.id == text || each.name == text; });
+    return found == rules.end() ? nullptr : found;
+}
+
 } // namespace umadvisor::findings

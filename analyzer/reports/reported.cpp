@@ -74,11 +74,8 @@ symbols::CodePlace reported_place(const ReportedValues& values, const ReportedJs
 }
 
 findings::Confidence reported_confidence(const ReportedValues& values, const ReportedJson& finding) {
-    const std::string text = values.text(finding, "confidence");
-    for (const auto confidence :
-         {findings::Confidence::low, findings::Confidence::medium, findings::Confidence::high})
-        if (name(confidence) == text)
-            return confidence;
+    if (const auto confidence = findings::confidence_called(values.text(finding, "confidence")))
+        return *confidence;
     values.wrong("confidence is none of low, medium and high");
 }
 
@@ -91,10 +88,7 @@ ReportedFinding reported_finding(const ReportedValues& values, const ReportedJso
         values.wrong("a finding has no rule");
     finding.name = values.text(object, "name");
     // umadvisor-report-1 has the name where the id is now. Rules that are no more keep what they are called.
-    const auto known = std::ranges::find_if(findings::rules, [&](const findings::Rule& rule) {
-        return rule.id == finding.rule || rule.name == finding.rule;
-    });
-    if (known != findings::rules.end()) {
+    if (const findings::Rule* const known = findings::find_rule(finding.rule)) {
         finding.rule = known->id;
         finding.name = known->name;
     } else if (finding.name.empty()) {

@@ -12,12 +12,11 @@ namespace umadvisor::reports {
 namespace {
 
 const findings::Rule& rule_called(std::string_view text) {
+    if (const findings::Rule* const rule = findings::find_rule(text))
+        return *rule;
     std::string known;
-    for (const findings::Rule& rule : findings::rules) {
-        if (rule.id == text || rule.name == text)
-            return rule;
+    for (const findings::Rule& rule : findings::rules)
         known += (known.empty() ? "" : ", ") + std::string(rule.id) + " " + std::string(rule.name);
-    }
     throw reader::Error("there is no rule " + std::string(text) + "; rules are: " + known);
 }
 

@@ -1,0 +1,201 @@
+#include "managed_program.hpp"
+
+BOOST_AUTO_TEST_SUITE(analyzer_managed_estimates)
+
+using namespace umadvisor;
+using namespace test::managed_program;
+using test::mib;
+using test::ms;
+
+BOOST_AUTO_TEST_CASE(thrashing_inside_one_kernel_is_priced_by_events_and_throttling) {
+    Program p(4096);
+    p.look(0, before);
+    p.launch(p.kernel, {p.id}, 0, p.launched);
+    p.thrash(1000);
+    trace::ManagedEvent record;
+    record.kind = Kind::throttling;
+    record.address = test::address_of(p.id);
+    record.duration = 7 * ms;
+    p.event(record);
+    p.wait();
+    const Finding finding = only_finding(p);
+    BOOST_TEST(finding.rule->name == "thrashing");
+    BOOST_TEST(finding.saving_ns == 1000 * 30e3 + 7e6, about);
+    BOOST_TEST(
+        contains(finding.advice,
+                 "cudaMemAdvise(ptr, bytes, cudaMemAdviseSetPreferredLocation, {cudaMemLocationTypeHost, "
+                 "0}) and cudaMemAdvise(ptr, bytes, cudaMemAdviseSetAccessedBy, "
+                 "{cudaMemLocationTypeDevice, device})"),
+        finding.advice);
+    BOOST_TEST((finding.confidence == Confidence::low)); // nothing says how much moved
+}
+
+BOOST_AUTO_TEST_CASE(thrashing_that_is_only_seen_is_priced_by_arrivals) {
+    Program p(4096);
+    const auto quickly = [&p](std::uint64_t host_bytes, trace::SampleMoment moment) {
+        p.residency(p.id, p.bytes, host_bytes, moment);
+    };
+    quickly(0, before);
+    for (int i = 0; i < 20; ++i) {
+        p.launch(p.kernel, {p.id}, 0, p.launched);
+        trace::Sync record;
+        record.entry = p.entry("cuCtxSynchronize");
+        record.start = p.now;
+        record.duration = 90'000;
+        p.builder.add(record);
+        p.now += 100'000;
+        quickly(0, after);
+        quickly(p.bytes, before);
+    }
+    const Finding finding = only_finding(p);
+    BOOST_TEST(finding.rule->id == "UMA-201");
+    BOOST_TEST(finding.saving_ns > 30 * 30e3); // 20 times there and 19 times back
+    BOOST_TEST(finding.saving_ns < 40 * 30e3);
+}
+
+BOOST_AUTO_TEST_CASE(first_touch_at_the_price_of_faults) {
+    Program p(256 * mib);
+    p.filled();
+    p.round();
+    const Finding finding = only_finding(p);
+    BOOST_TEST(finding.allocation_stack == p.line);
+    BOOST_TEST(finding.saving_ns == 23e6 - 5.26e6, about);
+    BOOST_TEST((finding.confidence == Confidence::medium));
+}
+
+BOOST_AUTO_TEST_CASE(first_touch_measured_against_later_launches_of_the_kernel) {
+    Program p(256 * mib);
+    const auto other = p.managed(256 * mib, p.line);
+    const auto round = [&](std::uint64_t sample, std::uint64_t time) {
+        p.launch(p.kernel, {p.id, other}, sample, p.launched);
+        p.wait();
+        p.device_time(sample, time);
+        p.look(0, after);
+        p.residency(other, 256 * mib, 0, after);
+    };
+    p.filled();
+    p.residency(other, 256 * mib, 256 * mib, before);
+    round(1, 60 * ms);
+    for (std::uint64_t sample = 2; sample < 12; ++sample)
+        round(sample, ms);
+    const Finding finding = only_finding(p); // of both: they have one line
+    BOOST_TEST(finding.rule->id == "UMA-203");
+    BOOST_TEST(finding.allocation_text == "cudaMallocManaged 256 MiB x 2");
+    BOOST_TEST(finding.saving_ns == 59e6 - 2 * 5.26e6, about);
+    BOOST_TEST((finding.confidence == Confidence::high));
+}
+
+BOOST_AUTO_TEST_CASE(no_more_is_promised_than_was_recorded) {
+    Program p;
+    p.bounce(40, p.bytes);
+    reader::Trace trace(p.path());
+    const model::Profile profile(trace);
+    const auto line = [](std::uint64_t stack) { return stack; };
+    const double saving = findings::find_all(profile, line).front().saving_ns;
+    BOOST_TEST(saving < static_cast<double>(profile.recorded_ns()));
+    // The same in less time than it would take.
+    Program quick(256 * mib);
+    for (int i = 0; i < 40; ++i) {
+        quick.residency(quick.id, quick.bytes, quick.bytes, before);
+        quick.launch(quick.kernel, {quick.id}, 0, quick.launched);
+        quick.synchronize();
+        quick.residency(quick.id, quick.bytes, 0, after);
+    }
+    reader::Trace quick_trace(quick.path());
+    const model::Profile quick_profile(quick_trace);
+    BOOST_TEST(findings::find_all(quick_profile, line).front().saving_ns ==
+               static_cast<double>(quick_profile.recorded_ns()));
+}
+
+BOOST_AUTO_TEST_CASE(bytes_that_the_driver_counted_are_sure) {
+    Program p;
+    p.tell(test::all_kinds);
+    p.counters(0, 0);
+    p.look(0, before);
+    p.launch(p.kernel, {p.id}, 0, p.launched);
+    p.migrate(test::address_of(p.id), p.bytes, test::device);
+    p.wait();
+    p.look(0, after);
+    p.fault(Kind::host_fault, test::address_of(p.id), 0, p.touched);
+    p.migrate(test::address_of(p.id), 48 * mib, test::host);
+    p.now += ms;
+    p.counters(p.bytes, 48 * mib);
+    p.look(48 * mib, before);
+    const Finding finding = only_finding(p);
+    BOOST_TEST(finding.rule->id == "UMA-205");
+    BOOST_TEST((finding.confidence == Confidence::high));
+    BOOST_TEST(finding.saving_ns == 48 * (down_by_faults - down_by_prefetch), about);
+    BOOST_REQUIRE(finding.places.size() == 1u);
+    BOOST_TEST(finding.places.front().first == "the host reads it here");
+    BOOST_TEST(finding.places.front().second == p.touched);
+}
+
+BOOST_AUTO_TEST_CASE(a_first_launch_counts_where_the_host_had_the_memory) {
+    Program p(256 * mib);
+    const auto other = p.managed(64 * mib, p.line);
+    p.residency(other, 64 * mib, 0, before);
+    p.launch(p.kernel, {other}, 1, p.launched); // of another: it was never on the host
+    p.wait();
+    p.device_time(1, 90 * ms);
+    p.filled();
+    for (std::uint64_t sample = 2; sample < 12; ++sample) {
+        p.launch(p.kernel, {p.id}, sample, p.launched);
+        p.wait();
+        p.device_time(sample, sample == 2 ? 40 * ms : ms);
+        p.look(0, after);
+    }
+    const Finding finding = only_finding(p);
+    BOOST_TEST(finding.rule->id == "UMA-203");
+    BOOST_TEST(evidence(finding, "measured_bytes") == 256.0 * mib);
+}
+
+BOOST_AUTO_TEST_CASE(of_a_late_prefetch_the_part_that_faults_brought_counts) {
+    constexpr std::uint64_t faults = 512; // of 64 KiB each: half of it
+    Program p;
+    p.tell(test::all_kinds);
+    p.fault(Kind::host_fault, test::address_of(p.id), 0, p.touched);
+    p.now += ms;
+    p.filled();
+    p.counters(0, 0);
+    p.to_device();
+    p.launch(p.kernel, {p.id}, 0, p.launched);
+    p.migrate(test::address_of(p.id), p.bytes, test::device);
+    p.wait();
+    trace::ManagedCounters record;
+    record.start = p.now;
+    record.bytes_to_device = p.bytes;
+    record.device_faults = faults;
+    p.builder.add(record);
+    p.now += 100;
+    p.look(0, after);
+    const Finding finding = only_finding(p);
+    BOOST_TEST(finding.rule->id == "UMA-211");
+    BOOST_TEST(evidence(finding, "bytes_by_faults") == 32.0 * mib);
+    BOOST_TEST(finding.saving_ns == 32 * (up_by_faults - up_by_prefetch), about);
+}
+
+BOOST_AUTO_TEST_CASE(what_was_copied_there_was_not_made_there) {
+    const auto filled_by = [](std::string_view module_path) {
+        Program p;
+        trace::Module module;
+        module.id = 1;
+        module.path = module_path;
+        p.builder.add(module);
+        trace::Frame frame;
+        frame.id = 900;
+        frame.module = 1;
+        frame.address = 0x1000;
+        p.builder.add(frame);
+        p.tell(test::all_kinds);
+        p.fault(Kind::host_fault, test::address_of(p.id), 0, frame.id);
+        p.now += ms;
+        p.filled();
+        p.round();
+        p.round();
+        return ids_of(p);
+    };
+    BOOST_TEST(filled_by("/home/user/program") == "UMA-204");
+    BOOST_TEST(filled_by("/lib/x86_64-linux-gnu/libc.so.6") == "UMA-203"); // read from a file, say
+}
+
+BOOST_AUTO_TEST_SUITE_END()

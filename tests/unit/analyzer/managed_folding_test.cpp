@@ -1,0 +1,130 @@
+#include "managed_program.hpp"
+
+BOOST_AUTO_TEST_SUITE(analyzer_managed_folding)
+
+using namespace umadvisor;
+using namespace test::managed_program;
+using test::mib;
+using test::ms;
+
+BOOST_AUTO_TEST_CASE(alternation_is_found_once_and_names_its_lines) {
+    Program p(32 * mib);
+    p.bounce(9, p.bytes);
+    p.free(p.id);
+    const Finding finding = only_finding(p);
+    BOOST_TEST(finding.rule->id == "UMA-202");
+    BOOST_TEST(finding.allocation_stack == p.line);
+    BOOST_TEST(finding.stack == p.launched);
+    BOOST_TEST(finding.allocation_text == "cudaMallocManaged 32 MiB");
+    BOOST_TEST(finding.summary ==
+               "launch of scale: came back 9 times by faults and was pulled over again, 576 MiB in all");
+    BOOST_TEST(evidence(finding, "bytes_to_device") == 9.0 * 32 * mib);
+    BOOST_TEST(evidence(finding, "bytes_to_host") == 9.0 * 32 * mib);
+    BOOST_TEST(finding.saving_ns == 288 * (up_by_faults - up_by_prefetch + down_by_faults - down_by_prefetch),
+               about);
+    BOOST_TEST((finding.confidence == Confidence::medium)); // seen here and there, not counted
+    BOOST_TEST(contains(finding.advice,
+                        "cudaMemPrefetchAsync(ptr, bytes, {cudaMemLocationTypeDevice, device}, 0, stream)"));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_made_on_the_wrong_side_contains_its_first_touch) {
+    Program p;
+    p.filled({.regularity = trace::Regularity::regular});
+    p.round();
+    p.round();
+    const Finding finding = only_finding(p);
+    BOOST_TEST(finding.rule->id == "UMA-204");
+    BOOST_TEST(finding.saving_ns == 64 * up_by_faults, about); // the move vanishes
+    BOOST_REQUIRE(finding.parts.size() == 1u);
+    BOOST_TEST(finding.parts.front()->id == "UMA-203");
+    BOOST_REQUIRE(finding.details.size() == 1u);
+    BOOST_TEST(contains(finding.details.front(), "UMA-203"));
+    BOOST_TEST(contains(finding.details.front(), "cudaMemPrefetchAsync"));
+    BOOST_TEST((finding.confidence == Confidence::medium));
+}
+
+BOOST_AUTO_TEST_CASE(there_and_back_for_nobody_contains_the_way_there) {
+    Program p;
+    p.look(0, before);
+    p.round();
+    for (int i = 0; i < 3; ++i) {
+        p.to_host();
+        p.wait();
+        p.to_device();
+        p.wait();
+    }
+    const Finding finding = only_finding(p);
+    BOOST_TEST(finding.rule->id == "UMA-210");
+    BOOST_REQUIRE(finding.parts.size() == 1u);
+    BOOST_TEST(finding.parts.front()->id == "UMA-213");
+}
+
+BOOST_AUTO_TEST_CASE(allocations_of_one_line_are_one_finding) {
+    Program p;
+    p.bounce(4, p.bytes);
+    p.free(p.id);
+    p.id = p.managed(p.bytes, p.line);
+    p.bounce(4, p.bytes);
+    const Finding finding = only_finding(p);
+    BOOST_TEST(evidence(finding, "allocations") == 2);
+    BOOST_TEST(evidence(finding, "times") == 8);
+    BOOST_TEST(finding.allocation_text == "cudaMallocManaged 64 MiB x 2");
+}
+
+BOOST_AUTO_TEST_CASE(stacks_with_one_line_are_one_finding) {
+    Program p;
+    p.bounce(4, p.bytes);
+    p.id = p.managed(p.bytes, p.stack());
+    p.bounce(4, p.bytes);
+    reader::Trace trace(p.path());
+    const model::Profile profile(trace);
+    const auto one_line = findings::find_all(profile, [](std::uint64_t) { return 1; });
+    BOOST_REQUIRE(one_line.size() == 1u);
+    BOOST_TEST(evidence(one_line.front(), "allocations") == 2);
+    BOOST_TEST(ids_of(p) == "UMA-202 UMA-202");
+}
+
+BOOST_AUTO_TEST_CASE(memory_that_umadvisor_made_managed_is_not_the_programs) {
+    Program p;
+    p.id = p.allocate(p.bytes, Memory::managed, p.line, trace::Origin::umadvisor);
+    p.bounce(4, p.bytes);
+    BOOST_TEST(ids_of(p) == "");
+}
+
+BOOST_AUTO_TEST_CASE(prefetches_by_umadvisor_are_no_fault_of_the_run) {
+    Program p;
+    p.filled();
+    p.Scenario::prefetch(p.id, p.bytes, trace::Location::device, trace::Origin::umadvisor);
+    p.look(0, before);
+    p.round();
+    BOOST_TEST(ids_of(p) == "");
+}
+
+BOOST_AUTO_TEST_CASE(calls_are_the_drivers_where_the_program_uses_no_runtime) {
+    Program p(64 * mib, false);
+    p.bounce(4, p.bytes, 5);
+    const Finding finding = only_finding(p);
+    BOOST_TEST(contains(finding.advice, "cuMemAdvise(ptr, bytes, CU_MEM_ADVISE_SET_READ_MOSTLY, "
+                                        "{CU_MEM_LOCATION_TYPE_DEVICE, device})"),
+               finding.advice);
+    Program touched(64 * mib, false);
+    touched.filled();
+    touched.round();
+    BOOST_TEST(contains(only_finding(touched).advice,
+                        "cuMemPrefetchAsync(ptr, bytes, {CU_MEM_LOCATION_TYPE_DEVICE, device}, 0, stream)"));
+}
+
+BOOST_AUTO_TEST_CASE(ids_and_names_stay) {
+    std::string text;
+    for (const findings::Rule& rule : findings::rules)
+        text += std::string(rule.id) + " " + std::string(rule.name) + "\n";
+    BOOST_TEST(text == "UMA-101 pageable-copy\nUMA-102 pageable-async\nUMA-103 small-copies\n"
+                       "UMA-104 narrow-rows\nUMA-105 managed-copied\nUMA-201 thrashing\n"
+                       "UMA-202 ping-pong\nUMA-203 first-touch\nUMA-204 host-populate\nUMA-205 read-back\n"
+                       "UMA-206 false-sharing\nUMA-207 read-only-bouncing\nUMA-208 remote-access\n"
+                       "UMA-209 oversubscribed\nUMA-210 prefetch-ping-pong\nUMA-211 late-prefetch\n"
+                       "UMA-212 redundant-prefetch\nUMA-213 unused-prefetch\nUMA-401 allocation-churn\nUMA-501 "
+                       "redundant-sync\n");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

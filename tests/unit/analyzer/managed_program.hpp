@@ -1,0 +1,162 @@
+/// A program with managed memory, told step by step, and what is found of it.
+#pragma once
+
+#include "analyzer/findings/finding.hpp"
+#include "managed_scenario.hpp"
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+
+namespace umadvisor::test::managed_program {
+
+using findings::Confidence;
+using findings::Finding;
+using trace::Memory;
+using Kind = trace::ManagedEventKind;
+
+inline constexpr auto before = trace::SampleMoment::before_launch;
+inline constexpr auto after = trace::SampleMoment::after_synchronize;
+
+/// What a look at the host's pages found beside their number.
+struct Look {
+    std::uint64_t content = 0, lone_line = 0;
+    trace::Regularity regularity{};
+};
+
+struct Bare : test::Managed {
+    explicit Bare(bool runtime) {
+        if (!runtime)
+            builder = test::TraceBuilder();
+    }
+};
+
+/// A program with one managed allocation, as looks and its own calls tell of it. A step takes ten milliseconds.
+struct Program : Bare {
+    explicit Program(std::uint64_t size = 64 * mib, bool runtime = true)
+        : Bare(runtime), bytes(size), id(managed(size, line)) {}
+
+    std::uint64_t line = stack(), launched = stack(), prefetched = stack(), touched = stack();
+    std::uint64_t kernel = function("_Z5scalePfi");
+    std::uint64_t bytes, id;
+
+    void look(std::uint64_t host_bytes, trace::SampleMoment moment, const Look& look = {}) {
+        trace::Residency record;
+        record.start = now;
+        record.duration = 500;
+        record.allocation = id;
+        record.moment = moment;
+        record.pages = bytes / 4096;
+        record.host_pages = host_bytes / 4096;
+        record.content = look.content;
+        record.lone_line = look.lone_line;
+        record.regularity = look.regularity;
+        builder.add(record);
+        now += 10 * ms;
+    }
+    void filled(const Look& found = {}) { look(bytes, before, found); }
+    void wait() {
+        synchronize();
+        now += 10 * ms;
+    }
+    /// A kernel has used all of it, and the program has waited.
+    void round(std::uint64_t sample = 0) {
+        launch(kernel, {id}, sample, launched);
+        wait();
+        look(0, after);
+    }
+    /// The host takes `came` back, again and again.
+    void bounce(int rounds, std::uint64_t came, std::uint64_t content = 0, std::uint64_t change = 0,
+                std::uint64_t lone_line = 0) {
+        look(0, before);
+        round();
+        for (int i = 0; i < rounds; ++i, content += change) {
+            look(came, before, {.content = content, .lone_line = lone_line});
+            round();
+        }
+    }
+    void prefetch(bool to_host, std::uint64_t length = 0) {
+        trace::Prefetch record;
+        record.entry = entry("cuMemPrefetchAsync_v2");
+        record.start = now;
+        record.duration = 2000;
+        record.stack = prefetched;
+        record.address = test::address_of(id);
+        record.bytes = length == 0 ? bytes : length;
+        record.allocation = id;
+        record.location = to_host ? trace::Location::host : trace::Location::device;
+        builder.add(record);
+        now += 10'000;
+    }
+    void to_device(std::uint64_t length = 0) { prefetch(false, length); }
+    void to_host() { prefetch(true); }
+    void advise(std::uint64_t advice, trace::Location location) {
+        trace::Advise record;
+        record.entry = entry("cuMemAdvise_v2");
+        record.start = now;
+        record.allocation = id;
+        record.advice = advice;
+        record.location = location;
+        builder.add(record);
+    }
+    void thrash(std::uint64_t times) {
+        tell(std::uint64_t{1} << static_cast<int>(Kind::thrashing));
+        for (std::uint64_t i = 0; i < times; ++i) {
+            trace::ManagedEvent record;
+            record.kind = Kind::thrashing;
+            record.address = test::address_of(id);
+            record.bytes = 4096;
+            event(record);
+            now += ms / 10;
+        }
+    }
+};
+
+inline std::vector<Finding> findings_of(test::Scenario& scenario) {
+    reader::Trace trace(scenario.path());
+    const model::Profile profile(trace);
+    return findings::find_all(profile, [](std::uint64_t stack) { return stack; });
+}
+
+/// "UMA-202 UMA-205", in the order of the ids.
+inline std::string ids_of(test::Scenario& scenario) {
+    std::vector<std::string> ids;
+    for (const Finding& finding : findings_of(scenario))
+        ids.emplace_back(finding.rule->id);
+    std::ranges::sort(ids);
+    std::string text;
+    for (const std::string& id : ids)
+        text += (text.empty() ? "" : " ") + id;
+    return text;
+}
+
+inline Finding only_finding(test::Scenario& scenario) {
+    const auto found = findings_of(scenario);
+    BOOST_REQUIRE(found.size() == 1u);
+    return found.front();
+}
+
+inline double evidence(const Finding& finding, std::string_view key) {
+    for (const auto& [name, value] : finding.evidence)
+        if (name == key)
+            return value;
+    BOOST_FAIL("no evidence " << key);
+    return 0;
+}
+
+inline bool contains(const std::string& text, std::string_view part) {
+    return text.find(part) != std::string::npos;
+}
+
+/// What `behave` makes of a program whose memory has so many bytes.
+template <class Behave>
+std::string ids(const Behave& behave, std::uint64_t bytes = 64 * mib) {
+    Program program(bytes);
+    behave(program);
+    return ids_of(program);
+}
+
+inline constexpr double up_by_faults = 23e6 / 256, down_by_faults = 29e6 / 256;     // ns a MiB
+inline constexpr double up_by_prefetch = mib / 51.0, down_by_prefetch = mib / 24.0; // the same
+inline const auto about = boost::test_tools::tolerance(0.03);
+
+} // namespace umadvisor::test::managed_program
