@@ -5,9 +5,21 @@
 #include "analyzer/findings/rates.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace umadvisor::findings {
 namespace {
+
+/// What launches of a group take that are nobody's first. Nothing: none was measured.
+std::optional<double> later_ns(const ManagedMemory& memory, const model::LaunchGroup& group) {
+    const model::LaunchTotals* const all = memory.profile.launches().find(group);
+    const auto firsts = memory.firsts.times.find(group);
+    if (all == nullptr || firsts == memory.firsts.times.end() || all->measured <= firsts->second.count ||
+        all->measured_ns < firsts->second.ns)
+        return std::nullopt;
+    return static_cast<double>(all->measured_ns - firsts->second.ns) /
+           static_cast<double>(all->measured - firsts->second.count);
+}
 
 /// First launch against the later ones of the same kernel and shape. Where one launch touched several
 /// allocations first, each gets its share by bytes.
@@ -15,12 +27,12 @@ FirstTouchSaving measured_saving(const ManagedMemory& memory) {
     FirstTouchSaving saving;
     for (const model::FirstLaunch& launch : memory.first_launches) {
         const auto first = static_cast<double>(memory.profile.allocations().first_launch_ns(launch.sample));
-        const model::LaunchTotals* const group = memory.profile.launches().find(launch.group);
-        if (first == 0 || group == nullptr || group->measured < 2)
+        const std::optional<double> later = later_ns(memory, launch.group);
+        if (first == 0 || !later)
             continue;
         const double share =
-            static_cast<double>(launch.bytes) / static_cast<double>(memory.first_bytes.at(launch.sample));
-        saving.ns += std::max(0.0, (first - group->usual_ns()) * share - by_prefetch({launch.bytes, 0}, 1));
+            static_cast<double>(launch.bytes) / static_cast<double>(memory.firsts.bytes.at(launch.sample));
+        saving.ns += std::max(0.0, (first - *later) * share - by_prefetch({launch.bytes, 0}, 1));
         reader::add_saturated(saving.measured_bytes, launch.bytes);
     }
     return saving;

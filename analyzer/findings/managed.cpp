@@ -15,16 +15,24 @@ using verdicts::VerdictKind;
 
 using Memories = std::map<model::AllocationSite, ManagedMemory>;
 
-FirstBytes first_bytes_of(const model::Profile& profile) {
-    FirstBytes bytes;
+FirstLaunches first_launches_of(const model::Profile& profile) {
+    FirstLaunches firsts;
     for (const auto& [site, totals] : profile.allocations().sites())
-        for (const model::FirstLaunch& launch : totals.first_launches)
-            reader::add_saturated(bytes[launch.sample], launch.bytes);
-    return bytes;
+        for (const model::FirstLaunch& launch : totals.first_launches) {
+            const auto [known, fresh] = firsts.bytes.try_emplace(launch.sample);
+            reader::add_saturated(known->second, launch.bytes);
+            const std::uint64_t ns = profile.allocations().first_launch_ns(launch.sample);
+            if (!fresh || ns == 0)
+                continue; // of a launch that touched several first, the time counts once
+            FirstLaunches::Times& times = firsts.times[launch.group];
+            ++times.count;
+            reader::add_saturated(times.ns, ns);
+        }
+    return firsts;
 }
 
 /// By line. No advice on what umadvisor made managed: it is not the program's managed memory.
-Memories memories_of(const model::Profile& profile, const FirstBytes& first_bytes, const LineOf& line_of) {
+Memories memories_of(const model::Profile& profile, const FirstLaunches& firsts, const LineOf& line_of) {
     Memories memories;
     const auto& allocations = profile.allocations().sites();
     for (const auto& [site, activity] : profile.managed().sites()) {
@@ -32,8 +40,7 @@ Memories memories_of(const model::Profile& profile, const FirstBytes& first_byte
             continue;
         model::AllocationSite line = site;
         line.stack = line_of(site.stack);
-        ManagedMemory& memory =
-            memories.try_emplace(line, ManagedMemory{profile, first_bytes, line}).first->second;
+        ManagedMemory& memory = memories.try_emplace(line, ManagedMemory{profile, firsts, line}).first->second;
         memory.activity.add(activity);
         if (const auto found = allocations.find(site); found != allocations.end()) {
             reader::add_saturated(memory.allocations, found->second.count);
@@ -230,9 +237,9 @@ double by_prefetch(const model::MovedBytes& moved, std::uint64_t times) {
 }
 
 std::vector<Finding> find_managed(const model::Profile& profile, const LineOf& line_of) {
-    const FirstBytes first_bytes = first_bytes_of(profile);
+    const FirstLaunches firsts = first_launches_of(profile);
     std::vector<Finding> findings;
-    for (const auto& [line, memory] : memories_of(profile, first_bytes, line_of)) {
+    for (const auto& [line, memory] : memories_of(profile, firsts, line_of)) {
         std::vector<Found> found;
         for (const ManagedRule* const rule : managed_rules) {
             const verdicts::VerdictTotals* const totals = memory.find(rule->kind);

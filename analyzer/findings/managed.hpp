@@ -14,13 +14,19 @@
 
 namespace umadvisor::findings {
 
-/// Bytes on the host that the first launches on them had to fetch; by sample, of all memory.
-using FirstBytes = std::map<std::uint64_t, std::uint64_t>;
+/// First launches on managed memory that was on the host, of all lines.
+struct FirstLaunches {
+    struct Times {
+        std::uint64_t count = 0, ns = 0;
+    };
+    std::map<std::uint64_t, std::uint64_t> bytes; ///< that each had to fetch; by sample
+    std::map<model::LaunchGroup, Times> times;    ///< of those whose device time is known
+};
 
 /// All managed memory that one line allocated.
 struct ManagedMemory {
     const model::Profile& profile;
-    const FirstBytes& first_bytes;
+    const FirstLaunches& firsts;
     model::AllocationSite site;               ///< its stack stands for all with that line
     std::uint64_t allocations = 0, bytes = 0; ///< the sum of all
     model::ManagedSiteActivity activity{};

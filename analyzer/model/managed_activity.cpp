@@ -174,7 +174,7 @@ void ManagedActivity::add(const trace::Residency& record) {
                            .host_bytes = reader::saturated(share * static_cast<double>(allocation->bytes())),
                            .content = record.content,
                            .lone_line = record.lone_line,
-                           .regular = record.regularity == trace::Regularity::regular});
+                           .regularity = record.regularity});
 }
 
 void ManagedActivity::add(const trace::Set& record) {

@@ -332,7 +332,8 @@ void Stays::look_before_launch(const UseStep& step) {
             now().content = step.content;
             now().lone_line = step.lone_line;
         }
-        now().regular = now().regular || step.regular;
+        if (now().regularity != trace::Regularity::regular && step.regularity != trace::Regularity::unknown)
+            now().regularity = step.regularity;
     }
     on_host_ = step.host_bytes;
     looked_ = true;

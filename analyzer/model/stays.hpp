@@ -34,7 +34,8 @@ struct Stay {
     std::uint64_t code = 0;                         ///< frame: of the first fault
     std::uint64_t content = 0;                      ///< as looked at before it left; 0: not known
     std::uint64_t lone_line = 0; ///< that changed since the last look at it; FORMAT.md, Residency
-    bool regular = false;        ///< all of it was here, and a kernel could have made it
+    trace::Regularity
+        regularity{}; ///< of what it held when all of it was here; irregular: no kernel could have made it
 
     std::uint64_t prefetch_stack = 0; ///< of the call that brought it
 

@@ -30,7 +30,7 @@ struct UseStep {
     std::uint64_t host_bytes = 0;        ///< look: mapped by the host; totals: moved to the host
     std::uint64_t content = 0;           ///< look: of what is on the host; 0: not looked at
     std::uint64_t lone_line = 0;         ///< look: the only one of its page that has changed; 0: none is known
-    bool regular = false;                ///< look: all is on the host, and a kernel could have made it
+    trace::Regularity regularity{};      ///< look: of what is there when all is on the host
     std::uint64_t since = 0;             ///< totals: when those before were told, ticks
     std::uint64_t device_faults = 0, evicted = 0; ///< totals; evicted: bytes that nobody asked for
     KernelSite kernel{};                          ///< launch

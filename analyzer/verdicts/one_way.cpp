@@ -48,12 +48,18 @@ void judge_read_back(const Subject& subject, std::vector<Verdict>& found) {
         found.push_back(verdict);
 }
 
-/// Filled by the host, and from then on the device's alone. Where faults do not tell whose code filled it, it
-/// is what it held that says whether a kernel could have.
+/// Filled by the host's own code, as far as that is told, with what a kernel could have made.
+bool could_be_made_on_device(const Subject& subject, const Stay& filled) {
+    return subject.terms.faults_told
+               ? filled.write_faults != 0 && filled.regularity != trace::Regularity::irregular
+               : filled.regularity == trace::Regularity::regular;
+}
+
+/// Filled by the host, and from then on the device's alone.
 void judge_host_populate(const Subject& subject, std::vector<Verdict>& found) {
     const auto& stays = subject.stays.list();
     if (stays.size() < 2 || stays[0].on_device || !stays[0].populated ||
-        !(subject.terms.faults_told ? stays[0].write_faults != 0 : stays[0].regular))
+        !could_be_made_on_device(subject, stays[0]))
         return;
     std::uint64_t launches = 0, back = 0;
     for (const Stay& stay : stays)

@@ -182,8 +182,8 @@ void ResidencySampler::read_content(trace::Residency& record, const MappedRuns& 
         record.content = seen.hash;
         record.lone_line = seen.lone_line;
     } else if ((launch || record.moment == trace::SampleMoment::before_prefetch) && record.host_pages != 0 &&
-               record.host_pages == record.pages && !launched(allocation) && alone()) {
-        record.regularity = content_.regularity(runs, allocation); // faults would tell whose code has filled it
+               record.host_pages == record.pages && !launched(allocation)) {
+        record.regularity = content_.regularity(runs, allocation);
     }
 }
 
@@ -312,10 +312,13 @@ void ResidencySampler::look_after_synchronize() noexcept {
 }
 
 void ResidencySampler::look_alone(const Allocation& allocation, trace::SampleMoment moment) noexcept {
-    if (!alone())
+    if (!works())
         return;
     const TryLock::Attempt attempt(lock_);
     if (!attempt)
+        return;
+    // What the host has filled it with is told by nobody else.
+    if (!alone() && (moment != trace::SampleMoment::before_prefetch || launched(allocation)))
         return;
     const std::uint64_t now = record::monotonic_nanoseconds();
     if (!affordable(now) || just_seen(allocation, moment, now) || (hurried() && steady(allocation, moment)))

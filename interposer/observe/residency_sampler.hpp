@@ -48,7 +48,8 @@ public:
     }
 
     /// What the host has taken back of managed memory that the program is about to have prefetched to a device,
-    /// or to free. Only where nobody else tells: the driver's queue knows it without a look.
+    /// or to free. Where others tell, as the driver's queue, only before the first launch: what it was filled
+    /// with.
     void before_prefetch(const Allocation& allocation) noexcept {
         look_alone(allocation, trace::SampleMoment::before_prefetch);
     }

@@ -33,7 +33,7 @@ void look_before_prefetch(CUdeviceptr address) noexcept {
 
 void begin_prefetch(const trace::Prefetch& record, CUdeviceptr address, Place place) noexcept {
     const KeepErrno keep;
-    if (place.location == trace::Location::device && observe::residency_sampler().alone() &&
+    if (place.location == trace::Location::device && observe::residency_sampler().works() &&
         !observe::is_captured(reinterpret_cast<CUstream>(record.stream)))
         look_before_prefetch(address);
 }

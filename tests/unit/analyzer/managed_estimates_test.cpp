@@ -63,6 +63,22 @@ BOOST_AUTO_TEST_CASE(first_touch_at_the_price_of_faults) {
     BOOST_TEST((finding.confidence == Confidence::medium));
 }
 
+BOOST_AUTO_TEST_CASE(first_touches_are_not_held_against_each_other) {
+    Program p(64 * mib);
+    const std::uint64_t others[]{p.managed(64 * mib, p.line), p.managed(64 * mib, p.line)};
+    std::uint64_t sample = 0;
+    for (const std::uint64_t id : {p.id, others[0], others[1]}) {
+        p.residency(id, 64 * mib, 64 * mib, before);
+        p.launch(p.kernel, {id}, ++sample, p.launched);
+        p.wait();
+        p.device_time(sample, 6 * ms);
+        p.residency(id, 64 * mib, 0, after);
+    }
+    const Finding finding = only_finding(p);
+    BOOST_TEST(finding.rule->id == "UMA-203");
+    BOOST_TEST(finding.saving_ns == 3 * 64 * (up_by_faults - up_by_prefetch), about);
+}
+
 BOOST_AUTO_TEST_CASE(first_touch_measured_against_later_launches_of_the_kernel) {
     Program p(256 * mib);
     const auto other = p.managed(256 * mib, p.line);

@@ -56,7 +56,7 @@ public:
         return add({.kind = model::UseKind::look_before_launch,
                     .faults_told = terms.faults_told,
                     .host_bytes = stays_.bytes(),
-                    .regular = regular});
+                    .regularity = regular ? trace::Regularity::regular : trace::Regularity::irregular});
     }
     Life& look_after(std::uint64_t host_bytes) {
         return add({.kind = model::UseKind::look_after_wait,

@@ -172,6 +172,11 @@ BOOST_AUTO_TEST_CASE(host_populate) {
     BOOST_TEST(used_once.names() == "");
     comes_back.fill().to_device().look(0).device_round().device_round().to_host().wait();
     BOOST_TEST(comes_back.names() == "");
+    for (const bool regular : {true, false}) {
+        Life filled;
+        filled.fill().look_at_filled(regular).to_device().look(0).device_round().device_round();
+        BOOST_TEST(filled.names() == (regular ? "host_populate" : "")); // no kernel could have made it
+    }
     from_outside.look(all).to_device().look(0).device_round().device_round();
     BOOST_TEST(from_outside.names() == ""); // nobody saw the host write it
 }

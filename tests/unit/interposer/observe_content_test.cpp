@@ -314,7 +314,7 @@ BOOST_AUTO_TEST_CASE(what_is_prefetched_before_any_launch_is_looked_at_then) {
 }
 
 BOOST_AUTO_TEST_CASE(what_is_not_all_on_the_host_or_was_launched_on_is_not_read_for_it) {
-    ManagedLike part(64), used(64), told(64);
+    ManagedLike part(64), used(64);
     part.touch(0, 63);
     sampler->before_launch(touching({&part}));
     BOOST_TEST((recorder().residency.back().regularity == Regularity::unknown));
@@ -324,11 +324,21 @@ BOOST_AUTO_TEST_CASE(what_is_not_all_on_the_host_or_was_launched_on_is_not_read_
     sampler->after_synchronize(); // it stayed where it was, or the host took all of it back
     sampler->before_launch(touching({&used}));
     BOOST_TEST((recorder().residency.back().regularity == Regularity::unknown));
-    told.touch(0, 64);
+}
+
+BOOST_AUTO_TEST_CASE(where_the_driver_tells_of_faults_the_first_prefetch_is_looked_at_and_no_other) {
+    ManagedLike memory(64);
     managed_watch().begin();
     driver().managed_watched = true;
-    sampler->before_launch(touching({&told}));
-    BOOST_TEST((recorder().residency.back().regularity == Regularity::unknown));
+    memory.touch(0, 64);
+    sampler->before_prefetch(memory.allocation);
+    BOOST_REQUIRE(recorder().residency.size() == 1u);
+    BOOST_TEST((recorder().residency.back().regularity == Regularity::regular));
+    sampler->before_launch(touching({&memory}));
+    sampler->after_synchronize();
+    const auto looks = recorder().residency.size();
+    sampler->before_prefetch(memory.allocation);
+    BOOST_TEST(recorder().residency.size() == looks);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

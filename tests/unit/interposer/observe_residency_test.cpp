@@ -253,12 +253,15 @@ BOOST_AUTO_TEST_CASE(what_the_host_took_back_shows_before_a_prefetch_and_before_
         BOOST_TEST(sample.content == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(what_the_driver_tells_is_not_looked_at_before_a_prefetch_or_free) {
+BOOST_AUTO_TEST_CASE(what_the_driver_tells_is_not_looked_at_once_it_was_launched_on_or_before_a_free) {
     ManagedLike memory(64);
     memory.touch(0, 64);
     managed_watch().begin();
     driver().managed_watched = true; // nothing has moved yet
     BOOST_TEST(!sampler->alone());
+    sampler->before_launch(touching({&memory}));
+    sampler->after_synchronize();
+    recorder().residency.clear();
     sampler->before_prefetch(memory.allocation);
     sampler->before_free(memory.allocation);
     BOOST_TEST(recorder().residency.empty());

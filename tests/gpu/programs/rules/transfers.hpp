@@ -2,6 +2,7 @@
 // UMA-101 to 104: how bytes cross the link.
 #include "trial.hpp"
 
+#include <cstring>
 #include <memory>
 
 namespace rules {
@@ -48,6 +49,71 @@ inline void upload_pinned_async(Trial& trial) {
 inline void upload_pageable_small(Trial& trial) {
     trial.bytes = 4096;
     upload_pageable(trial);
+}
+
+// UMA-103
+
+inline void upload_pieces(Trial& trial, std::size_t piece) {
+    const PinnedWords host(trial.bytes);
+    const DeviceWords data(trial.bytes);
+    const std::size_t step = piece / sizeof(unsigned);
+    for (unsigned round = 0; round < trial.rounds; ++round) {
+        for (std::size_t i = 0; i < data.count; ++i)
+            host.words[i] = static_cast<unsigned>(i) ^ round;
+        trial.timed([&] {
+            for (std::size_t i = 0; i < data.count; i += step)
+                CHECK(cudaMemcpy(data.words + i, host.words + i, piece, cudaMemcpyHostToDevice));
+        });
+        LAUNCH(add_one, grid, block, nullptr, data.words, data.count);
+        CHECK(cudaDeviceSynchronize());
+    }
+}
+inline void upload_small_pieces(Trial& trial) {
+    upload_pieces(trial, 256);
+}
+inline void upload_one_piece(Trial& trial) {
+    upload_pieces(trial, trial.bytes);
+}
+/// As many bytes, a call of which costs less than what it moves.
+inline void upload_large_pieces(Trial& trial) {
+    upload_pieces(trial, 128 * 1024);
+}
+
+// UMA-104: a column of 4 bytes out of each row of 64.
+
+inline constexpr std::size_t row_bytes = 64;
+
+inline void upload_columns(Trial& trial, bool packed, std::size_t width) {
+    const PinnedWords host(trial.bytes), staging(trial.bytes);
+    const DeviceWords data(trial.bytes);
+    const std::size_t rows = trial.bytes / row_bytes, words = width / sizeof(unsigned);
+    for (unsigned round = 0; round < trial.rounds; ++round) {
+        for (std::size_t i = 0; i < host.count; ++i)
+            host.words[i] = static_cast<unsigned>(i) ^ round;
+        trial.timed([&] {
+            if (packed) {
+                for (std::size_t row = 0; row < rows; ++row)
+                    std::memcpy(staging.words + row * words, host.words + row * row_bytes / sizeof(unsigned),
+                                width);
+                CHECK(cudaMemcpy(data.words, staging.words, rows * width, cudaMemcpyHostToDevice));
+            } else {
+                CHECK(cudaMemcpy2D(data.words, width, host.words, row_bytes, width, rows,
+                                   cudaMemcpyHostToDevice));
+            }
+        });
+        LAUNCH(add_one, grid, block, nullptr, data.words, data.count);
+        CHECK(cudaDeviceSynchronize());
+    }
+}
+inline void upload_column(Trial& trial) {
+    upload_columns(trial, false, sizeof(unsigned));
+}
+inline void upload_packed_column(Trial& trial) {
+    upload_columns(trial, true, sizeof(unsigned));
+}
+/// Whole rows: contiguous on both sides.
+inline void upload_all_columns(Trial& trial) {
+    upload_columns(trial, false, row_bytes);
 }
 
 } // namespace rules

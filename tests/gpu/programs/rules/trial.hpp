@@ -1,6 +1,7 @@
 #pragma once
 // What one run of rule_cases is asked for and what it says of itself, and the kernels that its rows share.
 #include "options.hpp"
+#include "tests/gpu/programs/habits/timeline.hpp"
 
 #include "tools/simcuda/portable.hpp"
 

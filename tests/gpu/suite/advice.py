@@ -1,0 +1,158 @@
+"""Findings against programs whose faults are known (rule_cases): which rules speak, and whether what they promise is what
+the clean twin gains."""
+
+import json
+import statistics
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from .cases import require
+from .process import run
+from .results import figure
+
+PART = "advice"
+KINDS = ("fault", "clean", "near")
+FLOOR = 0.97       # of precision and of recall
+MEDIAN_ERROR = 0.15
+LARGEST_ERROR = 1  # a factor of two
+SHOWN = 0.01       # of the run: what a report tells below that it tells in one line
+REPEATS = 6        # of which the first is not counted
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of the program's own table (rules/table.hpp)."""
+
+    rule: str
+    kind: str
+    way: str
+    also: frozenset
+
+    @property
+    def arguments(self):
+        return ["--rule", self.rule, "--case", self.kind, "--way", self.way]
+
+    @property
+    def wanted(self):
+        return frozenset({self.rule} if self.kind == "fault" else ())
+
+
+@dataclass
+class Answer:
+    """What was reported of one row."""
+
+    row: Row
+    told: frozenset
+    saving_us: float = 0  # that the row's own rule promises
+    measured: list = field(default_factory=list)  # microseconds of each bare run
+
+    @property
+    def missed(self):
+        return self.row.wanted - self.told
+
+    @property
+    def false(self):
+        return self.told - self.row.wanted - self.row.also
+
+
+def rows(bundle):
+    outcome = run([bundle.program("rule_cases"), "--list"], bundle.environment())
+    require(outcome.status == 0, outcome.explain())
+    listed = [json.loads(line) for line in outcome.stdout.splitlines()]
+    return [Row(each["rule"], each["case"], each["way"], frozenset(filter(None, each["also"].split(",")))) for each in listed]
+
+
+def shown(report):
+    """Rules of the findings that a reader is shown, with the rules that are parts of them."""
+    least = SHOWN * report["process"]["duration_ns"]
+    found = [each for each in report["findings"] if each["saving_ns"] >= least or each.get("saving_bytes", 0) > 0]
+    return frozenset({rule for each in found for rule in (each["rule"], *each["parts"])})
+
+
+def answer(bundle, advised, row):
+    command = [bundle.program("rule_cases"), *row.arguments]
+    outcome, traces = advised.run(command)
+    require(outcome.status == 0, outcome.explain())
+    require(len(traces) == 1, f"{len(traces)} traces")
+    report = advised.report(traces[0])
+    traces[0].unlink()
+    saving = sum(each["saving_ns"] for each in report["findings"] if each["rule"] == row.rule) / 1e3
+    return Answer(row, shown(report), saving)
+
+
+def measure(bundle, row):
+    """Microseconds of the part that the fault is in, without umadvisor."""
+    outcome = run([bundle.program("rule_cases"), *row.arguments, "--repeat", str(REPEATS)], bundle.environment())
+    require(outcome.status == 0, outcome.explain())
+    return [json.loads(line)["us"] for line in outcome.stdout.splitlines()][1:]
+
+
+def errors(answers):
+    """One line a rule whose fault and clean twin were both measured: what was promised and what was gained."""
+    by_rule = defaultdict(dict)
+    for each in answers:
+        if each.measured:
+            by_rule[each.row.rule].setdefault(each.row.kind, each)
+    for rule, of in sorted(by_rule.items()):
+        if "fault" not in of or "clean" not in of:
+            continue
+        fault, clean = (statistics.median(of[kind].measured) for kind in ("fault", "clean"))
+        gained, promised = fault - clean, of["fault"].saving_us
+        # A factor each way: half of it and twice it are the same error.
+        error = max(gained / promised, promised / gained) - 1 if gained > 0 and promised > 0 else None
+        yield {"rule": rule, "way": of["fault"].row.way, "fault_us": round(fault, 1), "clean_us": round(clean, 1),
+               "gained_us": round(gained, 1), "promised_us": round(promised, 1),
+               "error": None if error is None else round(error, 3)}
+
+
+def check_advice(cases, bundle, advised):
+    """Returns the lines for the results."""
+    answers = []
+    for row in cases.check(PART, "rows", lambda: rows(bundle)) or []:
+        cases.check(PART, " ".join((row.rule, row.kind, row.way)), lambda r=row: _check_row(bundle, advised, r, answers))
+    figures, hits = [], sum(bool(each.row.wanted) and not each.missed for each in answers)
+    false, missed = sum(len(each.false) for each in answers), sum(bool(each.missed) for each in answers)
+    cases.check(PART, f"{len(answers)} rows", lambda: _judge(hits, false, missed, figures))
+    suffix = ".sim" if bundle.sim else ""
+    complete = defaultdict(set)
+    for each in answers:
+        complete[each.row.rule].add(each.row.kind)
+    figures.append(figure("rules.count" + suffix, [sum(kinds == set(KINDS) for kinds in complete.values())], "1"))
+    for line in figures[:-1]:
+        line["metric"] += suffix
+    return figures + ([] if bundle.sim else _estimates(cases, answers)) + [
+        {"wrong": " ".join((each.row.rule, each.row.kind, each.row.way)), "reported": sorted(each.told)}
+        for each in answers if each.false or each.missed]
+
+
+def _check_row(bundle, advised, row, answers):
+    found = answer(bundle, advised, row)
+    if not bundle.sim and row.kind != "near":
+        found.measured = measure(bundle, row)
+    answers.append(found)
+    promised = f", {found.saving_us:.0f} us" if found.saving_us else ""
+    return (", ".join(sorted(found.told)) or "none") + promised
+
+
+def _judge(hits, false, missed, figures):
+    precision, recall = (hits / (hits + other) if hits + other else 0 for other in (false, missed))
+    figures += [figure("rules.precision", [precision], "1"), figure("rules.recall", [recall], "1")]
+    text = f"precision {precision:.3f}, recall {recall:.3f}: {hits} hits, {missed} misses, {false} false"
+    require(min(precision, recall) >= FLOOR, text)
+    return text
+
+
+def _estimates(cases, answers):
+    lines = list(errors(answers))
+    known = [each["error"] for each in lines if each["error"] is not None]
+    if not known:
+        return lines
+    figures = [figure("estimate.error.median", [statistics.median(known)], "1"), figure("estimate.error.max", [max(known)], "1")]
+    cases.check(PART, f"estimates of {len(known)} pairs", lambda: _judge_estimates(known, len(lines)))
+    return figures + lines
+
+
+def _judge_estimates(known, pairs):
+    text = f"median error {statistics.median(known):.3f}, largest {max(known):.3f}, {pairs - len(known)} without"
+    require(statistics.median(known) <= MEDIAN_ERROR and max(known) <= LARGEST_ERROR and len(known) == pairs, text)
+    return text
