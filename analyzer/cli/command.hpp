@@ -53,7 +53,7 @@ struct Command {
 };
 
 extern const Command run_command, report_command, diff_command, check_command, stats_command, flame_command,
-    tree_command, dump_command, doctor_command, explain_command, help_command;
+    tree_command, dump_command, doctor_command, calibrate_command, explain_command, help_command;
 
 /// All of them, in the order of the help.
 const std::vector<const Command*>& commands();

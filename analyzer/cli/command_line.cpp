@@ -114,8 +114,8 @@ int parse_and_run(std::vector<std::string> arguments, std::vector<std::string> c
 
 const std::vector<const Command*>& commands() {
     static const std::vector<const Command*> all{
-        &run_command,  &report_command, &diff_command,   &check_command,   &stats_command, &flame_command,
-        &tree_command, &dump_command,   &doctor_command, &explain_command, &help_command};
+        &run_command,  &report_command, &diff_command,   &check_command,     &stats_command,   &flame_command,
+        &tree_command, &dump_command,   &doctor_command, &calibrate_command, &explain_command, &help_command};
     return all;
 }
 

@@ -11,6 +11,10 @@ namespace umadvisor::findings {
 namespace {
 
 constexpr std::uint64_t least_rows = 1000;
+/// What lies between rows is little where all of it is less than this times the rows.
+constexpr double close = 2;
+/// The host fetches so many bytes for a row that is shorter.
+constexpr double cache_line = 64;
 
 struct RowCopies {
     std::uint64_t copies = 0, rows = 0, bytes = 0, span_bytes = 0, entry = 0;
@@ -37,10 +41,10 @@ Finding describe_rows(const model::Profile& profile, std::uint64_t stack, model:
     const auto span = static_cast<double>(group.span_bytes);
     const model::LinkRate link = profile.copies().link(direction);
     const double rate = link.bytes != 0 ? link.bytes_per_second() : pinned_rate;
-    // One pass over the memory and the bytes in one piece; or all that lies between the rows, too.
-    const double packed_ns = bytes / prices.host_to_host * 1e9 + bytes / rate * 1e9;
-    const double whole_ns = group.same_pitch ? span / rate * 1e9 : packed_ns;
-    const bool whole = whole_ns < packed_ns;
+    const double contiguous_ns = bytes / rate * 1e9;
+    const double whole_ns = span / rate * 1e9;
+    const bool whole = group.same_pitch && span < close * bytes;
+    const double packing_ns = std::min(span, rows * cache_line) / prices.host_to_host * 1e9;
 
     Finding finding;
     finding.rule = &rule("UMA-104");
@@ -61,15 +65,18 @@ Finding describe_rows(const model::Profile& profile, std::uint64_t stack, model:
                         {"rate_bytes_per_s", reached}};
     finding.advice = whole
                          ? "copy the rows with all that lies between them in one piece: it is little"
-                         : "pack the rows in one buffer and copy that in one piece; a kernel packs or spreads "
-                           "them on the device at the rate of its memory";
-    finding.saving_ns = std::max(0.0, group.spent_ns - std::min(packed_ns, whole_ns));
-    finding.basis =
-        std::string("time of these copies less ") +
-        (whole ? "the rows and what lies between them" : "a pass over the same bytes at 10 GB/s and them") +
-        " at " + rate_text(rate) +
-        (link.bytes != 0 ? ", the rate of this trace's pinned copies"
-                         : ", measured for pinned memory on an H200");
+                         : "keep what is copied together contiguous, a column as an array of its own, and copy "
+                           "that in one piece; a kernel packs or spreads rows on the device at the rate of its "
+                           "memory";
+    if (!whole)
+        finding.details.push_back("packing the rows on the host before each copy would take some " +
+                                  time_text(packing_ns) + " itself");
+    finding.saving_ns = std::max(0.0, group.spent_ns - (whole ? whole_ns : contiguous_ns));
+    finding.basis = std::string("time of these copies less ") +
+                    (whole ? "the rows and what lies between them" : "the same bytes in one piece") + " at " +
+                    rate_text(rate) +
+                    (link.bytes != 0 ? ", the rate of this trace's pinned copies"
+                                     : ", measured for pinned memory on an H200");
     finding.confidence = group.all_measured && link.bytes != 0 ? Confidence::high : Confidence::medium;
     return finding;
 }

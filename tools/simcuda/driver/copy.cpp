@@ -5,6 +5,7 @@
 #include "tools/simcuda/driver/stream.hpp"
 #include "tools/simcuda/driver/work.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace simcuda;
@@ -74,8 +75,10 @@ Nanoseconds move(CUstream_st& stream, CopyDirection direction, const End& target
 
     const Engine engine = copy_engine(direction);
     const Nanoseconds start = earliest_start(stream, engine);
-    Nanoseconds duration =
-        state.prices.small_copy + residency::transfer_time(bytes, copy_speed(direction, target, source));
+    const auto rows = static_cast<double>(shape.height * shape.depth);
+    Nanoseconds duration = state.prices.small_copy +
+                           std::max(residency::transfer_time(bytes, copy_speed(direction, target, source)),
+                                    static_cast<Nanoseconds>(rows * state.prices.copied_row_ns));
     const auto touch_managed = [&](const End& end, std::uint64_t address, residency::Access access) {
         if (end.memory == managed) {
             const auto processor = residency::device_processor(static_cast<unsigned>(stream.context->device));

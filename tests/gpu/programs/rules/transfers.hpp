@@ -2,7 +2,6 @@
 // UMA-101 to 104: how bytes cross the link.
 #include "trial.hpp"
 
-#include <cstring>
 #include <memory>
 
 namespace rules {
@@ -79,41 +78,33 @@ inline void upload_large_pieces(Trial& trial) {
     upload_pieces(trial, 128 * 1024);
 }
 
-// UMA-104: a column of 4 bytes out of each row of 64.
+// UMA-104: rows of 16 bytes, the one beside the other or far apart.
 
-inline constexpr std::size_t row_bytes = 64;
+inline constexpr std::size_t row_bytes = 16;
 
-inline void upload_columns(Trial& trial, bool packed, std::size_t width) {
-    const PinnedWords host(trial.bytes), staging(trial.bytes);
+inline void upload_columns(Trial& trial, std::size_t pitch, std::size_t width) {
+    const PinnedWords host(trial.bytes);
     const DeviceWords data(trial.bytes);
-    const std::size_t rows = trial.bytes / row_bytes, words = width / sizeof(unsigned);
+    const std::size_t rows = trial.bytes / 512;
     for (unsigned round = 0; round < trial.rounds; ++round) {
         for (std::size_t i = 0; i < host.count; ++i)
             host.words[i] = static_cast<unsigned>(i) ^ round;
         trial.timed([&] {
-            if (packed) {
-                for (std::size_t row = 0; row < rows; ++row)
-                    std::memcpy(staging.words + row * words, host.words + row * row_bytes / sizeof(unsigned),
-                                width);
-                CHECK(cudaMemcpy(data.words, staging.words, rows * width, cudaMemcpyHostToDevice));
-            } else {
-                CHECK(cudaMemcpy2D(data.words, width, host.words, row_bytes, width, rows,
-                                   cudaMemcpyHostToDevice));
-            }
+            CHECK(cudaMemcpy2D(data.words, width, host.words, pitch, width, rows, cudaMemcpyHostToDevice));
         });
         LAUNCH(add_one, grid, block, nullptr, data.words, data.count);
         CHECK(cudaDeviceSynchronize());
     }
 }
 inline void upload_column(Trial& trial) {
-    upload_columns(trial, false, sizeof(unsigned));
+    upload_columns(trial, 512, row_bytes);
 }
-inline void upload_packed_column(Trial& trial) {
-    upload_columns(trial, true, sizeof(unsigned));
+inline void upload_contiguous_rows(Trial& trial) {
+    upload_columns(trial, row_bytes, row_bytes);
 }
-/// Whole rows: contiguous on both sides.
-inline void upload_all_columns(Trial& trial) {
-    upload_columns(trial, false, row_bytes);
+/// As many rows, each of which fills its packets.
+inline void upload_wide_rows(Trial& trial) {
+    upload_columns(trial, 512, 384);
 }
 
 } // namespace rules

@@ -1,0 +1,55 @@
+#include "analyzer/cli/command.hpp"
+#include "analyzer/cli/message.hpp"
+#include "analyzer/machine/calibration.hpp"
+#include "analyzer/reader/error.hpp"
+
+#include <charconv>
+#include <cstdio>
+#include <iostream>
+
+namespace umadvisor::cli {
+namespace {
+
+int calibrate(const Arguments& arguments) {
+    int ordinal = 0;
+    if (const std::string text = arguments.value("--device"); !text.empty()) {
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ordinal);
+        if (error != std::errc() || end != text.data() + text.size() || ordinal < 0) {
+            say("--device takes a number from 0, not " + text);
+            return usage_error;
+        }
+    }
+    std::string path = arguments.value("--output");
+    if (path.empty())
+        path = machine::usual_rates_file();
+    if (path.empty())
+        throw reader::Error("neither XDG_CONFIG_HOME nor HOME says where to write; give -o FILE");
+    const machine::Calibration found = machine::calibrate(ordinal);
+    machine::write_rates(found.rates, path);
+    std::cout << found.rates.device << "\n";
+    machine::Rates::each(found.rates, [](std::string_view name, double value) {
+        const bool rate = name.ends_with("_bytes_per_s");
+        std::array<char, 32> text{};
+        std::snprintf(text.data(), text.size(), rate ? "%8.4g GB/s" : "%8.4g us", value / (rate ? 1e9 : 1e3));
+        std::cout << "  " << text.data() << "  " << name << "\n";
+    });
+    for (const std::string& sentence : found.unmeasured)
+        std::cout << "not measured: " << sentence << "\n";
+    std::cout << "written to " << path << "\n";
+    return std::cout ? done : operational_error;
+}
+
+} // namespace
+
+const Command calibrate_command{
+    "calibrate",
+    "Measure what moving memory costs on this machine, for the estimates of reports",
+    "",
+    0,
+    0,
+    {{"-o,--output", "FILE",
+      "Where it is kept; ~/.config/umadvisor/machine.json if not said, where reports look for it"},
+     {"--device", "N", "The device to measure; 0 if not said"}},
+    &calibrate};
+
+} // namespace umadvisor::cli

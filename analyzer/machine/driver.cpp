@@ -1,0 +1,52 @@
+#include "analyzer/machine/driver.hpp"
+
+#include "analyzer/reader/error.hpp"
+
+#include <dlfcn.h>
+
+namespace umadvisor::machine {
+
+Driver::Driver() {
+    void* const library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr)
+        throw reader::Error(std::string(::dlerror()) +
+                            "; install the NVIDIA driver, or put its folder in LD_LIBRARY_PATH");
+    const auto find = [library](auto& function, const char* name) {
+        void* const found = ::dlsym(library, name);
+        if (found == nullptr)
+            throw reader::Error(std::string("libcuda.so.1: has no ") + name);
+        function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(found);
+    };
+    find(initialize, "cuInit");
+    find(get_device, "cuDeviceGet");
+    find(get_name, "cuDeviceGetName");
+    find(get_attribute, "cuDeviceGetAttribute");
+    find(retain_context, "cuDevicePrimaryCtxRetain");
+    find(set_context, "cuCtxSetCurrent");
+    find(free_memory, "cuMemGetInfo_v2");
+    find(allocate, "cuMemAlloc_v2");
+    find(free, "cuMemFree_v2");
+    find(allocate_pinned, "cuMemAllocHost_v2");
+    find(free_pinned, "cuMemFreeHost");
+    find(allocate_managed, "cuMemAllocManaged");
+    find(upload, "cuMemcpyHtoD_v2");
+    find(download, "cuMemcpyDtoH_v2");
+    find(copy_on_device, "cuMemcpyDtoD_v2");
+    find(prefetch, "cuMemPrefetchAsync");
+    find(advise, "cuMemAdvise");
+    find(create_event, "cuEventCreate");
+    find(record_event, "cuEventRecord");
+    find(wait_event, "cuEventSynchronize");
+    find(elapsed, "cuEventElapsedTime");
+    find(synchronize, "cuCtxSynchronize");
+    find(load_module, "cuModuleLoadData");
+    find(get_function, "cuModuleGetFunction");
+    find(launch, "cuLaunchKernel");
+}
+
+void check(int status, const std::string& call) {
+    if (status != 0)
+        throw reader::Error(call + " failed with CUresult " + std::to_string(status));
+}
+
+} // namespace umadvisor::machine

@@ -1,0 +1,51 @@
+/// The calls of the CUDA driver that calibration makes. The analyzer builds without CUDA's headers: prototypes
+/// as in cuda.h, each by the symbol whose ABI has been the same since CUDA 8.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace umadvisor::machine {
+
+using Address = std::uint64_t;  ///< CUdeviceptr
+using Handle = void*;           ///< contexts, streams, events, modules, functions
+inline constexpr int host = -1; ///< CU_DEVICE_CPU
+
+/// Functions return a CUresult.
+struct Driver {
+    /// Loads libcuda.so.1. Throws reader::Error where it is not there or lacks a function.
+    Driver();
+
+    int (*initialize)(unsigned);
+    int (*get_device)(int*, int);
+    int (*get_name)(char*, int, int);
+    int (*get_attribute)(int*, int, int);
+    int (*retain_context)(Handle*, int);
+    int (*set_context)(Handle);
+    int (*free_memory)(std::size_t*, std::size_t*);
+    int (*allocate)(Address*, std::size_t);
+    int (*free)(Address);
+    int (*allocate_pinned)(void**, std::size_t);
+    int (*free_pinned)(void*);
+    int (*allocate_managed)(Address*, std::size_t, unsigned);
+    int (*upload)(Address, const void*, std::size_t);
+    int (*download)(void*, Address, std::size_t);
+    int (*copy_on_device)(Address, Address, std::size_t);
+    int (*prefetch)(Address, std::size_t, int device, Handle stream);
+    int (*advise)(Address, std::size_t, int advice, int device);
+    int (*create_event)(Handle*, unsigned);
+    int (*record_event)(Handle, Handle stream);
+    int (*wait_event)(Handle);
+    int (*elapsed)(float* milliseconds, Handle from, Handle to);
+    int (*synchronize)();
+    int (*load_module)(Handle*, const void* image);
+    int (*get_function)(Handle*, Handle module, const char* name);
+    int (*launch)(Handle function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned shared,
+                  Handle stream, void** parameters, void** extra);
+};
+
+/// Throws reader::Error with the call's name when `status` is no success.
+void check(int status, const std::string& call);
+
+} // namespace umadvisor::machine

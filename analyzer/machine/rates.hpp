@@ -1,0 +1,69 @@
+/// What moving memory costs on one machine, and the file that `umadvisor calibrate` keeps it in.
+#pragma once
+
+#include "residency/prices.hpp"
+
+#include <optional>
+#include <string>
+
+namespace umadvisor::machine {
+
+/// Bytes per second, and nanoseconds where the name ends so. Whatever was not measured is that of an H200 over
+/// PCIe 5 (driver 580, CUDA 13.0).
+struct Rates {
+    static constexpr residency::Prices usual{};
+
+    double pinned_to_device = usual.pinned_to_device, device_to_pinned = usual.device_to_pinned;
+    double pageable_to_device = usual.pageable_to_device, device_to_pageable = usual.device_to_pageable;
+    double device_to_device = usual.device_to_device;
+    double device_memory = usual.device_memory; ///< gone through by a kernel
+    double host_to_host = usual.host_to_host;   ///< by one thread
+    /// Managed memory; the host had it before. 256 MiB came to the device by faults in 23 to 40 ms, back in 29.
+    double fault_to_device = 256.0 * 1024 * 1024 / 23e-3, fault_to_host = 256.0 * 1024 * 1024 / 29e-3;
+    double prefetch_to_device = usual.migrate_to_device, prefetch_to_host = usual.migrate_to_host;
+    double remote_access = usual.remote_access; ///< a kernel reads what is on the host
+    double small_copy_ns = static_cast<double>(usual.small_copy);
+    double host_fault_ns = static_cast<double>(usual.host_fault); ///< one that moves next to nothing
+    /// Of a prefetch of what is there already, and of each 2 MiB block that it looks at.
+    double prefetch_call_ns = static_cast<double>(usual.prefetch_call);
+    double prefetch_block_ns = static_cast<double>(usual.prefetch_block);
+
+    std::string device; ///< that was measured; empty: none
+    /// "an H200", "this machine"
+    std::string_view whose() const { return device.empty() ? "an H200" : "this machine"; }
+
+    /// Calls `visit(name, value)` for each rate. Names end in their unit.
+    template <class Self, class Visit>
+    static void each(Self& self, const Visit& visit) {
+        visit("pinned_to_device_bytes_per_s", self.pinned_to_device);
+        visit("device_to_pinned_bytes_per_s", self.device_to_pinned);
+        visit("pageable_to_device_bytes_per_s", self.pageable_to_device);
+        visit("device_to_pageable_bytes_per_s", self.device_to_pageable);
+        visit("device_to_device_bytes_per_s", self.device_to_device);
+        visit("device_memory_bytes_per_s", self.device_memory);
+        visit("host_to_host_bytes_per_s", self.host_to_host);
+        visit("fault_to_device_bytes_per_s", self.fault_to_device);
+        visit("fault_to_host_bytes_per_s", self.fault_to_host);
+        visit("prefetch_to_device_bytes_per_s", self.prefetch_to_device);
+        visit("prefetch_to_host_bytes_per_s", self.prefetch_to_host);
+        visit("remote_access_bytes_per_s", self.remote_access);
+        visit("small_copy_ns", self.small_copy_ns);
+        visit("host_fault_ns", self.host_fault_ns);
+        visit("prefetch_call_ns", self.prefetch_call_ns);
+        visit("prefetch_block_ns", self.prefetch_block_ns);
+    }
+};
+
+/// $XDG_CONFIG_HOME/umadvisor/machine.json, or the same below ~/.config; empty: there is no home.
+std::string usual_rates_file();
+
+/// Throws reader::Error when the file cannot be read or is none of these.
+Rates read_rates(const std::string& path);
+
+/// Of the usual file, if it is there and was measured on `device`. A damaged one throws as read_rates() does.
+std::optional<Rates> usual_rates(const std::string& device);
+
+/// Makes the folder too; what stood there before stays whole until the new file is. Throws reader::Error.
+void write_rates(const Rates& rates, const std::string& path);
+
+} // namespace umadvisor::machine
