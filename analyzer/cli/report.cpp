@@ -61,6 +61,13 @@ private:
     reports::SarifLog log_;
 };
 
+/// What --machine FILE says, whatever the device, else what umadvisor calibrate has kept of it.
+reports::RatesOf rates_of(const Arguments& arguments) {
+    if (!arguments.has("--machine"))
+        return &machine::usual_rates;
+    return [rates = machine::read_rates(arguments.value("--machine"))](const std::string&) { return rates; };
+}
+
 int report(const Arguments& arguments) {
     ReportWriter writer(arguments);
     if (!writer.one_format()) {
@@ -73,8 +80,9 @@ int report(const Arguments& arguments) {
         return usage_error;
     bool failed = false;
     const symbols::Options options = stack_options(arguments);
+    const reports::RatesOf rates = rates_of(arguments);
     for (const std::string& path : arguments.rest) {
-        reports::Report made(path, options);
+        reports::Report made(path, options, false, rates);
         made.all = arguments.has("--all");
         chosen->apply(made);
         failed = failed || std::ranges::any_of(made.findings, [&](const findings::Finding& finding) {
@@ -97,6 +105,7 @@ const Command report_command{
     with_finding_options(
         {{"--all", "", "In the text, findings that save less than 1% of the time in full, too"},
          {"--json", "", "The document that docs/report-schema.md describes"},
+         {"--machine", "FILE", "What moving memory costs, as written by umadvisor calibrate -o FILE"},
          {"--markdown", "", "For a page that shows Markdown"},
          {"--sarif", "", "For tools that show findings on lines (SARIF 2.1.0)"}}),
     &report};

@@ -121,7 +121,7 @@ Environment environment_of(const Arguments& arguments, const std::string& shim, 
 void summarize(const std::vector<std::string>& traces) {
     for (const std::string& path : traces) {
         try {
-            const reports::Report report(path, stack_options());
+            const reports::Report report(path, stack_options(), false, &machine::usual_rates);
             end_progress();
             say(reports::headline(report));
             if (report.findings.empty())

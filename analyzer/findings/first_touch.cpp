@@ -2,7 +2,6 @@
 /// prefetching never crosses a 2 MiB block, so each block costs at least one batch of faults; one prefetch call
 /// moves all of it.
 #include "analyzer/findings/managed.hpp"
-#include "analyzer/findings/rates.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -23,7 +22,8 @@ std::optional<double> later_ns(const ManagedMemory& memory, const model::LaunchG
 
 /// First launch against the later ones of the same kernel and shape. Where one launch touched several
 /// allocations first, each gets its share by bytes.
-FirstTouchSaving measured_saving(const ManagedMemory& memory) {
+FirstTouchSaving measured_saving(const Habit& habit) {
+    const ManagedMemory& memory = habit.memory;
     FirstTouchSaving saving;
     for (const model::FirstLaunch& launch : memory.first_launches) {
         const auto first = static_cast<double>(memory.profile.allocations().first_launch_ns(launch.sample));
@@ -32,7 +32,7 @@ FirstTouchSaving measured_saving(const ManagedMemory& memory) {
             continue;
         const double share =
             static_cast<double>(launch.bytes) / static_cast<double>(memory.firsts.bytes.at(launch.sample));
-        saving.ns += std::max(0.0, (first - *later) * share - by_prefetch({launch.bytes, 0}, 1));
+        saving.ns += std::max(0.0, (first - *later) * share - habit.by_prefetch({launch.bytes, 0}, 1));
         reader::add_saturated(saving.measured_bytes, launch.bytes);
     }
     return saving;
@@ -46,12 +46,11 @@ Advice advise_first_touch(const Habit& habit) {
                   " on the launch's stream, after the host has filled it and before the first launch";
     advice.saving_ns = saving.ns;
     advice.confidence = saving.all_measured ? Confidence::high : habit.confidence();
-    advice.basis =
-        saving.all_measured
-            ? "device time of the first launch less that of later launches of the same kernel, less "
-              "a prefetch at 51 GB/s"
-            : "the bytes that came, by faults (256 MiB in 23 ms) against by prefetch (5.3 ms), at the "
-              "prices of an H200";
+    advice.basis = saving.all_measured
+                       ? "device time of the first launch less that of later launches of the same kernel, less "
+                         "a prefetch, " +
+                             habit.prices()
+                       : "the bytes that came, by faults against by prefetch, " + habit.prices();
     advice.evidence = {{"bytes_to_device", static_cast<double>(habit.bytes_to_device())},
                        {"measured_bytes", static_cast<double>(saving.measured_bytes)}};
     return advice;
@@ -60,13 +59,13 @@ Advice advise_first_touch(const Habit& habit) {
 } // namespace
 
 FirstTouchSaving first_touch_saving(const Habit& habit) {
-    FirstTouchSaving saving = measured_saving(habit.memory);
+    FirstTouchSaving saving = measured_saving(habit);
     const std::uint64_t bytes = habit.bytes_to_device();
     const std::uint64_t rest = bytes - std::min(bytes, saving.measured_bytes);
     saving.all_measured = saving.measured_bytes != 0 && rest <= bytes / 16;
     if (!saving.all_measured)
-        saving.ns += std::max(0.0, by_faults({rest, 0}, habit.totals.allocations) -
-                                       by_prefetch({rest, 0}, habit.totals.allocations));
+        saving.ns += std::max(0.0, habit.by_faults({rest, 0}, habit.totals.allocations) -
+                                       habit.by_prefetch({rest, 0}, habit.totals.allocations));
     return saving;
 }
 

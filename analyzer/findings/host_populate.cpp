@@ -1,7 +1,6 @@
 /// Memory that the host filled with what a kernel could have made there. What is made where it is used does not
 /// move at all.
 #include "analyzer/findings/managed.hpp"
-#include "analyzer/findings/rates.hpp"
 
 #include <algorithm>
 
@@ -13,14 +12,15 @@ Advice advise_host_populate(const Habit& habit) {
     const std::uint64_t bytes = habit.bytes_to_device();
     const verdicts::VerdictTotals* const touched = memory.find(verdicts::VerdictKind::first_touch);
     Advice advice;
-    advice.text =
-        "fill it in a kernel, on the stream of the first launch, instead of on the host: memory that the "
-        "host never touched does not move";
-    advice.saving_ns = by_prefetch({bytes, 0}, habit.totals.allocations) -
-                       static_cast<double>(bytes) / prices.device_memory * 1e9;
-    advice.basis =
-        "moving these bytes to the device at 51 GB/s, less writing them there; the host's own time for "
-        "filling it is not counted";
+    advice.text = "fill it in a kernel, on the stream of the first launch, instead of on the host, after " +
+                  prefetch_to_device(memory) +
+                  ": memory that the host never touched does not move, and what is prefetched "
+                  "first takes no faults to come into being";
+    advice.saving_ns = habit.by_prefetch({bytes, 0}, habit.totals.allocations) -
+                       static_cast<double>(bytes) / memory.profile.rates().device_memory * 1e9;
+    advice.basis = "moving these bytes to the device by prefetch, " + habit.prices() +
+                   ", less writing them there; the host's "
+                   "own time for filling it is not counted";
     if (touched != nullptr) {
         advice.saving_ns += first_touch_saving({memory, *touched}).ns;
         advice.basis = "the move to the device by faults, less writing the same there; the host's own time for "

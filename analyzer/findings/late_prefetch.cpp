@@ -34,9 +34,9 @@ Advice advise_late_prefetch(const Habit& habit) {
             " before the launch and on the launch's own stream; on another stream, let the launch's wait for "
             "it (" +
             (habit.memory.profile.uses_runtime() ? "cudaStreamWaitEvent" : "cuStreamWaitEvent") + ")",
-        .saving_ns =
-            std::max(0.0, by_faults(moved, habit.totals.times) - by_prefetch(moved, habit.totals.times)),
-        .basis = "the part that came by faults all the same, against by prefetch, at the prices of an H200",
+        .saving_ns = std::max(0.0, habit.by_faults(moved, habit.totals.times) -
+                                       habit.by_prefetch(moved, habit.totals.times)),
+        .basis = "the part that came by faults all the same, against by prefetch, " + habit.prices(),
         .confidence = std::min(habit.confidence(), Confidence::medium),
         .details = {},
         .evidence = {{"bytes_by_faults", static_cast<double>(moved.to_device)}}};

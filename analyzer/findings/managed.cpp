@@ -1,8 +1,8 @@
 #include "analyzer/findings/managed.hpp"
 
-#include "analyzer/findings/rates.hpp"
 #include "analyzer/findings/verdict_text.hpp"
 #include "analyzer/findings/words.hpp"
+#include "residency/geometry.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -223,17 +223,28 @@ const Rule& rule_of(VerdictKind kind) {
     return *(*std::ranges::find(managed_rules, kind, &ManagedRule::kind))->rule;
 }
 
-double by_faults(const model::MovedBytes& moved, std::uint64_t times) {
-    const int ways = (moved.to_device != 0) + (moved.to_host != 0);
-    return nanoseconds_at(moved.to_device, fault_to_device_rate) +
-           nanoseconds_at(moved.to_host, fault_to_host_rate) + static_cast<double>(times) * ways * fault_ns;
+/// A fault on the device brings what its block needs: fewer bytes than a block's cost as much.
+double Habit::by_faults(const model::MovedBytes& moved, std::uint64_t times) const {
+    const machine::Rates& rates = memory.profile.rates();
+    double ns = 0;
+    if (moved.to_device != 0)
+        ns += nanoseconds_at(std::max(moved.to_device, times * residency::block_bytes), rates.fault_to_device);
+    if (moved.to_host != 0)
+        ns += nanoseconds_at(moved.to_host, rates.fault_to_host) +
+              static_cast<double>(times) * rates.host_fault_ns;
+    return ns;
 }
 
-double by_prefetch(const model::MovedBytes& moved, std::uint64_t times) {
+double Habit::by_prefetch(const model::MovedBytes& moved, std::uint64_t times) const {
+    const machine::Rates& rates = memory.profile.rates();
     const int ways = (moved.to_device != 0) + (moved.to_host != 0);
-    return nanoseconds_at(moved.to_device, prefetch_to_device_rate) +
-           nanoseconds_at(moved.to_host, prefetch_to_host_rate) +
-           static_cast<double>(times) * ways * prefetch_call_ns;
+    return nanoseconds_at(moved.to_device, rates.prefetch_to_device) +
+           nanoseconds_at(moved.to_host, rates.prefetch_to_host) +
+           static_cast<double>(times) * ways * (rates.prefetch_call_ns + rates.prefetch_block_ns);
+}
+
+std::string Habit::prices() const {
+    return "at the prices of " + std::string(memory.profile.rates().whose());
 }
 
 std::vector<Finding> find_managed(const model::Profile& profile, const LineOf& line_of) {

@@ -49,6 +49,12 @@ struct Habit {
     model::MovedBytes bytes_both_ways() const;
     /// As sure as its bytes are.
     Confidence confidence() const;
+
+    // Prices of moves, in nanoseconds; `times` is how often each way.
+    double by_faults(const model::MovedBytes& moved, std::uint64_t times) const;
+    double by_prefetch(const model::MovedBytes& moved, std::uint64_t times) const;
+    /// "at the prices of an H200"
+    std::string prices() const;
 };
 
 struct Advice {
@@ -89,10 +95,6 @@ struct FirstTouchSaving {
     bool all_measured = false;        ///< but for a few bytes
 };
 FirstTouchSaving first_touch_saving(const Habit& habit);
-
-// Prices of moves, in nanoseconds; `times` is how often each way.
-double by_faults(const model::MovedBytes& moved, std::uint64_t times);
-double by_prefetch(const model::MovedBytes& moved, std::uint64_t times);
 
 // Calls as the program has to write them.
 std::string prefetch_to_device(const ManagedMemory& memory);

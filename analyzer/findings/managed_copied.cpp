@@ -1,7 +1,6 @@
 /// Explicit copies between managed memory and the host, which could use the memory itself.
 #include "analyzer/findings/managed_copied.hpp"
 #include "analyzer/findings/finding.hpp"
-#include "analyzer/findings/rates.hpp"
 #include "analyzer/findings/words.hpp"
 
 #include <algorithm>
@@ -42,10 +41,13 @@ Finding describe_managed(const model::Profile& profile, std::uint64_t stack, Oth
     const auto bytes = static_cast<double>(group.copies.bytes);
     const bool runtime = profile.uses_runtime();
     const std::string prefetch = runtime ? "cudaMemPrefetchAsync" : "cuMemPrefetchAsync";
-    const double rate = other == Other::to_managed     ? prefetch_to_device_rate
-                        : other == Other::from_managed ? prefetch_to_host_rate
-                                                       : prices.device_to_device;
-    const double instead_ns = bytes / rate * 1e9 + static_cast<double>(group.copies.count) * prefetch_call_ns;
+    const machine::Rates& rates = profile.rates();
+    const std::string measured = ", measured on " + std::string(rates.whose());
+    const double rate = other == Other::to_managed     ? rates.prefetch_to_device
+                        : other == Other::from_managed ? rates.prefetch_to_host
+                                                       : rates.device_to_device;
+    const double instead_ns = bytes / rate * 1e9 + static_cast<double>(group.copies.count) *
+                                                       (rates.prefetch_call_ns + rates.prefetch_block_ns);
 
     Finding finding;
     finding.rule = &rule("UMA-105");
@@ -66,17 +68,15 @@ Finding describe_managed(const model::Profile& profile, std::uint64_t stack, Oth
         finding.advice = "let the host write into the managed memory itself and " + prefetch +
                          " it to the device; or make it " + (runtime ? "cudaMalloc" : "cuMemAlloc") +
                          " memory and copy from pinned memory";
-        finding.basis = "time of these copies less a prefetch of the same bytes to the device at 51 GB/s, "
-                        "measured on an H200";
+        finding.basis = "time of these copies less a prefetch of the same bytes to the device" + measured;
     } else if (other == Other::from_managed) {
         finding.advice = prefetch + " the managed memory to the host and read it there; or make it " +
                          (runtime ? "cudaMalloc" : "cuMemAlloc") + " memory and copy to pinned memory";
-        finding.basis = "time of these copies less a prefetch of the same bytes to the host at 24 GB/s, "
-                        "measured on an H200";
+        finding.basis = "time of these copies less a prefetch of the same bytes to the host" + measured;
     } else {
         finding.advice = prefetch + " both ends to the device before the copy, or swap pointers instead";
-        finding.basis = "time of these copies less the same bytes at 1170 GB/s, measured inside an H200; the "
-                        "prefetch is not counted where the data is needed on the device anyway";
+        finding.basis = "time of these copies less the same bytes inside the device" + measured +
+                        "; the prefetch is not counted where the data is needed on the device anyway";
     }
     finding.saving_ns = std::max(0.0, group.spent_ns - instead_ns);
     // Whether the host can do without its copy is not seen.
@@ -122,7 +122,7 @@ std::vector<Finding> find_managed_copies(const model::Profile& profile, const Li
     std::vector<Finding> findings;
     for (const auto& [key, group] : groups) {
         // Inside the device such a copy is right; at no more than the link's rate it was not inside.
-        const double least_inside = 2 * pinned_rate;
+        const double least_inside = 2 * profile.rates().pinned_to_device;
         if (key.second == Other::both_managed &&
             static_cast<double>(group.copies.bytes) >= least_inside * group.spent_ns * 1e-9)
             continue;

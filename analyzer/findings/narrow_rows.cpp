@@ -1,6 +1,5 @@
 /// Copies of many rows that are too narrow for the link: each row costs packets of its own.
 #include "analyzer/findings/finding.hpp"
-#include "analyzer/findings/rates.hpp"
 #include "analyzer/findings/words.hpp"
 
 #include <algorithm>
@@ -40,11 +39,11 @@ Finding describe_rows(const model::Profile& profile, std::uint64_t stack, model:
     const auto rows = static_cast<double>(group.rows);
     const auto span = static_cast<double>(group.span_bytes);
     const model::LinkRate link = profile.copies().link(direction);
-    const double rate = link.bytes != 0 ? link.bytes_per_second() : pinned_rate;
+    const double rate = link.bytes != 0 ? link.bytes_per_second() : profile.rates().pinned_to_device;
     const double contiguous_ns = bytes / rate * 1e9;
     const double whole_ns = span / rate * 1e9;
     const bool whole = group.same_pitch && span < close * bytes;
-    const double packing_ns = std::min(span, rows * cache_line) / prices.host_to_host * 1e9;
+    const double packing_ns = std::min(span, rows * cache_line) / profile.rates().host_to_host * 1e9;
 
     Finding finding;
     finding.rule = &rule("UMA-104");
@@ -72,11 +71,12 @@ Finding describe_rows(const model::Profile& profile, std::uint64_t stack, model:
         finding.details.push_back("packing the rows on the host before each copy would take some " +
                                   time_text(packing_ns) + " itself");
     finding.saving_ns = std::max(0.0, group.spent_ns - (whole ? whole_ns : contiguous_ns));
-    finding.basis = std::string("time of these copies less ") +
-                    (whole ? "the rows and what lies between them" : "the same bytes in one piece") + " at " +
-                    rate_text(rate) +
-                    (link.bytes != 0 ? ", the rate of this trace's pinned copies"
-                                     : ", measured for pinned memory on an H200");
+    finding.basis =
+        std::string("time of these copies less ") +
+        (whole ? "the rows and what lies between them" : "the same bytes in one piece") + " at " +
+        rate_text(rate) +
+        (link.bytes != 0 ? ", the rate of this trace's pinned copies"
+                         : ", measured for pinned memory on " + std::string(profile.rates().whose()));
     finding.confidence = group.all_measured && link.bytes != 0 ? Confidence::high : Confidence::medium;
     return finding;
 }

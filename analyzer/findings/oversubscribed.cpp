@@ -26,18 +26,16 @@ std::string working_set(const model::Profile& profile) {
 Advice advise_oversubscribed(const Habit& habit) {
     const ManagedMemory& memory = habit.memory;
     const model::MovedBytes back{habit.bytes_to_device(), 0};
-    const double faults_ns = by_faults(back, back.to_device / tile_bytes);
+    const double faults_ns = habit.by_faults(back, back.to_device / tile_bytes);
     Advice advice;
     advice.text =
         "work through it in pieces that fit, all that is to be done with one before the next, each brought "
         "by " +
         prefetch_name(memory) + " ahead of its launch; or keep the part that is used most on the device: " +
         advise_device(memory, "SetPreferredLocation");
-    advice.saving_ns = std::max(0.0, faults_ns - by_prefetch(back, back.to_device / tile_bytes));
-    advice.basis =
-        "what was evicted and came back, by faults against by prefetch, at the prices of an H200; an order "
-        "in which each piece comes once saves all of about " +
-        time_text(faults_ns);
+    advice.saving_ns = std::max(0.0, faults_ns - habit.by_prefetch(back, back.to_device / tile_bytes));
+    advice.basis = "what was evicted and came back, by faults against by prefetch, " + habit.prices() +
+                   "; an order in which each piece comes once saves all of about " + time_text(faults_ns);
     advice.confidence = std::min(habit.confidence(), Confidence::medium);
     if (std::string text = working_set(memory.profile); !text.empty())
         advice.details.push_back(std::move(text));

@@ -3,7 +3,6 @@
 /// synchronization behavior").
 #include "analyzer/findings/finding.hpp"
 #include "analyzer/findings/managed_copied.hpp"
-#include "analyzer/findings/rates.hpp"
 #include "analyzer/findings/words.hpp"
 
 #include <algorithm>
@@ -66,12 +65,17 @@ Finding describe(const model::Profile& profile, const Key& key, const PageableCo
     const auto& [stack, direction, asynchronous, graph] = key;
     const double bytes = static_cast<double>(group.copies.bytes);
     const bool up = direction == model::Direction::HtoD || direction == model::Direction::HtoA;
+    const machine::Rates& rates = profile.rates();
+    const std::string whose(rates.whose());
+    const double pageable_rate = up ? rates.pageable_to_device : rates.device_to_pageable;
     // Nobody times the nodes of a graph one by one.
-    const double spent_ns = graph ? bytes / (up ? prices.pageable_to_device : prices.device_to_pageable) * 1e9
-                                  : static_cast<double>(profile.nanoseconds(group.copies.ticks));
+    const double spent_ns =
+        graph ? bytes / pageable_rate * 1e9 : static_cast<double>(profile.nanoseconds(group.copies.ticks));
     const model::LinkRate link = profile.copies().link(direction);
     const bool measured = link.bytes != 0;
-    const double rate = measured ? link.bytes_per_second() : pinned_rate;
+    const double rate = measured ? link.bytes_per_second()
+                        : up     ? rates.pinned_to_device
+                                 : rates.device_to_pinned;
     const double pinned_ns = bytes / rate * 1e9;
 
     Finding finding;
@@ -86,7 +90,7 @@ Finding describe(const model::Profile& profile, const Key& key, const PageableCo
         profile.call_name(group.entry) + " " + bytes_text(bytes / static_cast<double>(group.copies.count)) +
         " x " + std::to_string(group.copies.count) + (up ? " from " : " to ") + host_text(group.kinds) + ", " +
         rate_text(reached) + "; this link carries " + rate_text(rate) + (up ? " from" : " to") +
-        " pinned memory" + (measured ? "" : " (typical of PCIe 5; not measured here)");
+        " pinned memory" + (measured ? "" : " (measured on " + std::string(profile.rates().whose()) + ")");
     if (asynchronous && !graph)
         finding.details.push_back("the call returns only when the copy is staged: the host waited " +
                                   time_text(spent_ns) + " in it, and nothing overlapped");
@@ -104,13 +108,13 @@ Finding describe(const model::Profile& profile, const Key& key, const PageableCo
                                         (runtime ? "cudaMemcpyAsync" : "cuMemcpyAsync") + " on a stream";
     finding.basis = measured ? "time of these calls less the same bytes at the rate that pinned copies of 16 "
                                "MiB and more reached in this trace"
-                             : "time of these calls less the same bytes at 55 GB/s, measured for pinned memory "
-                               "on an H200; your link may differ";
+                             : "time of these calls less the same bytes at " + rate_text(rate) +
+                                   ", measured for pinned memory on " + whose;
     if (graph)
-        finding.basis =
-            std::string("these bytes at ") + (up ? "10.3" : "19.4") +
-            " GB/s, measured for pageable memory on an H200, less the same at " +
-            (measured ? "the rate of this trace's pinned copies" : "55 GB/s, measured there for pinned memory");
+        finding.basis = "these bytes at " + rate_text(pageable_rate) + ", measured for pageable memory on " +
+                        whose + ", less the same at " +
+                        (measured ? "the rate of this trace's pinned copies"
+                                  : rate_text(rate) + ", measured there for pinned memory");
     finding.confidence = graph                                     ? Confidence::medium
                          : measured                                ? Confidence::high
                          : group.largest >= model::link_copy_bytes ? Confidence::high

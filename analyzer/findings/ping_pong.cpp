@@ -11,17 +11,16 @@ namespace {
 Advice advise_ping_pong(const Habit& habit) {
     const ManagedMemory& memory = habit.memory;
     const model::MovedBytes moved = habit.bytes_both_ways();
-    const double faults_ns = by_faults(moved, habit.totals.times);
-    const double prefetch_ns = by_prefetch(moved, habit.totals.times);
+    const double faults_ns = habit.by_faults(moved, habit.totals.times);
+    const double prefetch_ns = habit.by_prefetch(moved, habit.totals.times);
     return {.text =
                 "keep the data on one side: do the host's step in a kernel, or give the host a small buffer "
                 "of its own for what it reads. If both must touch it: " +
                 prefetch_to_device(memory) + " before the launch and " + prefetch_to_host(memory) +
                 " before the synchronisation after it",
             .saving_ns = std::max(0.0, faults_ns - prefetch_ns),
-            .basis = "the bytes that came and went, by faults against by prefetch, at the prices of an H200; "
-                     "keeping the data on one side saves all of about " +
-                     time_text(faults_ns),
+            .basis = "the bytes that came and went, by faults against by prefetch, " + habit.prices() +
+                     "; keeping the data on one side saves all of about " + time_text(faults_ns),
             .confidence = habit.confidence(),
             .details = {},
             .evidence = {{"bytes_to_device", static_cast<double>(moved.to_device)},

@@ -7,15 +7,18 @@
 namespace umadvisor::findings {
 namespace {
 
+constexpr const char* fresh_text =
+    "; what the host had never had costs its new pages either way and is not counted";
+
 Advice advise_read_back(const Habit& habit) {
-    const model::MovedBytes moved{0, habit.bytes_to_host()};
+    const std::uint64_t fresh = habit.totals.new_bytes;
+    const model::MovedBytes moved{0, habit.bytes_to_host() - std::min(habit.bytes_to_host(), fresh)};
     return {.text = prefetch_to_host(habit.memory) +
                     " after the last launch that writes it, on the same stream, before the synchronisation",
-            .saving_ns =
-                std::max(0.0, by_faults(moved, habit.totals.times) - by_prefetch(moved, habit.totals.times)),
-            .basis =
-                "the bytes that came back, by faults (256 MiB in 29 ms) against by prefetch (11 ms), at the "
-                "prices of an H200",
+            .saving_ns = std::max(0.0, habit.by_faults(moved, habit.totals.times) -
+                                           habit.by_prefetch(moved, habit.totals.times)),
+            .basis = "the bytes that came back, by faults against by prefetch, " + habit.prices() +
+                     (fresh != 0 ? fresh_text : ""),
             .confidence = habit.confidence(),
             .details = {},
             .evidence = {{"bytes_to_host", static_cast<double>(moved.to_host)}}};

@@ -6,17 +6,15 @@ namespace {
 
 Advice advise_read_only_bouncing(const Habit& habit) {
     const model::MovedBytes moved = habit.bytes_both_ways();
-    return {
-        .text = advise_device(habit.memory, "SetReadMostly") +
-                " after it has been filled and before the first launch: both sides then keep a copy each",
-        .saving_ns = by_faults(moved, habit.totals.times),
-        .basis =
-            "the bytes that came and went, at the price of faults on an H200: with a copy on each side none "
-            "of them moves",
-        .confidence = habit.confidence(),
-        .details = {},
-        .evidence = {{"bytes_to_device", static_cast<double>(moved.to_device)},
-                     {"bytes_to_host", static_cast<double>(moved.to_host)}}};
+    return {.text = advise_device(habit.memory, "SetReadMostly") +
+                    " after it has been filled and before the first launch: both sides then keep a copy each",
+            .saving_ns = habit.by_faults(moved, habit.totals.times),
+            .basis = "the bytes that came and went by faults, " + habit.prices() +
+                     ": with a copy on each side none of them moves",
+            .confidence = habit.confidence(),
+            .details = {},
+            .evidence = {{"bytes_to_device", static_cast<double>(moved.to_device)},
+                         {"bytes_to_host", static_cast<double>(moved.to_host)}}};
 }
 
 } // namespace

@@ -1,6 +1,6 @@
 /// A prefetch of what is there already looks at every block and moves nothing.
 #include "analyzer/findings/managed.hpp"
-#include "analyzer/findings/rates.hpp"
+#include "analyzer/findings/words.hpp"
 
 #include <algorithm>
 
@@ -10,14 +10,15 @@ namespace {
 constexpr std::uint64_t looked_at_bytes = 2 << 20; ///< one block
 
 Advice advise_redundant_prefetch(const Habit& habit) {
+    const machine::Rates& rates = habit.memory.profile.rates();
     const std::uint64_t calls = habit.totals.times;
     const auto blocks = static_cast<double>(std::max(calls, habit.totals.bytes / looked_at_bytes));
     return {.text = "remove " + prefetch_name(habit.memory) +
                     " from the loop: call it once, and again only after the other side has used the memory",
-            .saving_ns = static_cast<double>(calls) * static_cast<double>(prices.prefetch_call) +
-                         blocks * static_cast<double>(prices.prefetch_block),
-            .basis =
-                "1.8 us for each call and 0.9 us for each 2 MiB block that it looks at, measured on an H200",
+            .saving_ns = static_cast<double>(calls) * rates.prefetch_call_ns + blocks * rates.prefetch_block_ns,
+            .basis = time_text(rates.prefetch_call_ns) + " for each call and " +
+                     time_text(rates.prefetch_block_ns) +
+                     " for each 2 MiB block that it looks at, measured on " + std::string(rates.whose()),
             .confidence = Confidence::medium,
             .details = {},
             .evidence = {{"blocks", blocks}}};

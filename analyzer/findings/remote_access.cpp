@@ -1,6 +1,6 @@
 /// Kernels reach across the link for what somebody wanted to stay on the host, again and again.
 #include "analyzer/findings/managed.hpp"
-#include "analyzer/findings/rates.hpp"
+#include "analyzer/findings/words.hpp"
 
 #include <algorithm>
 
@@ -9,6 +9,7 @@ namespace {
 
 Advice advise_remote_access(const Habit& habit) {
     const ManagedMemory& memory = habit.memory;
+    const machine::Rates& rates = memory.profile.rates();
     const auto across = static_cast<double>(habit.totals.bytes);
     const std::uint64_t once = habit.totals.bytes / std::max<std::uint64_t>(1, habit.totals.times);
     Advice advice;
@@ -17,11 +18,11 @@ Advice advise_remote_access(const Habit& habit) {
                   "it on the host (" +
                   advise_host(memory, "SetPreferredLocation") + " or " +
                   advise_device(memory, "SetAccessedBy") + ")";
-    advice.saving_ns =
-        std::max(0.0, across / prices.remote_access * 1e9 - by_prefetch({once, 0}, habit.totals.allocations));
-    advice.basis =
-        "all of it across the link at 40 GB/s for each launch, against one prefetch at 51 GB/s; how much "
-        "of it a launch reads is not known";
+    advice.saving_ns = std::max(0.0, across / rates.remote_access * 1e9 -
+                                         habit.by_prefetch({once, 0}, habit.totals.allocations));
+    advice.basis = "all of it across the link at " + rate_text(rates.remote_access) +
+                   " for each launch, against one prefetch at " + rate_text(rates.prefetch_to_device) +
+                   "; how much of it a launch reads is not known";
     advice.confidence = Confidence::low;
     advice.evidence = {{"remote_bytes", across}};
     return advice;

@@ -1,6 +1,5 @@
 /// Many copies whose call costs more than their bytes.
 #include "analyzer/findings/finding.hpp"
-#include "analyzer/findings/rates.hpp"
 #include "analyzer/findings/words.hpp"
 
 #include <algorithm>
@@ -24,7 +23,7 @@ Finding describe(const model::Profile& profile, std::uint64_t stack, model::Dire
     const auto bytes = static_cast<double>(group.copies.bytes);
     const auto count = static_cast<double>(group.copies.count);
     // Merged, they are one call and the bytes at the rate of the link; in a batch about the same.
-    const double merged_ns = static_cast<double>(prices.small_copy) + bytes / pinned_rate * 1e9;
+    const double merged_ns = profile.rates().small_copy_ns + bytes / profile.rates().pinned_to_device * 1e9;
 
     Finding finding;
     finding.rule = &rule("UMA-103");

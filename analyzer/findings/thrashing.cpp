@@ -1,7 +1,6 @@
 /// Memory that host and device want at the same time. Each has it for microseconds, and the driver makes one of
 /// them wait.
 #include "analyzer/findings/managed.hpp"
-#include "analyzer/findings/rates.hpp"
 
 #include <algorithm>
 
@@ -31,10 +30,11 @@ Advice advise_thrashing(const Habit& habit) {
     const ManagedMemory& memory = habit.memory;
     const model::ManagedTally& told = memory.activity.told;
     const model::MovedBytes moved = moved_by_thrashing(habit);
-    const double faults_ns = std::max(by_faults(moved, 0), static_cast<double>(takings(habit)) * fault_ns);
+    const double faults_ns = std::max(habit.by_faults(moved, 0), static_cast<double>(takings(habit)) *
+                                                                     memory.profile.rates().host_fault_ns);
     const auto throttled_ns = static_cast<double>(memory.profile.nanoseconds(told.throttled_ticks));
     const double remote_ns = (static_cast<double>(moved.to_device) + static_cast<double>(moved.to_host)) /
-                             prices.remote_access * 1e9;
+                             memory.profile.rates().remote_access * 1e9;
     const std::string stay = advise_host(memory, "SetPreferredLocation") + " and " +
                              advise_device(memory, "SetAccessedBy") + " right after the allocation";
 
@@ -49,9 +49,10 @@ Advice advise_thrashing(const Habit& habit) {
             "own (a __managed__ variable: alignas(2 << 20)) that stays on the host: " +
             stay;
     advice.saving_ns = std::max(0.0, faults_ns + throttled_ns - remote_ns);
-    advice.basis = "what moved, or how often one took it from the other, at the price of faults on an H200, "
-                   "and the time for "
-                   "which it made processors wait; less the same bytes once across the link";
+    advice.basis = "what moved, or how often one took it from the other, by faults, and the time for which the "
+                   "driver made "
+                   "processors wait, " +
+                   habit.prices() + "; less the same bytes once across the link";
     advice.confidence = std::min(habit.confidence(), Confidence::medium);
     advice.evidence = {{"bytes_to_device", static_cast<double>(moved.to_device)},
                        {"bytes_to_host", static_cast<double>(moved.to_host)},

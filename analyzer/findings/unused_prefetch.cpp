@@ -5,11 +5,15 @@ namespace umadvisor::findings {
 namespace {
 
 Advice advise_unused_prefetch(const Habit& habit) {
-    const model::MovedBytes moved{habit.bytes_to_device(), 0};
+    const model::MovedBytes moved{habit.bytes_to_device(), 0}, back{0, habit.bytes_to_device()};
+    const bool taken_by_host = !habit.totals.host_codes.empty();
     return {.text = "remove this " + prefetch_name(habit.memory) +
                     ", or narrow it to the part that a launch uses before the host does",
-            .saving_ns = by_prefetch(moved, habit.totals.times),
-            .basis = "the bytes that it moved, at the 51 GB/s of an H200; their way back is not counted",
+            .saving_ns = habit.by_prefetch(moved, habit.totals.times) +
+                         (taken_by_host ? habit.by_faults(back, habit.totals.times)
+                                        : habit.by_prefetch(back, habit.totals.times)),
+            .basis = std::string("the bytes that it moved, and their way back by ") +
+                     (taken_by_host ? "the host's faults, " : "prefetch, ") + habit.prices(),
             .confidence = habit.confidence(),
             .details = {},
             .evidence = {{"bytes_to_device", static_cast<double>(moved.to_device)}}};

@@ -61,15 +61,13 @@ Rates read_rates(const std::string& path) {
     return read;
 }
 
-std::optional<Rates> usual_rates(const std::string& device) {
+Rates usual_rates(const std::string& device) {
     const std::string path = usual_rates_file();
     std::error_code error;
     if (path.empty() || !fs::exists(path, error))
-        return std::nullopt;
+        return {};
     Rates rates = read_rates(path);
-    if (rates.device != device)
-        return std::nullopt;
-    return rates;
+    return rates.device == device ? rates : Rates{};
 }
 
 void write_rates(const Rates& rates, const std::string& path) {

@@ -3,7 +3,6 @@
 
 #include "residency/prices.hpp"
 
-#include <optional>
 #include <string>
 
 namespace umadvisor::machine {
@@ -60,8 +59,9 @@ std::string usual_rates_file();
 /// Throws reader::Error when the file cannot be read or is none of these.
 Rates read_rates(const std::string& path);
 
-/// Of the usual file, if it is there and was measured on `device`. A damaged one throws as read_rates() does.
-std::optional<Rates> usual_rates(const std::string& device);
+/// Those of the usual file, if it is there and was measured on `device`; else an H200's. A damaged file throws
+/// as read_rates() does.
+Rates usual_rates(const std::string& device);
 
 /// Makes the folder too; what stood there before stays whole until the new file is. Throws reader::Error.
 void write_rates(const Rates& rates, const std::string& path);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <type_traits>
+#include <utility>
 #include <variant>
 
 namespace umadvisor::model {
@@ -21,8 +22,9 @@ std::string_view file_name(std::string_view path) {
 
 } // namespace
 
-Profile::Profile(reader::Trace& trace, Statistics* statistics)
+Profile::Profile(reader::Trace& trace, Statistics* statistics, machine::Rates rates)
     : trace_(trace),
+      rates_(std::move(rates)),
       graphs_(trace.dictionary),
       managed_(static_cast<double>(trace.time.length(1'000'000)) / 1e6,
                trace.dictionary.managed_sources.empty() ? nullptr : &trace.dictionary.managed_sources.back()),

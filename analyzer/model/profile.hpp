@@ -1,6 +1,7 @@
 /// Everything reports and findings are made from: one pass over the events of a trace.
 #pragma once
 
+#include "analyzer/machine/rates.hpp"
 #include "analyzer/model/allocations.hpp"
 #include "analyzer/model/churn.hpp"
 #include "analyzer/model/copies.hpp"
@@ -40,10 +41,12 @@ struct CountedEntry {
 class Profile {
 public:
     /// Reads all events of `trace`, which must outlive the profile; `statistics`, if any, sees them, too.
-    explicit Profile(reader::Trace& trace, Statistics* statistics = nullptr);
+    /// `rates`: what moving memory costs where the trace does not tell.
+    explicit Profile(reader::Trace& trace, Statistics* statistics = nullptr, machine::Rates rates = {});
 
     const reader::Trace& trace() const { return trace_; }
     const reader::Dictionary& dictionary() const { return trace_.dictionary; }
+    const machine::Rates& rates() const { return rates_; }
     const Copies& copies() const { return copies_; }
     const Launches& launches() const { return launches_; }
     const Graphs& graphs() const { return graphs_; }
@@ -85,6 +88,7 @@ private:
     void count_call(std::uint64_t entry, const Record& record);
 
     const reader::Trace& trace_;
+    machine::Rates rates_;
     RecordedTime recorded_;
     Copies copies_;
     Launches launches_;

@@ -4,10 +4,20 @@
 
 namespace umadvisor::reports {
 
-Report::Report(const std::string& path, symbols::Options options, bool with_statistics)
+namespace {
+
+machine::Rates rates_for(const reader::Dictionary& dictionary, const RatesOf& rates_of) {
+    if (!rates_of || dictionary.devices.empty())
+        return {};
+    return rates_of(std::string(dictionary.devices.front().device_name));
+}
+
+} // namespace
+
+Report::Report(const std::string& path, symbols::Options options, bool with_statistics, const RatesOf& rates_of)
     : trace(path),
       statistics(with_statistics ? std::optional<model::Statistics>(trace.dictionary) : std::nullopt),
-      profile(trace, statistics ? &*statistics : nullptr),
+      profile(trace, statistics ? &*statistics : nullptr, rates_for(trace.dictionary, rates_of)),
       symbolizer(trace.dictionary, options),
       full_stacks(options.full_stacks),
       findings(

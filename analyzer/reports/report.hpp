@@ -6,6 +6,7 @@
 #include "analyzer/model/statistics.hpp"
 #include "analyzer/symbols/symbolizer.hpp"
 
+#include <functional>
 #include <iosfwd>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -14,11 +15,15 @@
 
 namespace umadvisor::reports {
 
+/// By a device's name.
+using RatesOf = std::function<machine::Rates(const std::string& device)>;
+
 /// A trace and everything made from it.
 class Report {
 public:
-    /// Throws Error when the file cannot be read at all.
-    explicit Report(const std::string& path, symbols::Options options = {}, bool with_statistics = false);
+    /// Throws Error when the file cannot be read at all. `rates_of` says what moving memory costs on a device.
+    explicit Report(const std::string& path, symbols::Options options = {}, bool with_statistics = false,
+                    const RatesOf& rates_of = {});
 
     reader::Trace trace;
     std::optional<model::Statistics> statistics; ///< where asked for

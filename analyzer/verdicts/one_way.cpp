@@ -34,14 +34,17 @@ void judge_read_back(const Subject& subject, std::vector<Verdict>& found) {
         return;
     Verdict verdict{.kind = VerdictKind::read_back};
     const Stay* before = nullptr;
+    bool host_had_it = false;
     for (const Stay& stay : subject.stays.list()) {
         if (before != nullptr && before->on_device && before->launches != 0 && !stay.on_device &&
             stay.by_fault != 0) {
             ++verdict.times;
             verdict.bytes += stay.by_fault;
+            verdict.new_bytes += host_had_it ? 0 : stay.by_fault;
             verdict.kernel = before->last_kernel;
             verdict.host_code = stay.code;
         }
+        host_had_it = host_had_it || !stay.on_device;
         before = &stay;
     }
     if (subject.much(verdict.bytes))

@@ -65,6 +65,7 @@ struct Verdict {
     VerdictKind kind{};
     std::uint64_t times = 0;          ///< what it counts is the kind's own: round trips, calls, launches
     std::uint64_t bytes = 0;          ///< that moved, or were asked for, because of it
+    std::uint64_t new_bytes = 0;      ///< of `bytes` read back, what the host had never had
     model::KernelSite kernel{};       ///< one that took part; function, stack and entry 0: none
     std::uint64_t host_code = 0;      ///< frame of the host's access; 0: none is known
     std::uint64_t prefetch_stack = 0; ///< 0: none
