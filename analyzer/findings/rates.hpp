@@ -11,6 +11,9 @@ inline constexpr residency::Prices prices{};
 /// Copies from or to pinned memory, bytes per second.
 inline constexpr double pinned_rate = prices.pinned_to_device;
 
+/// Memory sets on the device, bytes per second.
+inline constexpr double memory_set_rate = 2.8e12;
+
 /// 256 MiB came to the device by faults in 23 to 40 ms, by prefetch in 5.3 ms; the cautious end of the first.
 inline constexpr double fault_to_device_rate = 256.0 * 1024 * 1024 / 23e-3;
 inline constexpr double prefetch_to_device_rate = prices.migrate_to_device;
