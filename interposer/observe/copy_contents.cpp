@@ -4,7 +4,6 @@
 #include "interposer/record/clock.hpp"
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/slow_path.hpp"
-#include "interposer/record/thread_writer.hpp"
 #include "interposer/runtime/options.hpp"
 
 namespace umadvisor::observe {
@@ -75,8 +74,7 @@ trace::CopyContent CopyContents::hash(std::uint64_t host, std::uint64_t device, 
     return content;
 }
 
-trace::CopyContent CopyContents::content(std::uint64_t host, std::uint64_t device,
-                                         std::uint64_t bytes) noexcept {
+trace::CopyContent CopyContents::look(std::uint64_t host, std::uint64_t device, std::uint64_t bytes) noexcept {
     const std::uint64_t start = record::monotonic_nanoseconds();
     if (started_ == 0)
         started_ = start;
@@ -101,10 +99,10 @@ trace::CopyContent CopyContents::content(std::uint64_t host, std::uint64_t devic
     return content;
 }
 
-void CopyContents::look(trace::Copy& record) noexcept {
+void CopyContents::look_at_upload(trace::Copy& record) noexcept {
     const TryLock::Attempt attempt(lock_);
     if (attempt)
-        record.content = content(record.source, record.destination, record.bytes);
+        record.content = look(record.source, record.destination, record.bytes);
 }
 
 template <class Gone>
@@ -120,7 +118,7 @@ void CopyContents::drop_waiting(const Gone& gone) noexcept {
 void CopyContents::forget_waiting() noexcept {
     const TryLock::Attempt attempt(lock_);
     if (attempt)
-        drop_waiting([](const Waiting& download) { return download.thread == record::seat.thread; });
+        drop_waiting([](const Waiting& download) { return download.thread == pthread_self(); });
 }
 
 void CopyContents::look_at_download(trace::Copy& record) noexcept {
@@ -131,10 +129,10 @@ void CopyContents::look_at_download(trace::Copy& record) noexcept {
     // A synchronous call tells the thread of those before it, and they may be changed from then on.
     drop_waiting([&](const Waiting& before) {
         return (before.destination < last && first < before.destination + before.bytes) ||
-               (record.asynchronous == 0 && before.thread == record::seat.thread);
+               (record.asynchronous == 0 && before.thread == pthread_self());
     });
     if (record.asynchronous == 0 || record.destination_memory == trace::Memory::pageable) {
-        record.content = content(record.destination, record.source, record.bytes);
+        record.content = look(record.destination, record.source, record.bytes);
         return;
     }
     std::uint32_t count = waiting_.load(std::memory_order_relaxed);
@@ -142,8 +140,8 @@ void CopyContents::look_at_download(trace::Copy& record) noexcept {
         drop_waiting([&](const Waiting& download) { return &download == downloads_; });
         --count;
     }
-    downloads_[count] = {record::seat.thread, record.start,       record.stream,
-                         record.source,       record.destination, record.bytes};
+    downloads_[count] = {pthread_self(), record.start,       record.stream,
+                         record.source,  record.destination, record.bytes};
     waiting_.store(count + 1, std::memory_order_relaxed);
     record.content_follows = 1;
 }
@@ -155,14 +153,14 @@ void CopyContents::look_at_waiting(const trace::Sync& record) noexcept {
         return;
     const bool of_event = record.kind == SyncKind::event || record.kind == SyncKind::event_query;
     drop_waiting([&](const Waiting& download) {
-        if (download.thread != record::seat.thread || of_event)
-            return download.thread == record::seat.thread;
+        if (download.thread != pthread_self() || of_event)
+            return download.thread == pthread_self();
         if (record.kind != SyncKind::context && download.stream != record.object)
             return false;
         trace::Content told;
         told.start = record::now();
         told.copy = download.copy;
-        told.content = content(download.destination, download.source, download.bytes);
+        told.content = look(download.destination, download.source, download.bytes);
         if (told.content.part_hash != 0)
             record::write(told);
         return true;

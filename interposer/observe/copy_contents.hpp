@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <pthread.h>
 
 namespace umadvisor::observe {
 
@@ -22,7 +23,7 @@ public:
     /// What an upload is about to send. A branch or two for other copies.
     void before_copy(trace::Copy& record) noexcept {
         if (is_upload(record) && wanted(record))
-            look(record);
+            look_at_upload(record);
     }
 
     /// The copy has succeeded: what a download brought. One that may still run is looked at by after_sync().
@@ -61,7 +62,7 @@ private:
 
     /// A download that may still run.
     struct Waiting {
-        std::uint32_t thread;
+        pthread_t thread;
         std::uint64_t copy, stream, source, destination, bytes;
     };
 
@@ -76,13 +77,13 @@ private:
         return record.source_memory == trace::Memory::device && is_host(record.destination_memory);
     }
     bool wanted(const trace::Copy& record) const noexcept;
-    void look(trace::Copy& record) noexcept;
+    void look_at_upload(trace::Copy& record) noexcept;
     void look_at_download(trace::Copy& record) noexcept;
     void look_at_waiting(const trace::Sync& record) noexcept;
     void forget_waiting() noexcept;
     template <class Gone>
     void drop_waiting(const Gone& gone) noexcept;
-    trace::CopyContent content(std::uint64_t host, std::uint64_t device, std::uint64_t bytes) noexcept;
+    trace::CopyContent look(std::uint64_t host, std::uint64_t device, std::uint64_t bytes) noexcept;
     trace::CopyContent hash(std::uint64_t host, std::uint64_t device, std::uint64_t bytes,
                             Reading reading) noexcept;
     bool is_suspect(std::uint64_t device, std::uint64_t bytes, std::uint64_t part_hash) noexcept;
