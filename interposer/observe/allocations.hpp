@@ -16,8 +16,8 @@ struct Allocation {
     trace::Memory memory;
     std::uint32_t device;  ///< ordinal of the device it was made for
     bool rewritten;        ///< the program asked for device memory and was given managed memory
-    bool readable;         ///< by the host, at full speed and without harm
     std::uint16_t context; ///< number of what it goes with (contexts.hpp); 0: nothing
+    bool readable = false; ///< by the host, at full speed and without harm
 };
 
 /// Address -> allocation. Allocations do not overlap: what a new one covers was freed unseen (with its context,

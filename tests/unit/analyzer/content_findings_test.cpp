@@ -15,8 +15,8 @@ using test::Scenario;
 using trace::Memory;
 
 namespace {
-
 constexpr std::uint64_t bytes = 8 * mib;
+} // namespace
 
 /// Device memory that a kernel's parameter has reached, and copies between it and pinned memory.
 struct Transfers : Scenario {
@@ -67,6 +67,8 @@ struct Transfers : Scenario {
     }
 };
 
+namespace {
+
 double evidence(const Finding& finding, std::string_view key) {
     for (const auto& [name, value] : finding.evidence)
         if (name == key)
@@ -89,7 +91,7 @@ BOOST_AUTO_TEST_CASE(the_same_bytes_again_and_again) {
     const Finding finding = lone("UMA-106");
     BOOST_TEST(finding.stack == uploading);
     BOOST_TEST(finding.allocation_stack == allocated);
-    BOOST_TEST(finding.summary.find("cudaMemcpy 8.0 MiB x 9 of the very bytes") != std::string::npos,
+    BOOST_TEST(finding.summary.find("cudaMemcpy 8 MiB x 9 of the very bytes") != std::string::npos,
                finding.summary);
     BOOST_TEST(evidence(finding, "transfers") == 9);
     BOOST_TEST(finding.saving_ns == 9e6);
@@ -156,7 +158,7 @@ BOOST_AUTO_TEST_CASE(whatever_may_have_written_there_in_between) {
             now += 1000;
         },
         [&] { upload(2, 0, {.height = 4}); }, // rows
-        [&] { copy(mib, 1000, {.source = Memory::pinned, .to = table, .origin = trace::Origin::umadvisor}); },
+        [&] { copy(mib, 1000, {.source = Memory::pinned, .origin = trace::Origin::umadvisor, .to = table}); },
     };
     for (const auto& write : writers)
         for (int round = 0; round < 4; ++round) {
