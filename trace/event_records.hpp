@@ -155,7 +155,7 @@ struct Free : Call {
 struct CopyContent {
     std::uint64_t part_hash = 0;   ///< of some of the bytes; 0: not looked at
     std::uint64_t whole_hash = 0;  ///< of all; 0: not looked at
-    std::uint64_t value_bytes = 0; ///< all of them are one value of 1, 2 or 4 bytes; 0: not so, or not known
+    std::uint64_t value_bytes = 0; ///< those looked at are one value of 1, 2 or 4 bytes; 0: they are not
     std::uint64_t value = 0;
 
     template <class Self, class Visitor>

@@ -42,11 +42,12 @@ std::vector<Finding> find_constant_uploads(const model::Profile& profile, const 
         finding.summary = transfers_text(profile, group) + ", all bytes of it one value, last " +
                           value_text(group.last) + " in each " + count_text(group.last.value_bytes, "byte") +
                           ": " + time_text(group.spent_ns) + " in all";
+        finding.evidence.emplace_back("compared_in_part", static_cast<double>(group.in_part));
         finding.evidence.emplace_back("value_bytes", static_cast<double>(group.last.value_bytes));
         finding.advice = "write it on the device: " + memory_set(profile, group.last);
         finding.saving_ns = std::max(0.0, group.spent_ns - set_ns);
         finding.basis = basis_of(group) + ", less memory sets of the same bytes";
-        finding.confidence = group.measured ? Confidence::high : Confidence::medium;
+        finding.confidence = group.in_part == 0 && group.measured ? Confidence::high : Confidence::medium;
         findings.push_back(std::move(finding));
     }
     return findings;

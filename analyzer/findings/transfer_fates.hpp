@@ -10,7 +10,7 @@ namespace umadvisor::findings {
 /// The transfers of one line that share a fate.
 struct FateGroup {
     model::Tally transfers;
-    std::uint64_t in_part = 0; ///< of these, equal as far as some of their bytes tell
+    std::uint64_t in_part = 0; ///< of these, so as far as some of their bytes tell
     std::uint64_t freed = 0;   ///< of these, unused till they were freed
     double spent_ns = 0;       ///< in calls that waited, else by the device
     bool measured = true;      ///< all of it, in this trace

@@ -6,7 +6,7 @@ namespace umadvisor::model {
 namespace {
 
 constexpr std::size_t most_ranges = 64, most_awaited = 16;
-constexpr std::uint64_t least_compared = 2;
+constexpr std::uint64_t least_seen = 2; ///< as a whole, for parts to be believed
 
 bool overlap(std::uint64_t first, std::uint64_t last, std::uint64_t other_first, std::uint64_t other_last) {
     return first < other_last && other_first < last;
@@ -42,10 +42,8 @@ void append(auto& list, auto entry, std::size_t most) {
 } // namespace
 
 Tally FateTotals::told(Fate fate) const {
-    if (fate != Fate::repeated && fate != Fate::returned)
-        return seen;
-    if (seen.count < least_compared)
-        return {};
+    if (seen.count < least_seen) // to be equal once may be chance
+        return fate == Fate::repeated || fate == Fate::returned ? Tally() : seen;
     Tally all = seen;
     if (differed == 0)
         all.add(in_part);
@@ -289,13 +287,22 @@ void DeviceContents::launch(const reader::Shape* shape) {
 
 /// A transfer is used: of its fate remains to say that one value was sent.
 void DeviceContents::use(std::uint64_t allocation, Range& range) {
-    if (range.pending && range.content.value_bytes != 0) {
-        FateTotals& constant = totals(allocation, range, Fate::constant);
-        constant.seen.add(range.last - range.first, range.ticks);
-        constant.value = range.content.value;
-        constant.value_bytes = range.content.value_bytes;
-    }
+    if (!range.pending)
+        return;
     range.pending = false;
+    const trace::CopyContent& content = range.content;
+    if (content.value_bytes != 0) {
+        FateTotals& constant = totals(allocation, range, Fate::constant);
+        (content.whole_hash != 0 ? constant.seen : constant.in_part).add(range.last - range.first, range.ticks);
+        constant.value = content.value;
+        constant.value_bytes = content.value_bytes;
+        constant.part_hash = content.part_hash;
+    } else if (content.whole_hash != 0) {
+        const auto constant =
+            sites_.find({range.site, Fate::constant, range.last - range.first < small_copy_bytes});
+        if (constant != sites_.end() && constant->second.part_hash == content.part_hash)
+            ++constant->second.differed;
+    }
 }
 
 void DeviceContents::use(std::uint64_t allocation) {

@@ -28,15 +28,15 @@ struct FateSite {
 };
 
 struct FateTotals {
-    Tally seen;                    ///< of equal uploads: all bytes were compared
-    Tally in_part;                 ///< equal as far as some bytes tell
-    std::uint64_t differed = 0;    ///< in part equal, but not in all
+    Tally seen;                    ///< all bytes were, where it is about these
+    Tally in_part;                 ///< so as far as some bytes tell
+    std::uint64_t differed = 0;    ///< so in part, but not in all
     std::uint64_t freed = 0;       ///< of those unused, the others were overwritten
     std::uint64_t counterpart = 0; ///< stack of what sent, read or ended the last before
-    std::uint64_t value = 0, value_bytes = 0;
+    std::uint64_t value = 0, value_bytes = 0, part_hash = 0;                        ///< of the last constant
     std::uint64_t allocation_stack = 0, allocation_entry = 0, allocation_bytes = 0; ///< of the last
 
-    /// Those that it can be said of. Equal parts count where the whole was compared twice and never differed.
+    /// Those that it can be said of. What parts tell counts where the whole told the same twice and never else.
     Tally told(Fate fate) const;
 };
 

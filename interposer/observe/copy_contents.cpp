@@ -63,12 +63,11 @@ trace::CopyContent CopyContents::hash(std::uint64_t host, std::uint64_t device, 
         content.part_hash = content.whole_hash;
         return content;
     }
-    bool one_value = false;
-    content.part_hash = bytes_.hash_part(host, bytes, reading, one_value);
+    bytes_.hash_part(content, host, bytes, reading);
     if (content.part_hash == 0)
         return content;
     const bool suspect = is_suspect(device, bytes, content.part_hash);
-    if ((suspect || one_value || runtime::options().hashing == runtime::Hashing::full) &&
+    if ((suspect || content.value_bytes != 0 || runtime::options().hashing == runtime::Hashing::full) &&
         affordable(record::monotonic_nanoseconds(), bytes))
         bytes_.hash_whole(content, host, bytes, reading);
     return content;

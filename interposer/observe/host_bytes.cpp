@@ -45,8 +45,8 @@ const std::uint8_t* HostBytes::read(std::uint64_t address, std::uint64_t bytes, 
     return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == static_cast<ssize_t>(bytes) ? held_ : nullptr;
 }
 
-std::uint64_t HostBytes::hash_part(std::uint64_t address, std::uint64_t bytes, Reading reading,
-                                   bool& one_value) noexcept {
+void HostBytes::hash_part(trace::CopyContent& content, std::uint64_t address, std::uint64_t bytes,
+                          Reading reading) noexcept {
     // At multiples of a value's length, so that one value looks like one.
     iovec from[parts];
     for (std::uint64_t i = 0; i < parts; ++i) {
@@ -60,10 +60,11 @@ std::uint64_t HostBytes::hash_part(std::uint64_t address, std::uint64_t bytes, R
     } else {
         const iovec to{held_, total};
         if (process_vm_readv(getpid(), &to, 1, from, parts, 0) != static_cast<ssize_t>(total))
-            return 0;
+            return;
     }
-    one_value = repeats(held_, total, held_);
-    return nonzero(XXH3_64bits(held_, total));
+    content.part_hash = nonzero(XXH3_64bits(held_, total));
+    if (repeats(held_, total, held_))
+        tell_value(content, held_);
 }
 
 void HostBytes::hash_whole(trace::CopyContent& content, std::uint64_t address, std::uint64_t bytes,
@@ -83,6 +84,7 @@ void HostBytes::hash_whole(trace::CopyContent& content, std::uint64_t address, s
         done += length;
     }
     content.whole_hash = nonzero(hash);
+    content.value_bytes = content.value = 0; // that of a part says nothing now
     if (one_value)
         tell_value(content, value);
 }

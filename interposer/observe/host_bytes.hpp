@@ -23,12 +23,12 @@ public:
     /// Up to here a part is the whole.
     static constexpr std::uint64_t small = 4096;
 
-    /// A hash of 256 bytes each from the begin, the end and two places between. 0: they cannot be read.
-    /// `one_value`: all that was read may be one value over and over.
-    std::uint64_t hash_part(std::uint64_t address, std::uint64_t bytes, Reading reading,
-                            bool& one_value) noexcept;
+    /// Fills in `part_hash`, of 256 bytes each from the begin, the end and two places between, and the value
+    /// that these are; nothing where they cannot be read.
+    void hash_part(trace::CopyContent& content, std::uint64_t address, std::uint64_t bytes,
+                   Reading reading) noexcept;
 
-    /// Fills in `whole_hash`, `value_bytes` and `value`; nothing where they cannot be read.
+    /// Fills in `whole_hash` and the value that all bytes are; nothing where they cannot be read.
     void hash_whole(trace::CopyContent& content, std::uint64_t address, std::uint64_t bytes,
                     Reading reading) noexcept;
 

@@ -283,6 +283,27 @@ BOOST_AUTO_TEST_CASE(a_memory_set_would_do) {
     BOOST_TEST(finding.saving_ns == 10 * (1e6 - 2400 - bytes / 2.8e3), boost::test_tools::tolerance(1e-6));
 }
 
+BOOST_AUTO_TEST_CASE(parts_count_where_the_whole_was_one_value_whenever_it_was_looked_at) {
+    for (const std::uint64_t whole : {7, 7, 0, 0, 0}) {
+        upload(1, whole, {.value_bytes = 1});
+        launch(kernel, {table});
+    }
+    const Finding finding = lone("UMA-108");
+    BOOST_TEST(evidence(finding, "transfers") == 5);
+    BOOST_TEST(evidence(finding, "compared_in_part") == 3);
+    upload(1, 8); // another is not, though its part is the same
+    launch(kernel, {table});
+    BOOST_TEST(evidence(lone("UMA-108"), "transfers") == 2);
+}
+
+BOOST_AUTO_TEST_CASE(parts_alone_say_nothing) {
+    for (int round = 0; round < 10; ++round) {
+        upload(1, 0, {.value_bytes = 1});
+        launch(kernel, {table});
+    }
+    BOOST_TEST(rules() == Rules{}, boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(words_are_set_by_another_call) {
     for (int round = 0; round < 10; ++round) {
         upload(1, 7, {.value_bytes = 4, .value = 0x3f800000});
