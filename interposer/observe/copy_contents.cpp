@@ -40,10 +40,8 @@ bool CopyContents::wanted(const trace::Copy& record) const noexcept {
            record.captured == 0;
 }
 
-bool CopyContents::affordable(std::uint64_t now, std::uint64_t bytes) const noexcept {
-    const std::uint64_t budget = allowance_.load(std::memory_order_relaxed) + (now - started_) / share;
-    // Parts go on when there is no time left for the whole.
-    return bytes == 0 ? spent_ < budget : spent_ + bytes / bytes_a_nanosecond < budget - budget / 4;
+std::uint64_t CopyContents::budget(std::uint64_t now) const noexcept {
+    return allowance_.load(std::memory_order_relaxed) + (now - started_) / share;
 }
 
 bool CopyContents::is_suspect(std::uint64_t device, std::uint64_t bytes, std::uint64_t part_hash) noexcept {
@@ -67,9 +65,12 @@ trace::CopyContent CopyContents::hash(std::uint64_t host, std::uint64_t device, 
     if (content.part_hash == 0)
         return content;
     const bool suspect = is_suspect(device, bytes, content.part_hash);
+    const std::uint64_t start = record::monotonic_nanoseconds();
     if ((suspect || content.value_bytes != 0 || runtime::options().hashing == runtime::Hashing::full) &&
-        affordable(record::monotonic_nanoseconds(), bytes))
+        on_wholes_ + bytes / bytes_a_nanosecond < budget(start) / 4 * 3) {
         bytes_.hash_whole(content, host, bytes, reading);
+        on_wholes_ += record::monotonic_nanoseconds() - start;
+    }
     return content;
 }
 
@@ -77,8 +78,9 @@ trace::CopyContent CopyContents::look(std::uint64_t host, std::uint64_t device, 
     const std::uint64_t start = record::monotonic_nanoseconds();
     if (started_ == 0)
         started_ = start;
-    if (!affordable(start, 0))
+    if (on_parts_ >= budget(start) / 4)
         return {};
+    const std::uint64_t before = on_wholes_;
     const record::SlowPath slow;
     const record::Quiet quiet;
     trace::CopyContent content;
@@ -94,7 +96,7 @@ trace::CopyContent CopyContents::look(std::uint64_t host, std::uint64_t device, 
     } else if (!allocations().overlaps(host, host + bytes)) {
         content = hash(host, device, bytes, Reading::by_kernel);
     }
-    spent_ += record::monotonic_nanoseconds() - start;
+    on_parts_ += record::monotonic_nanoseconds() - start - (on_wholes_ - before);
     return content;
 }
 

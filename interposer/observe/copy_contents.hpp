@@ -87,14 +87,15 @@ private:
     trace::CopyContent hash(std::uint64_t host, std::uint64_t device, std::uint64_t bytes,
                             Reading reading) noexcept;
     bool is_suspect(std::uint64_t device, std::uint64_t bytes, std::uint64_t part_hash) noexcept;
-    bool affordable(std::uint64_t now, std::uint64_t bytes) const noexcept;
+    std::uint64_t budget(std::uint64_t now) const noexcept;
 
     std::atomic<std::uint64_t> allowance_{20'000'000};
     std::atomic<std::uint32_t> waiting_{0};    ///< entries in downloads_
     std::atomic<std::uint64_t> being_read_{0}; ///< id of pinned memory
 
-    TryLock lock_;                          ///< guards what follows
-    std::uint64_t started_ = 0, spent_ = 0; ///< nanoseconds, CLOCK_MONOTONIC
+    TryLock lock_;                               ///< guards what follows
+    std::uint64_t started_ = 0;                  ///< nanoseconds, CLOCK_MONOTONIC, as the next two
+    std::uint64_t on_parts_ = 0, on_wholes_ = 0; ///< spent: one quarter of the budget, and the others
     Place places_[places] = {};
     Waiting downloads_[most_waiting] = {};
     HostBytes bytes_ = {};
