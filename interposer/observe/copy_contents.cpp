@@ -6,6 +6,8 @@
 #include "interposer/record/slow_path.hpp"
 #include "interposer/runtime/options.hpp"
 
+#include <ctime>
+
 namespace umadvisor::observe {
 
 namespace {
@@ -13,6 +15,13 @@ namespace {
 constexpr std::uint64_t share = 100;            ///< one part in so many of the run time
 constexpr std::uint64_t bytes_a_nanosecond = 4; ///< hashed through the kernel, a cautious figure
 constexpr std::uint64_t equal_before = 2;       ///< parts, before all bytes are worth a look
+
+/// What this thread has worked: what others take from it meanwhile is not our cost.
+std::uint64_t worked_nanoseconds() {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
+}
 
 /// Says, while it lives, which pinned memory is read.
 class BeingRead {
@@ -65,22 +74,22 @@ trace::CopyContent CopyContents::hash(std::uint64_t host, std::uint64_t device, 
     if (content.part_hash == 0)
         return content;
     const bool suspect = is_suspect(device, bytes, content.part_hash);
-    const std::uint64_t start = record::monotonic_nanoseconds();
     if ((suspect || content.value_bytes != 0 || runtime::options().hashing == runtime::Hashing::full) &&
-        on_wholes_ + bytes / bytes_a_nanosecond < budget(start) / 4 * 3) {
+        on_wholes_ + bytes / bytes_a_nanosecond < budget(record::monotonic_nanoseconds()) / 4 * 3) {
+        const std::uint64_t start = worked_nanoseconds();
         bytes_.hash_whole(content, host, bytes, reading);
-        on_wholes_ += record::monotonic_nanoseconds() - start;
+        on_wholes_ += worked_nanoseconds() - start;
     }
     return content;
 }
 
 trace::CopyContent CopyContents::look(std::uint64_t host, std::uint64_t device, std::uint64_t bytes) noexcept {
-    const std::uint64_t start = record::monotonic_nanoseconds();
+    const std::uint64_t now = record::monotonic_nanoseconds();
     if (started_ == 0)
-        started_ = start;
-    if (on_parts_ >= budget(start) / 4)
+        started_ = now;
+    if (on_parts_ >= budget(now) / 4)
         return {};
-    const std::uint64_t before = on_wholes_;
+    const std::uint64_t start = worked_nanoseconds(), before = on_wholes_;
     const record::SlowPath slow;
     const record::Quiet quiet;
     trace::CopyContent content;
@@ -96,7 +105,7 @@ trace::CopyContent CopyContents::look(std::uint64_t host, std::uint64_t device, 
     } else if (!allocations().overlaps(host, host + bytes)) {
         content = hash(host, device, bytes, Reading::by_kernel);
     }
-    on_parts_ += record::monotonic_nanoseconds() - start - (on_wholes_ - before);
+    on_parts_ += worked_nanoseconds() - start - (on_wholes_ - before);
     return content;
 }
 

@@ -94,8 +94,8 @@ private:
     std::atomic<std::uint64_t> being_read_{0}; ///< id of pinned memory
 
     TryLock lock_;                               ///< guards what follows
-    std::uint64_t started_ = 0;                  ///< nanoseconds, CLOCK_MONOTONIC, as the next two
-    std::uint64_t on_parts_ = 0, on_wholes_ = 0; ///< spent: one quarter of the budget, and the others
+    std::uint64_t started_ = 0;                  ///< nanoseconds, CLOCK_MONOTONIC
+    std::uint64_t on_parts_ = 0, on_wholes_ = 0; ///< worked: a quarter of the budget, the others
     Place places_[places] = {};
     Waiting downloads_[most_waiting] = {};
     HostBytes bytes_ = {};
