@@ -151,6 +151,22 @@ struct Free : Call {
     }
 };
 
+/// What the host's end of a copy held.
+struct CopyContent {
+    std::uint64_t part_hash = 0;   ///< of some of the bytes; 0: not looked at
+    std::uint64_t whole_hash = 0;  ///< of all; 0: not looked at
+    std::uint64_t value_bytes = 0; ///< those looked at are one value of 1, 2 or 4 bytes; 0: they are not
+    std::uint64_t value = 0;
+
+    template <class Self, class Visitor>
+    static void content_fields(Self& r, Visitor& v) {
+        v.number("part_hash", r.part_hash);
+        v.number("whole_hash", r.whole_hash);
+        v.number("value_bytes", r.value_bytes);
+        v.number("value", r.value);
+    }
+};
+
 struct Copy : Call {
     static constexpr Type type = Type::copy;
     static constexpr std::string_view name = "Copy";
@@ -167,6 +183,8 @@ struct Copy : Call {
     std::uint64_t source_pitch = 0, destination_pitch = 0; ///< bytes from row to row; 0: an array's own
     std::uint64_t batch = 0; ///< k: the k-th of its call, whose duration stands on the first; 0: the only one
     std::uint64_t captured = 0; ///< 1: became a node of a graph and did not run
+    CopyContent content;
+    std::uint64_t content_follows = 0; ///< 1: a Content record may tell it, once the copy is done
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
@@ -191,6 +209,24 @@ struct Copy : Call {
         v.number("destination_pitch", r.destination_pitch);
         v.number("batch", r.batch);
         v.number("captured", r.captured);
+        CopyContent::content_fields(r.content, v);
+        v.number("content_follows", r.content_follows);
+    }
+};
+
+/// What an asynchronous copy to the host brought, seen when the thread had waited for it.
+struct Content {
+    static constexpr Type type = Type::content;
+    static constexpr std::string_view name = "Content";
+    std::uint64_t start = 0; ///< ticks, not a difference
+    std::uint64_t copy = 0;  ///< `start` of the Copy, one of the same thread
+    CopyContent content;
+
+    template <class Self, class Visitor>
+    static void fields(Self& r, Visitor& v) {
+        v.number("start", r.start);
+        v.number("copy", r.copy);
+        CopyContent::content_fields(r.content, v);
     }
 };
 

@@ -52,6 +52,7 @@ enum class Type : std::uint8_t {
     managed_event = 29,
     managed_counters = 30,
     managed_detail = 31,
+    content = 32,
 
     entry = 64,
     string = 65,

@@ -66,7 +66,8 @@ std::string usage_trouble(const Arguments& arguments) {
         return "--capture-range takes none or cudaProfilerApi, not " + range;
     for (const auto& [flag, words] :
          {std::pair{"--um", std::vector<std::string>{"auto", "queue", "cupti", "pagemap", "off"}},
-          {"--um-detail", {"auto", "light", "faults", "full"}}})
+          {"--um-detail", {"auto", "light", "faults", "full"}},
+          {"--hash", {"off", "sample", "full"}}})
         if (arguments.has(flag) && std::ranges::find(words, arguments.value(flag)) == words.end())
             return std::string(flag) + " takes " + list_of(words) + ", not " + arguments.value(flag);
     for (const char* flag : {"--delay", "--duration"})
@@ -112,7 +113,8 @@ Environment environment_of(const Arguments& arguments, const std::string& shim, 
                                          {"--pretend-memory", "UMADVISOR_PRETEND_MEMORY"},
                                          {"--stacks", "UMADVISOR_STACKS"},
                                          {"--um", "UMADVISOR_UM"},
-                                         {"--um-detail", "UMADVISOR_UM_DETAIL"}})
+                                         {"--um-detail", "UMADVISOR_UM_DETAIL"},
+                                         {"--hash", "UMADVISOR_HASH"}})
         if (arguments.has(flag))
             environment.emplace_back(variable, arguments.value(flag));
     return environment;
@@ -203,6 +205,10 @@ const Command run_command{
      {"--um-detail", "LEVEL",
       "Events taken from the queue: auto (light, and full in short windows while memory moves), light, faults, "
       "full"},
+     {"--hash", "LEVEL",
+      "Hash the bytes of copies between host and device, so that equal ones are found: sample (some of them, "
+      "all "
+      "where they may be equal again), full, off"},
      {"-q,--quiet", "", "Say nothing, neither here nor in the program"}},
     &run,
     true};

@@ -48,6 +48,9 @@ std::vector<Finding> find_pageable_copies(const model::Profile& profile, const L
 std::vector<Finding> find_small_copies(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_narrow_rows(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_managed_copies(const model::Profile& profile, const LineOf& line_of);
+std::vector<Finding> find_repeated_uploads(const model::Profile& profile, const LineOf& line_of);
+std::vector<Finding> find_constant_uploads(const model::Profile& profile, const LineOf& line_of);
+std::vector<Finding> find_unused_transfers(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_allocation_churn(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_redundant_syncs(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_managed(const model::Profile& profile,

@@ -3,6 +3,7 @@
 /// synchronization behavior").
 #include "analyzer/findings/finding.hpp"
 #include "analyzer/findings/managed_copied.hpp"
+#include "analyzer/findings/transfer_fates.hpp"
 #include "analyzer/findings/words.hpp"
 
 #include <algorithm>
@@ -126,6 +127,7 @@ Finding describe(const model::Profile& profile, const Key& key, const PageableCo
 
 std::vector<Finding> find_pageable_copies(const model::Profile& profile, const LineOf& line_of) {
     const bool managed_are_told = !made_managed(profile);
+    const bool content_is_told = fates_are_told(profile);
     std::map<Key, PageableCopies> groups;
     for (const auto& [site, totals] : profile.copies().sites()) {
         // Small copies cost their call whatever the memory: the rule small-copies speaks of them.
@@ -135,8 +137,13 @@ std::vector<Finding> find_pageable_copies(const model::Profile& profile, const L
             continue; // the rule managed-copied advises to do without the copy
         if (told_of_narrow_rows(profile, site))
             continue;
+        // The rules on content advise to do without the copy.
+        const model::Tally rest =
+            content_is_told ? totals.large.without(profile.contents().told(site, false)) : totals.large;
+        if (rest.count == 0)
+            continue;
         PageableCopies& group = groups[{line_of(site.stack), totals.direction, site.asynchronous, site.graph}];
-        group.copies.add(totals.large);
+        group.copies.add(rest);
         group.largest = std::max(group.largest, totals.largest);
         group.entry = site.entry;
         group.kinds.insert(kind_of(profile, site.host_range));

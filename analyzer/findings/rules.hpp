@@ -20,6 +20,9 @@ inline constexpr std::array rules{
     Rule{"UMA-103", "small-copies", "many small copies"},
     Rule{"UMA-104", "narrow-rows", "narrow rows copied one by one"},
     Rule{"UMA-105", "managed-copied", "managed memory copied to or from the host"},
+    Rule{"UMA-106", "repeated-upload", "the same bytes uploaded again"},
+    Rule{"UMA-107", "round-trip", "downloaded and uploaded again unchanged"},
+    Rule{"UMA-108", "constant-upload", "uploads of one value"},
     // Unified memory.
     Rule{"UMA-201", "thrashing", "host and device thrash managed memory"},
     Rule{"UMA-202", "ping-pong", "ping-pong of managed memory between host and device"},
@@ -34,6 +37,8 @@ inline constexpr std::array rules{
     Rule{"UMA-211", "late-prefetch", "prefetch too late: kernels pull the memory over by faults"},
     Rule{"UMA-212", "redundant-prefetch", "prefetches of what is there already"},
     Rule{"UMA-213", "unused-prefetch", "prefetched to the device and never used there"},
+    // What work is for.
+    Rule{"UMA-303", "unused-transfer", "sent to the device and never used"},
     // Allocation.
     Rule{"UMA-401", "allocation-churn", "device memory allocated and freed again and again"},
     // Synchronisation.

@@ -1,5 +1,6 @@
 /// Many copies whose call costs more than their bytes.
 #include "analyzer/findings/finding.hpp"
+#include "analyzer/findings/transfer_fates.hpp"
 #include "analyzer/findings/words.hpp"
 
 #include <algorithm>
@@ -71,6 +72,7 @@ std::map<CallSite, Batches> batches_of(const model::Profile& profile) {
 
 std::vector<Finding> find_small_copies(const model::Profile& profile, const LineOf& line_of) {
     std::map<std::pair<std::uint64_t, model::Direction>, SmallCopies> groups;
+    const bool content_is_told = fates_are_told(profile);
     const std::map<CallSite, Batches> batches = batches_of(profile);
     for (const auto& [site, totals] : profile.copies().sites()) {
         // What a graph copies costs no call.
@@ -78,8 +80,13 @@ std::vector<Finding> find_small_copies(const model::Profile& profile, const Line
             continue;
         if (site.batched && batches.at({site.stack, site.entry}).spare_calls())
             continue; // what would be advised is done
+        // The rules on content advise to do without the copy.
+        const model::Tally rest =
+            content_is_told ? totals.small.without(profile.contents().told(site, true)) : totals.small;
+        if (rest.count == 0)
+            continue;
         SmallCopies& group = groups[{line_of(site.stack), totals.direction}];
-        group.copies.add(totals.small);
+        group.copies.add(rest);
         group.entry = site.entry;
         group.asynchronous &= site.asynchronous;
     }

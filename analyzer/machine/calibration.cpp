@@ -152,6 +152,7 @@ private:
             rate(typical([&] { check(cuda_.download(host_memory, data_, bytes), "cuMemcpyDtoH"); }));
         rates.device_to_device =
             rate(typical([&] { check(cuda_.copy_on_device(other_, data_, bytes), "cuMemcpyDtoD"); }));
+        rates.memory_set = rate(typical([&] { check(cuda_.set_bytes(other_, 1, bytes), "cuMemsetD8"); }));
         rates.small_copy_ns = typical([&] { check(cuda_.upload(data_, pinned_, 4), "cuMemcpyHtoD"); });
     }
 

@@ -31,6 +31,7 @@ Driver::Driver() {
     find(allocate_managed, "cuMemAllocManaged");
     find(upload, "cuMemcpyHtoD_v2");
     find(download, "cuMemcpyDtoH_v2");
+    find(set_bytes, "cuMemsetD8_v2");
     find(copy_on_device, "cuMemcpyDtoD_v2");
     find(prefetch, "cuMemPrefetchAsync");
     find(advise, "cuMemAdvise");

@@ -31,6 +31,7 @@ struct Driver {
     int (*allocate_managed)(Address*, std::size_t, unsigned);
     int (*upload)(Address, const void*, std::size_t);
     int (*download)(void*, Address, std::size_t);
+    int (*set_bytes)(Address, unsigned char, std::size_t);
     int (*copy_on_device)(Address, Address, std::size_t);
     int (*prefetch)(Address, std::size_t, int device, Handle stream);
     int (*advise)(Address, std::size_t, int advice, int device);

@@ -23,6 +23,9 @@ struct Tally {
         bytes += other.bytes;
         ticks += other.ticks;
     }
+    Tally without(const Tally& part) const {
+        return {count - part.count, bytes - part.bytes, ticks - part.ticks};
+    }
 };
 
 /// Below this a copy is priced by its call, not by its bytes.

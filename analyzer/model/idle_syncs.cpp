@@ -41,7 +41,7 @@ bool is_work(const Record& record) {
                  std::is_same_v<Record, trace::Clock> || std::is_same_v<Record, trace::Range> ||
                  std::is_same_v<Record, trace::Context> || std::is_same_v<Record, trace::Peer> ||
                  std::is_same_v<Record, trace::Advise> || std::is_same_v<Record, trace::ManagedEvent> ||
-                 std::is_same_v<Record, trace::ManagedCounters> ||
+                 std::is_same_v<Record, trace::ManagedCounters> || std::is_same_v<Record, trace::Content> ||
                  std::is_same_v<Record, trace::ManagedDetail>);
 }
 

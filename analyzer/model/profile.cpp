@@ -37,6 +37,7 @@ Profile::Profile(reader::Trace& trace, Statistics* statistics, machine::Rates ra
             statistics->observe(*cursor);
     }
     managed_.finish();
+    contents_.finish();
     for (const reader::DroppedCalls& site : trace.dropped_calls)
         if (site.known) {
             CallTotals& totals = calls_[site.entry];
@@ -105,6 +106,10 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
             }
             if constexpr (requires { waits_.add(record); })
                 waits_.add(record);
+            if constexpr (requires { contents_.add(record); })
+                contents_.add(record);
+            else if constexpr (requires { contents_.add(record, cursor.thread()); })
+                contents_.add(record, cursor.thread());
             if constexpr (requires { managed_.add(record); })
                 managed_.add(record);
             else if constexpr (requires { managed_.add(record, cursor.thread()); })
@@ -137,6 +142,7 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
                     return;
                 }
                 launches_.add(cursor.thread(), record, cursor.shape());
+                contents_.launch(cursor.shape());
                 if (const reader::Shape* shape = cursor.shape()) {
                     count_call(shape->entry, record);
                     allocations_.launch(record, *shape);

@@ -5,6 +5,7 @@
 #include "analyzer/model/allocations.hpp"
 #include "analyzer/model/churn.hpp"
 #include "analyzer/model/copies.hpp"
+#include "analyzer/model/device_contents.hpp"
 #include "analyzer/model/graphs.hpp"
 #include "analyzer/model/idle_syncs.hpp"
 #include "analyzer/model/launches.hpp"
@@ -54,6 +55,7 @@ public:
     const ManagedActivity& managed() const { return managed_; }
     const Waits& waits() const { return waits_; }
     const NarrowRows& narrow_rows() const { return narrow_rows_; }
+    const DeviceContents& contents() const { return contents_; }
     const Churn& churn() const { return churn_; }
     const IdleSyncs& idle_syncs() const { return idle_syncs_; }
     const std::map<std::uint64_t, CallTotals>& calls() const { return calls_; } ///< by entry
@@ -97,6 +99,7 @@ private:
     ManagedActivity managed_;
     Waits waits_;
     NarrowRows narrow_rows_;
+    DeviceContents contents_;
     Churn churn_;
     IdleSyncs idle_syncs_;
     std::map<std::uint64_t, CallTotals> calls_;

@@ -62,7 +62,7 @@ struct FieldWriter {
             out["start_ns"] = trace.time.at(value);
         else if (key == "duration")
             out["duration_ns"] = trace.time.length(value);
-        else if (key == "loaded" || key == "time")
+        else if (key == "loaded" || key == "time" || key == "copy")
             out[std::string(key) + "_ns"] = trace.time.at(value);
         else if (key == "entry" && !definition)
             out[key] = trace.dictionary.symbol(value);

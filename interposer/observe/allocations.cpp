@@ -73,7 +73,7 @@ bool AllocationIndex::prepare() noexcept {
     return true;
 }
 
-bool AllocationIndex::search_once(std::uint64_t address, Allocation& out) const noexcept {
+bool AllocationIndex::nearest_once(std::uint64_t address, Allocation& out) const noexcept {
     const std::size_t directory = count_up_to(first_of_, leaf_count_.load(acquire), address);
     if (directory == 0)
         return false;
@@ -82,14 +82,24 @@ bool AllocationIndex::search_once(std::uint64_t address, Allocation& out) const 
         count_up_to(in.address, std::min<std::size_t>(in.count.load(acquire), leaf_capacity), address);
     if (slot == 0)
         return false;
-    const Allocation found = read({directory - 1, slot - 1});
-    if (address >= end_of(found.address, found.bytes))
+    out = read({directory - 1, slot - 1});
+    return true;
+}
+
+bool AllocationIndex::search(std::uint64_t address, Allocation& out) const noexcept {
+    Allocation found;
+    if (!nearest(address, found) || address >= end_of(found.address, found.bytes))
         return false;
     out = found;
     return true;
 }
 
-bool AllocationIndex::search(std::uint64_t address, Allocation& out) const noexcept {
+bool AllocationIndex::overlaps(std::uint64_t first, std::uint64_t last) const noexcept {
+    Allocation found;
+    return nearest(last - 1, found) && end_of(found.address, found.bytes) > first;
+}
+
+bool AllocationIndex::nearest(std::uint64_t address, Allocation& out) const noexcept {
     if (leaves_.load(acquire) == nullptr)
         return false;
     for (int attempt = 0; attempt < 256; ++attempt) {
@@ -97,7 +107,7 @@ bool AllocationIndex::search(std::uint64_t address, Allocation& out) const noexc
         if (before % 2 != 0)
             continue;
         Allocation found{};
-        const bool hit = search_once(address, found);
+        const bool hit = nearest_once(address, found);
         if (version_.load(acquire) == before) {
             if (hit)
                 out = found;
@@ -106,7 +116,7 @@ bool AllocationIndex::search(std::uint64_t address, Allocation& out) const noexc
     }
     // A change that takes this long was preempted: waiting for the lock lets it go on.
     const record::Guard guard(mutex_);
-    return search_once(address, out);
+    return nearest_once(address, out);
 }
 
 AllocationIndex::Place AllocationIndex::place_of(std::uint64_t address) const noexcept {
@@ -126,6 +136,7 @@ Allocation AllocationIndex::read(Place at) const noexcept {
     out.bytes = in.bytes[at.slot].load(acquire);
     out.memory = static_cast<trace::Memory>(kind & 0xff);
     out.rewritten = (kind >> 8 & 1) != 0;
+    out.readable = (kind >> 9 & 1) != 0;
     out.device = static_cast<std::uint32_t>(kind >> 16);
     out.context = static_cast<std::uint16_t>(kind >> 48);
     return out;
@@ -182,6 +193,7 @@ void AllocationIndex::put(Place at, const Allocation& allocation) noexcept {
     in.bytes[at.slot].store(allocation.bytes, release);
     in.id[at.slot].store(allocation.id, release);
     in.kind[at.slot].store(std::uint64_t{allocation.context} << 48 | std::uint64_t{allocation.device} << 16 |
+                               std::uint64_t{allocation.readable} << 9 |
                                std::uint64_t{allocation.rewritten} << 8 |
                                static_cast<std::uint64_t>(allocation.memory),
                            release);

@@ -17,6 +17,7 @@ struct Allocation {
     std::uint32_t device;  ///< ordinal of the device it was made for
     bool rewritten;        ///< the program asked for device memory and was given managed memory
     std::uint16_t context; ///< number of what it goes with (contexts.hpp); 0: nothing
+    bool readable = false; ///< by the host, at full speed and without harm
 };
 
 /// Address -> allocation. Allocations do not overlap: what a new one covers was freed unseen (with its context,
@@ -53,6 +54,9 @@ public:
     bool find(std::uint64_t address, Allocation& out) const noexcept {
         return may_hold(address) && search(address, out);
     }
+
+    /// Whether any allocation has a byte in [first, last).
+    bool overlaps(std::uint64_t first, std::uint64_t last) const noexcept;
 
     /// False for most words that are no addresses, at the price of two loads.
     bool may_hold(std::uint64_t address) const noexcept {
@@ -109,7 +113,7 @@ private:
     struct Leaf {
         Word count;
         Word address[leaf_capacity], bytes[leaf_capacity], id[leaf_capacity];
-        Word kind[leaf_capacity]; ///< context << 48 | device << 16 | rewritten << 8 | memory
+        Word kind[leaf_capacity]; ///< context << 48 | device << 16 | readable << 9 | rewritten << 8 | memory
     };
     struct Place {
         std::size_t directory, slot;
@@ -121,7 +125,9 @@ private:
     class Change;
 
     bool search(std::uint64_t address, Allocation& out) const noexcept;
-    bool search_once(std::uint64_t address, Allocation& out) const noexcept;
+    /// The last allocation that starts at `address` or before it.
+    bool nearest(std::uint64_t address, Allocation& out) const noexcept;
+    bool nearest_once(std::uint64_t address, Allocation& out) const noexcept;
     bool prepare() noexcept;
     Place place_of(std::uint64_t address) const noexcept;
     Allocation read(Place at) const noexcept;

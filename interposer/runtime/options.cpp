@@ -135,6 +135,8 @@ bool set(std::string_view name, std::string_view value, Options& to) {
         return parse_word(value, {"auto", "queue", "pagemap", "off", "cupti"}, to.managed_witness);
     if (name == "UM_DETAIL")
         return parse_word(value, {"auto", "light", "faults", "full"}, to.managed_detail);
+    if (name == "HASH")
+        return parse_word(value, {"sample", "full", "off"}, to.hashing);
     if (name == "DEVICE_TIME")
         return parse_flag(value, to.device_time);
     if (name == "MAX_SIZE")

@@ -23,6 +23,13 @@ enum class ManagedDetailWanted : std::uint8_t {
     full,
 };
 
+/// Of the bytes of copies.
+enum class Hashing : std::uint8_t {
+    sample, ///< some, and all where they were equal before
+    full,
+    off,
+};
+
 /// Plain values; strings point into the environment as it was at start (copied, never freed).
 struct Options {
     const char* output = ""; ///< empty: PROGRAM.PID.umtrace in the working directory
@@ -32,6 +39,7 @@ struct Options {
     bool python = true;
     ManagedWitness managed_witness = ManagedWitness::best;
     ManagedDetailWanted managed_detail = ManagedDetailWanted::by_traffic;
+    Hashing hashing = Hashing::sample;
     bool device_time = true;
     std::uint64_t max_bytes = 0; ///< of the trace
     bool capture_range = false;  ///< records between cuProfilerStart and cuProfilerStop only

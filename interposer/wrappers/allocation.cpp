@@ -3,6 +3,7 @@
 #include "interposer/observe/allocations.hpp"
 #include "interposer/observe/capture.hpp"
 #include "interposer/observe/contexts.hpp"
+#include "interposer/observe/copy_contents.hpp"
 #include "interposer/observe/managed_watch.hpp"
 #include "interposer/observe/memory_class.hpp"
 #include "interposer/observe/residency_sampler.hpp"
@@ -15,6 +16,14 @@ namespace {
 
 /// The allocation that begin_free took out, to be put back should the driver refuse the free.
 thread_local observe::Allocation taken_allocation;
+
+/// Host memory that is plain to read: write-combined memory is read a hundred times slower, and reading a
+/// device's registers may change them. Memory of pools and mapped ranges may be closed to the host.
+bool is_readable(const trace::Alloc& record) {
+    if (record.memory == trace::Memory::pinned)
+        return record.part == 0 && record.pool == 0 && (record.flags & CU_MEMHOSTALLOC_WRITECOMBINED) == 0;
+    return record.memory == trace::Memory::registered && (record.flags & CU_MEMHOSTREGISTER_IOMEMORY) == 0;
+}
 
 } // namespace
 
@@ -38,6 +47,7 @@ void finish_allocation(trace::Alloc& record, std::uint64_t address, std::uint64_
                              : owner == Owner::device ? observe::device_number(allocation.device)
                                                       : std::uint16_t{0};
         allocation.rewritten = record.origin == trace::Origin::umadvisor;
+        allocation.readable = is_readable(record);
         record.allocation = allocation.id;
         record.address = address;
         record.device = allocation.device;
@@ -87,6 +97,8 @@ void begin_free(trace::Free& record, std::uint64_t address) noexcept {
     if (address == 0 || !observe::allocations().erase(address, taken_allocation))
         return;
     record.allocation = taken_allocation.id;
+    if (taken_allocation.memory == trace::Memory::pinned)
+        observe::copy_contents().leave(taken_allocation.id);
     if (taken_allocation.memory == trace::Memory::managed && record::takes(record::Taking::everything))
         observe::residency_sampler().before_free(taken_allocation);
 }

@@ -2,6 +2,7 @@
 
 #include "interposer/act/executor.hpp"
 #include "interposer/observe/capture.hpp"
+#include "interposer/observe/copy_contents.hpp"
 #include "interposer/observe/device_timer.hpp"
 #include "interposer/observe/memory_class.hpp"
 #include "interposer/wrappers/stream.hpp"
@@ -57,6 +58,7 @@ trace::Copy begin_copy(const CopyBox& box, std::uint64_t stream, bool asynchrono
     record.asynchronous = asynchronous;
     record.captured = asynchronous && observe::is_captured(reinterpret_cast<CUstream>(stream));
     describe_copy(record, box);
+    observe::copy_contents().before_copy(record);
     if (asynchronous)
         record.sample = observe::device_timer().begin(reinterpret_cast<CUstream>(stream), timing_key(record));
     return record;
@@ -67,6 +69,8 @@ void finish_copy(trace::Copy& record, const CopyBox& box) noexcept {
     if (record.sample != 0)
         observe::device_timer().end(record.sample, reinterpret_cast<CUstream>(record.stream));
     record.stack = record::stack();
+    if (record.status == CUDA_SUCCESS)
+        observe::copy_contents().after_copy(record);
     record::write(record);
     if (record.status != CUDA_SUCCESS || record.captured != 0)
         return;

@@ -2,6 +2,7 @@
 
 #include "interposer/act/executor.hpp"
 #include "interposer/observe/capture.hpp"
+#include "interposer/observe/copy_contents.hpp"
 #include "interposer/observe/device_timer.hpp"
 #include "interposer/observe/managed_watch.hpp"
 #include "interposer/observe/residency_sampler.hpp"
@@ -22,6 +23,8 @@ void finish_sync(trace::Sync& record) noexcept {
     record::write(record);
     const bool waited =
         record.kind != trace::SyncKind::stream_query && record.kind != trace::SyncKind::event_query;
+    if (record.status == CUDA_SUCCESS)
+        observe::copy_contents().after_sync(record);
     if (waited && record.status == CUDA_SUCCESS)
         after_wait();
 }

@@ -66,6 +66,18 @@ void Scenario::copy(std::uint64_t bytes, std::uint64_t duration, const CopyOptio
     copy.sample = options.sample;
     copy.origin = options.origin;
     copy.batch = options.batch;
+    if (options.from != 0)
+        copy.source = address_of(options.from) + (options.source == trace::Memory::device ? options.offset : 0);
+    if (options.to != 0)
+        copy.destination =
+            address_of(options.to) + (options.destination == trace::Memory::device ? options.offset : 0);
+    copy.source_allocation = options.from;
+    copy.destination_allocation = options.to;
+    copy.content.part_hash = options.part;
+    copy.content.whole_hash = options.whole;
+    copy.content.value_bytes = options.value_bytes;
+    copy.content.value = options.value;
+    copy.content_follows = options.content_follows ? 1 : 0;
     if (options.height != 0) {
         copy.width = bytes / options.height;
         copy.height = options.height;
@@ -74,6 +86,20 @@ void Scenario::copy(std::uint64_t bytes, std::uint64_t duration, const CopyOptio
     }
     builder.add(copy);
     now += duration + 1000;
+}
+
+void Scenario::set(std::uint64_t allocation, std::uint64_t bytes, std::uint64_t stack) {
+    trace::Set record;
+    record.entry = entry("cuMemsetD8_v2");
+    record.start = now;
+    record.duration = 3000;
+    record.stack = stack;
+    record.address = address_of(allocation);
+    record.bytes = bytes;
+    record.memory = trace::Memory::device;
+    record.allocation = allocation;
+    builder.add(record);
+    now += 4000;
 }
 
 std::uint64_t Scenario::allocate(std::uint64_t bytes, trace::Memory memory, std::uint64_t stack,

@@ -32,9 +32,15 @@ public:
         trace::Origin origin = trace::Origin::program;
         std::uint64_t batch = 0, height = 0; ///< height: in as many rows
         std::uint64_t pitch = 0;             ///< from row to row; 0: twice the row
+        std::uint64_t from = 0, to = 0;      ///< allocations
+        std::uint64_t offset = 0;            ///< in the device's
+        std::uint64_t part = 0, whole = 0;   ///< hashes
+        std::uint64_t value_bytes = 0, value = 0;
+        bool content_follows = false;
     };
     void copy(std::uint64_t bytes, std::uint64_t duration, const CopyOptions& options);
 
+    void set(std::uint64_t allocation, std::uint64_t bytes, std::uint64_t stack = 0);
     /// Returns the allocation's id.
     std::uint64_t allocate(std::uint64_t bytes, trace::Memory memory, std::uint64_t stack = 0,
                            trace::Origin origin = trace::Origin::program, std::string_view symbol = {},

@@ -93,6 +93,7 @@ INSTANTIATE(Attach);
 INSTANTIATE(ManagedEvent);
 INSTANTIATE(ManagedCounters);
 INSTANTIATE(ManagedDetail);
+INSTANTIATE(Content);
 INSTANTIATE(ManagedSource);
 INSTANTIATE(Entry);
 INSTANTIATE(String);

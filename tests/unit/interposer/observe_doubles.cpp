@@ -41,6 +41,8 @@ void write(const Record& record) noexcept {
         recorder().device_times.push_back(record);
     else if constexpr (std::is_same_v<Record, trace::Prefetch>)
         recorder().prefetches.push_back(record);
+    else if constexpr (std::is_same_v<Record, trace::Content>)
+        recorder().contents.push_back(record);
     else
         recorder().advices.push_back(record);
 }
@@ -48,6 +50,7 @@ template void write(const trace::Residency&) noexcept;
 template void write(const trace::DeviceTime&) noexcept;
 template void write(const trace::Prefetch&) noexcept;
 template void write(const trace::Advise&) noexcept;
+template void write(const trace::Content&) noexcept;
 
 template <class Record>
 void define(const Record& record) noexcept {
@@ -95,6 +98,7 @@ void FakeRecorder::clear() {
     device_times.clear();
     prefetches.clear();
     advices.clear();
+    contents.clear();
     functions.clear();
     notes.clear();
 }

@@ -2,6 +2,7 @@
 // Every rule with a program that has the fault, its clean twin and one that nearly has it.
 #include "allocation.hpp"
 #include "managed.hpp"
+#include "contents.hpp"
 #include "synchronisation.hpp"
 #include "transfers.hpp"
 
@@ -74,6 +75,21 @@ inline constexpr Row table[] = {
     {"UMA-401", "fault", "fresh", "", 1 * KiB, 1000, scratch_fresh},
     {"UMA-401", "clean", "kept", "", 1 * KiB, 1000, scratch_kept},
     {"UMA-401", "near", "from-pool", "", 1 * KiB, 1000, scratch_from_pool},
+    {"UMA-106", "fault", "every-step", "", 8 * MiB, 40, look_up<Table::uploaded_each_round>},
+    {"UMA-106", "clean", "once", "", 8 * MiB, 40, look_up<Table::uploaded_once>},
+    {"UMA-106", "near", "changed", "UMA-303", 8 * MiB, 40, look_up<Table::changed>},
+    {"UMA-106", "near", "written", "", 8 * MiB, 40, look_up<Table::written_by_kernel>},
+    {"UMA-107", "fault", "unchanged", "", 8 * MiB, 40, take_turns<Trip::unchanged>},
+    {"UMA-107", "clean", "download", "", 8 * MiB, 40, take_turns<Trip::download_only>},
+    {"UMA-107", "near", "changed", "", 8 * MiB, 40, take_turns<Trip::changed>},
+    {"UMA-108", "fault", "zeros", "", 8 * MiB, 40, begin_anew<Start::uploaded>},
+    {"UMA-108", "clean", "memset", "", 8 * MiB, 40, begin_anew<Start::memory_set>},
+    {"UMA-108", "near", "nearly", "", 8 * MiB, 40, begin_anew<Start::nearly>},
+    {"UMA-303", "fault", "upload", "", 8 * MiB, 40, send_drafts<Draft::overwritten>},
+    {"UMA-303", "clean", "upload", "", 8 * MiB, 40, send_drafts<Draft::left_out>},
+    {"UMA-303", "near", "used", "", 8 * MiB, 40, send_drafts<Draft::used>},
+    {"UMA-303", "fault", "memset", "", 64 * MiB, 100, set_twice<Draft::overwritten>},
+    {"UMA-303", "clean", "memset", "", 64 * MiB, 100, set_twice<Draft::left_out>},
 
     {"UMA-501", "fault", "every-step", "", 1 * KiB, 500, checked_often},
     {"UMA-501", "clean", "once", "", 1 * KiB, 500, checked_once},

@@ -1,0 +1,100 @@
+#include "analyzer/findings/transfer_fates.hpp"
+
+#include "analyzer/findings/untold_work.hpp"
+#include "analyzer/findings/words.hpp"
+
+#include <algorithm>
+
+namespace umadvisor::findings {
+namespace {
+
+using trace::Memory;
+
+bool is_host(Memory memory) {
+    return memory == Memory::pageable || memory == Memory::pinned || memory == Memory::registered;
+}
+
+struct Spent {
+    double ns;
+    bool measured;
+};
+
+/// A call that waits tells its time; of others the device does, where samples were taken.
+Spent spent_on(const model::Profile& profile, const model::CopySite& site, const model::Tally& transfers) {
+    const auto call_ns = static_cast<double>(profile.nanoseconds(transfers.ticks));
+    const auto bytes = static_cast<double>(transfers.bytes);
+    const bool upload = is_host(site.source);
+    if (upload && (!site.asynchronous || site.source == Memory::pageable))
+        return {call_ns, true};
+    if (const auto found = profile.copies().sites().find(site);
+        found != profile.copies().sites().end() && found->second.measured_bytes != 0) {
+        const double rate =
+            static_cast<double>(found->second.measured_ns) / static_cast<double>(found->second.measured_bytes);
+        return {std::max(call_ns, bytes * rate), true};
+    }
+    const double rate = upload                           ? profile.rates().pinned_to_device
+                        : site.source == Memory::unknown ? profile.rates().memory_set
+                                                         : profile.rates().device_to_device;
+    return {std::max(call_ns, bytes / rate * 1e9), false};
+}
+
+} // namespace
+
+bool fates_are_told(const model::Profile& profile) {
+    return !work_is_untold(profile) &&
+           std::ranges::none_of(profile.counted(), &model::CountedEntry::moves_memory);
+}
+
+std::map<std::uint64_t, FateGroup> transfers_of_fate(const model::Profile& profile, model::Fate fate,
+                                                     const LineOf& line_of) {
+    std::map<std::uint64_t, FateGroup> groups;
+    if (!fates_are_told(profile))
+        return groups;
+    for (const auto& [site, totals] : profile.contents().sites()) {
+        const model::Tally told = totals.told(fate);
+        if (site.fate != fate || told.count == 0)
+            continue;
+        const Spent spent = spent_on(profile, site.copy, told);
+        FateGroup& group = groups[line_of(site.copy.stack)];
+        group.transfers.add(told);
+        group.in_part += told.count - totals.seen.count;
+        group.freed += totals.freed;
+        group.spent_ns += spent.ns;
+        group.measured &= spent.measured;
+        group.entry = site.copy.entry;
+        group.last = totals;
+        group.on_host = is_host(site.copy.source);
+    }
+    return groups;
+}
+
+Finding begin_finding(const model::Profile& profile, const Rule& rule, std::uint64_t stack,
+                      const FateGroup& group) {
+    Finding finding;
+    finding.rule = &rule;
+    finding.title = rule.title;
+    finding.stack = stack;
+    finding.evidence = {{"transfers", static_cast<double>(group.transfers.count)},
+                        {"bytes", static_cast<double>(group.transfers.bytes)},
+                        {"time_ns", group.spent_ns}};
+    finding.allocation_stack = group.last.allocation_stack;
+    if (group.last.allocation_entry != 0)
+        finding.allocation_text = profile.call_name(group.last.allocation_entry) + " " +
+                                  bytes_text(static_cast<double>(group.last.allocation_bytes));
+    finding.saving_ns = group.spent_ns;
+    finding.basis = basis_of(group);
+    return finding;
+}
+
+std::string transfers_text(const model::Profile& profile, const FateGroup& group) {
+    return profile.call_name(group.entry) + " " +
+           bytes_text(static_cast<double>(group.transfers.bytes) / static_cast<double>(group.transfers.count)) +
+           " x " + std::to_string(group.transfers.count);
+}
+
+std::string basis_of(const FateGroup& group) {
+    return group.measured ? "time of these transfers: of the calls that wait, else of the device by samples"
+                          : "these bytes at rates measured on an H200";
+}
+
+} // namespace umadvisor::findings

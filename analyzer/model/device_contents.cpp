@@ -1,0 +1,331 @@
+#include "analyzer/model/device_contents.hpp"
+
+#include <algorithm>
+
+namespace umadvisor::model {
+namespace {
+
+constexpr std::size_t most_ranges = 64, most_awaited = 16;
+constexpr std::uint64_t least_seen = 2; ///< as a whole, for parts to be believed
+
+bool overlap(std::uint64_t first, std::uint64_t last, std::uint64_t other_first, std::uint64_t other_last) {
+    return first < other_last && other_first < last;
+}
+
+bool is_host(trace::Memory memory) {
+    return memory == trace::Memory::pageable || memory == trace::Memory::pinned ||
+           memory == trace::Memory::registered;
+}
+
+/// Device memory of which the trace does not say whose it is.
+bool is_unknown(trace::Memory memory, std::uint64_t allocation) {
+    return memory == trace::Memory::unknown || (memory == trace::Memory::device && allocation == 0);
+}
+
+CopySite site_of(const trace::Copy& copy) {
+    return {copy.stack,
+            copy.entry,
+            copy.host_range,
+            copy.source_memory,
+            copy.destination_memory,
+            copy.asynchronous != 0,
+            copy.batch != 0,
+            false};
+}
+
+void append(auto& list, auto entry, std::size_t most) {
+    if (list.size() == most)
+        list.erase(list.begin());
+    list.push_back(std::move(entry));
+}
+
+} // namespace
+
+Tally FateTotals::told(Fate fate) const {
+    if (seen.count < least_seen) // to be equal once may be chance
+        return fate == Fate::repeated || fate == Fate::returned ? Tally() : seen;
+    Tally all = seen;
+    if (differed == 0)
+        all.add(in_part);
+    return all;
+}
+
+Tally DeviceContents::told(const CopySite& site, bool small) const {
+    Tally sum;
+    for (const Fate fate : {Fate::repeated, Fate::returned, Fate::constant, Fate::unused})
+        if (const auto found = sites_.find({site, fate, small}); found != sites_.end())
+            sum.add(found->second.told(fate));
+    return sum;
+}
+
+FateTotals& DeviceContents::totals(std::uint64_t allocation, const Range& range, Fate fate) {
+    FateTotals& totals = sites_[{range.site, fate, range.last - range.first < small_copy_bytes}];
+    if (const auto found = live_.find(allocation); found != live_.end()) {
+        totals.allocation_stack = found->second.stack;
+        totals.allocation_entry = found->second.entry;
+        totals.allocation_bytes = found->second.bytes;
+    }
+    return totals;
+}
+
+void DeviceContents::add(const trace::Alloc& record) {
+    if (record.status == 0 && record.memory == trace::Memory::device && record.symbol == 0 && record.part == 0)
+        live_[record.allocation] = {record.address + record.bytes, record.bytes, record.stack, record.entry,
+                                    false};
+}
+
+/// No launch has reached it unseen.
+bool DeviceContents::is_followed(std::uint64_t allocation, const Range& range) const {
+    if (range.launches == launches_)
+        return true;
+    const auto memory = live_.find(allocation);
+    return memory != live_.end() && memory->second.reached;
+}
+
+void DeviceContents::end_unused(std::uint64_t allocation, const Range& range, std::uint64_t stack, bool freed) {
+    if (!range.pending || !is_followed(allocation, range))
+        return;
+    FateTotals& unused = totals(allocation, range, Fate::unused);
+    unused.seen.add(range.last - range.first, range.ticks);
+    unused.counterpart = stack;
+    unused.freed += freed;
+}
+
+void DeviceContents::add(const trace::Free& record) {
+    if (record.status != 0)
+        return;
+    if (const auto found = sent_.find(record.allocation); found != sent_.end()) {
+        for (const Range& range : found->second)
+            end_unused(record.allocation, range, record.stack, true);
+        sent_.erase(found);
+    }
+    live_.erase(record.allocation);
+}
+
+void DeviceContents::add(const trace::Copy& record, std::uint32_t thread) {
+    if (shared_)
+        return;
+    if (is_unknown(record.source_memory, record.source_allocation) ||
+        is_unknown(record.destination_memory, record.destination_allocation))
+        return use_all();
+    if (record.source_memory == trace::Memory::device)
+        read(record, thread);
+    if (record.destination_memory != trace::Memory::device)
+        return;
+    Range sent;
+    sent.first = record.destination;
+    sent.last = record.destination + record.bytes;
+    if (is_host(record.source_memory))
+        sent.content = record.content;
+    sent.pending = record.batch == 0 && record.origin == trace::Origin::program;
+    sent.site = site_of(record);
+    sent.ticks = record.duration;
+    sent.stack = record.stack;
+    sent.launches = launches_;
+    write(record.destination_allocation, sent, record.width == 0 && record.status == 0);
+}
+
+void DeviceContents::add(const trace::Set& record) {
+    if (shared_)
+        return;
+    if (is_unknown(record.memory, record.allocation))
+        return use_all();
+    if (record.memory != trace::Memory::device)
+        return;
+    Range sent;
+    sent.first = record.address;
+    sent.last = record.address + record.bytes;
+    sent.pending = true;
+    sent.site.stack = record.stack;
+    sent.site.entry = record.entry;
+    sent.site.destination = record.memory;
+    sent.site.asynchronous = record.asynchronous != 0;
+    sent.ticks = record.duration;
+    sent.stack = record.stack;
+    sent.launches = launches_;
+    write(record.allocation, sent, record.width == 0 && record.status == 0);
+}
+
+/// `whole_range`: each of its bytes is written, and by this call.
+void DeviceContents::write(std::uint64_t allocation, const Range& sent, bool whole_range) {
+    const auto memory = live_.find(allocation);
+    if (memory == live_.end())
+        return;
+    if (!whole_range || sent.last > memory->second.end) {
+        sent_.erase(allocation);
+        if (sent.last > memory->second.end) // into whatever is mapped behind it
+            use_all();
+        return;
+    }
+    std::vector<Range>& ranges = sent_[allocation];
+    if (is_there(allocation, ranges, sent))
+        return;
+    for (const Range& range : ranges)
+        if (sent.first <= range.first && range.last <= sent.last)
+            end_unused(allocation, range, sent.stack, false);
+    std::erase_if(ranges,
+                  [&](const Range& range) { return overlap(range.first, range.last, sent.first, sent.last); });
+    append(ranges, sent, most_ranges);
+}
+
+/// Whether the range holds these very bytes already, as far as is known. Then nothing has happened to it.
+bool DeviceContents::is_there(std::uint64_t allocation, std::vector<Range>& ranges, const Range& sent) {
+    if (sent.content.part_hash == 0)
+        return false;
+    const auto same = std::ranges::find_if(ranges, [&](const Range& range) {
+        return range.first == sent.first && range.last == sent.last &&
+               range.content.part_hash == sent.content.part_hash;
+    });
+    if (same == ranges.end() || !is_followed(allocation, *same))
+        return false;
+    const bool compared = same->content.whole_hash != 0 && sent.content.whole_hash != 0;
+    FateTotals& equal = totals(allocation, sent, same->downloaded ? Fate::returned : Fate::repeated);
+    if (compared && same->content.whole_hash != sent.content.whole_hash) {
+        ++equal.differed;
+        return false;
+    }
+    (compared ? equal.seen : equal.in_part).add(sent.last - sent.first, sent.ticks);
+    equal.counterpart = same->stack;
+    same->content = sent.content;
+    same->downloaded = false;
+    same->stack = sent.stack;
+    same->launches = launches_;
+    return true;
+}
+
+void DeviceContents::read(const trace::Copy& copy, std::uint32_t thread) {
+    const auto memory = live_.find(copy.source_allocation);
+    if (memory == live_.end())
+        return;
+    const std::uint64_t last = copy.source + copy.bytes;
+    if (last > memory->second.end)
+        return use_all();
+    std::vector<Range>& ranges = sent_[copy.source_allocation];
+    const bool rows = copy.width != 0;
+    for (Range& range : ranges)
+        if (rows || overlap(range.first, range.last, copy.source, last))
+            use(copy.source_allocation, range);
+    if (!rows && copy.status == 0 && is_host(copy.destination_memory))
+        download(copy, ranges, thread);
+    if (ranges.empty())
+        sent_.erase(copy.source_allocation);
+}
+
+void DeviceContents::download(const trace::Copy& copy, std::vector<Range>& ranges, std::uint32_t thread) {
+    const bool follows = copy.content_follows != 0;
+    if (copy.content.part_hash == 0 && !follows)
+        return;
+    const std::uint64_t last = copy.source + copy.bytes;
+    const auto same = std::ranges::find_if(
+        ranges, [&](const Range& range) { return overlap(range.first, range.last, copy.source, last); });
+    if (same != ranges.end() && (same->first != copy.source || same->last != last))
+        return; // a part of what is known, or more
+    Range brought;
+    brought.first = copy.source;
+    brought.last = last;
+    brought.content = copy.content;
+    brought.downloaded = true;
+    brought.stack = copy.stack;
+    brought.launches = launches_;
+    if (same != ranges.end())
+        *same = brought;
+    else
+        append(ranges, brought, most_ranges);
+    if (follows)
+        append(
+            awaited_,
+            Awaited{thread, copy.start, copy.destination_allocation, copy.source_allocation, copy.source, last},
+            most_awaited);
+}
+
+void DeviceContents::add(const trace::Content& record, std::uint32_t thread) {
+    const auto awaited = std::ranges::find_if(
+        awaited_, [&](const Awaited& each) { return each.thread == thread && each.copy == record.copy; });
+    if (awaited == awaited_.end())
+        return;
+    if (const auto found = sent_.find(awaited->allocation); found != sent_.end())
+        for (Range& range : found->second)
+            if (range.downloaded && range.content.part_hash == 0 && range.first == awaited->first &&
+                range.last == awaited->last)
+                range.content = record.content;
+    awaited_.erase(awaited);
+}
+
+/// A stream writes to memory: whose it is is not told.
+void DeviceContents::add(const trace::Stream& record) {
+    if (record.action == trace::StreamAction::write_value ||
+        record.action == trace::StreamAction::memory_operations)
+        use_all();
+}
+
+void DeviceContents::add(const trace::Ipc& record) {
+    if (record.action == trace::IpcAction::export_memory || record.action == trace::IpcAction::open_memory) {
+        shared_ = true;
+        forget_all();
+    }
+}
+
+void DeviceContents::add(const trace::Pool& record) {
+    if (record.action == trace::PoolAction::export_pointer) {
+        shared_ = true;
+        forget_all();
+    }
+}
+
+void DeviceContents::launch(const reader::Shape* shape) {
+    ++launches_;
+    if (sent_.empty())
+        return;
+    if (shape == nullptr || !shape->scanned || shape->untold != 0)
+        return use_all();
+    for (const std::uint64_t allocation : shape->touched) {
+        use(allocation);
+        if (!awaited_.empty()) // a kernel may write to where a download goes
+            std::erase_if(awaited_, [&](const Awaited& each) { return each.host_allocation == allocation; });
+    }
+}
+
+/// A transfer is used: of its fate remains to say that one value was sent.
+void DeviceContents::use(std::uint64_t allocation, Range& range) {
+    if (!range.pending)
+        return;
+    range.pending = false;
+    const trace::CopyContent& content = range.content;
+    if (content.value_bytes != 0) {
+        FateTotals& constant = totals(allocation, range, Fate::constant);
+        (content.whole_hash != 0 ? constant.seen : constant.in_part).add(range.last - range.first, range.ticks);
+        constant.value = content.value;
+        constant.value_bytes = content.value_bytes;
+        constant.part_hash = content.part_hash;
+    } else if (content.whole_hash != 0) {
+        const auto constant =
+            sites_.find({range.site, Fate::constant, range.last - range.first < small_copy_bytes});
+        if (constant != sites_.end() && constant->second.part_hash == content.part_hash)
+            ++constant->second.differed;
+    }
+}
+
+void DeviceContents::use(std::uint64_t allocation) {
+    const auto found = sent_.find(allocation);
+    if (found == sent_.end())
+        return;
+    for (Range& range : found->second)
+        use(allocation, range);
+    sent_.erase(found);
+    if (const auto memory = live_.find(allocation); memory != live_.end())
+        memory->second.reached = true;
+}
+
+void DeviceContents::use_all() {
+    for (auto& [allocation, ranges] : sent_)
+        for (Range& range : ranges)
+            use(allocation, range);
+    forget_all();
+}
+
+void DeviceContents::forget_all() {
+    sent_.clear();
+    awaited_.clear();
+}
+
+} // namespace umadvisor::model

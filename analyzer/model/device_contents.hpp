@@ -1,0 +1,113 @@
+/// What was sent to device memory: whether it was there already, and whether anything used it.
+#pragma once
+
+#include "analyzer/model/copies.hpp"
+#include "analyzer/reader/thread_cursor.hpp"
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+namespace umadvisor::model {
+
+/// What is to be said of a transfer; of each at most one.
+enum class Fate : std::uint8_t {
+    repeated, ///< the same bytes had been uploaded there
+    returned, ///< they had just been downloaded from there
+    constant, ///< an upload of one value; it was used
+    unused,   ///< overwritten or freed before anything used it
+};
+
+struct FateSite {
+    CopySite copy; ///< of a memory set: its source is unknown
+    Fate fate{};
+    bool small = false; ///< as Copies has it
+    auto operator<=>(const FateSite&) const = default;
+};
+
+struct FateTotals {
+    Tally seen;                    ///< all bytes were, where it is about these
+    Tally in_part;                 ///< so as far as some bytes tell
+    std::uint64_t differed = 0;    ///< so in part, but not in all
+    std::uint64_t freed = 0;       ///< of those unused, the others were overwritten
+    std::uint64_t counterpart = 0; ///< stack of what sent, read or ended the last before
+    std::uint64_t value = 0, value_bytes = 0, part_hash = 0;                        ///< of the last constant
+    std::uint64_t allocation_stack = 0, allocation_entry = 0, allocation_bytes = 0; ///< of the last
+
+    /// Those that it can be said of. What parts tell counts where the whole told the same twice and never else.
+    Tally told(Fate fate) const;
+};
+
+/// Follows the events in the order of time. In doubt bytes have been used and may have changed: a launch does
+/// both to all allocations that its parameters reach, and to all there are where that is not known; so does
+/// each launch of a graph. Kernels may reach memory by pointers that lie in device memory, too: of an
+/// allocation that no parameter has reached yet, nothing is told that a launch came in between. Memory: one
+/// entry a live allocation, 64 ranges each at the most, one a site.
+class DeviceContents {
+public:
+    void add(const trace::Alloc& record);
+    void add(const trace::Free& record);
+    void add(const trace::Copy& record, std::uint32_t thread);
+    void add(const trace::Content& record, std::uint32_t thread);
+    void add(const trace::Set& record);
+    void add(const trace::Pause&) { forget_all(); }
+    void add(const trace::GraphLaunch&) { use_all(); }
+    void add(const trace::Stream& record);
+    void add(const trace::Ipc& record);
+    void add(const trace::Pool& record);
+    void launch(const reader::Shape* shape); ///< null: not known
+    /// The events are at their end.
+    void finish() { use_all(); }
+
+    const std::map<FateSite, FateTotals>& sites() const { return sites_; }
+    /// Of the copies that Copies adds up there, those of which a fate is told.
+    Tally told(const CopySite& site, bool small) const;
+
+private:
+    /// Allocated by the program for itself, not a variable, which kernels reach without a parameter.
+    struct Memory {
+        std::uint64_t end, bytes, stack, entry;
+        bool reached; ///< by a parameter of a launch
+    };
+
+    /// What a range holds, and the transfer that nobody has used yet.
+    struct Range {
+        std::uint64_t first = 0, last = 0;
+        trace::CopyContent content;
+        bool downloaded = false; ///< the host was given the content
+        bool pending = false;
+        CopySite site;
+        std::uint64_t ticks = 0;
+        std::uint64_t stack = 0;    ///< of who told the content
+        std::uint64_t launches = 0; ///< before it did
+    };
+
+    /// A download whose content is told later.
+    struct Awaited {
+        std::uint32_t thread;
+        std::uint64_t copy, host_allocation, allocation, first, last;
+    };
+
+    void read(const trace::Copy& copy, std::uint32_t thread);
+    void download(const trace::Copy& copy, std::vector<Range>& ranges, std::uint32_t thread);
+    void write(std::uint64_t allocation, const Range& range, bool whole_range);
+    bool is_there(std::uint64_t allocation, std::vector<Range>& ranges, const Range& sent);
+    bool is_followed(std::uint64_t allocation, const Range& range) const;
+    void end_unused(std::uint64_t allocation, const Range& range, std::uint64_t stack, bool freed);
+    void use(std::uint64_t allocation);
+    void use(std::uint64_t allocation, Range& range);
+    void use_all();
+    void forget_all();
+    FateTotals& totals(std::uint64_t allocation, const Range& range, Fate fate);
+
+    std::uint64_t launches_ = 0;
+    bool shared_ = false; ///< another process may write what it likes
+    std::unordered_map<std::uint64_t, Memory> live_;
+    std::unordered_map<std::uint64_t, std::vector<Range>> sent_; ///< by allocation
+    std::vector<Awaited> awaited_;
+    std::map<FateSite, FateTotals> sites_;
+};
+
+} // namespace umadvisor::model

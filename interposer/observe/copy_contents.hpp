@@ -1,0 +1,106 @@
+/// What the bytes are that copies carry between host and device, so that equal ones can be told.
+#pragma once
+
+#include "interposer/observe/host_bytes.hpp"
+#include "interposer/observe/try_lock.hpp"
+#include "trace/event_records.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <pthread.h>
+
+namespace umadvisor::observe {
+
+/// Looks at a part of the bytes, and at all of them where the part says that it may be worth it: at a place of
+/// the device that was given or gave equal parts before, and where the part is one value. All of it within 1%
+/// of the run time after a first allowance. Looks at nothing that reading might move or slow down: managed
+/// memory, write-combined memory, mappings of devices. One dimension only. Whoever comes while another thread
+/// looks goes on without.
+class CopyContents {
+public:
+    constexpr CopyContents() noexcept = default;
+
+    /// What an upload is about to send. A branch or two for other copies.
+    void before_copy(trace::Copy& record) noexcept {
+        if (is_upload(record) && wanted(record))
+            look_at_upload(record);
+    }
+
+    /// The copy has succeeded: what a download brought. One that may still run is looked at by after_sync().
+    void after_copy(trace::Copy& record) noexcept {
+        if (is_download(record) && wanted(record))
+            look_at_download(record);
+        else if (record.asynchronous == 0 && waiting_.load(std::memory_order_relaxed) != 0)
+            forget_waiting();
+    }
+
+    /// The thread has waited, or asked: its downloads that are done now are told by Content records. What an
+    /// event says of them is not known, and the program may change them from then on. One load when none waits.
+    void after_sync(const trace::Sync& record) noexcept {
+        if (waiting_.load(std::memory_order_relaxed) != 0)
+            look_at_waiting(record);
+    }
+
+    /// The program frees pinned memory, which is no longer in the index of allocations: waits until nobody
+    /// reads it. One load when nobody does.
+    void leave(std::uint64_t allocation) noexcept {
+        while (being_read_.load() == allocation)
+            ;
+    }
+
+    /// Nanoseconds of the first allowance; tests give none or much.
+    void set_allowance(std::uint64_t nanoseconds) noexcept { allowance_.store(nanoseconds); }
+
+private:
+    static constexpr std::uint32_t most_waiting = 64;
+    static constexpr std::uint64_t places = 1024;
+
+    /// Bytes at a place of the device: how the parts of those that came and went compare.
+    struct Place {
+        std::uint64_t device, bytes, part_hash, equal;
+    };
+
+    /// A download that may still run.
+    struct Waiting {
+        pthread_t thread;
+        std::uint64_t copy, stream, source, destination, bytes;
+    };
+
+    static bool is_host(trace::Memory memory) noexcept {
+        return memory == trace::Memory::pageable || memory == trace::Memory::pinned ||
+               memory == trace::Memory::registered;
+    }
+    static bool is_upload(const trace::Copy& record) noexcept {
+        return record.destination_memory == trace::Memory::device && is_host(record.source_memory);
+    }
+    static bool is_download(const trace::Copy& record) noexcept {
+        return record.source_memory == trace::Memory::device && is_host(record.destination_memory);
+    }
+    bool wanted(const trace::Copy& record) const noexcept;
+    void look_at_upload(trace::Copy& record) noexcept;
+    void look_at_download(trace::Copy& record) noexcept;
+    void look_at_waiting(const trace::Sync& record) noexcept;
+    void forget_waiting() noexcept;
+    template <class Gone>
+    void drop_waiting(const Gone& gone) noexcept;
+    trace::CopyContent look(std::uint64_t host, std::uint64_t device, std::uint64_t bytes) noexcept;
+    trace::CopyContent hash(std::uint64_t host, std::uint64_t device, std::uint64_t bytes,
+                            Reading reading) noexcept;
+    bool is_suspect(std::uint64_t device, std::uint64_t bytes, std::uint64_t part_hash) noexcept;
+    std::uint64_t budget(std::uint64_t now) const noexcept;
+
+    std::atomic<std::uint64_t> allowance_{20'000'000};
+    std::atomic<std::uint32_t> waiting_{0};    ///< entries in downloads_
+    std::atomic<std::uint64_t> being_read_{0}; ///< id of pinned memory
+
+    TryLock lock_;                               ///< guards what follows
+    std::uint64_t started_ = 0;                  ///< nanoseconds, CLOCK_MONOTONIC
+    std::uint64_t on_parts_ = 0, on_wholes_ = 0; ///< worked: a quarter of the budget, the others
+    Place places_[places] = {};
+    Waiting downloads_[most_waiting] = {};
+    HostBytes bytes_ = {};
+};
+
+CopyContents& copy_contents() noexcept;
+
+} // namespace umadvisor::observe

@@ -1,0 +1,92 @@
+#include "interposer/observe/host_bytes.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL // compiled into this file, so the shim needs no library
+#include <xxhash.h>
+
+namespace umadvisor::observe {
+
+namespace {
+
+constexpr std::uint64_t parts = 4, part_bytes = 256;
+constexpr std::uint64_t value_bytes = 4;
+
+/// Whether `value` over and over, `bytes` long.
+bool repeats(const std::uint8_t* at, std::uint64_t bytes, const std::uint8_t* value) {
+    if (std::memcmp(at, value, std::min(bytes, value_bytes)) != 0)
+        return false;
+    return bytes <= value_bytes || std::memcmp(at, at + value_bytes, bytes - value_bytes) == 0;
+}
+
+/// Zero says that nobody looked.
+std::uint64_t nonzero(std::uint64_t hash) {
+    return hash | static_cast<std::uint64_t>(hash == 0);
+}
+
+/// The shortest value that gives these four bytes.
+void tell_value(trace::CopyContent& content, const std::uint8_t* value) {
+    std::uint32_t word = 0;
+    std::memcpy(&word, value, sizeof word);
+    const bool halves = word >> 16 == (word & 0xffff);
+    content.value_bytes = !halves ? 4 : (word >> 8 & 0xff) == (word & 0xff) ? 1 : 2;
+    content.value = content.value_bytes == 4 ? word : content.value_bytes == 2 ? word & 0xffff : word & 0xff;
+}
+
+} // namespace
+
+const std::uint8_t* HostBytes::read(std::uint64_t address, std::uint64_t bytes, Reading reading) noexcept {
+    if (reading == Reading::directly)
+        return reinterpret_cast<const std::uint8_t*>(address);
+    const iovec to{held_, bytes}, from{reinterpret_cast<void*>(address), bytes};
+    return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == static_cast<ssize_t>(bytes) ? held_ : nullptr;
+}
+
+void HostBytes::hash_part(trace::CopyContent& content, std::uint64_t address, std::uint64_t bytes,
+                          Reading reading) noexcept {
+    // At multiples of a value's length, so that one value looks like one.
+    iovec from[parts];
+    for (std::uint64_t i = 0; i < parts; ++i) {
+        const std::uint64_t offset = (bytes - part_bytes) * i / (parts - 1) & ~(value_bytes - 1);
+        from[i] = {reinterpret_cast<void*>(address + offset), part_bytes};
+    }
+    constexpr std::uint64_t total = parts * part_bytes;
+    if (reading == Reading::directly) {
+        for (std::uint64_t i = 0; i < parts; ++i)
+            std::memcpy(held_ + i * part_bytes, from[i].iov_base, part_bytes);
+    } else {
+        const iovec to{held_, total};
+        if (process_vm_readv(getpid(), &to, 1, from, parts, 0) != static_cast<ssize_t>(total))
+            return;
+    }
+    content.part_hash = nonzero(XXH3_64bits(held_, total));
+    if (repeats(held_, total, held_))
+        tell_value(content, held_);
+}
+
+void HostBytes::hash_whole(trace::CopyContent& content, std::uint64_t address, std::uint64_t bytes,
+                           Reading reading) noexcept {
+    std::uint64_t hash = bytes;
+    std::uint8_t value[value_bytes] = {};
+    bool one_value = bytes > value_bytes;
+    for (std::uint64_t done = 0; done < bytes;) {
+        const std::uint64_t length = std::min(piece, bytes - done);
+        const std::uint8_t* const at = read(address + done, length, reading);
+        if (at == nullptr)
+            return;
+        if (done == 0)
+            std::memcpy(value, at, std::min(length, value_bytes));
+        one_value = one_value && repeats(at, length, value);
+        hash = XXH3_64bits_withSeed(at, length, hash);
+        done += length;
+    }
+    content.whole_hash = nonzero(hash);
+    content.value_bytes = content.value = 0; // that of a part says nothing now
+    if (one_value)
+        tell_value(content, value);
+}
+
+} // namespace umadvisor::observe

@@ -1,0 +1,64 @@
+/// What the bytes of copies are and what becomes of them: the programs of each rule's row on simcuda.
+#include "process.hpp"
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+BOOST_AUTO_TEST_SUITE(process_contents_test)
+
+using namespace umadvisor::test;
+namespace data = boost::unit_test::data;
+
+namespace {
+
+struct Row {
+    const char *rule, *kind, *way;
+    bool found; ///< a finding of the rule
+};
+
+std::ostream& operator<<(std::ostream& out, const Row& row) {
+    return out << row.rule << ' ' << row.kind << ' ' << row.way;
+}
+
+const Row rows[] = {
+    {"UMA-106", "fault", "every-step", true}, {"UMA-106", "near", "changed", false},
+    {"UMA-106", "near", "written", false},    {"UMA-107", "fault", "unchanged", true},
+    {"UMA-107", "near", "changed", false},    {"UMA-108", "fault", "zeros", true},
+    {"UMA-108", "near", "nearly", false},     {"UMA-303", "fault", "upload", true},
+    {"UMA-303", "near", "used", false},       {"UMA-303", "fault", "memset", true},
+    {"UMA-303", "clean", "memset", false},
+};
+
+Outcome run_row(const Folder& folder, const Row& row, const std::string& options) {
+    return run_sim(folder, advisor + " run -q -f -o x.umtrace " + options + " -- " + examples +
+                               "/sim/rule_cases --rule " + row.rule + " --case " + row.kind + " --way " +
+                               row.way);
+}
+
+} // namespace
+
+BOOST_DATA_TEST_CASE(rows_with_a_fault_and_without, data::make(rows), row) {
+    const Folder folder;
+    const Outcome outcome = run_row(folder, row, "");
+    BOOST_TEST(outcome.status == 0, outcome.err);
+    const auto found = report(folder, "x.umtrace");
+    BOOST_TEST(finds(found, row.rule) == row.found, found.dump(1));
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_hashed_where_nobody_wants_it) {
+    const Folder folder;
+    BOOST_TEST(run_row(folder, rows[0], "--hash off").status == 0);
+    for (const auto& copy : dump(folder, "x.umtrace", "Copy"))
+        BOOST_TEST(copy.at("part_hash") == 0u);
+    BOOST_TEST(!finds(report(folder, "x.umtrace"), "UMA-106"));
+}
+
+BOOST_AUTO_TEST_CASE(a_level_that_is_none) {
+    const Folder folder;
+    const Outcome outcome = run_row(folder, rows[0], "--hash most");
+    BOOST_TEST(outcome.status == 2);
+    BOOST_TEST(outcome.err.find("--hash takes off, sample or full, not most") != std::string::npos,
+               outcome.err);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

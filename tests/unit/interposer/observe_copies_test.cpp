@@ -1,0 +1,233 @@
+#include "interposer/observe/allocations.hpp"
+#include "interposer/observe/copy_contents.hpp"
+#include "interposer/runtime/options.hpp"
+#include "observe_doubles.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <sys/mman.h>
+#include <thread>
+
+BOOST_AUTO_TEST_SUITE(observe_copies)
+
+using namespace umadvisor;
+using namespace umadvisor::observe;
+using trace::Memory;
+
+namespace {
+
+constexpr std::size_t bytes = 1024 * 1024, page = 4096;
+constexpr std::uint64_t on_device = 0x7000'0000'0000, stream = 0x70;
+
+} // namespace
+
+/// A buffer of words that differ, in pages of its own.
+struct Copies {
+    Copies() {
+        unsetenv("UMADVISOR_HASH");
+        runtime::read_options();
+        recorder().clear();
+        contents->set_allowance(1'000'000'000'000);
+        auto* const words = reinterpret_cast<std::uint32_t*>(host);
+        for (std::size_t i = 0; i < bytes / 4; ++i)
+            words[i] = static_cast<std::uint32_t>(i * 2654435761u);
+    }
+    ~Copies() {
+        Allocation gone{};
+        allocations().erase(address(), gone);
+        munmap(host, bytes);
+    }
+
+    std::uint64_t address() const { return reinterpret_cast<std::uint64_t>(host); }
+    /// The buffer, or what begins in it, is an allocation.
+    std::uint64_t allocate(Memory memory, bool readable, std::uint64_t offset = 0) {
+        Allocation allocation{};
+        allocation.id = allocations().next_id();
+        allocation.address = address() + offset;
+        allocation.bytes = bytes - offset;
+        allocation.memory = memory;
+        allocation.readable = readable;
+        allocations().insert(allocation);
+        return allocation.id;
+    }
+    trace::CopyContent upload(Memory memory = Memory::pageable, std::size_t length = bytes) {
+        trace::Copy record;
+        record.source = address();
+        record.destination = on_device;
+        record.bytes = length;
+        record.source_memory = memory;
+        record.destination_memory = Memory::device;
+        contents->before_copy(record);
+        contents->after_copy(record);
+        return record.content;
+    }
+    /// `start` is what the record is found by.
+    trace::Copy download(std::uint64_t start, Memory memory = Memory::pinned, bool asynchronous = true) {
+        trace::Copy record;
+        record.start = start;
+        record.source = on_device;
+        record.destination = address();
+        record.bytes = bytes;
+        record.source_memory = Memory::device;
+        record.destination_memory = memory;
+        record.asynchronous = asynchronous;
+        record.stream = stream;
+        contents->before_copy(record);
+        contents->after_copy(record);
+        return record;
+    }
+    std::size_t told_after(trace::SyncKind kind, std::uint64_t object = 0) {
+        trace::Sync sync;
+        sync.kind = kind;
+        sync.object = object;
+        contents->after_sync(sync);
+        return recorder().contents.size();
+    }
+
+    std::uint8_t* const host = static_cast<std::uint8_t*>(
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    const std::unique_ptr<CopyContents> contents = std::make_unique<CopyContents>();
+};
+
+BOOST_FIXTURE_TEST_SUITE(copy_contents_suite, Copies)
+
+BOOST_AUTO_TEST_CASE(a_part_at_first_and_all_of_the_third_equal_one) {
+    const trace::CopyContent first = upload(), second = upload(), third = upload(), fourth = upload();
+    BOOST_TEST(first.part_hash != 0u);
+    BOOST_TEST(first.whole_hash == 0u);
+    BOOST_TEST(second.part_hash == first.part_hash);
+    BOOST_TEST(second.whole_hash == 0u);
+    BOOST_TEST(third.whole_hash != 0u);
+    BOOST_TEST(fourth.whole_hash == third.whole_hash);
+    BOOST_TEST(fourth.value_bytes == 0u);
+    host[bytes / 2 + page] ^= 1; // in no part
+    const trace::CopyContent changed = upload();
+    BOOST_TEST(changed.part_hash == first.part_hash);
+    BOOST_TEST(changed.whole_hash != fourth.whole_hash);
+    host[0] ^= 1;
+    BOOST_TEST(upload().part_hash != first.part_hash);
+}
+
+BOOST_AUTO_TEST_CASE(pinned_memory_reads_as_pageable_memory_does) {
+    for (int i = 0; i < 3; ++i)
+        upload();
+    const trace::CopyContent pageable = upload();
+    allocate(Memory::pinned, true);
+    const trace::CopyContent pinned = upload(Memory::pinned);
+    BOOST_TEST(pinned.part_hash == pageable.part_hash);
+    BOOST_TEST(pinned.whole_hash == pageable.whole_hash);
+}
+
+BOOST_AUTO_TEST_CASE(little_is_looked_at_as_a_whole) {
+    const trace::CopyContent content = upload(Memory::pageable, 100);
+    BOOST_TEST(content.whole_hash != 0u);
+    BOOST_TEST(content.part_hash == content.whole_hash);
+    BOOST_TEST(upload(Memory::pageable, 99).whole_hash != content.whole_hash);
+}
+
+BOOST_AUTO_TEST_CASE(one_value_is_told_by_its_shortest_length) {
+    const auto value_of = [&](std::uint32_t word, std::size_t length) {
+        for (std::size_t i = 0; i < bytes; i += 4)
+            std::memcpy(host + i, &word, 4);
+        const trace::CopyContent content = upload(Memory::pageable, length);
+        return std::pair(content.value_bytes, content.value);
+    };
+    using Told = std::pair<std::uint64_t, std::uint64_t>;
+    BOOST_TEST((value_of(0, bytes) == Told(1, 0)));
+    BOOST_TEST((value_of(0x07070707, bytes) == Told(1, 7)));
+    BOOST_TEST((value_of(0x01020102, bytes) == Told(2, 0x0102)));
+    BOOST_TEST((value_of(0x3f800000, bytes) == Told(4, 0x3f800000)));
+    BOOST_TEST((value_of(0x3f800000, bytes - 3) == Told(4, 0x3f800000)));
+    BOOST_TEST((value_of(7, 4) == Told(0, 0))); // nothing is repeated
+    value_of(0, bytes);
+    host[bytes - 70'000] = 1;
+    BOOST_TEST(upload().value_bytes == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_read_or_is_not_to_be) {
+    BOOST_REQUIRE(mprotect(host, page, PROT_NONE) == 0);
+    BOOST_TEST(upload().part_hash == 0u);
+    BOOST_REQUIRE(mprotect(host, page, PROT_READ | PROT_WRITE) == 0);
+    allocate(Memory::managed, false, bytes / 2); // its second half
+    BOOST_TEST(upload().part_hash == 0u);
+    allocate(Memory::pinned, false); // write-combined
+    BOOST_TEST(upload(Memory::pinned).part_hash == 0u);
+    allocate(Memory::pinned, true);
+    BOOST_TEST(upload(Memory::pinned).part_hash != 0u);
+    BOOST_TEST(upload(Memory::pinned, bytes + 1).part_hash == 0u); // beyond its end
+    BOOST_TEST(upload(Memory::managed).part_hash == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_page_that_goes_before_the_whole_is_read) {
+    for (int i = 0; i < 2; ++i)
+        upload();
+    BOOST_REQUIRE(mprotect(host + bytes / 2 + page, page, PROT_NONE) == 0);
+    const trace::CopyContent content = upload();
+    BOOST_TEST(content.part_hash != 0u);
+    BOOST_TEST(content.whole_hash == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(levels) {
+    setenv("UMADVISOR_HASH", "full", 1);
+    runtime::read_options();
+    BOOST_TEST(upload().whole_hash != 0u);
+    setenv("UMADVISOR_HASH", "off", 1);
+    runtime::read_options();
+    BOOST_TEST(upload().part_hash == 0u);
+    unsetenv("UMADVISOR_HASH");
+    runtime::read_options();
+}
+
+BOOST_AUTO_TEST_CASE(without_time_left_nothing_is_looked_at) {
+    std::memset(host, 0, bytes);
+    contents->set_allowance(1000); // for parts
+    const trace::CopyContent content = upload();
+    BOOST_TEST(content.part_hash != 0u);
+    BOOST_TEST(content.whole_hash == 0u);
+    contents->set_allowance(0);
+    BOOST_TEST(upload().part_hash == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(downloads_that_are_done_when_the_call_returns) {
+    BOOST_TEST(download(1, Memory::pageable, true).content.part_hash != 0u);
+    allocate(Memory::pinned, true);
+    const trace::Copy record = download(2, Memory::pinned, false);
+    BOOST_TEST(record.content.part_hash != 0u);
+    BOOST_TEST(record.content_follows == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(an_asynchronous_download_is_told_when_it_was_waited_for) {
+    allocate(Memory::pinned, true);
+    const trace::Copy record = download(17);
+    BOOST_TEST(record.content_follows == 1u);
+    BOOST_TEST(record.content.part_hash == 0u);
+    BOOST_TEST(told_after(trace::SyncKind::stream, stream + 1) == 0u);
+    BOOST_TEST(told_after(trace::SyncKind::stream, stream) == 1u);
+    BOOST_TEST(recorder().contents.front().copy == 17u);
+    BOOST_TEST(recorder().contents.front().content.part_hash == upload(Memory::pinned).part_hash);
+    BOOST_TEST(told_after(trace::SyncKind::context) == 1u); // once
+}
+
+BOOST_AUTO_TEST_CASE(downloads_that_may_have_been_changed_since) {
+    allocate(Memory::pinned, true);
+    download(1);
+    BOOST_TEST(told_after(trace::SyncKind::event) == 0u); // the program may know of it by now
+    BOOST_TEST(told_after(trace::SyncKind::context) == 0u);
+    download(2);
+    download(3); // to the same place
+    BOOST_TEST(told_after(trace::SyncKind::context) == 1u);
+    BOOST_TEST(recorder().contents.back().copy == 3u);
+    download(4);
+    std::thread([&] { BOOST_TEST(told_after(trace::SyncKind::context) == 1u); }).join();
+    Allocation gone{};
+    BOOST_REQUIRE(allocations().erase(address(), gone));
+    contents->leave(gone.id);
+    munmap(host, page);
+    BOOST_TEST(told_after(trace::SyncKind::context) == 1u); // freed, and not to be read
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE_END()
