@@ -26,7 +26,8 @@ Profile::Profile(reader::Trace& trace, Statistics* statistics)
       graphs_(trace.dictionary),
       managed_(static_cast<double>(trace.time.length(1'000'000)) / 1e6,
                trace.dictionary.managed_sources.empty() ? nullptr : &trace.dictionary.managed_sources.back()),
-      idle_syncs_(static_cast<double>(trace.time.length(1'000'000)) / 1e6) {
+      idle_syncs_(static_cast<double>(trace.time.length(1'000'000)) / 1e6),
+      lifetimes_(static_cast<double>(trace.time.length(1'000'000)) / 1e6) {
     last_ticks_ = trace.file.header().last.ticks;
     reader::EventStream events(trace.file);
     while (const reader::ThreadCursor* cursor = events.next()) {
@@ -35,6 +36,7 @@ Profile::Profile(reader::Trace& trace, Statistics* statistics)
             statistics->observe(*cursor);
     }
     managed_.finish();
+    lifetimes_.finish(last_ticks_);
     for (const reader::DroppedCalls& site : trace.dropped_calls)
         if (site.known) {
             CallTotals& totals = calls_[site.entry];
@@ -79,6 +81,7 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
     managed_.observe(cursor.thread(), cursor.event());
     churn_.observe(cursor.event(), dictionary());
     idle_syncs_.observe(cursor.thread(), cursor.event());
+    lifetimes_.observe(cursor, dictionary());
     std::visit(
         [&](const auto& record) {
             using Record = std::decay_t<decltype(record)>;

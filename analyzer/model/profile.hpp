@@ -7,6 +7,7 @@
 #include "analyzer/model/graphs.hpp"
 #include "analyzer/model/idle_syncs.hpp"
 #include "analyzer/model/launches.hpp"
+#include "analyzer/model/lifetimes.hpp"
 #include "analyzer/model/managed_activity.hpp"
 #include "analyzer/model/narrow_rows.hpp"
 #include "analyzer/model/recorded_time.hpp"
@@ -53,6 +54,7 @@ public:
     const NarrowRows& narrow_rows() const { return narrow_rows_; }
     const Churn& churn() const { return churn_; }
     const IdleSyncs& idle_syncs() const { return idle_syncs_; }
+    const Lifetimes& lifetimes() const { return lifetimes_; }
     const std::map<std::uint64_t, CallTotals>& calls() const { return calls_; } ///< by entry
     std::vector<CountedEntry> counted() const; ///< called, but not recorded one by one; most often called first
 
@@ -95,6 +97,7 @@ private:
     NarrowRows narrow_rows_;
     Churn churn_;
     IdleSyncs idle_syncs_;
+    Lifetimes lifetimes_;
     std::map<std::uint64_t, CallTotals> calls_;
     std::uint64_t captured_ = 0;
     std::uint64_t records_ = 0, residency_samples_ = 0, last_ticks_ = 0;
