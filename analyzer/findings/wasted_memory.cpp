@@ -10,14 +10,16 @@
 namespace umadvisor::findings {
 namespace {
 
-constexpr double least_idle_share = 0.1; ///< of the run
-constexpr double tight_share = 0.5;      ///< of the device's memory, live at the peak
+constexpr double least_idle_share = 0.01; ///< of the run
+constexpr double least_idle_ns = 1e6;     ///< and no less than times of uses are right to
+constexpr double tight_share = 0.5;       ///< of the device's memory, live at the peak
 
 /// Memory that is used is in nobody's way where it is idle for a shorter part of the run.
 bool is_idle_for_long(const model::Profile& profile, model::Waste waste, const WastedLine& line) {
     const bool used =
         waste == model::Waste::idle || waste == model::Waste::reusable || waste == model::Waste::used_once;
-    return !used || line.mean_idle_ns() >= least_idle_share * static_cast<double>(profile.recorded_ns());
+    return !used || line.mean_idle_ns() >=
+                        std::max(least_idle_ns, least_idle_share * static_cast<double>(profile.recorded_ns()));
 }
 
 bool is_worth_it(const WastedLine& line) {

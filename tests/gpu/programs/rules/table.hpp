@@ -1,5 +1,6 @@
 #pragma once
 // Every rule with a program that has the fault, its clean twin and one that nearly has it.
+#include "memory.hpp"
 #include "synchronisation.hpp"
 #include "transfers.hpp"
 
@@ -25,6 +26,28 @@ inline constexpr Row table[] = {
     {"UMA-102", "fault", "pageable", "", 64 * MiB, 10, upload_pageable_async},
     {"UMA-102", "clean", "pinned", "", 64 * MiB, 10, upload_pinned_async},
     {"UMA-102", "near", "small", "", 4 * KiB, 10, upload_pageable_small},
+
+    {"UMA-301", "fault", "both-at-once", "", 128 * MiB, 5, both_at_once},
+    {"UMA-301", "clean", "one-at-a-time", "", 128 * MiB, 5, two_phases},
+    {"UMA-301", "near", "in-turns", "", 128 * MiB, 5, both_in_turns},
+    {"UMA-302", "fault", "beside", "", 128 * MiB, 5, one_after_the_other},
+    {"UMA-302", "clean", "same-memory", "", 128 * MiB, 5, the_same_twice},
+    {"UMA-302", "near", "still-read", "", 128 * MiB, 5, first_read_by_second},
+    {"UMA-402", "fault", "beside", "", 128 * MiB, 5, beside_unused},
+    {"UMA-402", "clean", "without", "", 128 * MiB, 5, used_alone},
+    {"UMA-402", "near", "cleared", "", 128 * MiB, 5, beside_cleared},
+    {"UMA-403", "fault", "input-kept", "", 128 * MiB, 5, input_kept},
+    {"UMA-403", "clean", "input-freed", "", 128 * MiB, 5, input_freed},
+    {"UMA-403", "near", "still-read", "", 128 * MiB, 5, first_read_by_second},
+    {"UMA-404", "fault", "every-round", "", 16 * MiB, 20, never_freed},
+    {"UMA-404", "clean", "one-for-all", "", 16 * MiB, 20, one_for_all_rounds},
+    {"UMA-404", "near", "all-in-use", "", 16 * MiB, 20, all_in_use},
+    {"UMA-405", "fault", "stage", "", 128 * MiB, 4, stage_too_large},
+    {"UMA-405", "clean", "fits", "", 128 * MiB, 4, stage_that_fits},
+    {"UMA-405", "near", "mostly-used", "", 128 * MiB, 4, stage_mostly_used},
+    {"UMA-406", "fault", "table", "", 256 * MiB, 1, table_pinned},
+    {"UMA-406", "clean", "heap", "", 256 * MiB, 1, table_on_the_heap},
+    {"UMA-406", "near", "copied", "", 256 * MiB, 1, table_copied},
 
     {"UMA-501", "fault", "every-step", "", 1 * KiB, 500, checked_often},
     {"UMA-501", "clean", "once", "", 1 * KiB, 500, checked_once},

@@ -2,6 +2,7 @@
 // What one run of rule_cases is asked for and what it says of itself, and the kernels that its rows share.
 #include "options.hpp"
 
+#include "tests/gpu/programs/habits/timeline.hpp"
 #include "tools/simcuda/portable.hpp"
 
 #include <cstddef>
@@ -64,6 +65,11 @@ KERNEL compute(DevicePtr<unsigned> words, std::size_t count, unsigned steps) {
         COMPUTE(steps);
         words[i] = value;
     }
+}
+
+/// The host is busy with something of its own.
+inline void work_on_host(std::uint64_t microseconds) {
+    habits::wait_until(habits::now() + microseconds * 1000);
 }
 
 inline constexpr unsigned grid = 264, block = 256;
