@@ -19,10 +19,26 @@ double within_recorded(const model::Profile& profile, double saving_ns) {
 
 std::vector<Finding> find_all(const model::Profile& profile, const LineOf& line_of) {
     std::vector<Finding> all;
-    for (const auto find :
-         {&find_pageable_copies, &find_small_copies, &find_narrow_rows, &find_managed_copies,
-          &find_allocation_churn, &find_idle_memory, &find_reusable_memory, &find_never_used, &find_used_once,
-          &find_leaked, &find_oversized, &find_pinned_overuse, &find_redundant_syncs, &find_managed})
+    for (const auto find : {&find_pageable_copies,
+                            &find_small_copies,
+                            &find_narrow_rows,
+                            &find_managed_copies,
+                            &find_allocation_churn,
+                            &find_idle_memory,
+                            &find_reusable_memory,
+                            &find_never_used,
+                            &find_used_once,
+                            &find_leaked,
+                            &find_oversized,
+                            &find_pinned_overuse,
+                            &find_repeated_registrations,
+                            &find_fragmentation,
+                            &find_redundant_syncs,
+                            &find_early_syncs,
+                            &find_implicit_syncs,
+                            &find_polling,
+                            &find_host_blocked,
+                            &find_managed})
         std::ranges::move(find(profile, line_of), std::back_inserter(all));
     for (Finding& finding : all)
         finding.saving_ns = within_recorded(profile, finding.saving_ns);

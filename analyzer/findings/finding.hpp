@@ -57,7 +57,13 @@ std::vector<Finding> find_used_once(const model::Profile& profile, const LineOf&
 std::vector<Finding> find_leaked(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_oversized(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_pinned_overuse(const model::Profile& profile, const LineOf& line_of);
+std::vector<Finding> find_repeated_registrations(const model::Profile& profile, const LineOf& line_of);
+std::vector<Finding> find_fragmentation(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_redundant_syncs(const model::Profile& profile, const LineOf& line_of);
+std::vector<Finding> find_early_syncs(const model::Profile& profile, const LineOf& line_of);
+std::vector<Finding> find_implicit_syncs(const model::Profile& profile, const LineOf& line_of);
+std::vector<Finding> find_polling(const model::Profile& profile, const LineOf& line_of);
+std::vector<Finding> find_host_blocked(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_managed(const model::Profile& profile,
                                   const LineOf& line_of); ///< all on managed memory
 

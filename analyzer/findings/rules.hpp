@@ -44,8 +44,14 @@ inline constexpr std::array rules{
     Rule{"UMA-404", "leaked", "memory that a line makes anew and never frees"},
     Rule{"UMA-405", "oversized", "allocations much larger than what is used of them"},
     Rule{"UMA-406", "pinned-overuse", "page-locked memory that nothing is copied from or to"},
+    Rule{"UMA-407", "repeated-registration", "host memory page-locked again and again"},
+    Rule{"UMA-408", "fragmentation", "allocations that fail beside free memory"},
     // Synchronisation.
     Rule{"UMA-501", "redundant-sync", "synchronisations with nothing to wait for"},
+    Rule{"UMA-502", "early-sync", "synchronisations before the host's own work"},
+    Rule{"UMA-503", "implicit-sync", "calls that wait for the device unasked"},
+    Rule{"UMA-504", "polling", "streams or events asked again and again"},
+    Rule{"UMA-505", "host-blocked", "host and device take turns"},
 };
 static_assert(std::ranges::is_sorted(rules, {}, &Rule::id));
 

@@ -1,15 +1,18 @@
 /// Everything reports and findings are made from: one pass over the events of a trace.
 #pragma once
 
+#include "analyzer/model/allocation_failures.hpp"
 #include "analyzer/model/allocations.hpp"
 #include "analyzer/model/churn.hpp"
 #include "analyzer/model/copies.hpp"
 #include "analyzer/model/graphs.hpp"
+#include "analyzer/model/idle_gaps.hpp"
 #include "analyzer/model/idle_syncs.hpp"
 #include "analyzer/model/launches.hpp"
 #include "analyzer/model/lifetimes.hpp"
 #include "analyzer/model/managed_activity.hpp"
 #include "analyzer/model/narrow_rows.hpp"
+#include "analyzer/model/polls.hpp"
 #include "analyzer/model/recorded_time.hpp"
 #include "analyzer/model/waits.hpp"
 #include "analyzer/reader/trace.hpp"
@@ -54,6 +57,9 @@ public:
     const NarrowRows& narrow_rows() const { return narrow_rows_; }
     const Churn& churn() const { return churn_; }
     const IdleSyncs& idle_syncs() const { return idle_syncs_; }
+    const AllocationFailures& allocation_failures() const { return allocation_failures_; }
+    const IdleGaps& idle_gaps() const { return idle_gaps_; }
+    const Polls& polls() const { return polls_; }
     const Lifetimes& lifetimes() const { return lifetimes_; }
     const std::map<std::uint64_t, CallTotals>& calls() const { return calls_; } ///< by entry
     std::vector<CountedEntry> counted() const; ///< called, but not recorded one by one; most often called first
@@ -97,6 +103,9 @@ private:
     NarrowRows narrow_rows_;
     Churn churn_;
     IdleSyncs idle_syncs_;
+    AllocationFailures allocation_failures_;
+    IdleGaps idle_gaps_;
+    Polls polls_;
     Lifetimes lifetimes_;
     std::map<std::uint64_t, CallTotals> calls_;
     std::uint64_t captured_ = 0;
