@@ -784,8 +784,12 @@ BOOST_AUTO_TEST_CASE(ids_and_names_stay) {
                        "UMA-202 ping-pong\nUMA-203 first-touch\nUMA-204 host-populate\nUMA-205 read-back\n"
                        "UMA-206 false-sharing\nUMA-207 read-only-bouncing\nUMA-208 remote-access\n"
                        "UMA-209 oversubscribed\nUMA-210 prefetch-ping-pong\nUMA-211 late-prefetch\n"
-                       "UMA-212 redundant-prefetch\nUMA-213 unused-prefetch\nUMA-401 allocation-churn\nUMA-501 "
-                       "redundant-sync\n");
+                       "UMA-212 redundant-prefetch\nUMA-213 unused-prefetch\n"
+                       "UMA-301 idle-memory\nUMA-302 reusable-memory\n"
+                       "UMA-401 allocation-churn\nUMA-402 never-used\nUMA-403 used-once\nUMA-404 leaked\n"
+                       "UMA-405 oversized\nUMA-406 pinned-overuse\nUMA-407 repeated-registration\n"
+                       "UMA-408 fragmentation\nUMA-501 redundant-sync\nUMA-502 early-sync\n"
+                       "UMA-503 implicit-sync\nUMA-504 polling\nUMA-505 host-blocked\n");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -2,6 +2,7 @@
 // UMA-3xx and 402 to 406: memory that the program could do without when it has most of it.
 #include "trial.hpp"
 
+#include <algorithm>
 #include <memory>
 
 namespace rules {
@@ -172,6 +173,47 @@ inline void stage_that_fits(Trial& trial) {
 }
 inline void stage_mostly_used(Trial& trial) {
     copied_through(trial, trial.bytes, trial.bytes / 8 * 7);
+}
+
+/// The buffer is there all the time; it is page-locked for each upload or once for all of them.
+inline void upload_locked(Trial& trial, bool every_round) {
+    const std::size_t count = trial.bytes / sizeof(unsigned);
+    const std::unique_ptr<unsigned[]> host(new unsigned[count]);
+    std::fill_n(host.get(), count, 1u);
+    DeviceWords data(trial.bytes);
+    const auto lock = [&] { CHECK(cudaHostRegister(host.get(), trial.bytes, cudaHostRegisterDefault)); };
+    const auto unlock = [&] { CHECK(cudaHostUnregister(host.get())); };
+    trial.timed([&] {
+        if (!every_round)
+            lock();
+        for (unsigned round = 0; round < trial.rounds; ++round) {
+            if (every_round)
+                lock();
+            CHECK(cudaMemcpy(data.words, host.get(), trial.bytes, cudaMemcpyHostToDevice));
+            if (every_round)
+                unlock();
+        }
+        if (!every_round)
+            unlock();
+    });
+}
+inline void locked_every_round(Trial& trial) {
+    upload_locked(trial, true);
+}
+inline void locked_once(Trial& trial) {
+    upload_locked(trial, false);
+}
+/// Many at once, each for good.
+inline void many_locked(Trial& trial) {
+    trial.timed([&] {
+        const std::size_t bytes = trial.bytes / trial.rounds;
+        const DeviceWords data(bytes);
+        std::vector<std::unique_ptr<PinnedWords>> all;
+        for (unsigned round = 0; round < trial.rounds; ++round) {
+            all.push_back(std::make_unique<PinnedWords>(bytes));
+            CHECK(cudaMemcpy(data.words, all.back()->words, bytes, cudaMemcpyHostToDevice));
+        }
+    });
 }
 
 /// The host fills a table that it alone reads.

@@ -48,10 +48,25 @@ inline constexpr Row table[] = {
     {"UMA-406", "fault", "table", "", 256 * MiB, 1, table_pinned},
     {"UMA-406", "clean", "heap", "", 256 * MiB, 1, table_on_the_heap},
     {"UMA-406", "near", "copied", "", 256 * MiB, 1, table_copied},
+    {"UMA-407", "fault", "every-round", "", 64 * MiB, 10, locked_every_round},
+    {"UMA-407", "clean", "once", "", 64 * MiB, 10, locked_once},
+    {"UMA-407", "near", "many", "", 64 * MiB, 10, many_locked},
 
     {"UMA-501", "fault", "every-step", "", 1 * KiB, 500, checked_often},
     {"UMA-501", "clean", "once", "", 1 * KiB, 500, checked_once},
     {"UMA-501", "near", "with-kernels", "", 1 * KiB, 500, checked_each_kernel},
+    {"UMA-502", "fault", "early", "", 1 * KiB, 50, waited_early},
+    {"UMA-502", "clean", "never", "", 1 * KiB, 50, not_waited},
+    {"UMA-502", "near", "at-leisure", "", 1 * KiB, 50, waited_at_leisure},
+    {"UMA-503", "fault", "free", "", 4 * MiB, 20, freed_in_flight},
+    {"UMA-503", "clean", "free-at-the-end", "", 4 * MiB, 20, freed_at_the_end},
+    {"UMA-503", "near", "free-when-idle", "", 4 * MiB, 20, freed_when_idle},
+    {"UMA-504", "fault", "all-the-time", "", 1 * KiB, 5, asked_all_the_time},
+    {"UMA-504", "clean", "never", "", 1 * KiB, 5, asked_never},
+    {"UMA-504", "near", "now-and-then", "", 1 * KiB, 5, asked_now_and_then},
+    {"UMA-505", "fault", "turns", "", 1 * KiB, 50, results_in_turns},
+    {"UMA-505", "clean", "side-by-side", "", 1 * KiB, 50, results_of_the_last},
+    {"UMA-505", "near", "at-leisure", "", 1 * KiB, 50, results_at_leisure},
 };
 
 } // namespace rules
