@@ -1,5 +1,7 @@
 #include "analyzer/model/idle_gaps.hpp"
 
+#include "analyzer/model/copies.hpp"
+
 #include <algorithm>
 #include <type_traits>
 #include <utility>
@@ -12,8 +14,8 @@ namespace {
 constexpr double least_wait_ns = 20'000, least_gap_ns = 20'000;
 /// A free with nothing to wait for takes no longer than this, or than the quickest of the trace.
 constexpr double most_own_free_ns = 200'000;
-/// What a copy takes by itself, cautiously: its call, and its bytes at the rate of pageable memory.
-constexpr double copy_call_ns = 20'000, copy_bytes_per_ns = 10;
+/// What a copy takes by itself, cautiously: its call, and its bytes.
+constexpr double copy_call_ns = 20'000, pageable_bytes_per_ns = 10, pinned_bytes_per_ns = 50;
 
 bool is_host(trace::Memory memory) {
     return memory == trace::Memory::pageable || memory == trace::Memory::pinned ||
@@ -91,13 +93,16 @@ void IdleGaps::copy(std::uint32_t thread, const trace::Copy& record) {
                   : Concern::none);
     if (!host || (record.asynchronous != 0 && !pageable))
         return;
-    // Its own bytes are what other rules speak of.
-    const double own_ns = copy_call_ns + static_cast<double>(record.bytes) / copy_bytes_per_ns;
+    // Its own bytes are what other rules speak of; of small ones, whole calls.
+    const double own_ns = copy_call_ns + static_cast<double>(record.bytes) /
+                                             (pageable ? pageable_bytes_per_ns : pinned_bytes_per_ns);
     const double waited_ns = nanoseconds(record.duration) - own_ns;
     const bool asked = is_host(record.destination_memory) && record.asynchronous == 0;
     wait({{record.stack, record.entry}, asked ? WaitReason::results : WaitReason::unasked},
          record.start + record.duration,
-         alone || waited_ns <= 0 ? 0 : static_cast<std::uint64_t>(waited_ns / ns_per_tick_),
+         alone || waited_ns <= 0 || record.bytes < small_copy_bytes
+             ? 0
+             : static_cast<std::uint64_t>(waited_ns / ns_per_tick_),
          on_one_stream(record.stream));
 }
 

@@ -41,11 +41,12 @@ const WasteTotals* LifetimeTotals::find(Waste waste) const {
 void Lifetimes::add(const trace::Alloc& record, const reader::Dictionary& dictionary) {
     if (!is_followed(record, dictionary))
         return;
+    const std::uint64_t made_at = record.start + record.duration;
     PeakMemory& peak = peaks_[{record.memory, record.device}];
     peak.live_bytes += record.bytes;
     if (peak.live_bytes > peak.peak_bytes) {
         peak.peak_bytes = peak.live_bytes;
-        peak.at = record.start;
+        peak.at = made_at;
     }
     Sites::value_type& site =
         *sites_.try_emplace({record.stack, record.entry, record.device, record.memory}).first;
@@ -54,13 +55,13 @@ void Lifetimes::add(const trace::Alloc& record, const reader::Dictionary& dictio
                                 .peak = &peak,
                                 .address = record.address,
                                 .bytes = record.bytes,
-                                .start = record.start,
+                                .start = made_at,
                                 .call_ticks = record.duration};
     if (record.memory == trace::Memory::device) {
         std::vector<Made>& made = made_[{record.device, record.bytes}];
         if (made.size() == most_made)
             made.erase(made.begin(), made.begin() + most_made / 2);
-        made.push_back({record.start, record.stack, record.allocation});
+        made.push_back({made_at, record.stack, record.allocation});
     }
 }
 

@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(results_make_it_a_turn) {
     Turns t;
     const Finding finding = lone(t.rounds(2 * ms,
                                           [&] {
-                                              t.copy(4, ms,
+                                              t.copy(64 * 1024, ms,
                                                      {.symbol = "cuMemcpyDtoH_v2",
                                                       .source = Memory::device,
                                                       .destination = Memory::pinned,

@@ -70,13 +70,14 @@ inline void waited_at_leisure(Trial& trial) {
 
 /// The host works on what the device has just made.
 inline void results_in_turns(Trial& trial) {
-    const PinnedWords result(4);
-    take_turns(trial, turn_us, turn_us,
-               [&](unsigned* words) { CHECK(cudaMemcpy(result.words, words, 4, cudaMemcpyDeviceToHost)); });
+    const PinnedWords result(trial.bytes);
+    take_turns(trial, turn_us, turn_us, [&](unsigned* words) {
+        CHECK(cudaMemcpy(result.words, words, trial.bytes, cudaMemcpyDeviceToHost));
+    });
 }
 /// On what it made the round before, while it works on the next.
 inline void results_of_the_last(Trial& trial) {
-    const PinnedWords result(4);
+    const PinnedWords result(trial.bytes);
     DeviceWords data(trial.bytes);
     CHECK(cudaMemset(data.words, 0, trial.bytes));
     cudaEvent_t done;
@@ -84,7 +85,7 @@ inline void results_of_the_last(Trial& trial) {
     trial.timed([&] {
         for (unsigned round = 0; round < trial.rounds; ++round) {
             work_on_device(data.words, turn_us);
-            CHECK(cudaMemcpyAsync(result.words, data.words, 4, cudaMemcpyDeviceToHost, nullptr));
+            CHECK(cudaMemcpyAsync(result.words, data.words, trial.bytes, cudaMemcpyDeviceToHost, nullptr));
             CHECK(cudaEventRecord(done, nullptr));
             work_on_host(turn_us);
             CHECK(cudaEventSynchronize(done));
@@ -93,9 +94,10 @@ inline void results_of_the_last(Trial& trial) {
     CHECK(cudaEventDestroy(done));
 }
 inline void results_at_leisure(Trial& trial) {
-    const PinnedWords result(4);
-    take_turns(trial, turn_us, 0,
-               [&](unsigned* words) { CHECK(cudaMemcpy(result.words, words, 4, cudaMemcpyDeviceToHost)); });
+    const PinnedWords result(trial.bytes);
+    take_turns(trial, turn_us, 0, [&](unsigned* words) {
+        CHECK(cudaMemcpy(result.words, words, trial.bytes, cudaMemcpyDeviceToHost));
+    });
 }
 
 /// Memory for each round's work on the device.

@@ -64,9 +64,9 @@ inline constexpr Row table[] = {
     {"UMA-504", "fault", "all-the-time", "", 1 * KiB, 5, asked_all_the_time},
     {"UMA-504", "clean", "never", "", 1 * KiB, 5, asked_never},
     {"UMA-504", "near", "now-and-then", "", 1 * KiB, 5, asked_now_and_then},
-    {"UMA-505", "fault", "turns", "", 1 * KiB, 50, results_in_turns},
-    {"UMA-505", "clean", "side-by-side", "", 1 * KiB, 50, results_of_the_last},
-    {"UMA-505", "near", "at-leisure", "", 1 * KiB, 50, results_at_leisure},
+    {"UMA-505", "fault", "turns", "", 512 * KiB, 50, results_in_turns},
+    {"UMA-505", "clean", "side-by-side", "", 512 * KiB, 50, results_of_the_last},
+    {"UMA-505", "near", "at-leisure", "", 512 * KiB, 50, results_at_leisure},
 };
 
 } // namespace rules
