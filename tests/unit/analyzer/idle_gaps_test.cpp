@@ -20,7 +20,7 @@ const auto close = boost::test_tools::tolerance(0.01);
 
 struct Turns : test::Scenario {
     std::uint64_t kernel = function("step"), waits = stack(), launches = stack();
-    std::uint64_t data = allocate(mib, Memory::device);
+    std::uint64_t data = allocate(4096, Memory::device);
 
     void launch_step() { launch(kernel, {data}, 0, launches); }
     /// Rounds of a launch, a wait and host work; the last launch ends the last gap.
