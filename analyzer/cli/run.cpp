@@ -131,7 +131,8 @@ void summarize(const std::vector<std::string>& traces) {
             else
                 say(findings::count_text(report.findings.size(), "finding") +
                     "; first: " + report.findings.front().title + ", saves about " +
-                    findings::time_text(report.findings.front().saving_ns));
+                    findings::saving_text(report.findings.front().saving_ns,
+                                          report.findings.front().saving_bytes));
         } catch (const reader::Error& error) {
             say(error.what());
         }

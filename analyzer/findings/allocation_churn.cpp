@@ -1,22 +1,15 @@
 /// Device memory that one line allocates again and again while the program runs: both calls hold the host, and
 /// a free waits for all that the device has to do.
-#include "analyzer/findings/finding.hpp"
+#include "analyzer/findings/churn_lines.hpp"
 #include "analyzer/findings/words.hpp"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 namespace umadvisor::findings {
 namespace {
 
 constexpr std::uint64_t least_rounds = 16;
-
-struct ChurnLine {
-    std::uint64_t pairs = 0, bytes = 0, peak_live = 0, entry = 0, free_stack = 0, free_entry = 0;
-    double alloc_ns = 0, free_ns = 0, own_free_ns = 0, lifetime_ns = 0;
-    std::uint64_t most = 0; ///< pairs of the site that `free_stack` is of
-};
 
 Finding describe_churn(const model::Profile& profile, std::uint64_t stack, const ChurnLine& line) {
     const auto pairs = static_cast<double>(line.pairs);
@@ -48,9 +41,7 @@ Finding describe_churn(const model::Profile& profile, std::uint64_t stack, const
     finding.advice = std::string("keep the memory from round to round, or take it with ") +
                      (runtime ? "cudaMallocAsync and cudaFreeAsync" : "cuMemAllocAsync and cuMemFreeAsync") +
                      " from a pool whose release threshold is raised";
-    // The first round's stay.
-    const double spared = 1.0 - static_cast<double>(line.peak_live) / pairs;
-    finding.saving_ns = (line.alloc_ns + line.own_free_ns) * spared;
+    finding.saving_ns = (line.alloc_ns + line.own_free_ns) * spared_share(line);
     finding.basis = "time of these calls, without what the frees waited for the device, less that of the first "
                     "round";
     finding.confidence = waited_ns > line.alloc_ns + line.own_free_ns ? Confidence::medium : Confidence::high;
@@ -60,25 +51,8 @@ Finding describe_churn(const model::Profile& profile, std::uint64_t stack, const
 } // namespace
 
 std::vector<Finding> find_allocation_churn(const model::Profile& profile, const LineOf& line_of) {
-    std::map<std::uint64_t, ChurnLine> lines;
-    for (const auto& [site, totals] : profile.churn().sites()) {
-        ChurnLine& line = lines[line_of(site.stack)];
-        line.pairs += totals.pairs;
-        line.bytes += totals.bytes;
-        line.peak_live += totals.peak_live;
-        line.entry = site.entry;
-        line.alloc_ns += static_cast<double>(profile.nanoseconds(totals.alloc_ticks));
-        line.free_ns += static_cast<double>(profile.nanoseconds(totals.free_ticks()));
-        line.own_free_ns += static_cast<double>(profile.estimated_nanoseconds(totals.own_free_ticks()));
-        line.lifetime_ns += static_cast<double>(profile.nanoseconds(totals.lifetime_ticks));
-        if (totals.pairs > line.most) {
-            line.most = totals.pairs;
-            line.free_stack = totals.free_stack;
-            line.free_entry = totals.free_entry;
-        }
-    }
     std::vector<Finding> findings;
-    for (const auto& [stack, line] : lines) {
+    for (const auto& [stack, line] : churn_lines(profile, line_of, {trace::Memory::device})) {
         // Many at once that all live long are one round, however many they are.
         if (line.pairs == 0 || line.pairs < least_rounds * line.peak_live)
             continue;

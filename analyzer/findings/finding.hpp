@@ -16,6 +16,9 @@ namespace umadvisor::findings {
 
 /// Less than this in all is not worth changing a program for.
 inline constexpr double least_saving_ns = 100'000;
+/// Memory is handed out by 2 MiB and less is no gain; nor is a percent of what the program has at its peak.
+inline constexpr std::uint64_t least_saving_bytes = 1024 * 1024;
+inline constexpr double least_saving_share = 0.01;
 
 enum class Confidence : std::uint8_t { low, medium, high };
 std::string_view name(Confidence confidence);
@@ -34,7 +37,8 @@ struct Finding {
     std::vector<std::pair<std::string, std::uint64_t>> places; ///< further lines that matter: what and stack
     std::string advice;                                        ///< what to write instead
     double saving_ns = 0;
-    std::string basis; ///< what the saving was worked out from
+    std::uint64_t saving_bytes = 0; ///< by how much the program would need less memory at its peak
+    std::string basis;              ///< what the saving was worked out from
     Confidence confidence{};
     std::vector<const Rule*> parts; ///< rules that speak of the same moves, and save less
 };
@@ -52,14 +56,27 @@ std::vector<Finding> find_repeated_uploads(const model::Profile& profile, const 
 std::vector<Finding> find_constant_uploads(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_unused_transfers(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_allocation_churn(const model::Profile& profile, const LineOf& line_of);
+std::vector<Finding> find_idle_memory(const model::Profile& profile, const LineOf& line_of);
+std::vector<Finding> find_reusable_memory(const model::Profile& profile, const LineOf& line_of);
+std::vector<Finding> find_never_used(const model::Profile& profile, const LineOf& line_of);
+std::vector<Finding> find_used_once(const model::Profile& profile, const LineOf& line_of);
+std::vector<Finding> find_leaked(const model::Profile& profile, const LineOf& line_of);
+std::vector<Finding> find_oversized(const model::Profile& profile, const LineOf& line_of);
+std::vector<Finding> find_pinned_overuse(const model::Profile& profile, const LineOf& line_of);
+std::vector<Finding> find_repeated_registrations(const model::Profile& profile, const LineOf& line_of);
+std::vector<Finding> find_fragmentation(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_redundant_syncs(const model::Profile& profile, const LineOf& line_of);
+std::vector<Finding> find_early_syncs(const model::Profile& profile, const LineOf& line_of);
+std::vector<Finding> find_implicit_syncs(const model::Profile& profile, const LineOf& line_of);
+std::vector<Finding> find_polling(const model::Profile& profile, const LineOf& line_of);
+std::vector<Finding> find_host_blocked(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_managed(const model::Profile& profile,
                                   const LineOf& line_of); ///< all on managed memory
 
 /// No change saves more than the time that was recorded.
 double within_recorded(const model::Profile& profile, double saving_ns);
 
-/// Findings of all rules, those that save most first.
+/// Findings of all rules: those that save most time first, then those that save most memory.
 std::vector<Finding> find_all(const model::Profile& profile, const LineOf& line_of);
 
 } // namespace umadvisor::findings

@@ -3,7 +3,6 @@
 #include "analyzer/findings/untold_work.hpp"
 #include "analyzer/findings/words.hpp"
 
-#include <algorithm>
 #include <map>
 #include <utility>
 

@@ -37,12 +37,25 @@ inline constexpr std::array rules{
     Rule{"UMA-211", "late-prefetch", "prefetch too late: kernels pull the memory over by faults"},
     Rule{"UMA-212", "redundant-prefetch", "prefetches of what is there already"},
     Rule{"UMA-213", "unused-prefetch", "prefetched to the device and never used there"},
-    // What work is for.
+    // Lifetimes.
+    Rule{"UMA-301", "idle-memory", "device memory idle at the peak"},
+    Rule{"UMA-302", "reusable-memory", "memory allocated anew beside memory that is done with"},
     Rule{"UMA-303", "unused-transfer", "sent to the device and never used"},
     // Allocation.
     Rule{"UMA-401", "allocation-churn", "device memory allocated and freed again and again"},
+    Rule{"UMA-402", "never-used", "device memory that nothing ever used"},
+    Rule{"UMA-403", "used-once", "device memory held for one moment of use"},
+    Rule{"UMA-404", "leaked", "memory that a line makes anew and never frees"},
+    Rule{"UMA-405", "oversized", "allocations much larger than what is used of them"},
+    Rule{"UMA-406", "pinned-overuse", "page-locked memory that nothing is copied from or to"},
+    Rule{"UMA-407", "repeated-registration", "host memory page-locked again and again"},
+    Rule{"UMA-408", "fragmentation", "allocations that fail beside free memory"},
     // Synchronisation.
     Rule{"UMA-501", "redundant-sync", "synchronisations with nothing to wait for"},
+    Rule{"UMA-502", "early-sync", "synchronisations before the host's own work"},
+    Rule{"UMA-503", "implicit-sync", "calls that wait for the device unasked"},
+    Rule{"UMA-504", "polling", "streams or events asked again and again"},
+    Rule{"UMA-505", "host-blocked", "host and device take turns"},
 };
 static_assert(std::ranges::is_sorted(rules, {}, &Rule::id));
 

@@ -1,20 +1,33 @@
 #include "analyzer/findings/untold_work.hpp"
 
 #include <algorithm>
-#include <array>
+#include <span>
 #include <string_view>
 
 namespace umadvisor::findings {
+namespace {
+
+bool calls_any(const model::Profile& profile, std::span<const std::string_view> parts) {
+    return std::ranges::any_of(profile.counted(), [&](const model::CountedEntry& called) {
+        return std::ranges::any_of(
+            parts, [&](std::string_view part) { return called.symbol.find(part) != std::string_view::npos; });
+    });
+}
+
+} // namespace
 
 bool work_is_untold(const model::Profile& profile) {
-    constexpr std::array<std::string_view, 8> queueing{
+    constexpr std::string_view queueing[] = {
         "cuLaunch", "cuGraphUpload", "cuGraphics", "Decompress", "ExternalSemaphoresAsync",
         "cuGL",     "cuEGL",         "cuVDPAU"};
-    return profile.dropped() != 0 || std::ranges::any_of(profile.counted(), [&](const auto& called) {
-               return std::ranges::any_of(queueing, [&](std::string_view part) {
-                   return called.symbol.find(part) != std::string_view::npos;
-               });
-           });
+    return profile.dropped() != 0 || calls_any(profile, queueing);
+}
+
+bool memory_use_is_untold(const model::Profile& profile) {
+    constexpr std::string_view hiding[] = {"cuTexObjectCreate", "cuTexRefSetAddress", "cuSurfObjectCreate",
+                                           "cuTensorMap"};
+    return work_is_untold(profile) || !profile.trace().file.completeness().whole() ||
+           calls_any(profile, hiding);
 }
 
 } // namespace umadvisor::findings

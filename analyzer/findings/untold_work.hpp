@@ -1,11 +1,15 @@
-/// Whether the trace may lack what a rule would have to know.
+/// What of the program's work a trace does not tell.
 #pragma once
 
 #include "analyzer/model/profile.hpp"
 
 namespace umadvisor::findings {
 
-/// Calls that queue work were dropped, or the trace tells their number only.
+/// Records were lost, or work was queued by calls of which the trace tells their number only.
 bool work_is_untold(const model::Profile& profile);
+
+/// That, or kernels may have reached memory by other ways than their parameters: textures, surfaces, tensor
+/// maps.
+bool memory_use_is_untold(const model::Profile& profile);
 
 } // namespace umadvisor::findings

@@ -49,6 +49,14 @@ std::string rate_text(double bytes_per_second) {
     return number(bytes_per_second / 1e9) + " GB/s";
 }
 
+std::string saving_text(double nanoseconds, std::uint64_t bytes, double whole_ns) {
+    const std::string memory = bytes == 0 ? "" : bytes_text(static_cast<double>(bytes)) + " of memory";
+    if (nanoseconds == 0 && bytes != 0)
+        return memory;
+    return time_text(nanoseconds) + (whole_ns > 0 ? " of " + time_text(whole_ns) : "") +
+           (memory.empty() ? "" : " and " + memory);
+}
+
 std::string count_text(std::uint64_t count, std::string_view noun) {
     std::string text = std::to_string(count) + " ";
     if (count != 1 && noun.ends_with("ch"))

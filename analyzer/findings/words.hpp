@@ -9,9 +9,11 @@
 
 namespace umadvisor::findings {
 
-std::string bytes_text(double bytes);                               ///< "256 MiB"
-std::string time_text(double nanoseconds);                          ///< "1.0 s", "25 ms", "3.1 us"
-std::string rate_text(double bytes_per_second);                     ///< "10.3 GB/s"
+std::string bytes_text(double bytes);           ///< "256 MiB"
+std::string time_text(double nanoseconds);      ///< "1.0 s", "25 ms", "3.1 us"
+std::string rate_text(double bytes_per_second); ///< "10.3 GB/s"
+/// What a finding saves: "25 ms", "64 MiB of memory", or both; time of `whole_ns` where that is not 0.
+std::string saving_text(double nanoseconds, std::uint64_t bytes, double whole_ns = 0);
 std::string count_text(std::uint64_t count, std::string_view noun); ///< "3 copies"
 /// Short kernel names, separated by commas; "the kernel" where none is known.
 std::string kernels_text(const model::Profile& profile, const std::set<std::uint64_t>& functions);

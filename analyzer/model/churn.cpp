@@ -13,6 +13,11 @@ bool waits_for_work(const trace::Sync& record) {
             record.kind == trace::SyncKind::event);
 }
 
+bool is_followed(trace::Memory memory) {
+    return memory == trace::Memory::device || memory == trace::Memory::pinned ||
+           memory == trace::Memory::registered;
+}
+
 } // namespace
 
 double ChurnTotals::own_free_ticks() const {
@@ -25,11 +30,11 @@ double ChurnTotals::own_free_ticks() const {
 }
 
 void Churn::add(const trace::Alloc& record, const reader::Dictionary& dictionary) {
-    if (record.status != 0 || record.captured != 0 || record.part != 0 ||
-        record.memory != trace::Memory::device || record.origin != trace::Origin::program ||
-        record.symbol != 0 || dictionary.symbol(record.entry).find("Async") != std::string_view::npos)
+    if (record.status != 0 || record.captured != 0 || record.part != 0 || !is_followed(record.memory) ||
+        record.origin != trace::Origin::program || record.symbol != 0 ||
+        dictionary.symbol(record.entry).find("Async") != std::string_view::npos)
         return;
-    ChurnTotals& totals = sites_[{record.stack, record.entry}];
+    ChurnTotals& totals = sites_[{record.stack, record.entry, record.memory}];
     totals.peak_live = std::max(totals.peak_live, ++totals.live);
     live_[record.allocation] = {&totals, record.start, record.duration, record.bytes};
 }

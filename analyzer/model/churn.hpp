@@ -1,4 +1,5 @@
-/// Device memory that is allocated and freed again and again, by where it was allocated.
+/// Device memory that is allocated and freed again and again, and host memory that is page-locked and unlocked,
+/// by where that was.
 #pragma once
 
 #include "analyzer/reader/dictionary.hpp"
@@ -13,6 +14,7 @@ namespace umadvisor::model {
 
 struct ChurnSite {
     std::uint64_t stack = 0, entry = 0;
+    trace::Memory memory{}; ///< device, pinned or registered
     auto operator<=>(const ChurnSite&) const = default;
 };
 

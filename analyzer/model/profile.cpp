@@ -28,7 +28,9 @@ Profile::Profile(reader::Trace& trace, Statistics* statistics, machine::Rates ra
       graphs_(trace.dictionary),
       managed_(static_cast<double>(trace.time.length(1'000'000)) / 1e6,
                trace.dictionary.managed_sources.empty() ? nullptr : &trace.dictionary.managed_sources.back()),
-      idle_syncs_(static_cast<double>(trace.time.length(1'000'000)) / 1e6) {
+      idle_syncs_(static_cast<double>(trace.time.length(1'000'000)) / 1e6),
+      idle_gaps_(static_cast<double>(trace.time.length(1'000'000)) / 1e6),
+      lifetimes_(static_cast<double>(trace.time.length(1'000'000)) / 1e6) {
     last_ticks_ = trace.file.header().last.ticks;
     reader::EventStream events(trace.file);
     while (const reader::ThreadCursor* cursor = events.next()) {
@@ -38,6 +40,7 @@ Profile::Profile(reader::Trace& trace, Statistics* statistics, machine::Rates ra
     }
     managed_.finish();
     contents_.finish();
+    lifetimes_.finish(last_ticks_);
     for (const reader::DroppedCalls& site : trace.dropped_calls)
         if (site.known) {
             CallTotals& totals = calls_[site.entry];
@@ -82,6 +85,8 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
     managed_.observe(cursor.thread(), cursor.event());
     churn_.observe(cursor.event(), dictionary());
     idle_syncs_.observe(cursor.thread(), cursor.event());
+    idle_gaps_.observe(cursor);
+    lifetimes_.observe(cursor, dictionary());
     std::visit(
         [&](const auto& record) {
             using Record = std::decay_t<decltype(record)>;
@@ -119,8 +124,10 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
                 last_ticks_ = std::max(last_ticks_, record.start);
             } else if constexpr (std::is_same_v<Record, trace::Alloc>) {
                 allocations_.add(record);
+                allocation_failures_.add(record, dictionary().symbol(record.entry));
             } else if constexpr (std::is_same_v<Record, trace::Free>) {
                 allocations_.remove(record);
+                allocation_failures_.remove(record);
             } else if constexpr (std::is_same_v<Record, trace::Copy>) {
                 copies_.add(record, dictionary().symbol(record.entry),
                             static_cast<double>(nanoseconds(record.duration)) * 1e-9);
@@ -150,6 +157,7 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
                         managed_.launch(*shape, record.start, cursor.thread());
                 }
             } else if constexpr (std::is_same_v<Record, trace::Sync>) {
+                polls_.add(cursor.thread(), record);
                 if (record.kind == trace::SyncKind::context || record.kind == trace::SyncKind::stream ||
                     record.kind == trace::SyncKind::event)
                     launches_.synchronized(cursor.thread(), record.duration);

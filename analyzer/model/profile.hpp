@@ -2,15 +2,19 @@
 #pragma once
 
 #include "analyzer/machine/rates.hpp"
+#include "analyzer/model/allocation_failures.hpp"
 #include "analyzer/model/allocations.hpp"
 #include "analyzer/model/churn.hpp"
 #include "analyzer/model/copies.hpp"
 #include "analyzer/model/device_contents.hpp"
 #include "analyzer/model/graphs.hpp"
+#include "analyzer/model/idle_gaps.hpp"
 #include "analyzer/model/idle_syncs.hpp"
 #include "analyzer/model/launches.hpp"
+#include "analyzer/model/lifetimes.hpp"
 #include "analyzer/model/managed_activity.hpp"
 #include "analyzer/model/narrow_rows.hpp"
+#include "analyzer/model/polls.hpp"
 #include "analyzer/model/recorded_time.hpp"
 #include "analyzer/model/waits.hpp"
 #include "analyzer/reader/trace.hpp"
@@ -58,6 +62,10 @@ public:
     const DeviceContents& contents() const { return contents_; }
     const Churn& churn() const { return churn_; }
     const IdleSyncs& idle_syncs() const { return idle_syncs_; }
+    const AllocationFailures& allocation_failures() const { return allocation_failures_; }
+    const IdleGaps& idle_gaps() const { return idle_gaps_; }
+    const Polls& polls() const { return polls_; }
+    const Lifetimes& lifetimes() const { return lifetimes_; }
     const std::map<std::uint64_t, CallTotals>& calls() const { return calls_; } ///< by entry
     std::vector<CountedEntry> counted() const; ///< called, but not recorded one by one; most often called first
 
@@ -102,6 +110,10 @@ private:
     DeviceContents contents_;
     Churn churn_;
     IdleSyncs idle_syncs_;
+    AllocationFailures allocation_failures_;
+    IdleGaps idle_gaps_;
+    Polls polls_;
+    Lifetimes lifetimes_;
     std::map<std::uint64_t, CallTotals> calls_;
     std::uint64_t captured_ = 0;
     std::uint64_t records_ = 0, residency_samples_ = 0, last_ticks_ = 0;

@@ -28,21 +28,29 @@ double change_ns(const ReportedFinding& before, const ReportedFinding& after) {
     return std::fabs(after.saving_ns - before.saving_ns);
 }
 
+std::uint64_t change_bytes(const ReportedFinding& before, const ReportedFinding& after) {
+    return std::max(before.saving_bytes, after.saving_bytes) -
+           std::min(before.saving_bytes, after.saving_bytes);
+}
+
 /// More than runs of one program differ by, and more than is worth telling at all.
 bool differ(const ReportedFinding& before, const ReportedFinding& after) {
     const double change = change_ns(before, after);
-    return change > before.saving_ns / 10 && change > findings::least_saving_ns;
+    const std::uint64_t bytes = change_bytes(before, after);
+    return (change > before.saving_ns / 10 && change > findings::least_saving_ns) ||
+           (bytes > before.saving_bytes / 10 && bytes > findings::least_saving_bytes);
 }
 
 void sort_by_lines(Found& found) {
     std::ranges::stable_sort(found, [](const ReportedFinding* a, const ReportedFinding* b) {
         // Of one line those of several processes: the one that saves most goes with the one that saves most.
-        return std::tuple(a->line.line, -a->saving_ns) < std::tuple(b->line.line, -b->saving_ns);
+        return std::tuple(a->line.line, -a->saving_ns, b->saving_bytes) <
+               std::tuple(b->line.line, -b->saving_ns, a->saving_bytes);
     });
 }
 
 std::string saving_text(const ReportedFinding& finding) {
-    return "saves about " + findings::time_text(finding.saving_ns);
+    return "saves about " + findings::saving_text(finding.saving_ns, finding.saving_bytes);
 }
 
 std::string name_text(const ReportedFinding& finding) {
@@ -101,6 +109,7 @@ DiffJson compared_json(const ReportedFinding& finding) {
             {"line", std::move(line)},
             {"advice", finding.advice},
             {"saving_ns", finding.saving_ns},
+            {"saving_bytes", finding.saving_bytes},
             {"confidence", findings::name(finding.confidence)}};
 }
 
@@ -142,10 +151,14 @@ Comparison compare(const ReportedRuns& before, const ReportedRuns& after) {
         for (std::size_t i = both; i < now.size(); ++i)
             result.came.push_back(*now[i]);
     }
-    std::ranges::stable_sort(result.went, std::ranges::greater{}, &ReportedFinding::saving_ns);
-    std::ranges::stable_sort(result.came, std::ranges::greater{}, &ReportedFinding::saving_ns);
-    std::ranges::stable_sort(result.changed, std::ranges::greater{},
-                             [](const Comparison::Pair& pair) { return change_ns(pair.before, pair.after); });
+    const auto saving = [](const ReportedFinding& finding) {
+        return std::pair(finding.saving_ns, finding.saving_bytes);
+    };
+    std::ranges::stable_sort(result.went, std::ranges::greater{}, saving);
+    std::ranges::stable_sort(result.came, std::ranges::greater{}, saving);
+    std::ranges::stable_sort(result.changed, std::ranges::greater{}, [](const Comparison::Pair& pair) {
+        return std::pair(change_ns(pair.before, pair.after), change_bytes(pair.before, pair.after));
+    });
     return result;
 }
 
@@ -157,7 +170,8 @@ void write_text(const ComparedSide& before, const ComparedSide& after, std::ostr
     write_compared(out, '+', found.came);
     for (const Comparison::Pair& pair : found.changed)
         out << "  ~ " << name_text(pair.after) << "   " << saving_text(pair.after) << ", before "
-            << findings::time_text(pair.before.saving_ns) << "   " << place_text(pair.after) << "\n";
+            << findings::saving_text(pair.before.saving_ns, pair.before.saving_bytes) << "   "
+            << place_text(pair.after) << "\n";
     out << "  = " << found.same << " unchanged\n";
 }
 

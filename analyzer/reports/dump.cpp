@@ -257,7 +257,7 @@ void for_each_line(reader::Trace& trace, Line&& line) {
 }
 
 /// A value for the text dump: strings without quotes, and nothing that would upset a terminal.
-std::string plain(const Json& value) {
+std::string plain_text(const Json& value) {
     std::string text = value.is_string() ? value.get<std::string>()
                                          : value.dump(-1, ' ', false, Json::error_handler_t::replace);
     std::replace_if(
@@ -284,7 +284,7 @@ void write_text_dump(reader::Trace& trace, std::ostream& out) {
         for (const auto& [key, value] : object.items()) {
             if (key == "record" || key == "start_ns")
                 continue;
-            out << "  " << key << '=' << plain(value);
+            out << "  " << key << '=' << plain_text(value);
         }
         out << '\n';
     });

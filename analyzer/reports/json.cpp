@@ -106,6 +106,7 @@ Json finding_json(Report& report, const findings::Finding& finding) {
                 {"places", Json::array()},
                 {"advice", finding.advice},
                 {"saving_ns", finding.saving_ns},
+                {"saving_bytes", finding.saving_bytes},
                 {"basis", finding.basis},
                 {"confidence", name(finding.confidence)},
                 {"parts", Json::array()}};

@@ -54,8 +54,8 @@ void write_section(Report& report, const findings::Finding& finding, std::ostrea
     for (const std::string& detail : finding.details)
         out << "- " << plain(detail) << "\n";
     out << "\n**Write:** " << plain(finding.advice) << "\n\n**Saves about "
-        << findings::time_text(finding.saving_ns) << "** (confidence " << name(finding.confidence)
-        << "): " << plain(finding.basis) << "\n";
+        << findings::saving_text(finding.saving_ns, finding.saving_bytes) << "** (confidence "
+        << name(finding.confidence) << "): " << plain(finding.basis) << "\n";
 }
 
 } // namespace
@@ -71,7 +71,8 @@ void write_markdown(Report& report, std::ostream& out) {
     out << "\n| rule | finding | line | saves about | confidence |\n|---|---|---|---|---|\n";
     for (const findings::Finding& finding : report.findings)
         out << "| " << finding.rule->id << " | " << plain(finding.title) << " | "
-            << place_markdown(report, finding.stack) << " | " << findings::time_text(finding.saving_ns) << " | "
+            << place_markdown(report, finding.stack) << " | "
+            << findings::saving_text(finding.saving_ns, finding.saving_bytes) << " | "
             << name(finding.confidence) << " |\n";
     for (const findings::Finding& finding : report.findings)
         write_section(report, finding, out);

@@ -102,6 +102,7 @@ ReportedFinding reported_finding(const ReportedValues& values, const ReportedJso
     finding.allocation_line =
         reported_place(values, values.object(values.object(object, "allocation"), "line"));
     finding.saving_ns = values.amount(object, "saving_ns");
+    finding.saving_bytes = values.number(object, "saving_bytes");
     finding.confidence = reported_confidence(values, object);
     return finding;
 }

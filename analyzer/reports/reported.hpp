@@ -18,6 +18,7 @@ struct ReportedFinding {
     std::string line_text;                    ///< empty without a line
     symbols::CodePlace line, allocation_line; ///< as far as a report tells
     double saving_ns = 0;
+    std::uint64_t saving_bytes = 0;
     findings::Confidence confidence{};
 };
 

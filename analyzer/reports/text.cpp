@@ -16,7 +16,8 @@ using findings::count_text;
 using findings::time_text;
 
 constexpr std::size_t title_width = 60;
-constexpr double least_share = 0.01; ///< of the time, for a finding to be told in full
+constexpr double least_share =
+    0.01; ///< of the time or of the device's memory, for a finding to be told in full
 constexpr std::size_t most_small = 10;
 constexpr std::size_t most_counted = 8; ///< entry points named in one line
 constexpr std::size_t most_dropped = 3; ///< call sites of dropped calls named
@@ -89,10 +90,8 @@ void write_finding(std::ostream& out, Report& report, const findings::Finding& f
     title.resize(std::max(title.size() + 2, title_width), ' ');
     out << "\n"
         << (number < 10 ? " " : "") << number << "  " << title << "saves about "
-        << time_text(finding.saving_ns);
-    if (total > 0)
-        out << " of " << time_text(total);
-    out << " · confidence " << name(finding.confidence) << "\n";
+        << findings::saving_text(finding.saving_ns, finding.saving_bytes, total) << " · confidence "
+        << name(finding.confidence) << "\n";
     write_place(out, report, finding.stack, finding.summary);
     if (finding.allocation_stack != 0)
         write_place(out, report, finding.allocation_stack, "allocated here: " + finding.allocation_text);
@@ -106,20 +105,31 @@ void write_finding(std::ostream& out, Report& report, const findings::Finding& f
     out << "    saving from: " << finding.basis << "\n";
 }
 
+/// The largest device's.
+std::uint64_t device_memory(const Report& report) {
+    std::uint64_t most = 0;
+    for (const trace::Device& device : report.trace.dictionary.devices)
+        most = std::max(most, device.memory_bytes);
+    return most;
+}
+
 bool saves_little(const Report& report, const findings::Finding& finding) {
-    return finding.saving_ns < least_share * static_cast<double>(report.profile.duration_ns());
+    const bool memory =
+        finding.saving_bytes != 0 &&
+        static_cast<double>(finding.saving_bytes) >= least_share * static_cast<double>(device_memory(report));
+    return !memory && finding.saving_ns < least_share * static_cast<double>(report.profile.duration_ns());
 }
 
 void write_small(std::ostream& out, Report& report, const std::vector<const findings::Finding*>& small) {
     if (small.empty())
         return;
     out << "\n    " << count_text(small.size(), "finding") << " that save" << (small.size() == 1 ? "s" : "")
-        << " less than 1% of the time (--all tells more):\n";
+        << " less than 1% of the time or of the device's memory (--all tells more):\n";
     for (std::size_t i = 0; i < std::min(small.size(), most_small); ++i) {
         const findings::Finding& finding = *small[i];
         out << "      " << finding.rule->id << " " << finding.title << "   "
             << (finding.stack == 0 ? "no stack recorded" : report.symbolizer.line(finding.stack).text())
-            << "   saves about " << time_text(finding.saving_ns) << "\n";
+            << "   saves about " << findings::saving_text(finding.saving_ns, finding.saving_bytes) << "\n";
     }
     if (small.size() > most_small)
         out << "      and " << small.size() - most_small << " more\n";

@@ -247,7 +247,8 @@ BOOST_AUTO_TEST_CASE(allocations_that_are_not_churn) {
         s.free(s.allocate(mib, Memory::device, 3, trace::Origin::program, {}, 80'000), 120'000);
     for (int i = 0; i < 100; ++i)
         s.free(s.allocate(mib, Memory::pinned, 4, trace::Origin::program, "cuMemHostAlloc", 80'000), 120'000);
-    nothing_is_found(s);
+    for (const Finding& finding : advice_on(s))
+        BOOST_TEST(finding.rule->id != "UMA-401", finding.summary);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

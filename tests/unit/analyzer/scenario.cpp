@@ -161,14 +161,17 @@ void Scenario::synchronize() {
 
 void Scenario::synchronize(const SyncOptions& options) {
     trace::Sync record;
-    record.entry = entry(options.kind == trace::SyncKind::context  ? "cuCtxSynchronize"
-                         : options.kind == trace::SyncKind::stream ? "cuStreamSynchronize"
-                                                                   : "cuEventSynchronize");
+    record.entry = entry(options.kind == trace::SyncKind::context        ? "cuCtxSynchronize"
+                         : options.kind == trace::SyncKind::stream       ? "cuStreamSynchronize"
+                         : options.kind == trace::SyncKind::stream_query ? "cuStreamQuery"
+                         : options.kind == trace::SyncKind::event_query  ? "cuEventQuery"
+                                                                         : "cuEventSynchronize");
     record.start = now;
     record.duration = options.duration;
     record.kind = options.kind;
     record.object = options.object;
     record.stack = options.stack;
+    record.status = options.status;
     builder.add(record, options.thread);
     now += options.duration + 1000;
 }

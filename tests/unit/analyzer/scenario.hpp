@@ -54,6 +54,7 @@ public:
         trace::SyncKind kind = trace::SyncKind::context;
         std::uint64_t object = 0, stack = 0, duration = 1000;
         std::uint32_t thread = 1;
+        std::uint64_t status = 0;
     };
     void synchronize(const SyncOptions& options);
     void device_time(std::uint64_t sample, std::uint64_t nanoseconds);

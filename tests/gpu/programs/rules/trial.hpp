@@ -3,6 +3,7 @@
 #include "options.hpp"
 #include "tests/gpu/programs/habits/timeline.hpp"
 
+#include "tests/gpu/programs/habits/timeline.hpp"
 #include "tools/simcuda/portable.hpp"
 
 #include <cstddef>
@@ -67,7 +68,27 @@ KERNEL compute(DevicePtr<unsigned> words, std::size_t count, unsigned steps) {
     }
 }
 
+/// The host is busy with something of its own.
+inline void work_on_host(std::uint64_t microseconds) {
+    habits::wait_until(habits::now() + microseconds * 1000);
+}
+
 inline constexpr unsigned grid = 264, block = 256;
+
+/// One thread alone, for so many steps that wait for each other: 2.3 ns each on an H200, in which its other
+/// units could do 76,000 operations.
+KERNEL count_alone(DevicePtr<unsigned> words, unsigned steps) {
+    unsigned value = words[0];
+    for (unsigned step = 0; step < steps; ++step)
+        value = value * 1664525u + 1013904223u;
+    COMPUTE(steps * std::size_t{76'000});
+    words[0] = value;
+}
+
+/// Keeps the device busy, for about so long on an H200.
+inline void work_on_device(unsigned* words, unsigned microseconds, cudaStream_t stream = nullptr) {
+    LAUNCH(count_alone, 1, 1, stream, words, microseconds * 435);
+}
 
 /// Device memory of `bytes`, freed at the end of the row.
 class DeviceWords {

@@ -1,0 +1,64 @@
+#include "analyzer/findings/gap_lines.hpp"
+
+#include "analyzer/findings/untold_work.hpp"
+#include "analyzer/findings/words.hpp"
+
+#include <map>
+
+namespace umadvisor::findings {
+namespace {
+
+/// Fewer may be phases of the program that follow each other.
+constexpr std::uint64_t least_gaps = 5;
+
+Finding gap_finding(const Rule& rule, std::uint64_t stack, const GapLine& line) {
+    Finding finding;
+    finding.rule = &rule;
+    finding.title = rule.title;
+    finding.stack = stack;
+    finding.evidence = {{"waits", static_cast<double>(line.gaps)},
+                        {"waited_ns", line.waited_ns},
+                        {"device_idle_ns", line.idle_ns}};
+    if (line.next_stack != 0)
+        finding.places.emplace_back("the device gets its next work here", line.next_stack);
+    finding.saving_ns = line.overlap_ns;
+    finding.basis =
+        "of each wait and the gap after it the shorter, as recorded: side by side they take the longer";
+    return finding;
+}
+
+} // namespace
+
+std::string turns_text(const model::Profile& profile, const GapLine& line) {
+    return profile.call_name(line.entry) + " " + count_text(line.gaps, "time") + ": the host waited " +
+           time_text(line.waited_ns) + " for the device, and the device then " + time_text(line.idle_ns) +
+           " for the host";
+}
+
+std::vector<Finding> find_gaps(const model::Profile& profile, const LineOf& line_of, const Rule& rule,
+                               model::WaitReason reason, DescribeGap describe) {
+    if (work_is_untold(profile))
+        return {};
+    std::map<std::uint64_t, GapLine> lines;
+    for (const auto& [site, totals] : profile.idle_gaps().sites()) {
+        if (site.reason != reason)
+            continue;
+        GapLine& line = lines[line_of(site.call.stack)];
+        line.gaps += totals.gaps;
+        line.entry = site.call.entry;
+        line.next_stack = totals.next_stack;
+        line.waited_ns += static_cast<double>(profile.nanoseconds(totals.waited_ticks));
+        line.idle_ns += static_cast<double>(profile.nanoseconds(totals.idle_ticks));
+        line.overlap_ns += static_cast<double>(profile.nanoseconds(totals.overlap_ticks));
+    }
+    std::vector<Finding> findings;
+    for (const auto& [stack, line] : lines) {
+        if (line.gaps < least_gaps || line.overlap_ns < least_saving_ns)
+            continue;
+        findings.push_back(gap_finding(rule, stack, line));
+        describe(profile, line, findings.back());
+    }
+    return findings;
+}
+
+} // namespace umadvisor::findings

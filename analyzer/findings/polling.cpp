@@ -1,0 +1,65 @@
+/// Streams and events that are asked again and again whether they are done.
+#include "analyzer/findings/finding.hpp"
+#include "analyzer/findings/words.hpp"
+
+#include <map>
+
+namespace umadvisor::findings {
+namespace {
+
+constexpr std::uint64_t least_in_vain = 1000;
+constexpr std::uint64_t least_in_vain_share = 10; ///< queries in vain for one that was not
+
+struct PollLine {
+    std::uint64_t queries = 0, in_vain = 0, entry = 0;
+    double in_vain_ns = 0, between_ns = 0;
+};
+
+Finding describe_polling(const model::Profile& profile, std::uint64_t stack, const PollLine& line) {
+    // The host had something else to do, and the queries held it up; or it did nothing but ask.
+    const bool held_up = line.between_ns > line.in_vain_ns;
+    Finding finding;
+    finding.rule = &rule("UMA-504");
+    finding.title = finding.rule->title;
+    finding.stack = stack;
+    finding.summary = profile.call_name(line.entry) + " " + std::to_string(line.in_vain) + " of " +
+                      std::to_string(line.queries) + " times before the device was done: " +
+                      time_text(line.in_vain_ns / static_cast<double>(line.in_vain)) + " a call, " +
+                      time_text(line.in_vain_ns) + " in all";
+    finding.evidence = {{"queries", static_cast<double>(line.queries)},
+                        {"not_ready", static_cast<double>(line.in_vain)},
+                        {"time_ns", line.in_vain_ns},
+                        {"between_ns", line.between_ns}};
+    finding.advice =
+        "ask seldom, or not at all: cudaEventRecord(event, stream) behind the work, on an event made with "
+        "cudaEventBlockingSync, and cudaEventSynchronize(event) where the result is needed; or "
+        "cudaLaunchHostFunc for what is to follow";
+    finding.saving_ns = line.in_vain_ns;
+    finding.basis =
+        held_up ? "time of the queries in vain, which came between the host's own work"
+                : "the host's time in queries in vain: it is free for other work, but nothing is done sooner";
+    finding.confidence = held_up ? Confidence::medium : Confidence::low;
+    return finding;
+}
+
+} // namespace
+
+std::vector<Finding> find_polling(const model::Profile& profile, const LineOf& line_of) {
+    std::map<std::uint64_t, PollLine> lines;
+    for (const auto& [site, totals] : profile.polls().sites()) {
+        PollLine& line = lines[line_of(site.stack)];
+        line.queries += totals.queries;
+        line.in_vain += totals.not_ready;
+        line.entry = site.entry;
+        line.in_vain_ns += static_cast<double>(profile.nanoseconds(totals.not_ready_ticks));
+        line.between_ns += static_cast<double>(profile.nanoseconds(totals.between_ticks));
+    }
+    std::vector<Finding> findings;
+    for (const auto& [stack, line] : lines)
+        if (line.in_vain >= least_in_vain && line.in_vain_ns >= least_saving_ns &&
+            line.in_vain >= least_in_vain_share * (line.queries - line.in_vain))
+            findings.push_back(describe_polling(profile, stack, line));
+    return findings;
+}
+
+} // namespace umadvisor::findings

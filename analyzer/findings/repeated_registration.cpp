@@ -1,0 +1,54 @@
+/// Host memory that one line has page-locked and unlocked again and again: each time the driver goes over all
+/// of its pages.
+#include "analyzer/findings/churn_lines.hpp"
+#include "analyzer/findings/words.hpp"
+
+namespace umadvisor::findings {
+namespace {
+
+constexpr std::uint64_t least_locked_rounds = 4;
+
+Finding describe_registration(const model::Profile& profile, std::uint64_t stack, const ChurnLine& line) {
+    const auto pairs = static_cast<double>(line.pairs);
+    Finding finding;
+    finding.rule = &rule("UMA-407");
+    finding.title = finding.rule->title;
+    finding.stack = stack;
+    finding.summary = profile.call_name(line.entry) + " and " + profile.call_name(line.free_entry) + " of " +
+                      bytes_text(static_cast<double>(line.bytes) / pairs) + " on average, " +
+                      std::to_string(line.pairs) + " times: " + time_text(line.alloc_ns) +
+                      " to lock the pages and " + time_text(line.free_ns) + " to unlock them";
+    finding.evidence = {{"pairs", pairs},
+                        {"bytes", static_cast<double>(line.bytes)},
+                        {"peak_live", static_cast<double>(line.peak_live)},
+                        {"lock_time_ns", line.alloc_ns},
+                        {"unlock_time_ns", line.free_ns},
+                        {"mean_lifetime_ns", line.lifetime_ns / pairs}};
+    if (line.free_stack != 0)
+        finding.places.emplace_back("unlocked here", line.free_stack);
+    finding.advice =
+        "lock the memory once before the rounds and unlock it once after them; where the buffers differ, "
+        "copy through a few page-locked ones that are kept";
+    finding.saving_ns = (line.alloc_ns + line.own_free_ns) * spared_share(line);
+    finding.basis =
+        "time of these calls, without what unlocking waited for the device, less that of the first round";
+    finding.confidence = Confidence::high;
+    return finding;
+}
+
+} // namespace
+
+std::vector<Finding> find_repeated_registrations(const model::Profile& profile, const LineOf& line_of) {
+    std::vector<Finding> findings;
+    for (const auto& [stack, line] :
+         churn_lines(profile, line_of, {trace::Memory::pinned, trace::Memory::registered})) {
+        if (line.pairs == 0 || line.pairs < least_locked_rounds * line.peak_live)
+            continue;
+        Finding finding = describe_registration(profile, stack, line);
+        if (finding.saving_ns >= least_saving_ns)
+            findings.push_back(std::move(finding));
+    }
+    return findings;
+}
+
+} // namespace umadvisor::findings

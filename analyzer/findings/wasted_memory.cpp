@@ -1,0 +1,92 @@
+#include "analyzer/findings/wasted_memory.hpp"
+
+#include "analyzer/findings/untold_work.hpp"
+#include "analyzer/findings/words.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace umadvisor::findings {
+namespace {
+
+constexpr double least_idle_share = 0.01; ///< of the run
+constexpr double least_idle_ns = 1e6;     ///< and no less than times of uses are right to
+constexpr double tight_share = 0.5;       ///< of the device's memory, live at the peak
+
+/// Memory that is used is in nobody's way where it is idle for a shorter part of the run.
+bool is_idle_for_long(const model::Profile& profile, model::Waste waste, const WastedLine& line) {
+    const bool used =
+        waste == model::Waste::idle || waste == model::Waste::reusable || waste == model::Waste::used_once;
+    return !used || line.mean_idle_ns() >=
+                        std::max(least_idle_ns, least_idle_share * static_cast<double>(profile.recorded_ns()));
+}
+
+bool is_worth_it(const WastedLine& line) {
+    return line.bytes >= least_saving_bytes &&
+           static_cast<double>(line.bytes) >= least_saving_share * static_cast<double>(line.peak_bytes);
+}
+
+Finding finding_of(const Rule& rule, std::uint64_t stack, const WastedLine& line) {
+    Finding finding;
+    finding.rule = &rule;
+    finding.title = rule.title;
+    finding.stack = stack;
+    finding.evidence = {{"allocations", static_cast<double>(line.count)},
+                        {"bytes", static_cast<double>(line.held_bytes)},
+                        {"wasted_bytes", static_cast<double>(line.bytes)},
+                        {"peak_bytes", static_cast<double>(line.peak_bytes)},
+                        {"mean_lifetime_ns", line.mean_life_ns()}};
+    finding.saving_bytes = line.bytes;
+    finding.basis = "of the " + bytes_text(static_cast<double>(line.peak_bytes)) +
+                    " that were allocated when the most was, these";
+    return finding;
+}
+
+} // namespace
+
+std::string allocations_text(const model::Profile& profile, const WastedLine& line) {
+    const std::string text = profile.call_name(line.entry) + " of " +
+                             bytes_text(static_cast<double>(line.held_bytes) / static_cast<double>(line.count));
+    return line.count == 1 ? text : text + " on average, " + std::to_string(line.count) + " times";
+}
+
+Confidence confidence_at_peak(const model::Profile& profile, const WastedLine& line) {
+    const auto tight = [&](const trace::Device& device) {
+        return static_cast<double>(line.peak_bytes) >= tight_share * static_cast<double>(device.memory_bytes);
+    };
+    return std::ranges::any_of(profile.dictionary().devices, tight) ? Confidence::medium : Confidence::low;
+}
+
+std::vector<Finding> find_wasted(const model::Profile& profile, const LineOf& line_of, const Rule& rule,
+                                 trace::Memory memory, model::Waste waste, const DescribeWaste& describe) {
+    if (memory_use_is_untold(profile))
+        return {};
+    std::map<std::pair<std::uint64_t, std::uint64_t>, WastedLine> lines; ///< by line and device
+    for (const auto& [site, totals] : profile.lifetimes().sites()) {
+        const model::WasteTotals* const wasted = totals.find(waste);
+        if (site.memory != memory || wasted == nullptr)
+            continue;
+        WastedLine& line = lines[{line_of(site.stack), site.device}];
+        line.count += wasted->count;
+        line.bytes += wasted->bytes;
+        line.held_bytes += wasted->held_bytes;
+        line.entry = site.entry;
+        line.other = wasted->other;
+        line.peak_bytes = totals.peak->peak_bytes;
+        line.idle_ns += static_cast<double>(profile.nanoseconds(wasted->idle_ticks));
+        line.life_ns += static_cast<double>(profile.nanoseconds(wasted->life_ticks));
+        line.call_ns += static_cast<double>(profile.nanoseconds(wasted->call_ticks));
+    }
+    std::vector<Finding> findings;
+    for (const auto& [key, line] : lines) {
+        if (!is_worth_it(line) || !is_idle_for_long(profile, waste, line))
+            continue;
+        Finding finding = finding_of(rule, key.first, line);
+        describe(profile, line, finding);
+        findings.push_back(std::move(finding));
+    }
+    return findings;
+}
+
+} // namespace umadvisor::findings

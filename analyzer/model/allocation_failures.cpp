@@ -1,0 +1,37 @@
+#include "analyzer/model/allocation_failures.hpp"
+
+namespace umadvisor::model {
+namespace {
+
+constexpr std::uint64_t out_of_memory = 2; ///< CUDA_ERROR_OUT_OF_MEMORY
+
+} // namespace
+
+void AllocationFailures::add(const trace::Alloc& record, std::string_view symbol) {
+    untold_ |= record.memory == trace::Memory::managed || symbol.find("Async") != std::string_view::npos;
+    if (untold_ || (record.memory != trace::Memory::device && record.memory != trace::Memory::array))
+        return;
+    if (record.status == 0) {
+        live_[record.allocation] = record.bytes;
+        live_bytes_ += record.bytes;
+    } else if (record.status == out_of_memory && record.memory == trace::Memory::device) {
+        FailureTotals& totals = sites_[{record.stack, record.entry}];
+        ++totals.count;
+        if (record.bytes > totals.bytes) {
+            totals.bytes = record.bytes;
+            totals.live_bytes = live_bytes_;
+            totals.freed_bytes = freed_bytes_;
+        }
+    }
+}
+
+void AllocationFailures::remove(const trace::Free& record) {
+    const auto found = live_.find(record.allocation);
+    if (record.status != 0 || found == live_.end())
+        return;
+    live_bytes_ -= found->second;
+    freed_bytes_ += found->second;
+    live_.erase(found);
+}
+
+} // namespace umadvisor::model

@@ -1,0 +1,36 @@
+/// Allocations of device memory that failed for want of it, and how much the program then had.
+#pragma once
+
+#include "analyzer/model/waits.hpp"
+#include "analyzer/reader/thread_cursor.hpp"
+
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <unordered_map>
+
+namespace umadvisor::model {
+
+struct FailureTotals {
+    std::uint64_t count = 0;
+    std::uint64_t bytes = 0;                       ///< asked for: the most, and of that call:
+    std::uint64_t live_bytes = 0, freed_bytes = 0; ///< what the program had, and had given back before
+};
+
+/// Nothing from the first stream-ordered or managed allocation on: what a pool keeps, and how much of managed
+/// memory is on the device, is not told. Memory: one entry a live allocation and one a site that failed.
+class AllocationFailures {
+public:
+    void add(const trace::Alloc& record, std::string_view symbol);
+    void remove(const trace::Free& record);
+
+    const std::map<CallSite, FailureTotals>& sites() const { return sites_; }
+
+private:
+    std::map<CallSite, FailureTotals> sites_;
+    std::unordered_map<std::uint64_t, std::uint64_t> live_; ///< bytes
+    std::uint64_t live_bytes_ = 0, freed_bytes_ = 0;
+    bool untold_ = false;
+};
+
+} // namespace umadvisor::model

@@ -1,0 +1,185 @@
+#include "analyzer/model/idle_gaps.hpp"
+
+#include "analyzer/model/copies.hpp"
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+namespace umadvisor::model {
+namespace {
+
+/// Shorter waits and gaps are calls, not turns.
+constexpr double least_wait_ns = 20'000, least_gap_ns = 20'000;
+/// A free with nothing to wait for takes no longer than this, or than the quickest of the trace.
+constexpr double most_own_free_ns = 200'000;
+/// What a copy takes by itself, cautiously: its call, and its bytes.
+constexpr double copy_call_ns = 20'000, pageable_bytes_per_ns = 10, pinned_bytes_per_ns = 50;
+
+bool is_host(trace::Memory memory) {
+    return memory == trace::Memory::pageable || memory == trace::Memory::pinned ||
+           memory == trace::Memory::registered;
+}
+
+} // namespace
+
+void IdleGaps::queue(std::uint32_t thread, std::uint64_t stack, std::uint64_t stream, std::uint64_t start,
+                     Concern concern) {
+    if (!std::exchange(begun_, true))
+        thread_ = thread;
+    many_threads_ |= thread != thread_;
+    if (std::exchange(open_, false) && !many_threads_) {
+        const std::uint64_t gap = start - std::min(start, gap_start_);
+        const std::uint64_t idle = gap - std::min(gap, passed_ticks_);
+        if (nanoseconds(idle) >= least_gap_ns) {
+            GapTotals& totals = sites_[site_];
+            ++totals.gaps;
+            totals.waited_ticks += waited_ticks_;
+            totals.idle_ticks += idle;
+            totals.overlap_ticks += std::min(waited_ticks_, idle);
+            totals.next_stack = stack;
+        }
+    }
+    mixed_ |= queued_ != 0 && stream != stream_;
+    stream_ = stream;
+    ++queued_;
+    last_event_ = 0;
+    concern_ = std::max(concern_, concern);
+}
+
+void IdleGaps::wait(const GapSite& site, std::uint64_t end, std::uint64_t waited, bool covers) {
+    if (open_) // nothing was queued since the wait before it
+        return;
+    open_ = covers && queued_ != 0 && concern_ != Concern::managed && nanoseconds(waited) >= least_wait_ns;
+    if (!covers)
+        return;
+    site_ = site;
+    gap_start_ = end;
+    waited_ticks_ = waited;
+    passed_ticks_ = 0;
+    queued_ = 0;
+    mixed_ = false;
+    concern_ = Concern::none;
+}
+
+void IdleGaps::launch(std::uint32_t thread, const trace::Launch& record, const reader::Shape* shape) {
+    if (record.status != 0 || (shape != nullptr && shape->captured))
+        return;
+    Concern concern = Concern::none;
+    if (shape == nullptr || !shape->scanned || shape->untold != 0)
+        concern = Concern::managed; // or anything else
+    else if (!managed_.empty() || !host_.empty())
+        for (const std::uint64_t allocation : shape->touched)
+            concern = std::max(concern, managed_.contains(allocation) ? Concern::managed
+                                        : host_.contains(allocation)  ? Concern::results
+                                                                      : Concern::none);
+    queue(thread, shape != nullptr ? shape->stack : 0, shape != nullptr ? shape->stream : 0, record.start,
+          concern);
+}
+
+void IdleGaps::copy(std::uint32_t thread, const trace::Copy& record) {
+    if (record.status != 0 || record.captured != 0)
+        return;
+    const bool managed =
+        record.source_memory == trace::Memory::managed || record.destination_memory == trace::Memory::managed;
+    const bool host = is_host(record.source_memory) || is_host(record.destination_memory);
+    const bool pageable =
+        record.source_memory == trace::Memory::pageable || record.destination_memory == trace::Memory::pageable;
+    const bool alone = queued_ == 0;
+    queue(thread, record.stack, record.stream, record.start,
+          managed ? Concern::managed
+          : host  ? Concern::results
+                  : Concern::none);
+    if (!host || (record.asynchronous != 0 && !pageable))
+        return;
+    // Its own bytes are what other rules speak of; of small ones, whole calls.
+    const double own_ns = copy_call_ns + static_cast<double>(record.bytes) /
+                                             (pageable ? pageable_bytes_per_ns : pinned_bytes_per_ns);
+    const double waited_ns = nanoseconds(record.duration) - own_ns;
+    const bool asked = is_host(record.destination_memory) && record.asynchronous == 0;
+    wait({{record.stack, record.entry}, asked ? WaitReason::results : WaitReason::unasked},
+         record.start + record.duration,
+         alone || waited_ns <= 0 || record.bytes < small_copy_bytes
+             ? 0
+             : static_cast<std::uint64_t>(waited_ns / ns_per_tick_),
+         on_one_stream(record.stream));
+}
+
+void IdleGaps::synchronize(const trace::Sync& record) {
+    const bool stream = record.kind == trace::SyncKind::stream, event = record.kind == trace::SyncKind::event;
+    if (open_ || record.status != 0 || (!stream && !event && record.kind != trace::SyncKind::context)) {
+        pass(record.duration);
+        return;
+    }
+    const bool covers = stream  ? on_one_stream(record.object)
+                        : event ? !mixed_ && record.object == last_event_
+                                : true;
+    wait({{record.stack, record.entry}, concern_ == Concern::none ? WaitReason::needless : WaitReason::results},
+         record.start + record.duration, record.duration, covers);
+}
+
+void IdleGaps::free(const trace::Free& record) {
+    host_.erase(record.allocation);
+    managed_.erase(record.allocation);
+    if (record.status != 0 || record.captured != 0 || record.part != 0)
+        return;
+    // One in the order of a stream does not wait.
+    if (open_ || nanoseconds(record.duration) < least_wait_ns) {
+        pass(record.duration);
+        quickest_free_ = std::min(quickest_free_, record.duration);
+        return;
+    }
+    quickest_free_ = std::min(quickest_free_, record.duration);
+    const double own_ns = std::min(nanoseconds(quickest_free_), most_own_free_ns);
+    const double waited_ns = std::max(0.0, nanoseconds(record.duration) - own_ns);
+    wait({{record.stack, record.entry}, WaitReason::unasked}, record.start + record.duration,
+         static_cast<std::uint64_t>(waited_ns / ns_per_tick_), true);
+}
+
+void IdleGaps::follow(const trace::Alloc& record) {
+    if (record.part == 0)
+        pass(record.duration);
+    if (record.status != 0)
+        return;
+    if (record.memory == trace::Memory::managed)
+        managed_.insert(record.allocation);
+    else if (is_host(record.memory))
+        host_.insert(record.allocation);
+}
+
+void IdleGaps::observe(const reader::ThreadCursor& cursor) {
+    const std::uint32_t thread = cursor.thread();
+    std::visit(
+        [&](const auto& record) {
+            using Record = std::decay_t<decltype(record)>;
+            if constexpr (std::is_same_v<Record, trace::Launch>) {
+                launch(thread, record, cursor.shape());
+            } else if constexpr (std::is_same_v<Record, trace::Copy>) {
+                copy(thread, record);
+            } else if constexpr (std::is_same_v<Record, trace::Sync>) {
+                if (thread == thread_)
+                    synchronize(record);
+            } else if constexpr (std::is_same_v<Record, trace::Alloc>) {
+                follow(record);
+            } else if constexpr (std::is_same_v<Record, trace::Free>) {
+                free(record);
+            } else if constexpr (std::is_same_v<Record, trace::Set>) {
+                if (record.status == 0 && record.captured == 0)
+                    queue(thread, record.stack, record.stream, record.start,
+                          record.memory == trace::Memory::device ? Concern::none : Concern::managed);
+            } else if constexpr (std::is_same_v<Record, trace::GraphLaunch> ||
+                                 std::is_same_v<Record, trace::HostFunction> ||
+                                 std::is_same_v<Record, trace::Prefetch>) {
+                queue(thread, record.stack, record.stream, record.start, Concern::managed);
+            } else if constexpr (std::is_same_v<Record, trace::Event>) {
+                if (record.action == trace::EventAction::record && on_one_stream(record.stream))
+                    last_event_ = record.event;
+            } else if constexpr (std::is_same_v<Record, trace::Pause>) {
+                open_ = false;
+            }
+        },
+        cursor.event());
+}
+
+} // namespace umadvisor::model

@@ -1,0 +1,82 @@
+/// Gaps in the device's work after calls that waited for it, by the call that waited.
+#pragma once
+
+#include "analyzer/model/waits.hpp"
+#include "analyzer/reader/thread_cursor.hpp"
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <unordered_set>
+
+namespace umadvisor::model {
+
+/// Why a call waited.
+enum class WaitReason : std::uint8_t {
+    needless, ///< a synchronisation, though the host gets nothing of what it waited for and may overwrite
+              ///< nothing
+    results,  ///< a synchronisation or a copy to the host, of work that the host may have asked results of
+    unasked,  ///< the call is there for something else: a free, or a copy behind other work
+};
+
+struct GapSite {
+    CallSite call;
+    WaitReason reason{};
+    auto operator<=>(const GapSite&) const = default;
+};
+
+struct GapTotals {
+    std::uint64_t gaps = 0;
+    std::uint64_t waited_ticks = 0;  ///< by the host, before the gaps
+    std::uint64_t idle_ticks = 0;    ///< by the device: until the host queued the next, without its CUDA calls
+    std::uint64_t overlap_ticks = 0; ///< of each pair of them the shorter: what overlapping would hide
+    std::uint64_t next_stack = 0;    ///< of the call that ended the last gap
+};
+
+/// Follows the events in the order of time, of programs in which one thread alone queues work: of others it is
+/// not known when the device was idle. A wait counts where it covers all that was queued since the last. Work
+/// on managed memory is left to the rules on that. Memory: one entry a call site and one a live allocation that
+/// the host can reach.
+class IdleGaps {
+public:
+    explicit IdleGaps(double ns_per_tick) : ns_per_tick_(ns_per_tick) {}
+
+    void observe(const reader::ThreadCursor& cursor);
+
+    const std::map<GapSite, GapTotals>& sites() const { return sites_; }
+
+private:
+    /// What of the work queued since the last wait concerns the host.
+    enum class Concern : std::uint8_t { none, results, managed };
+
+    void launch(std::uint32_t thread, const trace::Launch& record, const reader::Shape* shape);
+    void copy(std::uint32_t thread, const trace::Copy& record);
+    void synchronize(const trace::Sync& record);
+    void free(const trace::Free& record);
+    void follow(const trace::Alloc& record);
+    void queue(std::uint32_t thread, std::uint64_t stack, std::uint64_t stream, std::uint64_t start,
+               Concern concern);
+    void wait(const GapSite& site, std::uint64_t end, std::uint64_t waited, bool covers);
+    /// A call in a gap that other rules speak of.
+    void pass(std::uint64_t duration) { passed_ticks_ += duration; }
+    bool on_one_stream(std::uint64_t stream) const { return !mixed_ && stream_ == stream; }
+    double nanoseconds(std::uint64_t ticks) const { return static_cast<double>(ticks) * ns_per_tick_; }
+
+    double ns_per_tick_;
+    std::map<GapSite, GapTotals> sites_;
+    std::unordered_set<std::uint64_t> managed_, host_; ///< live allocations: managed, page-locked
+    bool begun_ = false, many_threads_ = false;
+    std::uint32_t thread_ = 0; ///< that queues work
+    // Queued since the last wait:
+    std::uint64_t queued_ = 0, stream_ = 0;
+    std::uint64_t last_event_ = 0; ///< recorded behind all of it; 0: none
+    bool mixed_ = false;           ///< on several streams
+    Concern concern_{};
+    // The gap that may have begun:
+    bool open_ = false;
+    GapSite site_;
+    std::uint64_t gap_start_ = 0, waited_ticks_ = 0, passed_ticks_ = 0;
+    std::uint64_t quickest_free_ = UINT64_MAX; ///< ticks
+};
+
+} // namespace umadvisor::model

@@ -1,0 +1,282 @@
+#include "analyzer/model/lifetimes.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+
+namespace umadvisor::model {
+namespace {
+
+/// Idle for less of its life than one in so many, an allocation may well stay where it is.
+constexpr std::uint64_t least_idle_share = 4;
+/// Uses that lie this close, measured by the life, are one.
+constexpr std::uint64_t once_share = 100;
+/// So many from one line are no accident.
+constexpr std::size_t least_leaked = 8;
+/// Allocations of one size whose turn may still come.
+constexpr std::size_t most_made = 1024;
+
+bool is_followed(const trace::Alloc& record, const reader::Dictionary& dictionary) {
+    return record.status == 0 && record.captured == 0 && record.part == 0 && record.symbol == 0 &&
+           record.origin == trace::Origin::program &&
+           (record.memory == trace::Memory::device || record.memory == trace::Memory::pinned) &&
+           dictionary.symbol(record.entry).find("Async") == std::string_view::npos;
+}
+
+/// From its first byte to its last, whatever lies between rows.
+std::uint64_t span_of(const trace::Copy& copy, std::uint64_t pitch) {
+    return copy.width == 0 || pitch == 0
+               ? copy.bytes
+               : pitch * (copy.height * std::max<std::uint64_t>(copy.depth, 1) - 1) + copy.width;
+}
+
+} // namespace
+
+const WasteTotals* LifetimeTotals::find(Waste waste) const {
+    const WasteTotals& totals = wasted[static_cast<std::size_t>(waste)];
+    return totals.count != 0 && totals.peak_at == peak->at ? &totals : nullptr;
+}
+
+void Lifetimes::add(const trace::Alloc& record, const reader::Dictionary& dictionary) {
+    if (!is_followed(record, dictionary))
+        return;
+    const std::uint64_t made_at = record.start + record.duration;
+    PeakMemory& peak = peaks_[{record.memory, record.device}];
+    peak.live_bytes += record.bytes;
+    if (peak.live_bytes > peak.peak_bytes) {
+        peak.peak_bytes = peak.live_bytes;
+        peak.at = made_at;
+    }
+    Sites::value_type& site =
+        *sites_.try_emplace({record.stack, record.entry, record.device, record.memory}).first;
+    site.second.peak = &peak;
+    live_[record.allocation] = {.site = &site,
+                                .peak = &peak,
+                                .address = record.address,
+                                .bytes = record.bytes,
+                                .start = made_at,
+                                .call_ticks = record.duration};
+    if (record.memory == trace::Memory::device) {
+        std::vector<Made>& made = made_[{record.device, record.bytes}];
+        if (made.size() == most_made)
+            made.erase(made.begin(), made.begin() + most_made / 2);
+        made.push_back({made_at, record.stack, record.allocation});
+    }
+}
+
+void Lifetimes::remove(const trace::Free& record) {
+    const auto found = live_.find(record.allocation);
+    if (record.status != 0 || record.captured != 0 || found == live_.end())
+        return;
+    Live& live = found->second;
+    live.call_ticks += record.duration;
+    // Nobody has waited: what it was used for may have run until now.
+    if (live.awaited)
+        live.last_use = record.start;
+    judge(record.allocation, live, record.start);
+    live.peak->live_bytes -= live.bytes;
+    live_.erase(found);
+    wait(record.start + record.duration);
+}
+
+void Lifetimes::use(std::uint64_t allocation, Live& live, std::uint64_t start, std::uint64_t end) {
+    const std::uint64_t since = live.last_use != 0 ? live.last_use : live.start;
+    if (!live.awaited && since <= live.peak->at && live.peak->at < start) {
+        live.idle_peak = live.peak->at;
+        live.idle_ticks = start - since;
+    }
+    if (live.first_use == 0)
+        live.first_use = start;
+    live.last_use = std::max(live.last_use, end);
+    if (!live.awaited) {
+        live.awaited = true;
+        awaited_.push_back(allocation);
+    }
+}
+
+void Lifetimes::wait(std::uint64_t end) {
+    ++generation_;
+    for (const std::uint64_t allocation : awaited_)
+        if (const auto found = live_.find(allocation); found != live_.end()) {
+            found->second.awaited = false;
+            found->second.last_use = std::max(found->second.last_use, end);
+        }
+    awaited_.clear();
+}
+
+void Lifetimes::launch(const trace::Launch& record, const reader::Shape* shape) {
+    if (record.status != 0 || (shape != nullptr && shape->captured))
+        return;
+    if (shape == nullptr || !shape->scanned || shape->untold != 0) {
+        untold(record.start);
+        return;
+    }
+    Recent& recent = recent_[shape->number % recent_.size()];
+    if (recent.shape == shape && recent.generation == generation_ &&
+        static_cast<double>(record.start - recent.start) < close_ticks_)
+        return;
+    recent = {shape, generation_, record.start};
+    for (const std::uint64_t allocation : shape->touched)
+        if (const auto found = live_.find(allocation); found != live_.end()) {
+            found->second.reached_by_kernel = true;
+            use(allocation, found->second, record.start, record.start);
+        }
+}
+
+void Lifetimes::reach(std::uint64_t allocation, std::uint64_t address, std::uint64_t bytes, std::uint64_t start,
+                      std::uint64_t end) {
+    const auto found = live_.find(allocation);
+    if (allocation == 0 || found == live_.end())
+        return;
+    Live& live = found->second;
+    const std::uint64_t low = address - std::min(live.address, address);
+    live.low = std::min(live.low, low);
+    live.high = std::max(live.high, low + bytes);
+    use(allocation, live, start, end);
+}
+
+/// The one made first of those of its size that were made when it was no longer used.
+std::optional<Lifetimes::Made> Lifetimes::take_later(std::uint64_t allocation, const Live& live) {
+    std::vector<Made>& made = made_[{live.site->first.device, live.bytes}];
+    const auto found = std::ranges::find_if(made, [&](const Made& each) {
+        return each.allocation != allocation && each.start > live.last_use && each.start <= live.peak->at;
+    });
+    if (found == made.end())
+        return std::nullopt;
+    const Made taken = *found;
+    made.erase(found);
+    return taken;
+}
+
+WasteTotals& Lifetimes::count(const Live& live, Waste waste, std::uint64_t bytes, std::uint64_t idle,
+                              std::uint64_t end) {
+    WasteTotals& totals = live.site->second.wasted[static_cast<std::size_t>(waste)];
+    if (totals.peak_at != live.peak->at) // what was wasted at a lower peak does not matter
+        totals = {.peak_at = live.peak->at};
+    ++totals.count;
+    totals.bytes += bytes;
+    totals.held_bytes += live.bytes;
+    totals.idle_ticks += idle;
+    totals.life_ticks += end - live.start;
+    totals.call_ticks += live.call_ticks;
+    return totals;
+}
+
+/// True: it was used, but for long not, and then was the peak.
+bool Lifetimes::judge_use(std::uint64_t allocation, const Live& live, std::uint64_t end) {
+    const bool done = live.last_use <= live.peak->at;
+    const std::uint64_t idle = done                              ? end - live.last_use
+                               : live.idle_peak == live.peak->at ? live.idle_ticks
+                                                                 : 0;
+    const std::uint64_t life = end - live.start;
+    if (idle == 0 || idle < life / least_idle_share)
+        return false;
+    if (done) {
+        if (const std::optional<Made> later = take_later(allocation, live)) {
+            count(live, Waste::reusable, live.bytes, idle, end).other = later->stack;
+            return true;
+        }
+    }
+    const bool once = live.last_use - live.first_use <= life / once_share;
+    count(live, once ? Waste::used_once : Waste::idle, live.bytes, idle, end);
+    return true;
+}
+
+void Lifetimes::judge(std::uint64_t allocation, const Live& live, std::uint64_t end) {
+    if (live.start <= untold_until_ || live.start > live.peak->at || end < live.peak->at)
+        return;
+    if (live.first_use == 0) {
+        count(live, Waste::never_used, live.bytes, end - live.start, end);
+        return;
+    }
+    // What the host does with its memory is not known.
+    if (live.site->first.memory == trace::Memory::device && judge_use(allocation, live, end))
+        return;
+    if (!live.reached_by_kernel && live.high - live.low < live.bytes / 2)
+        count(live, Waste::oversized, live.bytes - (live.high - live.low), 0, end);
+}
+
+/// Takes those out of live_ that are leaked.
+void Lifetimes::judge_leaks(std::uint64_t end) {
+    std::map<const Sites::value_type*, std::vector<std::pair<std::uint64_t, std::uint64_t>>> left;
+    for (const auto& [allocation, live] : live_)
+        if (live.start > untold_until_)
+            left[live.site].emplace_back(live.start, allocation);
+    for (auto& [site, made] : left) {
+        std::ranges::sort(made);
+        std::vector<std::uint64_t> leaked;
+        for (std::size_t i = 0; i + 1 < made.size(); ++i)
+            if (live_[made[i].second].last_use < made[i + 1].first)
+                leaked.push_back(made[i].second);
+        if (leaked.size() < least_leaked)
+            continue;
+        for (const std::uint64_t allocation : leaked) {
+            const Live& live = live_[allocation];
+            if (live.start <= live.peak->at)
+                count(live, Waste::leaked, live.bytes, end - std::max(live.start, live.last_use), end);
+            live_.erase(allocation);
+        }
+    }
+}
+
+void Lifetimes::finish(std::uint64_t end) {
+    if (paused_)
+        untold(end);
+    for (auto& [allocation, live] : live_)
+        if (live.awaited)
+            live.last_use = end;
+    judge_leaks(end);
+    for (const auto& [allocation, live] : live_)
+        judge(allocation, live, std::max(end, live.start));
+    live_.clear();
+}
+
+void Lifetimes::observe(const reader::ThreadCursor& cursor, const reader::Dictionary& dictionary) {
+    std::visit(
+        [&](const auto& record) {
+            using Record = std::decay_t<decltype(record)>;
+            if constexpr (std::is_same_v<Record, trace::Launch>) {
+                launch(record, cursor.shape());
+            } else if constexpr (std::is_same_v<Record, trace::LaunchShape>) {
+                ++generation_;
+            } else if constexpr (std::is_same_v<Record, trace::Alloc>) {
+                add(record, dictionary);
+            } else if constexpr (std::is_same_v<Record, trace::Free>) {
+                remove(record);
+            } else if constexpr (std::is_same_v<Record, trace::Copy>) {
+                if (record.status != 0 || record.captured != 0)
+                    return;
+                const std::uint64_t end = record.start + record.duration;
+                reach(record.source_allocation, record.source, span_of(record, record.source_pitch),
+                      record.start, end);
+                reach(record.destination_allocation, record.destination,
+                      span_of(record, record.destination_pitch), record.start, end);
+                if (record.asynchronous == 0)
+                    wait(end);
+            } else if constexpr (std::is_same_v<Record, trace::Set>) {
+                if (record.status == 0 && record.captured == 0)
+                    reach(record.allocation, record.address,
+                          record.height > 1 ? record.pitch * (record.height - 1) + record.width : record.bytes,
+                          record.start, record.start + record.duration);
+            } else if constexpr (std::is_same_v<Record, trace::Sync>) {
+                if (record.status == 0 &&
+                    (record.kind == trace::SyncKind::context || record.kind == trace::SyncKind::stream ||
+                     record.kind == trace::SyncKind::event))
+                    wait(record.start + record.duration);
+            } else if constexpr (std::is_same_v<Record, trace::GraphLaunch> ||
+                                 std::is_same_v<Record, trace::Ipc>) {
+                untold(record.start);
+            } else if constexpr (std::is_same_v<Record, trace::Stream>) {
+                // Flags in memory that a stream waits for or writes.
+                if (record.address != 0 || record.action == trace::StreamAction::memory_operations)
+                    untold(record.start);
+            } else if constexpr (std::is_same_v<Record, trace::Pause>) {
+                untold(record.start);
+                paused_ = record.recording == 0;
+            }
+        },
+        cursor.event());
+}
+
+} // namespace umadvisor::model

@@ -1,0 +1,121 @@
+/// Device and page-locked memory from allocation to free, and what of it lay unused at the peak.
+#pragma once
+
+#include "analyzer/reader/dictionary.hpp"
+#include "analyzer/reader/thread_cursor.hpp"
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace umadvisor::model {
+
+/// Why an allocation need not have been there at the peak. Each allocation has one reason at most.
+enum class Waste : std::uint8_t {
+    never_used, ///< nothing on the device ever reached it
+    leaked,     ///< live at the end, and done with before its line made the next
+    reusable,   ///< done with, when one of its size was made
+    used_once,  ///< all uses lie in a hundredth of its life
+    idle,       ///< before its first use, after its last, or for long in between
+    oversized,  ///< copies and sets alone reached it, and less than half of it
+};
+inline constexpr std::size_t wastes = 6;
+
+struct LifetimeSite {
+    std::uint64_t stack = 0, entry = 0, device = 0;
+    trace::Memory memory{}; ///< device or pinned
+    auto operator<=>(const LifetimeSite&) const = default;
+};
+
+/// Of the allocations that were live when the most was: what is wasted of them.
+struct WasteTotals {
+    std::uint64_t count = 0, bytes = 0;
+    std::uint64_t held_bytes = 0;                 ///< with what is not wasted
+    std::uint64_t idle_ticks = 0, life_ticks = 0; ///< of all of them
+    std::uint64_t call_ticks = 0;                 ///< allocations and frees
+    std::uint64_t other = 0;                      ///< reusable: stack of an allocation that could have had it
+    std::uint64_t peak_at = 0;                    ///< the moment that these figures are of
+};
+
+/// The most that was live at once, of one kind of memory on one device.
+struct PeakMemory {
+    std::uint64_t live_bytes = 0, peak_bytes = 0;
+    std::uint64_t at = 0; ///< ticks
+};
+
+struct LifetimeTotals {
+    const PeakMemory* peak = nullptr;
+    std::array<WasteTotals, wastes> wasted{};
+    /// nullptr: nothing.
+    const WasteTotals* find(Waste waste) const;
+};
+
+/// Follows allocations of the program that are not of a pool, mapped by it, or nodes of graphs. What work that
+/// the trace does not tell in full may have reached is not judged: kernels whose parameters are not known,
+/// graphs, pauses, other processes. Times of uses are right to a millisecond. Memory: one entry a live
+/// allocation and one a site.
+class Lifetimes {
+public:
+    explicit Lifetimes(double ns_per_tick) : close_ticks_(1e6 / ns_per_tick) {}
+
+    void observe(const reader::ThreadCursor& cursor, const reader::Dictionary& dictionary);
+    /// Call once, with the last moment of the trace.
+    void finish(std::uint64_t end);
+
+    const std::map<LifetimeSite, LifetimeTotals>& sites() const { return sites_; }
+
+private:
+    using Sites = std::map<LifetimeSite, LifetimeTotals>;
+    struct Live {
+        Sites::value_type* site = nullptr;
+        PeakMemory* peak = nullptr;
+        std::uint64_t address = 0, bytes = 0, start = 0, call_ticks = 0;
+        std::uint64_t first_use = 0, last_use = 0;   ///< ticks; 0: not yet. What ran then may still run
+        std::uint64_t idle_peak = 0, idle_ticks = 0; ///< it was idle at this peak, for so long
+        std::uint64_t low = UINT64_MAX, high = 0;    ///< what copies and sets reached, bytes from its begin
+        bool reached_by_kernel = false;
+        bool awaited = false; ///< used since the last wait
+    };
+    /// Allocations of one size, when they were made.
+    struct Made {
+        std::uint64_t start, stack, allocation;
+    };
+    /// A launch of the shape this shortly after one that was looked at has nothing new.
+    struct Recent {
+        const reader::Shape* shape = nullptr;
+        std::uint64_t generation = 0, start = 0;
+    };
+
+    void add(const trace::Alloc& record, const reader::Dictionary& dictionary);
+    void remove(const trace::Free& record);
+    void launch(const trace::Launch& record, const reader::Shape* shape);
+    void reach(std::uint64_t allocation, std::uint64_t address, std::uint64_t bytes, std::uint64_t start,
+               std::uint64_t end);
+    void use(std::uint64_t allocation, Live& live, std::uint64_t start, std::uint64_t end);
+    void wait(std::uint64_t end);
+    void untold(std::uint64_t at) { untold_until_ = at; }
+    void judge(std::uint64_t allocation, const Live& live, std::uint64_t end);
+    bool judge_use(std::uint64_t allocation, const Live& live, std::uint64_t end);
+    void judge_leaks(std::uint64_t end);
+    std::optional<Made> take_later(std::uint64_t allocation, const Live& live);
+    WasteTotals& count(const Live& live, Waste waste, std::uint64_t bytes, std::uint64_t idle,
+                       std::uint64_t end);
+
+    double close_ticks_;
+    Sites sites_;
+    std::map<std::pair<trace::Memory, std::uint64_t>, PeakMemory> peaks_; ///< by kind and device
+    std::unordered_map<std::uint64_t, Live> live_;
+    std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<Made>> made_; ///< by device and size
+    std::vector<std::uint64_t> awaited_;                                        ///< used since the last wait
+    std::array<Recent, 256> recent_{};
+    std::uint64_t generation_ = 1;   ///< goes up with each wait and each new shape
+    std::uint64_t untold_until_ = 0; ///< what was live then may have been used
+    bool paused_ = false;
+};
+
+} // namespace umadvisor::model

@@ -1,0 +1,213 @@
+/// Findings on waits after which the device has nothing to do, and on polling.
+#include "analyzer/findings/finding.hpp"
+#include "scenario.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+BOOST_AUTO_TEST_SUITE(analyzer_idle_gaps)
+
+using namespace umadvisor;
+using findings::Confidence;
+using findings::Finding;
+using test::mib;
+using test::ms;
+using trace::Memory;
+using trace::SyncKind;
+
+namespace {
+
+const auto close = boost::test_tools::tolerance(0.01);
+
+struct Turns : test::Scenario {
+    std::uint64_t kernel = function("step"), waits = stack(), launches = stack();
+    std::uint64_t data = allocate(4096, Memory::device);
+
+    void launch_step() { launch(kernel, {data}, 0, launches); }
+    /// Rounds of a launch, a wait and host work; the last launch ends the last gap.
+    template <class Wait>
+    std::vector<Finding> rounds(std::uint64_t host_work, const Wait& wait, int count = 50) {
+        for (int i = 0; i < count; ++i) {
+            launch_step();
+            wait();
+            now += host_work;
+        }
+        launch_step();
+        return findings();
+    }
+    void waits_for(std::uint64_t duration, SyncKind kind = SyncKind::context, std::uint64_t object = 0) {
+        synchronize({.kind = kind, .object = object, .stack = waits, .duration = duration});
+    }
+    std::vector<Finding> findings() {
+        reader::Trace trace(path());
+        const model::Profile profile(trace);
+        return findings::find_all(profile, [](std::uint64_t stack) { return stack; });
+    }
+};
+
+Finding lone(const std::vector<Finding>& found, std::string_view rule) {
+    BOOST_REQUIRE_EQUAL(found.size(), 1u);
+    BOOST_TEST(found.front().rule->id == rule);
+    return found.front();
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_needless_wait_before_host_work) {
+    Turns t;
+    const Finding finding = lone(t.rounds(2 * ms, [&] { t.waits_for(ms); }), "UMA-502");
+    BOOST_TEST(finding.stack == t.waits);
+    BOOST_REQUIRE(finding.places.size() == 1u);
+    BOOST_TEST(finding.places.front().second == t.launches);
+    BOOST_TEST(finding.saving_ns == 50 * 1e6, close);
+    BOOST_TEST((finding.confidence == Confidence::medium));
+    Turns shorter;
+    BOOST_TEST(lone(shorter.rounds(ms / 2, [&] { shorter.waits_for(ms); }), "UMA-502").saving_ns == 50 * 0.5e6,
+               close);
+}
+
+BOOST_AUTO_TEST_CASE(waits_of_the_stream_in_use_and_of_an_event_behind_it) {
+    Turns t;
+    lone(t.rounds(2 * ms, [&] { t.waits_for(ms, SyncKind::stream); }), "UMA-502");
+    Turns e;
+    lone(e.rounds(2 * ms,
+                  [&] {
+                      trace::Event record;
+                      record.entry = e.entry("cuEventRecord");
+                      record.start = e.now;
+                      record.action = trace::EventAction::record;
+                      record.event = 7;
+                      e.builder.add(record);
+                      e.waits_for(ms, SyncKind::event, 7);
+                  }),
+         "UMA-502");
+    Turns other;
+    BOOST_TEST(other.rounds(2 * ms, [&] { other.waits_for(ms, SyncKind::stream, 5); }).empty());
+    BOOST_TEST(other.rounds(2 * ms, [&] { other.waits_for(ms, SyncKind::event, 7); }).empty());
+}
+
+BOOST_AUTO_TEST_CASE(turns_that_are_none) {
+    Turns t; // short gaps, short waits, or few
+    BOOST_TEST(t.rounds(10'000, [&] { t.waits_for(ms); }).empty());
+    BOOST_TEST(t.rounds(2 * ms, [&] { t.waits_for(10'000); }).empty());
+    BOOST_TEST(t.rounds(
+                    2 * ms, [&] { t.waits_for(ms); }, 4)
+                   .empty());
+}
+
+BOOST_AUTO_TEST_CASE(work_of_another_thread_may_fill_the_gap) {
+    Turns t;
+    trace::Set set;
+    set.entry = t.entry("cuMemsetD8Async");
+    set.start = t.now;
+    set.memory = Memory::device;
+    t.builder.add(set, 2);
+    BOOST_TEST(t.rounds(2 * ms, [&] { t.waits_for(ms); }).empty());
+}
+
+BOOST_AUTO_TEST_CASE(results_make_it_a_turn) {
+    Turns t;
+    const Finding finding = lone(t.rounds(2 * ms,
+                                          [&] {
+                                              t.copy(64 * 1024, ms,
+                                                     {.symbol = "cuMemcpyDtoH_v2",
+                                                      .source = Memory::device,
+                                                      .destination = Memory::pinned,
+                                                      .stack = t.waits});
+                                          }),
+                                 "UMA-505");
+    BOOST_TEST(finding.stack == t.waits);
+    BOOST_TEST(finding.saving_ns == 50 * (1e6 - 20e3), close);
+    BOOST_TEST((finding.confidence == Confidence::low));
+
+    Turns upload; // which the host may overwrite when the wait is over
+    const auto found = upload.rounds(2 * ms, [&] {
+        upload.copy(4096, 2000,
+                    {.symbol = "cuMemcpyHtoDAsync_v2",
+                     .source = Memory::pinned,
+                     .stack = upload.launches,
+                     .asynchronous = true});
+        upload.waits_for(ms);
+    });
+    lone(found, "UMA-505");
+}
+
+BOOST_AUTO_TEST_CASE(work_on_managed_memory_is_left_to_others) {
+    Turns t;
+    t.data = t.allocate(mib, Memory::managed);
+    BOOST_TEST(t.rounds(2 * ms, [&] { t.waits_for(ms); }).empty());
+}
+
+BOOST_AUTO_TEST_CASE(calls_that_other_rules_speak_of_are_no_host_work) {
+    Turns t;
+    BOOST_TEST(t.rounds(
+                    0,
+                    [&] {
+                        t.waits_for(ms);
+                        t.free(t.data, 2 * ms);
+                        t.data = t.allocate(mib, Memory::device, 0, trace::Origin::program, {}, ms);
+                    },
+                    10)
+                   .empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_free_waits_unasked) {
+    Turns t;
+    std::vector<std::uint64_t> scratch;
+    for (int i = 0; i < 12; ++i)
+        scratch.push_back(t.allocate(4096, Memory::device));
+    t.free(scratch.back(), 50'000); // what one takes by itself
+    std::size_t next = 0;
+    const Finding finding = lone(t.rounds(
+                                     2 * ms, [&] { t.free(scratch[next++], ms, t.waits); }, 10),
+                                 "UMA-503");
+    BOOST_TEST(finding.stack == t.waits);
+    BOOST_TEST(finding.saving_ns == 10 * 0.95e6, close);
+    BOOST_TEST((finding.confidence == Confidence::medium));
+}
+
+BOOST_AUTO_TEST_SUITE(polling)
+
+namespace {
+
+/// `in_vain` queries, each followed by host work, and one that was not.
+std::vector<Finding> ask(int in_vain, std::uint64_t between, int ready = 1) {
+    Turns t;
+    t.launch_step();
+    const auto query = [&](std::uint64_t status) {
+        t.synchronize({.kind = SyncKind::stream_query, .stack = t.waits, .duration = 1000, .status = status});
+    };
+    for (int i = 0; i < in_vain; ++i) {
+        query(600);
+        t.now += between;
+    }
+    for (int i = 0; i < ready; ++i)
+        query(0);
+    return t.findings();
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(between_pieces_of_work) {
+    const Finding finding = lone(ask(1000, 3000), "UMA-504");
+    BOOST_TEST(finding.saving_ns == 1e6, close);
+    BOOST_TEST((finding.confidence == Confidence::medium));
+}
+
+BOOST_AUTO_TEST_CASE(with_nothing_else_to_do) {
+    Turns t;
+    t.launch_step();
+    for (int i = 0; i < 1000; ++i) {
+        t.synchronize({.kind = SyncKind::event_query, .stack = t.waits, .duration = 2000, .status = 600});
+        t.now -= 500;
+    }
+    BOOST_TEST((lone(t.findings(), "UMA-504").confidence == Confidence::low));
+}
+
+BOOST_AUTO_TEST_CASE(now_and_then) {
+    BOOST_TEST(ask(999, 3000).empty());
+    BOOST_TEST(ask(1000, 3000, 101).empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE_END()

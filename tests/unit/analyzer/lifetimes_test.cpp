@@ -1,0 +1,355 @@
+/// Findings on memory that the program could do without at its peak.
+#include "analyzer/findings/finding.hpp"
+#include "scenario.hpp"
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+
+BOOST_AUTO_TEST_SUITE(analyzer_lifetimes)
+
+using namespace umadvisor;
+using findings::Confidence;
+using findings::Finding;
+using test::mib;
+using test::ms;
+using trace::Memory;
+
+namespace {
+
+struct Program : test::Scenario {
+    std::uint64_t kernel = function("step");
+    std::uint64_t first_line = stack(), second_line = stack();
+
+    std::uint64_t take(std::uint64_t bytes, std::uint64_t line, Memory memory = Memory::device) {
+        return allocate(bytes, memory, line, trace::Origin::program,
+                        memory == Memory::pinned ? "cuMemHostAlloc" : "cuMemAlloc_v2", 50'000);
+    }
+    /// A hundred milliseconds of kernels on these.
+    void use_for_long(std::initializer_list<std::uint64_t> allocations) {
+        for (int i = 0; i < 10; ++i) {
+            launch(kernel, allocations);
+            synchronize({.duration = 10 * ms});
+        }
+    }
+    void copy_to(std::uint64_t allocation, std::uint64_t offset, std::uint64_t bytes,
+                 Memory memory = Memory::device) {
+        trace::Set set;
+        set.entry = entry("cuMemsetD8_v2");
+        set.start = now;
+        set.duration = 2000;
+        set.address = 0x7f00'0000'0000 + (allocation << 32) + offset;
+        set.bytes = bytes;
+        set.memory = memory;
+        set.allocation = allocation;
+        builder.add(set);
+        now += 3000;
+    }
+    std::vector<Finding> findings() {
+        reader::Trace trace(path());
+        const model::Profile profile(trace);
+        return findings::find_all(profile, [](std::uint64_t stack) { return stack; });
+    }
+    Finding lone_finding(std::string_view rule) {
+        const auto found = findings();
+        BOOST_REQUIRE_EQUAL(found.size(), 1u);
+        BOOST_TEST(found.front().rule->id == rule);
+        return found.front();
+    }
+    void nothing_is_found() {
+        for (const Finding& finding : findings())
+            BOOST_ERROR("found " << finding.rule->id << ": " << finding.summary);
+    }
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(allocated_long_before_its_use) {
+    Program p;
+    const auto late = p.take(64 * mib, p.first_line), early = p.take(32 * mib, p.second_line);
+    p.use_for_long({early});
+    p.free(early);
+    p.use_for_long({late});
+    p.free(late);
+    const Finding finding = p.lone_finding("UMA-301");
+    BOOST_TEST(finding.stack == p.first_line);
+    BOOST_TEST(finding.saving_bytes == 64 * mib);
+    BOOST_TEST(finding.saving_ns == 0);
+    // What the device has is not told: it may be all of it.
+    BOOST_TEST((finding.confidence == Confidence::medium));
+}
+
+BOOST_AUTO_TEST_CASE(idle_in_between_when_most_is_allocated) {
+    Program p;
+    const auto held = p.take(64 * mib, p.first_line);
+    p.use_for_long({held});
+    const auto other = p.take(32 * mib, p.second_line);
+    p.use_for_long({other});
+    p.free(other);
+    p.use_for_long({held});
+    BOOST_TEST(p.lone_finding("UMA-301").stack == p.first_line);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_used_all_the_time_is_not_idle) {
+    Program p;
+    const auto a = p.take(64 * mib, p.first_line), b = p.take(32 * mib, p.second_line);
+    for (int i = 0; i < 4; ++i) {
+        p.use_for_long({b});
+        p.launch(p.kernel, {a});
+        p.synchronize();
+    }
+    p.nothing_is_found();
+}
+
+BOOST_AUTO_TEST_CASE(a_kernel_uses_memory_until_somebody_waits) {
+    Program p;
+    const auto a = p.take(64 * mib, p.first_line);
+    p.launch(p.kernel, {a});
+    const auto b = p.take(32 * mib, p.second_line);
+    p.launch(p.kernel, {b});
+    p.synchronize({.duration = 200 * ms});
+    p.free(a);
+    p.free(b);
+    p.nothing_is_found();
+}
+
+BOOST_AUTO_TEST_CASE(memory_of_its_size_is_made_beside_what_is_done_with) {
+    Program p;
+    const auto first = p.take(64 * mib, p.first_line);
+    p.use_for_long({first});
+    const auto second = p.take(64 * mib, p.second_line);
+    p.use_for_long({second});
+    p.free(first);
+    p.free(second);
+    const Finding finding = p.lone_finding("UMA-302");
+    BOOST_TEST(finding.stack == p.first_line);
+    BOOST_REQUIRE(finding.places.size() == 1u);
+    BOOST_TEST(finding.places.front().second == p.second_line);
+    BOOST_TEST(finding.saving_bytes == 64 * mib);
+}
+
+BOOST_AUTO_TEST_CASE(rounds_of_it_are_counted_once) {
+    Program p;
+    for (int i = 0; i < 5; ++i) {
+        const auto first = p.take(64 * mib, p.first_line);
+        p.use_for_long({first});
+        const auto second = p.take(64 * mib, p.second_line);
+        p.use_for_long({second});
+        p.free(first);
+        p.free(second);
+    }
+    BOOST_TEST(p.lone_finding("UMA-302").saving_bytes == 64 * mib);
+}
+
+BOOST_AUTO_TEST_CASE(never_reached) {
+    Program p;
+    const auto unused = p.take(64 * mib, p.first_line), used = p.take(32 * mib, p.second_line);
+    p.use_for_long({used});
+    p.free(unused);
+    const Finding finding = p.lone_finding("UMA-402");
+    BOOST_TEST(finding.stack == p.first_line);
+    BOOST_TEST(finding.saving_bytes == 64 * mib);
+    BOOST_TEST((finding.confidence == Confidence::medium));
+}
+
+BOOST_AUTO_TEST_CASE(little_that_is_never_reached) {
+    Program p;
+    p.take(mib - 1, p.first_line);
+    p.use_for_long({p.take(32 * mib, p.second_line)});
+    p.nothing_is_found();
+    Program q;
+    q.take(2 * mib, q.first_line);
+    q.use_for_long({q.take(300 * mib, q.second_line)});
+    q.nothing_is_found();
+}
+
+BOOST_AUTO_TEST_CASE(what_kernels_may_have_reached_unseen_is_not_judged) {
+    const auto with = [](const auto& act) {
+        Program p;
+        const auto unused = p.take(64 * mib, p.first_line), used = p.take(32 * mib, p.second_line);
+        p.use_for_long({used});
+        act(p);
+        p.free(unused);
+        p.nothing_is_found();
+    };
+    with([](Program& p) {
+        trace::LaunchShape shape;
+        shape.shape = 2;
+        shape.entry = p.entry("cuLaunchKernel");
+        p.builder.add(shape);
+        trace::Launch launch;
+        launch.shape = 2;
+        launch.start = p.now;
+        p.builder.add(launch);
+    });
+    with([](Program& p) {
+        trace::GraphLaunch launch;
+        launch.entry = p.entry("cuGraphLaunch");
+        launch.start = p.now;
+        p.builder.add(launch);
+    });
+    with([](Program& p) {
+        trace::Pause pause;
+        pause.start = p.now;
+        p.builder.add(pause);
+    });
+    with([](Program& p) { p.builder.counters[p.entry("cuTexObjectCreate", false)] = 1; });
+    with([](Program& p) { p.builder.dropped[trace::DropReason::size_cap] = 1; });
+}
+
+BOOST_AUTO_TEST_CASE(used_in_one_moment) {
+    Program p;
+    const auto input = p.take(64 * mib, p.first_line);
+    p.launch(p.kernel, {input});
+    p.synchronize({.duration = 10'000});
+    p.use_for_long({p.take(32 * mib, p.second_line)});
+    p.free(input);
+    const Finding finding = p.lone_finding("UMA-403");
+    BOOST_TEST(finding.stack == p.first_line);
+    BOOST_TEST(finding.saving_bytes == 64 * mib);
+}
+
+BOOST_AUTO_TEST_CASE(made_anew_and_never_freed) {
+    const auto rounds = [](int count, bool closed) {
+        Program p;
+        p.builder.closed = closed;
+        for (int i = 0; i < count; ++i)
+            p.use_for_long({p.take(64 * mib, p.first_line)});
+        return p.findings();
+    };
+    const auto found = rounds(9, true);
+    BOOST_REQUIRE(found.size() == 1u);
+    BOOST_TEST(found.front().rule->id == "UMA-404");
+    BOOST_TEST(found.front().saving_bytes == 8 * 64 * mib);
+    for (const Finding& finding : rounds(8, true))
+        BOOST_TEST(finding.rule->id != "UMA-404");
+    for (const Finding& finding : rounds(9, false))
+        BOOST_TEST(finding.rule->id != "UMA-404");
+}
+
+BOOST_AUTO_TEST_CASE(many_that_stay_in_use_are_not_leaked) {
+    Program p;
+    std::vector<std::uint64_t> all;
+    for (int i = 0; i < 20; ++i) {
+        all.push_back(p.take(8 * mib, p.first_line));
+        for (const auto each : all)
+            p.launch(p.kernel, {each});
+        p.synchronize({.duration = 10 * ms});
+    }
+    p.nothing_is_found();
+}
+
+BOOST_AUTO_TEST_CASE(less_than_half_is_used) {
+    const auto reached = [](std::uint64_t bytes, Memory memory, bool by_kernel) {
+        Program p;
+        const auto stage = p.take(64 * mib, p.first_line, memory);
+        p.copy_to(stage, 4 * mib, bytes / 2, memory);
+        p.copy_to(stage, 4 * mib + bytes / 2, bytes / 2, memory);
+        if (by_kernel)
+            p.launch(p.kernel, {stage});
+        p.free(stage);
+        return p.findings();
+    };
+    for (const Memory memory : {Memory::device, Memory::pinned}) {
+        const auto found = reached(16 * mib, memory, false);
+        BOOST_REQUIRE(found.size() == 1u);
+        BOOST_TEST(found.front().rule->id == "UMA-405");
+        BOOST_TEST(found.front().saving_bytes == 48 * mib);
+        BOOST_TEST(reached(32 * mib, memory, false).empty());
+        BOOST_TEST(reached(16 * mib, memory, true).empty());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(locked_and_never_copied) {
+    Program p;
+    const auto table =
+        p.allocate(64 * mib, Memory::pinned, p.first_line, trace::Origin::program, "cuMemHostAlloc", 20 * ms);
+    p.free(table, 5 * ms);
+    const Finding finding = p.lone_finding("UMA-406");
+    BOOST_TEST(finding.saving_bytes == 64 * mib);
+    BOOST_TEST(finding.saving_ns == 25e6 - 64 * mib / 10.0, boost::test_tools::tolerance(0.001));
+    Program copied;
+    copied.copy_to(copied.take(64 * mib, copied.first_line, Memory::pinned), 0, 64 * mib, Memory::pinned);
+    copied.nothing_is_found();
+}
+
+BOOST_AUTO_TEST_CASE(locked_again_and_again) {
+    const auto rounds = [](int count) {
+        Program p;
+        for (int i = 0; i < count; ++i) {
+            const auto buffer = p.allocate(64 * mib, Memory::registered, p.first_line, trace::Origin::program,
+                                           "cuMemHostRegister_v2", 2 * ms);
+            p.copy_to(buffer, 0, 64 * mib, Memory::registered);
+            p.synchronize();
+            p.free(buffer, ms, p.second_line);
+        }
+        return p.findings();
+    };
+    const auto found = rounds(10);
+    BOOST_REQUIRE(found.size() == 1u);
+    BOOST_TEST(found.front().rule->id == "UMA-407");
+    BOOST_TEST(found.front().stack != 0u);
+    BOOST_TEST(found.front().saving_ns == 9 * 3e6, boost::test_tools::tolerance(0.001));
+    BOOST_TEST((found.front().confidence == Confidence::high));
+    BOOST_TEST(rounds(3).empty());
+}
+
+BOOST_AUTO_TEST_CASE(room_in_pieces) {
+    const auto fails = [](std::uint64_t asked, std::uint64_t freed, std::uint64_t live, bool managed) {
+        test::TraceBuilder builder;
+        Program p;
+        trace::Device device;
+        device.memory_bytes = 1024 * mib;
+        p.builder = builder;
+        p.builder.add(device);
+        trace::Alloc record;
+        record.entry = 1;
+        trace::Entry entry;
+        entry.id = 1;
+        entry.recorded = 1;
+        entry.symbol = "cuMemAlloc_v2";
+        p.builder.add(entry);
+        const auto add = [&](std::uint64_t id, std::uint64_t bytes, Memory memory, std::uint64_t status) {
+            record.start = p.now += 1000;
+            record.allocation = id;
+            record.address = id << 40;
+            record.bytes = bytes;
+            record.memory = memory;
+            record.status = status;
+            p.builder.add(record);
+        };
+        if (managed)
+            add(9, mib, Memory::managed, 0);
+        add(1, freed, Memory::device, 0);
+        trace::Free free;
+        free.start = p.now += 1000;
+        free.allocation = 1;
+        free.address = record.address;
+        p.builder.add(free);
+        add(2, live, Memory::device, 0);
+        add(0, asked, Memory::device, 2);
+        auto found = p.findings();
+        std::erase_if(found, [](const Finding& finding) { return finding.rule->id != "UMA-408"; });
+        return found;
+    };
+    const auto found = fails(256 * mib, 512 * mib, 512 * mib, false);
+    BOOST_REQUIRE(found.size() == 1u);
+    BOOST_TEST(found.front().saving_bytes == 256 * mib);
+    BOOST_TEST((found.front().confidence == Confidence::low));
+    BOOST_TEST(fails(512 * mib, 512 * mib, 512 * mib, false).empty()); // full
+    BOOST_TEST(fails(256 * mib, 128 * mib, 512 * mib, false).empty()); // never was so much
+    BOOST_TEST(fails(256 * mib, 512 * mib, 512 * mib, true).empty());  // where managed memory is is not told
+}
+
+BOOST_AUTO_TEST_CASE(those_that_save_time_come_first) {
+    Program p;
+    p.use_for_long({p.take(8 * mib, p.second_line)});
+    p.take(64 * mib, p.first_line);
+    p.allocate(mib, Memory::pinned, p.first_line, trace::Origin::program, "cuMemHostAlloc", 20 * ms);
+    p.synchronize();
+    const auto found = p.findings();
+    BOOST_REQUIRE(found.size() >= 2u);
+    BOOST_TEST(found[0].rule->id == "UMA-406");
+    BOOST_TEST(found[1].rule->id == "UMA-402");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
