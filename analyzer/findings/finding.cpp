@@ -18,8 +18,10 @@ double within_recorded(const model::Profile& profile, double saving_ns) {
 
 std::vector<Finding> find_all(const model::Profile& profile, const LineOf& line_of) {
     std::vector<Finding> all;
-    for (const auto find : {&find_pageable_copies, &find_small_copies, &find_narrow_rows, &find_managed_copies,
-                            &find_allocation_churn, &find_redundant_syncs, &find_managed})
+    for (const auto find :
+         {&find_pageable_copies, &find_small_copies, &find_narrow_rows, &find_managed_copies,
+          &find_serial_copies, &find_default_stream, &find_through_host, &find_scalar_downloads,
+          &find_allocation_churn, &find_redundant_syncs, &find_managed})
         std::ranges::move(find(profile, line_of), std::back_inserter(all));
     for (Finding& finding : all)
         finding.saving_ns = within_recorded(profile, finding.saving_ns);

@@ -45,6 +45,10 @@ std::vector<Finding> find_pageable_copies(const model::Profile& profile, const L
 std::vector<Finding> find_small_copies(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_narrow_rows(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_managed_copies(const model::Profile& profile, const LineOf& line_of);
+std::vector<Finding> find_serial_copies(const model::Profile& profile, const LineOf& line_of);
+std::vector<Finding> find_default_stream(const model::Profile& profile, const LineOf& line_of);
+std::vector<Finding> find_through_host(const model::Profile& profile, const LineOf& line_of);
+std::vector<Finding> find_scalar_downloads(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_allocation_churn(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_redundant_syncs(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_managed(const model::Profile& profile,

@@ -131,6 +131,8 @@ std::vector<Finding> find_pageable_copies(const model::Profile& profile, const L
             continue; // the rule managed-copied advises to do without the copy
         if (told_of_narrow_rows(profile, site))
             continue;
+        if (!site.graph && profile.through_host().tells_of({site.stack, site.entry}))
+            continue; // the rule through-host advises to do without the copy
         PageableCopies& group = groups[{line_of(site.stack), totals.direction, site.asynchronous, site.graph}];
         group.copies.add(totals.large);
         group.largest = std::max(group.largest, totals.largest);

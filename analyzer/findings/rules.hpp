@@ -20,6 +20,10 @@ inline constexpr std::array rules{
     Rule{"UMA-103", "small-copies", "many small copies"},
     Rule{"UMA-104", "narrow-rows", "narrow rows copied one by one"},
     Rule{"UMA-105", "managed-copied", "managed memory copied to or from the host"},
+    Rule{"UMA-109", "serial-copies", "copies and kernels in series that could overlap"},
+    Rule{"UMA-110", "default-stream", "the default stream keeps other streams waiting"},
+    Rule{"UMA-111", "through-host", "device memory copied by way of the host"},
+    Rule{"UMA-112", "scalar-download", "a scalar read back in every round"},
     // Unified memory.
     Rule{"UMA-201", "thrashing", "host and device thrash managed memory"},
     Rule{"UMA-202", "ping-pong", "ping-pong of managed memory between host and device"},

@@ -79,6 +79,8 @@ std::vector<Finding> find_small_copies(const model::Profile& profile, const Line
             continue;
         if (site.batched && batches.at({site.stack, site.entry}).spare_calls())
             continue; // what would be advised is done
+        if (profile.scalar_downloads().tells_of({site.stack, site.entry}))
+            continue; // the rule scalar-download speaks of what waits for kernels
         SmallCopies& group = groups[{line_of(site.stack), totals.direction}];
         group.copies.add(totals.small);
         group.entry = site.entry;

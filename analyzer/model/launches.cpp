@@ -26,11 +26,12 @@ LaunchGroup Launches::group_of(const reader::Shape& shape) {
             shape.shared_bytes};
 }
 
-void Launches::add(std::uint32_t thread, const trace::Launch& launch, const reader::Shape* shape) {
+const LaunchTotals* Launches::add(std::uint32_t thread, const trace::Launch& launch,
+                                  const reader::Shape* shape) {
     ++count_;
     if (shape == nullptr) {
         ++without_shape_;
-        return;
+        return nullptr;
     }
     LaunchTotals& totals = totals_of(*shape);
     ++totals.count;
@@ -38,12 +39,13 @@ void Launches::add(std::uint32_t thread, const trace::Launch& launch, const read
     call_time_.add(launch.duration, launch.stands_for);
     if (launch.status != 0) {
         ++totals.failed;
-        return;
+        return &totals;
     }
     if (launch.sample != 0)
         awaited_[launch.sample] = &totals;
     else
         await(thread, totals);
+    return &totals;
 }
 
 LaunchTotals& Launches::totals_of(const reader::Shape& shape) {

@@ -53,7 +53,8 @@ struct DeviceTimeEstimate {
 /// Memory: one entry a kernel and shape, one a sample that was not yet read.
 class Launches {
 public:
-    void add(std::uint32_t thread, const trace::Launch& launch, const reader::Shape* shape);
+    /// What it was added to; nullptr where its shape is lost.
+    const LaunchTotals* add(std::uint32_t thread, const trace::Launch& launch, const reader::Shape* shape);
     /// Kernels that a graph ran.
     void add_replayed(const LaunchGroup& group, std::uint64_t count);
     /// A graph was launched: what a synchronisation waits for is partly its work.

@@ -26,7 +26,8 @@ Profile::Profile(reader::Trace& trace, Statistics* statistics)
       graphs_(trace.dictionary),
       managed_(static_cast<double>(trace.time.length(1'000'000)) / 1e6,
                trace.dictionary.managed_sources.empty() ? nullptr : &trace.dictionary.managed_sources.back()),
-      idle_syncs_(static_cast<double>(trace.time.length(1'000'000)) / 1e6) {
+      idle_syncs_(static_cast<double>(trace.time.length(1'000'000)) / 1e6),
+      through_host_(static_cast<double>(trace.time.length(1'000'000)) / 1e6) {
     last_ticks_ = trace.file.header().last.ticks;
     reader::EventStream events(trace.file);
     while (const reader::ThreadCursor* cursor = events.next()) {
@@ -79,6 +80,9 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
     managed_.observe(cursor.thread(), cursor.event());
     churn_.observe(cursor.event(), dictionary());
     idle_syncs_.observe(cursor.thread(), cursor.event());
+    work_patterns_.observe(cursor.thread(), cursor.event(), cursor.shape());
+    scalar_downloads_.observe(cursor.thread(), cursor.event());
+    through_host_.observe(cursor.thread(), cursor.event());
     std::visit(
         [&](const auto& record) {
             using Record = std::decay_t<decltype(record)>;
@@ -134,7 +138,8 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
                     count_call(cursor.shape()->entry, record);
                     return;
                 }
-                launches_.add(cursor.thread(), record, cursor.shape());
+                scalar_downloads_.launch(cursor.thread(),
+                                         launches_.add(cursor.thread(), record, cursor.shape()));
                 if (const reader::Shape* shape = cursor.shape()) {
                     count_call(shape->entry, record);
                     allocations_.launch(record, *shape);

@@ -10,7 +10,10 @@
 #include "analyzer/model/managed_activity.hpp"
 #include "analyzer/model/narrow_rows.hpp"
 #include "analyzer/model/recorded_time.hpp"
+#include "analyzer/model/scalar_downloads.hpp"
+#include "analyzer/model/through_host.hpp"
 #include "analyzer/model/waits.hpp"
+#include "analyzer/model/work_patterns.hpp"
 #include "analyzer/reader/trace.hpp"
 
 #include <cstdint>
@@ -53,6 +56,9 @@ public:
     const NarrowRows& narrow_rows() const { return narrow_rows_; }
     const Churn& churn() const { return churn_; }
     const IdleSyncs& idle_syncs() const { return idle_syncs_; }
+    const WorkPatterns& work_patterns() const { return work_patterns_; }
+    const ScalarDownloads& scalar_downloads() const { return scalar_downloads_; }
+    const ThroughHost& through_host() const { return through_host_; }
     const std::map<std::uint64_t, CallTotals>& calls() const { return calls_; } ///< by entry
     std::vector<CountedEntry> counted() const; ///< called, but not recorded one by one; most often called first
 
@@ -95,6 +101,9 @@ private:
     NarrowRows narrow_rows_;
     Churn churn_;
     IdleSyncs idle_syncs_;
+    WorkPatterns work_patterns_;
+    ScalarDownloads scalar_downloads_;
+    ThroughHost through_host_;
     std::map<std::uint64_t, CallTotals> calls_;
     std::uint64_t captured_ = 0;
     std::uint64_t records_ = 0, residency_samples_ = 0, last_ticks_ = 0;

@@ -780,7 +780,9 @@ BOOST_AUTO_TEST_CASE(ids_and_names_stay) {
     for (const findings::Rule& rule : findings::rules)
         text += std::string(rule.id) + " " + std::string(rule.name) + "\n";
     BOOST_TEST(text == "UMA-101 pageable-copy\nUMA-102 pageable-async\nUMA-103 small-copies\n"
-                       "UMA-104 narrow-rows\nUMA-105 managed-copied\nUMA-201 thrashing\n"
+                       "UMA-104 narrow-rows\nUMA-105 managed-copied\nUMA-109 serial-copies\n"
+                       "UMA-110 default-stream\nUMA-111 through-host\nUMA-112 scalar-download\n"
+                       "UMA-201 thrashing\n"
                        "UMA-202 ping-pong\nUMA-203 first-touch\nUMA-204 host-populate\nUMA-205 read-back\n"
                        "UMA-206 false-sharing\nUMA-207 read-only-bouncing\nUMA-208 remote-access\n"
                        "UMA-209 oversubscribed\nUMA-210 prefetch-ping-pong\nUMA-211 late-prefetch\n"
