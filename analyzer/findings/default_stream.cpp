@@ -111,6 +111,8 @@ Finding describe_default(const model::Profile& profile, std::uint64_t stack, con
 } // namespace
 
 std::vector<Finding> find_default_stream(const model::Profile& profile, const LineOf& line_of) {
+    if (work_is_untold(profile))
+        return {};
     const model::Machine machine = machine_of(profile);
     std::map<std::uint64_t, DefaultLine> lines;
     for (const model::WorkPattern& pattern : profile.work_patterns().patterns()) {

@@ -3,12 +3,24 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <string_view>
 
 namespace umadvisor::findings {
 
 std::string_view name(Confidence confidence) {
     constexpr std::array<std::string_view, 3> names{"low", "medium", "high"};
     return names[static_cast<std::size_t>(confidence)];
+}
+
+bool work_is_untold(const model::Profile& profile) {
+    constexpr std::array<std::string_view, 8> queueing{
+        "cuLaunch", "cuGraphUpload", "cuGraphics", "Decompress", "ExternalSemaphoresAsync",
+        "cuGL",     "cuEGL",         "cuVDPAU"};
+    return profile.dropped() != 0 || std::ranges::any_of(profile.counted(), [&](const auto& called) {
+               return std::ranges::any_of(queueing, [&](std::string_view part) {
+                   return called.symbol.find(part) != std::string_view::npos;
+               });
+           });
 }
 
 double within_recorded(const model::Profile& profile, double saving_ns) {

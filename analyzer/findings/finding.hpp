@@ -54,6 +54,9 @@ std::vector<Finding> find_redundant_syncs(const model::Profile& profile, const L
 std::vector<Finding> find_managed(const model::Profile& profile,
                                   const LineOf& line_of); ///< all on managed memory
 
+/// Whether the device may have had work of which the trace tells no more than how often it was queued.
+bool work_is_untold(const model::Profile& profile);
+
 /// No change saves more than the time that was recorded.
 double within_recorded(const model::Profile& profile, double saving_ns);
 

@@ -2,8 +2,6 @@
 #include "analyzer/findings/finding.hpp"
 #include "analyzer/findings/words.hpp"
 
-#include <algorithm>
-#include <array>
 #include <map>
 #include <utility>
 
@@ -16,18 +14,6 @@ struct SyncLine {
     std::uint64_t count = 0, redundant = 0, entry = 0, covered_by = 0, most = 0;
     double redundant_ns = 0;
 };
-
-/// Calls that queue work and of which the trace tells their number only.
-bool work_is_untold(const model::Profile& profile) {
-    constexpr std::array<std::string_view, 8> queueing{
-        "cuLaunch", "cuGraphUpload", "cuGraphics", "Decompress", "ExternalSemaphoresAsync",
-        "cuGL",     "cuEGL",         "cuVDPAU"};
-    return profile.dropped() != 0 || std::ranges::any_of(profile.counted(), [&](const auto& called) {
-               return std::ranges::any_of(queueing, [&](std::string_view part) {
-                   return called.symbol.find(part) != std::string_view::npos;
-               });
-           });
-}
 
 Finding describe_sync(const model::Profile& profile, std::uint64_t stack, const SyncLine& line) {
     const auto redundant = static_cast<double>(line.redundant);

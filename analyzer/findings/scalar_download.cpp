@@ -66,6 +66,8 @@ Finding describe_scalars(const model::Profile& profile, std::uint64_t stack, con
 } // namespace
 
 std::vector<Finding> find_scalar_downloads(const model::Profile& profile, const LineOf& line_of) {
+    if (work_is_untold(profile))
+        return {};
     std::map<std::uint64_t, ScalarLine> lines;
     for (const auto& [site, totals] : profile.scalar_downloads().sites()) {
         if (!profile.scalar_downloads().tells_of(site))

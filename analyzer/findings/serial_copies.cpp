@@ -248,6 +248,8 @@ bool goes_through_host(const model::Profile& profile, const model::WorkPattern& 
 } // namespace
 
 std::vector<Finding> find_serial_copies(const model::Profile& profile, const LineOf& line_of) {
+    if (work_is_untold(profile))
+        return {};
     const model::Machine machine = machine_of(profile);
     std::map<std::uint64_t, SerialLine> lines;
     for (const model::WorkPattern& pattern : profile.work_patterns().patterns()) {

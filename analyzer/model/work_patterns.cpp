@@ -36,11 +36,15 @@ bool waits(const trace::Copy& copy, Engine engine) {
            (copy.asynchronous == 0 || copy.destination_memory == trace::Memory::pageable);
 }
 
-/// Calls that wait, order or run what is not followed here.
+/// Work that is not followed here.
 template <class Record>
-constexpr bool is_not_followed =
+constexpr bool is_other_work =
     std::is_same_v<Record, trace::GraphLaunch> || std::is_same_v<Record, trace::HostFunction> ||
-    std::is_same_v<Record, trace::Prefetch> || std::is_same_v<Record, trace::Discard> ||
+    std::is_same_v<Record, trace::Prefetch> || std::is_same_v<Record, trace::Discard>;
+
+/// Calls that may wait for the work before them, or after which calls mean another context.
+template <class Record>
+constexpr bool is_interruption =
     std::is_same_v<Record, trace::Free> || std::is_same_v<Record, trace::Context> ||
     std::is_same_v<Record, trace::Pause> || std::is_same_v<Record, trace::Graph>;
 
@@ -241,7 +245,7 @@ void WorkPatterns::add(std::uint32_t thread, const trace::Stream& stream) {
     } else if (stream.action == trace::StreamAction::destroy) {
         streams_.erase(stream.stream);
         std::erase(busy_, stream.stream);
-        stretch_of(thread).spoiled = true;
+        stretch_of(thread).spoiled |= stretch_of(thread).count != 0;
     } else {
         Stretch& stretch = stretch_of(thread);
         const auto found = stretch.events.find(stream.event);
@@ -287,11 +291,14 @@ void WorkPatterns::observe(std::uint32_t thread, const reader::Event& event, con
                 add(thread, record);
             else if constexpr (std::is_same_v<Record, trace::DeviceTime>)
                 add(record);
-            else if constexpr (is_not_followed<Record>) {
+            else if constexpr (is_other_work<Record>) {
                 Stretch& stretch = stretch_of(thread);
                 stretch.spoiled = true;
                 if constexpr (requires { record.stream; })
                     queue_in(stretch, thread, record.stream);
+            } else if constexpr (is_interruption<Record>) {
+                Stretch& stretch = stretch_of(thread);
+                stretch.spoiled |= stretch.count != 0;
             }
         },
         event);
