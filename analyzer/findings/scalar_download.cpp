@@ -29,8 +29,8 @@ void add(ScalarLine& line, const model::Profile& profile, const model::ScalarTot
     line.wait_stack = totals.wait_stack;
     for (const auto& [kernel, count] : totals.kernels) {
         line.kernels += count;
-        line.device_ns += kernel->usual_ns() * static_cast<double>(count);
-        line.measured &= kernel->measured != 0;
+        line.device_ns += kernel->second.usual_ns() * static_cast<double>(count);
+        line.measured &= kernel->second.measured != 0;
     }
 }
 

@@ -15,7 +15,7 @@ std::string_view name(Direction direction);
 /// "host to device" and so on.
 std::string_view words(Direction direction);
 
-inline bool is_host(trace::Memory memory) {
+inline bool is_host_memory(trace::Memory memory) {
     return memory == trace::Memory::pageable || memory == trace::Memory::pinned ||
            memory == trace::Memory::registered;
 }

@@ -80,7 +80,7 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
     managed_.observe(cursor.thread(), cursor.event());
     churn_.observe(cursor.event(), dictionary());
     idle_syncs_.observe(cursor.thread(), cursor.event());
-    work_patterns_.observe(cursor.thread(), cursor.event(), cursor.shape());
+    work_patterns_.observe(cursor.thread(), cursor.event());
     scalar_downloads_.observe(cursor.thread(), cursor.event());
     through_host_.observe(cursor.thread(), cursor.event());
     std::visit(
@@ -138,8 +138,9 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
                     count_call(cursor.shape()->entry, record);
                     return;
                 }
-                scalar_downloads_.launch(cursor.thread(),
-                                         launches_.add(cursor.thread(), record, cursor.shape()));
+                const Launches::Group* const group = launches_.add(cursor.thread(), record, cursor.shape());
+                scalar_downloads_.launch(cursor.thread(), group);
+                work_patterns_.launch(cursor.thread(), record, cursor.shape(), group);
                 if (const reader::Shape* shape = cursor.shape()) {
                     count_call(shape->entry, record);
                     allocations_.launch(record, *shape);

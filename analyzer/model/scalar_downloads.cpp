@@ -8,12 +8,12 @@
 namespace umadvisor::model {
 namespace {
 
-constexpr std::size_t most_kernels = 1024;
+constexpr std::size_t most_listed = 1024;
 /// Copies and sets below take the device no time to speak of.
 constexpr std::uint64_t little_bytes = 256 * 1024;
 
 bool is_scalar(const trace::Copy& copy) {
-    return copy.source_memory == trace::Memory::device && is_host(copy.destination_memory) &&
+    return copy.source_memory == trace::Memory::device && is_host_memory(copy.destination_memory) &&
            copy.bytes <= scalar_bytes && copy.batch == 0;
 }
 
@@ -34,17 +34,17 @@ void ScalarDownloads::restart(Thread& thread, std::uint64_t end) {
     thread.copy = {};
 }
 
-void ScalarDownloads::launch(std::uint32_t thread, const LaunchTotals* totals) {
+void ScalarDownloads::launch(std::uint32_t thread, const Launches::Group* group) {
     Thread& state = state_of(thread);
     if (state.last_end == 0)
         return; // no round
     state.copy = {};
-    if (!state.kernels.empty() && state.kernels.back().first == totals)
+    if (!state.kernels.empty() && state.kernels.back().first == group)
         ++state.kernels.back().second;
-    else if (totals == nullptr || state.kernels.size() == most_kernels)
+    else if (group == nullptr || state.kernels.size() == most_listed)
         state.known = false;
     else
-        state.kernels.emplace_back(totals, 1);
+        state.kernels.emplace_back(group, 1);
 }
 
 void ScalarDownloads::finish(Thread& thread, const CallSite& site, std::uint64_t blocked, std::uint64_t end,

@@ -18,7 +18,7 @@ struct ScalarTotals {
     std::uint64_t rounds = 0; ///< of `count`, those with kernels alone since the one before
     std::uint64_t round_ticks = 0, blocked_ticks = 0; ///< of the rounds, and in the calls that end them
     std::uint64_t wait_stack = 0; ///< the synchronisation behind an asynchronous copy; 0: the copy waits itself
-    std::unordered_map<const LaunchTotals*, std::uint64_t> kernels; ///< that the rounds launched
+    std::unordered_map<const Launches::Group*, std::uint64_t> kernels; ///< that the rounds launched
 };
 
 /// Rounds in which the host waits for anything else do not count, nor do those with work whose time on the
@@ -26,8 +26,8 @@ struct ScalarTotals {
 class ScalarDownloads {
 public:
     void observe(std::uint32_t thread, const reader::Event& event);
-    /// `totals` has to live as long as this; nullptr: not known what was launched.
-    void launch(std::uint32_t thread, const LaunchTotals* totals);
+    /// `group` has to live as long as this; nullptr: not known what was launched.
+    void launch(std::uint32_t thread, const Launches::Group* group);
 
     using Sites = std::unordered_map<CallSite, ScalarTotals, CallSiteHash>;
     const Sites& sites() const { return sites_; }
@@ -37,7 +37,7 @@ public:
 private:
     struct Thread {
         std::uint64_t last_end = 0; ///< of the scalar before; 0: something else was waited for since
-        std::vector<std::pair<const LaunchTotals*, std::uint64_t>> kernels;
+        std::vector<std::pair<const Launches::Group*, std::uint64_t>> kernels;
         bool known = true; ///< the kernels are all that was queued
         CallSite copy;     ///< an asynchronous scalar that nobody has waited for
         std::uint64_t copy_ticks = 0;

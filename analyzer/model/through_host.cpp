@@ -81,8 +81,8 @@ void ThroughHost::copy(Thread& thread, const trace::Copy& copy) {
     if (copy.status != 0 || copy.captured != 0 || copy.origin != trace::Origin::program || copy.width != 0 ||
         copy.bytes < least_told_bytes)
         return;
-    const bool down = copy.source_memory == trace::Memory::device && is_host(copy.destination_memory);
-    const bool up = is_host(copy.source_memory) && copy.destination_memory == trace::Memory::device;
+    const bool down = copy.source_memory == trace::Memory::device && is_host_memory(copy.destination_memory);
+    const bool up = is_host_memory(copy.source_memory) && copy.destination_memory == trace::Memory::device;
     if (!down && !up)
         return;
     ++calls_[{copy.stack, copy.entry}].copies;

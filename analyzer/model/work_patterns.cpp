@@ -4,7 +4,9 @@
 #include "analyzer/model/direction.hpp"
 
 #include <algorithm>
+#include <array>
 #include <type_traits>
+#include <utility>
 #include <variant>
 
 namespace umadvisor::model {
@@ -26,8 +28,8 @@ bool engine_of(const trace::Copy& copy, Engine& engine) {
     const bool from_device = copy.source_memory == trace::Memory::device;
     const bool to_device = copy.destination_memory == trace::Memory::device;
     engine = from_device && to_device ? Engine::compute : to_device ? Engine::to_device : Engine::to_host;
-    return (from_device && to_device) || (is_host(copy.source_memory) && to_device) ||
-           (from_device && is_host(copy.destination_memory));
+    return (from_device && to_device) || (is_host_memory(copy.source_memory) && to_device) ||
+           (from_device && is_host_memory(copy.destination_memory));
 }
 
 /// Whether the host goes on only when it is done.
@@ -73,97 +75,97 @@ WorkPatterns::Numbered& WorkPatterns::number(const WorkAction& action) {
     return found->second;
 }
 
-WorkPatterns::Numbered& WorkPatterns::number_of_kernel(const reader::Shape& shape) {
-    WorkAction action;
-    action.engine = Engine::compute;
-    action.stack = shape.stack;
-    action.entry = shape.entry;
-    action.kernel = Launches::group_of(shape);
-    Actions::value_type*& recent = recent_[shape.number % recent_.size()];
-    if (recent == nullptr || recent->first != action) {
-        number(action);
-        recent = &*actions_.find(action);
-    }
-    return recent->second;
-}
-
 std::uint32_t WorkPatterns::queue_in(Stretch& stretch, std::uint32_t thread, std::uint64_t stream) {
-    const std::uint64_t queue = queue_of(thread, stream);
-    const auto found = std::ranges::find(stretch.queues, queue);
+    const std::uint64_t own = queue_of(thread, stream);
+    const auto found = std::ranges::find(stretch.queues, own, &Queue::stream);
     if (found != stretch.queues.end())
         return static_cast<std::uint32_t>(found - stretch.queues.begin());
-    QueueKind kind = queue == legacy_stream ? QueueKind::legacy : QueueKind::blocking;
-    if (kind == QueueKind::blocking && (queue & threads_own) == 0) {
-        const auto made = streams_.find(queue);
+    QueueKind kind = own == legacy_stream ? QueueKind::legacy : QueueKind::blocking;
+    if (kind == QueueKind::blocking && (own & threads_own) == 0) {
+        const auto made = streams_.find(own);
         if (made == streams_.end())
             stretch.spoiled = true;
         else if (made->second)
             kind = QueueKind::non_blocking;
     }
-    stretch.queues.push_back(queue);
-    stretch.kinds.push_back(kind);
-    stretch.last.push_back(UINT32_MAX);
-    stretch.after.emplace_back();
-    if (std::ranges::find(busy_, queue) == busy_.end())
-        busy_.push_back(queue);
+    stretch.queues.push_back({.stream = own, .kind = kind, .after = {}});
+    if (std::ranges::find(busy_, own) == busy_.end())
+        busy_.push_back(own);
     return static_cast<std::uint32_t>(stretch.queues.size() - 1);
 }
 
-/// A word each: action, queue, count and numbers of what it comes after, count and numbers of what it reaches.
-/// At the end of a pattern stand the kinds of its queues and their number.
-void WorkPatterns::give(Stretch& stretch, std::uint32_t thread, std::uint64_t stream, std::uint32_t action,
+void WorkPatterns::give(Stretch& stretch, std::uint32_t thread, std::uint64_t stream, Given given,
                         std::span<const std::uint64_t> reached) {
-    const std::uint32_t queue = queue_in(stretch, thread, stream);
+    given.queue = queue_in(stretch, thread, stream);
     // Work that nobody has waited for runs beside this.
-    stretch.spoiled |= busy_.size() != stretch.queues.size() || stretch.count == most_work;
+    stretch.spoiled |= busy_.size() != stretch.queues.size() || stretch.given.size() == most_work;
     if (stretch.spoiled)
         return;
-    Words& words = stretch.words;
-    words.insert(words.end(), {action, queue, static_cast<std::uint32_t>(stretch.after[queue].size())});
-    words.insert(words.end(), stretch.after[queue].begin(), stretch.after[queue].end());
-    stretch.after[queue].clear();
-    words.push_back(static_cast<std::uint32_t>(reached.size()));
-    for (const std::uint64_t allocation : reached) {
-        const auto found = std::ranges::find(stretch.allocations, allocation);
-        words.push_back(static_cast<std::uint32_t>(found - stretch.allocations.begin()));
-        if (found == stretch.allocations.end())
-            stretch.allocations.push_back(allocation);
+    Queue& queue = stretch.queues[given.queue];
+    given.after = std::exchange(queue.after, {});
+    queue.last = static_cast<std::uint32_t>(stretch.given.size());
+    stretch.reached.insert(stretch.reached.end(), reached.begin(), reached.end());
+    given.reached = stretch.reached.size();
+    stretch.given.push_back(std::move(given));
+}
+
+/// A word each: action, queue, count and numbers of what it comes after, count and numbers of what it reaches.
+/// At the end stand the kinds of the queues and their number.
+WorkPatterns::Words WorkPatterns::words_of(const Stretch& stretch) {
+    Words words;
+    std::unordered_map<std::uint64_t, std::uint32_t> allocations;
+    std::size_t reached = 0;
+    for (const Given& given : stretch.given) {
+        std::uint32_t action = given.action;
+        if (given.kernel != nullptr)
+            action = number({.engine = Engine::compute,
+                             .stack = given.stack,
+                             .entry = given.entry,
+                             .kernel = given.kernel->first})
+                         .number;
+        words.insert(words.end(), {action, given.queue, static_cast<std::uint32_t>(given.after.size())});
+        words.insert(words.end(), given.after.begin(), given.after.end());
+        words.push_back(static_cast<std::uint32_t>(given.reached - reached));
+        for (; reached < given.reached; ++reached)
+            words.push_back(
+                allocations
+                    .try_emplace(stretch.reached[reached], static_cast<std::uint32_t>(allocations.size()))
+                    .first->second);
     }
-    stretch.last[queue] = stretch.count++;
+    for (const Queue& queue : stretch.queues)
+        words.push_back(static_cast<std::uint32_t>(queue.kind));
+    words.push_back(static_cast<std::uint32_t>(stretch.queues.size()));
+    return words;
 }
 
 void WorkPatterns::finish(Stretch& stretch) {
     if (stretch.copies && !stretch.spoiled) {
-        for (const QueueKind kind : stretch.kinds)
-            stretch.words.push_back(static_cast<std::uint32_t>(kind));
-        stretch.words.push_back(static_cast<std::uint32_t>(stretch.kinds.size()));
-        if (const auto found = patterns_.find(stretch.words); found != patterns_.end())
+        const Words words = words_of(stretch);
+        if (const auto found = patterns_.find(words); found != patterns_.end())
             ++found->second;
         else if (patterns_.size() < most_patterns)
-            patterns_.emplace(stretch.words, 1);
+            patterns_.emplace(words, 1);
     }
     stretch.queues.clear();
-    stretch.kinds.clear();
-    stretch.allocations.clear();
-    stretch.last.clear();
-    stretch.after.clear();
+    stretch.given.clear();
+    stretch.reached.clear();
     stretch.events.clear();
-    stretch.words.clear();
-    stretch.count = 0;
     stretch.copies = stretch.spoiled = false;
 }
 
-void WorkPatterns::add(std::uint32_t thread, const trace::Launch& launch, const reader::Shape* shape) {
+void WorkPatterns::launch(std::uint32_t thread, const trace::Launch& launch, const reader::Shape* shape,
+                          const Launches::Group* group) {
     Stretch& stretch = stretch_of(thread);
-    if (launch.status != 0 || shape == nullptr || shape->captured) {
-        stretch.spoiled |= shape == nullptr;
+    if (launch.status != 0 || shape == nullptr || group == nullptr) {
+        stretch.spoiled |= launch.status == 0;
         return;
     }
     stretch.spoiled |= !shape->scanned || shape->untold != 0;
     if (stretch.spoiled)
         queue_in(stretch, thread, shape->stream);
     else
-        give(stretch, thread, shape->stream, number_of_kernel(*shape).number, shape->touched);
+        give(stretch, thread, shape->stream,
+             {.kernel = group, .stack = shape->stack, .entry = shape->entry, .after = {}}, shape->touched);
 }
 
 void WorkPatterns::add(std::uint32_t thread, const trace::Copy& copy) {
@@ -175,7 +177,7 @@ void WorkPatterns::add(std::uint32_t thread, const trace::Copy& copy) {
         stretch.spoiled = true;
         return;
     }
-    if (action.engine == Engine::to_device && stretch.count >= long_enough)
+    if (action.engine == Engine::to_device && stretch.given.size() >= long_enough)
         finish(stretch);
     action.stack = copy.stack;
     action.entry = copy.entry;
@@ -196,7 +198,8 @@ void WorkPatterns::add(std::uint32_t thread, const trace::Copy& copy) {
         reached[count++] = copy.destination_allocation;
     stretch.spoiled |= reached[0] == 0 || reached[count - 1] == 0;
     stretch.copies = true;
-    give(stretch, thread, copy.stream, numbered.number, std::span(reached).first(count));
+    give(stretch, thread, copy.stream, {.action = numbered.number, .after = {}},
+         std::span(reached).first(count));
     if (waits(copy, action.engine)) {
         std::erase(busy_, queue_of(thread, copy.stream));
         finish(stretch);
@@ -217,7 +220,8 @@ void WorkPatterns::add(std::uint32_t thread, const trace::Set& set) {
     action.entry = set.entry;
     action.bytes = set.bytes;
     action.destination = set.memory;
-    give(stretch, thread, set.stream, number(action).number, std::span(&set.allocation, 1));
+    give(stretch, thread, set.stream, {.action = number(action).number, .after = {}},
+         std::span(&set.allocation, 1));
 }
 
 void WorkPatterns::add(std::uint32_t thread, const trace::Sync& sync) {
@@ -245,14 +249,14 @@ void WorkPatterns::add(std::uint32_t thread, const trace::Stream& stream) {
     } else if (stream.action == trace::StreamAction::destroy) {
         streams_.erase(stream.stream);
         std::erase(busy_, stream.stream);
-        stretch_of(thread).spoiled |= stretch_of(thread).count != 0;
+        stretch_of(thread).spoiled |= !stretch_of(thread).given.empty();
     } else {
         Stretch& stretch = stretch_of(thread);
         const auto found = stretch.events.find(stream.event);
         if (stream.action != trace::StreamAction::wait_event || found == stretch.events.end())
             stretch.spoiled = true;
         else
-            stretch.after[queue_in(stretch, thread, stream.stream)].push_back(found->second);
+            stretch.queues[queue_in(stretch, thread, stream.stream)].after.push_back(found->second);
     }
 }
 
@@ -264,12 +268,9 @@ void WorkPatterns::add(std::uint32_t thread, const trace::Event& event) {
         stretch.spoiled = true;
     if (event.action != trace::EventAction::record || stretch.spoiled)
         return;
-    const auto queue = std::ranges::find(stretch.queues, queue_of(thread, event.stream));
-    if (queue == stretch.queues.end())
-        return; // nothing to wait for
-    if (const std::uint32_t last = stretch.last[static_cast<std::size_t>(queue - stretch.queues.begin())];
-        last != UINT32_MAX)
-        stretch.events[event.event] = last;
+    const auto queue = std::ranges::find(stretch.queues, queue_of(thread, event.stream), &Queue::stream);
+    if (queue != stretch.queues.end() && queue->last != UINT32_MAX) // else there is nothing to wait for
+        stretch.events[event.event] = queue->last;
 }
 
 void WorkPatterns::add(const trace::DeviceTime& time) {
@@ -281,13 +282,13 @@ void WorkPatterns::add(const trace::DeviceTime& time) {
     awaited_.erase(found);
 }
 
-void WorkPatterns::observe(std::uint32_t thread, const reader::Event& event, const reader::Shape* shape) {
+void WorkPatterns::observe(std::uint32_t thread, const reader::Event& event) {
+    if (std::holds_alternative<trace::Launch>(event))
+        return; // most events
     std::visit(
         [&](const auto& record) {
             using Record = std::decay_t<decltype(record)>;
-            if constexpr (std::is_same_v<Record, trace::Launch>)
-                add(thread, record, shape);
-            else if constexpr (requires { add(thread, record); })
+            if constexpr (requires { add(thread, record); })
                 add(thread, record);
             else if constexpr (std::is_same_v<Record, trace::DeviceTime>)
                 add(record);
@@ -298,7 +299,7 @@ void WorkPatterns::observe(std::uint32_t thread, const reader::Event& event, con
                     queue_in(stretch, thread, record.stream);
             } else if constexpr (is_interruption<Record>) {
                 Stretch& stretch = stretch_of(thread);
-                stretch.spoiled |= stretch.count != 0;
+                stretch.spoiled |= !stretch.given.empty();
             }
         },
         event);

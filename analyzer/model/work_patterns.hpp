@@ -4,7 +4,6 @@
 #include "analyzer/model/launches.hpp"
 #include "analyzer/model/schedule.hpp"
 
-#include <array>
 #include <compare>
 #include <cstdint>
 #include <map>
@@ -56,7 +55,10 @@ class WorkPatterns {
 public:
     static constexpr std::size_t most_work = 64, most_patterns = 1024;
 
-    void observe(std::uint32_t thread, const reader::Event& event, const reader::Shape* shape);
+    void observe(std::uint32_t thread, const reader::Event& event);
+    /// `group` is what Launches has added it to.
+    void launch(std::uint32_t thread, const trace::Launch& launch, const reader::Shape* shape,
+                const Launches::Group* group);
 
     /// In no order. What they point to lives as long as this.
     std::vector<WorkPattern> patterns() const;
@@ -66,15 +68,25 @@ private:
     struct WordsHash {
         std::size_t operator()(const Words& words) const;
     };
+    /// One operation before its pattern is looked up, which most stretches do not come to.
+    struct Given {
+        const Launches::Group* kernel = nullptr; ///< nullptr: `action` tells what it is
+        std::uint64_t stack = 0, entry = 0;      ///< of the kernel
+        std::uint32_t action = 0, queue = 0;
+        std::vector<std::uint32_t> after;
+        std::size_t reached = 0; ///< end of its part of the stretch's `reached`
+    };
+    struct Queue {
+        std::uint64_t stream = 0;
+        QueueKind kind{};
+        std::uint32_t last = UINT32_MAX;  ///< given to it
+        std::vector<std::uint32_t> after; ///< what the next operation waits for
+    };
     struct Stretch { ///< from a wait to the next
-        std::vector<std::uint64_t> queues, allocations;
-        std::vector<QueueKind> kinds;
-        std::vector<std::uint32_t> last;               ///< work of each queue
-        std::vector<std::vector<std::uint32_t>> after; ///< what the next work of each queue waits for
-        std::unordered_map<std::uint64_t, std::uint32_t>
-            events; ///< work that was there when they were recorded
-        Words words;
-        std::uint32_t count = 0;
+        std::vector<Queue> queues;
+        std::vector<Given> given;
+        std::vector<std::uint64_t> reached;                      ///< allocations
+        std::unordered_map<std::uint64_t, std::uint32_t> events; ///< what was last when they were recorded
         bool copies = false, spoiled = false;
     };
     struct Numbered {
@@ -83,7 +95,6 @@ private:
     };
     using Actions = std::map<WorkAction, Numbered>;
 
-    void add(std::uint32_t thread, const trace::Launch& launch, const reader::Shape* shape);
     void add(std::uint32_t thread, const trace::Copy& copy);
     void add(std::uint32_t thread, const trace::Set& set);
     void add(std::uint32_t thread, const trace::Sync& sync);
@@ -92,16 +103,15 @@ private:
     void add(const trace::DeviceTime& time);
 
     Stretch& stretch_of(std::uint32_t thread);
-    void give(Stretch& stretch, std::uint32_t thread, std::uint64_t stream, std::uint32_t action,
+    void give(Stretch& stretch, std::uint32_t thread, std::uint64_t stream, Given given,
               std::span<const std::uint64_t> reached);
     std::uint32_t queue_in(Stretch& stretch, std::uint32_t thread, std::uint64_t stream);
     void finish(Stretch& stretch);
+    Words words_of(const Stretch& stretch);
     Numbered& number(const WorkAction& action);
-    Numbered& number_of_kernel(const reader::Shape& shape);
 
     Actions actions_;
     std::vector<Actions::const_iterator> by_number_;
-    std::array<Actions::value_type*, 256> recent_{}; ///< kernels, by the last digits of the shape's number
     std::unordered_map<std::uint64_t, WorkTime*> awaited_;
     std::unordered_map<Words, std::uint64_t, WordsHash> patterns_; ///< how often
     std::unordered_map<std::uint32_t, Stretch> stretches_;
