@@ -32,9 +32,9 @@ std::string memory_set(const model::Profile& profile, const model::FateTotals& t
 std::vector<Finding> find_constant_uploads(const model::Profile& profile, const LineOf& line_of) {
     std::vector<Finding> findings;
     for (const auto& [stack, group] : transfers_of_fate(profile, model::Fate::constant, line_of)) {
-        const double set_ns =
-            static_cast<double>(group.transfers.count) * static_cast<double>(machine::Rates::usual.launch_call) +
-            static_cast<double>(group.transfers.bytes) / profile.rates().memory_set * 1e9;
+        const double set_ns = static_cast<double>(group.transfers.count) *
+                                  static_cast<double>(machine::Rates::usual.launch_call) +
+                              static_cast<double>(group.transfers.bytes) / profile.rates().memory_set * 1e9;
         if (group.spent_ns - set_ns < least_saving_ns)
             continue;
         Finding finding = begin_finding(profile, rule("UMA-108"), stack, group);

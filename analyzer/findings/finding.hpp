@@ -55,6 +55,10 @@ std::vector<Finding> find_managed_copies(const model::Profile& profile, const Li
 std::vector<Finding> find_repeated_uploads(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_constant_uploads(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_unused_transfers(const model::Profile& profile, const LineOf& line_of);
+std::vector<Finding> find_serial_copies(const model::Profile& profile, const LineOf& line_of);
+std::vector<Finding> find_default_stream(const model::Profile& profile, const LineOf& line_of);
+std::vector<Finding> find_through_host(const model::Profile& profile, const LineOf& line_of);
+std::vector<Finding> find_scalar_downloads(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_allocation_churn(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_idle_memory(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_reusable_memory(const model::Profile& profile, const LineOf& line_of);

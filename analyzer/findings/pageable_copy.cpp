@@ -137,6 +137,8 @@ std::vector<Finding> find_pageable_copies(const model::Profile& profile, const L
             continue; // the rule managed-copied advises to do without the copy
         if (told_of_narrow_rows(profile, site))
             continue;
+        if (!site.graph && profile.through_host().tells_of({site.stack, site.entry}))
+            continue; // the rule through-host advises to do without the copy
         // The rules on content advise to do without the copy.
         const model::Tally rest =
             content_is_told ? totals.large.without(profile.contents().told(site, false)) : totals.large;

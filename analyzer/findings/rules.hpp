@@ -23,6 +23,10 @@ inline constexpr std::array rules{
     Rule{"UMA-106", "repeated-upload", "the same bytes uploaded again"},
     Rule{"UMA-107", "round-trip", "downloaded and uploaded again unchanged"},
     Rule{"UMA-108", "constant-upload", "uploads of one value"},
+    Rule{"UMA-109", "serial-copies", "copies and kernels in series that could overlap"},
+    Rule{"UMA-110", "default-stream", "the default stream keeps other streams waiting"},
+    Rule{"UMA-111", "through-host", "device memory copied by way of the host"},
+    Rule{"UMA-112", "scalar-download", "a scalar read back in every round"},
     // Unified memory.
     Rule{"UMA-201", "thrashing", "host and device thrash managed memory"},
     Rule{"UMA-202", "ping-pong", "ping-pong of managed memory between host and device"},

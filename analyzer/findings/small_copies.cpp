@@ -80,6 +80,8 @@ std::vector<Finding> find_small_copies(const model::Profile& profile, const Line
             continue;
         if (site.batched && batches.at({site.stack, site.entry}).spare_calls())
             continue; // what would be advised is done
+        if (profile.scalar_downloads().tells_of({site.stack, site.entry}))
+            continue; // the rule scalar-download speaks of what waits for kernels
         // The rules on content advise to do without the copy.
         const model::Tally rest =
             content_is_told ? totals.small.without(profile.contents().told(site, true)) : totals.small;

@@ -1,17 +1,13 @@
 #include "analyzer/model/churn.hpp"
 
+#include "analyzer/model/waits.hpp"
+
 #include <algorithm>
 #include <type_traits>
 #include <variant>
 
 namespace umadvisor::model {
 namespace {
-
-bool waits_for_work(const trace::Sync& record) {
-    return record.status == 0 &&
-           (record.kind == trace::SyncKind::context || record.kind == trace::SyncKind::stream ||
-            record.kind == trace::SyncKind::event);
-}
 
 bool is_followed(trace::Memory memory) {
     return memory == trace::Memory::device || memory == trace::Memory::pinned ||
@@ -84,7 +80,7 @@ void Churn::observe(const reader::Event& event, const reader::Dictionary& dictio
             else if constexpr (std::is_same_v<Record, trace::Copy>)
                 queued_ |= record.asynchronous != 0;
             else if constexpr (std::is_same_v<Record, trace::Sync>)
-                queued_ &= !waits_for_work(record);
+                queued_ &= record.status != 0 || !waits_for_work(record);
         },
         event);
 }

@@ -5,8 +5,6 @@
 namespace umadvisor::model {
 namespace {
 
-constexpr std::uint64_t last_default_stream = 2; ///< legacy, legacy named explicitly, per-thread (FORMAT.md)
-
 std::uint64_t value_of(const std::unordered_map<std::uint64_t, std::uint64_t>& in, std::uint64_t key) {
     const auto found = in.find(key);
     return found == in.end() ? 0 : found->second;
@@ -48,7 +46,7 @@ void Contexts::observe(std::uint32_t thread, const reader::Event& event) {
 }
 
 Contexts::Place Contexts::of(std::uint32_t thread, std::uint64_t stream) const {
-    const std::uint64_t context = stream > last_default_stream ? value_of(streams_, stream) : current(thread);
+    const std::uint64_t context = stream > stream_of_the_thread ? value_of(streams_, stream) : current(thread);
     return {context, value_of(devices_, context)};
 }
 

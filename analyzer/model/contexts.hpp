@@ -8,6 +8,9 @@
 
 namespace umadvisor::model {
 
+/// Handles that name no stream of the program's own (FORMAT.md).
+inline constexpr std::uint64_t legacy_stream = 0, other_legacy_stream = 1, stream_of_the_thread = 2;
+
 /// Follows the events in the order of time.
 class Contexts {
 public:

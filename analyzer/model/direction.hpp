@@ -15,6 +15,11 @@ std::string_view name(Direction direction);
 /// "host to device" and so on.
 std::string_view words(Direction direction);
 
+inline bool is_host_memory(trace::Memory memory) {
+    return memory == trace::Memory::pageable || memory == trace::Memory::pinned ||
+           memory == trace::Memory::registered;
+}
+
 /// By the entry point where it tells (cuMemcpyHtoD), else by the memory of both ends; managed memory then
 /// stands on the device's side, where cuMemcpy is free to work on it.
 Direction direction_of(const trace::Copy& copy, std::string_view symbol);

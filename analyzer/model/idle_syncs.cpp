@@ -14,8 +14,6 @@ constexpr double longest_idle_sync_ns = 50'000;
 /// A launch whose call was not measured is taken to last as long.
 constexpr double unmeasured_call_ns = 100'000;
 
-constexpr std::uint64_t legacy_stream = 0, other_legacy_stream = 1, stream_of_the_thread = 2;
-
 /// On return of such a copy its bytes are where they belong (CUDA Runtime API, "API synchronization behavior").
 bool is_done_on_return(const trace::Copy& copy) {
     using trace::Memory;

@@ -26,32 +26,35 @@ LaunchGroup Launches::group_of(const reader::Shape& shape) {
             shape.shared_bytes};
 }
 
-void Launches::add(std::uint32_t thread, const trace::Launch& launch, const reader::Shape* shape) {
+const Launches::Group* Launches::add(std::uint32_t thread, const trace::Launch& launch,
+                                     const reader::Shape* shape) {
     ++count_;
     if (shape == nullptr) {
         ++without_shape_;
-        return;
+        return nullptr;
     }
-    LaunchTotals& totals = totals_of(*shape);
+    Group& group = group_with(*shape);
+    LaunchTotals& totals = group.second;
     ++totals.count;
     totals.call_time.add(launch.duration, launch.stands_for);
     call_time_.add(launch.duration, launch.stands_for);
     if (launch.status != 0) {
         ++totals.failed;
-        return;
+        return &group;
     }
     if (launch.sample != 0)
         awaited_[launch.sample] = &totals;
     else
         await(thread, totals);
+    return &group;
 }
 
-LaunchTotals& Launches::totals_of(const reader::Shape& shape) {
+Launches::Group& Launches::group_with(const reader::Shape& shape) {
     const LaunchGroup group = group_of(shape);
-    Groups::value_type*& recent = recent_[shape.number % recent_.size()];
+    Group*& recent = recent_[shape.number % recent_.size()];
     if (recent == nullptr || recent->first != group)
         recent = &*groups_.try_emplace(group).first;
-    return recent->second;
+    return *recent;
 }
 
 void Launches::await(std::uint32_t thread, LaunchTotals& totals) {

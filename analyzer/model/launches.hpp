@@ -53,7 +53,11 @@ struct DeviceTimeEstimate {
 /// Memory: one entry a kernel and shape, one a sample that was not yet read.
 class Launches {
 public:
-    void add(std::uint32_t thread, const trace::Launch& launch, const reader::Shape* shape);
+    using Groups = std::map<LaunchGroup, LaunchTotals>;
+    using Group = Groups::value_type;
+
+    /// What it was added to, which stays where it is; nullptr where the launch's shape is lost.
+    const Group* add(std::uint32_t thread, const trace::Launch& launch, const reader::Shape* shape);
     /// Kernels that a graph ran.
     void add_replayed(const LaunchGroup& group, std::uint64_t count);
     /// A graph was launched: what a synchronisation waits for is partly its work.
@@ -62,7 +66,6 @@ public:
     /// The device's time of the launch that carried `sample`, event floor taken off. False when no launch did.
     bool measure(std::uint64_t sample, std::uint64_t nanoseconds);
 
-    using Groups = std::map<LaunchGroup, LaunchTotals>;
     const Groups& groups() const { return groups_; }
     /// nullptr: no such group.
     const LaunchTotals* find(const LaunchGroup& group) const;
@@ -75,11 +78,11 @@ public:
     static LaunchGroup group_of(const reader::Shape& shape);
 
 private:
-    LaunchTotals& totals_of(const reader::Shape& shape);
+    Group& group_with(const reader::Shape& shape);
     void await(std::uint32_t thread, LaunchTotals& totals);
 
     Groups groups_;
-    std::array<Groups::value_type*, 256> recent_{}; ///< by the last digits of the shape's number
+    std::array<Group*, 256> recent_{}; ///< by the last digits of the shape's number
     std::unordered_map<std::uint64_t, LaunchTotals*> awaited_;
     std::unordered_map<std::uint32_t, std::vector<LaunchTotals*>> outstanding_; ///< by thread, each once
     LaunchTotals graphs_; ///< takes the graphs' share of waiting

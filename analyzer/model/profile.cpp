@@ -30,7 +30,8 @@ Profile::Profile(reader::Trace& trace, Statistics* statistics, machine::Rates ra
                trace.dictionary.managed_sources.empty() ? nullptr : &trace.dictionary.managed_sources.back()),
       idle_syncs_(static_cast<double>(trace.time.length(1'000'000)) / 1e6),
       idle_gaps_(static_cast<double>(trace.time.length(1'000'000)) / 1e6),
-      lifetimes_(static_cast<double>(trace.time.length(1'000'000)) / 1e6) {
+      lifetimes_(static_cast<double>(trace.time.length(1'000'000)) / 1e6),
+      through_host_(static_cast<double>(trace.time.length(1'000'000)) / 1e6) {
     last_ticks_ = trace.file.header().last.ticks;
     reader::EventStream events(trace.file);
     while (const reader::ThreadCursor* cursor = events.next()) {
@@ -87,6 +88,9 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
     idle_syncs_.observe(cursor.thread(), cursor.event());
     idle_gaps_.observe(cursor);
     lifetimes_.observe(cursor, dictionary());
+    work_patterns_.observe(cursor.thread(), cursor.event());
+    scalar_downloads_.observe(cursor.thread(), cursor.event());
+    through_host_.observe(cursor.thread(), cursor.event());
     std::visit(
         [&](const auto& record) {
             using Record = std::decay_t<decltype(record)>;
@@ -148,7 +152,9 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
                     count_call(cursor.shape()->entry, record);
                     return;
                 }
-                launches_.add(cursor.thread(), record, cursor.shape());
+                const Launches::Group* const group = launches_.add(cursor.thread(), record, cursor.shape());
+                scalar_downloads_.launch(cursor.thread(), group);
+                work_patterns_.launch(cursor.thread(), record, cursor.shape(), group);
                 contents_.launch(cursor.shape());
                 if (const reader::Shape* shape = cursor.shape()) {
                     count_call(shape->entry, record);

@@ -16,7 +16,10 @@
 #include "analyzer/model/narrow_rows.hpp"
 #include "analyzer/model/polls.hpp"
 #include "analyzer/model/recorded_time.hpp"
+#include "analyzer/model/scalar_downloads.hpp"
+#include "analyzer/model/through_host.hpp"
 #include "analyzer/model/waits.hpp"
+#include "analyzer/model/work_patterns.hpp"
 #include "analyzer/reader/trace.hpp"
 
 #include <cstdint>
@@ -66,6 +69,9 @@ public:
     const IdleGaps& idle_gaps() const { return idle_gaps_; }
     const Polls& polls() const { return polls_; }
     const Lifetimes& lifetimes() const { return lifetimes_; }
+    const WorkPatterns& work_patterns() const { return work_patterns_; }
+    const ScalarDownloads& scalar_downloads() const { return scalar_downloads_; }
+    const ThroughHost& through_host() const { return through_host_; }
     const std::map<std::uint64_t, CallTotals>& calls() const { return calls_; } ///< by entry
     std::vector<CountedEntry> counted() const; ///< called, but not recorded one by one; most often called first
 
@@ -114,6 +120,9 @@ private:
     IdleGaps idle_gaps_;
     Polls polls_;
     Lifetimes lifetimes_;
+    WorkPatterns work_patterns_;
+    ScalarDownloads scalar_downloads_;
+    ThroughHost through_host_;
     std::map<std::uint64_t, CallTotals> calls_;
     std::uint64_t captured_ = 0;
     std::uint64_t records_ = 0, residency_samples_ = 0, last_ticks_ = 0;

@@ -14,6 +14,11 @@ struct CallSite {
     auto operator<=>(const CallSite&) const = default;
 };
 
+inline bool waits_for_work(const trace::Sync& record) {
+    return record.kind == trace::SyncKind::context || record.kind == trace::SyncKind::stream ||
+           record.kind == trace::SyncKind::event;
+}
+
 struct CallSiteHash {
     std::size_t operator()(const CallSite& site) const { return site.stack * 1021 + site.entry; }
 };
@@ -23,8 +28,7 @@ struct CallSiteHash {
 class Waits {
 public:
     void add(const trace::Sync& record) {
-        if (record.kind == trace::SyncKind::context || record.kind == trace::SyncKind::stream ||
-            record.kind == trace::SyncKind::event)
+        if (waits_for_work(record))
             ticks_[{record.stack, record.entry}] += record.duration;
     }
     void add(const trace::Copy& record) {

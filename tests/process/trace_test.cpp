@@ -33,6 +33,7 @@ const Example faulty[] = {
 const Example clean[] = {
     {"pinned_copies", "UMA-101"},  {"pinned_copies", "UMA-103"}, {"prefetched_add", "UMA-203"},
     {"prefetched_add", "UMA-202"}, {"kept_scratch", "UMA-401"},  {"checked_once", "UMA-501"},
+    {"pinned_copies", "UMA-109"},
 };
 
 Outcome run_recorded(const Folder& folder, const std::string& linkage, const std::string& name,

@@ -1,9 +1,10 @@
 #pragma once
 // Every rule with a program that has the fault, its clean twin and one that nearly has it.
 #include "allocation.hpp"
-#include "managed.hpp"
 #include "contents.hpp"
+#include "managed.hpp"
 #include "memory.hpp"
+#include "overlap.hpp"
 #include "synchronisation.hpp"
 #include "transfers.hpp"
 
@@ -18,8 +19,6 @@ struct Row {
     unsigned rounds;
     void (*behave)(Trial&);
 };
-
-inline constexpr std::size_t KiB = 1024, MiB = 1024 * KiB;
 
 /// What the fault costs is the time of its "fault" less that of its "clean" row.
 inline constexpr Row table[] = {
@@ -36,8 +35,31 @@ inline constexpr Row table[] = {
     {"UMA-104", "clean", "contiguous", "", 256 * MiB, 8, upload_contiguous_rows},
     {"UMA-104", "near", "wide-rows", "", 256 * MiB, 8, upload_wide_rows},
     {"UMA-105", "fault", "host-buffer", "", 64 * MiB, 8, copy_to_managed},
-    {"UMA-105", "clean", "in-place", "UMA-204", 64 * MiB, 8, write_managed_in_place},
+    {"UMA-105", "clean", "in-place", "", 64 * MiB, 8, write_managed_in_place},
     {"UMA-105", "near", "device-snapshot", "", 64 * MiB, 8, copy_managed_to_device},
+    {"UMA-106", "fault", "every-step", "", 8 * MiB, 40, look_up<Table::uploaded_each_round>},
+    {"UMA-106", "clean", "once", "", 8 * MiB, 40, look_up<Table::uploaded_once>},
+    {"UMA-106", "near", "changed", "UMA-303", 8 * MiB, 40, look_up<Table::changed>},
+    {"UMA-106", "near", "written", "", 8 * MiB, 40, look_up<Table::written_by_kernel>},
+    {"UMA-107", "fault", "unchanged", "", 8 * MiB, 40, take_turns<Trip::unchanged>},
+    {"UMA-107", "clean", "download", "", 8 * MiB, 40, take_turns<Trip::download_only>},
+    {"UMA-107", "near", "changed", "", 8 * MiB, 40, take_turns<Trip::changed>},
+    {"UMA-108", "fault", "zeros", "", 8 * MiB, 40, begin_anew<Start::uploaded>},
+    {"UMA-108", "clean", "memset", "", 8 * MiB, 40, begin_anew<Start::memory_set>},
+    {"UMA-108", "near", "nearly", "", 8 * MiB, 40, begin_anew<Start::nearly>},
+    {"UMA-109", "fault", "one-stream", "", 16 * MiB, 10, scramble_in_series},
+    {"UMA-109", "clean", "four-streams", "", 16 * MiB, 10, scramble_in_streams},
+    {"UMA-109", "near", "one-way", "", 16 * MiB, 10, upload_for_a_sum},
+    {"UMA-109", "near", "host-steps", "", 64 * KiB, 90, steps_by_the_host},
+    {"UMA-110", "fault", "blocking", "", 16 * MiB, 10, copy_on_blocking_streams},
+    {"UMA-110", "clean", "non-blocking", "", 16 * MiB, 10, copy_on_free_streams},
+    {"UMA-110", "near", "depends", "", 16 * MiB, 10, copy_around_a_kernel},
+    {"UMA-111", "fault", "through-host", "", 64 * MiB, 10, pass_through_host},
+    {"UMA-111", "clean", "on-device", "", 64 * MiB, 10, pass_on_device},
+    {"UMA-111", "near", "thinned", "", 64 * MiB, 10, thin_on_host},
+    {"UMA-112", "fault", "each-round", "", 1 * KiB, 1000, count_each_round},
+    {"UMA-112", "clean", "every-hundredth", "", 1 * KiB, 1000, count_every_hundredth},
+    {"UMA-112", "near", "with-results", "UMA-103", 4 * KiB, 500, count_with_results},
 
     {"UMA-202", "fault", "host-loop", "", 32 * MiB, 10, ping_pong},
     {"UMA-202", "clean", "prefetched", "", 32 * MiB, 10, ping_pong_prefetched},
@@ -66,31 +88,12 @@ inline constexpr Row table[] = {
     {"UMA-211", "fault", "after", "UMA-203", 64 * MiB, 6, prefetch_after},
     {"UMA-211", "clean", "before", "", 64 * MiB, 6, prefetch_before},
     {"UMA-211", "near", "before-and-wait", "", 64 * MiB, 6, prefetch_before_and_wait},
-    {"UMA-212", "fault", "resident", "", 64 * MiB, 40, prefetch_what_is_there},
-    {"UMA-212", "clean", "none", "", 64 * MiB, 40, prefetch_nothing},
+    {"UMA-212", "fault", "resident", "", 64 * MiB, 400, prefetch_what_is_there},
+    {"UMA-212", "clean", "none", "", 64 * MiB, 400, prefetch_nothing},
     {"UMA-212", "near", "gone-meanwhile", "", 64 * MiB, 10, prefetch_what_left},
     {"UMA-213", "fault", "host-takes-it", "", 64 * MiB, 8, prefetch_unused},
     {"UMA-213", "clean", "none", "", 64 * MiB, 8, prefetch_not},
     {"UMA-213", "near", "used", "", 64 * MiB, 8, prefetch_used},
-
-    {"UMA-401", "fault", "fresh", "", 1 * KiB, 1000, scratch_fresh},
-    {"UMA-401", "clean", "kept", "", 1 * KiB, 1000, scratch_kept},
-    {"UMA-401", "near", "from-pool", "", 1 * KiB, 1000, scratch_from_pool},
-    {"UMA-106", "fault", "every-step", "", 8 * MiB, 40, look_up<Table::uploaded_each_round>},
-    {"UMA-106", "clean", "once", "", 8 * MiB, 40, look_up<Table::uploaded_once>},
-    {"UMA-106", "near", "changed", "UMA-303", 8 * MiB, 40, look_up<Table::changed>},
-    {"UMA-106", "near", "written", "", 8 * MiB, 40, look_up<Table::written_by_kernel>},
-    {"UMA-107", "fault", "unchanged", "", 8 * MiB, 40, take_turns<Trip::unchanged>},
-    {"UMA-107", "clean", "download", "", 8 * MiB, 40, take_turns<Trip::download_only>},
-    {"UMA-107", "near", "changed", "", 8 * MiB, 40, take_turns<Trip::changed>},
-    {"UMA-108", "fault", "zeros", "", 8 * MiB, 40, begin_anew<Start::uploaded>},
-    {"UMA-108", "clean", "memset", "", 8 * MiB, 40, begin_anew<Start::memory_set>},
-    {"UMA-108", "near", "nearly", "", 8 * MiB, 40, begin_anew<Start::nearly>},
-    {"UMA-303", "fault", "upload", "", 8 * MiB, 40, send_drafts<Draft::overwritten>},
-    {"UMA-303", "clean", "upload", "", 8 * MiB, 40, send_drafts<Draft::left_out>},
-    {"UMA-303", "near", "used", "", 8 * MiB, 40, send_drafts<Draft::used>},
-    {"UMA-303", "fault", "memset", "", 64 * MiB, 100, set_twice<Draft::overwritten>},
-    {"UMA-303", "clean", "memset", "", 64 * MiB, 100, set_twice<Draft::left_out>},
 
     {"UMA-301", "fault", "both-at-once", "", 128 * MiB, 5, both_at_once},
     {"UMA-301", "clean", "one-at-a-time", "", 128 * MiB, 5, two_phases},
@@ -98,6 +101,15 @@ inline constexpr Row table[] = {
     {"UMA-302", "fault", "beside", "", 128 * MiB, 5, one_after_the_other},
     {"UMA-302", "clean", "same-memory", "", 128 * MiB, 5, the_same_twice},
     {"UMA-302", "near", "still-read", "", 128 * MiB, 5, first_read_by_second},
+    {"UMA-303", "fault", "upload", "", 8 * MiB, 40, send_drafts<Draft::overwritten>},
+    {"UMA-303", "clean", "upload", "", 8 * MiB, 40, send_drafts<Draft::left_out>},
+    {"UMA-303", "near", "used", "", 8 * MiB, 40, send_drafts<Draft::used>},
+    {"UMA-303", "fault", "memset", "", 64 * MiB, 100, set_twice<Draft::overwritten>},
+    {"UMA-303", "clean", "memset", "", 64 * MiB, 100, set_twice<Draft::left_out>},
+
+    {"UMA-401", "fault", "fresh", "", 1 * KiB, 1000, scratch_fresh},
+    {"UMA-401", "clean", "kept", "", 1 * KiB, 1000, scratch_kept},
+    {"UMA-401", "near", "from-pool", "", 1 * KiB, 1000, scratch_from_pool},
     {"UMA-402", "fault", "beside", "", 128 * MiB, 5, beside_unused},
     {"UMA-402", "clean", "without", "", 128 * MiB, 5, used_alone},
     {"UMA-402", "near", "cleared", "", 128 * MiB, 5, beside_cleared},

@@ -11,6 +11,8 @@
 
 namespace rules {
 
+inline constexpr std::size_t KiB = 1024, MiB = 1024 * KiB;
+
 struct Trial {
     std::size_t bytes = 0; ///< of the memory that the row is about
     unsigned rounds = 0;   ///< how often it does what it does

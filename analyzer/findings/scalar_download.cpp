@@ -1,0 +1,88 @@
+/// Loops that read a scalar back in each round, so that the host cannot run ahead of the device.
+#include "analyzer/findings/finding.hpp"
+#include "analyzer/findings/untold_work.hpp"
+#include "analyzer/findings/words.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace umadvisor::findings {
+namespace {
+
+constexpr std::uint64_t least_scalar_rounds = 100;
+/// A loop that the device keeps busy gains less by running ahead.
+constexpr double least_scalar_gain = 0.1;
+
+struct ScalarLine {
+    std::uint64_t count = 0, rounds = 0, kernels = 0, entry = 0, wait_stack = 0;
+    double round_ns = 0, blocked_ns = 0, device_ns = 0;
+    bool measured = true; ///< device times of all kernels
+
+    /// A round without the wait takes as long as the host or the device, whichever takes longer.
+    double saving_ns() const { return std::max(0.0, std::min(blocked_ns, round_ns - device_ns)); }
+};
+
+void add(ScalarLine& line, const model::Profile& profile, const model::ScalarTotals& totals) {
+    line.count += totals.count;
+    line.rounds += totals.rounds;
+    line.round_ns += static_cast<double>(profile.nanoseconds(totals.round_ticks));
+    line.blocked_ns += static_cast<double>(profile.nanoseconds(totals.blocked_ticks));
+    line.wait_stack = totals.wait_stack;
+    for (const auto& [kernel, count] : totals.kernels) {
+        line.kernels += count;
+        line.device_ns += kernel->second.usual_ns() * static_cast<double>(count);
+        line.measured &= kernel->second.measured != 0;
+    }
+}
+
+Finding describe_scalars(const model::Profile& profile, std::uint64_t stack, const ScalarLine& line) {
+    const auto rounds = static_cast<double>(line.rounds);
+    Finding finding;
+    finding.rule = &rule("UMA-112");
+    finding.title = finding.rule->title;
+    finding.stack = stack;
+    finding.summary =
+        profile.call_name(line.entry) + " of at most " + bytes_text(static_cast<double>(model::scalar_bytes)) +
+        " in each of " + count_text(line.rounds, "round") +
+        " waits for the kernels before it: " + time_text(line.blocked_ns / rounds) + " of the round's " +
+        time_text(line.round_ns / rounds) + ", of which the kernels take " + time_text(line.device_ns / rounds);
+    finding.evidence = {{"copies", static_cast<double>(line.count)},
+                        {"rounds", rounds},
+                        {"kernels", static_cast<double>(line.kernels)},
+                        {"time_ns", line.round_ns},
+                        {"blocked_ns", line.blocked_ns},
+                        {"kernel_ns", line.device_ns}};
+    if (line.wait_stack != 0)
+        finding.places.emplace_back("waited for", line.wait_stack);
+    finding.advice =
+        std::string("keep the value on the device and read it every k-th round; or copy it with ") +
+        (profile.uses_runtime() ? "cudaMemcpyAsync" : "cuMemcpyDtoHAsync") +
+        " into pinned memory, record an event, and look at it one round later";
+    finding.saving_ns = line.saving_ns();
+    finding.basis = "time of these rounds less that of the host's calls or of the kernels, whichever is longer";
+    finding.confidence = Confidence::medium;
+    return finding;
+}
+
+} // namespace
+
+std::vector<Finding> find_scalar_downloads(const model::Profile& profile, const LineOf& line_of) {
+    if (work_is_untold(profile))
+        return {};
+    std::map<std::uint64_t, ScalarLine> lines;
+    for (const auto& [site, totals] : profile.scalar_downloads().sites()) {
+        if (!profile.scalar_downloads().tells_of(site))
+            continue;
+        ScalarLine& line = lines[line_of(site.stack)];
+        line.entry = site.entry;
+        add(line, profile, totals);
+    }
+    std::vector<Finding> findings;
+    for (const auto& [stack, line] : lines)
+        if (line.rounds >= least_scalar_rounds && line.measured && line.saving_ns() >= least_saving_ns &&
+            line.saving_ns() >= least_scalar_gain * line.round_ns)
+            findings.push_back(describe_scalars(profile, stack, line));
+    return findings;
+}
+
+} // namespace umadvisor::findings

@@ -1,0 +1,59 @@
+/// Scalars that the host reads back in a loop: each waits for the kernels before it.
+#pragma once
+
+#include "analyzer/model/launches.hpp"
+#include "analyzer/model/waits.hpp"
+
+#include <cstdint>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace umadvisor::model {
+
+inline constexpr std::uint64_t scalar_bytes = 64; ///< at most
+
+struct ScalarTotals {
+    std::uint64_t count = 0;
+    std::uint64_t rounds = 0; ///< of `count`, those with kernels alone since the one before
+    std::uint64_t round_ticks = 0, blocked_ticks = 0; ///< of the rounds, and in the calls that end them
+    std::uint64_t wait_stack = 0; ///< the synchronisation behind an asynchronous copy; 0: the copy waits itself
+    std::unordered_map<const Launches::Group*, std::uint64_t> kernels; ///< that the rounds launched
+};
+
+/// Rounds in which the host waits for anything else do not count, nor do those with work whose time on the
+/// device is not known. Memory: one entry a call site and kernel, and a bounded list a thread.
+class ScalarDownloads {
+public:
+    void observe(std::uint32_t thread, const reader::Event& event);
+    /// `group` has to live as long as this; nullptr: not known what was launched.
+    void launch(std::uint32_t thread, const Launches::Group* group);
+
+    using Sites = std::unordered_map<CallSite, ScalarTotals, CallSiteHash>;
+    const Sites& sites() const { return sites_; }
+    /// Whether this call mostly reads scalars back in a loop.
+    bool tells_of(const CallSite& site) const;
+
+private:
+    struct Thread {
+        std::uint64_t last_end = 0; ///< of the scalar before; 0: something else was waited for since
+        std::vector<std::pair<const Launches::Group*, std::uint64_t>> kernels;
+        bool known = true; ///< the kernels are all that was queued
+        CallSite copy;     ///< an asynchronous scalar that nobody has waited for
+        std::uint64_t copy_ticks = 0;
+    };
+    void download(Thread& thread, const trace::Copy& copy);
+    void copy(Thread& thread, const trace::Copy& copy);
+    void synchronize(Thread& thread, const trace::Sync& sync);
+    void finish(Thread& thread, const CallSite& site, std::uint64_t blocked, std::uint64_t end,
+                std::uint64_t wait_stack);
+    static void restart(Thread& thread, std::uint64_t end);
+    Thread& state_of(std::uint32_t thread);
+
+    std::unordered_map<std::uint32_t, Thread> threads_;
+    std::uint32_t last_number_ = 0;
+    Thread* last_ = nullptr;
+    Sites sites_;
+};
+
+} // namespace umadvisor::model

@@ -1,0 +1,140 @@
+#include "analyzer/model/through_host.hpp"
+
+#include "analyzer/model/direction.hpp"
+
+#include <algorithm>
+#include <type_traits>
+#include <variant>
+
+namespace umadvisor::model {
+namespace {
+
+constexpr std::uint64_t least_told_bytes = 64 * 1024;
+/// The host had no time to look at half of the bytes, at a rate that no program reaches that computes with
+/// them.
+constexpr double looking_rate = 40e9;
+
+bool has_pageable_end(const trace::Copy& copy) {
+    return copy.source_memory == trace::Memory::pageable || copy.destination_memory == trace::Memory::pageable;
+}
+
+bool holds_the_host(const trace::Copy& copy) {
+    return copy.asynchronous == 0 || has_pageable_end(copy);
+}
+
+} // namespace
+
+bool ThroughHost::device_of(std::uint64_t allocation, std::uint64_t& device) const {
+    const auto found = devices_.find(allocation);
+    if (found == devices_.end())
+        return false;
+    device = found->second;
+    return true;
+}
+
+bool ThroughHost::unseen(const Download& download, const trace::Copy& up) const {
+    if (download.seen_from == 0) // the host has not waited, but the stream orders both
+        return download.copy.stream == up.stream;
+    if (up.start < download.seen_from)
+        return false;
+    const double gap_ns = static_cast<double>(up.start - download.seen_from) * ns_per_tick_;
+    return gap_ns <= static_cast<double>(up.bytes) / looking_rate * 1e9;
+}
+
+void ThroughHost::add(ThroughHostWay& way, const trace::Copy& copy) {
+    way.pageable |= has_pageable_end(copy);
+    way.waits &= holds_the_host(copy);
+    // Ticks of so many bytes: cross-multiplied, the lower rate is the larger product.
+    if (static_cast<double>(copy.duration) * static_cast<double>(way.least_bytes) <
+            static_cast<double>(way.least_ticks) * static_cast<double>(copy.bytes) ||
+        way.least_bytes == 0) {
+        way.least_ticks = copy.duration;
+        way.least_bytes = copy.bytes;
+    }
+    if (copy.sample != 0)
+        awaited_[copy.sample] = {&way, copy.bytes};
+}
+
+void ThroughHost::upload(Thread& thread, const trace::Copy& copy) {
+    const auto found = std::ranges::find_if(thread.latest, [&](const Download& download) {
+        return download.copy.destination == copy.source && download.copy.bytes == copy.bytes;
+    });
+    ThroughHostSite site;
+    // Back to where it came from: the host was to see it.
+    if (found == thread.latest.end() || found->copy.source == copy.destination || !unseen(*found, copy) ||
+        !device_of(found->copy.source_allocation, site.from) ||
+        !device_of(copy.destination_allocation, site.to))
+        return;
+    site.down = {found->copy.stack, found->copy.entry};
+    site.up = {copy.stack, copy.entry};
+    ++calls_[site.down].paired;
+    ++calls_[site.up].paired;
+    ThroughHostTotals& totals = sites_[site];
+    ++totals.pairs;
+    totals.bytes += copy.bytes;
+    add(totals.down, found->copy);
+    add(totals.up, copy);
+    *found = {}; // what the host sends on to several devices it is to hold
+}
+
+void ThroughHost::copy(Thread& thread, const trace::Copy& copy) {
+    if (copy.status != 0 || copy.captured != 0 || copy.origin != trace::Origin::program || copy.width != 0 ||
+        copy.bytes < least_told_bytes)
+        return;
+    const bool down = copy.source_memory == trace::Memory::device && is_host_memory(copy.destination_memory);
+    const bool up = is_host_memory(copy.source_memory) && copy.destination_memory == trace::Memory::device;
+    if (!down && !up)
+        return;
+    ++calls_[{copy.stack, copy.entry}].copies;
+    if (up) {
+        upload(thread, copy);
+        return;
+    }
+    const auto same = std::ranges::find_if(
+        thread.latest, [&](const Download& download) { return download.copy.destination == copy.destination; });
+    Download& kept = same != thread.latest.end() ? *same : thread.latest[thread.next++ % thread.latest.size()];
+    kept = {copy, holds_the_host(copy) ? copy.start + copy.duration : 0};
+}
+
+void ThroughHost::observe(std::uint32_t thread, const reader::Event& event) {
+    if (std::holds_alternative<trace::Launch>(event))
+        return; // most events
+    std::visit(
+        [&](const auto& record) {
+            using Record = std::decay_t<decltype(record)>;
+            if constexpr (std::is_same_v<Record, trace::Copy>) {
+                copy(threads_[thread], record);
+            } else if constexpr (std::is_same_v<Record, trace::Sync>) {
+                if (const auto found = threads_.find(thread); found != threads_.end())
+                    for (Download& download : found->second.latest)
+                        if (download.copy.bytes != 0 && download.seen_from == 0)
+                            download.seen_from = record.start + record.duration;
+            } else if constexpr (std::is_same_v<Record, trace::Alloc>) {
+                if (record.status == 0 && record.memory == trace::Memory::device)
+                    devices_[record.allocation] = record.device;
+            } else if constexpr (std::is_same_v<Record, trace::Free>) {
+                devices_.erase(record.allocation);
+            } else if constexpr (std::is_same_v<Record, trace::Peer>) {
+                if (record.status == 0 && record.action == trace::PeerAction::enable)
+                    peers_.emplace(record.device, record.peer);
+            } else if constexpr (std::is_same_v<Record, trace::Pause>) {
+                threads_.clear();
+            } else if constexpr (std::is_same_v<Record, trace::DeviceTime>) {
+                if (const auto found = awaited_.find(record.sample); found != awaited_.end()) {
+                    const auto [way, bytes] = found->second;
+                    way->measured_bytes += bytes;
+                    way->measured_ns +=
+                        record.nanoseconds - std::min(record.nanoseconds, record.floor_nanoseconds);
+                    awaited_.erase(found);
+                }
+            }
+        },
+        event);
+}
+
+bool ThroughHost::tells_of(const CallSite& site) const {
+    const auto found = calls_.find(site);
+    return found != calls_.end() && found->second.paired * 2 > found->second.copies;
+}
+
+} // namespace umadvisor::model

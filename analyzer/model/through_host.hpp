@@ -1,0 +1,77 @@
+/// Device memory that is copied to the host and from there to a device again, with no time to look at it.
+#pragma once
+
+#include "analyzer/model/waits.hpp"
+#include "analyzer/reader/thread_cursor.hpp"
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+namespace umadvisor::model {
+
+/// Both copies, and the devices from which and to which they lead.
+struct ThroughHostSite {
+    CallSite down, up;
+    std::uint64_t from = 0, to = 0;
+    auto operator<=>(const ThroughHostSite&) const = default;
+};
+
+/// One way of these copies.
+struct ThroughHostWay {
+    bool waits = true; ///< all calls held the host until it was done
+    bool pageable = false;
+    std::uint64_t least_ticks = UINT64_MAX, least_bytes = 0; ///< of the call that had the highest rate
+    std::uint64_t measured_bytes = 0, measured_ns = 0;       ///< of those whose device time was sampled
+};
+
+struct ThroughHostTotals {
+    std::uint64_t pairs = 0, bytes = 0;
+    ThroughHostWay down, up;
+};
+
+/// Follows the latest downloads of each thread. Memory: one entry a live allocation and a pair of call sites.
+class ThroughHost {
+public:
+    explicit ThroughHost(double ns_per_tick) : ns_per_tick_(ns_per_tick) {}
+
+    void observe(std::uint32_t thread, const reader::Event& event);
+
+    const std::map<ThroughHostSite, ThroughHostTotals>& sites() const { return sites_; }
+    /// Whether most copies of this call go through the host for nothing.
+    bool tells_of(const CallSite& site) const;
+    /// Whether the program has let `device` reach the memory of `peer`.
+    bool peers(std::uint64_t device, std::uint64_t peer) const { return peers_.contains({device, peer}); }
+
+private:
+    struct Download {
+        trace::Copy copy;
+        std::uint64_t seen_from = 0; ///< when the host had waited for it; 0: not yet
+    };
+    struct Thread {
+        std::array<Download, 16> latest{};
+        std::size_t next = 0;
+    };
+    struct Calls {
+        std::uint64_t copies = 0, paired = 0;
+    };
+    void copy(Thread& thread, const trace::Copy& copy);
+    void upload(Thread& thread, const trace::Copy& copy);
+    bool unseen(const Download& download, const trace::Copy& up) const;
+    bool device_of(std::uint64_t allocation, std::uint64_t& device) const;
+    void add(ThroughHostWay& way, const trace::Copy& copy);
+
+    double ns_per_tick_;
+    std::unordered_map<std::uint32_t, Thread> threads_;
+    std::unordered_map<std::uint64_t, std::uint64_t> devices_; ///< allocation -> device
+    std::unordered_map<CallSite, Calls, CallSiteHash> calls_;
+    std::unordered_map<std::uint64_t, std::pair<ThroughHostWay*, std::uint64_t>> awaited_; ///< way, bytes
+    std::map<ThroughHostSite, ThroughHostTotals> sites_;
+    std::set<std::pair<std::uint64_t, std::uint64_t>> peers_;
+};
+
+} // namespace umadvisor::model

@@ -1,0 +1,334 @@
+#include "analyzer/model/work_patterns.hpp"
+
+#include "analyzer/model/contexts.hpp"
+#include "analyzer/model/direction.hpp"
+
+#include <algorithm>
+#include <array>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+namespace umadvisor::model {
+namespace {
+
+constexpr std::uint64_t threads_own = std::uint64_t{1} << 63;
+constexpr std::uint64_t non_blocking_flag = 1; ///< CU_STREAM_NON_BLOCKING
+/// A loop without waits is cut where the next round begins.
+constexpr std::uint32_t long_enough = 48;
+
+std::uint64_t queue_of(std::uint32_t thread, std::uint64_t stream) {
+    if (stream == other_legacy_stream)
+        return legacy_stream;
+    return stream == stream_of_the_thread ? threads_own | thread : stream;
+}
+
+/// Which engine makes the copy; false: not known.
+bool engine_of(const trace::Copy& copy, Engine& engine) {
+    const bool from_device = copy.source_memory == trace::Memory::device;
+    const bool to_device = copy.destination_memory == trace::Memory::device;
+    engine = from_device && to_device ? Engine::compute : to_device ? Engine::to_device : Engine::to_host;
+    return (from_device && to_device) || (is_host_memory(copy.source_memory) && to_device) ||
+           (from_device && is_host_memory(copy.destination_memory));
+}
+
+/// Whether the host goes on only when it is done.
+bool waits(const trace::Copy& copy, Engine engine) {
+    return engine == Engine::to_host &&
+           (copy.asynchronous == 0 || copy.destination_memory == trace::Memory::pageable);
+}
+
+/// Work that is not followed here.
+template <class Record>
+constexpr bool is_other_work =
+    std::is_same_v<Record, trace::GraphLaunch> || std::is_same_v<Record, trace::HostFunction> ||
+    std::is_same_v<Record, trace::Prefetch> || std::is_same_v<Record, trace::Discard>;
+
+/// Calls that may wait for the work before them, or after which calls mean another context.
+template <class Record>
+constexpr bool is_interruption =
+    std::is_same_v<Record, trace::Free> || std::is_same_v<Record, trace::Context> ||
+    std::is_same_v<Record, trace::Pause> || std::is_same_v<Record, trace::Graph>;
+
+} // namespace
+
+std::size_t WorkPatterns::WordsHash::operator()(const Words& words) const {
+    std::size_t hash = words.size();
+    for (const std::uint32_t word : words)
+        hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+    return hash ^ hash >> 32;
+}
+
+WorkPatterns::Stretch& WorkPatterns::stretch_of(std::uint32_t thread) {
+    if (last_ == nullptr || thread != last_thread_) {
+        last_ = &stretches_[thread];
+        last_thread_ = thread;
+    }
+    return *last_;
+}
+
+WorkPatterns::Numbered& WorkPatterns::number(const WorkAction& action) {
+    const auto [found, first] =
+        actions_.try_emplace(action, Numbered{static_cast<std::uint32_t>(by_number_.size()), {}});
+    if (first)
+        by_number_.push_back(found);
+    return found->second;
+}
+
+std::uint32_t WorkPatterns::queue_in(Stretch& stretch, std::uint32_t thread, std::uint64_t stream) {
+    const std::uint64_t own = queue_of(thread, stream);
+    const auto found = std::ranges::find(stretch.queues, own, &Queue::stream);
+    if (found != stretch.queues.end())
+        return static_cast<std::uint32_t>(found - stretch.queues.begin());
+    QueueKind kind = own == legacy_stream ? QueueKind::legacy : QueueKind::blocking;
+    if (kind == QueueKind::blocking && (own & threads_own) == 0) {
+        const auto made = streams_.find(own);
+        if (made == streams_.end())
+            stretch.spoiled = true;
+        else if (made->second)
+            kind = QueueKind::non_blocking;
+    }
+    stretch.queues.push_back({.stream = own, .kind = kind, .after = {}});
+    if (std::ranges::find(busy_, own) == busy_.end())
+        busy_.push_back(own);
+    return static_cast<std::uint32_t>(stretch.queues.size() - 1);
+}
+
+void WorkPatterns::give(Stretch& stretch, std::uint32_t thread, std::uint64_t stream, Given given,
+                        std::span<const std::uint64_t> reached) {
+    given.queue = queue_in(stretch, thread, stream);
+    // Work that nobody has waited for runs beside this.
+    stretch.spoiled |= busy_.size() != stretch.queues.size() || stretch.given.size() == most_work;
+    if (stretch.spoiled)
+        return;
+    Queue& queue = stretch.queues[given.queue];
+    given.after = std::exchange(queue.after, {});
+    queue.last = static_cast<std::uint32_t>(stretch.given.size());
+    stretch.reached.insert(stretch.reached.end(), reached.begin(), reached.end());
+    given.reached = stretch.reached.size();
+    stretch.given.push_back(std::move(given));
+}
+
+/// A word each: action, queue, count and numbers of what it comes after, count and numbers of what it reaches.
+/// At the end stand the kinds of the queues and their number.
+WorkPatterns::Words WorkPatterns::words_of(const Stretch& stretch) {
+    Words words;
+    std::unordered_map<std::uint64_t, std::uint32_t> allocations;
+    std::size_t reached = 0;
+    for (const Given& given : stretch.given) {
+        std::uint32_t action = given.action;
+        if (given.kernel != nullptr)
+            action = number({.engine = Engine::compute,
+                             .stack = given.stack,
+                             .entry = given.entry,
+                             .kernel = given.kernel->first})
+                         .number;
+        words.insert(words.end(), {action, given.queue, static_cast<std::uint32_t>(given.after.size())});
+        words.insert(words.end(), given.after.begin(), given.after.end());
+        words.push_back(static_cast<std::uint32_t>(given.reached - reached));
+        for (; reached < given.reached; ++reached)
+            words.push_back(
+                allocations
+                    .try_emplace(stretch.reached[reached], static_cast<std::uint32_t>(allocations.size()))
+                    .first->second);
+    }
+    for (const Queue& queue : stretch.queues)
+        words.push_back(static_cast<std::uint32_t>(queue.kind));
+    words.push_back(static_cast<std::uint32_t>(stretch.queues.size()));
+    return words;
+}
+
+void WorkPatterns::finish(Stretch& stretch) {
+    if (stretch.copies && !stretch.spoiled) {
+        const Words words = words_of(stretch);
+        if (const auto found = patterns_.find(words); found != patterns_.end())
+            ++found->second;
+        else if (patterns_.size() < most_patterns)
+            patterns_.emplace(words, 1);
+    }
+    stretch.queues.clear();
+    stretch.given.clear();
+    stretch.reached.clear();
+    stretch.events.clear();
+    stretch.copies = stretch.spoiled = false;
+}
+
+void WorkPatterns::launch(std::uint32_t thread, const trace::Launch& launch, const reader::Shape* shape,
+                          const Launches::Group* group) {
+    Stretch& stretch = stretch_of(thread);
+    if (launch.status != 0 || shape == nullptr || group == nullptr) {
+        stretch.spoiled |= launch.status == 0;
+        return;
+    }
+    stretch.spoiled |= !shape->scanned || shape->untold != 0;
+    if (stretch.spoiled)
+        queue_in(stretch, thread, shape->stream);
+    else
+        give(stretch, thread, shape->stream,
+             {.kernel = group, .stack = shape->stack, .entry = shape->entry, .after = {}}, shape->touched);
+}
+
+void WorkPatterns::add(std::uint32_t thread, const trace::Copy& copy) {
+    if (copy.status != 0 || copy.captured != 0 || copy.origin != trace::Origin::program)
+        return;
+    Stretch& stretch = stretch_of(thread);
+    WorkAction action;
+    if (!engine_of(copy, action.engine)) {
+        stretch.spoiled = true;
+        return;
+    }
+    if (action.engine == Engine::to_device && stretch.given.size() >= long_enough)
+        finish(stretch);
+    action.stack = copy.stack;
+    action.entry = copy.entry;
+    action.bytes = copy.bytes;
+    action.source = copy.source_memory;
+    action.destination = copy.destination_memory;
+    action.asynchronous = copy.asynchronous != 0;
+    Numbered& numbered = number(action);
+    ++numbered.time.count;
+    numbered.time.ticks += copy.duration;
+    if (copy.sample != 0)
+        awaited_[copy.sample] = &numbered.time;
+    std::array<std::uint64_t, 2> reached{};
+    std::size_t count = 0;
+    if (action.engine != Engine::to_device)
+        reached[count++] = copy.source_allocation;
+    if (action.engine != Engine::to_host)
+        reached[count++] = copy.destination_allocation;
+    stretch.spoiled |= reached[0] == 0 || reached[count - 1] == 0;
+    stretch.copies = true;
+    give(stretch, thread, copy.stream, {.action = numbered.number, .after = {}},
+         std::span(reached).first(count));
+    if (waits(copy, action.engine)) {
+        std::erase(busy_, queue_of(thread, copy.stream));
+        finish(stretch);
+    }
+}
+
+void WorkPatterns::add(std::uint32_t thread, const trace::Set& set) {
+    if (set.status != 0 || set.captured != 0)
+        return;
+    Stretch& stretch = stretch_of(thread);
+    if (set.memory != trace::Memory::device || set.allocation == 0) {
+        stretch.spoiled = true;
+        return;
+    }
+    WorkAction action;
+    action.engine = Engine::compute;
+    action.stack = set.stack;
+    action.entry = set.entry;
+    action.bytes = set.bytes;
+    action.destination = set.memory;
+    give(stretch, thread, set.stream, {.action = number(action).number, .after = {}},
+         std::span(&set.allocation, 1));
+}
+
+void WorkPatterns::add(std::uint32_t thread, const trace::Sync& sync) {
+    switch (sync.kind) {
+    case trace::SyncKind::context:
+        busy_.clear();
+        break;
+    case trace::SyncKind::stream:
+        std::erase(busy_, queue_of(thread, sync.object));
+        break;
+    case trace::SyncKind::event:
+        break;
+    case trace::SyncKind::stream_query:
+    case trace::SyncKind::event_query:
+        return;
+    }
+    finish(stretch_of(thread));
+}
+
+void WorkPatterns::add(std::uint32_t thread, const trace::Stream& stream) {
+    if (stream.status != 0 || stream.captured != 0)
+        return;
+    if (stream.action == trace::StreamAction::create) {
+        streams_[stream.stream] = (stream.flags & non_blocking_flag) != 0;
+    } else if (stream.action == trace::StreamAction::destroy) {
+        streams_.erase(stream.stream);
+        std::erase(busy_, stream.stream);
+        stretch_of(thread).spoiled |= !stretch_of(thread).given.empty();
+    } else {
+        Stretch& stretch = stretch_of(thread);
+        const auto found = stretch.events.find(stream.event);
+        if (stream.action != trace::StreamAction::wait_event || found == stretch.events.end())
+            stretch.spoiled = true;
+        else
+            stretch.queues[queue_in(stretch, thread, stream.stream)].after.push_back(found->second);
+    }
+}
+
+void WorkPatterns::add(std::uint32_t thread, const trace::Event& event) {
+    if (event.status != 0 || event.captured != 0)
+        return;
+    Stretch& stretch = stretch_of(thread);
+    if (event.action == trace::EventAction::record_context)
+        stretch.spoiled = true;
+    if (event.action != trace::EventAction::record || stretch.spoiled)
+        return;
+    const auto queue = std::ranges::find(stretch.queues, queue_of(thread, event.stream), &Queue::stream);
+    if (queue != stretch.queues.end() && queue->last != UINT32_MAX) // else there is nothing to wait for
+        stretch.events[event.event] = queue->last;
+}
+
+void WorkPatterns::add(const trace::DeviceTime& time) {
+    const auto found = awaited_.find(time.sample);
+    if (found == awaited_.end())
+        return;
+    ++found->second->measured;
+    found->second->measured_ns += time.nanoseconds - std::min(time.nanoseconds, time.floor_nanoseconds);
+    awaited_.erase(found);
+}
+
+void WorkPatterns::observe(std::uint32_t thread, const reader::Event& event) {
+    if (std::holds_alternative<trace::Launch>(event))
+        return; // most events
+    std::visit(
+        [&](const auto& record) {
+            using Record = std::decay_t<decltype(record)>;
+            if constexpr (requires { add(thread, record); })
+                add(thread, record);
+            else if constexpr (std::is_same_v<Record, trace::DeviceTime>)
+                add(record);
+            else if constexpr (is_other_work<Record>) {
+                Stretch& stretch = stretch_of(thread);
+                stretch.spoiled = true;
+                if constexpr (requires { record.stream; })
+                    queue_in(stretch, thread, record.stream);
+            } else if constexpr (is_interruption<Record>) {
+                Stretch& stretch = stretch_of(thread);
+                stretch.spoiled |= !stretch.given.empty();
+            }
+        },
+        event);
+}
+
+std::vector<WorkPattern> WorkPatterns::patterns() const {
+    std::vector<WorkPattern> patterns;
+    for (const auto& [words, times] : patterns_) {
+        WorkPattern& pattern = patterns.emplace_back();
+        pattern.times = times;
+        const auto kinds = words.end() - 1 - static_cast<std::ptrdiff_t>(words.back());
+        for (auto kind = kinds; kind != words.end() - 1; ++kind)
+            pattern.queues.push_back(static_cast<QueueKind>(*kind));
+        const auto read_list = [](auto& word) {
+            const auto first = word + 1;
+            word = first + static_cast<std::ptrdiff_t>(*word);
+            return std::vector<std::uint32_t>(first, word);
+        };
+        for (auto word = words.begin(); word != kinds;) {
+            Work& work = pattern.work.emplace_back();
+            const Actions::const_iterator action = by_number_[*word++];
+            work.action = &action->first;
+            work.time = &action->second.time;
+            work.queue = *word++;
+            work.after = read_list(word);
+            work.reaches = read_list(word);
+        }
+    }
+    return patterns;
+}
+
+} // namespace umadvisor::model

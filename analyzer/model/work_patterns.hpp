@@ -1,0 +1,124 @@
+/// What the program gives the device between two waits, as patterns that come again.
+#pragma once
+
+#include "analyzer/model/launches.hpp"
+#include "analyzer/model/schedule.hpp"
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+namespace umadvisor::model {
+
+/// What operations that are alike have in common.
+struct WorkAction {
+    Engine engine{};
+    std::uint64_t stack = 0, entry = 0;
+    std::uint64_t bytes = 0; ///< copied or set; 0: a kernel
+    trace::Memory source{}, destination{};
+    bool asynchronous = false;
+    LaunchGroup kernel;
+    auto operator<=>(const WorkAction&) const = default;
+
+    bool is_kernel() const { return kernel.function != 0; }
+};
+
+struct WorkTime {
+    std::uint64_t count = 0, ticks = 0;          ///< of calls, not those of kernels
+    std::uint64_t measured = 0, measured_ns = 0; ///< device time of sampled copies
+};
+
+/// One operation of a pattern.
+struct Work {
+    const WorkAction* action = nullptr;
+    const WorkTime* time = nullptr;
+    std::uint32_t queue = 0;            ///< in the order of first use in the pattern
+    std::vector<std::uint32_t> after;   ///< operations of other queues that an event orders before it
+    std::vector<std::uint32_t> reaches; ///< allocations, in the order of first use in the pattern
+};
+
+enum class QueueKind : std::uint8_t { legacy, blocking, non_blocking };
+
+struct WorkPattern {
+    std::vector<QueueKind> queues;
+    std::vector<Work> work;
+    std::uint64_t times = 0; ///< that it came
+};
+
+/// Patterns of all that a thread gives the device until it waits. Not kept are those that are longer than
+/// `most_work`, have no copy, run beside the work of other threads or on streams or with calls that are not
+/// known in full. Memory: one entry an action and a pattern, at most `most_patterns`.
+class WorkPatterns {
+public:
+    static constexpr std::size_t most_work = 64, most_patterns = 1024;
+
+    void observe(std::uint32_t thread, const reader::Event& event);
+    /// `group` is what Launches has added it to.
+    void launch(std::uint32_t thread, const trace::Launch& launch, const reader::Shape* shape,
+                const Launches::Group* group);
+
+    /// In no order. What they point to lives as long as this.
+    std::vector<WorkPattern> patterns() const;
+
+private:
+    using Words = std::vector<std::uint32_t>;
+    struct WordsHash {
+        std::size_t operator()(const Words& words) const;
+    };
+    /// One operation before its pattern is looked up, which most stretches do not come to.
+    struct Given {
+        const Launches::Group* kernel = nullptr; ///< nullptr: `action` tells what it is
+        std::uint64_t stack = 0, entry = 0;      ///< of the kernel
+        std::uint32_t action = 0, queue = 0;
+        std::vector<std::uint32_t> after;
+        std::size_t reached = 0; ///< end of its part of the stretch's `reached`
+    };
+    struct Queue {
+        std::uint64_t stream = 0;
+        QueueKind kind{};
+        std::uint32_t last = UINT32_MAX;  ///< given to it
+        std::vector<std::uint32_t> after; ///< what the next operation waits for
+    };
+    struct Stretch { ///< from a wait to the next
+        std::vector<Queue> queues;
+        std::vector<Given> given;
+        std::vector<std::uint64_t> reached;                      ///< allocations
+        std::unordered_map<std::uint64_t, std::uint32_t> events; ///< what was last when they were recorded
+        bool copies = false, spoiled = false;
+    };
+    struct Numbered {
+        std::uint32_t number;
+        WorkTime time;
+    };
+    using Actions = std::map<WorkAction, Numbered>;
+
+    void add(std::uint32_t thread, const trace::Copy& copy);
+    void add(std::uint32_t thread, const trace::Set& set);
+    void add(std::uint32_t thread, const trace::Sync& sync);
+    void add(std::uint32_t thread, const trace::Stream& stream);
+    void add(std::uint32_t thread, const trace::Event& event);
+    void add(const trace::DeviceTime& time);
+
+    Stretch& stretch_of(std::uint32_t thread);
+    void give(Stretch& stretch, std::uint32_t thread, std::uint64_t stream, Given given,
+              std::span<const std::uint64_t> reached);
+    std::uint32_t queue_in(Stretch& stretch, std::uint32_t thread, std::uint64_t stream);
+    void finish(Stretch& stretch);
+    Words words_of(const Stretch& stretch);
+    Numbered& number(const WorkAction& action);
+
+    Actions actions_;
+    std::vector<Actions::const_iterator> by_number_;
+    std::unordered_map<std::uint64_t, WorkTime*> awaited_;
+    std::unordered_map<Words, std::uint64_t, WordsHash> patterns_; ///< how often
+    std::unordered_map<std::uint32_t, Stretch> stretches_;
+    std::uint32_t last_thread_ = 0;
+    Stretch* last_ = nullptr;
+    std::unordered_map<std::uint64_t, bool> streams_; ///< made by the program; whether they are non-blocking
+    std::vector<std::uint64_t> busy_;                 ///< queues that nobody has waited for
+};
+
+} // namespace umadvisor::model
