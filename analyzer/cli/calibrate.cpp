@@ -3,6 +3,7 @@
 #include "analyzer/machine/calibration.hpp"
 #include "analyzer/reader/error.hpp"
 
+#include <array>
 #include <charconv>
 #include <cstdio>
 #include <iostream>

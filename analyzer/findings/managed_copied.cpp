@@ -19,11 +19,6 @@ struct ManagedCopies {
     bool known = true; ///< all of the time, by calls that waited
 };
 
-bool on_host(trace::Memory memory) {
-    return memory == trace::Memory::pageable || memory == trace::Memory::pinned ||
-           memory == trace::Memory::registered;
-}
-
 /// A call that waits tells its time; of others those tell that were sampled. 0: not known.
 double time_of(const model::Profile& profile, const model::CopySite& site, const model::CopyTotals& totals) {
     const bool waits = !site.asynchronous || site.source == trace::Memory::pageable ||
@@ -88,8 +83,8 @@ Finding describe_managed(const model::Profile& profile, std::uint64_t stack, Oth
 
 bool copies_managed(const model::CopySite& site) {
     return !site.graph &&
-           ((site.source == trace::Memory::managed && on_host(site.destination)) ||
-            (on_host(site.source) && site.destination == trace::Memory::managed) ||
+           ((site.source == trace::Memory::managed && model::is_host_memory(site.destination)) ||
+            (model::is_host_memory(site.source) && site.destination == trace::Memory::managed) ||
             (site.source == trace::Memory::managed && site.destination == trace::Memory::managed));
 }
 
@@ -110,9 +105,9 @@ std::vector<Finding> find_managed_copies(const model::Profile& profile, const Li
         const double spent_ns = time_of(profile, site, totals);
         if (spent_ns <= 0)
             continue;
-        const Other other = on_host(site.source)        ? Other::to_managed
-                            : on_host(site.destination) ? Other::from_managed
-                                                        : Other::both_managed;
+        const Other other = model::is_host_memory(site.source)        ? Other::to_managed
+                            : model::is_host_memory(site.destination) ? Other::from_managed
+                                                                      : Other::both_managed;
         ManagedCopies& group = groups[{line_of(site.stack), other}];
         group.copies.add(totals.large);
         group.entry = site.entry;

@@ -10,10 +10,6 @@ namespace {
 
 using trace::Memory;
 
-bool is_host(Memory memory) {
-    return memory == Memory::pageable || memory == Memory::pinned || memory == Memory::registered;
-}
-
 struct Spent {
     double ns;
     bool measured;
@@ -23,7 +19,7 @@ struct Spent {
 Spent spent_on(const model::Profile& profile, const model::CopySite& site, const model::Tally& transfers) {
     const auto call_ns = static_cast<double>(profile.nanoseconds(transfers.ticks));
     const auto bytes = static_cast<double>(transfers.bytes);
-    const bool upload = is_host(site.source);
+    const bool upload = model::is_host_memory(site.source);
     if (upload && (!site.asynchronous || site.source == Memory::pageable))
         return {call_ns, true};
     if (const auto found = profile.copies().sites().find(site);
@@ -63,7 +59,7 @@ std::map<std::uint64_t, FateGroup> transfers_of_fate(const model::Profile& profi
         group.measured &= spent.measured;
         group.entry = site.copy.entry;
         group.last = totals;
-        group.on_host = is_host(site.copy.source);
+        group.on_host = model::is_host_memory(site.copy.source);
     }
     return groups;
 }

@@ -12,11 +12,6 @@ bool overlap(std::uint64_t first, std::uint64_t last, std::uint64_t other_first,
     return first < other_last && other_first < last;
 }
 
-bool is_host(trace::Memory memory) {
-    return memory == trace::Memory::pageable || memory == trace::Memory::pinned ||
-           memory == trace::Memory::registered;
-}
-
 /// Device memory of which the trace does not say whose it is.
 bool is_unknown(trace::Memory memory, std::uint64_t allocation) {
     return memory == trace::Memory::unknown || (memory == trace::Memory::device && allocation == 0);
@@ -115,7 +110,7 @@ void DeviceContents::add(const trace::Copy& record, std::uint32_t thread) {
     Range sent;
     sent.first = record.destination;
     sent.last = record.destination + record.bytes;
-    if (is_host(record.source_memory))
+    if (is_host_memory(record.source_memory))
         sent.content = record.content;
     sent.pending = record.batch == 0 && record.origin == trace::Origin::program;
     sent.site = site_of(record);
@@ -205,7 +200,7 @@ void DeviceContents::read(const trace::Copy& copy, std::uint32_t thread) {
     for (Range& range : ranges)
         if (rows || overlap(range.first, range.last, copy.source, last))
             use(copy.source_allocation, range);
-    if (!rows && copy.status == 0 && is_host(copy.destination_memory))
+    if (!rows && copy.status == 0 && is_host_memory(copy.destination_memory))
         download(copy, ranges, thread);
     if (ranges.empty())
         sent_.erase(copy.source_allocation);

@@ -1,6 +1,7 @@
 #include "analyzer/model/idle_gaps.hpp"
 
 #include "analyzer/model/copies.hpp"
+#include "analyzer/model/direction.hpp"
 
 #include <algorithm>
 #include <type_traits>
@@ -16,11 +17,6 @@ constexpr double least_wait_ns = 20'000, least_gap_ns = 20'000;
 constexpr double most_own_free_ns = 200'000;
 /// What a copy takes by itself, cautiously: its call, and its bytes.
 constexpr double copy_call_ns = 20'000, pageable_bytes_per_ns = 10, pinned_bytes_per_ns = 50;
-
-bool is_host(trace::Memory memory) {
-    return memory == trace::Memory::pageable || memory == trace::Memory::pinned ||
-           memory == trace::Memory::registered;
-}
 
 } // namespace
 
@@ -83,7 +79,7 @@ void IdleGaps::copy(std::uint32_t thread, const trace::Copy& record) {
         return;
     const bool managed =
         record.source_memory == trace::Memory::managed || record.destination_memory == trace::Memory::managed;
-    const bool host = is_host(record.source_memory) || is_host(record.destination_memory);
+    const bool host = is_host_memory(record.source_memory) || is_host_memory(record.destination_memory);
     const bool pageable =
         record.source_memory == trace::Memory::pageable || record.destination_memory == trace::Memory::pageable;
     const bool alone = queued_ == 0;
@@ -97,7 +93,7 @@ void IdleGaps::copy(std::uint32_t thread, const trace::Copy& record) {
     const double own_ns = copy_call_ns + static_cast<double>(record.bytes) /
                                              (pageable ? pageable_bytes_per_ns : pinned_bytes_per_ns);
     const double waited_ns = nanoseconds(record.duration) - own_ns;
-    const bool asked = is_host(record.destination_memory) && record.asynchronous == 0;
+    const bool asked = is_host_memory(record.destination_memory) && record.asynchronous == 0;
     wait({{record.stack, record.entry}, asked ? WaitReason::results : WaitReason::unasked},
          record.start + record.duration,
          alone || waited_ns <= 0 || record.bytes < small_copy_bytes
@@ -144,7 +140,7 @@ void IdleGaps::follow(const trace::Alloc& record) {
         return;
     if (record.memory == trace::Memory::managed)
         managed_.insert(record.allocation);
-    else if (is_host(record.memory))
+    else if (is_host_memory(record.memory))
         host_.insert(record.allocation);
 }
 
