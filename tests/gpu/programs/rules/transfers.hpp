@@ -83,9 +83,9 @@ inline void upload_large_pieces(Trial& trial) {
 inline constexpr std::size_t row_bytes = 16;
 
 inline void upload_columns(Trial& trial, std::size_t pitch, std::size_t width) {
-    const PinnedWords host(trial.bytes);
-    const DeviceWords data(trial.bytes);
     const std::size_t rows = trial.bytes / 512;
+    const PinnedWords host(rows * pitch);
+    const DeviceWords data(rows * width);
     for (unsigned round = 0; round < trial.rounds; ++round) {
         for (std::size_t i = 0; i < host.count; ++i)
             host.words[i] = static_cast<unsigned>(i) ^ round;
