@@ -15,10 +15,12 @@ double faulted_share(const model::AllocationLife& life) {
     for (const model::Stay& stay : life.stays) {
         if (!stay.on_device || stay.arrived() == 0 || (stay.late_bytes == 0 && stay.device_faults == 0))
             continue;
-        // Where all is taken for prefetched, faults say how much was not.
+        // What began to come by faults goes on so: the prefetch waits for the launch. Else, where all is taken
+        // for prefetched, faults say how much was not.
         const auto by_count = static_cast<double>(stay.device_faults) * brought_by_fault;
         const auto arrived = static_cast<double>(stay.arrived());
-        faulted += std::min(arrived, std::max(static_cast<double>(stay.by_fault), by_count));
+        faulted += std::min(
+            arrived, stay.late_bytes != 0 ? arrived : std::max(static_cast<double>(stay.by_fault), by_count));
         all += arrived;
     }
     return all > 0 ? faulted / all : 1;

@@ -2,7 +2,6 @@
 #include "analyzer/findings/wasted_memory.hpp"
 #include "analyzer/findings/words.hpp"
 
-#include <algorithm>
 
 namespace umadvisor::findings {
 namespace {
@@ -14,12 +13,6 @@ void describe_pinned_overuse(const model::Profile& profile, const WastedLine& li
     finding.evidence.emplace_back("call_time_ns", line.call_ns);
     finding.advice =
         "allocate it with malloc or new: page-locked memory is for copies and for kernels that reach it";
-    // Memory that is locked in rounds is for the rule repeated-registration.
-    if (line.count == 1) {
-        const double touch_ns = static_cast<double>(line.bytes) / profile.rates().host_to_host * 1e9;
-        finding.saving_ns = std::max(0.0, line.call_ns - touch_ns);
-        finding.basis += "; and the time of these calls, less a first touch of as much at 10 GB/s";
-    }
     // Devices other than this one may reach it.
     finding.confidence = Confidence::medium;
 }

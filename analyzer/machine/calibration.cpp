@@ -178,6 +178,11 @@ private:
         move(where);
         check(cuda_.synchronize(), "cuCtxSynchronize");
     }
+    void read_from_host() {
+        const auto* const memory = reinterpret_cast<const volatile char*>(managed_);
+        for (std::size_t at = 0; at < bytes; at += page)
+            static_cast<void>(memory[at]);
+    }
     void touch_from_host() {
         auto* const memory = reinterpret_cast<volatile char*>(managed_);
         for (std::size_t at = 0; at < bytes; at += page)
@@ -195,7 +200,7 @@ private:
         Rates& rates = result_.rates;
         rates.prefetch_to_device = rate(typical([&] { settle(host); }, [&] { move(device_); }));
         rates.prefetch_to_host = rate(typical([&] { settle(device_); }, [&] { move(host); }));
-        rates.fault_to_host = rate(typical([&] { settle(device_); }, [&] { touch_from_host(); }));
+        rates.fault_to_host = rate(typical([&] { settle(device_); }, [&] { read_from_host(); }));
         auto* const first = reinterpret_cast<volatile char*>(managed_);
         rates.host_fault_ns = typical([&] { settle(device_); }, [&] { *first = 1; });
         settle(device_);

@@ -15,7 +15,7 @@ KINDS = ("fault", "clean", "near")
 FLOOR = 0.97       # of precision and of recall
 MEDIAN_ERROR = 0.15
 LARGEST_ERROR = 1  # a factor of two
-SHOWN = 0.01       # of the run: what a report tells below that it tells in one line
+SHOWN = 0.01       # of the time, or of the device's memory: less is told in one line
 REPEATS = 6        # of which the first is not counted
 
 
@@ -43,6 +43,7 @@ class Answer:
 
     row: Row
     told: frozenset
+    full: frozenset       # of these, what the text tells in full
     saving_us: float = 0  # that the row's own rule promises
     measured: list = field(default_factory=list)  # microseconds of each bare run
 
@@ -52,7 +53,7 @@ class Answer:
 
     @property
     def false(self):
-        return self.told - self.row.wanted - self.row.also
+        return self.full - self.row.wanted - self.row.also
 
 
 def rows(bundle):
@@ -62,22 +63,26 @@ def rows(bundle):
     return [Row(each["rule"], each["case"], each["way"], frozenset(filter(None, each["also"].split(",")))) for each in listed]
 
 
-def shown(report):
-    """Rules of the findings that a reader is shown, with the rules that are parts of them."""
-    least = SHOWN * report["process"]["duration_ns"]
-    found = [each for each in report["findings"] if each["saving_ns"] >= least or each.get("saving_bytes", 0) > 0]
+def told(report, full=False):
+    """Rules of the findings, with the rules that are parts of them; `full`: of those that the text tells in full."""
+    least_ns, least_bytes = 0, 0
+    if full:
+        least_ns = SHOWN * report["process"]["duration_ns"]
+        least_bytes = SHOWN * max((each["memory_bytes"] for each in report["devices"]), default=0)
+    found = [each for each in report["findings"]
+             if each["saving_ns"] >= max(1, least_ns) or each["saving_bytes"] >= max(1, least_bytes)]
     return frozenset({rule for each in found for rule in (each["rule"], *each["parts"])})
 
 
-def answer(bundle, advised, row):
+def answer(bundle, advised, row, machine):
     command = [bundle.program("rule_cases"), *row.arguments]
     outcome, traces = advised.run(command)
     require(outcome.status == 0, outcome.explain())
     require(len(traces) == 1, f"{len(traces)} traces")
-    report = advised.report(traces[0])
+    report = advised.report(traces[0], ("--machine", machine) if machine else ())
     traces[0].unlink()
     saving = sum(each["saving_ns"] for each in report["findings"] if each["rule"] == row.rule) / 1e3
-    return Answer(row, shown(report), saving)
+    return Answer(row, told(report), told(report, full=True), saving)
 
 
 def measure(bundle, row):
@@ -108,8 +113,10 @@ def errors(answers):
 def check_advice(cases, bundle, advised):
     """Returns the lines for the results."""
     answers = []
+    machine = "" if bundle.sim else cases.check(PART, "calibrated", lambda: _calibrate(bundle, advised))
     for row in cases.check(PART, "rows", lambda: rows(bundle)) or []:
-        cases.check(PART, " ".join((row.rule, row.kind, row.way)), lambda r=row: _check_row(bundle, advised, r, answers))
+        cases.check(PART, " ".join((row.rule, row.kind, row.way)),
+                    lambda r=row: _check_row(bundle, advised, r, machine, answers))
     figures, hits = [], sum(bool(each.row.wanted) and not each.missed for each in answers)
     false, missed = sum(len(each.false) for each in answers), sum(bool(each.missed) for each in answers)
     cases.check(PART, f"{len(answers)} rows", lambda: _judge(hits, false, missed, figures))
@@ -125,8 +132,15 @@ def check_advice(cases, bundle, advised):
         for each in answers if each.false or each.missed]
 
 
-def _check_row(bundle, advised, row, answers):
-    found = answer(bundle, advised, row)
+def _calibrate(bundle, advised):
+    file = str(advised.new_folder() / "machine.json")
+    outcome = run([bundle.umadvisor, "calibrate", "-o", file], bundle.environment())
+    require(outcome.status == 0, outcome.explain())
+    return file
+
+
+def _check_row(bundle, advised, row, machine, answers):
+    found = answer(bundle, advised, row, machine)
     if not bundle.sim and row.kind != "near":
         found.measured = measure(bundle, row)
     answers.append(found)

@@ -52,9 +52,9 @@ class Advised:
         traces = sorted(folder.glob("*.umtrace"), key=lambda path: -path.stat().st_size)
         return outcome, traces
 
-    def report(self, trace):
+    def report(self, trace, options=()):
         """The JSON report of one trace."""
-        answer = run([self.bundle.umadvisor, "report", "--json", trace], self.bundle.environment())
+        answer = run([self.bundle.umadvisor, "report", "--json", *options, trace], self.bundle.environment())
         require(answer.status == 0, f"umadvisor report: {answer.explain()}")
         try:
             return json.loads(answer.stdout)

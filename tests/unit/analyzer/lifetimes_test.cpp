@@ -266,7 +266,7 @@ BOOST_AUTO_TEST_CASE(locked_and_never_copied) {
     p.free(table, 5 * ms);
     const Finding finding = p.lone_finding("UMA-406");
     BOOST_TEST(finding.saving_bytes == 64 * mib);
-    BOOST_TEST(finding.saving_ns == 25e6 - 64 * mib / 10.0, boost::test_tools::tolerance(0.001));
+    BOOST_TEST(finding.saving_ns == 0); // the heap's pages cost theirs at the first touch
     Program copied;
     copied.copy_to(copied.take(64 * mib, copied.first_line, Memory::pinned), 0, 64 * mib, Memory::pinned);
     copied.nothing_is_found();
@@ -344,11 +344,13 @@ BOOST_AUTO_TEST_CASE(those_that_save_time_come_first) {
     Program p;
     p.use_for_long({p.take(8 * mib, p.second_line)});
     p.take(64 * mib, p.first_line);
-    p.allocate(mib, Memory::pinned, p.first_line, trace::Origin::program, "cuMemHostAlloc", 20 * ms);
+    for (int i = 0; i < 6; ++i)
+        p.free(p.allocate(mib, Memory::pinned, p.first_line, trace::Origin::program, "cuMemHostAlloc", 20 * ms),
+               ms);
     p.synchronize();
     const auto found = p.findings();
     BOOST_REQUIRE(found.size() >= 2u);
-    BOOST_TEST(found[0].rule->id == "UMA-406");
+    BOOST_TEST(found[0].rule->id == "UMA-407");
     BOOST_TEST(found[1].rule->id == "UMA-402");
 }
 

@@ -127,9 +127,13 @@ BOOST_AUTO_TEST_CASE(bytes_that_the_driver_counted_are_sure) {
     Program p;
     p.tell(test::all_kinds);
     p.counters(0, 0);
+    p.fault(Kind::host_fault, test::address_of(p.id), 0, p.touched);
+    p.now += ms;
+    p.filled();
+    p.to_device();
+    p.migrate(test::address_of(p.id), p.bytes, test::device);
     p.look(0, before);
     p.launch(p.kernel, {p.id}, 0, p.launched);
-    p.migrate(test::address_of(p.id), p.bytes, test::device);
     p.wait();
     p.look(0, after);
     p.fault(Kind::host_fault, test::address_of(p.id), 0, p.touched);

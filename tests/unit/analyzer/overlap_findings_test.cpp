@@ -139,7 +139,10 @@ private:
 std::vector<Finding> advice_on(Device& device) {
     reader::Trace trace(device.path());
     const model::Profile profile(trace);
-    return findings::find_all(profile, [](std::uint64_t stack) { return stack; });
+    auto found = findings::find_all(profile, [](std::uint64_t stack) { return stack; });
+    // What the memory of these programs is for is not their point.
+    std::erase_if(found, [](const Finding& finding) { return finding.rule->id >= "UMA-3"; });
+    return found;
 }
 
 Finding lone_finding(Device& device, std::string_view rule) {

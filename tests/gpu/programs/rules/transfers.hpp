@@ -90,7 +90,10 @@ inline void upload_columns(Trial& trial, std::size_t pitch, std::size_t width) {
         for (std::size_t i = 0; i < host.count; ++i)
             host.words[i] = static_cast<unsigned>(i) ^ round;
         trial.timed([&] {
-            CHECK(cudaMemcpy2D(data.words, width, host.words, pitch, width, rows, cudaMemcpyHostToDevice));
+            if (pitch == width) // two dimensions would be copied row by row all the same
+                CHECK(cudaMemcpy(data.words, host.words, rows * width, cudaMemcpyHostToDevice));
+            else
+                CHECK(cudaMemcpy2D(data.words, width, host.words, pitch, width, rows, cudaMemcpyHostToDevice));
         });
         LAUNCH(add_one, grid, block, nullptr, data.words, data.count);
         CHECK(cudaDeviceSynchronize());
