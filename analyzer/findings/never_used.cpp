@@ -10,8 +10,8 @@ void describe_never_used(const model::Profile& profile, const WastedLine& line, 
                       ": no kernel, copy or memory set reached it";
     finding.evidence.emplace_back("call_time_ns", line.call_ns);
     finding.advice = "leave the allocation out, or make it where its first use is";
-    // A kernel may find its address in other memory.
-    finding.confidence = Confidence::medium;
+    // A kernel may find its address in other memory, or in a tensor map.
+    finding.confidence = Confidence::low;
 }
 
 } // namespace

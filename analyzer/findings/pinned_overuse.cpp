@@ -2,7 +2,6 @@
 #include "analyzer/findings/wasted_memory.hpp"
 #include "analyzer/findings/words.hpp"
 
-
 namespace umadvisor::findings {
 namespace {
 

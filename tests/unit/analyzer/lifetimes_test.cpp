@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(never_reached) {
     const Finding finding = p.lone_finding("UMA-402");
     BOOST_TEST(finding.stack == p.first_line);
     BOOST_TEST(finding.saving_bytes == 64 * mib);
-    BOOST_TEST((finding.confidence == Confidence::medium));
+    BOOST_TEST((finding.confidence == Confidence::low));
 }
 
 BOOST_AUTO_TEST_CASE(little_that_is_never_reached) {
