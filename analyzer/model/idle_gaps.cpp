@@ -12,7 +12,7 @@ namespace umadvisor::model {
 namespace {
 
 /// Shorter waits and gaps are calls, not turns.
-constexpr double least_wait_ns = 20'000, least_gap_ns = 20'000;
+constexpr double least_wait_ns = 20'000, least_gap_ns = 50'000;
 /// A free with nothing to wait for takes no longer than this, or than the quickest of the trace.
 constexpr double most_own_free_ns = 200'000;
 /// What a copy takes by itself, cautiously: its call, and its bytes.

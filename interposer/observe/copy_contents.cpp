@@ -74,7 +74,7 @@ trace::CopyContent CopyContents::hash(std::uint64_t host, std::uint64_t device, 
     if (content.part_hash == 0)
         return content;
     const bool suspect = is_suspect(device, bytes, content.part_hash);
-    if ((suspect || content.value_bytes != 0 || runtime::options().hashing == runtime::Hashing::full) &&
+    if ((suspect || runtime::options().hashing == runtime::Hashing::full) &&
         on_wholes_ + bytes / bytes_a_nanosecond < budget(record::monotonic_nanoseconds()) / 4 * 3) {
         const std::uint64_t start = worked_nanoseconds();
         bytes_.hash_whole(content, host, bytes, reading);

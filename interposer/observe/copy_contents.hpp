@@ -12,10 +12,10 @@
 namespace umadvisor::observe {
 
 /// Looks at a part of the bytes, and at all of them where the part says that it may be worth it: at a place of
-/// the device that was given or gave equal parts before, and where the part is one value. All of it within 1%
-/// of the run time after a first allowance. Looks at nothing that reading might move or slow down: managed
-/// memory, write-combined memory, mappings of devices. One dimension only. Whoever comes while another thread
-/// looks goes on without.
+/// the device that was given or gave equal parts before. All of it within 1% of the run time after a first
+/// allowance: a program that uploads once is not held up. Looks at nothing that reading might move or slow
+/// down: managed memory, write-combined memory, mappings of devices. One dimension only. Whoever comes while
+/// another thread looks goes on without.
 class CopyContents {
 public:
     constexpr CopyContents() noexcept = default;
@@ -89,7 +89,7 @@ private:
     bool is_suspect(std::uint64_t device, std::uint64_t bytes, std::uint64_t part_hash) noexcept;
     std::uint64_t budget(std::uint64_t now) const noexcept;
 
-    std::atomic<std::uint64_t> allowance_{20'000'000};
+    std::atomic<std::uint64_t> allowance_{10'000'000};
     std::atomic<std::uint32_t> waiting_{0};    ///< entries in downloads_
     std::atomic<std::uint64_t> being_read_{0}; ///< id of pinned memory
 
