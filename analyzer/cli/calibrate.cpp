@@ -1,5 +1,6 @@
 #include "analyzer/cli/command.hpp"
 #include "analyzer/cli/message.hpp"
+#include "analyzer/cli/usual_rates.hpp"
 #include "analyzer/machine/calibration.hpp"
 #include "analyzer/reader/error.hpp"
 
@@ -22,13 +23,15 @@ int calibrate(const Arguments& arguments) {
     }
     std::string path = arguments.value("--output");
     if (path.empty())
-        path = machine::usual_rates_file();
+        path = usual_rates_file();
     if (path.empty())
         throw reader::Error("neither XDG_CONFIG_HOME nor HOME says where to write; give -o FILE");
     const machine::Calibration found = machine::calibrate(ordinal);
     machine::write_rates(found.rates, path);
     std::cout << found.rates.device << "\n";
     machine::Rates::each(found.rates, [](std::string_view name, double value) {
+        if (value <= 0)
+            return;
         const bool rate = name.ends_with("_bytes_per_s");
         std::array<char, 32> text{};
         std::snprintf(text.data(), text.size(), rate ? "%8.4g GB/s" : "%8.4g us", value / (rate ? 1e9 : 1e3));

@@ -1,4 +1,5 @@
 #include "analyzer/cli/compared.hpp"
+#include "analyzer/cli/usual_rates.hpp"
 
 #include "analyzer/reader/error.hpp"
 #include "analyzer/reader/source.hpp"
@@ -47,7 +48,7 @@ void check_trace(const reader::Source& source) {
 
 /// Through its text, so that names which are no UTF-8 become what they are in a report that was kept.
 std::string report_of_trace(const std::string& path, const symbols::Options& options) {
-    reports::Report made(path, options, false, &machine::usual_rates);
+    reports::Report made(path, options, false, &usual_rates);
     return reports::to_json(made).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 

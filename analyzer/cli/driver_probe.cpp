@@ -1,5 +1,8 @@
 #include "analyzer/cli/driver_probe.hpp"
 
+#include "analyzer/machine/driver.hpp"
+#include "analyzer/reader/error.hpp"
+
 #include <array>
 #include <dlfcn.h>
 
@@ -31,10 +34,11 @@ Function function(void* driver, const char* name) {
 
 DriverProbe probe_driver() {
     DriverProbe probe;
-    void* driver = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (driver == nullptr) {
-        probe.trouble =
-            std::string(::dlerror()) + "; install the NVIDIA driver, or put its folder in LD_LIBRARY_PATH";
+    void* driver = nullptr;
+    try {
+        driver = machine::open_driver();
+    } catch (const reader::Error& error) {
+        probe.trouble = error.what();
         return probe;
     }
     const auto initialize = function<Initialize>(driver, "cuInit");

@@ -5,6 +5,7 @@
 #include "analyzer/cli/message.hpp"
 #include "analyzer/cli/progress.hpp"
 #include "analyzer/cli/stack_options.hpp"
+#include "analyzer/cli/usual_rates.hpp"
 #include "analyzer/reports/markdown.hpp"
 #include "analyzer/reports/sarif.hpp"
 
@@ -64,7 +65,7 @@ private:
 /// What --machine FILE says, whatever the device, else what umadvisor calibrate has kept of it.
 reports::RatesOf rates_of(const Arguments& arguments) {
     if (!arguments.has("--machine"))
-        return &machine::usual_rates;
+        return &usual_rates;
     return [rates = machine::read_rates(arguments.value("--machine"))](const std::string&) { return rates; };
 }
 

@@ -6,6 +6,7 @@
 #include "analyzer/cli/shim.hpp"
 #include "analyzer/cli/stack_options.hpp"
 #include "analyzer/cli/trace_names.hpp"
+#include "analyzer/cli/usual_rates.hpp"
 #include "analyzer/findings/words.hpp"
 #include "analyzer/reader/error.hpp"
 #include "analyzer/reports/report.hpp"
@@ -123,7 +124,7 @@ Environment environment_of(const Arguments& arguments, const std::string& shim, 
 void summarize(const std::vector<std::string>& traces) {
     for (const std::string& path : traces) {
         try {
-            const reports::Report report(path, stack_options(), false, &machine::usual_rates);
+            const reports::Report report(path, stack_options(), false, &usual_rates);
             end_progress();
             say(reports::headline(report));
             if (report.findings.empty())

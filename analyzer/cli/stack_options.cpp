@@ -1,6 +1,7 @@
 #include "analyzer/cli/stack_options.hpp"
 
 #include "analyzer/cli/progress.hpp"
+#include "analyzer/cli/user_folders.hpp"
 #include "analyzer/reader/error.hpp"
 
 #include <cstdlib>
@@ -11,19 +12,6 @@ namespace umadvisor::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string variable(const char* name) {
-    const char* const value = std::getenv(name);
-    return value == nullptr ? std::string() : value;
-}
-
-/// Where the XDG base directory specification wants it; a relative path there does not count.
-std::string cache_folder() {
-    if (const std::string folder = variable("XDG_CACHE_HOME"); folder.starts_with('/'))
-        return folder + "/umadvisor/symbols";
-    const std::string home = variable("HOME");
-    return home.starts_with('/') ? home + "/.cache/umadvisor/symbols" : std::string();
-}
 
 /// Absolute, since libdw takes relative names from the file it looks into.
 std::string folder_of(const std::string& flag, const std::string& given) {
@@ -57,7 +45,8 @@ std::vector<OptionSpec> with_stack_options(std::vector<OptionSpec> own) {
 
 symbols::Options stack_options() {
     symbols::Options options;
-    options.cache = cache_folder();
+    if (const std::string folder = cache_folder(); !folder.empty())
+        options.cache = folder + "/symbols";
     options.progress = symbol_progress();
     return options;
 }
@@ -72,7 +61,8 @@ symbols::Options stack_options(const Arguments& arguments) {
     if (arguments.has("--sysroot"))
         options.sysroot = folder_of("--sysroot", arguments.value("--sysroot"));
     options.debuginfod = arguments.has("--debuginfod");
-    if (options.debuginfod && variable("DEBUGINFOD_URLS").empty())
+    const char* const servers = std::getenv("DEBUGINFOD_URLS");
+    if (options.debuginfod && (servers == nullptr || *servers == '\0'))
         throw reader::Error("--debuginfod asks the servers in DEBUGINFOD_URLS, and there are none");
     if (arguments.has("--no-cache"))
         options.cache.clear();

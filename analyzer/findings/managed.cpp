@@ -244,7 +244,7 @@ double Habit::by_prefetch(const model::MovedBytes& moved, std::uint64_t times) c
 }
 
 std::string Habit::prices() const {
-    return "at the prices of " + std::string(memory.profile.rates().whose());
+    return "at the prices of " + memory.profile.rates().whose();
 }
 
 std::vector<Finding> find_managed(const model::Profile& profile, const LineOf& line_of) {

@@ -37,7 +37,7 @@ Finding describe_managed(const model::Profile& profile, std::uint64_t stack, Oth
     const bool runtime = profile.uses_runtime();
     const std::string prefetch = runtime ? "cudaMemPrefetchAsync" : "cuMemPrefetchAsync";
     const machine::Rates& rates = profile.rates();
-    const std::string measured = ", measured on " + std::string(rates.whose());
+    const std::string measured = ", measured on " + rates.whose();
     const double rate = other == Other::to_managed     ? rates.prefetch_to_device
                         : other == Other::from_managed ? rates.prefetch_to_host
                                                        : rates.device_to_device;

@@ -71,12 +71,11 @@ Finding describe_rows(const model::Profile& profile, std::uint64_t stack, model:
         finding.details.push_back("packing the rows on the host before each copy would take some " +
                                   time_text(packing_ns) + " itself");
     finding.saving_ns = std::max(0.0, group.spent_ns - (whole ? whole_ns : contiguous_ns));
-    finding.basis =
-        std::string("time of these copies less ") +
-        (whole ? "the rows and what lies between them" : "the same bytes in one piece") + " at " +
-        rate_text(rate) +
-        (link.bytes != 0 ? ", the rate of this trace's pinned copies"
-                         : ", measured for pinned memory on " + std::string(profile.rates().whose()));
+    finding.basis = std::string("time of these copies less ") +
+                    (whole ? "the rows and what lies between them" : "the same bytes in one piece") + " at " +
+                    rate_text(rate) +
+                    (link.bytes != 0 ? ", the rate of this trace's pinned copies"
+                                     : ", measured for pinned memory on " + profile.rates().whose());
     finding.confidence = group.all_measured && link.bytes != 0 ? Confidence::high : Confidence::medium;
     return finding;
 }

@@ -67,7 +67,7 @@ Finding describe(const model::Profile& profile, const Key& key, const PageableCo
     const double bytes = static_cast<double>(group.copies.bytes);
     const bool up = direction == model::Direction::HtoD || direction == model::Direction::HtoA;
     const machine::Rates& rates = profile.rates();
-    const std::string whose(rates.whose());
+    const std::string whose = rates.whose();
     const double pageable_rate = up ? rates.pageable_to_device : rates.device_to_pageable;
     // Nobody times the nodes of a graph one by one.
     const double spent_ns =
@@ -91,7 +91,7 @@ Finding describe(const model::Profile& profile, const Key& key, const PageableCo
         profile.call_name(group.entry) + " " + bytes_text(bytes / static_cast<double>(group.copies.count)) +
         " x " + std::to_string(group.copies.count) + (up ? " from " : " to ") + host_text(group.kinds) + ", " +
         rate_text(reached) + "; this link carries " + rate_text(rate) + (up ? " from" : " to") +
-        " pinned memory" + (measured ? "" : " (measured on " + std::string(profile.rates().whose()) + ")");
+        " pinned memory" + (measured ? "" : " (measured on " + profile.rates().whose() + ")");
     if (asynchronous && !graph)
         finding.details.push_back("the call returns only when the copy is staged: the host waited " +
                                   time_text(spent_ns) + " in it, and nothing overlapped");

@@ -18,7 +18,7 @@ Advice advise_redundant_prefetch(const Habit& habit) {
             .saving_ns = static_cast<double>(calls) * rates.prefetch_call_ns + blocks * rates.prefetch_block_ns,
             .basis = time_text(rates.prefetch_call_ns) + " for each call and " +
                      time_text(rates.prefetch_block_ns) +
-                     " for each 2 MiB block that it looks at, measured on " + std::string(rates.whose()),
+                     " for each 2 MiB block that it looks at, measured on " + rates.whose(),
             .confidence = Confidence::medium,
             .details = {},
             .evidence = {{"blocks", blocks}}};

@@ -69,6 +69,7 @@ public:
         check(cuda_.get_device(&device_, ordinal), "cuDeviceGet");
         std::array<char, 256> name{};
         check(cuda_.get_name(name.data(), static_cast<int>(name.size()) - 1, device_), "cuDeviceGetName");
+        Rates::each(result_.rates, [](const char*, double& value) { value = 0; });
         result_.rates.device = name.data();
         Handle context = nullptr;
         check(cuda_.retain_context(&context, device_), "cuDevicePrimaryCtxRetain");
@@ -168,6 +169,7 @@ private:
             rate(typical([&] { check(cuda_.copy_on_device(other_, data_, bytes), "cuMemcpyDtoD"); }));
         rates.memory_set = rate(typical([&] { check(cuda_.set_bytes(other_, 1, bytes), "cuMemsetD8"); }));
         rates.small_copy_ns = typical([&] { check(cuda_.upload(data_, pinned_, 4), "cuMemcpyHtoD"); });
+        rates.host_to_host = rate(host_time([&] { std::memcpy(host_memory, pinned_, bytes); }));
     }
 
     bool load_kernel() {

@@ -9,11 +9,11 @@
 namespace umadvisor::machine {
 
 struct Calibration {
-    Rates rates;
-    std::vector<std::string> unmeasured; ///< sentences: what kept its usual value, and why
+    Rates rates;                         ///< zero where not measured
+    std::vector<std::string> unmeasured; ///< sentences: what, and why
 };
 
-/// Takes a second or two on device `ordinal` and at most 192 MiB of its memory, a third of it managed. Throws
+/// On device `ordinal`, with at most 192 MiB of its memory, a third of it managed. Throws
 /// reader::Error where there is no driver or device, or too little free memory.
 Calibration calibrate(int ordinal);
 

@@ -6,11 +6,16 @@
 
 namespace umadvisor::machine {
 
-Driver::Driver() {
+void* open_driver() {
     void* const library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr)
         throw reader::Error(std::string(::dlerror()) +
                             "; install the NVIDIA driver, or put its folder in LD_LIBRARY_PATH");
+    return library;
+}
+
+Driver::Driver() {
+    void* const library = open_driver();
     const auto find = [library](auto& function, const char* name) {
         void* const found = ::dlsym(library, name);
         if (found == nullptr)

@@ -12,9 +12,12 @@ using Address = std::uint64_t;  ///< CUdeviceptr
 using Handle = void*;           ///< contexts, streams, events, modules, functions
 inline constexpr int host = -1; ///< CU_DEVICE_CPU
 
+/// libcuda.so.1, loaded for good. Throws reader::Error where it is not there.
+void* open_driver();
+
 /// Functions return a CUresult.
 struct Driver {
-    /// Loads libcuda.so.1. Throws reader::Error where it is not there or lacks a function.
+    /// Throws reader::Error where the driver is not there or lacks a function.
     Driver();
 
     int (*initialize)(unsigned);

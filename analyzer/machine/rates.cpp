@@ -2,7 +2,6 @@
 
 #include "analyzer/reader/error.hpp"
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -19,23 +18,7 @@ constexpr const char* schema = "umadvisor-machine-1";
     throw reader::Error(path + ": " + why + "; make it anew with umadvisor calibrate");
 }
 
-std::string environment(const char* name) {
-    const char* const value = std::getenv(name);
-    return value == nullptr ? "" : value;
-}
-
 } // namespace
-
-std::string usual_rates_file() {
-    std::string folder = environment("XDG_CONFIG_HOME");
-    if (folder.empty()) {
-        const std::string home = environment("HOME");
-        if (home.empty())
-            return {};
-        folder = home + "/.config";
-    }
-    return folder + "/umadvisor/machine.json";
-}
 
 Rates read_rates(const std::string& path) {
     std::ifstream file(path);
@@ -61,18 +44,13 @@ Rates read_rates(const std::string& path) {
     return read;
 }
 
-Rates usual_rates(const std::string& device) {
-    const std::string path = usual_rates_file();
-    std::error_code error;
-    if (path.empty() || !fs::exists(path, error))
-        return {};
-    Rates rates = read_rates(path);
-    return rates.device == device ? rates : Rates{};
-}
-
 void write_rates(const Rates& rates, const std::string& path) {
     nlohmann::ordered_json document{{"schema", schema}, {"device", rates.device}};
-    Rates::each(rates, [&](const char* name, double value) { document["rates"][name] = value; });
+    document["rates"] = nlohmann::ordered_json::object();
+    Rates::each(rates, [&](const char* name, double value) {
+        if (value > 0)
+            document["rates"][name] = value;
+    });
     std::error_code error;
     if (const fs::path folder = fs::path(path).parent_path(); !folder.empty())
         fs::create_directories(folder, error);

@@ -29,8 +29,8 @@ struct Rates {
     double prefetch_block_ns = static_cast<double>(usual.prefetch_block);
 
     std::string device; ///< that was measured; empty: none
-    /// "an H200", "this machine"
-    std::string_view whose() const { return device.empty() ? "an H200" : "this machine"; }
+    /// "an H200", "the calibrated NVIDIA H200"
+    std::string whose() const { return device.empty() ? "an H200" : "the calibrated " + device; }
 
     /// Calls `visit(name, value)` for each rate. Names end in their unit.
     template <class Self, class Visit>
@@ -55,17 +55,11 @@ struct Rates {
     }
 };
 
-/// $XDG_CONFIG_HOME/umadvisor/machine.json, or the same below ~/.config; empty: there is no home.
-std::string usual_rates_file();
-
 /// Throws reader::Error when the file cannot be read or is none of these.
 Rates read_rates(const std::string& path);
 
-/// Those of the usual file, if it is there and was measured on `device`; else an H200's. A damaged file throws
-/// as read_rates() does.
-Rates usual_rates(const std::string& device);
-
-/// Makes the folder too; what stood there before stays whole until the new file is. Throws reader::Error.
+/// Leaves out rates of zero: they were not measured. Makes the folder too; what stood there before stays whole
+/// until the new file is. Throws reader::Error.
 void write_rates(const Rates& rates, const std::string& path);
 
 } // namespace umadvisor::machine

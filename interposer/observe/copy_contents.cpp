@@ -23,20 +23,6 @@ std::uint64_t worked_nanoseconds() {
     return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
 }
 
-/// Says, while it lives, which pinned memory is read.
-class BeingRead {
-public:
-    BeingRead(std::atomic<std::uint64_t>& id, std::uint64_t allocation) noexcept : id_(id) {
-        id_.store(allocation);
-    }
-    ~BeingRead() { id_.store(0, std::memory_order_release); }
-    BeingRead(const BeingRead&) = delete;
-    BeingRead& operator=(const BeingRead&) = delete;
-
-private:
-    std::atomic<std::uint64_t>& id_;
-};
-
 } // namespace
 
 CopyContents& copy_contents() noexcept {
@@ -62,22 +48,21 @@ bool CopyContents::is_suspect(std::uint64_t device, std::uint64_t bytes, std::ui
     return place.equal >= equal_before;
 }
 
-trace::CopyContent CopyContents::hash(std::uint64_t host, std::uint64_t device, std::uint64_t bytes,
-                                      Reading reading) noexcept {
+trace::CopyContent CopyContents::hash(std::uint64_t host, std::uint64_t device, std::uint64_t bytes) noexcept {
     trace::CopyContent content;
     if (bytes <= HostBytes::small) {
-        bytes_.hash_whole(content, host, bytes, reading);
+        bytes_.hash_whole(content, host, bytes);
         content.part_hash = content.whole_hash;
         return content;
     }
-    bytes_.hash_part(content, host, bytes, reading);
+    bytes_.hash_part(content, host, bytes);
     if (content.part_hash == 0)
         return content;
     const bool suspect = is_suspect(device, bytes, content.part_hash);
     if ((suspect || runtime::options().hashing == runtime::Hashing::full) &&
         on_wholes_ + bytes / bytes_a_nanosecond < budget(record::monotonic_nanoseconds()) / 4 * 3) {
         const std::uint64_t start = worked_nanoseconds();
-        bytes_.hash_whole(content, host, bytes, reading);
+        bytes_.hash_whole(content, host, bytes);
         on_wholes_ += worked_nanoseconds() - start;
     }
     return content;
@@ -94,17 +79,10 @@ trace::CopyContent CopyContents::look(std::uint64_t host, std::uint64_t device, 
     const record::Quiet quiet;
     trace::CopyContent content;
     Allocation allocation{};
-    if (allocations().find(host, allocation)) {
-        const BeingRead reading(being_read_, allocation.memory == trace::Memory::pinned ? allocation.id : 0);
-        // Once more: whoever has freed it since did not wait.
-        Allocation again{};
-        if (allocation.readable && bytes <= allocation.address + allocation.bytes - host &&
-            allocations().find(host, again) && again.id == allocation.id)
-            content = hash(host, device, bytes,
-                           allocation.memory == trace::Memory::pinned ? Reading::directly : Reading::by_kernel);
-    } else if (!allocations().overlaps(host, host + bytes)) {
-        content = hash(host, device, bytes, Reading::by_kernel);
-    }
+    const bool known = allocations().find(host, allocation);
+    if (known ? allocation.readable && bytes <= allocation.address + allocation.bytes - host
+              : !allocations().overlaps(host, host + bytes))
+        content = hash(host, device, bytes);
     on_parts_ += worked_nanoseconds() - start - (on_wholes_ - before);
     return content;
 }

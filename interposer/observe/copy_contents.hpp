@@ -41,13 +41,6 @@ public:
             look_at_waiting(record);
     }
 
-    /// The program frees pinned memory, which is no longer in the index of allocations: waits until nobody
-    /// reads it. One load when nobody does.
-    void leave(std::uint64_t allocation) noexcept {
-        while (being_read_.load() == allocation)
-            ;
-    }
-
     /// Nanoseconds of the first allowance; tests give none or much.
     void set_allowance(std::uint64_t nanoseconds) noexcept { allowance_.store(nanoseconds); }
 
@@ -84,14 +77,12 @@ private:
     template <class Gone>
     void drop_waiting(const Gone& gone) noexcept;
     trace::CopyContent look(std::uint64_t host, std::uint64_t device, std::uint64_t bytes) noexcept;
-    trace::CopyContent hash(std::uint64_t host, std::uint64_t device, std::uint64_t bytes,
-                            Reading reading) noexcept;
+    trace::CopyContent hash(std::uint64_t host, std::uint64_t device, std::uint64_t bytes) noexcept;
     bool is_suspect(std::uint64_t device, std::uint64_t bytes, std::uint64_t part_hash) noexcept;
     std::uint64_t budget(std::uint64_t now) const noexcept;
 
     std::atomic<std::uint64_t> allowance_{10'000'000};
-    std::atomic<std::uint32_t> waiting_{0};    ///< entries in downloads_
-    std::atomic<std::uint64_t> being_read_{0}; ///< id of pinned memory
+    std::atomic<std::uint32_t> waiting_{0}; ///< entries in downloads_
 
     TryLock lock_;                               ///< guards what follows
     std::uint64_t started_ = 0;                  ///< nanoseconds, CLOCK_MONOTONIC

@@ -36,17 +36,17 @@ void tell_value(trace::CopyContent& content, const std::uint8_t* value) {
     content.value = content.value_bytes == 4 ? word : content.value_bytes == 2 ? word & 0xffff : word & 0xff;
 }
 
-} // namespace
-
-const std::uint8_t* HostBytes::read(std::uint64_t address, std::uint64_t bytes, Reading reading) noexcept {
-    if (reading == Reading::directly)
-        return reinterpret_cast<const std::uint8_t*>(address);
-    const iovec to{held_, bytes}, from{reinterpret_cast<void*>(address), bytes};
-    return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == static_cast<ssize_t>(bytes) ? held_ : nullptr;
+/// The kernel copies from where the program could: what may not be read, or is being unmapped, is an error and
+/// no signal. The driver's pinned memory, a mapping of a device (VM_IO), can be the near end of such a call but
+/// not the far one, hence a write to ourselves (process_vm_writev(2)).
+bool copy_to(std::uint8_t* held, std::uint64_t bytes, const iovec* from, std::uint64_t count) {
+    const iovec to{held, bytes};
+    return process_vm_writev(getpid(), from, count, &to, 1, 0) == static_cast<ssize_t>(bytes);
 }
 
-void HostBytes::hash_part(trace::CopyContent& content, std::uint64_t address, std::uint64_t bytes,
-                          Reading reading) noexcept {
+} // namespace
+
+void HostBytes::hash_part(trace::CopyContent& content, std::uint64_t address, std::uint64_t bytes) noexcept {
     // At multiples of a value's length, so that one value looks like one.
     iovec from[parts];
     for (std::uint64_t i = 0; i < parts; ++i) {
@@ -54,33 +54,26 @@ void HostBytes::hash_part(trace::CopyContent& content, std::uint64_t address, st
         from[i] = {reinterpret_cast<void*>(address + offset), part_bytes};
     }
     constexpr std::uint64_t total = parts * part_bytes;
-    if (reading == Reading::directly) {
-        for (std::uint64_t i = 0; i < parts; ++i)
-            std::memcpy(held_ + i * part_bytes, from[i].iov_base, part_bytes);
-    } else {
-        const iovec to{held_, total};
-        if (process_vm_readv(getpid(), &to, 1, from, parts, 0) != static_cast<ssize_t>(total))
-            return;
-    }
+    if (!copy_to(held_, total, from, parts))
+        return;
     content.part_hash = nonzero(XXH3_64bits(held_, total));
     if (repeats(held_, total, held_))
         tell_value(content, held_);
 }
 
-void HostBytes::hash_whole(trace::CopyContent& content, std::uint64_t address, std::uint64_t bytes,
-                           Reading reading) noexcept {
+void HostBytes::hash_whole(trace::CopyContent& content, std::uint64_t address, std::uint64_t bytes) noexcept {
     std::uint64_t hash = bytes;
     std::uint8_t value[value_bytes] = {};
     bool one_value = bytes > value_bytes;
     for (std::uint64_t done = 0; done < bytes;) {
         const std::uint64_t length = std::min(piece, bytes - done);
-        const std::uint8_t* const at = read(address + done, length, reading);
-        if (at == nullptr)
+        const iovec from{reinterpret_cast<void*>(address + done), length};
+        if (!copy_to(held_, length, &from, 1))
             return;
         if (done == 0)
-            std::memcpy(value, at, std::min(length, value_bytes));
-        one_value = one_value && repeats(at, length, value);
-        hash = XXH3_64bits_withSeed(at, length, hash);
+            std::memcpy(value, held_, std::min(length, value_bytes));
+        one_value = one_value && repeats(held_, length, value);
+        hash = XXH3_64bits_withSeed(held_, length, hash);
         done += length;
     }
     content.whole_hash = nonzero(hash);

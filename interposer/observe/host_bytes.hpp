@@ -3,19 +3,9 @@
 
 #include "trace/event_records.hpp"
 
-#include <cstddef>
 #include <cstdint>
 
 namespace umadvisor::observe {
-
-/// How bytes are come by.
-enum class Reading : std::uint8_t {
-    /// As they lie there: of the driver's own pinned memory, which the kernel refuses to read for us (VM_IO).
-    directly,
-    /// By the kernel, which answers a page that may not be read with an error instead of a signal
-    /// (process_vm_readv(2)).
-    by_kernel,
-};
 
 /// Hashes host memory. Not thread-safe; 64 KiB of its own, since a thread's stack may be small.
 class HostBytes {
@@ -25,17 +15,13 @@ public:
 
     /// Fills in `part_hash`, of 256 bytes each from the begin, the end and two places between, and the value
     /// that these are; nothing where they cannot be read.
-    void hash_part(trace::CopyContent& content, std::uint64_t address, std::uint64_t bytes,
-                   Reading reading) noexcept;
+    void hash_part(trace::CopyContent& content, std::uint64_t address, std::uint64_t bytes) noexcept;
 
     /// Fills in `whole_hash` and the value that all bytes are; nothing where they cannot be read.
-    void hash_whole(trace::CopyContent& content, std::uint64_t address, std::uint64_t bytes,
-                    Reading reading) noexcept;
+    void hash_whole(trace::CopyContent& content, std::uint64_t address, std::uint64_t bytes) noexcept;
 
 private:
     static constexpr std::uint64_t piece = 64 * 1024;
-
-    const std::uint8_t* read(std::uint64_t address, std::uint64_t bytes, Reading reading) noexcept;
 
     alignas(64) std::uint8_t held_[piece];
 };

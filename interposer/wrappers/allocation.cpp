@@ -3,7 +3,6 @@
 #include "interposer/observe/allocations.hpp"
 #include "interposer/observe/capture.hpp"
 #include "interposer/observe/contexts.hpp"
-#include "interposer/observe/copy_contents.hpp"
 #include "interposer/observe/managed_watch.hpp"
 #include "interposer/observe/memory_class.hpp"
 #include "interposer/observe/residency_sampler.hpp"
@@ -97,8 +96,6 @@ void begin_free(trace::Free& record, std::uint64_t address) noexcept {
     if (address == 0 || !observe::allocations().erase(address, taken_allocation))
         return;
     record.allocation = taken_allocation.id;
-    if (taken_allocation.memory == trace::Memory::pinned)
-        observe::copy_contents().leave(taken_allocation.id);
     if (taken_allocation.memory == trace::Memory::managed && record::takes(record::Taking::everything))
         observe::residency_sampler().before_free(taken_allocation);
 }

@@ -1,0 +1,16 @@
+/// The machine's rates where `umadvisor calibrate` keeps them if not told otherwise.
+#pragma once
+
+#include "analyzer/machine/rates.hpp"
+
+#include <string>
+
+namespace umadvisor::cli {
+
+std::string usual_rates_file(); ///< in config_folder(); empty: there is none
+
+/// Those of the usual file, if it is there and was measured on `device`; else an H200's. A damaged file throws
+/// as machine::read_rates() does.
+machine::Rates usual_rates(const std::string& device);
+
+} // namespace umadvisor::cli
