@@ -16,7 +16,8 @@ FLOOR = 0.97       # of precision and of recall
 MEDIAN_ERROR = 0.15
 LARGEST_ERROR = 1  # a factor of two
 SHOWN = 0.01       # of the time, or of the device's memory: less is told in one line
-REPEATS = 6        # of which the first is not counted
+REPEATS = 4        # in one process, of which the first is not counted
+ROUNDS = 3         # processes of the fault and of its clean twin in turn: what the machine does meets both
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,8 @@ class Answer:
     row: Row
     told: frozenset
     full: frozenset       # of these, what the text tells in full
-    saving_us: float = 0  # that the row's own rule promises
+    memory: int = 0       # bytes that it promises
+    promised: list = field(default_factory=list)  # microseconds that the row's own rule promises, of each traced run
     measured: list = field(default_factory=list)  # microseconds of each bare run
 
     @property
@@ -75,14 +77,43 @@ def told(report, full=False):
 
 
 def answer(bundle, advised, row, machine):
+    report = _report(bundle, advised, row, machine)
+    memory = sum(each["saving_bytes"] for each in report["findings"] if each["rule"] == row.rule)
+    return Answer(row, told(report), told(report, full=True), memory, [_promised(report, row)])
+
+
+def _report(bundle, advised, row, machine):
     command = [bundle.program("rule_cases"), *row.arguments]
     outcome, traces = advised.run(command)
     require(outcome.status == 0, outcome.explain())
     require(len(traces) == 1, f"{len(traces)} traces")
     report = advised.report(traces[0], ("--machine", machine) if machine else ())
     traces[0].unlink()
-    saving = sum(each["saving_ns"] for each in report["findings"] if each["rule"] == row.rule) / 1e3
-    return Answer(row, told(report), told(report, full=True), saving)
+    return report
+
+
+def _promised(report, row):
+    return sum(each["saving_ns"] for each in report["findings"] if each["rule"] == row.rule) / 1e3
+
+
+def measure_pairs(bundle, advised, answers, machine):
+    """Faults and their clean twins in turn, without umadvisor, and each time what a traced run of the fault promises."""
+    for fault, clean in pairs(answers):
+        for _ in range(ROUNDS):
+            fault.measured += measure(bundle, fault.row)
+            clean.measured += measure(bundle, clean.row)
+        while len(fault.promised) < ROUNDS:
+            fault.promised.append(_promised(_report(bundle, advised, fault.row, machine), fault.row))
+    return f"{ROUNDS} rounds of {2 * len(pairs(answers))} rows"
+
+
+def pairs(answers):
+    """The first fault and the first clean twin of each rule that has both and promises time, not memory alone."""
+    by_rule = defaultdict(dict)
+    for each in answers:
+        by_rule[each.row.rule].setdefault(each.row.kind, each)
+    return [(of["fault"], of["clean"]) for _, of in sorted(by_rule.items())
+            if {"fault", "clean"} <= of.keys() and not (of["fault"].memory and not of["fault"].promised[0])]
 
 
 def measure(bundle, row):
@@ -93,20 +124,15 @@ def measure(bundle, row):
 
 
 def errors(answers):
-    """One line a rule whose fault and clean twin were both measured: what was promised and what was gained."""
-    by_rule = defaultdict(dict)
-    for each in answers:
-        if each.measured:
-            by_rule[each.row.rule].setdefault(each.row.kind, each)
-    for rule, of in sorted(by_rule.items()):
-        if "fault" not in of or "clean" not in of:
-            continue
-        fault, clean = (statistics.median(of[kind].measured) for kind in ("fault", "clean"))
-        gained, promised = fault - clean, of["fault"].saving_us
+    """One line a pair: what was promised and what was gained."""
+    for fault, clean in pairs(answers):
+        fault_us, clean_us, promised = (statistics.median(of) for of in (fault.measured, clean.measured, fault.promised))
+        gained = fault_us - clean_us
         # A factor each way: half of it and twice it are the same error.
         error = max(gained / promised, promised / gained) - 1 if gained > 0 and promised > 0 else None
-        yield {"rule": rule, "way": of["fault"].row.way, "fault_us": round(fault, 1), "clean_us": round(clean, 1),
+        yield {"rule": fault.row.rule, "way": fault.row.way, "fault_us": round(fault_us, 1), "clean_us": round(clean_us, 1),
                "gained_us": round(gained, 1), "promised_us": round(promised, 1),
+               "promised_each_us": [round(each, 1) for each in fault.promised],
                "error": None if error is None else round(error, 3)}
 
 
@@ -127,6 +153,8 @@ def check_advice(cases, bundle, advised):
     figures.append(figure("rules.count" + suffix, [sum(kinds == set(KINDS) for kinds in complete.values())], "1"))
     for line in figures[:-1]:
         line["metric"] += suffix
+    if not bundle.sim:
+        cases.check(PART, "pairs", lambda: measure_pairs(bundle, advised, answers, machine))
     return figures + ([] if bundle.sim else _estimates(cases, answers)) + [
         {"wrong": " ".join((each.row.rule, each.row.kind, each.row.way)), "reported": sorted(each.told)}
         for each in answers if each.false or each.missed]
@@ -141,10 +169,8 @@ def _calibrate(bundle, advised):
 
 def _check_row(bundle, advised, row, machine, answers):
     found = answer(bundle, advised, row, machine)
-    if not bundle.sim and row.kind != "near":
-        found.measured = measure(bundle, row)
     answers.append(found)
-    promised = f", {found.saving_us:.0f} us" if found.saving_us else ""
+    promised = f", {found.promised[0]:.0f} us" if found.promised[0] else ""
     return (", ".join(sorted(found.told)) or "none") + promised
 
 
@@ -157,7 +183,7 @@ def _judge(hits, false, missed, figures):
 
 
 def _estimates(cases, answers):
-    lines = list(errors(answers))
+    lines = list(errors([each for each in answers if each.measured]))
     known = [each["error"] for each in lines if each["error"] is not None]
     if not known:
         return lines
