@@ -1,5 +1,7 @@
 #include "analyzer/findings/finding.hpp"
 
+#include "analyzer/findings/words.hpp"
+
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -10,6 +12,31 @@ namespace umadvisor::findings {
 namespace {
 
 constexpr std::array<std::string_view, 3> confidences{"low", "medium", "high"};
+
+/// A pageable copy waits for the device in its own call, and both its rules and the one on such waits count
+/// that.
+bool same_call(const Finding& one, const Finding& other) {
+    const auto copies = [](const Finding& finding) {
+        return finding.rule == &rule("UMA-101") || finding.rule == &rule("UMA-102");
+    };
+    const auto waits = [](const Finding& finding) { return finding.rule == &rule("UMA-503"); };
+    return one.stack == other.stack && one.stack != 0 &&
+           ((copies(one) && waits(other)) || (waits(one) && copies(other)));
+}
+
+/// Those that save most come first.
+std::vector<Finding> fold_same_calls(std::vector<Finding> all) {
+    std::vector<Finding> kept;
+    for (Finding& each : all) {
+        const auto larger =
+            std::ranges::find_if(kept, [&each](const Finding& other) { return same_call(other, each); });
+        if (larger == kept.end())
+            kept.push_back(std::move(each));
+        else
+            fold(*larger, each);
+    }
+    return kept;
+}
 
 } // namespace
 
@@ -27,6 +54,12 @@ std::optional<Confidence> confidence_called(std::string_view text) {
 double within_recorded(const model::Profile& profile, double saving_ns) {
     const auto recorded = static_cast<double>(profile.recorded_ns());
     return recorded > 0 ? std::min(saving_ns, recorded) : saving_ns;
+}
+
+void fold(Finding& larger, const Finding& part) {
+    larger.parts.push_back(part.rule);
+    larger.details.push_back("in part also " + std::string(part.rule->id) + ", " + part.title +
+                             "; that alone would save " + time_text(part.saving_ns) + ": " + part.advice);
 }
 
 std::vector<Finding> find_all(const model::Profile& profile, const LineOf& line_of) {
@@ -64,7 +97,7 @@ std::vector<Finding> find_all(const model::Profile& profile, const LineOf& line_
     std::ranges::stable_sort(all, std::ranges::greater{}, [](const Finding& finding) {
         return std::pair(finding.saving_ns, finding.saving_bytes);
     });
-    return all;
+    return fold_same_calls(std::move(all));
 }
 
 } // namespace umadvisor::findings

@@ -80,6 +80,9 @@ std::vector<Finding> find_managed(const model::Profile& profile,
 /// No change saves more than the time that was recorded.
 double within_recorded(const model::Profile& profile, double saving_ns);
 
+/// `part` counts what `larger` does: it is told there, and adds nothing.
+void fold(Finding& larger, const Finding& part);
+
 /// Findings of all rules: those that save most time first, then those that save most memory.
 std::vector<Finding> find_all(const model::Profile& profile, const LineOf& line_of);
 

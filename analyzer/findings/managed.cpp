@@ -158,7 +158,7 @@ struct Found {
 };
 
 /// What counts the moves of a finding that saves more becomes a part of that.
-std::vector<Finding> fold(std::vector<Found> all) {
+std::vector<Finding> fold_moves(std::vector<Found> all) {
     std::ranges::stable_sort(all, std::ranges::greater{},
                              [](const Found& found) { return found.finding.saving_ns; });
     std::vector<Found> kept;
@@ -169,10 +169,7 @@ std::vector<Finding> fold(std::vector<Found> all) {
             kept.push_back(std::move(each));
             continue;
         }
-        larger->finding.parts.push_back(each.finding.rule);
-        larger->finding.details.push_back("in part also " + std::string(each.finding.rule->id) + ", " +
-                                          each.finding.title + "; that alone would save " +
-                                          time_text(each.finding.saving_ns) + ": " + each.finding.advice);
+        fold(larger->finding, each.finding);
     }
     std::vector<Finding> findings;
     for (Found& each : kept)
@@ -260,7 +257,7 @@ std::vector<Finding> find_managed(const model::Profile& profile, const LineOf& l
             if (finding.saving_ns >= least_saving_ns)
                 found.push_back({rule->kind, std::move(finding)});
         }
-        std::ranges::move(fold(std::move(found)), std::back_inserter(findings));
+        std::ranges::move(fold_moves(std::move(found)), std::back_inserter(findings));
     }
     return findings;
 }

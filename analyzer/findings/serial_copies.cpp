@@ -23,6 +23,7 @@ constexpr double clearly_better = 0.9;
 struct Chain {
     std::size_t first = 0, last = 0; ///< in the pattern, `last` behind the end
     double up_bytes = 0, down_bytes = 0;
+    std::size_t uploads = 0;
 };
 
 class ChainReader {
@@ -44,6 +45,7 @@ private:
         Chain chain{.first = at_};
         std::set<std::uint32_t> reached;
         for (; is(Engine::to_device); ++at_) {
+            ++chain.uploads;
             chain.up_bytes += static_cast<double>(work_[at_].action->bytes);
             reached.insert(work_[at_].reaches.begin(), work_[at_].reaches.end());
         }
@@ -152,7 +154,7 @@ private:
 struct SerialLine {
     double saving_ns = 0, serial_ns = 0, per_stream_ns = 0, phases_ns = 0, up_bytes = 0, down_bytes = 0;
     std::uint64_t times = 0, chains = 0;
-    bool pageable = false, alike = true; ///< alike: about as many bytes go in as come out
+    bool pageable = false, divisible = true; ///< divisible: by all that is seen
     // Of the pattern that saves most:
     double most_ns = 0;
     Plan plan;
@@ -161,8 +163,28 @@ struct SerialLine {
     std::set<std::uint64_t> kernels;
 };
 
+/// A kernel goes over data of several buffers so many times longer than memory takes: each of its results may
+/// want all of them, as in a product of matrices.
+constexpr double most_passes = 8;
+
+/// Whether a part of the kernels' work may need a part of the data alone: about as many bytes go in as come
+/// out, of one buffer, or of several that the kernels go over a few times at most.
+bool is_divisible(const model::Profile& profile, const model::WorkPattern& pattern, const Chain& chain,
+                  const std::vector<double>& ns) {
+    if (chain.down_bytes * 4 < chain.up_bytes || chain.up_bytes * 4 < chain.down_bytes)
+        return false;
+    if (chain.uploads == 1)
+        return true;
+    double kernels_ns = 0;
+    for (std::size_t i = chain.first; i < chain.last; ++i)
+        if (pattern.work[i].action->engine == Engine::compute)
+            kernels_ns += ns[i];
+    return kernels_ns <=
+           most_passes * (chain.up_bytes + chain.down_bytes) / profile.rates().device_memory * 1e9;
+}
+
 void add(SerialLine& line, const model::WorkPattern& pattern, const std::vector<Chain>& chains,
-         const Plan& plan, bool pageable) {
+         const Plan& plan) {
     const auto times = static_cast<double>(pattern.times);
     const double saving_ns = times * (plan.serial_ns - plan.best_ns());
     line.saving_ns += saving_ns;
@@ -171,11 +193,9 @@ void add(SerialLine& line, const model::WorkPattern& pattern, const std::vector<
     line.phases_ns += times * plan.phases_ns;
     line.times += pattern.times;
     line.chains += pattern.times * chains.size();
-    line.pageable |= pageable;
     for (const Chain& chain : chains) {
         line.up_bytes += times * chain.up_bytes;
         line.down_bytes += times * chain.down_bytes;
-        line.alike &= chain.down_bytes * 4 >= chain.up_bytes && chain.up_bytes * 4 >= chain.down_bytes;
     }
     for (std::size_t i = chains.front().first; i < chains.front().last; ++i)
         if (pattern.work[i].action->is_kernel())
@@ -235,7 +255,7 @@ Finding describe(const model::Profile& profile, std::uint64_t stack, const Seria
             "what pinned memory saves by itself is the part of the rules pageable-copy and pageable-async");
     finding.saving_ns = line.saving_ns;
     finding.basis = "times of these copies and kernels on the device, one after the other less side by side";
-    finding.confidence = line.alike ? Confidence::medium : Confidence::low;
+    finding.confidence = line.divisible ? Confidence::medium : Confidence::low;
     return finding;
 }
 
@@ -263,9 +283,13 @@ std::vector<Finding> find_serial_copies(const model::Profile& profile, const Lin
         if (times.ns.empty())
             continue;
         const Plan plan = Planner(pattern, times.ns, chains, machine).best();
-        if (plan.best_ns() <= (1 - least_overlapped) * plan.serial_ns)
-            add(lines[line_of(pattern.work[chains.front().first].action->stack)], pattern, chains, plan,
-                times.pageable);
+        if (plan.best_ns() > (1 - least_overlapped) * plan.serial_ns)
+            continue;
+        SerialLine& line = lines[line_of(pattern.work[chains.front().first].action->stack)];
+        add(line, pattern, chains, plan);
+        line.pageable |= times.pageable;
+        // Chains that are there already are parts.
+        line.divisible &= chains.size() > 1 || is_divisible(profile, pattern, chains.front(), times.ns);
     }
     std::vector<Finding> findings;
     for (const auto& [stack, line] : lines)

@@ -81,7 +81,7 @@ private:
     bool is_suspect(std::uint64_t device, std::uint64_t bytes, std::uint64_t part_hash) noexcept;
     std::uint64_t budget(std::uint64_t now) const noexcept;
 
-    std::atomic<std::uint64_t> allowance_{10'000'000};
+    std::atomic<std::uint64_t> allowance_{20'000'000};
     std::atomic<std::uint32_t> waiting_{0}; ///< entries in downloads_
 
     TryLock lock_;                               ///< guards what follows

@@ -1,5 +1,4 @@
-#include "analyzer/findings/finding.hpp"
-#include "scenario.hpp"
+#include "found.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <functional>
@@ -9,6 +8,7 @@ BOOST_AUTO_TEST_SUITE(analyzer_content_findings)
 using namespace umadvisor;
 using findings::Confidence;
 using findings::Finding;
+using test::evidence;
 using test::mib;
 using test::ms;
 using test::Scenario;
@@ -48,34 +48,12 @@ struct Transfers : Scenario {
         options.whole = whole;
         copy(bytes, ms, options);
     }
-    std::vector<Finding> findings() {
-        reader::Trace trace(path());
-        const model::Profile profile(trace);
-        return findings::find_all(profile, [](std::uint64_t stack) { return stack; });
-    }
-    std::vector<std::string> rules() {
-        std::vector<std::string> ids;
-        for (const Finding& finding : findings())
-            ids.emplace_back(finding.rule->id);
-        return ids;
-    }
-    Finding lone(std::string_view id) {
-        const auto found = findings();
-        BOOST_REQUIRE_EQUAL(found.size(), 1u);
-        BOOST_TEST(found.front().rule->id == id);
-        return found.front();
-    }
+    std::vector<Finding> findings() { return test::findings_of(*this); }
+    std::vector<std::string> rules() { return test::rules_of(findings()); }
+    Finding lone(std::string_view id) { return test::lone(findings(), id); }
 };
 
 namespace {
-
-double evidence(const Finding& finding, std::string_view key) {
-    for (const auto& [name, value] : finding.evidence)
-        if (name == key)
-            return value;
-    BOOST_FAIL("no evidence " << key);
-    return 0;
-}
 
 using Rules = std::vector<std::string>;
 

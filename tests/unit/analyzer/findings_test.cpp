@@ -1,5 +1,4 @@
-#include "analyzer/findings/finding.hpp"
-#include "scenario.hpp"
+#include "found.hpp"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
@@ -9,6 +8,8 @@ BOOST_AUTO_TEST_SUITE(analyzer_findings)
 using namespace umadvisor;
 using findings::Confidence;
 using findings::Finding;
+using test::evidence;
+using test::findings_of;
 using test::mib;
 using test::ms;
 using test::Scenario;
@@ -16,25 +17,8 @@ using trace::Memory;
 
 namespace {
 
-std::vector<Finding> findings_of(Scenario& scenario) {
-    reader::Trace trace(scenario.path());
-    const model::Profile profile(trace);
-    return findings::find_all(profile, [](std::uint64_t stack) { return stack; });
-}
-
 std::vector<std::string> rules_of(Scenario& scenario) {
-    std::vector<std::string> rules;
-    for (const Finding& finding : findings_of(scenario))
-        rules.emplace_back(finding.rule->id);
-    return rules;
-}
-
-double evidence(const Finding& finding, std::string_view key) {
-    for (const auto& [name, value] : finding.evidence)
-        if (name == key)
-            return value;
-    BOOST_FAIL("no evidence " << key);
-    return 0;
+    return test::rules_of(findings_of(scenario));
 }
 
 using Rules = std::vector<std::string>;

@@ -1,6 +1,5 @@
 /// Findings on rows, copies of managed memory, allocation and synchronisation.
-#include "analyzer/findings/finding.hpp"
-#include "scenario.hpp"
+#include "found.hpp"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
@@ -10,6 +9,8 @@ BOOST_AUTO_TEST_SUITE(analyzer_habit_findings)
 using namespace umadvisor;
 using findings::Confidence;
 using findings::Finding;
+using test::close;
+using test::evidence;
 using test::mib;
 using test::ms;
 using test::Scenario;
@@ -18,31 +19,13 @@ using trace::SyncKind;
 
 namespace {
 
-std::vector<Finding> advice_on(Scenario& scenario) {
-    reader::Trace trace(scenario.path());
-    const model::Profile profile(trace);
-    return findings::find_all(profile, [](std::uint64_t stack) { return stack; });
-}
-
 Finding lone_finding(Scenario& scenario, std::string_view rule) {
-    const auto found = advice_on(scenario);
-    BOOST_REQUIRE_EQUAL(found.size(), 1u);
-    BOOST_TEST(found.front().rule->id == rule);
-    return found.front();
+    return test::lone(test::findings_of(scenario), rule);
 }
 
 void nothing_is_found(Scenario& scenario) {
-    for (const Finding& finding : advice_on(scenario))
-        BOOST_ERROR("found " << finding.rule->id << ": " << finding.summary);
+    test::nothing_in(test::findings_of(scenario));
 }
-
-double number(const Finding& finding, std::string_view key) {
-    const auto found = std::ranges::find(finding.evidence, key, &std::pair<std::string_view, double>::first);
-    BOOST_REQUIRE(found != finding.evidence.end());
-    return found->second;
-}
-
-const auto close = boost::test_tools::tolerance(0.001);
 
 } // namespace
 
@@ -58,8 +41,8 @@ BOOST_AUTO_TEST_CASE(a_column_of_a_matrix_is_kept_contiguous) {
         {.symbol = "cuMemcpy2D_v2", .source = Memory::pinned, .stack = stack, .height = rows, .pitch = 4096});
     const Finding finding = lone_finding(s, "UMA-104");
     BOOST_TEST(finding.stack == stack);
-    BOOST_TEST(number(finding, "rows") == static_cast<double>(rows));
-    BOOST_TEST(number(finding, "mean_row_bytes") == 16);
+    BOOST_TEST(evidence(finding, "rows") == static_cast<double>(rows));
+    BOOST_TEST(evidence(finding, "mean_row_bytes") == 16);
     BOOST_TEST(finding.saving_ns == 20e6 - 16.0 * rows / 55.5, close);
     BOOST_TEST(finding.advice.find("contiguous") != std::string::npos, finding.advice);
     BOOST_TEST(finding.details.at(0).find("6.71 ms") != std::string::npos, finding.details.at(0));
@@ -102,7 +85,7 @@ BOOST_AUTO_TEST_CASE(rows_of_asynchronous_copies_are_priced_by_the_devices_time)
                 .pitch = 4096});
     s.device_time(4, 20 * ms);
     const Finding finding = lone_finding(s, "UMA-104");
-    BOOST_TEST(number(finding, "time_ns") == 80e6, close);
+    BOOST_TEST(evidence(finding, "time_ns") == 80e6, close);
 }
 
 BOOST_AUTO_TEST_CASE(rows_that_are_not_a_fault) {
@@ -146,7 +129,7 @@ BOOST_AUTO_TEST_CASE(from_the_heap_to_managed_memory) {
         s.copy(256 * mib, 26 * ms, {.destination = Memory::managed, .stack = stack});
     const Finding finding = lone_finding(s, "UMA-105");
     BOOST_TEST(finding.stack == stack);
-    BOOST_TEST(number(finding, "copies") == 10);
+    BOOST_TEST(evidence(finding, "copies") == 10);
     BOOST_TEST(finding.saving_ns == 10 * (26e6 - 256 * mib / 51.0 - 2700), close);
     BOOST_TEST(finding.advice.find("cudaMemPrefetchAsync") != std::string::npos, finding.advice);
     BOOST_TEST((finding.confidence == Confidence::medium));
@@ -204,8 +187,8 @@ BOOST_AUTO_TEST_CASE(a_buffer_for_every_round) {
     BOOST_TEST(finding.stack == allocated);
     BOOST_REQUIRE(finding.places.size() == 1u);
     BOOST_TEST(finding.places.front().second == freed);
-    BOOST_TEST(number(finding, "pairs") == 100);
-    BOOST_TEST(number(finding, "free_wait_ns") == 0);
+    BOOST_TEST(evidence(finding, "pairs") == 100);
+    BOOST_TEST(evidence(finding, "free_wait_ns") == 0);
     BOOST_TEST(finding.saving_ns == 99 * 200'000.0, close);
     BOOST_TEST(finding.advice.find("cudaMallocAsync") != std::string::npos, finding.advice);
     BOOST_TEST((finding.confidence == Confidence::high));
@@ -221,7 +204,7 @@ BOOST_AUTO_TEST_CASE(what_a_free_waits_for_kernels_is_not_saved) {
     }
     const Finding finding = lone_finding(s, "UMA-401");
     BOOST_TEST(finding.saving_ns == 99 * 200'000.0, close);
-    BOOST_TEST(number(finding, "free_wait_ns") == 99e6, close);
+    BOOST_TEST(evidence(finding, "free_wait_ns") == 99e6, close);
     BOOST_TEST((finding.confidence == Confidence::medium));
 }
 
@@ -247,7 +230,7 @@ BOOST_AUTO_TEST_CASE(allocations_that_are_not_churn) {
         s.free(s.allocate(mib, Memory::device, 3, trace::Origin::program, {}, 80'000), 120'000);
     for (int i = 0; i < 100; ++i)
         s.free(s.allocate(mib, Memory::pinned, 4, trace::Origin::program, "cuMemHostAlloc", 80'000), 120'000);
-    for (const Finding& finding : advice_on(s))
+    for (const Finding& finding : test::findings_of(s))
         BOOST_TEST(finding.rule->id != "UMA-401", finding.summary);
 }
 
@@ -281,7 +264,7 @@ BOOST_AUTO_TEST_CASE(a_second_wait_for_the_same) {
         s.rounds(spare);
         const Finding finding = lone_finding(s, "UMA-501");
         BOOST_TEST(finding.stack == s.spare);
-        BOOST_TEST(number(finding, "redundant") == 200);
+        BOOST_TEST(evidence(finding, "redundant") == 200);
         BOOST_TEST(finding.saving_ns == 200'000.0, close);
         BOOST_REQUIRE(finding.places.size() == 1u);
         BOOST_TEST(finding.places.front().second == s.needed);
@@ -359,7 +342,7 @@ BOOST_AUTO_TEST_CASE(a_copy_that_is_done_on_return_need_not_be_waited_for) {
                {.symbol = "cuMemcpyDtoH_v2", .source = Memory::device, .destination = Memory::pinned});
     }
     const Finding finding = lone_finding(s, "UMA-501");
-    BOOST_TEST(number(finding, "redundant") == 199);
+    BOOST_TEST(evidence(finding, "redundant") == 199);
     BOOST_TEST((finding.confidence == Confidence::medium));
 }
 

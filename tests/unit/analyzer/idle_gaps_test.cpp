@@ -1,6 +1,5 @@
 /// Findings on waits after which the device has nothing to do, and on polling.
-#include "analyzer/findings/finding.hpp"
-#include "scenario.hpp"
+#include "found.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -9,6 +8,7 @@ BOOST_AUTO_TEST_SUITE(analyzer_idle_gaps)
 using namespace umadvisor;
 using findings::Confidence;
 using findings::Finding;
+using test::lone;
 using test::mib;
 using test::ms;
 using trace::Memory;
@@ -37,18 +37,8 @@ struct Turns : test::Scenario {
     void waits_for(std::uint64_t duration, SyncKind kind = SyncKind::context, std::uint64_t object = 0) {
         synchronize({.kind = kind, .object = object, .stack = waits, .duration = duration});
     }
-    std::vector<Finding> findings() {
-        reader::Trace trace(path());
-        const model::Profile profile(trace);
-        return findings::find_all(profile, [](std::uint64_t stack) { return stack; });
-    }
+    std::vector<Finding> findings() { return test::findings_of(*this); }
 };
-
-Finding lone(const std::vector<Finding>& found, std::string_view rule) {
-    BOOST_REQUIRE_EQUAL(found.size(), 1u);
-    BOOST_TEST(found.front().rule->id == rule);
-    return found.front();
-}
 
 } // namespace
 
@@ -109,7 +99,7 @@ BOOST_AUTO_TEST_CASE(results_make_it_a_turn) {
     const Finding finding = lone(t.rounds(2 * ms,
                                           [&] {
                                               t.copy(64 * 1024, ms,
-                                                     {.symbol = "cuMemcpyDtoH_v2",
+                                                     {.symbol = "cuMemcpyDtoHAsync_v2",
                                                       .source = Memory::device,
                                                       .destination = Memory::pinned,
                                                       .stack = t.waits});
@@ -163,6 +153,26 @@ BOOST_AUTO_TEST_CASE(a_free_waits_unasked) {
     BOOST_TEST(finding.stack == t.waits);
     BOOST_TEST(finding.saving_ns == 10 * 0.95e6, close);
     BOOST_TEST((finding.confidence == Confidence::medium));
+}
+
+BOOST_AUTO_TEST_CASE(a_pageable_copy_that_waits_is_told_of_once) {
+    Turns t;
+    const std::uint64_t data = t.allocate(16 * mib, Memory::device);
+    const auto found = t.rounds(
+        2 * ms,
+        [&] {
+            t.copy(16 * mib, 3 * ms,
+                   {.symbol = "cuMemcpyDtoHAsync_v2",
+                    .source = Memory::device,
+                    .destination = Memory::pageable,
+                    .stack = t.waits,
+                    .asynchronous = true,
+                    .from = data});
+        },
+        10);
+    const Finding finding = lone(found, "UMA-102");
+    BOOST_REQUIRE(finding.parts.size() == 1u);
+    BOOST_TEST(finding.parts.front()->id == "UMA-503");
 }
 
 BOOST_AUTO_TEST_SUITE(polling)

@@ -1,7 +1,7 @@
 /// A program with managed memory, told step by step, and what is found of it.
 #pragma once
 
-#include "analyzer/findings/finding.hpp"
+#include "found.hpp"
 #include "managed_scenario.hpp"
 
 #include <algorithm>
@@ -11,6 +11,7 @@ namespace umadvisor::test::managed_program {
 
 using findings::Confidence;
 using findings::Finding;
+using test::evidence;
 using trace::Memory;
 using Kind = trace::ManagedEventKind;
 
@@ -111,17 +112,9 @@ struct Program : Bare {
     }
 };
 
-inline std::vector<Finding> findings_of(test::Scenario& scenario) {
-    reader::Trace trace(scenario.path());
-    const model::Profile profile(trace);
-    return findings::find_all(profile, [](std::uint64_t stack) { return stack; });
-}
-
 /// "UMA-202 UMA-205", in the order of the ids.
 inline std::string ids_of(test::Scenario& scenario) {
-    std::vector<std::string> ids;
-    for (const Finding& finding : findings_of(scenario))
-        ids.emplace_back(finding.rule->id);
+    std::vector<std::string> ids = test::rules_of(test::findings_of(scenario));
     std::ranges::sort(ids);
     std::string text;
     for (const std::string& id : ids)
@@ -130,17 +123,9 @@ inline std::string ids_of(test::Scenario& scenario) {
 }
 
 inline Finding only_finding(test::Scenario& scenario) {
-    const auto found = findings_of(scenario);
+    const auto found = test::findings_of(scenario);
     BOOST_REQUIRE(found.size() == 1u);
     return found.front();
-}
-
-inline double evidence(const Finding& finding, std::string_view key) {
-    for (const auto& [name, value] : finding.evidence)
-        if (name == key)
-            return value;
-    BOOST_FAIL("no evidence " << key);
-    return 0;
 }
 
 inline bool contains(const std::string& text, std::string_view part) {

@@ -121,7 +121,7 @@ inline constexpr Row table[] = {
     {"UMA-404", "near", "all-in-use", "", 16 * MiB, 20, all_in_use},
     {"UMA-405", "fault", "stage", "UMA-107", 128 * MiB, 4, stage_too_large},
     {"UMA-405", "clean", "fits", "UMA-107", 128 * MiB, 4, stage_that_fits},
-    {"UMA-405", "near", "mostly-used", "UMA-108", 128 * MiB, 4, stage_mostly_used},
+    {"UMA-405", "near", "mostly-used", "UMA-107,UMA-108", 128 * MiB, 4, stage_mostly_used},
     {"UMA-406", "fault", "table", "", 256 * MiB, 1, table_pinned},
     {"UMA-406", "clean", "heap", "", 256 * MiB, 1, table_on_the_heap},
     {"UMA-406", "near", "copied", "", 256 * MiB, 1, table_copied},

@@ -1,0 +1,91 @@
+"""Reports that machines read are what their schemas ask for: SARIF 2.1.0, and docs/report-schema.json, which names every key."""
+
+import json
+import lzma
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import jsonschema
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ["UMADVISOR_BUILD"])
+EXAMPLES = ("pageable_copies", "pingpong", "small_copies", "vector_add_managed", "pinned_copies", "graph_replay")
+
+
+def record(folder):
+    """Traces of examples, and those that a GPU recorded."""
+    for name in EXAMPLES:
+        trace = Path(folder, f"{name}.umtrace")
+        subprocess.run([BUILD / "bin/umadvisor", "run", "-q", "-o", trace, "--", BUILD / "bin/sim" / name], check=True,
+                       stdout=subprocess.DEVNULL, env={**os.environ, "LD_LIBRARY_PATH": str(BUILD / "lib/simcuda")})
+        yield trace
+    for packed in sorted((ROOT / "tests/golden/reports").glob("*.umtrace.xz")):
+        trace = Path(folder, "gpu-" + packed.name.removesuffix(".xz"))
+        trace.write_bytes(lzma.decompress(packed.read_bytes()))
+        yield trace
+
+
+def report(form, traces):
+    return json.loads(subprocess.run([BUILD / "bin/umadvisor", "report", form, *traces], check=True,
+                                     stdout=subprocess.PIPE).stdout)
+
+
+def strict(schema):
+    """No keys but those that are named."""
+    if isinstance(schema, dict):
+        closed = {"additionalProperties": False} if "properties" in schema else {}
+        return {**{key: strict(value) for key, value in schema.items()}, **closed}
+    return [strict(each) for each in schema] if isinstance(schema, list) else schema
+
+
+class Formats(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        with tempfile.TemporaryDirectory() as folder:
+            traces = list(record(folder))
+            cls.sarif, cls.reports = report("--sarif", traces), report("--json", traces)
+        cls.for_sarif = jsonschema.Draft4Validator(json.loads((ROOT / "tests/golden/sarif-schema-2.1.0.json").read_text()))
+        schema = strict(json.loads((ROOT / "docs/report-schema.json").read_text()))
+        # One report: what is wrong with it is said of it, not of the choice between one and several.
+        cls.for_report = jsonschema.Draft202012Validator({"$ref": "#/$defs/report", "$defs": schema["$defs"]})
+        cls.for_all = jsonschema.Draft202012Validator(schema)
+
+    def test_sarif_is_valid(self):
+        self.for_sarif.validate(self.sarif)
+
+    def test_sarif_that_is_not_is_refused(self):
+        broken = json.loads(json.dumps(self.sarif))
+        broken["runs"][0]["results"][0]["level"] = "dreadful"
+        self.assertFalse(self.for_sarif.is_valid(broken))
+
+    def test_results_of_programs_that_are_there_stand_on_lines(self):
+        results = [each for each in self.sarif["runs"][0]["results"] if "locations" in each and "region" in
+                   each["locations"][0].get("physicalLocation", {})]
+        self.assertGreaterEqual(len(results), 4)
+        for result in results:
+            place = result["locations"][0]["physicalLocation"]
+            self.assertTrue(place["artifactLocation"]["uri"].startswith("file:///"), place)
+            self.assertGreater(place["region"]["startLine"], 0)
+
+    def test_reports_are_valid(self):
+        self.assertGreaterEqual(len(self.reports), len(EXAMPLES) + 4)
+        for each in self.reports:
+            self.for_report.validate(each)
+        self.for_all.validate(self.reports)
+        self.for_all.validate(self.reports[0])
+
+    def test_reports_with_other_keys_or_without_some_are_refused(self):
+        finding = next(each for each in self.reports if each["findings"])
+        for change in (lambda each: each.update(news=1), lambda each: each["findings"][0].pop("advice"),
+                       lambda each: each["process"].update(pid="1"), lambda each: each.update(schema="umadvisor-report-1")):
+            broken = json.loads(json.dumps(finding))
+            change(broken)
+            self.assertFalse(self.for_report.is_valid(broken))
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())

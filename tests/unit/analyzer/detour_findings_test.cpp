@@ -1,0 +1,178 @@
+/// Findings on copies that need not cross the link, or not in every round.
+#include "busy_device.hpp"
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+
+BOOST_AUTO_TEST_SUITE(analyzer_detour_findings)
+
+using namespace umadvisor;
+using findings::Confidence;
+using findings::Finding;
+using test::BusyDevice;
+using test::close;
+using test::evidence;
+using test::lone_finding;
+using test::mib;
+using test::nothing_is_found;
+using test::us;
+using trace::Memory;
+using trace::SyncKind;
+
+BOOST_AUTO_TEST_SUITE(through_host)
+
+namespace {
+
+struct Detour : BusyDevice {
+    std::uint64_t from = memory(), to = memory(), there = memory(1), down = stack(), up = stack();
+
+    void rounds(std::uint64_t target, std::uint64_t gap, Memory host = Memory::pageable,
+                std::uint64_t up_bytes = 64 * mib) {
+        for (int round = 0; round < 10; ++round) {
+            download(from, 64 * mib, {.ns = 4000 * us, .stack = down, .asynchronous = false, .host = host});
+            now += gap;
+            upload(target, up_bytes, {.ns = 5000 * us, .stack = up, .asynchronous = false, .host = host});
+        }
+    }
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(to_the_same_device_by_way_of_the_host) {
+    Detour s;
+    s.rounds(s.to, 0);
+    const Finding finding = lone_finding(s, "UMA-111");
+    BOOST_TEST(finding.stack == s.down);
+    BOOST_REQUIRE(finding.places.size() == 1u);
+    BOOST_TEST(finding.places.front().second == s.up);
+    BOOST_TEST(evidence(finding, "pairs") == 10);
+    BOOST_TEST(finding.saving_ns == 10 * (9000e3 - 64 * mib / 1170.0), close);
+    BOOST_TEST(finding.advice.find("cudaMemcpyDeviceToDevice") != std::string::npos, finding.advice);
+    BOOST_TEST((finding.confidence == Confidence::medium));
+}
+
+BOOST_AUTO_TEST_CASE(to_another_device) {
+    Detour s;
+    s.rounds(s.there, 0);
+    const Finding finding = lone_finding(s, "UMA-111");
+    BOOST_TEST(finding.saving_ns == 10 * (9000e3 - 64 * mib / 55.5), close);
+    BOOST_TEST(finding.advice.find("cudaMemcpyPeerAsync") != std::string::npos, finding.advice);
+    BOOST_TEST(finding.advice.find("cudaDeviceEnablePeerAccess") != std::string::npos, finding.advice);
+    BOOST_TEST((finding.confidence == Confidence::low));
+}
+
+BOOST_AUTO_TEST_CASE(kernels_that_a_download_waits_for_are_not_saved) {
+    Detour s;
+    s.rounds(s.to, 0);
+    s.download(s.from, 64 * mib,
+               {.ns = 90'000 * us, .stack = s.down, .asynchronous = false, .host = Memory::pageable});
+    s.upload(s.to, 64 * mib, {.ns = 5000 * us, .stack = s.up, .asynchronous = false, .host = Memory::pageable});
+    BOOST_TEST(lone_finding(s, "UMA-111").saving_ns == 11 * (9000e3 - 64 * mib / 1170.0), close);
+}
+
+BOOST_AUTO_TEST_CASE(streams_order_what_the_host_does_not_wait_for) {
+    Detour s;
+    const std::uint64_t stream = s.make_stream();
+    for (int round = 0; round < 10; ++round) {
+        s.download(s.from, 64 * mib, {.stream = stream, .ns = 1200 * us, .stack = s.down});
+        s.upload(s.to, 64 * mib, {.stream = stream, .ns = 1200 * us, .stack = s.up});
+        s.wait(2500 * us);
+    }
+    BOOST_TEST(lone_finding(s, "UMA-111").saving_ns == 10 * (2400e3 - 64 * mib / 1170.0), close);
+}
+
+BOOST_AUTO_TEST_CASE(what_the_host_may_have_looked_at) {
+    Detour looked, part, back, other;
+    looked.rounds(looked.to, 3000 * us, Memory::pinned);
+    nothing_is_found(looked);
+    part.rounds(part.to, 0, Memory::pinned, 32 * mib);
+    nothing_is_found(part);
+    back.rounds(back.from, 0, Memory::pinned);
+    nothing_is_found(back);
+    const std::uint64_t first = other.make_stream(), second = other.make_stream();
+    other.download(other.from, 64 * mib, {.stream = first, .ns = 1200 * us});
+    other.upload(other.to, 64 * mib, {.stream = second, .ns = 1200 * us});
+    other.wait();
+    nothing_is_found(other);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(scalar_download)
+
+namespace {
+
+struct Loop : BusyDevice {
+    std::uint64_t loss = memory(), line = stack(), waited = stack();
+
+    /// Rounds of two kernels of 2 us each and a scalar.
+    template <class Read>
+    void rounds(int count, const Read& read) {
+        for (int round = 0; round < count; ++round) {
+            kernel({loss}, 0, 2 * us);
+            kernel({loss}, 0, 2 * us);
+            read();
+        }
+    }
+    void read_scalar(std::uint64_t ns = 17 * us) {
+        download(loss, 4, {.ns = ns, .stack = line, .asynchronous = false});
+        read_samples();
+    }
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_scalar_in_each_round) {
+    Loop s;
+    s.rounds(251, [&] { s.read_scalar(); });
+    const Finding finding = lone_finding(s, "UMA-112");
+    BOOST_TEST(finding.stack == s.line);
+    BOOST_TEST(evidence(finding, "rounds") == 250); // the first began with the program
+    BOOST_TEST(evidence(finding, "kernel_ns") == 250 * 4e3, close);
+    BOOST_TEST(finding.saving_ns == 250 * 17e3, close);
+    BOOST_TEST((finding.confidence == Confidence::medium));
+}
+
+BOOST_AUTO_TEST_CASE(an_asynchronous_one_that_is_waited_for_at_once) {
+    Loop s;
+    s.rounds(251, [&] {
+        s.download(s.loss, 4, {.stack = s.line});
+        s.synchronize({.kind = SyncKind::stream, .stack = s.waited, .duration = 17 * us});
+        s.read_samples();
+    });
+    const Finding finding = lone_finding(s, "UMA-112");
+    BOOST_TEST(finding.stack == s.line);
+    BOOST_REQUIRE(finding.places.size() == 1u);
+    BOOST_TEST(finding.places.front().second == s.waited);
+    BOOST_TEST(finding.saving_ns == 250 * 18.3e3, close);
+}
+
+BOOST_AUTO_TEST_CASE(kernels_keep_the_device_busy_all_the_same) {
+    Loop s;
+    for (int round = 0; round < 251; ++round) {
+        s.kernel({s.loss}, 0, 1000 * us);
+        s.read_scalar(1015 * us);
+    }
+    nothing_is_found(s);
+}
+
+BOOST_AUTO_TEST_CASE(rounds_that_wait_for_more) {
+    // A scalar behind a synchronisation, or behind results, waits for nothing: it costs its call.
+    Loop synchronized, results, few;
+    synchronized.rounds(251, [&] {
+        synchronized.synchronize({.duration = 20 * us});
+        synchronized.read_scalar();
+    });
+    lone_finding(synchronized, "UMA-103");
+    results.rounds(251, [&] {
+        results.download(results.loss, mib, {.ns = 30 * us, .asynchronous = false});
+        results.read_scalar();
+    });
+    lone_finding(results, "UMA-103");
+    few.rounds(100, [&] { few.read_scalar(); });
+    nothing_is_found(few);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE_END()

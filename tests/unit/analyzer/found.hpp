@@ -1,0 +1,49 @@
+/// The findings on a scenario, and what tests ask of them. Call stacks are their own lines.
+#pragma once
+
+#include "analyzer/findings/finding.hpp"
+#include "scenario.hpp"
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <string_view>
+#include <vector>
+
+namespace umadvisor::test {
+
+inline const auto close = boost::test_tools::tolerance(0.001);
+
+inline std::vector<findings::Finding> findings_of(Scenario& scenario) {
+    reader::Trace trace(scenario.path());
+    const model::Profile profile(trace);
+    return findings::find_all(profile, [](std::uint64_t stack) { return stack; });
+}
+
+inline std::vector<std::string> rules_of(const std::vector<findings::Finding>& found) {
+    std::vector<std::string> rules;
+    for (const findings::Finding& finding : found)
+        rules.emplace_back(finding.rule->id);
+    return rules;
+}
+
+inline findings::Finding lone(const std::vector<findings::Finding>& found, std::string_view rule) {
+    BOOST_REQUIRE_EQUAL(found.size(), 1u);
+    BOOST_TEST(found.front().rule->id == rule);
+    return found.front();
+}
+
+inline void nothing_in(const std::vector<findings::Finding>& found) {
+    for (const findings::Finding& finding : found)
+        BOOST_ERROR("found " << finding.rule->id << ": " << finding.summary);
+}
+
+inline double evidence(const findings::Finding& finding, std::string_view key) {
+    const auto found = std::ranges::find(finding.evidence, key, &std::pair<std::string_view, double>::first);
+    if (found == finding.evidence.end()) {
+        BOOST_ERROR("no evidence " << key);
+        return 0;
+    }
+    return found->second;
+}
+
+} // namespace umadvisor::test
