@@ -72,6 +72,7 @@ struct Device {
     std::uint64_t managed_memory = 0, concurrent_managed_access = 0, pageable_memory_access = 0,
                   copy_engines = 0;
     std::string_view device_name;
+    std::uint64_t node = 0; ///< NUMA node of the host that is nearest, plus 1; 0: not known
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
@@ -84,6 +85,7 @@ struct Device {
         v.number("pageable_memory_access", r.pageable_memory_access);
         v.number("copy_engines", r.copy_engines);
         v.text("device_name", r.device_name);
+        v.number("node", r.node);
     }
 };
 

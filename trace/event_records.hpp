@@ -109,6 +109,7 @@ struct Alloc : Call {
     std::uint64_t pool = 0;     ///< handle of the memory pool it was asked from
     std::uint64_t part = 0;     ///< 1: of a call that has a record of its own; not a call by itself
     std::uint64_t captured = 0; ///< 1: became a node of a graph and did not run
+    std::uint64_t node = 0;     ///< NUMA node that host memory lies on, plus 1; 0: not known
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
@@ -127,6 +128,7 @@ struct Alloc : Call {
         v.number("pool", r.pool);
         v.number("part", r.part);
         v.number("captured", r.captured);
+        v.number("node", r.node);
     }
 };
 

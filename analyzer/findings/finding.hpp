@@ -59,6 +59,7 @@ std::vector<Finding> find_serial_copies(const model::Profile& profile, const Lin
 std::vector<Finding> find_default_stream(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_through_host(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_scalar_downloads(const model::Profile& profile, const LineOf& line_of);
+std::vector<Finding> find_far_nodes(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_allocation_churn(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_idle_memory(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_reusable_memory(const model::Profile& profile, const LineOf& line_of);

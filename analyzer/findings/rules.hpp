@@ -27,6 +27,7 @@ inline constexpr std::array rules{
     Rule{"UMA-110", "default-stream", "the default stream keeps other streams waiting"},
     Rule{"UMA-111", "through-host", "device memory copied by way of the host"},
     Rule{"UMA-112", "scalar-download", "a scalar read back in every round"},
+    Rule{"UMA-113", "far-node", "page-locked memory on another NUMA node than the device's"},
     // Unified memory.
     Rule{"UMA-201", "thrashing", "host and device thrash managed memory"},
     Rule{"UMA-202", "ping-pong", "ping-pong of managed memory between host and device"},

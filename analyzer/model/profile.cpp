@@ -31,7 +31,8 @@ Profile::Profile(reader::Trace& trace, Statistics* statistics, machine::Rates ra
       idle_syncs_(static_cast<double>(trace.time.length(1'000'000)) / 1e6),
       idle_gaps_(static_cast<double>(trace.time.length(1'000'000)) / 1e6),
       lifetimes_(static_cast<double>(trace.time.length(1'000'000)) / 1e6),
-      through_host_(static_cast<double>(trace.time.length(1'000'000)) / 1e6) {
+      through_host_(static_cast<double>(trace.time.length(1'000'000)) / 1e6),
+      far_copies_(trace) {
     last_ticks_ = trace.file.header().last.ticks;
     reader::EventStream events(trace.file);
     while (const reader::ThreadCursor* cursor = events.next()) {
@@ -128,14 +129,17 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
                 last_ticks_ = std::max(last_ticks_, record.start);
             } else if constexpr (std::is_same_v<Record, trace::Alloc>) {
                 allocations_.add(record);
+                far_copies_.add(record);
                 allocation_failures_.add(record, dictionary().symbol(record.entry));
             } else if constexpr (std::is_same_v<Record, trace::Free>) {
                 allocations_.remove(record);
+                far_copies_.remove(record);
                 allocation_failures_.remove(record);
             } else if constexpr (std::is_same_v<Record, trace::Copy>) {
                 copies_.add(record, dictionary().symbol(record.entry),
                             static_cast<double>(nanoseconds(record.duration)) * 1e-9);
                 narrow_rows_.add(record, dictionary().symbol(record.entry));
+                far_copies_.add(record);
             } else if constexpr (std::is_same_v<Record, trace::GraphLaunch>) {
                 graphs_.add(record);
                 if (record.captured == 0 && record.status == 0) {
@@ -176,6 +180,7 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
                 if (!graphs_.measure(record.sample, ns) && !launches_.measure(record.sample, ns))
                     copies_.measure(record.sample, ns);
                 narrow_rows_.measure(record.sample, ns);
+                far_copies_.measure(record.sample, ns);
                 allocations_.measure(record.sample, ns);
             }
         },

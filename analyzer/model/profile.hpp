@@ -7,6 +7,7 @@
 #include "analyzer/model/churn.hpp"
 #include "analyzer/model/copies.hpp"
 #include "analyzer/model/device_contents.hpp"
+#include "analyzer/model/far_copies.hpp"
 #include "analyzer/model/graphs.hpp"
 #include "analyzer/model/idle_gaps.hpp"
 #include "analyzer/model/idle_syncs.hpp"
@@ -72,6 +73,7 @@ public:
     const WorkPatterns& work_patterns() const { return work_patterns_; }
     const ScalarDownloads& scalar_downloads() const { return scalar_downloads_; }
     const ThroughHost& through_host() const { return through_host_; }
+    const FarCopies& far_copies() const { return far_copies_; }
     const std::map<std::uint64_t, CallTotals>& calls() const { return calls_; } ///< by entry
     std::vector<CountedEntry> counted() const; ///< called, but not recorded one by one; most often called first
 
@@ -123,6 +125,7 @@ private:
     WorkPatterns work_patterns_;
     ScalarDownloads scalar_downloads_;
     ThroughHost through_host_;
+    FarCopies far_copies_;
     std::map<std::uint64_t, CallTotals> calls_;
     std::uint64_t captured_ = 0;
     std::uint64_t records_ = 0, residency_samples_ = 0, last_ticks_ = 0;

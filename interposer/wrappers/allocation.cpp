@@ -3,6 +3,7 @@
 #include "interposer/observe/allocations.hpp"
 #include "interposer/observe/capture.hpp"
 #include "interposer/observe/contexts.hpp"
+#include "interposer/observe/host_nodes.hpp"
 #include "interposer/observe/managed_watch.hpp"
 #include "interposer/observe/memory_class.hpp"
 #include "interposer/observe/residency_sampler.hpp"
@@ -22,6 +23,15 @@ bool is_readable(const trace::Alloc& record) {
     if (record.memory == trace::Memory::pinned)
         return record.part == 0 && record.pool == 0 && (record.flags & CU_MEMHOSTALLOC_WRITECOMBINED) == 0;
     return record.memory == trace::Memory::registered && (record.flags & CU_MEMHOSTREGISTER_IOMEMORY) == 0;
+}
+
+/// Of memory from pools, mapped ranges and other processes nobody here knows who allocated it.
+std::uint64_t host_node(const trace::Alloc& record) {
+    if (record.part != 0 || record.pool != 0)
+        return 0;
+    return record.memory == trace::Memory::pinned       ? observe::node_of_thread()
+           : record.memory == trace::Memory::registered ? observe::node_of_page(record.address)
+                                                        : 0;
 }
 
 } // namespace
@@ -50,6 +60,7 @@ void finish_allocation(trace::Alloc& record, std::uint64_t address, std::uint64_
         record.allocation = allocation.id;
         record.address = address;
         record.device = allocation.device;
+        record.node = host_node(record);
         gone = std::min(observe::allocations().insert(allocation, covered, most_covered), most_covered);
     }
     // What stood at its addresses went unseen, or goes just now: with a context that another thread destroys.

@@ -4,13 +4,14 @@
 import sys
 import tempfile
 import unittest
+import unittest.mock
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from suite import cmake_sample, comparison, frameworks, habits, managed_bytes, samples, verdicts  # noqa: E402
+from suite import advice, cmake_sample, comparison, frameworks, habits, managed_bytes, samples, verdicts  # noqa: E402
 from suite.bundle import Bundle as RealBundle  # noqa: E402
-from suite.cases import Cases, Failure  # noqa: E402
+from suite.cases import NOT_RUN, Cases, Failure  # noqa: E402
 from suite.process import Outcome  # noqa: E402
 from suite.program import NotRun, Program, witness  # noqa: E402
 from suite.programs import Pace  # noqa: E402
@@ -226,6 +227,55 @@ class Samples(unittest.TestCase):
 def answer(label, reported, case="clear", also=(), mode="queue"):
     way = habits.Way("any", case, "any", label, also)
     return verdicts.Answer(habits.Run(way, habits.PAGE, 1, 4, 0), mode, frozenset(reported))
+
+
+class Advice(unittest.TestCase):
+    def row(self, machine):
+        return advice.Row("UMA-113", "fault", "any", frozenset(), machine)
+
+    def test_what_a_machine_lacks(self):
+        has = {"devices": 1, "host_nodes": 2}
+        self.assertEqual(self.row("").lacks(has), "")
+        self.assertEqual(self.row("devices=1,host_nodes=2").lacks(has), "")
+        self.assertEqual(self.row("devices=2,host_nodes=2").lacks(has), "takes 2 devices, this machine has 1")
+        self.assertEqual(self.row("devices=2,host_nodes=4").lacks(has),
+                         "takes 2 devices, this machine has 1 and 4 host_nodes, this machine has 2")
+        self.assertEqual(self.row("devices=1,capacity=24M").lacks(has), "on simcuda alone: devices=1,capacity=24M")
+
+    def test_simcuda_is_made_the_machine(self):
+        bundle = RealBundle("/", True)
+        usual = bundle.environment()["SIMCUDA_CONFIG"]
+        self.assertEqual(self.row("").environment(bundle)["SIMCUDA_CONFIG"], usual)
+        self.assertEqual(self.row("devices=2").environment(bundle)["SIMCUDA_CONFIG"], usual + ",devices=2")
+        self.assertNotIn("SIMCUDA_CONFIG", self.row("devices=2").environment(RealBundle("/")))
+
+    def check(self, sim):
+        """The cases of a suite of two rows on a machine of one device, on which everything is found."""
+        class Advised:
+            def run(self, command, environment):
+                return Outcome(0, "", "", 0), [self]
+
+            def report(self, _trace, _options):
+                return {"process": {"duration_ns": 1}, "devices": [], "findings": [
+                    {"rule": "UMA-113", "parts": [], "saving_ns": 5, "saving_bytes": 0}]}
+
+            def unlink(self):
+                pass
+
+            def new_folder(self):
+                return Path("/")
+        cases, advised = Cases(), Advised()
+        with unittest.mock.patch.multiple(
+                advice, rows=lambda _bundle: [self.row(""), self.row("devices=2")], _calibrate=lambda *_: "machine.json",
+                machine_of=lambda _bundle: {"devices": 1, "host_nodes": 1}, measure=lambda *_: [1, 1]):
+            advice.check_advice(cases, RealBundle("/", sim), advised)
+        return cases
+
+    def test_rows_that_a_machine_cannot_hold_are_told(self):
+        on_gpu, on_simcuda = self.check(sim=False), self.check(sim=True)
+        self.assertEqual((on_gpu.count(advice.PART, NOT_RUN), on_simcuda.count(advice.PART, NOT_RUN)), (1, 0))
+        self.assertIn("1 rows", [row[1] for row in on_gpu.rows])
+        self.assertIn("2 rows", [row[1] for row in on_simcuda.rows])
 
 
 class Verdicts(unittest.TestCase):

@@ -320,4 +320,22 @@ BOOST_DATA_TEST_CASE(host_functions_and_values, data::make(settings), setting) {
     BOOST_TEST(actions(folder, "Stream", "memory_operations").at(0).at("value") == 1);
 }
 
+BOOST_DATA_TEST_CASE(host_memory_and_devices_have_nodes, data::make({"pinned", "registered"}), way) {
+    const Folder folder;
+    const Outcome outcome =
+        run_sim(folder, "export SIMCUDA_CONFIG=host_nodes=2 UMADVISOR_OUTPUT=x.umtrace "
+                        "UMADVISOR_QUIET=1; LD_PRELOAD=" +
+                            shim + " " + examples + "/sim/rule_cases --rule UMA-113 --case fault --way " + way);
+    BOOST_TEST(outcome.status == 0, outcome.err);
+    const auto devices = dump(folder, "x.umtrace", "Device");
+    BOOST_TEST_REQUIRE(devices.size() == 2u);
+    BOOST_TEST(devices[0].at("node") == 1);
+    BOOST_TEST(devices[1].at("node") == 2);
+    std::map<std::string, std::set<bool>> known;
+    for (const Json& alloc : dump(folder, "x.umtrace", "Alloc"))
+        known[alloc.at("memory")].insert(alloc.at("node") != 0);
+    const std::map<std::string, std::set<bool>> expected{{"device", {false}}, {way, {true}}};
+    BOOST_TEST((known == expected));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -3,7 +3,9 @@
 //
 //   rule_cases --rule UMA-nnn --case fault|clean|near [--way NAME] [--repeat N]
 //   rule_cases --list
+//   rule_cases --machine
 //
+// --machine: how much of what rows take this machine has.
 // --repeat: the row again and again; its times are printed by line. Exit status 1: the data came out wrong; 2:
 // refused.
 #include "tests/gpu/programs/rules/table.hpp"
@@ -46,8 +48,13 @@ const Row& find_row(const Choice& choice) {
 
 void list() {
     for (const Row& row : table)
-        std::printf("{\"rule\": \"%s\", \"case\": \"%s\", \"way\": \"%s\", \"also\": \"%s\"}\n", row.rule,
-                    row.kind, row.way, row.also);
+        std::printf(
+            "{\"rule\": \"%s\", \"case\": \"%s\", \"way\": \"%s\", \"also\": \"%s\", \"machine\": \"%s\"}\n",
+            row.rule, row.kind, row.way, row.also, row.machine);
+}
+
+void tell_machine() {
+    std::printf("{\"devices\": %d, \"host_nodes\": %zu}\n", count_devices(), count_nodes());
 }
 
 /// The first launch of a program loads its module, whatever it does after that.
@@ -62,6 +69,10 @@ void warm_up() {
 int main(int argc, char** argv) {
     if (argc == 2 && !std::strcmp(argv[1], "--list")) {
         list();
+        return 0;
+    }
+    if (argc == 2 && !std::strcmp(argv[1], "--machine")) {
+        tell_machine();
         return 0;
     }
     const Choice choice = read_choice(argc, argv);

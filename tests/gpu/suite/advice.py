@@ -28,6 +28,7 @@ class Row:
     kind: str
     way: str
     also: frozenset
+    machine: str = ""  # that it takes, as SIMCUDA_CONFIG has it
 
     @property
     def arguments(self):
@@ -36,6 +37,20 @@ class Row:
     @property
     def wanted(self):
         return frozenset({self.rule} if self.kind == "fault" else ())
+
+    def environment(self, bundle):
+        environment = bundle.environment()
+        if bundle.sim and self.machine:
+            environment["SIMCUDA_CONFIG"] += "," + self.machine
+        return environment
+
+    def lacks(self, machine):
+        """Why a machine (a dict of how many it has of what) cannot hold it; empty: it can."""
+        wanted = dict(each.split("=") for each in self.machine.split(",") if each)
+        if not wanted.keys() <= machine.keys():
+            return f"on simcuda alone: {self.machine}"
+        few = [f"{count} {what}, this machine has {machine[what]}" for what, count in wanted.items() if machine[what] < int(count)]
+        return "takes " + " and ".join(few) if few else ""
 
 
 @dataclass
@@ -62,7 +77,15 @@ def rows(bundle):
     outcome = run([bundle.program("rule_cases"), "--list"], bundle.environment())
     require(outcome.status == 0, outcome.explain())
     listed = [json.loads(line) for line in outcome.stdout.splitlines()]
-    return [Row(each["rule"], each["case"], each["way"], frozenset(filter(None, each["also"].split(",")))) for each in listed]
+    return [Row(each["rule"], each["case"], each["way"], frozenset(filter(None, each["also"].split(","))), each["machine"])
+            for each in listed]
+
+
+def machine_of(bundle):
+    """What the machine has of what rows may take."""
+    outcome = run([bundle.program("rule_cases"), "--machine"], bundle.environment())
+    require(outcome.status == 0, outcome.explain())
+    return json.loads(outcome.stdout)
 
 
 def told(report, full=False):
@@ -84,7 +107,7 @@ def answer(bundle, advised, row, machine):
 
 def _report(bundle, advised, row, machine):
     command = [bundle.program("rule_cases"), *row.arguments]
-    outcome, traces = advised.run(command)
+    outcome, traces = advised.run(command, environment=row.environment(bundle))
     require(outcome.status == 0, outcome.explain())
     require(len(traces) == 1, f"{len(traces)} traces")
     report = advised.report(traces[0], ("--machine", machine) if machine else ())
@@ -118,7 +141,7 @@ def pairs(answers):
 
 def measure(bundle, row):
     """Microseconds of the part that the fault is in, without umadvisor."""
-    outcome = run([bundle.program("rule_cases"), *row.arguments, "--repeat", str(REPEATS)], bundle.environment())
+    outcome = run([bundle.program("rule_cases"), *row.arguments, "--repeat", str(REPEATS)], row.environment(bundle))
     require(outcome.status == 0, outcome.explain())
     return [json.loads(line)["us"] for line in outcome.stdout.splitlines()][1:]
 
@@ -140,9 +163,13 @@ def check_advice(cases, bundle, advised):
     """Returns the lines for the results."""
     answers = []
     machine = "" if bundle.sim else cases.check(PART, "calibrated", lambda: _calibrate(bundle, advised))
+    has = None if bundle.sim else cases.check(PART, "machine", lambda: machine_of(bundle)) or {}
     for row in cases.check(PART, "rows", lambda: rows(bundle)) or []:
-        cases.check(PART, " ".join((row.rule, row.kind, row.way)),
-                    lambda r=row: _check_row(bundle, advised, r, machine, answers))
+        name = " ".join((row.rule, row.kind, row.way))
+        if lacks := "" if bundle.sim else row.lacks(has):
+            cases.not_run(PART, name, lacks)
+            continue
+        cases.check(PART, name, lambda r=row: _check_row(bundle, advised, r, machine, answers))
     figures, hits = [], sum(bool(each.row.wanted) and not each.missed for each in answers)
     false, missed = sum(len(each.false) for each in answers), sum(bool(each.missed) for each in answers)
     cases.check(PART, f"{len(answers)} rows", lambda: _judge(hits, false, missed, figures))

@@ -1,4 +1,5 @@
 #include "interposer/observe/allocations.hpp"
+#include "interposer/observe/host_nodes.hpp"
 #include "interposer/observe/host_ranges.hpp"
 #include "interposer/observe/memory_class.hpp"
 #include "observe_doubles.hpp"
@@ -7,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <sched.h>
 #include <string>
 #include <sys/mman.h>
 #include <thread>
@@ -63,6 +65,25 @@ struct Drive {
 };
 
 BOOST_FIXTURE_TEST_SUITE(host_ranges, Drive)
+
+BOOST_AUTO_TEST_CASE(memory_lies_on_the_node_of_the_thread_that_wrote_it_first) {
+    cpu_set_t before, only;
+    BOOST_REQUIRE(sched_getaffinity(0, sizeof before, &before) == 0);
+    CPU_ZERO(&only);
+    CPU_SET(sched_getcpu(), &only);
+    BOOST_REQUIRE(sched_setaffinity(0, sizeof only, &only) == 0);
+    void* const written = map(4096, MAP_PRIVATE | MAP_ANONYMOUS);
+    BOOST_TEST(node_of_page(word(written)) == node_of_thread());
+    BOOST_TEST(node_of_thread() != 0u);
+    sched_setaffinity(0, sizeof before, &before);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_not_in_memory_lies_on_no_node) {
+    void* const untouched = mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    BOOST_TEST(node_of_page(word(untouched)) == 0u);
+    munmap(untouched, 4096);
+    BOOST_TEST(node_of_page(word(untouched)) == 0u);
+}
 
 BOOST_AUTO_TEST_CASE(lines_of_maps_are_taken_apart) {
     Mapping mapping{};

@@ -12,20 +12,26 @@ using namespace simcuda;
 
 namespace {
 
+/// Of the link's rate, what copies between a device and host memory on another node reach. An assumption: the
+/// prices were measured where all memory is near.
+constexpr double far_share = 0.7;
+
 /// One end of a copy.
 struct End {
     std::uint64_t address;
     MemoryClass memory;
     bool inside; ///< the whole range lies in one allocation, or in memory CUDA does not know
     int device;
+    int host_node; ///< -1: any
 };
 
 End classify_end(std::uint64_t address, std::uint64_t bytes) {
     const Allocation* found = driver().find(address);
     if (!found) {
-        return {address, pageable, !driver().arena.holds(address), 0};
+        return {address, pageable, !driver().arena.holds(address), 0, -1};
     }
-    return {address, found->memory, bytes <= found->address + found->bytes - address, found->device};
+    return {address, found->memory, bytes <= found->address + found->bytes - address, found->device,
+            found->host_node};
 }
 
 bool on_device(const End& end) {
@@ -37,13 +43,19 @@ CopyDirection direction_of(const End& target, const End& source) {
                              : (on_device(source) ? device_to_host : host_to_host);
 }
 
+double link_share(const End& device, const End& host) {
+    return host.host_node >= 0 && host.host_node != driver().config.node_of(device.device) ? far_share : 1;
+}
+
 double copy_speed(CopyDirection direction, const End& target, const End& source) {
     const residency::Prices& prices = driver().prices;
     switch (direction) {
     case host_to_device:
-        return source.memory == pageable ? prices.pageable_to_device : prices.pinned_to_device;
+        return source.memory == pageable ? prices.pageable_to_device
+                                         : prices.pinned_to_device * link_share(target, source);
     case device_to_host:
-        return target.memory == pageable ? prices.device_to_pageable : prices.device_to_pinned;
+        return target.memory == pageable ? prices.device_to_pageable
+                                         : prices.device_to_pinned * link_share(source, target);
     case device_to_device:
         return prices.device_to_device;
     default:

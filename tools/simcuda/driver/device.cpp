@@ -24,7 +24,7 @@ void finish() {
     write_report(state);
 }
 
-int device_attribute(CUdevice_attribute attribute) {
+int device_attribute(CUdevice_attribute attribute, CUdevice device) {
     const Config& config = driver().config;
     switch (attribute) {
     case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
@@ -77,6 +77,8 @@ int device_attribute(CUdevice_attribute attribute) {
         return config.concurrent_managed_access ? 1 : 0;
     case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID:
         return 1;
+    case CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID:
+        return config.node_of(device);
     default:
         return 0;
     }
@@ -118,8 +120,9 @@ extern "C" CUresult CUDAAPI cuInit(unsigned flags) {
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
     state.touched = static_cast<std::atomic<std::uint64_t>*>(table);
-    state.device_addresses =
-        std::make_unique<AddressPool>(state.arena.device_begin(), state.arena.managed_begin());
+    const std::uint64_t first = state.arena.device_begin();
+    state.device_addresses = std::make_unique<AddressPool>(
+        first, state.config.contiguous ? first + state.config.capacity : state.arena.managed_begin());
     state.managed_addresses = std::make_unique<AddressPool>(state.arena.managed_begin(), state.arena.end());
     state.memory =
         std::make_unique<residency::AddressSpace>(state.prices, state.config.parameters, model_observer());
@@ -176,7 +179,7 @@ extern "C" CUresult CUDAAPI cuDeviceGetAttribute(int* value, CUdevice_attribute 
     if (!is_device(device)) {
         return CUDA_ERROR_INVALID_DEVICE;
     }
-    *value = device_attribute(attribute);
+    *value = device_attribute(attribute, device);
     return CUDA_SUCCESS;
 }
 

@@ -99,6 +99,7 @@ struct Allocation {
     CUctx_st* context;
     Made made = Made::plain;
     CUmemPoolHandle_st* pool = nullptr; ///< that it came from
+    int host_node = -1;                 ///< that host memory lies on; -1: any
 };
 
 /// One device: its engines work in parallel to each other, each on one operation at a time.
@@ -113,11 +114,15 @@ struct Device {
 
 struct Config {
     int devices = 1;
+    int host_nodes = 1;
     std::uint64_t capacity = 8ull << 30;
+    bool contiguous = false; ///< device memory is one range of addresses, no longer than `capacity`
     int driver_version = 13000;
     bool concurrent_managed_access = true;
     bool tools_queue = true; ///< the unified-memory module's tools device may be opened
     residency::Parameters parameters;
+
+    int node_of(int device) const { return device % host_nodes; }
 };
 
 /// All state of the simulated driver, one a process, never destroyed: programs call CUDA from their last

@@ -2,11 +2,18 @@
 #include "tools/simcuda/driver/capture.hpp"
 #include "tools/simcuda/driver/driver.hpp"
 
+#include <sched.h>
 #include <sys/mman.h>
 
 using namespace simcuda;
 
 namespace {
+
+/// That the calling thread runs on; -1: not known.
+int current_node() {
+    unsigned cpu = 0, node = 0;
+    return getcpu(&cpu, &node) == 0 ? static_cast<int>(node) % driver().config.host_nodes : -1;
+}
 
 CUresult allocate_host(void** address, std::size_t bytes, unsigned flags) {
     if (!address || bytes == 0) {
@@ -25,7 +32,8 @@ CUresult allocate_host(void** address, std::size_t bytes, unsigned flags) {
         }
         const auto key = reinterpret_cast<std::uint64_t>(at);
         state.allocations.emplace(key, Allocation{key, bytes, pinned, current_context()->device, flags, false,
-                                                  ++state.ids, current_context()});
+                                                  ++state.ids, current_context(), Made::plain, nullptr,
+                                                  current_node()});
         state.clock.advance(residency::transfer_time(bytes, state.prices.host_allocate));
     }
     *address = at;
@@ -70,8 +78,9 @@ extern "C" CUresult CUDAAPI cuMemHostRegister_v2(void* address, size_t bytes, un
     if (state.find(at) || (next != state.allocations.end() && next->first < at + bytes)) {
         return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
     }
-    state.allocations.emplace(at, Allocation{at, bytes, registered, current_context()->device, flags, false,
-                                             ++state.ids, current_context()});
+    state.allocations.emplace(at,
+                              Allocation{at, bytes, registered, current_context()->device, flags, false,
+                                         ++state.ids, current_context(), Made::plain, nullptr, current_node()});
     state.clock.advance(residency::transfer_time(bytes, state.prices.host_register));
     return CUDA_SUCCESS;
 }

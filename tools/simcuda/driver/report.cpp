@@ -1,5 +1,6 @@
 #include "tools/simcuda/driver/report.hpp"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
@@ -42,8 +43,13 @@ void add_failure(Driver& state, const std::string& text) {
 void apply(Driver& state, const std::string& key, const std::string& value) {
     if (key == "capacity") {
         state.config.capacity = parse_bytes(value);
+    } else if (key == "contiguous") {
+        state.config.contiguous = value != "0";
     } else if (key == "devices") {
         state.config.devices = std::atoi(value.c_str());
+    } else if (key == "host_nodes") {
+        state.config.host_nodes = std::max(1, std::atoi(value.c_str()));
+        state.config.devices = std::max(state.config.devices, state.config.host_nodes);
     } else if (key == "driver") {
         state.config.driver_version = std::atoi(value.c_str());
     } else if (key == "concurrent") {

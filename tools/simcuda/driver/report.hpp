@@ -6,7 +6,11 @@ namespace simcuda {
 
 /// Reads SIMCUDA_REPORT and SIMCUDA_CONFIG, a list KEY=VALUE,KEY=VALUE,... of
 ///     capacity=SIZE        memory of each device, with K, M, G or KiB, MiB, GiB (8GiB)
+///     contiguous=1         all devices' memory is one range of `capacity` addresses: it fragments (0)
 ///     devices=N            number of devices (1)
+///     host_nodes=N         NUMA nodes of the host (1), with a device each: device n is nearest to node n % N,
+///                          and pinned and registered memory lies on node m % N, where the thread that asks
+///                          runs on node m
 ///     driver=VERSION       what cuDriverGetVersion answers (13000)
 ///     concurrent=0         no concurrent managed access: prefetch and advice to a device are refused
 ///     thrashing=0          the driver's thrashing detection off

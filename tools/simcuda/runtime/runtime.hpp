@@ -29,6 +29,8 @@ const Driver& driver();
 
 /// start(), and makes the primary context of the thread's device current.
 cudaError_t attach();
+/// The primary context of a device, made at the first call for it. Only after start() has succeeded.
+CUresult primary_context(CUcontext* context, int ordinal);
 
 /// Remembers an error for cudaGetLastError and gives it back.
 cudaError_t remember(cudaError_t error);

@@ -100,21 +100,29 @@ cudaError_t attach() {
         return cudaSuccess;
     }
     CUcontext primary = nullptr;
-    {
-        const std::lock_guard guard(contexts_mutex);
-        CUcontext& kept = primary_contexts[chosen_device];
-        if (!kept) {
-            CUdevice device = 0;
-            if (const CUresult failed = loaded.device_get(&device, chosen_device)) {
-                return as_runtime(failed);
-            }
-            if (const CUresult failed = loaded.primary_retain(&kept, device)) {
-                return as_runtime(failed);
-            }
-        }
-        primary = kept;
+    if (const CUresult failed = primary_context(&primary, chosen_device)) {
+        return as_runtime(failed);
     }
     return as_runtime(loaded.context_set(primary));
+}
+
+CUresult primary_context(CUcontext* context, int ordinal) {
+    if (ordinal < 0 || ordinal >= static_cast<int>(std::size(primary_contexts))) {
+        return CUDA_ERROR_INVALID_DEVICE;
+    }
+    const std::lock_guard guard(contexts_mutex);
+    CUcontext& kept = primary_contexts[ordinal];
+    if (!kept) {
+        CUdevice device = 0;
+        if (const CUresult failed = loaded.device_get(&device, ordinal)) {
+            return failed;
+        }
+        if (const CUresult failed = loaded.primary_retain(&kept, device)) {
+            return failed;
+        }
+    }
+    *context = kept;
+    return CUDA_SUCCESS;
 }
 
 cudaError_t remember(cudaError_t error) {

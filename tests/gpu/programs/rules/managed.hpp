@@ -120,6 +120,36 @@ inline void copy_managed_to_device(Trial& trial) {
     });
 }
 
+// UMA-201. Both sides go on at once, on so little that a page's turns are less than 100 us apart.
+
+inline void contend(Trial& trial, bool stays, bool apart) {
+    const ManagedWords data(trial.bytes);
+    if (stays) {
+        CHECK(cudaMemAdvise(data.words, trial.bytes, cudaMemAdviseSetPreferredLocation, on_host));
+        CHECK(cudaMemAdvise(data.words, trial.bytes, cudaMemAdviseSetAccessedBy, on_device));
+    }
+    std::fill_n(data.words, data.count, 0u);
+    trial.timed_rounds([&](unsigned) {
+        data.raise();
+        CHECK(cudaDeviceSynchronize());
+        if (apart)
+            step_apart();
+        data.raise_from_host();
+        if (apart)
+            step_apart();
+    });
+    trial.expect(data.words[data.count - 1] == 2 * trial.rounds);
+}
+inline void contend_for_pages(Trial& trial) {
+    contend(trial, false, false);
+}
+inline void leave_pages_on_host(Trial& trial) {
+    contend(trial, true, false);
+}
+inline void take_pages_apart(Trial& trial) {
+    contend(trial, false, true);
+}
+
 // UMA-202
 
 inline void take_turns(Trial& trial, bool prefetched) {
@@ -329,6 +359,34 @@ inline void read_locally(Trial& trial) {
 }
 inline void read_remotely_once(Trial& trial) {
     read_where_it_is(trial, true, 1);
+}
+
+// UMA-209
+
+/// All passes over a piece of `piece` bytes before the next, each piece brought ahead.
+inline void pass_over(Trial& trial, std::size_t bytes, std::size_t piece) {
+    const ManagedWords data(bytes);
+    const std::size_t words = piece / sizeof(unsigned);
+    trial.timed([&] {
+        for (std::size_t at = 0; at < data.count; at += words) {
+            if (piece != bytes)
+                CHECK(cudaMemPrefetchAsync(data.words + at, piece, on_device, 0, nullptr));
+            for (unsigned round = 0; round < trial.rounds; ++round) {
+                LAUNCH(add_one, grid, block, nullptr, data.words + at, words);
+                CHECK(cudaDeviceSynchronize());
+            }
+        }
+    });
+    trial.expect(data.words[data.count - 1] == trial.rounds);
+}
+inline void pass_over_all(Trial& trial) {
+    pass_over(trial, trial.bytes, trial.bytes);
+}
+inline void pass_over_pieces(Trial& trial) {
+    pass_over(trial, trial.bytes, trial.bytes / 8);
+}
+inline void pass_over_what_fits(Trial& trial) {
+    pass_over(trial, trial.bytes / 2, trial.bytes / 2);
 }
 
 // UMA-210

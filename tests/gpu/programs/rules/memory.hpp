@@ -1,5 +1,5 @@
 #pragma once
-// UMA-3xx and 402 to 406: memory that the program could do without when it has most of it.
+// UMA-3xx and 402 to 408: memory that the program could do without when it has most of it.
 #include "trial.hpp"
 
 #include <algorithm>
@@ -242,6 +242,55 @@ inline void table_copied(Trial& trial) {
         DeviceWords data(trial.bytes);
         CHECK(cudaMemcpy(data.words, table.words, trial.bytes, cudaMemcpyHostToDevice));
         LAUNCH(add_one, grid, block, nullptr, data.words, data.count);
+    });
+}
+
+/// Pieces of the row's size until no more than one fits, each used.
+inline std::vector<std::unique_ptr<DeviceWords>> fill_device(Trial& trial) {
+    std::vector<std::unique_ptr<DeviceWords>> pieces;
+    std::size_t left = 0, all = 0;
+    for (CHECK(cudaMemGetInfo(&left, &all)); left >= 2 * trial.bytes; CHECK(cudaMemGetInfo(&left, &all))) {
+        pieces.push_back(std::make_unique<DeviceWords>(trial.bytes));
+        LAUNCH(fill, grid, block, nullptr, pieces.back()->words, pieces.back()->count, 1u);
+    }
+    CHECK(cudaDeviceSynchronize());
+    return pieces;
+}
+/// Four pieces in one. Whether it was to be had.
+inline bool use_whole(Trial& trial) {
+    unsigned* whole = nullptr;
+    if (const cudaError_t answer = cudaMalloc(&whole, 4 * trial.bytes); answer != cudaSuccess) {
+        trial.expect(answer == cudaErrorMemoryAllocation);
+        cudaGetLastError();
+        return false;
+    }
+    LAUNCH(fill, grid, block, nullptr, whole, 4 * trial.bytes / sizeof(unsigned), 2u);
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(whole));
+    return true;
+}
+inline void whole_among_pieces(Trial& trial) {
+    trial.timed([&] {
+        auto pieces = fill_device(trial);
+        for (std::size_t i = 0; i < pieces.size(); i += 2)
+            pieces[i].reset();
+        trial.expect(!use_whole(trial));
+    });
+}
+inline void whole_before_pieces(Trial& trial) {
+    trial.timed([&] {
+        trial.expect(use_whole(trial));
+        auto pieces = fill_device(trial);
+        for (std::size_t i = 0; i < pieces.size(); i += 2)
+            pieces[i].reset();
+    });
+}
+/// As much was freed before, but then the device is full: nobody's order would help.
+inline void whole_beside_full(Trial& trial) {
+    trial.timed([&] {
+        trial.expect(use_whole(trial));
+        const auto pieces = fill_device(trial);
+        trial.expect(!use_whole(trial));
     });
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// UMA-109 to 113: what could run side by side, or need not cross the link.
+// UMA-109 to 112: what could run side by side, or need not cross the link.
 #include "trial.hpp"
 
 #include <memory>

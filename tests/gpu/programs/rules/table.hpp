@@ -4,6 +4,7 @@
 #include "contents.hpp"
 #include "managed.hpp"
 #include "memory.hpp"
+#include "nodes.hpp"
 #include "overlap.hpp"
 #include "synchronisation.hpp"
 #include "transfers.hpp"
@@ -18,7 +19,14 @@ struct Row {
     std::size_t bytes;
     unsigned rounds;
     void (*behave)(Trial&);
+    const char* machine = ""; ///< that it takes, as SIMCUDA_CONFIG has it: rows of other keys than devices and
+                              ///< host_nodes are for simcuda alone
 };
+
+inline constexpr const char* peers = "devices=2";
+inline constexpr const char* sockets = "host_nodes=2";
+inline constexpr const char* small_card = "capacity=24M";
+inline constexpr const char* card_of_pieces = "capacity=64M,contiguous=1";
 
 /// What the fault costs is the time of its "fault" less that of its "clean" row.
 inline constexpr Row table[] = {
@@ -57,10 +65,21 @@ inline constexpr Row table[] = {
     {"UMA-111", "fault", "through-host", "UMA-108", 64 * MiB, 10, pass_through_host},
     {"UMA-111", "clean", "on-device", "", 64 * MiB, 10, pass_on_device},
     {"UMA-111", "near", "thinned", "UMA-108", 64 * MiB, 10, thin_on_host},
+    {"UMA-111", "fault", "peers-through-host", "UMA-108", 64 * MiB, 10, pass_to_peer_through_host, peers},
+    {"UMA-111", "clean", "peer-copy", "", 64 * MiB, 10, pass_to_peer_directly, peers},
+    {"UMA-111", "near", "peers-thinned", "UMA-108,UMA-113", 64 * MiB, 10, thin_for_peer, peers},
     {"UMA-112", "fault", "each-round", "", 1 * KiB, 1000, count_each_round},
     {"UMA-112", "clean", "every-hundredth", "", 1 * KiB, 1000, count_every_hundredth},
     {"UMA-112", "near", "with-results", "UMA-103", 4 * KiB, 500, count_with_results},
+    {"UMA-113", "fault", "pinned", "", 64 * MiB, 10, upload_from_far, sockets},
+    {"UMA-113", "fault", "registered", "", 64 * MiB, 10, upload_registered_from_far, sockets},
+    {"UMA-113", "clean", "near", "", 64 * MiB, 10, upload_from_near, sockets},
+    {"UMA-113", "near", "pageable", "UMA-101", 64 * MiB, 10, upload_pageable_from_far, sockets},
+    {"UMA-113", "near", "small", "", 64 * MiB, 10, upload_pieces_from_far, sockets},
 
+    {"UMA-201", "fault", "at-once", "UMA-202", 64 * KiB, 40, contend_for_pages},
+    {"UMA-201", "clean", "on-host", "", 64 * KiB, 40, leave_pages_on_host},
+    {"UMA-201", "near", "apart", "UMA-202", 64 * KiB, 40, take_pages_apart},
     {"UMA-202", "fault", "host-loop", "", 32 * MiB, 10, ping_pong},
     {"UMA-202", "clean", "prefetched", "", 32 * MiB, 10, ping_pong_prefetched},
     {"UMA-202", "near", "device-alone", "", 32 * MiB, 10, device_alone},
@@ -82,6 +101,9 @@ inline constexpr Row table[] = {
     {"UMA-208", "fault", "many", "", 64 * MiB, 16, read_remotely},
     {"UMA-208", "clean", "local", "", 64 * MiB, 16, read_locally},
     {"UMA-208", "near", "once", "", 64 * MiB, 16, read_remotely_once},
+    {"UMA-209", "fault", "passes", "UMA-203", 256 * MiB, 6, pass_over_all, small_card},
+    {"UMA-209", "clean", "pieces", "", 256 * MiB, 6, pass_over_pieces, small_card},
+    {"UMA-209", "near", "fits", "", 256 * MiB, 6, pass_over_what_fits, small_card},
     {"UMA-210", "fault", "there-and-back", "UMA-213", 64 * MiB, 10, prefetch_there_and_back},
     {"UMA-210", "clean", "once", "", 64 * MiB, 10, prefetch_once},
     {"UMA-210", "near", "used-by-both", "", 64 * MiB, 10, prefetch_for_both},
@@ -128,6 +150,9 @@ inline constexpr Row table[] = {
     {"UMA-407", "fault", "every-round", "UMA-106,UMA-303", 64 * MiB, 10, locked_every_round},
     {"UMA-407", "clean", "once", "UMA-106,UMA-303", 64 * MiB, 10, locked_once},
     {"UMA-407", "near", "many", "UMA-106", 64 * MiB, 10, many_locked},
+    {"UMA-408", "fault", "among-pieces", "", 16 * MiB, 1, whole_among_pieces, card_of_pieces},
+    {"UMA-408", "clean", "before-pieces", "", 16 * MiB, 1, whole_before_pieces, card_of_pieces},
+    {"UMA-408", "near", "full", "", 16 * MiB, 1, whole_beside_full, card_of_pieces},
 
     {"UMA-501", "fault", "every-step", "", 1 * KiB, 500, checked_often},
     {"UMA-501", "clean", "once", "", 1 * KiB, 500, checked_once},

@@ -1,0 +1,95 @@
+#include "analyzer/model/far_copies.hpp"
+
+#include "analyzer/model/narrow_rows.hpp"
+
+namespace umadvisor::model {
+namespace {
+
+bool is_page_locked(trace::Memory memory) {
+    return memory == trace::Memory::pinned || memory == trace::Memory::registered;
+}
+
+bool is_of_device(trace::Memory memory) {
+    return memory == trace::Memory::device || memory == trace::Memory::array;
+}
+
+/// Bytes by nanoseconds, cross-multiplied; of nothing the rate is 0.
+bool is_quicker(const TimedCopies& a, const TimedCopies& b) {
+    return b.count == 0 || static_cast<double>(a.bytes) * static_cast<double>(b.ns) >
+                               static_cast<double>(b.bytes) * static_cast<double>(a.ns);
+}
+
+} // namespace
+
+FarCopies::FarCopies(const reader::Trace& trace) : trace_(trace) {
+    for (const trace::Device& device : trace.dictionary.devices)
+        if (device.node != 0)
+            nodes_[device.ordinal] = device.node;
+}
+
+void FarCopies::add(const trace::Alloc& record) {
+    if (record.status != 0)
+        return;
+    if (is_page_locked(record.memory) && record.node != 0) {
+        places_[record.allocation] = {record.node, {record.stack, record.entry}};
+    } else if (is_of_device(record.memory)) {
+        if (const auto found = nodes_.find(record.device); found != nodes_.end())
+            places_[record.allocation] = {found->second, {}};
+    }
+}
+
+FarTotals* FarCopies::totals_of(const trace::Copy& copy, Direction direction) {
+    const bool up = is_page_locked(copy.source_memory) && is_of_device(copy.destination_memory);
+    const bool down = is_of_device(copy.source_memory) && is_page_locked(copy.destination_memory);
+    if (!up && !down)
+        return nullptr;
+    const auto host = places_.find(up ? copy.source_allocation : copy.destination_allocation);
+    const auto device = places_.find(up ? copy.destination_allocation : copy.source_allocation);
+    if (host == places_.end() || device == places_.end())
+        return nullptr;
+    if (host->second.node == device->second.node)
+        return copy.bytes >= link_copy_bytes ? &near_[direction] : nullptr;
+    return &sites_[{.copy = {copy.stack, copy.entry, copy.host_range, copy.source_memory,
+                             copy.destination_memory, copy.asynchronous != 0, copy.batch != 0, false},
+                    .device_node = device->second.node,
+                    .host_node = host->second.node,
+                    .allocation = host->second.allocation}];
+}
+
+void FarCopies::add(const trace::Copy& copy) {
+    if (copy.bytes < least_far_bytes || copy.status != 0 || copy.captured != 0 ||
+        copy.origin != trace::Origin::program || has_narrow_rows(copy))
+        return;
+    const Direction direction = direction_of(copy, trace_.dictionary.symbol(copy.entry));
+    FarTotals* const totals = totals_of(copy, direction);
+    if (totals == nullptr)
+        return;
+    totals->direction = direction;
+    ++totals->count;
+    totals->bytes += copy.bytes;
+    if (copy.asynchronous == 0 && copy.batch == 0) {
+        const TimedCopies call{1, copy.bytes, trace_.time.length(copy.duration)};
+        if (is_quicker(call, totals->quickest))
+            totals->quickest = call;
+    }
+    if (copy.sample != 0)
+        awaited_[copy.sample] = {totals, copy.bytes};
+}
+
+void FarCopies::measure(std::uint64_t sample, std::uint64_t nanoseconds) {
+    const auto found = awaited_.find(sample);
+    if (found == awaited_.end())
+        return;
+    TimedCopies& sampled = found->second.totals->sampled;
+    ++sampled.count;
+    sampled.bytes += found->second.bytes;
+    sampled.ns += nanoseconds;
+    awaited_.erase(found);
+}
+
+FarTotals FarCopies::near(Direction direction) const {
+    const auto found = near_.find(direction);
+    return found == near_.end() ? FarTotals{} : found->second;
+}
+
+} // namespace umadvisor::model
