@@ -5,6 +5,7 @@
 #include "analyzer/cli/message.hpp"
 #include "analyzer/cli/progress.hpp"
 #include "analyzer/cli/stack_options.hpp"
+#include "analyzer/cli/terminal.hpp"
 #include "analyzer/cli/usual_rates.hpp"
 #include "analyzer/reports/markdown.hpp"
 #include "analyzer/reports/sarif.hpp"
@@ -12,7 +13,6 @@
 #include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 namespace umadvisor::cli {
 namespace {
@@ -20,8 +20,9 @@ namespace {
 /// One document in any case, whatever the number of files: JSON has an object for one, an array for several.
 class ReportWriter {
 public:
-    explicit ReportWriter(const Arguments& arguments)
-        : json_(arguments.has("--json")),
+    ReportWriter(const Arguments& arguments, reports::Terminal terminal)
+        : terminal_(terminal),
+          json_(arguments.has("--json")),
           sarif_(arguments.has("--sarif")),
           markdown_(arguments.has("--markdown")) {}
 
@@ -47,16 +48,19 @@ public:
 
 private:
     void print(reports::Report& report) {
-        std::ostringstream text; // symbols are looked up meanwhile, with a line of their own on the terminal
-        markdown_ ? reports::write_markdown(report, text) : reports::write_text(report, text);
+        // Symbols are looked up meanwhile, with a line of their own on the terminal.
+        reports::TerminalText text(markdown_ ? reports::Terminal() : terminal_);
+        markdown_ ? reports::write_markdown(report, text.stream()) : reports::write_text(report, text.stream());
         end_progress();
-        std::cout << (first_ ? "" : "\n") << text.view();
+        std::cout << (first_ ? "" : "\n");
+        text.print(std::cout);
         first_ = false;
     }
     static void print(const nlohmann::ordered_json& document) {
         std::cout << document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
     }
 
+    reports::Terminal terminal_;
     bool json_, sarif_, markdown_, first_ = true;
     nlohmann::ordered_json documents_ = nlohmann::ordered_json::array();
     reports::SarifLog log_;
@@ -70,7 +74,10 @@ reports::RatesOf rates_of(const Arguments& arguments) {
 }
 
 int report(const Arguments& arguments) {
-    ReportWriter writer(arguments);
+    const std::optional<reports::Terminal> shown_on = terminal(arguments);
+    if (!shown_on)
+        return usage_error;
+    ReportWriter writer(arguments, *shown_on);
     if (!writer.one_format()) {
         say("--json, --sarif and --markdown are three formats: give one");
         return usage_error;
@@ -103,12 +110,12 @@ const Command report_command{
     "FILE",
     1,
     1 << 20,
-    with_finding_options(
+    with_terminal_option(with_finding_options(
         {{"--all", "", "In the text, findings that save less than 1% of the time in full, too"},
          {"--json", "", "The document that docs/report-schema.md describes"},
          {"--machine", "FILE", "What moving memory costs, as written by umadvisor calibrate -o FILE"},
          {"--markdown", "", "For a page that shows Markdown"},
-         {"--sarif", "", "For tools that show findings on lines (SARIF 2.1.0)"}}),
+         {"--sarif", "", "For tools that show findings on lines (SARIF 2.1.0)"}})),
     &report};
 
 } // namespace umadvisor::cli

@@ -4,6 +4,7 @@
 #include "analyzer/cli/message.hpp"
 #include "analyzer/cli/progress.hpp"
 #include "analyzer/cli/stack_options.hpp"
+#include "analyzer/cli/terminal.hpp"
 
 #include <algorithm>
 #include <iostream>
@@ -19,11 +20,22 @@ std::string known_tables() {
     return names;
 }
 
-void write_tables(const std::vector<reports::Table>& tables, bool csv, std::ostream& out) {
+void write_csv(const std::vector<reports::Table>& tables, std::ostream& out) {
     for (const reports::Table& table : tables) {
         out << (&table == tables.data() ? "" : "\n");
-        csv ? write_csv(table, out) : write_text(table, out);
+        write_csv(table, out);
     }
+}
+
+void write_text(const reports::Report& report, const std::vector<reports::Table>& tables,
+                reports::Terminal terminal, std::ostream& out) {
+    reports::TerminalText text(terminal);
+    text.stream() << headline(report) << "\n\n";
+    for (const reports::Table& table : tables) {
+        text.stream() << (&table == tables.data() ? "" : "\n");
+        write_text(table, text.stream(), terminal.width);
+    }
+    text.print(out);
 }
 
 void write_document(const reports::Report& report, const std::vector<reports::Table>& tables,
@@ -40,6 +52,9 @@ int stats(const Arguments& arguments) {
         say("--format takes text, csv or json, not " + format);
         return usage_error;
     }
+    const std::optional<reports::Terminal> shown_on = terminal(arguments);
+    if (!shown_on)
+        return usage_error;
     std::vector<std::string> wanted = arguments.values("--table");
     for (const std::string& name : wanted)
         if (std::ranges::find(reports::stats_tables, name) == reports::stats_tables.end()) {
@@ -58,13 +73,12 @@ int stats(const Arguments& arguments) {
             tables.push_back(std::move(table));
     }
     end_progress();
-    if (format == "json") {
+    if (format == "json")
         write_document(report, tables, std::cout);
-    } else {
-        if (format == "text")
-            std::cout << headline(report) << "\n\n";
-        write_tables(tables, format == "csv", std::cout);
-    }
+    else if (format == "csv")
+        write_csv(tables, std::cout);
+    else
+        write_text(report, tables, *shown_on, std::cout);
     std::cout.flush();
     return std::cout ? done : operational_error;
 }
@@ -77,11 +91,11 @@ const Command stats_command{
     "FILE",
     1,
     1,
-    with_stack_options(
+    with_terminal_option(with_stack_options(
         {{"--format", "text|csv|json", "How they are written; text if not said (docs/stats.md)"},
          {"--table", "NAME",
           "Only this one of api, copies, copy-sizes, allocations, kernels, managed; may be given several times",
-          true}}),
+          true}})),
     &stats};
 
 } // namespace umadvisor::cli

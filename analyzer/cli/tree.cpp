@@ -3,21 +3,14 @@
 #include "analyzer/cli/command.hpp"
 #include "analyzer/cli/message.hpp"
 #include "analyzer/cli/stack_options.hpp"
+#include "analyzer/cli/terminal.hpp"
 #include "analyzer/cli/weighing.hpp"
 
 #include <cstdlib>
 #include <iostream>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 namespace umadvisor::cli {
 namespace {
-
-/// Of the terminal that is written to; 0: no terminal.
-std::size_t terminal_width() {
-    winsize size{};
-    return ::isatty(STDOUT_FILENO) != 0 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
-}
 
 /// A number from 0 to `most`; -1: none.
 double number_of(const std::string& text, double most) {
@@ -36,7 +29,10 @@ int tree(const Arguments& arguments) {
     const std::optional<model::Weight> by = weight_of(arguments);
     if (!by)
         return usage_error;
-    reports::TreeStyle style{.width = terminal_width()};
+    const std::optional<reports::Terminal> shown_on = terminal(arguments);
+    if (!shown_on)
+        return usage_error;
+    reports::TreeStyle style{.width = shown_on->width};
     if (arguments.has("--width")) {
         const double width = number_of(arguments.value("--width"), widest);
         if (width < 0)
@@ -50,8 +46,10 @@ int tree(const Arguments& arguments) {
                             arguments.value("--threshold"));
     }
     const reports::WeighedStacks stacks = weigh(arguments, *by);
+    reports::TerminalText text({.colour = shown_on->colour}); // lines are cut, not wrapped
     if (!stacks.stacks.empty())
-        reports::write_tree(stacks, style, std::cout);
+        reports::write_tree(stacks, style, text.stream());
+    text.print(std::cout);
     std::cout.flush();
     return std::cout ? done : operational_error;
 }
@@ -64,10 +62,10 @@ const Command tree_command{
     "FILE",
     1,
     1,
-    with_stack_options(
+    with_terminal_option(with_stack_options(
         {weight_option(),
          {"--threshold", "PERCENT", "Leave out branches that weigh less; 1 where nothing is said"},
-         {"--width", "COLUMNS", "Cut longer lines; 0: none. Where nothing is said: the terminal's"}}),
+         {"--width", "COLUMNS", "Cut longer lines; 0: none. Where nothing is said: the terminal's"}})),
     &tree};
 
 } // namespace umadvisor::cli

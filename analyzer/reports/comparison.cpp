@@ -1,6 +1,7 @@
 #include "analyzer/reports/comparison.hpp"
 
 #include "analyzer/findings/words.hpp"
+#include "analyzer/reports/terminal_text.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -50,7 +51,7 @@ void sort_by_lines(Found& found) {
 }
 
 std::string saving_text(const ReportedFinding& finding) {
-    return "saves about " + findings::saving_text(finding.saving_ns, finding.saving_bytes);
+    return findings::saving_text(finding.saving_ns, finding.saving_bytes);
 }
 
 std::string name_text(const ReportedFinding& finding) {
@@ -120,10 +121,14 @@ DiffJson compared_json(const std::vector<ReportedFinding>& findings) {
     return list;
 }
 
+std::ostream& write_head(std::ostream& out, char sign, const ReportedFinding& finding) {
+    return out << "  " << sign << " " << Styled{Style::title, name_text(finding)} << "   saves about "
+               << Styled{Style::saving, saving_text(finding)};
+}
+
 void write_compared(std::ostream& out, char sign, const std::vector<ReportedFinding>& findings) {
     for (const ReportedFinding& finding : findings)
-        out << "  " << sign << " " << name_text(finding) << "   " << saving_text(finding) << "   "
-            << place_text(finding) << "\n";
+        write_head(out, sign, finding) << "   " << place_text(finding) << "\n";
 }
 
 } // namespace
@@ -169,9 +174,8 @@ void write_text(const ComparedSide& before, const ComparedSide& after, std::ostr
     write_compared(out, '-', found.went);
     write_compared(out, '+', found.came);
     for (const Comparison::Pair& pair : found.changed)
-        out << "  ~ " << name_text(pair.after) << "   " << saving_text(pair.after) << ", before "
-            << findings::saving_text(pair.before.saving_ns, pair.before.saving_bytes) << "   "
-            << place_text(pair.after) << "\n";
+        write_head(out, '~', pair.after)
+            << ", before " << saving_text(pair.before) << "   " << place_text(pair.after) << "\n";
     out << "  = " << found.same << " unchanged\n";
 }
 
@@ -190,7 +194,7 @@ nlohmann::ordered_json to_json(const ComparedSide& before, const ComparedSide& a
 }
 
 void write_text(const ReportedFinding& finding, std::ostream& out) {
-    out << "  " << name_text(finding) << "   " << saving_text(finding) << " · confidence "
+    out << "  " << name_text(finding) << "   saves about " << saving_text(finding) << " · confidence "
         << findings::name(finding.confidence) << "\n    " << place_text(finding)
         << "\n    write: " << finding.advice << "   (umadvisor explain " << finding.rule << ")\n";
 }

@@ -1,5 +1,6 @@
 #include "analyzer/reports/report.hpp"
 
+#include "analyzer/findings/python_advice.hpp"
 #include "analyzer/findings/words.hpp"
 
 namespace umadvisor::reports {
@@ -21,7 +22,10 @@ Report::Report(const std::string& path, symbols::Options options, bool with_stat
       symbolizer(trace.dictionary, options),
       full_stacks(options.full_stacks),
       findings(
-          findings::find_all(profile, [this](std::uint64_t stack) { return symbolizer.line_stack(stack); })) {}
+          findings::find_all(profile, [this](std::uint64_t stack) { return symbolizer.line_stack(stack); })) {
+    findings::advise_in_python(findings,
+                               [this](std::uint64_t stack) { return symbolizer.python_framework(stack); });
+}
 
 std::string Report::why_empty() const {
     if (left_out != 0)

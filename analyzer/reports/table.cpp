@@ -1,5 +1,8 @@
 #include "analyzer/reports/table.hpp"
 
+#include "analyzer/reports/columns.hpp"
+#include "analyzer/reports/terminal_text.hpp"
+
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -35,12 +38,6 @@ bool is_word(const Cell& cell) {
     return std::holds_alternative<std::string>(cell);
 }
 
-/// Columns of a terminal, near enough: one for each character of UTF-8.
-std::size_t width_of(std::string_view text) {
-    return static_cast<std::size_t>(
-        std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
-}
-
 std::string quoted(const std::string& text) {
     if (text.find_first_of(",\"\r\n") == std::string::npos)
         return text;
@@ -50,36 +47,67 @@ std::string quoted(const std::string& text) {
     return result + "\"";
 }
 
+constexpr std::size_t least_name_kept = 24; ///< columns of what each row is of: numbers are left out for it
+
+/// Which columns a line has room for.
+struct Layout {
+    struct Shown {
+        std::size_t column, width;
+        bool words;
+    };
+    std::vector<Shown> shown;
+    std::string left_out; ///< titles
+
+    /// Where they take more than `width`, the last numbers go first; what each row is of stays, and is cut.
+    Layout(const Table& table, std::size_t width) {
+        std::size_t taken = 0;
+        for (std::size_t i = 0; i < table.columns.size(); ++i) {
+            Shown each{i, columns(table.columns[i].title), false};
+            for (const auto& row : table.rows) {
+                each.width = std::max(each.width, columns(cell_text(row[i], table.columns[i])));
+                each.words = each.words || is_word(row[i]);
+            }
+            shown.push_back(each);
+            taken += 2 + each.width;
+        }
+        if (width == 0)
+            return;
+        const std::size_t name = shown.back().width;
+        taken -= name;
+        for (std::size_t i = shown.size() - 1; i-- > 1 && taken + std::min(name, least_name_kept) > width;) {
+            if (shown[i].words)
+                continue;
+            taken -= 2 + shown[i].width;
+            left_out.insert(0, std::string(table.columns[i].title) + (left_out.empty() ? "" : ", "));
+            shown.erase(shown.begin() + static_cast<std::ptrdiff_t>(i));
+        }
+        shown.back().width = std::min(name, std::max(least_name_kept, width - std::min(width, taken)));
+    }
+};
+
 } // namespace
 
-void write_text(const Table& table, std::ostream& out) {
-    std::vector<std::size_t> widths;
-    std::vector<bool> words;
-    for (std::size_t i = 0; i < table.columns.size(); ++i) {
-        std::size_t width = width_of(table.columns[i].title);
-        bool word = false;
-        for (const auto& row : table.rows) {
-            width = std::max(width, width_of(cell_text(row[i], table.columns[i])));
-            word = word || is_word(row[i]);
-        }
-        widths.push_back(width);
-        words.push_back(word);
-    }
+void write_text(const Table& table, std::ostream& out, std::size_t width) {
+    const Layout layout(table, width);
     const auto write_line = [&](const auto& text_of) {
         std::string line;
-        for (std::size_t i = 0; i < widths.size(); ++i) {
-            const std::string text(text_of(i));
-            const std::string padding(widths[i] - width_of(text), ' ');
-            line += "  " + (words[i] ? text + padding : padding + text);
+        for (const Layout::Shown& shown : layout.shown) {
+            const std::string text = cut(std::string(text_of(shown.column)), shown.width);
+            const std::string padding(shown.width - columns(text), ' ');
+            line += "  " + (shown.words ? text + padding : padding + text);
         }
         line.erase(line.find_last_not_of(' ') + 1);
         out << line << "\n";
     };
-    out << table.title << "\n\n";
+    out << Styled{Style::title, table.title} << "\n\n";
     write_line([&](std::size_t i) { return table.columns[i].title; });
-    write_line([&](std::size_t i) { return std::string(widths[i], '-'); });
+    for (const Layout::Shown& shown : layout.shown)
+        out << "  " << std::string(shown.width, '-');
+    out << "\n";
     for (const auto& row : table.rows)
         write_line([&](std::size_t i) { return cell_text(row[i], table.columns[i]); });
+    if (!layout.left_out.empty())
+        out << "  left out for want of width: " << layout.left_out << "\n";
 }
 
 void write_csv(const Table& table, std::ostream& out) {

@@ -1,6 +1,7 @@
 /// A table as people, spreadsheets and programs read it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <iosfwd>
 #include <nlohmann/json_fwd.hpp>
@@ -27,8 +28,9 @@ struct Table {
     std::vector<std::vector<Cell>> rows; ///< as many cells as there are columns
 };
 
-/// Numbers to the right, words to the left.
-void write_text(const Table& table, std::ostream& out);
+/// Numbers to the right, words to the left. In lines of so many columns (0: any), where that can be: the last
+/// numbers are left out, and named below.
+void write_text(const Table& table, std::ostream& out, std::size_t width = 0);
 /// With a line of titles (RFC 4180, but for its line ends, which are those of this system).
 void write_csv(const Table& table, std::ostream& out);
 /// A list of objects.

@@ -3,6 +3,7 @@
 #include "analyzer/reports/completeness_text.hpp"
 #include "analyzer/reports/managed_text.hpp"
 #include "analyzer/reports/report.hpp"
+#include "analyzer/reports/terminal_text.hpp"
 
 #include <algorithm>
 #include <map>
@@ -76,7 +77,7 @@ void write_place(std::ostream& out, Report& report, std::uint64_t stack, const s
     out << "    " << (stack == 0 ? "no stack recorded" : place.text()) << "   " << what << "\n";
     const std::string source = report.symbolizer.source_text(place);
     if (!source.empty())
-        out << "        " << place.line << " |   " << source << "\n";
+        out << "        " << Styled{Style::source, std::to_string(place.line) + " |   " + source} << "\n";
     if (!report.full_stacks)
         return;
     std::size_t number = 0;
@@ -84,14 +85,20 @@ void write_place(std::ostream& out, Report& report, std::uint64_t stack, const s
         out << "        #" << number++ << " " << frame.text() << (frame.inlined ? " (inlined)" : "") << "\n";
 }
 
+Style style_of(findings::Confidence confidence) {
+    return confidence == findings::Confidence::high     ? Style::high
+           : confidence == findings::Confidence::medium ? Style::medium
+                                                        : Style::low;
+}
+
 void write_finding(std::ostream& out, Report& report, const findings::Finding& finding, std::size_t number) {
     const auto total = static_cast<double>(report.profile.duration_ns());
-    std::string title = std::string(finding.rule->id) + " " + finding.title;
-    title.resize(std::max(title.size() + 2, title_width), ' ');
+    const std::string title = std::string(finding.rule->id) + " " + finding.title;
     out << "\n"
-        << (number < 10 ? " " : "") << number << "  " << title << "saves about "
-        << findings::saving_text(finding.saving_ns, finding.saving_bytes, total) << " · confidence "
-        << name(finding.confidence) << "\n";
+        << (number < 10 ? " " : "") << number << "  " << Styled{Style::title, title}
+        << std::string(std::max(title.size() + 2, title_width) - title.size(), ' ') << "saves about "
+        << Styled{Style::saving, findings::saving_text(finding.saving_ns, finding.saving_bytes, total)}
+        << " · confidence " << Styled{style_of(finding.confidence), name(finding.confidence)} << "\n";
     write_place(out, report, finding.stack, finding.summary);
     if (finding.allocation_stack != 0)
         write_place(out, report, finding.allocation_stack, "allocated here: " + finding.allocation_text);
@@ -129,7 +136,8 @@ void write_small(std::ostream& out, Report& report, const std::vector<const find
         const findings::Finding& finding = *small[i];
         out << "      " << finding.rule->id << " " << finding.title << "   "
             << (finding.stack == 0 ? "no stack recorded" : report.symbolizer.line(finding.stack).text())
-            << "   saves about " << findings::saving_text(finding.saving_ns, finding.saving_bytes) << "\n";
+            << "   saves about "
+            << Styled{Style::saving, findings::saving_text(finding.saving_ns, finding.saving_bytes)} << "\n";
     }
     if (small.size() > most_small)
         out << "      and " << small.size() - most_small << " more\n";

@@ -1,6 +1,8 @@
 #include "analyzer/reports/tree.hpp"
 
 #include "analyzer/findings/words.hpp"
+#include "analyzer/reports/columns.hpp"
+#include "analyzer/reports/terminal_text.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -23,28 +25,16 @@ struct Node {
 
 constexpr std::size_t least_name = 16; ///< a name keeps that much, however narrow the terminal
 
-/// Columns of UTF-8 text, and its first so many.
-bool continues(char c) {
-    return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
-}
-std::size_t columns(const std::string& text) {
-    return text.size() - static_cast<std::size_t>(std::ranges::count_if(text, continues));
-}
-std::string cut(const std::string& text, std::size_t width) {
-    if (columns(text) <= width)
-        return text;
-    std::size_t at = 0, seen = 0;
-    while (at < text.size() && (continues(text[at]) || seen + 1 < width))
-        seen += !continues(text[at++]);
-    return text.substr(0, at) + "…";
-}
-
 class Writer {
 public:
     Writer(const WeighedStacks& stacks, const TreeStyle& style, std::ostream& out)
         : by_(stacks.by), whole_(static_cast<double>(stacks.sum())), style_(style), out_(out) {}
 
-    void write(const Node& node, const std::string& before, const std::string& below) {
+    void write(const Node& root) { write(root, "", "", Style::title); }
+
+private:
+    void write(const Node& node, const std::string& before, const std::string& below,
+               Style style = Style::plain) {
         std::vector<const Node*> children;
         std::uint64_t rest = 0, left_out = 0;
         for (const Node& child : node.children) {
@@ -56,7 +46,7 @@ public:
             }
         }
         std::ranges::stable_sort(children, std::ranges::greater{}, &Node::weight);
-        line(node.weight, before + node.name);
+        line(node.weight, before + node.name, style);
         // A frame that has all of its caller's weight stands below it, not beside: stacks are deep.
         const bool alone = children.size() == 1 && children.front()->weight == node.weight;
         for (std::size_t i = 0; i < children.size(); ++i) {
@@ -70,20 +60,15 @@ public:
         if (left_out != 0)
             line(rest, below + "└ (" + findings::count_text(left_out, "smaller branch") + ")");
     }
-
-private:
     double percent(std::uint64_t weight) const {
         return whole_ > 0 ? 100 * static_cast<double>(weight) / whole_ : 0;
     }
-    void line(std::uint64_t weight, const std::string& text) {
+    void line(std::uint64_t weight, const std::string& text, Style style = Style::plain) {
         char numbers[64];
         std::snprintf(numbers, sizeof numbers, "%5.1f%% %9s  ", percent(weight),
                       weight_text(by_, weight).c_str());
-        const std::size_t taken = columns(numbers);
-        out_ << numbers
-             << (style_.width == 0
-                     ? text
-                     : cut(text, std::max(least_name, style_.width - std::min(style_.width, taken))))
+        const std::size_t left = style_.width - std::min(style_.width, columns(numbers));
+        out_ << numbers << Styled{style, style_.width == 0 ? text : cut(text, std::max(least_name, left))}
              << "\n";
     }
 
@@ -104,7 +89,7 @@ void write_tree(const WeighedStacks& stacks, const TreeStyle& style, std::ostrea
             node->weight += stack.weight;
         }
     }
-    Writer(stacks, style, out).write(root, "", "");
+    Writer(stacks, style, out).write(root);
 }
 
 } // namespace umadvisor::reports

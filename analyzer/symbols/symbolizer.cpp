@@ -150,13 +150,27 @@ Owner Symbolizer::owner(const CodePlace& place) {
     return owner == Owner::program && is_launch_stub(place) ? Owner::entry : owner;
 }
 
-Owner Symbolizer::module_owner(const trace::Frame& frame) const {
+std::string Symbolizer::module_path(const trace::Frame& frame) const {
     const auto found = dictionary_.modules.find(frame.module);
-    return found == dictionary_.modules.end() ? Owner::program
-                                              : ownership_.of_module(std::string(found->second.path));
+    return found == dictionary_.modules.end() ? std::string() : std::string(found->second.path);
 }
 
 CodePlace Symbolizer::line(std::uint64_t stack) {
+    return chosen_line(stack).place;
+}
+
+std::optional<PythonFramework> Symbolizer::python_framework(std::uint64_t stack) {
+    const ChosenLine& line = chosen_line(stack);
+    if (line.place.language == Language::python)
+        return line.framework;
+    // Threads of a framework (PyTorch's for backward passes, XLA's) run no Python, but it is what set them to
+    // work.
+    const bool own_thread = line.framework != PythonFramework::none && owner(line.place) == Owner::framework &&
+                            !dictionary_.interpreters.empty();
+    return own_thread ? std::optional(line.framework) : std::nullopt;
+}
+
+const Symbolizer::ChosenLine& Symbolizer::chosen_line(std::uint64_t stack) {
     const auto [entry, fresh] = lines_.try_emplace(stack);
     if (!fresh)
         return entry->second;
@@ -175,7 +189,8 @@ CodePlace Symbolizer::line(std::uint64_t stack) {
             const CodePlace& place = offered.back().python;
             return choice.offer({owner(place), false, place.unknown()});
         }
-        if (const Owner known = module_owner(dictionary_.frames.at(native)); known != Owner::program) {
+        const std::string module = module_path(dictionary_.frames.at(native));
+        if (const Owner known = ownership_.of_module(module); known != Owner::program) {
             offered.push_back({native, 0, {}});
             return choice.offer({known});
         }
@@ -189,7 +204,14 @@ CodePlace Symbolizer::line(std::uint64_t stack) {
     });
     if (!offered.empty()) {
         const Offered& chosen = offered[choice.index()];
-        entry->second = chosen.native == 0 ? chosen.python : frame_places(chosen.native)[chosen.place];
+        entry->second.place = chosen.native == 0 ? chosen.python : frame_places(chosen.native)[chosen.place];
+        for (std::size_t i = 0; i <= choice.index(); ++i) {
+            const PythonFramework framework =
+                framework_of(offered[i].native == 0 ? offered[i].python.file
+                                                    : module_path(dictionary_.frames.at(offered[i].native)));
+            if (framework != PythonFramework::none)
+                entry->second.framework = framework;
+        }
     }
     return entry->second;
 }

@@ -5,10 +5,12 @@
 #include "analyzer/symbols/merged_stack.hpp"
 #include "analyzer/symbols/options.hpp"
 #include "analyzer/symbols/ownership.hpp"
+#include "analyzer/symbols/python_framework.hpp"
 
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -36,6 +38,9 @@ public:
     const std::vector<CodePlace>& places(std::uint64_t stack);
     /// The place to show first: the innermost of the program's own code, as LineChoice has it.
     CodePlace line(std::uint64_t stack);
+    /// The framework that line() called to reach the driver, the outermost where one calls another; none where
+    /// it reached it otherwise. Nothing where the line is not Python's to change.
+    std::optional<PythonFramework> python_framework(std::uint64_t stack);
     /// Whose code a place is; the stub that launches a kernel of this trace is CUDA's.
     Owner owner(const CodePlace& place);
     /// The first stack asked about that has the same line() as this one.
@@ -48,19 +53,24 @@ public:
 
 private:
     class Module;
+    struct ChosenLine {
+        CodePlace place;
+        PythonFramework framework = PythonFramework::none; ///< of the frames from the driver to this one
+    };
+    const ChosenLine& chosen_line(std::uint64_t stack);
     Module* module_of(std::uint64_t id);
     const std::vector<CodePlace>& frame_places(std::uint64_t frame);
     /// Each frame of either language, the innermost first.
     void walk(std::uint64_t stack, const VisitFrame& visit);
     bool is_launch_stub(const CodePlace& place);
-    Owner module_owner(const trace::Frame& frame) const;
+    std::string module_path(const trace::Frame& frame) const;
 
     const reader::Dictionary& dictionary_;
     Options options_;
     Ownership ownership_;
     std::map<std::string, std::unique_ptr<Module>> modules_; ///< by path and build id
     std::unordered_map<std::uint64_t, std::vector<CodePlace>> frames_, stacks_;
-    std::unordered_map<std::uint64_t, CodePlace> lines_;
+    std::unordered_map<std::uint64_t, ChosenLine> lines_;
     std::map<std::string, std::uint64_t> line_stacks_; ///< by module and place
     std::set<std::string> kernels_;                    ///< short names
     bool kernels_known_ = false;

@@ -6,6 +6,9 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <map>
+#include <string>
+
 BOOST_AUTO_TEST_SUITE(process_python_test)
 
 using namespace umadvisor::test;
@@ -62,6 +65,29 @@ BOOST_DATA_TEST_CASE(the_report_names_the_line_of_the_script, data::make(python_
     BOOST_TEST(stacks.out.find("PyObject_") == std::string::npos, stacks.out);
     BOOST_TEST(stacks.out.find("ffi_call") != std::string::npos, stacks.out);
     BOOST_TEST(stacks.out.find("upload.py") != std::string::npos, stacks.out);
+}
+
+BOOST_DATA_TEST_CASE(the_advice_is_in_the_words_of_the_framework_that_was_called,
+                     data::make(python_interpreters()), python) {
+    const Folder folder;
+    const Outcome outcome = run_sim(folder, watched(python, "frameworks.py"));
+    BOOST_TEST(outcome.status == 0, outcome.err);
+    std::map<std::string, std::string> advice; // by place
+    const Json told = report(folder, "x.umtrace");
+    for (const Json& finding : told.at("findings"))
+        if (finding.at("rule") == "UMA-101")
+            advice[finding.at("line").at("text")] = finding.at("advice");
+    BOOST_TEST_REQUIRE(advice.size() == 3u);
+    const auto says = [&advice](const std::string& place, const std::string& part) {
+        return advice[place].find(part) != std::string::npos;
+    };
+    BOOST_TEST(says("frameworks.py:16 in <module>", "pin_memory=True"));
+    BOOST_TEST(!says("frameworks.py:16 in <module>", "cudaMallocHost"));
+    for (const char* const place : {"__init__.py:6 in copy_to()", "frameworks.py:18 in <module>"}) {
+        BOOST_TEST(says(place, "cudaMallocHost"), place);
+        BOOST_TEST(says(place, "array"), place);
+        BOOST_TEST(!says(place, "pin_memory"), place);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(python_frames_can_be_left_out) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <cstdlib>
 #include <iostream>
 #include <sstream>
 #include <string>
@@ -18,6 +19,9 @@ struct Result {
 };
 
 inline Result run(std::vector<std::string> arguments) {
+    // The test's own terminal has no part in what is written.
+    ::setenv("COLUMNS", "0", 0);
+    ::setenv("NO_COLOR", "1", 0);
     arguments.insert(arguments.begin(), "umadvisor");
     std::vector<const char*> argv;
     for (const std::string& argument : arguments)

@@ -1,0 +1,19 @@
+/// Which library's words a line of Python speaks.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace umadvisor::symbols {
+
+enum class PythonFramework : std::uint8_t {
+    none, ///< or one that uses CUDA's own names: Numba, PyCUDA, cuda-python, ctypes
+    torch,
+    cupy,
+    jax,
+};
+
+/// Of the path of a loaded object or of a Python file.
+PythonFramework framework_of(const std::string& path);
+
+} // namespace umadvisor::symbols

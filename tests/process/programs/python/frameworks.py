@@ -1,0 +1,18 @@
+"""Pageable copies by way of a framework, of a package that is none, and of ctypes alone."""
+import ctypes
+import pathlib
+import sys
+
+sys.path.append(str(pathlib.Path(__file__).parent / "site-packages"))
+import torch
+import torchless
+
+import driver
+
+size = ctypes.c_size_t(4 << 20)
+host = ctypes.create_string_buffer(size.value)
+driver.start()
+driver.allocate(size.value)
+torch.copy_to(host, size)
+torchless.copy_to(host, size)
+driver.released.cuMemcpyDtoH_v2(host, driver.address, size)

@@ -1,0 +1,221 @@
+/// Advice for lines of Python speaks of what their framework offers.
+#include "analyzer/findings/python_advice.hpp"
+#include "analyzer/reports/report.hpp"
+#include "scenario.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <initializer_list>
+#include <regex>
+#include <string>
+#include <string_view>
+
+BOOST_AUTO_TEST_SUITE(analyzer_python_advice)
+
+using namespace umadvisor;
+using findings::PythonAdvice;
+using symbols::PythonFramework;
+using test::mib;
+using test::ms;
+
+namespace {
+
+const std::string packages = "/opt/venv/lib/python3.12/site-packages";
+const std::string torch_library = packages + "/torch/lib/libtorch_cuda.so";
+const std::string script = "/home/user/train.py";
+
+struct Frames {
+    std::vector<std::string> native; ///< modules inside of the interpreter, the innermost first
+    std::vector<std::string> python; ///< files, the innermost first
+    bool interpreter = true;
+};
+
+/// The one finding of a program that copies pageable memory from such a stack.
+findings::Finding pageable_copy_from(const Frames& frames) {
+    test::Scenario s;
+    constexpr std::uint64_t interpreter = 99;
+    const auto add_module = [&s](std::uint64_t id, const std::string& path) {
+        trace::Module module;
+        module.id = id;
+        module.path = path;
+        s.builder.add(module);
+    };
+    std::uint64_t parent = 0, id = 100;
+    const auto add_frame = [&](std::uint64_t module) {
+        trace::Frame frame;
+        frame.id = ++id;
+        frame.parent = parent;
+        frame.module = module;
+        frame.address = 0x1000 * id;
+        s.builder.add(frame);
+        parent = id;
+    };
+    if (frames.interpreter) {
+        add_module(interpreter, "/nowhere/python3.12");
+        trace::Interpreter record;
+        record.module = interpreter;
+        s.builder.add(record);
+        add_frame(interpreter);
+    }
+    for (std::size_t i = frames.native.size(); i-- > 0;) {
+        add_module(i + 1, frames.native[i]);
+        add_frame(i + 1);
+    }
+    std::uint64_t python = 0;
+    for (std::size_t i = frames.python.size(); i-- > 0;) {
+        trace::PythonCode code;
+        code.id = i + 1;
+        code.file = frames.python[i];
+        code.function = "f";
+        s.builder.add(code);
+        trace::PythonFrame frame;
+        frame.id = python + 1;
+        frame.parent = python;
+        frame.code = code.id;
+        s.builder.add(frame);
+        python = frame.id;
+    }
+    if (python != 0) {
+        trace::Frame joined;
+        joined.id = ++id;
+        joined.parent = parent;
+        joined.python = python;
+        s.builder.add(joined);
+        parent = joined.id;
+    }
+    s.copy(256 * mib, 25 * ms, {.stack = parent});
+    const reports::Report report(s.path());
+    BOOST_TEST_REQUIRE(report.findings.size() == 1u);
+    return report.findings[0];
+}
+
+bool speaks(const findings::Finding& finding, PythonFramework framework) {
+    const PythonAdvice* const words = findings::python_advice(*finding.rule, framework);
+    return words != nullptr && finding.advice.starts_with(words->advice);
+}
+
+bool speaks_of_cuda(const findings::Finding& finding) {
+    return finding.advice.find("cudaMallocHost instead of malloc") != std::string::npos;
+}
+
+/// What is advised and what it is warned of.
+std::string words_of(std::string_view rule, PythonFramework framework) {
+    const PythonAdvice* const words = findings::python_advice(*findings::find_rule(rule), framework);
+    return words == nullptr ? "" : std::string(words->advice) + " " + std::string(words->trap);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(the_framework_that_the_line_called_is_spoken_to) {
+    using enum PythonFramework;
+    BOOST_TEST(speaks(pageable_copy_from({{torch_library}, {packages + "/torch/_tensor.py", script}}), torch));
+    BOOST_TEST(speaks(pageable_copy_from({{packages + "/cupy/_core/core.so"}, {script}}), cupy));
+    BOOST_TEST(speaks(pageable_copy_from({{"/nowhere/libcudart.so.12", packages + "/jaxlib/xla_extension.so"},
+                                          {packages + "/jax/_src/api.py", script}}),
+                      jax));
+}
+
+BOOST_AUTO_TEST_CASE(of_two_frameworks_the_one_that_the_line_called) {
+    BOOST_TEST(speaks(pageable_copy_from({{packages + "/cupy/_core/core.so"},
+                                          {packages + "/cupy/_creation/from_data.py",
+                                           packages + "/torch/utils/dlpack.py", script}}),
+                      PythonFramework::torch));
+}
+
+BOOST_AUTO_TEST_CASE(python_without_a_framework_keeps_the_names_of_cuda) {
+    for (const Frames& frames : {Frames{{"/nowhere/libffi.so.8"}, {script}},
+                                 // What the framework called back reached the driver by itself.
+                                 Frames{{"/nowhere/libffi.so.8"}, {script, packages + "/torch/autograd/f.py"}},
+                                 // A folder of that name, but nobody's package.
+                                 Frames{{"/nowhere/libffi.so.8"}, {"/home/user/torch/train.py"}},
+                                 Frames{{"/nowhere/libffi.so.8"}, {"/home/user/libtorch/train.py"}},
+                                 Frames{{"/nowhere/libffi.so.8"}, {packages + "/torchless/train.py"}}}) {
+        const findings::Finding finding = pageable_copy_from(frames);
+        BOOST_TEST(speaks(finding, PythonFramework::none), frames.python[0]);
+        BOOST_TEST(finding.advice.find("cudaMallocHost") != std::string::npos);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(lines_of_cpp_keep_their_advice) {
+    const std::vector<std::string> callers{packages + "/torch/autograd/f.py", script};
+    BOOST_TEST(speaks_of_cuda(pageable_copy_from({{"/home/user/extension.so"}, callers})));
+    BOOST_TEST(speaks_of_cuda(pageable_copy_from({{torch_library, "/home/user/extension.so"}, callers})));
+    BOOST_TEST(speaks_of_cuda(pageable_copy_from({{torch_library, "/home/user/program"}, {}, false})));
+    BOOST_TEST(speaks_of_cuda(pageable_copy_from({{torch_library}, {}, false})));
+}
+
+BOOST_AUTO_TEST_CASE(a_thread_of_the_framework_has_no_python_line_but_a_python_program) {
+    findings::Finding finding = pageable_copy_from({{torch_library}, {}});
+    BOOST_TEST(speaks(finding, PythonFramework::torch));
+    finding = pageable_copy_from({{"/nowhere/libcublas.so.12"}, {}});
+    BOOST_TEST(speaks_of_cuda(finding));
+}
+
+BOOST_AUTO_TEST_CASE(the_trap_follows_the_advice) {
+    const std::string advice = pageable_copy_from({{torch_library}, {script}}).advice;
+    BOOST_TEST(advice.find("non_blocking=True). Mind: .pin_memory() is a copy itself") != std::string::npos,
+               advice);
+}
+
+BOOST_AUTO_TEST_CASE(a_rule_without_words_for_a_framework_keeps_its_own) {
+    findings::Finding finding;
+    finding.rule = &findings::rule("UMA-206");
+    finding.advice = "as it was";
+    std::vector all{finding};
+    findings::advise_in_python(all, [](std::uint64_t) { return PythonFramework::torch; });
+    BOOST_TEST(all[0].advice == "as it was");
+}
+
+BOOST_AUTO_TEST_CASE(frameworks_are_advised_in_their_own_words) {
+    using enum PythonFramework;
+    const struct {
+        std::string_view rule;
+        PythonFramework framework;
+        std::initializer_list<const char*> words;
+    } expected[] = {
+        {"UMA-101", torch, {"pin_memory=True", ".pin_memory()", "non_blocking=True", "torch.empty(..., pin"}},
+        {"UMA-101", cupy, {"cupyx.empty_pinned", "cupyx.zeros_pinned", "array.set(", "blocking=False", "out="}},
+        {"UMA-101", jax, {"jax.device_put", "pinned_host"}},
+        {"UMA-102", torch, {"non_blocking=True", "gains nothing", "synchronize"}},
+        {"UMA-108", torch, {"torch.zeros(shape, device=device)"}},
+        {"UMA-108", cupy, {"cupy.zeros"}},
+        {"UMA-108", jax, {"jnp.zeros"}},
+        {"UMA-109", torch, {"torch.cuda.Stream", "wait_stream"}},
+        {"UMA-109", jax, {"jax.device_put the next"}},
+        {"UMA-112", torch, {".item()", ".cpu()", "print(loss)"}},
+        {"UMA-112", jax, {"block_until_ready"}},
+        {"UMA-203", cupy, {"memPrefetchAsync"}},
+        {"UMA-207", cupy, {"memAdvise"}},
+        {"UMA-209", cupy, {"malloc_managed"}},
+        {"UMA-302", jax, {"donate_argnums"}},
+        {"UMA-401", torch, {"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", "garbage_collection"}},
+        {"UMA-401", cupy, {"cupy.cuda.MemoryPool", "MemoryAsyncPool"}},
+        {"UMA-401", jax, {"XLA_PYTHON_CLIENT_ALLOCATOR"}},
+        {"UMA-402", jax, {"XLA_PYTHON_CLIENT_PREALLOCATE=false"}},
+        {"UMA-505", torch, {"CUDA graph"}},
+    };
+    for (const auto& [rule, framework, words] : expected)
+        for (const char* const word : words)
+            BOOST_TEST(words_of(rule, framework).find(word) != std::string::npos, rule << ": " << word);
+    // No call of the C API, nor a launch as C++ writes it; CuPy has enumerators of CUDA's names.
+    const std::regex calls("<<<|\\bcu(da)?[A-Z]\\w*\\(|\\bcudaMallocHost\\b|\\bnullptr\\b");
+    for (const findings::Rule& rule : findings::rules)
+        for (const PythonFramework framework : {torch, cupy, jax})
+            BOOST_TEST(!std::regex_search(words_of(rule.id, framework), calls), rule.id);
+}
+
+BOOST_AUTO_TEST_CASE(most_rules_have_words_for_most_frameworks) {
+    std::size_t known = 0;
+    for (const findings::Rule& rule : findings::rules)
+        for (const PythonFramework framework :
+             {PythonFramework::torch, PythonFramework::cupy, PythonFramework::jax})
+            if (const PythonAdvice* const words = findings::python_advice(rule, framework)) {
+                ++known;
+                BOOST_TEST(!words->advice.empty());
+                BOOST_TEST(!words->advice.ends_with('.'), words->advice);
+                BOOST_TEST(!words->trap.ends_with('.'), words->trap);
+            }
+    BOOST_TEST(known > 75u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

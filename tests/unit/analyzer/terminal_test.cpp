@@ -1,0 +1,201 @@
+/// Text on terminals: nothing is lost, it is set in the terminal's width, and where it is none nothing changes.
+#include "analyzer/reports/columns.hpp"
+#include "analyzer/reports/table.hpp"
+#include "analyzer/reports/terminal_text.hpp"
+#include "command_run.hpp"
+#include "scenario.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstdlib>
+#include <optional>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <vector>
+
+BOOST_AUTO_TEST_SUITE(analyzer_terminal)
+
+using namespace umadvisor;
+using reports::Style;
+using reports::Styled;
+using reports::wrapped;
+using test::check_one_line;
+using test::mib;
+using test::ms;
+using test::run;
+
+namespace {
+
+/// Of the environment, for one test.
+struct Variable {
+    Variable(const char* name, const char* value) : name_(name) {
+        if (const char* const before = std::getenv(name))
+            before_ = before;
+        ::setenv(name, value, 1);
+    }
+    ~Variable() { before_ ? ::setenv(name_, before_->c_str(), 1) : ::unsetenv(name_); }
+    Variable(const Variable&) = delete;
+    Variable& operator=(const Variable&) = delete;
+
+private:
+    const char* name_;
+    std::optional<std::string> before_;
+};
+
+std::string without_escapes(const std::string& text) {
+    return std::regex_replace(text, std::regex("\033\\[[0-9]*m"), "");
+}
+
+std::string words(const std::string& text) {
+    return std::regex_replace(text, std::regex("\\s+"), " ");
+}
+
+/// Words that are wider stand alone.
+void check_width(const std::string& text, std::size_t width) {
+    std::istringstream lines(without_escapes(text));
+    for (std::string line; std::getline(lines, line);)
+        BOOST_TEST((reports::columns(line) <= width || words(line).find(' ', 1) == std::string::npos), line);
+}
+
+std::string trace_of_pageable_copies() {
+    test::Scenario s;
+    s.copy(256 * mib, 25 * ms, {.stack = s.stack()});
+    s.copy(256 * mib, 25 * ms, {.symbol = "cuMemcpyHtoDAsync_v2", .stack = s.stack(), .asynchronous = true});
+    return s.path();
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(lines_are_wrapped_with_a_hanging_indent) {
+    BOOST_TEST(wrapped("one two three\n", 13) == "one two three\n");
+    BOOST_TEST(wrapped("one two three\n\nx", 12) == "one two\n    three\n\nx");
+    BOOST_TEST(wrapped("    write: one two three four", 20) == "    write: one two\n      three four");
+    BOOST_TEST(wrapped("a longerthanthewidth b", 10) == "a\n    longerthanthewidth\n    b");
+    BOOST_TEST(wrapped("ä ö ü ß ·", 9) == "ä ö ü ß ·");
+    BOOST_TEST(wrapped("one two three", 1) == "one\ntwo\nthree");
+    BOOST_TEST(wrapped("", 10) == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_line_is_broken_before_what_stands_apart) {
+    BOOST_TEST(wrapped("    upload.cu:41 in upload()   cudaMemcpy of 4 MiB", 40) ==
+               "    upload.cu:41 in upload()\n      cudaMemcpy of 4 MiB");
+    // What leads the line is no part of it by itself.
+    BOOST_TEST(wrapped("        22 |   copy(from, to, size)", 28) ==
+               "        22 |   copy(from,\n          to, size)");
+    BOOST_TEST(wrapped("    over 10 ms: [hh   DD   hh]  h host", 29) ==
+               "    over 10 ms:\n      [hh   DD   hh]  h host");
+}
+
+BOOST_AUTO_TEST_CASE(colours_take_no_column) {
+    reports::TerminalText text({.width = 12, .colour = true});
+    text.stream() << Styled{Style::title, "one two"} << " " << Styled{Style::saving, "three"} << "\n";
+    std::ostringstream out;
+    text.print(out);
+    BOOST_TEST(out.str() == "\033[1mone two\033[0m\n    \033[36mthree\033[0m\n");
+    const std::string once = out.str();
+    text.print(out);
+    BOOST_TEST(out.str() == once);
+}
+
+BOOST_AUTO_TEST_CASE(a_stream_without_colour_has_none) {
+    std::ostringstream plain;
+    plain << Styled{Style::title, "one"};
+    BOOST_TEST(plain.str() == "one");
+    reports::TerminalText text({.width = 80});
+    text.stream() << Styled{Style::title, "one"};
+    text.print(plain);
+    BOOST_TEST(plain.str() == "oneone");
+}
+
+BOOST_AUTO_TEST_CASE(a_report_fits_its_terminal) {
+    const std::string path = trace_of_pageable_copies(), plain = run({"report", "--all", path}).out;
+    const Variable columns("COLUMNS", "60");
+    const std::string shown = run({"report", "--all", "--color", "always", path}).out;
+    check_width(shown, 60);
+    BOOST_TEST(shown.find("\n 1  \033[1mUMA-10") != std::string::npos, shown);
+    BOOST_TEST(shown.find("\033[0m\n    saves about \033[36m") != std::string::npos, shown);
+    BOOST_TEST(shown.find("· confidence \033[32mhigh\033[0m\n") != std::string::npos, shown);
+    BOOST_TEST(words(without_escapes(shown)) == words(plain));
+    BOOST_TEST(run({"report", "--all", path}).out == plain);
+    BOOST_TEST(run({"report", "--all", "--color", "auto", path}).out == plain);
+    BOOST_TEST(run({"report", "--all", "--color", "never", path}).out == plain);
+}
+
+BOOST_AUTO_TEST_CASE(other_formats_are_for_no_terminal) {
+    const std::string path = trace_of_pageable_copies();
+    const Variable columns("COLUMNS", "60");
+    for (const std::vector<std::string>& command :
+         std::vector<std::vector<std::string>>{{"report", "--json"},
+                                               {"report", "--markdown"},
+                                               {"report", "--sarif"},
+                                               {"stats", "--format", "csv"}}) {
+        std::vector<std::string> plain = command, coloured = command;
+        plain.push_back(path);
+        coloured.insert(coloured.end(), {"--color", "always", path});
+        BOOST_TEST(run(coloured).out == run(plain).out);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(differences_and_trees_fit_their_terminal) {
+    const std::string path = trace_of_pageable_copies();
+    test::Scenario empty;
+    const std::string nothing = test::temporary_path("nothing");
+    empty.builder.write(nothing);
+    const std::string plain = run({"diff", nothing, path}).out, tree = run({"tree", path}).out;
+    const Variable columns("COLUMNS", "40");
+    const std::string difference = run({"diff", "--color", "always", nothing, path}).out;
+    check_width(difference, 40);
+    BOOST_TEST(difference.find("  + \033[1mUMA-10") != std::string::npos, difference);
+    BOOST_TEST(words(without_escapes(difference)) == words(plain));
+    const std::string branches = run({"tree", "--color", "always", path}).out;
+    check_width(branches, 40);
+    BOOST_TEST(branches.find("\033[1mprogram: time blocked\033[0m\n") != std::string::npos, branches);
+    BOOST_TEST(without_escapes(run({"tree", "--color", "always", "--width", "0", path}).out) == tree);
+}
+
+BOOST_AUTO_TEST_CASE(tables_leave_out_numbers_for_want_of_width) {
+    const std::string path = trace_of_pageable_copies(), plain = run({"stats", path}).out;
+    const Variable columns("COLUMNS", "60");
+    const std::string shown = run({"stats", "--color", "always", path}).out;
+    check_width(shown, 60);
+    BOOST_TEST(shown.find("\033[1mCalls of the CUDA API\033[0m\n") != std::string::npos, shown);
+    BOOST_TEST(shown.find("  Time (%)  Total Time (ns)  Num Calls  Name\n") != std::string::npos, shown);
+    BOOST_TEST(shown.find("  left out for want of width: Failed, Avg (ns), Med (ns),\n    Min (ns), Max") !=
+                   std::string::npos,
+               shown);
+    BOOST_TEST(run({"stats", path}).out == plain);
+    BOOST_TEST(plain.find("left out") == std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_row_is_of_is_cut_last) {
+    const reports::Table table{"t",
+                               "Title",
+                               {{"a", "Share"}, {"b", "Bytes"}, {"c", "Name"}},
+                               {{1.0, std::uint64_t{12345}, std::string(40, 'n')}}};
+    const auto text = [&table](std::size_t width) {
+        std::ostringstream out;
+        write_text(table, out, width);
+        return out.str();
+    };
+    const auto row = [](const char* numbers, std::size_t name) {
+        return numbers + std::string(name - 1, 'n') + "…\n";
+    };
+    BOOST_TEST(text(56) == text(0));
+    BOOST_TEST(text(55).ends_with(row("      1  12345  ", 39)), text(55));
+    BOOST_TEST(text(40).ends_with(row("      1  12345  ", 24)), text(40));
+    BOOST_TEST(text(39).ends_with(row("      1  ", 30) + "  left out for want of width: Bytes\n"), text(39));
+}
+
+BOOST_AUTO_TEST_CASE(colour_is_asked_for_by_three_words) {
+    const std::string path = trace_of_pageable_copies();
+    for (const char* const command : {"report", "stats", "tree"})
+        check_one_line(run({command, "--color", "blue", path}), 2,
+                       "--color takes auto, always or never, not blue");
+    check_one_line(run({"diff", "--color", "blue", path, path}), 2,
+                   "--color takes auto, always or never, not blue");
+    const Variable columns("COLUMNS", "wide"); // no number: as if it were not set
+    BOOST_TEST(without_escapes(run({"report", "--color", "always", path}).out) == run({"report", path}).out);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
