@@ -43,7 +43,7 @@ const Launches::Group* Launches::add(std::uint32_t thread, const trace::Launch& 
         return &group;
     }
     if (launch.sample != 0)
-        awaited_[launch.sample] = &totals;
+        awaited_.add(launch.sample, &totals);
     else
         await(thread, totals);
     return &group;
@@ -90,14 +90,13 @@ void Launches::synchronized(std::uint32_t thread, std::uint64_t ticks) {
 }
 
 bool Launches::measure(std::uint64_t sample, std::uint64_t nanoseconds) {
-    const auto found = awaited_.find(sample);
-    if (found == awaited_.end())
+    const auto awaited = awaited_.take(sample);
+    if (!awaited)
         return false;
-    LaunchTotals& totals = *found->second;
+    LaunchTotals& totals = **awaited;
     ++totals.measured;
     totals.measured_ns += nanoseconds;
     totals.longest_ns = std::max(totals.longest_ns, nanoseconds);
-    awaited_.erase(found);
     return true;
 }
 

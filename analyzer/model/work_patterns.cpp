@@ -5,9 +5,7 @@
 
 #include <algorithm>
 #include <array>
-#include <type_traits>
 #include <utility>
-#include <variant>
 
 namespace umadvisor::model {
 namespace {
@@ -38,24 +36,24 @@ bool waits(const trace::Copy& copy, Engine engine) {
            (copy.asynchronous == 0 || copy.destination_memory == trace::Memory::pageable);
 }
 
-/// Work that is not followed here.
-template <class Record>
-constexpr bool is_other_work =
-    std::is_same_v<Record, trace::GraphLaunch> || std::is_same_v<Record, trace::HostFunction> ||
-    std::is_same_v<Record, trace::Prefetch> || std::is_same_v<Record, trace::Discard>;
-
-/// Calls that may wait for the work before them, or after which calls mean another context.
-template <class Record>
-constexpr bool is_interruption =
-    std::is_same_v<Record, trace::Free> || std::is_same_v<Record, trace::Context> ||
-    std::is_same_v<Record, trace::Pause> || std::is_same_v<Record, trace::Graph>;
+std::size_t mixed(std::size_t hash, std::uint64_t word) {
+    return (hash ^ word) * 0x9e3779b97f4a7c15;
+}
 
 } // namespace
 
 std::size_t WorkPatterns::WordsHash::operator()(const Words& words) const {
     std::size_t hash = words.size();
     for (const std::uint32_t word : words)
-        hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+        hash = mixed(hash, word);
+    return hash ^ hash >> 32;
+}
+
+/// Kernels differ in their functions and grids first of all.
+std::size_t WorkPatterns::ActionHash::operator()(const WorkAction& action) const {
+    std::size_t hash = action.stack;
+    for (const std::uint64_t word : {action.entry, action.bytes, action.kernel.function, action.kernel.grid[0]})
+        hash = mixed(hash, word);
     return hash ^ hash >> 32;
 }
 
@@ -71,7 +69,7 @@ WorkPatterns::Numbered& WorkPatterns::number(const WorkAction& action) {
     const auto [found, first] =
         actions_.try_emplace(action, Numbered{static_cast<std::uint32_t>(by_number_.size()), {}});
     if (first)
-        by_number_.push_back(found);
+        by_number_.push_back(&*found);
     return found->second;
 }
 
@@ -153,8 +151,8 @@ void WorkPatterns::finish(Stretch& stretch) {
     stretch.copies = stretch.spoiled = false;
 }
 
-void WorkPatterns::launch(std::uint32_t thread, const trace::Launch& launch, const reader::Shape* shape,
-                          const Launches::Group* group) {
+void WorkPatterns::launch(const trace::Launch& launch, const reader::Shape* shape, const Launches::Group* group,
+                          std::uint32_t thread) {
     Stretch& stretch = stretch_of(thread);
     if (launch.status != 0 || shape == nullptr || group == nullptr) {
         stretch.spoiled |= launch.status == 0;
@@ -168,7 +166,7 @@ void WorkPatterns::launch(std::uint32_t thread, const trace::Launch& launch, con
              {.kernel = group, .stack = shape->stack, .entry = shape->entry, .after = {}}, shape->touched);
 }
 
-void WorkPatterns::add(std::uint32_t thread, const trace::Copy& copy) {
+void WorkPatterns::add(const trace::Copy& copy, std::uint32_t thread) {
     if (copy.status != 0 || copy.captured != 0 || copy.origin != trace::Origin::program)
         return;
     Stretch& stretch = stretch_of(thread);
@@ -189,7 +187,7 @@ void WorkPatterns::add(std::uint32_t thread, const trace::Copy& copy) {
     ++numbered.time.count;
     numbered.time.ticks += copy.duration;
     if (copy.sample != 0)
-        awaited_[copy.sample] = &numbered.time;
+        awaited_.add(copy.sample, &numbered.time);
     std::array<std::uint64_t, 2> reached{};
     std::size_t count = 0;
     if (action.engine != Engine::to_device)
@@ -206,7 +204,7 @@ void WorkPatterns::add(std::uint32_t thread, const trace::Copy& copy) {
     }
 }
 
-void WorkPatterns::add(std::uint32_t thread, const trace::Set& set) {
+void WorkPatterns::add(const trace::Set& set, std::uint32_t thread) {
     if (set.status != 0 || set.captured != 0)
         return;
     Stretch& stretch = stretch_of(thread);
@@ -224,7 +222,7 @@ void WorkPatterns::add(std::uint32_t thread, const trace::Set& set) {
          std::span(&set.allocation, 1));
 }
 
-void WorkPatterns::add(std::uint32_t thread, const trace::Sync& sync) {
+void WorkPatterns::add(const trace::Sync& sync, std::uint32_t thread) {
     switch (sync.kind) {
     case trace::SyncKind::context:
         busy_.clear();
@@ -241,7 +239,7 @@ void WorkPatterns::add(std::uint32_t thread, const trace::Sync& sync) {
     finish(stretch_of(thread));
 }
 
-void WorkPatterns::add(std::uint32_t thread, const trace::Stream& stream) {
+void WorkPatterns::add(const trace::Stream& stream, std::uint32_t thread) {
     if (stream.status != 0 || stream.captured != 0)
         return;
     if (stream.action == trace::StreamAction::create) {
@@ -260,7 +258,7 @@ void WorkPatterns::add(std::uint32_t thread, const trace::Stream& stream) {
     }
 }
 
-void WorkPatterns::add(std::uint32_t thread, const trace::Event& event) {
+void WorkPatterns::add(const trace::Event& event, std::uint32_t thread) {
     if (event.status != 0 || event.captured != 0)
         return;
     Stretch& stretch = stretch_of(thread);
@@ -274,35 +272,21 @@ void WorkPatterns::add(std::uint32_t thread, const trace::Event& event) {
 }
 
 void WorkPatterns::add(const trace::DeviceTime& time) {
-    const auto found = awaited_.find(time.sample);
-    if (found == awaited_.end())
-        return;
-    ++found->second->measured;
-    found->second->measured_ns += time.nanoseconds - std::min(time.nanoseconds, time.floor_nanoseconds);
-    awaited_.erase(found);
+    if (const auto awaited = awaited_.take(time.sample)) {
+        ++(*awaited)->measured;
+        (*awaited)->measured_ns += time.nanoseconds - std::min(time.nanoseconds, time.floor_nanoseconds);
+    }
 }
 
-void WorkPatterns::observe(std::uint32_t thread, const reader::Event& event) {
-    if (std::holds_alternative<trace::Launch>(event))
-        return; // most events
-    std::visit(
-        [&](const auto& record) {
-            using Record = std::decay_t<decltype(record)>;
-            if constexpr (requires { add(thread, record); })
-                add(thread, record);
-            else if constexpr (std::is_same_v<Record, trace::DeviceTime>)
-                add(record);
-            else if constexpr (is_other_work<Record>) {
-                Stretch& stretch = stretch_of(thread);
-                stretch.spoiled = true;
-                if constexpr (requires { record.stream; })
-                    queue_in(stretch, thread, record.stream);
-            } else if constexpr (is_interruption<Record>) {
-                Stretch& stretch = stretch_of(thread);
-                stretch.spoiled |= !stretch.given.empty();
-            }
-        },
-        event);
+void WorkPatterns::spoil(std::uint64_t stream, std::uint32_t thread) {
+    Stretch& stretch = stretch_of(thread);
+    stretch.spoiled = true;
+    queue_in(stretch, thread, stream);
+}
+
+void WorkPatterns::interrupt(std::uint32_t thread) {
+    Stretch& stretch = stretch_of(thread);
+    stretch.spoiled |= !stretch.given.empty();
 }
 
 std::vector<WorkPattern> WorkPatterns::patterns() const {
@@ -320,7 +304,7 @@ std::vector<WorkPattern> WorkPatterns::patterns() const {
         };
         for (auto word = words.begin(); word != kinds;) {
             Work& work = pattern.work.emplace_back();
-            const Actions::const_iterator action = by_number_[*word++];
+            const Actions::value_type* const action = by_number_[*word++];
             work.action = &action->first;
             work.time = &action->second.time;
             work.queue = *word++;
