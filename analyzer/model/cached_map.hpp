@@ -30,7 +30,7 @@ public:
     const Map& map() const { return map_; }
 
 private:
-    static constexpr std::size_t slots = 1024;
+    static constexpr std::size_t slots = 4096;
 
     static std::uint64_t slot_of(const Key& key) {
         if constexpr (std::integral<Key>)

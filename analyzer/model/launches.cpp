@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 namespace umadvisor::model {
 
@@ -76,16 +75,19 @@ void Launches::synchronized(std::uint32_t thread, std::uint64_t ticks) {
     const auto found = outstanding_.find(thread);
     if (found == outstanding_.end())
         return;
-    const auto count = [thread](LaunchTotals& totals) -> std::uint64_t& {
-        return std::ranges::find(totals.outstanding, thread, &LaunchTotals::Outstanding::thread)->count;
+    const auto of_thread = [thread](LaunchTotals& totals) {
+        return std::ranges::find(totals.outstanding, thread, &LaunchTotals::Outstanding::thread);
     };
     std::uint64_t launches = 0;
     for (LaunchTotals* const totals : found->second)
-        launches += count(*totals);
-    for (LaunchTotals* const totals : found->second)
-        totals->waited_ticks += static_cast<double>(ticks) *
-                                static_cast<double>(std::exchange(count(*totals), 0)) /
+        launches += of_thread(*totals)->count;
+    for (LaunchTotals* const totals : found->second) {
+        const auto outstanding = of_thread(*totals);
+        totals->waited_ticks += static_cast<double>(ticks) * static_cast<double>(outstanding->count) /
                                 static_cast<double>(launches);
+        *outstanding = totals->outstanding.back(); // a thread that has ended leaves nothing
+        totals->outstanding.pop_back();
+    }
     found->second.clear();
 }
 

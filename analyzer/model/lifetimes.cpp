@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 namespace umadvisor::model {
 namespace {
@@ -14,8 +15,8 @@ constexpr std::uint64_t least_idle_share = 4;
 constexpr std::uint64_t once_share = 100;
 /// So many from one line are no accident.
 constexpr std::size_t least_leaked = 8;
-/// Allocations of one size whose turn may still come.
-constexpr std::size_t most_made = 1024;
+/// Allocations of one size whose turn may still come, and all of them.
+constexpr std::size_t most_made_alike = 1024, most_made = 131'072;
 
 /// From its first byte to its last, whatever lies between rows.
 std::uint64_t span_of(const trace::Copy& copy, std::uint64_t pitch) {
@@ -56,12 +57,22 @@ void Lifetimes::add(const trace::Alloc& record) {
                                 .bytes = record.bytes,
                                 .start = made_at,
                                 .call_ticks = record.duration};
-    if (record.memory == trace::Memory::device) {
-        std::vector<Made>& made = made_[{record.device, record.bytes}];
-        if (made.size() == most_made)
-            made.erase(made.begin(), made.begin() + most_made / 2);
-        made.push_back({made_at, record.stack, record.allocation});
+    if (record.memory == trace::Memory::device)
+        remember({made_at, record.stack, record.allocation}, record.device, record.bytes);
+}
+
+void Lifetimes::remember(const Made& one, std::uint64_t device, std::uint64_t bytes) {
+    if (made_count_ == most_made / 2) {
+        made_before_ = std::exchange(made_, {});
+        made_count_ = 0;
     }
+    std::vector<Made>& made = made_[{device, bytes}];
+    if (made.size() == most_made_alike) {
+        made.erase(made.begin(), made.begin() + most_made_alike / 2);
+        made_count_ -= most_made_alike / 2;
+    }
+    made.push_back(one);
+    ++made_count_;
 }
 
 void Lifetimes::add(const trace::Free& record) {
@@ -137,15 +148,22 @@ void Lifetimes::reach(std::uint64_t allocation, std::uint64_t address, std::uint
 
 /// The one made first of those of its size that were made when it was no longer used.
 std::optional<Lifetimes::Made> Lifetimes::take_later(std::uint64_t allocation, const Live& live) {
-    std::vector<Made>& made = made_[{live.site->first.device, live.bytes}];
-    const auto found = std::ranges::find_if(made, [&](const Made& each) {
-        return each.allocation != allocation && each.start > live.last_use && each.start <= live.peak->at;
-    });
-    if (found == made.end())
-        return std::nullopt;
-    const Made taken = *found;
-    made.erase(found);
-    return taken;
+    for (MadeBySize* const sizes : {&made_before_, &made_}) {
+        const auto alike = sizes->find({live.site->first.device, live.bytes});
+        if (alike == sizes->end())
+            continue;
+        std::vector<Made>& made = alike->second;
+        const auto found = std::ranges::find_if(made, [&](const Made& each) {
+            return each.allocation != allocation && each.start > live.last_use && each.start <= live.peak->at;
+        });
+        if (found == made.end())
+            continue;
+        const Made taken = *found;
+        made.erase(found);
+        made_count_ -= sizes == &made_;
+        return taken;
+    }
+    return std::nullopt;
 }
 
 WasteTotals& Lifetimes::count(const Live& live, Waste waste, std::uint64_t bytes, std::uint64_t idle,

@@ -59,7 +59,7 @@ struct LifetimeTotals {
 /// Follows allocations of the program that are not of a pool, mapped by it, or nodes of graphs. What work that
 /// the trace does not tell in full may have reached is not judged: kernels whose parameters are not known,
 /// graphs, pauses, other processes. Times of uses are right to a millisecond. Memory: one entry a live
-/// allocation and one a site.
+/// allocation and one a site, and at most `most_made` of allocations that others could have had.
 class Lifetimes {
 public:
     /// `dictionary` must outlive it.
@@ -114,6 +114,7 @@ private:
     void judge(std::uint64_t allocation, const Live& live, std::uint64_t end);
     bool judge_use(std::uint64_t allocation, const Live& live, std::uint64_t end);
     void judge_leaks(std::uint64_t end);
+    void remember(const Made& made, std::uint64_t device, std::uint64_t bytes);
     std::optional<Made> take_later(std::uint64_t allocation, const Live& live);
     WasteTotals& count(const Live& live, Waste waste, std::uint64_t bytes, std::uint64_t idle,
                        std::uint64_t end);
@@ -123,8 +124,10 @@ private:
     CachedMap<std::map<LifetimeSite, LifetimeTotals>> sites_;
     std::map<std::pair<trace::Memory, std::uint64_t>, PeakMemory> peaks_; ///< by kind and device
     std::unordered_map<std::uint64_t, Live> live_;
-    std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<Made>> made_; ///< by device and size
-    std::vector<std::uint64_t> awaited_;                                        ///< used since the last wait
+    using MadeBySize = std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<Made>>; ///< and device
+    MadeBySize made_, made_before_;
+    std::size_t made_count_ = 0;         ///< in made_
+    std::vector<std::uint64_t> awaited_; ///< used since the last wait
     std::array<Recent, 256> recent_{};
     std::uint64_t generation_ = 1;   ///< goes up with each wait and each new shape
     std::uint64_t untold_until_ = 0; ///< what was live then may have been used

@@ -7,6 +7,7 @@
 namespace umadvisor::model {
 namespace {
 
+constexpr std::size_t most_threads = 1024;
 constexpr std::uint64_t least_told_bytes = 64 * 1024;
 /// The host had no time to look at half of the bytes, at a rate that no program reaches that computes with
 /// them.
@@ -84,6 +85,8 @@ void ThroughHost::add(const trace::Copy& copy, std::uint32_t on) {
     if (!down && !up)
         return;
     ++calls_[{copy.stack, copy.entry}].copies;
+    if (threads_.size() == most_threads && !threads_.contains(on))
+        threads_.clear();
     Thread& thread = threads_[on];
     if (up) {
         upload(thread, copy);

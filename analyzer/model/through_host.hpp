@@ -35,7 +35,8 @@ struct ThroughHostTotals {
     ThroughHostWay down, up;
 };
 
-/// Follows the latest downloads of each thread. Memory: one entry a live allocation and a pair of call sites.
+/// Follows the latest downloads of each thread, of a bounded number of them. Memory: one entry a live
+/// allocation and a pair of call sites.
 class ThroughHost {
 public:
     explicit ThroughHost(double ns_per_tick) : ns_per_tick_(ns_per_tick) {}

@@ -49,28 +49,39 @@ std::size_t WorkPatterns::WordsHash::operator()(const Words& words) const {
     return hash ^ hash >> 32;
 }
 
-/// Kernels differ in their functions and grids first of all.
 std::size_t WorkPatterns::ActionHash::operator()(const WorkAction& action) const {
     std::size_t hash = action.stack;
-    for (const std::uint64_t word : {action.entry, action.bytes, action.kernel.function, action.kernel.grid[0]})
+    for (const std::uint64_t word :
+         {action.entry, action.bytes, reinterpret_cast<std::uint64_t>(action.kernel)})
         hash = mixed(hash, word);
     return hash ^ hash >> 32;
 }
 
 WorkPatterns::Stretch& WorkPatterns::stretch_of(std::uint32_t thread) {
     if (last_ == nullptr || thread != last_thread_) {
-        last_ = &stretches_[thread];
+        if (stretches_.size() == most_threads && !stretches_.contains(thread)) {
+            stretches_.clear();
+            forgotten_ = true;
+        }
+        const auto [found, first] = stretches_.try_emplace(thread);
+        last_ = &found->second;
+        last_->spoiled |= first && forgotten_;
         last_thread_ = thread;
     }
     return *last_;
 }
 
-WorkPatterns::Numbered& WorkPatterns::number(const WorkAction& action) {
+/// nullptr: there are too many.
+WorkPatterns::Numbered* WorkPatterns::number(const WorkAction& action) {
+    if (actions_.size() == most_actions) {
+        const auto found = actions_.find(action);
+        return found == actions_.end() ? nullptr : &found->second;
+    }
     const auto [found, first] =
         actions_.try_emplace(action, Numbered{static_cast<std::uint32_t>(by_number_.size()), {}});
     if (first)
         by_number_.push_back(&*found);
-    return found->second;
+    return &found->second;
 }
 
 std::uint32_t WorkPatterns::queue_in(Stretch& stretch, std::uint32_t thread, std::uint64_t stream) {
@@ -108,19 +119,22 @@ void WorkPatterns::give(Stretch& stretch, std::uint32_t thread, std::uint64_t st
 }
 
 /// A word each: action, queue, count and numbers of what it comes after, count and numbers of what it reaches.
-/// At the end stand the kinds of the queues and their number.
+/// At the end stand the kinds of the queues and their number. None: there are too many actions.
 WorkPatterns::Words WorkPatterns::words_of(const Stretch& stretch) {
     Words words;
     std::unordered_map<std::uint64_t, std::uint32_t> allocations;
     std::size_t reached = 0;
     for (const Given& given : stretch.given) {
         std::uint32_t action = given.action;
-        if (given.kernel != nullptr)
-            action = number({.engine = Engine::compute,
-                             .stack = given.stack,
-                             .entry = given.entry,
-                             .kernel = given.kernel->first})
-                         .number;
+        if (given.kernel != nullptr) {
+            const Numbered* const numbered = number({.engine = Engine::compute,
+                                                     .stack = given.stack,
+                                                     .entry = given.entry,
+                                                     .kernel = given.kernel});
+            if (numbered == nullptr)
+                return {};
+            action = numbered->number;
+        }
         words.insert(words.end(), {action, given.queue, static_cast<std::uint32_t>(given.after.size())});
         words.insert(words.end(), given.after.begin(), given.after.end());
         words.push_back(static_cast<std::uint32_t>(given.reached - reached));
@@ -141,7 +155,7 @@ void WorkPatterns::finish(Stretch& stretch) {
         const Words words = words_of(stretch);
         if (const auto found = patterns_.find(words); found != patterns_.end())
             ++found->second;
-        else if (patterns_.size() < most_patterns)
+        else if (patterns_.size() < most_patterns && !words.empty())
             patterns_.emplace(words, 1);
     }
     stretch.queues.clear();
@@ -183,11 +197,15 @@ void WorkPatterns::add(const trace::Copy& copy, std::uint32_t thread) {
     action.source = copy.source_memory;
     action.destination = copy.destination_memory;
     action.asynchronous = copy.asynchronous != 0;
-    Numbered& numbered = number(action);
-    ++numbered.time.count;
-    numbered.time.ticks += copy.duration;
+    Numbered* const numbered = number(action);
+    if (numbered == nullptr) {
+        stretch.spoiled = true;
+        return;
+    }
+    ++numbered->time.count;
+    numbered->time.ticks += copy.duration;
     if (copy.sample != 0)
-        awaited_.add(copy.sample, &numbered.time);
+        awaited_.add(copy.sample, &numbered->time);
     std::array<std::uint64_t, 2> reached{};
     std::size_t count = 0;
     if (action.engine != Engine::to_device)
@@ -196,7 +214,7 @@ void WorkPatterns::add(const trace::Copy& copy, std::uint32_t thread) {
         reached[count++] = copy.destination_allocation;
     stretch.spoiled |= reached[0] == 0 || reached[count - 1] == 0;
     stretch.copies = true;
-    give(stretch, thread, copy.stream, {.action = numbered.number, .after = {}},
+    give(stretch, thread, copy.stream, {.action = numbered->number, .after = {}},
          std::span(reached).first(count));
     if (waits(copy, action.engine)) {
         std::erase(busy_, queue_of(thread, copy.stream));
@@ -218,8 +236,12 @@ void WorkPatterns::add(const trace::Set& set, std::uint32_t thread) {
     action.entry = set.entry;
     action.bytes = set.bytes;
     action.destination = set.memory;
-    give(stretch, thread, set.stream, {.action = number(action).number, .after = {}},
-         std::span(&set.allocation, 1));
+    const Numbered* const numbered = number(action);
+    if (numbered == nullptr) {
+        stretch.spoiled = true;
+        return;
+    }
+    give(stretch, thread, set.stream, {.action = numbered->number, .after = {}}, std::span(&set.allocation, 1));
 }
 
 void WorkPatterns::add(const trace::Sync& sync, std::uint32_t thread) {

@@ -16,13 +16,13 @@ namespace umadvisor::model {
 struct WorkAction {
     Engine engine{};
     std::uint64_t stack = 0, entry = 0;
-    std::uint64_t bytes = 0; ///< copied or set; 0: a kernel
+    std::uint64_t bytes = 0; ///< copied or set
     trace::Memory source{}, destination{};
     bool asynchronous = false;
-    LaunchGroup kernel;
+    const Launches::Group* kernel = nullptr; ///< nullptr: a copy or a set
     bool operator==(const WorkAction&) const = default;
 
-    bool is_kernel() const { return kernel.function != 0; }
+    bool is_kernel() const { return kernel != nullptr; }
 };
 
 struct WorkTime {
@@ -49,10 +49,12 @@ struct WorkPattern {
 
 /// Patterns of all that a thread gives the device until it waits. Not kept are those that are longer than
 /// `most_work`, have no copy, run beside the work of other threads or on streams or with calls that are not
-/// known in full. Memory: one entry an action and a pattern, at most `most_patterns`.
+/// known in full. Memory: one entry an action, at most `most_actions`, a pattern, at most `most_patterns`, and
+/// a thread, at most `most_threads`: what goes beyond is not followed, or the threads so far are forgotten.
 class WorkPatterns {
 public:
-    static constexpr std::size_t most_work = 64, most_patterns = 1024;
+    static constexpr std::size_t most_work = 64, most_patterns = 1024, most_actions = 65'536,
+                                 most_threads = 1024;
 
     void add(const trace::Copy& copy, std::uint32_t thread);
     void add(const trace::Set& set, std::uint32_t thread);
@@ -120,13 +122,14 @@ private:
     std::uint32_t queue_in(Stretch& stretch, std::uint32_t thread, std::uint64_t stream);
     void finish(Stretch& stretch);
     Words words_of(const Stretch& stretch);
-    Numbered& number(const WorkAction& action);
+    Numbered* number(const WorkAction& action);
 
     Actions actions_;
     std::vector<const Actions::value_type*> by_number_;
     Awaited<WorkTime*> awaited_;
     std::unordered_map<Words, std::uint64_t, WordsHash> patterns_; ///< how often
     std::unordered_map<std::uint32_t, Stretch> stretches_;
+    bool forgotten_ = false; ///< stretches may begin in the middle
     std::uint32_t last_thread_ = 0;
     Stretch* last_ = nullptr;
     std::unordered_map<std::uint64_t, bool> streams_; ///< made by the program; whether they are non-blocking
