@@ -1,6 +1,8 @@
 /// What the model keeps of a trace does not grow with the number of its events.
 #include "analyzer/model/awaited.hpp"
 #include "analyzer/model/cached_map.hpp"
+#include "analyzer/model/device_contents.hpp"
+#include "analyzer/model/lifetimes.hpp"
 #include "analyzer/model/waits.hpp"
 #include "analyzer/model/work_patterns.hpp"
 #include "analyzer/reader/event_stream.hpp"
@@ -30,6 +32,70 @@ void copy_there_and_back(model::WorkPatterns& patterns, std::uint64_t bytes, std
     down.destination_memory = trace::Memory::pinned;
     down.source_allocation = 1;
     patterns.add(down, thread);
+}
+
+trace::Alloc allocated(std::uint64_t allocation, std::uint64_t bytes, std::uint64_t start) {
+    trace::Alloc record;
+    record.start = start;
+    record.allocation = allocation;
+    record.address = allocation << 32;
+    record.bytes = bytes;
+    record.memory = trace::Memory::device;
+    return record;
+}
+
+trace::Free freed(std::uint64_t allocation, std::uint64_t start) {
+    trace::Free record;
+    record.start = start;
+    record.allocation = allocation;
+    return record;
+}
+
+/// Whether memory is told to be reusable that was done with before another of its size was made, after so many
+/// allocations of other sizes.
+bool reusable_after(std::uint64_t others) {
+    const reader::Dictionary dictionary;
+    model::Lifetimes lifetimes(1.0, dictionary);
+    lifetimes.add(allocated(1, 1 << 30, 1'000));
+    trace::Set set;
+    set.allocation = 1;
+    set.address = std::uint64_t{1} << 32;
+    set.bytes = 1 << 30;
+    set.start = 2'000;
+    lifetimes.add(set);
+    trace::Sync wait;
+    wait.start = 3'000;
+    lifetimes.add(wait);
+    lifetimes.add(allocated(2, 1 << 30, 10'000));
+    lifetimes.add(allocated(3, 1 << 20, 11'000)); // the peak
+    lifetimes.add(freed(3, 12'000));
+    for (std::uint64_t i = 1; i <= others; ++i) {
+        lifetimes.add(allocated(3 + i, i, 20'000 + i));
+        lifetimes.add(freed(3 + i, 20'000 + i));
+    }
+    lifetimes.add(freed(1, 1'000'000'000));
+    for (const auto& [site, totals] : lifetimes.sites())
+        if (totals.find(model::Waste::reusable) != nullptr)
+            return true;
+    return false;
+}
+
+/// Whether an upload that is freed unused is told to be, after as many others, that nobody has used either.
+bool unused_after(std::uint64_t others) {
+    model::DeviceContents contents;
+    trace::Copy up;
+    up.source_memory = trace::Memory::pinned;
+    up.destination_memory = trace::Memory::device;
+    up.bytes = 16;
+    for (std::uint64_t i = 0; i <= others; ++i) {
+        up.destination_allocation = 1 + i / 60;
+        if (i % 60 == 0)
+            contents.add(allocated(up.destination_allocation, 4096, 0));
+        up.destination = (up.destination_allocation << 32) + i % 60 * 64;
+        contents.add(up, 1);
+    }
+    contents.add(freed(1, 0));
+    return !contents.sites().empty();
 }
 
 bool has(const model::WorkPatterns& patterns, std::uint64_t bytes) {
@@ -89,6 +155,16 @@ BOOST_AUTO_TEST_CASE(patterns_of_threads_without_number) {
     BOOST_TEST(!has(patterns, 2 << 20));
     copy_there_and_back(patterns, 2 << 20, 1'000'000);
     BOOST_TEST(has(patterns, 2 << 20));
+}
+
+BOOST_AUTO_TEST_CASE(sizes_without_number) {
+    BOOST_TEST(reusable_after(60'000));
+    BOOST_TEST(!reusable_after(140'000));
+}
+
+BOOST_AUTO_TEST_CASE(uploads_without_number) {
+    BOOST_TEST(unused_after(100'000));
+    BOOST_TEST(!unused_after(140'000));
 }
 
 /// A thread is opened twice, to see when it begins and to be read: what it lacks is counted once.
