@@ -36,17 +36,23 @@ struct BodyReader {
     DeltaState& state;
     bool good = true;
 
-    std::uint64_t get() noexcept {
-        std::uint64_t value = 0;
-        if (!good || at == end)
+    [[gnu::always_inline]] std::uint64_t get() noexcept {
+        if (at == end)
             return 0; // fields left out at the end are zero
-        const std::uint8_t* next = get_varint(at, end, value);
-        if (next == nullptr) {
-            good = false;
-            return 0;
-        }
-        at = next;
+        return *at < 0x80 ? *at++ : get_long();
+    }
+    std::uint64_t get_long() noexcept {
+        std::uint64_t value = 0;
+        const std::uint8_t* const next = get_varint(at, end, value);
+        if (next == nullptr)
+            give_up();
+        else
+            at = next;
         return value;
+    }
+    void give_up() noexcept {
+        good = false;
+        at = end; // what follows makes no sense
     }
     template <class T>
     void number(std::string_view, T& value) noexcept {
@@ -62,10 +68,8 @@ struct BodyReader {
     void handle(std::string_view, std::uint64_t& value) noexcept { difference(value, state.handle); }
     void text(std::string_view, std::string_view& value) noexcept {
         const std::uint64_t bytes = get();
-        if (bytes > static_cast<std::uint64_t>(end - at)) {
-            good = false;
-            return;
-        }
+        if (bytes > static_cast<std::uint64_t>(end - at))
+            return give_up();
         value = {reinterpret_cast<const char*>(at), static_cast<std::size_t>(bytes)};
         at += bytes;
     }
@@ -73,10 +77,8 @@ struct BodyReader {
     void numbers(std::string_view, Numbers<N>& value) noexcept {
         const std::uint64_t count = get();
         value.count = 0;
-        if (count > N) {
-            good = false;
-            return;
-        }
+        if (count > N)
+            return give_up();
         for (std::uint64_t i = 0; i < count; ++i)
             value.add(get());
     }

@@ -21,6 +21,10 @@ inline std::uint8_t* put_varint(std::uint8_t* out, std::uint64_t value) noexcept
 inline const std::uint8_t* get_varint(const std::uint8_t* in, const std::uint8_t* end,
                                       std::uint64_t& value) noexcept {
     value = 0;
+    if (in != end && *in < 0x80) { // most are this short
+        value = *in;
+        return in + 1;
+    }
     for (int shift = 0; shift < 64; shift += 7) {
         if (in == end)
             return nullptr;

@@ -21,9 +21,9 @@ double by_rate(const model::Profile& profile, const model::WorkAction& action) {
     return fixed_ns + static_cast<double>(action.bytes) / rate * 1e9;
 }
 
-double kernel_ns(const model::Profile& profile, const model::WorkAction& action) {
-    const model::LaunchTotals* const totals = profile.launches().find(action.kernel);
-    return totals != nullptr && totals->measured != 0 ? totals->usual_ns() : -1;
+double kernel_ns(const model::WorkAction& action) {
+    const model::LaunchTotals& totals = action.kernel->second;
+    return totals.measured != 0 ? totals.usual_ns() : -1;
 }
 
 double copy_ns(const model::Profile& profile, const model::Work& work, double kernels_ns) {
@@ -59,7 +59,7 @@ EngineTimes engine_times(const model::Profile& profile, const model::WorkPattern
     for (const model::Work& work : pattern.work) {
         double ns = 0;
         if (work.action->is_kernel()) {
-            ns = kernel_ns(profile, *work.action);
+            ns = kernel_ns(*work.action);
             if (ns < 0)
                 return {};
             kernels_ns += ns;

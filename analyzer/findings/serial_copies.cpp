@@ -199,7 +199,7 @@ void add(SerialLine& line, const model::WorkPattern& pattern, const std::vector<
     }
     for (std::size_t i = chains.front().first; i < chains.front().last; ++i)
         if (pattern.work[i].action->is_kernel())
-            line.kernels.insert(pattern.work[i].action->kernel.function);
+            line.kernels.insert(pattern.work[i].action->kernel->first.function);
     if (saving_ns <= line.most_ns)
         return;
     line.most_ns = saving_ns;

@@ -1,5 +1,7 @@
 #include "analyzer/model/allocation_failures.hpp"
 
+#include <string_view>
+
 namespace umadvisor::model {
 namespace {
 
@@ -7,8 +9,9 @@ constexpr std::uint64_t out_of_memory = 2; ///< CUDA_ERROR_OUT_OF_MEMORY
 
 } // namespace
 
-void AllocationFailures::add(const trace::Alloc& record, std::string_view symbol) {
-    untold_ |= record.memory == trace::Memory::managed || symbol.find("Async") != std::string_view::npos;
+void AllocationFailures::add(const trace::Alloc& record) {
+    untold_ = untold_ || record.memory == trace::Memory::managed ||
+              dictionary_.symbol(record.entry).find("Async") != std::string_view::npos;
     if (untold_ || (record.memory != trace::Memory::device && record.memory != trace::Memory::array))
         return;
     if (record.status == 0) {
@@ -25,7 +28,7 @@ void AllocationFailures::add(const trace::Alloc& record, std::string_view symbol
     }
 }
 
-void AllocationFailures::remove(const trace::Free& record) {
+void AllocationFailures::add(const trace::Free& record) {
     const auto found = live_.find(record.allocation);
     if (record.status != 0 || found == live_.end())
         return;

@@ -2,11 +2,10 @@
 #pragma once
 
 #include "analyzer/model/waits.hpp"
-#include "analyzer/reader/thread_cursor.hpp"
+#include "analyzer/reader/dictionary.hpp"
 
 #include <cstdint>
 #include <map>
-#include <string_view>
 #include <unordered_map>
 
 namespace umadvisor::model {
@@ -21,12 +20,16 @@ struct FailureTotals {
 /// memory is on the device, is not told. Memory: one entry a live allocation and one a site that failed.
 class AllocationFailures {
 public:
-    void add(const trace::Alloc& record, std::string_view symbol);
-    void remove(const trace::Free& record);
+    /// `dictionary` must outlive it.
+    explicit AllocationFailures(const reader::Dictionary& dictionary) : dictionary_(dictionary) {}
+
+    void add(const trace::Alloc& record);
+    void add(const trace::Free& record);
 
     const std::map<CallSite, FailureTotals>& sites() const { return sites_; }
 
 private:
+    const reader::Dictionary& dictionary_;
     std::map<CallSite, FailureTotals> sites_;
     std::unordered_map<std::uint64_t, std::uint64_t> live_; ///< bytes
     std::uint64_t live_bytes_ = 0, freed_bytes_ = 0;

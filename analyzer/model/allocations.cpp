@@ -26,13 +26,12 @@ void Allocations::add(const trace::Alloc& record) {
     site.peak_bytes = std::max(site.peak_bytes, site.live_bytes);
     ++site.live;
     // What umadvisor made managed is not the program's managed memory: no advice on it.
-    live_[record.allocation] = {.bytes = record.bytes,
-                                .site = &site,
-                                .managed = record.memory == trace::Memory::managed &&
-                                           record.origin == trace::Origin::program};
+    const bool managed = record.memory == trace::Memory::managed && record.origin == trace::Origin::program;
+    live_[record.allocation] = {.bytes = record.bytes, .site = &site, .managed = managed};
+    any_managed_ |= managed;
 }
 
-void Allocations::remove(const trace::Free& record) {
+void Allocations::add(const trace::Free& record) {
     const auto found = live_.find(record.allocation);
     if (record.status != 0 || found == live_.end())
         return;
@@ -47,7 +46,7 @@ Allocations::Live* Allocations::find_managed(std::uint64_t allocation) {
 }
 
 void Allocations::launch(const trace::Launch& record, const reader::Shape& shape) {
-    if (record.status != 0)
+    if (record.status != 0 || !any_managed_)
         return;
     for (const std::uint64_t allocation : shape.touched)
         reach(allocation, Launches::group_of(shape), record.sample);
@@ -62,7 +61,7 @@ void Allocations::reach(std::uint64_t allocation, const LaunchGroup& group, std:
     first_launches_.emplace(sample, 0);
 }
 
-void Allocations::sample(const trace::Residency& record) {
+void Allocations::add(const trace::Residency& record) {
     Live* const live = find_managed(record.allocation);
     if (live == nullptr || record.pages == 0)
         return;

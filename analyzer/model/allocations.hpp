@@ -1,6 +1,7 @@
 /// Allocations: the live ones one by one, the freed ones added up by where they were made.
 #pragma once
 
+#include "analyzer/model/cached_map.hpp"
 #include "analyzer/model/launches.hpp"
 #include "trace/event_records.hpp"
 
@@ -36,15 +37,15 @@ struct AllocationTotals {
 class Allocations {
 public:
     void add(const trace::Alloc& record);
-    void remove(const trace::Free& record);
+    void add(const trace::Free& record);
     void launch(const trace::Launch& record, const reader::Shape& shape);
     /// A kernel of a graph that was launched there may reach `allocation`.
     void reach(std::uint64_t allocation, const LaunchGroup& group, std::uint64_t sample = 0);
-    void sample(const trace::Residency& record);
+    void add(const trace::Residency& record);
     /// Device time of a sampled launch.
     void measure(std::uint64_t sample, std::uint64_t nanoseconds);
 
-    const std::map<AllocationSite, AllocationTotals>& sites() const { return sites_; }
+    const std::map<AllocationSite, AllocationTotals>& sites() const { return sites_.map(); }
     /// Device time of a FirstLaunch; 0: never read.
     std::uint64_t first_launch_ns(std::uint64_t sample) const;
 
@@ -58,8 +59,9 @@ private:
     };
     Live* find_managed(std::uint64_t allocation);
 
-    std::map<AllocationSite, AllocationTotals> sites_;
+    CachedMap<std::map<AllocationSite, AllocationTotals>> sites_;
     std::unordered_map<std::uint64_t, Live> live_;
+    bool any_managed_ = false;                                        ///< ever
     std::unordered_map<std::uint64_t, std::uint64_t> first_launches_; ///< sample -> nanoseconds, 0 until read
 };
 

@@ -1,10 +1,7 @@
 #include "analyzer/model/churn.hpp"
 
-#include "analyzer/model/waits.hpp"
-
 #include <algorithm>
-#include <type_traits>
-#include <variant>
+#include <string_view>
 
 namespace umadvisor::model {
 namespace {
@@ -25,17 +22,17 @@ double ChurnTotals::own_free_ticks() const {
            std::min(static_cast<double>(busy_ticks), usual * static_cast<double>(busy_frees));
 }
 
-void Churn::add(const trace::Alloc& record, const reader::Dictionary& dictionary) {
+void Churn::add(const trace::Alloc& record) {
     if (record.status != 0 || record.captured != 0 || record.part != 0 || !is_followed(record.memory) ||
         record.origin != trace::Origin::program || record.symbol != 0 ||
-        dictionary.symbol(record.entry).find("Async") != std::string_view::npos)
+        dictionary_.symbol(record.entry).find("Async") != std::string_view::npos)
         return;
     ChurnTotals& totals = sites_[{record.stack, record.entry, record.memory}];
     totals.peak_live = std::max(totals.peak_live, ++totals.live);
     live_[record.allocation] = {&totals, record.start, record.duration, record.bytes};
 }
 
-void Churn::remove(const trace::Free& record) {
+void Churn::add(const trace::Free& record) {
     const auto found = live_.find(record.allocation);
     if (record.status != 0 || record.captured != 0 || found == live_.end())
         return;
@@ -61,28 +58,6 @@ void Churn::remove(const trace::Free& record) {
         totals.idle_ticks += record.duration;
     }
     queued_ = false; // it has waited for all of it
-}
-
-void Churn::observe(const reader::Event& event, const reader::Dictionary& dictionary) {
-    std::visit(
-        [&](const auto& record) {
-            using Record = std::decay_t<decltype(record)>;
-            if constexpr (std::is_same_v<Record, trace::Alloc>)
-                add(record, dictionary);
-            else if constexpr (std::is_same_v<Record, trace::Free>)
-                remove(record);
-            else if constexpr (std::is_same_v<Record, trace::Launch> ||
-                               std::is_same_v<Record, trace::GraphLaunch> ||
-                               std::is_same_v<Record, trace::Set> ||
-                               std::is_same_v<Record, trace::HostFunction> ||
-                               std::is_same_v<Record, trace::Prefetch>)
-                queued_ = true;
-            else if constexpr (std::is_same_v<Record, trace::Copy>)
-                queued_ |= record.asynchronous != 0;
-            else if constexpr (std::is_same_v<Record, trace::Sync>)
-                queued_ &= record.status != 0 || !waits_for_work(record);
-        },
-        event);
 }
 
 } // namespace umadvisor::model

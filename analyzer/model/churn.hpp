@@ -2,8 +2,9 @@
 /// by where that was.
 #pragma once
 
+#include "analyzer/model/cached_map.hpp"
+#include "analyzer/model/waits.hpp"
 #include "analyzer/reader/dictionary.hpp"
-#include "analyzer/reader/thread_cursor.hpp"
 
 #include <compare>
 #include <cstdint>
@@ -36,19 +37,29 @@ struct ChurnTotals {
 /// entry a site and one a live allocation.
 class Churn {
 public:
-    void observe(const reader::Event& event, const reader::Dictionary& dictionary);
+    /// `dictionary` must outlive it.
+    explicit Churn(const reader::Dictionary& dictionary) : dictionary_(dictionary) {}
 
-    const std::map<ChurnSite, ChurnTotals>& sites() const { return sites_; }
+    void add(const trace::Alloc& record);
+    void add(const trace::Free& record);
+    void add(const trace::Copy& record) { queued_ |= record.asynchronous != 0; }
+    void add(const trace::Sync& record) { queued_ &= record.status != 0 || !waits_for_work(record); }
+    void add(const trace::Launch&) { queued_ = true; }
+    void add(const trace::GraphLaunch&) { queued_ = true; }
+    void add(const trace::Set&) { queued_ = true; }
+    void add(const trace::HostFunction&) { queued_ = true; }
+    void add(const trace::Prefetch&) { queued_ = true; }
+
+    const std::map<ChurnSite, ChurnTotals>& sites() const { return sites_.map(); }
 
 private:
     struct Live {
         ChurnTotals* totals;
         std::uint64_t start, duration, bytes;
     };
-    void add(const trace::Alloc& record, const reader::Dictionary& dictionary);
-    void remove(const trace::Free& record);
 
-    std::map<ChurnSite, ChurnTotals> sites_;
+    const reader::Dictionary& dictionary_;
+    CachedMap<std::map<ChurnSite, ChurnTotals>> sites_;
     std::unordered_map<std::uint64_t, Live> live_;
     bool queued_ = true; ///< something may be in flight
 };

@@ -1,7 +1,5 @@
 #include "analyzer/model/contexts.hpp"
 
-#include <variant>
-
 namespace umadvisor::model {
 namespace {
 
@@ -17,7 +15,7 @@ std::uint64_t Contexts::current(std::uint32_t thread) const {
     return found == current_.end() ? 0 : found->second;
 }
 
-void Contexts::follow(std::uint32_t thread, const trace::Context& record) {
+void Contexts::add(const trace::Context& record, std::uint32_t thread) {
     if (record.action == trace::ContextAction::set_current) // a failed one tells what is current all the same
         current_[thread] = record.context;
     else if (record.status != 0)
@@ -31,18 +29,11 @@ void Contexts::follow(std::uint32_t thread, const trace::Context& record) {
         devices_[handle] = record.device;
 }
 
-void Contexts::follow(std::uint32_t thread, const trace::Stream& record) {
+void Contexts::add(const trace::Stream& record, std::uint32_t thread) {
     if (record.action == trace::StreamAction::create && record.status == 0)
         streams_[record.stream] = record.context != 0 ? record.context : current(thread);
     else if (record.action == trace::StreamAction::destroy)
         streams_.erase(record.stream);
-}
-
-void Contexts::observe(std::uint32_t thread, const reader::Event& event) {
-    if (const auto* const context = std::get_if<trace::Context>(&event))
-        follow(thread, *context);
-    else if (const auto* const stream = std::get_if<trace::Stream>(&event))
-        follow(thread, *stream);
 }
 
 Contexts::Place Contexts::of(std::uint32_t thread, std::uint64_t stream) const {

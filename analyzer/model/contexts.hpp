@@ -1,7 +1,7 @@
 /// In which context, and so on which device, work was done.
 #pragma once
 
-#include "analyzer/reader/thread_cursor.hpp"
+#include "trace/records.hpp"
 
 #include <cstdint>
 #include <unordered_map>
@@ -14,7 +14,8 @@ inline constexpr std::uint64_t legacy_stream = 0, other_legacy_stream = 1, strea
 /// Follows the events in the order of time.
 class Contexts {
 public:
-    void observe(std::uint32_t thread, const reader::Event& event);
+    void add(const trace::Context& record, std::uint32_t thread);
+    void add(const trace::Stream& record, std::uint32_t thread);
 
     struct Place {
         std::uint64_t context = 0; ///< handle, of a green context for its streams; 0: not known
@@ -25,8 +26,6 @@ public:
     Place of(std::uint32_t thread, std::uint64_t stream) const;
 
 private:
-    void follow(std::uint32_t thread, const trace::Context& record);
-    void follow(std::uint32_t thread, const trace::Stream& record);
     std::uint64_t current(std::uint32_t thread) const;
 
     std::unordered_map<std::uint32_t, std::uint64_t> current_; ///< thread -> context

@@ -13,7 +13,7 @@ bool is_pinned(trace::Memory memory) {
 
 } // namespace
 
-void Copies::add(const trace::Copy& copy, std::string_view symbol, double seconds) {
+void Copies::add(const trace::Copy& copy) {
     if (copy.origin != trace::Origin::program) {
         own_.add(copy.bytes, copy.duration);
         return;
@@ -24,7 +24,8 @@ void Copies::add(const trace::Copy& copy, std::string_view symbol, double second
     }
     CopyTotals& totals = sites_[{copy.stack, copy.entry, copy.host_range, copy.source_memory,
                                  copy.destination_memory, copy.asynchronous != 0, copy.batch != 0, false}];
-    totals.direction = direction_of(copy, symbol);
+    if (totals.small.count + totals.large.count == 0) // of a site all go the same way
+        totals.direction = direction_of(copy, dictionary_.symbol(copy.entry));
     (copy.bytes < small_copy_bytes ? totals.small : totals.large).add(copy.bytes, copy.duration);
     totals.largest = std::max(totals.largest, copy.bytes);
     totals.calls += copy.batch <= 1;
@@ -34,10 +35,10 @@ void Copies::add(const trace::Copy& copy, std::string_view symbol, double second
     if (link && copy.asynchronous == 0) {
         LinkRate& rate = links_[totals.direction];
         rate.bytes += copy.bytes;
-        rate.seconds += seconds;
+        rate.seconds += static_cast<double>(time_.length(copy.duration)) * 1e-9;
     }
     if (copy.sample != 0)
-        awaited_[copy.sample] = {&totals, copy.bytes, link && copy.asynchronous != 0};
+        awaited_.add(copy.sample, {&totals, copy.bytes, link && copy.asynchronous != 0});
 }
 
 void Copies::add_replayed(const trace::Copy& copy, std::uint64_t count) {
@@ -51,19 +52,17 @@ void Copies::add_replayed(const trace::Copy& copy, std::uint64_t count) {
 }
 
 bool Copies::measure(std::uint64_t sample, std::uint64_t nanoseconds) {
-    const auto found = awaited_.find(sample);
-    if (found == awaited_.end())
+    const auto awaited = awaited_.take(sample);
+    if (!awaited)
         return false;
-    const Awaited& awaited = found->second;
-    ++awaited.totals->measured;
-    awaited.totals->measured_bytes += awaited.bytes;
-    awaited.totals->measured_ns += nanoseconds;
-    if (awaited.link) {
-        LinkRate& rate = links_[awaited.totals->direction];
-        rate.bytes += awaited.bytes;
+    ++awaited->totals->measured;
+    awaited->totals->measured_bytes += awaited->bytes;
+    awaited->totals->measured_ns += nanoseconds;
+    if (awaited->link) {
+        LinkRate& rate = links_[awaited->totals->direction];
+        rate.bytes += awaited->bytes;
         rate.seconds += static_cast<double>(nanoseconds) * 1e-9;
     }
-    awaited_.erase(found);
     return true;
 }
 

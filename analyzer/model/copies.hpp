@@ -1,13 +1,15 @@
 /// Copies, added up by where they were called and what they moved.
 #pragma once
 
+#include "analyzer/model/awaited.hpp"
+#include "analyzer/model/cached_map.hpp"
 #include "analyzer/model/direction.hpp"
+#include "analyzer/reader/dictionary.hpp"
+#include "analyzer/reader/timescale.hpp"
 
 #include <compare>
 #include <cstdint>
 #include <map>
-#include <string_view>
-#include <unordered_map>
 
 namespace umadvisor::model {
 
@@ -59,26 +61,32 @@ struct LinkRate {
 /// Adds copies of the program up; failed ones and umadvisor's own are counted apart. Memory: one entry a site.
 class Copies {
 public:
-    void add(const trace::Copy& copy, std::string_view symbol, double seconds);
+    /// What tells names and times must outlive it.
+    Copies(const reader::Dictionary& dictionary, const reader::Timescale& time)
+        : dictionary_(dictionary), time_(time) {}
+
+    void add(const trace::Copy& copy);
     /// Copies that a graph made: `copy` stands for each of `count`. Their calls took no time.
     void add_replayed(const trace::Copy& copy, std::uint64_t count);
     /// The device's time of the copy that carried `sample`. False when no copy did.
     bool measure(std::uint64_t sample, std::uint64_t nanoseconds);
 
-    const std::map<CopySite, CopyTotals>& sites() const { return sites_; }
+    const std::map<CopySite, CopyTotals>& sites() const { return sites_.map(); }
     LinkRate link(Direction direction) const;
     std::uint64_t failed() const { return failed_; }
     const Tally& own() const { return own_; } ///< made by umadvisor itself
 
 private:
-    struct Awaited {
+    struct Sampled {
         CopyTotals* totals;
         std::uint64_t bytes;
         bool link;
     };
-    std::map<CopySite, CopyTotals> sites_;
+    const reader::Dictionary& dictionary_;
+    const reader::Timescale& time_;
+    CachedMap<std::map<CopySite, CopyTotals>> sites_;
     std::map<Direction, LinkRate> links_;
-    std::unordered_map<std::uint64_t, Awaited> awaited_; ///< sampled, device time not yet read
+    Awaited<Sampled> awaited_;
     std::uint64_t failed_ = 0;
     Tally own_;
 };

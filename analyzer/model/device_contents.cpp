@@ -6,6 +6,7 @@ namespace umadvisor::model {
 namespace {
 
 constexpr std::size_t most_ranges = 64, most_awaited = 16;
+constexpr std::size_t most_ranges_in_all = 131'072;
 constexpr std::uint64_t least_seen = 2; ///< as a whole, for parts to be believed
 
 bool overlap(std::uint64_t first, std::uint64_t last, std::uint64_t other_first, std::uint64_t other_last) {
@@ -152,6 +153,7 @@ void DeviceContents::write(std::uint64_t allocation, const Range& sent, bool who
             use_all();
         return;
     }
+    bound();
     std::vector<Range>& ranges = sent_[allocation];
     if (is_there(allocation, ranges, sent))
         return;
@@ -161,6 +163,17 @@ void DeviceContents::write(std::uint64_t allocation, const Range& sent, bool who
     std::erase_if(ranges,
                   [&](const Range& range) { return overlap(range.first, range.last, sent.first, sent.last); });
     append(ranges, sent, most_ranges);
+}
+
+/// To be called before each new range. Where there are too many, all count as used.
+void DeviceContents::bound() {
+    if (++ranges_ < most_ranges_in_all)
+        return;
+    ranges_ = 0;
+    for (const auto& [allocation, ranges] : sent_)
+        ranges_ += ranges.size();
+    if (ranges_ > most_ranges_in_all / 2)
+        use_all();
 }
 
 /// Whether the range holds these very bytes already, as far as is known. Then nothing has happened to it.
@@ -195,6 +208,7 @@ void DeviceContents::read(const trace::Copy& copy, std::uint32_t thread) {
     const std::uint64_t last = copy.source + copy.bytes;
     if (last > memory->second.end)
         return use_all();
+    bound();
     std::vector<Range>& ranges = sent_[copy.source_allocation];
     const bool rows = copy.width != 0;
     for (Range& range : ranges)

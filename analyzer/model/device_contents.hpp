@@ -44,7 +44,7 @@ struct FateTotals {
 /// both to all allocations that its parameters reach, and to all there are where that is not known; so does
 /// each launch of a graph. Kernels may reach memory by pointers that lie in device memory, too: of an
 /// allocation that no parameter has reached yet, nothing is told that a launch came in between. Memory: one
-/// entry a live allocation, 64 ranges each at the most, one a site.
+/// entry a live allocation, 64 ranges each at the most and a bounded number of all, one a site.
 class DeviceContents {
 public:
     void add(const trace::Alloc& record);
@@ -93,6 +93,7 @@ private:
     void read(const trace::Copy& copy, std::uint32_t thread);
     void download(const trace::Copy& copy, std::vector<Range>& ranges, std::uint32_t thread);
     void write(std::uint64_t allocation, const Range& range, bool whole_range);
+    void bound();
     bool is_there(std::uint64_t allocation, std::vector<Range>& ranges, const Range& sent);
     bool is_followed(std::uint64_t allocation, const Range& range) const;
     void end_unused(std::uint64_t allocation, const Range& range, std::uint64_t stack, bool freed);
@@ -106,6 +107,7 @@ private:
     bool shared_ = false; ///< another process may write what it likes
     std::unordered_map<std::uint64_t, Memory> live_;
     std::unordered_map<std::uint64_t, std::vector<Range>> sent_; ///< by allocation
+    std::size_t ranges_ = 0;                                     ///< in sent_, at the most
     std::vector<Awaited> awaited_;
     std::map<FateSite, FateTotals> sites_;
 };

@@ -73,18 +73,17 @@ void FarCopies::add(const trace::Copy& copy) {
             totals->quickest = call;
     }
     if (copy.sample != 0)
-        awaited_[copy.sample] = {totals, copy.bytes};
+        awaited_.add(copy.sample, {totals, copy.bytes});
 }
 
 void FarCopies::measure(std::uint64_t sample, std::uint64_t nanoseconds) {
-    const auto found = awaited_.find(sample);
-    if (found == awaited_.end())
+    const std::optional<Sampled> known = awaited_.take(sample);
+    if (!known)
         return;
-    TimedCopies& sampled = found->second.totals->sampled;
+    TimedCopies& sampled = known->totals->sampled;
     ++sampled.count;
-    sampled.bytes += found->second.bytes;
+    sampled.bytes += known->bytes;
     sampled.ns += nanoseconds;
-    awaited_.erase(found);
 }
 
 FarTotals FarCopies::near(Direction direction) const {

@@ -1,6 +1,7 @@
 /// Copies between devices and page-locked memory of the host, by whether that lies on the device's NUMA node.
 #pragma once
 
+#include "analyzer/model/awaited.hpp"
 #include "analyzer/model/copies.hpp"
 #include "analyzer/model/waits.hpp"
 #include "analyzer/reader/trace.hpp"
@@ -45,7 +46,7 @@ public:
     explicit FarCopies(const reader::Trace& trace);
 
     void add(const trace::Alloc& record);
-    void remove(const trace::Free& record) { places_.erase(record.allocation); }
+    void add(const trace::Free& record) { places_.erase(record.allocation); }
     void add(const trace::Copy& copy);
     /// The device's time of the copy that carried `sample`.
     void measure(std::uint64_t sample, std::uint64_t nanoseconds);
@@ -59,7 +60,7 @@ private:
         std::uint64_t node = 0; ///< plus 1
         CallSite allocation;
     };
-    struct Awaited {
+    struct Sampled {
         FarTotals* totals;
         std::uint64_t bytes;
     };
@@ -68,7 +69,7 @@ private:
     const reader::Trace& trace_;
     std::unordered_map<std::uint64_t, std::uint64_t> nodes_; ///< by device, plus 1
     std::unordered_map<std::uint64_t, Place> places_;        ///< by allocation
-    std::unordered_map<std::uint64_t, Awaited> awaited_;     ///< sampled, device time not yet read
+    Awaited<Sampled> awaited_;
     std::map<FarSite, FarTotals> sites_;
     std::map<Direction, FarTotals> near_;
 };

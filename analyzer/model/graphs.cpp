@@ -60,16 +60,15 @@ void Graphs::add(const trace::GraphLaunch& launch) {
     ++totals.count;
     totals.ticks += launch.duration;
     if (launch.sample != 0)
-        awaited_[launch.sample] = &totals;
+        awaited_.add(launch.sample, &totals);
 }
 
 bool Graphs::measure(std::uint64_t sample, std::uint64_t nanoseconds) {
-    const auto found = awaited_.find(sample);
-    if (found == awaited_.end())
+    const auto awaited = awaited_.take(sample);
+    if (!awaited)
         return false;
-    ++found->second->measured;
-    found->second->measured_ns += nanoseconds;
-    awaited_.erase(found);
+    ++(*awaited)->measured;
+    (*awaited)->measured_ns += nanoseconds;
     return true;
 }
 

@@ -1,6 +1,7 @@
 /// Executable graphs: what each version consists of, and how often it was launched.
 #pragma once
 
+#include "analyzer/model/awaited.hpp"
 #include "analyzer/model/launches.hpp"
 #include "analyzer/reader/dictionary.hpp"
 
@@ -81,7 +82,7 @@ private:
     std::uint64_t budget_;
     std::unordered_map<std::uint64_t, std::vector<GraphTouch>> touches_; ///< by version
     std::map<GraphSite, GraphTotals> sites_;
-    std::unordered_map<std::uint64_t, GraphTotals*> awaited_;
+    Awaited<GraphTotals*> awaited_;
     GraphWork work_;
 };
 

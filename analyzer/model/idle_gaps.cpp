@@ -4,9 +4,7 @@
 #include "analyzer/model/direction.hpp"
 
 #include <algorithm>
-#include <type_traits>
 #include <utility>
-#include <variant>
 
 namespace umadvisor::model {
 namespace {
@@ -59,7 +57,7 @@ void IdleGaps::wait(const GapSite& site, std::uint64_t end, std::uint64_t waited
     concern_ = Concern::none;
 }
 
-void IdleGaps::launch(std::uint32_t thread, const trace::Launch& record, const reader::Shape* shape) {
+void IdleGaps::launch(const trace::Launch& record, const reader::Shape* shape, std::uint32_t thread) {
     if (record.status != 0 || (shape != nullptr && shape->captured))
         return;
     Concern concern = Concern::none;
@@ -74,7 +72,7 @@ void IdleGaps::launch(std::uint32_t thread, const trace::Launch& record, const r
           concern);
 }
 
-void IdleGaps::copy(std::uint32_t thread, const trace::Copy& record) {
+void IdleGaps::add(const trace::Copy& record, std::uint32_t thread) {
     if (record.status != 0 || record.captured != 0)
         return;
     const bool managed =
@@ -102,7 +100,9 @@ void IdleGaps::copy(std::uint32_t thread, const trace::Copy& record) {
          on_one_stream(record.stream));
 }
 
-void IdleGaps::synchronize(const trace::Sync& record) {
+void IdleGaps::add(const trace::Sync& record, std::uint32_t thread) {
+    if (thread != thread_)
+        return;
     const bool stream = record.kind == trace::SyncKind::stream, event = record.kind == trace::SyncKind::event;
     if (open_ || record.status != 0 || (!stream && !event && record.kind != trace::SyncKind::context)) {
         pass(record.duration);
@@ -115,7 +115,7 @@ void IdleGaps::synchronize(const trace::Sync& record) {
          record.start + record.duration, record.duration, covers);
 }
 
-void IdleGaps::free(const trace::Free& record) {
+void IdleGaps::add(const trace::Free& record) {
     host_.erase(record.allocation);
     managed_.erase(record.allocation);
     if (record.status != 0 || record.captured != 0 || record.part != 0)
@@ -133,7 +133,7 @@ void IdleGaps::free(const trace::Free& record) {
          static_cast<std::uint64_t>(waited_ns / ns_per_tick_), true);
 }
 
-void IdleGaps::follow(const trace::Alloc& record) {
+void IdleGaps::add(const trace::Alloc& record) {
     if (record.part == 0)
         pass(record.duration);
     if (record.status != 0)
@@ -144,38 +144,15 @@ void IdleGaps::follow(const trace::Alloc& record) {
         host_.insert(record.allocation);
 }
 
-void IdleGaps::observe(const reader::ThreadCursor& cursor) {
-    const std::uint32_t thread = cursor.thread();
-    std::visit(
-        [&](const auto& record) {
-            using Record = std::decay_t<decltype(record)>;
-            if constexpr (std::is_same_v<Record, trace::Launch>) {
-                launch(thread, record, cursor.shape());
-            } else if constexpr (std::is_same_v<Record, trace::Copy>) {
-                copy(thread, record);
-            } else if constexpr (std::is_same_v<Record, trace::Sync>) {
-                if (thread == thread_)
-                    synchronize(record);
-            } else if constexpr (std::is_same_v<Record, trace::Alloc>) {
-                follow(record);
-            } else if constexpr (std::is_same_v<Record, trace::Free>) {
-                free(record);
-            } else if constexpr (std::is_same_v<Record, trace::Set>) {
-                if (record.status == 0 && record.captured == 0)
-                    queue(thread, record.stack, record.stream, record.start,
-                          record.memory == trace::Memory::device ? Concern::none : Concern::managed);
-            } else if constexpr (std::is_same_v<Record, trace::GraphLaunch> ||
-                                 std::is_same_v<Record, trace::HostFunction> ||
-                                 std::is_same_v<Record, trace::Prefetch>) {
-                queue(thread, record.stack, record.stream, record.start, Concern::managed);
-            } else if constexpr (std::is_same_v<Record, trace::Event>) {
-                if (record.action == trace::EventAction::record && on_one_stream(record.stream))
-                    last_event_ = record.event;
-            } else if constexpr (std::is_same_v<Record, trace::Pause>) {
-                open_ = false;
-            }
-        },
-        cursor.event());
+void IdleGaps::add(const trace::Set& record, std::uint32_t thread) {
+    if (record.status == 0 && record.captured == 0)
+        queue(thread, record.stack, record.stream, record.start,
+              record.memory == trace::Memory::device ? Concern::none : Concern::managed);
+}
+
+void IdleGaps::add(const trace::Event& record) {
+    if (record.action == trace::EventAction::record && on_one_stream(record.stream))
+        last_event_ = record.event;
 }
 
 } // namespace umadvisor::model

@@ -41,7 +41,18 @@ class IdleGaps {
 public:
     explicit IdleGaps(double ns_per_tick) : ns_per_tick_(ns_per_tick) {}
 
-    void observe(const reader::ThreadCursor& cursor);
+    void add(const trace::Copy& record, std::uint32_t thread);
+    void add(const trace::Set& record, std::uint32_t thread);
+    void add(const trace::Sync& record, std::uint32_t thread);
+    void add(const trace::Event& record);
+    void add(const trace::Alloc& record);
+    void add(const trace::Free& record);
+    void add(const trace::Pause&) { open_ = false; }
+    void add(const trace::GraphLaunch& record, std::uint32_t thread) { queue_unknown(record, thread); }
+    void add(const trace::HostFunction& record, std::uint32_t thread) { queue_unknown(record, thread); }
+    void add(const trace::Prefetch& record, std::uint32_t thread) { queue_unknown(record, thread); }
+    /// `shape`: nullptr where it is lost.
+    void launch(const trace::Launch& record, const reader::Shape* shape, std::uint32_t thread);
 
     const std::map<GapSite, GapTotals>& sites() const { return sites_; }
 
@@ -49,11 +60,11 @@ private:
     /// What of the work queued since the last wait concerns the host.
     enum class Concern : std::uint8_t { none, results, managed };
 
-    void launch(std::uint32_t thread, const trace::Launch& record, const reader::Shape* shape);
-    void copy(std::uint32_t thread, const trace::Copy& record);
-    void synchronize(const trace::Sync& record);
-    void free(const trace::Free& record);
-    void follow(const trace::Alloc& record);
+    /// Work that may concern anything.
+    template <class Record>
+    void queue_unknown(const Record& record, std::uint32_t thread) {
+        queue(thread, record.stack, record.stream, record.start, Concern::managed);
+    }
     void queue(std::uint32_t thread, std::uint64_t stack, std::uint64_t stream, std::uint64_t start,
                Concern concern);
     void wait(const GapSite& site, std::uint64_t end, std::uint64_t waited, bool covers);

@@ -1,10 +1,6 @@
 #include "analyzer/model/idle_syncs.hpp"
 
-#include "analyzer/reader/saturated.hpp"
-
 #include <algorithm>
-#include <type_traits>
-#include <variant>
 
 namespace umadvisor::model {
 namespace {
@@ -24,26 +20,10 @@ bool is_done_on_return(const trace::Copy& copy) {
     return copy.asynchronous == 0 && (down || up);
 }
 
-/// False for records that queue nothing; what is not known here is work.
-template <class Record>
-bool is_work(const Record& record) {
-    if constexpr (std::is_same_v<Record, trace::Copy>)
-        return !is_done_on_return(record);
-    else if constexpr (std::is_same_v<Record, trace::Event>)
-        return record.action != trace::EventAction::create && record.action != trace::EventAction::destroy;
-    else if constexpr (std::is_same_v<Record, trace::Stream>)
-        return record.action != trace::StreamAction::create && record.action != trace::StreamAction::destroy;
-    else
-        return !(std::is_same_v<Record, trace::LaunchShape> || std::is_same_v<Record, trace::Sync> ||
-                 std::is_same_v<Record, trace::DeviceTime> || std::is_same_v<Record, trace::Residency> ||
-                 std::is_same_v<Record, trace::Clock> || std::is_same_v<Record, trace::Range> ||
-                 std::is_same_v<Record, trace::Context> || std::is_same_v<Record, trace::Peer> ||
-                 std::is_same_v<Record, trace::Advise> || std::is_same_v<Record, trace::ManagedEvent> ||
-                 std::is_same_v<Record, trace::ManagedCounters> || std::is_same_v<Record, trace::Content> ||
-                 std::is_same_v<Record, trace::ManagedDetail>);
-}
-
 } // namespace
+
+IdleSyncs::IdleSyncs(double ns_per_tick)
+    : ns_per_tick_(ns_per_tick), unmeasured_ticks_(reader::saturated(unmeasured_call_ns / ns_per_tick)) {}
 
 void IdleSyncs::work(std::uint32_t thread, std::uint64_t end) {
     if (!whole_.empty())
@@ -62,7 +42,8 @@ bool IdleSyncs::others_may_be_queueing(std::uint32_t thread, std::uint64_t at) c
     return (thread == last_thread_ ? others_end_ : std::max(last_end_, others_end_)) > at;
 }
 
-void IdleSyncs::follow(const trace::Context& record) {
+void IdleSyncs::add(const trace::Context& record, std::uint32_t thread) {
+    contexts_.add(record, thread);
     if (record.action == trace::ContextAction::create_green ||
         record.action == trace::ContextAction::from_green)
         undecided_ = true;
@@ -83,7 +64,7 @@ const IdleSyncs::Cover* IdleSyncs::cover_of(const trace::Sync& record, std::uint
     return found != objects_.end() && found->second.end <= record.start ? &found->second : nullptr;
 }
 
-void IdleSyncs::synchronize(std::uint32_t thread, const trace::Sync& record) {
+void IdleSyncs::add(const trace::Sync& record, std::uint32_t thread) {
     using trace::SyncKind;
     if (record.kind != SyncKind::context && record.kind != SyncKind::stream && record.kind != SyncKind::event)
         return;
@@ -115,30 +96,25 @@ void IdleSyncs::synchronize(std::uint32_t thread, const trace::Sync& record) {
         objects_[object] = own;
 }
 
-void IdleSyncs::observe(std::uint32_t thread, const reader::Event& event) {
-    std::visit(
-        [&](const auto& record) {
-            using Record = std::decay_t<decltype(record)>;
-            if constexpr (std::is_same_v<Record, trace::Sync>) {
-                synchronize(thread, record);
-            } else if (is_work(record)) {
-                std::uint64_t end = 0;
-                if constexpr (requires { record.start; })
-                    end = record.start;
-                if constexpr (requires { record.duration; })
-                    reader::add_saturated(end, record.duration != 0
-                                                   ? record.duration
-                                                   : reader::saturated(unmeasured_call_ns / ns_per_tick_));
-                work(thread, end);
-            }
-            if constexpr (std::is_same_v<Record, trace::Context>)
-                follow(record);
-            else if constexpr (std::is_same_v<Record, trace::Ipc>)
-                undecided_ |= record.action == trace::IpcAction::open_event;
-        },
-        event);
-    if (std::holds_alternative<trace::Context>(event) || std::holds_alternative<trace::Stream>(event))
-        contexts_.observe(thread, event);
+void IdleSyncs::add(const trace::Copy& record, std::uint32_t thread) {
+    if (!is_done_on_return(record))
+        work(record, thread);
+}
+
+void IdleSyncs::add(const trace::Event& record, std::uint32_t thread) {
+    if (record.action != trace::EventAction::create && record.action != trace::EventAction::destroy)
+        work(record, thread);
+}
+
+void IdleSyncs::add(const trace::Stream& record, std::uint32_t thread) {
+    if (record.action != trace::StreamAction::create && record.action != trace::StreamAction::destroy)
+        work(record, thread);
+    contexts_.add(record, thread);
+}
+
+void IdleSyncs::add(const trace::Ipc& record, std::uint32_t thread) {
+    work(record, thread);
+    undecided_ |= record.action == trace::IpcAction::open_event;
 }
 
 } // namespace umadvisor::model

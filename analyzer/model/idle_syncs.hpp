@@ -1,16 +1,29 @@
 /// Synchronisations when nothing had been queued since one that covered them, by where they were called.
 #pragma once
 
+#include "analyzer/model/cached_map.hpp"
 #include "analyzer/model/contexts.hpp"
 #include "analyzer/model/waits.hpp"
+#include "analyzer/reader/saturated.hpp"
 
 #include <cstdint>
 #include <map>
 #include <set>
 #include <tuple>
+#include <type_traits>
 #include <unordered_map>
 
 namespace umadvisor::model {
+
+/// Records after which what had been waited for is still done.
+template <class Record>
+struct QueuesNothing
+    : std::disjunction<std::is_same<Record, trace::LaunchShape>, std::is_same<Record, trace::DeviceTime>,
+                       std::is_same<Record, trace::Residency>, std::is_same<Record, trace::Clock>,
+                       std::is_same<Record, trace::Range>, std::is_same<Record, trace::Peer>,
+                       std::is_same<Record, trace::Advise>, std::is_same<Record, trace::ManagedEvent>,
+                       std::is_same<Record, trace::ManagedCounters>, std::is_same<Record, trace::ManagedDetail>,
+                       std::is_same<Record, trace::Content>> {};
 
 struct IdleSyncTotals {
     std::uint64_t count = 0, redundant = 0;
@@ -23,11 +36,21 @@ struct IdleSyncTotals {
 /// site, one a thread, and one an object that was waited for with nothing queued in between.
 class IdleSyncs {
 public:
-    explicit IdleSyncs(double ns_per_tick) : ns_per_tick_(ns_per_tick) {}
+    explicit IdleSyncs(double ns_per_tick);
 
-    void observe(std::uint32_t thread, const reader::Event& event);
+    void add(const trace::Sync& record, std::uint32_t thread);
+    void add(const trace::Context& record, std::uint32_t thread);
+    void add(const trace::Ipc& record, std::uint32_t thread);
+    void add(const trace::Stream& record, std::uint32_t thread);
+    void add(const trace::Event& record, std::uint32_t thread);
+    void add(const trace::Copy& record, std::uint32_t thread);
+    /// All others but those that queue nothing; what is not known here is work.
+    template <class Record>
+    requires(!QueuesNothing<Record>::value) void add(const Record& record, std::uint32_t thread) {
+        work(record, thread);
+    }
 
-    const std::map<CallSite, IdleSyncTotals>& sites() const { return sites_; }
+    const std::map<CallSite, IdleSyncTotals>& sites() const { return sites_.map(); }
 
 private:
     struct Cover {
@@ -35,13 +58,19 @@ private:
     };
     using Object = std::tuple<trace::SyncKind, std::uint64_t, std::uint64_t>; ///< handle, context or thread
 
+    template <class Record>
+    void work(const Record& record, std::uint32_t thread) {
+        std::uint64_t end = record.start;
+        if constexpr (requires { record.duration; })
+            reader::add_saturated(end, record.duration != 0 ? record.duration : unmeasured_ticks_);
+        work(thread, end);
+    }
     void work(std::uint32_t thread, std::uint64_t end);
-    void synchronize(std::uint32_t thread, const trace::Sync& record);
-    void follow(const trace::Context& record);
     bool others_may_be_queueing(std::uint32_t thread, std::uint64_t at) const;
     const Cover* cover_of(const trace::Sync& record, std::uint64_t context, const Object& object) const;
 
     double ns_per_tick_;
+    std::uint64_t unmeasured_ticks_; ///< what a call is taken to last that was not measured
     Contexts contexts_;
     std::set<std::uint64_t> known_contexts_;
     bool undecided_ = false; ///< green contexts or events of other processes: what covers what is not known
@@ -49,7 +78,7 @@ private:
     std::map<Object, Cover> objects_;                ///< the same of streams and events
     std::uint32_t last_thread_ = 0;
     std::uint64_t last_end_ = 0, others_end_ = 0; ///< of the calls that queued work
-    std::map<CallSite, IdleSyncTotals> sites_;
+    CachedMap<std::map<CallSite, IdleSyncTotals>> sites_;
 };
 
 } // namespace umadvisor::model

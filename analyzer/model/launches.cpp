@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 namespace umadvisor::model {
 
@@ -43,7 +42,7 @@ const Launches::Group* Launches::add(std::uint32_t thread, const trace::Launch& 
         return &group;
     }
     if (launch.sample != 0)
-        awaited_[launch.sample] = &totals;
+        awaited_.add(launch.sample, &totals);
     else
         await(thread, totals);
     return &group;
@@ -76,28 +75,30 @@ void Launches::synchronized(std::uint32_t thread, std::uint64_t ticks) {
     const auto found = outstanding_.find(thread);
     if (found == outstanding_.end())
         return;
-    const auto count = [thread](LaunchTotals& totals) -> std::uint64_t& {
-        return std::ranges::find(totals.outstanding, thread, &LaunchTotals::Outstanding::thread)->count;
+    const auto of_thread = [thread](LaunchTotals& totals) {
+        return std::ranges::find(totals.outstanding, thread, &LaunchTotals::Outstanding::thread);
     };
     std::uint64_t launches = 0;
     for (LaunchTotals* const totals : found->second)
-        launches += count(*totals);
-    for (LaunchTotals* const totals : found->second)
-        totals->waited_ticks += static_cast<double>(ticks) *
-                                static_cast<double>(std::exchange(count(*totals), 0)) /
+        launches += of_thread(*totals)->count;
+    for (LaunchTotals* const totals : found->second) {
+        const auto outstanding = of_thread(*totals);
+        totals->waited_ticks += static_cast<double>(ticks) * static_cast<double>(outstanding->count) /
                                 static_cast<double>(launches);
+        *outstanding = totals->outstanding.back(); // a thread that has ended leaves nothing
+        totals->outstanding.pop_back();
+    }
     found->second.clear();
 }
 
 bool Launches::measure(std::uint64_t sample, std::uint64_t nanoseconds) {
-    const auto found = awaited_.find(sample);
-    if (found == awaited_.end())
+    const auto awaited = awaited_.take(sample);
+    if (!awaited)
         return false;
-    LaunchTotals& totals = *found->second;
+    LaunchTotals& totals = **awaited;
     ++totals.measured;
     totals.measured_ns += nanoseconds;
     totals.longest_ns = std::max(totals.longest_ns, nanoseconds);
-    awaited_.erase(found);
     return true;
 }
 

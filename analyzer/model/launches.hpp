@@ -1,6 +1,7 @@
 /// Launches, added up by kernel and shape, with the device's time as far as it is known.
 #pragma once
 
+#include "analyzer/model/awaited.hpp"
 #include "analyzer/model/call_time.hpp"
 #include "analyzer/reader/thread_cursor.hpp"
 
@@ -83,7 +84,7 @@ private:
 
     Groups groups_;
     std::array<Group*, 256> recent_{}; ///< by the last digits of the shape's number
-    std::unordered_map<std::uint64_t, LaunchTotals*> awaited_;
+    Awaited<LaunchTotals*> awaited_;
     std::unordered_map<std::uint32_t, std::vector<LaunchTotals*>> outstanding_; ///< by thread, each once
     LaunchTotals graphs_; ///< takes the graphs' share of waiting
     CallTime call_time_;  ///< of all groups

@@ -1,9 +1,10 @@
 #include "analyzer/model/lifetimes.hpp"
 
+#include "analyzer/model/waits.hpp"
+
 #include <algorithm>
 #include <string_view>
-#include <type_traits>
-#include <variant>
+#include <utility>
 
 namespace umadvisor::model {
 namespace {
@@ -14,15 +15,8 @@ constexpr std::uint64_t least_idle_share = 4;
 constexpr std::uint64_t once_share = 100;
 /// So many from one line are no accident.
 constexpr std::size_t least_leaked = 8;
-/// Allocations of one size whose turn may still come.
-constexpr std::size_t most_made = 1024;
-
-bool is_followed(const trace::Alloc& record, const reader::Dictionary& dictionary) {
-    return record.status == 0 && record.captured == 0 && record.part == 0 && record.symbol == 0 &&
-           record.origin == trace::Origin::program &&
-           (record.memory == trace::Memory::device || record.memory == trace::Memory::pinned) &&
-           dictionary.symbol(record.entry).find("Async") == std::string_view::npos;
-}
+/// Allocations of one size whose turn may still come, and all of them.
+constexpr std::size_t most_made_alike = 1024, most_made = 131'072;
 
 /// From its first byte to its last, whatever lies between rows.
 std::uint64_t span_of(const trace::Copy& copy, std::uint64_t pitch) {
@@ -38,8 +32,15 @@ const WasteTotals* LifetimeTotals::find(Waste waste) const {
     return totals.count != 0 && totals.peak_at == peak->at ? &totals : nullptr;
 }
 
-void Lifetimes::add(const trace::Alloc& record, const reader::Dictionary& dictionary) {
-    if (!is_followed(record, dictionary))
+bool Lifetimes::is_followed(const trace::Alloc& record) const {
+    return record.status == 0 && record.captured == 0 && record.part == 0 && record.symbol == 0 &&
+           record.origin == trace::Origin::program &&
+           (record.memory == trace::Memory::device || record.memory == trace::Memory::pinned) &&
+           dictionary_.symbol(record.entry).find("Async") == std::string_view::npos;
+}
+
+void Lifetimes::add(const trace::Alloc& record) {
+    if (!is_followed(record))
         return;
     const std::uint64_t made_at = record.start + record.duration;
     PeakMemory& peak = peaks_[{record.memory, record.device}];
@@ -48,8 +49,7 @@ void Lifetimes::add(const trace::Alloc& record, const reader::Dictionary& dictio
         peak.peak_bytes = peak.live_bytes;
         peak.at = made_at;
     }
-    Sites::value_type& site =
-        *sites_.try_emplace({record.stack, record.entry, record.device, record.memory}).first;
+    Site& site = sites_.entry({record.stack, record.entry, record.device, record.memory});
     site.second.peak = &peak;
     live_[record.allocation] = {.site = &site,
                                 .peak = &peak,
@@ -57,15 +57,25 @@ void Lifetimes::add(const trace::Alloc& record, const reader::Dictionary& dictio
                                 .bytes = record.bytes,
                                 .start = made_at,
                                 .call_ticks = record.duration};
-    if (record.memory == trace::Memory::device) {
-        std::vector<Made>& made = made_[{record.device, record.bytes}];
-        if (made.size() == most_made)
-            made.erase(made.begin(), made.begin() + most_made / 2);
-        made.push_back({made_at, record.stack, record.allocation});
-    }
+    if (record.memory == trace::Memory::device)
+        remember({made_at, record.stack, record.allocation}, record.device, record.bytes);
 }
 
-void Lifetimes::remove(const trace::Free& record) {
+void Lifetimes::remember(const Made& one, std::uint64_t device, std::uint64_t bytes) {
+    if (made_count_ == most_made / 2) {
+        made_before_ = std::exchange(made_, {});
+        made_count_ = 0;
+    }
+    std::vector<Made>& made = made_[{device, bytes}];
+    if (made.size() == most_made_alike) {
+        made.erase(made.begin(), made.begin() + most_made_alike / 2);
+        made_count_ -= most_made_alike / 2;
+    }
+    made.push_back(one);
+    ++made_count_;
+}
+
+void Lifetimes::add(const trace::Free& record) {
     const auto found = live_.find(record.allocation);
     if (record.status != 0 || record.captured != 0 || found == live_.end())
         return;
@@ -138,15 +148,22 @@ void Lifetimes::reach(std::uint64_t allocation, std::uint64_t address, std::uint
 
 /// The one made first of those of its size that were made when it was no longer used.
 std::optional<Lifetimes::Made> Lifetimes::take_later(std::uint64_t allocation, const Live& live) {
-    std::vector<Made>& made = made_[{live.site->first.device, live.bytes}];
-    const auto found = std::ranges::find_if(made, [&](const Made& each) {
-        return each.allocation != allocation && each.start > live.last_use && each.start <= live.peak->at;
-    });
-    if (found == made.end())
-        return std::nullopt;
-    const Made taken = *found;
-    made.erase(found);
-    return taken;
+    for (MadeBySize* const sizes : {&made_before_, &made_}) {
+        const auto alike = sizes->find({live.site->first.device, live.bytes});
+        if (alike == sizes->end())
+            continue;
+        std::vector<Made>& made = alike->second;
+        const auto found = std::ranges::find_if(made, [&](const Made& each) {
+            return each.allocation != allocation && each.start > live.last_use && each.start <= live.peak->at;
+        });
+        if (found == made.end())
+            continue;
+        const Made taken = *found;
+        made.erase(found);
+        made_count_ -= sizes == &made_;
+        return taken;
+    }
+    return std::nullopt;
 }
 
 WasteTotals& Lifetimes::count(const Live& live, Waste waste, std::uint64_t bytes, std::uint64_t idle,
@@ -199,7 +216,7 @@ void Lifetimes::judge(std::uint64_t allocation, const Live& live, std::uint64_t 
 
 /// Takes those out of live_ that are leaked.
 void Lifetimes::judge_leaks(std::uint64_t end) {
-    std::map<const Sites::value_type*, std::vector<std::pair<std::uint64_t, std::uint64_t>>> left;
+    std::map<const Site*, std::vector<std::pair<std::uint64_t, std::uint64_t>>> left;
     for (const auto& [allocation, live] : live_)
         if (live.start > untold_until_)
             left[live.site].emplace_back(live.start, allocation);
@@ -232,51 +249,38 @@ void Lifetimes::finish(std::uint64_t end) {
     live_.clear();
 }
 
-void Lifetimes::observe(const reader::ThreadCursor& cursor, const reader::Dictionary& dictionary) {
-    std::visit(
-        [&](const auto& record) {
-            using Record = std::decay_t<decltype(record)>;
-            if constexpr (std::is_same_v<Record, trace::Launch>) {
-                launch(record, cursor.shape());
-            } else if constexpr (std::is_same_v<Record, trace::LaunchShape>) {
-                ++generation_;
-            } else if constexpr (std::is_same_v<Record, trace::Alloc>) {
-                add(record, dictionary);
-            } else if constexpr (std::is_same_v<Record, trace::Free>) {
-                remove(record);
-            } else if constexpr (std::is_same_v<Record, trace::Copy>) {
-                if (record.status != 0 || record.captured != 0)
-                    return;
-                const std::uint64_t end = record.start + record.duration;
-                reach(record.source_allocation, record.source, span_of(record, record.source_pitch),
-                      record.start, end);
-                reach(record.destination_allocation, record.destination,
-                      span_of(record, record.destination_pitch), record.start, end);
-                if (record.asynchronous == 0)
-                    wait(end);
-            } else if constexpr (std::is_same_v<Record, trace::Set>) {
-                if (record.status == 0 && record.captured == 0)
-                    reach(record.allocation, record.address,
-                          record.height > 1 ? record.pitch * (record.height - 1) + record.width : record.bytes,
-                          record.start, record.start + record.duration);
-            } else if constexpr (std::is_same_v<Record, trace::Sync>) {
-                if (record.status == 0 &&
-                    (record.kind == trace::SyncKind::context || record.kind == trace::SyncKind::stream ||
-                     record.kind == trace::SyncKind::event))
-                    wait(record.start + record.duration);
-            } else if constexpr (std::is_same_v<Record, trace::GraphLaunch> ||
-                                 std::is_same_v<Record, trace::Ipc>) {
-                untold(record.start);
-            } else if constexpr (std::is_same_v<Record, trace::Stream>) {
-                // Flags in memory that a stream waits for or writes.
-                if (record.address != 0 || record.action == trace::StreamAction::memory_operations)
-                    untold(record.start);
-            } else if constexpr (std::is_same_v<Record, trace::Pause>) {
-                untold(record.start);
-                paused_ = record.recording == 0;
-            }
-        },
-        cursor.event());
+void Lifetimes::add(const trace::Copy& record) {
+    if (record.status != 0 || record.captured != 0)
+        return;
+    const std::uint64_t end = record.start + record.duration;
+    reach(record.source_allocation, record.source, span_of(record, record.source_pitch), record.start, end);
+    reach(record.destination_allocation, record.destination, span_of(record, record.destination_pitch),
+          record.start, end);
+    if (record.asynchronous == 0)
+        wait(end);
+}
+
+void Lifetimes::add(const trace::Set& record) {
+    if (record.status == 0 && record.captured == 0)
+        reach(record.allocation, record.address,
+              record.height > 1 ? record.pitch * (record.height - 1) + record.width : record.bytes,
+              record.start, record.start + record.duration);
+}
+
+void Lifetimes::add(const trace::Sync& record) {
+    if (record.status == 0 && waits_for_work(record))
+        wait(record.start + record.duration);
+}
+
+/// Flags in memory that a stream waits for or writes.
+void Lifetimes::add(const trace::Stream& record) {
+    if (record.address != 0 || record.action == trace::StreamAction::memory_operations)
+        untold(record.start);
+}
+
+void Lifetimes::add(const trace::Pause& record) {
+    untold(record.start);
+    paused_ = record.recording == 0;
 }
 
 } // namespace umadvisor::model

@@ -1,6 +1,7 @@
 /// Device and page-locked memory from allocation to free, and what of it lay unused at the peak.
 #pragma once
 
+#include "analyzer/model/cached_map.hpp"
 #include "analyzer/reader/dictionary.hpp"
 #include "analyzer/reader/thread_cursor.hpp"
 
@@ -58,21 +59,34 @@ struct LifetimeTotals {
 /// Follows allocations of the program that are not of a pool, mapped by it, or nodes of graphs. What work that
 /// the trace does not tell in full may have reached is not judged: kernels whose parameters are not known,
 /// graphs, pauses, other processes. Times of uses are right to a millisecond. Memory: one entry a live
-/// allocation and one a site.
+/// allocation and one a site, and at most `most_made` of allocations that others could have had.
 class Lifetimes {
 public:
-    explicit Lifetimes(double ns_per_tick) : close_ticks_(1e6 / ns_per_tick) {}
+    /// `dictionary` must outlive it.
+    Lifetimes(double ns_per_tick, const reader::Dictionary& dictionary)
+        : dictionary_(dictionary), close_ticks_(1e6 / ns_per_tick) {}
 
-    void observe(const reader::ThreadCursor& cursor, const reader::Dictionary& dictionary);
+    void add(const trace::Alloc& record);
+    void add(const trace::Free& record);
+    void add(const trace::Copy& record);
+    void add(const trace::Set& record);
+    void add(const trace::Sync& record);
+    void add(const trace::Stream& record);
+    void add(const trace::Pause& record);
+    void add(const trace::GraphLaunch& record) { untold(record.start); }
+    void add(const trace::Ipc& record) { untold(record.start); }
+    void add(const trace::LaunchShape&) { ++generation_; }
+    /// `shape`: nullptr where it is lost.
+    void launch(const trace::Launch& record, const reader::Shape* shape);
     /// Call once, with the last moment of the trace.
     void finish(std::uint64_t end);
 
-    const std::map<LifetimeSite, LifetimeTotals>& sites() const { return sites_; }
+    const std::map<LifetimeSite, LifetimeTotals>& sites() const { return sites_.map(); }
 
 private:
-    using Sites = std::map<LifetimeSite, LifetimeTotals>;
+    using Site = CachedMap<std::map<LifetimeSite, LifetimeTotals>>::Entry;
     struct Live {
-        Sites::value_type* site = nullptr;
+        Site* site = nullptr;
         PeakMemory* peak = nullptr;
         std::uint64_t address = 0, bytes = 0, start = 0, call_ticks = 0;
         std::uint64_t first_use = 0, last_use = 0;   ///< ticks; 0: not yet. What ran then may still run
@@ -91,9 +105,7 @@ private:
         std::uint64_t generation = 0, start = 0;
     };
 
-    void add(const trace::Alloc& record, const reader::Dictionary& dictionary);
-    void remove(const trace::Free& record);
-    void launch(const trace::Launch& record, const reader::Shape* shape);
+    bool is_followed(const trace::Alloc& record) const;
     void reach(std::uint64_t allocation, std::uint64_t address, std::uint64_t bytes, std::uint64_t start,
                std::uint64_t end);
     void use(std::uint64_t allocation, Live& live, std::uint64_t start, std::uint64_t end);
@@ -102,16 +114,20 @@ private:
     void judge(std::uint64_t allocation, const Live& live, std::uint64_t end);
     bool judge_use(std::uint64_t allocation, const Live& live, std::uint64_t end);
     void judge_leaks(std::uint64_t end);
+    void remember(const Made& made, std::uint64_t device, std::uint64_t bytes);
     std::optional<Made> take_later(std::uint64_t allocation, const Live& live);
     WasteTotals& count(const Live& live, Waste waste, std::uint64_t bytes, std::uint64_t idle,
                        std::uint64_t end);
 
+    const reader::Dictionary& dictionary_;
     double close_ticks_;
-    Sites sites_;
+    CachedMap<std::map<LifetimeSite, LifetimeTotals>> sites_;
     std::map<std::pair<trace::Memory, std::uint64_t>, PeakMemory> peaks_; ///< by kind and device
     std::unordered_map<std::uint64_t, Live> live_;
-    std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<Made>> made_; ///< by device and size
-    std::vector<std::uint64_t> awaited_;                                        ///< used since the last wait
+    using MadeBySize = std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<Made>>; ///< and device
+    MadeBySize made_, made_before_;
+    std::size_t made_count_ = 0;         ///< in made_
+    std::vector<std::uint64_t> awaited_; ///< used since the last wait
     std::array<Recent, 256> recent_{};
     std::uint64_t generation_ = 1;   ///< goes up with each wait and each new shape
     std::uint64_t untold_until_ = 0; ///< what was live then may have been used

@@ -38,8 +38,8 @@ public:
     void add(const trace::Set& record);
     void add(const trace::Sync& record, std::uint32_t thread);
     void add(const trace::Event& record, std::uint32_t thread);
-    /// Every record: contexts and streams are followed.
-    void observe(std::uint32_t thread, const reader::Event& event) { contexts_.observe(thread, event); }
+    void add(const trace::Context& record, std::uint32_t thread) { contexts_.add(record, thread); }
+    void add(const trace::Stream& record, std::uint32_t thread) { contexts_.add(record, thread); }
     /// Call once, at the end.
     void finish();
 

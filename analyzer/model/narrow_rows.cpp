@@ -24,10 +24,10 @@ bool has_narrow_rows(const trace::Copy& copy) {
            (copy.source_pitch != copy.width || copy.destination_pitch != copy.width);
 }
 
-void NarrowRows::add(const trace::Copy& copy, std::string_view symbol) {
+void NarrowRows::add(const trace::Copy& copy) {
     if (copy.origin != trace::Origin::program || copy.status != 0 || !has_narrow_rows(copy))
         return;
-    const Direction direction = direction_of(copy, symbol);
+    const Direction direction = direction_of(copy, dictionary_.symbol(copy.entry));
     if (!crosses_the_link(direction))
         return;
     const bool pageable =
@@ -42,16 +42,14 @@ void NarrowRows::add(const trace::Copy& copy, std::string_view symbol) {
                           reader::saturated_product(rows, std::max(copy.source_pitch, copy.destination_pitch)));
     totals.same_pitch &= copy.source_pitch == copy.destination_pitch;
     if (copy.sample != 0)
-        awaited_[copy.sample] = {&totals, rows};
+        awaited_.add(copy.sample, {&totals, rows});
 }
 
 void NarrowRows::measure(std::uint64_t sample, std::uint64_t nanoseconds) {
-    const auto found = awaited_.find(sample);
-    if (found == awaited_.end())
-        return;
-    found->second.totals->measured_rows += found->second.rows;
-    found->second.totals->measured_ns += nanoseconds;
-    awaited_.erase(found);
+    if (const auto awaited = awaited_.take(sample)) {
+        awaited->totals->measured_rows += awaited->rows;
+        awaited->totals->measured_ns += nanoseconds;
+    }
 }
 
 } // namespace umadvisor::model

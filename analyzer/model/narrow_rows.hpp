@@ -1,14 +1,14 @@
 /// Copies of narrow rows that lie apart, by where they were called.
 #pragma once
 
+#include "analyzer/model/awaited.hpp"
 #include "analyzer/model/direction.hpp"
+#include "analyzer/reader/dictionary.hpp"
 #include "trace/event_records.hpp"
 
 #include <compare>
 #include <cstdint>
 #include <map>
-#include <string_view>
-#include <unordered_map>
 
 namespace umadvisor::model {
 
@@ -37,19 +37,23 @@ struct NarrowRowsTotals {
 /// Of the program, across the link. Memory: one entry a site, one a sample that was not yet read.
 class NarrowRows {
 public:
-    void add(const trace::Copy& copy, std::string_view symbol);
+    /// `dictionary` must outlive it.
+    explicit NarrowRows(const reader::Dictionary& dictionary) : dictionary_(dictionary) {}
+
+    void add(const trace::Copy& copy);
     /// The device's time of the copy that carried `sample`.
     void measure(std::uint64_t sample, std::uint64_t nanoseconds);
 
     const std::map<NarrowRowsSite, NarrowRowsTotals>& sites() const { return sites_; }
 
 private:
-    struct Awaited {
+    struct Sampled {
         NarrowRowsTotals* totals;
         std::uint64_t rows;
     };
+    const reader::Dictionary& dictionary_;
     std::map<NarrowRowsSite, NarrowRowsTotals> sites_;
-    std::unordered_map<std::uint64_t, Awaited> awaited_;
+    Awaited<Sampled> awaited_;
 };
 
 } // namespace umadvisor::model

@@ -9,7 +9,7 @@ constexpr std::uint64_t not_ready = 600; ///< CUDA_ERROR_NOT_READY
 
 } // namespace
 
-void Polls::add(std::uint32_t thread, const trace::Sync& record) {
+void Polls::add(const trace::Sync& record, std::uint32_t thread) {
     if (record.kind != trace::SyncKind::stream_query && record.kind != trace::SyncKind::event_query)
         return;
     PollTotals& totals = sites_[{record.stack, record.entry}];

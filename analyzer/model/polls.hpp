@@ -1,6 +1,7 @@
 /// Queries of streams and events, by where they were called.
 #pragma once
 
+#include "analyzer/model/cached_map.hpp"
 #include "analyzer/model/waits.hpp"
 
 #include <cstdint>
@@ -18,16 +19,16 @@ struct PollTotals {
 /// Memory: one entry a call site and one a thread.
 class Polls {
 public:
-    void add(std::uint32_t thread, const trace::Sync& record);
+    void add(const trace::Sync& record, std::uint32_t thread);
 
-    const std::map<CallSite, PollTotals>& sites() const { return sites_; }
+    const std::map<CallSite, PollTotals>& sites() const { return sites_.map(); }
 
 private:
     struct Last {
         std::uint64_t object = 0, end = 0;
         bool not_ready = false;
     };
-    std::map<CallSite, PollTotals> sites_;
+    CachedMap<std::map<CallSite, PollTotals>> sites_;
     std::unordered_map<std::uint32_t, Last> last_; ///< by thread
 };
 

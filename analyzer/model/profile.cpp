@@ -1,14 +1,11 @@
 #include "analyzer/model/profile.hpp"
 
 #include "analyzer/model/api_names.hpp"
-#include "analyzer/model/own_calls.hpp"
 #include "analyzer/model/statistics.hpp"
 #include "analyzer/reader/event_stream.hpp"
 
 #include <algorithm>
-#include <type_traits>
 #include <utility>
-#include <variant>
 
 namespace umadvisor::model {
 namespace {
@@ -22,16 +19,20 @@ std::string_view file_name(std::string_view path) {
 
 } // namespace
 
-Profile::Profile(reader::Trace& trace, Statistics* statistics, machine::Rates rates)
+Profile::Profile(reader::Trace& trace, Statistics* statistics, machine::Rates rates, double ns_per_tick)
     : trace_(trace),
       rates_(std::move(rates)),
+      copies_(trace.dictionary, trace.time),
       graphs_(trace.dictionary),
-      managed_(static_cast<double>(trace.time.length(1'000'000)) / 1e6,
+      managed_(ns_per_tick,
                trace.dictionary.managed_sources.empty() ? nullptr : &trace.dictionary.managed_sources.back()),
-      idle_syncs_(static_cast<double>(trace.time.length(1'000'000)) / 1e6),
-      idle_gaps_(static_cast<double>(trace.time.length(1'000'000)) / 1e6),
-      lifetimes_(static_cast<double>(trace.time.length(1'000'000)) / 1e6),
-      through_host_(static_cast<double>(trace.time.length(1'000'000)) / 1e6),
+      narrow_rows_(trace.dictionary),
+      churn_(trace.dictionary),
+      idle_syncs_(ns_per_tick),
+      allocation_failures_(trace.dictionary),
+      idle_gaps_(ns_per_tick),
+      lifetimes_(ns_per_tick, trace.dictionary),
+      through_host_(ns_per_tick),
       far_copies_(trace) {
     last_ticks_ = trace.file.header().last.ticks;
     reader::EventStream events(trace.file);
@@ -69,122 +70,6 @@ void Profile::replay_graphs() {
             copies_.add_replayed(copy, count);
         }
     });
-}
-
-template <class Record>
-void Profile::count_call(std::uint64_t entry, const Record& record) {
-    CallTotals& totals = calls_[entry];
-    ++totals.count;
-    totals.failed += record.status != 0;
-    if constexpr (std::is_same_v<Record, trace::Launch>)
-        totals.time.add(record.duration, record.stands_for);
-    else // measured, be it zero
-        totals.time += {.measured = 1, .ticks = record.duration};
-}
-
-void Profile::observe(const reader::ThreadCursor& cursor) {
-    ++records_;
-    managed_.observe(cursor.thread(), cursor.event());
-    churn_.observe(cursor.event(), dictionary());
-    idle_syncs_.observe(cursor.thread(), cursor.event());
-    idle_gaps_.observe(cursor);
-    lifetimes_.observe(cursor, dictionary());
-    work_patterns_.observe(cursor.thread(), cursor.event());
-    scalar_downloads_.observe(cursor.thread(), cursor.event());
-    through_host_.observe(cursor.thread(), cursor.event());
-    std::visit(
-        [&](const auto& record) {
-            using Record = std::decay_t<decltype(record)>;
-            if constexpr (requires {
-                              record.start;
-                              record.duration;
-                          })
-                last_ticks_ = std::max(last_ticks_, record.start + record.duration);
-            if constexpr (requires {
-                              record.entry;
-                              record.status;
-                          }) {
-                if (is_program_call(record))
-                    count_call(record.entry, record);
-            }
-            if constexpr (requires { record.captured; }) {
-                if constexpr (!std::is_same_v<Record, trace::LaunchShape>) {
-                    captured_ += record.captured != 0;
-                    if (record.captured != 0 && !std::is_same_v<Record, trace::GraphLaunch>)
-                        return; // it did not run
-                }
-            }
-            if constexpr (requires { waits_.add(record); })
-                waits_.add(record);
-            if constexpr (requires { contents_.add(record); })
-                contents_.add(record);
-            else if constexpr (requires { contents_.add(record, cursor.thread()); })
-                contents_.add(record, cursor.thread());
-            if constexpr (requires { managed_.add(record); })
-                managed_.add(record);
-            else if constexpr (requires { managed_.add(record, cursor.thread()); })
-                managed_.add(record, cursor.thread());
-            if constexpr (std::is_same_v<Record, trace::Pause>) {
-                recorded_.add(record);
-                last_ticks_ = std::max(last_ticks_, record.start);
-            } else if constexpr (std::is_same_v<Record, trace::Alloc>) {
-                allocations_.add(record);
-                far_copies_.add(record);
-                allocation_failures_.add(record, dictionary().symbol(record.entry));
-            } else if constexpr (std::is_same_v<Record, trace::Free>) {
-                allocations_.remove(record);
-                far_copies_.remove(record);
-                allocation_failures_.remove(record);
-            } else if constexpr (std::is_same_v<Record, trace::Copy>) {
-                copies_.add(record, dictionary().symbol(record.entry),
-                            static_cast<double>(nanoseconds(record.duration)) * 1e-9);
-                narrow_rows_.add(record, dictionary().symbol(record.entry));
-                far_copies_.add(record);
-            } else if constexpr (std::is_same_v<Record, trace::GraphLaunch>) {
-                graphs_.add(record);
-                if (record.captured == 0 && record.status == 0) {
-                    launches_.graph_launched(cursor.thread());
-                    for (const GraphTouch& touch : graphs_.touches(record.version)) {
-                        allocations_.reach(touch.allocation, touch.group);
-                        managed_.reach(touch.allocation, {touch.group.function, record.stack, record.entry},
-                                       record, cursor.thread());
-                    }
-                }
-            } else if constexpr (std::is_same_v<Record, trace::Launch>) {
-                if (cursor.shape() != nullptr && cursor.shape()->captured) {
-                    ++captured_;
-                    count_call(cursor.shape()->entry, record);
-                    return;
-                }
-                const Launches::Group* const group = launches_.add(cursor.thread(), record, cursor.shape());
-                scalar_downloads_.launch(cursor.thread(), group);
-                work_patterns_.launch(cursor.thread(), record, cursor.shape(), group);
-                contents_.launch(cursor.shape());
-                if (const reader::Shape* shape = cursor.shape()) {
-                    count_call(shape->entry, record);
-                    allocations_.launch(record, *shape);
-                    if (record.status == 0)
-                        managed_.launch(*shape, record.start, cursor.thread());
-                }
-            } else if constexpr (std::is_same_v<Record, trace::Sync>) {
-                polls_.add(cursor.thread(), record);
-                if (record.kind == trace::SyncKind::context || record.kind == trace::SyncKind::stream ||
-                    record.kind == trace::SyncKind::event)
-                    launches_.synchronized(cursor.thread(), record.duration);
-            } else if constexpr (std::is_same_v<Record, trace::Residency>) {
-                ++residency_samples_;
-                allocations_.sample(record);
-            } else if constexpr (std::is_same_v<Record, trace::DeviceTime>) {
-                const std::uint64_t ns =
-                    record.nanoseconds - std::min(record.nanoseconds, record.floor_nanoseconds);
-                if (!graphs_.measure(record.sample, ns) && !launches_.measure(record.sample, ns))
-                    copies_.measure(record.sample, ns);
-                narrow_rows_.measure(record.sample, ns);
-                far_copies_.measure(record.sample, ns);
-                allocations_.measure(record.sample, ns);
-            }
-        },
-        cursor.event());
 }
 
 std::vector<CountedEntry> Profile::counted() const {

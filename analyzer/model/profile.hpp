@@ -27,6 +27,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace umadvisor::model {
@@ -51,7 +52,9 @@ class Profile {
 public:
     /// Reads all events of `trace`, which must outlive the profile; `statistics`, if any, sees them, too.
     /// `rates`: what moving memory costs where the trace does not tell.
-    explicit Profile(reader::Trace& trace, Statistics* statistics = nullptr, machine::Rates rates = {});
+    explicit Profile(reader::Trace& trace, Statistics* statistics = nullptr, machine::Rates rates = {})
+        : Profile(trace, statistics, std::move(rates),
+                  static_cast<double>(trace.time.length(1'000'000)) / 1e6) {}
 
     const reader::Trace& trace() const { return trace_; }
     const reader::Dictionary& dictionary() const { return trace_.dictionary; }
@@ -74,7 +77,7 @@ public:
     const ScalarDownloads& scalar_downloads() const { return scalar_downloads_; }
     const ThroughHost& through_host() const { return through_host_; }
     const FarCopies& far_copies() const { return far_copies_; }
-    const std::map<std::uint64_t, CallTotals>& calls() const { return calls_; } ///< by entry
+    const std::map<std::uint64_t, CallTotals>& calls() const { return calls_.map(); } ///< by entry
     std::vector<CountedEntry> counted() const; ///< called, but not recorded one by one; most often called first
 
     std::string program() const;      ///< file name of the executable; "unknown program"
@@ -100,10 +103,18 @@ public:
     std::uint64_t own_ns() const;
 
 private:
+    Profile(reader::Trace& trace, Statistics* statistics, machine::Rates rates, double ns_per_tick);
+
     void observe(const reader::ThreadCursor& cursor);
-    void replay_graphs();
+    template <class Record>
+    void count(const Record& record);
     template <class Record>
     void count_call(std::uint64_t entry, const Record& record);
+    void add(const trace::Launch& record, const reader::ThreadCursor& cursor);
+    void add(const trace::GraphLaunch& record, const reader::ThreadCursor& cursor);
+    void add(const trace::Sync& record, const reader::ThreadCursor& cursor);
+    void add(const trace::DeviceTime& record, const reader::ThreadCursor& cursor);
+    void replay_graphs();
 
     const reader::Trace& trace_;
     machine::Rates rates_;
@@ -126,7 +137,7 @@ private:
     ScalarDownloads scalar_downloads_;
     ThroughHost through_host_;
     FarCopies far_copies_;
-    std::map<std::uint64_t, CallTotals> calls_;
+    CachedMap<std::map<std::uint64_t, CallTotals>> calls_;
     std::uint64_t captured_ = 0;
     std::uint64_t records_ = 0, residency_samples_ = 0, last_ticks_ = 0;
 };

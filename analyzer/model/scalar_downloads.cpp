@@ -2,9 +2,6 @@
 
 #include "analyzer/model/direction.hpp"
 
-#include <type_traits>
-#include <variant>
-
 namespace umadvisor::model {
 namespace {
 
@@ -34,7 +31,7 @@ void ScalarDownloads::restart(Thread& thread, std::uint64_t end) {
     thread.copy = {};
 }
 
-void ScalarDownloads::launch(std::uint32_t thread, const Launches::Group* group) {
+void ScalarDownloads::launch(const Launches::Group* group, std::uint32_t thread) {
     Thread& state = state_of(thread);
     if (state.last_end == 0)
         return; // no round
@@ -72,50 +69,33 @@ void ScalarDownloads::download(Thread& thread, const trace::Copy& copy) {
     }
 }
 
-void ScalarDownloads::copy(Thread& thread, const trace::Copy& copy) {
+void ScalarDownloads::add(const trace::Copy& copy, std::uint32_t thread) {
     if (copy.status != 0 || copy.captured != 0 || copy.origin != trace::Origin::program)
         return;
+    Thread& state = state_of(thread);
     if (is_scalar(copy)) {
-        download(thread, copy);
+        download(state, copy);
         return;
     }
-    thread.copy = {};
+    state.copy = {};
     if (copy.asynchronous == 0)
-        restart(thread, 0);
+        restart(state, 0);
     else if (copy.bytes > little_bytes)
-        thread.known = false;
+        state.known = false;
 }
 
-void ScalarDownloads::synchronize(Thread& thread, const trace::Sync& sync) {
+void ScalarDownloads::add(const trace::Sync& sync, std::uint32_t thread) {
     if (!waits_for_work(sync))
         return;
-    if (thread.copy != CallSite{} && sync.status == 0)
-        finish(thread, thread.copy, thread.copy_ticks + sync.duration, sync.start + sync.duration, sync.stack);
+    Thread& state = state_of(thread);
+    if (state.copy != CallSite{} && sync.status == 0)
+        finish(state, state.copy, state.copy_ticks + sync.duration, sync.start + sync.duration, sync.stack);
     else
-        restart(thread, 0);
+        restart(state, 0);
 }
 
-void ScalarDownloads::observe(std::uint32_t thread, const reader::Event& event) {
-    if (std::holds_alternative<trace::Launch>(event))
-        return; // most events
-    std::visit(
-        [&](const auto& record) {
-            using Record = std::decay_t<decltype(record)>;
-            if constexpr (std::is_same_v<Record, trace::Copy>)
-                copy(state_of(thread), record);
-            else if constexpr (std::is_same_v<Record, trace::Sync>)
-                synchronize(state_of(thread), record);
-            else if constexpr (std::is_same_v<Record, trace::Set>)
-                state_of(thread).known &= record.captured != 0 || record.bytes <= little_bytes;
-            else if constexpr (std::is_same_v<Record, trace::GraphLaunch> ||
-                               std::is_same_v<Record, trace::HostFunction> ||
-                               std::is_same_v<Record, trace::Prefetch>)
-                state_of(thread).known = false;
-            else if constexpr (std::is_same_v<Record, trace::Free> || std::is_same_v<Record, trace::Pause> ||
-                               std::is_same_v<Record, trace::Context>)
-                restart(state_of(thread), 0);
-        },
-        event);
+void ScalarDownloads::add(const trace::Set& record, std::uint32_t thread) {
+    state_of(thread).known &= record.captured != 0 || record.bytes <= little_bytes;
 }
 
 bool ScalarDownloads::tells_of(const CallSite& site) const {

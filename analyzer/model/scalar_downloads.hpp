@@ -25,9 +25,17 @@ struct ScalarTotals {
 /// device is not known. Memory: one entry a call site and kernel, and a bounded list a thread.
 class ScalarDownloads {
 public:
-    void observe(std::uint32_t thread, const reader::Event& event);
+    void add(const trace::Copy& record, std::uint32_t thread);
+    void add(const trace::Sync& record, std::uint32_t thread);
+    void add(const trace::Set& record, std::uint32_t thread);
+    void add(const trace::GraphLaunch&, std::uint32_t thread) { state_of(thread).known = false; }
+    void add(const trace::HostFunction&, std::uint32_t thread) { state_of(thread).known = false; }
+    void add(const trace::Prefetch&, std::uint32_t thread) { state_of(thread).known = false; }
+    void add(const trace::Free&, std::uint32_t thread) { restart(state_of(thread), 0); }
+    void add(const trace::Pause&, std::uint32_t thread) { restart(state_of(thread), 0); }
+    void add(const trace::Context&, std::uint32_t thread) { restart(state_of(thread), 0); }
     /// `group` has to live as long as this; nullptr: not known what was launched.
-    void launch(std::uint32_t thread, const Launches::Group* group);
+    void launch(const Launches::Group* group, std::uint32_t thread);
 
     using Sites = std::unordered_map<CallSite, ScalarTotals, CallSiteHash>;
     const Sites& sites() const { return sites_; }
@@ -43,8 +51,6 @@ private:
         std::uint64_t copy_ticks = 0;
     };
     void download(Thread& thread, const trace::Copy& copy);
-    void copy(Thread& thread, const trace::Copy& copy);
-    void synchronize(Thread& thread, const trace::Sync& sync);
     void finish(Thread& thread, const CallSite& site, std::uint64_t blocked, std::uint64_t end,
                 std::uint64_t wait_stack);
     static void restart(Thread& thread, std::uint64_t end);

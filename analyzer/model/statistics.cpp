@@ -31,13 +31,11 @@ void Statistics::observe(const reader::ThreadCursor& cursor) {
                 if (record.duration != 0)
                     calls_[shape->entry].add(record.duration, reader::saturated_sum(1, record.stands_for));
                 if (record.sample != 0)
-                    awaited_[record.sample] = shape->function;
+                    awaited_.add(record.sample, shape->function);
             } else if constexpr (std::is_same_v<Record, trace::DeviceTime>) {
-                if (const auto found = awaited_.find(record.sample); found != awaited_.end()) {
-                    kernels_[found->second].add(record.nanoseconds -
-                                                std::min(record.nanoseconds, record.floor_nanoseconds));
-                    awaited_.erase(found);
-                }
+                if (const auto function = awaited_.take(record.sample))
+                    kernels_[*function].add(record.nanoseconds -
+                                            std::min(record.nanoseconds, record.floor_nanoseconds));
             } else if constexpr (requires {
                                      record.entry;
                                      record.duration;

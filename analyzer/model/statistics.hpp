@@ -1,6 +1,7 @@
 /// How long single calls, copies and kernels took, as far as they were measured one by one.
 #pragma once
 
+#include "analyzer/model/awaited.hpp"
 #include "analyzer/model/direction.hpp"
 #include "analyzer/model/distribution.hpp"
 #include "analyzer/reader/thread_cursor.hpp"
@@ -8,7 +9,6 @@
 #include <compare>
 #include <cstdint>
 #include <map>
-#include <unordered_map>
 
 namespace umadvisor::reader {
 class Dictionary;
@@ -48,7 +48,7 @@ private:
     std::map<std::uint64_t, Distribution> calls_;
     std::map<CopyKind, CopyStatistics> copies_;
     std::map<std::uint64_t, Distribution> kernels_;
-    std::unordered_map<std::uint64_t, std::uint64_t> awaited_; ///< sample -> function
+    Awaited<std::uint64_t> awaited_; ///< functions
 };
 
 } // namespace umadvisor::model

@@ -3,12 +3,11 @@
 #include "analyzer/model/direction.hpp"
 
 #include <algorithm>
-#include <type_traits>
-#include <variant>
 
 namespace umadvisor::model {
 namespace {
 
+constexpr std::size_t most_threads = 1024;
 constexpr std::uint64_t least_told_bytes = 64 * 1024;
 /// The host had no time to look at half of the bytes, at a rate that no program reaches that computes with
 /// them.
@@ -52,7 +51,7 @@ void ThroughHost::add(ThroughHostWay& way, const trace::Copy& copy) {
         way.least_bytes = copy.bytes;
     }
     if (copy.sample != 0)
-        awaited_[copy.sample] = {&way, copy.bytes};
+        awaited_.add(copy.sample, {&way, copy.bytes});
 }
 
 void ThroughHost::upload(Thread& thread, const trace::Copy& copy) {
@@ -77,7 +76,7 @@ void ThroughHost::upload(Thread& thread, const trace::Copy& copy) {
     *found = {}; // what the host sends on to several devices it is to hold
 }
 
-void ThroughHost::copy(Thread& thread, const trace::Copy& copy) {
+void ThroughHost::add(const trace::Copy& copy, std::uint32_t on) {
     if (copy.status != 0 || copy.captured != 0 || copy.origin != trace::Origin::program || copy.width != 0 ||
         copy.bytes < least_told_bytes)
         return;
@@ -86,6 +85,9 @@ void ThroughHost::copy(Thread& thread, const trace::Copy& copy) {
     if (!down && !up)
         return;
     ++calls_[{copy.stack, copy.entry}].copies;
+    if (threads_.size() == most_threads && !threads_.contains(on))
+        threads_.clear();
+    Thread& thread = threads_[on];
     if (up) {
         upload(thread, copy);
         return;
@@ -96,45 +98,36 @@ void ThroughHost::copy(Thread& thread, const trace::Copy& copy) {
     kept = {copy, holds_the_host(copy) ? copy.start + copy.duration : 0};
 }
 
-void ThroughHost::observe(std::uint32_t thread, const reader::Event& event) {
-    if (std::holds_alternative<trace::Launch>(event))
-        return; // most events
-    std::visit(
-        [&](const auto& record) {
-            using Record = std::decay_t<decltype(record)>;
-            if constexpr (std::is_same_v<Record, trace::Copy>) {
-                copy(threads_[thread], record);
-            } else if constexpr (std::is_same_v<Record, trace::Sync>) {
-                if (const auto found = threads_.find(thread); found != threads_.end())
-                    for (Download& download : found->second.latest)
-                        if (download.copy.bytes != 0 && download.seen_from == 0)
-                            download.seen_from = record.start + record.duration;
-            } else if constexpr (std::is_same_v<Record, trace::Alloc>) {
-                if (record.status == 0 && record.memory == trace::Memory::device)
-                    devices_[record.allocation] = record.device;
-            } else if constexpr (std::is_same_v<Record, trace::Free>) {
-                devices_.erase(record.allocation);
-            } else if constexpr (std::is_same_v<Record, trace::Peer>) {
-                if (record.status == 0 && record.action == trace::PeerAction::enable)
-                    peers_.emplace(record.device, record.peer);
-            } else if constexpr (std::is_same_v<Record, trace::Pause>) {
-                threads_.clear();
-            } else if constexpr (std::is_same_v<Record, trace::DeviceTime>) {
-                if (const auto found = awaited_.find(record.sample); found != awaited_.end()) {
-                    const auto [way, bytes] = found->second;
-                    way->measured_bytes += bytes;
-                    way->measured_ns +=
-                        record.nanoseconds - std::min(record.nanoseconds, record.floor_nanoseconds);
-                    awaited_.erase(found);
-                }
-            }
-        },
-        event);
+void ThroughHost::add(const trace::Sync& record, std::uint32_t thread) {
+    const auto found = threads_.find(thread);
+    if (found == threads_.end())
+        return;
+    for (Download& download : found->second.latest)
+        if (download.copy.bytes != 0 && download.seen_from == 0)
+            download.seen_from = record.start + record.duration;
+}
+
+void ThroughHost::add(const trace::Alloc& record) {
+    if (record.status == 0 && record.memory == trace::Memory::device)
+        devices_[record.allocation] = record.device;
+}
+
+void ThroughHost::add(const trace::Peer& record) {
+    if (record.status == 0 && record.action == trace::PeerAction::enable)
+        peers_.emplace(record.device, record.peer);
+}
+
+void ThroughHost::add(const trace::DeviceTime& record) {
+    if (const auto sampled = awaited_.take(record.sample)) {
+        sampled->way->measured_bytes += sampled->bytes;
+        sampled->way->measured_ns +=
+            record.nanoseconds - std::min(record.nanoseconds, record.floor_nanoseconds);
+    }
 }
 
 bool ThroughHost::tells_of(const CallSite& site) const {
-    const auto found = calls_.find(site);
-    return found != calls_.end() && found->second.paired * 2 > found->second.copies;
+    const auto found = calls_.map().find(site);
+    return found != calls_.map().end() && found->second.paired * 2 > found->second.copies;
 }
 
 } // namespace umadvisor::model

@@ -1,6 +1,7 @@
 /// Device memory that is copied to the host and from there to a device again, with no time to look at it.
 #pragma once
 
+#include "analyzer/model/awaited.hpp"
 #include "analyzer/model/waits.hpp"
 #include "analyzer/reader/thread_cursor.hpp"
 
@@ -34,12 +35,19 @@ struct ThroughHostTotals {
     ThroughHostWay down, up;
 };
 
-/// Follows the latest downloads of each thread. Memory: one entry a live allocation and a pair of call sites.
+/// Follows the latest downloads of each thread, of a bounded number of them. Memory: one entry a live
+/// allocation and a pair of call sites.
 class ThroughHost {
 public:
     explicit ThroughHost(double ns_per_tick) : ns_per_tick_(ns_per_tick) {}
 
-    void observe(std::uint32_t thread, const reader::Event& event);
+    void add(const trace::Copy& record, std::uint32_t thread);
+    void add(const trace::Sync& record, std::uint32_t thread);
+    void add(const trace::Alloc& record);
+    void add(const trace::Free& record) { devices_.erase(record.allocation); }
+    void add(const trace::Peer& record);
+    void add(const trace::Pause&) { threads_.clear(); }
+    void add(const trace::DeviceTime& record);
 
     const std::map<ThroughHostSite, ThroughHostTotals>& sites() const { return sites_; }
     /// Whether most copies of this call go through the host for nothing.
@@ -59,7 +67,10 @@ private:
     struct Calls {
         std::uint64_t copies = 0, paired = 0;
     };
-    void copy(Thread& thread, const trace::Copy& copy);
+    struct Sampled {
+        ThroughHostWay* way;
+        std::uint64_t bytes;
+    };
     void upload(Thread& thread, const trace::Copy& copy);
     bool unseen(const Download& download, const trace::Copy& up) const;
     bool device_of(std::uint64_t allocation, std::uint64_t& device) const;
@@ -68,8 +79,8 @@ private:
     double ns_per_tick_;
     std::unordered_map<std::uint32_t, Thread> threads_;
     std::unordered_map<std::uint64_t, std::uint64_t> devices_; ///< allocation -> device
-    std::unordered_map<CallSite, Calls, CallSiteHash> calls_;
-    std::unordered_map<std::uint64_t, std::pair<ThroughHostWay*, std::uint64_t>> awaited_; ///< way, bytes
+    CachedMap<std::unordered_map<CallSite, Calls, CallSiteHash>> calls_;
+    Awaited<Sampled> awaited_;
     std::map<ThroughHostSite, ThroughHostTotals> sites_;
     std::set<std::pair<std::uint64_t, std::uint64_t>> peers_;
 };

@@ -1,6 +1,7 @@
 /// How long calls held the threads that made them, by where they were made.
 #pragma once
 
+#include "analyzer/model/cached_map.hpp"
 #include "trace/event_records.hpp"
 
 #include <compare>
@@ -40,7 +41,8 @@ public:
     void add(const trace::Alloc& record) { add_own(record, record.part); }
     void add(const trace::Free& record) { add_own(record, record.part); }
 
-    const std::unordered_map<CallSite, std::uint64_t, CallSiteHash>& ticks() const { return ticks_; }
+    using Ticks = std::unordered_map<CallSite, std::uint64_t, CallSiteHash>;
+    const Ticks& ticks() const { return ticks_.map(); }
 
 private:
     void add_own(const trace::Call& record, std::uint64_t part) {
@@ -48,7 +50,7 @@ private:
             ticks_[{record.stack, record.entry}] += record.duration;
     }
 
-    std::unordered_map<CallSite, std::uint64_t, CallSiteHash> ticks_;
+    CachedMap<Ticks> ticks_;
 };
 
 } // namespace umadvisor::model

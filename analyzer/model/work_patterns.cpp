@@ -5,9 +5,7 @@
 
 #include <algorithm>
 #include <array>
-#include <type_traits>
 #include <utility>
-#include <variant>
 
 namespace umadvisor::model {
 namespace {
@@ -38,41 +36,52 @@ bool waits(const trace::Copy& copy, Engine engine) {
            (copy.asynchronous == 0 || copy.destination_memory == trace::Memory::pageable);
 }
 
-/// Work that is not followed here.
-template <class Record>
-constexpr bool is_other_work =
-    std::is_same_v<Record, trace::GraphLaunch> || std::is_same_v<Record, trace::HostFunction> ||
-    std::is_same_v<Record, trace::Prefetch> || std::is_same_v<Record, trace::Discard>;
-
-/// Calls that may wait for the work before them, or after which calls mean another context.
-template <class Record>
-constexpr bool is_interruption =
-    std::is_same_v<Record, trace::Free> || std::is_same_v<Record, trace::Context> ||
-    std::is_same_v<Record, trace::Pause> || std::is_same_v<Record, trace::Graph>;
+std::size_t mixed(std::size_t hash, std::uint64_t word) {
+    return (hash ^ word) * 0x9e3779b97f4a7c15;
+}
 
 } // namespace
 
 std::size_t WorkPatterns::WordsHash::operator()(const Words& words) const {
     std::size_t hash = words.size();
     for (const std::uint32_t word : words)
-        hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+        hash = mixed(hash, word);
+    return hash ^ hash >> 32;
+}
+
+std::size_t WorkPatterns::ActionHash::operator()(const WorkAction& action) const {
+    std::size_t hash = action.stack;
+    for (const std::uint64_t word :
+         {action.entry, action.bytes, reinterpret_cast<std::uint64_t>(action.kernel)})
+        hash = mixed(hash, word);
     return hash ^ hash >> 32;
 }
 
 WorkPatterns::Stretch& WorkPatterns::stretch_of(std::uint32_t thread) {
     if (last_ == nullptr || thread != last_thread_) {
-        last_ = &stretches_[thread];
+        if (stretches_.size() == most_threads && !stretches_.contains(thread)) {
+            stretches_.clear();
+            forgotten_ = true;
+        }
+        const auto [found, first] = stretches_.try_emplace(thread);
+        last_ = &found->second;
+        last_->spoiled |= first && forgotten_;
         last_thread_ = thread;
     }
     return *last_;
 }
 
-WorkPatterns::Numbered& WorkPatterns::number(const WorkAction& action) {
+/// nullptr: there are too many.
+WorkPatterns::Numbered* WorkPatterns::number(const WorkAction& action) {
+    if (actions_.size() == most_actions) {
+        const auto found = actions_.find(action);
+        return found == actions_.end() ? nullptr : &found->second;
+    }
     const auto [found, first] =
         actions_.try_emplace(action, Numbered{static_cast<std::uint32_t>(by_number_.size()), {}});
     if (first)
-        by_number_.push_back(found);
-    return found->second;
+        by_number_.push_back(&*found);
+    return &found->second;
 }
 
 std::uint32_t WorkPatterns::queue_in(Stretch& stretch, std::uint32_t thread, std::uint64_t stream) {
@@ -110,19 +119,22 @@ void WorkPatterns::give(Stretch& stretch, std::uint32_t thread, std::uint64_t st
 }
 
 /// A word each: action, queue, count and numbers of what it comes after, count and numbers of what it reaches.
-/// At the end stand the kinds of the queues and their number.
+/// At the end stand the kinds of the queues and their number. None: there are too many actions.
 WorkPatterns::Words WorkPatterns::words_of(const Stretch& stretch) {
     Words words;
     std::unordered_map<std::uint64_t, std::uint32_t> allocations;
     std::size_t reached = 0;
     for (const Given& given : stretch.given) {
         std::uint32_t action = given.action;
-        if (given.kernel != nullptr)
-            action = number({.engine = Engine::compute,
-                             .stack = given.stack,
-                             .entry = given.entry,
-                             .kernel = given.kernel->first})
-                         .number;
+        if (given.kernel != nullptr) {
+            const Numbered* const numbered = number({.engine = Engine::compute,
+                                                     .stack = given.stack,
+                                                     .entry = given.entry,
+                                                     .kernel = given.kernel});
+            if (numbered == nullptr)
+                return {};
+            action = numbered->number;
+        }
         words.insert(words.end(), {action, given.queue, static_cast<std::uint32_t>(given.after.size())});
         words.insert(words.end(), given.after.begin(), given.after.end());
         words.push_back(static_cast<std::uint32_t>(given.reached - reached));
@@ -143,7 +155,7 @@ void WorkPatterns::finish(Stretch& stretch) {
         const Words words = words_of(stretch);
         if (const auto found = patterns_.find(words); found != patterns_.end())
             ++found->second;
-        else if (patterns_.size() < most_patterns)
+        else if (patterns_.size() < most_patterns && !words.empty())
             patterns_.emplace(words, 1);
     }
     stretch.queues.clear();
@@ -153,8 +165,8 @@ void WorkPatterns::finish(Stretch& stretch) {
     stretch.copies = stretch.spoiled = false;
 }
 
-void WorkPatterns::launch(std::uint32_t thread, const trace::Launch& launch, const reader::Shape* shape,
-                          const Launches::Group* group) {
+void WorkPatterns::launch(const trace::Launch& launch, const reader::Shape* shape, const Launches::Group* group,
+                          std::uint32_t thread) {
     Stretch& stretch = stretch_of(thread);
     if (launch.status != 0 || shape == nullptr || group == nullptr) {
         stretch.spoiled |= launch.status == 0;
@@ -168,7 +180,7 @@ void WorkPatterns::launch(std::uint32_t thread, const trace::Launch& launch, con
              {.kernel = group, .stack = shape->stack, .entry = shape->entry, .after = {}}, shape->touched);
 }
 
-void WorkPatterns::add(std::uint32_t thread, const trace::Copy& copy) {
+void WorkPatterns::add(const trace::Copy& copy, std::uint32_t thread) {
     if (copy.status != 0 || copy.captured != 0 || copy.origin != trace::Origin::program)
         return;
     Stretch& stretch = stretch_of(thread);
@@ -185,11 +197,15 @@ void WorkPatterns::add(std::uint32_t thread, const trace::Copy& copy) {
     action.source = copy.source_memory;
     action.destination = copy.destination_memory;
     action.asynchronous = copy.asynchronous != 0;
-    Numbered& numbered = number(action);
-    ++numbered.time.count;
-    numbered.time.ticks += copy.duration;
+    Numbered* const numbered = number(action);
+    if (numbered == nullptr) {
+        stretch.spoiled = true;
+        return;
+    }
+    ++numbered->time.count;
+    numbered->time.ticks += copy.duration;
     if (copy.sample != 0)
-        awaited_[copy.sample] = &numbered.time;
+        awaited_.add(copy.sample, &numbered->time);
     std::array<std::uint64_t, 2> reached{};
     std::size_t count = 0;
     if (action.engine != Engine::to_device)
@@ -198,7 +214,7 @@ void WorkPatterns::add(std::uint32_t thread, const trace::Copy& copy) {
         reached[count++] = copy.destination_allocation;
     stretch.spoiled |= reached[0] == 0 || reached[count - 1] == 0;
     stretch.copies = true;
-    give(stretch, thread, copy.stream, {.action = numbered.number, .after = {}},
+    give(stretch, thread, copy.stream, {.action = numbered->number, .after = {}},
          std::span(reached).first(count));
     if (waits(copy, action.engine)) {
         std::erase(busy_, queue_of(thread, copy.stream));
@@ -206,7 +222,7 @@ void WorkPatterns::add(std::uint32_t thread, const trace::Copy& copy) {
     }
 }
 
-void WorkPatterns::add(std::uint32_t thread, const trace::Set& set) {
+void WorkPatterns::add(const trace::Set& set, std::uint32_t thread) {
     if (set.status != 0 || set.captured != 0)
         return;
     Stretch& stretch = stretch_of(thread);
@@ -220,11 +236,15 @@ void WorkPatterns::add(std::uint32_t thread, const trace::Set& set) {
     action.entry = set.entry;
     action.bytes = set.bytes;
     action.destination = set.memory;
-    give(stretch, thread, set.stream, {.action = number(action).number, .after = {}},
-         std::span(&set.allocation, 1));
+    const Numbered* const numbered = number(action);
+    if (numbered == nullptr) {
+        stretch.spoiled = true;
+        return;
+    }
+    give(stretch, thread, set.stream, {.action = numbered->number, .after = {}}, std::span(&set.allocation, 1));
 }
 
-void WorkPatterns::add(std::uint32_t thread, const trace::Sync& sync) {
+void WorkPatterns::add(const trace::Sync& sync, std::uint32_t thread) {
     switch (sync.kind) {
     case trace::SyncKind::context:
         busy_.clear();
@@ -241,7 +261,7 @@ void WorkPatterns::add(std::uint32_t thread, const trace::Sync& sync) {
     finish(stretch_of(thread));
 }
 
-void WorkPatterns::add(std::uint32_t thread, const trace::Stream& stream) {
+void WorkPatterns::add(const trace::Stream& stream, std::uint32_t thread) {
     if (stream.status != 0 || stream.captured != 0)
         return;
     if (stream.action == trace::StreamAction::create) {
@@ -260,7 +280,7 @@ void WorkPatterns::add(std::uint32_t thread, const trace::Stream& stream) {
     }
 }
 
-void WorkPatterns::add(std::uint32_t thread, const trace::Event& event) {
+void WorkPatterns::add(const trace::Event& event, std::uint32_t thread) {
     if (event.status != 0 || event.captured != 0)
         return;
     Stretch& stretch = stretch_of(thread);
@@ -274,35 +294,21 @@ void WorkPatterns::add(std::uint32_t thread, const trace::Event& event) {
 }
 
 void WorkPatterns::add(const trace::DeviceTime& time) {
-    const auto found = awaited_.find(time.sample);
-    if (found == awaited_.end())
-        return;
-    ++found->second->measured;
-    found->second->measured_ns += time.nanoseconds - std::min(time.nanoseconds, time.floor_nanoseconds);
-    awaited_.erase(found);
+    if (const auto awaited = awaited_.take(time.sample)) {
+        ++(*awaited)->measured;
+        (*awaited)->measured_ns += time.nanoseconds - std::min(time.nanoseconds, time.floor_nanoseconds);
+    }
 }
 
-void WorkPatterns::observe(std::uint32_t thread, const reader::Event& event) {
-    if (std::holds_alternative<trace::Launch>(event))
-        return; // most events
-    std::visit(
-        [&](const auto& record) {
-            using Record = std::decay_t<decltype(record)>;
-            if constexpr (requires { add(thread, record); })
-                add(thread, record);
-            else if constexpr (std::is_same_v<Record, trace::DeviceTime>)
-                add(record);
-            else if constexpr (is_other_work<Record>) {
-                Stretch& stretch = stretch_of(thread);
-                stretch.spoiled = true;
-                if constexpr (requires { record.stream; })
-                    queue_in(stretch, thread, record.stream);
-            } else if constexpr (is_interruption<Record>) {
-                Stretch& stretch = stretch_of(thread);
-                stretch.spoiled |= !stretch.given.empty();
-            }
-        },
-        event);
+void WorkPatterns::spoil(std::uint64_t stream, std::uint32_t thread) {
+    Stretch& stretch = stretch_of(thread);
+    stretch.spoiled = true;
+    queue_in(stretch, thread, stream);
+}
+
+void WorkPatterns::interrupt(std::uint32_t thread) {
+    Stretch& stretch = stretch_of(thread);
+    stretch.spoiled |= !stretch.given.empty();
 }
 
 std::vector<WorkPattern> WorkPatterns::patterns() const {
@@ -320,7 +326,7 @@ std::vector<WorkPattern> WorkPatterns::patterns() const {
         };
         for (auto word = words.begin(); word != kinds;) {
             Work& work = pattern.work.emplace_back();
-            const Actions::const_iterator action = by_number_[*word++];
+            const Actions::value_type* const action = by_number_[*word++];
             work.action = &action->first;
             work.time = &action->second.time;
             work.queue = *word++;

@@ -1,12 +1,11 @@
 /// What the program gives the device between two waits, as patterns that come again.
 #pragma once
 
+#include "analyzer/model/awaited.hpp"
 #include "analyzer/model/launches.hpp"
 #include "analyzer/model/schedule.hpp"
 
-#include <compare>
 #include <cstdint>
-#include <map>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -17,13 +16,13 @@ namespace umadvisor::model {
 struct WorkAction {
     Engine engine{};
     std::uint64_t stack = 0, entry = 0;
-    std::uint64_t bytes = 0; ///< copied or set; 0: a kernel
+    std::uint64_t bytes = 0; ///< copied or set
     trace::Memory source{}, destination{};
     bool asynchronous = false;
-    LaunchGroup kernel;
-    auto operator<=>(const WorkAction&) const = default;
+    const Launches::Group* kernel = nullptr; ///< nullptr: a copy or a set
+    bool operator==(const WorkAction&) const = default;
 
-    bool is_kernel() const { return kernel.function != 0; }
+    bool is_kernel() const { return kernel != nullptr; }
 };
 
 struct WorkTime {
@@ -50,15 +49,32 @@ struct WorkPattern {
 
 /// Patterns of all that a thread gives the device until it waits. Not kept are those that are longer than
 /// `most_work`, have no copy, run beside the work of other threads or on streams or with calls that are not
-/// known in full. Memory: one entry an action and a pattern, at most `most_patterns`.
+/// known in full. Memory: one entry an action, at most `most_actions`, a pattern, at most `most_patterns`, and
+/// a thread, at most `most_threads`: what goes beyond is not followed, or the threads so far are forgotten.
 class WorkPatterns {
 public:
-    static constexpr std::size_t most_work = 64, most_patterns = 1024;
+    static constexpr std::size_t most_work = 64, most_patterns = 1024, most_actions = 65'536,
+                                 most_threads = 1024;
 
-    void observe(std::uint32_t thread, const reader::Event& event);
-    /// `group` is what Launches has added it to.
-    void launch(std::uint32_t thread, const trace::Launch& launch, const reader::Shape* shape,
-                const Launches::Group* group);
+    void add(const trace::Copy& copy, std::uint32_t thread);
+    void add(const trace::Set& set, std::uint32_t thread);
+    void add(const trace::Sync& sync, std::uint32_t thread);
+    void add(const trace::Stream& stream, std::uint32_t thread);
+    void add(const trace::Event& event, std::uint32_t thread);
+    void add(const trace::DeviceTime& time);
+    // Work that is not followed here.
+    void add(const trace::GraphLaunch& record, std::uint32_t thread) { spoil(record.stream, thread); }
+    void add(const trace::HostFunction& record, std::uint32_t thread) { spoil(record.stream, thread); }
+    void add(const trace::Prefetch& record, std::uint32_t thread) { spoil(record.stream, thread); }
+    void add(const trace::Discard& record, std::uint32_t thread) { spoil(record.stream, thread); }
+    // Calls that may wait for the work before them, or after which calls mean another context.
+    void add(const trace::Free&, std::uint32_t thread) { interrupt(thread); }
+    void add(const trace::Context&, std::uint32_t thread) { interrupt(thread); }
+    void add(const trace::Pause&, std::uint32_t thread) { interrupt(thread); }
+    void add(const trace::Graph&, std::uint32_t thread) { interrupt(thread); }
+    /// `group` is what Launches has added it to; nullptr with a lost `shape`.
+    void launch(const trace::Launch& launch, const reader::Shape* shape, const Launches::Group* group,
+                std::uint32_t thread);
 
     /// In no order. What they point to lives as long as this.
     std::vector<WorkPattern> patterns() const;
@@ -93,28 +109,27 @@ private:
         std::uint32_t number;
         WorkTime time;
     };
-    using Actions = std::map<WorkAction, Numbered>;
+    struct ActionHash {
+        std::size_t operator()(const WorkAction& action) const;
+    };
+    using Actions = std::unordered_map<WorkAction, Numbered, ActionHash>;
 
-    void add(std::uint32_t thread, const trace::Copy& copy);
-    void add(std::uint32_t thread, const trace::Set& set);
-    void add(std::uint32_t thread, const trace::Sync& sync);
-    void add(std::uint32_t thread, const trace::Stream& stream);
-    void add(std::uint32_t thread, const trace::Event& event);
-    void add(const trace::DeviceTime& time);
-
+    void spoil(std::uint64_t stream, std::uint32_t thread);
+    void interrupt(std::uint32_t thread);
     Stretch& stretch_of(std::uint32_t thread);
     void give(Stretch& stretch, std::uint32_t thread, std::uint64_t stream, Given given,
               std::span<const std::uint64_t> reached);
     std::uint32_t queue_in(Stretch& stretch, std::uint32_t thread, std::uint64_t stream);
     void finish(Stretch& stretch);
     Words words_of(const Stretch& stretch);
-    Numbered& number(const WorkAction& action);
+    Numbered* number(const WorkAction& action);
 
     Actions actions_;
-    std::vector<Actions::const_iterator> by_number_;
-    std::unordered_map<std::uint64_t, WorkTime*> awaited_;
+    std::vector<const Actions::value_type*> by_number_;
+    Awaited<WorkTime*> awaited_;
     std::unordered_map<Words, std::uint64_t, WordsHash> patterns_; ///< how often
     std::unordered_map<std::uint32_t, Stretch> stretches_;
+    bool forgotten_ = false; ///< stretches may begin in the middle
     std::uint32_t last_thread_ = 0;
     Stretch* last_ = nullptr;
     std::unordered_map<std::uint64_t, bool> streams_; ///< made by the program; whether they are non-blocking

@@ -10,7 +10,7 @@
 namespace umadvisor::reader {
 
 /// Merges the threads of a file by the start of their records. A thread's own records keep their order: what it
-/// did later is never shown earlier. Memory: one chunk a thread.
+/// did later is never shown earlier. Memory: one chunk for each thread that has begun and not ended.
 class EventStream {
 public:
     /// `file` must outlive the stream. Losses are counted in its completeness as they are met.
@@ -22,14 +22,19 @@ public:
 private:
     struct Head {
         std::uint64_t time;
-        std::size_t cursor;
+        std::size_t thread;
         bool operator>(const Head& other) const {
-            return time != other.time ? time > other.time : cursor > other.cursor;
+            return time != other.time ? time > other.time : thread > other.thread;
         }
     };
-    void push(std::size_t cursor);
+    struct Thread {
+        std::uint32_t number;
+        std::vector<const ChunkInfo*> chunks;
+        std::unique_ptr<ThreadCursor> cursor; ///< from its first event to its last
+    };
 
-    std::vector<std::unique_ptr<ThreadCursor>> cursors_;
+    TraceFile& file_;
+    std::vector<Thread> threads_;
     std::priority_queue<Head, std::vector<Head>, std::greater<>> heads_;
     std::size_t current_;
 };

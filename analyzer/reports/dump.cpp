@@ -235,10 +235,11 @@ void for_each_line(reader::Trace& trace, Line&& line) {
     model::Contexts contexts;
     reader::EventStream events(trace.file);
     while (const reader::ThreadCursor* cursor = events.next()) {
-        contexts.observe(cursor->thread(), cursor->event());
         std::visit(
             [&](const auto& record) {
                 using Record = std::decay_t<decltype(record)>;
+                if constexpr (requires { contexts.add(record, cursor->thread()); })
+                    contexts.add(record, cursor->thread());
                 Json object = to_json(record, trace);
                 object["thread"] = cursor->thread();
                 if (cursor->shape() != nullptr) {

@@ -118,8 +118,8 @@ INSTANTIATE(GraphLaunch);
 INSTANTIATE(Graph);
 #undef INSTANTIATE
 
-std::vector<std::uint8_t> TraceBuilder::bytes() const {
-    std::vector<std::uint8_t> file(header_bytes + chunks_.size() * chunk_size);
+std::vector<std::uint8_t> TraceBuilder::file_header() const {
+    std::vector<std::uint8_t> file(header_bytes);
     put(file, HEADER(magic), trace::file_magic);
     put(file, HEADER(major), major);
     put(file, HEADER(minor), minor);
@@ -141,28 +141,41 @@ std::vector<std::uint8_t> TraceBuilder::bytes() const {
         put(file, HEADER(dropped) + static_cast<std::size_t>(reason) * 8, count);
     for (const auto& [entry, count] : counters)
         put(file, counters_offset + entry * 8, count);
+    return file;
+}
 
-    for (std::size_t i = 0; i < chunks_.size(); ++i) {
-        const Chunk& from = chunks_[i];
-        const std::size_t at = header_bytes + i * chunk_size;
-        put(file, at + CHUNK(magic), trace::chunk_magic);
-        put(file, at + CHUNK(kind), from.kind);
-        put(file, at + CHUNK(state), sealed ? trace::ChunkState::sealed : trace::ChunkState::open);
-        put(file, at + CHUNK(thread), from.thread);
-        put(file, at + CHUNK(sequence), from.sequence);
-        put(file, at + CHUNK(base_time), base_time);
-        put(file, at + CHUNK(committed), static_cast<std::uint32_t>(from.body.size()));
-        if (sealed)
-            put(file, at + CHUNK(checksum), trace::checksum(from.body.data(), from.body.size()));
-        std::memcpy(file.data() + at + sizeof(trace::ChunkHeader), from.body.data(), from.body.size());
+std::vector<std::uint8_t> TraceBuilder::whole(const Chunk& chunk) const {
+    std::vector<std::uint8_t> bytes(chunk_size);
+    put(bytes, CHUNK(magic), trace::chunk_magic);
+    put(bytes, CHUNK(kind), chunk.kind);
+    put(bytes, CHUNK(state), sealed ? trace::ChunkState::sealed : trace::ChunkState::open);
+    put(bytes, CHUNK(thread), chunk.thread);
+    put(bytes, CHUNK(sequence), chunk.sequence);
+    put(bytes, CHUNK(base_time), base_time);
+    put(bytes, CHUNK(committed), static_cast<std::uint32_t>(chunk.body.size()));
+    if (sealed)
+        put(bytes, CHUNK(checksum), trace::checksum(chunk.body.data(), chunk.body.size()));
+    std::memcpy(bytes.data() + sizeof(trace::ChunkHeader), chunk.body.data(), chunk.body.size());
+    return bytes;
+}
+
+std::vector<std::uint8_t> TraceBuilder::bytes() const {
+    std::vector<std::uint8_t> file = file_header();
+    for (const Chunk& chunk : chunks_) {
+        const std::vector<std::uint8_t> bytes = whole(chunk);
+        file.insert(file.end(), bytes.begin(), bytes.end());
     }
     return file;
 }
 
 void TraceBuilder::write(const std::string& path) const {
-    const std::vector<std::uint8_t> content = bytes();
     std::ofstream out(path, std::ios::binary | std::ios::trunc);
-    out.write(reinterpret_cast<const char*>(content.data()), static_cast<std::streamsize>(content.size()));
+    const auto put_out = [&out](const std::vector<std::uint8_t>& bytes) {
+        out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    };
+    put_out(file_header());
+    for (const Chunk& chunk : chunks_) // one at a time: traces of benchmarks are large
+        put_out(whole(chunk));
     if (!out.flush())
         throw std::runtime_error("cannot write " + path);
 }

@@ -56,6 +56,8 @@ private:
         std::uint64_t time = 0, address = 0, handle = 0; ///< what differences are taken against
     };
     Chunk& chunk(trace::ChunkKind kind, std::uint32_t thread);
+    std::vector<std::uint8_t> file_header() const;
+    std::vector<std::uint8_t> whole(const Chunk& chunk) const; ///< as it stands in the file
 
     std::vector<Chunk> chunks_;
     std::map<std::pair<trace::ChunkKind, std::uint32_t>, std::size_t> open_;

@@ -1,0 +1,131 @@
+/// What each event of a trace adds to a profile.
+#include "analyzer/model/own_calls.hpp"
+#include "analyzer/model/profile.hpp"
+
+#include <algorithm>
+#include <type_traits>
+#include <variant>
+
+namespace umadvisor::model {
+namespace {
+
+/// Hands a record to those that have a use for its type; one that nobody wants costs nothing.
+template <class Record, class... Observers>
+void offer(const Record& record, std::uint32_t thread, Observers&... observers) {
+    const auto offer_to = [&](auto& observer) {
+        if constexpr (requires { observer.add(record, thread); })
+            observer.add(record, thread);
+        else if constexpr (requires { observer.add(record); })
+            observer.add(record);
+    };
+    (offer_to(observers), ...);
+}
+
+/// True: it became a node of a graph and did not run.
+template <class Record>
+bool is_node(const Record& record) {
+    if constexpr (std::is_same_v<Record, trace::LaunchShape> || std::is_same_v<Record, trace::GraphLaunch>)
+        return false;
+    else if constexpr (requires { record.captured; })
+        return record.captured != 0;
+    else
+        return false;
+}
+
+} // namespace
+
+template <class Record>
+void Profile::count_call(std::uint64_t entry, const Record& record) {
+    CallTotals& totals = calls_[entry];
+    ++totals.count;
+    totals.failed += record.status != 0;
+    if constexpr (std::is_same_v<Record, trace::Launch>)
+        totals.time.add(record.duration, record.stands_for);
+    else // measured, be it zero
+        totals.time += {.measured = 1, .ticks = record.duration};
+}
+
+template <class Record>
+void Profile::count(const Record& record) {
+    ++records_;
+    if constexpr (std::is_same_v<Record, trace::Residency>)
+        ++residency_samples_;
+    if constexpr (std::is_same_v<Record, trace::Pause>)
+        last_ticks_ = std::max(last_ticks_, record.start);
+    if constexpr (requires { record.start + record.duration; })
+        last_ticks_ = std::max(last_ticks_, record.start + record.duration);
+    if constexpr (requires {
+                      record.entry;
+                      record.status;
+                  }) {
+        if (is_program_call(record))
+            count_call(record.entry, record);
+    }
+    if constexpr (requires { record.captured; } && !std::is_same_v<Record, trace::LaunchShape>)
+        captured_ += record.captured != 0;
+}
+
+void Profile::observe(const reader::ThreadCursor& cursor) {
+    std::visit(
+        [&](const auto& record) {
+            count(record);
+            offer(record, cursor.thread(), churn_, idle_syncs_, idle_gaps_, lifetimes_, work_patterns_,
+                  scalar_downloads_, through_host_);
+            if (is_node(record))
+                return;
+            offer(record, cursor.thread(), waits_, contents_, managed_, recorded_, allocations_,
+                  allocation_failures_, copies_, far_copies_, narrow_rows_, graphs_, polls_);
+            if constexpr (requires { add(record, cursor); })
+                add(record, cursor);
+        },
+        cursor.event());
+}
+
+void Profile::add(const trace::Launch& record, const reader::ThreadCursor& cursor) {
+    const reader::Shape* const shape = cursor.shape();
+    const std::uint32_t thread = cursor.thread();
+    idle_gaps_.launch(record, shape, thread);
+    lifetimes_.launch(record, shape);
+    if (shape != nullptr)
+        count_call(shape->entry, record);
+    if (shape != nullptr && shape->captured) {
+        ++captured_;
+        return;
+    }
+    const Launches::Group* const group = launches_.add(thread, record, shape);
+    scalar_downloads_.launch(group, thread);
+    work_patterns_.launch(record, shape, group, thread);
+    contents_.launch(shape);
+    if (shape == nullptr)
+        return;
+    allocations_.launch(record, *shape);
+    if (record.status == 0)
+        managed_.launch(*shape, record.start, thread);
+}
+
+void Profile::add(const trace::GraphLaunch& record, const reader::ThreadCursor& cursor) {
+    if (record.captured != 0 || record.status != 0)
+        return;
+    launches_.graph_launched(cursor.thread());
+    for (const GraphTouch& touch : graphs_.touches(record.version)) {
+        allocations_.reach(touch.allocation, touch.group);
+        managed_.reach(touch.allocation, {touch.group.function, record.stack, record.entry}, record,
+                       cursor.thread());
+    }
+}
+
+void Profile::add(const trace::Sync& record, const reader::ThreadCursor& cursor) {
+    if (waits_for_work(record))
+        launches_.synchronized(cursor.thread(), record.duration);
+}
+
+void Profile::add(const trace::DeviceTime& record, const reader::ThreadCursor&) {
+    const std::uint64_t ns = record.nanoseconds - std::min(record.nanoseconds, record.floor_nanoseconds);
+    if (!graphs_.measure(record.sample, ns) && !launches_.measure(record.sample, ns))
+        copies_.measure(record.sample, ns);
+    narrow_rows_.measure(record.sample, ns);
+    far_copies_.measure(record.sample, ns);
+    allocations_.measure(record.sample, ns);
+}
+
+} // namespace umadvisor::model
