@@ -33,7 +33,8 @@ struct Program {
         std::string program = "lines_program";
         for (const std::string& library : libraries)
             program += " '" + library + "'";
-        BOOST_TEST_REQUIRE(check_unnoticed(folder, program).status == 0);
+        // One finding a line: that the bytes are the same each time is not its point.
+        BOOST_TEST_REQUIRE(check_unnoticed(folder, program, "UMADVISOR_HASH=off").status == 0);
     }
 
     Json findings(const std::string& options = "") const {
