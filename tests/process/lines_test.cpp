@@ -33,8 +33,7 @@ struct Program {
         std::string program = "lines_program";
         for (const std::string& library : libraries)
             program += " '" + library + "'";
-        // One finding a line: that the bytes are the same each time is not its point.
-        BOOST_TEST_REQUIRE(check_unnoticed(folder, program, "UMADVISOR_HASH=off").status == 0);
+        BOOST_TEST_REQUIRE(check_unnoticed(folder, program).status == 0);
     }
 
     Json findings(const std::string& options = "") const {
@@ -44,7 +43,7 @@ struct Program {
     }
 };
 
-/// The one finding in a module at a line; null without one.
+/// The finding in a module at a line that saves most: one of each rule at most.
 Json finding(const Json& findings, const std::string& module, const std::string& source,
              const std::string& marker) {
     Json found;
@@ -53,8 +52,10 @@ Json finding(const Json& findings, const std::string& module, const std::string&
         if (line.at("module").get<std::string>().ends_with(module) &&
             line.at("file").get<std::string>().ends_with("/" + source) &&
             line.at("line") == line_of(source, marker)) {
-            BOOST_TEST(found.is_null(), "two findings at one line");
-            found = each;
+            if (found.is_null())
+                found = each;
+            else
+                BOOST_TEST(found.at("rule") != each.at("rule"));
         }
     }
     BOOST_TEST_REQUIRE(!found.is_null(),
