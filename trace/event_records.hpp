@@ -159,7 +159,9 @@ struct CopyContent {
     std::uint64_t whole_hash = 0;  ///< of all; 0: not looked at
     std::uint64_t value_bytes = 0; ///< those looked at are one value of 1, 2 or 4 bytes; 0: they are not
     std::uint64_t value = 0;
+    std::uint64_t look_duration = 0; ///< ticks that looking took: before an upload's call, after a download's
 
+    /// All but `look_duration`, which stands at the end of a record.
     template <class Self, class Visitor>
     static void content_fields(Self& r, Visitor& v) {
         v.number("part_hash", r.part_hash);
@@ -213,6 +215,7 @@ struct Copy : Call {
         v.number("captured", r.captured);
         CopyContent::content_fields(r.content, v);
         v.number("content_follows", r.content_follows);
+        v.number("look_duration", r.content.look_duration);
     }
 };
 
@@ -229,6 +232,7 @@ struct Content {
         v.number("start", r.start);
         v.number("copy", r.copy);
         CopyContent::content_fields(r.content, v);
+        v.number("look_duration", r.content.look_duration);
     }
 };
 

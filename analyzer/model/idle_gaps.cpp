@@ -81,6 +81,8 @@ void IdleGaps::add(const trace::Copy& record, std::uint32_t thread) {
     const bool pageable =
         record.source_memory == trace::Memory::pageable || record.destination_memory == trace::Memory::pageable;
     const bool alone = queued_ == 0;
+    if (is_host_memory(record.source_memory)) // looked at before the call
+        pass(record.content.look_duration);
     queue(thread, record.stack, record.stream, record.start,
           managed ? Concern::managed
           : host  ? Concern::results
@@ -98,6 +100,8 @@ void IdleGaps::add(const trace::Copy& record, std::uint32_t thread) {
              ? 0
              : static_cast<std::uint64_t>(waited_ns / ns_per_tick_),
          on_one_stream(record.stream));
+    if (is_host_memory(record.destination_memory)) // after it
+        pass(record.content.look_duration);
 }
 
 void IdleGaps::add(const trace::Sync& record, std::uint32_t thread) {

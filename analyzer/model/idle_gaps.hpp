@@ -47,6 +47,7 @@ public:
     void add(const trace::Event& record);
     void add(const trace::Alloc& record);
     void add(const trace::Free& record);
+    void add(const trace::Content& record) { pass(record.content.look_duration); }
     void add(const trace::Pause&) { open_ = false; }
     void add(const trace::GraphLaunch& record, std::uint32_t thread) { queue_unknown(record, thread); }
     void add(const trace::HostFunction& record, std::uint32_t thread) { queue_unknown(record, thread); }
@@ -68,7 +69,7 @@ private:
     void queue(std::uint32_t thread, std::uint64_t stack, std::uint64_t stream, std::uint64_t start,
                Concern concern);
     void wait(const GapSite& site, std::uint64_t end, std::uint64_t waited, bool covers);
-    /// A call in a gap that other rules speak of.
+    /// In a gap: a call that other rules speak of, or what recording took.
     void pass(std::uint64_t duration) { passed_ticks_ += duration; }
     bool on_one_stream(std::uint64_t stream) const { return !mixed_ && stream_ == stream; }
     double nanoseconds(std::uint64_t ticks) const { return static_cast<double>(ticks) * ns_per_tick_; }

@@ -60,8 +60,8 @@ struct FieldWriter {
             out[key] = enumerator(value);
         else if (key == "start")
             out["start_ns"] = trace.time.at(value);
-        else if (key == "duration")
-            out["duration_ns"] = trace.time.length(value);
+        else if (key == "duration" || key == "look_duration")
+            out[std::string(key) + "_ns"] = trace.time.length(value);
         else if (key == "loaded" || key == "time" || key == "copy")
             out[std::string(key) + "_ns"] = trace.time.at(value);
         else if (key == "entry" && !definition)

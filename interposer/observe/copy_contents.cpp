@@ -74,7 +74,7 @@ trace::CopyContent CopyContents::look(std::uint64_t host, std::uint64_t device, 
         started_ = now;
     if (on_parts_ >= budget(now) / 4)
         return {};
-    const std::uint64_t start = worked_nanoseconds(), before = on_wholes_;
+    const std::uint64_t begin = record::now(), start = worked_nanoseconds(), before = on_wholes_;
     const record::SlowPath slow;
     const record::Quiet quiet;
     trace::CopyContent content;
@@ -84,6 +84,7 @@ trace::CopyContent CopyContents::look(std::uint64_t host, std::uint64_t device, 
               : !allocations().overlaps(host, host + bytes))
         content = hash(host, device, bytes);
     on_parts_ += worked_nanoseconds() - start - (on_wholes_ - before);
+    content.look_duration = record::now() - begin;
     return content;
 }
 

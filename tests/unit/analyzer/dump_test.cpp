@@ -71,6 +71,7 @@ struct KeyCheck {
     void number(std::string_view key, const T&) {
         check(key == "start"                                      ? "start_ns"
               : key == "duration"                                 ? "duration_ns"
+              : key == "look_duration"                            ? "look_duration_ns"
               : key == "loaded" || key == "time" || key == "copy" ? std::string(key) + "_ns"
                                                                   : std::string(key));
     }

@@ -155,6 +155,34 @@ BOOST_AUTO_TEST_CASE(a_free_waits_unasked) {
     BOOST_TEST((finding.confidence == Confidence::medium));
 }
 
+BOOST_AUTO_TEST_CASE(looking_at_what_is_copied_is_no_host_work) {
+    // Upload, kernel, download, one after the other; the bytes are looked at for 2 ms a round.
+    const auto rounds = [](std::uint64_t up_look, std::uint64_t down_look) {
+        Turns t;
+        const std::uint64_t host = t.allocate(16 * mib, Memory::pinned);
+        const auto round = [&] {
+            t.now += up_look;
+            t.copy(16 * mib, ms,
+                   {.source = Memory::pinned, .from = host, .to = t.data, .look_duration = up_look});
+            t.launch_step();
+            t.copy(16 * mib, 3 * ms,
+                   {.symbol = "cuMemcpyDtoH_v2",
+                    .source = Memory::device,
+                    .destination = Memory::pinned,
+                    .from = t.data,
+                    .to = host,
+                    .look_duration = down_look});
+            t.now += down_look;
+        };
+        for (int i = 0; i < 20; ++i)
+            round();
+        const auto found = t.findings();
+        return std::ranges::count(found, "UMA-505", [](const Finding& finding) { return finding.rule->id; });
+    };
+    BOOST_TEST(rounds(2 * ms, 0) == 0);
+    BOOST_TEST(rounds(0, 2 * ms) == 0);
+}
+
 BOOST_AUTO_TEST_CASE(a_pageable_copy_that_waits_is_told_of_once) {
     Turns t;
     const std::uint64_t data = t.allocate(16 * mib, Memory::device);

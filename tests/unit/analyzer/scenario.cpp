@@ -78,6 +78,7 @@ void Scenario::copy(std::uint64_t bytes, std::uint64_t duration, const CopyOptio
     copy.content.value_bytes = options.value_bytes;
     copy.content.value = options.value;
     copy.content_follows = options.content_follows ? 1 : 0;
+    copy.content.look_duration = options.look_duration;
     if (options.height != 0) {
         copy.width = bytes / options.height;
         copy.height = options.height;

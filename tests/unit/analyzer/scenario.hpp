@@ -37,6 +37,7 @@ public:
         std::uint64_t part = 0, whole = 0;   ///< hashes
         std::uint64_t value_bytes = 0, value = 0;
         bool content_follows = false;
+        std::uint64_t look_duration = 0;
     };
     void copy(std::uint64_t bytes, std::uint64_t duration, const CopyOptions& options);
 

@@ -133,10 +133,10 @@ inline void contend(Trial& trial, bool stays, bool apart) {
         data.raise();
         CHECK(cudaDeviceSynchronize());
         if (apart)
-            step_apart();
+            habits::wait_pause();
         data.raise_from_host();
         if (apart)
-            step_apart();
+            habits::wait_pause();
     });
     trial.expect(data.words[data.count - 1] == 2 * trial.rounds);
 }
