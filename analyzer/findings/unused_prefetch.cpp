@@ -1,19 +1,22 @@
 /// Brought to the device and taken away again before any launch could use it.
 #include "analyzer/findings/managed.hpp"
 
+#include <algorithm>
+
 namespace umadvisor::findings {
 namespace {
 
 Advice advise_unused_prefetch(const Habit& habit) {
-    const model::MovedBytes moved{habit.bytes_to_device(), 0}, back{0, habit.bytes_to_device()};
-    const bool taken_by_host = !habit.totals.host_codes.empty();
+    const model::MovedBytes moved{habit.bytes_to_device(), 0};
+    const model::MovedBytes by_faults{0, std::min(habit.totals.taken_back, moved.to_device)};
+    const model::MovedBytes by_prefetch{0, moved.to_device - by_faults.to_host};
     return {.text = "remove this " + prefetch_name(habit.memory) +
                     ", or narrow it to the part that a launch uses before the host does",
             .saving_ns = habit.by_prefetch(moved, habit.totals.times) +
-                         (taken_by_host ? habit.by_faults(back, habit.totals.times)
-                                        : habit.by_prefetch(back, habit.totals.times)),
+                         habit.by_faults(by_faults, habit.totals.times) +
+                         habit.by_prefetch(by_prefetch, habit.totals.times),
             .basis = std::string("the bytes that it moved, and their way back by ") +
-                     (taken_by_host ? "the host's faults, " : "prefetch, ") + habit.prices(),
+                     (by_faults.to_host != 0 ? "the host's faults, " : "prefetch, ") + habit.prices(),
             .confidence = habit.confidence(),
             .details = {},
             .evidence = {{"bytes_to_device", static_cast<double>(moved.to_device)}}};

@@ -73,12 +73,19 @@ void judge_redundant(const Subject& subject, std::vector<Verdict>& found) {
 
 void judge_unused(const Subject& subject, std::vector<Verdict>& found) {
     Verdict verdict{.kind = VerdictKind::unused_prefetch};
-    for (const Stay& stay : subject.stays.list()) {
+    const auto& stays = subject.stays.list();
+    for (std::size_t i = 0; i < stays.size(); ++i) {
+        const Stay& stay = stays[i];
         if (!stay.on_device || stay.end == 0 || !brought_by_prefetch(stay) || !unused_on_device(subject, stay))
             continue;
         ++verdict.times;
         verdict.bytes += stay.by_prefetch;
         verdict.prefetch_stack = stay.prefetch_stack;
+        if (i + 1 == stays.size() || brought_by_prefetch(stays[i + 1]))
+            continue;
+        verdict.taken_back += std::min(stays[i + 1].by_fault, stay.by_prefetch);
+        if (verdict.host_code == 0)
+            verdict.host_code = stays[i + 1].code;
     }
     if (verdict.times != 0)
         found.push_back(verdict);

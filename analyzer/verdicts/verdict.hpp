@@ -66,6 +66,7 @@ struct Verdict {
     std::uint64_t times = 0;          ///< what it counts is the kind's own: round trips, calls, launches
     std::uint64_t bytes = 0;          ///< that moved, or were asked for, because of it
     std::uint64_t new_bytes = 0;      ///< of `bytes` read back, what the host had never had
+    std::uint64_t taken_back = 0;     ///< of `bytes` prefetched in vain, what came back by the host's faults
     model::KernelSite kernel{};       ///< one that took part; function, stack and entry 0: none
     std::uint64_t host_code = 0;      ///< frame of the host's access; 0: none is known
     std::uint64_t prefetch_stack = 0; ///< 0: none

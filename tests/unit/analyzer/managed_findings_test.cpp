@@ -320,6 +320,12 @@ BOOST_AUTO_TEST_CASE(unused_prefetch) {
     p.to_host();
     p.wait();
     BOOST_TEST(only_finding(p).saving_ns == 64 * (up_by_prefetch + down_by_prefetch), about);
+    Program taken;
+    taken.filled();
+    taken.to_device();
+    taken.wait();
+    taken.look(taken.bytes, before);
+    BOOST_TEST(only_finding(taken).saving_ns == 64 * (up_by_prefetch + down_by_faults), about);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
