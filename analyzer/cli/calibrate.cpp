@@ -32,9 +32,15 @@ int calibrate(const Arguments& arguments) {
     machine::Rates::each(found.rates, [](std::string_view name, double value) {
         if (value <= 0)
             return;
-        const bool rate = name.ends_with("_bytes_per_s");
+        const bool rate = name.ends_with("_bytes_per_s"), time = name.ends_with("_ns");
         std::array<char, 32> text{};
-        std::snprintf(text.data(), text.size(), rate ? "%8.4g GB/s" : "%8.4g us", value / (rate ? 1e9 : 1e3));
+        std::snprintf(text.data(), text.size(),
+                      rate   ? "%8.4g GB/s"
+                      : time ? "%8.4g us  "
+                             : "%8.4g times",
+                      value / (rate   ? 1e9
+                               : time ? 1e3
+                                      : 1));
         std::cout << "  " << text.data() << "  " << name << "\n";
     });
     for (const std::string& sentence : found.unmeasured)

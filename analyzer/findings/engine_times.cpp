@@ -44,9 +44,9 @@ double copy_ns(const model::Profile& profile, const model::Work& work, double ke
 } // namespace
 
 model::Machine machine_of(const model::Profile& profile) {
-    model::Machine machine{.call_ns = static_cast<double>(machine::Rates::usual.launch_call),
+    model::Machine machine{.call_ns = profile.rates().launch_call_ns,
                            .handover_ns = 3000,
-                           .duplex = 1.16,
+                           .duplex = profile.rates().both_ways_ratio,
                            .one_copy_engine = false};
     for (const trace::Device& device : profile.dictionary().devices)
         machine.one_copy_engine |= device.copy_engines == 1;

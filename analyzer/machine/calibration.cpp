@@ -1,11 +1,9 @@
 #include "analyzer/machine/calibration.hpp"
 
-#include "analyzer/machine/driver.hpp"
+#include "analyzer/machine/bench.hpp"
 #include "analyzer/reader/error.hpp"
 
 #include <algorithm>
-#include <array>
-#include <chrono>
 #include <cstring>
 #include <memory>
 
@@ -15,11 +13,10 @@ namespace {
 constexpr std::size_t mib = std::size_t{1} << 20;
 constexpr std::size_t bytes = 64 * mib; ///< of each buffer
 constexpr std::size_t block = 2 * mib, page = 4096;
-constexpr int rounds = 5;
 
 // Numbers as in cuda.h.
 constexpr int concurrent_managed_access = 89, set_preferred_location = 3, set_accessed_by = 5;
-constexpr unsigned attach_global = 1;
+constexpr unsigned attach_global = 1, non_blocking = 1;
 
 /// Reads each of `count` words. That it writes where it meets a certain one, which is nowhere, keeps the reads
 /// in.
@@ -57,37 +54,23 @@ done:
 }
 )";
 
-double median(std::array<double, rounds> values) {
-    std::ranges::sort(values);
-    return values[rounds / 2];
-}
-
-class Bench {
+class Calibrator {
 public:
-    explicit Bench(int ordinal) {
-        check(cuda_.initialize(0), "cuInit");
-        check(cuda_.get_device(&device_, ordinal), "cuDeviceGet");
-        std::array<char, 256> name{};
-        check(cuda_.get_name(name.data(), static_cast<int>(name.size()) - 1, device_), "cuDeviceGetName");
+    explicit Calibrator(int ordinal) : bench_(ordinal), device_(bench_.device()) {
         Rates::each(result_.rates, [](const char*, double& value) { value = 0; });
-        result_.rates.device = name.data();
-        Handle context = nullptr;
-        check(cuda_.retain_context(&context, device_), "cuDevicePrimaryCtxRetain");
-        check(cuda_.set_context(context), "cuCtxSetCurrent");
+        result_.rates.device = bench_.device_name();
         std::size_t free = 0, total = 0;
         check(cuda_.free_memory(&free, &total), "cuMemGetInfo");
         if (free < 16 * bytes) // never near the end of what others may want
             throw reader::Error("too little free device memory to measure with: " + std::to_string(free / mib) +
                                 " MiB, " + std::to_string(16 * bytes / mib) + " are wanted");
-        check(cuda_.create_event(&from_, 0), "cuEventCreate");
-        check(cuda_.create_event(&to_, 0), "cuEventCreate");
         check(cuda_.allocate(&data_, bytes), "cuMemAlloc");
         check(cuda_.allocate(&other_, bytes), "cuMemAlloc");
         check(cuda_.allocate_pinned(&pinned_, bytes), "cuMemAllocHost");
         std::memset(pageable_.get(), 1, bytes);
         std::memset(pinned_, 1, bytes);
     }
-    ~Bench() {
+    ~Calibrator() {
         cuda_.synchronize();
         cuda_.free(data_);
         cuda_.free(other_);
@@ -95,81 +78,96 @@ public:
         if (managed_ != 0)
             cuda_.free(managed_);
     }
-    Bench(const Bench&) = delete;
-    Bench& operator=(const Bench&) = delete;
+    Calibrator(const Calibrator&) = delete;
+    Calibrator& operator=(const Calibrator&) = delete;
 
     Calibration measure() {
         measure_copies();
+        measure_both_ways();
+        measure_peer();
         const bool kernels = load_kernel();
-        if (kernels)
+        if (kernels) {
             measure_device_memory();
+            measure_launch();
+        }
         if (measure_prefetches() && kernels)
             measure_kernels_on_managed();
         return std::move(result_);
     }
 
 private:
-    /// Nanoseconds between two events around `act`, on a device that was idle.
-    template <class Act>
-    double time(const Act& act) {
-        check(cuda_.synchronize(), "cuCtxSynchronize");
-        check(cuda_.record_event(from_, nullptr), "cuEventRecord");
-        act();
-        check(cuda_.record_event(to_, nullptr), "cuEventRecord");
-        check(cuda_.wait_event(to_), "cuEventSynchronize");
-        float milliseconds = 0;
-        check(cuda_.elapsed(&milliseconds, from_, to_), "cuEventElapsedTime");
-        return static_cast<double>(milliseconds) * 1e6;
-    }
-    /// Median of what `act` takes after `prepare`, less what the events take.
-    template <class Prepare, class Act>
-    double typical(const Prepare& prepare, const Act& act) {
-        std::array<double, rounds> taken{};
-        prepare();
-        act(); // the first time loads code and maps memory
-        for (double& each : taken) {
-            prepare();
-            each = time(act);
-        }
-        return std::max(1.0, median(taken) - floor_);
-    }
-    template <class Act>
-    double typical(const Act& act) {
-        return typical([] {}, act);
-    }
-    /// Of calls that cost the thread that makes them, whatever the device has to do: median, in nanoseconds.
-    template <class Act>
-    double host_time(const Act& act) {
-        using Clock = std::chrono::steady_clock;
-        std::array<double, rounds> taken{};
-        for (double& each : taken) {
-            check(cuda_.synchronize(), "cuCtxSynchronize");
-            const Clock::time_point begin = Clock::now();
-            act();
-            each = std::chrono::duration<double, std::nano>(Clock::now() - begin).count();
-        }
-        return median(taken);
-    }
     static double rate(double ns) { return static_cast<double>(bytes) / ns * 1e9; }
 
     void measure_copies() {
         Rates& rates = result_.rates;
-        floor_ = 0;
-        floor_ = typical([] {});
         rates.pinned_to_device =
-            rate(typical([&] { check(cuda_.upload(data_, pinned_, bytes), "cuMemcpyHtoD"); }));
+            rate(bench_.typical([&] { check(cuda_.upload(data_, pinned_, bytes), "cuMemcpyHtoD"); }));
         rates.device_to_pinned =
-            rate(typical([&] { check(cuda_.download(pinned_, data_, bytes), "cuMemcpyDtoH"); }));
+            rate(bench_.typical([&] { check(cuda_.download(pinned_, data_, bytes), "cuMemcpyDtoH"); }));
         void* const host_memory = pageable_.get();
         rates.pageable_to_device =
-            rate(typical([&] { check(cuda_.upload(data_, host_memory, bytes), "cuMemcpyHtoD"); }));
+            rate(bench_.typical([&] { check(cuda_.upload(data_, host_memory, bytes), "cuMemcpyHtoD"); }));
         rates.device_to_pageable =
-            rate(typical([&] { check(cuda_.download(host_memory, data_, bytes), "cuMemcpyDtoH"); }));
+            rate(bench_.typical([&] { check(cuda_.download(host_memory, data_, bytes), "cuMemcpyDtoH"); }));
         rates.device_to_device =
-            rate(typical([&] { check(cuda_.copy_on_device(other_, data_, bytes), "cuMemcpyDtoD"); }));
-        rates.memory_set = rate(typical([&] { check(cuda_.set_bytes(other_, 1, bytes), "cuMemsetD8"); }));
-        rates.small_copy_ns = typical([&] { check(cuda_.upload(data_, pinned_, 4), "cuMemcpyHtoD"); });
-        rates.host_to_host = rate(host_time([&] { std::memcpy(host_memory, pinned_, bytes); }));
+            rate(bench_.typical([&] { check(cuda_.copy_on_device(other_, data_, bytes), "cuMemcpyDtoD"); }));
+        rates.memory_set =
+            rate(bench_.typical([&] { check(cuda_.set_bytes(other_, 1, bytes), "cuMemsetD8"); }));
+        rates.small_copy_ns = bench_.typical([&] { check(cuda_.upload(data_, pinned_, 4), "cuMemcpyHtoD"); });
+        rates.host_to_host = rate(bench_.host_time([&] { std::memcpy(host_memory, pinned_, bytes); }));
+    }
+
+    /// Half of the bytes each way, in two streams.
+    void measure_both_ways() {
+        Handle up = nullptr, down = nullptr;
+        check(cuda_.create_stream(&up, non_blocking), "cuStreamCreate");
+        check(cuda_.create_stream(&down, non_blocking), "cuStreamCreate");
+        constexpr std::size_t half = bytes / 2;
+        const auto upload = [&] { check(cuda_.upload_async(data_, pinned_, half, up), "cuMemcpyHtoDAsync"); };
+        const auto download = [&] {
+            check(cuda_.download_async(static_cast<char*>(pinned_) + half, other_, half, down),
+                  "cuMemcpyDtoHAsync");
+        };
+        const auto waited = [this](const auto& act) {
+            return bench_.host_time([&] {
+                act();
+                bench_.wait();
+            });
+        };
+        waited(upload);
+        const double alone = std::max(waited(upload), waited(download));
+        const double both = waited([&] {
+            upload();
+            download();
+        });
+        result_.rates.both_ways_ratio = std::max(1.0, both / alone);
+        cuda_.destroy_stream(up);
+        cuda_.destroy_stream(down);
+    }
+    /// From this device to the one that comes next, where there is one that it reaches.
+    void measure_peer() {
+        int count = 0, next = 0, reaches = 0;
+        if (cuda_.count_devices(&count) != 0 || count < 2 ||
+            cuda_.get_device(&next, (device_ + 1) % count) != 0 ||
+            cuda_.can_access_peer(&reaches, device_, next) != 0 || reaches == 0)
+            return;
+        Handle peer = nullptr;
+        Address there = 0;
+        check(cuda_.retain_context(&peer, next), "cuDevicePrimaryCtxRetain");
+        cuda_.enable_peer_access(peer, 0);
+        check(cuda_.set_context(peer), "cuCtxSetCurrent");
+        const bool room = cuda_.allocate(&there, bytes) == 0;
+        check(cuda_.set_context(bench_.context()), "cuCtxSetCurrent");
+        if (room)
+            result_.rates.peer = rate(bench_.typical([&] {
+                check(cuda_.copy_to_peer(there, peer, data_, bench_.context(), bytes, nullptr),
+                      "cuMemcpyPeerAsync");
+            }));
+        bench_.wait();
+        cuda_.set_context(peer);
+        if (room)
+            cuda_.free(there);
+        check(cuda_.set_context(bench_.context()), "cuCtxSetCurrent");
     }
 
     bool load_kernel() {
@@ -179,20 +177,27 @@ private:
         result_.unmeasured.emplace_back("kernels on managed memory: the driver does not compile PTX");
         return false;
     }
-    void read(Address memory) {
-        std::uint64_t count = bytes / sizeof(std::uint32_t);
+    void read(Address memory, std::uint64_t count = bytes / sizeof(std::uint32_t)) {
         void* parameters[]{&memory, &count};
         check(cuda_.launch(kernel_, 264, 1, 1, 256, 1, 1, 0, nullptr, parameters, nullptr), "cuLaunchKernel");
     }
     void measure_device_memory() {
-        resident_ns_ = typical([&] { read(data_); });
+        resident_ns_ = bench_.typical([&] { read(data_); });
         result_.rates.device_memory = rate(resident_ns_);
+    }
+
+    void measure_launch() {
+        constexpr int launches = 64;
+        result_.rates.launch_call_ns = bench_.host_time([this] {
+            for (int i = 0; i < launches; ++i)
+                read(data_, 0);
+        }) / launches;
     }
 
     void move(int where) { check(cuda_.prefetch(managed_, bytes, where, nullptr), "cuMemPrefetchAsync"); }
     void settle(int where) {
         move(where);
-        check(cuda_.synchronize(), "cuCtxSynchronize");
+        bench_.wait();
     }
     void read_from_host() {
         const auto* const memory = reinterpret_cast<const volatile char*>(managed_);
@@ -214,15 +219,15 @@ private:
         check(cuda_.allocate_managed(&managed_, bytes, attach_global), "cuMemAllocManaged");
         touch_from_host();
         Rates& rates = result_.rates;
-        rates.prefetch_to_device = rate(typical([&] { settle(host); }, [&] { move(device_); }));
-        rates.prefetch_to_host = rate(typical([&] { settle(device_); }, [&] { move(host); }));
-        rates.fault_to_host = rate(typical([&] { settle(device_); }, [&] { read_from_host(); }));
+        rates.prefetch_to_device = rate(bench_.typical([&] { settle(host); }, [&] { move(device_); }));
+        rates.prefetch_to_host = rate(bench_.typical([&] { settle(device_); }, [&] { move(host); }));
+        rates.fault_to_host = rate(bench_.typical([&] { settle(device_); }, [&] { read_from_host(); }));
         auto* const first = reinterpret_cast<volatile char*>(managed_);
-        rates.host_fault_ns = typical([&] { settle(device_); }, [&] { *first = 1; });
+        rates.host_fault_ns = bench_.typical([&] { settle(device_); }, [&] { *first = 1; });
         settle(device_);
-        const double one =
-            host_time([&] { check(cuda_.prefetch(managed_, block, device_, nullptr), "cuMemPrefetchAsync"); });
-        const double all = host_time([&] { move(device_); });
+        const double one = bench_.host_time(
+            [&] { check(cuda_.prefetch(managed_, block, device_, nullptr), "cuMemPrefetchAsync"); });
+        const double all = bench_.host_time([&] { move(device_); });
         rates.prefetch_block_ns = std::max(1.0, (all - one) / static_cast<double>(bytes / block - 1));
         rates.prefetch_call_ns = std::max(1.0, one - rates.prefetch_block_ns);
         return true;
@@ -230,28 +235,28 @@ private:
     void measure_kernels_on_managed() {
         const auto beyond_resident = [this](double ns) { return rate(std::max(1.0, ns - resident_ns_)); };
         Rates& rates = result_.rates;
-        rates.fault_to_device = beyond_resident(typical([&] { settle(host); }, [&] { read(managed_); }));
+        rates.fault_to_device = beyond_resident(bench_.typical([&] { settle(host); }, [&] { read(managed_); }));
         settle(host);
         check(cuda_.advise(managed_, bytes, set_preferred_location, host), "cuMemAdvise");
         check(cuda_.advise(managed_, bytes, set_accessed_by, device_), "cuMemAdvise");
-        rates.remote_access = rate(typical([&] { read(managed_); }));
+        rates.remote_access = rate(bench_.typical([&] { read(managed_); }));
     }
 
-    Driver cuda_;
+    Bench bench_;
+    const Driver& cuda_ = bench_.driver();
+    int device_;
     Calibration result_;
-    int device_ = 0;
-    Handle from_ = nullptr, to_ = nullptr, kernel_ = nullptr;
+    Handle kernel_ = nullptr;
     Address data_ = 0, other_ = 0, managed_ = 0;
     void* pinned_ = nullptr;
     std::unique_ptr<char[]> pageable_{new char[bytes]};
-    double floor_ = 0;       ///< of two events with nothing between
     double resident_ns_ = 0; ///< the kernel on device memory
 };
 
 } // namespace
 
 Calibration calibrate(int ordinal) {
-    return Bench(ordinal).measure();
+    return Calibrator(ordinal).measure();
 }
 
 } // namespace umadvisor::machine

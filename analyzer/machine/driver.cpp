@@ -23,6 +23,7 @@ Driver::Driver() {
         function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(found);
     };
     find(initialize, "cuInit");
+    find(count_devices, "cuDeviceGetCount");
     find(get_device, "cuDeviceGet");
     find(get_name, "cuDeviceGetName");
     find(get_attribute, "cuDeviceGetAttribute");
@@ -36,10 +37,17 @@ Driver::Driver() {
     find(allocate_managed, "cuMemAllocManaged");
     find(upload, "cuMemcpyHtoD_v2");
     find(download, "cuMemcpyDtoH_v2");
+    find(upload_async, "cuMemcpyHtoDAsync_v2");
+    find(download_async, "cuMemcpyDtoHAsync_v2");
     find(set_bytes, "cuMemsetD8_v2");
     find(copy_on_device, "cuMemcpyDtoD_v2");
+    find(can_access_peer, "cuDeviceCanAccessPeer");
+    find(enable_peer_access, "cuCtxEnablePeerAccess");
+    find(copy_to_peer, "cuMemcpyPeerAsync");
     find(prefetch, "cuMemPrefetchAsync");
     find(advise, "cuMemAdvise");
+    find(create_stream, "cuStreamCreate");
+    find(destroy_stream, "cuStreamDestroy_v2");
     find(create_event, "cuEventCreate");
     find(record_event, "cuEventRecord");
     find(wait_event, "cuEventSynchronize");

@@ -21,6 +21,7 @@ struct Driver {
     Driver();
 
     int (*initialize)(unsigned);
+    int (*count_devices)(int*);
     int (*get_device)(int*, int);
     int (*get_name)(char*, int, int);
     int (*get_attribute)(int*, int, int);
@@ -34,10 +35,17 @@ struct Driver {
     int (*allocate_managed)(Address*, std::size_t, unsigned);
     int (*upload)(Address, const void*, std::size_t);
     int (*download)(void*, Address, std::size_t);
+    int (*upload_async)(Address, const void*, std::size_t, Handle stream);
+    int (*download_async)(void*, Address, std::size_t, Handle stream);
     int (*set_bytes)(Address, unsigned char, std::size_t);
     int (*copy_on_device)(Address, Address, std::size_t);
+    int (*can_access_peer)(int*, int device, int peer);
+    int (*enable_peer_access)(Handle context, unsigned);
+    int (*copy_to_peer)(Address, Handle context, Address, Handle from_context, std::size_t, Handle stream);
     int (*prefetch)(Address, std::size_t, int device, Handle stream);
     int (*advise)(Address, std::size_t, int advice, int device);
+    int (*create_stream)(Handle*, unsigned);
+    int (*destroy_stream)(Handle);
     int (*create_event)(Handle*, unsigned);
     int (*record_event)(Handle, Handle stream);
     int (*wait_event)(Handle);

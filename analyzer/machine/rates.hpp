@@ -7,14 +7,16 @@
 
 namespace umadvisor::machine {
 
-/// Bytes per second, and nanoseconds where the name ends so. Whatever was not measured is that of an H200 over
-/// PCIe 5 (driver 580, CUDA 13.0).
+/// Bytes per second, nanoseconds and ratios where the name ends so. Whatever was not measured is that of an
+/// H200 over PCIe 5 (driver 580, CUDA 13.0).
 struct Rates {
     static constexpr residency::Prices usual{};
 
     double pinned_to_device = usual.pinned_to_device, device_to_pinned = usual.device_to_pinned;
     double pageable_to_device = usual.pageable_to_device, device_to_pageable = usual.device_to_pageable;
     double device_to_device = usual.device_to_device;
+    double peer = usual.pinned_to_device; ///< from device to device: by the link where nothing else is known
+    double both_ways_ratio = 1.16;        ///< how much longer copies take while as many go the other way
     double device_memory = usual.device_memory; ///< gone through by a kernel
     double memory_set = 2.8e12;                 ///< device memory written by the driver's memory sets
     double host_to_host = usual.host_to_host;   ///< by one thread
@@ -23,6 +25,7 @@ struct Rates {
     double prefetch_to_device = usual.migrate_to_device, prefetch_to_host = usual.migrate_to_host;
     double remote_access = usual.remote_access; ///< a kernel reads what is on the host
     double small_copy_ns = static_cast<double>(usual.small_copy);
+    double launch_call_ns = static_cast<double>(usual.launch_call);
     double host_fault_ns = static_cast<double>(usual.host_fault); ///< one that moves next to nothing
     /// Of a prefetch of what is there already, and of each 2 MiB block that it looks at.
     double prefetch_call_ns = static_cast<double>(usual.prefetch_call);
@@ -40,6 +43,8 @@ struct Rates {
         visit("pageable_to_device_bytes_per_s", self.pageable_to_device);
         visit("device_to_pageable_bytes_per_s", self.device_to_pageable);
         visit("device_to_device_bytes_per_s", self.device_to_device);
+        visit("peer_bytes_per_s", self.peer);
+        visit("both_ways_ratio", self.both_ways_ratio);
         visit("device_memory_bytes_per_s", self.device_memory);
         visit("memory_set_bytes_per_s", self.memory_set);
         visit("host_to_host_bytes_per_s", self.host_to_host);
@@ -49,6 +54,7 @@ struct Rates {
         visit("prefetch_to_host_bytes_per_s", self.prefetch_to_host);
         visit("remote_access_bytes_per_s", self.remote_access);
         visit("small_copy_ns", self.small_copy_ns);
+        visit("launch_call_ns", self.launch_call_ns);
         visit("host_fault_ns", self.host_fault_ns);
         visit("prefetch_call_ns", self.prefetch_call_ns);
         visit("prefetch_block_ns", self.prefetch_block_ns);
