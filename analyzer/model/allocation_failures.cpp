@@ -29,12 +29,12 @@ void AllocationFailures::add(const trace::Alloc& record) {
 }
 
 void AllocationFailures::add(const trace::Free& record) {
-    const auto found = live_.find(record.allocation);
-    if (record.status != 0 || found == live_.end())
+    const std::uint64_t* const bytes = live_.find(record.allocation);
+    if (record.status != 0 || bytes == nullptr)
         return;
-    live_bytes_ -= found->second;
-    freed_bytes_ += found->second;
-    live_.erase(found);
+    live_bytes_ -= *bytes;
+    freed_bytes_ += *bytes;
+    live_.erase(record.allocation);
 }
 
 } // namespace umadvisor::model

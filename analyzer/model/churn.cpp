@@ -33,12 +33,12 @@ void Churn::add(const trace::Alloc& record) {
 }
 
 void Churn::add(const trace::Free& record) {
-    const auto found = live_.find(record.allocation);
-    if (record.status != 0 || record.captured != 0 || found == live_.end())
+    const Live* const found = live_.find(record.allocation);
+    if (record.status != 0 || record.captured != 0 || found == nullptr)
         return;
-    const Live live = found->second;
+    const Live live = *found;
     ChurnTotals& totals = *live.totals;
-    live_.erase(found);
+    live_.erase(record.allocation);
     --totals.live;
     if (record.part != 0)
         return; // what freed it has a record of its own: the end of a context

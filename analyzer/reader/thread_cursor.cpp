@@ -72,8 +72,7 @@ bool ThreadCursor::decode(const trace::RawRecord& raw) {
                 define(record);
             } else {
                 if constexpr (std::is_same_v<Record, trace::Launch>)
-                    if (const auto found = shapes_.find(record.shape); found != shapes_.end())
-                        shape_ = &found->second;
+                    shape_ = shapes_.find(record.shape);
                 // The thread that writes ManagedEvents wakes after they happened, and the clock pair that its
                 // chunk begins with is of that moment.
                 if constexpr (std::is_same_v<Record, trace::ManagedEvent>)
