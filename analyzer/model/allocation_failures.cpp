@@ -1,7 +1,5 @@
 #include "analyzer/model/allocation_failures.hpp"
 
-#include <string_view>
-
 namespace umadvisor::model {
 namespace {
 
@@ -10,8 +8,7 @@ constexpr std::uint64_t out_of_memory = 2; ///< CUDA_ERROR_OUT_OF_MEMORY
 } // namespace
 
 void AllocationFailures::add(const trace::Alloc& record) {
-    untold_ = untold_ || record.memory == trace::Memory::managed ||
-              dictionary_.symbol(record.entry).find("Async") != std::string_view::npos;
+    untold_ = untold_ || record.memory == trace::Memory::managed || dictionary_.is_stream_ordered(record.entry);
     if (untold_ || (record.memory != trace::Memory::device && record.memory != trace::Memory::array))
         return;
     if (record.status == 0) {

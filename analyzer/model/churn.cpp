@@ -1,7 +1,6 @@
 #include "analyzer/model/churn.hpp"
 
 #include <algorithm>
-#include <string_view>
 
 namespace umadvisor::model {
 namespace {
@@ -25,7 +24,7 @@ double ChurnTotals::own_free_ticks() const {
 void Churn::add(const trace::Alloc& record) {
     if (record.status != 0 || record.captured != 0 || record.part != 0 || !is_followed(record.memory) ||
         record.origin != trace::Origin::program || record.symbol != 0 ||
-        dictionary_.symbol(record.entry).find("Async") != std::string_view::npos)
+        dictionary_.is_stream_ordered(record.entry))
         return;
     ChurnTotals& totals = sites_[{record.stack, record.entry, record.memory}];
     totals.peak_live = std::max(totals.peak_live, ++totals.live);

@@ -3,7 +3,6 @@
 #include "analyzer/model/waits.hpp"
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
 namespace umadvisor::model {
@@ -36,7 +35,7 @@ bool Lifetimes::is_followed(const trace::Alloc& record) const {
     return record.status == 0 && record.captured == 0 && record.part == 0 && record.symbol == 0 &&
            record.origin == trace::Origin::program &&
            (record.memory == trace::Memory::device || record.memory == trace::Memory::pinned) &&
-           dictionary_.symbol(record.entry).find("Async") == std::string_view::npos;
+           !dictionary_.is_stream_ordered(record.entry);
 }
 
 void Lifetimes::add(const trace::Alloc& record) {

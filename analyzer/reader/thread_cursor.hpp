@@ -48,7 +48,8 @@ public:
 private:
     bool open_chunk();
     bool managed_event_follows() const;
-    bool decode(const trace::RawRecord& raw);
+    enum class Decoded : std::uint8_t { event, unknown, damaged };
+    Decoded decode(const trace::RawRecord& raw);
     void define(const trace::LaunchShape& record);
     void give_up();
 
