@@ -25,6 +25,10 @@ inline const std::uint8_t* get_varint(const std::uint8_t* in, const std::uint8_t
         value = *in;
         return in + 1;
     }
+    if (end - in >= 2 && in[1] < 0x80) { // and most others
+        value = static_cast<std::uint64_t>(in[1]) << 7 | (in[0] & 0x7f);
+        return in + 2;
+    }
     for (int shift = 0; shift < 64; shift += 7) {
         if (in == end)
             return nullptr;

@@ -1,7 +1,5 @@
 #include "analyzer/model/allocation_failures.hpp"
 
-#include <string_view>
-
 namespace umadvisor::model {
 namespace {
 
@@ -10,8 +8,7 @@ constexpr std::uint64_t out_of_memory = 2; ///< CUDA_ERROR_OUT_OF_MEMORY
 } // namespace
 
 void AllocationFailures::add(const trace::Alloc& record) {
-    untold_ = untold_ || record.memory == trace::Memory::managed ||
-              dictionary_.symbol(record.entry).find("Async") != std::string_view::npos;
+    untold_ = untold_ || record.memory == trace::Memory::managed || dictionary_.is_stream_ordered(record.entry);
     if (untold_ || (record.memory != trace::Memory::device && record.memory != trace::Memory::array))
         return;
     if (record.status == 0) {
@@ -29,12 +26,12 @@ void AllocationFailures::add(const trace::Alloc& record) {
 }
 
 void AllocationFailures::add(const trace::Free& record) {
-    const auto found = live_.find(record.allocation);
-    if (record.status != 0 || found == live_.end())
+    const std::uint64_t* const bytes = live_.find(record.allocation);
+    if (record.status != 0 || bytes == nullptr)
         return;
-    live_bytes_ -= found->second;
-    freed_bytes_ += found->second;
-    live_.erase(found);
+    live_bytes_ -= *bytes;
+    freed_bytes_ += *bytes;
+    live_.erase(record.allocation);
 }
 
 } // namespace umadvisor::model

@@ -3,10 +3,10 @@
 
 #include "analyzer/model/waits.hpp"
 #include "analyzer/reader/dictionary.hpp"
+#include "analyzer/reader/flat_map.hpp"
 
 #include <cstdint>
 #include <map>
-#include <unordered_map>
 
 namespace umadvisor::model {
 
@@ -31,7 +31,7 @@ public:
 private:
     const reader::Dictionary& dictionary_;
     std::map<CallSite, FailureTotals> sites_;
-    std::unordered_map<std::uint64_t, std::uint64_t> live_; ///< bytes
+    reader::FlatMap<std::uint64_t> live_; ///< bytes
     std::uint64_t live_bytes_ = 0, freed_bytes_ = 0;
     bool untold_ = false;
 };

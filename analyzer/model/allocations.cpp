@@ -32,17 +32,17 @@ void Allocations::add(const trace::Alloc& record) {
 }
 
 void Allocations::add(const trace::Free& record) {
-    const auto found = live_.find(record.allocation);
-    if (record.status != 0 || found == live_.end())
+    const Live* const live = live_.find(record.allocation);
+    if (record.status != 0 || live == nullptr)
         return;
-    --found->second.site->live;
-    found->second.site->live_bytes -= found->second.bytes;
-    live_.erase(found);
+    --live->site->live;
+    live->site->live_bytes -= live->bytes;
+    live_.erase(record.allocation);
 }
 
 Allocations::Live* Allocations::find_managed(std::uint64_t allocation) {
-    const auto found = live_.find(allocation);
-    return found == live_.end() || !found->second.managed ? nullptr : &found->second;
+    Live* const live = live_.find(allocation);
+    return live == nullptr || !live->managed ? nullptr : live;
 }
 
 void Allocations::launch(const trace::Launch& record, const reader::Shape& shape) {

@@ -3,6 +3,7 @@
 
 #include "analyzer/model/cached_map.hpp"
 #include "analyzer/model/launches.hpp"
+#include "analyzer/reader/flat_map.hpp"
 #include "trace/event_records.hpp"
 
 #include <compare>
@@ -60,7 +61,7 @@ private:
     Live* find_managed(std::uint64_t allocation);
 
     CachedMap<std::map<AllocationSite, AllocationTotals>> sites_;
-    std::unordered_map<std::uint64_t, Live> live_;
+    reader::FlatMap<Live> live_;
     bool any_managed_ = false;                                        ///< ever
     std::unordered_map<std::uint64_t, std::uint64_t> first_launches_; ///< sample -> nanoseconds, 0 until read
 };

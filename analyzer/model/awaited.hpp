@@ -1,10 +1,11 @@
 /// Samples whose device time the trace has yet to tell.
 #pragma once
 
+#include "analyzer/reader/flat_map.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 
 namespace umadvisor::model {
@@ -19,19 +20,21 @@ public:
     void add(std::uint64_t sample, What what) {
         if (latest_.size() == most / 2)
             before_ = std::exchange(latest_, {});
-        latest_.insert_or_assign(sample, std::move(what));
+        latest_[sample] = std::move(what);
     }
     /// It is no longer awaited then. Nothing: it never was, or is forgotten.
     std::optional<What> take(std::uint64_t sample) {
         for (auto* const samples : {&latest_, &before_})
-            if (!samples->empty())
-                if (auto found = samples->extract(sample))
-                    return std::move(found.mapped());
+            if (What* const found = samples->find(sample)) {
+                std::optional<What> what = std::move(*found);
+                samples->erase(sample);
+                return what;
+            }
         return std::nullopt;
     }
 
 private:
-    std::unordered_map<std::uint64_t, What> latest_, before_;
+    reader::FlatMap<What> latest_, before_;
 };
 
 } // namespace umadvisor::model

@@ -1,11 +1,11 @@
 /// Maps that are asked for the same keys again and again.
 #pragma once
 
-#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <utility>
+#include <vector>
 
 namespace umadvisor::model {
 
@@ -20,27 +20,42 @@ public:
 
     /// Made if it is not there.
     Entry& entry(const Key& key) {
-        Entry*& latest = (*latest_)[slot_of(key) % slots];
-        if (latest == nullptr || latest->first != key)
-            latest = &*map_.try_emplace(key).first;
-        return *latest;
+        const std::size_t slot = slot_of(key);
+        for (Entry* const latest : {latest_[slot], latest_[slot ^ 1]})
+            if (latest != nullptr && latest->first == key)
+                return *latest;
+        return search(key);
     }
     typename Map::mapped_type& operator[](const Key& key) { return entry(key).second; }
 
     const Map& map() const { return map_; }
 
 private:
-    static constexpr std::size_t slots = 4096;
+    static constexpr int least_bits = 4;
+    static constexpr std::size_t slots_an_entry = 8; ///< at least: few keys share a slot and its neighbour
 
-    static std::uint64_t slot_of(const Key& key) {
+    std::size_t slot_of(const Key& key) const {
+        std::uint64_t number;
         if constexpr (std::integral<Key>)
-            return key;
+            number = key;
         else
-            return key.stack * 1021 + key.entry;
+            number = key.stack * 1021 + key.entry;
+        return static_cast<std::size_t>(number * 0x9e3779b97f4a7c15 >> shift_);
+    }
+    Entry& search(const Key& key) {
+        Entry& found = *map_.try_emplace(key).first;
+        if (slots_an_entry * map_.size() > latest_.size()) {
+            latest_.assign(2 * latest_.size(), nullptr);
+            --shift_;
+        }
+        const std::size_t slot = slot_of(key);
+        latest_[slot ^ 1] = std::exchange(latest_[slot], &found);
+        return found;
     }
 
     Map map_;
-    std::unique_ptr<std::array<Entry*, slots>> latest_ = std::make_unique<std::array<Entry*, slots>>();
+    std::vector<Entry*> latest_ = std::vector<Entry*>(1 << least_bits); ///< a power of two
+    int shift_ = 64 - least_bits; ///< leaves of a number as many bits as there are slots for
 };
 
 } // namespace umadvisor::model

@@ -1,7 +1,6 @@
 #include "analyzer/model/churn.hpp"
 
 #include <algorithm>
-#include <string_view>
 
 namespace umadvisor::model {
 namespace {
@@ -25,7 +24,7 @@ double ChurnTotals::own_free_ticks() const {
 void Churn::add(const trace::Alloc& record) {
     if (record.status != 0 || record.captured != 0 || record.part != 0 || !is_followed(record.memory) ||
         record.origin != trace::Origin::program || record.symbol != 0 ||
-        dictionary_.symbol(record.entry).find("Async") != std::string_view::npos)
+        dictionary_.is_stream_ordered(record.entry))
         return;
     ChurnTotals& totals = sites_[{record.stack, record.entry, record.memory}];
     totals.peak_live = std::max(totals.peak_live, ++totals.live);
@@ -33,12 +32,12 @@ void Churn::add(const trace::Alloc& record) {
 }
 
 void Churn::add(const trace::Free& record) {
-    const auto found = live_.find(record.allocation);
-    if (record.status != 0 || record.captured != 0 || found == live_.end())
+    const Live* const found = live_.find(record.allocation);
+    if (record.status != 0 || record.captured != 0 || found == nullptr)
         return;
-    const Live live = found->second;
+    const Live live = *found;
     ChurnTotals& totals = *live.totals;
-    live_.erase(found);
+    live_.erase(record.allocation);
     --totals.live;
     if (record.part != 0)
         return; // what freed it has a record of its own: the end of a context

@@ -5,11 +5,11 @@
 #include "analyzer/model/cached_map.hpp"
 #include "analyzer/model/waits.hpp"
 #include "analyzer/reader/dictionary.hpp"
+#include "analyzer/reader/flat_map.hpp"
 
 #include <compare>
 #include <cstdint>
 #include <map>
-#include <unordered_map>
 
 namespace umadvisor::model {
 
@@ -54,13 +54,13 @@ public:
 
 private:
     struct Live {
-        ChurnTotals* totals;
-        std::uint64_t start, duration, bytes;
+        ChurnTotals* totals = nullptr;
+        std::uint64_t start = 0, duration = 0, bytes = 0;
     };
 
     const reader::Dictionary& dictionary_;
     CachedMap<std::map<ChurnSite, ChurnTotals>> sites_;
-    std::unordered_map<std::uint64_t, Live> live_;
+    reader::FlatMap<Live> live_;
     bool queued_ = true; ///< something may be in flight
 };
 

@@ -56,10 +56,10 @@ Tally DeviceContents::told(const CopySite& site, bool small) const {
 
 FateTotals& DeviceContents::totals(std::uint64_t allocation, const Range& range, Fate fate) {
     FateTotals& totals = sites_[{range.site, fate, range.last - range.first < small_copy_bytes}];
-    if (const auto found = live_.find(allocation); found != live_.end()) {
-        totals.allocation_stack = found->second.stack;
-        totals.allocation_entry = found->second.entry;
-        totals.allocation_bytes = found->second.bytes;
+    if (const Memory* const memory = live_.find(allocation)) {
+        totals.allocation_stack = memory->stack;
+        totals.allocation_entry = memory->entry;
+        totals.allocation_bytes = memory->bytes;
     }
     return totals;
 }
@@ -74,8 +74,8 @@ void DeviceContents::add(const trace::Alloc& record) {
 bool DeviceContents::is_followed(std::uint64_t allocation, const Range& range) const {
     if (range.launches == launches_)
         return true;
-    const auto memory = live_.find(allocation);
-    return memory != live_.end() && memory->second.reached;
+    const Memory* const memory = live_.find(allocation);
+    return memory != nullptr && memory->reached;
 }
 
 void DeviceContents::end_unused(std::uint64_t allocation, const Range& range, std::uint64_t stack, bool freed) {
@@ -90,10 +90,10 @@ void DeviceContents::end_unused(std::uint64_t allocation, const Range& range, st
 void DeviceContents::add(const trace::Free& record) {
     if (record.status != 0)
         return;
-    if (const auto found = sent_.find(record.allocation); found != sent_.end()) {
-        for (const Range& range : found->second)
+    if (const std::vector<Range>* const ranges = sent_.find(record.allocation)) {
+        for (const Range& range : *ranges)
             end_unused(record.allocation, range, record.stack, true);
-        sent_.erase(found);
+        sent_.erase(record.allocation);
     }
     live_.erase(record.allocation);
 }
@@ -144,12 +144,12 @@ void DeviceContents::add(const trace::Set& record) {
 
 /// `whole_range`: each of its bytes is written, and by this call.
 void DeviceContents::write(std::uint64_t allocation, const Range& sent, bool whole_range) {
-    const auto memory = live_.find(allocation);
-    if (memory == live_.end())
+    const Memory* const memory = live_.find(allocation);
+    if (memory == nullptr)
         return;
-    if (!whole_range || sent.last > memory->second.end) {
+    if (!whole_range || sent.last > memory->end) {
         sent_.erase(allocation);
-        if (sent.last > memory->second.end) // into whatever is mapped behind it
+        if (sent.last > memory->end) // into whatever is mapped behind it
             use_all();
         return;
     }
@@ -202,11 +202,11 @@ bool DeviceContents::is_there(std::uint64_t allocation, std::vector<Range>& rang
 }
 
 void DeviceContents::read(const trace::Copy& copy, std::uint32_t thread) {
-    const auto memory = live_.find(copy.source_allocation);
-    if (memory == live_.end())
+    const Memory* const memory = live_.find(copy.source_allocation);
+    if (memory == nullptr)
         return;
     const std::uint64_t last = copy.source + copy.bytes;
-    if (last > memory->second.end)
+    if (last > memory->end)
         return use_all();
     bound();
     std::vector<Range>& ranges = sent_[copy.source_allocation];
@@ -252,8 +252,8 @@ void DeviceContents::add(const trace::Content& record, std::uint32_t thread) {
         awaited_, [&](const Awaited& each) { return each.thread == thread && each.copy == record.copy; });
     if (awaited == awaited_.end())
         return;
-    if (const auto found = sent_.find(awaited->allocation); found != sent_.end())
-        for (Range& range : found->second)
+    if (std::vector<Range>* const ranges = sent_.find(awaited->allocation))
+        for (Range& range : *ranges)
             if (range.downloaded && range.content.part_hash == 0 && range.first == awaited->first &&
                 range.last == awaited->last)
                 range.content = record.content;
@@ -315,14 +315,14 @@ void DeviceContents::use(std::uint64_t allocation, Range& range) {
 }
 
 void DeviceContents::use(std::uint64_t allocation) {
-    const auto found = sent_.find(allocation);
-    if (found == sent_.end())
+    std::vector<Range>* const ranges = sent_.find(allocation);
+    if (ranges == nullptr)
         return;
-    for (Range& range : found->second)
+    for (Range& range : *ranges)
         use(allocation, range);
-    sent_.erase(found);
-    if (const auto memory = live_.find(allocation); memory != live_.end())
-        memory->second.reached = true;
+    sent_.erase(allocation);
+    if (Memory* const memory = live_.find(allocation))
+        memory->reached = true;
 }
 
 void DeviceContents::use_all() {

@@ -2,12 +2,12 @@
 #pragma once
 
 #include "analyzer/model/copies.hpp"
+#include "analyzer/reader/flat_map.hpp"
 #include "analyzer/reader/thread_cursor.hpp"
 
 #include <compare>
 #include <cstdint>
 #include <map>
-#include <unordered_map>
 #include <vector>
 
 namespace umadvisor::model {
@@ -68,8 +68,8 @@ public:
 private:
     /// Allocated by the program for itself, not a variable, which kernels reach without a parameter.
     struct Memory {
-        std::uint64_t end, bytes, stack, entry;
-        bool reached; ///< by a parameter of a launch
+        std::uint64_t end = 0, bytes = 0, stack = 0, entry = 0;
+        bool reached = false; ///< by a parameter of a launch
     };
 
     /// What a range holds, and the transfer that nobody has used yet.
@@ -105,9 +105,9 @@ private:
 
     std::uint64_t launches_ = 0;
     bool shared_ = false; ///< another process may write what it likes
-    std::unordered_map<std::uint64_t, Memory> live_;
-    std::unordered_map<std::uint64_t, std::vector<Range>> sent_; ///< by allocation
-    std::size_t ranges_ = 0;                                     ///< in sent_, at the most
+    reader::FlatMap<Memory> live_;
+    reader::FlatMap<std::vector<Range>> sent_; ///< by allocation
+    std::size_t ranges_ = 0;                   ///< in sent_, at the most
     std::vector<Awaited> awaited_;
     std::map<FateSite, FateTotals> sites_;
 };

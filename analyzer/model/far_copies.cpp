@@ -43,17 +43,17 @@ FarTotals* FarCopies::totals_of(const trace::Copy& copy, Direction direction) {
     const bool down = is_of_device(copy.source_memory) && is_page_locked(copy.destination_memory);
     if (!up && !down)
         return nullptr;
-    const auto host = places_.find(up ? copy.source_allocation : copy.destination_allocation);
-    const auto device = places_.find(up ? copy.destination_allocation : copy.source_allocation);
-    if (host == places_.end() || device == places_.end())
+    const Place* const host = places_.find(up ? copy.source_allocation : copy.destination_allocation);
+    const Place* const device = places_.find(up ? copy.destination_allocation : copy.source_allocation);
+    if (host == nullptr || device == nullptr)
         return nullptr;
-    if (host->second.node == device->second.node)
+    if (host->node == device->node)
         return copy.bytes >= link_copy_bytes ? &near_[direction] : nullptr;
     return &sites_[{.copy = {copy.stack, copy.entry, copy.host_range, copy.source_memory,
                              copy.destination_memory, copy.asynchronous != 0, copy.batch != 0, false},
-                    .device_node = device->second.node,
-                    .host_node = host->second.node,
-                    .allocation = host->second.allocation}];
+                    .device_node = device->node,
+                    .host_node = host->node,
+                    .allocation = host->allocation}];
 }
 
 void FarCopies::add(const trace::Copy& copy) {

@@ -68,7 +68,7 @@ private:
 
     const reader::Trace& trace_;
     std::unordered_map<std::uint64_t, std::uint64_t> nodes_; ///< by device, plus 1
-    std::unordered_map<std::uint64_t, Place> places_;        ///< by allocation
+    reader::FlatMap<Place> places_;                          ///< by allocation
     Awaited<Sampled> awaited_;
     std::map<FarSite, FarTotals> sites_;
     std::map<Direction, FarTotals> near_;

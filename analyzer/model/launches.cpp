@@ -72,23 +72,23 @@ void Launches::add_replayed(const LaunchGroup& group, std::uint64_t count) {
 }
 
 void Launches::synchronized(std::uint32_t thread, std::uint64_t ticks) {
-    const auto found = outstanding_.find(thread);
-    if (found == outstanding_.end())
+    std::vector<LaunchTotals*>* const waited_for = outstanding_.find(thread);
+    if (waited_for == nullptr)
         return;
     const auto of_thread = [thread](LaunchTotals& totals) {
         return std::ranges::find(totals.outstanding, thread, &LaunchTotals::Outstanding::thread);
     };
     std::uint64_t launches = 0;
-    for (LaunchTotals* const totals : found->second)
+    for (LaunchTotals* const totals : *waited_for)
         launches += of_thread(*totals)->count;
-    for (LaunchTotals* const totals : found->second) {
+    for (LaunchTotals* const totals : *waited_for) {
         const auto outstanding = of_thread(*totals);
         totals->waited_ticks += static_cast<double>(ticks) * static_cast<double>(outstanding->count) /
                                 static_cast<double>(launches);
         *outstanding = totals->outstanding.back(); // a thread that has ended leaves nothing
         totals->outstanding.pop_back();
     }
-    found->second.clear();
+    waited_for->clear();
 }
 
 bool Launches::measure(std::uint64_t sample, std::uint64_t nanoseconds) {

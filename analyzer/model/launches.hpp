@@ -3,13 +3,13 @@
 
 #include "analyzer/model/awaited.hpp"
 #include "analyzer/model/call_time.hpp"
+#include "analyzer/reader/flat_map.hpp"
 #include "analyzer/reader/thread_cursor.hpp"
 
 #include <array>
 #include <compare>
 #include <cstdint>
 #include <map>
-#include <unordered_map>
 #include <vector>
 
 namespace umadvisor::model {
@@ -85,9 +85,9 @@ private:
     Groups groups_;
     std::array<Group*, 256> recent_{}; ///< by the last digits of the shape's number
     Awaited<LaunchTotals*> awaited_;
-    std::unordered_map<std::uint32_t, std::vector<LaunchTotals*>> outstanding_; ///< by thread, each once
-    LaunchTotals graphs_; ///< takes the graphs' share of waiting
-    CallTime call_time_;  ///< of all groups
+    reader::FlatMap<std::vector<LaunchTotals*>> outstanding_; ///< by thread, each once
+    LaunchTotals graphs_;                                     ///< takes the graphs' share of waiting
+    CallTime call_time_;                                      ///< of all groups
     std::uint64_t count_ = 0, without_shape_ = 0;
 };
 

@@ -3,7 +3,6 @@
 #include "analyzer/model/waits.hpp"
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
 namespace umadvisor::model {
@@ -36,7 +35,7 @@ bool Lifetimes::is_followed(const trace::Alloc& record) const {
     return record.status == 0 && record.captured == 0 && record.part == 0 && record.symbol == 0 &&
            record.origin == trace::Origin::program &&
            (record.memory == trace::Memory::device || record.memory == trace::Memory::pinned) &&
-           dictionary_.symbol(record.entry).find("Async") == std::string_view::npos;
+           !dictionary_.is_stream_ordered(record.entry);
 }
 
 void Lifetimes::add(const trace::Alloc& record) {
@@ -76,17 +75,17 @@ void Lifetimes::remember(const Made& one, std::uint64_t device, std::uint64_t by
 }
 
 void Lifetimes::add(const trace::Free& record) {
-    const auto found = live_.find(record.allocation);
-    if (record.status != 0 || record.captured != 0 || found == live_.end())
+    Live* const found = live_.find(record.allocation);
+    if (record.status != 0 || record.captured != 0 || found == nullptr)
         return;
-    Live& live = found->second;
+    Live& live = *found;
     live.call_ticks += record.duration;
     // Nobody has waited: what it was used for may have run until now.
     if (live.awaited)
         live.last_use = record.start;
     judge(record.allocation, live, record.start);
     live.peak->live_bytes -= live.bytes;
-    live_.erase(found);
+    live_.erase(record.allocation);
     wait(record.start + record.duration);
 }
 
@@ -108,9 +107,9 @@ void Lifetimes::use(std::uint64_t allocation, Live& live, std::uint64_t start, s
 void Lifetimes::wait(std::uint64_t end) {
     ++generation_;
     for (const std::uint64_t allocation : awaited_)
-        if (const auto found = live_.find(allocation); found != live_.end()) {
-            found->second.awaited = false;
-            found->second.last_use = std::max(found->second.last_use, end);
+        if (Live* const live = live_.find(allocation)) {
+            live->awaited = false;
+            live->last_use = std::max(live->last_use, end);
         }
     awaited_.clear();
 }
@@ -128,18 +127,18 @@ void Lifetimes::launch(const trace::Launch& record, const reader::Shape* shape) 
         return;
     recent = {shape, generation_, record.start};
     for (const std::uint64_t allocation : shape->touched)
-        if (const auto found = live_.find(allocation); found != live_.end()) {
-            found->second.reached_by_kernel = true;
-            use(allocation, found->second, record.start, record.start);
+        if (Live* const live = live_.find(allocation)) {
+            live->reached_by_kernel = true;
+            use(allocation, *live, record.start, record.start);
         }
 }
 
 void Lifetimes::reach(std::uint64_t allocation, std::uint64_t address, std::uint64_t bytes, std::uint64_t start,
                       std::uint64_t end) {
-    const auto found = live_.find(allocation);
-    if (allocation == 0 || found == live_.end())
+    Live* const found = live_.find(allocation);
+    if (allocation == 0 || found == nullptr)
         return;
-    Live& live = found->second;
+    Live& live = *found;
     const std::uint64_t low = address - std::min(live.address, address);
     live.low = std::min(live.low, low);
     live.high = std::max(live.high, low + bytes);

@@ -3,6 +3,7 @@
 
 #include "analyzer/model/cached_map.hpp"
 #include "analyzer/reader/dictionary.hpp"
+#include "analyzer/reader/flat_map.hpp"
 #include "analyzer/reader/thread_cursor.hpp"
 
 #include <array>
@@ -10,7 +11,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -123,7 +123,7 @@ private:
     double close_ticks_;
     CachedMap<std::map<LifetimeSite, LifetimeTotals>> sites_;
     std::map<std::pair<trace::Memory, std::uint64_t>, PeakMemory> peaks_; ///< by kind and device
-    std::unordered_map<std::uint64_t, Live> live_;
+    reader::FlatMap<Live> live_;
     using MadeBySize = std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<Made>>; ///< and device
     MadeBySize made_, made_before_;
     std::size_t made_count_ = 0;         ///< in made_

@@ -64,11 +64,11 @@ void RecordedEvents::record(std::uint64_t event, const WorkQueue& queue, std::ui
 }
 
 bool RecordedEvents::find(std::uint64_t event, Waited& waited) const {
-    const auto found = events_.find(event);
-    if (found == events_.end())
+    const Recorded* const recorded = events_.find(event);
+    if (recorded == nullptr)
         return false;
-    waited.queue = found->second.queue;
-    waited.given = found->second.time;
+    waited.queue = recorded->queue;
+    waited.given = recorded->time;
     return true;
 }
 

@@ -1,12 +1,12 @@
 /// Which launches may have been running at a moment: from the launch on, until the program has waited for them.
 #pragma once
 
+#include "analyzer/reader/flat_map.hpp"
 #include "trace/event_records.hpp"
 
 #include <compare>
 #include <cstdint>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 namespace umadvisor::model {
@@ -71,7 +71,7 @@ private:
         WorkQueue queue;
         std::uint64_t time = 0;
     };
-    std::unordered_map<std::uint64_t, Recorded> events_;
+    reader::FlatMap<Recorded> events_;
 };
 
 } // namespace umadvisor::model

@@ -24,10 +24,10 @@ bool holds_the_host(const trace::Copy& copy) {
 } // namespace
 
 bool ThroughHost::device_of(std::uint64_t allocation, std::uint64_t& device) const {
-    const auto found = devices_.find(allocation);
-    if (found == devices_.end())
+    const std::uint64_t* const found = devices_.find(allocation);
+    if (found == nullptr)
         return false;
-    device = found->second;
+    device = *found;
     return true;
 }
 

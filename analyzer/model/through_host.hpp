@@ -3,6 +3,7 @@
 
 #include "analyzer/model/awaited.hpp"
 #include "analyzer/model/waits.hpp"
+#include "analyzer/reader/flat_map.hpp"
 #include "analyzer/reader/thread_cursor.hpp"
 
 #include <array>
@@ -78,7 +79,7 @@ private:
 
     double ns_per_tick_;
     std::unordered_map<std::uint32_t, Thread> threads_;
-    std::unordered_map<std::uint64_t, std::uint64_t> devices_; ///< allocation -> device
+    reader::FlatMap<std::uint64_t> devices_; ///< allocation -> device
     CachedMap<std::unordered_map<CallSite, Calls, CallSiteHash>> calls_;
     Awaited<Sampled> awaited_;
     std::map<ThroughHostSite, ThroughHostTotals> sites_;

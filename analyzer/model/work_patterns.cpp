@@ -125,17 +125,13 @@ WorkPatterns::Words WorkPatterns::words_of(const Stretch& stretch) {
     std::unordered_map<std::uint64_t, std::uint32_t> allocations;
     std::size_t reached = 0;
     for (const Given& given : stretch.given) {
-        std::uint32_t action = given.action;
-        if (given.kernel != nullptr) {
-            const Numbered* const numbered = number({.engine = Engine::compute,
-                                                     .stack = given.stack,
-                                                     .entry = given.entry,
-                                                     .kernel = given.kernel});
-            if (numbered == nullptr)
-                return {};
-            action = numbered->number;
-        }
-        words.insert(words.end(), {action, given.queue, static_cast<std::uint32_t>(given.after.size())});
+        Numbered* const numbered = number(given.action);
+        if (numbered == nullptr)
+            return {};
+        ++numbered->time.count;
+        numbered->time.ticks += given.ticks;
+        words.insert(words.end(),
+                     {numbered->number, given.queue, static_cast<std::uint32_t>(given.after.size())});
         words.insert(words.end(), given.after.begin(), given.after.end());
         words.push_back(static_cast<std::uint32_t>(given.reached - reached));
         for (; reached < given.reached; ++reached)
@@ -177,7 +173,10 @@ void WorkPatterns::launch(const trace::Launch& launch, const reader::Shape* shap
         queue_in(stretch, thread, shape->stream);
     else
         give(stretch, thread, shape->stream,
-             {.kernel = group, .stack = shape->stack, .entry = shape->entry, .after = {}}, shape->touched);
+             {.action =
+                  {.engine = Engine::compute, .stack = shape->stack, .entry = shape->entry, .kernel = group},
+              .after = {}},
+             shape->touched);
 }
 
 void WorkPatterns::add(const trace::Copy& copy, std::uint32_t thread) {
@@ -197,15 +196,9 @@ void WorkPatterns::add(const trace::Copy& copy, std::uint32_t thread) {
     action.source = copy.source_memory;
     action.destination = copy.destination_memory;
     action.asynchronous = copy.asynchronous != 0;
-    Numbered* const numbered = number(action);
-    if (numbered == nullptr) {
-        stretch.spoiled = true;
-        return;
-    }
-    ++numbered->time.count;
-    numbered->time.ticks += copy.duration;
     if (copy.sample != 0)
-        awaited_.add(copy.sample, &numbered->time);
+        if (Numbered* const numbered = number(action))
+            awaited_.add(copy.sample, &numbered->time);
     std::array<std::uint64_t, 2> reached{};
     std::size_t count = 0;
     if (action.engine != Engine::to_device)
@@ -214,7 +207,7 @@ void WorkPatterns::add(const trace::Copy& copy, std::uint32_t thread) {
         reached[count++] = copy.destination_allocation;
     stretch.spoiled |= reached[0] == 0 || reached[count - 1] == 0;
     stretch.copies = true;
-    give(stretch, thread, copy.stream, {.action = numbered->number, .after = {}},
+    give(stretch, thread, copy.stream, {.action = action, .ticks = copy.duration, .after = {}},
          std::span(reached).first(count));
     if (waits(copy, action.engine)) {
         std::erase(busy_, queue_of(thread, copy.stream));
@@ -236,12 +229,7 @@ void WorkPatterns::add(const trace::Set& set, std::uint32_t thread) {
     action.entry = set.entry;
     action.bytes = set.bytes;
     action.destination = set.memory;
-    const Numbered* const numbered = number(action);
-    if (numbered == nullptr) {
-        stretch.spoiled = true;
-        return;
-    }
-    give(stretch, thread, set.stream, {.action = numbered->number, .after = {}}, std::span(&set.allocation, 1));
+    give(stretch, thread, set.stream, {.action = action, .after = {}}, std::span(&set.allocation, 1));
 }
 
 void WorkPatterns::add(const trace::Sync& sync, std::uint32_t thread) {
@@ -272,11 +260,11 @@ void WorkPatterns::add(const trace::Stream& stream, std::uint32_t thread) {
         stretch_of(thread).spoiled |= !stretch_of(thread).given.empty();
     } else {
         Stretch& stretch = stretch_of(thread);
-        const auto found = stretch.events.find(stream.event);
-        if (stream.action != trace::StreamAction::wait_event || found == stretch.events.end())
+        const std::uint32_t* const found = stretch.events.find(stream.event);
+        if (stream.action != trace::StreamAction::wait_event || found == nullptr)
             stretch.spoiled = true;
         else
-            stretch.queues[queue_in(stretch, thread, stream.stream)].after.push_back(found->second);
+            stretch.queues[queue_in(stretch, thread, stream.stream)].after.push_back(*found);
     }
 }
 

@@ -4,6 +4,7 @@
 #include "analyzer/model/awaited.hpp"
 #include "analyzer/model/launches.hpp"
 #include "analyzer/model/schedule.hpp"
+#include "analyzer/reader/flat_map.hpp"
 
 #include <cstdint>
 #include <span>
@@ -26,7 +27,7 @@ struct WorkAction {
 };
 
 struct WorkTime {
-    std::uint64_t count = 0, ticks = 0;          ///< of calls, not those of kernels
+    std::uint64_t count = 0, ticks = 0;          ///< in patterns; of the calls of copies
     std::uint64_t measured = 0, measured_ns = 0; ///< device time of sampled copies
 };
 
@@ -86,9 +87,9 @@ private:
     };
     /// One operation before its pattern is looked up, which most stretches do not come to.
     struct Given {
-        const Launches::Group* kernel = nullptr; ///< nullptr: `action` tells what it is
-        std::uint64_t stack = 0, entry = 0;      ///< of the kernel
-        std::uint32_t action = 0, queue = 0;
+        WorkAction action;
+        std::uint64_t ticks = 0;
+        std::uint32_t queue = 0;
         std::vector<std::uint32_t> after;
         std::size_t reached = 0; ///< end of its part of the stretch's `reached`
     };
@@ -101,12 +102,12 @@ private:
     struct Stretch { ///< from a wait to the next
         std::vector<Queue> queues;
         std::vector<Given> given;
-        std::vector<std::uint64_t> reached;                      ///< allocations
-        std::unordered_map<std::uint64_t, std::uint32_t> events; ///< what was last when they were recorded
+        std::vector<std::uint64_t> reached;    ///< allocations
+        reader::FlatMap<std::uint32_t> events; ///< what was last when they were recorded
         bool copies = false, spoiled = false;
     };
     struct Numbered {
-        std::uint32_t number;
+        std::uint32_t number = 0;
         WorkTime time;
     };
     struct ActionHash {

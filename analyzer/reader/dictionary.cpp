@@ -33,9 +33,10 @@ void Dictionary::keep(Record record) {
     auto owner = [this](std::string_view text) { return own(text); };
     TextKeeper<decltype(owner)> keeper{owner};
     Record::fields(record, keeper);
-    if constexpr (std::is_same_v<Record, trace::Entry>)
+    if constexpr (std::is_same_v<Record, trace::Entry>) {
         entries.insert_or_assign(record.id, record);
-    else if constexpr (std::is_same_v<Record, trace::String>)
+        stream_ordered_[record.id] = record.symbol.find("Async") != std::string_view::npos;
+    } else if constexpr (std::is_same_v<Record, trace::String>)
         strings.insert_or_assign(record.id, record);
     else if constexpr (std::is_same_v<Record, trace::Thread>)
         threads.insert_or_assign(record.id, record);

@@ -1,6 +1,7 @@
 /// The definitions of a trace, found before its events are read.
 #pragma once
 
+#include "analyzer/reader/flat_map.hpp"
 #include "analyzer/reader/graph_versions.hpp"
 #include "trace/records.hpp"
 
@@ -49,6 +50,11 @@ public:
 
     /// Exported driver symbol of an entry point; "unknown" when its definition is lost.
     std::string_view symbol(std::uint64_t entry) const;
+    /// Whether an entry point allocates, frees or copies in the order of a stream, as its name tells.
+    bool is_stream_ordered(std::uint64_t entry) const {
+        const bool* const known = stream_ordered_.find(entry);
+        return known != nullptr && *known;
+    }
     /// Mangled kernel name; empty where it is not known.
     std::string_view function_symbol(std::uint64_t function) const;
     std::string_view string(std::uint64_t id) const;
@@ -59,6 +65,7 @@ private:
     std::string_view own(std::string_view text);
 
     std::deque<std::string> texts_;
+    FlatMap<bool> stream_ordered_; ///< by entry
 };
 
 } // namespace umadvisor::reader

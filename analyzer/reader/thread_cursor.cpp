@@ -59,21 +59,20 @@ bool ThreadCursor::managed_event_follows() const {
            next.type == trace::Type::managed_event;
 }
 
-bool ThreadCursor::decode(const trace::RawRecord& raw) {
-    bool good = false;
+ThreadCursor::Decoded ThreadCursor::decode(const trace::RawRecord& raw) {
+    Decoded decoded = Decoded::unknown; // as definitions are here
     trace::visit_type(raw.type, [&]<class Record>() {
         if constexpr (!is_definition(Record::type)) {
             Record& record = event_.emplace<Record>();
-            good = trace::decode(raw, record, state_);
-            if (!good)
+            decoded = trace::decode(raw, record, state_) ? Decoded::event : Decoded::damaged;
+            if (decoded == Decoded::damaged)
                 return;
             shape_ = nullptr;
             if constexpr (std::is_same_v<Record, trace::LaunchShape>) {
                 define(record);
             } else {
                 if constexpr (std::is_same_v<Record, trace::Launch>)
-                    if (const auto found = shapes_.find(record.shape); found != shapes_.end())
-                        shape_ = &found->second;
+                    shape_ = shapes_.find(record.shape);
                 // The thread that writes ManagedEvents wakes after they happened, and the clock pair that its
                 // chunk begins with is of that moment.
                 if constexpr (std::is_same_v<Record, trace::ManagedEvent>)
@@ -85,7 +84,7 @@ bool ThreadCursor::decode(const trace::RawRecord& raw) {
             }
         }
     });
-    return good;
+    return decoded;
 }
 
 bool ThreadCursor::advance() {
@@ -102,13 +101,16 @@ bool ThreadCursor::advance() {
             continue;
         }
         at_ = next;
-        if (is_definition(raw.type) || !trace::visit_type(raw.type, []<class>() {})) {
-            ++file_.completeness().records_unknown;
-            continue;
-        }
-        if (decode(raw))
+        switch (decode(raw)) {
+        case Decoded::event:
             return true;
-        give_up();
+        case Decoded::unknown:
+            ++file_.completeness().records_unknown;
+            break;
+        case Decoded::damaged:
+            give_up();
+            break;
+        }
     }
 }
 

@@ -1,12 +1,12 @@
 /// Reading one thread's events, chunk after chunk.
 #pragma once
 
+#include "analyzer/reader/flat_map.hpp"
 #include "analyzer/reader/trace_file.hpp"
 #include "trace/decoder.hpp"
 #include "trace/records.hpp"
 
 #include <cstdint>
-#include <unordered_map>
 #include <variant>
 #include <vector>
 
@@ -48,7 +48,8 @@ public:
 private:
     bool open_chunk();
     bool managed_event_follows() const;
-    bool decode(const trace::RawRecord& raw);
+    enum class Decoded : std::uint8_t { event, unknown, damaged };
+    Decoded decode(const trace::RawRecord& raw);
     void define(const trace::LaunchShape& record);
     void give_up();
 
@@ -61,7 +62,7 @@ private:
     const std::uint8_t* at_ = nullptr;
     const std::uint8_t* end_ = nullptr;
     trace::DeltaState state_;
-    std::unordered_map<std::uint64_t, Shape> shapes_;
+    FlatMap<Shape> shapes_;
     Event event_;
     const Shape* shape_ = nullptr;
     std::uint64_t time_ = 0;

@@ -133,10 +133,10 @@ BOOST_AUTO_TEST_CASE(copies_of_ever_other_sizes_are_no_patterns_for_ever) {
     model::WorkPatterns patterns;
     copy_there_and_back(patterns, 1 << 20);
     BOOST_TEST(has(patterns, 1 << 20));
-    // Sizes whose stretches are not kept: the upload alone is an action.
+    // Sizes whose stretches are not kept: each upload whose time will be told is an action.
     for (std::uint64_t bytes = 1; bytes < model::WorkPatterns::most_actions; ++bytes) {
         trace::Copy up;
-        up.bytes = bytes;
+        up.bytes = up.sample = bytes;
         up.source_memory = trace::Memory::pinned;
         up.destination_memory = trace::Memory::device;
         patterns.add(up, 1);
