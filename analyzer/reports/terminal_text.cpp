@@ -11,14 +11,37 @@ namespace umadvisor::reports {
 namespace {
 
 constexpr char escape = '\033';
+/// Begins a style within the text collected, followed by its digit; the plain one ends it. Names and paths of a
+/// trace may hold anything: an escape sequence of theirs reaches no terminal.
+constexpr char style_mark = '\001';
 constexpr std::string_view normal = "\033[0m";
-constexpr std::array<std::string_view, 7> sequences{"",         "\033[1m", "\033[36m", "\033[32m",
+constexpr std::array<std::string_view, 7> sequences{normal,     "\033[1m", "\033[36m", "\033[32m",
                                                     "\033[33m", "\033[2m", "\033[2m"};
 
 /// Of a stream: whether it has colour.
 int colour_flag() {
     static const int index = std::ios_base::xalloc();
     return index;
+}
+
+bool is_control(char c) {
+    return (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') || c == 0x7f;
+}
+
+/// With sequences for marks, where there is colour, and nothing else that a terminal obeys.
+std::string shown(std::string_view text, bool colour) {
+    std::string result;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const bool mark = colour && text[i] == style_mark && i + 1 < text.size();
+        const std::size_t style = mark ? static_cast<std::size_t>(text[i + 1] - '0') : sequences.size();
+        if (style < sequences.size()) {
+            result += sequences[style];
+            ++i;
+        } else if (text[i] != '\r') { // of a line's end in some sources
+            result += is_control(text[i]) ? '?' : text[i];
+        }
+    }
+    return result;
 }
 
 struct Break {
@@ -71,10 +94,15 @@ void wrap_line(std::string line, std::size_t width, std::string& result) {
 } // namespace
 
 std::ostream& operator<<(std::ostream& out, const Styled& part) {
-    const std::string_view sequence = sequences[static_cast<std::size_t>(part.style)];
-    if (sequence.empty() || out.iword(colour_flag()) == 0)
+    if (part.style == Style::plain || out.iword(colour_flag()) == 0)
         return out << part.text;
-    return out << sequence << part.text << normal;
+    const auto mark = [&out](Style style) {
+        out << style_mark << static_cast<char>('0' + static_cast<int>(style));
+    };
+    mark(part.style);
+    out << part.text;
+    mark(Style::plain);
+    return out;
 }
 
 TerminalText::TerminalText(Terminal terminal) : terminal_(terminal) {
@@ -82,10 +110,8 @@ TerminalText::TerminalText(Terminal terminal) : terminal_(terminal) {
 }
 
 void TerminalText::print(std::ostream& out) {
-    if (terminal_.width == 0)
-        out << text_.view();
-    else
-        out << wrapped(text_.view(), terminal_.width);
+    const std::string text = shown(text_.view(), terminal_.colour);
+    out << (terminal_.width == 0 ? text : wrapped(text, terminal_.width));
     text_.str({});
 }
 

@@ -24,7 +24,7 @@ struct Styled {
 };
 std::ostream& operator<<(std::ostream& out, const Styled& part);
 
-/// Collects text like any stream, and prints it as the terminal shows it.
+/// Collects text like any stream, and prints it as the terminal shows it, control characters as question marks.
 class TerminalText {
 public:
     explicit TerminalText(Terminal terminal);

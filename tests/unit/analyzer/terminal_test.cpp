@@ -77,6 +77,19 @@ BOOST_AUTO_TEST_CASE(lines_are_wrapped_with_a_hanging_indent) {
     BOOST_TEST(wrapped("", 10) == "");
 }
 
+BOOST_AUTO_TEST_CASE(what_a_terminal_would_obey_is_shown) {
+    const auto printed = [](bool colour) {
+        reports::TerminalText text({.colour = colour});
+        text.stream() << Styled{Style::title, "a\033[2Jb"} << "\tc\x7f\r\n\001"
+                      << "1d";
+        std::ostringstream out;
+        text.print(out);
+        return out.str();
+    };
+    BOOST_TEST(printed(false) == "a?[2Jb\tc?\n?1d");
+    BOOST_TEST(printed(true) == "\033[1ma?[2Jb\033[0m\tc?\n\033[1md"); // a style is all that it can ask for
+}
+
 BOOST_AUTO_TEST_CASE(a_line_is_broken_before_what_stands_apart) {
     BOOST_TEST(wrapped("    upload.cu:41 in upload()   cudaMemcpy of 4 MiB", 40) ==
                "    upload.cu:41 in upload()\n      cudaMemcpy of 4 MiB");
