@@ -1,6 +1,6 @@
 #include "analyzer/cli/driver_probe.hpp"
 
-#include "analyzer/machine/driver.hpp"
+#include "analyzer/machine/device_calls.hpp"
 #include "analyzer/reader/error.hpp"
 
 #include <array>

@@ -5,6 +5,7 @@
 #include "analyzer/findings/words.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <tuple>
 
@@ -91,7 +92,7 @@ Finding describe_far_node(const model::Profile& profile, const FarKey& key, cons
     const std::string here = std::to_string(host_node - 1), there = std::to_string(device_node - 1);
     const bool up = is_upload(direction);
     const double rate = line.bytes / line.spent_ns * 1e9;
-    const auto copies = static_cast<std::uint64_t>(line.copies + 0.5);
+    const auto copies = static_cast<std::uint64_t>(std::llround(line.copies));
 
     Finding finding;
     finding.rule = &rule("UMA-113");

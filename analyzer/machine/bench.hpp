@@ -1,7 +1,7 @@
 /// A device with an otherwise idle context, and what is needed to time it.
 #pragma once
 
-#include "analyzer/machine/driver.hpp"
+#include "analyzer/machine/device_calls.hpp"
 
 #include <algorithm>
 #include <array>

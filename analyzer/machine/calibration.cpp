@@ -228,7 +228,8 @@ private:
         const double one = bench_.host_time(
             [&] { check(cuda_.prefetch(managed_, block, device_, nullptr), "cuMemPrefetchAsync"); });
         const double all = bench_.host_time([&] { move(device_); });
-        rates.prefetch_block_ns = std::max(1.0, (all - one) / static_cast<double>(bytes / block - 1));
+        constexpr std::size_t more_blocks = bytes / block - 1;
+        rates.prefetch_block_ns = std::max(1.0, (all - one) / static_cast<double>(more_blocks));
         rates.prefetch_call_ns = std::max(1.0, one - rates.prefetch_block_ns);
         return true;
     }

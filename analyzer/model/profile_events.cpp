@@ -24,9 +24,9 @@ void offer(const Record& record, std::uint32_t thread, Observers&... observers) 
 /// True: it became a node of a graph and did not run.
 template <class Record>
 bool is_node(const Record& record) {
-    if constexpr (std::is_same_v<Record, trace::LaunchShape> || std::is_same_v<Record, trace::GraphLaunch>)
-        return false;
-    else if constexpr (requires { record.captured; })
+    constexpr bool stays_itself =
+        std::is_same_v<Record, trace::LaunchShape> || std::is_same_v<Record, trace::GraphLaunch>;
+    if constexpr (!stays_itself && requires { record.captured; })
         return record.captured != 0;
     else
         return false;

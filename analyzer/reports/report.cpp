@@ -15,7 +15,8 @@ machine::Rates rates_for(const reader::Dictionary& dictionary, const RatesOf& ra
 
 } // namespace
 
-Report::Report(const std::string& path, symbols::Options options, bool with_statistics, const RatesOf& rates_of)
+Report::Report(const std::string& path, const symbols::Options& options, bool with_statistics,
+               const RatesOf& rates_of)
     : trace(path),
       statistics(with_statistics ? std::optional<model::Statistics>(trace.dictionary) : std::nullopt),
       profile(trace, statistics ? &*statistics : nullptr, rates_for(trace.dictionary, rates_of)),

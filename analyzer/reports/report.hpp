@@ -22,7 +22,7 @@ using RatesOf = std::function<machine::Rates(const std::string& device)>;
 class Report {
 public:
     /// Throws Error when the file cannot be read at all. `rates_of` says what moving memory costs on a device.
-    explicit Report(const std::string& path, symbols::Options options = {}, bool with_statistics = false,
+    explicit Report(const std::string& path, const symbols::Options& options = {}, bool with_statistics = false,
                     const RatesOf& rates_of = {});
 
     reader::Trace trace;

@@ -1,4 +1,4 @@
-#include "analyzer/machine/driver.hpp"
+#include "analyzer/machine/device_calls.hpp"
 
 #include "analyzer/reader/error.hpp"
 
