@@ -140,7 +140,8 @@ std::vector<std::uint8_t> TraceBuilder::file_header() const {
     for (const auto& [reason, count] : dropped)
         put(file, HEADER(dropped) + static_cast<std::size_t>(reason) * 8, count);
     for (const auto& [entry, count] : counters)
-        put(file, counters_offset + entry * 8, count);
+        if (entry < counter_slots)
+            put(file, counters_offset + entry * 8, count);
     return file;
 }
 
