@@ -37,8 +37,8 @@ void tell_value(trace::CopyContent& content, const std::uint8_t* value) {
 }
 
 /// The kernel copies from where the program could: what may not be read, or is being unmapped, is an error and
-/// no signal. The driver's pinned memory, a mapping of a device (VM_IO), can be the near end of such a call but
-/// not the far one, hence a write to ourselves (process_vm_writev(2)).
+/// no signal. A write to ourselves, whose near end may be any memory (a mapping of a device, VM_IO, could not
+/// be the far end), and which was quicker than a read (process_vm_writev(2)).
 bool copy_to(std::uint8_t* held, std::uint64_t bytes, const iovec* from, std::uint64_t count) {
     const iovec to{held, bytes};
     return process_vm_writev(getpid(), from, count, &to, 1, 0) == static_cast<ssize_t>(bytes);

@@ -6,8 +6,7 @@
 namespace umadvisor::observe {
 
 /// Of the CPU that the calling thread runs on (getcpu(2)): what the driver allocates for the thread comes from
-/// there, unless the thread has a memory policy. Where it lies in the end the kernel will not say: the driver's
-/// own mappings are closed to move_pages(2).
+/// there, unless the thread has a memory policy. Pages that are a mapping of a device have no node to ask for.
 std::uint64_t node_of_thread() noexcept;
 
 /// Of the page that holds `address`, which has to be in memory (move_pages(2), which moves nothing here).
