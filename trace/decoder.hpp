@@ -36,12 +36,11 @@ struct BodyReader {
     DeltaState& state;
     bool good = true;
 
-    [[gnu::always_inline]] std::uint64_t get() noexcept {
-        if (at == end)
-            return 0; // fields left out at the end are zero
-        return *at < 0x80 ? *at++ : get_long();
-    }
-    std::uint64_t get_long() noexcept {
+    /// Fields left out at the end are zero.
+    [[gnu::always_inline]] std::uint64_t get() noexcept { return at == end ? 0 : get_stored(); }
+    /// One function for all fields of all records: so much code as each would have of its own does not stay in
+    /// the processor's cache.
+    [[gnu::noinline]] std::uint64_t get_stored() noexcept {
         std::uint64_t value = 0;
         const std::uint8_t* const next = get_varint(at, end, value);
         if (next == nullptr)
@@ -55,14 +54,16 @@ struct BodyReader {
         at = end; // what follows makes no sense
     }
     template <class T>
-    void number(std::string_view, T& value) noexcept {
+    [[gnu::always_inline]] void number(std::string_view, T& value) noexcept {
         const std::uint64_t coded = get();
         if constexpr (std::is_enum_v<T>)
             value = coded < 256 ? static_cast<T>(coded) : T{}; // values newer than this reader stay numbers
         else
             value = coded;
     }
-    void difference(std::uint64_t& value, std::uint64_t& last) noexcept { value = last += unzigzag(get()); }
+    [[gnu::always_inline]] void difference(std::uint64_t& value, std::uint64_t& last) noexcept {
+        value = last += unzigzag(get());
+    }
     void time(std::string_view, std::uint64_t& value) noexcept { difference(value, state.time); }
     void address(std::string_view, std::uint64_t& value) noexcept { difference(value, state.address); }
     void handle(std::string_view, std::uint64_t& value) noexcept { difference(value, state.handle); }

@@ -1,7 +1,9 @@
 /// LEB128 and zig-zag, the two number encodings of the format.
 #pragma once
 
+#include <bit>
 #include <cstdint>
+#include <cstring>
 
 namespace umadvisor::trace {
 
@@ -28,6 +30,18 @@ inline const std::uint8_t* get_varint(const std::uint8_t* in, const std::uint8_t
     if (end - in >= 2 && in[1] < 0x80) { // and most others
         value = static_cast<std::uint64_t>(in[1]) << 7 | (in[0] & 0x7f);
         return in + 2;
+    }
+    if (end - in >= 8) { // the others at once, if they end within a word
+        std::uint64_t word = 0;
+        std::memcpy(&word, in, sizeof word);
+        if (const std::uint64_t last = ~word & 0x8080'8080'8080'8080) {
+            const int bits = std::countr_zero(last) + 1;
+            word &= 0x7f7f'7f7f'7f7f'7f7f & (~std::uint64_t{0} >> (64 - bits));
+            word = (word & 0x007f'007f'007f'007f) | (word & 0x7f00'7f00'7f00'7f00) >> 1;
+            word = (word & 0x0000'3fff'0000'3fff) | (word & 0x3fff'0000'3fff'0000) >> 2;
+            value = (word & 0x0000'0000'0fff'ffff) | (word & 0x0fff'ffff'0000'0000) >> 4;
+            return in + bits / 8;
+        }
     }
     for (int shift = 0; shift < 64; shift += 7) {
         if (in == end)

@@ -45,9 +45,7 @@ Allocations::Live* Allocations::find_managed(std::uint64_t allocation) {
     return live == nullptr || !live->managed ? nullptr : live;
 }
 
-void Allocations::launch(const trace::Launch& record, const reader::Shape& shape) {
-    if (record.status != 0 || !any_managed_)
-        return;
+void Allocations::reach_all(const trace::Launch& record, const reader::Shape& shape) {
     for (const std::uint64_t allocation : shape.touched)
         reach(allocation, Launches::group_of(shape), record.sample);
 }

@@ -39,7 +39,10 @@ class Allocations {
 public:
     void add(const trace::Alloc& record);
     void add(const trace::Free& record);
-    void launch(const trace::Launch& record, const reader::Shape& shape);
+    void launch(const trace::Launch& record, const reader::Shape& shape) {
+        if (any_managed_ && record.status == 0)
+            reach_all(record, shape);
+    }
     /// A kernel of a graph that was launched there may reach `allocation`.
     void reach(std::uint64_t allocation, const LaunchGroup& group, std::uint64_t sample = 0);
     void add(const trace::Residency& record);
@@ -58,6 +61,7 @@ private:
         bool managed = false;      ///< by the program
         bool looked_at = false, launched_on = false;
     };
+    void reach_all(const trace::Launch& record, const reader::Shape& shape);
     Live* find_managed(std::uint64_t allocation);
 
     CachedMap<std::map<AllocationSite, AllocationTotals>> sites_;

@@ -20,11 +20,8 @@ public:
 
     /// Made if it is not there.
     Entry& entry(const Key& key) {
-        const std::size_t slot = slot_of(key);
-        for (Entry* const latest : {latest_[slot], latest_[slot ^ 1]})
-            if (latest != nullptr && latest->first == key)
-                return *latest;
-        return search(key);
+        Entry* const latest = latest_[slot_of(key)];
+        return latest != nullptr && latest->first == key ? *latest : search(key);
     }
     typename Map::mapped_type& operator[](const Key& key) { return entry(key).second; }
 
@@ -42,7 +39,10 @@ private:
             number = key.stack * 1021 + key.entry;
         return static_cast<std::size_t>(number * 0x9e3779b97f4a7c15 >> shift_);
     }
-    Entry& search(const Key& key) {
+    [[gnu::noinline]] Entry& search(const Key& key) {
+        Entry* const neighbour = latest_[slot_of(key) ^ 1];
+        if (neighbour != nullptr && neighbour->first == key)
+            return *neighbour;
         Entry& found = *map_.try_emplace(key).first;
         if (slots_an_entry * map_.size() > latest_.size()) {
             latest_.assign(2 * latest_.size(), nullptr);

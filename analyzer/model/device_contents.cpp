@@ -281,10 +281,7 @@ void DeviceContents::add(const trace::Pool& record) {
     }
 }
 
-void DeviceContents::launch(const reader::Shape* shape) {
-    ++launches_;
-    if (sent_.empty())
-        return;
+void DeviceContents::use_reached(const reader::Shape* shape) {
     if (shape == nullptr || !shape->scanned || shape->untold != 0)
         return use_all();
     for (const std::uint64_t allocation : shape->touched) {

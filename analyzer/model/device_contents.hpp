@@ -57,7 +57,11 @@ public:
     void add(const trace::Stream& record);
     void add(const trace::Ipc& record);
     void add(const trace::Pool& record);
-    void launch(const reader::Shape* shape); ///< null: not known
+    void launch(const reader::Shape* shape) { ///< null: not known
+        ++launches_;
+        if (!sent_.empty())
+            use_reached(shape);
+    }
     /// The events are at their end.
     void finish() { use_all(); }
 
@@ -97,6 +101,7 @@ private:
     bool is_there(std::uint64_t allocation, std::vector<Range>& ranges, const Range& sent);
     bool is_followed(std::uint64_t allocation, const Range& range) const;
     void end_unused(std::uint64_t allocation, const Range& range, std::uint64_t stack, bool freed);
+    void use_reached(const reader::Shape* shape);
     void use(std::uint64_t allocation);
     void use(std::uint64_t allocation, Range& range);
     void use_all();

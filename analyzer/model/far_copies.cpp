@@ -57,7 +57,7 @@ FarTotals* FarCopies::totals_of(const trace::Copy& copy, Direction direction) {
 }
 
 void FarCopies::add(const trace::Copy& copy) {
-    if (copy.bytes < least_far_bytes || copy.status != 0 || copy.captured != 0 ||
+    if (places_.empty() || copy.bytes < least_far_bytes || copy.status != 0 || copy.captured != 0 ||
         copy.origin != trace::Origin::program || has_narrow_rows(copy))
         return;
     const Direction direction = direction_of(copy, trace_.dictionary.symbol(copy.entry));

@@ -58,7 +58,7 @@ void IdleGaps::wait(const GapSite& site, std::uint64_t end, std::uint64_t waited
 }
 
 void IdleGaps::launch(const trace::Launch& record, const reader::Shape* shape, std::uint32_t thread) {
-    if (record.status != 0 || (shape != nullptr && shape->captured))
+    if (many_threads_ || record.status != 0 || (shape != nullptr && shape->captured))
         return;
     Concern concern = Concern::none;
     if (shape == nullptr || !shape->scanned || shape->untold != 0)
@@ -73,7 +73,7 @@ void IdleGaps::launch(const trace::Launch& record, const reader::Shape* shape, s
 }
 
 void IdleGaps::add(const trace::Copy& record, std::uint32_t thread) {
-    if (record.status != 0 || record.captured != 0)
+    if (many_threads_ || record.status != 0 || record.captured != 0)
         return;
     const bool managed =
         record.source_memory == trace::Memory::managed || record.destination_memory == trace::Memory::managed;
@@ -105,7 +105,7 @@ void IdleGaps::add(const trace::Copy& record, std::uint32_t thread) {
 }
 
 void IdleGaps::add(const trace::Sync& record, std::uint32_t thread) {
-    if (thread != thread_)
+    if (many_threads_ || thread != thread_)
         return;
     const bool stream = record.kind == trace::SyncKind::stream, event = record.kind == trace::SyncKind::event;
     if (open_ || record.status != 0 || (!stream && !event && record.kind != trace::SyncKind::context)) {
@@ -120,6 +120,8 @@ void IdleGaps::add(const trace::Sync& record, std::uint32_t thread) {
 }
 
 void IdleGaps::add(const trace::Free& record) {
+    if (many_threads_)
+        return;
     host_.erase(record.allocation);
     managed_.erase(record.allocation);
     if (record.status != 0 || record.captured != 0 || record.part != 0)
@@ -140,7 +142,7 @@ void IdleGaps::add(const trace::Free& record) {
 void IdleGaps::add(const trace::Alloc& record) {
     if (record.part == 0)
         pass(record.duration);
-    if (record.status != 0)
+    if (many_threads_ || record.status != 0)
         return;
     if (record.memory == trace::Memory::managed)
         managed_.insert(record.allocation);

@@ -77,8 +77,8 @@ private:
     double ns_per_tick_;
     std::map<GapSite, GapTotals> sites_;
     std::unordered_set<std::uint64_t> managed_, host_; ///< live allocations: managed, page-locked
-    bool begun_ = false, many_threads_ = false;
-    std::uint32_t thread_ = 0; ///< that queues work
+    bool begun_ = false, many_threads_ = false;        ///< of many nothing more is told
+    std::uint32_t thread_ = 0;                         ///< that queues work
     // Queued since the last wait:
     std::uint64_t queued_ = 0, stream_ = 0;
     std::uint64_t last_event_ = 0; ///< recorded behind all of it; 0: none

@@ -9,6 +9,8 @@ namespace {
 constexpr double longest_idle_sync_ns = 50'000;
 /// A launch whose call was not measured is taken to last as long.
 constexpr double unmeasured_call_ns = 100'000;
+/// Streams, events and contexts that a program waits for one after the other.
+constexpr std::size_t most_covers = 256;
 
 /// On return of such a copy its bytes are where they belong (CUDA Runtime API, "API synchronization behavior").
 bool is_done_on_return(const trace::Copy& copy) {
@@ -25,18 +27,6 @@ bool is_done_on_return(const trace::Copy& copy) {
 IdleSyncs::IdleSyncs(double ns_per_tick)
     : ns_per_tick_(ns_per_tick), unmeasured_ticks_(reader::saturated(unmeasured_call_ns / ns_per_tick)) {}
 
-void IdleSyncs::work(std::uint32_t thread, std::uint64_t end) {
-    if (!whole_.empty())
-        whole_.clear();
-    if (!objects_.empty())
-        objects_.clear();
-    if (thread != last_thread_) {
-        others_end_ = std::max(others_end_, last_end_);
-        last_thread_ = thread;
-    }
-    last_end_ = std::max(last_end_, end);
-}
-
 /// A call of another thread that has begun may queue its work after the synchronisation has looked.
 bool IdleSyncs::others_may_be_queueing(std::uint32_t thread, std::uint64_t at) const {
     return (thread == last_thread_ ? others_end_ : std::max(last_end_, others_end_)) > at;
@@ -50,18 +40,29 @@ void IdleSyncs::add(const trace::Context& record, std::uint32_t thread) {
     if (record.context == 0 || !known_contexts_.insert(record.context).second)
         return;
     // Until now there was no need to tell contexts apart.
-    whole_.clear();
-    objects_.clear();
+    covers_.clear();
 }
 
 const IdleSyncs::Cover* IdleSyncs::cover_of(const trace::Sync& record, std::uint64_t context,
                                             const Object& object) const {
     // Which context an event is of is not told.
     if (record.kind != trace::SyncKind::event || known_contexts_.size() <= 1)
-        if (const auto found = whole_.find(context); found != whole_.end() && found->second.end <= record.start)
-            return &found->second;
-    const auto found = objects_.find(object);
-    return found != objects_.end() && found->second.end <= record.start ? &found->second : nullptr;
+        if (const Cover* const cover = find({trace::SyncKind::context, 0, context}, record.start))
+            return cover;
+    return find(object, record.start);
+}
+
+const IdleSyncs::Cover* IdleSyncs::find(const Object& object, std::uint64_t before) const {
+    const auto found = std::ranges::find(covers_, object, &Cover::object);
+    return found != covers_.end() && found->end <= before ? &*found : nullptr;
+}
+
+void IdleSyncs::remember(const Cover& cover) {
+    const auto found = std::ranges::find(covers_, cover.object, &Cover::object);
+    if (found != covers_.end())
+        *found = cover;
+    else if (covers_.size() < most_covers)
+        covers_.push_back(cover);
 }
 
 void IdleSyncs::add(const trace::Sync& record, std::uint32_t thread) {
@@ -89,11 +90,8 @@ void IdleSyncs::add(const trace::Sync& record, std::uint32_t thread) {
         totals.covered_by = cover->stack;
         return; // what covers it goes on
     }
-    const Cover own{record.start + record.duration, record.stack};
-    if (record.kind == SyncKind::context)
-        whole_[context] = own;
-    else
-        objects_[object] = own;
+    remember({record.kind == SyncKind::context ? Object{SyncKind::context, 0, context} : object,
+              record.start + record.duration, record.stack});
 }
 
 void IdleSyncs::add(const trace::Copy& record, std::uint32_t thread) {

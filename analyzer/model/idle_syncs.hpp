@@ -6,12 +6,12 @@
 #include "analyzer/model/waits.hpp"
 #include "analyzer/reader/saturated.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <set>
-#include <tuple>
 #include <type_traits>
-#include <unordered_map>
+#include <vector>
 
 namespace umadvisor::model {
 
@@ -33,7 +33,7 @@ struct IdleSyncTotals {
 
 /// Follows the events in the order of time. In doubt a synchronisation is not redundant: whatever is queued on
 /// any stream of any context by any thread ends what the ones before have covered. Memory: one entry a call
-/// site, one a thread, and one an object that was waited for with nothing queued in between.
+/// site, and for a bounded number of objects that were waited for with nothing queued in between.
 class IdleSyncs {
 public:
     explicit IdleSyncs(double ns_per_tick);
@@ -53,10 +53,15 @@ public:
     const std::map<CallSite, IdleSyncTotals>& sites() const { return sites_.map(); }
 
 private:
+    struct Object {
+        trace::SyncKind kind{};
+        std::uint64_t handle = 0, of = 0; ///< context or thread
+        bool operator==(const Object&) const = default;
+    };
     struct Cover {
+        Object object;
         std::uint64_t end = 0, stack = 0; ///< of the synchronisation
     };
-    using Object = std::tuple<trace::SyncKind, std::uint64_t, std::uint64_t>; ///< handle, context or thread
 
     template <class Record>
     void work(const Record& record, std::uint32_t thread) {
@@ -65,17 +70,25 @@ private:
             reader::add_saturated(end, record.duration != 0 ? record.duration : unmeasured_ticks_);
         work(thread, end);
     }
-    void work(std::uint32_t thread, std::uint64_t end);
+    void work(std::uint32_t thread, std::uint64_t end) {
+        covers_.clear();
+        if (thread != last_thread_) {
+            others_end_ = std::max(others_end_, last_end_);
+            last_thread_ = thread;
+        }
+        last_end_ = std::max(last_end_, end);
+    }
     bool others_may_be_queueing(std::uint32_t thread, std::uint64_t at) const;
+    const Cover* find(const Object& object, std::uint64_t before) const;
+    void remember(const Cover& cover);
     const Cover* cover_of(const trace::Sync& record, std::uint64_t context, const Object& object) const;
 
     double ns_per_tick_;
     std::uint64_t unmeasured_ticks_; ///< what a call is taken to last that was not measured
     Contexts contexts_;
     std::set<std::uint64_t> known_contexts_;
-    bool undecided_ = false; ///< green contexts or events of other processes: what covers what is not known
-    std::unordered_map<std::uint64_t, Cover> whole_; ///< contexts that were waited for and nothing queued since
-    std::map<Object, Cover> objects_;                ///< the same of streams and events
+    bool undecided_ = false;    ///< green contexts or events of other processes: what covers what is not known
+    std::vector<Cover> covers_; ///< what was waited for and nothing queued since
     std::uint32_t last_thread_ = 0;
     std::uint64_t last_end_ = 0, others_end_ = 0; ///< of the calls that queued work
     CachedMap<std::map<CallSite, IdleSyncTotals>> sites_;

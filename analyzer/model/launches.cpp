@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace umadvisor::model {
 
@@ -25,6 +26,29 @@ LaunchGroup Launches::group_of(const reader::Shape& shape) {
             shape.shared_bytes};
 }
 
+void Launches::define(std::uint32_t thread, const reader::Shape& shape) {
+    std::vector<Known>& shapes = threads_[thread].shapes;
+    if (shape.place >= shapes.size())
+        shapes.resize(std::size_t{shape.place} + 1);
+    shapes[shape.place] = {};
+}
+
+/// Not before it is launched: groups are of launches.
+[[gnu::noinline]] void Launches::resolve(Thread& thread, Known& known, const reader::Shape& shape) {
+    known.group = &*groups_.try_emplace(group_of(shape)).first;
+    known.launched = number_of(thread, known.group->second);
+}
+
+std::uint32_t Launches::number_of(Thread& thread, LaunchTotals& totals) {
+    const std::size_t known = thread.numbers.size();
+    std::uint32_t& number = thread.numbers[reinterpret_cast<std::uintptr_t>(&totals)];
+    if (thread.numbers.size() != known) {
+        number = static_cast<std::uint32_t>(thread.launched.size());
+        thread.launched.push_back({&totals, 0});
+    }
+    return number;
+}
+
 const Launches::Group* Launches::add(std::uint32_t thread, const trace::Launch& launch,
                                      const reader::Shape* shape) {
     ++count_;
@@ -32,36 +56,25 @@ const Launches::Group* Launches::add(std::uint32_t thread, const trace::Launch& 
         ++without_shape_;
         return nullptr;
     }
-    Group& group = group_with(*shape);
-    LaunchTotals& totals = group.second;
+    Thread& of_thread = threads_[thread];
+    Known& known = of_thread.shapes[shape->place];
+    if (known.group == nullptr)
+        resolve(of_thread, known, *shape);
+    LaunchTotals& totals = known.group->second;
     ++totals.count;
     totals.call_time.add(launch.duration, launch.stands_for);
-    call_time_.add(launch.duration, launch.stands_for);
-    if (launch.status != 0) {
+    if (launch.status != 0)
         ++totals.failed;
-        return &group;
-    }
-    if (launch.sample != 0)
+    else if (launch.sample != 0)
         awaited_.add(launch.sample, &totals);
     else
-        await(thread, totals);
-    return &group;
+        await(of_thread, known.launched);
+    return known.group;
 }
 
-Launches::Group& Launches::group_with(const reader::Shape& shape) {
-    const LaunchGroup group = group_of(shape);
-    Group*& recent = recent_[shape.number % recent_.size()];
-    if (recent == nullptr || recent->first != group)
-        recent = &*groups_.try_emplace(group).first;
-    return *recent;
-}
-
-void Launches::await(std::uint32_t thread, LaunchTotals& totals) {
-    auto found = std::ranges::find(totals.outstanding, thread, &LaunchTotals::Outstanding::thread);
-    if (found == totals.outstanding.end())
-        found = totals.outstanding.insert(found, {thread, 0});
-    if (found->count++ == 0)
-        outstanding_[thread].push_back(&totals);
+void Launches::graph_launched(std::uint32_t thread) {
+    Thread& of_thread = threads_[thread];
+    await(of_thread, number_of(of_thread, graphs_));
 }
 
 void Launches::add_replayed(const LaunchGroup& group, std::uint64_t count) {
@@ -72,23 +85,25 @@ void Launches::add_replayed(const LaunchGroup& group, std::uint64_t count) {
 }
 
 void Launches::synchronized(std::uint32_t thread, std::uint64_t ticks) {
-    std::vector<LaunchTotals*>* const waited_for = outstanding_.find(thread);
-    if (waited_for == nullptr)
+    Thread* const of_thread = threads_.find(thread);
+    if (of_thread == nullptr)
         return;
-    const auto of_thread = [thread](LaunchTotals& totals) {
-        return std::ranges::find(totals.outstanding, thread, &LaunchTotals::Outstanding::thread);
-    };
     std::uint64_t launches = 0;
-    for (LaunchTotals* const totals : *waited_for)
-        launches += of_thread(*totals)->count;
-    for (LaunchTotals* const totals : *waited_for) {
-        const auto outstanding = of_thread(*totals);
-        totals->waited_ticks += static_cast<double>(ticks) * static_cast<double>(outstanding->count) /
-                                static_cast<double>(launches);
-        *outstanding = totals->outstanding.back(); // a thread that has ended leaves nothing
-        totals->outstanding.pop_back();
+    for (const std::uint32_t number : of_thread->waited_for)
+        launches += of_thread->launched[number].outstanding;
+    const double ticks_each =
+        static_cast<double>(ticks) / static_cast<double>(std::max<std::uint64_t>(1, launches));
+    for (const std::uint32_t number : of_thread->waited_for) {
+        Launched& launched = of_thread->launched[number];
+        launched.totals->waited_ticks +=
+            ticks_each * static_cast<double>(std::exchange(launched.outstanding, 0));
     }
-    waited_for->clear();
+    of_thread->waited_for.clear();
+}
+
+void Launches::finish() {
+    for (const auto& [group, totals] : groups_)
+        call_time_ += totals.call_time;
 }
 
 bool Launches::measure(std::uint64_t sample, std::uint64_t nanoseconds) {

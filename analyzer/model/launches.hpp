@@ -3,10 +3,10 @@
 
 #include "analyzer/model/awaited.hpp"
 #include "analyzer/model/call_time.hpp"
+#include "analyzer/model/per_thread.hpp"
 #include "analyzer/reader/flat_map.hpp"
 #include "analyzer/reader/thread_cursor.hpp"
 
-#include <array>
 #include <compare>
 #include <cstdint>
 #include <map>
@@ -36,11 +36,6 @@ struct LaunchTotals {
     std::uint64_t replayed = 0;                                  ///< of `count`, as nodes of graphs
     std::uint64_t measured = 0, measured_ns = 0, longest_ns = 0; ///< device time, event floor taken off
     double waited_ticks = 0; ///< share of the synchronisations after launches that were not sampled
-    struct Outstanding {
-        std::uint32_t thread = 0;
-        std::uint64_t count = 0; ///< launches since the thread's last synchronisation
-    };
-    std::vector<Outstanding> outstanding; ///< few threads launch the same
 
     /// Mean of the measured launches without the longest, which often paid for faults or code loading.
     double usual_ns() const;
@@ -51,18 +46,22 @@ struct DeviceTimeEstimate {
     Basis basis = Basis::unknown;
 };
 
-/// Memory: one entry a kernel and shape, one a sample that was not yet read.
+/// Memory: one entry a kernel and shape, one for each thread that launched them, and one a sample that was not
+/// yet read.
 class Launches {
 public:
     using Groups = std::map<LaunchGroup, LaunchTotals>;
     using Group = Groups::value_type;
 
-    /// What it was added to, which stays where it is; nullptr where the launch's shape is lost.
+    /// Launches of `thread` in this place are of `shape` from now on.
+    void define(std::uint32_t thread, const reader::Shape& shape);
+    /// `shape`: the latest that was defined in its place. Returns what it was added to, which stays where it
+    /// is; nullptr where the launch's shape is lost.
     const Group* add(std::uint32_t thread, const trace::Launch& launch, const reader::Shape* shape);
     /// Kernels that a graph ran.
     void add_replayed(const LaunchGroup& group, std::uint64_t count);
     /// A graph was launched: what a synchronisation waits for is partly its work.
-    void graph_launched(std::uint32_t thread) { await(thread, graphs_); }
+    void graph_launched(std::uint32_t thread);
     void synchronized(std::uint32_t thread, std::uint64_t ticks);
     /// The device's time of the launch that carried `sample`, event floor taken off. False when no launch did.
     bool measure(std::uint64_t sample, std::uint64_t nanoseconds);
@@ -73,21 +72,41 @@ public:
     DeviceTimeEstimate estimate(const LaunchTotals& totals, double ns_per_tick) const;
     std::uint64_t count() const { return count_; }
     std::uint64_t without_shape() const { return without_shape_; }
-    /// Time in the launch calls of a group, in ticks.
+    /// Call once, after the last launch.
+    void finish();
+    /// Time in the launch calls of a group, in ticks. Not before finish().
     double call_ticks(const LaunchTotals& totals) const { return totals.call_time.total_ticks(call_time_); }
 
     static LaunchGroup group_of(const reader::Shape& shape);
 
 private:
-    Group& group_with(const reader::Shape& shape);
-    void await(std::uint32_t thread, LaunchTotals& totals);
+    /// What a thread has ever launched of a group.
+    struct Launched {
+        LaunchTotals* totals = nullptr;
+        std::uint64_t outstanding = 0; ///< launches since the thread's last synchronisation
+    };
+    struct Known {
+        Group* group = nullptr;     ///< nullptr: not launched since it was defined
+        std::uint32_t launched = 0; ///< number in Thread::launched
+    };
+    struct Thread {
+        std::vector<Known> shapes; ///< by place
+        std::vector<Launched> launched;
+        reader::FlatMap<std::uint32_t> numbers; ///< in `launched`, by the address of the totals
+        std::vector<std::uint32_t> waited_for;  ///< numbers of those with outstanding launches
+    };
+    void resolve(Thread& thread, Known& known, const reader::Shape& shape);
+    static std::uint32_t number_of(Thread& thread, LaunchTotals& totals);
+    static void await(Thread& thread, std::uint32_t number) {
+        if (thread.launched[number].outstanding++ == 0)
+            thread.waited_for.push_back(number);
+    }
 
     Groups groups_;
-    std::array<Group*, 256> recent_{}; ///< by the last digits of the shape's number
     Awaited<LaunchTotals*> awaited_;
-    reader::FlatMap<std::vector<LaunchTotals*>> outstanding_; ///< by thread, each once
-    LaunchTotals graphs_;                                     ///< takes the graphs' share of waiting
-    CallTime call_time_;                                      ///< of all groups
+    PerThread<Thread> threads_;
+    LaunchTotals graphs_; ///< takes the graphs' share of waiting
+    CallTime call_time_;  ///< of all groups
     std::uint64_t count_ = 0, without_shape_ = 0;
 };
 

@@ -94,9 +94,7 @@ void ManagedActivity::reach(ManagedAllocation& allocation, const KernelSite& ker
     all_.launch(kernel, queue, device, start);
 }
 
-void ManagedActivity::launch(const reader::Shape& shape, std::uint64_t start, std::uint32_t thread) {
-    if (ranges_.empty())
-        return;
+void ManagedActivity::reach_all(const reader::Shape& shape, std::uint64_t start, std::uint32_t thread) {
     const KernelSite kernel{shape.function, shape.stack, shape.entry};
     const bool anywhere = !shape.scanned || shape.untold != 0;
     const WorkQueue queue = queue_of(thread, shape.stream);
@@ -182,6 +180,8 @@ void ManagedActivity::add(const trace::Set& record) {
 }
 
 void ManagedActivity::add(const trace::Copy& record, std::uint32_t thread) {
+    if (sites_.empty())
+        return;
     touch(record.source_allocation);
     touch(record.destination_allocation);
     // It returns when it is done, and so is what came before it in its stream.
@@ -191,6 +191,8 @@ void ManagedActivity::add(const trace::Copy& record, std::uint32_t thread) {
 }
 
 void ManagedActivity::add(const trace::Event& record, std::uint32_t thread) {
+    if (sites_.empty()) // nothing that may be waited for
+        return;
     if (record.action == trace::EventAction::destroy)
         events_.destroy(record.event);
     else if (record.action == trace::EventAction::record && record.status == 0)
@@ -198,7 +200,7 @@ void ManagedActivity::add(const trace::Event& record, std::uint32_t thread) {
 }
 
 void ManagedActivity::add(const trace::Sync& record, std::uint32_t thread) {
-    if (record.status != 0) // queries of what still runs among them
+    if (sites_.empty() || record.status != 0) // queries of what still runs among them
         return;
     Waited waited;
     waited.end = reader::saturated_sum(record.start, record.duration);

@@ -23,7 +23,10 @@ public:
 
     void add(const trace::Alloc& record);
     void add(const trace::Free& record);
-    void launch(const reader::Shape& shape, std::uint64_t start, std::uint32_t thread);
+    void launch(const reader::Shape& shape, std::uint64_t start, std::uint32_t thread) {
+        if (!ranges_.empty())
+            reach_all(shape, start, thread);
+    }
     /// A kernel of a graph that was launched there may reach `allocation`.
     void reach(std::uint64_t allocation, const KernelSite& kernel, const trace::GraphLaunch& record,
                std::uint32_t thread);
@@ -60,6 +63,7 @@ private:
     ManagedActivity(double ns_per_tick, const residency::ThrashingParameters& rule);
 
     WorkQueue queue_of(std::uint32_t thread, std::uint64_t stream) const;
+    void reach_all(const reader::Shape& shape, std::uint64_t start, std::uint32_t thread);
     void reach(ManagedAllocation& allocation, const KernelSite& kernel, const WorkQueue& queue,
                std::uint64_t device, std::uint64_t start);
     void touch(std::uint64_t allocation);

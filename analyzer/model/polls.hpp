@@ -2,11 +2,11 @@
 #pragma once
 
 #include "analyzer/model/cached_map.hpp"
+#include "analyzer/model/per_thread.hpp"
 #include "analyzer/model/waits.hpp"
 
 #include <cstdint>
 #include <map>
-#include <unordered_map>
 
 namespace umadvisor::model {
 
@@ -29,7 +29,7 @@ private:
         bool not_ready = false;
     };
     CachedMap<std::map<CallSite, PollTotals>> sites_;
-    std::unordered_map<std::uint32_t, Last> last_; ///< by thread
+    PerThread<Last> last_;
 };
 
 } // namespace umadvisor::model

@@ -41,6 +41,7 @@ Profile::Profile(reader::Trace& trace, Statistics* statistics, machine::Rates ra
         if (statistics != nullptr)
             statistics->observe(*cursor);
     }
+    launches_.finish();
     managed_.finish();
     contents_.finish();
     lifetimes_.finish(last_ticks_);

@@ -106,11 +106,12 @@ private:
     Profile(reader::Trace& trace, Statistics* statistics, machine::Rates rates, double ns_per_tick);
 
     void observe(const reader::ThreadCursor& cursor);
+    void observe(const trace::Launch& record, const reader::Shape* shape, std::uint32_t thread);
     template <class Record>
     void count(const Record& record);
     template <class Record>
     void count_call(std::uint64_t entry, const Record& record);
-    void add(const trace::Launch& record, const reader::ThreadCursor& cursor);
+    void add(const trace::LaunchShape& record, const reader::ThreadCursor& cursor);
     void add(const trace::GraphLaunch& record, const reader::ThreadCursor& cursor);
     void add(const trace::Sync& record, const reader::ThreadCursor& cursor);
     void add(const trace::DeviceTime& record, const reader::ThreadCursor& cursor);

@@ -66,14 +66,16 @@ void Profile::count(const Record& record) {
 }
 
 void Profile::observe(const reader::ThreadCursor& cursor) {
+    if (const auto* const launch = std::get_if<trace::Launch>(&cursor.event()))
+        return observe(*launch, cursor.shape(), cursor.index()); // most are: told apart by a branch
     std::visit(
         [&](const auto& record) {
             count(record);
-            offer(record, cursor.thread(), churn_, idle_syncs_, idle_gaps_, lifetimes_, work_patterns_,
+            offer(record, cursor.index(), churn_, idle_syncs_, idle_gaps_, lifetimes_, work_patterns_,
                   scalar_downloads_, through_host_);
             if (is_node(record))
                 return;
-            offer(record, cursor.thread(), waits_, contents_, managed_, recorded_, allocations_,
+            offer(record, cursor.index(), waits_, contents_, managed_, recorded_, allocations_,
                   allocation_failures_, copies_, far_copies_, narrow_rows_, graphs_, polls_);
             if constexpr (requires { add(record, cursor); })
                 add(record, cursor);
@@ -81,9 +83,10 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
         cursor.event());
 }
 
-void Profile::add(const trace::Launch& record, const reader::ThreadCursor& cursor) {
-    const reader::Shape* const shape = cursor.shape();
-    const std::uint32_t thread = cursor.thread();
+void Profile::observe(const trace::Launch& record, const reader::Shape* shape, std::uint32_t thread) {
+    count(record);
+    churn_.add(record);
+    idle_syncs_.add(record, thread);
     idle_gaps_.launch(record, shape, thread);
     lifetimes_.launch(record, shape);
     if (shape != nullptr)
@@ -103,20 +106,24 @@ void Profile::add(const trace::Launch& record, const reader::ThreadCursor& curso
         managed_.launch(*shape, record.start, thread);
 }
 
+void Profile::add(const trace::LaunchShape&, const reader::ThreadCursor& cursor) {
+    launches_.define(cursor.index(), *cursor.defined());
+}
+
 void Profile::add(const trace::GraphLaunch& record, const reader::ThreadCursor& cursor) {
     if (record.captured != 0 || record.status != 0)
         return;
-    launches_.graph_launched(cursor.thread());
+    launches_.graph_launched(cursor.index());
     for (const GraphTouch& touch : graphs_.touches(record.version)) {
         allocations_.reach(touch.allocation, touch.group);
         managed_.reach(touch.allocation, {touch.group.function, record.stack, record.entry}, record,
-                       cursor.thread());
+                       cursor.index());
     }
 }
 
 void Profile::add(const trace::Sync& record, const reader::ThreadCursor& cursor) {
     if (waits_for_work(record))
-        launches_.synchronized(cursor.thread(), record.duration);
+        launches_.synchronized(cursor.index(), record.duration);
 }
 
 void Profile::add(const trace::DeviceTime& record, const reader::ThreadCursor&) {

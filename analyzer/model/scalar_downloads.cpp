@@ -16,14 +16,6 @@ bool is_scalar(const trace::Copy& copy) {
 
 } // namespace
 
-ScalarDownloads::Thread& ScalarDownloads::state_of(std::uint32_t thread) {
-    if (last_ == nullptr || thread != last_number_) {
-        last_ = &threads_[thread];
-        last_number_ = thread;
-    }
-    return *last_;
-}
-
 void ScalarDownloads::restart(Thread& thread, std::uint64_t end) {
     thread.last_end = end;
     thread.kernels.clear();
@@ -31,17 +23,14 @@ void ScalarDownloads::restart(Thread& thread, std::uint64_t end) {
     thread.copy = {};
 }
 
-void ScalarDownloads::launch(const Launches::Group* group, std::uint32_t thread) {
-    Thread& state = state_of(thread);
-    if (state.last_end == 0)
-        return; // no round
-    state.copy = {};
-    if (!state.kernels.empty() && state.kernels.back().first == group)
-        ++state.kernels.back().second;
-    else if (group == nullptr || state.kernels.size() == most_listed)
-        state.known = false;
+void ScalarDownloads::launch(const Launches::Group* group, Thread& thread) {
+    thread.copy = {};
+    if (!thread.kernels.empty() && thread.kernels.back().first == group)
+        ++thread.kernels.back().second;
+    else if (group == nullptr || thread.kernels.size() == most_listed)
+        thread.known = false;
     else
-        state.kernels.emplace_back(group, 1);
+        thread.kernels.emplace_back(group, 1);
 }
 
 void ScalarDownloads::finish(Thread& thread, const CallSite& site, std::uint64_t blocked, std::uint64_t end,
@@ -72,7 +61,7 @@ void ScalarDownloads::download(Thread& thread, const trace::Copy& copy) {
 void ScalarDownloads::add(const trace::Copy& copy, std::uint32_t thread) {
     if (copy.status != 0 || copy.captured != 0 || copy.origin != trace::Origin::program)
         return;
-    Thread& state = state_of(thread);
+    Thread& state = threads_[thread];
     if (is_scalar(copy)) {
         download(state, copy);
         return;
@@ -87,7 +76,7 @@ void ScalarDownloads::add(const trace::Copy& copy, std::uint32_t thread) {
 void ScalarDownloads::add(const trace::Sync& sync, std::uint32_t thread) {
     if (!waits_for_work(sync))
         return;
-    Thread& state = state_of(thread);
+    Thread& state = threads_[thread];
     if (state.copy != CallSite{} && sync.status == 0)
         finish(state, state.copy, state.copy_ticks + sync.duration, sync.start + sync.duration, sync.stack);
     else
@@ -95,7 +84,7 @@ void ScalarDownloads::add(const trace::Sync& sync, std::uint32_t thread) {
 }
 
 void ScalarDownloads::add(const trace::Set& record, std::uint32_t thread) {
-    state_of(thread).known &= record.captured != 0 || record.bytes <= little_bytes;
+    threads_[thread].known &= record.captured != 0 || record.bytes <= little_bytes;
 }
 
 bool ScalarDownloads::tells_of(const CallSite& site) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analyzer/model/launches.hpp"
+#include "analyzer/model/per_thread.hpp"
 #include "analyzer/model/waits.hpp"
 
 #include <cstdint>
@@ -28,14 +29,18 @@ public:
     void add(const trace::Copy& record, std::uint32_t thread);
     void add(const trace::Sync& record, std::uint32_t thread);
     void add(const trace::Set& record, std::uint32_t thread);
-    void add(const trace::GraphLaunch&, std::uint32_t thread) { state_of(thread).known = false; }
-    void add(const trace::HostFunction&, std::uint32_t thread) { state_of(thread).known = false; }
-    void add(const trace::Prefetch&, std::uint32_t thread) { state_of(thread).known = false; }
-    void add(const trace::Free&, std::uint32_t thread) { restart(state_of(thread), 0); }
-    void add(const trace::Pause&, std::uint32_t thread) { restart(state_of(thread), 0); }
-    void add(const trace::Context&, std::uint32_t thread) { restart(state_of(thread), 0); }
+    void add(const trace::GraphLaunch&, std::uint32_t thread) { threads_[thread].known = false; }
+    void add(const trace::HostFunction&, std::uint32_t thread) { threads_[thread].known = false; }
+    void add(const trace::Prefetch&, std::uint32_t thread) { threads_[thread].known = false; }
+    void add(const trace::Free&, std::uint32_t thread) { restart(threads_[thread], 0); }
+    void add(const trace::Pause&, std::uint32_t thread) { restart(threads_[thread], 0); }
+    void add(const trace::Context&, std::uint32_t thread) { restart(threads_[thread], 0); }
     /// `group` has to live as long as this; nullptr: not known what was launched.
-    void launch(const Launches::Group* group, std::uint32_t thread);
+    void launch(const Launches::Group* group, std::uint32_t thread) {
+        Thread& state = threads_[thread];
+        if (state.last_end != 0) // else it is of no round
+            launch(group, state);
+    }
 
     using Sites = std::unordered_map<CallSite, ScalarTotals, CallSiteHash>;
     const Sites& sites() const { return sites_; }
@@ -54,11 +59,9 @@ private:
     void finish(Thread& thread, const CallSite& site, std::uint64_t blocked, std::uint64_t end,
                 std::uint64_t wait_stack);
     static void restart(Thread& thread, std::uint64_t end);
-    Thread& state_of(std::uint32_t thread);
+    static void launch(const Launches::Group* group, Thread& thread);
 
-    std::unordered_map<std::uint32_t, Thread> threads_;
-    std::uint32_t last_number_ = 0;
-    Thread* last_ = nullptr;
+    PerThread<Thread> threads_;
     Sites sites_;
 };
 

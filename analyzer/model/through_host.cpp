@@ -3,6 +3,7 @@
 #include "analyzer/model/direction.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace umadvisor::model {
 namespace {
@@ -85,9 +86,7 @@ void ThroughHost::add(const trace::Copy& copy, std::uint32_t on) {
     if (!down && !up)
         return;
     ++calls_[{copy.stack, copy.entry}].copies;
-    if (threads_.size() == most_threads && !threads_.contains(on))
-        threads_.clear();
-    Thread& thread = threads_[on];
+    Thread& thread = of(on);
     if (up) {
         upload(thread, copy);
         return;
@@ -96,13 +95,24 @@ void ThroughHost::add(const trace::Copy& copy, std::uint32_t on) {
         thread.latest, [&](const Download& download) { return download.copy.destination == copy.destination; });
     Download& kept = same != thread.latest.end() ? *same : thread.latest[thread.next++ % thread.latest.size()];
     kept = {copy, holds_the_host(copy) ? copy.start + copy.duration : 0};
+    thread.unseen |= kept.seen_from == 0;
+}
+
+ThroughHost::Thread& ThroughHost::of(std::uint32_t thread) {
+    if (Thread* const known = threads_.find(thread))
+        return *known;
+    if (threads_known_++ == most_threads) {
+        threads_.clear();
+        threads_known_ = 1;
+    }
+    return threads_[thread];
 }
 
 void ThroughHost::add(const trace::Sync& record, std::uint32_t thread) {
-    const auto found = threads_.find(thread);
-    if (found == threads_.end())
+    Thread* const found = threads_.find(thread);
+    if (found == nullptr || !std::exchange(found->unseen, false))
         return;
-    for (Download& download : found->second.latest)
+    for (Download& download : found->latest)
         if (download.copy.bytes != 0 && download.seen_from == 0)
             download.seen_from = record.start + record.duration;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analyzer/model/awaited.hpp"
+#include "analyzer/model/per_thread.hpp"
 #include "analyzer/model/waits.hpp"
 #include "analyzer/reader/flat_map.hpp"
 #include "analyzer/reader/thread_cursor.hpp"
@@ -47,7 +48,10 @@ public:
     void add(const trace::Alloc& record);
     void add(const trace::Free& record) { devices_.erase(record.allocation); }
     void add(const trace::Peer& record);
-    void add(const trace::Pause&) { threads_.clear(); }
+    void add(const trace::Pause&) {
+        threads_.clear();
+        threads_known_ = 0;
+    }
     void add(const trace::DeviceTime& record);
 
     const std::map<ThroughHostSite, ThroughHostTotals>& sites() const { return sites_; }
@@ -64,6 +68,7 @@ private:
     struct Thread {
         std::array<Download, 16> latest{};
         std::size_t next = 0;
+        bool unseen = false; ///< one of them may be
     };
     struct Calls {
         std::uint64_t copies = 0, paired = 0;
@@ -72,13 +77,15 @@ private:
         ThroughHostWay* way;
         std::uint64_t bytes;
     };
+    Thread& of(std::uint32_t thread);
     void upload(Thread& thread, const trace::Copy& copy);
     bool unseen(const Download& download, const trace::Copy& up) const;
     bool device_of(std::uint64_t allocation, std::uint64_t& device) const;
     void add(ThroughHostWay& way, const trace::Copy& copy);
 
     double ns_per_tick_;
-    std::unordered_map<std::uint32_t, Thread> threads_;
+    PerThread<Thread> threads_;
+    std::size_t threads_known_ = 0;
     reader::FlatMap<std::uint64_t> devices_; ///< allocation -> device
     CachedMap<std::unordered_map<CallSite, Calls, CallSiteHash>> calls_;
     Awaited<Sampled> awaited_;

@@ -57,18 +57,15 @@ std::size_t WorkPatterns::ActionHash::operator()(const WorkAction& action) const
     return hash ^ hash >> 32;
 }
 
-WorkPatterns::Stretch& WorkPatterns::stretch_of(std::uint32_t thread) {
-    if (last_ == nullptr || thread != last_thread_) {
-        if (stretches_.size() == most_threads && !stretches_.contains(thread)) {
-            stretches_.clear();
-            forgotten_ = true;
-        }
-        const auto [found, first] = stretches_.try_emplace(thread);
-        last_ = &found->second;
-        last_->spoiled |= first && forgotten_;
-        last_thread_ = thread;
+WorkPatterns::Stretch& WorkPatterns::begin(std::uint32_t thread) {
+    if (threads_++ == most_threads) {
+        stretches_.clear();
+        threads_ = 1;
+        forgotten_ = true;
     }
-    return *last_;
+    Stretch& stretch = stretches_[thread];
+    stretch.spoiled = forgotten_;
+    return stretch;
 }
 
 /// nullptr: there are too many.
@@ -86,9 +83,13 @@ WorkPatterns::Numbered* WorkPatterns::number(const WorkAction& action) {
 
 std::uint32_t WorkPatterns::queue_in(Stretch& stretch, std::uint32_t thread, std::uint64_t stream) {
     const std::uint64_t own = queue_of(thread, stream);
-    const auto found = std::ranges::find(stretch.queues, own, &Queue::stream);
-    if (found != stretch.queues.end())
-        return static_cast<std::uint32_t>(found - stretch.queues.begin());
+    for (std::size_t i = 0; i < stretch.queues.size(); ++i)
+        if (stretch.queues[i].stream == own)
+            return static_cast<std::uint32_t>(i);
+    return add_queue(stretch, own);
+}
+
+std::uint32_t WorkPatterns::add_queue(Stretch& stretch, std::uint64_t own) {
     QueueKind kind = own == legacy_stream ? QueueKind::legacy : QueueKind::blocking;
     if (kind == QueueKind::blocking && (own & threads_own) == 0) {
         const auto made = streams_.find(own);

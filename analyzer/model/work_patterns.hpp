@@ -3,6 +3,7 @@
 
 #include "analyzer/model/awaited.hpp"
 #include "analyzer/model/launches.hpp"
+#include "analyzer/model/per_thread.hpp"
 #include "analyzer/model/schedule.hpp"
 #include "analyzer/reader/flat_map.hpp"
 
@@ -117,9 +118,14 @@ private:
 
     void spoil(std::uint64_t stream, std::uint32_t thread);
     void interrupt(std::uint32_t thread);
-    Stretch& stretch_of(std::uint32_t thread);
+    Stretch& stretch_of(std::uint32_t thread) {
+        Stretch* const known = stretches_.find(thread);
+        return known != nullptr ? *known : begin(thread);
+    }
+    Stretch& begin(std::uint32_t thread);
     void give(Stretch& stretch, std::uint32_t thread, std::uint64_t stream, Given given,
               std::span<const std::uint64_t> reached);
+    std::uint32_t add_queue(Stretch& stretch, std::uint64_t stream);
     std::uint32_t queue_in(Stretch& stretch, std::uint32_t thread, std::uint64_t stream);
     void finish(Stretch& stretch);
     Words words_of(const Stretch& stretch);
@@ -129,10 +135,9 @@ private:
     std::vector<const Actions::value_type*> by_number_;
     Awaited<WorkTime*> awaited_;
     std::unordered_map<Words, std::uint64_t, WordsHash> patterns_; ///< how often
-    std::unordered_map<std::uint32_t, Stretch> stretches_;
-    bool forgotten_ = false; ///< stretches may begin in the middle
-    std::uint32_t last_thread_ = 0;
-    Stretch* last_ = nullptr;
+    PerThread<Stretch> stretches_;
+    std::size_t threads_ = 0;                         ///< with a stretch
+    bool forgotten_ = false;                          ///< stretches may begin in the middle
     std::unordered_map<std::uint64_t, bool> streams_; ///< made by the program; whether they are non-blocking
     std::vector<std::uint64_t> busy_;                 ///< queues that nobody has waited for
 };

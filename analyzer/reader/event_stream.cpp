@@ -16,7 +16,7 @@ EventStream::EventStream(TraceFile& file) : file_(file), current_(none) {
             threads[chunk.thread].push_back(&chunk);
     for (auto& [thread, chunks] : threads) {
         const Completeness before = file.completeness();
-        ThreadCursor first(file, thread, chunks);
+        ThreadCursor first(file, thread, threads_.size(), chunks);
         if (!first.advance())
             continue;
         file.completeness() = before; // it is read again when its turn comes: losses count once
@@ -42,7 +42,8 @@ const ThreadCursor* EventStream::next() {
         heads_.pop();
         if (thread.cursor != nullptr)
             return thread.cursor.get();
-        thread.cursor = std::make_unique<ThreadCursor>(file_, thread.number, std::move(thread.chunks));
+        thread.cursor =
+            std::make_unique<ThreadCursor>(file_, thread.number, current_, std::move(thread.chunks));
         if (thread.cursor->advance())
             return thread.cursor.get();
         thread.cursor.reset(); // the file has become shorter

@@ -8,8 +8,9 @@
 
 namespace umadvisor::reader {
 
-ThreadCursor::ThreadCursor(TraceFile& file, std::uint32_t thread, std::vector<const ChunkInfo*> chunks)
-    : file_(file), thread_(thread), chunks_(std::move(chunks)) {}
+ThreadCursor::ThreadCursor(TraceFile& file, std::uint32_t thread, std::size_t index,
+                           std::vector<const ChunkInfo*> chunks)
+    : file_(file), thread_(thread), index_(static_cast<std::uint32_t>(index)), chunks_(std::move(chunks)) {}
 
 bool ThreadCursor::open_chunk() {
     while (next_chunk_ < chunks_.size()) {
@@ -38,8 +39,10 @@ void ThreadCursor::give_up() {
 }
 
 void ThreadCursor::define(const trace::LaunchShape& r) {
+    const std::size_t known = shapes_.size();
     Shape& shape = shapes_[r.shape];
-    shape = {r.shape,
+    shape = {shapes_.size() != known ? static_cast<std::uint32_t>(known) : shape.place,
+             r.shape,
              r.entry,
              r.function,
              r.stream,
@@ -51,6 +54,7 @@ void ThreadCursor::define(const trace::LaunchShape& r) {
              r.scanned != 0,
              r.captured != 0,
              {r.touched.begin(), r.touched.end()}};
+    defined_ = &shape;
 }
 
 bool ThreadCursor::managed_event_follows() const {
@@ -59,30 +63,37 @@ bool ThreadCursor::managed_event_follows() const {
            next.type == trace::Type::managed_event;
 }
 
+template <class Record>
+ThreadCursor::Decoded ThreadCursor::decode_event(const trace::RawRecord& raw) {
+    Record& record = event_.emplace<Record>();
+    if (!trace::decode(raw, record, state_))
+        return Decoded::damaged;
+    shape_ = nullptr;
+    if constexpr (std::is_same_v<Record, trace::LaunchShape>) {
+        define(record);
+        return Decoded::event;
+    } else {
+        if constexpr (std::is_same_v<Record, trace::Launch>)
+            shape_ = shapes_.find(record.shape);
+        // The thread that writes ManagedEvents wakes after they happened, and the clock pair that its chunk
+        // begins with is of that moment.
+        if constexpr (std::is_same_v<Record, trace::ManagedEvent>)
+            time_ = record.start;
+        else if (std::is_same_v<Record, trace::Clock> && managed_event_follows())
+            time_ = 0;
+        else
+            time_ = std::max(time_, record.start);
+        return Decoded::event;
+    }
+}
+
 ThreadCursor::Decoded ThreadCursor::decode(const trace::RawRecord& raw) {
+    if (raw.type == trace::Type::launch) // most are: told apart by a branch, not by a table
+        return decode_event<trace::Launch>(raw);
     Decoded decoded = Decoded::unknown; // as definitions are here
     trace::visit_type(raw.type, [&]<class Record>() {
-        if constexpr (!is_definition(Record::type)) {
-            Record& record = event_.emplace<Record>();
-            decoded = trace::decode(raw, record, state_) ? Decoded::event : Decoded::damaged;
-            if (decoded == Decoded::damaged)
-                return;
-            shape_ = nullptr;
-            if constexpr (std::is_same_v<Record, trace::LaunchShape>) {
-                define(record);
-            } else {
-                if constexpr (std::is_same_v<Record, trace::Launch>)
-                    shape_ = shapes_.find(record.shape);
-                // The thread that writes ManagedEvents wakes after they happened, and the clock pair that its
-                // chunk begins with is of that moment.
-                if constexpr (std::is_same_v<Record, trace::ManagedEvent>)
-                    time_ = record.start;
-                else if (std::is_same_v<Record, trace::Clock> && managed_event_follows())
-                    time_ = 0;
-                else
-                    time_ = std::max(time_, record.start);
-            }
-        }
+        if constexpr (!is_definition(Record::type))
+            decoded = decode_event<Record>(raw);
     });
     return decoded;
 }

@@ -22,6 +22,7 @@ using Event =
 
 /// A launch shape, kept small: a chunk may define thousands.
 struct Shape {
+    std::uint32_t place = 0; ///< among the shapes of its chunk, counted from 0 without gaps
     std::uint64_t number = 0, entry = 0, function = 0, stream = 0, stack = 0;
     std::uint64_t grid[3] = {}, block[3] = {}, shared_bytes = 0, untold = 0;
     bool scanned = false, captured = false;
@@ -30,13 +31,17 @@ struct Shape {
 
 class ThreadCursor {
 public:
-    /// `chunks` in the order in which they were begun.
-    ThreadCursor(TraceFile& file, std::uint32_t thread, std::vector<const ChunkInfo*> chunks);
+    /// `thread` as the file numbers it, `index` as index() has it; `chunks` in the order in which they were
+    /// begun.
+    ThreadCursor(TraceFile& file, std::uint32_t thread, std::size_t index,
+                 std::vector<const ChunkInfo*> chunks);
 
     /// Moves to the next record; false at the end.
     bool advance();
 
     std::uint32_t thread() const { return thread_; }
+    /// Which of the threads of the file it is, counted from 0 without gaps.
+    std::uint32_t index() const { return index_; }
     /// Start of the record in ticks, never before the thread's previous record: the key of the merge. A
     /// LaunchShape has the time of what stood before it. A ManagedEvent has its own, since it is told late, and
     /// a Clock before it has none.
@@ -44,17 +49,21 @@ public:
     const Event& event() const { return event_; }
     /// Of the current Launch; nullptr when its shape was not defined in its chunk (damage).
     const Shape* shape() const { return shape_; }
+    /// What the current LaunchShape defines.
+    const Shape* defined() const { return defined_; }
 
 private:
     bool open_chunk();
     bool managed_event_follows() const;
     enum class Decoded : std::uint8_t { event, unknown, damaged };
     Decoded decode(const trace::RawRecord& raw);
+    template <class Record>
+    Decoded decode_event(const trace::RawRecord& raw);
     void define(const trace::LaunchShape& record);
     void give_up();
 
     TraceFile& file_;
-    std::uint32_t thread_;
+    std::uint32_t thread_, index_;
     std::vector<const ChunkInfo*> chunks_;
     std::size_t next_chunk_ = 0;
     std::vector<std::uint8_t> bytes_;
@@ -64,7 +73,7 @@ private:
     trace::DeltaState state_;
     FlatMap<Shape> shapes_;
     Event event_;
-    const Shape* shape_ = nullptr;
+    const Shape *shape_ = nullptr, *defined_ = nullptr;
     std::uint64_t time_ = 0;
 };
 

@@ -9,9 +9,9 @@ using namespace umadvisor;
 
 namespace {
 
-reader::Shape shape(std::uint64_t number, std::uint64_t function) {
+reader::Shape shape(std::uint32_t number, std::uint64_t function) {
     reader::Shape shape;
-    shape.number = number;
+    shape.number = shape.place = number;
     shape.function = function;
     return shape;
 }
@@ -22,12 +22,16 @@ const model::LaunchTotals& totals(const model::Launches& launches, std::uint64_t
 
 } // namespace
 
-/// Numbers of shapes begin anew in each chunk, and count further than what is remembered by them.
+/// Numbers and places of shapes begin anew in each chunk.
 BOOST_AUTO_TEST_CASE(shapes_of_one_number_are_not_one_kernel) {
     model::Launches launches;
-    for (const reader::Shape& each :
-         {shape(1, 10), shape(1, 20), shape(1, 10), shape(257, 30), shape(1, 10), shape(2, 20)})
+    for (const reader::Shape& each : {shape(1, 10), shape(1, 20), shape(1, 10), shape(0, 30), shape(1, 10)}) {
+        launches.define(1, each);
         launches.add(1, {}, &each);
+    }
+    const reader::Shape other = shape(2, 20);
+    launches.define(1, other);
+    launches.add(1, {}, &other);
     BOOST_TEST(totals(launches, 10).count == 3u);
     BOOST_TEST(totals(launches, 20).count == 2u);
     BOOST_TEST(totals(launches, 30).count == 1u);
@@ -36,6 +40,10 @@ BOOST_AUTO_TEST_CASE(shapes_of_one_number_are_not_one_kernel) {
 BOOST_AUTO_TEST_CASE(a_thread_waits_for_its_own_launches) {
     model::Launches launches;
     const reader::Shape often = shape(1, 10), once = shape(2, 20);
+    for (const std::uint32_t thread : {1u, 2u}) {
+        launches.define(thread, often);
+        launches.define(thread, once);
+    }
     for (int i = 0; i < 3; ++i)
         launches.add(1, {}, &often);
     launches.add(1, {}, &once);

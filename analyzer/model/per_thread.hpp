@@ -1,0 +1,37 @@
+/// What is kept for each thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace umadvisor::model {
+
+/// By ThreadCursor::index(), which has no gaps: no look-up takes a hash. Values stay where they are. Memory:
+/// one value for each thread that was asked for, and a pointer for each before it.
+template <class Value>
+class PerThread {
+public:
+    /// Made if it is not there.
+    Value& operator[](std::uint32_t thread) {
+        if (thread < values_.size() && values_[thread] != nullptr)
+            return *values_[thread];
+        return make(thread);
+    }
+    /// nullptr: nobody has asked for it yet.
+    Value* find(std::uint32_t thread) const {
+        return thread < values_.size() ? values_[thread].get() : nullptr;
+    }
+    void clear() { values_.clear(); }
+
+private:
+    [[gnu::noinline]] Value& make(std::uint32_t thread) {
+        if (thread >= values_.size())
+            values_.resize(std::size_t{thread} + 1);
+        values_[thread] = std::make_unique<Value>();
+        return *values_[thread];
+    }
+    std::vector<std::unique_ptr<Value>> values_;
+};
+
+} // namespace umadvisor::model
