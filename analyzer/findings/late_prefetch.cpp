@@ -1,6 +1,7 @@
 /// A prefetch that comes when kernels are pulling the memory over already, since it was called after the launch
 /// or on a stream for which the launch does not wait.
 #include "analyzer/findings/managed.hpp"
+#include "analyzer/findings/words.hpp"
 
 #include <algorithm>
 
@@ -26,22 +27,36 @@ double faulted_share(const model::AllocationLife& life) {
     return all > 0 ? faulted / all : 1;
 }
 
+/// What the same line allocated and the program prefetched behind a launch as well is taken to have come as
+/// late where nobody looked, unless one of them is known not to have.
+verdicts::LateCandidates alike_by_calls(const Habit& habit) {
+    const verdicts::LateCandidates& candidates = habit.memory.activity.late;
+    return candidates.on_time == 0 ? candidates : verdicts::LateCandidates{};
+}
+
 Advice advise_late_prefetch(const Habit& habit) {
-    const std::uint64_t bytes = habit.bytes_to_device();
+    const verdicts::LateCandidates alike = alike_by_calls(habit);
+    const std::uint64_t bytes = reader::saturated_sum(habit.bytes_to_device(), alike.unseen_bytes);
+    const std::uint64_t times = reader::saturated_sum(habit.totals.times, alike.unseen);
     const double share = faulted_share(habit.memory.activity.life);
     const model::MovedBytes moved{reader::saturated(static_cast<double>(bytes) * share), 0};
+    std::vector<std::string> details;
+    if (alike.unseen != 0)
+        details.push_back(count_text(alike.unseen, "prefetch") +
+                          " more came behind a launch in the same way: nobody looked at what had come by then, "
+                          "and it is taken to be alike");
     return {
         .text =
             "call " + prefetch_name(habit.memory) +
             " before the launch and on the launch's own stream; on another stream, let the launch's wait for "
             "it (" +
             (habit.memory.profile.uses_runtime() ? "cudaStreamWaitEvent" : "cuStreamWaitEvent") + ")",
-        .saving_ns = std::max(0.0, habit.by_faults(moved, habit.totals.times) -
-                                       habit.by_prefetch(moved, habit.totals.times)),
+        .saving_ns = std::max(0.0, habit.by_faults(moved, times) - habit.by_prefetch(moved, times)),
         .basis = "the part that came by faults all the same, against by prefetch, " + habit.prices(),
-        .confidence = std::min(habit.confidence(), Confidence::medium),
-        .details = {},
-        .evidence = {{"bytes_by_faults", static_cast<double>(moved.to_device)}}};
+        .confidence = alike.unseen != 0 ? Confidence::low : std::min(habit.confidence(), Confidence::medium),
+        .details = std::move(details),
+        .evidence = {{"bytes_by_faults", static_cast<double>(moved.to_device)},
+                     {"times_unseen", static_cast<double>(alike.unseen)}}};
 }
 
 } // namespace

@@ -2,7 +2,6 @@
 
 #include "analyzer/findings/verdict_text.hpp"
 #include "analyzer/findings/words.hpp"
-#include "residency/geometry.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -220,23 +219,26 @@ const Rule& rule_of(VerdictKind kind) {
     return *(*std::ranges::find(managed_rules, kind, &ManagedRule::kind))->rule;
 }
 
-/// A fault on the device brings what its block needs: fewer bytes than a block's cost as much.
-double Habit::by_faults(const model::MovedBytes& moved, std::uint64_t times) const {
+/// A fault has its price, however little it brings to the device.
+double Habit::by_faults(const model::MovedBytes& moved, std::uint64_t times, std::uint64_t written) const {
     const machine::Rates& rates = memory.profile.rates();
     double ns = 0;
     if (moved.to_device != 0)
-        ns += nanoseconds_at(std::max(moved.to_device, times * residency::block_bytes), rates.fault_to_device);
+        ns += std::max(nanoseconds_at(moved.to_device, rates.fault_to_device),
+                       static_cast<double>(times) * rates.device_fault_ns);
     if (moved.to_host != 0)
-        ns += nanoseconds_at(moved.to_host, rates.fault_to_host) +
+        ns += nanoseconds_at(moved.to_host - written, rates.fault_to_host) +
+              nanoseconds_at(written, rates.fault_to_host_written) +
               static_cast<double>(times) * rates.host_fault_ns;
     return ns;
 }
 
-double Habit::by_prefetch(const model::MovedBytes& moved, std::uint64_t times) const {
+double Habit::by_prefetch(const model::MovedBytes& moved, std::uint64_t times, std::uint64_t written) const {
     const machine::Rates& rates = memory.profile.rates();
     const int ways = (moved.to_device != 0) + (moved.to_host != 0);
     return nanoseconds_at(moved.to_device, rates.prefetch_to_device) +
            nanoseconds_at(moved.to_host, rates.prefetch_to_host) +
+           nanoseconds_at(written, rates.host_first_write) +
            static_cast<double>(times) * ways * (rates.prefetch_call_ns + rates.prefetch_block_ns);
 }
 

@@ -50,9 +50,10 @@ struct Habit {
     /// As sure as its bytes are.
     Confidence confidence() const;
 
-    // Prices of moves, in nanoseconds; `times` is how often each way.
-    double by_faults(const model::MovedBytes& moved, std::uint64_t times) const;
-    double by_prefetch(const model::MovedBytes& moved, std::uint64_t times) const;
+    // Prices of moves, in nanoseconds; `times` is how often each way, and `written` of what came to the host
+    // the bytes that it writes: their first write costs a fault a page, by prefetch, too.
+    double by_faults(const model::MovedBytes& moved, std::uint64_t times, std::uint64_t written = 0) const;
+    double by_prefetch(const model::MovedBytes& moved, std::uint64_t times, std::uint64_t written = 0) const;
     /// "at the prices of an H200"
     std::string prices() const;
 };

@@ -97,6 +97,7 @@ public:
 
 private:
     static double rate(double ns) { return static_cast<double>(bytes) / ns * 1e9; }
+    static double rate_beyond(double ns, double resident_ns) { return rate(std::max(1.0, ns - resident_ns)); }
 
     void measure_copies() {
         Rates& rates = result_.rates;
@@ -209,6 +210,14 @@ private:
         for (std::size_t at = 0; at < bytes; at += page)
             memory[at] = 1;
     }
+    /// Reads before it writes, each word.
+    void raise_from_host() {
+        auto* const words = reinterpret_cast<volatile std::uint32_t*>(managed_);
+        for (std::size_t i = 0; i < bytes / sizeof *words; ++i)
+            words[i] = words[i] + 1;
+    }
+
+    void touch_first_page() { *reinterpret_cast<volatile char*>(managed_) = 1; }
 
     bool measure_prefetches() {
         int concurrent = 0;
@@ -222,8 +231,8 @@ private:
         rates.prefetch_to_device = rate(bench_.typical([&] { settle(host); }, [&] { move(device_); }));
         rates.prefetch_to_host = rate(bench_.typical([&] { settle(device_); }, [&] { move(host); }));
         rates.fault_to_host = rate(bench_.typical([&] { settle(device_); }, [&] { read_from_host(); }));
-        auto* const first = reinterpret_cast<volatile char*>(managed_);
-        rates.host_fault_ns = bench_.typical([&] { settle(device_); }, [&] { *first = 1; });
+        rates.host_fault_ns = bench_.typical([&] { settle(device_); }, [&] { touch_first_page(); });
+        measure_writes();
         settle(device_);
         const double one = bench_.host_time(
             [&] { check(cuda_.prefetch(managed_, block, device_, nullptr), "cuMemPrefetchAsync"); });
@@ -233,10 +242,32 @@ private:
         rates.prefetch_call_ns = std::max(1.0, one - rates.prefetch_block_ns);
         return true;
     }
+    /// What the host pays for memory that it writes, by faults and after a prefetch, beyond memory that it has.
+    void measure_writes() {
+        const auto raise = [this] { raise_from_host(); };
+        settle(host);
+        const double resident_ns = bench_.typical(raise);
+        const double by_faults_ns = bench_.typical([this] { settle(device_); }, raise);
+        const double prefetched_ns = bench_.typical(
+            [this] {
+                settle(device_);
+                settle(host);
+            },
+            raise);
+        result_.rates.fault_to_host_written = rate_beyond(by_faults_ns, resident_ns);
+        result_.rates.host_first_write = rate_beyond(prefetched_ns, resident_ns);
+    }
     void measure_kernels_on_managed() {
-        const auto beyond_resident = [this](double ns) { return rate(std::max(1.0, ns - resident_ns_)); };
         Rates& rates = result_.rates;
-        rates.fault_to_device = beyond_resident(bench_.typical([&] { settle(host); }, [&] { read(managed_); }));
+        rates.fault_to_device =
+            rate_beyond(bench_.typical([&] { settle(host); }, [&] { read(managed_); }), resident_ns_);
+        const auto read_block = [this] { read(managed_, block / sizeof(std::uint32_t)); };
+        const double block_ns = bench_.typical(read_block);
+        const auto take_a_page = [this] {
+            settle(device_);
+            touch_first_page();
+        };
+        rates.device_fault_ns = std::max(1.0, bench_.typical(take_a_page, read_block) - block_ns);
         settle(host);
         check(cuda_.advise(managed_, bytes, set_preferred_location, host), "cuMemAdvise");
         check(cuda_.advise(managed_, bytes, set_accessed_by, device_), "cuMemAdvise");

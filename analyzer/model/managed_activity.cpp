@@ -73,8 +73,10 @@ void ManagedActivity::judge(ManagedAllocation& allocation) {
     allocation.stays.finish();
     terms_.faults_told = totals_.ever_told(trace::ManagedEventKind::host_fault);
     terms_.thrashing_told = totals_.ever_told(trace::ManagedEventKind::thrashing);
-    for (const verdicts::Verdict& verdict : verdicts::judge({allocation.stays, allocation.marks, terms_}))
+    const verdicts::Subject subject{allocation.stays, allocation.marks, terms_};
+    for (const verdicts::Verdict& verdict : verdicts::judge(subject))
         allocation.site->verdicts.add(verdict);
+    allocation.site->late.add(verdicts::late_candidates(subject));
     const MovedBytes moved{allocation.stays.arrived(true), allocation.stays.arrived(false)};
     for (MovedBytes* const sum : {&allocation.site->by_stays, &by_stays_}) {
         reader::add_saturated(sum->to_device, moved.to_device);

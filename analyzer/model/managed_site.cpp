@@ -118,6 +118,7 @@ void ManagedSiteActivity::add(const ManagedSiteActivity& other) {
     add_saturated(blocks_seen, other.blocks_seen);
     add_saturated(round_trips, other.round_trips);
     verdicts.add(other.verdicts);
+    late.add(other.late);
     if (moved_more(other.life.stays))
         life = other.life;
 }

@@ -73,6 +73,7 @@ struct ManagedSiteActivity {
     std::vector<BlockOfAllocation> blocks;          ///< with the most traffic
     std::uint64_t blocks_seen = 0, round_trips = 0; ///< of all blocks
     verdicts::VerdictTally verdicts;
+    verdicts::LateCandidates late;
     AllocationLife life; ///< of the allocation that moved most; the first of equal ones
 
     void touched_by_host(std::uint64_t code, std::uint64_t faults, std::uint64_t bytes);

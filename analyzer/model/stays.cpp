@@ -297,7 +297,14 @@ void Stays::came_back(std::uint64_t bytes) {
     stay.ready = last_wait_;
 }
 
+/// Whatever moved it there, the looks of its time tell what did not go.
+void Stays::note_look() {
+    if (here() && now().on_device && waited_)
+        now().looked_at = true;
+}
+
 void Stays::look_before_launch(const UseStep& step) {
+    note_look();
     if (!here()) {
         if (step.host_bytes != 0)
             begin(false, step.time).populated = true;
@@ -340,6 +347,7 @@ void Stays::look_before_launch(const UseStep& step) {
 }
 
 void Stays::look_after_wait(const UseStep& step) {
+    note_look();
     if (here() && now().on_device) {
         if (!std::exchange(seen_there_, true))
             arrived_by_faults(step.host_bytes);
@@ -369,16 +377,26 @@ void Stays::totals(const UseStep& step) {
         if (!std::exchange(faults_before_, false))
             stay.device_faults += step.device_faults;
         evicted_ += step.evicted;
+        // No totals are told at the prefetch that ended the stay before.
+        if (stay.by_prefetch != 0 && stays_.size() > 1)
+            measure_by_totals(stays_[stays_.size() - 2], step);
     } else if (!pending_.empty()) {
         pending_faults_ += step.device_faults;
-    } else if (stay.by_fault != 0 && stay.faults != 0 && step.since <= stay.begin) {
-        if (step.host_bytes == 0)
-            stay.by_fault = 0; // the host took pages that nobody had
-        else
-            stay.by_fault =
-                std::max(stay.by_fault, std::min({bytes_, step.host_bytes, stay.faults * most_for_a_fault}));
+    } else {
+        measure_by_totals(stay, step);
     }
     launched_since_totals_ = false;
+}
+
+/// What the host's faults brought, where the driver's totals have all of it.
+void Stays::measure_by_totals(Stay& stay, const UseStep& step) const {
+    if (stay.on_device || stay.by_fault == 0 || stay.faults == 0 || step.since > stay.begin)
+        return;
+    if (step.host_bytes == 0)
+        stay.by_fault = 0; // the host took pages that nobody had
+    else
+        stay.by_fault =
+            std::max(stay.by_fault, std::min({bytes_, step.host_bytes, stay.faults * most_for_a_fault}));
 }
 
 } // namespace umadvisor::model

@@ -24,6 +24,7 @@ struct Stay {
     std::uint64_t device_faults = 0;    ///< in the meantime; others' among them
     bool unmeasured = false;            ///< no look told how much faults brought: `by_fault` is the least
     std::uint64_t late_bytes = 0;       ///< prefetched after a launch had begun to pull them over
+    bool looked_at = false;             ///< since its launches were waited for
     KernelSite kernel{}, last_kernel{}; ///< launched first, and last
 
     // On the host.
@@ -107,9 +108,11 @@ private:
     Stay& follow_launches(std::uint64_t by_fault);
     void follow_running_launches();
     void measure_by_return();
+    void measure_by_totals(Stay& stay, const UseStep& step) const;
     void came_back(std::uint64_t bytes);
     void pulled_more(const UseStep& step);
     void confirm_there(const UseStep& step);
+    void note_look();
     void arrived_by_faults(std::uint64_t left_on_host);
     bool covers(const UseStep& step) const;
     void cover(const UseStep& step);

@@ -41,6 +41,7 @@ void judge_read_back(const Subject& subject, std::vector<Verdict>& found) {
             ++verdict.times;
             verdict.bytes += stay.by_fault;
             verdict.new_bytes += host_had_it ? 0 : stay.by_fault;
+            verdict.written += host_had_it ? written(stay) : 0;
             verdict.kernel = before->last_kernel;
             verdict.host_code = stay.code;
         }

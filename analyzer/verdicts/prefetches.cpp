@@ -1,4 +1,5 @@
 /// The program's own prefetches: too late, for nothing, or against each other.
+#include "analyzer/reader/saturated.hpp"
 #include "analyzer/verdicts/verdict.hpp"
 
 #include <algorithm>
@@ -36,15 +37,19 @@ bool unused_on_host(const Subject& subject, const Stay& stay) {
     return ns * fastest_bytes_per_ns < static_cast<double>(stay.by_prefetch) / 2;
 }
 
+/// Prefetched after a launch that was not waited for and that may have pulled it over.
+bool behind_launch(const Subject& subject, const Stay& stay) {
+    return stay.late_bytes != 0 &&
+           (subject.terms.faults_told ? stay.device_faults != 0 : stay.late_bytes >= subject.bytes() / 10 * 9);
+}
+
 void judge_late(const Subject& subject, std::vector<Verdict>& found) {
     Verdict verdict{.kind = VerdictKind::late_prefetch};
     for (const Stay& stay : subject.stays.list()) {
         if (!stay.on_device)
             continue;
         // After the launch; or before it, but not so that it waited.
-        const bool after =
-            stay.late_bytes != 0 && subject.much(stay.by_fault) &&
-            (subject.terms.faults_told ? stay.device_faults != 0 : stay.late_bytes >= subject.bytes() / 10 * 9);
+        const bool after = behind_launch(subject, stay) && subject.much(stay.by_fault);
         const bool beside = stay.by_prefetch >= subject.bytes() / 10 * 9 && stay.by_prefetch != 0 &&
                             stay.launches != 0 &&
                             stay.device_faults >= std::max(fewest_faults, subject.bytes() / fault_bytes / 2);
@@ -81,11 +86,17 @@ void judge_unused(const Subject& subject, std::vector<Verdict>& found) {
         ++verdict.times;
         verdict.bytes += stay.by_prefetch;
         verdict.prefetch_stack = stay.prefetch_stack;
-        if (i + 1 == stays.size() || brought_by_prefetch(stays[i + 1]))
+        if (i + 1 == stays.size())
             continue;
-        verdict.taken_back += std::min(stays[i + 1].by_fault, stay.by_prefetch);
+        const Stay& next = stays[i + 1];
+        if (brought_by_prefetch(next)) {
+            verdict.prefetched_back += std::min(next.by_prefetch, stay.by_prefetch);
+            continue;
+        }
+        verdict.taken_back += std::min(next.by_fault, stay.by_prefetch);
+        verdict.written += std::min(written(next), stay.by_prefetch);
         if (verdict.host_code == 0)
-            verdict.host_code = stays[i + 1].code;
+            verdict.host_code = next.code;
     }
     if (verdict.times != 0)
         found.push_back(verdict);
@@ -108,6 +119,29 @@ void judge_prefetch_ping_pong(const Subject& subject, std::vector<Verdict>& foun
 }
 
 } // namespace
+
+LateCandidates late_candidates(const Subject& subject) {
+    LateCandidates candidates;
+    if (subject.marks.by_umadvisor)
+        return candidates;
+    for (const Stay& stay : subject.stays.list()) {
+        if (!stay.on_device || stay.late_bytes == 0)
+            continue;
+        if (!behind_launch(subject, stay) || (stay.looked_at && !subject.much(stay.by_fault))) {
+            ++candidates.on_time;
+        } else if (!subject.much(stay.by_fault)) {
+            ++candidates.unseen;
+            reader::add_saturated(candidates.unseen_bytes, stay.late_bytes);
+        }
+    }
+    return candidates;
+}
+
+void LateCandidates::add(const LateCandidates& other) {
+    reader::add_saturated(unseen, other.unseen);
+    reader::add_saturated(unseen_bytes, other.unseen_bytes);
+    reader::add_saturated(on_time, other.on_time);
+}
 
 void judge_prefetches(const Subject& subject, std::vector<Verdict>& found) {
     if (subject.marks.by_umadvisor)

@@ -24,6 +24,8 @@ void VerdictTally::add(const Verdict& verdict) {
     add_saturated(totals.bytes, verdict.bytes);
     add_saturated(totals.new_bytes, verdict.new_bytes);
     add_saturated(totals.taken_back, verdict.taken_back);
+    add_saturated(totals.prefetched_back, verdict.prefetched_back);
+    add_saturated(totals.written, verdict.written);
     add_some(totals.kernels, verdict.kernel);
     add_some(totals.host_codes, verdict.host_code);
     add_some(totals.prefetches, verdict.prefetch_stack);
@@ -37,6 +39,8 @@ void VerdictTally::add(const VerdictTally& other) {
         add_saturated(totals.bytes, from.bytes);
         add_saturated(totals.new_bytes, from.new_bytes);
         add_saturated(totals.taken_back, from.taken_back);
+        add_saturated(totals.prefetched_back, from.prefetched_back);
+        add_saturated(totals.written, from.written);
         for (const model::KernelSite& kernel : from.kernels)
             add_some(totals.kernels, kernel);
         for (const std::uint64_t code : from.host_codes)

@@ -11,7 +11,7 @@ namespace umadvisor::verdicts {
 
 struct VerdictTotals {
     std::uint64_t allocations = 0, times = 0, bytes = 0;
-    std::uint64_t new_bytes = 0, taken_back = 0;
+    std::uint64_t new_bytes = 0, taken_back = 0, prefetched_back = 0, written = 0;
     std::set<model::KernelSite> kernels; ///< these and what follows: a few of them
     std::set<std::uint64_t> host_codes;  ///< frames
     std::set<std::uint64_t> prefetches;  ///< stacks

@@ -122,9 +122,11 @@ bool one_place_by_looks(const Subject& subject, const Turns& turns) {
 void judge_turns(const Subject& subject, std::vector<Verdict>& found) {
     const Turns turns = turns_of(subject.stays);
     Verdict verdict{.kind = VerdictKind::ping_pong, .times = turns.returns.size(), .bytes = turns.bytes};
-    for (const Stay* stay : turns.returns)
+    for (const Stay* stay : turns.returns) {
+        verdict.written += written(*stay);
         if (verdict.host_code == 0)
             verdict.host_code = stay->code;
+    }
     if (!turns.pulls.empty())
         verdict.kernel = turns.pulls.front()->kernel;
     else if (const auto device = std::ranges::find(subject.stays.list(), true, &Stay::on_device);

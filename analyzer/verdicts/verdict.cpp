@@ -39,6 +39,10 @@ bool has(const std::vector<Verdict>& found, VerdictKind kind) {
     return std::ranges::find(found, kind, &Verdict::kind) != found.end();
 }
 
+std::uint64_t written(const model::Stay& stay) {
+    return stay.write_faults != 0 && stay.write_faults >= stay.faults / 2 ? stay.by_fault : 0;
+}
+
 std::vector<Verdict> judge(const Subject& subject) {
     std::vector<Verdict> found;
     judge_prefetches(subject, found);

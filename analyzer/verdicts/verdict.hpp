@@ -63,14 +63,24 @@ struct Subject {
 
 struct Verdict {
     VerdictKind kind{};
-    std::uint64_t times = 0;          ///< what it counts is the kind's own: round trips, calls, launches
-    std::uint64_t bytes = 0;          ///< that moved, or were asked for, because of it
-    std::uint64_t new_bytes = 0;      ///< of `bytes` read back, what the host had never had
-    std::uint64_t taken_back = 0;     ///< of `bytes` prefetched in vain, what came back by the host's faults
-    model::KernelSite kernel{};       ///< one that took part; function, stack and entry 0: none
-    std::uint64_t host_code = 0;      ///< frame of the host's access; 0: none is known
-    std::uint64_t prefetch_stack = 0; ///< 0: none
+    std::uint64_t times = 0;           ///< what it counts is the kind's own: round trips, calls, launches
+    std::uint64_t bytes = 0;           ///< that moved, or were asked for, because of it
+    std::uint64_t new_bytes = 0;       ///< of `bytes` read back, what the host had never had
+    std::uint64_t taken_back = 0;      ///< of `bytes` prefetched in vain, what came back by the host's faults
+    std::uint64_t prefetched_back = 0; ///< of the same, what came back by prefetch
+    std::uint64_t written = 0;         ///< of what came to the host by its faults, what they tell that it wrote
+    model::KernelSite kernel{};        ///< one that took part; function, stack and entry 0: none
+    std::uint64_t host_code = 0;       ///< frame of the host's access; 0: none is known
+    std::uint64_t prefetch_stack = 0;  ///< 0: none
 };
+
+/// Prefetches behind a launch that are no late ones by evidence of their own.
+struct LateCandidates {
+    std::uint64_t unseen = 0, unseen_bytes = 0; ///< nobody looked whether the launch had pulled it over
+    std::uint64_t on_time = 0;                  ///< it had not
+    void add(const LateCandidates& other);
+};
+LateCandidates late_candidates(const Subject& subject);
 
 /// All that apply. Of habits of which one contains the other, only the narrower one.
 std::vector<Verdict> judge(const Subject& subject);
@@ -82,5 +92,7 @@ void judge_prefetches(const Subject& subject, std::vector<Verdict>& found);
 void judge_placement(const Subject& subject, std::vector<Verdict>& found);
 
 bool has(const std::vector<Verdict>& found, VerdictKind kind);
+/// Of what the host's faults brought in this stay, what they tell that it wrote: all or nothing.
+std::uint64_t written(const model::Stay& stay);
 
 } // namespace umadvisor::verdicts

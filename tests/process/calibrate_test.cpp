@@ -29,10 +29,12 @@ BOOST_AUTO_TEST_CASE(what_was_not_measured_is_not_kept) {
     BOOST_TEST(outcome.out.find("not measured: kernels") != std::string::npos, outcome.out);
     const Json rates = Json::parse(read(folder / "m.json")).at("rates");
     for (const char* const name :
-         {"pinned_to_device_bytes_per_s", "host_to_host_bytes_per_s", "both_ways_ratio"})
+         {"pinned_to_device_bytes_per_s", "host_to_host_bytes_per_s", "both_ways_ratio",
+          "fault_to_host_written_bytes_per_s", "host_first_write_bytes_per_s"})
         BOOST_TEST(rates.value(name, 0.0) > 0, name);
     // simcuda compiles no kernels, and has one device.
-    for (const char* const name : {"fault_to_device_bytes_per_s", "launch_call_ns", "peer_bytes_per_s"})
+    for (const char* const name :
+         {"fault_to_device_bytes_per_s", "device_fault_ns", "launch_call_ns", "peer_bytes_per_s"})
         BOOST_TEST(!rates.contains(name), name);
 }
 

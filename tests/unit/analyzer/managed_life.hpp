@@ -94,6 +94,7 @@ public:
         found_ = verdicts::judge({stays(), marks, terms});
         return found_;
     }
+    verdicts::LateCandidates late() { return verdicts::late_candidates({stays(), marks, terms}); }
     /// "ping_pong read_back"
     std::string names() {
         std::string names;

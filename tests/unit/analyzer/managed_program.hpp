@@ -141,6 +141,7 @@ std::string ids(const Behave& behave, std::uint64_t bytes = 64 * mib) {
 }
 
 inline constexpr double up_by_faults = 23e6 / 256, down_by_faults = 29e6 / 256;     // ns a MiB
+inline constexpr double written_by_faults = 11.3e6 / 64, first_write = 6.8e6 / 64;  // the same
 inline constexpr double up_by_prefetch = mib / 51.0, down_by_prefetch = mib / 24.0; // the same
 inline const auto about = boost::test_tools::tolerance(0.03);
 

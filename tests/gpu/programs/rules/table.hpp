@@ -2,12 +2,15 @@
 // Every rule with a program that has the fault, its clean twin and one that nearly has it.
 #include "allocation.hpp"
 #include "contents.hpp"
-#include "managed.hpp"
 #include "memory.hpp"
 #include "nodes.hpp"
+#include "one_way.hpp"
 #include "overlap.hpp"
+#include "placement.hpp"
+#include "prefetched.hpp"
 #include "synchronisation.hpp"
 #include "transfers.hpp"
+#include "turns.hpp"
 
 namespace rules {
 
