@@ -8,29 +8,43 @@
 namespace umadvisor::findings {
 namespace {
 
+/// One way of what came and went.
+struct Way {
+    double faults_ns, prefetch_ns;
+    double saved_ns() const { return faults_ns - prefetch_ns; }
+};
+
+Way way_of(const Habit& habit, const model::MovedBytes& moved, std::uint64_t written) {
+    return {habit.by_faults(moved, habit.totals.times, written),
+            habit.by_prefetch(moved, habit.totals.times, written)};
+}
+
 /// What reads a page before it writes there is told as reading: where that is told, or nothing, the host may
 /// write, and the price counts that promises less.
-std::uint64_t written_by_host(const Habit& habit, const model::MovedBytes& moved) {
-    const auto saved = [&](std::uint64_t written) {
-        return habit.by_faults(moved, habit.totals.times, written) -
-               habit.by_prefetch(moved, habit.totals.times, written);
-    };
-    const std::uint64_t told = std::min(habit.totals.written, moved.to_host);
-    return saved(told) < saved(moved.to_host) ? told : moved.to_host;
+std::uint64_t written_by_host(const Habit& habit, const model::MovedBytes& back) {
+    const std::uint64_t told = std::min(habit.totals.written, back.to_host);
+    return way_of(habit, back, told).saved_ns() < way_of(habit, back, back.to_host).saved_ns() ? told
+                                                                                               : back.to_host;
+}
+
+std::string prefetches(const ManagedMemory& memory, bool back_too) {
+    const std::string there = prefetch_to_device(memory) + " before the launch";
+    return back_too ? there + " and " + prefetch_to_host(memory) + " before the synchronisation after it"
+                    : there + " (not back: the host's own faults are no slower)";
 }
 
 Advice advise_ping_pong(const Habit& habit) {
     const ManagedMemory& memory = habit.memory;
     const model::MovedBytes moved = habit.bytes_both_ways();
-    const std::uint64_t written = written_by_host(habit, moved);
-    const double faults_ns = habit.by_faults(moved, habit.totals.times, written);
-    const double prefetch_ns = habit.by_prefetch(moved, habit.totals.times, written);
+    const model::MovedBytes back{0, moved.to_host};
+    const std::uint64_t written = written_by_host(habit, back);
+    const Way up = way_of(habit, {moved.to_device, 0}, 0), down = way_of(habit, back, written);
+    const double faults_ns = up.faults_ns + down.faults_ns;
     return {.text =
                 "keep the data on one side: do the host's step in a kernel, or give the host a small buffer "
                 "of its own for what it reads. If both must touch it: " +
-                prefetch_to_device(memory) + " before the launch and " + prefetch_to_host(memory) +
-                " before the synchronisation after it",
-            .saving_ns = std::max(0.0, faults_ns - prefetch_ns),
+                prefetches(memory, down.saved_ns() > 0),
+            .saving_ns = std::max(0.0, up.saved_ns()) + std::max(0.0, down.saved_ns()),
             .basis = "the bytes that came and went, by faults against by prefetch, " + habit.prices() +
                      (written != 0 ? ", the host's first writes counted in both" : "") +
                      "; keeping the data on one side saves all of about " + time_text(faults_ns),
@@ -39,7 +53,7 @@ Advice advise_ping_pong(const Habit& habit) {
             .evidence = {{"bytes_to_device", static_cast<double>(moved.to_device)},
                          {"bytes_to_host", static_cast<double>(moved.to_host)},
                          {"fault_cost_ns", faults_ns},
-                         {"prefetch_cost_ns", prefetch_ns}}};
+                         {"prefetch_cost_ns", up.prefetch_ns + std::min(down.prefetch_ns, down.faults_ns)}}};
 }
 
 } // namespace

@@ -7,7 +7,9 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <string>
+#include <thread>
 
 namespace umadvisor::machine {
 
@@ -54,6 +56,41 @@ public:
     template <class Act>
     double typical(const Act& act) {
         return typical([] {}, act);
+    }
+    /// The same of several, in turn, so that all of them meet the machine in the same state.
+    struct Way {
+        std::function<void()> prepare, act;
+    };
+    template <std::size_t count>
+    std::array<double, count> typical_in_turn(const std::array<Way, count>& ways) {
+        std::array<std::array<double, rounds>, count> taken{};
+        for (const Way& way : ways) {
+            way.prepare();
+            way.act();
+        }
+        for (int round = 0; round < rounds; ++round)
+            for (std::size_t i = 0; i < count; ++i) {
+                ways[i].prepare();
+                taken[i][round] = time(ways[i].act);
+            }
+        std::array<double, count> medians{};
+        for (std::size_t i = 0; i < count; ++i)
+            medians[i] = std::max(1.0, median(taken[i]) - floor_);
+        return medians;
+    }
+    /// Mean of what `act` takes on a machine that has had nothing to do for a while: what comes now and then,
+    /// and takes now ten times as long as then, costs the mean of it.
+    template <class Prepare, class Act>
+    double mean_now_and_then(const Prepare& prepare, const Act& act) {
+        constexpr int times = 16;
+        constexpr std::chrono::milliseconds pause{2};
+        double sum = 0;
+        for (int i = 0; i < times; ++i) {
+            prepare();
+            std::this_thread::sleep_for(pause);
+            sum += time(act);
+        }
+        return std::max(1.0, sum / times - floor_);
     }
     /// Of calls that cost the thread that makes them, whatever the device has to do: median, in nanoseconds.
     template <class Act>

@@ -231,7 +231,7 @@ private:
         rates.prefetch_to_device = rate(bench_.typical([&] { settle(host); }, [&] { move(device_); }));
         rates.prefetch_to_host = rate(bench_.typical([&] { settle(device_); }, [&] { move(host); }));
         rates.fault_to_host = rate(bench_.typical([&] { settle(device_); }, [&] { read_from_host(); }));
-        rates.host_fault_ns = bench_.typical([&] { settle(device_); }, [&] { touch_first_page(); });
+        rates.host_fault_ns = bench_.mean_now_and_then([&] { settle(device_); }, [&] { touch_first_page(); });
         measure_writes();
         settle(device_);
         const double one = bench_.host_time(
@@ -246,14 +246,15 @@ private:
     void measure_writes() {
         const auto raise = [this] { raise_from_host(); };
         settle(host);
-        const double resident_ns = bench_.typical(raise);
-        const double by_faults_ns = bench_.typical([this] { settle(device_); }, raise);
-        const double prefetched_ns = bench_.typical(
-            [this] {
-                settle(device_);
-                settle(host);
-            },
-            raise);
+        touch_from_host();
+        const auto [resident_ns, by_faults_ns, prefetched_ns] =
+            bench_.typical_in_turn<3>({{{[] {}, raise},
+                                        {[this] { settle(device_); }, raise},
+                                        {[this] {
+                                             settle(device_);
+                                             settle(host);
+                                         },
+                                         raise}}});
         result_.rates.fault_to_host_written = rate_beyond(by_faults_ns, resident_ns);
         result_.rates.host_first_write = rate_beyond(prefetched_ns, resident_ns);
     }
@@ -262,12 +263,13 @@ private:
         rates.fault_to_device =
             rate_beyond(bench_.typical([&] { settle(host); }, [&] { read(managed_); }), resident_ns_);
         const auto read_block = [this] { read(managed_, block / sizeof(std::uint32_t)); };
-        const double block_ns = bench_.typical(read_block);
+        settle(device_);
+        const double block_ns = bench_.mean_now_and_then([] {}, read_block);
         const auto take_a_page = [this] {
             settle(device_);
             touch_first_page();
         };
-        rates.device_fault_ns = std::max(1.0, bench_.typical(take_a_page, read_block) - block_ns);
+        rates.device_fault_ns = std::max(1.0, bench_.mean_now_and_then(take_a_page, read_block) - block_ns);
         settle(host);
         check(cuda_.advise(managed_, bytes, set_preferred_location, host), "cuMemAdvise");
         check(cuda_.advise(managed_, bytes, set_accessed_by, device_), "cuMemAdvise");

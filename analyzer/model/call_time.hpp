@@ -21,6 +21,8 @@ struct CallTime {
         }
         ++measured;
         ticks += duration;
+        if (stands_for == 0)
+            return;
         told_for += stands_for;
         told_ticks += static_cast<double>(duration) * static_cast<double>(stands_for);
     }

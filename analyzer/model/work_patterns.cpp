@@ -173,11 +173,15 @@ void WorkPatterns::launch(const trace::Launch& launch, const reader::Shape* shap
     if (stretch.spoiled)
         queue_in(stretch, thread, shape->stream);
     else
-        give(stretch, thread, shape->stream,
-             {.action =
-                  {.engine = Engine::compute, .stack = shape->stack, .entry = shape->entry, .kernel = group},
-              .after = {}},
-             shape->touched);
+        give(stretch, *shape, group, thread);
+}
+
+[[gnu::noinline]] void WorkPatterns::give(Stretch& stretch, const reader::Shape& shape,
+                                          const Launches::Group* group, std::uint32_t thread) {
+    give(stretch, thread, shape.stream,
+         {.action = {.engine = Engine::compute, .stack = shape.stack, .entry = shape.entry, .kernel = group},
+          .after = {}},
+         shape.touched);
 }
 
 void WorkPatterns::add(const trace::Copy& copy, std::uint32_t thread) {

@@ -125,6 +125,7 @@ private:
     Stretch& begin(std::uint32_t thread);
     void give(Stretch& stretch, std::uint32_t thread, std::uint64_t stream, Given given,
               std::span<const std::uint64_t> reached);
+    void give(Stretch& stretch, const reader::Shape& shape, const Launches::Group* group, std::uint32_t thread);
     std::uint32_t add_queue(Stretch& stretch, std::uint64_t stream);
     std::uint32_t queue_in(Stretch& stretch, std::uint32_t thread, std::uint64_t stream);
     void finish(Stretch& stretch);

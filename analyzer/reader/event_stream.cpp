@@ -1,15 +1,12 @@
 #include "analyzer/reader/event_stream.hpp"
 
-#include <limits>
+#include <cstdint>
 #include <map>
 #include <utility>
 
 namespace umadvisor::reader {
-namespace {
-constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
-} // namespace
 
-EventStream::EventStream(TraceFile& file) : file_(file), current_(none) {
+EventStream::EventStream(TraceFile& file) : file_(file) {
     std::map<std::uint32_t, std::vector<const ChunkInfo*>> threads;
     for (const ChunkInfo& chunk : file.chunks())
         if (chunk.kind == trace::ChunkKind::event)
@@ -26,30 +23,35 @@ EventStream::EventStream(TraceFile& file) : file_(file), current_(none) {
 }
 
 const ThreadCursor* EventStream::next() {
-    if (current_ != none) {
-        // Most often the same thread goes on: no heap operation then.
-        std::unique_ptr<ThreadCursor>& cursor = threads_[current_].cursor;
-        if (!cursor->advance())
-            cursor.reset();
-        else if (heads_.empty() || !(Head{cursor->time(), current_} > heads_.top()))
-            return cursor.get();
-        else
-            heads_.push({cursor->time(), current_});
+    if (running_ == nullptr)
+        return next_thread();
+    if (!running_->advance()) {
+        threads_[current_].cursor.reset();
+        return next_thread();
     }
-    for (current_ = none; !heads_.empty();) {
-        Thread& thread = threads_[heads_.top().thread];
+    const Head head{running_->time(), current_};
+    if (!(head > next_)) // most often the same thread goes on: no heap operation then
+        return running_;
+    heads_.push(head);
+    return next_thread();
+}
+
+const ThreadCursor* EventStream::next_thread() {
+    running_ = nullptr;
+    while (running_ == nullptr && !heads_.empty()) {
         current_ = heads_.top().thread;
         heads_.pop();
-        if (thread.cursor != nullptr)
-            return thread.cursor.get();
-        thread.cursor =
-            std::make_unique<ThreadCursor>(file_, thread.number, current_, std::move(thread.chunks));
-        if (thread.cursor->advance())
-            return thread.cursor.get();
-        thread.cursor.reset(); // the file has become shorter
-        current_ = none;
+        Thread& thread = threads_[current_];
+        if (thread.cursor == nullptr) {
+            thread.cursor =
+                std::make_unique<ThreadCursor>(file_, thread.number, current_, std::move(thread.chunks));
+            if (!thread.cursor->advance())
+                thread.cursor.reset(); // the file has become shorter
+        }
+        running_ = thread.cursor.get();
     }
-    return nullptr;
+    next_ = heads_.empty() ? Head{UINT64_MAX, SIZE_MAX} : heads_.top();
+    return running_;
 }
 
 } // namespace umadvisor::reader

@@ -33,10 +33,14 @@ private:
         std::unique_ptr<ThreadCursor> cursor; ///< from its first event to its last
     };
 
+    const ThreadCursor* next_thread();
+
     TraceFile& file_;
     std::vector<Thread> threads_;
     std::priority_queue<Head, std::vector<Head>, std::greater<>> heads_;
-    std::size_t current_;
+    std::size_t current_ = 0;
+    ThreadCursor* running_ = nullptr; ///< that of current_
+    Head next_{};                     ///< the first of heads_, or later than all
 };
 
 } // namespace umadvisor::reader

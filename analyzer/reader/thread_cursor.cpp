@@ -88,8 +88,6 @@ ThreadCursor::Decoded ThreadCursor::decode_event(const trace::RawRecord& raw) {
 }
 
 ThreadCursor::Decoded ThreadCursor::decode(const trace::RawRecord& raw) {
-    if (raw.type == trace::Type::launch) // most are: told apart by a branch, not by a table
-        return decode_event<trace::Launch>(raw);
     Decoded decoded = Decoded::unknown; // as definitions are here
     trace::visit_type(raw.type, [&]<class Record>() {
         if constexpr (!is_definition(Record::type))
@@ -112,7 +110,8 @@ bool ThreadCursor::advance() {
             continue;
         }
         at_ = next;
-        switch (decode(raw)) {
+        // Most are launches: told apart by a branch, not by a table.
+        switch (raw.type == trace::Type::launch ? decode_event<trace::Launch>(raw) : decode(raw)) {
         case Decoded::event:
             return true;
         case Decoded::unknown:

@@ -13,9 +13,9 @@ namespace umadvisor::test {
 
 inline const auto close = boost::test_tools::tolerance(0.001);
 
-inline std::vector<findings::Finding> findings_of(Scenario& scenario) {
+inline std::vector<findings::Finding> findings_of(Scenario& scenario, const machine::Rates& rates = {}) {
     reader::Trace trace(scenario.path());
-    const model::Profile profile(trace);
+    const model::Profile profile(trace, nullptr, rates);
     return findings::find_all(profile, [](std::uint64_t stack) { return stack; });
 }
 

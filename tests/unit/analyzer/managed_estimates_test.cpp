@@ -184,6 +184,20 @@ BOOST_AUTO_TEST_CASE(ping_pong_of_a_host_that_may_write) {
     BOOST_TEST(contains(finding.basis, "first writes"), finding.basis);
 }
 
+/// Its faults cost little more than the first writes: a prefetch back is not advised, and takes nothing from
+/// what the one there gains.
+BOOST_AUTO_TEST_CASE(ping_pong_whose_way_back_gains_nothing) {
+    Program p;
+    p.bounce(10, p.bytes, 1, 1);
+    machine::Rates rates;
+    rates.fault_to_host_written = rates.host_first_write * 0.99;
+    const Finding finding = only_finding(p, rates);
+    BOOST_TEST(finding.saving_ns ==
+                   evidence(finding, "bytes_to_device") / mib * (up_by_faults - up_by_prefetch),
+               about);
+    BOOST_TEST(contains(finding.advice, "not back"), finding.advice);
+}
+
 BOOST_AUTO_TEST_CASE(what_the_host_reads_back_and_writes) {
     const auto saving = [](bool write) {
         Program p;

@@ -122,8 +122,8 @@ inline std::string ids_of(test::Scenario& scenario) {
     return text;
 }
 
-inline Finding only_finding(test::Scenario& scenario) {
-    const auto found = test::findings_of(scenario);
+inline Finding only_finding(test::Scenario& scenario, const machine::Rates& rates = {}) {
+    const auto found = test::findings_of(scenario, rates);
     BOOST_REQUIRE(found.size() == 1u);
     return found.front();
 }
