@@ -90,8 +90,7 @@ void IdleSyncs::add(const trace::Sync& record, std::uint32_t thread) {
         totals.covered_by = cover->stack;
         return; // what covers it goes on
     }
-    remember({record.kind == SyncKind::context ? Object{SyncKind::context, 0, context} : object,
-              record.start + record.duration, record.stack});
+    remember({object, record.start + record.duration, record.stack});
 }
 
 void IdleSyncs::add(const trace::Copy& record, std::uint32_t thread) {

@@ -255,6 +255,27 @@ BOOST_AUTO_TEST_CASE(threads_are_merged_by_time) {
     BOOST_TEST(threads == from, boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(shapes_have_places_without_gaps) {
+    Scenario scenario;
+    const auto define = [&](std::uint64_t number) {
+        trace::LaunchShape shape;
+        shape.shape = number;
+        scenario.builder.add(shape);
+    };
+    for (const std::uint64_t number : {70, 3, 70, 500, 3})
+        define(number);
+    scenario.builder.next_chunk();
+    define(3);
+    reader::Trace trace(scenario.path());
+    reader::EventStream events(trace.file);
+    std::vector<std::uint32_t> places;
+    while (const auto* cursor = events.next())
+        if (std::holds_alternative<trace::LaunchShape>(cursor->event()))
+            places.push_back(cursor->defined()->place);
+    const std::vector<std::uint32_t> expected{0, 1, 0, 2, 1, 0};
+    BOOST_TEST(places == expected, boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(what_is_told_late_is_merged_by_when_it_happened) {
     Scenario scenario;
     const auto sync_at = [&](std::uint64_t start) {
