@@ -27,24 +27,23 @@ LaunchGroup Launches::group_of(const reader::Shape& shape) {
 }
 
 void Launches::define(std::uint32_t thread, const reader::Shape& shape) {
-    std::vector<Known>& shapes = threads_[thread].shapes;
+    std::vector<std::uint32_t>& shapes = threads_[thread].shapes;
     if (shape.place >= shapes.size())
         shapes.resize(std::size_t{shape.place} + 1);
-    shapes[shape.place] = {};
+    shapes[shape.place] = unresolved;
 }
 
 /// Not before it is launched: groups are of launches.
-[[gnu::noinline]] void Launches::resolve(Thread& thread, Known& known, const reader::Shape& shape) {
-    known.group = &*groups_.try_emplace(group_of(shape)).first;
-    known.launched = number_of(thread, known.group->second);
+[[gnu::noinline]] std::uint32_t Launches::resolve(Thread& thread, const reader::Shape& shape) {
+    return thread.shapes[shape.place] = number_of(thread, *groups_.try_emplace(group_of(shape)).first);
 }
 
-std::uint32_t Launches::number_of(Thread& thread, LaunchTotals& totals) {
+std::uint32_t Launches::number_of(Thread& thread, Group& group) {
     const std::size_t known = thread.numbers.size();
-    std::uint32_t& number = thread.numbers[reinterpret_cast<std::uintptr_t>(&totals)];
+    std::uint32_t& number = thread.numbers[reinterpret_cast<std::uintptr_t>(&group)];
     if (thread.numbers.size() != known) {
         number = static_cast<std::uint32_t>(thread.launched.size());
-        thread.launched.push_back({&totals, 0});
+        thread.launched.push_back({.group = &group, .call_time = {}});
     }
     return number;
 }
@@ -57,19 +56,19 @@ const Launches::Group* Launches::add(std::uint32_t thread, const trace::Launch& 
         return nullptr;
     }
     Thread& of_thread = threads_[thread];
-    Known& known = of_thread.shapes[shape->place];
-    if (known.group == nullptr)
-        resolve(of_thread, known, *shape);
-    LaunchTotals& totals = known.group->second;
-    ++totals.count;
-    totals.call_time.add(launch.duration, launch.stands_for);
+    std::uint32_t number = of_thread.shapes[shape->place];
+    if (number == unresolved)
+        number = resolve(of_thread, *shape);
+    Launched& launched = of_thread.launched[number];
+    ++launched.count;
+    launched.call_time.add(launch.duration, launch.stands_for);
     if (launch.status != 0)
-        ++totals.failed;
+        ++launched.failed;
     else if (launch.sample != 0)
-        awaited_.add(launch.sample, &totals);
+        awaited_.add(launch.sample, &launched.group->second);
     else
-        await(of_thread, known.launched);
-    return known.group;
+        await(of_thread, number);
+    return launched.group;
 }
 
 void Launches::graph_launched(std::uint32_t thread) {
@@ -95,15 +94,22 @@ void Launches::synchronized(std::uint32_t thread, std::uint64_t ticks) {
         static_cast<double>(ticks) / static_cast<double>(std::max<std::uint64_t>(1, launches));
     for (const std::uint32_t number : of_thread->waited_for) {
         Launched& launched = of_thread->launched[number];
-        launched.totals->waited_ticks +=
+        launched.group->second.waited_ticks +=
             ticks_each * static_cast<double>(std::exchange(launched.outstanding, 0));
     }
     of_thread->waited_for.clear();
 }
 
 void Launches::finish() {
-    for (const auto& [group, totals] : groups_)
-        call_time_ += totals.call_time;
+    threads_.for_each([this](const Thread& thread) {
+        for (const Launched& launched : thread.launched) {
+            LaunchTotals& totals = launched.group->second;
+            totals.count += launched.count;
+            totals.failed += launched.failed;
+            totals.call_time += launched.call_time;
+            call_time_ += launched.call_time;
+        }
+    });
 }
 
 bool Launches::measure(std::uint64_t sample, std::uint64_t nanoseconds) {

@@ -72,41 +72,40 @@ public:
     DeviceTimeEstimate estimate(const LaunchTotals& totals, double ns_per_tick) const;
     std::uint64_t count() const { return count_; }
     std::uint64_t without_shape() const { return without_shape_; }
-    /// Call once, after the last launch.
+    /// Call once, after the last launch and before groups(), find() and estimate() are asked.
     void finish();
-    /// Time in the launch calls of a group, in ticks. Not before finish().
+    /// Time in the launch calls of a group, in ticks.
     double call_ticks(const LaunchTotals& totals) const { return totals.call_time.total_ticks(call_time_); }
 
     static LaunchGroup group_of(const reader::Shape& shape);
 
 private:
-    /// What a thread has ever launched of a group.
+    /// What a thread has ever launched of a group, side by side for what comes all the time.
     struct Launched {
-        LaunchTotals* totals = nullptr;
+        Group* group = nullptr;
         std::uint64_t outstanding = 0; ///< launches since the thread's last synchronisation
+        std::uint64_t count = 0, failed = 0;
+        CallTime call_time;
     };
-    struct Known {
-        Group* group = nullptr;     ///< nullptr: not launched since it was defined
-        std::uint32_t launched = 0; ///< number in Thread::launched
-    };
+    static constexpr std::uint32_t unresolved = UINT32_MAX; ///< not launched since it was defined
     struct Thread {
-        std::vector<Known> shapes; ///< by place
+        std::vector<std::uint32_t> shapes; ///< by place, numbers in `launched`
         std::vector<Launched> launched;
-        reader::FlatMap<std::uint32_t> numbers; ///< in `launched`, by the address of the totals
+        reader::FlatMap<std::uint32_t> numbers; ///< in `launched`, by the address of the group
         std::vector<std::uint32_t> waited_for;  ///< numbers of those with outstanding launches
     };
-    void resolve(Thread& thread, Known& known, const reader::Shape& shape);
-    static std::uint32_t number_of(Thread& thread, LaunchTotals& totals);
+    static std::uint32_t number_of(Thread& thread, Group& group);
     static void await(Thread& thread, std::uint32_t number) {
         if (thread.launched[number].outstanding++ == 0)
             thread.waited_for.push_back(number);
     }
+    std::uint32_t resolve(Thread& thread, const reader::Shape& shape);
 
     Groups groups_;
     Awaited<LaunchTotals*> awaited_;
     PerThread<Thread> threads_;
-    LaunchTotals graphs_; ///< takes the graphs' share of waiting
-    CallTime call_time_;  ///< of all groups
+    Group graphs_;       ///< takes the graphs' share of waiting
+    CallTime call_time_; ///< of all groups
     std::uint64_t count_ = 0, without_shape_ = 0;
 };
 

@@ -23,6 +23,12 @@ public:
         return thread < values_.size() ? values_[thread].get() : nullptr;
     }
     void clear() { values_.clear(); }
+    template <class Visit>
+    void for_each(const Visit& visit) const {
+        for (const std::unique_ptr<Value>& value : values_)
+            if (value != nullptr)
+                visit(*value);
+    }
 
 private:
     [[gnu::noinline]] Value& make(std::uint32_t thread) {

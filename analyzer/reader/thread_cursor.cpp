@@ -41,19 +41,19 @@ void ThreadCursor::give_up() {
 void ThreadCursor::define(const trace::LaunchShape& r) {
     const std::size_t known = shapes_.size();
     Shape& shape = shapes_[r.shape];
-    shape = {shapes_.size() != known ? static_cast<std::uint32_t>(known) : shape.place,
-             r.shape,
-             r.entry,
-             r.function,
-             r.stream,
-             r.stack,
-             {r.grid_x, r.grid_y, r.grid_z},
-             {r.block_x, r.block_y, r.block_z},
-             r.shared_bytes,
-             r.untold,
-             r.scanned != 0,
-             r.captured != 0,
-             {r.touched.begin(), r.touched.end()}};
+    shape = {.place = shapes_.size() != known ? static_cast<std::uint32_t>(known) : shape.place,
+             .scanned = r.scanned != 0,
+             .captured = r.captured != 0,
+             .number = r.shape,
+             .entry = r.entry,
+             .function = r.function,
+             .stream = r.stream,
+             .stack = r.stack,
+             .untold = r.untold,
+             .touched = {r.touched.begin(), r.touched.end()},
+             .grid = {r.grid_x, r.grid_y, r.grid_z},
+             .block = {r.block_x, r.block_y, r.block_z},
+             .shared_bytes = r.shared_bytes};
     defined_ = &shape;
 }
 

@@ -22,11 +22,12 @@ using Event =
 
 /// A launch shape, kept small: a chunk may define thousands.
 struct Shape {
+    // First what each launch is asked for.
     std::uint32_t place = 0; ///< among the shapes of its chunk, counted from 0 without gaps
-    std::uint64_t number = 0, entry = 0, function = 0, stream = 0, stack = 0;
-    std::uint64_t grid[3] = {}, block[3] = {}, shared_bytes = 0, untold = 0;
     bool scanned = false, captured = false;
+    std::uint64_t number = 0, entry = 0, function = 0, stream = 0, stack = 0, untold = 0;
     std::vector<std::uint64_t> touched;
+    std::uint64_t grid[3] = {}, block[3] = {}, shared_bytes = 0;
 };
 
 class ThreadCursor {

@@ -32,6 +32,7 @@ BOOST_AUTO_TEST_CASE(shapes_of_one_number_are_not_one_kernel) {
     const reader::Shape other = shape(2, 20);
     launches.define(1, other);
     launches.add(1, {}, &other);
+    launches.finish();
     BOOST_TEST(totals(launches, 10).count == 3u);
     BOOST_TEST(totals(launches, 20).count == 2u);
     BOOST_TEST(totals(launches, 30).count == 1u);
