@@ -1,14 +1,18 @@
 #include "interposer/runtime/own_thread.hpp"
 
+#include <initializer_list>
 #include <pthread.h>
 #include <signal.h>
 
 namespace umadvisor::runtime {
 
 /// The stack is address space only; it holds every loaded object's thread-local storage too.
-bool start_own_thread(void* (*body)(void*), const char* name) noexcept {
+bool start_own_thread(void* (*body)(void*), const char* name, void* argument, Faults faults) noexcept {
     sigset_t all, before;
     sigfillset(&all);
+    if (faults == Faults::taken)
+        for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL})
+            sigdelset(&all, fault);
     pthread_attr_t attributes;
     if (pthread_attr_init(&attributes) != 0)
         return false;
@@ -16,7 +20,7 @@ bool start_own_thread(void* (*body)(void*), const char* name) noexcept {
     pthread_attr_setstacksize(&attributes, 1 << 20);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     pthread_t thread;
-    const bool started = pthread_create(&thread, &attributes, body, nullptr) == 0;
+    const bool started = pthread_create(&thread, &attributes, body, argument) == 0;
     if (started)
         pthread_setname_np(thread, name);
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
