@@ -13,8 +13,8 @@
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
 #include "interposer/runtime/message.hpp"
+#include "interposer/runtime/own_thread.hpp"
 
-#include <sched.h>
 #include <unistd.h>
 
 namespace umadvisor::act {
@@ -35,10 +35,8 @@ bool started = false; ///< the pool was, or could not be
 pid_t owner = 0;      ///< the process whose threads the pool has
 
 unsigned cores() {
-    cpu_set_t may_run_on;
-    return sched_getaffinity(0, sizeof may_run_on, &may_run_on) == 0
-               ? static_cast<unsigned>(CPU_COUNT(&may_run_on))
-               : static_cast<unsigned>(sysconf(_SC_NPROCESSORS_ONLN)); // more cores than a cpu_set_t has
+    const unsigned remembered = runtime::remembered_cores();
+    return remembered != 0 ? remembered : static_cast<unsigned>(sysconf(_SC_NPROCESSORS_ONLN));
 }
 
 void refuse(const char* why) {

@@ -3,6 +3,13 @@
 
 namespace umadvisor::runtime {
 
+/// Remembers on which cores the process may run. At start, before the program binds its threads to some of
+/// them: own threads started later run on all of them, whoever starts them.
+void remember_cores() noexcept;
+
+/// How many were remembered; 0: none, or not known (more than a cpu_set_t has).
+unsigned remembered_cores() noexcept;
+
 /// Whether a thread takes SIGSEGV, SIGBUS, SIGFPE and SIGILL: one that touches the program's memory does.
 enum class Faults : bool { blocked, taken };
 

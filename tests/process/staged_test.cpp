@@ -122,6 +122,15 @@ BOOST_DATA_TEST_CASE(children_end_and_get_what_the_driver_says, data::make({"", 
     BOOST_TEST(counts(folder).staged == 6u);
 }
 
+BOOST_AUTO_TEST_CASE(a_thread_that_is_bound_to_a_core_binds_no_other) {
+    const Folder folder;
+    const Outcome bare = run_bare(folder, "bound");
+    const Outcome staged = run_staged(folder, "bound");
+    BOOST_TEST(staged.status == bare.status, staged.err);
+    BOOST_TEST(staged.out.find("bound threads 0") != std::string::npos, staged.out);
+    BOOST_TEST(counts(folder).staged == 6u);
+}
+
 BOOST_AUTO_TEST_CASE(with_one_core_it_is_refused) {
     const Folder folder;
     const Outcome bare = run_bare(folder, "synchronous");

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdint>
+#include <filesystem>
+#include <sched.h>
+#include <string>
 #include <string_view>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -306,14 +309,35 @@ void copy_behind_host_function() {
     show("down", copies.down_later(back.data(), memory, data.size(), stream), back);
 }
 
+/// Threads of the process, this one apart, that may run on one core only.
+unsigned other_bound_threads() {
+    unsigned bound = 0;
+    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+        const pid_t thread = std::stoi(task.path().filename().string());
+        cpu_set_t cores;
+        bound += thread != gettid() && sched_getaffinity(thread, sizeof cores, &cores) == 0 &&
+                 CPU_COUNT(&cores) == 1;
+    }
+    return bound;
+}
+
+void bind_to_a_core() {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    must(sched_setaffinity(0, sizeof one, &one) == 0 ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN, "bind");
+}
+
 } // namespace
 
 int main(int, char** arguments) {
-    make_context();
     const std::string_view what = arguments[1];
+    if (what == "bound")
+        bind_to_a_core(); // as programs do that are to run near their device
+    make_context();
     if (what == "synchronous")
         copy_synchronously(sizes);
-    else if (what == "few")
+    else if (what == "few" || what == "bound")
         copy_synchronously({2 * mib, 19 * mib + 5, 2 * mib + 1});
     else if (what == "every_way")
         copy_in_every_way();
@@ -333,5 +357,7 @@ int main(int, char** arguments) {
         copy_behind_host_function();
     else
         return 2;
+    if (what == "bound")
+        std::printf("bound threads %u\n", other_bound_threads());
     return 0;
 }
