@@ -189,6 +189,8 @@ struct Copy : Call {
     std::uint64_t captured = 0; ///< 1: became a node of a graph and did not run
     CopyContent content;
     std::uint64_t content_follows = 0; ///< 1: a Content record may tell it, once the copy is done
+    std::uint64_t staged =
+        0; ///< 1: by umadvisor, through pinned buffers of its own, in place of the driver's call
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
@@ -216,6 +218,7 @@ struct Copy : Call {
         CopyContent::content_fields(r.content, v);
         v.number("content_follows", r.content_follows);
         v.number("look_duration", r.content.look_duration);
+        v.number("staged", r.staged);
     }
 };
 

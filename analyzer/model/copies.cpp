@@ -27,6 +27,8 @@ void Copies::add(const trace::Copy& copy) {
     if (totals.small.count + totals.large.count == 0) // of a site all go the same way
         totals.direction = direction_of(copy, dictionary_.symbol(copy.entry));
     (copy.bytes < small_copy_bytes ? totals.small : totals.large).add(copy.bytes, copy.duration);
+    if (copy.staged != 0)
+        staged_[totals.direction].add(copy.bytes, copy.duration);
     totals.largest = std::max(totals.largest, copy.bytes);
     totals.calls += copy.batch <= 1;
     const bool link = copy.bytes >= link_copy_bytes &&
@@ -64,6 +66,11 @@ bool Copies::measure(std::uint64_t sample, std::uint64_t nanoseconds) {
         rate.seconds += static_cast<double>(nanoseconds) * 1e-9;
     }
     return true;
+}
+
+Tally Copies::staged(Direction direction) const {
+    const auto found = staged_.find(direction);
+    return found == staged_.end() ? Tally{} : found->second;
 }
 
 LinkRate Copies::link(Direction direction) const {

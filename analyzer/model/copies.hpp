@@ -75,6 +75,8 @@ public:
     LinkRate link(Direction direction) const;
     std::uint64_t failed() const { return failed_; }
     const Tally& own() const { return own_; } ///< made by umadvisor itself
+    /// Copies of the program that umadvisor staged (--act stage): HtoD or DtoH.
+    Tally staged(Direction direction) const;
 
 private:
     struct Sampled {
@@ -89,6 +91,7 @@ private:
     Awaited<Sampled> awaited_;
     std::uint64_t failed_ = 0;
     Tally own_;
+    std::map<Direction, Tally> staged_;
 };
 
 } // namespace umadvisor::model

@@ -144,6 +144,15 @@ Json copies_json(const model::Profile& profile) {
     return list;
 }
 
+Json staged_json(const model::Profile& profile) {
+    const auto tally = [&](model::Direction direction) {
+        const model::Tally staged = profile.copies().staged(direction);
+        return Json{
+            {"count", staged.count}, {"bytes", staged.bytes}, {"time_ns", profile.nanoseconds(staged.ticks)}};
+    };
+    return {{"HtoD", tally(model::Direction::HtoD)}, {"DtoH", tally(model::Direction::DtoH)}};
+}
+
 Json copy_lines_json(Report& report) {
     std::map<std::tuple<std::uint64_t, model::Direction, trace::Memory, trace::Memory>, model::Tally> table;
     for (const auto& [site, totals] : report.profile.copies().sites()) {
@@ -308,6 +317,7 @@ Json to_json(Report& report) {
     document["copies_failed"] = profile.copies().failed();
     document["copies_by_umadvisor"] = {{"count", profile.copies().own().count},
                                        {"bytes", profile.copies().own().bytes}};
+    document["copies_staged"] = staged_json(profile);
     document["launches"] = launches_json(profile);
     document["graphs"] = graphs_json(profile);
     document["calls_captured"] = profile.captured();

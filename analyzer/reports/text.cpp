@@ -57,6 +57,25 @@ std::string unseen_graph_text(const model::GraphWork& work) {
     return text.empty() ? text : text + ": in no figure below";
 }
 
+/// What --act stage did, in a line; empty where it did nothing.
+std::string staged_text(const model::Profile& profile) {
+    std::string text;
+    const auto add = [&](model::Direction direction, const char* where) {
+        const model::Tally staged = profile.copies().staged(direction);
+        if (staged.count == 0)
+            return;
+        const auto bytes = static_cast<double>(staged.bytes);
+        const auto seconds = static_cast<double>(profile.nanoseconds(staged.ticks)) * 1e-9;
+        text += (text.empty() ? "" : "; ") + count_text(staged.count, "copy") + where + ", " +
+                findings::bytes_text(bytes);
+        if (seconds > 0)
+            text += ", at " + findings::rate_text(bytes / seconds);
+    };
+    add(model::Direction::HtoD, " to the device");
+    add(model::Direction::DtoH, " to the host");
+    return text.empty() ? text : "umadvisor staged " + text;
+}
+
 std::string unrecorded_text(const model::Profile& profile) {
     std::uint64_t calls = 0;
     std::string names;
@@ -202,6 +221,8 @@ void write_notes(std::ostream& out, Report& report) {
     if (report.profile.copies().own().count != 0)
         out << "  - umadvisor itself made " << count_text(report.profile.copies().own().count, "copy")
             << "; they are in no figure below\n";
+    if (const std::string text = staged_text(report.profile); !text.empty())
+        out << "  - " << text << "\n";
     for (const trace::Notice& notice : dictionary.notices)
         out << "  - " << notice.text << "\n";
 }

@@ -1,5 +1,6 @@
 #include "interposer/act/executor.hpp"
 
+#include "interposer/act/mode.hpp"
 #include "interposer/act/placement.hpp"
 #include "interposer/act/policy.hpp"
 #include "interposer/act/residency_map.hpp"
@@ -23,23 +24,10 @@ using attach::Entry;
 using attach::real;
 
 constexpr int max_devices = 64;
-constexpr int max_failures = 8; ///< of a mode, then it is off
 
 struct Device {
     std::atomic<std::uint64_t> memory_bytes{0}, rewritten_bytes{0};
     std::atomic<bool> concurrent_managed_access{false};
-};
-
-struct Mode {
-    const char* name;
-    std::atomic<bool> on{false};
-    std::atomic<int> failures{0};
-
-    void fail(CUresult why) {
-        if (failures.fetch_add(1, std::memory_order_relaxed) + 1 == max_failures && on.exchange(false))
-            record::note("--act %s: switched off after %d failed actions, the last with CUresult %d", name,
-                         max_failures, static_cast<int>(why));
-    }
 };
 
 constinit Device devices[max_devices];

@@ -1,6 +1,7 @@
 /// What happens without being called: loading and unloading of the shim.
 #include "interposer/runtime/message.hpp"
 #include "interposer/runtime/options.hpp"
+#include "interposer/runtime/own_thread.hpp"
 #include "interposer/runtime/state.hpp"
 #include "interposer/runtime/window.hpp"
 
@@ -13,6 +14,8 @@ namespace {
     read_options();
     remember_stderr();
     remember_start();
+    if (options().act_stage)
+        remember_cores();
 }
 
 [[gnu::destructor]] void unload() {

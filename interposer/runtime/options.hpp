@@ -49,6 +49,7 @@ struct Options {
     bool nvtx = true;
     bool act_prefetch = false;
     bool act_rewrite_all = false;
+    bool act_stage = false;
     std::uint64_t pretend_bytes = 0; ///< 0: none
 };
 

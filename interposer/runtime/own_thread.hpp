@@ -3,8 +3,19 @@
 
 namespace umadvisor::runtime {
 
-/// Starts `body` on a detached thread that takes no signals: the program's own threads shall get them all.
-/// `name` as in pthread_setname_np(3). False where no thread could be started.
-bool start_own_thread(void* (*body)(void*), const char* name) noexcept;
+/// Remembers on which cores the process may run. At start, before the program binds its threads to some of
+/// them: own threads started later run on all of them, whoever starts them.
+void remember_cores() noexcept;
+
+/// How many were remembered; 0: none, or not known (more than a cpu_set_t has).
+unsigned remembered_cores() noexcept;
+
+/// Whether a thread takes SIGSEGV, SIGBUS, SIGFPE and SIGILL: one that touches the program's memory does.
+enum class Faults : bool { blocked, taken };
+
+/// Starts `body(argument)` on a detached thread that takes no other signals: the program's own threads shall
+/// get them all. `name` as in pthread_setname_np(3). False where no thread could be started.
+bool start_own_thread(void* (*body)(void*), const char* name, void* argument = nullptr,
+                      Faults faults = Faults::blocked) noexcept;
 
 } // namespace umadvisor::runtime

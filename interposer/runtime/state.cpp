@@ -1,6 +1,7 @@
 #include "interposer/runtime/state.hpp"
 
 #include "interposer/act/executor.hpp"
+#include "interposer/act/stage.hpp"
 #include "interposer/attach/bypass.hpp"
 #include "interposer/attach/driver.hpp"
 #include "interposer/attach/real.hpp"
@@ -209,6 +210,7 @@ void enter() noexcept {
             lists_are_told = true;
             pthread_mutex_unlock(&mutex);
             act::initialize(options());
+            act::initialize_staging(options());
             open_window();
         }
         entered.store(true, std::memory_order_release);

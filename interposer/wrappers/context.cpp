@@ -1,5 +1,6 @@
 #include "interposer/wrappers/context.hpp"
 
+#include "interposer/act/stage.hpp"
 #include "interposer/observe/allocations.hpp"
 #include "interposer/observe/contexts.hpp"
 #include "interposer/observe/functions.hpp"
@@ -55,6 +56,7 @@ void follow_current(const trace::Context& call) {
 }
 
 void went(const trace::Context& record, const Leaving& leaving) {
+    act::forget_context(leaving.number);
     forget_memory(record, leaving.number);
     forget_memory(record, leaving.device);
     observe::forget_module(0);

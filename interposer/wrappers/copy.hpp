@@ -1,6 +1,7 @@
 /// Copies, one a call, and memory sets.
 #pragma once
 
+#include "interposer/act/stage.hpp"
 #include "interposer/wrappers/copy_box.hpp"
 #include "interposer/wrappers/hook.hpp"
 
@@ -16,10 +17,17 @@ void describe_copy(trace::Copy& record, const CopyBox& box) noexcept;
 /// A copy has succeeded: managed memory at its ends may have moved.
 void note_moved(const trace::Copy& record, const CopyBox& box) noexcept;
 
+/// Makes the call, or has it staged.
+template <Entry E, class... Arguments>
+CUresult carry_out(trace::Copy& record, Arguments... arguments) noexcept {
+    return timed_call<E>(record,
+                         [&] { return act::stage(record) ? CUDA_SUCCESS : attach::real<E>()(arguments...); });
+}
+
 template <Entry E, class... Arguments>
 CUresult copy_now(const CopyBox& box, Arguments... arguments) noexcept {
     trace::Copy record = begin_copy(box, stream_of<E>(nullptr), false);
-    const CUresult result = timed<E>(record, arguments...);
+    const CUresult result = carry_out<E>(record, arguments...);
     finish_copy(record, box);
     return result;
 }
@@ -27,7 +35,7 @@ CUresult copy_now(const CopyBox& box, Arguments... arguments) noexcept {
 template <Entry E, class... Arguments>
 CUresult copy_later(const CopyBox& box, CUstream stream, Arguments... arguments) noexcept {
     trace::Copy record = begin_copy(box, stream_of<E>(stream), true);
-    const CUresult result = timed<E>(record, arguments...);
+    const CUresult result = carry_out<E>(record, arguments...);
     finish_copy(record, box);
     return result;
 }

@@ -84,15 +84,21 @@ std::uint64_t stream_of(CUstream stream) noexcept {
     return reinterpret_cast<std::uint64_t>(stream);
 }
 
-/// Makes the call and fills in what every record of a call has. Returns the driver's answer.
-template <Entry E, class Record, class... Arguments>
-CUresult timed(Record& record, Arguments... arguments) noexcept {
+/// Has `call` made for entry E and fills in what every record of a call has. Returns its answer.
+template <Entry E, class Record, class Call>
+CUresult timed_call(Record& record, const Call& call) noexcept {
     record.entry = attach::index(E);
     record.start = record::now();
-    const CUresult result = attach::real<E>()(arguments...);
+    const CUresult result = call();
     record.duration = record::now() - record.start;
     record.status = static_cast<std::uint64_t>(result);
     return result;
+}
+
+/// The same of the driver's own function.
+template <Entry E, class Record, class... Arguments>
+CUresult timed(Record& record, Arguments... arguments) noexcept {
+    return timed_call<E>(record, [&] { return attach::real<E>()(arguments...); });
 }
 
 } // namespace umadvisor::wrappers

@@ -68,6 +68,28 @@ BOOST_AUTO_TEST_CASE(copies_are_counted_by_direction_class_and_kind) {
     BOOST_TEST(report["copies_by_umadvisor"]["bytes"] == 900);
 }
 
+BOOST_AUTO_TEST_CASE(staged_copies_are_told_with_their_rate) {
+    Scenario s;
+    s.copy(512 * mib, 10'000'000, {.staged = true});
+    s.copy(512 * mib, 15'000'000, {.staged = true});
+    s.copy(512 * mib, 50'000'000, {});
+    s.copy(4 * mib, 1'000'000,
+           {.symbol = "cuMemcpyDtoH_v2",
+            .source = Memory::device,
+            .destination = Memory::pageable,
+            .staged = true});
+    const std::string path = s.path();
+    const json staged = json_of(path)["copies_staged"];
+    BOOST_TEST(staged["HtoD"]["count"] == 2);
+    BOOST_TEST(staged["HtoD"]["bytes"] == 1024 * mib);
+    BOOST_TEST(staged["HtoD"]["time_ns"] == 25'000'000);
+    BOOST_TEST(staged["DtoH"]["count"] == 1);
+    const std::string text = text_of(path);
+    BOOST_TEST(contains(text, "umadvisor staged 2 copies to the device, 1 GiB, at 42.9 GB/s; 1 copy to the "
+                              "host, 4 MiB, at 4.19 GB/s"),
+               text);
+}
+
 BOOST_AUTO_TEST_CASE(copies_are_counted_by_line) {
     Scenario s;
     const auto line = s.stack(), other = s.stack();
@@ -125,6 +147,7 @@ BOOST_AUTO_TEST_CASE(document_has_every_key_of_the_schema) {
                             "copy_lines",
                             "copies_failed",
                             "copies_by_umadvisor",
+                            "copies_staged",
                             "launches",
                             "allocations",
                             "calls",

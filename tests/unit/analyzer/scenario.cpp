@@ -65,6 +65,7 @@ void Scenario::copy(std::uint64_t bytes, std::uint64_t duration, const CopyOptio
     copy.host_range = options.host_range;
     copy.sample = options.sample;
     copy.origin = options.origin;
+    copy.staged = options.staged;
     copy.batch = options.batch;
     if (options.from != 0)
         copy.source = address_of(options.from) + (options.source == trace::Memory::device ? options.offset : 0);

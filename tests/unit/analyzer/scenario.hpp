@@ -38,6 +38,7 @@ public:
         std::uint64_t value_bytes = 0, value = 0;
         bool content_follows = false;
         std::uint64_t look_duration = 0;
+        bool staged = false;
     };
     void copy(std::uint64_t bytes, std::uint64_t duration, const CopyOptions& options);
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
 #include <iterator>
 
 namespace umadvisor::attach {
@@ -182,6 +183,10 @@ void install_streams_and_events() {
     has<Entry::cuEventCreate>([](CUevent* out, unsigned) {
         must_be_relaxed();
         *out = reinterpret_cast<CUevent>(++driver().events);
+        return driver().events == driver().event_refused_at ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
+    });
+    has<Entry::cuEventDestroy_v2>([](CUevent) {
+        ++driver().events_destroyed;
         return CUDA_SUCCESS;
     });
     has<Entry::cuEventRecord>([](CUevent, CUstream stream) {
@@ -254,6 +259,16 @@ CUresult advised(CUmem_advise advice) {
 }
 
 void install_memory() {
+    has<Entry::cuMemHostAlloc>([](void** out, std::size_t bytes, unsigned) {
+        ++driver().host_allocated;
+        *out = driver().host_answer == CUDA_SUCCESS ? std::malloc(bytes) : nullptr;
+        return driver().host_answer;
+    });
+    has<Entry::cuMemFreeHost>([](void* memory) {
+        ++driver().host_freed;
+        std::free(memory);
+        return CUDA_SUCCESS;
+    });
     has<Entry::cuPointerGetAttribute>(attribute);
     has<Entry::cuMemPrefetchAsync>(
         [](CUdeviceptr, std::size_t, CUdevice, CUstream stream) { return prefetched(1, stream); });
@@ -288,6 +303,8 @@ void install_driver() {
     d.finished = true;
     d.managed_activity = 0;
     d.events = d.records = d.queries = d.asked = d.prefetches = d.advices = 0;
+    d.host_answer = CUDA_SUCCESS;
+    d.host_allocated = d.host_freed = d.events_destroyed = d.event_refused_at = 0;
     d.milliseconds = 0.005f;
     d.record_streams.clear();
     d.functions.clear();

@@ -69,6 +69,10 @@ struct FakeDriver {
     CUresult prefetch_answer, managed_answer, advise_answer;
     std::uint64_t prefetches, advices, managed_calls;
     std::vector<CUmem_advise> advice;
+    CUresult host_answer;                     ///< of cuMemHostAlloc
+    std::uint64_t host_allocated, host_freed; ///< calls
+    std::uint64_t events_destroyed;
+    std::uint64_t event_refused_at; ///< cuEventCreate number so many is; 0: none
     CUstream prefetch_stream;
     int prefetch_abi;
 };

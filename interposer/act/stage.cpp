@@ -1,0 +1,161 @@
+#include "interposer/act/stage.hpp"
+
+#include "interposer/act/mode.hpp"
+#include "interposer/act/stage_passage.hpp"
+#include "interposer/act/stage_plan.hpp"
+#include "interposer/act/stage_pool.hpp"
+#include "interposer/act/stage_ring.hpp"
+#include "interposer/attach/real.hpp"
+#include "interposer/observe/allocations.hpp"
+#include "interposer/observe/capture.hpp"
+#include "interposer/observe/memory_class.hpp"
+#include "interposer/record/mutex.hpp"
+#include "interposer/record/quiet.hpp"
+#include "interposer/record/recorder.hpp"
+#include "interposer/runtime/message.hpp"
+#include "interposer/runtime/own_thread.hpp"
+
+#include <unistd.h>
+
+namespace umadvisor::act {
+
+namespace detail {
+constinit std::atomic<bool> staging_wanted{false};
+}
+
+namespace {
+
+using attach::Entry;
+using attach::real;
+
+constinit StagePool pool;
+constinit Mode staging{"stage"};
+record::Mutex starting;
+bool started = false; ///< the pool was, or could not be
+pid_t owner = 0;      ///< the process whose threads the pool has
+
+unsigned cores() {
+    const unsigned remembered = runtime::remembered_cores();
+    return remembered != 0 ? remembered : static_cast<unsigned>(sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+void refuse(const char* why) {
+    runtime::say("--act stage is refused: %s; copies run as they would without", why);
+    record::note("--act stage is refused: %s; copies run as they would without", why);
+}
+
+/// The device reads pageable memory where it lies (Grace Hopper): there is nothing to gain.
+bool reads_pageable_memory() {
+    int count = 0;
+    real<Entry::cuDeviceGetCount>()(&count);
+    for (int ordinal = 0; ordinal < count; ++ordinal) {
+        CUdevice device = 0;
+        int reads = 0;
+        if (real<Entry::cuDeviceGet>()(&device, ordinal) == CUDA_SUCCESS &&
+            real<Entry::cuDeviceGetAttribute>()(
+                &reads, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES, device) ==
+                CUDA_SUCCESS &&
+            reads != 0)
+            return true;
+    }
+    return false;
+}
+
+/// At the first copy that needs it.
+bool pool_runs() {
+    const record::Guard guard(starting);
+    if (!started) {
+        started = true;
+        owner = getpid();
+        if (!pool.start(stage_threads_for(cores())) && staging.on.exchange(false))
+            refuse("no thread can be started");
+    }
+    return staging.on.load(std::memory_order_relaxed) &&
+           owner == getpid(); // a child by _Fork(3) has no threads
+}
+
+/// Both ends are all of what their first bytes are.
+bool is_whole(const trace::Copy& copy, StageWay way) {
+    const bool to_device = way == StageWay::to_device;
+    const std::uint64_t device = to_device ? copy.destination : copy.source;
+    const std::uint64_t host = to_device ? copy.source : copy.destination;
+    observe::Allocation allocation;
+    return observe::allocations().find(device, allocation) && allocation.memory == trace::Memory::device &&
+           copy.bytes <= allocation.address + allocation.bytes - device &&
+           !observe::allocations().overlaps(host, host + copy.bytes) &&
+           observe::classify(host + copy.bytes - 1, 1).memory == trace::Memory::pageable;
+}
+
+/// The current context, if the stream is one of its own and is certain to run what it is given.
+CUcontext context_of(CUstream stream) {
+    CUcontext current = nullptr, of_stream = nullptr;
+    const bool ours = real<Entry::cuCtxGetCurrent>()(&current) == CUDA_SUCCESS &&
+                      real<Entry::cuStreamGetCtx>()(stream, &of_stream) == CUDA_SUCCESS && current == of_stream;
+    return ours && !observe::may_be_capturing(stream) ? current : nullptr;
+}
+
+CUresult pass(StageRing& ring, const trace::Copy& copy, StageWay way, CUstream stream, bool& usable) {
+    const bool to_device = way == StageWay::to_device;
+    StagePassage passage(ring, pool, stream, to_device ? copy.destination : copy.source,
+                         reinterpret_cast<char*>(to_device ? copy.source : copy.destination), copy.bytes);
+    CUresult answer = to_device ? passage.to_device() : passage.to_host();
+    if (answer == CUDA_SUCCESS && to_device && copy.asynchronous == 0)
+        answer = passage.finish();
+    usable = answer == CUDA_SUCCESS || passage.abandon();
+    return answer;
+}
+
+} // namespace
+
+void initialize_staging(const runtime::Options& options) noexcept {
+    if (!options.act_stage)
+        return;
+    if (stage_threads_for(cores()) == 0)
+        return refuse("the process may run on one core only");
+    if (reads_pageable_memory())
+        return refuse("the device reads pageable memory by itself");
+    staging.on.store(true, std::memory_order_relaxed);
+    detail::staging_wanted.store(true, std::memory_order_relaxed);
+}
+
+bool detail::stage(trace::Copy& copy) noexcept {
+    const StageWay way = stage_way(copy);
+    if (way == StageWay::none || !staging.on.load(std::memory_order_relaxed) || !observe::nothing_is_captured())
+        return false;
+    const record::Quiet quiet;
+    if (!is_whole(copy, way) || !pool_runs())
+        return false;
+    const auto stream = reinterpret_cast<CUstream>(copy.stream);
+    const observe::RelaxedCapture relaxed;
+    const CUcontext context = context_of(stream);
+    if (context == nullptr)
+        return false;
+    // Before a ring is taken: what the stream waits for may wait for another thread's copy.
+    CUresult answer = real<Entry::cuStreamSynchronize>()(stream);
+    if (answer != CUDA_SUCCESS) {
+        staging.fail(answer);
+        return false;
+    }
+    StageRing* const ring = borrow_ring(context, answer);
+    if (ring == nullptr) {
+        if (answer != CUDA_SUCCESS && staging.on.exchange(false))
+            refuse("the driver gives no pinned memory");
+        return false;
+    }
+    bool usable = true;
+    answer = pass(*ring, copy, way, stream, usable);
+    if (usable)
+        return_ring(*ring);
+    if (answer != CUDA_SUCCESS) {
+        staging.fail(answer);
+        return false;
+    }
+    copy.staged = 1;
+    return true;
+}
+
+void forget_context(std::uint16_t number) noexcept {
+    forget_ring(number);
+}
+
+} // namespace umadvisor::act

@@ -1,0 +1,112 @@
+#include "interposer/act/stage_passage.hpp"
+
+#include "interposer/attach/real.hpp"
+
+#include <algorithm>
+
+namespace umadvisor::act {
+
+using attach::Entry;
+using attach::real;
+
+CUresult StagePassage::await(StageBuffer& buffer) noexcept {
+    const CUresult answer = real<Entry::cuEventSynchronize>()(buffer.passed);
+    buffer.in_flight = buffer.in_flight && answer != CUDA_SUCCESS;
+    return answer;
+}
+
+/// After a transfer between device and buffer: the event that tells of its end.
+CUresult StagePassage::transferred(StageBuffer& buffer, CUresult answer) noexcept {
+    if (answer == CUDA_SUCCESS)
+        answer = real<Entry::cuEventRecord>()(buffer.passed, stream_);
+    buffer.in_flight = answer == CUDA_SUCCESS;
+    return answer;
+}
+
+/// Has every free buffer filled; waits only for the one that is to be sent next.
+CUresult StagePassage::fill_ahead() noexcept {
+    for (; begun_ < plan_.count() && begun_ < passed_ + stage_buffers; ++begun_, ++put_) {
+        StageBuffer& next = buffer(begun_);
+        if (next.in_flight) {
+            const bool needed = begun_ == passed_;
+            const CUresult answer = needed ? await(next) : real<Entry::cuEventQuery>()(next.passed);
+            if (answer == CUDA_ERROR_NOT_READY && !needed)
+                return CUDA_SUCCESS;
+            if (answer != CUDA_SUCCESS)
+                return answer;
+            next.in_flight = false;
+        }
+        next.job = {next.at, host_ + plan_.offset(begun_), plan_.bytes(begun_)};
+        pool_.put(next.job);
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult StagePassage::to_device() noexcept {
+    for (; passed_ < plan_.count(); ++passed_) {
+        if (const CUresult answer = fill_ahead(); answer != CUDA_SUCCESS)
+            return answer;
+        StageBuffer& full = buffer(passed_);
+        pool_.wait(full.job);
+        const CUresult answer =
+            transferred(full, real<Entry::cuMemcpyHtoDAsync_v2>()(device_ + plan_.offset(passed_), full.at,
+                                                                  plan_.bytes(passed_), stream_));
+        if (answer != CUDA_SUCCESS)
+            return answer;
+    }
+    return CUDA_SUCCESS;
+}
+
+/// Has the device fill every free buffer; waits only for the one that is needed next.
+CUresult StagePassage::fetch_ahead() noexcept {
+    for (; begun_ < plan_.count() && begun_ < passed_ + stage_buffers; ++begun_) {
+        StageBuffer& next = buffer(begun_);
+        if (begun_ >= stage_buffers) {
+            if (begun_ == passed_)
+                pool_.wait(next.job);
+            else if (!pool_.finished(next.job))
+                return CUDA_SUCCESS;
+        }
+        if (next.in_flight) // by an earlier copy to the device
+            if (const CUresult answer = await(next); answer != CUDA_SUCCESS)
+                return answer;
+        const CUresult answer =
+            transferred(next, real<Entry::cuMemcpyDtoHAsync_v2>()(next.at, device_ + plan_.offset(begun_),
+                                                                  plan_.bytes(begun_), stream_));
+        if (answer != CUDA_SUCCESS)
+            return answer;
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult StagePassage::to_host() noexcept {
+    for (; passed_ < plan_.count(); ++passed_, ++put_) {
+        CUresult answer = fetch_ahead();
+        StageBuffer& full = buffer(passed_);
+        if (answer == CUDA_SUCCESS)
+            answer = await(full);
+        if (answer != CUDA_SUCCESS)
+            return answer;
+        full.job = {host_ + plan_.offset(passed_), full.at, plan_.bytes(passed_)};
+        pool_.put(full.job);
+    }
+    finish_jobs();
+    return CUDA_SUCCESS;
+}
+
+CUresult StagePassage::finish() noexcept {
+    return await(buffer(plan_.count() - 1));
+}
+
+void StagePassage::finish_jobs() noexcept {
+    for (std::size_t piece = put_ - std::min<std::size_t>(put_, stage_buffers); piece < put_; ++piece)
+        pool_.wait(buffer(piece).job);
+}
+
+/// What the stream had is done then, also a transfer whose event could not be recorded.
+bool StagePassage::abandon() noexcept {
+    finish_jobs();
+    return real<Entry::cuStreamSynchronize>()(stream_) == CUDA_SUCCESS;
+}
+
+} // namespace umadvisor::act

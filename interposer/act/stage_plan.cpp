@@ -1,0 +1,31 @@
+#include "interposer/act/stage_plan.hpp"
+
+#include <algorithm>
+
+namespace umadvisor::act {
+
+StageWay stage_way(const trace::Copy& copy) noexcept {
+    using trace::Memory;
+    if (copy.width != 0 || copy.captured != 0)
+        return StageWay::none;
+    if (copy.source_memory == Memory::pageable && copy.destination_memory == Memory::device)
+        return copy.bytes >= staged_to_device_from ? StageWay::to_device : StageWay::none;
+    if (copy.source_memory == Memory::device && copy.destination_memory == Memory::pageable)
+        return copy.bytes >= staged_to_host_from ? StageWay::to_host : StageWay::none;
+    return StageWay::none;
+}
+
+StagePlan::StagePlan(std::uint64_t bytes) noexcept : bytes_(bytes) {
+    const std::uint64_t share = bytes / stage_buffers / stage_slice_bytes * stage_slice_bytes;
+    piece_ = std::clamp<std::uint64_t>(share, stage_piece_least, stage_buffer_bytes);
+}
+
+std::size_t StagePlan::bytes(std::size_t piece) const noexcept {
+    return static_cast<std::size_t>(std::min(piece_, bytes_ - offset(piece)));
+}
+
+unsigned stage_threads_for(unsigned cores) noexcept {
+    return cores < 2 ? 0 : std::min(stage_threads, cores - 1);
+}
+
+} // namespace umadvisor::act

@@ -1,0 +1,44 @@
+/// Which copies are staged, and in which pieces: plain numbers, no CUDA here.
+#pragma once
+
+#include "trace/event_records.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace umadvisor::act {
+
+// What there is to tune.
+inline constexpr std::uint64_t staged_to_device_from = 2u
+                                                       << 20; ///< bytes of a copy; shorter ones are left alone
+inline constexpr std::uint64_t staged_to_host_from = 2u << 20;
+inline constexpr unsigned stage_buffers = 8;                 ///< of a ring
+inline constexpr std::size_t stage_buffer_bytes = 2u << 20;  ///< pinned, each
+inline constexpr std::size_t stage_piece_least = 512u << 10; ///< a transfer by itself costs some microseconds
+inline constexpr std::size_t stage_slice_bytes = 256u << 10; ///< of a buffer, that one thread copies at a time
+inline constexpr unsigned stage_threads = 4;                 ///< beside the one that makes the copy
+inline constexpr unsigned stage_rings = 16; ///< one a context: with 16 MiB each, 256 MiB at most
+
+enum class StageWay : std::uint8_t { none, to_device, to_host };
+
+/// From pageable to device memory or back, in one dimension, long enough and not captured; else none.
+StageWay stage_way(const trace::Copy& copy) noexcept;
+
+/// The pieces of a copy, each of which passes through one buffer.
+class StagePlan {
+public:
+    /// At least one byte. Short copies are cut finer: the first piece is on its way while others are filled.
+    explicit StagePlan(std::uint64_t bytes) noexcept;
+
+    std::size_t count() const noexcept { return static_cast<std::size_t>((bytes_ + piece_ - 1) / piece_); }
+    std::uint64_t offset(std::size_t piece) const noexcept { return piece * piece_; }
+    std::size_t bytes(std::size_t piece) const noexcept;
+
+private:
+    std::uint64_t bytes_, piece_;
+};
+
+/// Threads beside the caller where the process may run on `cores`; 0: staging would not pay.
+unsigned stage_threads_for(unsigned cores) noexcept;
+
+} // namespace umadvisor::act

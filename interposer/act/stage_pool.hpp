@@ -1,0 +1,46 @@
+/// Threads that copy from host memory to host memory.
+#pragma once
+
+#include <cstddef>
+#include <pthread.h>
+
+namespace umadvisor::act {
+
+/// A copy that the threads share, slice by slice. The pool's between put() and wait().
+struct StageJob {
+    char* to;
+    const char* from;
+    std::size_t bytes; ///< more than 0
+    std::size_t taken = 0, finished = 0;
+    StageJob* next = nullptr;
+};
+
+/// The threads sleep while there is nothing to do, never end, and take no signals but those of faults: a
+/// program that guards its pages serves a touch of ours as it would one of the driver's. Whoever waits takes
+/// part, so a copy is finished also where no thread gets to run. Thread-safe.
+class StagePool {
+public:
+    constexpr StagePool() noexcept = default;
+    StagePool(const StagePool&) = delete;
+    StagePool& operator=(const StagePool&) = delete;
+
+    /// Up to `threads`; false where not a single one could be started. Not twice.
+    bool start(unsigned threads) noexcept;
+
+    /// Jobs are begun in the order in which they were put. The memory at both ends is in use until wait() has
+    /// returned, or finished() was true.
+    void put(StageJob& job) noexcept;
+    bool finished(const StageJob& job) noexcept;
+    void wait(const StageJob& job) noexcept;
+
+private:
+    static void* serve(void* pool) noexcept;
+    bool copy_slice() noexcept;
+
+    pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
+    pthread_cond_t work_ = PTHREAD_COND_INITIALIZER, done_ = PTHREAD_COND_INITIALIZER;
+    StageJob* first_ = nullptr; ///< with slices that nobody has taken
+    StageJob* last_ = nullptr;
+};
+
+} // namespace umadvisor::act

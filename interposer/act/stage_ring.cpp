@@ -1,0 +1,104 @@
+#include "interposer/act/stage_ring.hpp"
+
+#include "interposer/attach/real.hpp"
+#include "interposer/observe/contexts.hpp"
+#include "interposer/record/mutex.hpp"
+
+#include <algorithm>
+
+namespace umadvisor::act {
+
+namespace {
+
+using attach::Entry;
+using attach::real;
+
+record::Mutex rings_mutex;
+constinit StageRing rings[stage_rings]{}; ///< never given back but with their contexts
+
+void unmake(StageRing& ring) {
+    for (StageBuffer& buffer : ring.buffers)
+        if (buffer.passed != nullptr)
+            real<Entry::cuEventDestroy_v2>()(buffer.passed);
+    if (ring.buffers[0].at != nullptr)
+        real<Entry::cuMemFreeHost>()(ring.buffers[0].at);
+    std::fill(std::begin(ring.buffers), std::end(ring.buffers), StageBuffer{});
+}
+
+CUresult make(StageRing& ring) {
+    std::fill(std::begin(ring.buffers), std::end(ring.buffers), StageBuffer{}); // of a context that is gone
+    void* memory = nullptr;
+    CUresult answer =
+        real<Entry::cuMemHostAlloc>()(&memory, stage_buffers * stage_buffer_bytes, CU_MEMHOSTALLOC_PORTABLE);
+    if (answer != CUDA_SUCCESS)
+        return answer;
+    auto* at = static_cast<char*>(memory);
+    for (StageBuffer& buffer : ring.buffers) {
+        buffer.at = at;
+        at += stage_buffer_bytes;
+        answer = real<Entry::cuEventCreate>()(&buffer.passed, CU_EVENT_DISABLE_TIMING);
+        if (answer != CUDA_SUCCESS) {
+            buffer.passed = nullptr;
+            unmake(ring);
+            return answer;
+        }
+    }
+    return CUDA_SUCCESS;
+}
+
+/// The context's ring, or else a free one.
+StageRing* find(CUcontext context, std::uint16_t number) {
+    StageRing* found = nullptr;
+    for (StageRing& ring : rings) {
+        if (ring.number == number && ring.context == context)
+            return &ring;
+        if (ring.number == 0 && found == nullptr)
+            found = &ring;
+    }
+    return found;
+}
+
+} // namespace
+
+StageRing* borrow_ring(CUcontext context, CUresult& answer) noexcept {
+    answer = CUDA_SUCCESS;
+    const std::uint16_t number = observe::context_number(context);
+    if (number == 0)
+        return nullptr;
+    StageRing* ring = nullptr;
+    bool fresh = false;
+    {
+        const record::Guard guard(rings_mutex);
+        ring = find(context, number);
+        if (ring == nullptr || ring->lent)
+            return nullptr;
+        fresh = ring->number == 0;
+        ring->context = context;
+        ring->number = number;
+        ring->lent = true;
+    }
+    if (fresh)
+        answer = make(*ring);
+    if (answer == CUDA_SUCCESS)
+        return ring;
+    const record::Guard guard(rings_mutex);
+    ring->number = 0;
+    ring->lent = false;
+    return nullptr;
+}
+
+void return_ring(StageRing& ring) noexcept {
+    const record::Guard guard(rings_mutex);
+    ring.lent = false;
+}
+
+void forget_ring(std::uint16_t context_number) noexcept {
+    const record::Guard guard(rings_mutex);
+    for (StageRing& ring : rings)
+        if (context_number != 0 && ring.number == context_number) {
+            ring.number = 0;
+            ring.lent = false;
+        }
+}
+
+} // namespace umadvisor::act

@@ -1,0 +1,35 @@
+/// Pinned buffers that staged copies pass through, a ring for each context.
+#pragma once
+
+#include "interposer/act/stage_plan.hpp"
+#include "interposer/act/stage_pool.hpp"
+#include "interposer/attach/entries.hpp"
+
+#include <cstdint>
+
+namespace umadvisor::act {
+
+struct StageBuffer {
+    char* at;       ///< stage_buffer_bytes, pinned
+    CUevent passed; ///< the device is done with it
+    bool in_flight; ///< `passed` was recorded and has not been seen yet
+    StageJob job;   ///< between the program's memory and `at`
+};
+
+/// Serves one copy at a time.
+struct StageRing {
+    StageBuffer buffers[stage_buffers];
+    CUcontext context;
+    std::uint16_t number; ///< of the context (contexts.hpp); 0: free
+    bool lent;
+};
+
+/// The ring of `context`, which is current; made at first. Null: it is in use by another copy, or every one is
+/// another context's (`answer` is CUDA_SUCCESS), or the driver refused (its answer).
+StageRing* borrow_ring(CUcontext context, CUresult& answer) noexcept;
+void return_ring(StageRing& ring) noexcept;
+
+/// The context is gone, and what was made in it.
+void forget_ring(std::uint16_t context_number) noexcept;
+
+} // namespace umadvisor::act

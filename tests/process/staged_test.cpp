@@ -1,0 +1,186 @@
+/// `--act stage`: programs that copy, bare and staged, must not see a difference; and what was staged is told.
+#include "process.hpp"
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+BOOST_AUTO_TEST_SUITE(process_staged_test)
+
+using namespace umadvisor::test;
+namespace data = boost::unit_test::data;
+using Json = nlohmann::json;
+
+namespace {
+
+const std::string program = programs + "/staged_copies ";
+
+Outcome run_bare(const Folder& folder, const std::string& what) {
+    const Outcome bare = run_sim(folder, program + what);
+    BOOST_TEST(bare.status == 0, bare.out);
+    return bare;
+}
+
+/// The same under the shim; `before` is put in front of the command.
+Outcome run_staged(const Folder& folder, const std::string& what, const std::string& before = "") {
+    return run_sim(folder, before + " " + advisor + " run -f -o x.umtrace --act stage -- " + program + what);
+}
+
+struct Counts {
+    std::size_t staged = 0, left = 0;
+};
+
+/// Copies that succeeded, of those that are long enough.
+Counts counts(const Folder& folder) {
+    Counts result;
+    for (const Json& copy : dump(folder, "x.umtrace", "Copy")) {
+        if (copy.at("status") != 0)
+            continue;
+        BOOST_TEST(copy.at("origin") == "program");
+        if (copy.at("staged") == 1) {
+            ++result.staged;
+            BOOST_TEST(copy.at("bytes").get<std::uint64_t>() >= 2u << 20);
+            BOOST_TEST(copy.at("captured") == 0);
+        } else {
+            ++result.left;
+        }
+    }
+    return result;
+}
+
+bool notices(const Folder& folder, const std::string& text) {
+    const Json found = report(folder, "x.umtrace").at("notices");
+    return std::any_of(found.begin(), found.end(), [&](const Json& each) {
+        return each.get<std::string>().find(text) != std::string::npos;
+    });
+}
+
+} // namespace
+
+BOOST_DATA_TEST_CASE(copies_bring_the_same,
+                     data::make({"synchronous", "every_way", "threads", "guarded", "contexts",
+                                 "host_function"}),
+                     what) {
+    const Folder folder;
+    const Outcome bare = run_bare(folder, what);
+    const Outcome staged = run_staged(folder, what);
+    BOOST_TEST(staged.status == bare.status, staged.err);
+    BOOST_TEST(staged.out == bare.out);
+    BOOST_TEST(staged.out.find("different") == std::string::npos, staged.out);
+    BOOST_TEST(counts(folder).staged > 0u);
+}
+
+BOOST_AUTO_TEST_CASE(each_copy_from_the_threshold_on_is_staged) {
+    const Folder folder;
+    run_staged(folder, "synchronous");
+    const Counts found = counts(folder);
+    BOOST_TEST(found.staged == 16u);
+    BOOST_TEST(found.left == 2u); // one byte short, each way
+    run_staged(folder, "every_way");
+    BOOST_TEST(counts(folder).staged == 16u * 6 * 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_ring_is_made_once_a_context) {
+    const Folder folder;
+    run_sim(folder, "export SIMCUDA_REPORT=$PWD/sim.json; " + advisor + " run -f -o x.umtrace --act stage -- " +
+                        program + "every_way");
+    const Json calls = Json::parse(read(folder / "sim.json")).at("calls");
+    BOOST_TEST(calls.at("cuMemHostAlloc") == 1);
+    run_staged(folder, "contexts");
+    BOOST_TEST(counts(folder).staged == 40u);
+}
+
+BOOST_AUTO_TEST_CASE(other_memory_is_left_alone) {
+    const Folder folder;
+    const Outcome bare = run_bare(folder, "other");
+    const Outcome staged = run_staged(folder, "other");
+    BOOST_TEST(staged.status == bare.status, staged.err);
+    BOOST_TEST(staged.out == bare.out);
+    for (const Json& copy : dump(folder, "x.umtrace", "Copy"))
+        if (copy.at("staged") == 1) {
+            BOOST_TEST((copy.at("source_memory") == "device" || copy.at("destination_memory") == "device"));
+            BOOST_TEST((copy.at("source_memory") == "pageable" || copy.at("destination_memory") == "pageable"));
+        }
+    BOOST_TEST(counts(folder).staged == 3u); // up, down, down
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_staged_while_the_program_captures) {
+    const Folder folder;
+    const Outcome bare = run_bare(folder, "capture");
+    const Outcome staged = run_staged(folder, "capture");
+    BOOST_TEST(staged.status == bare.status, staged.err);
+    BOOST_TEST(staged.out == bare.out);
+    BOOST_TEST(counts(folder).staged == 2u); // before and after
+}
+
+BOOST_DATA_TEST_CASE(children_end_and_get_what_the_driver_says, data::make({"", "--follow-fork "}), option) {
+    const Folder folder;
+    const Outcome bare = run_bare(folder, "fork");
+    const Outcome staged = run_sim(folder, "timeout 60 " + advisor + " run -o x.umtrace --act stage " + option +
+                                               "-- " + program + "fork");
+    BOOST_TEST(staged.status == bare.status, staged.err);
+    BOOST_TEST(staged.out == bare.out);
+    BOOST_TEST(counts(folder).staged == 6u);
+}
+
+BOOST_AUTO_TEST_CASE(a_thread_that_is_bound_to_a_core_binds_no_other) {
+    const Folder folder;
+    const Outcome bare = run_bare(folder, "bound");
+    const Outcome staged = run_staged(folder, "bound");
+    BOOST_TEST(staged.status == bare.status, staged.err);
+    BOOST_TEST(staged.out.find("bound threads 0") != std::string::npos, staged.out);
+    BOOST_TEST(counts(folder).staged == 6u);
+}
+
+BOOST_AUTO_TEST_CASE(with_one_core_it_is_refused) {
+    const Folder folder;
+    const Outcome bare = run_bare(folder, "synchronous");
+    const Outcome staged = run_staged(folder, "synchronous", "taskset -c 0");
+    BOOST_TEST(staged.status == 0, staged.err);
+    BOOST_TEST(staged.out == bare.out);
+    BOOST_TEST(staged.err.find("one core") != std::string::npos, staged.err);
+    BOOST_TEST(notices(folder, "one core"));
+    BOOST_TEST(counts(folder).staged == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(without_pinned_memory_it_is_refused) {
+    const Folder folder;
+    const Outcome bare = run_bare(folder, "synchronous");
+    for (const char* entry : {"cuMemHostAlloc:0:2", "cuEventCreate:0:2"}) {
+        const Outcome staged = run_staged(folder, "synchronous",
+                                          std::string("UMADVISOR_DEVICE_TIME=0 SIMCUDA_CONFIG=fail=") + entry);
+        BOOST_TEST(staged.status == 0, staged.err);
+        BOOST_TEST(staged.out == bare.out);
+        BOOST_TEST(staged.err.find("no pinned memory") != std::string::npos, staged.err);
+        BOOST_TEST(notices(folder, "no pinned memory"));
+        BOOST_TEST(counts(folder).staged == 0u);
+    }
+}
+
+/// Each driver call that staging makes fails: once, at the first and at a later time, and always; one of the
+/// answers looks like a good one.
+BOOST_DATA_TEST_CASE(a_failed_call_leaves_the_copy_to_the_driver,
+                     data::make({"cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuEventRecord",
+                                 "cuEventQuery", "cuEventSynchronize", "cuStreamSynchronize", "cuStreamGetCtx",
+                                 "cuStreamIsCapturing", "cuCtxGetCurrent", "cuThreadExchangeStreamCaptureMode",
+                                 "cuMemHostAlloc", "cuEventCreate"}),
+                     entry) {
+    const Folder folder;
+    const Outcome bare = run_bare(folder, "few");
+    const std::string name = entry;
+    for (const char* failure : {":1:719", ":4:719", ":4:600", ":0:719", ":0:600"}) {
+        const Outcome staged = run_staged(folder, "few", "SIMCUDA_CONFIG=fail=" + name + failure);
+        BOOST_TEST(staged.status == bare.status, name << failure << staged.err);
+        BOOST_TEST(staged.out == bare.out, name << failure << staged.out);
+        if (failure == std::string(":0:719"))
+            BOOST_TEST((counts(folder).staged < 6) == (name != "cuThreadExchangeStreamCaptureMode"), name);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(it_is_switched_off_when_calls_keep_failing) {
+    const Folder folder;
+    run_staged(folder, "synchronous", "SIMCUDA_CONFIG=fail=cuEventRecord:0:719");
+    BOOST_TEST(notices(folder, "--act stage: switched off after 8 failed actions"));
+    BOOST_TEST(counts(folder).staged == 0u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,236 @@
+#include "interposer/act/stage_plan.hpp"
+#include "interposer/act/stage_pool.hpp"
+#include "interposer/act/stage_ring.hpp"
+#include "interposer/observe/contexts.hpp"
+#include "observe_doubles.hpp"
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <set>
+#include <thread>
+
+BOOST_AUTO_TEST_SUITE(act_stage)
+
+using namespace umadvisor;
+using namespace umadvisor::act;
+using observe::driver;
+using trace::Memory;
+namespace data = boost::unit_test::data;
+
+BOOST_AUTO_TEST_SUITE(plan)
+
+BOOST_AUTO_TEST_CASE(long_copies_between_pageable_and_device_memory_are_staged) {
+    trace::Copy copy;
+    copy.bytes = staged_to_device_from;
+    copy.source_memory = Memory::pageable;
+    copy.destination_memory = Memory::device;
+    BOOST_TEST((stage_way(copy) == StageWay::to_device));
+    copy.bytes = staged_to_device_from - 1;
+    BOOST_TEST((stage_way(copy) == StageWay::none));
+    copy.bytes = staged_to_host_from;
+    std::swap(copy.source_memory, copy.destination_memory);
+    BOOST_TEST((stage_way(copy) == StageWay::to_host));
+    copy.bytes = staged_to_host_from - 1;
+    BOOST_TEST((stage_way(copy) == StageWay::none));
+    copy.bytes = 1u << 30;
+    copy.captured = 1;
+    BOOST_TEST((stage_way(copy) == StageWay::none));
+    copy.captured = 0;
+    copy.width = 1u << 20;
+    BOOST_TEST((stage_way(copy) == StageWay::none));
+}
+
+BOOST_AUTO_TEST_CASE(no_other_memory_is) {
+    for (const Memory from : {Memory::unknown, Memory::pageable, Memory::pinned, Memory::registered,
+                              Memory::device, Memory::managed, Memory::array})
+        for (const Memory to : {Memory::unknown, Memory::pageable, Memory::pinned, Memory::registered,
+                                Memory::device, Memory::managed, Memory::array}) {
+            trace::Copy copy;
+            copy.bytes = 1u << 30;
+            copy.source_memory = from;
+            copy.destination_memory = to;
+            const bool staged = (from == Memory::pageable && to == Memory::device) ||
+                                (from == Memory::device && to == Memory::pageable);
+            BOOST_TEST((stage_way(copy) != StageWay::none) == staged);
+        }
+}
+
+BOOST_DATA_TEST_CASE(pieces_cover_a_copy_once_and_fit_a_buffer,
+                     data::make({std::uint64_t{1}, std::uint64_t{2u << 20}, std::uint64_t{(2u << 20) + 1},
+                                 std::uint64_t{(4u << 20) - 1}, std::uint64_t{16u << 20},
+                                 std::uint64_t{(16u << 20) + 1}, std::uint64_t{1u << 30} + 12'345,
+                                 std::uint64_t{5} << 40}),
+                     bytes) {
+    const StagePlan plan(bytes);
+    std::uint64_t covered = 0;
+    const std::size_t looked_at = std::min<std::size_t>(plan.count(), 2000);
+    for (std::size_t piece = 0; piece < looked_at; ++piece) {
+        BOOST_TEST_REQUIRE(plan.offset(piece) == covered);
+        BOOST_TEST_REQUIRE(plan.bytes(piece) > 0u);
+        BOOST_TEST_REQUIRE(plan.bytes(piece) <= stage_buffer_bytes);
+        if (piece + 1 != plan.count())
+            BOOST_TEST_REQUIRE(plan.bytes(piece) >= stage_piece_least);
+        covered += plan.bytes(piece);
+    }
+    if (looked_at == plan.count())
+        BOOST_TEST(covered == bytes);
+    BOOST_TEST(plan.offset(plan.count() - 1) + plan.bytes(plan.count() - 1) == bytes);
+}
+
+BOOST_AUTO_TEST_CASE(a_core_is_left_to_the_caller) {
+    BOOST_TEST(stage_threads_for(0) == 0u);
+    BOOST_TEST(stage_threads_for(1) == 0u);
+    BOOST_TEST(stage_threads_for(2) == 1u);
+    BOOST_TEST(stage_threads_for(1000) == stage_threads);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(pool)
+
+namespace {
+
+std::vector<char> pattern(std::size_t bytes, unsigned seed) {
+    std::vector<char> data(bytes);
+    for (std::size_t i = 0; i < bytes; ++i)
+        data[i] = static_cast<char>((i * 2654435761u + seed) >> 13);
+    return data;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(whoever_waits_copies_where_no_thread_does) {
+    StagePool alone; // never started
+    const auto from = pattern(3 * stage_slice_bytes + 5, 1), more = pattern(7, 2);
+    std::vector<char> to(from.size()), rest(more.size());
+    StageJob first{to.data(), from.data(), from.size()}, second{rest.data(), more.data(), more.size()};
+    alone.put(first);
+    alone.put(second);
+    BOOST_TEST(!alone.finished(first));
+    alone.wait(second);
+    BOOST_TEST(alone.finished(second));
+    alone.wait(first);
+    BOOST_TEST((to == from));
+    BOOST_TEST((rest == more));
+}
+
+BOOST_AUTO_TEST_CASE(threads_share_the_jobs_of_many) {
+    static StagePool pool; // its threads never end
+    BOOST_TEST_REQUIRE(pool.start(3));
+    std::vector<std::thread> callers;
+    std::atomic<unsigned> wrong{0};
+    for (unsigned caller = 0; caller < 3; ++caller)
+        callers.emplace_back([&, caller] {
+            for (unsigned round = 0; round < 40; ++round) {
+                const auto from = pattern((round % 5) * stage_slice_bytes + 1 + caller, round);
+                std::vector<char> to(from.size()), again(from.size());
+                StageJob jobs[] = {{to.data(), from.data(), from.size()},
+                                   {again.data(), from.data(), from.size()}};
+                for (StageJob& job : jobs)
+                    pool.put(job);
+                for (StageJob& job : jobs)
+                    pool.wait(job);
+                wrong += to != from || again != from || !pool.finished(jobs[0]);
+            }
+        });
+    for (std::thread& caller : callers)
+        caller.join();
+    BOOST_TEST(wrong == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(threads_copy_while_nobody_waits) {
+    static StagePool pool;
+    BOOST_TEST_REQUIRE(pool.start(1));
+    const auto from = pattern(2 * stage_slice_bytes, 3);
+    std::vector<char> to(from.size());
+    StageJob job{to.data(), from.data(), from.size()};
+    pool.put(job);
+    while (!pool.finished(job))
+        std::this_thread::yield();
+    BOOST_TEST((to == from));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+/// Contexts of their own for each test: rings live as long as their contexts.
+struct Rings {
+    Rings() { observe::install_driver(); }
+    ~Rings() {
+        for (const CUcontext context : made)
+            forget_ring(observe::retire_context(context));
+    }
+    CUcontext context() {
+        static std::uintptr_t handle = 0x100'0000;
+        made.push_back(reinterpret_cast<CUcontext>(handle += 64));
+        return made.back();
+    }
+    StageRing* borrow(CUcontext context) { return borrow_ring(context, answer); }
+    std::vector<CUcontext> made;
+    CUresult answer = CUDA_ERROR_UNKNOWN;
+};
+
+BOOST_FIXTURE_TEST_SUITE(ring, Rings)
+
+BOOST_AUTO_TEST_CASE(a_context_has_one_and_it_serves_one_copy_at_a_time) {
+    const CUcontext mine = context(), another = context();
+    StageRing* const ring = borrow(mine);
+    BOOST_TEST_REQUIRE(ring != nullptr);
+    BOOST_TEST(answer == CUDA_SUCCESS);
+    BOOST_TEST(borrow(mine) == nullptr);
+    BOOST_TEST(answer == CUDA_SUCCESS);
+    StageRing* const other = borrow(another);
+    BOOST_TEST(other != nullptr);
+    BOOST_TEST(other != ring);
+    return_ring(*ring);
+    BOOST_TEST(borrow(mine) == ring);
+    BOOST_TEST(driver().host_allocated == 2u);
+    std::set<const char*> buffers;
+    for (const StageBuffer& buffer : ring->buffers) {
+        BOOST_TEST(!buffer.in_flight);
+        buffers.insert(buffer.at);
+    }
+    BOOST_TEST(buffers.size() == stage_buffers);
+    BOOST_TEST(*buffers.rbegin() - *buffers.begin() ==
+               static_cast<std::ptrdiff_t>((stage_buffers - 1) * stage_buffer_bytes));
+}
+
+BOOST_AUTO_TEST_CASE(a_context_that_went_takes_its_ring_along) {
+    const CUcontext mine = context();
+    StageRing* const ring = borrow(mine);
+    BOOST_TEST_REQUIRE(ring != nullptr);
+    ring->buffers[3].in_flight = true;
+    return_ring(*ring);
+    forget_ring(observe::retire_context(mine));
+    StageRing* const fresh = borrow(mine); // the handle came back
+    BOOST_TEST_REQUIRE(fresh != nullptr);
+    BOOST_TEST(driver().host_allocated == 2u);
+    BOOST_TEST(driver().host_freed == 0u); // it went with the context
+    BOOST_TEST(!fresh->buffers[3].in_flight);
+}
+
+BOOST_AUTO_TEST_CASE(pinned_memory_is_bounded) {
+    for (unsigned i = 0; i < stage_rings; ++i)
+        BOOST_TEST(borrow(context()) != nullptr);
+    BOOST_TEST(borrow(context()) == nullptr);
+    BOOST_TEST(answer == CUDA_SUCCESS); // no failure
+    BOOST_TEST(driver().host_allocated == stage_rings);
+}
+
+BOOST_AUTO_TEST_CASE(what_the_driver_refuses_leaves_nothing_behind) {
+    const CUcontext mine = context();
+    driver().host_answer = CUDA_ERROR_OUT_OF_MEMORY;
+    BOOST_TEST(borrow(mine) == nullptr);
+    BOOST_TEST(answer == CUDA_ERROR_OUT_OF_MEMORY);
+    driver().host_answer = CUDA_SUCCESS;
+    driver().event_refused_at = 3;
+    BOOST_TEST(borrow(mine) == nullptr);
+    BOOST_TEST(answer == CUDA_ERROR_OUT_OF_MEMORY);
+    BOOST_TEST(driver().host_freed == 1u);
+    BOOST_TEST(driver().events_destroyed == 2u);
+    BOOST_TEST(borrow(mine) != nullptr);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE_END()
