@@ -1,4 +1,4 @@
-"""What --act does to programs: prefetch takes the device's faults away, rewrite=all changes no result."""
+"""What --act does to programs: prefetch takes the device's faults away, rewrite=all and stage change no result."""
 
 import statistics
 import sys
@@ -39,6 +39,10 @@ def check_act(cases, bundle, advised):
             cases.check(PART, f"{example.name} [{runtime}] --act rewrite=all",
                         lambda c=command, r=record, s=example.expected_status(bundle):
                         _same_output(bundle, advised, c, "rewrite=all", r, s))
+            cases.check(PART, f"{example.name} [{runtime}] --act stage",
+                        lambda c=command, s=example.expected_status(bundle):
+                        _same_output(bundle, advised, c, "stage", "", s))
+    cases.check(PART, "pageable_copies --act stage: staged", lambda: _staged(bundle, advised))
     _check_torch(cases, bundle, advised, figures)
     return figures
 
@@ -56,6 +60,14 @@ def _same_output(bundle, advised, command, act, record, status=0):
     actions = advised.own_actions(traces[0], record)
     require(actions > 0, f"same output, but umadvisor did nothing: no {record} of its own in the trace")
     return f"{actions} {record} by umadvisor"
+
+
+def _staged(bundle, advised):
+    outcome, traces = advised.run([bundle.program("pageable_copies")], ["--act", "stage"])
+    require(outcome.status == 0, outcome.explain())
+    ways = advised.report(traces[0])["copies_staged"]
+    require(all(way["count"] > 0 for way in ways.values()), f"not all directions were staged: {ways}")
+    return ", ".join(f"{name} {way['count']}" for name, way in sorted(ways.items()))
 
 
 def _faults_gone(bundle, advised, program):
