@@ -26,9 +26,9 @@ std::uint64_t bytes_in_block(const Extent& extent, std::uint64_t block) {
 }
 
 bool Job::spend(std::uint64_t bytes) {
-    if (spent_ + bytes > most_bytes) {
+    if (spent_ + bytes > most_bytes_) {
         ++left_out_;
-        spent_ = most_bytes; // and nothing of what follows: parts of a run would be no run
+        spent_ = most_bytes_; // and nothing of what follows: parts of a run would be no run
         return false;
     }
     spent_ += bytes;

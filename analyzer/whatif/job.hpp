@@ -42,10 +42,11 @@ struct Step {
 static_assert(sizeof(Step) == 8);
 
 /// Memory: 8 bytes a step, 4 for each extent that a launch reaches, 40 a part, 64 and a bit for each block an
-/// extent, together at most `most_bytes`; what comes after is left out, and `left_out` counts it.
+/// extent, together at most so many bytes; what comes after is left out, and `left_out` counts it.
 class Job {
 public:
-    static constexpr std::uint64_t most_bytes = std::uint64_t{1} << 30;
+    static constexpr std::uint64_t usual_bytes = std::uint64_t{1} << 30;
+    explicit Job(std::uint64_t most_bytes = usual_bytes) : most_bytes_(most_bytes) {}
 
     double unit_ns = 1; ///< of the steps' times
 
@@ -85,6 +86,7 @@ private:
     bool spend(std::uint64_t bytes);
     void add(std::uint64_t time, StepKind kind, std::uint64_t index);
 
+    std::uint64_t most_bytes_;
     std::vector<Extent> extents_;
     std::vector<Step> steps_;
     std::vector<Part> parts_;

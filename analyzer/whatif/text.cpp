@@ -33,6 +33,11 @@ void write_fit(const Outlook& outlook, std::ostream& out) {
         out << "it runs by paging: " << text_of(peak.all) << " at once"
             << (peak.stays == 0 ? "" : ", " + text_of(peak.stays) + " of them device memory, which stays")
             << "\n";
+    if (outlook.launches == 0) {
+        out << "no launch reaches managed memory"
+            << (outlook.rewritten ? "" : "; --act rewrite=all takes all as such") << "\n";
+        return;
+    }
     out << "launches that reach " << (outlook.rewritten ? "managed or rewritten" : "managed")
         << " memory: " << outlook.launches << ", at most " << text_of(peak.launch) << " each\n";
 }
@@ -54,11 +59,13 @@ void write_basis(const Outlook& outlook, std::ostream& out) {
     out << "the whole job took " << time_of(outlook.recorded_ns) << " on " << outlook.device << " with "
         << text_of(outlook.recorded_memory) << ", of which " << time_of(outlook.recorded_moving_ns)
         << " were moving by the same model\n";
-    out << (outlook.parts_told ? "launches reach the 2 MiB blocks that faults or prefetches were told of\n"
-                               : "launches are taken to reach the whole of their allocations: not all device "
-                                 "faults were recorded (umadvisor run --um-detail faults)\n");
+    if (outlook.launches != 0)
+        out << (outlook.parts_told
+                    ? "launches reach the 2 MiB blocks that faults or prefetches were told of\n"
+                    : "launches are taken to reach the whole of their allocations: not all device "
+                      "faults were recorded (umadvisor run --um-detail faults)\n");
     const Unknowns& unknowns = outlook.unknowns;
-    if (unknowns.host_blind)
+    if (unknowns.host_blind && outlook.launches != 0)
         out << "nothing tells when the host took memory back: what it touches is not in this\n";
     if (unknowns.unscanned != 0)
         out << count_text(unknowns.unscanned, "launch") << " may reach more than is known of them\n";
@@ -68,7 +75,7 @@ void write_basis(const Outlook& outlook, std::ostream& out) {
     if (outlook.devices > 1)
         out << outlook.devices << " devices are taken as one card\n";
     if (outlook.left_out != 0)
-        out << "the trace is too long: only its beginning was replayed, up to " << text_of(Job::most_bytes)
+        out << "the trace is too long: only its beginning was replayed, up to " << text_of(Job::usual_bytes)
             << " of steps\n";
 }
 

@@ -19,7 +19,7 @@ constexpr std::uint64_t ms = 1'000'000;
 
 /// A job as it is written down: extents of whole blocks, each on the host at first unless told otherwise.
 struct Written {
-    Job job;
+    Job job{};
     std::uint64_t now = 0;
 
     std::uint32_t allocate(std::uint64_t blocks, bool on_host = true) {
@@ -192,6 +192,20 @@ BOOST_AUTO_TEST_CASE(steps_told_late_come_in_their_order) {
     written.now -= 2 * ms;
     written.touch(a, 0, block); // before the launch: the host has it already
     BOOST_TEST(written.run(Policy::on_demand, 1).bytes() == 1 * block);
+}
+
+BOOST_AUTO_TEST_CASE(a_job_that_is_too_long_is_cut_at_one_place) {
+    Written written{Job(4096)};
+    const auto a = written.allocate(1);
+    for (int round = 0; round < 1000; ++round)
+        written.launch({a});
+    const std::uint64_t kept = written.job.launches();
+    BOOST_TEST(kept > 300u); // 12 bytes each
+    BOOST_TEST(kept < 4096u / 12);
+    BOOST_TEST(written.job.left_out() == 1000 - kept);
+    written.job.end(++written.now, a); // smaller, but behind the cut
+    BOOST_TEST(written.job.steps().size() == 2 + kept);
+    BOOST_TEST(written.run(Policy::optimum, 1).bytes() == block);
 }
 
 BOOST_AUTO_TEST_CASE(nothing_does_better_than_the_optimum) {
