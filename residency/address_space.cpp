@@ -37,6 +37,9 @@ void AddressSpace::remove_range(std::uint64_t address) {
     for (Block& block : found->second.blocks) {
         for (Processor who = 0; who < max_processors; ++who) {
             resident_pages_[who] -= block.resident[who].count();
+            if (block.resident[who].any()) {
+                forget_order(who, block);
+            }
         }
     }
     ranges_.erase(found);
@@ -106,7 +109,7 @@ Cost AddressSpace::reach(Processor who, Block& block, const PageMask& pages, Acc
                          Nanoseconds now) {
     Cost cost;
     if (who != host_processor) {
-        block.last_use = ++uses_;
+        used(block, ++uses_);
     }
     const PageMask duplicated =
         access == Access::write ? pages & block.read_mostly & block.duplicates(who) : PageMask();
@@ -208,7 +211,7 @@ Cost AddressSpace::prefetch(Processor target, std::uint64_t address, std::uint64
         block.remote[target] &= ~wanted;
         block.thrashing.forget(wanted);
         if (target != host_processor) {
-            block.last_use = ++uses_;
+            used(block, ++uses_);
         }
         const PageMask moving = wanted & ~block.resident[target];
         const auto bring = [&](const PageMask& part, bool duplicate) {
@@ -272,6 +275,10 @@ void AddressSpace::advise(Advice advice, Processor who, std::uint64_t address, s
             break;
         }
     });
+}
+
+void AddressSpace::rank(std::uint64_t address, std::uint64_t bytes, std::uint64_t use) {
+    visit_blocks(address, bytes, [&](Block& block, const PageMask&) { used(block, use); });
 }
 
 std::uint64_t AddressSpace::count_resident(Processor processor, std::uint64_t address,

@@ -77,6 +77,10 @@ public:
     /// cuMemAdvise; `who` is the location or the accessing processor.
     void advise(Advice advice, Processor who, std::uint64_t address, std::uint64_t bytes, Nanoseconds now = 0);
 
+    /// Until their next use by a device, the blocks of [address, address + bytes) are evicted as if `use` had
+    /// been the number of their last one; uses are counted from 1. For policies that know more than the past.
+    void rank(std::uint64_t address, std::uint64_t bytes, std::uint64_t use);
+
     /// Pages of [address, address + bytes) resident on the processor.
     std::uint64_t count_resident(Processor processor, std::uint64_t address, std::uint64_t bytes) const;
     /// The block that holds the address, or nullptr.
@@ -104,7 +108,9 @@ private:
     Nanoseconds count_bytes(const Block& block, const PageMask& pages, Processor from, Processor to,
                             MigrationCause cause, Nanoseconds now);
     Nanoseconds make_room(Processor device, const Block& keep, std::uint64_t pages, Nanoseconds now);
-    Block* least_recently_used(Processor device, const Block& keep);
+    Block* least_recently_used(Processor device, const Block& keep) const;
+    void used(Block& block, std::uint64_t use);
+    void forget_order(Processor device, const Block& block);
     void drop_duplicates(Block& block, const PageMask& pages, Processor owner, Nanoseconds now);
     void set_resident(Block& block, Processor who, const PageMask& pages, Nanoseconds now);
     void clear_resident(Block& block, Processor who, const PageMask& pages);
@@ -126,6 +132,8 @@ private:
     std::map<std::uint64_t, Range> ranges_;
     std::array<std::uint64_t, max_processors> capacity_pages_;
     std::array<std::uint64_t, max_processors> resident_pages_{};
+    /// The blocks that a device holds pages of, by last use.
+    std::array<std::multimap<std::uint64_t, Block*>, max_processors> eviction_order_;
     std::uint64_t uses_ = 0;
     Counters counters_;
 };

@@ -18,7 +18,7 @@ struct Block {
     std::array<PageMask, max_processors> accessed_by;
     PageMask read_mostly;
     BlockThrashing thrashing;
-    std::uint64_t last_use = 0; ///< order of device use, for eviction
+    std::uint64_t last_use = 0; ///< order of device use: the lowest is evicted first
 
     PageMask resident_anywhere() const {
         PageMask any;

@@ -4,6 +4,9 @@ namespace umadvisor::residency {
 
 PageMask expand_by_driver_prefetch(const PageMask& resident_at_target, const PageMask& faulting,
                                    const PageMask& valid, unsigned threshold_percent) {
+    if ((valid & ~faulting).none()) {
+        return valid; // nothing is left to pull along
+    }
     const PageMask occupied = (resident_at_target | faulting) & valid;
     PageMask pulled = faulting;
     for (unsigned granule = 0; granule < pages_per_block; granule += pages_per_granule) {

@@ -39,13 +39,9 @@ constexpr unsigned page_in_block(std::uint64_t address) {
     return (address % block_bytes) / page_bytes;
 }
 
-/// Bits [first, last) set.
+/// Bits [first, last) set, word by word.
 inline PageMask page_range(unsigned first, unsigned last) {
-    PageMask mask;
-    for (unsigned page = first; page < last; ++page) {
-        mask.set(page);
-    }
-    return mask;
+    return first < last ? ~PageMask() >> (pages_per_block - (last - first)) << first : PageMask();
 }
 
 /// Every page that shares a 64 KiB granule with a page of the mask.

@@ -87,17 +87,33 @@ Nanoseconds AddressSpace::make_room(Processor device, const Block& keep, std::ui
     return time;
 }
 
-Block* AddressSpace::least_recently_used(Processor device, const Block& keep) {
-    Block* oldest = nullptr;
-    for (auto& [address, range] : ranges_) {
-        for (Block& block : range.blocks) {
-            if (&block != &keep && block.resident[device].any() &&
-                (!oldest || block.last_use < oldest->last_use)) {
-                oldest = &block;
-            }
+Block* AddressSpace::least_recently_used(Processor device, const Block& keep) const {
+    for (const auto& [use, block] : eviction_order_[device]) {
+        if (block != &keep) {
+            return block;
         }
     }
-    return oldest;
+    return nullptr;
+}
+
+void AddressSpace::used(Block& block, std::uint64_t use) {
+    for (Processor device = host_processor + 1; device < max_processors; ++device) {
+        if (block.resident[device].any()) {
+            forget_order(device, block);
+            eviction_order_[device].emplace(use, &block);
+        }
+    }
+    block.last_use = use;
+}
+
+void AddressSpace::forget_order(Processor device, const Block& block) {
+    auto& order = eviction_order_[device];
+    for (auto at = order.lower_bound(block.last_use); at != order.end(); ++at) {
+        if (at->second == &block) {
+            order.erase(at);
+            return;
+        }
+    }
 }
 
 void AddressSpace::drop_duplicates(Block& block, const PageMask& pages, Processor owner, Nanoseconds now) {
@@ -112,6 +128,9 @@ void AddressSpace::drop_duplicates(Block& block, const PageMask& pages, Processo
 
 void AddressSpace::set_resident(Block& block, Processor who, const PageMask& pages, Nanoseconds now) {
     const PageMask gained = pages & ~block.resident[who];
+    if (who != host_processor && gained.any() && block.resident[who].none()) {
+        eviction_order_[who].emplace(block.last_use, &block);
+    }
     block.resident[who] |= gained;
     block.remote[who] &= ~gained;
     resident_pages_[who] += gained.count();
@@ -136,6 +155,9 @@ void AddressSpace::clear_resident(Block& block, Processor who, const PageMask& p
         return;
     }
     block.resident[who] &= ~lost;
+    if (who != host_processor && block.resident[who].none()) {
+        forget_order(who, block);
+    }
     resident_pages_[who] -= lost.count();
     if (who == host_processor) {
         for (PageMask& mask : block.remote) {

@@ -9,7 +9,13 @@
 namespace umadvisor::cli {
 
 /// Exit statuses that `umadvisor --help` documents.
-enum ExitStatus : int { done = 0, operational_error = 1, usage_error = 2, findings_left = 3 };
+enum ExitStatus : int {
+    done = 0,
+    operational_error = 1,
+    usage_error = 2,
+    findings_left = 3,
+    results_differ = 4
+};
 
 struct OptionSpec {
     std::string_view flags; ///< "-o,--output"; values are found under the last one
@@ -52,8 +58,9 @@ struct Command {
         false; ///< positional arguments are a command line of their own, after `--` or as they are
 };
 
-extern const Command run_command, report_command, diff_command, check_command, stats_command, flame_command,
-    tree_command, dump_command, doctor_command, calibrate_command, explain_command, help_command;
+extern const Command run_command, ab_command, report_command, diff_command, check_command, stats_command,
+    flame_command, tree_command, dump_command, whatif_command, doctor_command, calibrate_command,
+    explain_command, help_command;
 
 /// All of them, in the order of the help.
 const std::vector<const Command*>& commands();

@@ -15,8 +15,9 @@ namespace {
 constexpr const char* footer =
     "Exit status: 0 done; 1 it could not be done (one line says why); 2 wrong usage, or a program\n"
     "that cannot be preloaded into (linked statically); 3 there are findings, where that was to fail;\n"
-    "`run`: that of the program, 128+N when signal N ended it, 126/127 when it could not be "
-    "started.";
+    "4 `ab`: the repaired program's results differ, or they vary by themselves; `run`, and `ab` when the\n"
+    "program fails by itself: that of the program, 128+N when signal N ended it, 126/127 when it could\n"
+    "not be started.";
 
 constexpr int most_values = 1 << 10; ///< of a repeatable option
 
@@ -114,8 +115,9 @@ int parse_and_run(std::vector<std::string> arguments, std::vector<std::string> c
 
 const std::vector<const Command*>& commands() {
     static const std::vector<const Command*> all{
-        &run_command,  &report_command, &diff_command,   &check_command,     &stats_command,   &flame_command,
-        &tree_command, &dump_command,   &doctor_command, &calibrate_command, &explain_command, &help_command};
+        &run_command,    &ab_command,        &report_command,  &diff_command, &check_command,
+        &stats_command,  &flame_command,     &tree_command,    &dump_command, &whatif_command,
+        &doctor_command, &calibrate_command, &explain_command, &help_command};
     return all;
 }
 
@@ -123,7 +125,10 @@ int run_command_line(int argc, const char* const* argv) {
     std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc), command;
     // What stands after `--` belongs to the program that is run, whatever it looks like.
     const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
-    const bool run = !arguments.empty() && arguments.front() == run_command.name && dashes != arguments.end();
+    const bool run = !arguments.empty() && dashes != arguments.end() &&
+                     std::any_of(commands().begin(), commands().end(), [&](const Command* each) {
+                         return each->rest_is_command && each->name == arguments.front();
+                     });
     if (run) {
         command.assign(std::next(dashes), arguments.end());
         arguments.erase(dashes, arguments.end());

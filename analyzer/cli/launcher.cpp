@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -82,6 +83,27 @@ private:
     std::array<struct sigaction, passed.size()> old_passed_{};
 };
 
+class Redirections {
+public:
+    explicit Redirections(const StandardStreams& streams) {
+        ::posix_spawn_file_actions_init(&actions);
+        open(STDIN_FILENO, streams.in, O_RDONLY);
+        open(STDOUT_FILENO, streams.out, O_WRONLY | O_CREAT | O_TRUNC);
+        open(STDERR_FILENO, streams.err, O_WRONLY | O_CREAT | O_TRUNC);
+    }
+    ~Redirections() { ::posix_spawn_file_actions_destroy(&actions); }
+    Redirections(const Redirections&) = delete;
+    Redirections& operator=(const Redirections&) = delete;
+
+    posix_spawn_file_actions_t actions;
+
+private:
+    void open(int descriptor, const std::string& path, int flags) {
+        if (!path.empty())
+            ::posix_spawn_file_actions_addopen(&actions, descriptor, path.c_str(), flags, 0600);
+    }
+};
+
 std::vector<std::string> merged_environment(const Environment& environment) {
     std::vector<std::string> merged;
     for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
@@ -108,23 +130,31 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 
 } // namespace
 
-std::string preload_value(const std::string& shim) {
+Environment preload_environment(const std::string& shim, const std::string& output) {
     const char* there = std::getenv("LD_PRELOAD");
-    return there == nullptr || *there == '\0' ? shim : shim + ":" + there;
+    Environment environment{{"LD_PRELOAD", there == nullptr || *there == '\0' ? shim : shim + ":" + there}};
+    if (!output.empty())
+        environment.emplace_back("UMADVISOR_OUTPUT", output);
+    environment.emplace_back("UMADVISOR_FORCE", "0");    // what was in the way is gone; the program's processes
+                                                         // shall not replace each other's traces
+    if (std::getenv("NVTX_INJECTION64_PATH") == nullptr) // another tool's otherwise
+        environment.emplace_back("NVTX_INJECTION64_PATH", shim);
+    return environment;
 }
 
 int run_program(const std::string& path, const std::vector<std::string>& arguments,
-                const Environment& environment) {
+                const Environment& environment, const StandardStreams& streams) {
     const std::vector<std::string> merged = merged_environment(environment);
     pid_t pid = 0;
     WaitingSignals signals;
-    int failed = ::posix_spawn(&pid, path.c_str(), nullptr, &signals.attributes, pointers(arguments).data(),
-                               pointers(merged).data());
+    const Redirections redirections(streams);
+    int failed = ::posix_spawn(&pid, path.c_str(), &redirections.actions, &signals.attributes,
+                               pointers(arguments).data(), pointers(merged).data());
     if (failed == ENOEXEC) { // a script without #!: what a shell does with it
         std::vector<std::string> shell{"/bin/sh", path};
         shell.insert(shell.end(), arguments.begin() + 1, arguments.end());
-        failed = ::posix_spawn(&pid, "/bin/sh", nullptr, &signals.attributes, pointers(shell).data(),
-                               pointers(merged).data());
+        failed = ::posix_spawn(&pid, "/bin/sh", &redirections.actions, &signals.attributes,
+                               pointers(shell).data(), pointers(merged).data());
     }
     if (failed != 0) {
         say(path + ": " + std::strerror(failed));

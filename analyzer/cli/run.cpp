@@ -95,13 +95,7 @@ bool forced(const Arguments& arguments) {
 }
 
 Environment environment_of(const Arguments& arguments, const std::string& shim, const std::string& output) {
-    Environment environment{{"LD_PRELOAD", preload_value(shim)}};
-    if (!output.empty())
-        environment.emplace_back("UMADVISOR_OUTPUT", output);
-    environment.emplace_back("UMADVISOR_FORCE", "0");    // what was in the way is gone; the program's processes
-                                                         // shall not replace each other's traces
-    if (std::getenv("NVTX_INJECTION64_PATH") == nullptr) // another tool's otherwise
-        environment.emplace_back("NVTX_INJECTION64_PATH", shim);
+    Environment environment = preload_environment(shim, output);
     if (arguments.has("--follow-fork"))
         environment.emplace_back("UMADVISOR_FOLLOW_FORK", "1");
     if (arguments.has("--quiet"))
@@ -154,12 +148,8 @@ int run(const Arguments& arguments) {
     if (const std::string trouble = output_trouble(output, forced(arguments)); !trouble.empty())
         return complain(operational_error, trouble);
     const std::string shim = find_shim();
-    if (shim.empty())
-        return complain(operational_error,
-                        "libumadvisor.so is not in ../lib beside this binary; install both together");
-    if (shim.find_first_of(" :") != std::string::npos) // both separate the names in LD_PRELOAD, ld.so(8)
-        return complain(operational_error,
-                        shim + ": a space or colon in its path keeps it from being preloaded; move it");
+    if (const std::string trouble = shim_trouble(shim); !trouble.empty())
+        return complain(operational_error, trouble);
 
     if (!output.empty() && forced(arguments)) {
         std::error_code failed; // should it stay, the program says so

@@ -19,6 +19,14 @@ std::string find_shim() {
     return {};
 }
 
+std::string shim_trouble(const std::string& shim) {
+    if (shim.empty())
+        return "libumadvisor.so is not in ../lib beside this binary; install both together";
+    if (shim.find_first_of(" :") != std::string::npos) // both separate the names in LD_PRELOAD, ld.so(8)
+        return shim + ": a space or colon in its path keeps it from being preloaded; move it";
+    return {};
+}
+
 bool driver_found() {
     return ::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) != nullptr;
 }

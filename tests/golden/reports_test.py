@@ -6,6 +6,7 @@
 UMADVISOR_BUILD names the build folder. The machine's own files have no say: neither its binaries nor what it was calibrated to.
 """
 
+import json
 import lzma
 import os
 import subprocess
@@ -22,15 +23,18 @@ def traces():
     return sorted(REPORTS.glob("*.umtrace.xz"))
 
 
-def report(packed, options):
+def analyze(packed, command, options):
     with tempfile.TemporaryDirectory() as folder:
         name = packed.name.removesuffix(".xz")
         Path(folder, name).write_bytes(lzma.decompress(packed.read_bytes()))
         Path(folder, "empty").mkdir()
-        command = [Path(os.environ["UMADVISOR_BUILD"]).resolve() / "bin/umadvisor", "report", "--no-cache", "--sysroot", "empty",
-                   *options, name]
-        done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, env={"HOME": folder}, check=True)
+        line = [Path(os.environ["UMADVISOR_BUILD"]).resolve() / "bin/umadvisor", command, *options, name]
+        done = subprocess.run(line, cwd=folder, stdout=subprocess.PIPE, env={"HOME": folder}, check=True)
         return done.stdout.decode().replace(folder, "FOLDER")
+
+
+def report(packed, options):
+    return analyze(packed, "report", ["--no-cache", "--sysroot", "empty", *options])
 
 
 def expected(packed, suffix):
@@ -46,6 +50,15 @@ class Reports(unittest.TestCase):
             for suffix, options in FORMATS.items():
                 with self.subTest(trace=packed.name, format=suffix):
                     self.assertMultiLineEqual(expected(packed, suffix).read_text(), report(packed, options))
+
+    def test_what_a_replay_moves_is_what_the_driver_moved(self):
+        for name in "pingpong", "vector_add_managed":
+            with self.subTest(trace=name):
+                packed = REPORTS / f"{name}.umtrace.xz"
+                told = json.loads(expected(packed, "json").read_text())["managed"]["totals"]
+                replayed = json.loads(analyze(packed, "whatif", ["--json"]))["policies"]["on_demand"]
+                for way in "to_device", "to_host":
+                    self.assertEqual(replayed[f"{way}_bytes"], told[f"bytes_{way}"])
 
 
 if __name__ == "__main__":

@@ -42,6 +42,10 @@ BOOST_AUTO_TEST_CASE(wrong_usage_is_one_line_and_status_2) {
     check_one_line(run({"report"}), 2, "FILE");
     check_one_line(run({"report", "--frobnicate", "x"}), 2, "--frobnicate");
     check_one_line(run({"run"}), 2, "no program");
+    check_one_line(run({"ab"}), 2, "no program");
+    check_one_line(run({"ab", "--frobnicate", "--", "ls"}), 2, "--frobnicate");
+    check_one_line(run({"ab", "-n", "3", "--", "ls"}), 2, "4 to 100, not 3");
+    check_one_line(run({"ab", "-n", "many", "--", "ls"}), 2, "4 to 100, not many");
     check_one_line(run({"run", "--frobnicate", "ls"}), 2, "--frobnicate");
     check_one_line(run({"run", "--frobnicate", "--", "ls"}), 2, "--frobnicate");
     check_one_line(run({"run", "stray", "--", "ls"}), 2, "stray");
@@ -141,10 +145,13 @@ BOOST_AUTO_TEST_CASE(exit_status_and_signals_come_through) {
 }
 
 BOOST_AUTO_TEST_CASE(preload_keeps_what_is_there) {
+    const auto preloaded = [](const std::string& shim) {
+        return cli::preload_environment(shim, "").front().second;
+    };
     ::unsetenv("LD_PRELOAD");
-    BOOST_TEST(cli::preload_value("/a/shim.so") == "/a/shim.so");
+    BOOST_TEST(preloaded("/a/shim.so") == "/a/shim.so");
     ::setenv("LD_PRELOAD", "libjemalloc.so:b.so", 1);
-    BOOST_TEST(cli::preload_value("/a/shim.so") == "/a/shim.so:libjemalloc.so:b.so");
+    BOOST_TEST(preloaded("/a/shim.so") == "/a/shim.so:libjemalloc.so:b.so");
     ::unsetenv("LD_PRELOAD");
 }
 

@@ -1,0 +1,278 @@
+#include "analyzer/cli/command.hpp"
+#include "analyzer/cli/launcher.hpp"
+#include "analyzer/cli/message.hpp"
+#include "analyzer/cli/program_file.hpp"
+#include "analyzer/cli/run_results.hpp"
+#include "analyzer/cli/shim.hpp"
+#include "analyzer/cli/speed_ratio.hpp"
+#include "analyzer/cli/trace_names.hpp"
+#include "analyzer/findings/words.hpp"
+#include "analyzer/reader/error.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+namespace umadvisor::cli {
+namespace {
+
+constexpr const char* usual_act = "prefetch";
+constexpr std::size_t usual_runs = 5;
+
+/// A folder that goes with its contents.
+class WorkingFolder {
+public:
+    WorkingFolder() {
+        std::string pattern = (std::filesystem::temp_directory_path() / "umadvisor-ab-XXXXXX").string();
+        if (::mkdtemp(pattern.data()) == nullptr)
+            throw reader::Error(pattern + ": cannot be made; TMPDIR says where");
+        path_ = pattern;
+    }
+    ~WorkingFolder() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path_, ignored);
+    }
+    WorkingFolder(const WorkingFolder&) = delete;
+    WorkingFolder& operator=(const WorkingFolder&) = delete;
+    std::string operator/(const char* name) const { return path_ + "/" + name; }
+
+private:
+    std::string path_;
+};
+
+/// Runs one program time after time, with and without the shim. The repaired runs are what `umadvisor run
+/// --act` would make them, recording and all: that is what a user would run, and its cost counts.
+class Trial {
+public:
+    Trial(const ProgramFile& program, const Arguments& arguments, std::string shim, std::string trace)
+        : program_(program.path),
+          command_(arguments.rest),
+          act_(arguments.has("--act") ? arguments.value("--act") : usual_act),
+          shim_(std::move(shim)),
+          kept_trace_(std::move(trace)),
+          results_(folder_ / ".", folder_ / "output", arguments.values("--compare")) {}
+
+    /// One run of that arm. False: it ended otherwise than the first run, so that its time says nothing.
+    bool run(Arm arm, bool warm_up, bool last = false) {
+        StandardStreams streams{"/dev/null", folder_ / "output", folder_ / "errors"};
+        Environment environment;
+        if (arm == Arm::repaired) {
+            const std::string trace = folder_ / "run.umtrace";
+            environment = preload_environment(shim_, last && !kept_trace_.empty() ? kept_trace_ : trace);
+            environment.emplace_back("UMADVISOR_ACT", act_);
+        }
+        results_.expect();
+        const auto begin = std::chrono::steady_clock::now();
+        const int status = run_program(program_, command_, environment, streams);
+        const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
+        if (arm == Arm::repaired && !last)
+            entered_cuda_ |= remove_traces();
+        if (warm_up || status != 0)
+            show_errors(streams.err);
+        if (!first_status_)
+            first_status_ = status;
+        if (first_status_ != 0)
+            return false;
+        results_.add(arm, status);
+        if (status != 0)
+            return false;
+        if (!warm_up)
+            seconds_[static_cast<int>(arm)].push_back(time.count());
+        return true;
+    }
+
+    const std::string& act() const { return act_; }
+    int first_status() const { return first_status_.value_or(0); }
+    bool entered_cuda() const { return entered_cuda_; }
+    const RunResults& results() const { return results_; }
+    const std::vector<double>& seconds(Arm arm) const { return seconds_[static_cast<int>(arm)]; }
+
+private:
+    bool remove_traces() {
+        const std::vector<std::string> traces = find_traces(folder_ / "run.umtrace", 0);
+        std::error_code ignored; // they go with the folder
+        for (const std::string& trace : traces)
+            std::filesystem::remove(trace, ignored);
+        return !traces.empty();
+    }
+    static void show_errors(const std::string& kept) {
+        std::ifstream errors(kept, std::ios::binary);
+        for (std::string line; std::getline(errors, line);)
+            if (!line.starts_with("umadvisor: wrote ")) // a trace that is gone
+                std::cerr << line << "\n";
+    }
+
+    WorkingFolder folder_;
+    std::string program_;
+    std::vector<std::string> command_;
+    std::string act_, shim_, kept_trace_;
+    RunResults results_;
+    std::optional<int> first_status_;
+    bool entered_cuda_ = false;
+    std::vector<double> seconds_[2]; ///< by arm
+};
+
+/// Which of the two comes first changes from pair to pair, so that a machine that grows slower is no gain.
+void alternate(Trial& trial, std::size_t runs) {
+    if (!trial.run(Arm::bare, true) || !trial.run(Arm::repaired, true))
+        return;
+    for (std::size_t pair = 0; pair < runs; ++pair) {
+        const bool last = pair + 1 == runs;
+        const Arm first = pair % 2 == 0 ? Arm::bare : Arm::repaired;
+        const Arm second = first == Arm::bare ? Arm::repaired : Arm::bare;
+        if (!trial.run(first, false, last) || !trial.run(second, false, last))
+            return;
+    }
+}
+
+/// Of a whole trial; nothing where a run ended otherwise.
+std::optional<SpeedRatio> ratio_of(const Trial& trial, std::size_t runs) {
+    const std::vector<double>&bare = trial.seconds(Arm::bare), &repaired = trial.seconds(Arm::repaired);
+    if (bare.size() != runs || repaired.size() != runs)
+        return std::nullopt;
+    return speed_ratio(bare, repaired);
+}
+
+const char* verdict(const SpeedRatio& ratio) {
+    return ratio.low > 1 ? "gain" : ratio.high < 1 ? "loss" : "no gain";
+}
+
+std::string number_text(const char* format, double value) {
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), format, value);
+    return text.data();
+}
+
+void write_trial(const Trial& trial, std::size_t runs, std::ostream& out) {
+    for (const Arm arm : {Arm::bare, Arm::repaired}) {
+        const std::vector<double>& seconds = trial.seconds(arm);
+        if (seconds.empty())
+            continue;
+        const auto [least, most] = std::minmax_element(seconds.begin(), seconds.end());
+        out << (arm == Arm::bare ? "bare:     " : "repaired: ") << "median "
+            << findings::time_text(median(seconds) * 1e9) << " of "
+            << findings::count_text(seconds.size(), "run") << " (" << findings::time_text(*least * 1e9)
+            << " to " << findings::time_text(*most * 1e9) << ")"
+            << (arm == Arm::repaired ? ", --act " + trial.act() : "") << "\n";
+    }
+    const std::vector<std::string> differences = trial.results().differences();
+    for (const std::string& line : differences)
+        out << "results:  " << line << "\n";
+    if (differences.empty()) {
+        out << "results:  equal in all runs";
+        const char* separator = ": ";
+        for (const std::string& result : trial.results().compared()) {
+            out << separator << result;
+            separator = ", ";
+        }
+        out << "\n";
+    }
+    if (const std::optional<SpeedRatio> ratio = ratio_of(trial, runs)) {
+        const std::string told = verdict(*ratio);
+        out << told << ":" << std::string(9 - told.size(), ' ') << number_text("%.3g", ratio->ratio)
+            << " times as fast (" << number_text("%.1f", 100 * ratio->confidence) << "% interval "
+            << number_text("%.3g", ratio->low) << " to " << number_text("%.3g", ratio->high)
+            << (told == "no gain" ? ", which includes 1)" : ")") << "\n";
+    }
+}
+
+nlohmann::ordered_json trial_json(const Trial& trial, const Arguments& arguments, std::size_t runs) {
+    nlohmann::ordered_json document{
+        {"schema", "umadvisor-ab-1"}, {"command", arguments.rest}, {"act", trial.act()}, {"runs", runs}};
+    for (const Arm arm : {Arm::bare, Arm::repaired}) {
+        const std::vector<double>& seconds = trial.seconds(arm);
+        document[name(arm)] = {
+            {"median_s", seconds.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(median(seconds))},
+            {"times_s", seconds}};
+    }
+    document["speed_ratio"] = nullptr;
+    document["verdict"] = nullptr;
+    if (const std::optional<SpeedRatio> ratio = ratio_of(trial, runs)) {
+        document["speed_ratio"] = {{"ratio", ratio->ratio},
+                                   {"low", ratio->low},
+                                   {"high", ratio->high},
+                                   {"confidence", ratio->confidence}};
+        document["verdict"] = verdict(*ratio);
+    }
+    document["entered_cuda"] = trial.entered_cuda();
+    document["equal"] = trial.results().differences().empty();
+    document["differences"] = trial.results().differences();
+    return document;
+}
+
+int refuse(int status, const std::string& text) {
+    say(text);
+    return status;
+}
+
+int ab(const Arguments& arguments) {
+    if (arguments.rest.empty())
+        return refuse(usage_error, "no program given: umadvisor ab [options] -- PROGRAM [arguments]");
+    std::size_t runs = usual_runs;
+    if (const std::string text = arguments.value("--runs"); arguments.has("--runs")) {
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), runs);
+        if (error != std::errc() || end != text.data() + text.size() || runs < least_runs || runs > most_runs)
+            return refuse(usage_error, "--runs takes a number from " + std::to_string(least_runs) + " to " +
+                                           std::to_string(most_runs) + ", not " + text);
+    }
+    const ProgramFile program = find_program(arguments.rest.front());
+    if (!program.trouble.empty())
+        return refuse(program.status, program.trouble);
+    const std::string trace =
+        arguments.has("--output") ? std::filesystem::absolute(arguments.value("--output")).string() : "";
+    if (const std::string trouble = output_trouble(trace, arguments.has("--force"));
+        !trace.empty() && !trouble.empty())
+        return refuse(operational_error, trouble);
+    const std::string shim = find_shim();
+    if (const std::string trouble = shim_trouble(shim); !trouble.empty())
+        return refuse(operational_error, trouble);
+
+    if (!trace.empty()) {
+        std::error_code failed; // should it stay, the program says so
+        std::filesystem::remove(trace, failed);
+    }
+    Trial trial(program, arguments, shim, trace);
+    alternate(trial, runs);
+    if (trial.first_status() != 0)
+        return refuse(trial.first_status(), "the program fails by itself, with " +
+                                                status_text(trial.first_status()) +
+                                                ": there is nothing to compare");
+    if (arguments.has("--json"))
+        std::cout << trial_json(trial, arguments, runs)
+                         .dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
+                  << "\n";
+    else
+        write_trial(trial, runs, std::cout);
+    std::cout.flush();
+    if (!trial.entered_cuda())
+        say("no process of the program entered CUDA: there was nothing to repair");
+    return !std::cout ? operational_error : trial.results().differences().empty() ? done : results_differ;
+}
+
+} // namespace
+
+const Command ab_command{
+    "ab",
+    "Run a program bare and repaired in turn, compare results and times: umadvisor ab [options] -- PROGRAM "
+    "[arguments]",
+    "PROGRAM",
+    1,
+    0,
+    {{"--act", "LIST", "What is done in the repaired runs, as in umadvisor run; prefetch if not said"},
+     {"-n,--runs", "N", "Runs of each, from 4 to 100, beside one of each to warm up; 5 if not said"},
+     {"--compare", "FILE", "A file that each run writes: its bytes must be the same in all of them", true},
+     {"-o,--output", "FILE", "Keep the trace of the last repaired run; those of the others are removed"},
+     {"-f,--force", "", "Replace an existing trace file"},
+     {"--json", "", "Times, ratio and differences as JSON"}},
+    &ab,
+    true};
+
+} // namespace umadvisor::cli

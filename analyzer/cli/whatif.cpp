@@ -1,0 +1,103 @@
+#include "analyzer/whatif/outlook.hpp"
+
+#include "analyzer/cli/command.hpp"
+#include "analyzer/cli/message.hpp"
+#include "analyzer/cli/usual_rates.hpp"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
+
+namespace umadvisor::cli {
+namespace {
+
+/// "512MiB", "8G"; nothing: it is no size, or none above 0.
+std::optional<std::uint64_t> size_of(const std::string& text) {
+    std::uint64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || number == 0)
+        return std::nullopt;
+    const std::string suffix(end, text.data() + text.size());
+    constexpr std::array names{"", "B", "K", "KiB", "M", "MiB", "G", "GiB", "T", "TiB"};
+    for (std::size_t i = 0; i < names.size(); ++i)
+        if (const std::size_t shift = 10 * (i / 2); suffix == names[i] && number <= UINT64_MAX >> shift)
+            return number << shift;
+    return std::nullopt;
+}
+
+/// Of a number of GB/s, bytes per second.
+std::optional<double> speed_of(const std::string& text) {
+    double number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const bool whole = error == std::errc() && end == text.data() + text.size();
+    return whole && std::isfinite(number) && number > 0 ? std::optional(number * 1e9) : std::nullopt;
+}
+
+bool known_act(const std::string& list) {
+    std::istringstream modes(list);
+    for (std::string mode; std::getline(modes, mode, ',');)
+        if (mode != "prefetch" && mode != "rewrite=all")
+            return false;
+    return true;
+}
+
+int wrong(const std::string& text) {
+    say(text);
+    return usage_error;
+}
+
+int whatif(const Arguments& arguments) {
+    whatif::Question question;
+    if (arguments.has("--gpu-memory")) {
+        const std::optional<std::uint64_t> size = size_of(arguments.value("--gpu-memory"));
+        if (!size)
+            return wrong("--gpu-memory takes a size such as 512MiB or 8GiB, not " +
+                         arguments.value("--gpu-memory"));
+        question.gpu_memory = *size;
+    }
+    if (arguments.has("--link")) {
+        const std::optional<double> speed = speed_of(arguments.value("--link"));
+        if (!speed)
+            return wrong("--link takes a number of GB/s such as 25 or 12.5, not " + arguments.value("--link"));
+        question.link = *speed;
+    }
+    if (arguments.has("--act"))
+        question.act = arguments.value("--act");
+    if (!known_act(question.act))
+        return wrong("--act takes prefetch and rewrite=all here, not " + question.act);
+
+    reader::Trace trace(arguments.rest.front());
+    question.rates = arguments.has("--machine") ? machine::read_rates(arguments.value("--machine"))
+                     : trace.dictionary.devices.empty()
+                         ? machine::Rates()
+                         : usual_rates(std::string(trace.dictionary.devices.front().device_name));
+    const whatif::Outlook outlook = whatif::outlook(trace, question);
+    if (arguments.has("--json"))
+        std::cout << to_json(outlook).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
+                  << "\n";
+    else
+        write_text(outlook, std::cout);
+    std::cout.flush();
+    return std::cout ? done : operational_error;
+}
+
+} // namespace
+
+const Command whatif_command{
+    "whatif",
+    "Say how a recorded program would do on a card with less memory or another link",
+    "FILE",
+    1,
+    1,
+    {{"--gpu-memory", "SIZE", "Memory of that card; that of the recorded one if not said"},
+     {"--link", "GBPS", "GB/s of its link in either direction; as calibrated, or an H200's, if not said"},
+     {"--act", "LIST", "What umadvisor is to do there: prefetch, rewrite=all; prefetch if not said"},
+     {"--machine", "FILE", "What moving memory costs, as written by umadvisor calibrate -o FILE"},
+     {"--json", "", "The same as JSON"}},
+    &whatif};
+
+} // namespace umadvisor::cli

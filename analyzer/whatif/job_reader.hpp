@@ -1,0 +1,29 @@
+/// A job from a trace.
+#pragma once
+
+#include "analyzer/reader/trace.hpp"
+#include "analyzer/whatif/job.hpp"
+
+#include <string>
+
+namespace umadvisor::whatif {
+
+/// What a trace does not tell of a job.
+struct Unknowns {
+    std::uint64_t unscanned = 0; ///< launches of which it is not known what they reach, or not all of it
+    std::uint64_t faults = 0;    ///< events at addresses that no living managed allocation had
+    bool host_blind = false;     ///< nothing told when the host took memory back
+};
+
+struct ReadJob {
+    Job job;
+    Unknowns unknowns;
+    std::uint64_t duration_ns = 0;
+};
+
+/// In one pass over the events. What umadvisor did in that run is left out: the job is the program's own. With
+/// `rewritten`, memory of the device is taken as managed memory. Memory: that of the job, and its live
+/// allocations.
+ReadJob read_job(reader::Trace& trace, bool rewritten);
+
+} // namespace umadvisor::whatif

@@ -1,0 +1,58 @@
+#include "analyzer/whatif/outlook.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace umadvisor::whatif {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json policy_json(const Outlook& outlook, const std::optional<Moved>& moved) {
+    if (!moved)
+        return nullptr;
+    return {{"to_device_bytes", moved->to_device},
+            {"to_host_bytes", moved->to_host},
+            {"evicted_blocks", moved->evicted_blocks},
+            {"remote_bytes", moved->remote_bytes},
+            {"moving_ns", moved->ns},
+            {"job_ns", outlook.job_ns(*moved)}};
+}
+
+} // namespace
+
+Json to_json(const Outlook& outlook) {
+    return {
+        {"schema", "umadvisor-whatif-1"},
+        {"program", outlook.program},
+        {"recorded",
+         {{"device", outlook.device},
+          {"devices", outlook.devices},
+          {"memory_bytes", outlook.recorded_memory},
+          {"duration_ns", outlook.recorded_ns},
+          {"moving_ns", outlook.recorded_moving_ns}}},
+        {"memory_bytes", outlook.capacity},
+        {"act", outlook.act},
+        {"starts", outlook.starts()},
+        {"fits", outlook.fits()},
+        {"live_bytes", outlook.peak.all},
+        {"device_bytes", outlook.peak.stays},
+        {"launch_bytes", outlook.peak.launch},
+        {"launches", outlook.launches},
+        {"policies",
+         {{"on_demand", policy_json(outlook, outlook.on_demand)},
+          {"act", policy_json(outlook, outlook.acted)},
+          {"optimum", policy_json(outlook, outlook.optimum)}}},
+        {"basis",
+         {{"rates_of", outlook.rates_of},
+          {"to_device_bytes_per_s", outlook.prices.migrate_to_device},
+          {"to_host_bytes_per_s", outlook.prices.migrate_to_host},
+          {"block_fault_ns", outlook.prices.device_fault_group},
+          {"parts_told", outlook.parts_told},
+          {"host_told", !outlook.unknowns.host_blind},
+          {"launches_not_scanned", outlook.unknowns.unscanned},
+          {"events_left_out", outlook.unknowns.faults},
+          {"steps_left_out", outlook.left_out}}},
+    };
+}
+
+} // namespace umadvisor::whatif

@@ -1,0 +1,123 @@
+#include "analyzer/whatif/outlook.hpp"
+
+#include "analyzer/reader/error.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace umadvisor::whatif {
+namespace {
+
+bool lists(const std::string& act, const std::string& mode) {
+    return ("," + act + ",").find("," + mode + ",") != std::string::npos;
+}
+
+residency::Prices prices_of(const machine::Rates& rates, double link) {
+    residency::Prices prices;
+    prices.migrate_to_device = rates.prefetch_to_device;
+    prices.migrate_to_host = rates.prefetch_to_host;
+    prices.remote_access = rates.remote_access;
+    prices.prefetch_call = static_cast<residency::Nanoseconds>(rates.prefetch_call_ns);
+    prices.prefetch_block = static_cast<residency::Nanoseconds>(rates.prefetch_block_ns);
+    // What faults take beyond the bytes they move, for all of a block; as measured, whatever the link.
+    const auto beyond = [](double by_faults, double in_bulk) {
+        const double ns = (1 / by_faults - 1 / in_bulk) * static_cast<double>(residency::block_bytes) * 1e9;
+        return static_cast<residency::Nanoseconds>(std::max(ns, 0.0));
+    };
+    prices.device_fault_group = beyond(rates.fault_to_device, rates.prefetch_to_device);
+    prices.host_fault = static_cast<residency::Nanoseconds>(rates.host_fault_ns);
+    if (link > 0)
+        prices.migrate_to_device = prices.migrate_to_host = prices.remote_access = link;
+    return prices;
+}
+
+residency::Parameters parameters_of(const reader::Dictionary& dictionary) {
+    residency::Parameters parameters;
+    if (dictionary.managed_sources.empty() || dictionary.managed_sources.back().parameters_known == 0)
+        return parameters;
+    const trace::ManagedSource& told = dictionary.managed_sources.back();
+    parameters.driver_prefetch = told.prefetch != 0;
+    parameters.prefetch_threshold_percent = static_cast<unsigned>(told.prefetch_threshold);
+    residency::ThrashingParameters& thrashing = parameters.thrashing;
+    thrashing.enabled = told.thrashing != 0;
+    thrashing.threshold = static_cast<unsigned>(told.thrashing_threshold);
+    thrashing.pin_threshold = static_cast<unsigned>(told.thrashing_pin_threshold);
+    thrashing.lapse = told.thrashing_lapse * 1000;
+    thrashing.nap = told.thrashing_nap * 1000;
+    thrashing.epoch = told.thrashing_epoch * 1000;
+    thrashing.pin = told.thrashing_pin * 1000;
+    return parameters;
+}
+
+/// What --act was in the recorded run.
+std::string recorded_act(const reader::Dictionary& dictionary) {
+    for (const trace::Option& option : dictionary.options)
+        if (option.option == "ACT")
+            return std::string(option.value);
+    return {};
+}
+
+std::string program_of(const reader::Dictionary& dictionary) {
+    for (const trace::Process& process : dictionary.processes)
+        if (!process.executable.empty())
+            return std::string(process.executable.substr(process.executable.rfind('/') + 1));
+    return "unknown program";
+}
+
+} // namespace
+
+std::uint64_t Outlook::job_ns(const Moved& moved) const {
+    return recorded_ns - std::min(recorded_ns, recorded_moving_ns) + moved.ns;
+}
+
+Outlook outlook(reader::Trace& trace, const Question& question) {
+    const reader::Dictionary& dictionary = trace.dictionary;
+    Outlook found;
+    found.program = program_of(dictionary);
+    found.device = dictionary.devices.empty() ? "unknown device" : dictionary.devices.front().device_name;
+    found.devices = dictionary.devices.size();
+    for (const trace::Device& device : dictionary.devices)
+        found.recorded_memory = std::max(found.recorded_memory, device.memory_bytes);
+    found.capacity = question.gpu_memory != 0 ? question.gpu_memory : found.recorded_memory;
+    if (found.capacity == 0)
+        throw reader::Error(trace.file.path() +
+                            ": does not tell the memory of the card; --gpu-memory SIZE does");
+    found.link = question.link;
+    found.act = question.act;
+    found.rates_of = question.rates.whose();
+    found.rewritten = lists(question.act, "rewrite=all");
+    found.prices = prices_of(question.rates, question.link);
+
+    const ReadJob read = read_job(trace, found.rewritten);
+    const Job& job = read.job;
+    found.peak = job.peak();
+    found.launches = job.launches();
+    found.left_out = job.left_out();
+    found.parts_told = job.parts_told;
+    found.unknowns = read.unknowns;
+    found.recorded_ns = read.duration_ns;
+    const residency::Parameters parameters = parameters_of(dictionary);
+    const Policy acting = lists(question.act, "prefetch") ? Policy::prefetch : Policy::on_demand;
+    if (found.starts()) {
+        found.on_demand = replay(job, Policy::on_demand, found.capacity, found.prices, parameters);
+        if (acting != Policy::on_demand)
+            found.acted = replay(job, acting, found.capacity, found.prices, parameters);
+        found.optimum = replay(job, Policy::optimum, found.capacity, found.prices, parameters);
+        // What copies and the host reach it does not foresee: another policy may do better there.
+        for (const std::optional<Moved>& other : {found.on_demand, found.acted})
+            if (other && other->bytes() < found.optimum->bytes())
+                found.optimum = other;
+    }
+    if (found.recorded_memory != 0) {
+        const std::string then = recorded_act(dictionary);
+        const bool rewritten = lists(then, "rewrite=all");
+        const ReadJob again = rewritten == found.rewritten ? ReadJob() : read_job(trace, rewritten);
+        found.recorded_moving_ns = replay(rewritten == found.rewritten ? job : again.job,
+                                          lists(then, "prefetch") ? Policy::prefetch : Policy::on_demand,
+                                          found.recorded_memory, prices_of(question.rates, 0), parameters)
+                                       .ns;
+    }
+    return found;
+}
+
+} // namespace umadvisor::whatif

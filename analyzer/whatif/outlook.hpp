@@ -1,0 +1,52 @@
+/// What is to be expected of a job on another card.
+#pragma once
+
+#include "analyzer/machine/rates.hpp"
+#include "analyzer/whatif/job_reader.hpp"
+#include "analyzer/whatif/replay.hpp"
+
+#include <iosfwd>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+namespace umadvisor::whatif {
+
+struct Question {
+    std::uint64_t gpu_memory = 0; ///< bytes; 0: the card of the trace
+    double link = 0;              ///< bytes per second in either direction; 0: as `rates` say
+    std::string act = "prefetch"; ///< list of prefetch and rewrite=all
+    machine::Rates rates;
+};
+
+struct Outlook {
+    std::string program, device;
+    std::uint64_t recorded_memory = 0; ///< of the card it ran on, bytes; 0: not known
+    std::size_t devices = 1;           ///< in the trace; they are taken as one
+    std::uint64_t capacity = 0;        ///< asked for
+    double link = 0;                   ///< asked for; 0: as the rates have it
+    std::string act, rates_of;
+    residency::Prices prices;
+    Job::Peak peak;
+    std::uint64_t launches = 0, left_out = 0;
+    bool rewritten = false, parts_told = false;
+    Unknowns unknowns;
+    std::uint64_t recorded_ns = 0;
+    std::uint64_t recorded_moving_ns = 0; ///< by the model; 0 where the card is not known
+
+    bool starts() const { return peak.stays <= capacity; } ///< else it is out of memory
+    bool fits() const { return peak.all <= capacity; }
+    /// On a card where it does not start there is none.
+    std::optional<Moved> on_demand, acted, optimum;
+    /// Of the whole job, if nothing else changes: what moving took in the recorded run made way for this.
+    std::uint64_t job_ns(const Moved& moved) const;
+};
+
+/// Throws reader::Error where the trace does not tell the card's memory and the question does not either.
+Outlook outlook(reader::Trace& trace, const Question& question);
+
+void write_text(const Outlook& outlook, std::ostream& out);
+/// "umadvisor-whatif-1", which docs/whatif.md describes.
+nlohmann::ordered_json to_json(const Outlook& outlook);
+
+} // namespace umadvisor::whatif

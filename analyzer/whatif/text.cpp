@@ -1,0 +1,106 @@
+#include "analyzer/findings/words.hpp"
+#include "analyzer/reports/table.hpp"
+#include "analyzer/whatif/outlook.hpp"
+
+#include <ostream>
+
+namespace umadvisor::whatif {
+namespace {
+
+using findings::bytes_text;
+using findings::count_text;
+using findings::rate_text;
+using findings::time_text;
+
+std::string text_of(std::uint64_t bytes) {
+    return bytes_text(static_cast<double>(bytes));
+}
+
+std::string time_of(std::uint64_t ns) {
+    return time_text(static_cast<double>(ns));
+}
+
+void write_fit(const Outlook& outlook, std::ostream& out) {
+    const Job::Peak& peak = outlook.peak;
+    out << "on a card of " << text_of(outlook.capacity) << ": ";
+    if (!outlook.starts())
+        out << "it runs out of memory: " << text_of(peak.stays)
+            << " at once are device memory, which stays on the card"
+            << (outlook.rewritten ? "" : "; with --act rewrite=all it may page") << "\n";
+    else if (outlook.fits())
+        out << "it fits: " << text_of(peak.all) << " at once\n";
+    else
+        out << "it runs by paging: " << text_of(peak.all) << " at once"
+            << (peak.stays == 0 ? "" : ", " + text_of(peak.stays) + " of them device memory, which stays")
+            << "\n";
+    if (outlook.launches == 0) {
+        out << "no launch reaches managed memory"
+            << (outlook.rewritten ? "" : "; --act rewrite=all takes all as such") << "\n";
+        return;
+    }
+    out << "launches that reach " << (outlook.rewritten ? "managed or rewritten" : "managed")
+        << " memory: " << outlook.launches << ", at most " << text_of(peak.launch) << " each\n";
+}
+
+void write_row(const Outlook& outlook, const std::string& policy, const std::optional<Moved>& moved,
+               reports::Table& table) {
+    if (moved)
+        table.rows.push_back({policy, text_of(moved->to_device), text_of(moved->to_host),
+                              std::to_string(moved->evicted_blocks), time_of(moved->ns),
+                              "about " + time_of(outlook.job_ns(*moved))});
+}
+
+void write_basis(const Outlook& outlook, std::ostream& out) {
+    out << "moving takes " << rate_text(outlook.prices.migrate_to_device) << " to the device and "
+        << rate_text(outlook.prices.migrate_to_host) << " to the host"
+        << (outlook.link > 0 ? " as asked for" : "") << ", and " << time_of(outlook.prices.device_fault_group)
+        << " more for the faults of 2 MiB, measured on " << outlook.rates_of
+        << "; it overlaps with nothing. What is evicted is always copied back\n";
+    out << "the whole job took " << time_of(outlook.recorded_ns) << " on " << outlook.device << " with "
+        << text_of(outlook.recorded_memory) << ", of which " << time_of(outlook.recorded_moving_ns)
+        << " were moving by the same model\n";
+    if (outlook.launches != 0)
+        out << (outlook.parts_told
+                    ? "launches reach the 2 MiB blocks that faults or prefetches were told of\n"
+                    : "launches are taken to reach the whole of their allocations: not all device "
+                      "faults were recorded (umadvisor run --um-detail faults)\n");
+    const Unknowns& unknowns = outlook.unknowns;
+    if (unknowns.host_blind && outlook.launches != 0)
+        out << "nothing tells when the host took memory back: what it touches is not in this\n";
+    if (unknowns.unscanned != 0)
+        out << count_text(unknowns.unscanned, "launch") << " may reach more than is known of them\n";
+    if (unknowns.faults != 0)
+        out << count_text(unknowns.faults, "event")
+            << " of managed memory that was gone or not known left out\n";
+    if (outlook.devices > 1)
+        out << outlook.devices << " devices are taken as one card\n";
+    if (outlook.left_out != 0)
+        out << "the trace is too long: only its beginning was replayed, up to " << text_of(Job::usual_bytes)
+            << " of steps\n";
+}
+
+} // namespace
+
+void write_text(const Outlook& outlook, std::ostream& out) {
+    out << outlook.program << " · ";
+    write_fit(outlook, out);
+    if (outlook.on_demand) {
+        reports::Table table{"policies",
+                             "what would move, and how long it would take",
+                             {{"policy", "policy"},
+                              {"to_device", "to device"},
+                              {"to_host", "to host"},
+                              {"evicted", "evicted"},
+                              {"moving", "moving"},
+                              {"job", "whole job"}},
+                             {}};
+        write_row(outlook, "on demand", outlook.on_demand, table);
+        write_row(outlook, "--act " + outlook.act, outlook.acted, table);
+        write_row(outlook, "at best (Belady)", outlook.optimum, table);
+        reports::write_text(table, out);
+        out << "\n";
+    }
+    write_basis(outlook, out);
+}
+
+} // namespace umadvisor::whatif

@@ -1,0 +1,120 @@
+/// `umadvisor whatif` against simcuda: a run on a card that is large enough foretells one on a smaller card.
+#include "process.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+BOOST_AUTO_TEST_SUITE(process_whatif_test)
+
+using namespace umadvisor::test;
+
+namespace {
+
+std::uint64_t sum(const nlohmann::json& by_cause) {
+    std::uint64_t bytes = 0;
+    for (const auto& [cause, moved] : by_cause.items())
+        bytes += moved.get<std::uint64_t>();
+    return bytes;
+}
+
+struct Way {
+    std::uint64_t to_device, to_host;
+};
+
+/// What the driver moved in a run of the program on a card of that size.
+Way ran(const Folder& folder, const std::string& program, const std::string& card, const std::string& options) {
+    const Outcome outcome =
+        run_sim(folder, "SIMCUDA_REPORT=report.json SIMCUDA_CONFIG=capacity=" + card + " " + advisor +
+                            " run -q -f " + options + " -- " + examples + "/sim/" + program);
+    BOOST_REQUIRE_MESSAGE(outcome.status == 0, outcome.err);
+    const auto told = nlohmann::json::parse(read(folder / "report.json"));
+    return {sum(told.at("bytes_to_device")), sum(told.at("bytes_to_host"))};
+}
+
+nlohmann::json ask(const Folder& folder, const std::string& options) {
+    const Outcome outcome = run(folder, advisor + " whatif --json " + options);
+    BOOST_REQUIRE_MESSAGE(outcome.status == 0, outcome.err);
+    return nlohmann::json::parse(outcome.out);
+}
+
+Way foretold(const nlohmann::json& found, const std::string& policy) {
+    const auto& told = found.at("policies").at(policy);
+    return {told.at("to_device_bytes"), told.at("to_host_bytes")};
+}
+
+/// A byte more or less where nothing moves is no disagreement of a quarter.
+void check_near(std::uint64_t predicted, std::uint64_t actual, const std::string& what) {
+    const double off = static_cast<double>(predicted) - static_cast<double>(actual);
+    BOOST_TEST(std::abs(off) <= 0.25 * static_cast<double>(actual) + 65536,
+               what << ": " << predicted << " instead of " << actual << " bytes");
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_large_card_foretells_a_small_one) {
+    const Folder folder;
+    for (const auto& [program, cards] :
+         {std::pair{"training_loop --rounds 3", std::vector{"77M", "64M", "48M"}},
+          {"vector_add_managed --mib 32", {"24M", "16M"}},
+          {"pingpong --mib 8", {"6M", "4M"}},
+          {"pingpong_prefetched --mib 32", {"16M"}},
+          {"prefetched_add --mib 32", {"24M"}}}) {
+        ran(folder, program, "8G", "-o large.umtrace");
+        for (const std::string card : cards) {
+            const std::string what = std::string(program) + " on " + card;
+            const nlohmann::json found = ask(folder, "--gpu-memory " + card + " large.umtrace");
+            BOOST_TEST(found.at("fits") == false, what);
+            for (const auto& [policy, options] : {std::pair{"on_demand", ""}, {"act", "--act prefetch "}}) {
+                const Way actual = ran(folder, program, card, std::string(options) + "-o small.umtrace");
+                const Way predicted = foretold(found, policy);
+                check_near(predicted.to_device, actual.to_device, what + " " + policy + " to device");
+                check_near(predicted.to_host, actual.to_host, what + " " + policy + " to host");
+                const Way best = foretold(found, "optimum");
+                BOOST_TEST(best.to_device <= predicted.to_device, what);
+            }
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_small_card_foretells_itself) {
+    const Folder folder;
+    const Way actual = ran(folder, "oversubscribe --rounds 3", "64M", "-o trace.umtrace");
+    const nlohmann::json found = ask(folder, "trace.umtrace");
+    BOOST_TEST(found.at("memory_bytes") == 64u << 20);
+    check_near(foretold(found, "on_demand").to_device, actual.to_device, "to device");
+    check_near(foretold(found, "on_demand").to_host, actual.to_host, "to host");
+    // Nothing changes, so the job takes as long as it took.
+    const double job = found.at("policies").at("on_demand").at("job_ns");
+    BOOST_TEST(job == found.at("recorded").at("duration_ns").get<double>(), boost::test_tools::tolerance(0.01));
+}
+
+BOOST_AUTO_TEST_CASE(only_the_blocks_that_fault_are_reached_where_faults_are_told) {
+    const Folder folder;
+    ran(folder, "pingpong --mib 8", "8G", "--um-detail faults -o faults.umtrace");
+    const nlohmann::json found = ask(folder, "--gpu-memory 4M faults.umtrace");
+    BOOST_TEST(found.at("basis").at("parts_told") == true);
+    BOOST_TEST(found.at("launch_bytes") == 8u << 20);
+    check_near(foretold(found, "on_demand").to_device, ran(folder, "pingpong --mib 8", "4M", "").to_device,
+               "to device");
+}
+
+BOOST_AUTO_TEST_CASE(device_memory_pages_only_when_rewritten) {
+    const Folder folder;
+    ran(folder, "pinned_copies", "8G", "-o trace.umtrace");
+    BOOST_TEST(ask(folder, "trace.umtrace").at("fits") == true);
+    BOOST_TEST(ask(folder, "--gpu-memory 1M trace.umtrace").at("starts") == false);
+    const nlohmann::json rewritten = ask(folder, "--gpu-memory 1M --act rewrite=all trace.umtrace");
+    BOOST_TEST(rewritten.at("starts") == true);
+    BOOST_TEST(rewritten.at("device_bytes") == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(the_text_is_for_people) {
+    const Folder folder;
+    ran(folder, "pingpong --mib 8", "8G", "-o trace.umtrace");
+    const Outcome outcome = run(folder, advisor + " whatif trace.umtrace");
+    BOOST_TEST(outcome.status == 0, outcome.err);
+    BOOST_TEST(outcome.out.starts_with("pingpong · on a card of 8 GiB: it fits: 8 MiB at once\n"), outcome.out);
+    BOOST_TEST(outcome.out.find("\n  on demand") != std::string::npos, outcome.out);
+    BOOST_TEST(outcome.err == "");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,191 @@
+/// `umadvisor whatif`: jobs read from traces, and what is said of them.
+#include "analyzer/whatif/job_reader.hpp"
+#include "command_run.hpp"
+#include "scenario.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <nlohmann/json.hpp>
+
+BOOST_AUTO_TEST_SUITE(analyzer_whatif_trace)
+
+using namespace umadvisor;
+using test::check_one_line;
+using test::mib;
+using test::Result;
+using test::Scenario;
+using trace::Memory;
+
+namespace {
+
+/// Beside the one that each scenario has.
+void add_device(Scenario& scenario, std::uint64_t memory) {
+    trace::Device device;
+    device.ordinal = 1;
+    device.memory_bytes = memory;
+    device.device_name = "Card";
+    scenario.builder.add(device);
+}
+
+/// Where the scenario has it.
+std::uint64_t address_of(std::uint64_t allocation) {
+    return 0x7f00'0000'0000 + (allocation << 32);
+}
+
+nlohmann::json ask(Scenario& scenario, std::vector<std::string> options) {
+    options.insert(options.begin(), {"whatif", "--json"});
+    options.push_back(scenario.path());
+    const Result result = test::run(options);
+    BOOST_REQUIRE_MESSAGE(result.status == 0, result.err);
+    return nlohmann::json::parse(result.out);
+}
+
+std::uint64_t moved(const nlohmann::json& found, const std::string& policy) {
+    const auto& told = found.at("policies").at(policy);
+    return told.at("to_device_bytes").get<std::uint64_t>() + told.at("to_host_bytes").get<std::uint64_t>();
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_job_of_device_memory_starts_or_does_not) {
+    Scenario scenario;
+    add_device(scenario, 64 * mib);
+    const auto kernel = scenario.function("kernel");
+    const auto a = scenario.allocate(16 * mib, Memory::device), b = scenario.allocate(24 * mib, Memory::device);
+    for (int round = 0; round < 3; ++round)
+        for (const std::uint64_t each : {a, b})
+            scenario.launch(kernel, {each});
+    const auto fits = ask(scenario, {});
+    BOOST_TEST(fits.at("starts") == true);
+    BOOST_TEST(fits.at("fits") == true);
+    BOOST_TEST(fits.at("live_bytes") == 40 * mib);
+    BOOST_TEST(fits.at("memory_bytes") == 64 * mib);
+    BOOST_TEST(moved(fits, "on_demand") == 0u);
+
+    const auto not_so = ask(scenario, {"--gpu-memory", "32M"});
+    BOOST_TEST(not_so.at("starts") == false);
+    BOOST_TEST(not_so.at("policies").at("on_demand").is_null());
+
+    // As if rewritten it pages: all of it was written on the card, and leaves it first.
+    const auto paged = ask(scenario, {"--gpu-memory", "32MiB", "--act", "prefetch,rewrite=all"});
+    BOOST_TEST(paged.at("starts") == true);
+    BOOST_TEST(paged.at("fits") == false);
+    BOOST_TEST(paged.at("device_bytes") == 0u);
+    BOOST_TEST(paged.at("launch_bytes") == 24 * mib);
+    // By hand, of 8 and 12 blocks in 16: each launch after the first two misses all that it reaches.
+    BOOST_TEST(paged.at("policies").at("on_demand").at("to_device_bytes") == (8 + 12 + 8 + 12) * 2 * mib);
+    BOOST_TEST(paged.at("policies").at("on_demand").at("to_host_bytes") == (8 + 12 + 40 - 16) * 2 * mib);
+}
+
+BOOST_AUTO_TEST_CASE(what_umadvisor_did_is_not_the_jobs) {
+    Scenario scenario;
+    add_device(scenario, 64 * mib);
+    const auto kernel = scenario.function("kernel");
+    const auto own = scenario.allocate(8 * mib, Memory::managed);
+    const auto rewritten = scenario.allocate(8 * mib, Memory::managed, 0, trace::Origin::umadvisor);
+    scenario.prefetch(own, 8 * mib, trace::Location::device, trace::Origin::umadvisor);
+    scenario.launch(kernel, {own, rewritten});
+    const auto found = ask(scenario, {});
+    BOOST_TEST(found.at("device_bytes") == 8 * mib);
+    BOOST_TEST(found.at("launch_bytes") == 8 * mib);
+    reader::Trace trace(scenario.path());
+    for (const whatif::Step& step : whatif::read_job(trace, false).job.steps())
+        BOOST_TEST((step.kind != whatif::StepKind::prefetch));
+}
+
+BOOST_AUTO_TEST_CASE(host_faults_and_copies_are_steps) {
+    Scenario scenario;
+    add_device(scenario, 64 * mib);
+    const auto kernel = scenario.function("kernel");
+    const auto data = scenario.allocate(8 * mib, Memory::managed);
+    const auto fault = [&](std::uint64_t bytes) {
+        trace::ManagedEvent event;
+        event.start = scenario.now;
+        event.kind = trace::ManagedEventKind::host_fault;
+        event.address = address_of(data);
+        event.bytes = bytes;
+        scenario.builder.add(event);
+        scenario.now += 1000;
+    };
+    fault(8 * mib); // written by the host
+    scenario.launch(kernel, {data});
+    fault(4 * mib);
+    scenario.launch(kernel, {data});
+    const auto found = ask(scenario, {});
+    BOOST_TEST(found.at("policies").at("on_demand").at("to_device_bytes") == 12 * mib);
+    BOOST_TEST(found.at("policies").at("on_demand").at("to_host_bytes") == 4 * mib);
+    BOOST_TEST(found.at("basis").at("parts_told") == false);
+}
+
+BOOST_AUTO_TEST_CASE(blocks_that_faulted_are_what_launches_reach) {
+    for (const std::uint64_t lost : {0, 1}) {
+        Scenario scenario;
+        add_device(scenario, 64 * mib);
+        const auto kernel = scenario.function("kernel");
+        const auto data = scenario.allocate(16 * mib, Memory::managed);
+        trace::ManagedDetail detail;
+        detail.start = scenario.now;
+        detail.kinds = 0x1fe;
+        detail.lost = lost;
+        scenario.builder.add(detail);
+        trace::ManagedEvent event;
+        event.start = scenario.now;
+        event.kind = trace::ManagedEventKind::device_fault;
+        event.address = address_of(data) + 6 * mib;
+        event.bytes = 65536;
+        event.to = 1;
+        scenario.builder.add(event);
+        scenario.launch(kernel, {data});
+        const auto found = ask(scenario, {});
+        BOOST_TEST(found.at("basis").at("parts_told") == (lost == 0));
+        BOOST_TEST(found.at("launch_bytes") == (lost == 0 ? 2 : 16) * mib);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_faster_link_takes_less_time) {
+    Scenario scenario;
+    add_device(scenario, 8 * mib);
+    const auto kernel = scenario.function("kernel");
+    const auto a = scenario.allocate(16 * mib, Memory::managed);
+    for (int round = 0; round < 4; ++round)
+        scenario.launch(kernel, {a});
+    const auto slow = ask(scenario, {"--link", "10"}), fast = ask(scenario, {"--link", "20"});
+    BOOST_TEST(moved(slow, "on_demand") == moved(fast, "on_demand"));
+    const auto time = [](const nlohmann::json& found) {
+        return found.at("policies").at("optimum").at("moving_ns").get<double>();
+    };
+    BOOST_TEST(time(slow) == 2 * time(fast), boost::test_tools::tolerance(0.01));
+    BOOST_TEST(time(slow) == static_cast<double>(moved(slow, "optimum")) / 10,
+               boost::test_tools::tolerance(0.01));
+}
+
+BOOST_AUTO_TEST_CASE(the_text_says_what_it_stands_on) {
+    Scenario scenario;
+    add_device(scenario, 8 * mib);
+    const auto kernel = scenario.function("kernel");
+    const auto a = scenario.allocate(16 * mib, Memory::managed);
+    scenario.launch(kernel, {a});
+    const Result result = test::run({"whatif", scenario.path()});
+    BOOST_TEST(result.status == 0, result.err);
+    for (const char* part :
+         {"on a card of 8 MiB: it runs by paging: 16 MiB at once", "on demand", "--act prefetch",
+          "at best (Belady)", "measured on an H200", "the whole of their allocations",
+          "2 devices are taken as one card", "nothing tells when the host took memory back"})
+        BOOST_TEST(result.out.find(part) != std::string::npos, result.out);
+}
+
+BOOST_AUTO_TEST_CASE(wrong_usage) {
+    Scenario scenario;
+    scenario.allocate(mib, Memory::managed);
+    const std::string path = scenario.path();
+    check_one_line(test::run({"whatif"}), 2, "FILE");
+    check_one_line(test::run({"whatif", "--gpu-memory", "much", path}), 2, "not much");
+    check_one_line(test::run({"whatif", "--gpu-memory", "0", path}), 2, "not 0");
+    check_one_line(test::run({"whatif", "--gpu-memory", "99999999999T", path}), 2, "not 99999999999T");
+    check_one_line(test::run({"whatif", "--link", "-1", path}), 2, "not -1");
+    check_one_line(test::run({"whatif", "--link", "nan", path}), 2, "not nan");
+    check_one_line(test::run({"whatif", "--act", "stage", path}), 2, "not stage");
+    check_one_line(test::run({"whatif", path}), 1, "--gpu-memory SIZE does"); // the trace names no device
+    check_one_line(test::run({"whatif", "/nowhere/trace"}), 1, "No such file");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
