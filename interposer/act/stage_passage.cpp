@@ -87,7 +87,7 @@ CUresult StagePassage::to_host() noexcept {
             answer = await(full);
         if (answer != CUDA_SUCCESS)
             return answer;
-        full.job = {host_ + plan_.offset(passed_), full.at, plan_.bytes(passed_)};
+        full.job = {host_ + plan_.offset(passed_), full.at, plan_.bytes(passed_), stage_emptying_threads};
         pool_.put(full.job);
     }
     finish_jobs();

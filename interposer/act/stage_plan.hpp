@@ -8,15 +8,17 @@
 
 namespace umadvisor::act {
 
-// What there is to tune.
+// What there is to tune. The device reads what threads wrote past the caches as fast as 8 of them fill; more
+// than 4 that empty are in each other's way (both on an H200 machine with 16 cores).
 inline constexpr std::uint64_t staged_to_device_from = 2u
                                                        << 20; ///< bytes of a copy; shorter ones are left alone
-inline constexpr std::uint64_t staged_to_host_from = 2u << 20;
+inline constexpr std::uint64_t staged_to_host_from = 4u << 20;
 inline constexpr unsigned stage_buffers = 8;                 ///< of a ring
 inline constexpr std::size_t stage_buffer_bytes = 2u << 20;  ///< pinned, each
 inline constexpr std::size_t stage_piece_least = 512u << 10; ///< a transfer by itself costs some microseconds
-inline constexpr std::size_t stage_slice_bytes = 256u << 10; ///< of a buffer, that one thread copies at a time
-inline constexpr unsigned stage_threads = 4;                 ///< beside the one that makes the copy
+inline constexpr std::size_t stage_slice_bytes = 128u << 10; ///< of a buffer, that one thread copies at a time
+inline constexpr unsigned stage_threads = 8;                 ///< beside the one that makes the copy
+inline constexpr unsigned stage_emptying_threads = 4;        ///< of these
 inline constexpr unsigned stage_rings = 16; ///< one a context: with 16 MiB each, 256 MiB at most
 
 enum class StageWay : std::uint8_t { none, to_device, to_host };

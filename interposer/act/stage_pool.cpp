@@ -1,10 +1,9 @@
 #include "interposer/act/stage_pool.hpp"
 
-#include "interposer/act/stage_plan.hpp"
+#include "interposer/act/stage_copy.hpp"
 #include "interposer/runtime/own_thread.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 namespace umadvisor::act {
 
@@ -22,8 +21,14 @@ void StagePool::put(StageJob& job) noexcept {
     pthread_mutex_lock(&mutex_);
     (first_ == nullptr ? first_ : last_->next) = &job;
     last_ = &job;
+    wake(job);
     pthread_mutex_unlock(&mutex_);
+}
+
+void StagePool::wake(const StageJob& job) noexcept {
     pthread_cond_broadcast(&work_);
+    if (job.threads > stage_emptying_threads)
+        pthread_cond_broadcast(&work_for_all_);
 }
 
 bool StagePool::finished(const StageJob& job) noexcept {
@@ -49,10 +54,13 @@ bool StagePool::copy_slice() noexcept {
     const std::size_t offset = job->taken;
     const std::size_t bytes = std::min(stage_slice_bytes, job->bytes - offset);
     job->taken += bytes;
-    if (job->taken == job->bytes)
+    if (job->taken == job->bytes) {
         first_ = job->next;
+        if (first_ != nullptr)
+            wake(*first_);
+    }
     pthread_mutex_unlock(&mutex_);
-    std::memcpy(job->to + offset, job->from + offset, bytes);
+    copy_past_caches(job->to + offset, job->from + offset, bytes);
     pthread_mutex_lock(&mutex_);
     job->finished += bytes;
     if (job->finished == job->bytes)
@@ -63,9 +71,11 @@ bool StagePool::copy_slice() noexcept {
 void* StagePool::serve(void* pool) noexcept {
     auto& self = *static_cast<StagePool*>(pool);
     pthread_mutex_lock(&self.mutex_);
+    const unsigned number = self.served_by_++;
+    pthread_cond_t& work = number < stage_emptying_threads ? self.work_ : self.work_for_all_;
     for (;;)
-        if (!self.copy_slice())
-            pthread_cond_wait(&self.work_, &self.mutex_);
+        if (self.first_ == nullptr || number >= self.first_->threads || !self.copy_slice())
+            pthread_cond_wait(&work, &self.mutex_);
 }
 
 } // namespace umadvisor::act

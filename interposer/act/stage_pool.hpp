@@ -1,6 +1,8 @@
 /// Threads that copy from host memory to host memory.
 #pragma once
 
+#include "interposer/act/stage_plan.hpp"
+
 #include <cstddef>
 #include <pthread.h>
 
@@ -10,7 +12,8 @@ namespace umadvisor::act {
 struct StageJob {
     char* to;
     const char* from;
-    std::size_t bytes; ///< more than 0
+    std::size_t bytes;                ///< more than 0
+    unsigned threads = stage_threads; ///< of the pool that take part: all, or stage_emptying_threads
     std::size_t taken = 0, finished = 0;
     StageJob* next = nullptr;
 };
@@ -36,9 +39,13 @@ public:
 private:
     static void* serve(void* pool) noexcept;
     bool copy_slice() noexcept;
+    void wake(const StageJob& job) noexcept;
 
     pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
-    pthread_cond_t work_ = PTHREAD_COND_INITIALIZER, done_ = PTHREAD_COND_INITIALIZER;
+    pthread_cond_t work_ = PTHREAD_COND_INITIALIZER;         ///< for those that take part in all jobs
+    pthread_cond_t work_for_all_ = PTHREAD_COND_INITIALIZER; ///< for the others
+    pthread_cond_t done_ = PTHREAD_COND_INITIALIZER;
+    unsigned served_by_ = 0;    ///< threads
     StageJob* first_ = nullptr; ///< with slices that nobody has taken
     StageJob* last_ = nullptr;
 };

@@ -72,9 +72,9 @@ CUstream make_stream() {
     return stream;
 }
 
-/// Around the threshold and the lengths of pieces, and some that go around the ring.
-const std::vector<std::size_t> sizes{2 * mib - 1, 2 * mib,      2 * mib + 1,   4 * mib,          4 * mib + 4097,
-                                     16 * mib,    16 * mib + 1, 18 * mib - 12, 37 * mib + 54'321};
+/// Around both thresholds and the lengths of pieces, and some that go around the ring.
+const std::vector<std::size_t> sizes{2 * mib - 1,    2 * mib,  2 * mib + 1,  4 * mib - 1,   4 * mib,
+                                     4 * mib + 4097, 16 * mib, 16 * mib + 1, 18 * mib - 12, 37 * mib + 54'321};
 
 /// Up by one entry point, down by another, with the source overwritten as soon as the call is back.
 template <class Up, class Down>
@@ -338,7 +338,7 @@ int main(int, char** arguments) {
     if (what == "synchronous")
         copy_synchronously(sizes);
     else if (what == "few" || what == "bound")
-        copy_synchronously({2 * mib, 19 * mib + 5, 2 * mib + 1});
+        copy_synchronously({4 * mib, 19 * mib + 5, 4 * mib + 1});
     else if (what == "every_way")
         copy_in_every_way();
     else if (what == "threads")

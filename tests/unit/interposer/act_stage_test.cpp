@@ -1,3 +1,4 @@
+#include "interposer/act/stage_copy.hpp"
 #include "interposer/act/stage_plan.hpp"
 #include "interposer/act/stage_pool.hpp"
 #include "interposer/act/stage_ring.hpp"
@@ -7,6 +8,7 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <set>
 #include <thread>
 
@@ -99,6 +101,40 @@ std::vector<char> pattern(std::size_t bytes, unsigned seed) {
 }
 
 } // namespace
+
+BOOST_AUTO_TEST_CASE(all_bytes_are_copied_past_the_caches_and_no_others) {
+    const auto from = pattern(1024, 5);
+    for (std::size_t first = 0; first < 70; ++first)
+        for (const std::size_t bytes : {0u, 1u, 63u, 64u, 65u, 127u, 200u, 700u})
+            for (const std::size_t to_first : {std::size_t{0}, std::size_t{1}, first}) {
+                std::vector<char> to(1024, 'x'), expected = to;
+                copy_past_caches(to.data() + to_first, from.data() + first, bytes);
+                std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(first), bytes,
+                            expected.begin() + static_cast<std::ptrdiff_t>(to_first));
+                BOOST_TEST_REQUIRE((to == expected));
+            }
+}
+
+/// Those that take part in all jobs, and those that do not, both get to know of theirs.
+BOOST_AUTO_TEST_CASE(jobs_of_few_and_of_all_threads_follow_each_other) {
+    static StagePool pool;
+    BOOST_TEST_REQUIRE(pool.start(stage_threads));
+    const auto from = pattern(8 * stage_slice_bytes, 4);
+    for (unsigned round = 0; round < 50; ++round) {
+        std::vector<char> to[4];
+        StageJob jobs[4];
+        for (unsigned i = 0; i < 4; ++i) {
+            to[i].resize(from.size());
+            jobs[i] = {to[i].data(), from.data(), from.size(),
+                       (i + round) % 2 == 0 ? stage_threads : stage_emptying_threads};
+            pool.put(jobs[i]);
+        }
+        for (unsigned i = 0; i < 4; ++i) {
+            pool.wait(jobs[i]);
+            BOOST_TEST_REQUIRE((to[i] == from));
+        }
+    }
+}
 
 BOOST_AUTO_TEST_CASE(whoever_waits_copies_where_no_thread_does) {
     StagePool alone; // never started
