@@ -75,8 +75,8 @@ void capture(CUstreamCaptureMode mode, CUfunction function, Memory& memory) {
     if (mode == CU_STREAM_CAPTURE_MODE_RELAXED) { // allowed there alone
         CALL("cuMemAlloc", cuMemAlloc_v2, &allocated, bytes);
         CALL("cuMemFree", cuMemFree_v2, allocated);
+        CALL("cuEventQuery", cuEventQuery, outside); // before it is recorded: after that, time would tell
         CALL("cuEventRecord", cuEventRecord, outside, other);
-        CALL("cuEventQuery", cuEventQuery, outside);
         CALL("cuEventSynchronize", cuEventSynchronize, outside);
         CALL("cuMemcpyDtoH", cuMemcpyDtoH_v2, memory.pageable, memory.device, 16);
     }
