@@ -1,3 +1,4 @@
+#include "analyzer/cli/act_modes.hpp"
 #include "analyzer/cli/command.hpp"
 #include "analyzer/cli/launcher.hpp"
 #include "analyzer/cli/message.hpp"
@@ -223,6 +224,8 @@ int ab(const Arguments& arguments) {
             return refuse(usage_error, "--runs takes a number from " + std::to_string(least_runs) + " to " +
                                            std::to_string(most_runs) + ", not " + text);
     }
+    if (const std::string trouble = act_trouble(arguments.value("--act"), run_modes); !trouble.empty())
+        return refuse(usage_error, trouble);
     const ProgramFile program = find_program(arguments.rest.front());
     if (!program.trouble.empty())
         return refuse(program.status, program.trouble);

@@ -1,3 +1,4 @@
+#include "analyzer/cli/act_modes.hpp"
 #include "analyzer/cli/command.hpp"
 #include "analyzer/cli/launcher.hpp"
 #include "analyzer/cli/message.hpp"
@@ -62,6 +63,8 @@ std::string usage_trouble(const Arguments& arguments) {
         return "--stacks takes a number of frames or off, not " + stacks;
     if (arguments.has("--pretend-memory") && !is_size(size))
         return "--pretend-memory takes a size such as 512MiB or 8GiB, not " + size;
+    if (const std::string trouble = act_trouble(arguments.value("--act"), run_modes); !trouble.empty())
+        return trouble;
     const std::string range = arguments.value("--capture-range");
     if (arguments.has("--capture-range") && range != "none" && range != "cudaProfilerApi")
         return "--capture-range takes none or cudaProfilerApi, not " + range;

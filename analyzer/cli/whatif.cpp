@@ -1,5 +1,6 @@
 #include "analyzer/whatif/outlook.hpp"
 
+#include "analyzer/cli/act_modes.hpp"
 #include "analyzer/cli/command.hpp"
 #include "analyzer/cli/message.hpp"
 #include "analyzer/cli/usual_rates.hpp"
@@ -10,7 +11,6 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <sstream>
 
 namespace umadvisor::cli {
 namespace {
@@ -37,13 +37,7 @@ std::optional<double> speed_of(const std::string& text) {
     return whole && std::isfinite(number) && number > 0 ? std::optional(number * 1e9) : std::nullopt;
 }
 
-bool known_act(const std::string& list) {
-    std::istringstream modes(list);
-    for (std::string mode; std::getline(modes, mode, ',');)
-        if (mode != "prefetch" && mode != "rewrite=all")
-            return false;
-    return true;
-}
+constexpr std::array<std::string_view, 2> replayed_modes{"prefetch", "rewrite=all"};
 
 int wrong(const std::string& text) {
     say(text);
@@ -67,8 +61,8 @@ int whatif(const Arguments& arguments) {
     }
     if (arguments.has("--act"))
         question.act = arguments.value("--act");
-    if (!known_act(question.act))
-        return wrong("--act takes prefetch and rewrite=all here, not " + question.act);
+    if (const std::string trouble = act_trouble(question.act, replayed_modes); !trouble.empty())
+        return wrong(trouble);
 
     reader::Trace trace(arguments.rest.front());
     question.rates = arguments.has("--machine") ? machine::read_rates(arguments.value("--machine"))

@@ -88,7 +88,8 @@ BOOST_AUTO_TEST_CASE(what_umadvisor_did_is_not_the_jobs) {
     BOOST_TEST(found.at("device_bytes") == 8 * mib);
     BOOST_TEST(found.at("launch_bytes") == 8 * mib);
     reader::Trace trace(scenario.path());
-    for (const whatif::Step& step : whatif::read_job(trace, false).job.steps())
+    const whatif::ReadJob recorded = whatif::read_job(trace, false);
+    for (const whatif::Step& step : recorded.job.steps())
         BOOST_TEST((step.kind != whatif::StepKind::prefetch));
 }
 

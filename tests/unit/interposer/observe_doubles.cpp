@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
+#include <map>
+#include <memory>
 
 namespace umadvisor::attach {
 
@@ -259,14 +261,21 @@ CUresult advised(CUmem_advise advice) {
 }
 
 void install_memory() {
+    // The driver's own, as far as nobody frees it: what is of a context goes with that.
+    static std::map<void*, std::unique_ptr<char[]>> pinned;
     has<Entry::cuMemHostAlloc>([](void** out, std::size_t bytes, unsigned) {
         ++driver().host_allocated;
-        *out = driver().host_answer == CUDA_SUCCESS ? std::malloc(bytes) : nullptr;
+        *out = nullptr;
+        if (driver().host_answer == CUDA_SUCCESS) {
+            std::unique_ptr<char[]> memory(new char[bytes]);
+            *out = memory.get();
+            pinned[*out] = std::move(memory);
+        }
         return driver().host_answer;
     });
     has<Entry::cuMemFreeHost>([](void* memory) {
         ++driver().host_freed;
-        std::free(memory);
+        pinned.erase(memory);
         return CUDA_SUCCESS;
     });
     has<Entry::cuPointerGetAttribute>(attribute);
