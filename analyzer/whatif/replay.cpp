@@ -1,7 +1,7 @@
 #include "analyzer/whatif/replay.hpp"
 
 #include "analyzer/whatif/next_uses.hpp"
-#include "interposer/act/policy.hpp"
+#include "interposer/act/prefetch_plan.hpp"
 
 #include <algorithm>
 

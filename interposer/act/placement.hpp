@@ -2,7 +2,7 @@
 /// ordinal (8.0), or a location (12.2), which alone is left in later drivers' headers.
 #pragma once
 
-#include "interposer/act/policy.hpp"
+#include "interposer/act/prefetch_plan.hpp"
 #include "interposer/attach/entries.hpp"
 #include "interposer/observe/allocations.hpp"
 #include "trace/values.hpp"

@@ -1,7 +1,7 @@
 /// Where the blocks of managed allocations are, as far as we know.
 #pragma once
 
-#include "interposer/act/policy.hpp"
+#include "interposer/act/prefetch_plan.hpp"
 
 #include <cstddef>
 #include <cstdint>

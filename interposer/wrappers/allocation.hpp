@@ -1,7 +1,9 @@
 /// Allocation, registration and free of device, managed and host memory.
 #pragma once
 
+#include "interposer/act/devices.hpp"
 #include "interposer/act/executor.hpp"
+#include "interposer/act/rewrite.hpp"
 #include "interposer/observe/allocations.hpp"
 #include "interposer/observe/managed_watch.hpp"
 #include "interposer/observe/pools.hpp"

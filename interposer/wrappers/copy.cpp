@@ -1,6 +1,6 @@
 #include "interposer/wrappers/copy.hpp"
 
-#include "interposer/act/executor.hpp"
+#include "interposer/act/prefetch.hpp"
 #include "interposer/observe/capture.hpp"
 #include "interposer/observe/copy_contents.hpp"
 #include "interposer/observe/device_timer.hpp"

@@ -1,6 +1,6 @@
 #include "interposer/wrappers/graph.hpp"
 
-#include "interposer/act/executor.hpp"
+#include "interposer/act/prefetch.hpp"
 #include "interposer/observe/capture.hpp"
 #include "interposer/observe/device_timer.hpp"
 #include "interposer/observe/graph_memory.hpp"

@@ -1,6 +1,6 @@
 #include "interposer/wrappers/placement.hpp"
 
-#include "interposer/act/executor.hpp"
+#include "interposer/act/prefetch.hpp"
 #include "interposer/observe/allocations.hpp"
 #include "interposer/observe/capture.hpp"
 #include "interposer/observe/managed_watch.hpp"

@@ -1,4 +1,7 @@
+#include "interposer/act/devices.hpp"
 #include "interposer/act/executor.hpp"
+#include "interposer/act/prefetch.hpp"
+#include "interposer/act/rewrite.hpp"
 #include "observe_doubles.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -1,5 +1,6 @@
-#include "interposer/act/policy.hpp"
+#include "interposer/act/prefetch_plan.hpp"
 #include "interposer/act/residency_map.hpp"
+#include "interposer/act/rewrite_policy.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <vector>

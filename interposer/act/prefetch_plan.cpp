@@ -1,19 +1,8 @@
-#include "interposer/act/policy.hpp"
+#include "interposer/act/prefetch_plan.hpp"
 
 #include <algorithm>
 
 namespace umadvisor::act {
-
-AllocationDecision decide_allocation(std::uint64_t bytes, const DeviceState& device) noexcept {
-    AllocationDecision decision{};
-    decision.rewrite = bytes != 0 && device.concurrent_managed_access;
-    if (!decision.rewrite)
-        return decision;
-    const bool fitted = device.rewritten_bytes <= device.memory_bytes;
-    decision.place = fitted && bytes <= device.memory_bytes - device.rewritten_bytes;
-    decision.unplace_others = fitted && !decision.place && device.rewritten_bytes != 0;
-    return decision;
-}
 
 namespace {
 
@@ -59,12 +48,6 @@ void plan_prefetch(std::span<const ResidencyView> touched, std::uint64_t budget,
             i = behind;
         }
     }
-}
-
-MemoryInfo pretend(MemoryInfo real, std::uint64_t pretended, std::uint64_t rewritten_bytes) noexcept {
-    const std::uint64_t total = pretended != 0 ? std::min(pretended, real.total) : real.total;
-    const std::uint64_t used = real.total - std::min(real.free, real.total) + rewritten_bytes;
-    return {total - std::min(used, total), total};
 }
 
 } // namespace umadvisor::act

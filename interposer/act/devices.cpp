@@ -1,0 +1,89 @@
+#include "interposer/act/devices.hpp"
+
+#include "interposer/attach/real.hpp"
+
+#include <algorithm>
+#include <atomic>
+
+namespace umadvisor::act {
+
+namespace {
+
+using attach::Entry;
+using attach::real;
+
+struct Device {
+    std::atomic<std::uint64_t> memory_bytes{0}, rewritten_bytes{0};
+    std::atomic<bool> concurrent_managed_access{false};
+};
+
+constinit Device devices[max_devices];
+constinit std::atomic<std::uint64_t> pretended{0};
+constinit std::atomic<bool> learned{false};
+
+} // namespace
+
+DeviceCount learn_devices(const runtime::Options& options) noexcept {
+    pretended.store(options.pretend_bytes, std::memory_order_relaxed);
+    int count = 0, able = 0;
+    if (real<Entry::cuDeviceGetCount>()(&count) != CUDA_SUCCESS)
+        count = 0;
+    for (int ordinal = 0; ordinal < std::min(count, max_devices); ++ordinal) {
+        CUdevice device = 0;
+        std::size_t bytes = 0;
+        int concurrent = 0;
+        if (real<Entry::cuDeviceGet>()(&device, ordinal) != CUDA_SUCCESS || device < 0 || device >= max_devices)
+            continue;
+        real<Entry::cuDeviceTotalMem_v2>()(&bytes, device);
+        real<Entry::cuDeviceGetAttribute>()(&concurrent, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, device);
+        devices[device].memory_bytes.store(bytes, std::memory_order_relaxed);
+        devices[device].concurrent_managed_access.store(concurrent != 0, std::memory_order_relaxed);
+        able += concurrent != 0;
+    }
+    learned.store(true, std::memory_order_release);
+    return {count, able};
+}
+
+CUdevice current_device() noexcept {
+    CUdevice device = -1;
+    if (real<Entry::cuCtxGetDevice>()(&device) != CUDA_SUCCESS || device < 0 || device >= max_devices)
+        return -1;
+    return devices[device].concurrent_managed_access.load(std::memory_order_relaxed) ? device : -1;
+}
+
+DeviceState state_of(CUdevice device) noexcept {
+    const Device& known = devices[device];
+    const std::uint64_t card = known.memory_bytes.load(std::memory_order_relaxed);
+    const std::uint64_t smaller = pretended.load(std::memory_order_relaxed);
+    return {smaller != 0 ? std::min(smaller, card) : card,
+            known.rewritten_bytes.load(std::memory_order_relaxed),
+            known.concurrent_managed_access.load(std::memory_order_relaxed)};
+}
+
+void add_rewritten(CUdevice device, std::uint64_t bytes) noexcept {
+    devices[device].rewritten_bytes.fetch_add(bytes, std::memory_order_relaxed);
+}
+
+void remove_rewritten(CUdevice device, std::uint64_t bytes) noexcept {
+    devices[device].rewritten_bytes.fetch_sub(bytes, std::memory_order_relaxed);
+}
+
+void adjust_memory_info(std::size_t* free, std::size_t* total) noexcept {
+    if (!learned.load(std::memory_order_acquire))
+        return;
+    const std::uint64_t smaller = pretended.load(std::memory_order_relaxed);
+    CUdevice device = 0;
+    if (free != nullptr &&
+        (real<Entry::cuCtxGetDevice>()(&device) != CUDA_SUCCESS || device < 0 || device >= max_devices))
+        return;
+    const std::uint64_t card =
+        total != nullptr ? *total : devices[device].memory_bytes.load(std::memory_order_relaxed);
+    const MemoryInfo seen = pretend({free != nullptr ? *free : 0, card}, smaller,
+                                    devices[device].rewritten_bytes.load(std::memory_order_relaxed));
+    if (free != nullptr)
+        *free = seen.free;
+    if (total != nullptr)
+        *total = seen.total;
+}
+
+} // namespace umadvisor::act

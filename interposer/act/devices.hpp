@@ -1,0 +1,36 @@
+/// The devices as actions see them. Thread-safe; filled in once, after cuInit.
+#pragma once
+
+#include "interposer/act/rewrite_policy.hpp"
+#include "interposer/attach/entries.hpp"
+#include "interposer/runtime/options.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace umadvisor::act {
+
+constexpr int max_devices = 64; ///< ordinals from here on are left alone
+
+struct DeviceCount {
+    int all, able; ///< able: with concurrentManagedAccess
+};
+
+/// Asks each device what it can do.
+DeviceCount learn_devices(const runtime::Options& options) noexcept;
+
+/// The current context's device; -1: none, or one that is left alone.
+CUdevice current_device() noexcept;
+
+/// For 0 <= device < max_devices.
+DeviceState state_of(CUdevice device) noexcept;
+
+/// A rewritten allocation came or went.
+void add_rewritten(CUdevice device, std::uint64_t bytes) noexcept;
+void remove_rewritten(CUdevice device, std::uint64_t bytes) noexcept;
+
+/// What cuMemGetInfo and cuDeviceTotalMem answered, made to look like the pretended card. Free falls by
+/// rewritten bytes as it would have by cuMemAlloc, to zero at the least. Either may be null.
+void adjust_memory_info(std::size_t* free, std::size_t* total) noexcept;
+
+} // namespace umadvisor::act

@@ -1,0 +1,35 @@
+/// `--act prefetch`: managed memory that a launch reaches is on the device before it starts. Thread-safe; one
+/// load when it is off.
+#pragma once
+
+#include "interposer/attach/entries.hpp"
+#include "interposer/observe/touched.hpp"
+#include "trace/event_records.hpp"
+
+#include <cstdint>
+
+namespace umadvisor::act {
+
+void start_prefetching() noexcept;
+
+/// Brings what the launch reaches and is not known to be on the device there, on the launch's stream (as given
+/// to `launch_entry`). Before the launch, after the residency sampler has looked.
+void before_launch(CUstream stream, attach::Entry launch_entry, const observe::Touched& touched) noexcept;
+
+/// The program has waited for the device: from now on the host may touch what launches left there.
+void after_synchronize() noexcept;
+
+/// The program's own prefetch succeeded.
+void note_prefetch(const trace::Prefetch& prefetch) noexcept;
+
+/// All of a managed allocation was brought to its device.
+void note_resident(const observe::Allocation& allocation) noexcept;
+
+/// Something happened to [first, first + bytes) of an allocation that leaves it on either side: a copy, which
+/// the driver lets the host or the device carry out, or a discard.
+void note_unsettled(std::uint64_t allocation, std::uint64_t first, std::uint64_t bytes) noexcept;
+
+/// A managed allocation is gone.
+void forget_residency(const observe::Allocation& allocation) noexcept;
+
+} // namespace umadvisor::act

@@ -1,0 +1,35 @@
+/// Which allocations to answer with managed memory, decided from plain numbers: no CUDA here.
+#pragma once
+
+#include <cstdint>
+
+namespace umadvisor::act {
+
+/// One device, as far as decisions go by it.
+struct DeviceState {
+    std::uint64_t memory_bytes;    ///< pretended, or the card's
+    std::uint64_t rewritten_bytes; ///< live allocations that were rewritten, without the one to decide about
+    bool concurrent_managed_access;
+};
+
+struct AllocationDecision {
+    bool rewrite;
+    /// Preferred location and prefetch. Never when oversubscribed: SET_PREFERRED_LOCATION switches off the
+    /// driver's own relief from thrashing.
+    bool place;
+    bool unplace_others; ///< this one oversubscribes the device: preferred locations are to be taken back
+};
+
+/// `--act rewrite=all`. A zero-byte request is the driver's to refuse.
+AllocationDecision decide_allocation(std::uint64_t bytes, const DeviceState& device) noexcept;
+
+/// What cuMemGetInfo shall answer.
+struct MemoryInfo {
+    std::uint64_t free, total;
+};
+
+/// The card as it would look with `pretended` bytes (0: its own) and with `rewritten_bytes` allocated by
+/// cuMemAlloc.
+MemoryInfo pretend(MemoryInfo real, std::uint64_t pretended, std::uint64_t rewritten_bytes) noexcept;
+
+} // namespace umadvisor::act
