@@ -203,7 +203,9 @@ enum class Reason : std::uint8_t {
     none = 0,
     not_resident = 1,   ///< prefetch: what the launch reaches is not known to be on the device
     rewrite_all = 2,    ///< --act rewrite=all
-    place_rewritten = 3 ///< preferred location and prefetch of rewritten memory
+    place_rewritten = 3, ///< preferred location and prefetch of rewritten memory
+    host_returns = 4,   ///< prefetch: what the host has taken back at this point before
+    makes_room = 5      ///< prefetch to the host: the device is full, and others are wanted there sooner
 };
 
 inline std::string_view name(Memory memory) {

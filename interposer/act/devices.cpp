@@ -14,6 +14,7 @@ using attach::real;
 
 struct Device {
     std::atomic<std::uint64_t> memory_bytes{0}, rewritten_bytes{0};
+    std::atomic<std::uint64_t> other_bytes{0}; ///< that are not managed, when last asked for
     std::atomic<bool> concurrent_managed_access{false};
 };
 
@@ -58,6 +59,22 @@ DeviceState state_of(CUdevice device) noexcept {
     return {smaller != 0 ? std::min(smaller, card) : card,
             known.rewritten_bytes.load(std::memory_order_relaxed),
             known.concurrent_managed_access.load(std::memory_order_relaxed)};
+}
+
+std::uint64_t managed_capacity(CUdevice device, std::uint64_t held, std::uint64_t wanted) noexcept {
+    Device& known = devices[device];
+    const std::uint64_t card = state_of(device).memory_bytes;
+    const auto beside = [&] {
+        return card - std::min(card, known.other_bytes.load(std::memory_order_relaxed));
+    };
+    std::size_t free = 0, total = 0;
+    if (pretended.load(std::memory_order_relaxed) == 0 && (held + wanted) / 4 * 5 >= beside() &&
+        real<Entry::cuMemGetInfo_v2>() != nullptr &&
+        real<Entry::cuMemGetInfo_v2>()(&free, &total) == CUDA_SUCCESS && free <= total) {
+        const std::uint64_t used = total - free;
+        known.other_bytes.store(used - std::min(used, held), std::memory_order_relaxed);
+    }
+    return beside();
 }
 
 void add_rewritten(CUdevice device, std::uint64_t bytes) noexcept {

@@ -25,6 +25,10 @@ CUdevice current_device() noexcept;
 /// For 0 <= device < max_devices.
 DeviceState state_of(CUdevice device) noexcept;
 
+/// How much managed memory the device has room for beside what else is on it, the `held` bytes of managed
+/// memory that are there included. Asks the driver where `wanted` bytes more might not fit.
+std::uint64_t managed_capacity(CUdevice device, std::uint64_t held, std::uint64_t wanted) noexcept;
+
 /// A rewritten allocation came or went.
 void add_rewritten(CUdevice device, std::uint64_t bytes) noexcept;
 void remove_rewritten(CUdevice device, std::uint64_t bytes) noexcept;

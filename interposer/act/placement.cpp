@@ -12,15 +12,15 @@ using attach::real;
 
 CUmemLocation location_of(CUdevice device) {
     CUmemLocation location{};
-    location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    location.id = device;
+    location.type = device == CU_DEVICE_CPU ? CU_MEM_LOCATION_TYPE_HOST : CU_MEM_LOCATION_TYPE_DEVICE;
+    location.id = device == CU_DEVICE_CPU ? 0 : device;
     return location;
 }
 
 template <class Record>
 void describe(Record& record, CUdevice device, trace::Reason reason) {
-    record.location = trace::Location::device;
-    record.location_id = static_cast<std::uint64_t>(device);
+    record.location = device == CU_DEVICE_CPU ? trace::Location::host : trace::Location::device;
+    record.location_id = device == CU_DEVICE_CPU ? 0 : static_cast<std::uint64_t>(device);
     record.origin = trace::Origin::umadvisor;
     record.reason = reason;
 }

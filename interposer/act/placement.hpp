@@ -9,7 +9,8 @@
 
 namespace umadvisor::act {
 
-/// cuMemPrefetchAsync to `device` on `stream` (an explicit handle). Not for capturing streams.
+/// cuMemPrefetchAsync to `device` (CU_DEVICE_CPU: the host) on `stream` (an explicit handle). Not for capturing
+/// streams.
 CUresult prefetch_range(const PrefetchRange& range, CUdevice device, CUstream stream,
                         trace::Reason reason) noexcept;
 

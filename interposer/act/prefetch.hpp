@@ -2,6 +2,7 @@
 /// load when it is off.
 #pragma once
 
+#include "interposer/act/reached.hpp"
 #include "interposer/attach/entries.hpp"
 #include "interposer/observe/touched.hpp"
 #include "trace/event_records.hpp"
@@ -16,8 +17,9 @@ void start_prefetching() noexcept;
 /// to `launch_entry`). Before the launch, after the residency sampler has looked.
 void before_launch(CUstream stream, attach::Entry launch_entry, const observe::Touched& touched) noexcept;
 
-/// The program has waited for the device: from now on the host may touch what launches left there.
-void after_synchronize() noexcept;
+/// The program has waited for the device, and the host may touch what launches left there. What it has taken
+/// back at this point before is on the host when this returns.
+void after_synchronize(const Wait& wait) noexcept;
 
 /// The program's own prefetch succeeded.
 void note_prefetch(const trace::Prefetch& prefetch) noexcept;

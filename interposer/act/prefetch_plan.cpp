@@ -23,31 +23,43 @@ bool add(std::uint64_t allocation, std::uint64_t first, std::uint64_t last, std:
     return until == last;
 }
 
+/// Calls `visit(first, last)` for each run of blocks that are not known to be on the device, clipped to the
+/// allocation.
+template <class Visit>
+void for_each_missing(const ResidencyView& view, Visit&& visit) {
+    const std::uint64_t base = view.address / block_bytes * block_bytes;
+    const std::uint64_t end = view.address + view.bytes;
+    const std::size_t blocks = std::min<std::size_t>(view.blocks.size(), blocks_of(view.address, view.bytes));
+    for (std::size_t i = 0; i < blocks;) {
+        if (view.blocks[i] == BlockState::device) {
+            ++i;
+            continue;
+        }
+        std::size_t behind = i;
+        while (behind < blocks && view.blocks[behind] != BlockState::device)
+            ++behind;
+        visit(std::max(view.address, base + i * block_bytes), std::min(end, base + behind * block_bytes));
+        i = behind;
+    }
+}
+
 } // namespace
 
 void plan_prefetch(std::span<const ResidencyView> touched, std::uint64_t budget, PrefetchPlan& plan) noexcept {
     plan.count = 0;
     plan.bytes = plan.withheld = 0;
-    for (const ResidencyView& view : touched) {
-        const std::uint64_t base = view.address / block_bytes * block_bytes;
-        const std::uint64_t end = view.address + view.bytes;
-        const std::size_t blocks =
-            std::min<std::size_t>(view.blocks.size(), blocks_of(view.address, view.bytes));
-        for (std::size_t i = 0; i < blocks;) {
-            if (view.blocks[i] == BlockState::device) {
-                ++i;
-                continue;
-            }
-            std::size_t behind = i;
-            while (behind < blocks && view.blocks[behind] != BlockState::device)
-                ++behind;
-            const std::uint64_t first = std::max(view.address, base + i * block_bytes);
-            const std::uint64_t last = std::min(end, base + behind * block_bytes);
+    for (const ResidencyView& view : touched)
+        for_each_missing(view, [&](std::uint64_t first, std::uint64_t last) {
             if (!add(view.allocation, first, last, budget, plan))
                 budget = plan.bytes; // nothing more
-            i = behind;
-        }
-    }
+        });
+}
+
+std::uint64_t missing_bytes(std::span<const ResidencyView> touched) noexcept {
+    std::uint64_t bytes = 0;
+    for (const ResidencyView& view : touched)
+        for_each_missing(view, [&](std::uint64_t first, std::uint64_t last) { bytes += last - first; });
+    return bytes;
 }
 
 } // namespace umadvisor::act

@@ -39,6 +39,9 @@ struct PrefetchPlan {
 /// behind it: what comes first is what the kernel's first parameter reaches.
 void plan_prefetch(std::span<const ResidencyView> touched, std::uint64_t budget, PrefetchPlan& plan) noexcept;
 
+/// Bytes of the blocks that are not known to be on the device.
+std::uint64_t missing_bytes(std::span<const ResidencyView> touched) noexcept;
+
 /// Blocks that [address, address + bytes) cuts.
 constexpr std::uint64_t blocks_of(std::uint64_t address, std::uint64_t bytes) noexcept {
     return bytes == 0 ? 0 : (address + bytes - 1) / block_bytes - address / block_bytes + 1;

@@ -1,6 +1,7 @@
 #include "interposer/act/residency_map.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 
 namespace umadvisor::act {
@@ -11,7 +12,7 @@ void ResidencyMap::clear() noexcept {
     std::free(known_);
     known_ = nullptr;
     count_ = capacity_ = 0;
-    device_blocks_ = synchronizations_ = 0;
+    device_bytes_ = synchronizations_ = trials_ = 0;
     blind_ = false;
 }
 
@@ -46,7 +47,8 @@ bool ResidencyMap::see(std::uint64_t allocation, std::uint64_t address, std::uin
         std::size_t at = count_++;
         for (; at > 0 && known_[at - 1].allocation > allocation; --at)
             known_[at] = known_[at - 1];
-        known_[at] = {allocation, address, bytes, blocks, count, count, synchronizations_, 0};
+        known_[at] = {allocation, address, bytes, blocks, count, count, synchronizations_,
+                      0,          0,       false, false,  0,     0,     0};
         known = &known_[at];
     }
     if (known->looked_at != synchronizations_ && (known->bounces != 0 || blind_)) {
@@ -65,15 +67,21 @@ bool ResidencyMap::resident(std::uint64_t allocation) const noexcept {
            (known->looked_at == synchronizations_ || (known->bounces == 0 && !blind_));
 }
 
+std::uint64_t ResidencyMap::bytes_of(const Known& known, std::size_t block) noexcept {
+    const std::uint64_t base = (known.address / block_bytes + block) * block_bytes;
+    return std::min(base + block_bytes, known.address + known.bytes) - std::max(base, known.address);
+}
+
 void ResidencyMap::set(Known& known, std::size_t block, BlockState state) noexcept {
     if (known.blocks[block] == state)
         return;
     if (state == BlockState::device) {
         --known.missing;
-        ++device_blocks_;
+        device_bytes_ += bytes_of(known, block);
     } else if (known.blocks[block] == BlockState::device) {
         ++known.missing;
-        --device_blocks_;
+        device_bytes_ -= bytes_of(known, block);
+        ++epoch_;
     }
     known.blocks[block] = state;
 }
@@ -87,12 +95,65 @@ ResidencyMap::Cut ResidencyMap::cut(const Known& known, std::uint64_t first, std
     return {first / block_bytes - base, (last - 1) / block_bytes - base + 1};
 }
 
+bool ResidencyMap::on_host(std::uint64_t allocation, std::uint64_t first, std::uint64_t last) const noexcept {
+    const Known* const known = find(allocation);
+    if (known == nullptr)
+        return false;
+    const Cut blocks = cut(*known, first, last);
+    return std::all_of(known->blocks + blocks.from, known->blocks + blocks.until,
+                       [](BlockState state) { return state == BlockState::host; });
+}
+
 void ResidencyMap::launched(std::uint64_t allocation, std::uint64_t capacity) noexcept {
     Known* const known = find(allocation);
-    if (known == nullptr || known->missing == 0)
+    if (known == nullptr)
         return;
-    for (std::size_t i = 0; i < known->count && device_bytes() + block_bytes <= capacity; ++i)
+    known->last_use = ++launches_;
+    if (known->missing == 0 || known->misses >= most_misses)
+        return;
+    for (std::size_t i = 0; i < known->count && device_bytes() + bytes_of(*known, i) <= capacity; ++i)
         set(*known, i, BlockState::device);
+}
+
+bool ResidencyMap::try_out(std::uint64_t allocation) noexcept {
+    Known* const known = find(allocation);
+    if (known == nullptr || known->misses >= most_misses)
+        return false;
+    if (known->left_out != 0 || blind_ || !std::has_single_bit(++known->trials))
+        return true;
+    for (std::size_t i = 0, at = known->trials * 7 % known->count; i < known->count;
+         ++i, at = (at + 1) % known->count)
+        if (known->blocks[at] == BlockState::host) {
+            set(*known, at, BlockState::device);
+            known->left_out = at + 1;
+            known->seen = known->unused = false;
+            ++trials_;
+            break;
+        }
+    return true;
+}
+
+void ResidencyMap::evicted(std::uint64_t allocation, std::uint64_t first, std::uint64_t last) noexcept {
+    Known* const known = find(allocation);
+    if (known == nullptr)
+        return;
+    const Cut blocks = cut(*known, first, last);
+    for (std::size_t i = blocks.from; i < blocks.until; ++i)
+        set(*known, i, BlockState::host);
+    if (known->left_out > blocks.from && known->left_out <= blocks.until) {
+        known->left_out = 0; // nobody can tell any more
+        --trials_;
+    }
+}
+
+void ResidencyMap::end_trials() noexcept {
+    for (std::size_t i = 0; i < count_ && trials_ != 0; ++i)
+        if (Known& known = known_[i]; known.left_out != 0) {
+            if (known.seen)
+                known.misses = known.unused ? known.misses + 1 : 0;
+            known.left_out = 0;
+            --trials_;
+        }
 }
 
 void ResidencyMap::moved(std::uint64_t allocation, std::uint64_t first, std::uint64_t last,
@@ -104,12 +165,15 @@ void ResidencyMap::moved(std::uint64_t allocation, std::uint64_t first, std::uin
     for (std::size_t i = blocks.from; i < blocks.until; ++i) {
         if (to == BlockState::host && known->blocks[i] == BlockState::device)
             known->bounces = bounce_memory;
+        known->unused = known->unused || (to == BlockState::host && known->left_out == i + 1);
         set(*known, i, to);
     }
 }
 
 void ResidencyMap::synchronized(bool seen) noexcept {
+    end_trials();
     ++synchronizations_;
+    ++epoch_;
     blind_ = !seen;
 }
 
@@ -118,6 +182,7 @@ void ResidencyMap::looking(std::uint64_t allocation, std::uint64_t first, std::u
     if (known == nullptr)
         return;
     known->looked_at = synchronizations_;
+    known->seen = true;
     known->bounces -= known->bounces != 0;
     const Cut blocks = cut(*known, first, last);
     for (std::size_t i = blocks.from; i < blocks.until; ++i) {
@@ -133,7 +198,9 @@ void ResidencyMap::forget(std::uint64_t allocation) noexcept {
     Known* const known = find(allocation);
     if (known == nullptr)
         return;
-    device_blocks_ -= known->count - known->missing;
+    for (std::size_t i = 0; i < known->count; ++i)
+        set(*known, i, BlockState::unknown);
+    trials_ -= known->left_out != 0;
     std::free(known->blocks);
     std::move(known + 1, known_ + count_, known);
     --count_;

@@ -23,6 +23,9 @@ public:
     /// Whether no block of the allocation is missing on the device. False for one never seen.
     bool resident(std::uint64_t allocation) const noexcept;
 
+    /// Whether all blocks that [first, last) cuts are known to be on the host.
+    bool on_host(std::uint64_t allocation, std::uint64_t first, std::uint64_t last) const noexcept;
+
     /// Whether a look at the page table could spare the next launch a prefetch: not where all of the allocation
     /// is missing and is prefetched whatever is seen.
     bool worth_a_look(std::uint64_t allocation) const noexcept;
@@ -30,6 +33,25 @@ public:
     /// What a launch reaches is on the device once it has run: missing blocks, in order, while the device holds
     /// no more than `capacity` bytes.
     void launched(std::uint64_t allocation, std::uint64_t capacity) noexcept;
+
+    /// The device has no room to spare for what is missing of the allocation. False: launches use little of it,
+    /// so it is left to faults. Now and then one missing block is taken for present, to see whether the next
+    /// launches come for it.
+    bool try_out(std::uint64_t allocation) noexcept;
+
+    /// [first, last) is about to be brought to the host to make room.
+    void evicted(std::uint64_t allocation, std::uint64_t first, std::uint64_t last) noexcept;
+
+    /// Calls `visit(view, last_use)` for each allocation with blocks on the device; `last_use` grows with
+    /// launched().
+    template <class Visit>
+    void for_each_resident(Visit&& visit) const noexcept {
+        for (std::size_t i = 0; i < count_; ++i)
+            if (const Known& known = known_[i]; known.missing != known.count)
+                visit(ResidencyView{known.allocation, known.address, known.bytes, {known.blocks, known.count}},
+                      known.last_use);
+    }
+    std::size_t count() const noexcept { return count_; }
 
     /// [first, last) is on one side, as a prefetch or a look at the page table tells: every block that it cuts.
     void moved(std::uint64_t allocation, std::uint64_t first, std::uint64_t last, BlockState to) noexcept;
@@ -49,8 +71,11 @@ public:
     /// Forgets everything and gives its memory back.
     void clear() noexcept;
 
+    /// Never 0; another one once something that was on the device may not be any more.
+    std::uint64_t epoch() const noexcept { return epoch_; }
+
     /// Bytes known to be on the device.
-    std::uint64_t device_bytes() const noexcept { return device_blocks_ * block_bytes; }
+    std::uint64_t device_bytes() const noexcept { return device_bytes_; }
 
 private:
     struct Known {
@@ -60,21 +85,31 @@ private:
         std::size_t missing;     ///< blocks that are not known to be on the device
         std::uint64_t looked_at; ///< synchronisation it was last looked at after
         unsigned bounces;        ///< more than 0: it came back from the device lately
+        std::size_t left_out;    ///< number + 1 of the block that is left to faults
+        bool seen, unused;       ///< what a look has shown of that block since
+        unsigned trials, misses; ///< misses: blocks in a row that nobody came for
+        std::uint64_t last_use;  ///< number of a launch
     };
 
     Known* find(std::uint64_t allocation) const noexcept;
+    static std::uint64_t bytes_of(const Known& known, std::size_t block) noexcept;
     void set(Known& known, std::size_t block, BlockState state) noexcept;
     /// Numbers of the blocks that [first, last) cuts.
     struct Cut {
         std::size_t from, until;
     };
     static constexpr unsigned bounce_memory = 8; ///< looks
+    static constexpr unsigned most_misses = 2;
+    void end_trials() noexcept;
     static Cut cut(const Known& known, std::uint64_t first, std::uint64_t last) noexcept;
 
     Known* known_ = nullptr; ///< in the order of ids
     std::size_t count_ = 0, capacity_ = 0;
-    std::uint64_t device_blocks_ = 0;
+    std::uint64_t device_bytes_ = 0;
     std::uint64_t synchronizations_ = 0;
+    std::uint64_t epoch_ = 1;
+    std::uint64_t launches_ = 0;
+    std::size_t trials_ = 0; ///< under way
     bool blind_ = false;
 };
 

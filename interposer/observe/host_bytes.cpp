@@ -1,9 +1,9 @@
 #include "interposer/observe/host_bytes.hpp"
 
+#include "interposer/observe/host_read.hpp"
+
 #include <algorithm>
 #include <cstring>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #define XXH_INLINE_ALL // compiled into this file, so the shim needs no library
 #include <xxhash.h>
@@ -36,14 +36,6 @@ void tell_value(trace::CopyContent& content, const std::uint8_t* value) {
     content.value = content.value_bytes == 4 ? word : content.value_bytes == 2 ? word & 0xffff : word & 0xff;
 }
 
-/// The kernel copies from where the program could: what may not be read, or is being unmapped, is an error and
-/// no signal. A write to ourselves, whose near end may be any memory (a mapping of a device, VM_IO, could not
-/// be the far end), and which was quicker than a read (process_vm_writev(2)).
-bool copy_to(std::uint8_t* held, std::uint64_t bytes, const iovec* from, std::uint64_t count) {
-    const iovec to{held, bytes};
-    return process_vm_writev(getpid(), from, count, &to, 1, 0) == static_cast<ssize_t>(bytes);
-}
-
 } // namespace
 
 void HostBytes::hash_part(trace::CopyContent& content, std::uint64_t address, std::uint64_t bytes) noexcept {
@@ -54,7 +46,7 @@ void HostBytes::hash_part(trace::CopyContent& content, std::uint64_t address, st
         from[i] = {reinterpret_cast<void*>(address + offset), part_bytes};
     }
     constexpr std::uint64_t total = parts * part_bytes;
-    if (!copy_to(held_, total, from, parts))
+    if (!read_host(held_, total, from, parts))
         return;
     content.part_hash = nonzero(XXH3_64bits(held_, total));
     if (repeats(held_, total, held_))
@@ -67,8 +59,7 @@ void HostBytes::hash_whole(trace::CopyContent& content, std::uint64_t address, s
     bool one_value = bytes > value_bytes;
     for (std::uint64_t done = 0; done < bytes;) {
         const std::uint64_t length = std::min(piece, bytes - done);
-        const iovec from{reinterpret_cast<void*>(address + done), length};
-        if (!copy_to(held_, length, &from, 1))
+        if (!read_host(held_, address + done, length))
             return;
         if (done == 0)
             std::memcpy(value, held_, std::min(length, value_bytes));

@@ -9,13 +9,23 @@
 
 namespace umadvisor::wrappers {
 
-void after_wait() noexcept {
+void after_wait(const act::Wait& wait) noexcept {
     observe::managed_watch().look();
     observe::residency_sampler().after_synchronize();
-    act::after_synchronize();
+    act::after_synchronize(wait);
     observe::device_timer().collect();
     record::renew_clock();
 }
+
+namespace {
+
+act::Wait::For waited_for(trace::SyncKind kind) {
+    return kind == trace::SyncKind::context  ? act::Wait::For::everything
+           : kind == trace::SyncKind::stream ? act::Wait::For::stream
+                                             : act::Wait::For::part;
+}
+
+} // namespace
 
 void finish_sync(trace::Sync& record) noexcept {
     const KeepErrno keep;
@@ -26,7 +36,7 @@ void finish_sync(trace::Sync& record) noexcept {
     if (record.status == CUDA_SUCCESS)
         observe::copy_contents().after_sync(record);
     if (waited && record.status == CUDA_SUCCESS)
-        after_wait();
+        after_wait({waited_for(record.kind), record.object, record.stack});
 }
 
 void finish_stream(trace::Stream& record) noexcept {

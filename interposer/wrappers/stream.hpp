@@ -1,6 +1,7 @@
 /// Synchronisation, streams and events.
 #pragma once
 
+#include "interposer/act/reached.hpp"
 #include "interposer/wrappers/hook.hpp"
 
 namespace umadvisor::wrappers {
@@ -11,7 +12,7 @@ void finish_stream(trace::Stream& record) noexcept;
 void finish_event(trace::Event& record) noexcept;
 
 /// What every waiting call ends with, the synchronous copies included.
-void after_wait() noexcept;
+void after_wait(const act::Wait& wait) noexcept;
 
 template <trace::SyncKind Kind>
 struct Synchronize : WhileRecording {

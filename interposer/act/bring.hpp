@@ -1,0 +1,16 @@
+/// Bringing managed memory to the side that is about to want it.
+#pragma once
+
+#include "interposer/act/reached.hpp"
+#include "interposer/attach/entries.hpp"
+#include "interposer/observe/touched.hpp"
+
+namespace umadvisor::act {
+
+/// To the device: what a launch on `stream` (an explicit handle) reaches, what that points to, and room for it.
+void bring_to_device(const observe::Touched& touched, CUstream stream) noexcept;
+
+/// To the host: what it has taken back after such a wait before. Returns when it is there.
+void bring_home(const Wait& wait) noexcept;
+
+} // namespace umadvisor::act

@@ -1,0 +1,72 @@
+#include "interposer/act/bring.hpp"
+#include "interposer/act/knowledge.hpp"
+#include "interposer/act/placement.hpp"
+#include "interposer/attach/real.hpp"
+#include "interposer/observe/capture.hpp"
+#include "interposer/record/quiet.hpp"
+
+#include <algorithm>
+
+namespace umadvisor::act {
+
+namespace {
+
+/// What the host is expected to take back now that the program has waited.
+struct HomeWays {
+    static constexpr std::uint32_t most = 128;
+    std::uint32_t count = 0;
+    PrefetchRange ranges[most];
+
+    void add(std::uint64_t allocation, std::uint64_t first, std::uint64_t last) {
+        if (first < last && count < most)
+            ranges[count++] = {allocation, first, last - first};
+    }
+};
+
+void expect(const Wait& wait, HomeWays& home) {
+    std::uint64_t place = 0;
+    const record::Guard guard(knowledge.mutex);
+    reached().take(wait, place, [&](std::uint64_t id, std::uint64_t address) {
+        observe::Allocation allocation;
+        if (!observe::allocations().find(address, allocation) || allocation.id != id)
+            return; // gone since
+        const HostReturns::Span span =
+            knowledge.host_returns.wait(place, id, allocation.address, allocation.bytes);
+        const std::uint64_t behind =
+            std::min(span.last, (span.left_out / block_bytes + 1) * block_bytes); // the block left to faults
+        if (span.left_out == 0)
+            home.add(id, span.first, span.last);
+        else
+            home.add(id, span.first, span.left_out), home.add(id, behind, span.last);
+    });
+}
+
+/// Brings it, and waits for it.
+void bring(const HomeWays& home, CUstream stream) {
+    const record::Quiet quiet;
+    const observe::RelaxedCapture relaxed;
+    if (observe::may_be_capturing(stream))
+        return;
+    for (std::uint32_t i = 0; i < home.count; ++i) {
+        const PrefetchRange& range = home.ranges[i];
+        const CUresult answer = prefetch_range(range, CU_DEVICE_CPU, stream, trace::Reason::host_returns);
+        if (answer != CUDA_SUCCESS)
+            return prefetch_mode.fail(answer); // the host will fault it in, as it would have
+        const record::Guard guard(knowledge.mutex);
+        knowledge.residency.moved(range.allocation, range.address, range.address + range.bytes,
+                                  BlockState::host);
+    }
+    attach::real<attach::Entry::cuStreamSynchronize>()(stream);
+}
+
+} // namespace
+
+void bring_home(const Wait& wait) noexcept {
+    HomeWays home;
+    expect(wait, home);
+    if (home.count != 0)
+        bring(home,
+              wait.what == Wait::For::stream ? reinterpret_cast<CUstream>(wait.stream) : CU_STREAM_PER_THREAD);
+}
+
+} // namespace umadvisor::act

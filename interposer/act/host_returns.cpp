@@ -1,0 +1,108 @@
+#include "interposer/act/host_returns.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace umadvisor::act {
+
+namespace {
+
+using residency::block_bytes;
+
+constexpr std::uint32_t most_between_trials = 64; ///< rounds; a block's faults are not worth more often
+constexpr std::uint64_t mixer = 0x9e3779b97f4a7c15;
+
+/// In rounds 1, 4, 16, 64, 128, ...: soon, as long as a habit is new.
+bool try_out(std::uint32_t round) {
+    return (std::has_single_bit(round) && std::countr_zero(round) % 2 == 0) ||
+           (round != 0 && round % most_between_trials == 0);
+}
+
+} // namespace
+
+HostReturns::Round* HostReturns::find(std::uint64_t allocation) noexcept {
+    Round& round = rounds_[allocation % rounds];
+    return round.allocation == allocation && allocation != 0 ? &round : nullptr;
+}
+
+const HostReturns::Round* HostReturns::find(std::uint64_t allocation) const noexcept {
+    return const_cast<HostReturns*>(this)->find(allocation);
+}
+
+HostReturns::Span HostReturns::wait(std::uint64_t place, std::uint64_t allocation, std::uint64_t address,
+                                    std::uint64_t bytes) noexcept {
+    // Not by its id: what is allocated anew in each round mostly comes to stand where it stood.
+    const std::uint64_t key = ((place ^ address) * mixer ^ bytes) * mixer | 1;
+    rounds_[allocation % rounds] = {allocation, address, key, 0, 0, 0, 0, false, false};
+    Habit& known = habit(key);
+    if (known.key != key || known.seen <= 2 * known.misses)
+        return {};
+    Span span{address + known.first, std::min(address + known.last, address + bytes)};
+    Round& round = rounds_[allocation % rounds];
+    if (try_out(known.brought)) {
+        const std::uint64_t blocks = (span.last - 1) / block_bytes - span.first / block_bytes + 1;
+        const std::uint64_t which = (known.brought * mixer >> 32) % blocks;
+        span.left_out = std::max(span.first, (span.first / block_bytes + which) * block_bytes);
+    }
+    ++known.brought;
+    round.left_out = span.left_out;
+    round.brought = true;
+    return span;
+}
+
+void HostReturns::looking(std::uint64_t allocation) noexcept {
+    if (Round* const round = find(allocation))
+        round->looked = true;
+}
+
+void HostReturns::took(std::uint64_t allocation, std::uint64_t first, std::uint64_t last) noexcept {
+    Round* const round = find(allocation);
+    if (round == nullptr)
+        return;
+    round->first = round->bytes == 0 ? first : std::min(round->first, first);
+    round->last = std::max(round->last, last);
+    round->bytes += last - first;
+}
+
+bool HostReturns::worth_a_look(std::uint64_t allocation) const noexcept {
+    const Round* const round = find(allocation);
+    return round == nullptr || !round->brought || round->left_out != 0;
+}
+
+void HostReturns::launch(std::uint64_t allocation) noexcept {
+    Round* const round = find(allocation);
+    if (round == nullptr)
+        return;
+    if (round->looked)
+        learn(*round);
+    round->allocation = 0;
+}
+
+void HostReturns::learn(const Round& round) noexcept {
+    Habit& known = habit(round.key);
+    if (round.brought) {
+        if (round.left_out == 0)
+            return;
+        const std::uint64_t end = (round.left_out / block_bytes + 1) * block_bytes;
+        if (round.bytes != 0 && round.first < end && round.last > round.left_out) {
+            known.misses -= known.misses != 0;
+        } else {
+            ++known.misses;
+            known.seen = known.brought = 0;
+        }
+        return;
+    }
+    const std::uint64_t hull = round.last - round.first;
+    if (round.bytes < least_bytes || round.bytes < hull / 2) {
+        if (known.key == round.key)
+            known.seen = 0;
+        return;
+    }
+    if (known.key != round.key)
+        known = {round.key, 0, 0, 0, 0, 0};
+    known.first = round.first - round.address;
+    known.last = round.last - round.address;
+    ++known.seen;
+}
+
+} // namespace umadvisor::act

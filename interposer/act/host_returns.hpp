@@ -1,0 +1,71 @@
+/// What the host takes back of managed memory after a wait, learned over the rounds of a loop.
+#pragma once
+
+#include "residency/geometry.hpp"
+
+#include <cstdint>
+
+namespace umadvisor::act {
+
+/// A wait is known by its place: where in the program, after which launches. What the host has taken of an
+/// allocation between such a wait and the next launch that reaches it, it will take next time; so it can be
+/// brought to the host at once, which takes a third of the time that faults do.
+///
+/// What was brought cannot be seen to be used. Now and then one block is left to faults: if nobody came for it,
+/// the habit is given up. Not thread-safe: its owner's lock covers it. Forgets rather than grows.
+class HostReturns {
+public:
+    struct Span {
+        std::uint64_t first = 0, last = 0; ///< addresses; equal: nothing
+        std::uint64_t left_out = 0;        ///< address of a block in it that is left to faults; 0: none
+    };
+
+    constexpr HostReturns() noexcept = default;
+
+    /// The program has waited at `place` for launches that reached the allocation. What to bring to the host.
+    Span wait(std::uint64_t place, std::uint64_t allocation, std::uint64_t address,
+              std::uint64_t bytes) noexcept;
+
+    /// The allocation's pages are being looked at: took() tells what the host has of them.
+    void looking(std::uint64_t allocation) noexcept;
+
+    /// The host has taken [first, last), which it did not have when it waited.
+    void took(std::uint64_t allocation, std::uint64_t first, std::uint64_t last) noexcept;
+
+    /// A launch reaches the allocation: what the host wanted of it, it has by now.
+    void launch(std::uint64_t allocation) noexcept;
+
+    /// Whether a look before the next launch would teach anything.
+    bool worth_a_look(std::uint64_t allocation) const noexcept;
+
+    /// Below this many bytes faults are as fast: a prefetch and a wait take 20 us, which is 3 faults.
+    static constexpr std::uint64_t least_bytes = 256 * 1024;
+
+private:
+    /// What the host does after one wait to one allocation.
+    struct Habit {
+        std::uint64_t key;
+        std::uint64_t first, last; ///< from the allocation's start
+        std::uint32_t seen;        ///< rounds in a row
+        std::uint32_t brought;     ///< rounds
+        std::uint32_t misses;      ///< times that nobody came
+    };
+    /// What happened to an allocation since it was waited for.
+    struct Round {
+        std::uint64_t allocation, address, key;
+        std::uint64_t first, last, bytes; ///< taken
+        std::uint64_t left_out;
+        bool looked, brought;
+    };
+
+    Habit& habit(std::uint64_t key) noexcept { return habits_[key % habits]; }
+    Round* find(std::uint64_t allocation) noexcept;
+    const Round* find(std::uint64_t allocation) const noexcept;
+    void learn(const Round& round) noexcept;
+
+    static constexpr std::uint64_t habits = 1024, rounds = 256;
+    Habit habits_[habits] = {};
+    Round rounds_[rounds] = {};
+};
+
+} // namespace umadvisor::act

@@ -1,0 +1,28 @@
+/// What --act prefetch knows of the program and goes by.
+#pragma once
+
+#include "interposer/act/host_returns.hpp"
+#include "interposer/act/launch_sequence.hpp"
+#include "interposer/act/mode.hpp"
+#include "interposer/act/pointees.hpp"
+#include "interposer/act/reached.hpp"
+#include "interposer/act/residency_map.hpp"
+#include "interposer/record/mutex.hpp"
+
+namespace umadvisor::act {
+
+/// Of the process.
+struct Knowledge {
+    record::Mutex mutex; ///< guards the rest; never held during a call of the driver
+    ResidencyMap residency;
+    HostReturns host_returns;
+    Pointees pointees;
+    LaunchSequence sequence;
+};
+extern constinit Knowledge knowledge;
+extern constinit Mode prefetch_mode;
+
+/// Of the calling thread.
+Reached& reached() noexcept;
+
+} // namespace umadvisor::act

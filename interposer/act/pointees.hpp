@@ -1,0 +1,51 @@
+/// Managed allocations that kernels reach through pointers in other managed memory.
+#pragma once
+
+#include "interposer/observe/touched.hpp"
+
+#include <cstdint>
+
+namespace umadvisor::act {
+
+/// Reads small managed allocations that a launch is given and that the host still has, as a kernel would, for
+/// addresses of others: arrays of pointers, structures that hold some. What is on the device is not read, since
+/// that would bring it back; what was found before stays true for it. Not thread-safe: its owner's lock covers
+/// it.
+class Pointees {
+public:
+    static constexpr std::uint64_t most_bytes = 64 * 1024; ///< of an allocation that is read
+
+    constexpr Pointees() noexcept = default;
+    Pointees(const Pointees&) = delete;
+    Pointees& operator=(const Pointees&) = delete;
+
+    /// Reads `holder` if it is small enough and mapped by the host. Costs system calls.
+    void read(const observe::Allocation& holder) noexcept;
+
+    /// Fills `out.managed` with what `holder` points to, from number `from` on. Returns the number to go on
+    /// with; 0: that was all.
+    std::uint32_t list(std::uint64_t holder, std::uint32_t from, observe::Touched& out) const noexcept;
+
+    /// All that `holder` points to was found on the device in this epoch of ResidencyMap.
+    void settle(std::uint64_t holder, std::uint64_t epoch) noexcept;
+    bool settled(std::uint64_t holder, std::uint64_t epoch) const noexcept;
+
+    void forget(std::uint64_t holder) noexcept;
+
+private:
+    static constexpr std::uint32_t most = 4096; ///< pointees of one holder
+    static constexpr std::uint32_t slots = 256;
+    static constexpr std::uint32_t most_idle_reads =
+        4; ///< without a pointer; from then on it is taken for data
+
+    struct Holder {
+        std::uint64_t id;
+        std::uint64_t* addresses; ///< owned; where pointees start, sorted
+        std::uint32_t count, idle_reads;
+        std::uint64_t settled;
+    };
+
+    Holder holders_[slots] = {};
+};
+
+} // namespace umadvisor::act

@@ -1,0 +1,72 @@
+/// What the calling thread's launches have reached since it last waited for them.
+#pragma once
+
+#include "interposer/observe/touched.hpp"
+
+#include <cstdint>
+
+namespace umadvisor::act {
+
+/// What a wait covered.
+struct Wait {
+    enum class For : std::uint8_t { part, stream, everything };
+    For what;
+    std::uint64_t stream; ///< explicit handle
+    std::uint64_t stack;  ///< id of the call stack
+};
+
+/// Plain data of one thread. What it has no room for is left out.
+class Reached {
+public:
+    void add(const observe::Touched& touched, std::uint64_t stream) noexcept {
+        for (std::uint32_t i = 0; i < touched.managed_count && count_ < most; ++i)
+            if (const Entry entry{touched.managed[i].id, touched.managed[i].address, canonical(stream)};
+                !has(entry))
+                entries_[count_++] = entry;
+    }
+
+    /// Takes out what `wait` covers and calls `visit(allocation, address)` for each; `place` is the same
+    /// whenever the program waits there for launches that reached the same.
+    template <class Visit>
+    void take(const Wait& wait, std::uint64_t& place, Visit&& visit) noexcept {
+        if (wait.what == Wait::For::part)
+            return;
+        const auto covered = [&](const Entry& entry) {
+            return wait.what == Wait::For::everything || entry.stream == canonical(wait.stream);
+        };
+        place = wait.stack;
+        for (std::uint32_t i = 0; i < count_; ++i)
+            if (covered(entries_[i]))
+                place = (place ^ entries_[i].address) * 0x9e3779b97f4a7c15;
+        std::uint32_t left = 0;
+        for (std::uint32_t i = 0; i < count_; ++i)
+            if (covered(entries_[i]))
+                visit(entries_[i].allocation, entries_[i].address);
+            else
+                entries_[left++] = entries_[i];
+        count_ = left;
+    }
+
+private:
+    static constexpr std::uint32_t most = 256;
+    struct Entry {
+        std::uint64_t allocation, address, stream;
+        bool operator==(const Entry&) const = default;
+    };
+
+    /// The legacy stream has two names.
+    static std::uint64_t canonical(std::uint64_t stream) noexcept {
+        return reinterpret_cast<CUstream>(stream) == CU_STREAM_LEGACY ? 0 : stream;
+    }
+    bool has(const Entry& entry) const noexcept {
+        for (std::uint32_t i = 0; i < count_; ++i)
+            if (entries_[i] == entry)
+                return true;
+        return false;
+    }
+
+    std::uint32_t count_ = 0;
+    Entry entries_[most] = {};
+};
+
+} // namespace umadvisor::act

@@ -1,0 +1,233 @@
+#include "interposer/act/eviction_plan.hpp"
+#include "interposer/act/host_returns.hpp"
+#include "interposer/act/launch_sequence.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <memory>
+#include <vector>
+
+BOOST_AUTO_TEST_SUITE(act_foresight)
+
+using namespace umadvisor::act;
+
+namespace {
+
+constexpr std::uint64_t mib = 1u << 20;
+constexpr std::uint64_t base = 0x7000'0000'0000;
+
+using Expected = std::vector<std::pair<std::uint64_t, std::uint32_t>>;
+
+Expected foretold(const LaunchSequence& sequence, std::size_t most = 100) {
+    Expected found;
+    sequence.foretell([&](std::uint64_t allocation, std::uint32_t launches) {
+        found.emplace_back(allocation, launches);
+        return found.size() < most;
+    });
+    return found;
+}
+
+} // namespace
+
+struct Sequence {
+    void launch(std::vector<std::uint64_t> reached) { sequence->add(reached); }
+    std::unique_ptr<LaunchSequence> sequence = std::make_unique<LaunchSequence>();
+};
+
+BOOST_FIXTURE_TEST_SUITE(launch_sequence, Sequence)
+
+BOOST_AUTO_TEST_CASE(what_never_was_before_foretells_nothing) {
+    BOOST_TEST(foretold(*sequence).empty());
+    launch({1});
+    launch({2});
+    BOOST_TEST(foretold(*sequence).empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_loop_goes_on_as_it_went) {
+    launch({1, 2});
+    launch({3});
+    launch({4});
+    launch({1, 2});
+    BOOST_TEST((foretold(*sequence) == Expected{{3, 1}, {4, 2}, {1, 3}, {2, 3}}));
+    launch({3});
+    BOOST_TEST((foretold(*sequence) == Expected{{4, 1}, {1, 2}, {2, 2}, {3, 3}}));
+}
+
+BOOST_AUTO_TEST_CASE(the_same_launch_means_what_went_before_it) {
+    for (int round = 0; round < 3; ++round) // 1 is followed by 2 and by 3 in turn
+        for (const std::uint64_t each : {9, 1, 2, 8, 1, 3})
+            launch({each});
+    launch({9});
+    launch({1});
+    BOOST_TEST((foretold(*sequence, 1) == Expected{{2, 1}}));
+    launch({2});
+    launch({8});
+    launch({1});
+    BOOST_TEST((foretold(*sequence, 1) == Expected{{3, 1}}));
+}
+
+BOOST_AUTO_TEST_CASE(a_surprise_is_got_over) {
+    for (int round = 0; round < 2; ++round)
+        for (const std::uint64_t each : {1, 2, 3})
+            launch({each});
+    launch({7});
+    BOOST_TEST(foretold(*sequence).empty());
+    launch({1});
+    BOOST_TEST((foretold(*sequence, 2) == Expected{{2, 1}, {3, 2}}));
+}
+
+BOOST_AUTO_TEST_CASE(it_never_grows_and_goes_on_after_it_was_full) {
+    for (std::uint64_t each = 1; each < 20000; ++each)
+        launch({each, each + 1, each + 2});
+    for (int round = 0; round < 2; ++round)
+        for (const std::uint64_t each : {1, 2, 3})
+            launch({each});
+    BOOST_TEST((foretold(*sequence, 2) == Expected{{1, 1}, {2, 2}}));
+    for (int i = 0; i < 10000; ++i)
+        launch({5});
+    BOOST_TEST((foretold(*sequence, 1) == Expected{{5, 1}}));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(eviction)
+
+struct Candidates {
+    void add(std::uint64_t id, std::vector<BlockState> blocks, std::uint64_t last_use) {
+        states.push_back(std::make_unique<std::vector<BlockState>>(std::move(blocks)));
+        residents.push_back({{id, base + id * 64 * mib, states.back()->size() * 2 * mib, *states.back()},
+                             LaunchSequence::unknown,
+                             last_use});
+    }
+    std::vector<std::uint64_t> order(std::uint64_t bytes) {
+        plan_eviction(residents, bytes, plan);
+        std::vector<std::uint64_t> ids;
+        for (std::uint32_t i = 0; i < plan.count; ++i)
+            ids.push_back(plan.ranges[i].allocation);
+        return ids;
+    }
+    std::vector<std::unique_ptr<std::vector<BlockState>>> states;
+    std::vector<Resident> residents;
+    PrefetchPlan plan;
+};
+
+constexpr auto device = BlockState::device, host = BlockState::host;
+
+BOOST_FIXTURE_TEST_CASE(the_latest_next_use_goes_first, Candidates) {
+    add(1, {device}, 1);
+    add(2, {device}, 2);
+    add(3, {device}, 3);
+    LaunchSequence sequence;
+    for (int round = 0; round < 2; ++round)
+        for (const std::uint64_t id : {1, 2, 3})
+            sequence.add(std::vector<std::uint64_t>{base + id * 64 * mib});
+    sequence.add(std::vector<std::uint64_t>{base + 64 * mib});
+    foresee(residents, sequence); // next: 2, 3, 1
+    BOOST_TEST((order(6 * mib) == std::vector<std::uint64_t>{1, 3, 2}));
+}
+
+BOOST_FIXTURE_TEST_CASE(what_nobody_expects_goes_before_that_by_age, Candidates) {
+    add(1, {device}, 7);
+    add(2, {device}, 5);
+    add(3, {device}, 6);
+    residents[0].next_use = 100;
+    BOOST_TEST((order(6 * mib) == std::vector<std::uint64_t>{2, 3, 1}));
+}
+
+BOOST_FIXTURE_TEST_CASE(no_more_goes_than_is_asked_for_and_from_the_end, Candidates) {
+    add(1, {device, device, host, device, device, device}, 1);
+    BOOST_TEST(order(4 * mib).size() == 1u);
+    BOOST_TEST(plan.ranges[0].address == base + 64 * mib + 8 * mib);
+    BOOST_TEST(plan.bytes == 4 * mib);
+    BOOST_TEST(order(7 * mib).size() == 2u); // at a block's end
+    BOOST_TEST(plan.ranges[1].address == base + 64 * mib + 2 * mib);
+    BOOST_TEST(plan.bytes == 8 * mib);
+    order(100 * mib);
+    BOOST_TEST(plan.bytes == 10 * mib);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(host_returns)
+
+/// Rounds of a loop: the program waits at a place for launches that reached one allocation, the host takes some
+/// of it, the next launch begins.
+struct Loop {
+    static constexpr std::uint64_t id = 7, bytes = 32 * mib;
+
+    HostReturns::Span round(std::uint64_t first, std::uint64_t last, std::uint64_t place = 1) {
+        const HostReturns::Span span = returns->wait(place, id, base, bytes);
+        returns->looking(id);
+        // What was brought is known; the host faults for the rest.
+        if (span.first == span.last && first != last)
+            returns->took(id, base + first, base + last);
+        else if (span.left_out != 0 && span.left_out >= base + first && span.left_out < base + last)
+            returns->took(id, span.left_out, span.left_out + 2 * mib);
+        returns->launch(id);
+        return span;
+    }
+    static bool brings(const HostReturns::Span& span) { return span.first != span.last; }
+    std::unique_ptr<HostReturns> returns = std::make_unique<HostReturns>();
+};
+
+BOOST_FIXTURE_TEST_CASE(what_was_taken_once_is_brought_from_then_on, Loop) {
+    BOOST_TEST(!brings(round(4 * mib, 12 * mib)));
+    for (int i = 0; i < 200; ++i) {
+        const HostReturns::Span span = round(4 * mib, 12 * mib);
+        BOOST_TEST(span.first == base + 4 * mib);
+        BOOST_TEST(span.last == base + 12 * mib);
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(another_place_is_another_habit, Loop) {
+    round(0, bytes, 1);
+    BOOST_TEST(!brings(round(0, 0, 2)));
+    BOOST_TEST(brings(round(0, bytes, 1)));
+    BOOST_TEST(!brings(round(0, 0, 2)));
+}
+
+BOOST_FIXTURE_TEST_CASE(little_or_scattered_is_left_to_faults, Loop) {
+    round(0, 128 * 1024);
+    BOOST_TEST(!brings(round(0, 128 * 1024)));
+    returns->wait(1, id, base, bytes);
+    returns->looking(id);
+    returns->took(id, base, base + mib);
+    returns->took(id, base + bytes - mib, base + bytes);
+    returns->launch(id);
+    BOOST_TEST(!brings(round(0, 0)));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_block_is_left_out_now_and_then_and_ends_a_habit_that_is_none, Loop) {
+    round(0, bytes);
+    int left_out = 0;
+    for (int i = 0; i < 100; ++i)
+        left_out += round(0, bytes).left_out != 0;
+    BOOST_TEST(left_out == 4); // 1, 4, 16, 64
+    int brought = 0;
+    for (int i = 0; i < 200; ++i)
+        brought += brings(round(0, 0));
+    BOOST_TEST(brought > 0);
+    BOOST_TEST(brought <= 64);
+    BOOST_TEST(!brings(round(0, 0)));
+}
+
+BOOST_FIXTURE_TEST_CASE(nothing_is_learned_from_what_nobody_looked_at, Loop) {
+    returns->wait(1, id, base, bytes);
+    returns->took(id, base, base + bytes);
+    returns->launch(id);
+    BOOST_TEST(!brings(round(0, 0)));
+}
+
+BOOST_FIXTURE_TEST_CASE(looks_are_spared_while_a_habit_holds, Loop) {
+    BOOST_TEST(returns->worth_a_look(id));
+    round(0, bytes);
+    returns->wait(1, id, base, bytes);
+    BOOST_TEST(!returns->worth_a_look(id));
+    returns->launch(id);
+    BOOST_TEST(returns->worth_a_look(id));
+    BOOST_TEST(returns->wait(1, id, base, bytes).left_out != 0u);
+    BOOST_TEST(returns->worth_a_look(id));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE_END()
