@@ -9,7 +9,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from suite import advice, cmake_sample, comparison, frameworks, habits, managed_bytes, samples, verdicts  # noqa: E402
+from suite import advice, cmake_sample, comparison, contest, frameworks, habits, managed_bytes, samples, verdicts  # noqa: E402
 from suite.bundle import Bundle as RealBundle  # noqa: E402
 from suite.cases import NOT_RUN, Cases, Failure  # noqa: E402
 from suite.process import Outcome  # noqa: E402
@@ -73,6 +73,43 @@ class ManagedBytes(unittest.TestCase):
         allocation = {"address": hex(7 * block + 4096), "bytes": block}
         self.assertEqual(managed_bytes.moved_in(blocks, allocation), (5, 50))
         self.assertEqual(managed_bytes.moved_in(blocks, {"address": hex(8 * block), "bytes": block}), (3, 30))
+
+
+class Contests(unittest.TestCase):
+    @staticmethod
+    def way(*printed, status=0):
+        texts = iter(printed)
+        return lambda: Outcome(status, next(texts), "", 0.0)
+
+    @staticmethod
+    def timed(value, result="right"):
+        return f'{{"metric": "work", "value": {value}}}\n{result}'
+
+    def test_ratios_are_of_the_same_round(self):
+        held = contest.Contest("one", {"bare": self.way(self.timed(8), self.timed(30)),
+                                       "act": self.way(self.timed(2), self.timed(10))})
+        contest.hold([held], 2, 60)
+        self.assertIsNone(held.failure)
+        self.assertEqual(held.ratios("bare", "act", "work"), [4, 3])
+
+    def test_another_result_ends_it(self):
+        others = self.way(*[self.timed(1)] * 4)
+        held = contest.Contest("one", {"bare": self.way(*[self.timed(1)] * 2, self.timed(1)),
+                                       "act": self.way(self.timed(1), self.timed(1, "wrong"))})
+        beside = contest.Contest("two", {"bare": others})
+        contest.hold([held, beside], 4, 60)
+        self.assertIn("output differs", str(held.failure))
+        self.assertEqual((len(held.times["act"]), len(beside.times["bare"])), (1, 4))
+
+    def test_a_status_ends_it(self):
+        held = contest.Contest("one", {"bare": self.way(self.timed(1)), "act": self.way(self.timed(1), status=3)})
+        contest.hold([held], 1, 60)
+        self.assertIn("act: exit status 3", str(held.failure))
+
+    def test_time_runs_out_after_the_fewest_rounds(self):
+        held = contest.Contest("one", {"bare": self.way(*[self.timed(1)] * 9)})
+        contest.hold([held], 9, -1)
+        self.assertEqual(len(held.times["bare"]), contest.FEWEST_ROUNDS)
 
 
 class Witness(unittest.TestCase):
