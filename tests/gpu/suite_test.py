@@ -9,7 +9,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from suite import advice, cmake_sample, comparison, contest, frameworks, habits, managed_bytes, samples, verdicts  # noqa: E402
+from suite import act_programs, advice, cmake_sample, comparison, contest, frameworks, habits  # noqa: E402
+from suite import managed_bytes, program_list, samples, verdicts  # noqa: E402
 from suite.bundle import Bundle as RealBundle  # noqa: E402
 from suite.cases import NOT_RUN, Cases, Failure  # noqa: E402
 from suite.process import Outcome  # noqa: E402
@@ -49,6 +50,9 @@ class Advised:
     def report(self, _trace):
         return self.answer
 
+    def actions(self, _trace):
+        return 2
+
 
 class Tool:
     name = "env"
@@ -73,6 +77,19 @@ class ManagedBytes(unittest.TestCase):
         allocation = {"address": hex(7 * block + 4096), "bytes": block}
         self.assertEqual(managed_bytes.moved_in(blocks, allocation), (5, 50))
         self.assertEqual(managed_bytes.moved_in(blocks, {"address": hex(8 * block), "bytes": block}), (3, 30))
+
+
+class ActPrograms(unittest.TestCase):
+    def test_what_is_named_is_in_the_lists(self):
+        bundle = RealBundle(".", sim=True)
+        python = {each.name for each in program_list.python_programs(bundle)}
+        compiled = {each.name for each in program_list.compiled_programs(bundle, None, ".")}
+        self.assertLessEqual(set(act_programs.PYTHON), python)
+        self.assertLessEqual(set(act_programs.COMPILED), compiled)
+
+    def test_each_mode_by_itself_and_all_together(self):
+        modes = [each.acts for each in act_programs.in_modes(Program("one", ("true",)))]
+        self.assertEqual(modes[-1].split(","), modes[:-1])
 
 
 class Contests(unittest.TestCase):
@@ -121,6 +138,12 @@ class Witness(unittest.TestCase):
         for text in ("echo ${preloaded:-no}", "echo ${preloaded:-no} >&2", 'echo $$; [ -z "$preloaded" ] || echo more'):
             with self.subTest(text), self.assertRaises(Failure):
                 shell(text)
+
+    def test_only_the_run_with_umadvisor_acts(self):
+        noticed = '[ "$UMADVISOR_ACT" = stage ] && echo "staged"; exit 0'
+        self.assertEqual(shell(noticed, acts="prefetch")["actions"], 2)
+        with self.assertRaisesRegex(Failure, "staged"):
+            shell(noticed, acts="stage")
 
     def test_other_status(self):
         with self.assertRaises(Failure):

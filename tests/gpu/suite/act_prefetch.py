@@ -28,11 +28,12 @@ def _against_hand(cases, bundle, advised):
     for contest in contests:
         if not _enter(cases, contest, ("bare", "act", "hand")):
             continue
-        ratio = figure(f"prefetch.vs_hand.{contest.name}", contest.ratios("hand", "act", "work"), "ratio")
+        name = contest.name
+        ratio = figure(f"prefetch.vs_hand.{name}", contest.ratios("hand", "act", "work"), "ratio")
         against_hand.append(ratio["value"])
-        figures += [ratio, figure(f"prefetch.{contest.name}.speedup", contest.ratios("bare", "act", "work"), "ratio")]
+        figures += [ratio, figure(f"prefetch.{name}.speedup", contest.ratios("bare", "act", "work"), "ratio")]
         if "steady" in contest.times["act"][0]:
-            figures.append(figure(f"prefetch.vs_hand_steady.{contest.name}", contest.ratios("hand", "act", "steady"), "ratio"))
+            figures.append(figure(f"prefetch.vs_hand_steady.{name}", contest.ratios("hand", "act", "steady"), "ratio"))
     if against_hand:
         figures += [figure("prefetch.vs_hand.min", [min(against_hand)], "ratio"),
                     figure("prefetch.vs_hand.programs", [len(against_hand)], "1")]
@@ -47,7 +48,9 @@ def _idle(cases, bundle, advised):
     hold(contests, 1 if bundle.sim else IDLE_ROUNDS, LAST_START / 2)
     figures = [figure(f"prefetch.idle.{contest.name}.ratio", contest.ratios("act", "bare", "work"), "ratio")
                for contest in contests if _enter(cases, contest, ("bare", "act"))]
-    return figures + [figure("prefetch.idle.ratio.max", [max(each["value"] for each in figures)], "ratio")] if figures else []
+    if figures:
+        figures.append(figure("prefetch.idle.ratio.max", [max(each["value"] for each in figures)], "ratio"))
+    return figures
 
 
 def _bare(bundle, name, *words):

@@ -16,8 +16,9 @@ def measure(bundle, arguments=()):
     """The lines of the program, how many copies the trace has as staged, and what the report notices."""
     with tempfile.TemporaryDirectory(prefix="umadvisor-stage-") as folder:
         trace = Path(folder) / "stage.umtrace"
-        outcome = run([bundle.umadvisor, "run", "-q", "--hash", "off", "-c", "cudaProfilerApi", "--act", "stage", "-o", trace,
-                       "--", bundle.program("stage_rates"), *arguments], bundle.environment(), TIME_LIMIT)
+        options = ["-q", "--hash", "off", "-c", "cudaProfilerApi", "--act", "stage", "-o", trace]
+        outcome = run([bundle.umadvisor, "run", *options, "--", bundle.program("stage_rates"), *arguments],
+                      bundle.environment(), TIME_LIMIT)
         require(outcome.status == 0, f"stage_rates: {outcome.explain()}")
         answer = run([bundle.umadvisor, "report", "--json", trace], bundle.environment())
         require(answer.status == 0, f"umadvisor report: {answer.explain()}")
