@@ -108,6 +108,9 @@ class Contests(unittest.TestCase):
         contest.hold([held], 2, 60)
         self.assertIsNone(held.failure)
         self.assertEqual(held.ratios("bare", "act", "work"), [4, 3])
+        cases = Cases()
+        self.assertTrue(contest.enter(cases, "part", held, "work"))
+        self.assertEqual(cases.rows[0][3], "work bare 19 us, act 6 us")
 
     def test_another_result_ends_it(self):
         others = self.way(*[self.timed(1)] * 4)
@@ -122,6 +125,9 @@ class Contests(unittest.TestCase):
         held = contest.Contest("one", {"bare": self.way(self.timed(1)), "act": self.way(self.timed(1), status=3)})
         contest.hold([held], 1, 60)
         self.assertIn("act: exit status 3", str(held.failure))
+        cases = Cases()
+        self.assertFalse(contest.enter(cases, "part", held, "work"))
+        self.assertTrue(cases.failed)
 
     def test_time_runs_out_after_the_fewest_rounds(self):
         held = contest.Contest("one", {"bare": self.way(*[self.timed(1)] * 9)})

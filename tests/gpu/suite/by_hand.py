@@ -16,6 +16,16 @@ IDLE = tuple(sorted(path.stem for path in (SOURCES / "idle").glob("*.cu")))
 HIDDEN = ("linked_nodes", "pointer_table")
 
 
+def bare(bundle, name, *words):
+    """A way of a Contest."""
+    return lambda: run([bundle.program(name), "--time", *words], bundle.environment())
+
+
+def acted(bundle, advised, name, *words):
+    """The same under --act prefetch."""
+    return lambda: advised.run([bundle.program(name), "--time", *words], ["--act", "prefetch"])[0]
+
+
 def check_by_hand(cases, bundle, advised):
     for name in PROGRAMS:
         cases.check(PART, f"{name}: bare, --act prefetch, by hand", lambda n=name: _faults(bundle, advised, n))
@@ -25,11 +35,11 @@ def check_by_hand(cases, bundle, advised):
 
 def _faults(bundle, advised, name):
     command = [bundle.program(name)]
-    bare, faults = _counted(bundle, lambda environment: run(command, environment))
-    acted, left = _counted(bundle, lambda environment: advised.run(command, ["--act", "prefetch"], environment)[0])
+    result, faults = _counted(bundle, lambda environment: run(command, environment))
+    repaired, left = _counted(bundle, lambda environment: advised.run(command, ["--act", "prefetch"], environment)[0])
     hand, beside = _counted(bundle, lambda environment: run([*command, "--hand"], environment))
-    require(acted == bare, "output differs from the bare run")
-    require(hand == bare, "output by hand differs from the bare run")
+    require(repaired == result, "output differs from the bare run")
+    require(hand == result, "output by hand differs from the bare run")
     detail = f"device faults {faults['device_faults']} -> {left['device_faults']}, by hand {beside['device_faults']}"
     require(faults["device_faults"] > 0 and beside["device_faults"] == 0, f"not the program it should be: {detail}")
     require(left["device_faults"] == 0 or name in HIDDEN, detail)
@@ -38,9 +48,9 @@ def _faults(bundle, advised, name):
 
 def _left_alone(bundle, advised, name):
     command = [bundle.program(name)]
-    bare, moved = _counted(bundle, lambda environment: run(command, environment))
-    acted, more = _counted(bundle, lambda environment: advised.run(command, ["--act", "prefetch"], environment)[0])
-    require(acted == bare, "output differs from the bare run")
+    result, moved = _counted(bundle, lambda environment: run(command, environment))
+    repaired, more = _counted(bundle, lambda environment: advised.run(command, ["--act", "prefetch"], environment)[0])
+    require(repaired == result, "output differs from the bare run")
     require(moved["device_faults"] == 0, f"not the program it should be: {moved['device_faults']} device faults")
     return f"bytes to device {moved['to_device_bytes']} -> {more['to_device_bytes']}"
 
