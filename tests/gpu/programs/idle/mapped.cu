@@ -9,7 +9,7 @@ KERNEL add_to(DevicePtr<unsigned> sum, DevicePtr<const unsigned> table, std::siz
 }
 
 int main(int argc, char** argv) {
-    managed::Work work(argc, argv, {64, 4, 10});
+    managed::Work work(argc, argv, {64, 4, 40});
     const std::size_t n = work.count<unsigned>(2);
     auto* const table = work.allocate<unsigned>(n);
     auto* const sum = work.allocate<unsigned>(n);

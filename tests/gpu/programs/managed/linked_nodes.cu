@@ -23,38 +23,34 @@ int main(int argc, char** argv) {
     managed::Work work(argc, argv, {128, 16, 8});
     constexpr std::size_t length = 16;
     const std::size_t n = work.count<unsigned>(length);
-    Node* node[length];
+    auto* const node = work.allocate<Node>(length);
     unsigned* data[length];
     for (std::size_t each = 0; each < length; ++each) {
-        node[each] = work.allocate<Node>(1);
         data[each] = work.allocate<unsigned>(n);
         for (std::size_t i = 0; i < n; ++i)
             data[each][i] = static_cast<unsigned>(i);
+        node[each] = {data[each], each + 1 < length ? node + each + 1 : nullptr, n,
+                      static_cast<unsigned>(each)};
     }
-    for (std::size_t each = 0; each < length; ++each)
-        *node[each] = {data[each], each + 1 < length ? node[each + 1] : nullptr, n,
-                       static_cast<unsigned>(each)};
     unsigned* const last = data[length - 1];
 
     unsigned sum = 0;
     while (work.next_round()) {
-        for (std::size_t each = 0; each < length; ++each) {
-            work.to_device(node[each], 1);
-            if (work.round() == 0 || data[each] == last)
-                work.to_device(data[each], n);
-        }
-        LAUNCH(advance, 264, 256, nullptr, node[0]);
+        work.to_device(node, length);
+        for (auto* const each : data)
+            if (work.round() == 0 || each == last)
+                work.to_device(each, n);
+        LAUNCH(advance, 264, 256, nullptr, node);
+        work.to_host(node, length);
         work.to_host(last, n);
-        for (auto* const each : node)
-            work.to_host(each, 1);
         CHECK(cudaDeviceSynchronize());
         for (std::size_t i = 0; i < n; ++i)
             sum += last[i];
-        for (auto* const each : node)
-            each->weight += sum % 3;
+        for (std::size_t each = 0; each < length; ++each)
+            node[each].weight += sum % 3;
     }
 
-    // Every node was given the same weights but for what it began with.
+    // All nodes were given the same weights but for what each began with.
     bool right = true;
     for (std::size_t each = 0; each < length; ++each)
         for (std::size_t i = 0; i < n; ++i)
