@@ -9,7 +9,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from suite import advice, cmake_sample, comparison, frameworks, habits, managed_bytes, samples, verdicts  # noqa: E402
+from suite import act_programs, advice, cmake_sample, comparison, contest, frameworks, habits  # noqa: E402
+from suite import managed_bytes, program_list, samples, verdicts  # noqa: E402
 from suite.bundle import Bundle as RealBundle  # noqa: E402
 from suite.cases import NOT_RUN, Cases, Failure  # noqa: E402
 from suite.process import Outcome  # noqa: E402
@@ -49,6 +50,9 @@ class Advised:
     def report(self, _trace):
         return self.answer
 
+    def actions(self, _trace):
+        return 2
+
 
 class Tool:
     name = "env"
@@ -75,6 +79,62 @@ class ManagedBytes(unittest.TestCase):
         self.assertEqual(managed_bytes.moved_in(blocks, {"address": hex(8 * block), "bytes": block}), (3, 30))
 
 
+class ActPrograms(unittest.TestCase):
+    def test_what_is_named_is_in_the_lists(self):
+        bundle = RealBundle(".", sim=True)
+        python = {each.name for each in program_list.python_programs(bundle)}
+        compiled = {each.name for each in program_list.compiled_programs(bundle, None, ".")}
+        self.assertLessEqual(set(act_programs.PYTHON), python)
+        self.assertLessEqual(set(act_programs.COMPILED), compiled)
+
+    def test_each_mode_by_itself_and_all_together(self):
+        modes = [each.acts for each in act_programs.in_modes(Program("one", ("true",)))]
+        self.assertEqual(modes[-1].split(","), modes[:-1])
+
+
+class Contests(unittest.TestCase):
+    @staticmethod
+    def way(*printed, status=0):
+        texts = iter(printed)
+        return lambda: Outcome(status, next(texts), "", 0.0)
+
+    @staticmethod
+    def timed(value, result="right"):
+        return f'{{"metric": "work", "value": {value}}}\n{result}'
+
+    def test_ratios_are_of_the_same_round(self):
+        held = contest.Contest("one", {"bare": self.way(self.timed(8), self.timed(30)),
+                                       "act": self.way(self.timed(2), self.timed(10))})
+        contest.hold([held], 2, 60)
+        self.assertIsNone(held.failure)
+        self.assertEqual(held.ratios("bare", "act", "work"), [4, 3])
+        cases = Cases()
+        self.assertTrue(contest.enter(cases, "part", held, "work"))
+        self.assertEqual(cases.rows[0][3], "work bare 19 us, act 6 us")
+
+    def test_another_result_ends_it(self):
+        others = self.way(*[self.timed(1)] * 4)
+        held = contest.Contest("one", {"bare": self.way(*[self.timed(1)] * 2, self.timed(1)),
+                                       "act": self.way(self.timed(1), self.timed(1, "wrong"))})
+        beside = contest.Contest("two", {"bare": others})
+        contest.hold([held, beside], 4, 60)
+        self.assertIn("output differs", str(held.failure))
+        self.assertEqual((len(held.times["act"]), len(beside.times["bare"])), (1, 4))
+
+    def test_a_status_ends_it(self):
+        held = contest.Contest("one", {"bare": self.way(self.timed(1)), "act": self.way(self.timed(1), status=3)})
+        contest.hold([held], 1, 60)
+        self.assertIn("act: exit status 3", str(held.failure))
+        cases = Cases()
+        self.assertFalse(contest.enter(cases, "part", held, "work"))
+        self.assertTrue(cases.failed)
+
+    def test_time_runs_out_after_the_fewest_rounds(self):
+        held = contest.Contest("one", {"bare": self.way(*[self.timed(1)] * 9)})
+        contest.hold([held], 9, -1)
+        self.assertEqual(len(held.times["bare"]), contest.FEWEST_ROUNDS)
+
+
 class Witness(unittest.TestCase):
     def test_same_output(self):
         line = shell("echo 1; echo 2 >&2; exit 3")
@@ -84,6 +144,12 @@ class Witness(unittest.TestCase):
         for text in ("echo ${preloaded:-no}", "echo ${preloaded:-no} >&2", 'echo $$; [ -z "$preloaded" ] || echo more'):
             with self.subTest(text), self.assertRaises(Failure):
                 shell(text)
+
+    def test_only_the_run_with_umadvisor_acts(self):
+        noticed = '[ "$UMADVISOR_ACT" = stage ] && echo "staged"; exit 0'
+        self.assertEqual(shell(noticed, acts="prefetch")["actions"], 2)
+        with self.assertRaisesRegex(Failure, "staged"):
+            shell(noticed, acts="stage")
 
     def test_other_status(self):
         with self.assertRaises(Failure):

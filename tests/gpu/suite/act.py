@@ -1,18 +1,16 @@
 """What --act does to programs: prefetch takes the device's faults away, rewrite=all and stage change no result."""
 
 import statistics
-import sys
 
+from .by_hand import check_by_hand
 from .cases import require
 from .counter import counter
 from .examples import EXAMPLES, RUNTIMES
-from .frameworks import PROGRAMS
 from .process import run
-from .results import figure, result_text, times
+from .results import result_text, times
 
 PART = "act"
 ROUNDS = 5            # interleaved repetitions of each timed program
-TORCH_PAIRS = 10
 KERNEL_SLACK = 1.2    # a prefetched kernel may take this much of the resident kernel plus the transfer
 
 # program, its twin with prefetches by hand, the time to compare, the time of the kernel when nothing moves
@@ -21,8 +19,6 @@ PREFETCHED = (("vector_add_managed", "prefetched_add", "kernel.first", "kernel.l
 
 
 def check_act(cases, bundle, advised):
-    """Returns the figures of suite act-thin."""
-    figures = []
     for program, twin, moved, resident in PREFETCHED:
         cases.check(PART, f"{program} --act prefetch: same output",
                     lambda p=program: _same_output(bundle, advised, [bundle.program(p)], "prefetch", "Prefetch"))
@@ -31,7 +27,8 @@ def check_act(cases, bundle, advised):
             cases.not_run(PART, f"{program} --act prefetch: times", "not run on simcuda")
             continue
         cases.check(PART, f"{program} --act prefetch: times",
-                    lambda p=program, t=twin, m=moved, r=resident: _times(bundle, advised, p, t, m, r, figures))
+                    lambda p=program, t=twin, m=moved, r=resident: _times(bundle, advised, p, t, m, r))
+    check_by_hand(cases, bundle, advised)
     for example in EXAMPLES:
         for runtime in RUNTIMES:
             command = [bundle.program(example.program, runtime), *example.arguments]
@@ -43,8 +40,6 @@ def check_act(cases, bundle, advised):
                         lambda c=command, s=example.expected_status(bundle):
                         _same_output(bundle, advised, c, "stage", "", s))
     cases.check(PART, "pageable_copies --act stage: staged", lambda: _staged(bundle, advised))
-    _check_torch(cases, bundle, advised, figures)
-    return figures
 
 
 def _same_output(bundle, advised, command, act, record, status=0):
@@ -85,7 +80,7 @@ def _faults_gone(bundle, advised, program):
     return detail
 
 
-def _times(bundle, advised, program, twin, moved, resident, figures):
+def _times(bundle, advised, program, twin, moved, resident):
     """Interleaved: bare, with --act prefetch, and the twin that prefetches by hand."""
     bare, acted, hand, transfer, still = [], [], [], [], []
     for _ in range(ROUNDS):
@@ -99,41 +94,8 @@ def _times(bundle, advised, program, twin, moved, resident, figures):
         hand.append(times(third)[moved])
         transfer.append(times(third)["transfer"])
         still.append(times(first)[resident])
-    if program == "vector_add_managed":
-        figures.append(figure("prefetch.first_touch.speedup", [b / a for b, a in zip(bare, acted)], "ratio"))
-        figures.append(figure("prefetch.vs_hand", [a / h for a, h in zip(acted, hand)], "ratio"))
-    else:
-        figures.append(figure(f"prefetch.{program}.speedup", [b / a for b, a in zip(bare, acted)], "ratio"))
-        figures.append(figure(f"prefetch.{program}.vs_hand", [a / h for a, h in zip(acted, hand)], "ratio"))
     limit = KERNEL_SLACK * (statistics.median(still) + statistics.median(transfer))
     detail = (f"{moved} bare {statistics.median(bare):.0f} us, prefetched {statistics.median(acted):.0f}, by hand "
               f"{statistics.median(hand):.0f}, limit {limit:.0f}")
     require(statistics.median(acted) <= limit, detail)
     return detail
-
-
-def _check_torch(cases, bundle, advised, figures):
-    name = "torch_loop.py --act rewrite=all"
-    if bundle.sim:
-        cases.not_run(PART, name, "not run on simcuda")
-        return
-    if run([sys.executable, "-c", "import torch"], bundle.environment()).status != 0:
-        cases.not_run(PART, name, "python3 here has no torch")
-        return
-    cases.check(PART, name, lambda: _torch_pairs(bundle, advised, figures))
-
-
-def _torch_pairs(bundle, advised, figures):
-    command = [sys.executable, PROGRAMS / "torch_loop.py", "--time"]
-    ratios = []
-    for _ in range(TORCH_PAIRS):
-        bare = run(command, bundle.environment())
-        require(bare.status == 0, f"bare: {bare.explain()}")
-        outcome, traces = advised.run(command, ["--act", "rewrite=all"])
-        require(outcome.status == 0, outcome.explain())
-        if not ratios:  # once is enough: a dump of a training run is long
-            require(traces and advised.own_actions(traces[0], "Alloc") > 0, "umadvisor rewrote no allocation")
-        require(result_text(outcome) == result_text(bare), "output differs from the bare run")
-        ratios.append(times(outcome)["step.median"] / times(bare)["step.median"])
-    figures.append(figure("rewrite_all.torch.ratio", ratios, "ratio"))
-    return f"step time {statistics.median(ratios):.3f} of bare, {TORCH_PAIRS} pairs"

@@ -72,6 +72,10 @@ class Advised:
         return sum(1 for each in self.records(trace)
                    if each.get("record") == record and each.get("origin") == "umadvisor")
 
+    def actions(self, trace):
+        """How often umadvisor did something to the program: calls of its own and staged copies."""
+        return sum(1 for each in self.records(trace) if each.get("origin") == "umadvisor" or each.get("staged"))
+
 
 def rules(report):
     """Rule ids of the findings of a report."""

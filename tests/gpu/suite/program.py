@@ -34,6 +34,7 @@ class Program:
     preloads: tuple = ((), ())                       # libraries preloaded before and after umadvisor
     source: str = ""                                 # who must have told of managed memory, and of bytes that moved
     tool: object = None                              # of interplay.py: what the program runs under
+    acts: str = ""                                   # what umadvisor does to it: a list of --act
     abrupt: bool = False                             # some process runs no exit handlers: nobody closes its trace
     why_not: str = ""                                # why it is not run; empty: it is
 
@@ -61,9 +62,11 @@ def witness(program, bundle, advised):
         how += f" ({len(outputs)} bare runs)"
     traces = sorted(folder.glob("*.umtrace"))
     records = _check_traces(program, status, [advised.report(trace) for trace in traces])
+    line = {"comparison": how, "status": status, "traces": len(traces), "records": records}
+    if program.acts:
+        line["actions"] = sum(map(advised.actions, traces))
     confirmed = program.tool.confirm(folder) if program.tool else ""
-    return {"comparison": how, "status": status, "traces": len(traces), "records": records,
-            **({"detail": confirmed} if confirmed else {})}
+    return {**line, **({"detail": confirmed} if confirmed else {})}
 
 
 def _run(program, bundle, advised, shim=None):
@@ -76,6 +79,7 @@ def _run(program, bundle, advised, shim=None):
         environment["LD_PRELOAD"] = preload
     if shim:
         environment["UMADVISOR_OUTPUT"] = str(folder / "run.umtrace")
+        environment.update({"UMADVISOR_ACT": program.acts} if program.acts else {})
     if not program.tool:
         return run(program.command, environment, TIME_LIMIT, program.folder), folder
     command = [*program.tool.command(folder), "sh", "-c", _INSIDE, "sh", shim or "", folder, *program.command]

@@ -30,6 +30,7 @@ PYTHON = (
     ("torch_managed.py", (), {}),
     *(("cupy_pools.py", (pool,), {}) for pool in ("default", "managed", "asynchronous", "none")),
     ("cupy_sum.py", (), {}),
+    ("cupy_loop.py", (), {}),
     ("jax_sum.py", (), {}),
     ("jax_steps.py", (), {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}),
     ("jax_steps.py", (), {"XLA_PYTHON_CLIENT_PREALLOCATE": "true", "XLA_PYTHON_CLIENT_MEM_FRACTION": ".02"}),

@@ -79,6 +79,7 @@ def enter(cases, part, line):
     verdict = {"agrees": OK, "differs": FAIL, "not run": NOT_RUN}[line["result"]]
     detail = line.get("detail", "")
     if "comparison" in line:
-        detail = "; ".join(filter(None, (f"status {line['status']}, {line['comparison']}", detail)))
+        actions = f"{line['actions']} actions" if "actions" in line else ""
+        detail = "; ".join(filter(None, (f"status {line['status']}, {line['comparison']}", actions, detail)))
     cases.add(part, line["program"], verdict, detail)
     return line

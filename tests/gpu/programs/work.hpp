@@ -1,0 +1,108 @@
+#pragma once
+// What the programs of managed/ and idle/ share: memory, rounds and their clock, and the prefetches that are
+// made with
+// --hand only. Bare and by hand are thus one source, and each prefetch stands where an expert would write it.
+#include "tools/examples/options.hpp"
+#include "tools/simcuda/portable.hpp"
+
+/// The elements of [0, n) that are this thread's.
+#define GRID_STRIDE_LOOP(i, n)                                                                                 \
+    for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < (n);                          \
+         i += std::size_t{gridDim.x} * blockDim.x)
+
+namespace managed {
+
+/// What a program takes where the command line does not say.
+struct Defaults {
+    std::size_t gpu_mib, sim_mib, rounds;
+};
+
+/// Which of two figures belongs to the machine that the program is built for.
+constexpr std::size_t gpu_or_sim([[maybe_unused]] std::size_t gpu, [[maybe_unused]] std::size_t sim) {
+#ifdef __CUDACC__
+    return gpu;
+#else
+    return sim;
+#endif
+}
+
+/// One run: reads --hand and the options of the examples, owns the memory it hands out, times the rounds.
+/// Failed calls end the program.
+class Work {
+public:
+    Work(int argc, char** argv, Defaults defaults) {
+        const auto end =
+            std::remove_if(argv, argv + argc, [](const char* word) { return !std::strcmp(word, "--hand"); });
+        by_hand_ = end != argv + argc;
+        options_ =
+            example::read_managed_options(static_cast<int>(end - argv), argv,
+                                          {gpu_or_sim(defaults.gpu_mib, defaults.sim_mib), defaults.rounds});
+        // Loading a kernel when it is first launched is start-up, whoever prefetches.
+        setenv("CUDA_MODULE_LOADING", "EAGER", 1);
+    }
+    Work(const Work&) = delete;
+    Work& operator=(const Work&) = delete;
+    ~Work() {
+        for (void* const each : allocations_)
+            CHECK(cudaFree(each));
+    }
+
+    std::size_t mib() const { return options_.mib; }
+
+    /// Elements of one array where `parts` of equal size share the working set.
+    template <class T>
+    std::size_t count(std::size_t parts) const {
+        return options_.bytes() / parts / sizeof(T);
+    }
+
+    template <class T>
+    T* allocate(std::size_t count) {
+        T* data;
+        CHECK(cudaMallocManaged(&data, count * sizeof(T)));
+        allocations_.push_back(data);
+        return data;
+    }
+
+    /// True until all rounds are done. The time between the first call and the last is the work's, so each
+    /// round ends with a synchronisation.
+    bool next_round() {
+        if (starts_.empty())
+            watch_ = {};
+        starts_.push_back(watch_.microseconds());
+        return starts_.size() <= options_.rounds;
+    }
+    std::size_t round() const { return starts_.size() - 1; }
+
+    /// With --hand: moves `count` elements on `stream`. Else nothing.
+    template <class T>
+    void to_device(const T* data, std::size_t count, cudaStream_t stream = nullptr) const {
+        if (by_hand_)
+            CHECK(cudaMemPrefetchAsync(data, count * sizeof(T), {cudaMemLocationTypeDevice, 0}, 0, stream));
+    }
+    template <class T>
+    void to_host(const T* data, std::size_t count, cudaStream_t stream = nullptr) const {
+        if (by_hand_)
+            CHECK(cudaMemPrefetchAsync(data, count * sizeof(T), {cudaMemLocationTypeHost, 0}, 0, stream));
+    }
+
+    /// Prints the result and, with --time, microseconds: `work` of all rounds, `steady` of those after the
+    /// second. Returns the exit status.
+    template <class T>
+    int conclude(const T* data, std::size_t count, bool right) const {
+        if (options_.time) {
+            example::print_time("work", starts_.back());
+            if (options_.rounds > 2)
+                example::print_time("steady", starts_.back() - starts_[2]);
+        }
+        return example::conclude(count, example::checksum(data, count * sizeof(T)), right);
+    }
+
+private:
+    example::Options options_{};
+    bool by_hand_ = false;
+    std::vector<void*> allocations_;
+    example::Stopwatch watch_;
+    std::vector<double> starts_; ///< of each round, and the end of the last
+};
+
+} // namespace managed

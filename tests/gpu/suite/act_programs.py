@@ -1,0 +1,56 @@
+"""Programs that are not umadvisor's, in each mode of --act: what they print and return is what they print and return bare.
+They use managed memory or copy from pageable memory, and either print no times or check their results themselves."""
+
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+from . import program_list
+from .nvcc import Nvcc
+from .programs import enter, judge
+from .results import figure
+
+PART = "act-programs"
+MODES = ("prefetch", "rewrite=all", "stage", "prefetch,rewrite=all,stage")
+
+# Of NVIDIA's samples; the first four have managed memory.
+SAMPLES = ("conjugateGradientUM", "conjugateGradientMultiBlockCG", "UnifiedMemoryStreams", "systemWideAtomics",
+           "vectorAdd", "simpleDrvRuntime", "conjugateGradient", "conjugateGradientPrecond", "conjugateGradientCudaGraphs",
+           "simpleCUBLAS", "simpleCUFFT", "cuSolverSp_LowlevelCholesky", "histogram", "mergeSort", "sortingNetworks",
+           "scan", "convolutionSeparable", "transpose")
+# By the names of their rows in the table of programs.
+PYTHON = ("torch_loop.py", "torch_graphs.py", "torch_managed.py", "cupy_pools.py default", "cupy_pools.py managed",
+          "cupy_loop.py")
+COMPILED = ("blas_product -lcublas [shared]", "fft_round_trip -lcufft [shared]")
+
+
+def check_act_programs(cases, bundle, advised, samples, texts, pace):
+    """Returns the figures and one line for each program and mode; `texts` as of the part programs."""
+    def wanted(name):
+        return any(text in name for text in texts)
+    with tempfile.TemporaryDirectory(prefix="umadvisor-act-") as folder, ThreadPoolExecutor(pace.at_once) as pool:
+        begun = time.monotonic()
+        waiting = [pool.submit(judge, each, bundle, advised, begun, pace)
+                   for program in _programs(bundle, Path(folder), samples) if wanted(program.name)
+                   for each in ([program] if program.why_not else in_modes(program))]
+        lines = [enter(cases, PART, each.result()) for each in waiting]
+    verdicts = [line["result"] for line in lines if line["result"] != "not run"]
+    return [figure("act.programs.total", [len(verdicts)], "1"),
+            figure("act.programs.agree", [verdicts.count("agrees")], "1"), *lines]
+
+
+def in_modes(program):
+    return [replace(program, name=f"{program.name} --act {mode}", acts=mode) for mode in MODES]
+
+
+def _programs(bundle, folder, samples):
+    """The long ones first: while they run, the others fill the gaps."""
+    nvcc = Nvcc.find()
+    yield from (each for each in program_list.python_programs(bundle) if each.name in PYTHON)
+    (folder / "own").mkdir()
+    yield from (each for each in program_list.compiled_programs(bundle, nvcc, folder / "own") if each.name in COMPILED)
+    yield from program_list.sample_programs(bundle, samples, nvcc, folder / "samples",
+                                            lambda name: name.partition("/")[2] in SAMPLES)
+    yield from (each for each in program_list.example_programs(bundle) if each.name.endswith("[shared]"))
