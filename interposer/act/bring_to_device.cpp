@@ -35,6 +35,10 @@ bool begin(const observe::Touched& touched) {
     return resident;
 }
 
+/// Left free of what the device holds: where the driver has to make room itself, it takes other blocks, and
+/// then nobody knows any more what is where.
+constexpr std::uint64_t slack = 2 * block_bytes;
+
 struct Moves {
     PrefetchPlan out, in;
 };
@@ -69,9 +73,10 @@ void plan(const observe::Touched& touched, CUdevice device, Moves& moves) {
         count += residency.see(allocation.id, allocation.address, allocation.bytes, views[count]);
     }
     const std::uint64_t held = residency.device_bytes();
-    std::uint64_t capacity = managed_capacity(device, held, missing_bytes({views, count}));
-    std::uint64_t room = capacity - std::min(capacity, held);
+    const std::uint64_t capacity = managed_capacity(device, held, missing_bytes({views, count}));
+    std::uint64_t room = capacity - std::min(capacity, held + slack);
     if (missing_bytes({views, count}) > room) {
+        residency.crowd();
         const auto end = std::remove_if(views, views + count, [&](const ResidencyView& view) {
             return !residency.try_out(view.allocation);
         });

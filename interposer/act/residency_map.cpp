@@ -13,7 +13,7 @@ void ResidencyMap::clear() noexcept {
     known_ = nullptr;
     count_ = capacity_ = 0;
     device_bytes_ = synchronizations_ = trials_ = 0;
-    blind_ = false;
+    blind_ = crowded_ = false;
 }
 
 bool ResidencyMap::worth_a_look(std::uint64_t allocation) const noexcept {
@@ -47,11 +47,11 @@ bool ResidencyMap::see(std::uint64_t allocation, std::uint64_t address, std::uin
         std::size_t at = count_++;
         for (; at > 0 && known_[at - 1].allocation > allocation; --at)
             known_[at] = known_[at - 1];
-        known_[at] = {allocation, address, bytes, blocks, count, count, synchronizations_,
-                      0,          0,       false, false,  0,     0,     0};
+        known_[at] = {allocation, address, bytes, blocks, count, count, synchronizations_, 0, 0,
+                      false,      false,   0,     0,      0,     0};
         known = &known_[at];
     }
-    if (known->looked_at != synchronizations_ && (known->bounces != 0 || blind_)) {
+    if (doubtful(*known)) {
         for (std::size_t i = 0; i < known->count; ++i)
             if (known->blocks[i] == BlockState::device)
                 set(*known, i, BlockState::unknown);
@@ -63,8 +63,7 @@ bool ResidencyMap::see(std::uint64_t allocation, std::uint64_t address, std::uin
 
 bool ResidencyMap::resident(std::uint64_t allocation) const noexcept {
     const Known* const known = find(allocation);
-    return known != nullptr && known->missing == 0 &&
-           (known->looked_at == synchronizations_ || (known->bounces == 0 && !blind_));
+    return known != nullptr && known->missing == 0 && !doubtful(*known);
 }
 
 std::uint64_t ResidencyMap::bytes_of(const Known& known, std::size_t block) noexcept {
@@ -109,7 +108,7 @@ void ResidencyMap::launched(std::uint64_t allocation, std::uint64_t capacity) no
     if (known == nullptr)
         return;
     known->last_use = ++launches_;
-    if (known->missing == 0 || known->misses >= most_misses)
+    if (known->missing == 0 || sparse(*known))
         return;
     for (std::size_t i = 0; i < known->count && device_bytes() + bytes_of(*known, i) <= capacity; ++i)
         set(*known, i, BlockState::device);
@@ -117,7 +116,7 @@ void ResidencyMap::launched(std::uint64_t allocation, std::uint64_t capacity) no
 
 bool ResidencyMap::try_out(std::uint64_t allocation) noexcept {
     Known* const known = find(allocation);
-    if (known == nullptr || known->misses >= most_misses)
+    if (known == nullptr || sparse(*known))
         return false;
     if (known->left_out != 0 || blind_ || !std::has_single_bit(++known->trials))
         return true;
@@ -150,7 +149,7 @@ void ResidencyMap::end_trials() noexcept {
     for (std::size_t i = 0; i < count_ && trials_ != 0; ++i)
         if (Known& known = known_[i]; known.left_out != 0) {
             if (known.seen)
-                known.misses = known.unused ? known.misses + 1 : 0;
+                ++(known.unused ? known.misses : known.hits);
             known.left_out = 0;
             --trials_;
         }

@@ -34,6 +34,10 @@ public:
     /// no more than `capacity` bytes.
     void launched(std::uint64_t allocation, std::uint64_t capacity) noexcept;
 
+    /// The device cannot hold all that launches reach. From now on nothing on it becomes unknown again: what is
+    /// prefetched to no purpose would push out what is wanted.
+    void crowd() noexcept { crowded_ = true; }
+
     /// The device has no room to spare for what is missing of the allocation. False: launches use little of it,
     /// so it is left to faults. Now and then one missing block is taken for present, to see whether the next
     /// launches come for it.
@@ -87,7 +91,8 @@ private:
         unsigned bounces;        ///< more than 0: it came back from the device lately
         std::size_t left_out;    ///< number + 1 of the block that is left to faults
         bool seen, unused;       ///< what a look has shown of that block since
-        unsigned trials, misses; ///< misses: blocks in a row that nobody came for
+        unsigned trials;         ///< times that it was asked for while the device was full
+        unsigned hits, misses;   ///< blocks left out that launches came for, and did not
         std::uint64_t last_use;  ///< number of a launch
     };
 
@@ -99,7 +104,11 @@ private:
         std::size_t from, until;
     };
     static constexpr unsigned bounce_memory = 8; ///< looks
-    static constexpr unsigned most_misses = 2;
+    static constexpr unsigned most_misses = 3;
+    /// The driver may have evicted a block that was used: a few misses prove nothing.
+    static bool sparse(const Known& known) noexcept {
+        return known.misses >= most_misses && known.misses > 3 * known.hits;
+    }
     void end_trials() noexcept;
     static Cut cut(const Known& known, std::uint64_t first, std::uint64_t last) noexcept;
 
@@ -110,6 +119,11 @@ private:
     std::uint64_t epoch_ = 1;
     std::uint64_t launches_ = 0;
     std::size_t trials_ = 0; ///< under way
+    bool crowded_ = false;
+    /// Whether what was on the device may have left it unseen.
+    bool doubtful(const Known& known) const noexcept {
+        return known.looked_at != synchronizations_ && (known.bounces != 0 || blind_) && !crowded_;
+    }
     bool blind_ = false;
 };
 
