@@ -72,25 +72,25 @@ void plan(const observe::Touched& touched, CUdevice device, Moves& moves) {
         const observe::Allocation& allocation = touched.managed[i];
         count += residency.see(allocation.id, allocation.address, allocation.bytes, views[count]);
     }
-    const std::uint64_t held = residency.device_bytes();
-    const std::uint64_t capacity = managed_capacity(device, held, missing_bytes({views, count}));
-    std::uint64_t room = capacity - std::min(capacity, held + slack);
-    if (missing_bytes({views, count}) > room) {
+    const std::uint64_t capacity =
+        managed_capacity(device, residency.device_bytes(), missing_bytes({views, count}));
+    const auto room = [&] { return capacity - std::min(capacity, residency.device_bytes() + slack); };
+    if (missing_bytes({views, count}) > room()) {
         residency.crowd();
         const auto end = std::remove_if(views, views + count, [&](const ResidencyView& view) {
             return !residency.try_out(view.allocation);
         });
         count = static_cast<std::size_t>(end - views);
-        if (const std::uint64_t missing = missing_bytes({views, count}); missing > room)
-            make_room(touched, missing - room, moves.out);
-        room += moves.out.bytes;
+        const std::uint64_t missing = missing_bytes({views, count}), left = room();
+        if (missing > left)
+            make_room(touched, missing - left, moves.out);
     }
-    plan_prefetch({views, count}, room, moves.in);
+    plan_prefetch({views, count}, room(), moves.in);
     for (std::uint32_t i = 0; i < moves.in.count; ++i)
         residency.moved(moves.in.ranges[i].allocation, moves.in.ranges[i].address,
                         moves.in.ranges[i].address + moves.in.ranges[i].bytes, BlockState::device);
     for (std::uint32_t i = 0; i < touched.managed_count; ++i)
-        residency.launched(touched.managed[i].id, capacity);
+        residency.launched(touched.managed[i].id, capacity - std::min(capacity, slack));
 }
 
 void move(const PrefetchPlan& plan, CUdevice to, CUstream stream, trace::Reason reason) {
