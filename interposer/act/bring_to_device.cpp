@@ -74,23 +74,25 @@ void plan(const observe::Touched& touched, CUdevice device, Moves& moves) {
     }
     const std::uint64_t capacity =
         managed_capacity(device, residency.device_bytes(), missing_bytes({views, count}));
-    const auto room = [&] { return capacity - std::min(capacity, residency.device_bytes() + slack); };
-    if (missing_bytes({views, count}) > room()) {
+    const auto free = [&] { return capacity - std::min(capacity, residency.device_bytes()); };
+    std::uint64_t kept_free = 0;
+    if (missing_bytes({views, count}) > free()) {
         residency.crowd();
+        kept_free = std::min(slack, capacity / 4);
         const auto end = std::remove_if(views, views + count, [&](const ResidencyView& view) {
             return !residency.try_out(view.allocation);
         });
         count = static_cast<std::size_t>(end - views);
-        const std::uint64_t missing = missing_bytes({views, count}), left = room();
-        if (missing > left)
-            make_room(touched, missing - left, moves.out);
+        if (const std::uint64_t wanted = missing_bytes({views, count}) + kept_free; wanted > free())
+            make_room(touched, wanted - free(), moves.out);
     }
-    plan_prefetch({views, count}, room(), moves.in);
+    const std::uint64_t room = free();
+    plan_prefetch({views, count}, room - std::min(room, kept_free), moves.in);
     for (std::uint32_t i = 0; i < moves.in.count; ++i)
         residency.moved(moves.in.ranges[i].allocation, moves.in.ranges[i].address,
                         moves.in.ranges[i].address + moves.in.ranges[i].bytes, BlockState::device);
     for (std::uint32_t i = 0; i < touched.managed_count; ++i)
-        residency.launched(touched.managed[i].id, capacity - std::min(capacity, slack));
+        residency.launched(touched.managed[i].id, capacity - kept_free);
 }
 
 void move(const PrefetchPlan& plan, CUdevice to, CUstream stream, trace::Reason reason) {

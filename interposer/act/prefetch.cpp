@@ -46,6 +46,19 @@ constexpr observe::ResidencyListener listener{
     },
 };
 
+/// 0 bytes: all of the allocation.
+void note_wish(std::uint64_t address, std::uint64_t bytes, bool alone) {
+    observe::Allocation allocation;
+    if (!prefetch_mode.on.load(std::memory_order_relaxed) ||
+        !observe::allocations().find(address, allocation) || allocation.memory != trace::Memory::managed)
+        return;
+    const std::uint64_t last = bytes != 0 ? address + bytes : allocation.address + allocation.bytes;
+    const record::Guard guard(knowledge.mutex);
+    ResidencyView view;
+    if (knowledge.residency.see(allocation.id, allocation.address, allocation.bytes, view))
+        knowledge.residency.leave_alone(allocation.id, address, last, alone);
+}
+
 } // namespace
 
 void start_prefetching() noexcept {
@@ -89,6 +102,19 @@ void note_prefetch(const trace::Prefetch& done) noexcept {
         knowledge.residency.moved(allocation.id, done.address, done.address + done.bytes,
                                   done.location == trace::Location::device ? BlockState::device
                                                                            : BlockState::unknown);
+}
+
+void note_advice(const trace::Advise& advice) noexcept {
+    const bool home =
+        advice.advice == CU_MEM_ADVISE_SET_PREFERRED_LOCATION && advice.location != trace::Location::device;
+    const bool from_afar =
+        advice.advice == CU_MEM_ADVISE_SET_ACCESSED_BY && advice.location == trace::Location::device;
+    if (advice.advice != CU_MEM_ADVISE_SET_READ_MOSTLY && advice.advice != CU_MEM_ADVISE_UNSET_READ_MOSTLY)
+        note_wish(advice.address, advice.bytes, home || from_afar);
+}
+
+void note_attachment(const trace::Attach& attachment) noexcept {
+    note_wish(attachment.address, attachment.bytes, (attachment.flags & CU_MEM_ATTACH_HOST) != 0);
 }
 
 void note_resident(const observe::Allocation& allocation) noexcept {

@@ -6,6 +6,7 @@
 #include "interposer/attach/entries.hpp"
 #include "interposer/observe/touched.hpp"
 #include "trace/event_records.hpp"
+#include "trace/managed_records.hpp"
 
 #include <cstdint>
 
@@ -23,6 +24,11 @@ void after_synchronize(const Wait& wait) noexcept;
 
 /// The program's own prefetch succeeded.
 void note_prefetch(const trace::Prefetch& prefetch) noexcept;
+
+/// The program has told the driver where memory is to be or how it is used. What it wants on the host, or used
+/// from there, is not brought to the device.
+void note_advice(const trace::Advise& advice) noexcept;
+void note_attachment(const trace::Attach& attachment) noexcept;
 
 /// All of a managed allocation was brought to its device.
 void note_resident(const observe::Allocation& allocation) noexcept;

@@ -23,7 +23,7 @@ bool add(std::uint64_t allocation, std::uint64_t first, std::uint64_t last, std:
     return until == last;
 }
 
-/// Calls `visit(first, last)` for each run of blocks that are not known to be on the device, clipped to the
+/// Calls `visit(first, last)` for each run of missing blocks, clipped to the
 /// allocation.
 template <class Visit>
 void for_each_missing(const ResidencyView& view, Visit&& visit) {
@@ -31,12 +31,12 @@ void for_each_missing(const ResidencyView& view, Visit&& visit) {
     const std::uint64_t end = view.address + view.bytes;
     const std::size_t blocks = std::min<std::size_t>(view.blocks.size(), blocks_of(view.address, view.bytes));
     for (std::size_t i = 0; i < blocks;) {
-        if (view.blocks[i] == BlockState::device) {
+        if (!is_missing(view.blocks[i])) {
             ++i;
             continue;
         }
         std::size_t behind = i;
-        while (behind < blocks && view.blocks[behind] != BlockState::device)
+        while (behind < blocks && is_missing(view.blocks[behind]))
             ++behind;
         visit(std::max(view.address, base + i * block_bytes), std::min(end, base + behind * block_bytes));
         i = behind;

@@ -12,7 +12,17 @@ namespace umadvisor::act {
 using residency::block_bytes;
 
 /// What is known of a 2 MiB block.
-enum class BlockState : std::uint8_t { unknown, host, device };
+enum class BlockState : std::uint8_t {
+    unknown,
+    host,
+    device,
+    left_alone, ///< the program has said where it is to be: not on the device, or used from afar
+};
+
+/// Whether a launch that wants the block should have it brought.
+constexpr bool is_missing(BlockState state) noexcept {
+    return state == BlockState::unknown || state == BlockState::host;
+}
 
 /// A managed allocation that a launch reaches. `blocks` are those that [address, address + bytes) cuts, in
 /// order.
@@ -34,12 +44,12 @@ struct PrefetchPlan {
     PrefetchRange ranges[max_ranges];
 };
 
-/// Every run of blocks that is not known to be on the device, clipped to its allocation, as long as all of it
+/// Every run of missing blocks, clipped to its allocation, as long as all of it
 /// stays within `budget` bytes. A run that does not fit is cut at a block, never left out for a smaller one
 /// behind it: what comes first is what the kernel's first parameter reaches.
 void plan_prefetch(std::span<const ResidencyView> touched, std::uint64_t budget, PrefetchPlan& plan) noexcept;
 
-/// Bytes of the blocks that are not known to be on the device.
+/// Bytes of the blocks that are missing.
 std::uint64_t missing_bytes(std::span<const ResidencyView> touched) noexcept;
 
 /// Blocks that [address, address + bytes) cuts.

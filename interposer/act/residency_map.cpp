@@ -72,13 +72,14 @@ std::uint64_t ResidencyMap::bytes_of(const Known& known, std::size_t block) noex
 }
 
 void ResidencyMap::set(Known& known, std::size_t block, BlockState state) noexcept {
-    if (known.blocks[block] == state)
+    const BlockState before = known.blocks[block];
+    if (before == state)
         return;
-    if (state == BlockState::device) {
-        --known.missing;
+    known.missing += is_missing(state);
+    known.missing -= is_missing(before);
+    if (state == BlockState::device)
         device_bytes_ += bytes_of(known, block);
-    } else if (known.blocks[block] == BlockState::device) {
-        ++known.missing;
+    if (before == BlockState::device) {
         device_bytes_ -= bytes_of(known, block);
         ++epoch_;
     }
@@ -111,7 +112,8 @@ void ResidencyMap::launched(std::uint64_t allocation, std::uint64_t capacity) no
     if (known->missing == 0 || sparse(*known))
         return;
     for (std::size_t i = 0; i < known->count && device_bytes() + bytes_of(*known, i) <= capacity; ++i)
-        set(*known, i, BlockState::device);
+        if (is_missing(known->blocks[i]))
+            set(*known, i, BlockState::device);
 }
 
 bool ResidencyMap::try_out(std::uint64_t allocation) noexcept {
@@ -138,7 +140,8 @@ void ResidencyMap::evicted(std::uint64_t allocation, std::uint64_t first, std::u
         return;
     const Cut blocks = cut(*known, first, last);
     for (std::size_t i = blocks.from; i < blocks.until; ++i)
-        set(*known, i, BlockState::host);
+        if (known->blocks[i] == BlockState::device)
+            set(*known, i, BlockState::host);
     if (known->left_out > blocks.from && known->left_out <= blocks.until) {
         known->left_out = 0; // nobody can tell any more
         --trials_;
@@ -162,11 +165,23 @@ void ResidencyMap::moved(std::uint64_t allocation, std::uint64_t first, std::uin
         return;
     const Cut blocks = cut(*known, first, last);
     for (std::size_t i = blocks.from; i < blocks.until; ++i) {
+        if (known->blocks[i] == BlockState::left_alone)
+            continue;
         if (to == BlockState::host && known->blocks[i] == BlockState::device)
             known->bounces = bounce_memory;
         known->unused = known->unused || (to == BlockState::host && known->left_out == i + 1);
         set(*known, i, to);
     }
+}
+
+void ResidencyMap::leave_alone(std::uint64_t allocation, std::uint64_t first, std::uint64_t last,
+                               bool alone) noexcept {
+    Known* const known = find(allocation);
+    if (known == nullptr)
+        return;
+    const Cut blocks = cut(*known, first, last);
+    for (std::size_t i = blocks.from; i < blocks.until; ++i)
+        set(*known, i, alone ? BlockState::left_alone : BlockState::unknown);
 }
 
 void ResidencyMap::synchronized(bool seen) noexcept {

@@ -60,6 +60,9 @@ public:
     /// [first, last) is on one side, as a prefetch or a look at the page table tells: every block that it cuts.
     void moved(std::uint64_t allocation, std::uint64_t first, std::uint64_t last, BlockState to) noexcept;
 
+    /// [first, last) is to be left where the program wants it, or not any more.
+    void leave_alone(std::uint64_t allocation, std::uint64_t first, std::uint64_t last, bool alone) noexcept;
+
     /// The program has waited for the device and may touch anything from now on. What bounces between host and
     /// device, and everything where host touches cannot be `seen`, counts as unknown from its next see() on
     /// unless it was looked at in between: a prefetch of what is resident costs 0.9 us a block, a missed one a
@@ -86,7 +89,7 @@ private:
         std::uint64_t allocation, address, bytes;
         BlockState* blocks;
         std::size_t count;
-        std::size_t missing;     ///< blocks that are not known to be on the device
+        std::size_t missing;     ///< blocks
         std::uint64_t looked_at; ///< synchronisation it was last looked at after
         unsigned bounces;        ///< more than 0: it came back from the device lately
         std::size_t left_out;    ///< number + 1 of the block that is left to faults

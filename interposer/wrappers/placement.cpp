@@ -54,11 +54,15 @@ void finish_advise(trace::Advise& record, CUdeviceptr address, std::uint64_t byt
     record.location = place.location;
     record.location_id = place.id;
     finish(record, address, bytes);
+    if (record.status == CUDA_SUCCESS)
+        act::note_advice(record);
 }
 
 void finish_attach(trace::Attach& record, CUdeviceptr address, std::uint64_t bytes) noexcept {
     const KeepErrno keep;
     finish(record, address, bytes);
+    if (record.status == CUDA_SUCCESS)
+        act::note_attachment(record);
 }
 
 } // namespace umadvisor::wrappers
