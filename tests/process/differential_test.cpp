@@ -13,7 +13,7 @@ namespace data = boost::unit_test::data;
 namespace {
 
 // Without what the actions do too, so that a failure set for their calls does not meet the program's own.
-const std::string few_steps = examples + "/sim/random_program --seed 4 --steps 1500 --without invalid "
+const std::string few_steps = examples + "/sim/random_program --seed 4 --steps 3000 --without invalid "
                                          "--without queries --without directions --without pinned";
 
 Outcome run_bare(const std::string& command, const std::string& config = "") {

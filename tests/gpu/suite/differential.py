@@ -18,6 +18,7 @@ PART = "differential"
 PROGRAM = "random_program"
 LENGTH = 20000       # steps of one program
 TIME_LIMIT = 300     # seconds, of one run
+ENOUGH = 10          # mismatches, to look into
 # So much managed memory at once outgrows this card, and what has to lie on the card does not.
 SMALL_CARD = "20M"
 
@@ -40,8 +41,12 @@ def modes(bundle):
 
 @dataclass
 class Tally:
-    steps: int = 0
+    runs: list = field(default_factory=list)        # steps of each; threads append to it
     mismatches: list = field(default_factory=list)
+
+    @property
+    def steps(self):
+        return sum(self.runs)
 
     def figures(self):
         return [figure("differential.steps", [self.steps], "1"),
@@ -84,7 +89,7 @@ class Differential:
             if (outcome.status, outcome.stdout) != (bare.status, bare.stdout):
                 tally.mismatches.append({"seed": seed, "mode": str(mode), "steps": self.length,
                                          "told": outcome.explain(), "first": self.first_difference(seed, mode)})
-            tally.steps += self.length
+            tally.runs.append(self.length)
 
     def first_difference(self, seed, mode):
         """The first step of each of the program's threads that brought something else, in words."""
@@ -106,7 +111,8 @@ class Differential:
 
 
 def measure(bundle, seconds=None, steps=None, first_seed=1, length=LENGTH, jobs=None):
-    """Seed after seed until there were so many `steps`, all modes together, or so many `seconds` have passed."""
+    """Seed after seed until there were so many `steps`, all modes together, so many `seconds` have passed, or enough
+    is wrong."""
     tally, started = Tally(), time.monotonic()
     seeds = itertools.count(first_seed)
     # More than one at a time finds what only comes of being interrupted; on a GPU they would wait for one another.
@@ -114,7 +120,8 @@ def measure(bundle, seconds=None, steps=None, first_seed=1, length=LENGTH, jobs=
     differential = Differential(bundle, length)
 
     def work():
-        while ((steps is None or tally.steps < steps) and (seconds is None or time.monotonic() - started < seconds)):
+        while (len(tally.mismatches) < ENOUGH and (steps is None or tally.steps < steps)
+               and (seconds is None or time.monotonic() - started < seconds)):
             differential.compare(next(seeds), tally)
 
     try:
