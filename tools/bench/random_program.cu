@@ -1,6 +1,7 @@
 // Random valid steps of CUDA's runtime and driver interfaces, in several threads, and a digest of all that they
 // bring: every answer, and every byte that is read back. A seed decides it all, so two runs that differ did not
-// get the same.
+// get the same. --without takes the name of a step, or what steps then do in another way: queries (of events),
+// directions (of copies), pinned (memory).
 #include "tools/bench/random/copy_steps.hpp"
 #include "tools/bench/random/graph_steps.hpp"
 #include "tools/bench/random/kernels.hpp"
