@@ -9,7 +9,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from suite import act_programs, advice, cmake_sample, comparison, contest, frameworks, habits  # noqa: E402
+from suite import act_programs, advice, cmake_sample, comparison, contest, differential, frameworks, habits  # noqa: E402
 from suite import managed_bytes, program_list, samples, verdicts  # noqa: E402
 from suite.bundle import Bundle as RealBundle  # noqa: E402
 from suite.cases import NOT_RUN, Cases, Failure  # noqa: E402
@@ -293,6 +293,36 @@ class Samples(unittest.TestCase):
 def answer(label, reported, case="clear", also=(), mode="queue"):
     way = habits.Way("any", case, "any", label, also)
     return verdicts.Answer(habits.Run(way, habits.PAGE, 1, 4, 0), mode, frozenset(reported))
+
+
+class Differential(unittest.TestCase):
+    def tally(self, program):
+        """One seed of a program that behaves as this shell text says; $acted is set in the runs with --act prefetch."""
+        with tempfile.TemporaryDirectory() as folder:
+            bundle = RealBundle(folder, sim=False)
+            for path, text in ((bundle.program(differential.PROGRAM), program),
+                               (bundle.umadvisor, 'while [ "$1" != -- ]; do [ "$1" = prefetch ] && export acted=yes; shift; '
+                                                  'done; shift; exec "$@"')):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(f"#!/bin/sh\n{text}\n")
+                path.chmod(0o755)
+            return differential.measure(bundle, steps=1, length=100)
+
+    def test_same(self):
+        tally = self.tally("echo step 100 digest ab")
+        self.assertEqual((tally.steps, tally.mismatches), (400, []))
+
+    def test_output(self):
+        tally = self.tally('echo "0 0 copy aa"; echo "1 0 free bb"; echo "1 1 copy c$acted"; echo "1 2 set d$acted"')
+        self.assertEqual([(each["seed"], each["mode"], each["first"]) for each in tally.mismatches],
+                         [(1, "prefetch", "thread 1, step 1, copy")])
+
+    def test_status(self):
+        self.assertEqual([each["mode"] for each in self.tally('[ -z "$acted" ]').mismatches], ["prefetch"])
+
+    def test_program_that_fails_by_itself(self):
+        tally = self.tally("exit 1")
+        self.assertEqual((tally.steps, [each["mode"] for each in tally.mismatches[:1]]), (0, ["bare"]))
 
 
 class Advice(unittest.TestCase):

@@ -1,0 +1,147 @@
+"""Random programs, bare and under each --act: every answer and every byte that they read back has to be the same."""
+
+import concurrent.futures
+import itertools
+import os
+import shutil
+import tempfile
+import time
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .cases import require
+from .process import run
+from .results import figure
+
+PART = "differential"
+PROGRAM = "random_program"
+LENGTH = 20000       # steps of one program
+TIME_LIMIT = 300     # seconds, of one run
+ENOUGH = 10          # mismatches, to look into
+# So much managed memory at once outgrows this card, and what has to lie on the card does not.
+SMALL_CARD = "20M"
+
+ACTIONS = ("prefetch", "rewrite=all", "stage", "prefetch,rewrite=all,stage")
+
+
+@dataclass(frozen=True)
+class Mode:
+    act: str            # of --act; empty: only recorded
+    card: str = ""      # memory of the simulated card; empty: what a bundle's programs always have
+
+    def __str__(self):
+        return (self.act or "recorded") + (f", card of {self.card}" if self.card else "")
+
+
+def modes(bundle):
+    small = (Mode("", SMALL_CARD), Mode("prefetch", SMALL_CARD)) if bundle.sim else ()
+    return (*(Mode(act) for act in ACTIONS), *small)
+
+
+@dataclass
+class Tally:
+    runs: list = field(default_factory=list)        # steps of each; threads append to it
+    mismatches: list = field(default_factory=list)
+
+    @property
+    def steps(self):
+        return sum(self.runs)
+
+    def figures(self):
+        return [figure("differential.steps", [self.steps], "1"),
+                figure("differential.mismatches", [len(self.mismatches)], "1")]
+
+
+class Differential:
+    """Runs programs in a folder of its own, gone when it is closed. Several threads may call it."""
+
+    def __init__(self, bundle, length=LENGTH, mib=64):
+        self.bundle, self.length, self.mib = bundle, length, mib
+        self._folder = Path(tempfile.mkdtemp(prefix="umadvisor-differential-"))
+        self._runs = itertools.count()
+
+    def close(self):
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def run(self, seed, mode=None, *options):
+        """One program; mode None: bare."""
+        trace = self._folder / f"{next(self._runs)}.umtrace"
+        command = [self.bundle.program(PROGRAM), "--seed", seed, "--steps", self.length, "--mib", self.mib, *options]
+        extra = {}
+        if mode:
+            act = ["--act", mode.act] if mode.act else []
+            command = [self.bundle.umadvisor, "run", "-q", "-f", "-o", trace, *act, "--", *command]
+            if mode.card:
+                extra["SIMCUDA_CONFIG"] = f"capacity={mode.card}"
+        outcome = run(command, self.bundle.environment(**extra), TIME_LIMIT)
+        trace.unlink(missing_ok=True)
+        return outcome
+
+    def compare(self, seed, tally):
+        """One seed, bare and in each mode."""
+        bare = self.run(seed)
+        if bare.status != 0:
+            tally.mismatches.append({"seed": seed, "mode": "bare", "told": bare.explain()})
+            return
+        for mode in modes(self.bundle):
+            outcome = self.run(seed, mode)
+            if (outcome.status, outcome.stdout) != (bare.status, bare.stdout):
+                tally.mismatches.append({"seed": seed, "mode": str(mode), "steps": self.length,
+                                         "told": outcome.explain(), "first": self.first_difference(seed, mode)})
+            tally.runs.append(self.length)
+
+    def first_difference(self, seed, mode):
+        """The first step of each of the program's threads that brought something else, in words."""
+        bare, other = (self._steps(self.run(seed, which, "--tell-steps")) for which in (None, mode))
+        found = []
+        for worker, lines in sorted(bare.items()):
+            pairs = itertools.zip_longest(lines, other[worker])
+            found += [f"thread {worker}, step {one[0]}, {one[1]}" for one, two in pairs if one and one != two][:1]
+        return "; ".join(found) or "not the same again"
+
+    @staticmethod
+    def _steps(outcome):
+        steps = defaultdict(list)
+        for line in outcome.stdout.splitlines():
+            worker, *words = line.split()
+            if worker.isdigit() and len(words) == 3:
+                steps[worker].append(tuple(words))
+        return steps
+
+
+def measure(bundle, seconds=None, steps=None, first_seed=1, length=LENGTH, jobs=None):
+    """Seed after seed until there were so many `steps`, all modes together, so many `seconds` have passed, or enough
+    is wrong."""
+    tally, started = Tally(), time.monotonic()
+    seeds = itertools.count(first_seed)
+    # More than one at a time finds what only comes of being interrupted; on a GPU they would wait for one another.
+    jobs = jobs or (len(os.sched_getaffinity(0)) if bundle.sim else 1)
+    differential = Differential(bundle, length)
+
+    def work():
+        while (len(tally.mismatches) < ENOUGH and (steps is None or tally.steps < steps)
+               and (seconds is None or time.monotonic() - started < seconds)):
+            differential.compare(next(seeds), tally)
+
+    try:
+        with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+            for done in [pool.submit(work) for _ in range(jobs)]:
+                done.result()
+    finally:
+        differential.close()
+    return tally
+
+
+def check_differential(cases, bundle, seconds):
+    """Returns the figures of suite differential."""
+    figures = []
+
+    def body():
+        tally = measure(bundle, seconds)
+        figures.extend(tally.figures())
+        require(not tally.mismatches, "; ".join(map(str, tally.mismatches)))
+        return f"{tally.steps} steps"
+
+    cases.check(PART, f"{PROGRAM}: the same in each mode", body)
+    return figures

@@ -1,0 +1,180 @@
+/// Copies and sets of all kinds and directions.
+#pragma once
+
+#include "tools/bench/random/worker.hpp"
+
+namespace random_program {
+
+/// Rows within a buffer: `height` of `width` bytes, `pitch` from one to the next, from `offset` on.
+struct Rows {
+    std::size_t pitch, offset;
+};
+
+inline Rows any_rows(Worker& worker, const Buffer& buffer, std::size_t width, std::size_t height) {
+    const std::size_t room = buffer.bytes - width;
+    const std::size_t pitch =
+        width + (height > 1 ? worker.random.below((room - (height - 1) * width) / (height - 1) + 1) : 0);
+    return {pitch, worker.random.below(buffer.bytes - (pitch * (height - 1) + width) + 1)};
+}
+
+inline cudaMemcpyKind direction(Worker& worker, const Buffer& target, const Buffer& source) {
+    if (worker.random.one_in(2) || !worker.settings.with("directions"))
+        return cudaMemcpyDefault;
+    return source.on_host() ? (target.on_host() ? cudaMemcpyHostToHost : cudaMemcpyHostToDevice)
+                            : (target.on_host() ? cudaMemcpyDeviceToHost : cudaMemcpyDeviceToDevice);
+}
+
+/// Two buffers, and the stream that copies between them: nothing says whether it is meant to wait.
+struct Passage {
+    Buffer* target = nullptr;
+    Buffer* source = nullptr;
+    Stream* stream = nullptr;
+    bool asynchronous = false;
+    bool large = false; ///< to be as long as the buffers, nearly
+    cudaMemcpyKind kind = cudaMemcpyDefault;
+
+    /// The copy is done, or the host may do to pageable memory what it likes, when the call is back.
+    bool promised() const {
+        return (target->kind == Kind::pageable && source->only_device()) ||
+               (source->kind == Kind::pageable && target->only_device());
+    }
+};
+
+inline bool begin(Worker& worker, Passage& passage) {
+    // Long copies between pageable and device memory would be rare by chance.
+    const bool large = passage.large = worker.random.one_in(16);
+    const bool up = worker.random.one_in(2);
+    passage.source = worker.any([&](const Buffer& each) {
+        return !large || (each.large() && each.kind == (up ? Kind::pageable : Kind::device));
+    });
+    passage.target = worker.any([&](const Buffer& each) {
+        return &each != passage.source &&
+               (!large || (each.large() && each.kind == (up ? Kind::device : Kind::pageable)));
+    });
+    if (!passage.source || !passage.target)
+        return false;
+    passage.asynchronous = worker.random.one_in(2);
+    passage.stream = passage.asynchronous ? &worker.any_stream() : &worker.legacy();
+    passage.kind = direction(worker, *passage.target, *passage.source);
+    for (Buffer* const buffer : {passage.source, passage.target})
+        if (buffer->kind == Kind::pageable || (passage.source->on_host() && passage.target->on_host()))
+            worker.settle(*buffer);
+        else
+            worker.order(*buffer, *passage.stream);
+    return true;
+}
+
+/// `promised`: what the copy is to pageable memory may be relied upon.
+inline void end(Worker& worker, Passage& passage, bool promised) {
+    passage.source->last = passage.target->last = passage.stream;
+    const bool pageable = passage.source->kind == Kind::pageable || passage.target->kind == Kind::pageable;
+    const bool between_hosts = passage.source->on_host() && passage.target->on_host();
+    if (between_hosts || (pageable && !promised)) {
+        worker.settle(*passage.source);
+        passage.target->last = nullptr;
+        return;
+    }
+    for (Buffer* const buffer : {passage.source, passage.target})
+        if (buffer->kind == Kind::pageable)
+            buffer->last = nullptr;
+}
+
+inline void copy_step(Worker& worker) {
+    Passage passage;
+    if (!begin(worker, passage))
+        return;
+    Buffer &target = *passage.target, &source = *passage.source;
+    const std::size_t most = std::min(target.bytes, source.bytes);
+    const std::size_t bytes = passage.large             ? most - worker.random.below(most / 8)
+                              : worker.random.one_in(3) ? most
+                                                        : worker.random.length(most);
+    unsigned char* const to = target.at + worker.random.below(target.bytes - bytes + 1);
+    unsigned char* const from = source.at + worker.random.below(source.bytes - bytes + 1);
+    worker.expect(passage.asynchronous ? cudaMemcpyAsync(to, from, bytes, passage.kind, passage.stream->handle)
+                                       : cudaMemcpy(to, from, bytes, passage.kind));
+    end(worker, passage, passage.promised());
+    // At once: a copy that reads its source later is found out.
+    if (source.kind == Kind::pageable && worker.random.one_in(2))
+        worker.random.fill(from, bytes);
+}
+
+inline void copy_rows_step(Worker& worker) {
+    Passage passage;
+    if (!begin(worker, passage))
+        return;
+    Buffer &target = *passage.target, &source = *passage.source;
+    const std::size_t most = std::min(target.bytes, source.bytes);
+    const std::size_t width = worker.random.length(most);
+    const std::size_t height = 1 + worker.random.below(std::min<std::size_t>(most / width, 32));
+    const Rows to = any_rows(worker, target, width, height), from = any_rows(worker, source, width, height);
+    worker.expect(passage.asynchronous
+                      ? cudaMemcpy2DAsync(target.at + to.offset, to.pitch, source.at + from.offset, from.pitch,
+                                          width, height, passage.kind, passage.stream->handle)
+                      : cudaMemcpy2D(target.at + to.offset, to.pitch, source.at + from.offset, from.pitch,
+                                     width, height, passage.kind));
+    end(worker, passage, false);
+}
+
+inline CUdeviceptr address_of(const unsigned char* pointer) {
+    return reinterpret_cast<CUdeviceptr>(pointer);
+}
+
+/// `height` and `depth` of rows without gaps, which fit both buffers.
+inline CUDA_MEMCPY3D box_between(Worker& worker, const Buffer& target, const Buffer& source) {
+    const std::size_t most = std::min(target.bytes, source.bytes);
+    CUDA_MEMCPY3D box{};
+    box.WidthInBytes = worker.random.length(most);
+    box.Height = 1 + worker.random.below(std::min<std::size_t>(most / box.WidthInBytes, 8));
+    box.Depth = 1 + worker.random.below(std::min<std::size_t>(most / (box.WidthInBytes * box.Height), 4));
+    const std::size_t bytes = box.WidthInBytes * box.Height * box.Depth;
+    unsigned char* const to = target.at + worker.random.below(target.bytes - bytes + 1);
+    unsigned char* const from = source.at + worker.random.below(source.bytes - bytes + 1);
+    box.srcMemoryType = source.on_host() ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_UNIFIED;
+    box.dstMemoryType = target.on_host() ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_UNIFIED;
+    box.srcHost = from;
+    box.dstHost = to;
+    box.srcDevice = address_of(from);
+    box.dstDevice = address_of(to);
+    box.srcPitch = box.dstPitch = box.WidthInBytes;
+    box.srcHeight = box.dstHeight = box.Height;
+    return box;
+}
+
+inline void copy_box_step(Worker& worker) {
+    Passage passage;
+    if (!begin(worker, passage))
+        return;
+    const CUDA_MEMCPY3D box = box_between(worker, *passage.target, *passage.source);
+    worker.expect(passage.asynchronous ? driver().copy_3d_async(&box, passage.stream->handle)
+                                       : driver().copy_3d(&box));
+    end(worker, passage, false);
+}
+
+inline void set_step(Worker& worker) {
+    Buffer* const buffer = worker.any([](const Buffer& each) { return each.on_device && !each.on_host(); });
+    if (!buffer)
+        return;
+    const auto value = static_cast<unsigned char>(worker.random.below(256));
+    const bool asynchronous = worker.random.one_in(2);
+    Stream& stream = asynchronous ? worker.any_stream() : worker.legacy();
+    worker.order(*buffer, stream);
+    const std::size_t bytes = worker.random.length(buffer->bytes);
+    if (worker.random.one_in(3)) {
+        const std::size_t height = 1 + worker.random.below(std::min<std::size_t>(buffer->bytes / bytes, 16));
+        const Rows rows = any_rows(worker, *buffer, bytes, height);
+        const CUdeviceptr at = address_of(buffer->at + rows.offset);
+        worker.expect(asynchronous
+                          ? driver().set_rows_async(at, rows.pitch, value, bytes, height, stream.handle)
+                          : driver().set_rows(at, rows.pitch, value, bytes, height));
+    } else if (asynchronous && buffer->bytes >= 4 && worker.random.one_in(3)) {
+        worker.expect(
+            driver().set_words(address_of(buffer->at), value * 0x01030507u, buffer->bytes / 4, stream.handle));
+    } else {
+        unsigned char* const at = buffer->at + worker.random.below(buffer->bytes - bytes + 1);
+        worker.expect(asynchronous ? cudaMemsetAsync(at, value, bytes, stream.handle)
+                                   : cudaMemset(at, value, bytes));
+    }
+    buffer->last = &stream;
+}
+
+} // namespace random_program
