@@ -2,7 +2,6 @@
 
 import statistics
 
-from .by_hand import check_by_hand
 from .cases import require
 from .counter import counter
 from .examples import EXAMPLES, RUNTIMES
@@ -28,7 +27,6 @@ def check_act(cases, bundle, advised):
             continue
         cases.check(PART, f"{program} --act prefetch: times",
                     lambda p=program, t=twin, m=moved, r=resident: _times(bundle, advised, p, t, m, r))
-    check_by_hand(cases, bundle, advised)
     for example in EXAMPLES:
         for runtime in RUNTIMES:
             command = [bundle.program(example.program, runtime), *example.arguments]

@@ -8,7 +8,7 @@ from .counter import counter
 from .process import run
 from .results import result_text
 
-PART = "act"
+PART = "act-by-hand"
 SOURCES = Path(__file__).resolve().parents[1] / "programs"
 PROGRAMS = tuple(sorted(path.stem for path in (SOURCES / "managed").glob("*.cu")))
 IDLE = tuple(sorted(path.stem for path in (SOURCES / "idle").glob("*.cu")))
