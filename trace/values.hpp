@@ -201,9 +201,11 @@ enum class HostRangeKind : std::uint8_t {
 /// Why umadvisor did something by itself, or refused to.
 enum class Reason : std::uint8_t {
     none = 0,
-    not_resident = 1,   ///< prefetch: what the launch reaches is not known to be on the device
-    rewrite_all = 2,    ///< --act rewrite=all
-    place_rewritten = 3 ///< preferred location and prefetch of rewritten memory
+    not_resident = 1,    ///< prefetch: what the launch reaches is not known to be on the device
+    rewrite_all = 2,     ///< --act rewrite=all or rewrite=SIZE+
+    place_rewritten = 3, ///< preferred location and prefetch of rewritten memory
+    spill = 4,           ///< --act rewrite=spill: the card had no room
+    budget = 5           ///< refused: as much is rewritten as there may be
 };
 
 inline std::string_view name(Memory memory) {
