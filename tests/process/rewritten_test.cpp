@@ -130,8 +130,13 @@ BOOST_AUTO_TEST_CASE(what_finds_no_room_is_spilled) {
     BOOST_TEST(spilled.out == "12 blocks, then 0, right 1\nfree 0 MiB\n", spilled.err);
     BOOST_TEST(counts(folder).rewritten == 4u);
     BOOST_TEST(count_reason(folder, "spill") == 4u);
-    for (const Json& advice : dump(folder, "x.umtrace", "Advise"))
-        BOOST_TEST(advice.at("origin") == "program"); // never a preferred location there
+    // Whatever the driver had no room for: it is not brought to the card all the same.
+    const Outcome elsewhere =
+        run_rewritten(folder, "rewrite=spill", "fill 4 8", card + ",fail=cuMemAlloc_v2:2:2");
+    BOOST_TEST(elsewhere.out.starts_with("4 blocks, then 0, right 1\n"), elsewhere.out);
+    BOOST_TEST(counts(folder).rewritten == 1u);
+    BOOST_TEST(dump(folder, "x.umtrace", "Advise").size() == 0u);
+    BOOST_TEST(dump(folder, "x.umtrace", "Prefetch").size() == 0u);
     const Outcome rows = run_rewritten(folder, "rewrite=spill", "rows", "SIMCUDA_CONFIG=capacity=1M");
     BOOST_TEST(rows.out == run_bare(folder, "rows").out);
     BOOST_TEST(counts(folder).left == 12u);
@@ -142,6 +147,21 @@ BOOST_AUTO_TEST_CASE(a_pretended_card_is_full_too) {
     const Outcome spilled = run_rewritten(folder, "rewrite=spill --pretend-memory 32M", "fill 12 8", card);
     BOOST_TEST(spilled.out == "12 blocks, then 0, right 1\nfree 0 MiB\n", spilled.err);
     BOOST_TEST(counts(folder).rewritten == 8u);
+}
+
+/// The program that the GPU suite runs.
+BOOST_AUTO_TEST_CASE(a_program_that_fills_the_card_goes_on) {
+    const Folder folder;
+    const std::string fill = examples + "/sim/fill_card";
+    const Outcome bare = run_sim(folder, fill);
+    BOOST_TEST(bare.status == 0, bare.err);
+    const std::string spill = advisor + " run -f -o x.umtrace --act rewrite=spill --pretend-memory 128M ";
+    const Outcome spilled = run_sim(folder, spill + "-- " + fill);
+    BOOST_TEST(spilled.out == bare.out, spilled.err);
+    BOOST_TEST(count_reason(folder, "spill") == 8u);
+    const Outcome ended = run_sim(folder, spill + "--budget 64M -- " + fill);
+    BOOST_TEST(ended.out.starts_with("blocks 6\n"), ended.out);
+    BOOST_TEST(ended.status == 0, ended.err);
 }
 
 BOOST_AUTO_TEST_CASE(while_a_stream_captures_nothing_is_rewritten) {

@@ -44,6 +44,7 @@ def check_act(cases, bundle, advised):
                         _same_output(bundle, advised, c, "stage", "", s))
     cases.check(PART, "pageable_copies --act stage: staged", lambda: _staged(bundle, advised))
     _check_torch(cases, bundle, advised, figures)
+    _check_spill(cases, bundle, advised)
     return figures
 
 
@@ -137,3 +138,28 @@ def _torch_pairs(bundle, advised, figures):
         ratios.append(times(outcome)["step.median"] / times(bare)["step.median"])
     figures.append(figure("rewrite_all.torch.ratio", ratios, "ratio"))
     return f"step time {statistics.median(ratios):.3f} of bare, {TORCH_PAIRS} pairs"
+
+
+def _check_spill(cases, bundle, advised):
+    """A program that allocates 384 MiB in blocks of 32, on a card that is taken for one of 128."""
+    command = [bundle.program("fill_card")]
+    spill = ["--act", "rewrite=spill", "--pretend-memory", "128M"]
+
+    def goes_on():
+        bare = run(command, bundle.environment())
+        require(bare.status == 0, f"bare: {bare.explain()}")
+        outcome, traces = advised.run(command, spill)
+        require(outcome.status == 0, outcome.explain())
+        require(outcome.stdout == bare.stdout, "output differs from the bare run")
+        spilled = advised.own_actions(traces[0], "Alloc")
+        require(spilled == 8, f"{spilled} blocks were spilled, not 8 of 12")
+        return f"{spilled} of 12 blocks spilled"
+
+    def ends():
+        outcome, _ = advised.run(command, [*spill, "--budget", "64M"])
+        require(outcome.status == 0, outcome.explain())
+        require(outcome.stdout.startswith("blocks 6\n"), f"not 4 blocks on the card and 2 beside it: {outcome.stdout}")
+        return "out of memory after 6 blocks"
+
+    cases.check(PART, "fill_card --act rewrite=spill", goes_on)
+    cases.check(PART, "fill_card --act rewrite=spill --budget", ends)
