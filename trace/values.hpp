@@ -201,11 +201,13 @@ enum class HostRangeKind : std::uint8_t {
 /// Why umadvisor did something by itself, or refused to.
 enum class Reason : std::uint8_t {
     none = 0,
-    not_resident = 1,   ///< prefetch: what the launch reaches is not known to be on the device
-    rewrite_all = 2,    ///< --act rewrite=all
+    not_resident = 1,    ///< prefetch: what the launch reaches is not known to be on the device
+    rewrite_all = 2,     ///< --act rewrite=all or rewrite=SIZE+
     place_rewritten = 3, ///< preferred location and prefetch of rewritten memory
-    host_returns = 4,   ///< prefetch: what the host has taken back at this point before
-    makes_room = 5      ///< prefetch to the host: the device is full, and others are wanted there sooner
+    host_returns = 4,    ///< prefetch: what the host has taken back at this point before
+    makes_room = 5,      ///< prefetch to the host: the device is full, and others are wanted there sooner
+    spill = 6,           ///< --act rewrite=spill: the card had no room
+    budget = 7           ///< refused: as much is rewritten as there may be
 };
 
 inline std::string_view name(Memory memory) {

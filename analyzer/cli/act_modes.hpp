@@ -9,9 +9,10 @@
 namespace umadvisor::cli {
 
 /// What --act takes when a program is run: what the shim knows (interposer/runtime/options.cpp).
-inline constexpr std::array<std::string_view, 3> run_modes{"prefetch", "rewrite=all", "stage"};
+inline constexpr std::array<std::string_view, 5> run_modes{"prefetch", "rewrite=all", "rewrite=SIZE+",
+                                                           "rewrite=spill", "stage"};
 
-/// What is wrong with a list, separated by commas, that may have these; empty: nothing.
+/// What is wrong with a list, separated by commas, that may have these (SIZE stands for any); empty: nothing.
 std::string act_trouble(const std::string& list, std::span<const std::string_view> modes);
 
 } // namespace umadvisor::cli

@@ -11,6 +11,7 @@
 #include "analyzer/findings/words.hpp"
 #include "analyzer/reader/error.hpp"
 #include "analyzer/reports/report.hpp"
+#include "trace/size_text.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -31,15 +32,6 @@ bool is_number(const std::string& text) {
            std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
-bool is_size(std::string text) {
-    for (const std::string suffix : {"KiB", "MiB", "GiB", "TiB", "K", "M", "G", "T", "B"})
-        if (text.ends_with(suffix)) {
-            text.resize(text.size() - suffix.size());
-            break;
-        }
-    return is_number(text);
-}
-
 bool is_seconds(const std::string& text) {
     const std::size_t point = text.find('.');
     return is_number(text.substr(0, point)) &&
@@ -58,11 +50,12 @@ std::string list_of(const std::vector<std::string>& words) {
 std::string usage_trouble(const Arguments& arguments) {
     if (arguments.rest.empty())
         return "no program given: umadvisor run [options] -- PROGRAM [arguments]";
-    const std::string stacks = arguments.value("--stacks"), size = arguments.value("--pretend-memory");
+    const std::string stacks = arguments.value("--stacks");
     if (arguments.has("--stacks") && stacks != "off" && !is_number(stacks))
         return "--stacks takes a number of frames or off, not " + stacks;
-    if (arguments.has("--pretend-memory") && !is_size(size))
-        return "--pretend-memory takes a size such as 512MiB or 8GiB, not " + size;
+    for (const char* flag : {"--budget", "--pretend-memory"})
+        if (std::uint64_t bytes = 0; arguments.has(flag) && !trace::parse_size(arguments.value(flag), bytes))
+            return std::string(flag) + " takes a size such as 512MiB or 8GiB, not " + arguments.value(flag);
     if (const std::string trouble = act_trouble(arguments.value("--act"), run_modes); !trouble.empty())
         return trouble;
     const std::string range = arguments.value("--capture-range");
@@ -106,6 +99,7 @@ Environment environment_of(const Arguments& arguments, const std::string& shim, 
     if (arguments.value("--capture-range") == "cudaProfilerApi")
         environment.emplace_back("UMADVISOR_CAPTURE_RANGE", "1");
     for (const auto& [flag, variable] : {std::pair{"--act", "UMADVISOR_ACT"},
+                                         {"--budget", "UMADVISOR_BUDGET"},
                                          {"--delay", "UMADVISOR_DELAY"},
                                          {"--duration", "UMADVISOR_DURATION"},
                                          {"--pretend-memory", "UMADVISOR_PRETEND_MEMORY"},
@@ -190,7 +184,12 @@ const Command run_command{
      {"-y,--delay", "SECONDS", "Record nothing before the program is that old"},
      {"-d,--duration", "SECONDS", "Record nothing after so many seconds of recording"},
      {"--follow-fork", "", "A trace also for forked children of a process that had entered CUDA"},
-     {"--act", "LIST", "Change what the program does: prefetch, rewrite=all, stage"},
+     {"--act", "LIST",
+      "Change what the program does: prefetch, rewrite=all, rewrite=SIZE+, rewrite=spill, stage"},
+     {"--budget", "SIZE",
+      "Device memory that --act rewrite may make managed, on each device; not said: the card's, of "
+      "rewrite=spill "
+      "half of the memory that the host has free"},
      {"--pretend-memory", "SIZE", "Make the card look smaller"},
      {"--stacks", "off|N", "Frames recorded with each call"},
      {"--um", "SOURCE",
@@ -203,7 +202,7 @@ const Command run_command{
      {"--hash", "LEVEL",
       "Hash the bytes of copies between host and device, so that equal ones are found: sample (some of them, "
       "all "
-      "where they may be equal again), full, off"},
+      "where they may be equal again; the default but beside --act), full, off"},
      {"-q,--quiet", "", "Say nothing, neither here nor in the program"}},
     &run,
     true};

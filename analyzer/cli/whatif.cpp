@@ -4,6 +4,7 @@
 #include "analyzer/cli/command.hpp"
 #include "analyzer/cli/message.hpp"
 #include "analyzer/cli/usual_rates.hpp"
+#include "trace/size_text.hpp"
 
 #include <array>
 #include <charconv>
@@ -14,20 +15,6 @@
 
 namespace umadvisor::cli {
 namespace {
-
-/// "512MiB", "8G"; nothing: it is no size, or none above 0.
-std::optional<std::uint64_t> size_of(const std::string& text) {
-    std::uint64_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc() || number == 0)
-        return std::nullopt;
-    const std::string suffix(end, text.data() + text.size());
-    constexpr std::array names{"", "B", "K", "KiB", "M", "MiB", "G", "GiB", "T", "TiB"};
-    for (std::size_t i = 0; i < names.size(); ++i)
-        if (const std::size_t shift = 10 * (i / 2); suffix == names[i] && number <= UINT64_MAX >> shift)
-            return number << shift;
-    return std::nullopt;
-}
 
 /// Of a number of GB/s, bytes per second.
 std::optional<double> speed_of(const std::string& text) {
@@ -47,11 +34,11 @@ int wrong(const std::string& text) {
 int whatif(const Arguments& arguments) {
     whatif::Question question;
     if (arguments.has("--gpu-memory")) {
-        const std::optional<std::uint64_t> size = size_of(arguments.value("--gpu-memory"));
-        if (!size)
+        std::uint64_t size = 0;
+        if (!trace::parse_size(arguments.value("--gpu-memory"), size) || size == 0)
             return wrong("--gpu-memory takes a size such as 512MiB or 8GiB, not " +
                          arguments.value("--gpu-memory"));
-        question.gpu_memory = *size;
+        question.gpu_memory = size;
     }
     if (arguments.has("--link")) {
         const std::optional<double> speed = speed_of(arguments.value("--link"));

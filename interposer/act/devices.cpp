@@ -13,12 +13,13 @@ using attach::Entry;
 using attach::real;
 
 struct Device {
-    std::atomic<std::uint64_t> memory_bytes{0}, rewritten_bytes{0};
-    std::atomic<std::uint64_t> other_bytes{0}; ///< that are not managed, when last asked for
+    std::atomic<std::uint64_t> memory_bytes{0}, rewritten_bytes{0}, plain_bytes{0};
+    std::atomic<std::uint64_t> other_bytes{0}; ///< that are not managed, when the driver was last asked
     std::atomic<bool> concurrent_managed_access{false};
 };
 
 constinit Device devices[max_devices];
+constinit std::atomic<std::uint64_t> rewritten_everywhere{0};
 constinit std::atomic<std::uint64_t> pretended{0};
 constinit std::atomic<bool> learned{false};
 
@@ -58,17 +59,20 @@ DeviceState state_of(CUdevice device) noexcept {
     const std::uint64_t smaller = pretended.load(std::memory_order_relaxed);
     return {smaller != 0 ? std::min(smaller, card) : card,
             known.rewritten_bytes.load(std::memory_order_relaxed),
-            known.concurrent_managed_access.load(std::memory_order_relaxed)};
+            known.plain_bytes.load(std::memory_order_relaxed)};
 }
 
 std::uint64_t managed_capacity(CUdevice device, std::uint64_t held, std::uint64_t wanted) noexcept {
     Device& known = devices[device];
-    const std::uint64_t card = state_of(device).memory_bytes;
+    const DeviceState state = state_of(device);
+    const std::uint64_t card = state.memory_bytes;
+    if (pretended.load(std::memory_order_relaxed) != 0)
+        return card - std::min(card, state.plain_bytes);
     const auto beside = [&] {
         return card - std::min(card, known.other_bytes.load(std::memory_order_relaxed));
     };
     std::size_t free = 0, total = 0;
-    if (pretended.load(std::memory_order_relaxed) == 0 && (held + wanted) / 4 * 5 >= beside() &&
+    if ((held + wanted) / 4 * 5 >= beside() &&
         real<Entry::cuMemGetInfo_v2>() != nullptr &&
         real<Entry::cuMemGetInfo_v2>()(&free, &total) == CUDA_SUCCESS && free <= total) {
         const std::uint64_t used = total - free;
@@ -77,12 +81,38 @@ std::uint64_t managed_capacity(CUdevice device, std::uint64_t held, std::uint64_
     return beside();
 }
 
-void add_rewritten(CUdevice device, std::uint64_t bytes) noexcept {
-    devices[device].rewritten_bytes.fetch_add(bytes, std::memory_order_relaxed);
+bool reserve_rewritten(CUdevice device, std::uint64_t bytes, Budget budget) noexcept {
+    std::atomic<std::uint64_t>& here = devices[device].rewritten_bytes;
+    std::atomic<std::uint64_t>& counted = budget.of_all_devices ? rewritten_everywhere : here;
+    std::uint64_t before = counted.load(std::memory_order_relaxed);
+    do {
+        if (before > budget.bytes || bytes > budget.bytes - before)
+            return false;
+    } while (!counted.compare_exchange_weak(before, before + bytes, std::memory_order_relaxed));
+    (budget.of_all_devices ? here : rewritten_everywhere).fetch_add(bytes, std::memory_order_relaxed);
+    return true;
 }
 
 void remove_rewritten(CUdevice device, std::uint64_t bytes) noexcept {
     devices[device].rewritten_bytes.fetch_sub(bytes, std::memory_order_relaxed);
+    rewritten_everywhere.fetch_sub(bytes, std::memory_order_relaxed);
+}
+
+void add_plain(std::uint32_t device, std::uint64_t bytes) noexcept {
+    if (device < max_devices)
+        devices[device].plain_bytes.fetch_add(bytes, std::memory_order_relaxed);
+}
+
+void remove_plain(std::uint32_t device, std::uint64_t bytes) noexcept {
+    if (device < max_devices)
+        devices[device].plain_bytes.fetch_sub(bytes, std::memory_order_relaxed);
+}
+
+bool pretended_card_is_full(std::uint64_t bytes) noexcept {
+    if (pretended.load(std::memory_order_relaxed) == 0)
+        return false;
+    const CUdevice device = current_device();
+    return device >= 0 && bytes > room_of(state_of(device));
 }
 
 void adjust_memory_info(std::size_t* free, std::size_t* total) noexcept {

@@ -29,9 +29,23 @@ DeviceState state_of(CUdevice device) noexcept;
 /// memory that are there included. Asks the driver where `wanted` bytes more might not fit.
 std::uint64_t managed_capacity(CUdevice device, std::uint64_t held, std::uint64_t wanted) noexcept;
 
-/// A rewritten allocation came or went.
-void add_rewritten(CUdevice device, std::uint64_t bytes) noexcept;
+/// How much rewritten memory there may be.
+struct Budget {
+    std::uint64_t bytes;
+    bool of_all_devices; ///< else of each
+};
+
+/// An allocation is to be rewritten, or is gone. False, and nothing changed: the budget does not hold it.
+bool reserve_rewritten(CUdevice device, std::uint64_t bytes, Budget budget) noexcept;
 void remove_rewritten(CUdevice device, std::uint64_t bytes) noexcept;
+
+/// Device memory that was not rewritten came or went.
+void add_plain(std::uint32_t device, std::uint64_t bytes) noexcept;
+void remove_plain(std::uint32_t device, std::uint64_t bytes) noexcept;
+
+/// Whether --pretend-memory leaves the current device no room for `bytes` beside what is not rewritten. One
+/// load without it.
+bool pretended_card_is_full(std::uint64_t bytes) noexcept;
 
 /// What cuMemGetInfo and cuDeviceTotalMem answered, made to look like the pretended card. Free falls by
 /// rewritten bytes as it would have by cuMemAlloc, to zero at the least. Either may be null.

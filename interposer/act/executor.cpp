@@ -9,7 +9,7 @@
 namespace umadvisor::act {
 
 void initialize(const runtime::Options& options) noexcept {
-    const bool acting = options.act_prefetch || options.act_rewrite_all;
+    const bool acting = options.act_prefetch || options.act_rewrite != runtime::Rewriting::none;
     if (!acting && options.pretend_bytes == 0)
         return;
     const auto [count, able] = learn_devices(options);
@@ -27,11 +27,18 @@ void initialize(const runtime::Options& options) noexcept {
                      count);
     if (options.act_prefetch)
         start_prefetching();
-    if (options.act_rewrite_all)
-        start_rewriting();
+    if (options.act_rewrite != runtime::Rewriting::none)
+        start_rewriting(options);
+}
+
+void refuse_unrecorded(const runtime::Options& options) noexcept {
+    if (options.act_prefetch || options.act_rewrite != runtime::Rewriting::none || options.act_stage)
+        runtime::say("--act is refused: nothing is done to a program that is not recorded");
 }
 
 void forget(const observe::Allocation& allocation) noexcept {
+    if (allocation.fills_card)
+        remove_plain(allocation.device, allocation.bytes);
     if (allocation.memory != trace::Memory::managed)
         return;
     forget_rewritten(allocation);

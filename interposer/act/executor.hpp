@@ -14,6 +14,9 @@ namespace umadvisor::act {
 /// what no device can. After cuInit.
 void initialize(const runtime::Options& options) noexcept;
 
+/// The same where there is no trace: no action without a record of it.
+void refuse_unrecorded(const runtime::Options& options) noexcept;
+
 /// The allocation is gone.
 void forget(const observe::Allocation& allocation) noexcept;
 

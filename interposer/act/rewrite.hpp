@@ -1,22 +1,47 @@
-/// `--act rewrite=all`: cuMemAlloc answered with managed memory. Thread-safe; one load when it is off.
+/// `--act rewrite=...`: device memory that the program asks for becomes managed memory. Thread-safe; one load
+/// when it is off.
 #pragma once
 
 #include "interposer/attach/entries.hpp"
 #include "interposer/observe/allocations.hpp"
+#include "interposer/runtime/options.hpp"
+#include "trace/values.hpp"
 
 #include <cstddef>
 
 namespace umadvisor::act {
 
-void start_rewriting() noexcept;
+/// Refuses, with one line and a Notice, where memory may be shared with other processes unseen.
+void start_rewriting(const runtime::Options& options) noexcept;
 
-/// Answers cuMemAlloc with managed memory. False: forward the call unchanged.
-bool rewrite_allocation(CUdeviceptr* out, std::size_t bytes, CUresult& result) noexcept;
+/// What the program is answered in the driver's stead: managed memory, or that there is no more.
+struct RewriteAnswer {
+    CUresult result;
+    trace::Reason reason;
+};
+
+/// Before the driver is asked for `bytes` of device memory. False: it is to be asked; nothing has changed.
+bool rewrite_allocation(CUdeviceptr* out, std::size_t bytes, RewriteAnswer& answer) noexcept;
+
+/// After the driver has answered that there is no memory. False: that is the program's answer.
+bool spill_allocation(CUdeviceptr* out, std::size_t bytes, RewriteAnswer& answer) noexcept;
+
+/// What the driver would make of a row of `width` bytes (cuMemAllocPitch); 0: nothing is rewritten, or not
+/// known.
+std::size_t rewritten_pitch(std::size_t width, unsigned element) noexcept;
 
 /// Preferred location and prefetch of a rewritten allocation, while all of them fit the device's memory.
 void place(const observe::Allocation& allocation) noexcept;
 
 /// A managed allocation is gone.
 void forget_rewritten(const observe::Allocation& allocation) noexcept;
+
+/// Whether the program is to be told of `address` what it would be of device memory: it was rewritten, and who
+/// asks does not move memory by itself.
+bool passes_for_device_memory(std::uint64_t address) noexcept;
+
+/// The driver has refused to share `address` with other processes. Where that is our doing, no more is
+/// rewritten.
+void sharing_was_refused(std::uint64_t address) noexcept;
 
 } // namespace umadvisor::act

@@ -4,15 +4,16 @@
 
 namespace umadvisor::act {
 
-AllocationDecision decide_allocation(std::uint64_t bytes, const DeviceState& device) noexcept {
-    AllocationDecision decision{};
-    decision.rewrite = bytes != 0 && device.concurrent_managed_access;
-    if (!decision.rewrite)
-        return decision;
-    const bool fitted = device.rewritten_bytes <= device.memory_bytes;
-    decision.place = fitted && bytes <= device.memory_bytes - device.rewritten_bytes;
-    decision.unplace_others = fitted && !decision.place && device.rewritten_bytes != 0;
-    return decision;
+std::uint64_t room_of(const DeviceState& device) noexcept {
+    return device.memory_bytes - std::min(device.plain_bytes, device.memory_bytes);
+}
+
+Placement decide_placement(std::uint64_t bytes, const DeviceState& device) noexcept {
+    const std::uint64_t rewritten = device.rewritten_bytes - std::min(bytes, device.rewritten_bytes);
+    const std::uint64_t others = rewritten + device.plain_bytes;
+    const bool fitted = others <= device.memory_bytes;
+    const bool fits = fitted && bytes <= device.memory_bytes - others;
+    return {fits, fitted && !fits && rewritten != 0};
 }
 
 MemoryInfo pretend(MemoryInfo real, std::uint64_t pretended, std::uint64_t rewritten_bytes) noexcept {

@@ -1,4 +1,4 @@
-/// Which allocations to answer with managed memory, decided from plain numbers: no CUDA here.
+/// Where rewritten allocations are placed and how large the card looks, from plain numbers: no CUDA here.
 #pragma once
 
 #include <cstdint>
@@ -8,20 +8,22 @@ namespace umadvisor::act {
 /// One device, as far as decisions go by it.
 struct DeviceState {
     std::uint64_t memory_bytes;    ///< pretended, or the card's
-    std::uint64_t rewritten_bytes; ///< live allocations that were rewritten, without the one to decide about
-    bool concurrent_managed_access;
+    std::uint64_t rewritten_bytes; ///< live allocations that were rewritten
+    std::uint64_t plain_bytes;     ///< and those that were not
 };
 
-struct AllocationDecision {
-    bool rewrite;
+/// What the card has left for allocations that are rewritten, were there none yet.
+std::uint64_t room_of(const DeviceState& device) noexcept;
+
+struct Placement {
     /// Preferred location and prefetch. Never when oversubscribed: SET_PREFERRED_LOCATION switches off the
     /// driver's own relief from thrashing.
     bool place;
     bool unplace_others; ///< this one oversubscribes the device: preferred locations are to be taken back
 };
 
-/// `--act rewrite=all`. A zero-byte request is the driver's to refuse.
-AllocationDecision decide_allocation(std::uint64_t bytes, const DeviceState& device) noexcept;
+/// Of an allocation of `bytes`, which `device` counts among the rewritten already.
+Placement decide_placement(std::uint64_t bytes, const DeviceState& device) noexcept;
 
 /// What cuMemGetInfo shall answer.
 struct MemoryInfo {

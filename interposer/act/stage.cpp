@@ -29,6 +29,10 @@ using attach::Entry;
 using attach::real;
 
 constinit StagePool pool;
+constinit StageChoice filling(
+    {{stage_threads, true}, {stage_threads, false}, {stage_few_threads, true}, {stage_few_threads, false}});
+constinit StageChoice emptying(
+    {{stage_few_threads, true}, {stage_threads, true}, {stage_few_threads, false}, {stage_threads, false}});
 constinit Mode staging{"stage"};
 record::Mutex starting;
 bool started = false; ///< the pool was, or could not be
@@ -79,11 +83,16 @@ bool is_whole(const trace::Copy& copy, StageWay way) {
     const bool to_device = way == StageWay::to_device;
     const std::uint64_t device = to_device ? copy.destination : copy.source;
     const std::uint64_t host = to_device ? copy.source : copy.destination;
+    const StageRows rows = stage_rows(copy, way);
+    const auto span = [&](std::uint64_t pitch) {
+        return rows.width == 0 ? copy.bytes : (copy.bytes / rows.width - 1) * pitch + rows.width;
+    };
+    const std::uint64_t host_bytes = span(rows.host_pitch);
     observe::Allocation allocation;
     return observe::allocations().find(device, allocation) && allocation.memory == trace::Memory::device &&
-           copy.bytes <= allocation.address + allocation.bytes - device &&
-           !observe::allocations().overlaps(host, host + copy.bytes) &&
-           observe::classify(host + copy.bytes - 1, 1).memory == trace::Memory::pageable;
+           span(rows.device_pitch) <= allocation.address + allocation.bytes - device &&
+           !observe::allocations().overlaps(host, host + host_bytes) &&
+           observe::classify(host + host_bytes - 1, 1).memory == trace::Memory::pageable;
 }
 
 /// The current context, if the stream is one of its own and is certain to run what it is given.
@@ -96,8 +105,9 @@ CUcontext context_of(CUstream stream) {
 
 CUresult pass(StageRing& ring, const trace::Copy& copy, StageWay way, CUstream stream, bool& usable) {
     const bool to_device = way == StageWay::to_device;
-    StagePassage passage(ring, pool, stream, to_device ? copy.destination : copy.source,
-                         reinterpret_cast<char*>(to_device ? copy.source : copy.destination), copy.bytes);
+    StagePassage passage(
+        ring, pool, to_device ? filling : emptying, stream, to_device ? copy.destination : copy.source,
+        reinterpret_cast<char*>(to_device ? copy.source : copy.destination), copy.bytes, stage_rows(copy, way));
     CUresult answer = to_device ? passage.to_device() : passage.to_host();
     if (answer == CUDA_SUCCESS && to_device && copy.asynchronous == 0)
         answer = passage.finish();

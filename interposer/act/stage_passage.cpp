@@ -1,6 +1,7 @@
 #include "interposer/act/stage_passage.hpp"
 
 #include "interposer/attach/real.hpp"
+#include "interposer/record/clock.hpp"
 
 #include <algorithm>
 
@@ -8,6 +9,25 @@ namespace umadvisor::act {
 
 using attach::Entry;
 using attach::real;
+
+StageManner StagePace::manner(std::size_t piece) noexcept {
+    constexpr std::size_t run = StageChoice::run_pieces;
+    if (pieces_ < run)
+        return choice_.usual();
+    if (piece % run == 0 && pieces_ - piece >= run) // what is left of it goes on as the last run did
+        put_ = choice_.next();
+    return choice_.manner(put_);
+}
+
+void StagePace::passed(std::size_t pieces, std::uint64_t bytes_of_piece) noexcept {
+    constexpr std::size_t run = StageChoice::run_pieces;
+    if (pieces % run == run / 2) {
+        middle_ = record::monotonic_nanoseconds();
+        looked_at_ = put_; // the next run is not put before this one's end has a buffer
+    } else if (pieces % run == 0 && pieces != 0 && pieces <= pieces_ / run * run) {
+        choice_.took(looked_at_, run / 2 * bytes_of_piece, record::monotonic_nanoseconds() - middle_);
+    }
+}
 
 CUresult StagePassage::await(StageBuffer& buffer) noexcept {
     const CUresult answer = real<Entry::cuEventSynchronize>()(buffer.passed);
@@ -23,6 +43,44 @@ CUresult StagePassage::transferred(StageBuffer& buffer, CUresult answer) noexcep
     return answer;
 }
 
+char* StagePassage::host_of(std::size_t piece) const noexcept {
+    const std::uint64_t offset = plan_.offset(piece);
+    return host_ + (rows_.width == 0 ? offset : offset / rows_.width * rows_.host_pitch);
+}
+
+StageJob StagePassage::job(std::size_t piece, bool fill) noexcept {
+    const StageManner manner = pace_.manner(piece);
+    char *const pinned = buffer(piece).at, *const host = host_of(piece);
+    return {.to = fill ? pinned : host,
+            .from = fill ? host : pinned,
+            .bytes = plan_.bytes(piece),
+            .threads = manner.threads,
+            .past_caches = manner.past_caches,
+            .width = rows_.width,
+            .to_pitch = fill ? rows_.width : rows_.host_pitch,
+            .from_pitch = fill ? rows_.host_pitch : rows_.width};
+}
+
+/// Between the piece's buffer and the device.
+CUresult StagePassage::transfer(std::size_t piece, bool to_device) noexcept {
+    char* const pinned = buffer(piece).at;
+    const std::uint64_t offset = plan_.offset(piece);
+    const std::size_t bytes = plan_.bytes(piece);
+    if (rows_.width == 0)
+        return to_device ? real<Entry::cuMemcpyHtoDAsync_v2>()(device_ + offset, pinned, bytes, stream_)
+                         : real<Entry::cuMemcpyDtoHAsync_v2>()(pinned, device_ + offset, bytes, stream_);
+    CUDA_MEMCPY2D copy{};
+    copy.srcMemoryType = to_device ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+    copy.dstMemoryType = to_device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
+    copy.srcHost = copy.dstHost = pinned;
+    copy.srcDevice = copy.dstDevice = device_ + offset / rows_.width * rows_.device_pitch;
+    copy.srcPitch = to_device ? rows_.width : rows_.device_pitch;
+    copy.dstPitch = to_device ? rows_.device_pitch : rows_.width;
+    copy.WidthInBytes = rows_.width;
+    copy.Height = bytes / rows_.width;
+    return real<Entry::cuMemcpy2DAsync_v2>()(&copy, stream_);
+}
+
 /// Has every free buffer filled; waits only for the one that is to be sent next.
 CUresult StagePassage::fill_ahead() noexcept {
     for (; begun_ < plan_.count() && begun_ < passed_ + stage_buffers; ++begun_, ++put_) {
@@ -36,7 +94,7 @@ CUresult StagePassage::fill_ahead() noexcept {
                 return answer;
             next.in_flight = false;
         }
-        next.job = {next.at, host_ + plan_.offset(begun_), plan_.bytes(begun_)};
+        next.job = job(begun_, true);
         pool_.put(next.job);
     }
     return CUDA_SUCCESS;
@@ -48,11 +106,10 @@ CUresult StagePassage::to_device() noexcept {
             return answer;
         StageBuffer& full = buffer(passed_);
         pool_.wait(full.job);
-        const CUresult answer =
-            transferred(full, real<Entry::cuMemcpyHtoDAsync_v2>()(device_ + plan_.offset(passed_), full.at,
-                                                                  plan_.bytes(passed_), stream_));
+        const CUresult answer = transferred(full, transfer(passed_, true));
         if (answer != CUDA_SUCCESS)
             return answer;
+        pace_.passed(passed_ + 1, plan_.bytes(0));
     }
     return CUDA_SUCCESS;
 }
@@ -70,9 +127,7 @@ CUresult StagePassage::fetch_ahead() noexcept {
         if (next.in_flight) // by an earlier copy to the device
             if (const CUresult answer = await(next); answer != CUDA_SUCCESS)
                 return answer;
-        const CUresult answer =
-            transferred(next, real<Entry::cuMemcpyDtoHAsync_v2>()(next.at, device_ + plan_.offset(begun_),
-                                                                  plan_.bytes(begun_), stream_));
+        const CUresult answer = transferred(next, transfer(begun_, false));
         if (answer != CUDA_SUCCESS)
             return answer;
     }
@@ -87,8 +142,9 @@ CUresult StagePassage::to_host() noexcept {
             answer = await(full);
         if (answer != CUDA_SUCCESS)
             return answer;
-        full.job = {host_ + plan_.offset(passed_), full.at, plan_.bytes(passed_), stage_emptying_threads};
+        full.job = job(passed_, false);
         pool_.put(full.job);
+        pace_.passed(passed_ + 1, plan_.bytes(0));
     }
     finish_jobs();
     return CUDA_SUCCESS;

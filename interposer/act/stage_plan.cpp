@@ -6,7 +6,10 @@ namespace umadvisor::act {
 
 StageWay stage_way(const trace::Copy& copy) noexcept {
     using trace::Memory;
-    if (copy.width != 0 || copy.captured != 0)
+    if (copy.captured != 0 || copy.depth > 1)
+        return StageWay::none;
+    if (copy.width != 0 && (copy.width < staged_row_least || copy.width > stage_buffer_bytes ||
+                            copy.source_pitch < copy.width || copy.destination_pitch < copy.width))
         return StageWay::none;
     if (copy.source_memory == Memory::pageable && copy.destination_memory == Memory::device)
         return copy.bytes >= staged_to_device_from ? StageWay::to_device : StageWay::none;
@@ -15,9 +18,18 @@ StageWay stage_way(const trace::Copy& copy) noexcept {
     return StageWay::none;
 }
 
-StagePlan::StagePlan(std::uint64_t bytes) noexcept : bytes_(bytes) {
+StageRows stage_rows(const trace::Copy& copy, StageWay way) noexcept {
+    const bool to_device = way == StageWay::to_device;
+    if (copy.width == 0 || (copy.source_pitch == copy.width && copy.destination_pitch == copy.width))
+        return {};
+    return {copy.width, to_device ? copy.source_pitch : copy.destination_pitch,
+            to_device ? copy.destination_pitch : copy.source_pitch};
+}
+
+StagePlan::StagePlan(std::uint64_t bytes, std::uint64_t row) noexcept : bytes_(bytes) {
     const std::uint64_t share = bytes / stage_buffers / stage_slice_bytes * stage_slice_bytes;
     piece_ = std::clamp<std::uint64_t>(share, stage_piece_least, stage_buffer_bytes);
+    piece_ = std::max(row, piece_ / row * row);
 }
 
 std::size_t StagePlan::bytes(std::size_t piece) const noexcept {

@@ -8,29 +8,38 @@
 
 namespace umadvisor::act {
 
-// What there is to tune. The device reads what threads wrote past the caches as fast as 8 of them fill; more
-// than 4 that empty are in each other's way (both on an H200 machine with 16 cores).
+// What there is to tune, as it was on H200 machines with 16 cores.
 inline constexpr std::uint64_t staged_to_device_from = 2u
                                                        << 20; ///< bytes of a copy; shorter ones are left alone
 inline constexpr std::uint64_t staged_to_host_from = 4u << 20;
-inline constexpr unsigned stage_buffers = 8;                 ///< of a ring
+inline constexpr unsigned stage_buffers = 8; ///< of a ring
+inline constexpr std::uint64_t staged_row_least = 1u
+                                                  << 10; ///< bytes; the device moves short rows slowly anyway
 inline constexpr std::size_t stage_buffer_bytes = 2u << 20;  ///< pinned, each
 inline constexpr std::size_t stage_piece_least = 512u << 10; ///< a transfer by itself costs some microseconds
 inline constexpr std::size_t stage_slice_bytes = 128u << 10; ///< of a buffer, that one thread copies at a time
 inline constexpr unsigned stage_threads = 8;                 ///< beside the one that makes the copy
-inline constexpr unsigned stage_emptying_threads = 4;        ///< of these
+inline constexpr unsigned stage_few_threads = 4;             ///< of these, where all are in each other's way
 inline constexpr unsigned stage_rings = 16; ///< one a context: with 16 MiB each, 256 MiB at most
 
 enum class StageWay : std::uint8_t { none, to_device, to_host };
 
-/// From pageable to device memory or back, in one dimension, long enough and not captured; else none.
+/// From pageable to device memory or back, in one dimension or two, long enough and not captured; else none.
 StageWay stage_way(const trace::Copy& copy) noexcept;
+
+/// The rows of a copy in two dimensions: in a buffer they lie one behind the other.
+struct StageRows {
+    std::uint64_t width = 0; ///< bytes; 0: one dimension
+    std::uint64_t host_pitch = 0, device_pitch = 0;
+};
+StageRows stage_rows(const trace::Copy& copy, StageWay way) noexcept;
 
 /// The pieces of a copy, each of which passes through one buffer.
 class StagePlan {
 public:
     /// At least one byte. Short copies are cut finer: the first piece is on its way while others are filled.
-    explicit StagePlan(std::uint64_t bytes) noexcept;
+    /// Rows, of which none is longer than a buffer, stay whole.
+    explicit StagePlan(std::uint64_t bytes, std::uint64_t row = 1) noexcept;
 
     std::size_t count() const noexcept { return static_cast<std::size_t>((bytes_ + piece_ - 1) / piece_); }
     std::uint64_t offset(std::size_t piece) const noexcept { return piece * piece_; }

@@ -27,7 +27,7 @@ void StagePool::put(StageJob& job) noexcept {
 
 void StagePool::wake(const StageJob& job) noexcept {
     pthread_cond_broadcast(&work_);
-    if (job.threads > stage_emptying_threads)
+    if (job.threads > stage_few_threads)
         pthread_cond_broadcast(&work_for_all_);
 }
 
@@ -46,6 +46,27 @@ void StagePool::wait(const StageJob& job) noexcept {
     pthread_mutex_unlock(&mutex_);
 }
 
+namespace {
+
+/// Bytes [offset, offset + bytes) of those that move.
+void copy_part(const StageJob& job, std::size_t offset, std::size_t bytes) noexcept {
+    const auto copy =
+        job.past_caches ? &copy_past_caches : [](char* to, const char* from, std::size_t length) noexcept {
+            std::memcpy(to, from, length);
+        };
+    if (job.width == 0)
+        return copy(job.to + offset, job.from + offset, bytes);
+    while (bytes != 0) {
+        const std::size_t row = offset / job.width, at = offset % job.width;
+        const std::size_t length = std::min(bytes, job.width - at);
+        copy(job.to + row * job.to_pitch + at, job.from + row * job.from_pitch + at, length);
+        offset += length;
+        bytes -= length;
+    }
+}
+
+} // namespace
+
 /// With the lock, which is not held while it copies: a touch of the program's memory may run its own code.
 bool StagePool::copy_slice() noexcept {
     StageJob* const job = first_;
@@ -60,7 +81,7 @@ bool StagePool::copy_slice() noexcept {
             wake(*first_);
     }
     pthread_mutex_unlock(&mutex_);
-    copy_past_caches(job->to + offset, job->from + offset, bytes);
+    copy_part(*job, offset, bytes);
     pthread_mutex_lock(&mutex_);
     job->finished += bytes;
     if (job->finished == job->bytes)
@@ -72,7 +93,7 @@ void* StagePool::serve(void* pool) noexcept {
     auto& self = *static_cast<StagePool*>(pool);
     pthread_mutex_lock(&self.mutex_);
     const unsigned number = self.served_by_++;
-    pthread_cond_t& work = number < stage_emptying_threads ? self.work_ : self.work_for_all_;
+    pthread_cond_t& work = number < stage_few_threads ? self.work_ : self.work_for_all_;
     for (;;)
         if (self.first_ == nullptr || number >= self.first_->threads || !self.copy_slice())
             pthread_cond_wait(&work, &self.mutex_);

@@ -12,8 +12,11 @@ namespace umadvisor::act {
 struct StageJob {
     char* to;
     const char* from;
-    std::size_t bytes;                ///< more than 0
-    unsigned threads = stage_threads; ///< of the pool that take part: all, or stage_emptying_threads
+    std::size_t bytes;                ///< that move, more than 0
+    unsigned threads = stage_threads; ///< of the pool that take part: all, or stage_few_threads
+    bool past_caches = true;
+    std::size_t width = 0;                    ///< bytes of a row; 0: both ends are in one piece
+    std::size_t to_pitch = 0, from_pitch = 0; ///< bytes from row to row
     std::size_t taken = 0, finished = 0;
     StageJob* next = nullptr;
 };
@@ -42,7 +45,7 @@ private:
     void wake(const StageJob& job) noexcept;
 
     pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
-    pthread_cond_t work_ = PTHREAD_COND_INITIALIZER;         ///< for those that take part in all jobs
+    pthread_cond_t work_ = PTHREAD_COND_INITIALIZER;         ///< for the few that take part in all jobs
     pthread_cond_t work_for_all_ = PTHREAD_COND_INITIALIZER; ///< for the others
     pthread_cond_t done_ = PTHREAD_COND_INITIALIZER;
     unsigned served_by_ = 0;    ///< threads

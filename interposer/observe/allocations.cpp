@@ -137,6 +137,7 @@ Allocation AllocationIndex::read(Place at) const noexcept {
     out.memory = static_cast<trace::Memory>(kind & 0xff);
     out.rewritten = (kind >> 8 & 1) != 0;
     out.readable = (kind >> 9 & 1) != 0;
+    out.fills_card = (kind >> 10 & 1) != 0;
     out.device = static_cast<std::uint32_t>(kind >> 16);
     out.context = static_cast<std::uint16_t>(kind >> 48);
     return out;
@@ -192,11 +193,11 @@ void AllocationIndex::put(Place at, const Allocation& allocation) noexcept {
     in.address[at.slot].store(allocation.address, release);
     in.bytes[at.slot].store(allocation.bytes, release);
     in.id[at.slot].store(allocation.id, release);
-    in.kind[at.slot].store(std::uint64_t{allocation.context} << 48 | std::uint64_t{allocation.device} << 16 |
-                               std::uint64_t{allocation.readable} << 9 |
-                               std::uint64_t{allocation.rewritten} << 8 |
-                               static_cast<std::uint64_t>(allocation.memory),
-                           release);
+    in.kind[at.slot].store(
+        std::uint64_t{allocation.context} << 48 | std::uint64_t{allocation.device} << 16 |
+            std::uint64_t{allocation.fills_card} << 10 | std::uint64_t{allocation.readable} << 9 |
+            std::uint64_t{allocation.rewritten} << 8 | static_cast<std::uint64_t>(allocation.memory),
+        release);
     in.count.store(count + 1, release);
     if (at.slot == 0)
         first_of_[at.directory].store(allocation.address, release);

@@ -14,10 +14,11 @@ struct Allocation {
     std::uint64_t id; ///< of its Alloc record
     std::uint64_t address, bytes;
     trace::Memory memory;
-    std::uint32_t device;  ///< ordinal of the device it was made for
-    bool rewritten;        ///< the program asked for device memory and was given managed memory
-    std::uint16_t context; ///< number of what it goes with (contexts.hpp); 0: nothing
-    bool readable = false; ///< by the host, at full speed and without harm
+    std::uint32_t device;    ///< ordinal of the device it was made for
+    bool rewritten;          ///< the program asked for device memory and was given managed memory
+    std::uint16_t context;   ///< number of what it goes with (contexts.hpp); 0: nothing
+    bool readable = false;   ///< by the host, at full speed and without harm
+    bool fills_card = false; ///< device memory of the program's own: act/ counts it
 };
 
 /// Address -> allocation. Allocations do not overlap: what a new one covers was freed unseen (with its context,
@@ -113,7 +114,8 @@ private:
     struct Leaf {
         Word count;
         Word address[leaf_capacity], bytes[leaf_capacity], id[leaf_capacity];
-        Word kind[leaf_capacity]; ///< context << 48 | device << 16 | readable << 9 | rewritten << 8 | memory
+        Word kind[leaf_capacity]; ///< context << 48 | device << 16 | fills_card << 10 | readable << 9 |
+                                  ///< rewritten << 8 | memory
     };
     struct Place {
         std::size_t directory, slot;

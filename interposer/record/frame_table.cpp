@@ -75,6 +75,19 @@ bool FrameTable::enlarge() noexcept {
     return true;
 }
 
+FrameTable::Frame FrameTable::look_up(std::uint32_t id) noexcept {
+    const Guard guard(mutex_);
+    const Table* const table = table_.load(std::memory_order_relaxed);
+    for (std::size_t i = 0; table != nullptr && id != 0 && i < table->slots; ++i) {
+        const Slot& slot = table->slot[i];
+        if (slot.id.load(std::memory_order_relaxed) != id)
+            continue;
+        const std::uintptr_t address = slot.address.load(std::memory_order_relaxed);
+        return {slot.parent.load(std::memory_order_relaxed), (address & python_mark) != 0, address};
+    }
+    return {};
+}
+
 bool FrameTable::forget(std::uintptr_t first, std::uintptr_t last) noexcept {
     const Guard guard(mutex_);
     Table* const table = table_.load(std::memory_order_relaxed);

@@ -26,6 +26,14 @@ public:
         return intern(native, python_mark | python);
     }
 
+    struct Frame {
+        std::uint32_t parent; ///< 0: none, and of a frame that is not known
+        bool python;          ///< `address` is none of native code
+        std::uintptr_t address;
+    };
+    /// Looks through the whole table, under the lock.
+    Frame look_up(std::uint32_t id) noexcept;
+
     /// Forgets frames with addresses in [first, last), since another object may be loaded there, and all that
     /// was called from them. Whether there were any.
     bool forget(std::uintptr_t first, std::uintptr_t last) noexcept;

@@ -147,6 +147,25 @@ void follow_modules() noexcept {
         look_for_python(depth);
 }
 
+std::string_view object_on_stack(std::uint64_t id, int nearest,
+                                 std::span<const std::string_view> names) noexcept {
+    while (id != 0 && nearest > 0) {
+        const FrameTable::Frame frame = known_frames.look_up(static_cast<std::uint32_t>(id));
+        id = frame.parent;
+        if (frame.python)
+            continue;
+        --nearest;
+        LoadedModule module;
+        if (!module_map.find(frame.address - 1, module)) // what the return address follows
+            continue;
+        const std::string_view name = module.path.substr(module.path.rfind('/') + 1);
+        for (const std::string_view wanted : names)
+            if (name.starts_with(wanted))
+                return module.path;
+    }
+    return {};
+}
+
 namespace {
 
 /// `caller` and `frame`: of the function that this is part of.

@@ -1,6 +1,7 @@
 #include "interposer/runtime/options.hpp"
 
 #include "interposer/runtime/message.hpp"
+#include "trace/size_text.hpp"
 
 #include <cstdlib>
 #include <cstring>
@@ -33,22 +34,6 @@ bool parse_number(std::string_view text, std::uint64_t& value) {
             return false;
         value = value * 10 + static_cast<std::uint64_t>(digit - '0');
     }
-    return true;
-}
-
-/// 4096, 512MiB, 2GiB.
-bool parse_size(std::string_view text, std::uint64_t& bytes) {
-    int shift = 0;
-    for (const auto& [suffix, bits] :
-         {std::pair<std::string_view, int>{"KiB", 10}, {"MiB", 20}, {"GiB", 30}, {"TiB", 40}})
-        if (text.ends_with(suffix)) {
-            shift = bits;
-            text.remove_suffix(suffix.size());
-            break;
-        }
-    if (!parse_number(text, bytes) || bytes > (UINT64_MAX >> shift))
-        return false;
-    bytes <<= shift;
     return true;
 }
 
@@ -87,20 +72,41 @@ bool parse_word(std::string_view text, std::initializer_list<std::string_view> w
     return false;
 }
 
+/// all, spill or SIZE+. Said twice, the same: it is meant.
+bool parse_rewrite(std::string_view what, Options& to) {
+    const bool spill = what == "spill";
+    const Rewriting kind = spill ? Rewriting::spill : Rewriting::from_size;
+    std::uint64_t least = 0;
+    if (!spill && what != "all" &&
+        (!what.ends_with('+') || !trace::parse_size(what.substr(0, what.size() - 1), least)))
+        return false;
+    if (to.act_rewrite != Rewriting::none && (to.act_rewrite != kind || to.rewrite_least != least))
+        return false;
+    to.rewrite_asked_twice = to.act_rewrite != Rewriting::none;
+    to.act_rewrite = kind;
+    to.rewrite_least = least;
+    return true;
+}
+
+/// `to` is as it was where the list is not understood.
 bool parse_actions(std::string_view text, Options& to) {
+    Options read = to;
+    constexpr std::string_view rewrite = "rewrite=";
     while (!text.empty()) {
         const std::size_t comma = text.find(',');
         const std::string_view action = text.substr(0, comma);
         if (action == "prefetch")
-            to.act_prefetch = true;
-        else if (action == "rewrite=all")
-            to.act_rewrite_all = true;
+            read.act_prefetch = true;
         else if (action == "stage")
-            to.act_stage = true;
-        else if (!action.empty())
+            read.act_stage = true;
+        else if (action.starts_with(rewrite)) {
+            if (!parse_rewrite(action.substr(rewrite.size()), read))
+                return false;
+        } else if (!action.empty())
             return false;
         text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
     }
+    to = read;
     return true;
 }
 
@@ -138,11 +144,11 @@ bool set(std::string_view name, std::string_view value, Options& to) {
     if (name == "UM_DETAIL")
         return parse_word(value, {"auto", "light", "faults", "full"}, to.managed_detail);
     if (name == "HASH")
-        return parse_word(value, {"sample", "full", "off"}, to.hashing);
+        return parse_word(value, {"sample", "full", "off", "auto"}, to.hashing);
     if (name == "DEVICE_TIME")
         return parse_flag(value, to.device_time);
     if (name == "MAX_SIZE")
-        return parse_size(value, to.max_bytes);
+        return trace::parse_size(value, to.max_bytes);
     if (name == "CAPTURE_RANGE")
         return parse_flag(value, to.capture_range);
     if (name == "DELAY")
@@ -156,7 +162,9 @@ bool set(std::string_view name, std::string_view value, Options& to) {
     if (name == "ACT")
         return parse_actions(value, to);
     if (name == "PRETEND_MEMORY")
-        return parse_size(value, to.pretend_bytes);
+        return trace::parse_size(value, to.pretend_bytes);
+    if (name == "BUDGET")
+        return trace::parse_size(value, to.budget_bytes);
     return false;
 }
 
@@ -181,6 +189,8 @@ void read_options() noexcept {
     // preloads there anyway.
     if (getuid() == geteuid() && getgid() == getegid())
         visit_settings([](std::string_view name, std::string_view value) { set(name, value, current); });
+    if (current.hashing == Hashing::automatic)
+        current.hashing = current.acts() ? Hashing::off : Hashing::sample;
 }
 
 void warn_of_options() noexcept {

@@ -28,6 +28,15 @@ enum class Hashing : std::uint8_t {
     sample, ///< some, and all where they were equal before
     full,
     off,
+    automatic, ///< sample; off where the program is to be repaired, which is to be fast. Not after
+               ///< read_options()
+};
+
+/// Which of the program's device allocations are answered with managed memory.
+enum class Rewriting : std::uint8_t {
+    none,
+    from_size, ///< those of rewrite_least bytes and more
+    spill,     ///< those that the card has no room for
 };
 
 /// Plain values; strings point into the environment as it was at start (copied, never freed).
@@ -48,9 +57,15 @@ struct Options {
     bool follow_fork = false;
     bool nvtx = true;
     bool act_prefetch = false;
-    bool act_rewrite_all = false;
+    Rewriting act_rewrite = Rewriting::none;
+    std::uint64_t rewrite_least = 0;  ///< bytes
+    bool rewrite_asked_twice = false; ///< the same word again: also where it would be refused to be safe
     bool act_stage = false;
     std::uint64_t pretend_bytes = 0; ///< 0: none
+    std::uint64_t budget_bytes = 0;  ///< of rewritten memory on each device; 0: by the mode
+
+    /// Whether the program is to be repaired.
+    bool acts() const noexcept { return act_prefetch || act_stage || act_rewrite != Rewriting::none; }
 };
 
 /// Reads the environment. Called once, from the library's constructor; tests may call it again.

@@ -212,6 +212,8 @@ void enter() noexcept {
             act::initialize(options());
             act::initialize_staging(options());
             open_window();
+        } else {
+            act::refuse_unrecorded(options());
         }
         entered.store(true, std::memory_order_release);
     }

@@ -25,6 +25,11 @@ bool is_readable(const trace::Alloc& record) {
     return record.memory == trace::Memory::registered && (record.flags & CU_MEMHOSTREGISTER_IOMEMORY) == 0;
 }
 
+/// Not variables of modules, which go without a word, nor what other calls than an allocation's bring.
+bool fills_card(const trace::Alloc& record) {
+    return record.memory == trace::Memory::device && record.part == 0 && record.symbol == 0;
+}
+
 /// Of memory from pools, mapped ranges and other processes nobody here knows who allocated it.
 std::uint64_t host_node(const trace::Alloc& record) {
     if (record.part != 0 || record.pool != 0)
@@ -57,10 +62,13 @@ void finish_allocation(trace::Alloc& record, std::uint64_t address, std::uint64_
                                                       : std::uint16_t{0};
         allocation.rewritten = record.origin == trace::Origin::umadvisor;
         allocation.readable = is_readable(record);
+        allocation.fills_card = fills_card(record);
         record.allocation = allocation.id;
         record.address = address;
         record.device = allocation.device;
         record.node = host_node(record);
+        if (allocation.fills_card)
+            act::add_plain(allocation.device, allocation.bytes);
         gone = std::min(observe::allocations().insert(allocation, covered, most_covered), most_covered);
     }
     // What stood at its addresses went unseen, or goes just now: with a context that another thread destroys.

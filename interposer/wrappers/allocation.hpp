@@ -70,23 +70,36 @@ bool taken_is_rewritten() noexcept;
 /// Records the free; puts the allocation back when the driver refused.
 void finish_free(trace::Free& record) noexcept;
 
+/// `bytes` of device memory for the program: by `call`, which asks the driver, or rewritten.
+template <Entry E, class Call>
+CUresult allocate_or_rewrite(trace::Alloc& record, CUdeviceptr* out, std::size_t bytes,
+                             const Call& call) noexcept {
+    record.memory = trace::Memory::device;
+    record.entry = attach::index(E);
+    record.start = record::now();
+    act::RewriteAnswer answer{};
+    if (!act::rewrite_allocation(out, bytes, answer)) {
+        const std::uint64_t start = record.start;
+        const CUresult result = timed_call<E>(record, call);
+        if (result != CUDA_ERROR_OUT_OF_MEMORY || !act::spill_allocation(out, bytes, answer))
+            return result;
+        record.start = start;
+    }
+    record.duration = record::now() - record.start;
+    record.status = static_cast<std::uint64_t>(answer.result);
+    record.origin = trace::Origin::umadvisor;
+    record.reason = answer.reason;
+    if (answer.result == CUDA_SUCCESS)
+        record.memory = trace::Memory::managed;
+    return answer.result;
+}
+
 struct allocate_device : WhilePaused {
     template <Entry E>
     static CUresult call(CUdeviceptr* out, std::size_t bytes) noexcept {
         trace::Alloc record;
-        record.memory = trace::Memory::device;
-        CUresult result = CUDA_SUCCESS;
-        record.entry = attach::index(E);
-        record.start = record::now();
-        if (act::rewrite_allocation(out, bytes, result)) {
-            record.duration = record::now() - record.start;
-            record.status = static_cast<std::uint64_t>(result);
-            record.memory = trace::Memory::managed;
-            record.origin = trace::Origin::umadvisor;
-            record.reason = trace::Reason::rewrite_all;
-        } else {
-            result = timed<E>(record, out, bytes);
-        }
+        const CUresult result =
+            allocate_or_rewrite<E>(record, out, bytes, [&] { return attach::real<E>()(out, bytes); });
         finish_allocation(record, out != nullptr ? *out : 0, bytes);
         return result;
     }
@@ -97,8 +110,14 @@ struct allocate_pitch : WhilePaused {
     static CUresult call(CUdeviceptr* out, std::size_t* pitch, std::size_t width, std::size_t height,
                          unsigned element) noexcept {
         trace::Alloc record;
-        record.memory = trace::Memory::device;
-        const CUresult result = timed<E>(record, out, pitch, width, height, element);
+        const std::size_t padded = pitch != nullptr ? act::rewritten_pitch(width, element) : 0;
+        std::size_t bytes = 0; // 0: nothing that could be rewritten
+        if (__builtin_mul_overflow(padded, height, &bytes))
+            bytes = 0;
+        const CUresult result = allocate_or_rewrite<E>(
+            record, out, bytes, [&] { return attach::real<E>()(out, pitch, width, height, element); });
+        if (result == CUDA_SUCCESS && record.origin == trace::Origin::umadvisor)
+            *pitch = padded;
         finish_allocation(record, out != nullptr ? *out : 0,
                           pitch != nullptr ? *pitch * height : width * height);
         return result;

@@ -1,6 +1,7 @@
 /// Memory and events of other processes and of other APIs.
 #pragma once
 
+#include "interposer/act/rewrite.hpp"
 #include "interposer/wrappers/hook.hpp"
 
 namespace umadvisor::wrappers {
@@ -27,6 +28,8 @@ struct export_ipc_memory : WhilePaused {
         record.action = trace::IpcAction::export_memory;
         record.address = address;
         const CUresult result = timed<E>(record, out, address);
+        if (result != CUDA_SUCCESS)
+            act::sharing_was_refused(address);
         record.key = result == CUDA_SUCCESS && out != nullptr ? key_of(*out) : 0;
         finish_ipc(record);
         return result;

@@ -12,6 +12,7 @@
 #include "interposer/wrappers/module.hpp"
 #include "interposer/wrappers/placement.hpp"
 #include "interposer/wrappers/placement_batch.hpp"
+#include "interposer/wrappers/pointer.hpp"
 #include "interposer/wrappers/pool.hpp"
 #include "interposer/wrappers/profiler.hpp"
 #include "interposer/wrappers/sharing.hpp"

@@ -57,7 +57,7 @@ bool notices(const Folder& folder, const std::string& text) {
 } // namespace
 
 BOOST_DATA_TEST_CASE(copies_bring_the_same,
-                     data::make({"synchronous", "every_way", "threads", "guarded", "contexts",
+                     data::make({"synchronous", "every_way", "rows", "threads", "guarded", "contexts",
                                  "host_function"}),
                      what) {
     const Folder folder;
@@ -77,6 +77,8 @@ BOOST_AUTO_TEST_CASE(each_copy_from_the_threshold_on_is_staged) {
     BOOST_TEST(found.left == 1u + 4u); // one byte short, each way, and shorter
     run_staged(folder, "every_way");
     BOOST_TEST(counts(folder).staged == 15u * 6 * 2);
+    run_staged(folder, "rows");
+    BOOST_TEST(counts(folder).staged == 6u * 3);
 }
 
 BOOST_AUTO_TEST_CASE(a_ring_is_made_once_a_context) {

@@ -38,6 +38,7 @@ def check_act(cases, bundle, advised):
                         lambda c=command, s=example.expected_status(bundle):
                         _same_output(bundle, advised, c, "stage", "", s))
     cases.check(PART, "pageable_copies --act stage: staged", lambda: _staged(bundle, advised))
+    _check_spill(cases, bundle, advised)
 
 
 def _same_output(bundle, advised, command, act, record, status=0):
@@ -97,3 +98,29 @@ def _times(bundle, advised, program, twin, moved, resident):
               f"{statistics.median(hand):.0f}, limit {limit:.0f}")
     require(statistics.median(acted) <= limit, detail)
     return detail
+
+
+def _check_spill(cases, bundle, advised):
+    """A program that allocates 384 MiB in blocks of 32, on a card that is taken for one of 128."""
+    command = [bundle.program("fill_card")]
+    spill = ["--act", "rewrite=spill", "--pretend-memory", "128M"]
+
+    def goes_on():
+        # simcuda's card is that small in the suite: bare, the program would end
+        bare = run(command, bundle.environment(SIMCUDA_CONFIG="capacity=1G"))
+        require(bare.status == 0, f"bare: {bare.explain()}")
+        outcome, traces = advised.run(command, spill)
+        require(outcome.status == 0, outcome.explain())
+        require(result_text(outcome) == result_text(bare), "output differs from the bare run")
+        spilled = advised.own_actions(traces[0], "Alloc")
+        require(spilled == 8, f"{spilled} blocks were spilled, not 8 of 12")
+        return f"{spilled} of 12 blocks spilled"
+
+    def ends():
+        outcome, _ = advised.run(command, [*spill, "--budget", "64M"])
+        require(outcome.status == 0, outcome.explain())
+        require("blocks 6\n" in outcome.stdout, f"not 4 blocks on the card and 2 beside it: {outcome.stdout}")
+        return "out of memory after 6 blocks"
+
+    cases.check(PART, "fill_card --act rewrite=spill", goes_on)
+    cases.check(PART, "fill_card --act rewrite=spill --budget", ends)

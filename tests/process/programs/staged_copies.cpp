@@ -132,6 +132,42 @@ void copy_in_every_way() {
     }
 }
 
+/// Rows of a pitch on either side, both or none, up and down; what lies between rows has to stay as it was.
+void copy_rows() {
+    const auto copy = ask<decltype(&cuMemcpy2D_v2)>("cuMemcpy2D", 13000);
+    const auto later = ask<decltype(&cuMemcpy2DAsync_v2)>("cuMemcpy2DAsync", 13000);
+    struct Shape {
+        std::size_t width, height, host_pitch, device_pitch;
+    };
+    for (const Shape& shape : {Shape{4096, 2048, 4096, 4096}, Shape{4096, 2048, 5000, 4096},
+                               Shape{4096, 2047, 4096, 4608}, Shape{100'003, 90, 100'100, 100'352},
+                               Shape{mib + 8, 17, mib + 16, 2 * mib}, Shape{1024, 5000, 1024, 1536}}) {
+        const std::size_t host_bytes = (shape.height - 1) * shape.host_pitch + shape.width;
+        const std::size_t device_bytes = shape.height * shape.device_pitch;
+        std::vector<std::uint8_t> data(host_bytes), back(host_bytes, 0x55);
+        fill(data, static_cast<unsigned>(shape.width));
+        const CUdeviceptr memory = allocate(device_bytes);
+        must(ASK("cuMemsetD8", cuMemsetD8_v2)(memory, 0x11, device_bytes), "set");
+        CUDA_MEMCPY2D up{}, down{};
+        up.srcMemoryType = down.dstMemoryType = CU_MEMORYTYPE_HOST;
+        up.dstMemoryType = down.srcMemoryType = CU_MEMORYTYPE_DEVICE;
+        up.srcHost = data.data();
+        down.dstHost = back.data();
+        up.dstDevice = down.srcDevice = memory;
+        up.srcPitch = down.dstPitch = shape.host_pitch;
+        up.dstPitch = down.srcPitch = shape.device_pitch;
+        up.WidthInBytes = down.WidthInBytes = shape.width;
+        up.Height = down.Height = shape.height;
+        const int went = copy(&up);
+        std::fill(data.begin(), data.end(), std::uint8_t{0xee});
+        show("rows", went, back);
+        show("rows", later(&down, nullptr), back);
+        std::vector<std::uint8_t> all(device_bytes);
+        show("with what lies between", Copies().down(all.data(), memory, device_bytes), all);
+        must(ASK("cuMemFree", cuMemFree_v2)(memory), "free");
+    }
+}
+
 /// Several streams, each with a thread of its own; all of them at once.
 void copy_in_threads() {
     CUcontext context = nullptr;
@@ -341,6 +377,8 @@ int main(int, char** arguments) {
         copy_synchronously({4 * mib, 19 * mib + 5, 4 * mib + 1});
     else if (what == "every_way")
         copy_in_every_way();
+    else if (what == "rows")
+        copy_rows();
     else if (what == "threads")
         copy_in_threads();
     else if (what == "other")

@@ -33,7 +33,7 @@ struct Acting {
     void with(bool prefetch, bool rewrite, std::uint64_t pretend = 0) {
         runtime::Options options;
         options.act_prefetch = prefetch;
-        options.act_rewrite_all = rewrite;
+        options.act_rewrite = rewrite ? runtime::Rewriting::from_size : runtime::Rewriting::none;
         options.pretend_bytes = pretend;
         act::initialize(options);
     }
@@ -42,6 +42,8 @@ struct Acting {
         address += 1ull << 36;
         made.push_back({allocations().next_id(), address, bytes, trace::Memory::managed, 0, rewritten, 0});
         allocations().insert(made.back());
+        if (rewritten)
+            act::reserve_rewritten(0, bytes, {UINT64_MAX, false});
         return made.back();
     }
     static Touched touching(std::initializer_list<Allocation> all) {
@@ -62,8 +64,9 @@ BOOST_FIXTURE_TEST_SUITE(executor, Acting)
 
 BOOST_AUTO_TEST_CASE(nothing_happens_before_anything_is_asked_for) { // the first test: modes stay on
     CUdeviceptr out = 5;
-    CUresult result = CUDA_ERROR_UNKNOWN;
-    BOOST_TEST(!act::rewrite_allocation(&out, 100, result));
+    act::RewriteAnswer answer{};
+    BOOST_TEST(!act::rewrite_allocation(&out, 100, answer));
+    BOOST_TEST(!act::spill_allocation(&out, 100, answer));
     BOOST_TEST(out == 5u);
     launch(touching({allocate(4 * mib)}));
     std::size_t free = 10, total = 20;
@@ -80,8 +83,8 @@ BOOST_AUTO_TEST_CASE(without_concurrent_managed_access_both_modes_are_refused) {
     BOOST_REQUIRE(recorder().notes.size() == 1u);
     BOOST_TEST(recorder().notes[0].find("concurrentManagedAccess") != std::string::npos);
     CUdeviceptr out = 5;
-    CUresult result{};
-    BOOST_TEST(!act::rewrite_allocation(&out, 100, result));
+    act::RewriteAnswer answer{};
+    BOOST_TEST(!act::rewrite_allocation(&out, 100, answer));
     launch(touching({allocate(4 * mib)}));
     BOOST_TEST(driver().prefetches == 0u);
 }
@@ -235,12 +238,13 @@ BOOST_AUTO_TEST_CASE(a_pretended_card_is_never_overfilled) {
 BOOST_AUTO_TEST_CASE(device_memory_becomes_managed_and_is_placed) {
     with(false, true);
     CUdeviceptr out = 0;
-    CUresult result = CUDA_ERROR_UNKNOWN;
-    BOOST_TEST(act::rewrite_allocation(&out, 2 * mib, result));
-    BOOST_TEST(result == CUDA_SUCCESS);
+    act::RewriteAnswer answer{CUDA_ERROR_UNKNOWN, trace::Reason::none};
+    BOOST_TEST(act::rewrite_allocation(&out, 2 * mib, answer));
+    BOOST_TEST(answer.result == CUDA_SUCCESS);
     BOOST_TEST(out != 0u);
-    BOOST_TEST(!act::rewrite_allocation(&out, 0, result));
-    BOOST_TEST(!act::rewrite_allocation(nullptr, 100, result));
+    act::remove_rewritten(0, 2 * mib);
+    BOOST_TEST(!act::rewrite_allocation(&out, 0, answer));
+    BOOST_TEST(!act::rewrite_allocation(nullptr, 100, answer));
     act::place(allocate(2 * mib, true));
     BOOST_REQUIRE(driver().advice.size() == 1u);
     BOOST_TEST((driver().advice[0] == CU_MEM_ADVISE_SET_PREFERRED_LOCATION));
@@ -320,9 +324,9 @@ BOOST_AUTO_TEST_CASE(
     BOOST_TEST(recorder().notes.size() == 1u);
     driver().managed_answer = CUDA_ERROR_OUT_OF_MEMORY;
     CUdeviceptr out = 7;
-    CUresult result = CUDA_SUCCESS;
+    act::RewriteAnswer answer{};
     for (int i = 0; i < 12; ++i)
-        BOOST_TEST(!act::rewrite_allocation(&out, 100, result));
+        BOOST_TEST(!act::rewrite_allocation(&out, 100, answer));
     BOOST_TEST(out == 7u);
     BOOST_TEST(driver().managed_calls < 12u);
     BOOST_TEST(recorder().notes.size() == 2u);

@@ -29,29 +29,30 @@ PrefetchPlan plan(std::vector<ResidencyView> views, std::uint64_t budget) {
 
 BOOST_AUTO_TEST_SUITE(allocation_policy)
 
-BOOST_AUTO_TEST_CASE(rewriting_and_placing_by_the_table) {
+BOOST_AUTO_TEST_CASE(placing_by_the_table) {
     struct Row {
-        std::uint64_t bytes, memory, rewritten;
-        bool concurrent, rewrite, place, unplace;
+        std::uint64_t bytes, memory, others, plain;
+        bool place, unplace;
     };
     const Row rows[] = {
-        {100, 1000, 0, true, true, true, false},     // fits
-        {100, 1000, 900, true, true, true, false},   // just fits
-        {101, 1000, 900, true, true, false, true},   // the one that oversubscribes
-        {100, 1000, 1001, true, true, false, false}, // oversubscribed already
-        {1001, 1000, 0, true, true, false, false},   // alone too large: nobody to take back from
-        {0, 1000, 0, true, false, false, false},     // the driver refuses zero bytes
-        {100, 1000, 0, false, false, false, false},  // no concurrent managed access
+        {100, 1000, 0, 0, true, false},     // fits
+        {100, 1000, 900, 0, true, false},   // just fits
+        {101, 1000, 900, 0, false, true},   // the one that oversubscribes
+        {101, 1000, 800, 100, false, true}, // with what is not rewritten
+        {100, 1000, 1001, 0, false, false}, // oversubscribed already
+        {1001, 1000, 0, 0, false, false},   // alone too large: nobody to take back from
+        {101, 1000, 0, 900, false, false},  // nor here
     };
     for (const Row& row : rows) {
-        const AllocationDecision decision =
-            decide_allocation(row.bytes, {row.memory, row.rewritten, row.concurrent});
-        BOOST_TEST_CONTEXT("bytes " << row.bytes << ", rewritten " << row.rewritten) {
-            BOOST_TEST(decision.rewrite == row.rewrite);
-            BOOST_TEST(decision.place == row.place);
-            BOOST_TEST(decision.unplace_others == row.unplace);
+        const Placement placement =
+            decide_placement(row.bytes, {row.memory, row.others + row.bytes, row.plain});
+        BOOST_TEST_CONTEXT("bytes " << row.bytes << ", others " << row.others) {
+            BOOST_TEST(placement.place == row.place);
+            BOOST_TEST(placement.unplace_others == row.unplace);
         }
     }
+    BOOST_TEST(room_of({1000, 700, 300}) == 700u);
+    BOOST_TEST(room_of({1000, 0, 1300}) == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(memory_looks_as_if_it_had_been_allocated_on_the_pretended_card) {

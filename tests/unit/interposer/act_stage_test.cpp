@@ -1,3 +1,4 @@
+#include "interposer/act/stage_choice.hpp"
 #include "interposer/act/stage_copy.hpp"
 #include "interposer/act/stage_plan.hpp"
 #include "interposer/act/stage_pool.hpp"
@@ -80,6 +81,48 @@ BOOST_DATA_TEST_CASE(pieces_cover_a_copy_once_and_fit_a_buffer,
     BOOST_TEST(plan.offset(plan.count() - 1) + plan.bytes(plan.count() - 1) == bytes);
 }
 
+BOOST_AUTO_TEST_CASE(rows_stay_whole) {
+    for (const std::uint64_t row : {std::uint64_t{1024}, std::uint64_t{100'003}, std::uint64_t{2u << 20}}) {
+        const StagePlan plan(row * 333, row);
+        std::uint64_t covered = 0;
+        for (std::size_t piece = 0; piece < plan.count(); ++piece) {
+            BOOST_TEST_REQUIRE(plan.offset(piece) == covered);
+            BOOST_TEST_REQUIRE(plan.bytes(piece) % row == 0u);
+            BOOST_TEST_REQUIRE(plan.bytes(piece) <= stage_buffer_bytes);
+            covered += plan.bytes(piece);
+        }
+        BOOST_TEST(covered == row * 333);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(copies_of_rows_by_the_table) {
+    trace::Copy copy;
+    copy.source_memory = trace::Memory::pageable;
+    copy.destination_memory = trace::Memory::device;
+    copy.width = 4096;
+    copy.height = 2048;
+    copy.depth = 1;
+    copy.bytes = copy.width * copy.height;
+    copy.source_pitch = 5000;
+    copy.destination_pitch = 4096;
+    BOOST_TEST((stage_way(copy) == StageWay::to_device));
+    BOOST_TEST(stage_rows(copy, StageWay::to_device).host_pitch == 5000u);
+    BOOST_TEST(stage_rows(copy, StageWay::to_device).device_pitch == 4096u);
+    BOOST_TEST(stage_rows(copy, StageWay::to_host).host_pitch == 4096u);
+    copy.source_pitch = 4096; // rows without a gap are one piece of memory
+    BOOST_TEST(stage_rows(copy, StageWay::to_device).width == 0u);
+    copy.depth = 2;
+    BOOST_TEST((stage_way(copy) == StageWay::none));
+    copy.depth = 1;
+    copy.source_pitch = 4095;
+    BOOST_TEST((stage_way(copy) == StageWay::none));
+    copy.source_pitch = 4096;
+    copy.width = staged_row_least - 1;
+    BOOST_TEST((stage_way(copy) == StageWay::none));
+    copy.width = copy.source_pitch = copy.destination_pitch = stage_buffer_bytes + 1;
+    BOOST_TEST((stage_way(copy) == StageWay::none));
+}
+
 BOOST_AUTO_TEST_CASE(a_core_is_left_to_the_caller) {
     BOOST_TEST(stage_threads_for(0) == 0u);
     BOOST_TEST(stage_threads_for(1) == 0u);
@@ -115,6 +158,60 @@ BOOST_AUTO_TEST_CASE(all_bytes_are_copied_past_the_caches_and_no_others) {
             }
 }
 
+BOOST_AUTO_TEST_CASE(rows_are_packed_and_unpacked) {
+    StagePool alone; // never started: whoever waits copies
+    constexpr std::size_t width = 100'003, rows = 7, pitch = 100'100;
+    const auto from = pattern(rows * pitch, 9);
+    for (const bool past_caches : {true, false}) {
+        std::vector<char> packed(rows * width), back(rows * pitch, 'x'), expected = back;
+        StageJob pack{.to = packed.data(),
+                      .from = from.data(),
+                      .bytes = packed.size(),
+                      .past_caches = past_caches,
+                      .width = width,
+                      .to_pitch = width,
+                      .from_pitch = pitch};
+        alone.put(pack);
+        alone.wait(pack);
+        StageJob unpack{.to = back.data(),
+                        .from = packed.data(),
+                        .bytes = packed.size(),
+                        .past_caches = past_caches,
+                        .width = width,
+                        .to_pitch = pitch,
+                        .from_pitch = width};
+        alone.put(unpack);
+        alone.wait(unpack);
+        for (std::size_t row = 0; row < rows; ++row)
+            std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(row * pitch), width,
+                        expected.begin() + static_cast<std::ptrdiff_t>(row * pitch));
+        BOOST_TEST((back == expected));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_fastest_manner_is_found_and_found_again) {
+    StageChoice choice({{8, true}, {8, false}, {4, true}, {4, false}});
+    std::uint64_t cost[] = {30, 20, 40, 50};
+    unsigned chosen[StageChoice::manners] = {};
+    const auto go_on = [&](int runs) {
+        std::fill(std::begin(chosen), std::end(chosen), 0u);
+        for (int i = 0; i < runs; ++i) {
+            const unsigned manner = choice.next();
+            ++chosen[manner];
+            choice.took(manner, 1000, cost[manner] * 1000);
+        }
+    };
+    BOOST_TEST((choice.usual().threads == 8 && choice.usual().past_caches));
+    go_on(100);
+    BOOST_TEST(chosen[1] >= 95u);
+    cost[1] = 100;
+    go_on(2000);
+    BOOST_TEST(chosen[0] >= 1900u);
+    cost[3] = 1;
+    go_on(2000);
+    BOOST_TEST(chosen[3] >= 1500u);
+}
+
 /// Those that take part in all jobs, and those that do not, both get to know of theirs.
 BOOST_AUTO_TEST_CASE(jobs_of_few_and_of_all_threads_follow_each_other) {
     static StagePool pool;
@@ -126,7 +223,7 @@ BOOST_AUTO_TEST_CASE(jobs_of_few_and_of_all_threads_follow_each_other) {
         for (unsigned i = 0; i < 4; ++i) {
             to[i].resize(from.size());
             jobs[i] = {to[i].data(), from.data(), from.size(),
-                       (i + round) % 2 == 0 ? stage_threads : stage_emptying_threads};
+                       (i + round) % 2 == 0 ? stage_threads : stage_few_threads};
             pool.put(jobs[i]);
         }
         for (unsigned i = 0; i < 4; ++i) {

@@ -3,6 +3,7 @@
 #include "interposer/attach/driver.hpp"
 #include "interposer/observe/managed_watch.hpp"
 #include "interposer/record/recorder.hpp"
+#include "interposer/record/stacks.hpp"
 
 #include <algorithm>
 #include <cstdarg>
@@ -24,6 +25,12 @@ namespace umadvisor::record {
 using observe::recorder;
 
 void charge(std::uint64_t) noexcept {}
+std::uint64_t stack() noexcept {
+    return recorder().stack;
+}
+std::string_view object_on_stack(std::uint64_t, int, std::span<const std::string_view>) noexcept {
+    return {};
+}
 void note(const char* format, ...) noexcept {
     char text[1024];
     va_list arguments;

@@ -27,6 +27,7 @@ struct FakeRecorder {
     std::vector<std::pair<trace::Function, std::string>> functions;
     std::vector<std::pair<trace::HostRange, std::string>> host_ranges;
     std::vector<std::string> notes;
+    std::uint64_t stack = 1; ///< of every call
 
     void clear();
 };

@@ -1,0 +1,51 @@
+/// What the program learns of an address.
+#pragma once
+
+#include "interposer/act/rewrite.hpp"
+#include "interposer/wrappers/hook.hpp"
+
+namespace umadvisor::wrappers {
+
+// The runtime calls memory managed by IS_MANAGED, and frameworks choose other paths for it: of memory that was
+// rewritten they are told what they would be of device memory. Everything else stays the driver's answer, above
+// all what the memory can be used for: IPC, GPUDirect RDMA, exportable handles.
+
+struct get_pointer_attribute : WhilePaused {
+    template <Entry E>
+    static CUresult call(void* data, CUpointer_attribute which, CUdeviceptr address) noexcept {
+        const bool disguised =
+            (which == CU_POINTER_ATTRIBUTE_HOST_POINTER || which == CU_POINTER_ATTRIBUTE_MEMORY_TYPE ||
+             which == CU_POINTER_ATTRIBUTE_IS_MANAGED) &&
+            act::passes_for_device_memory(address);
+        if (disguised && which == CU_POINTER_ATTRIBUTE_HOST_POINTER)
+            return CUDA_ERROR_INVALID_VALUE;
+        const CUresult result = attach::real<E>()(data, which, address);
+        if (disguised && result == CUDA_SUCCESS)
+            disguise(which, data);
+        return result;
+    }
+
+    /// Overwrites one answer about managed memory.
+    static void disguise(CUpointer_attribute which, void* data) noexcept {
+        if (which == CU_POINTER_ATTRIBUTE_HOST_POINTER)
+            *static_cast<void**>(data) = nullptr;
+        else if (which == CU_POINTER_ATTRIBUTE_MEMORY_TYPE)
+            *static_cast<unsigned*>(data) = CU_MEMORYTYPE_DEVICE;
+        else if (which == CU_POINTER_ATTRIBUTE_IS_MANAGED)
+            *static_cast<bool*>(data) = false; // one byte, as the driver's boolean has at the least
+    }
+};
+
+struct get_pointer_attributes : WhilePaused {
+    template <Entry E>
+    static CUresult call(unsigned count, CUpointer_attribute* which, void** data,
+                         CUdeviceptr address) noexcept {
+        const CUresult result = attach::real<E>()(count, which, data, address);
+        if (result == CUDA_SUCCESS && act::passes_for_device_memory(address))
+            for (unsigned i = 0; i < count; ++i)
+                get_pointer_attribute::disguise(which[i], data[i]);
+        return result;
+    }
+};
+
+} // namespace umadvisor::wrappers

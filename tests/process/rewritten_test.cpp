@@ -1,0 +1,291 @@
+/// `--act rewrite=...`: programs whose device memory is managed must not see a difference but the room they
+/// have; and what was refused is told.
+#include "process.hpp"
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+BOOST_AUTO_TEST_SUITE(process_rewritten_test)
+
+using namespace umadvisor::test;
+namespace data = boost::unit_test::data;
+using Json = nlohmann::json;
+
+namespace {
+
+const std::string program = programs + "/rewritten_memory ";
+
+Outcome run_bare(const Folder& folder, const std::string& what, const std::string& before = "") {
+    const Outcome bare = run_sim(folder, before + " " + program + what);
+    BOOST_TEST(bare.status == 0, bare.out);
+    return bare;
+}
+
+/// The same under the shim; `before` is put in front of the command.
+Outcome run_rewritten(const Folder& folder, const std::string& act, const std::string& what,
+                      const std::string& before = "") {
+    return run_sim(folder,
+                   before + " " + advisor + " run -f -o x.umtrace --act " + act + " -- " + program + what);
+}
+
+/// Allocations that succeeded, by what made them.
+struct Counts {
+    std::size_t rewritten = 0, left = 0;
+};
+Counts counts(const Folder& folder) {
+    Counts result;
+    for (const Json& allocation : dump(folder, "x.umtrace", "Alloc"))
+        if (allocation.at("status") == 0) {
+            const bool ours = allocation.at("origin") == "umadvisor";
+            BOOST_TEST((allocation.at("memory") == "managed") == ours);
+            ++(ours ? result.rewritten : result.left);
+        }
+    return result;
+}
+
+std::size_t count_reason(const Folder& folder, const std::string& reason) {
+    std::size_t count = 0;
+    for (const Json& allocation : dump(folder, "x.umtrace", "Alloc"))
+        count += allocation.at("reason") == reason;
+    return count;
+}
+
+/// On stderr, as one line, and in the report.
+void check_told(const Folder& folder, const Outcome& outcome, const std::string& text) {
+    BOOST_TEST(outcome.err.find(text) != std::string::npos, outcome.err);
+    BOOST_TEST(outcome.err.find(text) == outcome.err.rfind(text), outcome.err);
+    const Json found = report(folder, "x.umtrace").at("notices");
+    BOOST_TEST(
+        std::any_of(found.begin(), found.end(),
+                    [&](const Json& each) { return each.get<std::string>().find(text) != std::string::npos; }),
+        found.dump());
+}
+
+const std::string card = "SIMCUDA_CONFIG=capacity=64M";
+
+} // namespace
+
+BOOST_DATA_TEST_CASE(nothing_is_seen_of_it, data::make({"one_block", "frees", "rows", "info", "capture"}),
+                     what) {
+    const Folder folder;
+    const Outcome bare = run_bare(folder, what);
+    const Outcome rewritten = run_rewritten(folder, "rewrite=all", what);
+    BOOST_TEST(rewritten.status == bare.status, rewritten.err);
+    BOOST_TEST(rewritten.out == bare.out);
+    BOOST_TEST(counts(folder).rewritten > 0u);
+}
+
+BOOST_AUTO_TEST_CASE(stream_ordered_memory_is_left_alone) {
+    const Folder folder;
+    run_rewritten(folder, "rewrite=all", "frees");
+    BOOST_TEST(counts(folder).rewritten == 1u);
+    BOOST_TEST(counts(folder).left == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(rows_are_rewritten) {
+    const Folder folder;
+    run_rewritten(folder, "rewrite=all", "rows");
+    BOOST_TEST(counts(folder).rewritten == 12u);
+    BOOST_TEST(counts(folder).left == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_smaller_than_asked_for_is_left_alone) {
+    const Folder folder;
+    for (const auto& [act, rewritten] : {std::pair{"rewrite=2M+", 4u}, {"rewrite=2097153+", 0u}}) {
+        const Outcome bare = run_bare(folder, "info");
+        const Outcome acted = run_rewritten(folder, act, "info");
+        BOOST_TEST(acted.out == bare.out);
+        BOOST_TEST(counts(folder).rewritten == rewritten, act);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(all_memory_ends_where_the_card_does) {
+    const Folder folder;
+    const Outcome bare = run_bare(folder, "fill 12 8", card);
+    BOOST_TEST(bare.out == "8 blocks, then 2, right 1\nfree 0 MiB\n");
+    const Outcome rewritten = run_rewritten(folder, "rewrite=all", "fill 12 8", card);
+    BOOST_TEST(rewritten.out == bare.out);
+    BOOST_TEST(counts(folder).rewritten == 8u);
+    BOOST_TEST(count_reason(folder, "budget") == 1u);
+    check_told(folder, rewritten, "no more than 64 MiB");
+    const Outcome smaller = run_rewritten(folder, "rewrite=all --pretend-memory 32M", "fill 12 8", card);
+    BOOST_TEST(smaller.out == "4 blocks, then 2, right 1\nfree 0 MiB\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_budget_is_kept) {
+    const Folder folder;
+    const Outcome larger = run_rewritten(folder, "rewrite=all --budget 80M", "fill 12 8", card);
+    BOOST_TEST(larger.out == "10 blocks, then 2, right 1\nfree 0 MiB\n");
+    const Outcome spilled = run_rewritten(folder, "rewrite=spill --budget 16M", "fill 12 8", card);
+    BOOST_TEST(spilled.out == "10 blocks, then 2, right 1\nfree 0 MiB\n");
+    BOOST_TEST(count_reason(folder, "spill") == 2u);
+    check_told(folder, spilled, "no more than 16 MiB");
+}
+
+BOOST_AUTO_TEST_CASE(what_finds_no_room_is_spilled) {
+    const Folder folder;
+    const Outcome roomy = run_rewritten(folder, "rewrite=spill", "fill 12 8");
+    BOOST_TEST(counts(folder).rewritten == 0u);
+    const Outcome spilled = run_rewritten(folder, "rewrite=spill", "fill 12 8", card);
+    BOOST_TEST(spilled.out == "12 blocks, then 0, right 1\nfree 0 MiB\n", spilled.err);
+    BOOST_TEST(counts(folder).rewritten == 4u);
+    BOOST_TEST(count_reason(folder, "spill") == 4u);
+    // Whatever the driver had no room for: it is not brought to the card all the same.
+    const Outcome elsewhere =
+        run_rewritten(folder, "rewrite=spill", "fill 4 8", card + ",fail=cuMemAlloc_v2:2:2");
+    BOOST_TEST(elsewhere.out.starts_with("4 blocks, then 0, right 1\n"), elsewhere.out);
+    BOOST_TEST(counts(folder).rewritten == 1u);
+    BOOST_TEST(dump(folder, "x.umtrace", "Advise").size() == 0u);
+    BOOST_TEST(dump(folder, "x.umtrace", "Prefetch").size() == 0u);
+    const Outcome rows = run_rewritten(folder, "rewrite=spill", "rows", "SIMCUDA_CONFIG=capacity=1M");
+    BOOST_TEST(rows.out == run_bare(folder, "rows").out);
+    BOOST_TEST(counts(folder).left == 12u);
+}
+
+BOOST_AUTO_TEST_CASE(a_pretended_card_is_full_too) {
+    const Folder folder;
+    const Outcome spilled = run_rewritten(folder, "rewrite=spill --pretend-memory 32M", "fill 12 8", card);
+    BOOST_TEST(spilled.out == "12 blocks, then 0, right 1\nfree 0 MiB\n", spilled.err);
+    BOOST_TEST(counts(folder).rewritten == 8u);
+}
+
+/// The program that the GPU suite runs.
+BOOST_AUTO_TEST_CASE(a_program_that_fills_the_card_goes_on) {
+    const Folder folder;
+    const std::string fill = examples + "/sim/fill_card";
+    const Outcome bare = run_sim(folder, fill);
+    BOOST_TEST(bare.status == 0, bare.err);
+    const std::string spill = advisor + " run -f -o x.umtrace --act rewrite=spill --pretend-memory 128M ";
+    const Outcome spilled = run_sim(folder, spill + "-- " + fill);
+    BOOST_TEST(spilled.out == bare.out, spilled.err);
+    BOOST_TEST(count_reason(folder, "spill") == 8u);
+    const Outcome ended = run_sim(folder, spill + "--budget 64M -- " + fill);
+    BOOST_TEST(ended.out.starts_with("blocks 6\n"), ended.out);
+    BOOST_TEST(ended.status == 0, ended.err);
+}
+
+BOOST_AUTO_TEST_CASE(while_a_stream_captures_nothing_is_rewritten) {
+    const Folder folder;
+    run_rewritten(folder, "rewrite=all", "capture");
+    BOOST_TEST(counts(folder).rewritten == 1u);
+    BOOST_TEST(counts(folder).left == 1u);
+    BOOST_TEST(report(folder, "x.umtrace").at("notices").dump().find("while a stream captures") !=
+               std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(sharing_ends_it) {
+    const Folder folder;
+    BOOST_TEST(run_bare(folder, "share").out == "share 0\nshare another 0\n");
+    const Outcome rewritten = run_rewritten(folder, "rewrite=all", "share");
+    BOOST_TEST(rewritten.out == "share 1\nshare another 0\n");
+    check_told(folder, rewritten, "--act rewrite is switched off");
+}
+
+BOOST_DATA_TEST_CASE(what_transports_allocate_is_left_alone,
+                     data::make({"nccl", "mpi", "ucp", "ucm", "uct", "nvshmem"}), name) {
+    const Folder folder;
+    fs::create_symlink(programs + "/plugins/libtransport_plugin.so",
+                       folder / ("lib" + std::string(name) + ".so.2"));
+    const std::string what = "through ./lib" + std::string(name) + ".so.2";
+    const Outcome bare = run_bare(folder, what);
+    const Outcome rewritten = run_rewritten(folder, "rewrite=all", what);
+    BOOST_TEST(rewritten.status == bare.status, rewritten.err);
+    BOOST_TEST(counts(folder).rewritten == 1u);
+    BOOST_TEST(counts(folder).left == 1u);
+    // They are told the truth, the program what it would be of device memory.
+    std::string expected = bare.out;
+    expected.replace(expected.find("there: 0 0"), 10, "there: 1 0");
+    BOOST_TEST(rewritten.out == expected);
+    BOOST_TEST(report(folder, "x.umtrace").at("notices").dump().find("is left to the driver") !=
+               std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(what_other_libraries_allocate_is_rewritten) {
+    const Folder folder;
+    run_rewritten(folder, "rewrite=all", "through " + programs + "/plugins/libtransport_plugin.so");
+    BOOST_TEST(counts(folder).rewritten == 2u);
+}
+
+BOOST_DATA_TEST_CASE(one_process_of_several_is_left_alone,
+                     data::make({"WORLD_SIZE=2", "OMPI_COMM_WORLD_SIZE=4", "PMI_SIZE=2",
+                                 "MV2_COMM_WORLD_SIZE=2", "SLURM_PROCID=0 SLURM_NTASKS=2",
+                                 "UMADVISOR_STACKS=off"}),
+                     environment) {
+    const Folder folder;
+    const Outcome bare = run_bare(folder, "one_block");
+    const Outcome refused = run_rewritten(folder, "rewrite=all", "one_block", environment);
+    BOOST_TEST(refused.out == bare.out);
+    BOOST_TEST(counts(folder).rewritten == 0u);
+    check_told(folder, refused, "--act rewrite is refused");
+    const Outcome meant = run_rewritten(folder, "rewrite=all,rewrite=all", "one_block", environment);
+    BOOST_TEST(meant.out == bare.out);
+    BOOST_TEST(meant.err.find("refused") == std::string::npos, meant.err);
+    BOOST_TEST(counts(folder).rewritten == 1u);
+}
+
+BOOST_DATA_TEST_CASE(one_process_alone_is_not, data::make({"WORLD_SIZE=1", "SLURM_NTASKS=2", "PMI_SIZE="}),
+                     environment) {
+    const Folder folder;
+    run_rewritten(folder, "rewrite=all", "one_block", environment);
+    BOOST_TEST(counts(folder).rewritten == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_done_where_nothing_can_be_recorded) {
+    const Folder folder;
+    const Outcome bare = run_bare(folder, "fill 12 8", card);
+    const Outcome unrecorded =
+        run_bare(folder, "fill 12 8",
+                 card + " UMADVISOR_ACT=rewrite=spill UMADVISOR_OUTPUT=/proc/x.umtrace LD_PRELOAD=" + shim);
+    BOOST_TEST(unrecorded.out == bare.out);
+    BOOST_TEST(unrecorded.err.find("--act is refused") != std::string::npos, unrecorded.err);
+}
+
+BOOST_AUTO_TEST_CASE(two_different_rewrites_are_not_understood) {
+    const Folder folder;
+    const Outcome outcome = run_rewritten(folder, "prefetch,rewrite=all,rewrite=spill", "one_block");
+    BOOST_TEST(outcome.status == 0);
+    BOOST_TEST(outcome.err.find("UMADVISOR_ACT=prefetch,rewrite=all,rewrite=spill is not understood") !=
+                   std::string::npos,
+               outcome.err);
+    BOOST_TEST(counts(folder).rewritten == 0u);
+}
+
+/// Each driver call that rewriting makes fails: at the first and at a later time, and always.
+BOOST_DATA_TEST_CASE(a_failed_call_is_not_the_programs,
+                     data::make({"cuMemAllocManaged", "cuMemAdvise", "cuMemPrefetchAsync", "cuCtxGetDevice",
+                                 "cuStreamIsCapturing", "cuThreadExchangeStreamCaptureMode"}),
+                     entry) {
+    const Folder folder;
+    for (const char* what : {"one_block", "rows", "fill 12 8"}) {
+        const Outcome bare = run_bare(folder, what, card);
+        for (const char* failure : {":1:719", ":3:2", ":0:719", ":0:2"}) {
+            const Outcome rewritten =
+                run_rewritten(folder, "rewrite=all", what, card + ",fail=" + entry + failure);
+            BOOST_TEST(rewritten.status == bare.status, entry << failure << rewritten.err);
+            BOOST_TEST(rewritten.out == bare.out, entry << failure << ' ' << what << ' ' << rewritten.out);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_pitch_that_the_driver_does_not_tell_is_left_to_it) {
+    const Folder folder;
+    const Outcome bare = run_bare(folder, "rows");
+    for (const char* failure : {"cuMemAllocPitch_v2:1:719", "cuMemFree_v2:1:719"}) {
+        const Outcome rewritten =
+            run_rewritten(folder, "rewrite=all", "rows", std::string("SIMCUDA_CONFIG=fail=") + failure);
+        BOOST_TEST(rewritten.out == bare.out, failure);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(where_spilling_fails_the_program_is_out_of_memory) {
+    const Folder folder;
+    const Outcome bare = run_bare(folder, "fill 12 8", card);
+    const Outcome failed =
+        run_rewritten(folder, "rewrite=spill", "fill 12 8", card + ",fail=cuMemAllocManaged:1:719");
+    BOOST_TEST(failed.out == bare.out);
+    const Outcome unasked = run_rewritten(folder, "rewrite=spill --pretend-memory 32M", "fill 8 8",
+                                          card + ",fail=cuMemGetInfo_v2:3:719");
+    BOOST_TEST(unasked.status == 0, unasked.err);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,92 @@
+#include "interposer/act/devices.hpp"
+#include "interposer/act/host_share.hpp"
+#include "interposer/act/launcher_world.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+BOOST_AUTO_TEST_SUITE(act_host)
+
+using namespace umadvisor::act;
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t gib = 1ull << 30;
+
+/// A host of our own, with 8 GiB to spare.
+struct Host {
+    fs::path root;
+    Host() {
+        std::string pattern = (fs::temp_directory_path() / "umadvisor-host-XXXXXX").string();
+        root = mkdtemp(pattern.data());
+        write("proc/meminfo", "MemTotal:       16777216 kB\nMemFree: 1 kB\nMemAvailable:    8388608 kB\n");
+    }
+    ~Host() { fs::remove_all(root); }
+    Host(const Host&) = delete;
+    Host& operator=(const Host&) = delete;
+    void write(const std::string& name, const std::string& text) const {
+        fs::create_directories((root / name).parent_path());
+        std::ofstream(root / name) << text;
+    }
+    std::uint64_t free() const { return free_host_memory(root.c_str()); }
+};
+
+BOOST_FIXTURE_TEST_CASE(without_groups_it_is_what_the_host_has, Host) {
+    BOOST_TEST(free() == 8 * gib);
+    write("proc/self/cgroup", "0::/\n");
+    BOOST_TEST(free() == 8 * gib);
+    write("sys/fs/cgroup/memory.max", "max\n");
+    write("sys/fs/cgroup/memory.current", "4096\n");
+    BOOST_TEST(free() == 8 * gib);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_group_and_those_above_it_count, Host) {
+    write("proc/self/cgroup", "0::/job/step\n");
+    write("sys/fs/cgroup/job/memory.max", std::to_string(4 * gib) + "\n");
+    write("sys/fs/cgroup/job/memory.current", std::to_string(1 * gib) + "\n");
+    BOOST_TEST(free() == 3 * gib);
+    write("sys/fs/cgroup/job/step/memory.max", std::to_string(2 * gib) + "\n");
+    write("sys/fs/cgroup/job/step/memory.current", std::to_string(1 * gib) + "\n");
+    BOOST_TEST(free() == 1 * gib);
+    write("sys/fs/cgroup/job/step/memory.current", std::to_string(3 * gib) + "\n");
+    BOOST_TEST(free() == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(in_a_container_the_path_may_be_the_hosts, Host) {
+    write("proc/self/cgroup", "5:cpu:/x\n4:memory:/docker/0123\n");
+    write("sys/fs/cgroup/memory/memory.limit_in_bytes", std::to_string(2 * gib) + "\n");
+    write("sys/fs/cgroup/memory/memory.usage_in_bytes", "0\n");
+    BOOST_TEST(free() == 2 * gib);
+}
+
+BOOST_AUTO_TEST_CASE(this_host_has_something_to_share) {
+    BOOST_TEST(host_share() > 0u);
+    BOOST_TEST(host_share() == host_share());
+}
+
+BOOST_AUTO_TEST_CASE(the_greatest_world_counts) {
+    setenv("WORLD_SIZE", "2", 1);
+    setenv("PMI_SIZE", "8", 1);
+    BOOST_TEST(launcher_world().size == 8u);
+    BOOST_TEST(std::string(launcher_world().variable) == "PMI_SIZE");
+    unsetenv("PMI_SIZE");
+    unsetenv("WORLD_SIZE");
+    BOOST_TEST(launcher_world().size == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_budget_is_of_each_device_or_of_all) {
+    BOOST_TEST(reserve_rewritten(1, 60, {100, false}));
+    BOOST_TEST(!reserve_rewritten(1, 41, {100, false}));
+    BOOST_TEST(reserve_rewritten(2, 100, {100, false}));
+    const std::uint64_t both = 160;
+    BOOST_TEST(!reserve_rewritten(3, 1, {both, true}));
+    remove_rewritten(2, 100);
+    BOOST_TEST(reserve_rewritten(3, 100, {both, true}));
+    BOOST_TEST(!reserve_rewritten(1, UINT64_MAX, {100, false}));
+    remove_rewritten(3, 100);
+    remove_rewritten(1, 60);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
