@@ -8,6 +8,7 @@
 #include "interposer/observe/capture.hpp"
 #include "interposer/observe/residency_sampler.hpp"
 #include "interposer/record/quiet.hpp"
+#include "interposer/record/recorder.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -41,6 +42,7 @@ constexpr std::uint64_t slack = 2 * block_bytes;
 
 struct Moves {
     PrefetchPlan out, in;
+    std::uint64_t given_up = 0; ///< id of an allocation; 0: none
 };
 
 /// Plans what others have to leave to the launch, and takes it for done.
@@ -64,13 +66,18 @@ void make_room(const observe::Touched& touched, std::uint64_t bytes, PrefetchPla
 }
 
 /// Plans what is missing of `touched`, and takes it for done.
-void plan(const observe::Touched& touched, CUdevice device, Moves& moves) {
+void plan(const observe::Touched& touched, CUdevice device, CUstream stream, Moves& moves) {
     ResidencyMap& residency = knowledge.residency;
     ResidencyView views[observe::Touched::max_managed];
     std::size_t count = 0;
     for (std::uint32_t i = 0; i < touched.managed_count; ++i) {
         const observe::Allocation& allocation = touched.managed[i];
-        count += residency.see(allocation.id, allocation.address, allocation.bytes, views[count]);
+        if (!residency.see(allocation.id, allocation.address, allocation.bytes, views[count]) ||
+            residency.resident(allocation.id))
+            continue;
+        count += residency.worth_bringing(allocation.id, reinterpret_cast<std::uint64_t>(stream));
+        if (residency.just_given_up(allocation.id))
+            moves.given_up = allocation.id;
     }
     const std::uint64_t capacity =
         managed_capacity(device, residency.device_bytes(), missing_bytes({views, count}));
@@ -79,10 +86,6 @@ void plan(const observe::Touched& touched, CUdevice device, Moves& moves) {
     if (missing_bytes({views, count}) > free()) {
         residency.crowd();
         kept_free = std::min(slack, capacity / 4);
-        const auto end = std::remove_if(views, views + count, [&](const ResidencyView& view) {
-            return !residency.try_out(view.allocation);
-        });
-        count = static_cast<std::size_t>(end - views);
         if (const std::uint64_t wanted = missing_bytes({views, count}) + kept_free; wanted > free())
             make_room(touched, wanted - free(), moves.out);
     }
@@ -124,8 +127,13 @@ private:
         Moves moves;
         {
             const record::Guard guard(knowledge.mutex);
-            plan(touched, device_, moves);
+            plan(touched, device_, stream_, moves);
         }
+        if (moves.given_up != 0)
+            record::note(
+                "--act prefetch: allocation %llu is left to faults for now: launches came for none of the "
+                "blocks of it that were tried",
+                static_cast<unsigned long long>(moves.given_up));
         move(moves.out, CU_DEVICE_CPU, stream_, trace::Reason::makes_room);
         move(moves.in, device_, stream_, trace::Reason::not_resident);
     }

@@ -72,8 +72,7 @@ std::uint64_t managed_capacity(CUdevice device, std::uint64_t held, std::uint64_
         return card - std::min(card, known.other_bytes.load(std::memory_order_relaxed));
     };
     std::size_t free = 0, total = 0;
-    if ((held + wanted) / 4 * 5 >= beside() &&
-        real<Entry::cuMemGetInfo_v2>() != nullptr &&
+    if ((held + wanted) / 4 * 5 >= beside() && real<Entry::cuMemGetInfo_v2>() != nullptr &&
         real<Entry::cuMemGetInfo_v2>()(&free, &total) == CUDA_SUCCESS && free <= total) {
         const std::uint64_t used = total - free;
         known.other_bytes.store(used - std::min(used, held), std::memory_order_relaxed);

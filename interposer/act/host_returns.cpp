@@ -10,11 +10,15 @@ namespace {
 using residency::block_bytes;
 
 constexpr std::uint32_t most_between_trials = 64; ///< rounds; a block's faults are not worth more often
+constexpr std::uint32_t first_trial = 4;
+constexpr std::uint64_t many_blocks = 8;
 constexpr std::uint64_t mixer = 0x9e3779b97f4a7c15;
 
-/// In rounds 1, 4, 16, 64, 128, ...: soon, as long as a habit is new.
-bool try_out(std::uint32_t round) {
-    return (std::has_single_bit(round) && std::countr_zero(round) % 2 == 0) ||
+/// In rounds 4, 16, 64, 128, ...: soon, as long as a habit is new, but for one of few blocks, whose faults take
+/// as long as bringing several.
+bool try_out(std::uint32_t round, std::uint64_t blocks) {
+    const bool early = std::has_single_bit(round) && std::countr_zero(round) % 2 == 0 && round >= first_trial;
+    return (early && (blocks >= many_blocks || round > first_trial)) ||
            (round != 0 && round % most_between_trials == 0);
 }
 
@@ -39,8 +43,8 @@ HostReturns::Span HostReturns::wait(std::uint64_t place, std::uint64_t allocatio
         return {};
     Span span{address + known.first, std::min(address + known.last, address + bytes)};
     Round& round = rounds_[allocation % rounds];
-    if (try_out(known.brought)) {
-        const std::uint64_t blocks = (span.last - 1) / block_bytes - span.first / block_bytes + 1;
+    const std::uint64_t blocks = (span.last - 1) / block_bytes - span.first / block_bytes + 1;
+    if (try_out(known.brought, blocks)) {
         const std::uint64_t which = (known.brought * mixer >> 32) % blocks;
         span.left_out = std::max(span.first, (span.first / block_bytes + which) * block_bytes);
     }

@@ -85,7 +85,9 @@ void after_synchronize(const Wait& wait) noexcept {
     const bool seen = observe::residency_sampler().works();
     {
         const record::Guard guard(knowledge.mutex);
-        knowledge.residency.synchronized(seen);
+        constexpr std::uint64_t none = ~std::uint64_t{0};
+        knowledge.residency.synchronized(seen, wait.what == Wait::For::everything,
+                                         wait.what == Wait::For::stream ? wait.stream : none);
     }
     bring_home(wait);
 }

@@ -1,7 +1,6 @@
 #include "interposer/act/residency_map.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstdlib>
 
 namespace umadvisor::act {
@@ -12,7 +11,7 @@ void ResidencyMap::clear() noexcept {
     std::free(known_);
     known_ = nullptr;
     count_ = capacity_ = 0;
-    device_bytes_ = synchronizations_ = trials_ = 0;
+    device_bytes_ = synchronizations_ = 0;
     blind_ = crowded_ = false;
 }
 
@@ -47,8 +46,7 @@ bool ResidencyMap::see(std::uint64_t allocation, std::uint64_t address, std::uin
         std::size_t at = count_++;
         for (; at > 0 && known_[at - 1].allocation > allocation; --at)
             known_[at] = known_[at - 1];
-        known_[at] = {allocation, address, bytes, blocks, count, count, synchronizations_, 0, 0,
-                      false,      false,   0,     0,      0,     0};
+        known_[at] = {allocation, address, bytes, blocks, count, count, synchronizations_, 0, {}, 0};
         known = &known_[at];
     }
     if (doubtful(*known)) {
@@ -109,29 +107,34 @@ void ResidencyMap::launched(std::uint64_t allocation, std::uint64_t capacity) no
     if (known == nullptr)
         return;
     known->last_use = ++launches_;
-    if (known->missing == 0 || sparse(*known))
+    if (known->missing == 0 || known->trial.given_up())
         return;
     for (std::size_t i = 0; i < known->count && device_bytes() + bytes_of(*known, i) <= capacity; ++i)
         if (is_missing(known->blocks[i]))
             set(*known, i, BlockState::device);
 }
 
-bool ResidencyMap::try_out(std::uint64_t allocation) noexcept {
+bool ResidencyMap::worth_bringing(std::uint64_t allocation, std::uint64_t stream) noexcept {
     Known* const known = find(allocation);
-    if (known == nullptr || sparse(*known))
+    if (known == nullptr || !known->trial.worth_bringing())
         return false;
-    if (known->left_out != 0 || blind_ || !std::has_single_bit(++known->trials))
+    // Where room is not short, only a block of many: its faults take as long as bringing several.
+    if (blind_ || !known->trial.due(crowded_) || (!crowded_ && known->missing < least_tried))
         return true;
-    for (std::size_t i = 0, at = known->trials * 7 % known->count; i < known->count;
+    // Any block will do, but not always the same.
+    for (std::size_t i = 0, at = synchronizations_ * 7 % known->count; i < known->count;
          ++i, at = (at + 1) % known->count)
         if (known->blocks[at] == BlockState::host) {
             set(*known, at, BlockState::device);
-            known->left_out = at + 1;
-            known->seen = known->unused = false;
-            ++trials_;
+            known->trial.begin(at, stream);
             break;
         }
     return true;
+}
+
+bool ResidencyMap::just_given_up(std::uint64_t allocation) noexcept {
+    Known* const known = find(allocation);
+    return known != nullptr && known->trial.just_given_up();
 }
 
 void ResidencyMap::evicted(std::uint64_t allocation, std::uint64_t first, std::uint64_t last) noexcept {
@@ -142,20 +145,7 @@ void ResidencyMap::evicted(std::uint64_t allocation, std::uint64_t first, std::u
     for (std::size_t i = blocks.from; i < blocks.until; ++i)
         if (known->blocks[i] == BlockState::device)
             set(*known, i, BlockState::host);
-    if (known->left_out > blocks.from && known->left_out <= blocks.until) {
-        known->left_out = 0; // nobody can tell any more
-        --trials_;
-    }
-}
-
-void ResidencyMap::end_trials() noexcept {
-    for (std::size_t i = 0; i < count_ && trials_ != 0; ++i)
-        if (Known& known = known_[i]; known.left_out != 0) {
-            if (known.seen)
-                ++(known.unused ? known.misses : known.hits);
-            known.left_out = 0;
-            --trials_;
-        }
+    known->trial.cancel(blocks.from, blocks.until);
 }
 
 void ResidencyMap::moved(std::uint64_t allocation, std::uint64_t first, std::uint64_t last,
@@ -164,12 +154,13 @@ void ResidencyMap::moved(std::uint64_t allocation, std::uint64_t first, std::uin
     if (known == nullptr)
         return;
     const Cut blocks = cut(*known, first, last);
+    if (to == BlockState::host)
+        known->trial.on_host(blocks.from, blocks.until);
     for (std::size_t i = blocks.from; i < blocks.until; ++i) {
         if (known->blocks[i] == BlockState::left_alone)
             continue;
         if (to == BlockState::host && known->blocks[i] == BlockState::device)
             known->bounces = bounce_memory;
-        known->unused = known->unused || (to == BlockState::host && known->left_out == i + 1);
         set(*known, i, to);
     }
 }
@@ -184,8 +175,9 @@ void ResidencyMap::leave_alone(std::uint64_t allocation, std::uint64_t first, st
         set(*known, i, alone ? BlockState::left_alone : BlockState::unknown);
 }
 
-void ResidencyMap::synchronized(bool seen) noexcept {
-    end_trials();
+void ResidencyMap::synchronized(bool seen, bool everything, std::uint64_t stream) noexcept {
+    for (std::size_t i = 0; i < count_; ++i)
+        known_[i].trial.end(everything, stream);
     ++synchronizations_;
     ++epoch_;
     blind_ = !seen;
@@ -196,7 +188,7 @@ void ResidencyMap::looking(std::uint64_t allocation, std::uint64_t first, std::u
     if (known == nullptr)
         return;
     known->looked_at = synchronizations_;
-    known->seen = true;
+    known->trial.look();
     known->bounces -= known->bounces != 0;
     const Cut blocks = cut(*known, first, last);
     for (std::size_t i = blocks.from; i < blocks.until; ++i) {
@@ -214,7 +206,6 @@ void ResidencyMap::forget(std::uint64_t allocation) noexcept {
         return;
     for (std::size_t i = 0; i < known->count; ++i)
         set(*known, i, BlockState::unknown);
-    trials_ -= known->left_out != 0;
     std::free(known->blocks);
     std::move(known + 1, known_ + count_, known);
     --count_;

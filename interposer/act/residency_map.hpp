@@ -2,6 +2,7 @@
 #pragma once
 
 #include "interposer/act/prefetch_plan.hpp"
+#include "interposer/act/usage_trial.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -38,10 +39,12 @@ public:
     /// prefetched to no purpose would push out what is wanted.
     void crowd() noexcept { crowded_ = true; }
 
-    /// The device has no room to spare for what is missing of the allocation. False: launches use little of it,
-    /// so it is left to faults. Now and then one missing block is taken for present, to see whether the next
-    /// launches come for it.
-    bool try_out(std::uint64_t allocation) noexcept;
+    /// Something of the allocation is missing for a launch on `stream`. False: launches use little of it, so it
+    /// is left to faults. Now and then one missing block is taken for present, to see whether they come for it.
+    bool worth_bringing(std::uint64_t allocation, std::uint64_t stream) noexcept;
+
+    /// Whether the allocation was found to be hardly used since this was last asked.
+    bool just_given_up(std::uint64_t allocation) noexcept;
 
     /// [first, last) is about to be brought to the host to make room.
     void evicted(std::uint64_t allocation, std::uint64_t first, std::uint64_t last) noexcept;
@@ -67,7 +70,8 @@ public:
     /// device, and everything where host touches cannot be `seen`, counts as unknown from its next see() on
     /// unless it was looked at in between: a prefetch of what is resident costs 0.9 us a block, a missed one a
     /// fault batch.
-    void synchronized(bool seen) noexcept;
+    /// What it has waited for is `stream`, or everything.
+    void synchronized(bool seen, bool everything, std::uint64_t stream) noexcept;
 
     /// [first, last) is being looked at: blocks that lie in it completely and were thought to be on the host
     /// may have left it. What the host has mapped is told by moved(host) next.
@@ -92,11 +96,8 @@ private:
         std::size_t missing;     ///< blocks
         std::uint64_t looked_at; ///< synchronisation it was last looked at after
         unsigned bounces;        ///< more than 0: it came back from the device lately
-        std::size_t left_out;    ///< number + 1 of the block that is left to faults
-        bool seen, unused;       ///< what a look has shown of that block since
-        unsigned trials;         ///< times that it was asked for while the device was full
-        unsigned hits, misses;   ///< blocks left out that launches came for, and did not
-        std::uint64_t last_use;  ///< number of a launch
+        UsageTrial trial;
+        std::uint64_t last_use; ///< number of a launch
     };
 
     Known* find(std::uint64_t allocation) const noexcept;
@@ -106,13 +107,12 @@ private:
     struct Cut {
         std::size_t from, until;
     };
-    static constexpr unsigned bounce_memory = 8; ///< looks
-    static constexpr unsigned most_misses = 3;
-    /// The driver may have evicted a block that was used: a few misses prove nothing.
-    static bool sparse(const Known& known) noexcept {
-        return known.misses >= most_misses && known.misses > 3 * known.hits;
+    /// Whether what was on the device may have left it unseen.
+    bool doubtful(const Known& known) const noexcept {
+        return known.looked_at != synchronizations_ && (known.bounces != 0 || blind_) && !crowded_;
     }
-    void end_trials() noexcept;
+    static constexpr std::size_t least_tried = 8; ///< blocks
+    static constexpr unsigned bounce_memory = 8;  ///< looks
     static Cut cut(const Known& known, std::uint64_t first, std::uint64_t last) noexcept;
 
     Known* known_ = nullptr; ///< in the order of ids
@@ -121,13 +121,7 @@ private:
     std::uint64_t synchronizations_ = 0;
     std::uint64_t epoch_ = 1;
     std::uint64_t launches_ = 0;
-    std::size_t trials_ = 0; ///< under way
-    bool crowded_ = false;
-    /// Whether what was on the device may have left it unseen.
-    bool doubtful(const Known& known) const noexcept {
-        return known.looked_at != synchronizations_ && (known.bounces != 0 || blind_) && !crowded_;
-    }
-    bool blind_ = false;
+    bool blind_ = false, crowded_ = false;
 };
 
 } // namespace umadvisor::act

@@ -12,8 +12,7 @@ PART = "act-by-hand"
 SOURCES = Path(__file__).resolve().parents[1] / "programs"
 PROGRAMS = tuple(sorted(path.stem for path in (SOURCES / "managed").glob("*.cu")))
 IDLE = tuple(sorted(path.stem for path in (SOURCES / "idle").glob("*.cu")))
-# Their kernels find arrays by pointers that lie in memory: a launch does not tell what it will touch.
-HIDDEN = ("linked_nodes", "pointer_table")
+LEFT_OUT = 8  # a block now and then is left to faults, to see whether it is used: this part of the bare faults at most
 
 
 def bare(bundle, name, *words):
@@ -42,7 +41,7 @@ def _faults(bundle, advised, name):
     require(hand == result, "output by hand differs from the bare run")
     detail = f"device faults {faults['device_faults']} -> {left['device_faults']}, by hand {beside['device_faults']}"
     require(faults["device_faults"] > 0 and beside["device_faults"] == 0, f"not the program it should be: {detail}")
-    require(left["device_faults"] == 0 or name in HIDDEN, detail)
+    require(left["device_faults"] * LEFT_OUT <= faults["device_faults"], detail)
     return detail
 
 

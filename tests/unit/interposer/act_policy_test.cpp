@@ -171,17 +171,17 @@ BOOST_FIXTURE_TEST_CASE(a_look_corrects_what_was_thought, Map) {
 
 BOOST_FIXTURE_TEST_CASE(what_bounces_is_unknown_after_a_synchronisation_that_nobody_looked_after, Map) {
     map.launched(1, ~0ull);
-    map.synchronized(true);
+    map.synchronized(true, true, 0);
     BOOST_TEST(map.resident(1)); // it never came back so far
     map.looking(1, address, address + 8 * mib);
     map.moved(1, address, address + 4096, H);
     map.launched(1, ~0ull);
     BOOST_TEST(map.resident(1));
-    map.synchronized(true);
+    map.synchronized(true, true, 0);
     BOOST_TEST(!map.resident(1));
     BOOST_TEST((blocks() == std::vector<BlockState>{U, U, U, U}));
     map.launched(1, ~0ull);
-    map.synchronized(true);
+    map.synchronized(true, true, 0);
     map.looking(1, address, address + 8 * mib); // looked: nothing came back
     BOOST_TEST(map.resident(1));
 }
@@ -199,7 +199,7 @@ BOOST_FIXTURE_TEST_CASE(what_is_prefetched_anyway_is_worth_no_look, Map) {
 
 BOOST_FIXTURE_TEST_CASE(where_nothing_can_be_seen_all_is_unknown_after_a_synchronisation, Map) {
     map.launched(1, ~0ull);
-    map.synchronized(false);
+    map.synchronized(false, true, 0);
     BOOST_TEST(!map.resident(1));
     BOOST_TEST((blocks() == std::vector<BlockState>{U, U, U, U}));
 }

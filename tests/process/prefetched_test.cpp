@@ -1,0 +1,100 @@
+/// `--act prefetch` beyond the first fault: what the host wants back, what pointers lead to, what is not worth
+/// it.
+#include "process.hpp"
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+BOOST_AUTO_TEST_SUITE(process_prefetched_test)
+
+using namespace umadvisor::test;
+namespace data = boost::unit_test::data;
+using Json = nlohmann::json;
+
+namespace {
+
+/// What simcuda counted while `command` ran, bare or repaired.
+struct Counted {
+    std::string out;
+    std::uint64_t host_faults, device_faults, to_device, to_host;
+};
+
+std::uint64_t sum(const Json& by_cause) {
+    std::uint64_t total = 0;
+    for (const Json& each : by_cause)
+        total += each.get<std::uint64_t>();
+    return total;
+}
+
+Counted count(const Folder& folder, const std::string& command, const std::string& act,
+              const std::string& config = "") {
+    const Outcome outcome = run_sim(
+        folder, "export SIMCUDA_REPORT=$PWD/sim.json SIMCUDA_CONFIG=" + config + "; " +
+                    (act.empty() ? "" : advisor + " run -q -f -o x.umtrace --act " + act + " -- ") + command);
+    BOOST_TEST_REQUIRE(outcome.status == 0, outcome.err);
+    const Json told = Json::parse(read(folder / "sim.json"));
+    return {outcome.out, told.at("host_faults").get<std::uint64_t>(),
+            told.at("device_fault_groups").get<std::uint64_t>(), sum(told.at("bytes_to_device")),
+            sum(told.at("bytes_to_host"))};
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(what_the_host_takes_back_each_round_is_brought_to_it) {
+    const Folder folder;
+    const std::string command = examples + "/sim/pingpong --rounds 20";
+    const Counted bare = count(folder, command, "");
+    const Counted repaired = count(folder, command, "prefetch");
+    BOOST_TEST(repaired.out == bare.out);
+    BOOST_TEST(repaired.device_faults * 20 < bare.device_faults);
+    BOOST_TEST(repaired.host_faults * 4 < bare.host_faults);
+    BOOST_TEST(repaired.to_host == bare.to_host);
+    std::size_t home = 0;
+    for (const Json& prefetch : dump(folder, "x.umtrace", "Prefetch"))
+        home += prefetch.at("reason") == "host_returns";
+    BOOST_TEST(home >= 18u);
+}
+
+BOOST_DATA_TEST_CASE(pointers_in_memory_are_followed, data::make({"pointer_table", "linked_nodes"}), name) {
+    const Folder folder;
+    const std::string command = examples + "/sim/" + name;
+    const Counted bare = count(folder, command, "");
+    const Counted repaired = count(folder, command, "prefetch");
+    BOOST_TEST(repaired.out == bare.out);
+    BOOST_TEST(bare.device_faults > 0u);
+    BOOST_TEST(repaired.device_faults * 8 <= bare.device_faults);
+}
+
+BOOST_AUTO_TEST_CASE(what_launches_hardly_use_is_left_to_faults) {
+    const Folder folder;
+    const Counted bare = count(folder, programs + "/hardly_used", "");
+    const Counted repaired = count(folder, programs + "/hardly_used", "prefetch");
+    BOOST_TEST(repaired.out == bare.out);
+    constexpr std::uint64_t all = 24 * (32ull << 20);
+    BOOST_TEST(bare.to_device < all / 8);
+    BOOST_TEST(repaired.to_device < all / 2);
+    const Json found = report(folder, "x.umtrace").at("notices");
+    BOOST_TEST(std::any_of(found.begin(), found.end(), [](const Json& each) {
+        return each.get<std::string>().find("left to faults for now") != std::string::npos;
+    }));
+
+    const Counted whole = count(folder, programs + "/hardly_used whole", "prefetch");
+    BOOST_TEST(whole.to_device >= all);
+    BOOST_TEST(whole.device_faults < 200u); // of blocks that were left out to see
+}
+
+BOOST_AUTO_TEST_CASE(on_a_full_card_what_is_wanted_last_leaves) {
+    const Folder folder;
+    const std::string command = examples + "/sim/training_loop --mib 48 --rounds 6",
+                      small = "capacity=33554432";
+    const Counted bare = count(folder, command, "", small);
+    const Counted repaired = count(folder, command, "prefetch", small);
+    BOOST_TEST(repaired.out == bare.out);
+    BOOST_TEST((repaired.to_device + repaired.to_host) * 10 < (bare.to_device + bare.to_host) * 9);
+    bool leaves = false;
+    for (const Json& prefetch : dump(folder, "x.umtrace", "Prefetch"))
+        leaves = leaves || (prefetch.at("reason") == "makes_room" && prefetch.at("location") == "host");
+    BOOST_TEST(leaves);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
