@@ -13,13 +13,16 @@ namespace {
 
 /// What the host is expected to take back now that the program has waited.
 struct HomeWays {
-    static constexpr std::uint32_t most = 128;
+    static constexpr std::uint32_t most = 256;
     std::uint32_t count = 0;
+    std::uint64_t bytes = 0;
     PrefetchRange ranges[most];
 
     void add(std::uint64_t allocation, std::uint64_t first, std::uint64_t last) {
-        if (first < last && count < most)
-            ranges[count++] = {allocation, first, last - first};
+        if (first >= last || count == most)
+            return;
+        ranges[count++] = {allocation, first, last - first};
+        bytes += last - first;
     }
 };
 
@@ -39,6 +42,11 @@ void expect(const Wait& wait, HomeWays& home) {
         else
             home.add(id, span.first, span.left_out), home.add(id, behind, span.last);
     });
+    if (home.bytes >= HostReturns::least_together)
+        return;
+    for (std::uint32_t i = 0; i < home.count; ++i)
+        knowledge.host_returns.leave(home.ranges[i].allocation);
+    home.count = 0;
 }
 
 /// Brings it, and waits for it.

@@ -54,6 +54,11 @@ HostReturns::Span HostReturns::wait(std::uint64_t place, std::uint64_t allocatio
     return span;
 }
 
+void HostReturns::leave(std::uint64_t allocation) noexcept {
+    if (Round* const round = find(allocation))
+        round->brought = false;
+}
+
 void HostReturns::looking(std::uint64_t allocation) noexcept {
     if (Round* const round = find(allocation))
         round->looked = true;

@@ -38,8 +38,13 @@ public:
     /// Whether a look before the next launch would teach anything.
     bool worth_a_look(std::uint64_t allocation) const noexcept;
 
-    /// Below this many bytes faults are as fast: a prefetch and a wait take 20 us, which is 3 faults.
-    static constexpr std::uint64_t least_bytes = 256 * 1024;
+    /// What wait() said was not brought after all.
+    void leave(std::uint64_t allocation) noexcept;
+
+    /// Below so many bytes of an allocation a fault is as fast, which brings 64 KiB: a prefetch takes 3 us.
+    static constexpr std::uint64_t least_bytes = 64 * 1024 + 1;
+    /// And below so many of all that is brought together, since then the program waits for it: 10 us more.
+    static constexpr std::uint64_t least_together = 192 * 1024;
 
 private:
     /// What the host does after one wait to one allocation.
@@ -58,7 +63,8 @@ private:
         bool looked, brought;
     };
 
-    Habit& habit(std::uint64_t key) noexcept { return habits_[key % habits]; }
+    /// By the upper bits: addresses differ in theirs only, and a product's lower ones depend on lower ones.
+    Habit& habit(std::uint64_t key) noexcept { return habits_[(key >> 40) % habits]; }
     Round* find(std::uint64_t allocation) noexcept;
     const Round* find(std::uint64_t allocation) const noexcept;
     void learn(const Round& round) noexcept;

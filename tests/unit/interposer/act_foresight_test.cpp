@@ -186,9 +186,25 @@ BOOST_FIXTURE_TEST_CASE(another_place_is_another_habit, Loop) {
     BOOST_TEST(!brings(round(0, 0, 2)));
 }
 
+BOOST_FIXTURE_TEST_CASE(many_allocations_have_habits_of_their_own, Loop) {
+    constexpr std::uint64_t count = 128;
+    unsigned brought = 0;
+    for (int i = 0; i < 2; ++i)
+        for (std::uint64_t each = 0; each < count; ++each) {
+            const std::uint64_t address = base + each * 2 * mib;
+            const HostReturns::Span span = returns->wait(1, each + 1, address, mib);
+            brought += brings(span);
+            returns->looking(each + 1);
+            if (!brings(span))
+                returns->took(each + 1, address, address + mib);
+            returns->launch(each + 1);
+        }
+    BOOST_TEST(brought >= count * 8 / 10);
+}
+
 BOOST_FIXTURE_TEST_CASE(little_or_scattered_is_left_to_faults, Loop) {
-    round(0, 128 * 1024);
-    BOOST_TEST(!brings(round(0, 128 * 1024)));
+    round(0, 64 * 1024);
+    BOOST_TEST(!brings(round(0, 64 * 1024)));
     returns->wait(1, id, base, bytes);
     returns->looking(id);
     returns->took(id, base, base + mib);
