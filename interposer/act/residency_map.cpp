@@ -98,8 +98,9 @@ bool ResidencyMap::on_host(std::uint64_t allocation, std::uint64_t first, std::u
     if (known == nullptr)
         return false;
     const Cut blocks = cut(*known, first, last);
-    return std::all_of(known->blocks + blocks.from, known->blocks + blocks.until,
-                       [](BlockState state) { return state == BlockState::host; });
+    return std::all_of(known->blocks + blocks.from, known->blocks + blocks.until, [](BlockState state) {
+        return state == BlockState::host || state == BlockState::left_alone;
+    });
 }
 
 void ResidencyMap::launched(std::uint64_t allocation, std::uint64_t capacity) noexcept {

@@ -24,7 +24,7 @@ public:
     /// Whether no block of the allocation is missing on the device. False for one never seen.
     bool resident(std::uint64_t allocation) const noexcept;
 
-    /// Whether all blocks that [first, last) cuts are known to be on the host.
+    /// Whether all blocks that [first, last) cuts are known to be on the host, or are left where they are.
     bool on_host(std::uint64_t allocation, std::uint64_t first, std::uint64_t last) const noexcept;
 
     /// Whether a look at the page table could spare the next launch a prefetch: not where all of the allocation

@@ -1,6 +1,7 @@
 #include "interposer/act/eviction_plan.hpp"
 #include "interposer/act/host_returns.hpp"
 #include "interposer/act/launch_sequence.hpp"
+#include "interposer/act/reached.hpp"
 #include "interposer/act/usage_trial.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -244,6 +245,54 @@ BOOST_FIXTURE_TEST_CASE(looks_are_spared_while_a_habit_holds, Loop) {
     while (returns->wait(1, id, base, bytes).left_out == 0)
         returns->launch(id);
     BOOST_TEST(returns->worth_a_look(id));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(reached)
+
+struct Waits {
+    void launch(std::initializer_list<std::uint64_t> ids, std::uint64_t stream = 5) {
+        umadvisor::observe::Touched touched;
+        for (const std::uint64_t id : ids) {
+            touched.managed[touched.managed_count].id = id;
+            touched.managed[touched.managed_count++].address = base + id * mib;
+        }
+        reached.add(touched, stream);
+    }
+    std::vector<std::uint64_t> wait(Wait::For what, std::uint64_t stream = 5, std::uint64_t stack = 1) {
+        std::vector<std::uint64_t> ids;
+        reached.take({what, stream, stack}, place, [&](std::uint64_t id, std::uint64_t) { ids.push_back(id); });
+        return ids;
+    }
+    Reached reached;
+    std::uint64_t place = 0;
+};
+
+using Ids = std::vector<std::uint64_t>;
+
+BOOST_FIXTURE_TEST_CASE(a_wait_covers_its_stream_once, Waits) {
+    launch({1, 2});
+    launch({2, 3}, 6);
+    BOOST_TEST(wait(Wait::For::part).empty());
+    BOOST_TEST((wait(Wait::For::stream, 5) == Ids{1, 2}));
+    BOOST_TEST(wait(Wait::For::stream, 5).empty());
+    BOOST_TEST((wait(Wait::For::everything) == Ids{2, 3}));
+    launch({4}, 0);
+    BOOST_TEST((wait(Wait::For::stream, reinterpret_cast<std::uint64_t>(CU_STREAM_LEGACY)) == Ids{4}));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_place_is_where_and_after_what, Waits) {
+    const auto place_of = [&](std::initializer_list<std::uint64_t> ids, std::uint64_t stack) {
+        launch(ids);
+        launch(ids); // however often
+        wait(Wait::For::everything, 0, stack);
+        return place;
+    };
+    const std::uint64_t usual = place_of({1, 2}, 1);
+    BOOST_TEST(place_of({1, 2}, 1) == usual);
+    BOOST_TEST(place_of({1, 2}, 2) != usual);
+    BOOST_TEST(place_of({1, 3}, 1) != usual);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
