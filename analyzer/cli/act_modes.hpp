@@ -9,9 +9,10 @@
 namespace umadvisor::cli {
 
 /// What --act takes when a program is run: what the shim knows (interposer/runtime/options.cpp).
-inline constexpr std::array<std::string_view, 3> run_modes{"prefetch", "rewrite=all", "stage"};
+inline constexpr std::array<std::string_view, 4> run_modes{"prefetch", "rewrite=all", "stage", "plan=FILE"};
 
-/// What is wrong with a list, separated by commas, that may have these; empty: nothing.
+/// What is wrong with a list, separated by commas, that may have these; empty: nothing. One that ends in =FILE
+/// takes any name there.
 std::string act_trouble(const std::string& list, std::span<const std::string_view> modes);
 
 } // namespace umadvisor::cli

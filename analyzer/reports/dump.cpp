@@ -143,7 +143,7 @@ struct FieldWriter {
                 return std::to_array<std::string_view>({"unknown", "irregular", "regular"});
             else
                 return std::to_array<std::string_view>(
-                    {"none", "not_resident", "rewrite_all", "place_rewritten"});
+                    {"none", "not_resident", "rewrite_all", "place_rewritten", "host_returns", "makes_room"});
         }();
         const auto index = static_cast<std::size_t>(value);
         return index < words.size() ? Json(words[index]) : Json(index); // newer than this reader: its number

@@ -15,6 +15,7 @@ namespace umadvisor::runtime {
 namespace {
 
 constexpr std::string_view prefix = "UMADVISOR_";
+constexpr std::string_view plan_prefix = "plan="; ///< of an action
 
 constexpr std::string_view names[] = {
 #define OPTION(name, type, default_value, help) #name,
@@ -22,7 +23,7 @@ constexpr std::string_view names[] = {
 };
 
 Options current;
-char output_path[4096];
+char output_path[4096], plan_path[4096];
 
 bool parse_number(std::string_view text, std::uint64_t& value) {
     if (text.empty() || text.size() > 19)
@@ -87,6 +88,15 @@ bool parse_word(std::string_view text, std::initializer_list<std::string_view> w
     return false;
 }
 
+/// A copy that ends in a zero; empty where it does not fit.
+template <std::size_t N>
+const char* keep(std::string_view text, char (&to)[N]) {
+    const std::size_t length = text.size() < N ? text.size() : 0;
+    std::memcpy(to, text.data(), length);
+    to[length] = '\0';
+    return to;
+}
+
 bool parse_actions(std::string_view text, Options& to) {
     while (!text.empty()) {
         const std::size_t comma = text.find(',');
@@ -97,6 +107,8 @@ bool parse_actions(std::string_view text, Options& to) {
             to.act_rewrite_all = true;
         else if (action == "stage")
             to.act_stage = true;
+        else if (action.starts_with(plan_prefix) && action.size() > plan_prefix.size())
+            to.act_plan = keep(action.substr(plan_prefix.size()), plan_path);
         else if (!action.empty())
             return false;
         text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
@@ -120,9 +132,7 @@ bool set(std::string_view name, std::string_view value, Options& to) {
     if (name == "OUTPUT") {
         if (value.size() >= sizeof output_path)
             return false;
-        std::memcpy(output_path, value.data(), value.size());
-        output_path[value.size()] = '\0';
-        to.output = output_path;
+        to.output = keep(value, output_path);
         return true;
     }
     if (name == "FORCE")

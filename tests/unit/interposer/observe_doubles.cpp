@@ -24,6 +24,15 @@ namespace umadvisor::record {
 using observe::recorder;
 
 void charge(std::uint64_t) noexcept {}
+std::uint64_t stack() noexcept {
+    return 0;
+}
+std::uint64_t launch_stack() noexcept {
+    return 0;
+}
+std::uint64_t stack_key(std::uint64_t stack) noexcept {
+    return stack;
+}
 void note(const char* format, ...) noexcept {
     char text[1024];
     va_list arguments;
@@ -64,6 +73,11 @@ void define(const Record& record) noexcept {
 }
 template void define(const trace::Function&) noexcept;
 template void define(const trace::HostRange&) noexcept;
+template <>
+void define(const trace::HostReturn& record) noexcept {
+    const std::lock_guard guard(recorder().mutex);
+    recorder().host_returns.push_back(record);
+}
 
 } // namespace umadvisor::record
 
