@@ -145,6 +145,7 @@ struct Frame {
     std::uint64_t address = 0;        ///< return address; the call stands before it
     std::uint64_t module = 0;         ///< Module record that holds it; 0: none
     std::uint64_t python = 0; ///< not 0: no frame, but the stack `parent` with that PythonFrame innermost
+    std::uint64_t key = 0;    ///< of the stack: the same in each run of the same files; 0: none
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
@@ -153,6 +154,7 @@ struct Frame {
         v.address("address", r.address);
         v.number("module", r.module);
         v.number("python", r.python);
+        v.number("key", r.key);
     }
 };
 

@@ -144,4 +144,30 @@ struct ManagedSource {
     }
 };
 
+/// Something that --act prefetch has learned: what the host takes back after a wait. Of several with one key
+/// the last holds.
+struct HostReturn {
+    static constexpr Type type = Type::host_return;
+    static constexpr std::string_view name = "HostReturn";
+    std::uint64_t time = 0; ///< ticks
+    std::uint64_t key = 0;  ///< of the wait, what it waited for and the allocation: the same in each run
+    std::uint64_t first = 0, last = 0;  ///< bytes of the allocation, [first, last)
+    std::uint64_t bytes = 0;            ///< of the allocation
+    std::uint64_t stack = 0;            ///< of the wait
+    std::uint64_t allocation_stack = 0; ///< of the call that allocated
+    std::uint64_t given_up = 0;         ///< 1: it holds no more
+
+    template <class Self, class Visitor>
+    static void fields(Self& r, Visitor& v) {
+        v.number("time", r.time);
+        v.number("key", r.key);
+        v.number("first", r.first);
+        v.number("last", r.last);
+        v.number("bytes", r.bytes);
+        v.number("stack", r.stack);
+        v.number("allocation_stack", r.allocation_stack);
+        v.number("given_up", r.given_up);
+    }
+};
+
 } // namespace umadvisor::trace

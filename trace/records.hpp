@@ -71,6 +71,7 @@ bool visit_type(Type type, Visitor&& v) {
         UMADVISOR_RECORD(PythonLines);
         UMADVISOR_RECORD(PythonFrame);
         UMADVISOR_RECORD(ManagedSource);
+        UMADVISOR_RECORD(HostReturn);
 #undef UMADVISOR_RECORD
     }
     return false;

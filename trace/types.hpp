@@ -74,6 +74,7 @@ enum class Type : std::uint8_t {
     python_lines = 81,
     python_frame = 82,
     managed_source = 83,
+    host_return = 84,
 };
 
 /// A bounded list of numbers inside a record. What lies beyond `count` is never written nor copied: one of

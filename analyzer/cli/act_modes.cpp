@@ -8,7 +8,12 @@
 namespace umadvisor::cli {
 namespace {
 
+/// `known` may have SIZE in it, or end in FILE, which any name is.
 bool is(std::string_view mode, std::string_view known) {
+    constexpr std::string_view any_file = "FILE";
+    if (known.ends_with(any_file))
+        return mode.starts_with(known.substr(0, known.size() - any_file.size())) &&
+               mode.size() > known.size() - any_file.size();
     const std::size_t size = known.find("SIZE");
     if (size == std::string_view::npos)
         return mode == known;

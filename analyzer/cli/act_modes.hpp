@@ -9,10 +9,11 @@
 namespace umadvisor::cli {
 
 /// What --act takes when a program is run: what the shim knows (interposer/runtime/options.cpp).
-inline constexpr std::array<std::string_view, 5> run_modes{"prefetch", "rewrite=all", "rewrite=SIZE+",
-                                                           "rewrite=spill", "stage"};
+inline constexpr std::array<std::string_view, 6> run_modes{"prefetch",      "rewrite=all", "rewrite=SIZE+",
+                                                           "rewrite=spill", "stage",       "plan=FILE"};
 
-/// What is wrong with a list, separated by commas, that may have these (SIZE stands for any); empty: nothing.
+/// What is wrong with a list, separated by commas, that may have these (SIZE and FILE stand for any); empty:
+/// nothing.
 std::string act_trouble(const std::string& list, std::span<const std::string_view> modes);
 
 } // namespace umadvisor::cli

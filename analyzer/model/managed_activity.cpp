@@ -76,6 +76,9 @@ void ManagedActivity::judge(ManagedAllocation& allocation) {
     const verdicts::Subject subject{allocation.stays, allocation.marks, terms_};
     for (const verdicts::Verdict& verdict : verdicts::judge(subject))
         allocation.site->verdicts.add(verdict);
+    if (allocation.marks.by_umadvisor)
+        for (const verdicts::WastedPrefetch& each : verdicts::wasted_prefetches(subject))
+            reader::add_saturated(wasted_[{each.why, each.stack}], each.bytes);
     allocation.site->late.add(verdicts::late_candidates(subject));
     const MovedBytes moved{allocation.stays.arrived(true), allocation.stays.arrived(false)};
     for (MovedBytes* const sum : {&allocation.site->by_stays, &by_stays_}) {

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <map>
+#include <utility>
 #include <vector>
 
 namespace umadvisor::model {
@@ -57,6 +58,10 @@ public:
     /// Whether the trace tells anything of what happened.
     bool any() const { return totals_.told().events != 0 || totals_.exact() != nullptr; }
 
+    /// Bytes that umadvisor prefetched for nothing, by why and the stack of the call that it was done for.
+    using WastedBytes = std::map<std::pair<verdicts::WastedPrefetch::Why, std::uint64_t>, std::uint64_t>;
+    const WastedBytes& wasted_by_umadvisor() const { return wasted_; }
+
     MovedEstimate estimate() const { return {totals_, by_stays_}; }
 
 private:
@@ -87,6 +92,7 @@ private:
     ManagedTotals totals_;
     MovedBytes by_stays_; ///< of all lines
     ManagedTally unattributed_;
+    WastedBytes wasted_;
     verdicts::Terms terms_;
     ThrashingReplay replay_;
 };

@@ -22,6 +22,7 @@ std::string_view file_name(std::string_view path) {
 Profile::Profile(reader::Trace& trace, Statistics* statistics, machine::Rates rates, double ns_per_tick)
     : trace_(trace),
       rates_(std::move(rates)),
+      actions_(trace.dictionary),
       copies_(trace.dictionary, trace.time),
       graphs_(trace.dictionary),
       managed_(ns_per_tick,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analyzer/machine/rates.hpp"
+#include "analyzer/model/actions.hpp"
 #include "analyzer/model/allocation_failures.hpp"
 #include "analyzer/model/allocations.hpp"
 #include "analyzer/model/churn.hpp"
@@ -59,6 +60,7 @@ public:
     const reader::Trace& trace() const { return trace_; }
     const reader::Dictionary& dictionary() const { return trace_.dictionary; }
     const machine::Rates& rates() const { return rates_; }
+    const Actions& actions() const { return actions_; }
     const Copies& copies() const { return copies_; }
     const Launches& launches() const { return launches_; }
     const Graphs& graphs() const { return graphs_; }
@@ -120,6 +122,7 @@ private:
     const reader::Trace& trace_;
     machine::Rates rates_;
     RecordedTime recorded_;
+    Actions actions_;
     Copies copies_;
     Launches launches_;
     Graphs graphs_;

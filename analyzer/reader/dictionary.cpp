@@ -66,6 +66,8 @@ void Dictionary::keep(Record record) {
         interpreters.push_back(record);
     else if constexpr (std::is_same_v<Record, trace::ManagedSource>)
         managed_sources.push_back(record);
+    else if constexpr (std::is_same_v<Record, trace::HostReturn>)
+        host_returns.push_back(record);
     else if constexpr (std::is_same_v<Record, trace::PythonCode>)
         python_codes.insert_or_assign(record.id, record);
     else if constexpr (std::is_same_v<Record, trace::PythonLines>)

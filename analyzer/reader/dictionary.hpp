@@ -47,6 +47,7 @@ public:
     std::vector<trace::Notice> notices;
     std::vector<trace::Interpreter> interpreters;
     std::vector<trace::ManagedSource> managed_sources; ///< the last is in use
+    std::vector<trace::HostReturn> host_returns;
 
     /// Exported driver symbol of an entry point; "unknown" when its definition is lost.
     std::string_view symbol(std::uint64_t entry) const;

@@ -1,3 +1,4 @@
+#include "analyzer/reports/action_json.hpp"
 #include "analyzer/reports/completeness_text.hpp"
 #include "analyzer/reports/managed_json.hpp"
 #include "analyzer/reports/place_json.hpp"
@@ -318,6 +319,7 @@ Json to_json(Report& report) {
     document["copies_by_umadvisor"] = {{"count", profile.copies().own().count},
                                        {"bytes", profile.copies().own().bytes}};
     document["copies_staged"] = staged_json(profile);
+    document["actions"] = actions_json(report);
     document["launches"] = launches_json(profile);
     document["graphs"] = graphs_json(profile);
     document["calls_captured"] = profile.captured();

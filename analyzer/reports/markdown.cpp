@@ -1,6 +1,7 @@
 #include "analyzer/reports/markdown.hpp"
 
 #include "analyzer/findings/words.hpp"
+#include "analyzer/reports/action_text.hpp"
 #include "analyzer/reports/completeness_text.hpp"
 
 #include <ostream>
@@ -58,6 +59,23 @@ void write_section(Report& report, const findings::Finding& finding, std::ostrea
         << name(finding.confidence) << "): " << plain(finding.basis) << "\n";
 }
 
+void write_actions_section(Report& report, std::ostream& out) {
+    if (!has_actions(report))
+        return;
+    out << "\n## What umadvisor did\n\n";
+    for (const ActionLine& line : action_lines(report)) {
+        out << "- " << action_title(line.kind) << ": "
+            << plain(action_text(report, line.totals, line.wasted, line.gain_ns))
+            << (line.gain_ns ? " (" + plain(line.basis) + ")" : "") << "\n";
+        for (const ActionPlace* const place : told_places(line))
+            out << "  - " << place_markdown(report, place->stack) << ": "
+                << plain(action_text(report, place->totals, place->wasted, place->gain_ns)) << "\n";
+    }
+    for (const trace::Notice& notice : report.trace.dictionary.notices)
+        if (is_action_notice(notice))
+            out << "- " << plain(notice.text) << "\n";
+}
+
 } // namespace
 
 void write_markdown(Report& report, std::ostream& out) {
@@ -66,7 +84,7 @@ void write_markdown(Report& report, std::ostream& out) {
         out << "\n> " << plain(line) << "\n";
     if (report.findings.empty()) {
         out << "\n" << plain(report.why_empty()) << "\n";
-        return;
+        return write_actions_section(report, out);
     }
     out << "\n| rule | finding | line | saves about | confidence |\n|---|---|---|---|---|\n";
     for (const findings::Finding& finding : report.findings)
@@ -76,6 +94,7 @@ void write_markdown(Report& report, std::ostream& out) {
             << name(finding.confidence) << " |\n";
     for (const findings::Finding& finding : report.findings)
         write_section(report, finding, out);
+    write_actions_section(report, out);
 }
 
 } // namespace umadvisor::reports

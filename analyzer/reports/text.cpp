@@ -1,4 +1,5 @@
 #include "analyzer/findings/words.hpp"
+#include "analyzer/reports/action_text.hpp"
 #include "analyzer/reports/call_times.hpp"
 #include "analyzer/reports/completeness_text.hpp"
 #include "analyzer/reports/managed_text.hpp"
@@ -55,25 +56,6 @@ std::string unseen_graph_text(const model::GraphWork& work) {
     if (work.untold != 0)
         add(count_text(work.untold, "node") + " of graphs too large to be told");
     return text.empty() ? text : text + ": in no figure below";
-}
-
-/// What --act stage did, in a line; empty where it did nothing.
-std::string staged_text(const model::Profile& profile) {
-    std::string text;
-    const auto add = [&](model::Direction direction, const char* where) {
-        const model::Tally staged = profile.copies().staged(direction);
-        if (staged.count == 0)
-            return;
-        const auto bytes = static_cast<double>(staged.bytes);
-        const auto seconds = static_cast<double>(profile.nanoseconds(staged.ticks)) * 1e-9;
-        text += (text.empty() ? "" : "; ") + count_text(staged.count, "copy") + where + ", " +
-                findings::bytes_text(bytes);
-        if (seconds > 0)
-            text += ", at " + findings::rate_text(bytes / seconds);
-    };
-    add(model::Direction::HtoD, " to the device");
-    add(model::Direction::DtoH, " to the host");
-    return text.empty() ? text : "umadvisor staged " + text;
 }
 
 std::string unrecorded_text(const model::Profile& profile) {
@@ -221,10 +203,9 @@ void write_notes(std::ostream& out, Report& report) {
     if (report.profile.copies().own().count != 0)
         out << "  - umadvisor itself made " << count_text(report.profile.copies().own().count, "copy")
             << "; they are in no figure below\n";
-    if (const std::string text = staged_text(report.profile); !text.empty())
-        out << "  - " << text << "\n";
     for (const trace::Notice& notice : dictionary.notices)
-        out << "  - " << notice.text << "\n";
+        if (!is_action_notice(notice)) // they have a section
+            out << "  - " << notice.text << "\n";
 }
 
 } // namespace
@@ -257,6 +238,7 @@ void write_text(Report& report, std::ostream& out) {
         out << "\n    " << report.why_empty() << "\n";
     else if (report.left_out != 0)
         out << "\n    " << count_text(report.left_out, "further finding") << " left out, as asked\n";
+    write_actions(report, out);
     write_managed(report, out);
     for (const std::string& warning : report.symbolizer.warnings())
         out << "\n  ! " << warning << "\n";

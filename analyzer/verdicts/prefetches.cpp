@@ -1,4 +1,4 @@
-/// The program's own prefetches: too late, for nothing, or against each other.
+/// Prefetches: too late, for nothing, or against each other.
 #include "analyzer/reader/saturated.hpp"
 #include "analyzer/verdicts/verdict.hpp"
 
@@ -135,6 +135,21 @@ LateCandidates late_candidates(const Subject& subject) {
         }
     }
     return candidates;
+}
+
+std::vector<WastedPrefetch> wasted_prefetches(const Subject& subject) {
+    using Why = WastedPrefetch::Why;
+    std::vector<WastedPrefetch> found;
+    // What was evicted in the meantime was not there any more.
+    const model::RedundantPrefetches& redundant = subject.stays.redundant();
+    if (redundant.calls != 0 && subject.marks.evicted_bytes == 0 && subject.stays.evicted() == 0)
+        found.push_back({Why::there, redundant.stack, redundant.bytes});
+    for (const Stay& stay : subject.stays.list())
+        if (stay.end != 0 && brought_by_prefetch(stay) &&
+            (stay.on_device ? unused_on_device(subject, stay) : unused_on_host(subject, stay)))
+            found.push_back({stay.on_device ? Why::unused_on_device : Why::unused_on_host, stay.prefetch_stack,
+                             stay.by_prefetch});
+    return found;
 }
 
 void LateCandidates::add(const LateCandidates& other) {

@@ -82,6 +82,19 @@ struct LateCandidates {
 };
 LateCandidates late_candidates(const Subject& subject);
 
+/// What was prefetched at one call site for nothing.
+struct WastedPrefetch {
+    enum class Why : std::uint8_t {
+        there,            ///< on the device already
+        unused_on_device, ///< it left before a launch reached it
+        unused_on_host,   ///< it left before the host could have used the half of it
+    };
+    Why why{};
+    std::uint64_t stack = 0, bytes = 0;
+};
+/// Of all prefetches, umadvisor's among them; by stay, so several may be of one call site.
+std::vector<WastedPrefetch> wasted_prefetches(const Subject& subject);
+
 /// All that apply. Of habits of which one contains the other, only the narrower one.
 std::vector<Verdict> judge(const Subject& subject);
 

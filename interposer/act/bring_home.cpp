@@ -4,6 +4,7 @@
 #include "interposer/attach/real.hpp"
 #include "interposer/observe/capture.hpp"
 #include "interposer/record/quiet.hpp"
+#include "interposer/record/recorder.hpp"
 
 #include <algorithm>
 
@@ -26,15 +27,39 @@ struct HomeWays {
     }
 };
 
+/// What was learned is told to the trace, for plans.
+void tell_lessons(const Wait& wait, const AllocationNames::Named& named) {
+    HostReturns::Lesson lesson;
+    while (knowledge.host_returns.take_lesson(lesson)) {
+        trace::HostReturn record;
+        record.time = record::now();
+        record.key = lesson.in_runs;
+        record.first = lesson.first;
+        record.last = lesson.last;
+        record.given_up = lesson.given_up;
+        if (!lesson.given_up) { // else its wait was long ago
+            record.bytes = named.bytes;
+            record.stack = wait.stack;
+            record.allocation_stack = named.stack;
+        }
+        record::define(record);
+    }
+}
+
 void expect(const Wait& wait, HomeWays& home) {
-    std::uint64_t place = 0;
+    Reached::Place place{};
+    const auto name_of = [](std::uint64_t id) { return knowledge.names.find(id).name; };
     const record::Guard guard(knowledge.mutex);
-    reached().take(wait, place, [&](std::uint64_t id, std::uint64_t address) {
+    reached().take(wait, place, name_of, [&](std::uint64_t id, std::uint64_t address) {
         observe::Allocation allocation;
         if (!observe::allocations().find(address, allocation) || allocation.id != id)
             return; // gone since
+        const AllocationNames::Named named = knowledge.names.find(id);
+        const std::uint64_t in_runs =
+            place.in_runs == 0 ? 0 : (place.in_runs ^ named.name) * 0x9e3779b97f4a7c15 | 1;
         const HostReturns::Span span =
-            knowledge.host_returns.wait(place, id, allocation.address, allocation.bytes);
+            knowledge.host_returns.wait(place.here, id, allocation.address, allocation.bytes, in_runs);
+        tell_lessons(wait, named);
         const std::uint64_t behind =
             std::min(span.last, (span.left_out / block_bytes + 1) * block_bytes); // the block left to faults
         if (span.left_out == 0)

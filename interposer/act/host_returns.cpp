@@ -12,6 +12,7 @@ using residency::block_bytes;
 constexpr std::uint32_t most_between_trials = 64; ///< rounds; a block's faults are not worth more often
 constexpr std::uint32_t first_trial = 4;
 constexpr std::uint64_t many_blocks = 8;
+constexpr std::uint32_t tried_before = 5; ///< rounds of an earlier run that count here
 constexpr std::uint64_t mixer = 0x9e3779b97f4a7c15;
 
 /// In rounds 4, 16, 64, 128, ...: soon, as long as a habit is new, but for one of few blocks, whose faults take
@@ -34,11 +35,13 @@ const HostReturns::Round* HostReturns::find(std::uint64_t allocation) const noex
 }
 
 HostReturns::Span HostReturns::wait(std::uint64_t place, std::uint64_t allocation, std::uint64_t address,
-                                    std::uint64_t bytes) noexcept {
+                                    std::uint64_t bytes, std::uint64_t in_runs) noexcept {
     // Not by its id: what is allocated anew in each round mostly comes to stand where it stood.
     const std::uint64_t key = ((place ^ address) * mixer ^ bytes) * mixer | 1;
-    rounds_[allocation % rounds] = {allocation, address, key, 0, 0, 0, 0, false, false};
+    rounds_[allocation % rounds] = {allocation, address, key, in_runs, 0, 0, 0, 0, false, false};
     Habit& known = habit(key);
+    if (known.key != key)
+        adopt(key, in_runs, bytes);
     if (known.key != key || known.seen <= 2 * known.misses)
         return {};
     Span span{address + known.first, std::min(address + known.last, address + bytes)};
@@ -48,7 +51,8 @@ HostReturns::Span HostReturns::wait(std::uint64_t place, std::uint64_t allocatio
         const std::uint64_t which = (known.brought * mixer >> 32) % blocks;
         span.left_out = std::max(span.first, (span.first / block_bytes + which) * block_bytes);
     }
-    ++known.brought;
+    if (++known.brought == 1)
+        tell(known, false);
     round.left_out = span.left_out;
     round.brought = true;
     return span;
@@ -57,6 +61,32 @@ HostReturns::Span HostReturns::wait(std::uint64_t place, std::uint64_t allocatio
 void HostReturns::leave(std::uint64_t allocation) noexcept {
     if (Round* const round = find(allocation))
         round->brought = false;
+}
+
+void HostReturns::expect(std::uint64_t in_runs, std::uint64_t first, std::uint64_t last) noexcept {
+    if (in_runs != 0 && first < last)
+        expected_[in_runs >> 20 & (habits - 1)] = {in_runs, first, last, false};
+}
+
+void HostReturns::adopt(std::uint64_t key, std::uint64_t in_runs, std::uint64_t bytes) noexcept {
+    Lesson& expected = expected_[in_runs >> 20 & (habits - 1)];
+    if (in_runs == 0 || expected.in_runs != in_runs || expected.last > bytes)
+        return;
+    habit(key) = {key, in_runs, expected.first, expected.last, 1, tried_before, 0};
+    expected = {}; // where its place is wanted by another habit, this run's own rounds tell
+    tell(habit(key), false);
+}
+
+void HostReturns::tell(const Habit& habit, bool given_up) noexcept {
+    if (habit.in_runs != 0 && told_count_ - taken_count_ < lessons)
+        told_[told_count_++ % lessons] = {habit.in_runs, habit.first, habit.last, given_up};
+}
+
+bool HostReturns::take_lesson(Lesson& lesson) noexcept {
+    if (taken_count_ == told_count_)
+        return false;
+    lesson = told_[taken_count_++ % lessons];
+    return true;
 }
 
 void HostReturns::looking(std::uint64_t allocation) noexcept {
@@ -98,6 +128,7 @@ void HostReturns::learn(const Round& round) noexcept {
         } else {
             ++known.misses;
             known.seen = known.brought = 0;
+            tell(known, true);
         }
         return;
     }
@@ -108,7 +139,7 @@ void HostReturns::learn(const Round& round) noexcept {
         return;
     }
     if (known.key != round.key)
-        known = {round.key, 0, 0, 0, 0, 0};
+        known = {round.key, round.in_runs, 0, 0, 0, 0, 0};
     known.first = round.first - round.address;
     known.last = round.last - round.address;
     ++known.seen;

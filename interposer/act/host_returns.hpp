@@ -23,8 +23,21 @@ public:
     constexpr HostReturns() noexcept = default;
 
     /// The program has waited at `place` for launches that reached the allocation. What to bring to the host.
-    Span wait(std::uint64_t place, std::uint64_t allocation, std::uint64_t address,
-              std::uint64_t bytes) noexcept;
+    /// `in_runs` is the same for this wait and allocation in each run of the program; 0: not known.
+    Span wait(std::uint64_t place, std::uint64_t allocation, std::uint64_t address, std::uint64_t bytes,
+              std::uint64_t in_runs = 0) noexcept;
+
+    /// What an earlier run has learned, in bytes from the allocation's start: known from the first wait on.
+    void expect(std::uint64_t in_runs, std::uint64_t first, std::uint64_t last) noexcept;
+
+    /// What was learned or given up.
+    struct Lesson {
+        std::uint64_t in_runs;
+        std::uint64_t first, last; ///< bytes from the allocation's start
+        bool given_up;
+    };
+    /// The oldest that was not taken yet; false: none. Those that nobody takes in time are lost.
+    bool take_lesson(Lesson& lesson) noexcept;
 
     /// The allocation's pages are being looked at: took() tells what the host has of them.
     void looking(std::uint64_t allocation) noexcept;
@@ -49,7 +62,7 @@ public:
 private:
     /// What the host does after one wait to one allocation.
     struct Habit {
-        std::uint64_t key;
+        std::uint64_t key, in_runs;
         std::uint64_t first, last; ///< from the allocation's start
         std::uint32_t seen;        ///< rounds in a row
         std::uint32_t brought;     ///< rounds
@@ -57,7 +70,7 @@ private:
     };
     /// What happened to an allocation since it was waited for.
     struct Round {
-        std::uint64_t allocation, address, key;
+        std::uint64_t allocation, address, key, in_runs;
         std::uint64_t first, last, bytes; ///< taken
         std::uint64_t left_out;
         bool looked, brought;
@@ -68,10 +81,16 @@ private:
     Round* find(std::uint64_t allocation) noexcept;
     const Round* find(std::uint64_t allocation) const noexcept;
     void learn(const Round& round) noexcept;
+    void adopt(std::uint64_t key, std::uint64_t in_runs, std::uint64_t bytes) noexcept;
+    void tell(const Habit& habit, bool given_up) noexcept;
 
     static constexpr std::uint64_t habits = 1024, rounds = 256;
+    static constexpr std::uint32_t lessons = 64;
     Habit habits_[habits] = {};
     Round rounds_[rounds] = {};
+    Lesson expected_[habits] = {}; ///< of an earlier run
+    Lesson told_[lessons] = {};
+    std::uint32_t told_count_ = 0, taken_count_ = 0;
 };
 
 } // namespace umadvisor::act

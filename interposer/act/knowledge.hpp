@@ -1,6 +1,7 @@
 /// What --act prefetch knows of the program and goes by.
 #pragma once
 
+#include "interposer/act/allocation_names.hpp"
 #include "interposer/act/host_returns.hpp"
 #include "interposer/act/launch_sequence.hpp"
 #include "interposer/act/mode.hpp"
@@ -16,6 +17,7 @@ struct Knowledge {
     record::Mutex mutex; ///< guards the rest; never held during a call of the driver
     ResidencyMap residency;
     HostReturns host_returns;
+    AllocationNames names;
     Pointees pointees;
     LaunchSequence sequence;
 };

@@ -23,6 +23,7 @@ void describe(Record& record, CUdevice device, trace::Reason reason) {
     record.location_id = device == CU_DEVICE_CPU ? 0 : static_cast<std::uint64_t>(device);
     record.origin = trace::Origin::umadvisor;
     record.reason = reason;
+    record.stack = record::stack();
 }
 
 template <class Record>

@@ -3,6 +3,7 @@
 #include "interposer/act/bring.hpp"
 #include "interposer/act/devices.hpp"
 #include "interposer/act/knowledge.hpp"
+#include "interposer/act/plan.hpp"
 #include "interposer/observe/residency_sampler.hpp"
 #include "interposer/record/recorder.hpp"
 
@@ -74,6 +75,8 @@ void before_launch(CUstream stream, attach::Entry launch_entry, const observe::T
                      "are left alone");
     if (touched.managed_count == 0)
         return;
+    if (forbids_prefetches() && never_prefetch(record::stack_key(record::launch_stack())))
+        return;
     const CUstream handle =
         stream == nullptr && attach::uses_per_thread_stream(launch_entry) ? CU_STREAM_PER_THREAD : stream;
     bring_to_device(touched, handle);
@@ -136,12 +139,20 @@ void note_unsettled(std::uint64_t allocation, std::uint64_t first, std::uint64_t
     knowledge.residency.moved(allocation, first, first + bytes, BlockState::unknown);
 }
 
+void note_allocation(const observe::Allocation& allocation, std::uint64_t stack) noexcept {
+    if (!prefetch_mode.on.load(std::memory_order_relaxed))
+        return;
+    const record::Guard guard(knowledge.mutex);
+    knowledge.names.add(allocation.id, allocation.bytes, stack, record::stack_key(stack));
+}
+
 void forget_residency(const observe::Allocation& allocation) noexcept {
     if (!prefetch_mode.on.load(std::memory_order_relaxed))
         return;
     const record::Guard guard(knowledge.mutex);
     knowledge.residency.forget(allocation.id);
     knowledge.pointees.forget(allocation.id);
+    knowledge.names.remove(allocation.id);
 }
 
 } // namespace umadvisor::act

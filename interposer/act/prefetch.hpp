@@ -37,6 +37,9 @@ void note_resident(const observe::Allocation& allocation) noexcept;
 /// the driver lets the host or the device carry out, or a discard.
 void note_unsettled(std::uint64_t allocation, std::uint64_t first, std::uint64_t bytes) noexcept;
 
+/// The program has made a managed allocation by the call with this stack.
+void note_allocation(const observe::Allocation& allocation, std::uint64_t stack) noexcept;
+
 /// A managed allocation is gone.
 void forget_residency(const observe::Allocation& allocation) noexcept;
 

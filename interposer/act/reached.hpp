@@ -2,6 +2,7 @@
 #pragma once
 
 #include "interposer/observe/touched.hpp"
+#include "interposer/record/recorder.hpp"
 
 #include <cstdint>
 
@@ -25,19 +26,29 @@ public:
                 entries_[count_++] = entry;
     }
 
-    /// Takes out what `wait` covers and calls `visit(allocation, address)` for each; `place` is the same
-    /// whenever the program waits there for launches that reached the same.
-    template <class Visit>
-    void take(const Wait& wait, std::uint64_t& place, Visit&& visit) noexcept {
+    /// Where in the program, after launches that reached what.
+    struct Place {
+        std::uint64_t here;    ///< the same whenever it waits there for launches that reached the same
+        std::uint64_t in_runs; ///< the same in each run, too; 0: not known
+    };
+
+    /// Takes out what `wait` covers and calls `visit(allocation, address)` for each. `name_of(allocation)` is
+    /// its name in each run, 0 where it has none.
+    template <class NameOf, class Visit>
+    void take(const Wait& wait, Place& place, NameOf&& name_of, Visit&& visit) noexcept {
         if (wait.what == Wait::For::part)
             return;
         const auto covered = [&](const Entry& entry) {
             return wait.what == Wait::For::everything || entry.stream == canonical(wait.stream);
         };
-        place = wait.stack;
+        place = {wait.stack, record::stack_key(wait.stack)};
         for (std::uint32_t i = 0; i < count_; ++i)
-            if (covered(entries_[i]))
-                place = (place ^ entries_[i].address) * 0x9e3779b97f4a7c15;
+            if (covered(entries_[i])) {
+                const std::uint64_t name = name_of(entries_[i].allocation);
+                place.here = (place.here ^ entries_[i].address) * 0x9e3779b97f4a7c15;
+                place.in_runs =
+                    place.in_runs == 0 || name == 0 ? 0 : (place.in_runs ^ name) * 0x9e3779b97f4a7c15 | 1;
+            }
         std::uint32_t left = 0;
         for (std::uint32_t i = 0; i < count_; ++i)
             if (covered(entries_[i]))

@@ -67,5 +67,6 @@ template void define(const trace::PythonCode&) noexcept;
 template void define(const trace::PythonLines&) noexcept;
 template void define(const trace::PythonFrame&) noexcept;
 template void define(const trace::ManagedSource&) noexcept;
+template void define(const trace::HostReturn&) noexcept;
 
 } // namespace umadvisor::record

@@ -7,6 +7,32 @@
 
 namespace umadvisor::record {
 
+namespace {
+
+std::uint64_t key_of(std::uint64_t parent, const LoadedModule& module, std::uintptr_t address) noexcept {
+    std::uint64_t key = parent;
+    for (const std::uint64_t word : {module.identity, std::uint64_t{address - module.bias}}) {
+        key = (key ^ word) * 0x9e3779b97f4a7c15u;
+        key ^= key >> 32;
+    }
+    return key;
+}
+
+} // namespace
+
+void FrameTable::set_key(std::uint32_t id, std::uint64_t key) noexcept {
+    if (key == 0 || id / keys_a_page >= pages)
+        return;
+    auto& slot = keys_[id / keys_a_page];
+    auto* page = slot.load(std::memory_order_relaxed);
+    if (page == nullptr) {
+        page = static_cast<std::atomic<std::uint64_t>*>(map_pages(keys_a_page * sizeof *page));
+        slot.store(page, std::memory_order_release);
+    }
+    if (page != nullptr)
+        page[id % keys_a_page].store(key, std::memory_order_relaxed);
+}
+
 bool FrameTable::put(Table& table, std::uint32_t parent, std::uintptr_t address, std::uint32_t id) noexcept {
     std::size_t at = place(parent, address);
     std::uint32_t there = 0;
@@ -26,7 +52,8 @@ std::uint32_t FrameTable::add(std::uint32_t parent, std::uintptr_t address) noex
     // Asked before our lock is taken: forget() is called under the module map's.
     const bool python = (address & python_mark) != 0;
     // A call at a function's end returns to the next one.
-    const std::uint64_t module = python ? 0 : module_map.id(address - 1);
+    LoadedModule module{};
+    const bool found = !python && module_map.find(address - 1, module);
     const Guard guard(mutex_);
     if (const std::uint32_t id = find(table_.load(std::memory_order_relaxed), parent, address))
         return id; // another thread was first
@@ -40,8 +67,11 @@ std::uint32_t FrameTable::add(std::uint32_t parent, std::uintptr_t address) noex
     frame.id = ++last_id_;
     frame.parent = parent;
     frame.address = python ? 0 : address;
-    frame.module = module;
+    frame.module = found ? module.id : 0;
     frame.python = python ? address & ~python_mark : 0;
+    if (found && (parent == 0 || key(parent) != 0))
+        frame.key = key_of(key(parent), module, address);
+    set_key(last_id_, frame.key);
     define(frame);
     used_ += put(*table, parent, address, last_id_);
     return last_id_;

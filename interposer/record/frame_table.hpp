@@ -33,6 +33,13 @@ public:
     };
     /// Looks through the whole table, under the lock.
     Frame look_up(std::uint32_t id) noexcept;
+    /// Of the stack `id`, made of offsets in modules and of what these are: the same in each run of the same
+    /// files. 0: it has none (Python, code of no module).
+    std::uint64_t key(std::uint32_t id) const noexcept {
+        const std::atomic<std::uint64_t>* const page =
+            id / keys_a_page < pages ? keys_[id / keys_a_page].load(std::memory_order_acquire) : nullptr;
+        return page == nullptr ? 0 : page[id % keys_a_page].load(std::memory_order_relaxed);
+    }
 
     /// Forgets frames with addresses in [first, last), since another object may be loaded there, and all that
     /// was called from them. Whether there were any.
@@ -75,8 +82,12 @@ private:
     void free_forgotten(Table& table) noexcept;
     std::uint32_t add(std::uint32_t parent, std::uintptr_t address) noexcept;
     bool enlarge() noexcept;
+    void set_key(std::uint32_t id, std::uint64_t key) noexcept;
+
+    static constexpr std::uint32_t pages = 512, keys_a_page = 16384; ///< stacks beyond them have no key
 
     std::atomic<Table*> table_{nullptr};
+    std::atomic<std::atomic<std::uint64_t>*> keys_[pages] = {};
     Mutex mutex_;
     std::size_t used_ = 0; ///< slots that are not free, forgotten ones too
     std::uint32_t last_id_ = 0;

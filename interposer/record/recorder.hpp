@@ -73,6 +73,9 @@ std::uint64_t launch_stack() noexcept;
 /// stack() does.
 std::uint64_t instruction(std::uintptr_t address) noexcept;
 
+/// Of a stack that stack() gave, the same in each run of the same files; 0: it has none. No lock.
+std::uint64_t stack_key(std::uint64_t stack) noexcept;
+
 namespace detail {
 extern constinit bool stacks_wanted;
 }

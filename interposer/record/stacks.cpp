@@ -207,6 +207,10 @@ template <PythonDetail detail>
 
 #undef UMADVISOR_HERE
 
+std::uint64_t stack_key(std::uint64_t stack) noexcept {
+    return known_frames.key(static_cast<std::uint32_t>(stack));
+}
+
 /// Frames hold return addresses, one byte beyond the instruction that they are about.
 std::uint64_t instruction(std::uintptr_t address) noexcept {
     if (depth == 0 || address == 0)

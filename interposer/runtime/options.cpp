@@ -16,6 +16,7 @@ namespace umadvisor::runtime {
 namespace {
 
 constexpr std::string_view prefix = "UMADVISOR_";
+constexpr std::string_view plan_prefix = "plan="; ///< of an action
 
 constexpr std::string_view names[] = {
 #define OPTION(name, type, default_value, help) #name,
@@ -23,7 +24,7 @@ constexpr std::string_view names[] = {
 };
 
 Options current;
-char output_path[4096];
+char output_path[4096], plan_path[4096];
 
 bool parse_number(std::string_view text, std::uint64_t& value) {
     if (text.empty() || text.size() > 19)
@@ -88,6 +89,15 @@ bool parse_rewrite(std::string_view what, Options& to) {
     return true;
 }
 
+/// A copy that ends in a zero; empty where it does not fit.
+template <std::size_t N>
+const char* keep(std::string_view text, char (&to)[N]) {
+    const std::size_t length = text.size() < N ? text.size() : 0;
+    std::memcpy(to, text.data(), length);
+    to[length] = '\0';
+    return to;
+}
+
 /// `to` is as it was where the list is not understood.
 bool parse_actions(std::string_view text, Options& to) {
     Options read = to;
@@ -102,8 +112,13 @@ bool parse_actions(std::string_view text, Options& to) {
         else if (action.starts_with(rewrite)) {
             if (!parse_rewrite(action.substr(rewrite.size()), read))
                 return false;
-        } else if (!action.empty())
+        } else if (action.starts_with(plan_prefix)) {
+            read.act_plan = keep(action.substr(plan_prefix.size()), plan_path);
+            if (read.act_plan[0] == '\0') // none, or too long
+                return false;
+        } else if (!action.empty()) {
             return false;
+        }
         text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
     }
     to = read;
@@ -126,9 +141,7 @@ bool set(std::string_view name, std::string_view value, Options& to) {
     if (name == "OUTPUT") {
         if (value.size() >= sizeof output_path)
             return false;
-        std::memcpy(output_path, value.data(), value.size());
-        output_path[value.size()] = '\0';
-        to.output = output_path;
+        to.output = keep(value, output_path);
         return true;
     }
     if (name == "FORCE")

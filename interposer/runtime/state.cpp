@@ -1,6 +1,7 @@
 #include "interposer/runtime/state.hpp"
 
 #include "interposer/act/executor.hpp"
+#include "interposer/act/plan.hpp"
 #include "interposer/act/stage.hpp"
 #include "interposer/attach/bypass.hpp"
 #include "interposer/attach/driver.hpp"
@@ -209,8 +210,9 @@ void enter() noexcept {
                 define_runtime(runtime_object);
             lists_are_told = true;
             pthread_mutex_unlock(&mutex);
-            act::initialize(options());
-            act::initialize_staging(options());
+            const Options acting = act::with_plan(options());
+            act::initialize(acting);
+            act::initialize_staging(acting);
             open_window();
         } else {
             act::refuse_unrecorded(options());

@@ -74,8 +74,10 @@ void finish_allocation(trace::Alloc& record, std::uint64_t address, std::uint64_
     // What stood at its addresses went unseen, or goes just now: with a context that another thread destroys.
     leave_parts(record, covered, gone);
     record::write(record);
-    if (allocation.id != 0 && allocation.memory == trace::Memory::managed)
+    if (allocation.id != 0 && allocation.memory == trace::Memory::managed) {
         observe::managed_watch().begin();
+        act::note_allocation(allocation, record.stack);
+    }
     if (allocation.id != 0 && allocation.rewritten)
         act::place(allocation);
 }

@@ -3,6 +3,7 @@
 
 #include "interposer/act/devices.hpp"
 #include "interposer/act/executor.hpp"
+#include "interposer/act/prefetch.hpp"
 #include "interposer/act/rewrite.hpp"
 #include "interposer/observe/allocations.hpp"
 #include "interposer/observe/managed_watch.hpp"

@@ -1,4 +1,4 @@
-"""Reports on traces that were recorded on a GPU (reports/NAME.umtrace.xz), in each format, are those beside them.
+"""Reports on traces that were recorded on a GPU, and on one of a run under --act on simcuda (reports/NAME.umtrace.xz), in each format, are those beside them.
 
    reports_test.py            compares
    reports_test.py --update   writes them anew: read the difference before you commit it

@@ -95,6 +95,7 @@ INSTANTIATE(ManagedCounters);
 INSTANTIATE(ManagedDetail);
 INSTANTIATE(Content);
 INSTANTIATE(ManagedSource);
+INSTANTIATE(HostReturn);
 INSTANTIATE(Entry);
 INSTANTIATE(String);
 INSTANTIATE(Process);

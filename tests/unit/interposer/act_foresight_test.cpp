@@ -235,6 +235,64 @@ BOOST_FIXTURE_TEST_CASE(nothing_is_learned_from_what_nobody_looked_at, Loop) {
     BOOST_TEST(!brings(round(0, 0)));
 }
 
+BOOST_FIXTURE_TEST_CASE(what_an_earlier_run_learned_is_brought_at_the_first_wait, Loop) {
+    constexpr std::uint64_t in_runs = 0x1234'5678'9abc'def1;
+    returns->expect(in_runs, 4 * mib, 12 * mib);
+    BOOST_TEST(!brings(returns->wait(2, id, base, bytes, in_runs + (1 << 20)))); // another wait
+    BOOST_TEST(!brings(returns->wait(3, id, base, 8 * mib, in_runs)));           // it has shrunk
+    const HostReturns::Span span = returns->wait(1, id, base, bytes, in_runs);
+    BOOST_TEST(span.first == base + 4 * mib);
+    BOOST_TEST(span.last == base + 12 * mib);
+    BOOST_TEST(span.left_out == 0u);
+    HostReturns::Lesson lesson{};
+    BOOST_TEST_REQUIRE(returns->take_lesson(lesson)); // for the run after this
+    BOOST_TEST(lesson.in_runs == in_runs);
+    BOOST_TEST(!lesson.given_up);
+    BOOST_TEST(!returns->take_lesson(lesson));
+}
+
+BOOST_FIXTURE_TEST_CASE(what_an_earlier_run_learned_is_given_up_where_it_does_not_hold, Loop) {
+    constexpr std::uint64_t in_runs = 0x1234'5678'9abc'def1;
+    returns->expect(in_runs, 0, bytes);
+    int brought = 0;
+    for (int i = 0; i < 100; ++i) {
+        brought += brings(returns->wait(1, id, base, bytes, in_runs));
+        returns->looking(id);
+        returns->launch(id);
+    }
+    BOOST_TEST(brought > 0);
+    BOOST_TEST(brought <= 16);
+    HostReturns::Lesson lesson{};
+    while (returns->take_lesson(lesson))
+        continue;
+    BOOST_TEST(lesson.given_up);
+}
+
+BOOST_FIXTURE_TEST_CASE(what_is_learned_is_told_once_and_taken_back, Loop) {
+    HostReturns::Lesson lesson{};
+    const auto round_in_runs = [&](bool takes) {
+        const HostReturns::Span span = returns->wait(1, id, base, bytes, 99);
+        returns->looking(id);
+        if (takes && (!brings(span) || span.left_out != 0))
+            returns->took(id, base, base + bytes);
+        returns->launch(id);
+    };
+    round_in_runs(true);
+    BOOST_TEST(!returns->take_lesson(lesson));
+    for (int i = 0; i < 3; ++i)
+        round_in_runs(true);
+    BOOST_TEST_REQUIRE(returns->take_lesson(lesson));
+    BOOST_TEST(lesson.in_runs == 99u);
+    BOOST_TEST(lesson.first == 0u);
+    BOOST_TEST(lesson.last == bytes);
+    BOOST_TEST(!lesson.given_up);
+    BOOST_TEST(!returns->take_lesson(lesson));
+    for (int i = 0; i < 20; ++i)
+        round_in_runs(false);
+    BOOST_TEST_REQUIRE(returns->take_lesson(lesson));
+    BOOST_TEST(lesson.given_up);
+}
+
 BOOST_FIXTURE_TEST_CASE(looks_are_spared_while_a_habit_holds, Loop) {
     BOOST_TEST(returns->worth_a_look(id));
     round(0, bytes);
@@ -262,7 +320,11 @@ struct Waits {
     }
     std::vector<std::uint64_t> wait(Wait::For what, std::uint64_t stream = 5, std::uint64_t stack = 1) {
         std::vector<std::uint64_t> ids;
-        reached.take({what, stream, stack}, place, [&](std::uint64_t id, std::uint64_t) { ids.push_back(id); });
+        const auto no_name = [](std::uint64_t) { return std::uint64_t{0}; };
+        Reached::Place found{};
+        reached.take({what, stream, stack}, found, no_name,
+                     [&](std::uint64_t id, std::uint64_t) { ids.push_back(id); });
+        place = found.here;
         return ids;
     }
     Reached reached;

@@ -31,6 +31,12 @@ std::uint64_t stack() noexcept {
 std::string_view object_on_stack(std::uint64_t, int, std::span<const std::string_view>) noexcept {
     return {};
 }
+std::uint64_t launch_stack() noexcept {
+    return 0;
+}
+std::uint64_t stack_key(std::uint64_t stack) noexcept {
+    return stack;
+}
 void note(const char* format, ...) noexcept {
     char text[1024];
     va_list arguments;
@@ -71,6 +77,11 @@ void define(const Record& record) noexcept {
 }
 template void define(const trace::Function&) noexcept;
 template void define(const trace::HostRange&) noexcept;
+template <>
+void define(const trace::HostReturn& record) noexcept {
+    const std::lock_guard guard(recorder().mutex);
+    recorder().host_returns.push_back(record);
+}
 
 } // namespace umadvisor::record
 

@@ -1,0 +1,54 @@
+/// What umadvisor did to the program (--act), what it gained by estimate, and what it refused.
+#pragma once
+
+#include "analyzer/model/actions.hpp"
+#include "analyzer/reports/report.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace umadvisor::reports {
+
+/// Bytes that were prefetched for nothing.
+struct WastedBytes {
+    std::uint64_t there = 0;  ///< they did not move
+    std::uint64_t unused = 0; ///< they moved, and left again before anybody could use them
+    std::uint64_t sum() const;
+};
+
+/// What actions of a kind gained, in nanoseconds; below zero: they cost more than they saved. The time of the
+/// calls is taken off. Nothing where the kind is no gain by itself to be measured against anything.
+std::optional<double> action_gain_ns(model::ActionKind kind, const model::ActionTotals& totals, double call_ns,
+                                     const WastedBytes& wasted, const machine::Rates& rates);
+
+struct ActionPlace {
+    std::uint64_t stack = 0; ///< of the program's call that it was done for
+    model::ActionTotals totals;
+    WastedBytes wasted;
+    std::optional<double> gain_ns;
+};
+
+struct ActionLine {
+    model::ActionKind kind{};
+    model::ActionTotals totals;
+    WastedBytes wasted;
+    std::optional<double> gain_ns;
+    std::string basis;               ///< of the gain, in a sentence without its end
+    std::vector<ActionPlace> places; ///< those that gained most first
+};
+
+std::vector<ActionLine> action_lines(const Report& report);
+
+/// "prefetched to the device before launches"
+std::string_view action_title(model::ActionKind kind);
+
+/// Whether a notice of the recorder speaks of --act: what was refused or switched off, and why.
+bool is_action_notice(const trace::Notice& notice);
+
+/// Whether there is anything to tell of --act.
+bool has_actions(const Report& report);
+
+} // namespace umadvisor::reports

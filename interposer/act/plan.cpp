@@ -1,0 +1,81 @@
+#include "interposer/act/plan.hpp"
+
+#include "interposer/act/knowledge.hpp"
+#include "interposer/act/plan_text.hpp"
+#include "interposer/record/pages.hpp"
+#include "interposer/record/recorder.hpp"
+#include "interposer/runtime/message.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace umadvisor::act {
+
+namespace {
+
+constexpr std::size_t most_plan_bytes = 4 << 20;
+
+constinit Plan followed;
+
+/// Nullptr, or why not; a static text.
+const char* read_file(const char* path, char* to, std::size_t& bytes) noexcept {
+    // A FIFO that nobody writes to must not hold the program up.
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0)
+        return "cannot be opened";
+    bytes = 0;
+    ssize_t count = 0;
+    while (bytes < most_plan_bytes &&
+           ((count = ::read(file, to + bytes, most_plan_bytes - bytes)) > 0 || (count < 0 && errno == EINTR)))
+        bytes += static_cast<std::size_t>(std::max<ssize_t>(count, 0));
+    close(file);
+    return count < 0 ? "cannot be read" : bytes == most_plan_bytes ? "is too large" : nullptr;
+}
+
+const char* read_followed(const char* path) noexcept {
+    auto* const text = static_cast<char*>(record::map_pages(most_plan_bytes));
+    if (text == nullptr)
+        return "finds no memory";
+    std::size_t bytes = 0;
+    const char* trouble = read_file(path, text, bytes);
+    if (trouble == nullptr)
+        trouble = read_plan({text, bytes}, followed);
+    record::unmap_pages(text, most_plan_bytes);
+    return trouble;
+}
+
+} // namespace
+
+runtime::Options with_plan(runtime::Options options) noexcept {
+    if (options.act_plan[0] == '\0')
+        return options;
+    if (const char* const trouble = read_followed(options.act_plan)) {
+        followed.return_count = followed.never_count = 0;
+        runtime::say("--act plan=%s %s; the program runs without it", options.act_plan, trouble);
+        record::note("--act plan=%s %s; the program runs without it", options.act_plan, trouble);
+        return options;
+    }
+    options.act_prefetch = options.act_prefetch || followed.prefetch;
+    if (followed.rewrite_all && options.act_rewrite == runtime::Rewriting::none)
+        options.act_rewrite = runtime::Rewriting::from_size;
+    options.act_stage = options.act_stage || followed.stage;
+    std::sort(followed.never_prefetch, followed.never_prefetch + followed.never_count);
+    const record::Guard guard(knowledge.mutex);
+    for (std::size_t i = 0; i < followed.return_count; ++i)
+        knowledge.host_returns.expect(followed.returns[i].key, followed.returns[i].first,
+                                      followed.returns[i].last);
+    return options;
+}
+
+bool forbids_prefetches() noexcept {
+    return followed.never_count != 0;
+}
+
+bool never_prefetch(std::uint64_t stack_key) noexcept {
+    return std::binary_search(followed.never_prefetch, followed.never_prefetch + followed.never_count,
+                              stack_key);
+}
+
+} // namespace umadvisor::act

@@ -1,0 +1,30 @@
+/// Reading plans: the JSON that docs/plan.md describes, as far as it concerns what runs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace umadvisor::act {
+
+/// What an earlier run has learned.
+struct Plan {
+    static constexpr std::size_t most_returns = 1024, most_sites = 256;
+
+    struct Return {
+        std::uint64_t key;
+        std::uint64_t first, last; ///< bytes from the allocation's start
+    };
+
+    bool prefetch = false, rewrite_all = false, stage = false;
+    Return returns[most_returns] = {};
+    std::size_t return_count = 0;
+    std::uint64_t never_prefetch[most_sites] = {}; ///< keys of the stacks of launches
+    std::size_t never_count = 0;
+};
+
+/// Nullptr, or what is wrong with the text; `plan` is of no use then. Members that are not known are skipped,
+/// what there is no room for is left out. Allocates nothing.
+const char* read_plan(std::string_view text, Plan& plan) noexcept;
+
+} // namespace umadvisor::act

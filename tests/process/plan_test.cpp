@@ -1,0 +1,128 @@
+/// What a run has learned, as a plan for the next: `umadvisor plan` and `--act plan=FILE`.
+#include "process.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace umadvisor::test;
+using nlohmann::json;
+
+BOOST_AUTO_TEST_SUITE(process_plan_test)
+
+namespace {
+
+constexpr const char* rounds = " --rounds 12";
+
+Outcome play(const Folder& folder, const std::string& act, const std::string& arguments = rounds,
+             const std::string& name = "pingpong") {
+    return run_sim(folder, "export SIMCUDA_REPORT=sim.json; " + advisor + " run -q -f -o x.umtrace " +
+                               (act.empty() ? "" : "--act " + act) + " -- " + examples + "/sim/" + name +
+                               arguments);
+}
+
+json plan_of(const Folder& folder) {
+    const Outcome outcome = run(folder, advisor + " plan -o p.json x.umtrace");
+    BOOST_TEST_REQUIRE(outcome.status == 0, outcome.err);
+    return json::parse(read(folder / "p.json"));
+}
+
+std::uint64_t counted(const Folder& folder, const char* what) {
+    return json::parse(read(folder / "sim.json")).at(what).get<std::uint64_t>();
+}
+
+/// When what was prefetched to the host, and when the program waited first, in nanoseconds.
+std::vector<double> starts_of(const Folder& folder, const char* reason) {
+    std::vector<double> starts;
+    for (const json& each : dump(folder, "x.umtrace", "Prefetch"))
+        if (each.at("reason") == reason)
+            starts.push_back(each.at("start_ns").get<double>());
+    return starts;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(the_next_run_knows_from_the_first_wait_on) {
+    const Folder folder;
+    const Outcome bare = play(folder, "");
+    const Outcome first = play(folder, "prefetch");
+    BOOST_TEST(first.out == bare.out);
+    const std::uint64_t learning = counted(folder, "host_faults");
+    const json plan = plan_of(folder);
+    BOOST_TEST(plan["schema"] == "umadvisor-plan-1");
+    BOOST_TEST(plan["modes"] == json::array({"prefetch"}));
+    BOOST_TEST_REQUIRE(plan["host_returns"].size() == 1u, plan.dump(1));
+    const json& habit = plan["host_returns"][0];
+    BOOST_TEST(habit["wait"].get<std::string>().find("pingpong.cu:") == 0u, habit.dump());
+    BOOST_TEST(habit["allocation"].get<std::string>().find("pingpong.cu:") == 0u, habit.dump());
+    BOOST_TEST(habit["last"] == habit["allocation_bytes"]);
+
+    const Outcome second = play(folder, "plan=p.json");
+    BOOST_TEST(second.status == 0, second.err);
+    BOOST_TEST(second.out == bare.out);
+    BOOST_TEST(counted(folder, "device_fault_groups") == 0u);
+    BOOST_TEST(counted(folder, "host_faults") < learning);
+    const auto first_wait = dump(folder, "x.umtrace", "Sync").at(0).at("start_ns").get<double>();
+    const auto launches = dump(folder, "x.umtrace", "Launch");
+    const auto home = starts_of(folder, "host_returns");
+    BOOST_TEST_REQUIRE(!home.empty());
+    BOOST_TEST(home.front() > first_wait);
+    BOOST_TEST(home.front() < launches.at(1).at("start_ns").get<double>());
+    // A run under a plan makes a plan.
+    BOOST_TEST(plan_of(folder)["host_returns"][0]["key"] == habit["key"]);
+}
+
+BOOST_AUTO_TEST_CASE(what_has_changed_is_left_alone) {
+    const Folder folder;
+    play(folder, "prefetch");
+    plan_of(folder);
+    const Outcome bare = play(folder, "", " --mib 16 --rounds 1");
+    const Outcome larger = play(folder, "plan=p.json", " --mib 16 --rounds 1");
+    BOOST_TEST(larger.status == 0, larger.err);
+    BOOST_TEST(larger.out == bare.out);
+    BOOST_TEST(starts_of(folder, "host_returns").empty());
+    const Outcome other = play(folder, "plan=p.json", "", "vector_add_managed");
+    BOOST_TEST(other.status == 0, other.err);
+    BOOST_TEST(starts_of(folder, "host_returns").empty());
+}
+
+BOOST_AUTO_TEST_CASE(call_sites_that_a_plan_forbids_are_not_prefetched_for) {
+    const Folder folder;
+    play(folder, "prefetch");
+    json plan = plan_of(folder);
+    for (const json& frame : dump(folder, "x.umtrace", "Frame"))
+        if (const auto key = frame.at("key").get<std::string>().substr(2); key != "0")
+            plan["never_prefetch"].push_back({{"key", std::string(16 - key.size(), '0') + key}});
+    std::ofstream(folder / "never.json") << plan.dump(2);
+    const Outcome never = play(folder, "plan=never.json");
+    BOOST_TEST(never.status == 0, never.err);
+    BOOST_TEST(counted(folder, "device_fault_groups") > 0u);
+    BOOST_TEST(starts_of(folder, "not_resident").empty());
+}
+
+BOOST_AUTO_TEST_CASE(without_a_plan_that_can_be_read_the_program_runs_as_it_is) {
+    const Folder folder;
+    const Outcome bare = run_sim(folder, examples + "/sim/pingpong");
+    std::ofstream(folder / "cut.json") << "{\"schema\": \"umadvisor-plan-1\", \"modes\": [\"prefetch\"";
+    std::ofstream(folder / "other.json") << "{\"schema\": \"umadvisor-report-2\"}";
+    for (const char* file : {"cut.json", "other.json", "missing.json", "."}) {
+        const Outcome outcome = run_sim(folder, advisor + " run -f -o x.umtrace --act plan=" + file + " -- " +
+                                                    examples + "/sim/pingpong");
+        BOOST_TEST(outcome.status == 0);
+        BOOST_TEST(outcome.out == bare.out);
+        BOOST_TEST(outcome.err.find(std::string("umadvisor: --act plan=") + file) != std::string::npos,
+                   outcome.err);
+        BOOST_TEST(outcome.err.find("the program runs without it") != std::string::npos, outcome.err);
+        BOOST_TEST(dump(folder, "x.umtrace", "Prefetch").empty());
+    }
+    const Outcome unnamed = run(folder, advisor + " run --act plan= -- true");
+    BOOST_TEST(unnamed.status == 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_run_without_act_makes_an_empty_plan) {
+    const Folder folder;
+    play(folder, "");
+    BOOST_TEST(plan_of(folder)["host_returns"].empty());
+    const Outcome outcome = run(folder, advisor + " plan x.umtrace");
+    BOOST_TEST(outcome.err.find("nothing was learned") != std::string::npos, outcome.err);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,209 @@
+/// What umadvisor did (--act), in reports and as estimates.
+#include "analyzer/reports/action_lines.hpp"
+#include "analyzer/reports/markdown.hpp"
+#include "managed_life.hpp"
+#include "scenario.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+BOOST_AUTO_TEST_SUITE(analyzer_actions)
+
+using namespace umadvisor;
+using model::ActionKind;
+using nlohmann::json;
+using test::Life;
+using test::mib;
+using test::ms;
+using test::Scenario;
+using verdicts::WastedPrefetch;
+
+namespace {
+
+const auto close = boost::test_tools::tolerance(1e-6);
+
+struct Prefetched {
+    trace::Reason reason = trace::Reason::not_resident;
+    trace::Location location = trace::Location::device;
+    std::uint64_t duration = 50'000, stack = 0, status = 0;
+};
+
+void prefetch(Scenario& s, std::uint64_t allocation, std::uint64_t bytes, const Prefetched& options) {
+    trace::Prefetch record;
+    record.entry = s.entry("cuMemPrefetchAsync_v2");
+    record.start = s.now;
+    record.duration = options.duration;
+    record.address = 0x7f00'0000'0000 + allocation * 0x1'0000'0000;
+    record.bytes = bytes;
+    record.allocation = allocation;
+    record.location = options.location;
+    record.stack = options.stack;
+    record.status = options.status;
+    record.origin = trace::Origin::umadvisor;
+    record.reason = options.reason;
+    s.builder.add(record);
+    s.now += options.duration + 1000;
+}
+
+json actions_of(const std::string& path) {
+    reports::Report report(path);
+    return json::parse(reports::to_json(report).dump())["actions"];
+}
+
+std::string text_of(const std::string& path) {
+    reports::Report report(path);
+    std::ostringstream out;
+    reports::write_text(report, out);
+    return out.str();
+}
+
+bool contains(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+std::uint64_t wasted(Life& life, WastedPrefetch::Why why) {
+    std::uint64_t bytes = 0;
+    for (const WastedPrefetch& each : verdicts::wasted_prefetches({life.stays(), life.marks, life.terms}))
+        bytes += each.why == why ? each.bytes : 0;
+    return bytes;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(gains_are_bytes_at_both_rates_less_the_calls) {
+    machine::Rates rates;
+    rates.fault_to_device = 10e9;
+    rates.prefetch_to_device = 50e9;
+    rates.fault_to_host = 8e9;
+    rates.prefetch_to_host = 16e9;
+    rates.pageable_to_device = 10e9;
+    rates.device_to_pageable = 20e9;
+    const auto gain = [&](ActionKind kind, std::uint64_t bytes, double call_ns,
+                          const reports::WastedBytes& waste = {}) {
+        const auto ns = reports::action_gain_ns(kind, {1, 0, bytes, 0}, call_ns, waste, rates);
+        BOOST_TEST_REQUIRE(ns.has_value());
+        return *ns;
+    };
+    constexpr std::uint64_t gb = 1'000'000'000;
+    BOOST_TEST(gain(ActionKind::to_device, gb, 1e6) == 100e6 - 20e6 - 1e6, close);
+    BOOST_TEST(gain(ActionKind::to_host, gb, 1e6) == 125e6 - 62.5e6 - 1e6, close);
+    // What was there did not move, what was not used moved for nothing; neither saved anything.
+    BOOST_TEST(gain(ActionKind::to_device, gb, 1e6, {gb / 2, 0}) == 40e6 - 1e6, close);
+    BOOST_TEST(gain(ActionKind::to_host, gb, 1e6, {0, gb}) == -62.5e6 - 1e6, close);
+    BOOST_TEST(gain(ActionKind::stage_to_device, gb, 25e6) == 75e6, close);
+    BOOST_TEST(gain(ActionKind::stage_to_host, gb, 60e6) == -10e6, close);
+    BOOST_TEST(gain(ActionKind::room, gb, 1e6) == -1e6, close);
+    BOOST_TEST(gain(ActionKind::place, gb, 1e6) == -1e6, close);
+    BOOST_TEST(!reports::action_gain_ns(ActionKind::rewrite, {1, 0, gb, 0}, 1e6, {}, rates).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(prefetches_are_told_by_reason_and_by_the_line_they_were_done_for) {
+    Scenario s;
+    const auto good = s.stack(), bad = s.stack(), wait = s.stack(), line = s.stack();
+    const auto memory = s.allocate(256 * mib, trace::Memory::managed, line);
+    prefetch(s, memory, 256 * mib, {.stack = good});
+    s.launch(s.function("_Z6kernelv"), {memory});
+    prefetch(s, memory, 4096, {.duration = 2 * ms, .stack = bad});
+    prefetch(s, memory, 4096, {.stack = bad, .status = 1});
+    s.synchronize();
+    prefetch(s, memory, 256 * mib,
+             {.reason = trace::Reason::host_returns, .location = trace::Location::host, .stack = wait});
+    s.now += 100 * ms;
+    prefetch(s, memory, 2 * mib, {.reason = trace::Reason::makes_room, .location = trace::Location::host});
+    prefetch(s, memory, 2 * mib, {.reason = static_cast<trace::Reason>(200)});
+    const std::string path = s.path();
+    const json actions = actions_of(path);
+    BOOST_TEST_REQUIRE(actions["lines"].size() == 4u);
+    const json& device = actions["lines"][0];
+    BOOST_TEST(device["action"] == "prefetch_to_device");
+    BOOST_TEST(device["count"] == 3);
+    BOOST_TEST(device["failed"] == 1);
+    BOOST_TEST(device["bytes"] == 256 * mib + 4096);
+    BOOST_TEST(device["time_ns"] == 2'100'000);
+    BOOST_TEST_REQUIRE(device["places"].size() == 2u);
+    BOOST_TEST(device["places"][0]["line"]["text"] == "0x400010");
+    BOOST_TEST(device["places"][0]["gain_ns"].get<double>() > 10e6);
+    BOOST_TEST(device["places"][1]["gain_ns"].get<double>() < 0);
+    BOOST_TEST(actions["lines"][1]["action"] == "prefetch_to_host");
+    BOOST_TEST(actions["lines"][2]["action"] == "make_room");
+    BOOST_TEST(actions["lines"][3]["action"] == "other");
+    BOOST_TEST(actions["lines"][3]["gain_ns"].is_null());
+    const std::string text = text_of(path);
+    BOOST_TEST(contains(text, "What umadvisor did\n    prefetched to the device before launches: 3 calls (1 "
+                              "failed), 256 MiB, 2.1 ms in calls"),
+               text);
+    BOOST_TEST(contains(text, "0x400010   1 call, 256 MiB, 50 us in calls; saved about 17.7 ms"), text);
+    BOOST_TEST(contains(text, "0x400020   2 calls (1 failed), 4 KiB, 2.05 ms in calls"), text);
+    BOOST_TEST(contains(text, "; lost about "), text);
+}
+
+BOOST_AUTO_TEST_CASE(refusals_are_told_once_and_in_the_section) {
+    Scenario s;
+    trace::Notice refused, other;
+    refused.text = "--act stage is refused: one core";
+    other.text = "no call stacks";
+    s.builder.add(refused).add(other);
+    const std::string path = s.path(), text = text_of(path);
+    BOOST_TEST(contains(text, "What umadvisor did\n    ! --act stage is refused: one core\n"), text);
+    BOOST_TEST(text.find("one core") == text.rfind("one core"));
+    BOOST_TEST(contains(text, "  - no call stacks\n"), text);
+    BOOST_TEST(actions_of(path)["notices"] == json::array({"--act stage is refused: one core"}));
+    reports::Report report(path);
+    std::ostringstream markdown;
+    reports::write_markdown(report, markdown);
+    BOOST_TEST(contains(markdown.str(), "## What umadvisor did\n\n- --act stage is refused"), markdown.str());
+}
+
+BOOST_AUTO_TEST_CASE(where_nothing_was_done_nothing_is_said) {
+    Scenario s;
+    s.copy(mib, ms, {});
+    const std::string path = s.path();
+    BOOST_TEST(actions_of(path).is_null());
+    BOOST_TEST(!contains(text_of(path), "What umadvisor did"));
+}
+
+BOOST_AUTO_TEST_CASE(what_the_host_was_given_for_nothing_counts_against_it) {
+    Scenario s;
+    const auto wait = s.stack(), line = s.stack();
+    const auto memory = s.allocate(256 * mib, trace::Memory::managed, line);
+    const auto kernel = s.function("_Z6kernelv");
+    for (int round = 0; round < 3; ++round) {
+        prefetch(s, memory, 256 * mib, {.stack = line});
+        s.launch(kernel, {memory});
+        s.synchronize();
+        prefetch(s, memory, 256 * mib,
+                 {.reason = trace::Reason::host_returns, .location = trace::Location::host, .stack = wait});
+    }
+    const json actions = actions_of(s.path());
+    BOOST_TEST(actions["lines"][1]["action"] == "prefetch_to_host");
+    BOOST_TEST(actions["lines"][1]["unused_bytes"].get<std::uint64_t>() >= 512 * mib);
+    BOOST_TEST(actions["lines"][1]["places"][0]["gain_ns"].get<double>() < 0);
+}
+
+BOOST_AUTO_TEST_CASE(prefetches_for_nothing_are_told_apart) {
+    using Why = WastedPrefetch::Why;
+    Life used;
+    used.fill().to_device().launch().wait().look_after(0).to_host().wait().host_fault(0, false, 1);
+    BOOST_TEST(wasted(used, Why::there) == 0u);
+    BOOST_TEST(wasted(used, Why::unused_on_device) == 0u);
+    BOOST_TEST(wasted(used, Why::unused_on_host) == 0u);
+    Life again;
+    again.fill().to_device().launch().to_device().launch().wait().look_after(0);
+    BOOST_TEST(wasted(again, Why::there) == 4 * mib);
+    Life taken_back;
+    taken_back.fill().to_device().to_host().wait();
+    BOOST_TEST(wasted(taken_back, Why::unused_on_device) == 4 * mib);
+    Life not_waited;
+    not_waited.fill().device_round().to_host().to_device().launch();
+    BOOST_TEST(wasted(not_waited, Why::unused_on_host) == 4 * mib);
+}
+
+BOOST_AUTO_TEST_CASE(what_was_evicted_was_not_there) {
+    Life life;
+    life.marks.evicted_bytes = 4 * mib;
+    life.fill().to_device().launch().to_device().launch().wait().look_after(0);
+    BOOST_TEST(wasted(life, WastedPrefetch::Why::there) == 0u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
