@@ -9,7 +9,7 @@
 namespace umadvisor::cli {
 
 /// What --act takes when a program is run: what the shim knows (interposer/runtime/options.cpp).
-inline constexpr std::array<std::string_view, 3> run_modes{"prefetch", "rewrite=all", "stage"};
+inline constexpr std::array<std::string_view, 4> run_modes{"prefetch", "rewrite=all", "stage", "relieve"};
 
 /// What is wrong with a list, separated by commas, that may have these; empty: nothing.
 std::string act_trouble(const std::string& list, std::span<const std::string_view> modes);

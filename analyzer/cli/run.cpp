@@ -190,7 +190,7 @@ const Command run_command{
      {"-y,--delay", "SECONDS", "Record nothing before the program is that old"},
      {"-d,--duration", "SECONDS", "Record nothing after so many seconds of recording"},
      {"--follow-fork", "", "A trace also for forked children of a process that had entered CUDA"},
-     {"--act", "LIST", "Change what the program does: prefetch, rewrite=all, stage"},
+     {"--act", "LIST", "Change what the program does: prefetch, rewrite=all, stage, relieve"},
      {"--pretend-memory", "SIZE", "Make the card look smaller"},
      {"--stacks", "off|N", "Frames recorded with each call"},
      {"--um", "SOURCE",

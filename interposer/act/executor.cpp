@@ -2,6 +2,7 @@
 
 #include "interposer/act/devices.hpp"
 #include "interposer/act/prefetch.hpp"
+#include "interposer/act/relieve.hpp"
 #include "interposer/act/rewrite.hpp"
 #include "interposer/record/recorder.hpp"
 #include "interposer/runtime/message.hpp"
@@ -9,7 +10,7 @@
 namespace umadvisor::act {
 
 void initialize(const runtime::Options& options) noexcept {
-    const bool acting = options.act_prefetch || options.act_rewrite_all;
+    const bool acting = options.act_prefetch || options.act_rewrite_all || options.act_relieve;
     if (!acting && options.pretend_bytes == 0)
         return;
     const auto [count, able] = learn_devices(options);
@@ -29,6 +30,8 @@ void initialize(const runtime::Options& options) noexcept {
         start_prefetching();
     if (options.act_rewrite_all)
         start_rewriting();
+    if (options.act_relieve)
+        start_relieving();
 }
 
 void forget(const observe::Allocation& allocation) noexcept {
@@ -36,6 +39,7 @@ void forget(const observe::Allocation& allocation) noexcept {
         return;
     forget_rewritten(allocation);
     forget_residency(allocation);
+    forget_relief(allocation);
 }
 
 } // namespace umadvisor::act

@@ -46,6 +46,18 @@ void ManagedWatch::start() noexcept {
     counting_.store(watches());
 }
 
+bool ManagedWatch::tells_now() const noexcept {
+    return queue_watch().watches();
+}
+
+void ManagedWatch::set_listener(ManagedListener listener) noexcept {
+    queue_watch().set_listener(listener);
+}
+
+void ManagedWatch::tell() noexcept {
+    queue_watch().tell();
+}
+
 bool ManagedWatch::begins_early() noexcept {
     return runtime::options().managed_witness == ManagedWitness::cupti;
 }

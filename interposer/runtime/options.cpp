@@ -97,6 +97,8 @@ bool parse_actions(std::string_view text, Options& to) {
             to.act_rewrite_all = true;
         else if (action == "stage")
             to.act_stage = true;
+        else if (action == "relieve")
+            to.act_relieve = true;
         else if (!action.empty())
             return false;
         text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);

@@ -50,6 +50,7 @@ struct Options {
     bool act_prefetch = false;
     bool act_rewrite_all = false;
     bool act_stage = false;
+    bool act_relieve = false;
     std::uint64_t pretend_bytes = 0; ///< 0: none
 };
 

@@ -210,7 +210,7 @@ BOOST_AUTO_TEST_CASE(the_listener_hears_what_was_looked_at_and_what_the_host_hol
         [](const Allocation&) noexcept { return true; }};
     ManagedLike memory(64);
     memory.touch(32, 16);
-    sampler->set_listener(&listener);
+    sampler->add_listener(&listener);
     sampler->before_launch(touching({&memory}));
     BOOST_TEST((looked == Runs{{memory.address(0), memory.address(64)}}));
     BOOST_TEST((host == Runs{{memory.address(32), memory.address(48)}}));
@@ -224,7 +224,7 @@ BOOST_AUTO_TEST_CASE(a_launch_does_not_wait_for_a_look_that_the_listener_has_no_
         [](const Allocation& allocation) noexcept { return allocation.id == wanted; }};
     ManagedLike memory(16), other(16);
     wanted = other.allocation.id;
-    sampler->set_listener(&listener);
+    sampler->add_listener(&listener);
     sampler->before_launch(touching({&memory, &other}));
     BOOST_REQUIRE(recorder().residency.size() == 1u);
     BOOST_TEST(recorder().residency[0].allocation == wanted);
