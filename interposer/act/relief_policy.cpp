@@ -147,7 +147,7 @@ ReliefStep ReliefPolicy::judge(Entry& entry) noexcept {
         return {};
     const char* why = nullptr;
     if (entry.remedy == Remedy::read_mostly && 4 * now.ended > now.rounds)
-        why = "it is written after all";
+        why = "the copies did not last";
     else if (2 * now.moved > now.rounds || 2 * now.faults * before.moved > before.faults * now.rounds)
         why = "it came and went as before";
     else if (before.shortest != 0 && 4 * now.shortest > 5 * before.shortest)

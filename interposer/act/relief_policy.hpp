@@ -33,7 +33,7 @@ public:
     void host_fault(std::uint64_t allocation, std::uint64_t first, std::uint64_t last, std::uint64_t faults,
                     bool write) noexcept;
     void thrashed(std::uint64_t allocation) noexcept;
-    /// A write has ended copies that both sides had.
+    /// Copies that both sides had have ended: one side wrote, or the device had no room.
     void copies_ended(std::uint64_t allocation) noexcept;
     /// The host has taken back what hashes to `content`; 0: nobody has looked what it is.
     void came_back(std::uint64_t allocation, std::uint64_t content) noexcept;

@@ -151,7 +151,7 @@ void relieve(const observe::Touched& touched) noexcept {
         !observe::nothing_is_captured())
         return;
     if (!observe::managed_watch().tells_now()) {
-        if (relief_mode.on.exchange(false))
+        if (observe::managed_watch().settled() && relief_mode.on.exchange(false))
             record::note(
                 "--act relieve is off: it needs the driver's tools queue, which alone tells who writes "
                 "managed memory");

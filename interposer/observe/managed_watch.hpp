@@ -41,6 +41,9 @@ public:
     /// Whether the driver tells what moves, be it that nothing has moved yet.
     bool watches() const noexcept;
 
+    /// Begun, and no thread is about to find out who watches.
+    bool settled() const noexcept;
+
     /// Whether events are told as soon as tell() asks for them, as the driver's queue does.
     bool tells_now() const noexcept;
 
@@ -67,6 +70,7 @@ private:
     void look_at_counters() noexcept;
 
     std::atomic<bool> begun_{false};
+    std::atomic<bool> settled_{false};
     std::atomic<bool> counting_{false};
     std::atomic<std::uint64_t> changes_{1};
 };

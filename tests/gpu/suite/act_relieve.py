@@ -12,6 +12,8 @@ PART = "act-relieve"
 ROUNDS = 7
 LAST_START = 150  # seconds
 PROGRAMS = tuple(sorted(path.stem for path in (SOURCES / "relief").glob("*.cu")))
+# What is renewed often may be seen to be so before it gets any advice.
+RELIEVED = ("read_by_both", "renewed_seldom", "shared_flags")
 # Nothing to relieve: what a prefetch moves, and what stays where it is.
 OTHERS = ("ping_pong", "resident")
 
@@ -41,7 +43,8 @@ def _moved(bundle, advised, name):
     require(result_text(outcome) == result_text(alone), "output differs from the bare run")
     require(traces, "no trace was written")
     given = advised.own_actions(traces[0], "Advise")
-    require((given > 0) == (name in PROGRAMS), f"{given} Advise by umadvisor")
+    require(given > 0 or name not in RELIEVED, "umadvisor gave no advice")
+    require(given == 0 or name not in OTHERS, f"{given} Advise by umadvisor")
     was, now = before.read(), after.read()
     return ", ".join(f"{what} {was[what]} -> {now[what]}" for what in ("to_device_bytes", "to_host_bytes", "device_faults")
                      ) + f", {given} Advise by umadvisor"

@@ -88,6 +88,9 @@ bool ManagedWatch::watches() const noexcept {
     return driver().managed_watched;
 }
 void ManagedWatch::look_at_counters() noexcept {}
+bool ManagedWatch::settled() const noexcept {
+    return true;
+}
 bool ManagedWatch::tells_now() const noexcept {
     return driver().managed_watched;
 }
