@@ -22,7 +22,7 @@ struct ReliefStep {
 
 /// A round of an allocation ends with a launch that reaches it after a wait. Rounds in which the host took
 /// memory back are evidence; after the advice rounds are counted on, eight by eight, and where they are not
-/// clearly better it is taken back for good. Times are nanoseconds. Not thread-safe: its owner's lock covers
+/// clearly better it is taken back for good. Times are of any unit. Not thread-safe: its owner's lock covers
 /// it. Forgets rather than grows, and never forgets what is to be left alone.
 class ReliefPolicy {
 public:
@@ -66,7 +66,7 @@ private:
     struct Tally {
         unsigned rounds, moved, written, thrashed, ended, compared, changed;
         std::uint64_t faults;
-        std::uint64_t shortest; ///< of the rounds, nanoseconds; 0: none was timed
+        std::uint64_t shortest; ///< of the rounds; 0: none was timed
     };
     struct Entry {
         std::uint64_t allocation; ///< 0: free

@@ -8,7 +8,6 @@
 #include "interposer/observe/capture.hpp"
 #include "interposer/observe/managed_watch.hpp"
 #include "interposer/observe/residency_sampler.hpp"
-#include "interposer/record/clock.hpp"
 #include "interposer/record/mutex.hpp"
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
@@ -159,7 +158,7 @@ void relieve(const observe::Touched& touched) noexcept {
     }
     const record::Quiet quiet;
     observe::managed_watch().tell();
-    const std::uint64_t now = record::monotonic_nanoseconds();
+    const std::uint64_t now = record::now();
     for (std::uint32_t i = 0; i < touched.managed_count; ++i) {
         const observe::Allocation& allocation = touched.managed[i];
         if (allocation.rewritten) // the host has no business with it
