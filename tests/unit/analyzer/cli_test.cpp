@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(wrong_usage_is_one_line_and_status_2) {
     check_one_line(run({"run", "--stacks", "many", "--", "ls"}), 2, "--stacks");
     check_one_line(run({"run", "--pretend-memory", "lots", "--", "ls"}), 2, "--pretend-memory");
     check_one_line(run({"run", "--act", "prefetch,spill", "--", "ls"}), 2,
-                   "rewrite=all, stage (several with commas between), not spill");
+                   "rewrite=all, stage, relieve (several with commas between), not spill");
     check_one_line(run({"ab", "--act", "stages", "--", "ls"}), 2, "not stages");
     check_one_line(run({"run", "--um", "nvml", "--", "ls"}), 2, "auto, queue, cupti, pagemap or off, not nvml");
 }

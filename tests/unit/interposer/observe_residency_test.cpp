@@ -232,6 +232,38 @@ BOOST_AUTO_TEST_CASE(a_launch_does_not_wait_for_a_look_that_the_listener_has_no_
     BOOST_TEST(recorder().residency.size() == 3u);
 }
 
+BOOST_AUTO_TEST_CASE(two_listeners_hear_of_the_same_looks) {
+    static std::vector<std::uint64_t> contents;
+    static unsigned asked, looked;
+    contents.clear();
+    asked = looked = 0;
+    static constexpr ResidencyListener first{
+        .looking = [](const Allocation&, std::uint64_t, std::uint64_t) noexcept { ++looked; },
+        .curious = [](const Allocation&) noexcept { return true; }};
+    static constexpr ResidencyListener second{
+        .curious =
+            [](const Allocation&) noexcept {
+                ++asked;
+                return false;
+            },
+        .came_back = [](const Allocation&, std::uint64_t content) noexcept { contents.push_back(content); }};
+    ManagedLike memory(16);
+    memory.touch(0, 16);
+    for (const ResidencyListener* const each : {&first, &first, &second}) // whoever is there is not added again
+        sampler->add_listener(each);
+    sampler->before_launch(touching({&memory}));
+    BOOST_TEST(contents.empty()); // it has never been away
+    memory.leave(0, 16);
+    sampler->after_synchronize();
+    memory.touch(0, 16);
+    sampler->before_launch(touching({&memory}));
+    BOOST_TEST(asked == 2u);
+    BOOST_TEST(looked == 3u);
+    BOOST_REQUIRE(contents.size() == 1u);
+    BOOST_TEST(contents[0] == recorder().residency.back().content);
+    BOOST_TEST(contents[0] != 0u);
+}
+
 BOOST_AUTO_TEST_CASE(what_the_host_took_back_shows_before_a_prefetch_and_before_the_free) {
     ManagedLike memory(64);
     const auto last = [] { return recorder().residency.back(); };
