@@ -201,13 +201,16 @@ enum class HostRangeKind : std::uint8_t {
 /// Why umadvisor did something by itself, or refused to.
 enum class Reason : std::uint8_t {
     none = 0,
-    not_resident = 1,    ///< prefetch: what the launch reaches is not known to be on the device
-    rewrite_all = 2,     ///< --act rewrite=all or rewrite=SIZE+
-    place_rewritten = 3, ///< preferred location and prefetch of rewritten memory
-    host_returns = 4,    ///< prefetch: what the host has taken back at this point before
-    makes_room = 5,      ///< prefetch to the host: the device is full, and others are wanted there sooner
-    spill = 6,           ///< --act rewrite=spill: the card had no room
-    budget = 7           ///< refused: as much is rewritten as there may be
+    not_resident = 1,     ///< prefetch: what the launch reaches is not known to be on the device
+    rewrite_all = 2,      ///< --act rewrite=all or rewrite=SIZE+
+    place_rewritten = 3,  ///< preferred location and prefetch of rewritten memory
+    host_returns = 4,     ///< prefetch: what the host has taken back at this point before
+    makes_room = 5,       ///< prefetch to the host: the device is full, and others are wanted there sooner
+    spill = 6,            ///< --act rewrite=spill: the card had no room
+    budget = 7,           ///< refused: as much is rewritten as there may be
+    read_by_both = 8,     ///< advice: host and device read it in turns, and nobody writes it
+    small_and_shared = 9, ///< advice: little memory that host and device take from each other
+    no_relief = 10,       ///< such advice taken back: it was not clearly better
 };
 
 inline std::string_view name(Memory memory) {

@@ -185,7 +185,8 @@ const Command run_command{
      {"-d,--duration", "SECONDS", "Record nothing after so many seconds of recording"},
      {"--follow-fork", "", "A trace also for forked children of a process that had entered CUDA"},
      {"--act", "LIST",
-      "Change what the program does: prefetch, rewrite=all, rewrite=SIZE+, rewrite=spill, stage, plan=FILE"},
+      "Change what the program does: prefetch, relieve, rewrite=all, rewrite=SIZE+, rewrite=spill, stage, auto "
+      "(prefetch, relieve and stage), plan=FILE"},
      {"--budget", "SIZE",
       "Device memory that --act rewrite may make managed, on each device; not said: the card's, of "
       "rewrite=spill "

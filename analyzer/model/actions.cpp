@@ -20,11 +20,25 @@ ActionKind kind_of_prefetch(trace::Reason reason) {
     }
 }
 
+ActionKind kind_of_advice(trace::Reason reason) {
+    switch (reason) {
+    case trace::Reason::place_rewritten:
+        return ActionKind::place;
+    case trace::Reason::read_by_both:
+    case trace::Reason::small_and_shared:
+    case trace::Reason::no_relief:
+        return ActionKind::relief;
+    default:
+        return ActionKind::other;
+    }
+}
+
 } // namespace
 
 std::string_view name(ActionKind kind) {
-    constexpr std::string_view names[] = {"prefetch_to_device", "prefetch_to_host", "make_room",     "rewrite",
-                                          "place_rewritten",    "stage_to_device",  "stage_to_host", "other"};
+    constexpr std::string_view names[] = {
+        "prefetch_to_device", "prefetch_to_host", "make_room", "rewrite", "place_rewritten",
+        "stage_to_device",    "stage_to_host",    "relieve",   "other"};
     return names[static_cast<std::size_t>(kind)];
 }
 
@@ -51,8 +65,7 @@ void Actions::add(const trace::Prefetch& record) {
 
 void Actions::add(const trace::Advise& record) {
     if (record.origin == trace::Origin::umadvisor) // moves nothing by itself
-        count(record.reason == trace::Reason::place_rewritten ? ActionKind::place : ActionKind::other, record,
-              0);
+        count(kind_of_advice(record.reason), record, 0);
 }
 
 void Actions::add(const trace::Copy& record) {

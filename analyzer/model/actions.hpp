@@ -20,7 +20,8 @@ enum class ActionKind : std::uint8_t {
     place,           ///< advice and prefetch that keep rewritten memory on the device
     stage_to_device, ///< copies through pinned buffers
     stage_to_host,
-    other, ///< for a reason that is newer than this analyzer
+    relief, ///< advice, or advice taken back
+    other,  ///< for a reason that is newer than this analyzer
 };
 std::string_view name(ActionKind kind); ///< "prefetch_to_device", as the JSON report has it
 

@@ -73,6 +73,7 @@ std::string basis_of(ActionKind kind, const machine::Rates& rates) {
     case ActionKind::place:
         return "the time of the calls; memory of the device would have needed none";
     case ActionKind::rewrite:
+    case ActionKind::relief:
     case ActionKind::other:
         break;
     }

@@ -2,6 +2,7 @@
 
 #include "interposer/act/devices.hpp"
 #include "interposer/act/prefetch.hpp"
+#include "interposer/act/relieve.hpp"
 #include "interposer/act/rewrite.hpp"
 #include "interposer/record/recorder.hpp"
 #include "interposer/runtime/message.hpp"
@@ -9,7 +10,8 @@
 namespace umadvisor::act {
 
 void initialize(const runtime::Options& options) noexcept {
-    const bool acting = options.act_prefetch || options.act_rewrite != runtime::Rewriting::none;
+    const bool acting =
+        options.act_prefetch || options.act_relieve || options.act_rewrite != runtime::Rewriting::none;
     if (!acting && options.pretend_bytes == 0)
         return;
     const auto [count, able] = learn_devices(options);
@@ -29,10 +31,12 @@ void initialize(const runtime::Options& options) noexcept {
         start_prefetching();
     if (options.act_rewrite != runtime::Rewriting::none)
         start_rewriting(options);
+    if (options.act_relieve)
+        start_relieving();
 }
 
 void refuse_unrecorded(const runtime::Options& options) noexcept {
-    if (options.act_prefetch || options.act_rewrite != runtime::Rewriting::none || options.act_stage)
+    if (options.acts())
         runtime::say("--act is refused: nothing is done to a program that is not recorded");
 }
 
@@ -43,6 +47,7 @@ void forget(const observe::Allocation& allocation) noexcept {
         return;
     forget_rewritten(allocation);
     forget_residency(allocation);
+    forget_relief(allocation);
 }
 
 } // namespace umadvisor::act

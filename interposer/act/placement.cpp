@@ -55,21 +55,27 @@ CUresult prefetch_range(const PrefetchRange& range, CUdevice device, CUstream st
                                                                0, stream));
 }
 
-CUresult advise(const observe::Allocation& allocation, CUmem_advise advice, CUdevice device) noexcept {
+CUresult advise(const PrefetchRange& range, CUmem_advise advice, CUdevice device,
+                trace::Reason reason) noexcept {
     trace::Advise record;
-    record.address = allocation.address;
-    record.bytes = allocation.bytes;
-    record.allocation = allocation.id;
+    record.address = range.address;
+    record.bytes = range.bytes;
+    record.allocation = range.allocation;
     record.advice = static_cast<std::uint64_t>(advice);
-    describe(record, device, trace::Reason::place_rewritten);
+    describe(record, device, reason);
     record.start = record::now();
     if (attach::available(Entry::cuMemAdvise)) {
         record.entry = attach::index(Entry::cuMemAdvise);
-        return finish(record, real<Entry::cuMemAdvise>()(allocation.address, allocation.bytes, advice, device));
+        return finish(record, real<Entry::cuMemAdvise>()(range.address, range.bytes, advice, device));
     }
     record.entry = attach::index(Entry::cuMemAdvise_v2);
-    return finish(record, real<Entry::cuMemAdvise_v2>()(allocation.address, allocation.bytes, advice,
-                                                        location_of(device)));
+    return finish(record,
+                  real<Entry::cuMemAdvise_v2>()(range.address, range.bytes, advice, location_of(device)));
+}
+
+CUresult advise(const observe::Allocation& allocation, CUmem_advise advice, CUdevice device) noexcept {
+    return advise({allocation.id, allocation.address, allocation.bytes}, advice, device,
+                  trace::Reason::place_rewritten);
 }
 
 } // namespace umadvisor::act

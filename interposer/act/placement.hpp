@@ -14,7 +14,11 @@ namespace umadvisor::act {
 CUresult prefetch_range(const PrefetchRange& range, CUdevice device, CUstream stream,
                         trace::Reason reason) noexcept;
 
-/// cuMemAdvise for all of the allocation.
+/// cuMemAdvise; CU_DEVICE_CPU: of the host.
+CUresult advise(const PrefetchRange& range, CUmem_advise advice, CUdevice device,
+                trace::Reason reason) noexcept;
+
+/// The same for all of a rewritten allocation.
 CUresult advise(const observe::Allocation& allocation, CUmem_advise advice, CUdevice device) noexcept;
 
 } // namespace umadvisor::act

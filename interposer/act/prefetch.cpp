@@ -4,6 +4,7 @@
 #include "interposer/act/devices.hpp"
 #include "interposer/act/knowledge.hpp"
 #include "interposer/act/plan.hpp"
+#include "interposer/act/relieve.hpp"
 #include "interposer/observe/residency_sampler.hpp"
 #include "interposer/record/recorder.hpp"
 
@@ -47,23 +48,10 @@ constexpr observe::ResidencyListener listener{
     },
 };
 
-/// 0 bytes: all of the allocation.
-void note_wish(std::uint64_t address, std::uint64_t bytes, bool alone) {
-    observe::Allocation allocation;
-    if (!prefetch_mode.on.load(std::memory_order_relaxed) ||
-        !observe::allocations().find(address, allocation) || allocation.memory != trace::Memory::managed)
-        return;
-    const std::uint64_t last = bytes != 0 ? address + bytes : allocation.address + allocation.bytes;
-    const record::Guard guard(knowledge.mutex);
-    ResidencyView view;
-    if (knowledge.residency.see(allocation.id, allocation.address, allocation.bytes, view))
-        knowledge.residency.leave_alone(allocation.id, address, last, alone);
-}
-
 } // namespace
 
 void start_prefetching() noexcept {
-    observe::residency_sampler().set_listener(&listener);
+    observe::residency_sampler().add_listener(&listener);
     prefetch_mode.on.store(true, std::memory_order_release);
 }
 
@@ -109,17 +97,31 @@ void note_prefetch(const trace::Prefetch& done) noexcept {
                                                                            : BlockState::unknown);
 }
 
+void leave_to_faults(std::uint64_t address, std::uint64_t bytes, bool alone) noexcept {
+    observe::Allocation allocation;
+    if (!prefetch_mode.on.load(std::memory_order_relaxed) ||
+        !observe::allocations().find(address, allocation) || allocation.memory != trace::Memory::managed)
+        return;
+    const std::uint64_t last = bytes != 0 ? address + bytes : allocation.address + allocation.bytes;
+    const record::Guard guard(knowledge.mutex);
+    ResidencyView view;
+    if (knowledge.residency.see(allocation.id, allocation.address, allocation.bytes, view))
+        knowledge.residency.leave_alone(allocation.id, address, last, alone);
+}
+
 void note_advice(const trace::Advise& advice) noexcept {
+    leave_unrelieved(advice.address);
     const bool home =
         advice.advice == CU_MEM_ADVISE_SET_PREFERRED_LOCATION && advice.location != trace::Location::device;
     const bool from_afar =
         advice.advice == CU_MEM_ADVISE_SET_ACCESSED_BY && advice.location == trace::Location::device;
     if (advice.advice != CU_MEM_ADVISE_SET_READ_MOSTLY && advice.advice != CU_MEM_ADVISE_UNSET_READ_MOSTLY)
-        note_wish(advice.address, advice.bytes, home || from_afar);
+        leave_to_faults(advice.address, advice.bytes, home || from_afar);
 }
 
 void note_attachment(const trace::Attach& attachment) noexcept {
-    note_wish(attachment.address, attachment.bytes, (attachment.flags & CU_MEM_ATTACH_HOST) != 0);
+    leave_unrelieved(attachment.address);
+    leave_to_faults(attachment.address, attachment.bytes, (attachment.flags & CU_MEM_ATTACH_HOST) != 0);
 }
 
 void note_resident(const observe::Allocation& allocation) noexcept {

@@ -30,6 +30,9 @@ void note_prefetch(const trace::Prefetch& prefetch) noexcept;
 void note_advice(const trace::Advise& advice) noexcept;
 void note_attachment(const trace::Attach& attachment) noexcept;
 
+/// Whether [address, address + bytes) of an allocation is not to be brought to the device; 0 bytes: all of it.
+void leave_to_faults(std::uint64_t address, std::uint64_t bytes, bool alone) noexcept;
+
 /// All of a managed allocation was brought to its device.
 void note_resident(const observe::Allocation& allocation) noexcept;
 

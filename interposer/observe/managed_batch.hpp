@@ -20,6 +20,9 @@ struct ManagedBatch {
     void sort() noexcept;
 };
 
+/// Who hears of events, on any thread. Processors and times are the driver's. Must not call whoever tells it.
+using ManagedListener = void (*)(const trace::ManagedEvent& event) noexcept;
+
 /// Writes an event whose times are nanoseconds of `clock` and whose `code` is the address of an instruction.
 void write_event(const trace::ManagedEvent& told, const PairedClock& clock) noexcept;
 

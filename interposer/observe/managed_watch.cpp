@@ -22,7 +22,7 @@ void ManagedWatch::start() noexcept {
         return;
     const ManagedWitness wanted = runtime::options().managed_witness;
     if (wanted == ManagedWitness::none)
-        return;
+        return settled_.store(true);
     const record::Quiet quiet;
     trace::ManagedSource source;
     source.source = trace::ManagedSourceKind::pagemap;
@@ -44,6 +44,23 @@ void ManagedWatch::start() noexcept {
     }
     record::define(source);
     counting_.store(watches());
+    settled_.store(true);
+}
+
+bool ManagedWatch::settled() const noexcept {
+    return settled_.load(std::memory_order_relaxed);
+}
+
+bool ManagedWatch::tells_now() const noexcept {
+    return queue_watch().watches();
+}
+
+void ManagedWatch::set_listener(ManagedListener listener) noexcept {
+    queue_watch().set_listener(listener);
+}
+
+void ManagedWatch::tell() noexcept {
+    queue_watch().tell();
 }
 
 bool ManagedWatch::begins_early() noexcept {

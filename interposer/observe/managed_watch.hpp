@@ -1,6 +1,8 @@
 /// What happens to managed memory, as the driver itself tells it.
 #pragma once
 
+#include "interposer/observe/managed_batch.hpp"
+
 #include <atomic>
 #include <cstdint>
 
@@ -39,6 +41,18 @@ public:
     /// Whether the driver tells what moves, be it that nothing has moved yet.
     bool watches() const noexcept;
 
+    /// Begun, and no thread is about to find out who watches.
+    bool settled() const noexcept;
+
+    /// Whether events are told as soon as tell() asks for them, as the driver's queue does.
+    bool tells_now() const noexcept;
+
+    /// `listener` hears of every event from now on, as ManagedListener says.
+    void set_listener(ManagedListener listener) noexcept;
+
+    /// Tells the listener what has happened up to now. A few loads where nothing has since the last time.
+    void tell() noexcept;
+
     /// The program moved managed memory in a way that the driver's totals may not show: pages that nobody had
     /// yet.
     void note_change() noexcept { changes_.fetch_add(1, std::memory_order_relaxed); }
@@ -56,6 +70,7 @@ private:
     void look_at_counters() noexcept;
 
     std::atomic<bool> begun_{false};
+    std::atomic<bool> settled_{false};
     std::atomic<bool> counting_{false};
     std::atomic<std::uint64_t> changes_{1};
 };

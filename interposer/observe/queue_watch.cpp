@@ -92,7 +92,9 @@ std::uint64_t taken_types = 0, told_lost = 0;
 std::array<std::uint8_t, most_processors> processor_of{}; ///< the module's number -> the trace's
 
 std::atomic<bool> watching{false};
-TryLock counter_lock; ///< guards what follows
+std::atomic<ManagedListener> event_listener{nullptr};
+std::atomic<std::uint64_t> told_activity{0}; ///< sum of the counters when the listener was last told of all
+TryLock counter_lock;                        ///< guards what follows
 Totals told_totals{};
 
 /// What comes in a pause is dropped.
@@ -115,6 +117,8 @@ void keep_event(void*, const trace::ManagedEvent& event) {
     if (batch.count == ManagedBatch::most)
         write_batch();
     batch.events[batch.count++] = event;
+    if (const ManagedListener listener = event_listener.load(std::memory_order_acquire))
+        listener(event);
 }
 
 void tell_detail(std::uint64_t lost) {
@@ -126,12 +130,18 @@ void tell_detail(std::uint64_t lost) {
 }
 
 /// With `mutex` held. How many entries there were.
-std::uint32_t drain() {
-    const std::uint64_t begin = record::now();
+std::uint32_t collect() {
     raw_clock.read();
     const std::uint32_t count =
         ring.read([](const tools::Entry& entry) { decoder.take(entry, keep_event, nullptr); });
     decoder.finish(keep_event, nullptr);
+    return count;
+}
+
+/// The same, and writes what is collected.
+std::uint32_t drain() {
+    const std::uint64_t begin = record::now();
+    const std::uint32_t count = collect();
     write_batch();
     if (const std::uint64_t lost = ring.lost(); lost != told_lost) {
         tell_detail(lost - told_lost);
@@ -320,6 +330,21 @@ void QueueWatch::look_at_counters() noexcept {
     record.host_faults = totals[2];
     record.device_faults = totals[3];
     record::write(record);
+}
+
+void QueueWatch::set_listener(ManagedListener listener) noexcept {
+    event_listener.store(listener, std::memory_order_release);
+}
+
+void QueueWatch::tell() noexcept {
+    const std::uint64_t activity = sum_of_counters();
+    if (activity == told_activity.load(std::memory_order_relaxed) || !mutex.try_lock())
+        return;
+    if (watching.load()) {
+        told_activity.store(activity, std::memory_order_relaxed);
+        collect(); // written by the thread: one thread's records stand in the order of their times
+    }
+    mutex.unlock();
 }
 
 void QueueWatch::finish() noexcept {

@@ -1,6 +1,8 @@
 /// The driver's tools queue as the one who tells of managed memory.
 #pragma once
 
+#include "interposer/observe/managed_batch.hpp"
+
 #include <cstdint>
 #include <string_view>
 
@@ -21,6 +23,13 @@ public:
 
     /// Grows with whatever moves or faults; 0 where nobody watches.
     std::uint64_t sum_of_counters() const noexcept;
+
+    /// Who hears of events as they are taken out of the ring.
+    void set_listener(ManagedListener listener) noexcept;
+
+    /// Takes what is in the ring if anything has moved or faulted since the last time, unless another thread is
+    /// at it.
+    void tell() noexcept;
 
     /// Takes what is left in the ring and ends the watch.
     void finish() noexcept;

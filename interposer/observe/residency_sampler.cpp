@@ -23,35 +23,66 @@ std::uint64_t key_of(const Allocation& allocation, trace::SampleMoment moment) {
     return allocation.id * 4 + static_cast<std::uint64_t>(moment);
 }
 
+} // namespace
+
 /// Collects one sample.
-struct Look {
+struct ResidencySampler::Look {
+    const ResidencySampler& sampler;
     const Allocation& allocation;
-    const ResidencyListener* listener;
     std::uint64_t pages = 0, host_pages = 0;
     MappedRuns runs{};
 
     void at(Pagemap& pagemap, std::uint64_t first, std::uint64_t last) {
-        if (listener != nullptr)
-            listener->looking(allocation, first, last);
+        sampler.tell(&ResidencyListener::looking, allocation, first, last);
         const std::uint64_t reached = pagemap.visit_present(
             first, last,
             [](void* to, std::uint64_t from, std::uint64_t until) {
                 Look& look = *static_cast<Look*>(to);
                 look.host_pages += (until - from) / recorded_page;
                 look.runs.add(from, until);
-                if (look.listener != nullptr)
-                    look.listener->host(look.allocation, from, until);
+                look.sampler.tell(&ResidencyListener::host, look.allocation, from, until);
             },
             this);
         pages += (reached - first) / recorded_page;
     }
 };
 
-} // namespace
-
 ResidencySampler& residency_sampler() noexcept {
     static constinit ResidencySampler sampler;
     return sampler;
+}
+
+void ResidencySampler::add_listener(const ResidencyListener* listener) noexcept {
+    for (std::atomic<const ResidencyListener*>& place : listeners_) {
+        const ResidencyListener* there = nullptr;
+        if (place.compare_exchange_strong(there, listener) || there == listener)
+            return;
+    }
+}
+
+template <class Function, class... Arguments>
+void ResidencySampler::tell(Function ResidencyListener::*function, Arguments&&... arguments) const noexcept {
+    for (const std::atomic<const ResidencyListener*>& place : listeners_)
+        if (const ResidencyListener* const listener = place.load(std::memory_order_acquire);
+            listener != nullptr && listener->*function != nullptr)
+            (listener->*function)(arguments...);
+}
+
+bool ResidencySampler::pages_wanted() const noexcept {
+    for (const std::atomic<const ResidencyListener*>& place : listeners_)
+        if (const ResidencyListener* const listener = place.load(std::memory_order_acquire);
+            listener != nullptr && listener->host != nullptr)
+            return true;
+    return false;
+}
+
+bool ResidencySampler::anyone_curious(const Allocation& allocation) const noexcept {
+    bool curious = false;
+    for (const std::atomic<const ResidencyListener*>& place : listeners_)
+        if (const ResidencyListener* const listener = place.load(std::memory_order_acquire);
+            listener != nullptr)
+            curious = listener->curious(allocation) || curious;
+    return curious;
 }
 
 bool ResidencySampler::works() const noexcept {
@@ -132,8 +163,7 @@ bool ResidencySampler::launched(const Allocation& allocation) const noexcept {
 bool ResidencySampler::repeat(const Allocation& allocation, trace::SampleMoment moment,
                               std::uint64_t activity) noexcept {
     const Steady& last = steady_[key_of(allocation, moment) % max_steady];
-    if (activity == 0 || last.activity != activity || last.key != key_of(allocation, moment) ||
-        listener_.load(std::memory_order_relaxed) != nullptr)
+    if (activity == 0 || last.activity != activity || last.key != key_of(allocation, moment) || pages_wanted())
         return false;
     if (moment == trace::SampleMoment::before_launch)
         return true; // the report knows it from the last synchronisation
@@ -181,6 +211,7 @@ void ResidencySampler::read_content(trace::Residency& record, const MappedRuns& 
         const HostContent::Seen seen = content_.look(runs, allocation, alone());
         record.content = seen.hash;
         record.lone_line = seen.lone_line;
+        tell(&ResidencyListener::came_back, allocation, seen.hash);
     } else if ((launch || record.moment == trace::SampleMoment::before_prefetch) && record.host_pages != 0 &&
                record.host_pages == record.pages && !launched(allocation)) {
         record.regularity = content_.regularity(runs, allocation);
@@ -207,7 +238,7 @@ bool ResidencySampler::sample(std::optional<Pagemap>& opened, const Allocation& 
     record.start = record::now();
     if (pagemap.scans() && !checked_)
         check_scan(pagemap, first, std::min(last, first + granule));
-    Look look{allocation, listener_.load(std::memory_order_acquire)};
+    Look look{*this, allocation};
     if (pagemap.scans() || last - first <= whole_limit) {
         look.at(pagemap, first, last);
     } else {
@@ -264,10 +295,8 @@ void ResidencySampler::look_before_launch(const Touched& touched) noexcept {
         if (at < waiting)
             pending_[at] = {allocation, now};
         // Whoever listens acts on what it hears, so it hears all that it asks for.
-        const ResidencyListener* const listener = listener_.load(std::memory_order_acquire);
-        if (may_look &&
-            (listener != nullptr ? listener->curious(allocation)
-                                 : !hurried() || !steady(allocation, trace::SampleMoment::before_launch)))
+        if (may_look && (listened_to() ? anyone_curious(allocation)
+                                       : !hurried() || !steady(allocation, trace::SampleMoment::before_launch)))
             fresh[count++] = &allocation;
     }
     sample_all(fresh, count, trace::SampleMoment::before_launch, now);

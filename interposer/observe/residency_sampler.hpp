@@ -12,15 +12,17 @@
 
 namespace umadvisor::observe {
 
-/// Who wants to know what was seen. Called while the sampler is taken.
+/// Who wants to know what was seen; functions that are null are not called. Called while the sampler is taken.
 struct ResidencyListener {
     /// [first, last) is being looked at: what was thought to be mapped by the host there may not be any more.
-    void (*looking)(const Allocation& allocation, std::uint64_t first, std::uint64_t last) noexcept;
+    void (*looking)(const Allocation& allocation, std::uint64_t first, std::uint64_t last) noexcept = nullptr;
     /// The host has mapped [first, last).
-    void (*host)(const Allocation& allocation, std::uint64_t first, std::uint64_t last) noexcept;
+    void (*host)(const Allocation& allocation, std::uint64_t first, std::uint64_t last) noexcept = nullptr;
     /// Whether a look before a launch can tell anything that matters: a look at 64 MiB that the host has
     /// written takes 0.2 ms, and the launch waits for it.
-    bool (*curious)(const Allocation& allocation) noexcept;
+    bool (*curious)(const Allocation& allocation) noexcept = nullptr;
+    /// The host has pages again that it had not after the last wait; `content`: as in the Residency record.
+    void (*came_back)(const Allocation& allocation, std::uint64_t content) noexcept = nullptr;
 };
 
 /// Pages of a managed range that are on the device have no host mapping: the present bit of pagemap tells.
@@ -63,10 +65,8 @@ public:
     /// Whether they are seen by these looks only.
     bool alone() const noexcept;
 
-    /// `listener` has static storage duration; null: nobody.
-    void set_listener(const ResidencyListener* listener) noexcept {
-        listener_.store(listener, std::memory_order_release);
-    }
+    /// `listener` has static storage duration; one that is there already is not added again. Two have room.
+    void add_listener(const ResidencyListener* listener) noexcept;
 
     /// Nanoseconds of the first allowance; tests give none or much.
     void set_allowance(std::uint64_t nanoseconds) noexcept { allowance_.store(nanoseconds); }
@@ -74,6 +74,7 @@ public:
 private:
     static constexpr std::uint32_t max_pending = 256;
     static constexpr std::uint32_t max_steady = 512; ///< four for each allocation
+    struct Look;
 
     /// What launches have reached since the last synchronisation.
     struct Pending {
@@ -95,6 +96,11 @@ private:
     void look_at_all() noexcept;
     void look_after_synchronize() noexcept;
     void look_alone(const Allocation& allocation, trace::SampleMoment moment) noexcept;
+    template <class Function, class... Arguments>
+    void tell(Function ResidencyListener::*function, Arguments&&... arguments) const noexcept;
+    bool listened_to() const noexcept { return listeners_[0].load(std::memory_order_acquire) != nullptr; }
+    bool pages_wanted() const noexcept; ///< by a listener
+    bool anyone_curious(const Allocation& allocation) const noexcept;
     bool affordable(std::uint64_t now) noexcept;
     bool hurried() const noexcept;
     void sample_all(const Allocation* const* wanted, std::uint32_t count, trace::SampleMoment moment,
@@ -113,7 +119,7 @@ private:
                   std::uint64_t host_pages, std::uint64_t activity) noexcept;
 
     std::atomic<std::uint32_t> waiting_{0}; ///< entries in pending_
-    std::atomic<const ResidencyListener*> listener_{nullptr};
+    std::atomic<const ResidencyListener*> listeners_[2] = {};
     std::atomic<std::uint64_t> looked_at_all_{0}; ///< nanoseconds; 0: not since the last synchronisation
     std::atomic<bool> looked_alone_{false};       ///< since the last synchronisation
     std::atomic<std::uint64_t> allowance_{20'000'000};

@@ -109,6 +109,10 @@ bool parse_actions(std::string_view text, Options& to) {
             read.act_prefetch = true;
         else if (action == "stage")
             read.act_stage = true;
+        else if (action == "relieve")
+            read.act_relieve = true;
+        else if (action == "auto")
+            read.act_prefetch = read.act_relieve = read.act_stage = true;
         else if (action.starts_with(rewrite)) {
             if (!parse_rewrite(action.substr(rewrite.size()), read))
                 return false;

@@ -61,13 +61,15 @@ struct Options {
     std::uint64_t rewrite_least = 0;  ///< bytes
     bool rewrite_asked_twice = false; ///< the same word again: also where it would be refused to be safe
     bool act_stage = false;
-    const char* act_plan = "";       ///< file of a plan to follow; empty: none
+    const char* act_plan = ""; ///< file of a plan to follow; empty: none
+    bool act_relieve = false;
     std::uint64_t pretend_bytes = 0; ///< 0: none
     std::uint64_t budget_bytes = 0;  ///< of rewritten memory on each device; 0: by the mode
 
     /// Whether the program is to be repaired.
     bool acts() const noexcept {
-        return act_prefetch || act_stage || act_rewrite != Rewriting::none || act_plan[0] != '\0';
+        return act_prefetch || act_relieve || act_stage || act_rewrite != Rewriting::none ||
+               act_plan[0] != '\0';
     }
 };
 

@@ -1,6 +1,7 @@
 #include "interposer/wrappers/graph.hpp"
 
 #include "interposer/act/prefetch.hpp"
+#include "interposer/act/relieve.hpp"
 #include "interposer/observe/capture.hpp"
 #include "interposer/observe/device_timer.hpp"
 #include "interposer/observe/graph_memory.hpp"
@@ -95,6 +96,7 @@ void begin_graph_launch(trace::GraphLaunch& record, Entry entry, CUgraphExec exe
         observe::managed_of_graph(exec, touched);
         observe::managed_watch().look();
         observe::residency_sampler().before_launch(touched);
+        act::relieve(touched);
         act::before_launch(given, entry, touched);
     }
     if (version.allocates && record.captured == 0) {

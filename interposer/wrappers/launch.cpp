@@ -1,6 +1,7 @@
 #include "interposer/wrappers/launch.hpp"
 
 #include "interposer/act/prefetch.hpp"
+#include "interposer/act/relieve.hpp"
 #include "interposer/observe/capture.hpp"
 #include "interposer/observe/device_timer.hpp"
 #include "interposer/observe/functions.hpp"
@@ -51,6 +52,7 @@ void begin_launch(NewLaunch& made, std::uint64_t stack, const LaunchCall& call) 
                      describe(call, *function, stack, nullptr, made.key);
     observe::managed_watch().look();
     observe::residency_sampler().before_launch(touched);
+    act::relieve(touched);
     act::before_launch(call.stream, call.entry, touched);
     made.launch.sample =
         observe::device_timer().begin(reinterpret_cast<CUstream>(call.stream_name),

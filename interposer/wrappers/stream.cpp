@@ -1,6 +1,7 @@
 #include "interposer/wrappers/stream.hpp"
 
 #include "interposer/act/prefetch.hpp"
+#include "interposer/act/relieve.hpp"
 #include "interposer/observe/capture.hpp"
 #include "interposer/observe/copy_contents.hpp"
 #include "interposer/observe/device_timer.hpp"
@@ -13,6 +14,7 @@ void after_wait(const act::Wait& wait) noexcept {
     observe::managed_watch().look();
     observe::residency_sampler().after_synchronize();
     act::after_synchronize(wait);
+    act::end_round();
     observe::device_timer().collect();
     record::renew_clock();
 }

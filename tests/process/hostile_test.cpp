@@ -15,7 +15,8 @@ using Json = nlohmann::json;
 
 namespace {
 
-const char* const settings[] = {"", "UMADVISOR_ACT=prefetch", "UMADVISOR_ACT=prefetch,rewrite=all,stage",
+const char* const settings[] = {"", "UMADVISOR_ACT=prefetch",
+                                "UMADVISOR_ACT=prefetch,rewrite=all,stage,relieve",
                                 "UMADVISOR_STACKS=off UMADVISOR_UM=pagemap"};
 
 /// As part of a command line.

@@ -106,6 +106,16 @@ bool ManagedWatch::watches() const noexcept {
     return driver().managed_watched;
 }
 void ManagedWatch::look_at_counters() noexcept {}
+bool ManagedWatch::settled() const noexcept {
+    return true;
+}
+bool ManagedWatch::tells_now() const noexcept {
+    return driver().managed_watched;
+}
+void ManagedWatch::set_listener(ManagedListener listener) noexcept {
+    driver().managed_listener = listener;
+}
+void ManagedWatch::tell() noexcept {}
 
 FakeRecorder& recorder() {
     static FakeRecorder only;
@@ -274,7 +284,7 @@ CUresult prefetched(int abi, CUstream stream) {
 CUresult advised(CUmem_advise advice) {
     ++driver().advices;
     driver().advice.push_back(advice);
-    return driver().advise_answer;
+    return advice == driver().advice_refused ? CUDA_ERROR_INVALID_VALUE : driver().advise_answer;
 }
 
 void install_memory() {
@@ -337,6 +347,7 @@ void install_driver() {
     d.kernels.clear();
     d.pointers.clear();
     d.advice.clear();
+    d.advice_refused = {};
     d.prefetch_stream = nullptr;
     d.prefetch_abi = 0;
     install_context();

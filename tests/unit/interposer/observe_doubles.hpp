@@ -3,6 +3,7 @@
 #pragma once
 
 #include "interposer/attach/real.hpp"
+#include "interposer/observe/managed_batch.hpp"
 #include "trace/records.hpp"
 
 #include <cstdint>
@@ -56,12 +57,13 @@ struct FakeDriver {
     int devices, concurrent_managed_access;
     CUstreamCaptureStatus capture_status;
     CUresult capture_answer;
-    CUstreamCaptureMode thread_mode; ///< of the (one) calling thread
-    bool relaxed_at_every_call;      ///< no event or prefetch call came in another capture mode
-    bool finished;                   ///< cuEventQuery
-    std::uint64_t managed_activity;  ///< of ManagedWatch; 0: not known
-    bool managed_watched;            ///< by the driver's queue
-    CUresult event_answer;           ///< of cuEventRecord
+    CUstreamCaptureMode thread_mode;  ///< of the (one) calling thread
+    bool relaxed_at_every_call;       ///< no event or prefetch call came in another capture mode
+    bool finished;                    ///< cuEventQuery
+    std::uint64_t managed_activity;   ///< of ManagedWatch; 0: not known
+    bool managed_watched;             ///< by the driver's queue
+    ManagedListener managed_listener; ///< who hears of its events
+    CUresult event_answer;            ///< of cuEventRecord
     std::uint64_t events, records, queries;
     std::vector<CUstream> record_streams;
     float milliseconds;
@@ -71,6 +73,7 @@ struct FakeDriver {
     CUresult prefetch_answer, managed_answer, advise_answer;
     std::uint64_t prefetches, advices, managed_calls;
     std::vector<CUmem_advise> advice;
+    CUmem_advise advice_refused;              ///< 0: none
     CUresult host_answer;                     ///< of cuMemHostAlloc
     std::uint64_t host_allocated, host_freed; ///< calls
     std::uint64_t events_destroyed;

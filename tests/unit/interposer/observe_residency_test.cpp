@@ -210,7 +210,7 @@ BOOST_AUTO_TEST_CASE(the_listener_hears_what_was_looked_at_and_what_the_host_hol
         [](const Allocation&) noexcept { return true; }};
     ManagedLike memory(64);
     memory.touch(32, 16);
-    sampler->set_listener(&listener);
+    sampler->add_listener(&listener);
     sampler->before_launch(touching({&memory}));
     BOOST_TEST((looked == Runs{{memory.address(0), memory.address(64)}}));
     BOOST_TEST((host == Runs{{memory.address(32), memory.address(48)}}));
@@ -224,12 +224,44 @@ BOOST_AUTO_TEST_CASE(a_launch_does_not_wait_for_a_look_that_the_listener_has_no_
         [](const Allocation& allocation) noexcept { return allocation.id == wanted; }};
     ManagedLike memory(16), other(16);
     wanted = other.allocation.id;
-    sampler->set_listener(&listener);
+    sampler->add_listener(&listener);
     sampler->before_launch(touching({&memory, &other}));
     BOOST_REQUIRE(recorder().residency.size() == 1u);
     BOOST_TEST(recorder().residency[0].allocation == wanted);
     sampler->after_synchronize(); // what the host has left of it is looked at all the same
     BOOST_TEST(recorder().residency.size() == 3u);
+}
+
+BOOST_AUTO_TEST_CASE(two_listeners_hear_of_the_same_looks) {
+    static std::vector<std::uint64_t> contents;
+    static unsigned asked, looked;
+    contents.clear();
+    asked = looked = 0;
+    static constexpr ResidencyListener first{
+        .looking = [](const Allocation&, std::uint64_t, std::uint64_t) noexcept { ++looked; },
+        .curious = [](const Allocation&) noexcept { return true; }};
+    static constexpr ResidencyListener second{
+        .curious =
+            [](const Allocation&) noexcept {
+                ++asked;
+                return false;
+            },
+        .came_back = [](const Allocation&, std::uint64_t content) noexcept { contents.push_back(content); }};
+    ManagedLike memory(16);
+    memory.touch(0, 16);
+    for (const ResidencyListener* const each : {&first, &first, &second}) // whoever is there is not added again
+        sampler->add_listener(each);
+    sampler->before_launch(touching({&memory}));
+    BOOST_TEST(contents.empty()); // it has never been away
+    memory.leave(0, 16);
+    sampler->after_synchronize();
+    memory.touch(0, 16);
+    sampler->before_launch(touching({&memory}));
+    BOOST_TEST(asked == 2u);
+    BOOST_TEST(looked == 3u);
+    BOOST_REQUIRE(contents.size() == 1u);
+    BOOST_TEST(contents[0] == recorder().residency.back().content);
+    BOOST_TEST(contents[0] != 0u);
 }
 
 BOOST_AUTO_TEST_CASE(what_the_host_took_back_shows_before_a_prefetch_and_before_the_free) {

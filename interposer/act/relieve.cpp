@@ -1,0 +1,201 @@
+#include "interposer/act/relieve.hpp"
+
+#include "interposer/act/devices.hpp"
+#include "interposer/act/mode.hpp"
+#include "interposer/act/placement.hpp"
+#include "interposer/act/prefetch.hpp"
+#include "interposer/act/relief_policy.hpp"
+#include "interposer/observe/capture.hpp"
+#include "interposer/observe/managed_watch.hpp"
+#include "interposer/observe/residency_sampler.hpp"
+#include "interposer/record/mutex.hpp"
+#include "interposer/record/quiet.hpp"
+#include "interposer/record/recorder.hpp"
+#include "interposer/runtime/options.hpp"
+
+#include <atomic>
+
+namespace umadvisor::act {
+
+namespace {
+
+using Kind = ReliefStep::Kind;
+
+constinit Mode relief_mode{"relieve"};
+record::Mutex relief_mutex; ///< guards the policy; never held during a call of the driver
+constinit ReliefPolicy policy;
+constinit std::atomic<int> relief_notices{0};
+constexpr int most_relief_notices = 16; ///< the trace has the others
+
+bool writes(const trace::ManagedEvent& fault) {
+    const auto access = static_cast<trace::FaultAccess>(fault.cause);
+    return access == trace::FaultAccess::write || access == trace::FaultAccess::atomic;
+}
+
+void hear(const trace::ManagedEvent& event) noexcept {
+    const std::uint64_t last = event.address + event.bytes;
+    observe::Allocation allocation;
+    const auto tell = [&](auto&& what) {
+        if (!observe::allocations().find(event.address, allocation))
+            return;
+        const record::Guard guard(relief_mutex);
+        what();
+    };
+    switch (event.kind) {
+    case trace::ManagedEventKind::host_fault:
+        return tell(
+            [&] { policy.host_fault(allocation.id, event.address, last, 1 + event.count, writes(event)); });
+    case trace::ManagedEventKind::thrashing:
+    case trace::ManagedEventKind::throttling:
+        return tell([&] { policy.thrashed(allocation.id); });
+    case trace::ManagedEventKind::read_duplicate_end:
+        return tell([&] { policy.copies_ended(allocation.id); });
+    default:
+        return;
+    }
+}
+
+constexpr observe::ResidencyListener relief_listener{
+    .curious =
+        [](const observe::Allocation& allocation) noexcept {
+            observe::managed_watch().tell();
+            const record::Guard guard(relief_mutex);
+            return policy.curious(allocation.id);
+        },
+    .came_back =
+        [](const observe::Allocation& allocation, std::uint64_t content) noexcept {
+            const record::Guard guard(relief_mutex);
+            policy.came_back(allocation.id, content);
+        }};
+
+const char* name_of(Remedy remedy) {
+    return remedy == Remedy::read_mostly ? "SetReadMostly"
+                                         : "SetPreferredLocation of the host and SetAccessedBy of the device";
+}
+
+unsigned long long kib(std::uint64_t bytes) {
+    return (bytes + 1023) / 1024;
+}
+
+CUresult give(const PrefetchRange& range, Remedy remedy, CUdevice device) {
+    if (remedy == Remedy::read_mostly)
+        return advise(range, CU_MEM_ADVISE_SET_READ_MOSTLY, device, trace::Reason::read_by_both);
+    const CUresult answer =
+        advise(range, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, CU_DEVICE_CPU, trace::Reason::small_and_shared);
+    if (answer != CUDA_SUCCESS)
+        return answer;
+    const CUresult second =
+        advise(range, CU_MEM_ADVISE_SET_ACCESSED_BY, device, trace::Reason::small_and_shared);
+    if (second != CUDA_SUCCESS)
+        advise(range, CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION, CU_DEVICE_CPU, trace::Reason::no_relief);
+    return second;
+}
+
+CUresult take_back(const PrefetchRange& range, Remedy remedy, CUdevice device) {
+    if (remedy == Remedy::read_mostly)
+        return advise(range, CU_MEM_ADVISE_UNSET_READ_MOSTLY, device, trace::Reason::no_relief);
+    const CUresult answer = advise(range, CU_MEM_ADVISE_UNSET_ACCESSED_BY, device, trace::Reason::no_relief);
+    const CUresult second =
+        advise(range, CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION, CU_DEVICE_CPU, trace::Reason::no_relief);
+    return answer != CUDA_SUCCESS ? answer : second;
+}
+
+void tell_what_was_done(const observe::Allocation& allocation, const ReliefStep& step) {
+    if (step.kind == Kind::leave && runtime::options().act_prefetch)
+        return; // which moves it
+    if (relief_notices.fetch_add(1, std::memory_order_relaxed) >= most_relief_notices)
+        return;
+    const unsigned long long part = kib(step.bytes), all = kib(allocation.bytes);
+    if (step.kind == Kind::leave)
+        record::note(
+            "--act relieve leaves a managed allocation of %llu KiB alone: host and device change %llu KiB "
+            "of it in turns, which --act prefetch moves",
+            all, part);
+    else if (step.kind == Kind::give)
+        record::note(
+            "--act relieve: %s for %llu KiB of a managed allocation of %llu KiB, which host and device %s "
+            "in turns",
+            name_of(step.remedy), part, all, step.remedy == Remedy::read_mostly ? "read" : "use");
+    else
+        record::note("--act relieve: took %s back for %llu KiB of a managed allocation of %llu KiB: %s",
+                     name_of(step.remedy), part, all, step.why);
+}
+
+void carry_out(const observe::Allocation& allocation, const ReliefStep& step, CUdevice device) {
+    const PrefetchRange range{allocation.id, step.address, step.bytes};
+    const bool giving = step.kind == Kind::give;
+    const CUresult answer = step.kind == Kind::leave ? CUDA_SUCCESS
+                            : giving                 ? give(range, step.remedy, device)
+                                                     : take_back(range, step.remedy, device);
+    if (answer != CUDA_SUCCESS) { // the driver moves it on, as it would have
+        relief_mode.fail(answer);
+        const record::Guard guard(relief_mutex);
+        return policy.leave_alone(allocation.id);
+    }
+    if (step.kind != Kind::leave)
+        leave_to_faults(step.address, step.bytes, giving);
+    tell_what_was_done(allocation, step);
+}
+
+} // namespace
+
+void start_relieving() noexcept {
+    observe::residency_sampler().add_listener(&relief_listener);
+    observe::managed_watch().set_listener(&hear);
+    relief_mode.on.store(true, std::memory_order_release);
+}
+
+void relieve(const observe::Touched& touched) noexcept {
+    if (touched.managed_count == 0 || !relief_mode.on.load(std::memory_order_acquire) ||
+        !observe::nothing_is_captured())
+        return;
+    if (!observe::managed_watch().tells_now()) {
+        if (observe::managed_watch().settled() && relief_mode.on.exchange(false))
+            record::note(
+                "--act relieve is off: it needs the driver's tools queue, which alone tells who writes "
+                "managed memory");
+        return;
+    }
+    const record::Quiet quiet;
+    observe::managed_watch().tell();
+    const std::uint64_t now = record::now();
+    for (std::uint32_t i = 0; i < touched.managed_count; ++i) {
+        const observe::Allocation& allocation = touched.managed[i];
+        if (allocation.rewritten) // the host has no business with it
+            continue;
+        ReliefStep step;
+        {
+            const record::Guard guard(relief_mutex);
+            step = policy.launch(allocation.id, allocation.address, allocation.bytes, now);
+        }
+        if (step.kind == Kind::none)
+            continue;
+        const observe::RelaxedCapture relaxed;
+        if (const CUdevice device = current_device(); device >= 0)
+            carry_out(allocation, step, device);
+    }
+}
+
+void end_round() noexcept {
+    if (!relief_mode.on.load(std::memory_order_relaxed))
+        return;
+    const record::Guard guard(relief_mutex);
+    policy.waited();
+}
+
+void leave_unrelieved(std::uint64_t address) noexcept {
+    observe::Allocation allocation;
+    if (!relief_mode.on.load(std::memory_order_relaxed) || !observe::allocations().find(address, allocation))
+        return;
+    const record::Guard guard(relief_mutex);
+    policy.leave_alone(allocation.id);
+}
+
+void forget_relief(const observe::Allocation& allocation) noexcept {
+    if (!relief_mode.on.load(std::memory_order_relaxed))
+        return;
+    const record::Guard guard(relief_mutex);
+    policy.forget(allocation.id);
+}
+
+} // namespace umadvisor::act
