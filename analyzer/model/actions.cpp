@@ -39,6 +39,7 @@ std::string_view name(ActionKind kind) {
     constexpr std::string_view names[] = {
         "prefetch_to_device", "prefetch_to_host", "make_room", "rewrite", "place_rewritten",
         "stage_to_device",    "stage_to_host",    "relieve",   "other"};
+    static_assert(std::size(names) == static_cast<std::size_t>(ActionKind::other) + 1);
     return names[static_cast<std::size_t>(kind)];
 }
 

@@ -149,7 +149,9 @@ std::string_view action_title(ActionKind kind) {
                                            "advice and prefetches that keep those on the device",
                                            "copies staged to the device",
                                            "copies staged to the host",
+                                           "advice that ends turns at memory, given or taken back",
                                            "other actions"};
+    static_assert(std::size(titles) == static_cast<std::size_t>(ActionKind::other) + 1);
     return titles[static_cast<std::size_t>(kind)];
 }
 
