@@ -89,7 +89,7 @@ class ActPrograms(unittest.TestCase):
 
     def test_each_mode_by_itself_and_all_together(self):
         modes = [each.acts for each in act_programs.in_modes(Program("one", ("true",)))]
-        self.assertEqual(modes[-1].split(","), modes[:-1])
+        self.assertEqual(modes, ["prefetch", "rewrite=all", "stage", "auto,rewrite=all"])  # auto: all but rewriting
 
 
 class Contests(unittest.TestCase):
@@ -310,7 +310,7 @@ class Differential(unittest.TestCase):
 
     def test_same(self):
         tally = self.tally("echo step 100 digest ab")
-        self.assertEqual((tally.steps, tally.mismatches), (400, []))
+        self.assertEqual((tally.steps, tally.mismatches), (len(differential.ACTIONS) * 100, []))
 
     def test_output(self):
         tally = self.tally('echo "0 0 copy aa"; echo "1 0 free bb"; echo "1 1 copy c$acted"; echo "1 2 set d$acted"')

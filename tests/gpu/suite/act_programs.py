@@ -13,7 +13,7 @@ from .programs import enter, judge
 from .results import figure
 
 PART = "act-programs"
-MODES = ("prefetch", "rewrite=all", "stage", "prefetch,rewrite=all,stage")
+MODES = ("prefetch", "rewrite=all", "stage", "auto,rewrite=all")
 
 # Of NVIDIA's samples; the first four have managed memory.
 SAMPLES = ("conjugateGradientUM", "conjugateGradientMultiBlockCG", "UnifiedMemoryStreams", "systemWideAtomics",

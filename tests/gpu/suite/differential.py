@@ -22,7 +22,7 @@ ENOUGH = 10          # mismatches, to look into
 # So much managed memory at once outgrows this card, and what has to lie on the card does not.
 SMALL_CARD = "20M"
 
-ACTIONS = ("prefetch", "rewrite=all", "stage", "prefetch,rewrite=all,stage")
+ACTIONS = ("prefetch", "relieve", "rewrite=all", "stage", "auto,rewrite=all")
 
 
 @dataclass(frozen=True)
