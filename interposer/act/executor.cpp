@@ -32,7 +32,7 @@ void initialize(const runtime::Options& options) noexcept {
     if (options.act_rewrite != runtime::Rewriting::none)
         start_rewriting(options);
     if (options.act_relieve)
-        start_relieving();
+        start_relieving(options.act_auto);
 }
 
 void refuse_unrecorded(const runtime::Options& options) noexcept {

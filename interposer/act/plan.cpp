@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
+#include <string_view>
 #include <unistd.h>
 
 namespace umadvisor::act {
@@ -52,15 +53,18 @@ runtime::Options with_plan(runtime::Options options) noexcept {
     if (options.act_plan[0] == '\0')
         return options;
     if (const char* const trouble = read_followed(options.act_plan)) {
-        followed.return_count = followed.never_count = 0;
+        followed.return_count = followed.never_count = followed.mode_count = 0;
         runtime::say("--act plan=%s %s; the program runs without it", options.act_plan, trouble);
         record::note("--act plan=%s %s; the program runs without it", options.act_plan, trouble);
         return options;
     }
-    options.act_prefetch = options.act_prefetch || followed.prefetch;
-    if (followed.rewrite_all && options.act_rewrite == runtime::Rewriting::none)
-        options.act_rewrite = runtime::Rewriting::from_size;
-    options.act_stage = options.act_stage || followed.stage;
+    for (std::size_t i = 0; i < followed.mode_count; ++i) {
+        const std::string_view mode = followed.modes[i];
+        // What the user has said of rewriting stands; a plan follows no other plan.
+        const bool said = mode.starts_with("rewrite=") && options.act_rewrite != runtime::Rewriting::none;
+        if (!said && !mode.starts_with("plan="))
+            runtime::parse_actions(mode, options); // a mode of a later version is left out
+    }
     std::sort(followed.never_prefetch, followed.never_prefetch + followed.never_count);
     const record::Guard guard(knowledge.mutex);
     for (std::size_t i = 0; i < followed.return_count; ++i)

@@ -1,5 +1,7 @@
 #include "interposer/act/plan_text.hpp"
 
+#include <algorithm>
+
 namespace umadvisor::act {
 
 namespace {
@@ -140,9 +142,8 @@ std::uint64_t plan_key(std::string_view text) noexcept {
 void take_modes(JsonText& json, Plan& plan) noexcept {
     json.array([&] {
         const std::string_view mode = json.string();
-        plan.prefetch = plan.prefetch || mode == "prefetch";
-        plan.rewrite_all = plan.rewrite_all || mode == "rewrite=all";
-        plan.stage = plan.stage || mode == "stage";
+        if (mode.size() <= Plan::longest_mode && plan.mode_count < Plan::most_modes)
+            std::copy(mode.begin(), mode.end(), plan.modes[plan.mode_count++]);
     });
 }
 

@@ -9,14 +9,15 @@ namespace umadvisor::act {
 
 /// What an earlier run has learned.
 struct Plan {
-    static constexpr std::size_t most_returns = 1024, most_sites = 256;
+    static constexpr std::size_t most_returns = 1024, most_sites = 256, most_modes = 8, longest_mode = 31;
 
     struct Return {
         std::uint64_t key;
         std::uint64_t first, last; ///< bytes from the allocation's start
     };
 
-    bool prefetch = false, rewrite_all = false, stage = false;
+    char modes[most_modes][longest_mode + 1] = {}; ///< as --act has them, each ending in a zero
+    std::size_t mode_count = 0;
     Return returns[most_returns] = {};
     std::size_t return_count = 0;
     std::uint64_t never_prefetch[most_sites] = {}; ///< keys of the stacks of launches

@@ -112,7 +112,7 @@ void ReliefPolicy::close_round(Entry& entry, std::uint64_t now) noexcept {
 }
 
 /// Of [first, last), with the units that the driver moves; clipped to the allocation.
-ReliefStep ReliefPolicy::choose(Entry& entry, std::uint64_t address, std::uint64_t bytes) noexcept {
+ReliefStep ReliefPolicy::choose(Entry& entry, std::uint64_t address, std::uint64_t bytes) const noexcept {
     const Tally& tally = entry.tally;
     const auto give = [&](Remedy remedy, std::uint64_t unit) {
         const std::uint64_t first = std::max(address, round_down(entry.first, unit));
@@ -130,8 +130,11 @@ ReliefStep ReliefPolicy::choose(Entry& entry, std::uint64_t address, std::uint64
     if (tally.written == 0 && tally.changed == 0 && tally.compared >= 2)
         return give(Remedy::read_mostly, residency::block_bytes);
     const std::uint64_t hot = entry.last - round_down(entry.first, residency::granule_bytes);
-    if (hot <= small_bytes || (tally.thrashed >= 2 && hot <= contested_bytes))
+    const unsigned contested = prefetched_ ? window : 2; // the first rounds are those that teach prefetching
+    if ((hot <= small_bytes && !prefetched_) || (tally.thrashed >= contested && hot <= contested_bytes))
         return give(Remedy::host_preferred, residency::granule_bytes);
+    if (prefetched_ && tally.thrashed != 0 && tally.moved < most_rounds)
+        return {};
     const bool written = tally.written + tally.changed != 0;
     if (!written && tally.moved < most_rounds)
         return {};
@@ -143,10 +146,12 @@ ReliefStep ReliefPolicy::choose(Entry& entry, std::uint64_t address, std::uint64
 ReliefStep ReliefPolicy::judge(Entry& entry) noexcept {
     const Tally& now = entry.tally;
     const Tally& before = entry.before;
-    if (now.rounds < window)
-        return {};
     const char* why = nullptr;
-    if (entry.remedy == Remedy::read_mostly && 4 * now.ended > now.rounds)
+    if (now.rounds >= glance && before.shortest != 0 && now.shortest > 2 * before.shortest)
+        why = "the rounds became much longer";
+    else if (now.rounds < window)
+        return {};
+    else if (entry.remedy == Remedy::read_mostly && 4 * now.ended > now.rounds)
         why = "the copies did not last";
     else if (2 * now.moved > now.rounds || 2 * now.faults * before.moved > before.faults * now.rounds)
         why = "it came and went as before";

@@ -44,6 +44,10 @@ public:
     ReliefStep launch(std::uint64_t allocation, std::uint64_t address, std::uint64_t bytes,
                       std::uint64_t now) noexcept;
 
+    /// What is small and shared is prefetched both ways: only what the driver finds thrashing stays with the
+    /// host, since the device is slow where it reaches it there.
+    void leave_turns_to_prefetches() noexcept { prefetched_ = true; }
+
     /// Whether it matters what the host has taken back of it.
     bool curious(std::uint64_t allocation) const noexcept;
 
@@ -53,6 +57,7 @@ public:
     static constexpr unsigned least_rounds = 4;                ///< of evidence
     static constexpr unsigned most_rounds = 16;                ///< then it stays unclear
     static constexpr unsigned window = 8;                      ///< rounds that advice is judged by
+    static constexpr unsigned glance = 2;                      ///< rounds after which it may be much worse
     static constexpr std::uint64_t small_bytes = 64 * 1024;    ///< what one fault of the host moves
     static constexpr std::uint64_t contested_bytes = 2u << 20; ///< of memory that the driver finds thrashing
 
@@ -87,9 +92,10 @@ private:
     Entry* find(std::uint64_t allocation) noexcept;
     Entry* take(std::uint64_t allocation) noexcept;
     static void close_round(Entry& entry, std::uint64_t now) noexcept;
-    static ReliefStep choose(Entry& entry, std::uint64_t address, std::uint64_t bytes) noexcept;
+    ReliefStep choose(Entry& entry, std::uint64_t address, std::uint64_t bytes) const noexcept;
     static ReliefStep judge(Entry& entry) noexcept;
 
+    bool prefetched_ = false;
     std::uint64_t waits_ = 0;
     Entry entries_[places] = {};
 };

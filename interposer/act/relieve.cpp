@@ -139,7 +139,9 @@ void carry_out(const observe::Allocation& allocation, const ReliefStep& step, CU
 
 } // namespace
 
-void start_relieving() noexcept {
+void start_relieving(bool carefully) noexcept {
+    if (carefully)
+        policy.leave_turns_to_prefetches();
     observe::residency_sampler().add_listener(&relief_listener);
     observe::managed_watch().set_listener(&hear);
     relief_mode.on.store(true, std::memory_order_release);

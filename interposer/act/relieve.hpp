@@ -11,7 +11,8 @@
 
 namespace umadvisor::act {
 
-void start_relieving() noexcept;
+/// `carefully`: only where prefetches cannot help.
+void start_relieving(bool carefully) noexcept;
 
 /// Before a launch that reaches `touched`, after the residency sampler has looked.
 void relieve(const observe::Touched& touched) noexcept;

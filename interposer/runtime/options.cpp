@@ -98,37 +98,6 @@ const char* keep(std::string_view text, char (&to)[N]) {
     return to;
 }
 
-/// `to` is as it was where the list is not understood.
-bool parse_actions(std::string_view text, Options& to) {
-    Options read = to;
-    constexpr std::string_view rewrite = "rewrite=";
-    while (!text.empty()) {
-        const std::size_t comma = text.find(',');
-        const std::string_view action = text.substr(0, comma);
-        if (action == "prefetch")
-            read.act_prefetch = true;
-        else if (action == "stage")
-            read.act_stage = true;
-        else if (action == "relieve")
-            read.act_relieve = true;
-        else if (action == "auto")
-            read.act_prefetch = read.act_relieve = read.act_stage = true;
-        else if (action.starts_with(rewrite)) {
-            if (!parse_rewrite(action.substr(rewrite.size()), read))
-                return false;
-        } else if (action.starts_with(plan_prefix)) {
-            read.act_plan = keep(action.substr(plan_prefix.size()), plan_path);
-            if (read.act_plan[0] == '\0') // none, or too long
-                return false;
-        } else if (!action.empty()) {
-            return false;
-        }
-        text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
-    }
-    to = read;
-    return true;
-}
-
 bool parse_frames(std::string_view text, int& frames) {
     std::uint64_t number = 0;
     if (text == "off")
@@ -197,6 +166,36 @@ void visit_settings(Visit&& visit) {
 }
 
 } // namespace
+
+bool parse_actions(std::string_view text, Options& to) noexcept {
+    Options read = to;
+    constexpr std::string_view rewrite = "rewrite=";
+    while (!text.empty()) {
+        const std::size_t comma = text.find(',');
+        const std::string_view action = text.substr(0, comma);
+        if (action == "prefetch")
+            read.act_prefetch = true;
+        else if (action == "stage")
+            read.act_stage = true;
+        else if (action == "relieve")
+            read.act_relieve = true;
+        else if (action == "auto")
+            read.act_auto = read.act_prefetch = read.act_relieve = read.act_stage = true;
+        else if (action.starts_with(rewrite)) {
+            if (!parse_rewrite(action.substr(rewrite.size()), read))
+                return false;
+        } else if (action.starts_with(plan_prefix)) {
+            read.act_plan = keep(action.substr(plan_prefix.size()), plan_path);
+            if (read.act_plan[0] == '\0') // none, or too long
+                return false;
+        } else if (!action.empty()) {
+            return false;
+        }
+        text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
+    }
+    to = read;
+    return true;
+}
 
 void read_options() noexcept {
     current = Options{};

@@ -63,6 +63,7 @@ struct Options {
     bool act_stage = false;
     const char* act_plan = ""; ///< file of a plan to follow; empty: none
     bool act_relieve = false;
+    bool act_auto = false;           ///< nobody has asked for relief by name: only where nothing else can help
     std::uint64_t pretend_bytes = 0; ///< 0: none
     std::uint64_t budget_bytes = 0;  ///< of rewritten memory on each device; 0: by the mode
 
@@ -75,6 +76,9 @@ struct Options {
 
 /// Reads the environment. Called once, from the library's constructor; tests may call it again.
 void read_options() noexcept;
+
+/// Adds what a list as UMADVISOR_ACT has it asks for. False, and nothing changed, where it is not understood.
+bool parse_actions(std::string_view text, Options& to) noexcept;
 
 /// Says what is wrong with the settings (unknown names, bad values), one line each. Called when the process
 /// enters CUDA.

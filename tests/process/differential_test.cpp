@@ -47,8 +47,7 @@ std::string steps_of(int seed) {
 } // namespace
 
 BOOST_DATA_TEST_CASE(programs_get_the_same,
-                     data::make({"prefetch", "rewrite=all", "stage", "auto,rewrite=all"}) *
-                         data::make({1, 3}),
+                     data::make({"prefetch", "rewrite=all", "stage", "auto,rewrite=all"}) * data::make({1, 3}),
                      act, seed) {
     compare(run_bare(steps_of(seed)), steps_of(seed), act, "");
 }

@@ -46,9 +46,9 @@ BOOST_AUTO_TEST_CASE(a_plan_is_read) {
     const char* trouble = nullptr;
     const auto plan = read(whole, trouble);
     BOOST_TEST_REQUIRE(trouble == nullptr);
-    BOOST_TEST(plan->prefetch);
-    BOOST_TEST(plan->stage);
-    BOOST_TEST(!plan->rewrite_all);
+    BOOST_TEST(std::string_view(plan->modes[0]) == "prefetch");
+    BOOST_TEST(std::string_view(plan->modes[1]) == "stage");
+    BOOST_TEST(plan->mode_count == 3u);
     BOOST_TEST_REQUIRE(plan->return_count == 2u);
     BOOST_TEST(plan->returns[0].key == 255u);
     BOOST_TEST(plan->returns[0].last == 4096u);

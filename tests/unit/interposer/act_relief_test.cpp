@@ -106,6 +106,20 @@ BOOST_AUTO_TEST_CASE(little_memory_stays_with_the_host) {
     BOOST_TEST(step.bytes == 64 * kib);
 }
 
+BOOST_AUTO_TEST_CASE(little_memory_that_is_prefetched_stays_with_nobody) {
+    policy->leave_turns_to_prefetches();
+    for (unsigned i = 0; i < 2 * ReliefPolicy::least_rounds; ++i)
+        BOOST_TEST((faulting_round(0, 8 * kib, i + 1, true).kind != Kind::give));
+    policy->forget(id);
+    launch();
+    unsigned rounds = 0;
+    for (ReliefStep step; step.kind != Kind::give && rounds < 20; ++rounds) {
+        policy->thrashed(id); // whatever is prefetched
+        step = faulting_round(0, 8 * kib, rounds + 1, true);
+    }
+    BOOST_TEST(rounds == ReliefPolicy::window);
+}
+
 BOOST_AUTO_TEST_CASE(contested_memory_stays_with_the_host_unless_it_is_much) {
     for (const auto& [bytes, kind] : {std::pair{1 * mib, Kind::give}, {4 * mib, Kind::leave}}) {
         policy->forget(id);
@@ -164,6 +178,20 @@ BOOST_AUTO_TEST_CASE(advice_is_taken_back_for_good_where_it_is_written) {
 BOOST_AUTO_TEST_CASE(advice_is_taken_back_where_as_much_moves) {
     until_given();
     BOOST_TEST((after_window(false, true).kind == Kind::take_back));
+}
+
+BOOST_AUTO_TEST_CASE(advice_that_makes_rounds_much_longer_is_taken_back_at_once) {
+    for (unsigned i = 0; i < ReliefPolicy::least_rounds; ++i)
+        faulting_round(0, 4 * kib, 0, true);
+    length *= 3;
+    ReliefStep step;
+    unsigned rounds = 0;
+    while (step.kind == Kind::none && rounds < ReliefPolicy::window) {
+        step = quiet_round();
+        ++rounds;
+    }
+    BOOST_TEST((step.kind == Kind::take_back));
+    BOOST_TEST(rounds <= ReliefPolicy::glance + 1);
 }
 
 BOOST_AUTO_TEST_CASE(advice_is_taken_back_where_rounds_become_longer) {
