@@ -94,7 +94,8 @@ bool allocate_managed(CUdevice device, CUdeviceptr* out, std::size_t bytes, Rewr
     const CUresult made = real<Entry::cuMemAllocManaged>()(&address, bytes, CU_MEM_ATTACH_GLOBAL);
     if (made != CUDA_SUCCESS) {
         remove_rewritten(device, bytes);
-        rewrite.fail(made);
+        if (made != CUDA_ERROR_OUT_OF_MEMORY) // which the program's own call is told, too
+            rewrite.fail(made);
         return false;
     }
     ever_rewritten.store(true, std::memory_order_release);

@@ -322,13 +322,18 @@ BOOST_AUTO_TEST_CASE(
         launch(touching({allocate(2 * mib)}));
     BOOST_TEST(driver().prefetches < 12u);
     BOOST_TEST(recorder().notes.size() == 1u);
-    driver().managed_answer = CUDA_ERROR_OUT_OF_MEMORY;
+    driver().managed_answer = CUDA_ERROR_OUT_OF_MEMORY; // an answer, and no failure of ours
     CUdeviceptr out = 7;
     act::RewriteAnswer answer{};
+    const std::uint64_t before = driver().managed_calls;
+    for (int i = 0; i < 12; ++i)
+        BOOST_TEST(!act::rewrite_allocation(&out, 100, answer));
+    BOOST_TEST(driver().managed_calls == before + 12);
+    driver().managed_answer = CUDA_ERROR_NOT_SUPPORTED;
     for (int i = 0; i < 12; ++i)
         BOOST_TEST(!act::rewrite_allocation(&out, 100, answer));
     BOOST_TEST(out == 7u);
-    BOOST_TEST(driver().managed_calls < 12u);
+    BOOST_TEST(driver().managed_calls < before + 24);
     BOOST_TEST(recorder().notes.size() == 2u);
 }
 
