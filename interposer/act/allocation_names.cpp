@@ -1,5 +1,7 @@
 #include "interposer/act/allocation_names.hpp"
 
+#include "interposer/act/mix.hpp"
+
 namespace umadvisor::act {
 
 void AllocationNames::add(std::uint64_t allocation, std::uint64_t bytes, std::uint64_t stack,
@@ -7,9 +9,8 @@ void AllocationNames::add(std::uint64_t allocation, std::uint64_t bytes, std::ui
     if (key == 0 || by_allocation_[allocation % slots] != 0)
         return;
     for (std::uint64_t alike = 0; alike < most_alike; ++alike) {
-        const std::uint64_t mixed = ((key ^ bytes) * 0x9e3779b97f4a7c15 ^ alike) * 0xff51afd7ed558ccd;
-        const std::uint64_t name = (mixed ^ mixed >> 32) | 1;
-        const std::uint64_t place = name >> 20 & (slots - 1);
+        const std::uint64_t name = mix(mix(key, bytes), alike) | 1;
+        const std::uint64_t place = name >> 1 & (slots - 1);
         Slot& slot = by_name_[place];
         if (slot.allocation != 0 && slot.named.name == name)
             continue;

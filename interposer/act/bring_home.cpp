@@ -1,5 +1,6 @@
 #include "interposer/act/bring.hpp"
 #include "interposer/act/knowledge.hpp"
+#include "interposer/act/mix.hpp"
 #include "interposer/act/placement.hpp"
 #include "interposer/attach/real.hpp"
 #include "interposer/observe/capture.hpp"
@@ -20,7 +21,7 @@ struct HomeWays {
     PrefetchRange ranges[most];
 
     void add(std::uint64_t allocation, std::uint64_t first, std::uint64_t last) {
-        if (first >= last || count == most)
+        if (count == most)
             return;
         ranges[count++] = {allocation, first, last - first};
         bytes += last - first;
@@ -55,41 +56,35 @@ void expect(const Wait& wait, HomeWays& home) {
         if (!observe::allocations().find(address, allocation) || allocation.id != id)
             return; // gone since
         const AllocationNames::Named named = knowledge.names.find(id);
-        const std::uint64_t in_runs =
-            place.in_runs == 0 ? 0 : (place.in_runs ^ named.name) * 0x9e3779b97f4a7c15 | 1;
-        const HostReturns::Span span =
-            knowledge.host_returns.wait(place.here, id, allocation.address, allocation.bytes, in_runs);
+        const HostReturns::Span span = knowledge.host_returns.wait(
+            place.here, id, allocation.address, allocation.bytes, mix_known(place.in_runs, named.name));
         tell_lessons(wait, named);
-        const std::uint64_t behind =
-            std::min(span.last, (span.left_out / block_bytes + 1) * block_bytes); // the block left to faults
-        if (span.left_out == 0)
-            home.add(id, span.first, span.last);
-        else
-            home.add(id, span.first, span.left_out), home.add(id, behind, span.last);
+        span.for_each_part([&](std::uint64_t first, std::uint64_t last) { home.add(id, first, last); });
     });
-    if (home.bytes >= HostReturns::least_together)
-        return;
-    for (std::uint32_t i = 0; i < home.count; ++i)
-        knowledge.host_returns.leave(home.ranges[i].allocation);
-    home.count = 0;
 }
 
-/// Brings it, and waits for it.
-void bring(const HomeWays& home, CUstream stream) {
+/// Brings it, and waits for it. Returns how many ranges that was; the host will fault in the others, as it
+/// would have.
+std::uint32_t bring(const HomeWays& home, CUstream stream) {
     const record::Quiet quiet;
     const observe::RelaxedCapture relaxed;
-    if (observe::may_be_capturing(stream))
-        return;
-    for (std::uint32_t i = 0; i < home.count; ++i) {
-        const PrefetchRange& range = home.ranges[i];
+    if (home.bytes < HostReturns::least_together || observe::may_be_capturing(stream))
+        return 0;
+    std::uint32_t brought = 0;
+    for (; brought < home.count; ++brought) {
+        const PrefetchRange& range = home.ranges[brought];
         const CUresult answer = prefetch_range(range, CU_DEVICE_CPU, stream, trace::Reason::host_returns);
-        if (answer != CUDA_SUCCESS)
-            return prefetch_mode.fail(answer); // the host will fault it in, as it would have
+        if (answer != CUDA_SUCCESS) {
+            prefetch_mode.fail(answer);
+            break;
+        }
         const record::Guard guard(knowledge.mutex);
         knowledge.residency.moved(range.allocation, range.address, range.address + range.bytes,
                                   BlockState::host);
     }
-    attach::real<attach::Entry::cuStreamSynchronize>()(stream);
+    if (brought != 0)
+        attach::real<attach::Entry::cuStreamSynchronize>()(stream);
+    return brought;
 }
 
 } // namespace
@@ -97,9 +92,13 @@ void bring(const HomeWays& home, CUstream stream) {
 void bring_home(const Wait& wait) noexcept {
     HomeWays home;
     expect(wait, home);
-    if (home.count != 0)
-        bring(home,
-              wait.what == Wait::For::stream ? reinterpret_cast<CUstream>(wait.stream) : CU_STREAM_PER_THREAD);
+    if (home.count == 0)
+        return;
+    std::uint32_t left = bring(home, wait.what == Wait::For::stream ? reinterpret_cast<CUstream>(wait.stream)
+                                                                    : CU_STREAM_PER_THREAD);
+    const record::Guard guard(knowledge.mutex);
+    for (; left < home.count; ++left)
+        knowledge.host_returns.leave(home.ranges[left].allocation);
 }
 
 } // namespace umadvisor::act

@@ -1,5 +1,7 @@
 #include "interposer/act/host_returns.hpp"
 
+#include "interposer/act/mix.hpp"
+
 #include <algorithm>
 #include <bit>
 
@@ -13,7 +15,6 @@ constexpr std::uint32_t most_between_trials = 64; ///< rounds; a block's faults 
 constexpr std::uint32_t first_trial = 4;
 constexpr std::uint64_t many_blocks = 8;
 constexpr std::uint32_t tried_before = 5; ///< rounds of an earlier run that count here
-constexpr std::uint64_t mixer = 0x9e3779b97f4a7c15;
 
 /// In rounds 4, 16, 64, 128, ...: soon, as long as a habit is new, but for one of few blocks, whose faults take
 /// as long as bringing several.
@@ -30,14 +31,10 @@ HostReturns::Round* HostReturns::find(std::uint64_t allocation) noexcept {
     return round.allocation == allocation && allocation != 0 ? &round : nullptr;
 }
 
-const HostReturns::Round* HostReturns::find(std::uint64_t allocation) const noexcept {
-    return const_cast<HostReturns*>(this)->find(allocation);
-}
-
 HostReturns::Span HostReturns::wait(std::uint64_t place, std::uint64_t allocation, std::uint64_t address,
                                     std::uint64_t bytes, std::uint64_t in_runs) noexcept {
     // Not by its id: what is allocated anew in each round mostly comes to stand where it stood.
-    const std::uint64_t key = ((place ^ address) * mixer ^ bytes) * mixer | 1;
+    const std::uint64_t key = mix(mix(place, address), bytes) | 1;
     rounds_[allocation % rounds] = {allocation, address, key, in_runs, 0, 0, 0, 0, false, false};
     Habit& known = habit(key);
     if (known.key != key)
@@ -48,7 +45,7 @@ HostReturns::Span HostReturns::wait(std::uint64_t place, std::uint64_t allocatio
     Round& round = rounds_[allocation % rounds];
     const std::uint64_t blocks = (span.last - 1) / block_bytes - span.first / block_bytes + 1;
     if (try_out(known.brought, blocks)) {
-        const std::uint64_t which = (known.brought * mixer >> 32) % blocks;
+        const std::uint64_t which = mix(key, known.brought) % blocks;
         span.left_out = std::max(span.first, (span.first / block_bytes + which) * block_bytes);
     }
     if (++known.brought == 1)
@@ -65,11 +62,11 @@ void HostReturns::leave(std::uint64_t allocation) noexcept {
 
 void HostReturns::expect(std::uint64_t in_runs, std::uint64_t first, std::uint64_t last) noexcept {
     if (in_runs != 0 && first < last)
-        expected_[in_runs >> 20 & (habits - 1)] = {in_runs, first, last, false};
+        expected_[place_of(in_runs)] = {in_runs, first, last, false};
 }
 
 void HostReturns::adopt(std::uint64_t key, std::uint64_t in_runs, std::uint64_t bytes) noexcept {
-    Lesson& expected = expected_[in_runs >> 20 & (habits - 1)];
+    Lesson& expected = expected_[place_of(in_runs)];
     if (in_runs == 0 || expected.in_runs != in_runs || expected.last > bytes)
         return;
     habit(key) = {key, in_runs, expected.first, expected.last, 1, tried_before, 0};
@@ -101,11 +98,6 @@ void HostReturns::took(std::uint64_t allocation, std::uint64_t first, std::uint6
     round->first = round->bytes == 0 ? first : std::min(round->first, first);
     round->last = std::max(round->last, last);
     round->bytes += last - first;
-}
-
-bool HostReturns::worth_a_look(std::uint64_t allocation) const noexcept {
-    const Round* const round = find(allocation);
-    return round == nullptr || !round->brought || round->left_out != 0;
 }
 
 void HostReturns::launch(std::uint64_t allocation) noexcept {

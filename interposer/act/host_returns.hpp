@@ -18,6 +18,17 @@ public:
     struct Span {
         std::uint64_t first = 0, last = 0; ///< addresses; equal: nothing
         std::uint64_t left_out = 0;        ///< address of a block in it that is left to faults; 0: none
+
+        /// Calls `visit(first, last)` for what is to be brought.
+        template <class Visit>
+        void for_each_part(Visit&& visit) const noexcept {
+            const std::uint64_t before = left_out == 0 ? last : left_out;
+            if (first < before)
+                visit(first, before);
+            const std::uint64_t behind = (left_out / residency::block_bytes + 1) * residency::block_bytes;
+            if (left_out != 0 && behind < last)
+                visit(behind, last);
+        }
     };
 
     constexpr HostReturns() noexcept = default;
@@ -48,9 +59,6 @@ public:
     /// A launch reaches the allocation: what the host wanted of it, it has by now.
     void launch(std::uint64_t allocation) noexcept;
 
-    /// Whether a look before the next launch would teach anything.
-    bool worth_a_look(std::uint64_t allocation) const noexcept;
-
     /// What wait() said was not brought after all.
     void leave(std::uint64_t allocation) noexcept;
 
@@ -76,10 +84,9 @@ private:
         bool looked, brought;
     };
 
-    /// By the upper bits: addresses differ in theirs only, and a product's lower ones depend on lower ones.
-    Habit& habit(std::uint64_t key) noexcept { return habits_[(key >> 40) % habits]; }
+    static std::uint64_t place_of(std::uint64_t key) noexcept { return (key >> 1) % habits; } ///< keys are odd
+    Habit& habit(std::uint64_t key) noexcept { return habits_[place_of(key)]; }
     Round* find(std::uint64_t allocation) noexcept;
-    const Round* find(std::uint64_t allocation) const noexcept;
     void learn(const Round& round) noexcept;
     void adopt(std::uint64_t key, std::uint64_t in_runs, std::uint64_t bytes) noexcept;
     void tell(const Habit& habit, bool given_up) noexcept;

@@ -1,5 +1,7 @@
 #include "interposer/act/launch_sequence.hpp"
 
+#include "interposer/act/mix.hpp"
+
 #include <algorithm>
 
 namespace umadvisor::act {
@@ -12,7 +14,7 @@ constexpr std::uint64_t most_likeness = 8; ///< launches that went before: more 
 std::uint64_t hash_of(std::span<const std::uint64_t> allocations) {
     std::uint64_t hash = allocations.size() + 1;
     for (const std::uint64_t allocation : allocations)
-        hash = (hash ^ allocation) * 0x9e3779b97f4a7c15, hash ^= hash >> 29;
+        hash = mix(hash, allocation);
     return hash;
 }
 

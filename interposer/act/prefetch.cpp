@@ -36,15 +36,21 @@ constexpr observe::ResidencyListener listener{
             knowledge.host_returns.took(allocation.id, first, last);
         knowledge.residency.moved(allocation.id, first, last, BlockState::host);
     },
-    [](const observe::Allocation& allocation) noexcept {
+    [](const observe::Allocation& allocation, const observe::LookOccasion& occasion) noexcept {
         // What the device has no room for is left to faults, which the trace shall show.
         const std::uint64_t card = allocation.device < max_devices
                                        ? state_of(static_cast<CUdevice>(allocation.device)).memory_bytes
                                        : 0;
         const record::Guard guard(knowledge.mutex);
-        return (knowledge.residency.worth_a_look(allocation.id) &&
-                knowledge.host_returns.worth_a_look(allocation.id)) ||
-               knowledge.residency.device_bytes() + allocation.bytes > card;
+        if (knowledge.residency.device_bytes() + allocation.bytes > card)
+            return true;
+        if (occasion.moment != trace::SampleMoment::before_launch)
+            return knowledge.residency.on_trial(allocation.id);
+        if (knowledge.residency.untouched(allocation.id, occasion.host_faults)) {
+            knowledge.host_returns.looking(allocation.id); // it would see nothing
+            return false;
+        }
+        return knowledge.residency.worth_a_look(allocation.id, occasion.host_faults);
     },
 };
 

@@ -1,6 +1,7 @@
 /// What the calling thread's launches have reached since it last waited for them.
 #pragma once
 
+#include "interposer/act/mix.hpp"
 #include "interposer/observe/touched.hpp"
 #include "interposer/record/recorder.hpp"
 
@@ -44,10 +45,8 @@ public:
         place = {wait.stack, record::stack_key(wait.stack)};
         for (std::uint32_t i = 0; i < count_; ++i)
             if (covered(entries_[i])) {
-                const std::uint64_t name = name_of(entries_[i].allocation);
-                place.here = (place.here ^ entries_[i].address) * 0x9e3779b97f4a7c15;
-                place.in_runs =
-                    place.in_runs == 0 || name == 0 ? 0 : (place.in_runs ^ name) * 0x9e3779b97f4a7c15 | 1;
+                place.here = mix(place.here, entries_[i].address);
+                place.in_runs = mix_known(place.in_runs, name_of(entries_[i].allocation));
             }
         std::uint32_t left = 0;
         for (std::uint32_t i = 0; i < count_; ++i)

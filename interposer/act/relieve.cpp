@@ -57,7 +57,9 @@ void hear(const trace::ManagedEvent& event) noexcept {
 
 constexpr observe::ResidencyListener relief_listener{
     .curious =
-        [](const observe::Allocation& allocation) noexcept {
+        [](const observe::Allocation& allocation, const observe::LookOccasion& occasion) noexcept {
+            if (occasion.moment != trace::SampleMoment::before_launch)
+                return true; // what comes back is known from what was left
             observe::managed_watch().tell();
             const record::Guard guard(relief_mutex);
             return policy.curious(allocation.id);

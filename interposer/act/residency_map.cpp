@@ -15,9 +15,28 @@ void ResidencyMap::clear() noexcept {
     blind_ = crowded_ = false;
 }
 
-bool ResidencyMap::worth_a_look(std::uint64_t allocation) const noexcept {
+bool ResidencyMap::untouched(std::uint64_t allocation, std::uint64_t host_faults) noexcept {
+    Known* const known = find(allocation);
+    if (known == nullptr || known->faults != host_faults)
+        return false;
+    known->looked_at = synchronizations_;
+    return true;
+}
+
+bool ResidencyMap::worth_a_look(std::uint64_t allocation, std::uint64_t host_faults) noexcept {
+    Known* const known = find(allocation);
+    if (known == nullptr)
+        return false;
+    const bool worth = (host_faults - known->faults) * looks_of_a_fault >= known->on_device;
+    known->looked_at = synchronizations_;
+    if (worth || known->on_device == 0)
+        known->faults = host_faults;
+    return worth && known->on_device != 0;
+}
+
+bool ResidencyMap::on_trial(std::uint64_t allocation) const noexcept {
     const Known* const known = find(allocation);
-    return known != nullptr && known->missing != known->count;
+    return known != nullptr && known->trial.under_way();
 }
 
 ResidencyMap::Known* ResidencyMap::find(std::uint64_t allocation) const noexcept {
@@ -46,7 +65,7 @@ bool ResidencyMap::see(std::uint64_t allocation, std::uint64_t address, std::uin
         std::size_t at = count_++;
         for (; at > 0 && known_[at - 1].allocation > allocation; --at)
             known_[at] = known_[at - 1];
-        known_[at] = {allocation, address, bytes, blocks, count, count, synchronizations_, 0, {}, 0};
+        known_[at] = {allocation, address, bytes, blocks, count, count, 0, synchronizations_, 0, 0, {}, 0};
         known = &known_[at];
     }
     if (doubtful(*known)) {
@@ -75,9 +94,12 @@ void ResidencyMap::set(Known& known, std::size_t block, BlockState state) noexce
         return;
     known.missing += is_missing(state);
     known.missing -= is_missing(before);
-    if (state == BlockState::device)
+    if (state == BlockState::device) {
+        ++known.on_device;
         device_bytes_ += bytes_of(known, block);
+    }
     if (before == BlockState::device) {
+        --known.on_device;
         device_bytes_ -= bytes_of(known, block);
         ++epoch_;
     }
@@ -128,6 +150,7 @@ bool ResidencyMap::worth_bringing(std::uint64_t allocation, std::uint64_t stream
         if (known->blocks[at] == BlockState::host) {
             set(*known, at, BlockState::device);
             known->trial.begin(at, stream);
+            trials_ = true;
             break;
         }
     return true;
@@ -177,8 +200,10 @@ void ResidencyMap::leave_alone(std::uint64_t allocation, std::uint64_t first, st
 }
 
 void ResidencyMap::synchronized(bool seen, bool everything, std::uint64_t stream) noexcept {
-    for (std::size_t i = 0; i < count_; ++i)
+    for (std::size_t i = 0, end = trials_ ? count_ : 0; i < end; ++i)
         known_[i].trial.end(everything, stream);
+    trials_ = trials_ &&
+              std::any_of(known_, known_ + count_, [](const Known& known) { return known.trial.under_way(); });
     ++synchronizations_;
     ++epoch_;
     blind_ = !seen;

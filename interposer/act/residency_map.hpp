@@ -27,9 +27,16 @@ public:
     /// Whether all blocks that [first, last) cuts are known to be on the host, or are left where they are.
     bool on_host(std::uint64_t allocation, std::uint64_t first, std::uint64_t last) const noexcept;
 
-    /// Whether a look at the page table could spare the next launch a prefetch: not where all of the allocation
-    /// is missing and is prefetched whatever is seen.
-    bool worth_a_look(std::uint64_t allocation) const noexcept;
+    /// Whether the host cannot have taken anything of the allocation since worth_a_look(): the process has had
+    /// no page fault since. As good as a look that shows nothing.
+    bool untouched(std::uint64_t allocation, std::uint64_t host_faults) noexcept;
+
+    /// Whether a look at the page table before a launch saves more than it takes: not where nothing is on the
+    /// device, which is prefetched whatever is seen, and not where few faults could have taken little of much.
+    bool worth_a_look(std::uint64_t allocation, std::uint64_t host_faults) noexcept;
+
+    /// Whether a block is left to the faults of launches that are under way.
+    bool on_trial(std::uint64_t allocation) const noexcept;
 
     /// What a launch reaches is on the device once it has run: missing blocks, in order, while the device holds
     /// no more than `capacity` bytes.
@@ -54,7 +61,7 @@ public:
     template <class Visit>
     void for_each_resident(Visit&& visit) const noexcept {
         for (std::size_t i = 0; i < count_; ++i)
-            if (const Known& known = known_[i]; known.missing != known.count)
+            if (const Known& known = known_[i]; known.on_device != 0)
                 visit(ResidencyView{known.allocation, known.address, known.bytes, {known.blocks, known.count}},
                       known.last_use);
     }
@@ -93,8 +100,9 @@ private:
         std::uint64_t allocation, address, bytes;
         BlockState* blocks;
         std::size_t count;
-        std::size_t missing;     ///< blocks
-        std::uint64_t looked_at; ///< synchronisation it was last looked at after
+        std::size_t missing, on_device; ///< blocks
+        std::uint64_t looked_at; ///< synchronisation it was last looked at after, or known to be untouched
+        std::uint64_t faults;    ///< of the host, when it was last looked at
         unsigned bounces;        ///< more than 0: it came back from the device lately
         UsageTrial trial;
         std::uint64_t last_use; ///< number of a launch
@@ -112,7 +120,9 @@ private:
         return known.looked_at != synchronizations_ && (known.bounces != 0 || blind_) && !crowded_;
     }
     static constexpr std::size_t least_tried = 8; ///< blocks
-    static constexpr unsigned bounce_memory = 8;  ///< looks
+    /// A look at so many takes as long as what a fault of the device takes: 0.7 us each, and 30 us.
+    static constexpr std::size_t looks_of_a_fault = 40;
+    static constexpr unsigned bounce_memory = 8; ///< looks
     static Cut cut(const Known& known, std::uint64_t first, std::uint64_t last) noexcept;
 
     Known* known_ = nullptr; ///< in the order of ids
@@ -122,6 +132,7 @@ private:
     std::uint64_t epoch_ = 1;
     std::uint64_t launches_ = 0;
     bool blind_ = false, crowded_ = false;
+    bool trials_ = false; ///< one may be under way
 };
 
 } // namespace umadvisor::act

@@ -239,8 +239,8 @@ std::uint64_t DeviceTimer::begin(CUstream stream, std::uint64_t key, std::uint32
     // Whether one of the calls asked for is due.
     if (before >= first_samples && (before + interval - 1) / interval == (after + interval - 1) / interval)
         return 0;
-    if (!runtime::options().device_time || troubles.load(std::memory_order_relaxed) >= max_troubles ||
-        !affordable())
+    if (runtime::options().device_timing != runtime::DeviceTiming::on ||
+        troubles.load(std::memory_order_relaxed) >= max_troubles || !affordable())
         return 0;
     const record::Quiet quiet;
     const std::uint64_t start = record::now();

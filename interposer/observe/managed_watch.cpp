@@ -17,6 +17,12 @@ ManagedWatch& managed_watch() noexcept {
     return watch;
 }
 
+/// The driver takes time to tell of what moves, up to a fifth of what moving it takes. A program that is
+/// repaired is to be fast: it is spared that unless a repair listens.
+bool ManagedWatch::is_spared() const noexcept {
+    return runtime::options().acts() && !listened_to_.load(std::memory_order_relaxed);
+}
+
 void ManagedWatch::start() noexcept {
     if (begun_.exchange(true))
         return;
@@ -34,7 +40,7 @@ void ManagedWatch::start() noexcept {
         source.source = trace::ManagedSourceKind::cupti;
         if (trouble != nullptr) // it was asked for by name
             runtime::say("%s; what the page table shows of managed memory is recorded instead", trouble);
-    } else if (wanted != ManagedWitness::pagemap) {
+    } else if (wanted == ManagedWitness::queue || (wanted == ManagedWitness::best && !is_spared())) {
         trouble = queue_watch().open(source.driver_release);
         source.source = trace::ManagedSourceKind::queue;
     }
@@ -57,6 +63,7 @@ bool ManagedWatch::tells_now() const noexcept {
 
 void ManagedWatch::set_listener(ManagedListener listener) noexcept {
     queue_watch().set_listener(listener);
+    listened_to_.store(true, std::memory_order_relaxed);
 }
 
 void ManagedWatch::tell() noexcept {

@@ -65,6 +65,7 @@ public:
 
 private:
     static bool begins_early() noexcept;
+    bool is_spared() const noexcept;
     std::uint64_t sum_of_counters() const noexcept;
     void start() noexcept;
     void look_at_counters() noexcept;
@@ -72,6 +73,7 @@ private:
     std::atomic<bool> begun_{false};
     std::atomic<bool> settled_{false};
     std::atomic<bool> counting_{false};
+    std::atomic<bool> listened_to_{false};
     std::atomic<std::uint64_t> changes_{1};
 };
 

@@ -12,15 +12,22 @@
 
 namespace umadvisor::observe {
 
+/// When a look is about to be taken.
+struct LookOccasion {
+    trace::SampleMoment moment;
+    std::uint64_t host_faults; ///< before a launch: page faults of the process so far. As long as there are
+                               ///< none, the host takes nothing back
+};
+
 /// Who wants to know what was seen; functions that are null are not called. Called while the sampler is taken.
 struct ResidencyListener {
     /// [first, last) is being looked at: what was thought to be mapped by the host there may not be any more.
     void (*looking)(const Allocation& allocation, std::uint64_t first, std::uint64_t last) noexcept = nullptr;
     /// The host has mapped [first, last).
     void (*host)(const Allocation& allocation, std::uint64_t first, std::uint64_t last) noexcept = nullptr;
-    /// Whether a look before a launch can tell anything that matters: a look at 64 MiB that the host has
-    /// written takes 0.2 ms, and the launch waits for it.
-    bool (*curious)(const Allocation& allocation) noexcept = nullptr;
+    /// Whether a look can tell anything that matters. It takes 0.35 us a MiB, 3 us where the host has it, and a
+    /// launch or the program's host waits for it. Only for those whom it lists is anything looked at.
+    bool (*curious)(const Allocation& allocation, const LookOccasion& occasion) noexcept = nullptr;
     /// The host has pages again that it had not after the last wait; `content`: as in the Residency record.
     void (*came_back)(const Allocation& allocation, std::uint64_t content) noexcept = nullptr;
 };
@@ -99,8 +106,9 @@ private:
     template <class Function, class... Arguments>
     void tell(Function ResidencyListener::*function, Arguments&&... arguments) const noexcept;
     bool listened_to() const noexcept { return listeners_[0].load(std::memory_order_acquire) != nullptr; }
-    bool pages_wanted() const noexcept; ///< by a listener
-    bool anyone_curious(const Allocation& allocation) const noexcept;
+    bool pages_wanted() const noexcept;   ///< by a listener
+    bool content_wanted() const noexcept; ///< by a listener, or by the trace
+    bool anyone_curious(const Allocation& allocation, const LookOccasion& occasion) const noexcept;
     bool affordable(std::uint64_t now) noexcept;
     bool hurried() const noexcept;
     void sample_all(const Allocation* const* wanted, std::uint32_t count, trace::SampleMoment moment,

@@ -132,7 +132,7 @@ bool set(std::string_view name, std::string_view value, Options& to) {
     if (name == "HASH")
         return parse_word(value, {"sample", "full", "off", "auto"}, to.hashing);
     if (name == "DEVICE_TIME")
-        return parse_flag(value, to.device_time);
+        return parse_word(value, {"0", "1", "auto"}, to.device_timing);
     if (name == "MAX_SIZE")
         return trace::parse_size(value, to.max_bytes);
     if (name == "CAPTURE_RANGE")
@@ -207,6 +207,8 @@ void read_options() noexcept {
         visit_settings([](std::string_view name, std::string_view value) { set(name, value, current); });
     if (current.hashing == Hashing::automatic)
         current.hashing = current.acts() ? Hashing::off : Hashing::sample;
+    if (current.device_timing == DeviceTiming::automatic)
+        current.device_timing = current.acts() ? DeviceTiming::off : DeviceTiming::on;
 }
 
 void warn_of_options() noexcept {

@@ -8,7 +8,8 @@ namespace umadvisor::runtime {
 
 /// Who is asked about managed memory.
 enum class ManagedWitness : std::uint8_t {
-    best, ///< the tools queue where the driver's release was tested, else pagemap
+    best, ///< the tools queue where the driver's release was tested, else pagemap; that, too, where the program
+          ///< is repaired and no repair listens to the queue
     queue,
     pagemap,
     none,
@@ -32,6 +33,13 @@ enum class Hashing : std::uint8_t {
                ///< read_options()
 };
 
+/// Whether event pairs are recorded around some of the program's work.
+enum class DeviceTiming : std::uint8_t {
+    off,
+    on,
+    automatic, ///< on; off where the program is to be repaired. Not after read_options()
+};
+
 /// Which of the program's device allocations are answered with managed memory.
 enum class Rewriting : std::uint8_t {
     none,
@@ -49,7 +57,7 @@ struct Options {
     ManagedWitness managed_witness = ManagedWitness::best;
     ManagedDetailWanted managed_detail = ManagedDetailWanted::by_traffic;
     Hashing hashing = Hashing::sample;
-    bool device_time = true;
+    DeviceTiming device_timing = DeviceTiming::on;
     std::uint64_t max_bytes = 0; ///< of the trace
     bool capture_range = false;  ///< records between cuProfilerStart and cuProfilerStop only
     std::uint64_t delay_ns = 0;

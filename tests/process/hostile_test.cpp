@@ -15,8 +15,8 @@ using Json = nlohmann::json;
 
 namespace {
 
-const char* const settings[] = {"", "UMADVISOR_ACT=prefetch",
-                                "UMADVISOR_ACT=prefetch,rewrite=all,stage,relieve",
+const char* const settings[] = {"", "UMADVISOR_ACT=prefetch UMADVISOR_DEVICE_TIME=1",
+                                "UMADVISOR_ACT=prefetch,rewrite=all,stage,relieve UMADVISOR_DEVICE_TIME=1",
                                 "UMADVISOR_STACKS=off UMADVISOR_UM=pagemap"};
 
 /// As part of a command line.

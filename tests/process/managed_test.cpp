@@ -117,6 +117,29 @@ BOOST_AUTO_TEST_CASE(without_the_queue_residency_is_sampled_and_the_trace_says_w
     BOOST_TEST(off.records("Residency").empty());
 }
 
+BOOST_AUTO_TEST_CASE(a_program_that_is_repaired_is_spared_what_recording_would_cost_it) {
+    const auto timed = [](const Watched& watched) {
+        std::size_t launches = 0;
+        for (const Json& launch : watched.records("Launch"))
+            launches += launch.at("sample") != 0;
+        return launches;
+    };
+    const Watched recorded("pingpong", "");
+    BOOST_TEST(recorded.source().at("source") == "queue");
+    BOOST_TEST(timed(recorded) > 0u);
+    const Watched repaired("pingpong", "UMADVISOR_ACT=prefetch");
+    BOOST_TEST(repaired.source().at("source") == "pagemap");
+    BOOST_TEST(repaired.source().at("trouble") == "");
+    BOOST_TEST(timed(repaired) == 0u);
+    for (const Json& look : repaired.records("Residency"))
+        BOOST_TEST(look.at("moment") == "before_launch");
+    const Watched relieved("pingpong", "UMADVISOR_ACT=prefetch,relieve");
+    BOOST_TEST(relieved.source().at("source") == "queue");
+    const Watched asked("pingpong", "UMADVISOR_ACT=prefetch UMADVISOR_UM=queue UMADVISOR_DEVICE_TIME=1");
+    BOOST_TEST(asked.source().at("source") == "queue");
+    BOOST_TEST(timed(asked) > 0u);
+}
+
 BOOST_AUTO_TEST_CASE(what_the_host_reads_last_is_seen_before_the_free_where_nobody_else_tells) {
     const auto looks = [](const Watched& watched, const std::string& moment) {
         std::vector<Json> found;

@@ -293,18 +293,6 @@ BOOST_FIXTURE_TEST_CASE(what_is_learned_is_told_once_and_taken_back, Loop) {
     BOOST_TEST(lesson.given_up);
 }
 
-BOOST_FIXTURE_TEST_CASE(looks_are_spared_while_a_habit_holds, Loop) {
-    BOOST_TEST(returns->worth_a_look(id));
-    round(0, bytes);
-    returns->wait(1, id, base, bytes);
-    BOOST_TEST(!returns->worth_a_look(id));
-    returns->launch(id);
-    BOOST_TEST(returns->worth_a_look(id));
-    while (returns->wait(1, id, base, bytes).left_out == 0)
-        returns->launch(id);
-    BOOST_TEST(returns->worth_a_look(id));
-}
-
 BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(reached)

@@ -187,14 +187,45 @@ BOOST_FIXTURE_TEST_CASE(what_bounces_is_unknown_after_a_synchronisation_that_nob
 }
 
 BOOST_FIXTURE_TEST_CASE(what_is_prefetched_anyway_is_worth_no_look, Map) {
-    BOOST_TEST(!map.worth_a_look(2)); // never seen
-    BOOST_TEST(!map.worth_a_look(1));
+    std::uint64_t faults = 1000;
+    BOOST_TEST(!map.worth_a_look(2, ++faults)); // never seen
+    BOOST_TEST(!map.worth_a_look(1, ++faults));
     map.launched(1, ~0ull);
-    BOOST_TEST(map.worth_a_look(1));
+    BOOST_TEST(map.worth_a_look(1, ++faults));
     map.moved(1, address, address + 6 * mib, H);
-    BOOST_TEST(map.worth_a_look(1)); // the last block may have left too
+    BOOST_TEST(map.worth_a_look(1, ++faults)); // the last block may have left too
     map.moved(1, address + 6 * mib, address + 8 * mib, U);
-    BOOST_TEST(!map.worth_a_look(1));
+    BOOST_TEST(!map.worth_a_look(1, ++faults));
+    map.leave_alone(1, address, address + 8 * mib, true); // the program wants it where it is
+    BOOST_TEST(!map.worth_a_look(1, ++faults));
+}
+
+BOOST_FIXTURE_TEST_CASE(without_a_page_fault_the_host_has_taken_nothing, Map) {
+    BOOST_TEST(!map.untouched(2, 1000)); // never seen
+    map.launched(1, ~0ull);
+    BOOST_TEST(map.worth_a_look(1, 1000));
+    map.looking(1, address, address + 8 * mib);
+    map.moved(1, address, address + 4096, H); // it bounces from now on
+    map.launched(1, ~0ull);
+    map.synchronized(true, true, 0);
+    BOOST_TEST(!map.resident(1));
+    BOOST_TEST(map.untouched(1, 1000));
+    BOOST_TEST(map.resident(1));
+    map.synchronized(true, true, 0);
+    BOOST_TEST(!map.untouched(1, 1001));
+}
+
+BOOST_AUTO_TEST_CASE(few_faults_are_worth_no_look_at_much) {
+    ResidencyMap map;
+    ResidencyView seen{};
+    BOOST_REQUIRE(map.see(7, 0, 200 * mib, seen));
+    map.launched(7, ~0ull);
+    BOOST_TEST(map.worth_a_look(7, 1000));
+    BOOST_TEST(!map.worth_a_look(7, 1002)); // 100 blocks
+    BOOST_TEST(!map.untouched(7, 1002));
+    BOOST_TEST(map.worth_a_look(7, 1003)); // those before count
+    BOOST_TEST(!map.worth_a_look(7, 1004));
+    map.clear();
 }
 
 BOOST_FIXTURE_TEST_CASE(where_nothing_can_be_seen_all_is_unknown_after_a_synchronisation, Map) {

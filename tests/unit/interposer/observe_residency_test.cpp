@@ -207,29 +207,55 @@ BOOST_AUTO_TEST_CASE(the_listener_hears_what_was_looked_at_and_what_the_host_hol
         [](const Allocation&, std::uint64_t first, std::uint64_t last) noexcept {
             host.emplace_back(first, last);
         },
-        [](const Allocation&) noexcept { return true; }};
+        [](const Allocation&, const LookOccasion&) noexcept { return true; }};
     ManagedLike memory(64);
     memory.touch(32, 16);
     sampler->add_listener(&listener);
     sampler->before_launch(touching({&memory}));
     BOOST_TEST((looked == Runs{{memory.address(0), memory.address(64)}}));
     BOOST_TEST((host == Runs{{memory.address(32), memory.address(48)}}));
+    host.clear();
+    sampler->after_synchronize();
+    Allocation small = memory.allocation; // the driver puts small ones together
+    small.address = memory.address(40) + 512;
+    small.bytes = 256;
+    small.id = allocations().next_id();
+    Touched touched;
+    touched.managed[touched.managed_count++] = small;
+    sampler->before_launch(touched);
+    BOOST_TEST((host.back() == Runs::value_type{small.address, small.address + 256}));
 }
 
-BOOST_AUTO_TEST_CASE(a_launch_does_not_wait_for_a_look_that_the_listener_has_no_use_for) {
+BOOST_AUTO_TEST_CASE(nobody_waits_for_a_look_that_the_listener_has_no_use_for) {
     static std::uint64_t wanted = 0;
+    static std::vector<LookOccasion> asked;
+    asked.clear();
     static constexpr ResidencyListener listener{
         [](const Allocation&, std::uint64_t, std::uint64_t) noexcept {},
         [](const Allocation&, std::uint64_t, std::uint64_t) noexcept {},
-        [](const Allocation& allocation) noexcept { return allocation.id == wanted; }};
+        [](const Allocation& allocation, const LookOccasion& occasion) noexcept {
+            asked.push_back(occasion);
+            return allocation.id == wanted && occasion.moment == trace::SampleMoment::before_launch;
+        }};
     ManagedLike memory(16), other(16);
     wanted = other.allocation.id;
     sampler->add_listener(&listener);
     sampler->before_launch(touching({&memory, &other}));
     BOOST_REQUIRE(recorder().residency.size() == 1u);
     BOOST_TEST(recorder().residency[0].allocation == wanted);
-    sampler->after_synchronize(); // what the host has left of it is looked at all the same
-    BOOST_TEST(recorder().residency.size() == 3u);
+    sampler->after_synchronize();
+    BOOST_TEST(recorder().residency.size() == 1u);
+    for (const Allocation* each : {&memory.allocation, &other.allocation}) {
+        sampler->before_prefetch(*each); // the report's concern
+        sampler->before_free(*each);
+    }
+    BOOST_TEST(recorder().residency.size() == 1u);
+    BOOST_REQUIRE(asked.size() == 4u);
+    memory.touch(0, 16); // faults
+    sampler->before_launch(touching({&memory}));
+    BOOST_REQUIRE(asked.size() == 5u);
+    BOOST_TEST(asked[0].host_faults == asked[1].host_faults);
+    BOOST_TEST(asked[4].host_faults >= asked[0].host_faults + 16);
 }
 
 BOOST_AUTO_TEST_CASE(two_listeners_hear_of_the_same_looks) {
@@ -239,10 +265,10 @@ BOOST_AUTO_TEST_CASE(two_listeners_hear_of_the_same_looks) {
     asked = looked = 0;
     static constexpr ResidencyListener first{
         .looking = [](const Allocation&, std::uint64_t, std::uint64_t) noexcept { ++looked; },
-        .curious = [](const Allocation&) noexcept { return true; }};
+        .curious = [](const Allocation&, const LookOccasion&) noexcept { return true; }};
     static constexpr ResidencyListener second{
         .curious =
-            [](const Allocation&) noexcept {
+            [](const Allocation&, const LookOccasion&) noexcept {
                 ++asked;
                 return false;
             },
@@ -257,7 +283,7 @@ BOOST_AUTO_TEST_CASE(two_listeners_hear_of_the_same_looks) {
     sampler->after_synchronize();
     memory.touch(0, 16);
     sampler->before_launch(touching({&memory}));
-    BOOST_TEST(asked == 2u);
+    BOOST_TEST(asked == 3u);
     BOOST_TEST(looked == 3u);
     BOOST_REQUIRE(contents.size() == 1u);
     BOOST_TEST(contents[0] == recorder().residency.back().content);
