@@ -1,6 +1,7 @@
 /// Every record of the format, and the way from a type number to its record.
 #pragma once
 
+#include "trace/copy_records.hpp"
 #include "trace/definitions.hpp"
 #include "trace/event_records.hpp"
 #include "trace/graph_records.hpp"

@@ -3,6 +3,7 @@
 
 #include "analyzer/model/direction.hpp"
 #include "analyzer/reader/dictionary.hpp"
+#include "trace/copy_records.hpp"
 #include "trace/event_records.hpp"
 
 #include <compare>

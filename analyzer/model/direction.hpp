@@ -1,7 +1,7 @@
 /// Which way a copy went.
 #pragma once
 
-#include "trace/event_records.hpp"
+#include "trace/copy_records.hpp"
 
 #include <cstdint>
 #include <string_view>

@@ -4,7 +4,7 @@
 #include "analyzer/model/awaited.hpp"
 #include "analyzer/model/direction.hpp"
 #include "analyzer/reader/dictionary.hpp"
-#include "trace/event_records.hpp"
+#include "trace/copy_records.hpp"
 
 #include <compare>
 #include <cstdint>

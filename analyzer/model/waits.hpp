@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analyzer/model/cached_map.hpp"
+#include "trace/copy_records.hpp"
 #include "trace/event_records.hpp"
 
 #include <compare>

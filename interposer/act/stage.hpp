@@ -13,7 +13,7 @@
 
 #include "interposer/attach/entries.hpp"
 #include "interposer/runtime/options.hpp"
-#include "trace/event_records.hpp"
+#include "trace/copy_records.hpp"
 
 #include <atomic>
 #include <cstdint>

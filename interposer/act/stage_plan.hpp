@@ -1,7 +1,7 @@
 /// Which copies are staged, and in which pieces: plain numbers, no CUDA here.
 #pragma once
 
-#include "trace/event_records.hpp"
+#include "trace/copy_records.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -3,6 +3,7 @@
 
 #include "interposer/observe/host_bytes.hpp"
 #include "interposer/observe/try_lock.hpp"
+#include "trace/copy_records.hpp"
 #include "trace/event_records.hpp"
 
 #include <atomic>

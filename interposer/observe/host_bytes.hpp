@@ -1,7 +1,7 @@
 /// Host memory of the program, read without being able to harm it, and what its bytes come to.
 #pragma once
 
-#include "trace/event_records.hpp"
+#include "trace/copy_records.hpp"
 
 #include <cstdint>
 

@@ -1,6 +1,6 @@
 /// Random programs under each `--act`: what they print, a digest of every answer and byte, is what it is bare;
 /// also while calls that the actions make fail. tools/bench/differential runs many more of them.
-#include "process.hpp"
+#include "acted.hpp"
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
@@ -27,8 +27,7 @@ Outcome run_bare(const std::string& command, const std::string& config = "") {
 void compare(const Outcome& bare, const std::string& command, const std::string& act,
              const std::string& config) {
     const Folder folder;
-    const Outcome acted = run_sim(folder, "SIMCUDA_CONFIG=" + config + " timeout 100 " + advisor +
-                                              " run -q -f -o x.umtrace --act " + act + " -- " + command);
+    const Outcome acted = run_acted(folder, command, act, "SIMCUDA_CONFIG=" + config + " timeout 100");
     BOOST_TEST(acted.status == bare.status, act << " " << config << ": " << acted.err);
     BOOST_TEST((acted.out == bare.out), act << " " << config << ": " << acted.err);
 }

@@ -1,6 +1,6 @@
 /// `--act prefetch` beyond the first fault: what the host wants back, what pointers lead to, what is not worth
 /// it.
-#include "process.hpp"
+#include "acted.hpp"
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
@@ -10,35 +10,6 @@ BOOST_AUTO_TEST_SUITE(process_prefetched_test)
 using namespace umadvisor::test;
 namespace data = boost::unit_test::data;
 using Json = nlohmann::json;
-
-namespace {
-
-/// What simcuda counted while `command` ran, bare or repaired.
-struct Counted {
-    std::string out;
-    std::uint64_t host_faults, device_faults, to_device, to_host;
-};
-
-std::uint64_t sum(const Json& by_cause) {
-    std::uint64_t total = 0;
-    for (const Json& each : by_cause)
-        total += each.get<std::uint64_t>();
-    return total;
-}
-
-Counted count(const Folder& folder, const std::string& command, const std::string& act,
-              const std::string& config = "") {
-    const Outcome outcome = run_sim(
-        folder, "export SIMCUDA_REPORT=$PWD/sim.json SIMCUDA_CONFIG=" + config + "; " +
-                    (act.empty() ? "" : advisor + " run -q -f -o x.umtrace --act " + act + " -- ") + command);
-    BOOST_TEST_REQUIRE(outcome.status == 0, outcome.err);
-    const Json told = Json::parse(read(folder / "sim.json"));
-    return {outcome.out, told.at("host_faults").get<std::uint64_t>(),
-            told.at("device_fault_groups").get<std::uint64_t>(), sum(told.at("bytes_to_device")),
-            sum(told.at("bytes_to_host"))};
-}
-
-} // namespace
 
 BOOST_AUTO_TEST_CASE(what_the_host_takes_back_each_round_is_brought_to_it) {
     const Folder folder;
@@ -73,10 +44,7 @@ BOOST_AUTO_TEST_CASE(what_launches_hardly_use_is_left_to_faults) {
     constexpr std::uint64_t all = 24 * (32ull << 20);
     BOOST_TEST(bare.to_device < all / 8);
     BOOST_TEST(repaired.to_device < all / 2);
-    const Json found = report(folder, "x.umtrace").at("notices");
-    BOOST_TEST(std::any_of(found.begin(), found.end(), [](const Json& each) {
-        return each.get<std::string>().find("left to faults for now") != std::string::npos;
-    }));
+    BOOST_TEST(notices(report(folder, "x.umtrace"), "left to faults for now"));
 
     const Counted whole = count(folder, programs + "/hardly_used whole", "prefetch");
     BOOST_TEST(whole.to_device >= all);
@@ -90,7 +58,7 @@ BOOST_AUTO_TEST_CASE(on_a_full_card_what_is_wanted_last_leaves) {
     const Counted bare = count(folder, command, "", small);
     const Counted repaired = count(folder, command, "prefetch", small);
     BOOST_TEST(repaired.out == bare.out);
-    BOOST_TEST((repaired.to_device + repaired.to_host) * 10 < (bare.to_device + bare.to_host) * 9);
+    BOOST_TEST(repaired.moved() * 10 < bare.moved() * 9);
     bool leaves = false;
     for (const Json& prefetch : dump(folder, "x.umtrace", "Prefetch"))
         leaves = leaves || (prefetch.at("reason") == "makes_room" && prefetch.at("location") == "host");

@@ -102,4 +102,20 @@ inline bool finds(const nlohmann::json& report, const std::string& rule) {
     return false;
 }
 
+/// Whether one of its notices says `text`.
+inline bool notices(const nlohmann::json& report, const std::string& text) {
+    for (const auto& notice : report.at("notices"))
+        if (notice.get<std::string>().find(text) != std::string::npos)
+            return true;
+    return false;
+}
+
+/// What simcuda's own report has by cause, all together.
+inline std::uint64_t sum(const nlohmann::json& by_cause) {
+    std::uint64_t whole = 0;
+    for (const auto& each : by_cause)
+        whole += each.get<std::uint64_t>();
+    return whole;
+}
+
 } // namespace umadvisor::test

@@ -1,5 +1,5 @@
 /// `--act relieve`: programs whose host and device take memory from each other move less, and print the same.
-#include "process.hpp"
+#include "acted.hpp"
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
@@ -12,27 +12,10 @@ using Json = nlohmann::json;
 
 namespace {
 
-/// One run and what it cost.
-struct Relieved {
-    Outcome outcome;
-    std::uint64_t moved = 0, host_faults = 0;
-};
-
 /// The driver's own relief does not come to help: a wait of simulated time is short. Empty `act`: bare.
-Relieved run_with(const Folder& folder, const std::string& name, const std::string& act,
-                  const std::string& config = "thrashing=0") {
-    const std::string command = examples + "/sim/" + name;
-    Relieved result{run_sim(
-        folder,
-        "export SIMCUDA_REPORT=sim.json SIMCUDA_CONFIG=" + config + "; " +
-            (act.empty() ? command : advisor + " run -q -f -o x.umtrace --act " + act + " -- " + command))};
-    BOOST_TEST(result.outcome.status == 0, name << ": " << result.outcome.out << result.outcome.err);
-    const Json counted = Json::parse(read(folder / "sim.json"));
-    for (const char* way : {"bytes_to_device", "bytes_to_host"})
-        for (const auto& [cause, bytes] : counted.at(way).items())
-            result.moved += bytes.get<std::uint64_t>();
-    result.host_faults = counted.at("host_faults");
-    return result;
+Counted relieve(const Folder& folder, const std::string& name, const std::string& act,
+                const std::string& config = "thrashing=0") {
+    return count(folder, examples + "/sim/" + name, act, config);
 }
 
 /// CUmem_advise of umadvisor's own advice, in order.
@@ -44,12 +27,8 @@ std::vector<int> advised(const Folder& folder) {
     return found;
 }
 
-std::string told(const Folder& folder) {
-    const Json found = report(folder, "x.umtrace");
-    std::string text;
-    for (const Json& notice : found.at("notices"))
-        text += notice.get<std::string>() + "\n";
-    return text;
+bool told(const Folder& folder, const std::string& text) {
+    return notices(report(folder, "x.umtrace"), text);
 }
 
 struct Fault {
@@ -66,62 +45,62 @@ const Fault faults[] = {{"read_by_both", {1}}, {"renewed_seldom", {1}}, {"shared
 BOOST_DATA_TEST_CASE(relief_ends_the_turns, data::make(faults) * data::make({"relieve", "prefetch,relieve"}),
                      fault, act) {
     const Folder folder;
-    const Relieved bare = run_with(folder, fault.name, "");
-    const Relieved idle = run_with(folder, std::string(fault.name) + " --rounds 1", "");
-    const Relieved helped = run_with(folder, fault.name, act);
-    BOOST_TEST(helped.outcome.out == bare.outcome.out);
+    const Counted bare = relieve(folder, fault.name, "");
+    const Counted idle = relieve(folder, std::string(fault.name) + " --rounds 1", "");
+    const Counted helped = relieve(folder, fault.name, act);
+    BOOST_TEST(helped.out == bare.out);
     BOOST_TEST((advised(folder) == fault.advice));
     // Beside what has to move once, a fifth is left: the rounds in which there was something to learn.
-    BOOST_TEST(helped.moved - idle.moved <= (bare.moved - idle.moved) / 5,
-               fault.name << ": " << bare.moved << " -> " << helped.moved << ", at least " << idle.moved);
+    BOOST_TEST(helped.moved() - idle.moved() <= (bare.moved() - idle.moved()) / 5,
+               fault.name << ": " << bare.moved() << " -> " << helped.moved() << ", at least " << idle.moved());
     BOOST_TEST(helped.host_faults < bare.host_faults);
-    BOOST_TEST(told(folder).find("--act relieve: Set") != std::string::npos);
+    BOOST_TEST(told(folder, "--act relieve: Set"));
 }
 
 BOOST_AUTO_TEST_CASE(advice_that_helps_no_longer_is_taken_back) {
     const Folder folder;
-    const Relieved bare = run_with(folder, "renewed_later", "");
-    const Relieved tried = run_with(folder, "renewed_later", "relieve");
-    BOOST_TEST(tried.outcome.out == bare.outcome.out);
-    BOOST_TEST(tried.moved <= bare.moved);
+    const Counted bare = relieve(folder, "renewed_later", "");
+    const Counted tried = relieve(folder, "renewed_later", "relieve");
+    BOOST_TEST(tried.out == bare.out);
+    BOOST_TEST(tried.moved() <= bare.moved());
     BOOST_TEST((advised(folder) == std::vector{1, 2}));
-    BOOST_TEST(told(folder).find("the copies did not last") != std::string::npos);
+    BOOST_TEST(told(folder, "the copies did not last"));
 }
 
 BOOST_DATA_TEST_CASE(other_memory_is_left_as_it_is, data::make({"ping_pong", "resident"}), name) {
     const Folder folder;
-    const Relieved bare = run_with(folder, name, "");
-    const Relieved watched = run_with(folder, name, "relieve");
-    BOOST_TEST(watched.outcome.out == bare.outcome.out);
-    BOOST_TEST(watched.moved == bare.moved);
+    const Counted bare = relieve(folder, name, "");
+    const Counted watched = relieve(folder, name, "relieve");
+    BOOST_TEST(watched.out == bare.out);
+    BOOST_TEST(watched.moved() == bare.moved());
     BOOST_TEST(watched.host_faults == bare.host_faults);
     BOOST_TEST(advised(folder).empty());
-    const bool said = told(folder).find("--act relieve leaves") != std::string::npos;
+    const bool said = told(folder, "--act relieve leaves");
     BOOST_TEST(said == (std::string(name) == "ping_pong"));
 }
 
 BOOST_AUTO_TEST_CASE(relief_is_refused_where_it_cannot_be_had) {
     const Folder folder;
-    const std::string bare = run_with(folder, "shared_flags", "").outcome.out;
+    const std::string bare = relieve(folder, "shared_flags", "").out;
     for (const auto& [config, line] : {std::pair{"tools_queue=0", "needs the driver's tools queue"},
                                        {"concurrent=0", "no device has concurrentManagedAccess"}}) {
         if (std::string(config) != "concurrent=0") // the program itself needs it
-            BOOST_TEST(run_with(folder, "shared_flags", "relieve", config).outcome.out == bare);
+            BOOST_TEST(relieve(folder, "shared_flags", "relieve", config).out == bare);
         else
-            run_sim(folder, std::string("SIMCUDA_CONFIG=") + config + " " + advisor +
-                                " run -q -f -o x.umtrace --act relieve -- " + examples + "/sim/shared_flags");
+            run_acted(folder, examples + "/sim/shared_flags", "relieve",
+                      std::string("SIMCUDA_CONFIG=") + config);
         BOOST_TEST(advised(folder).empty());
-        BOOST_TEST(told(folder).find(line) != std::string::npos, line);
+        BOOST_TEST(told(folder, line), line);
     }
 }
 
 BOOST_AUTO_TEST_CASE(advice_that_the_driver_refuses_changes_nothing) {
     const Folder folder;
-    const std::string bare = run_with(folder, "shared_flags", "").outcome.out;
+    const std::string bare = relieve(folder, "shared_flags", "").out;
     for (const char* which : {"1", "2"}) {
-        const Relieved refused = run_with(folder, "shared_flags", "relieve",
-                                          std::string("thrashing=0,fail=cuMemAdvise:") + which + ":1");
-        BOOST_TEST(refused.outcome.out == bare);
+        const Counted refused = relieve(folder, "shared_flags", "relieve",
+                                        std::string("thrashing=0,fail=cuMemAdvise:") + which + ":1");
+        BOOST_TEST(refused.out == bare);
         BOOST_TEST(advised(folder).size() == (*which == '1' ? 1u : 3u));
     }
 }

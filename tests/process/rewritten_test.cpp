@@ -1,6 +1,6 @@
 /// `--act rewrite=...`: programs whose device memory is managed must not see a difference but the room they
 /// have; and what was refused is told.
-#include "process.hpp"
+#include "acted.hpp"
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
@@ -15,17 +15,9 @@ namespace {
 
 const std::string program = programs + "/rewritten_memory ";
 
-Outcome run_bare(const Folder& folder, const std::string& what, const std::string& before = "") {
-    const Outcome bare = run_sim(folder, before + " " + program + what);
-    BOOST_TEST(bare.status == 0, bare.out);
-    return bare;
-}
-
-/// The same under the shim; `before` is put in front of the command.
 Outcome run_rewritten(const Folder& folder, const std::string& act, const std::string& what,
                       const std::string& before = "") {
-    return run_sim(folder,
-                   before + " " + advisor + " run -f -o x.umtrace --act " + act + " -- " + program + what);
+    return run_acted(folder, program + what, act, before);
 }
 
 /// Allocations that succeeded, by what made them.
@@ -54,11 +46,7 @@ std::size_t count_reason(const Folder& folder, const std::string& reason) {
 void check_told(const Folder& folder, const Outcome& outcome, const std::string& text) {
     BOOST_TEST(outcome.err.find(text) != std::string::npos, outcome.err);
     BOOST_TEST(outcome.err.find(text) == outcome.err.rfind(text), outcome.err);
-    const Json found = report(folder, "x.umtrace").at("notices");
-    BOOST_TEST(
-        std::any_of(found.begin(), found.end(),
-                    [&](const Json& each) { return each.get<std::string>().find(text) != std::string::npos; }),
-        found.dump());
+    BOOST_TEST(notices(report(folder, "x.umtrace"), text));
 }
 
 const std::string card = "SIMCUDA_CONFIG=capacity=64M";
@@ -68,7 +56,7 @@ const std::string card = "SIMCUDA_CONFIG=capacity=64M";
 BOOST_DATA_TEST_CASE(nothing_is_seen_of_it, data::make({"one_block", "frees", "rows", "info", "capture"}),
                      what) {
     const Folder folder;
-    const Outcome bare = run_bare(folder, what);
+    const Outcome bare = run_bare(folder, program + what);
     const Outcome rewritten = run_rewritten(folder, "rewrite=all", what);
     BOOST_TEST(rewritten.status == bare.status, rewritten.err);
     BOOST_TEST(rewritten.out == bare.out);
@@ -92,7 +80,7 @@ BOOST_AUTO_TEST_CASE(rows_are_rewritten) {
 BOOST_AUTO_TEST_CASE(what_is_smaller_than_asked_for_is_left_alone) {
     const Folder folder;
     for (const auto& [act, rewritten] : {std::pair{"rewrite=2M+", 4u}, {"rewrite=2097153+", 0u}}) {
-        const Outcome bare = run_bare(folder, "info");
+        const Outcome bare = run_bare(folder, program + "info");
         const Outcome acted = run_rewritten(folder, act, "info");
         BOOST_TEST(acted.out == bare.out);
         BOOST_TEST(counts(folder).rewritten == rewritten, act);
@@ -101,7 +89,7 @@ BOOST_AUTO_TEST_CASE(what_is_smaller_than_asked_for_is_left_alone) {
 
 BOOST_AUTO_TEST_CASE(all_memory_ends_where_the_card_does) {
     const Folder folder;
-    const Outcome bare = run_bare(folder, "fill 12 8", card);
+    const Outcome bare = run_bare(folder, program + "fill 12 8", card);
     BOOST_TEST(bare.out == "8 blocks, then 2, right 1\nfree 0 MiB\n");
     const Outcome rewritten = run_rewritten(folder, "rewrite=all", "fill 12 8", card);
     BOOST_TEST(rewritten.out == bare.out);
@@ -138,7 +126,7 @@ BOOST_AUTO_TEST_CASE(what_finds_no_room_is_spilled) {
     BOOST_TEST(dump(folder, "x.umtrace", "Advise").size() == 0u);
     BOOST_TEST(dump(folder, "x.umtrace", "Prefetch").size() == 0u);
     const Outcome rows = run_rewritten(folder, "rewrite=spill", "rows", "SIMCUDA_CONFIG=capacity=1M");
-    BOOST_TEST(rows.out == run_bare(folder, "rows").out);
+    BOOST_TEST(rows.out == run_bare(folder, program + "rows").out);
     BOOST_TEST(counts(folder).left == 12u);
 }
 
@@ -153,13 +141,12 @@ BOOST_AUTO_TEST_CASE(a_pretended_card_is_full_too) {
 BOOST_AUTO_TEST_CASE(a_program_that_fills_the_card_goes_on) {
     const Folder folder;
     const std::string fill = examples + "/sim/fill_card";
-    const Outcome bare = run_sim(folder, fill);
-    BOOST_TEST(bare.status == 0, bare.err);
-    const std::string spill = advisor + " run -f -o x.umtrace --act rewrite=spill --pretend-memory 128M ";
-    const Outcome spilled = run_sim(folder, spill + "-- " + fill);
+    const Outcome bare = run_bare(folder, fill);
+    const std::string spill = "rewrite=spill --pretend-memory 128M";
+    const Outcome spilled = run_acted(folder, fill, spill);
     BOOST_TEST(spilled.out == bare.out, spilled.err);
     BOOST_TEST(count_reason(folder, "spill") == 8u);
-    const Outcome ended = run_sim(folder, spill + "--budget 64M -- " + fill);
+    const Outcome ended = run_acted(folder, fill, spill + " --budget 64M");
     BOOST_TEST(ended.out.starts_with("blocks 6\n"), ended.out);
     BOOST_TEST(ended.status == 0, ended.err);
 }
@@ -169,13 +156,12 @@ BOOST_AUTO_TEST_CASE(while_a_stream_captures_nothing_is_rewritten) {
     run_rewritten(folder, "rewrite=all", "capture");
     BOOST_TEST(counts(folder).rewritten == 1u);
     BOOST_TEST(counts(folder).left == 1u);
-    BOOST_TEST(report(folder, "x.umtrace").at("notices").dump().find("while a stream captures") !=
-               std::string::npos);
+    BOOST_TEST(notices(report(folder, "x.umtrace"), "while a stream captures"));
 }
 
 BOOST_AUTO_TEST_CASE(sharing_ends_it) {
     const Folder folder;
-    BOOST_TEST(run_bare(folder, "share").out == "share 0\nshare another 0\n");
+    BOOST_TEST(run_bare(folder, program + "share").out == "share 0\nshare another 0\n");
     const Outcome rewritten = run_rewritten(folder, "rewrite=all", "share");
     BOOST_TEST(rewritten.out == "share 1\nshare another 0\n");
     check_told(folder, rewritten, "--act rewrite is switched off");
@@ -187,7 +173,7 @@ BOOST_DATA_TEST_CASE(what_transports_allocate_is_left_alone,
     fs::create_symlink(programs + "/plugins/libtransport_plugin.so",
                        folder / ("lib" + std::string(name) + ".so.2"));
     const std::string what = "through ./lib" + std::string(name) + ".so.2";
-    const Outcome bare = run_bare(folder, what);
+    const Outcome bare = run_bare(folder, program + what);
     const Outcome rewritten = run_rewritten(folder, "rewrite=all", what);
     BOOST_TEST(rewritten.status == bare.status, rewritten.err);
     BOOST_TEST(counts(folder).rewritten == 1u);
@@ -196,8 +182,7 @@ BOOST_DATA_TEST_CASE(what_transports_allocate_is_left_alone,
     std::string expected = bare.out;
     expected.replace(expected.find("there: 0 0"), 10, "there: 1 0");
     BOOST_TEST(rewritten.out == expected);
-    BOOST_TEST(report(folder, "x.umtrace").at("notices").dump().find("is left to the driver") !=
-               std::string::npos);
+    BOOST_TEST(notices(report(folder, "x.umtrace"), "is left to the driver"));
 }
 
 BOOST_AUTO_TEST_CASE(what_other_libraries_allocate_is_rewritten) {
@@ -212,7 +197,7 @@ BOOST_DATA_TEST_CASE(one_process_of_several_is_left_alone,
                                  "UMADVISOR_STACKS=off"}),
                      environment) {
     const Folder folder;
-    const Outcome bare = run_bare(folder, "one_block");
+    const Outcome bare = run_bare(folder, program + "one_block");
     const Outcome refused = run_rewritten(folder, "rewrite=all", "one_block", environment);
     BOOST_TEST(refused.out == bare.out);
     BOOST_TEST(counts(folder).rewritten == 0u);
@@ -232,9 +217,9 @@ BOOST_DATA_TEST_CASE(one_process_alone_is_not, data::make({"WORLD_SIZE=1", "SLUR
 
 BOOST_AUTO_TEST_CASE(nothing_is_done_where_nothing_can_be_recorded) {
     const Folder folder;
-    const Outcome bare = run_bare(folder, "fill 12 8", card);
+    const Outcome bare = run_bare(folder, program + "fill 12 8", card);
     const Outcome unrecorded =
-        run_bare(folder, "fill 12 8",
+        run_bare(folder, program + "fill 12 8",
                  card + " UMADVISOR_ACT=rewrite=spill UMADVISOR_OUTPUT=/proc/x.umtrace LD_PRELOAD=" + shim);
     BOOST_TEST(unrecorded.out == bare.out);
     BOOST_TEST(unrecorded.err.find("--act is refused") != std::string::npos, unrecorded.err);
@@ -257,7 +242,7 @@ BOOST_DATA_TEST_CASE(a_failed_call_is_not_the_programs,
                      entry) {
     const Folder folder;
     for (const char* what : {"one_block", "rows", "fill 12 8"}) {
-        const Outcome bare = run_bare(folder, what, card);
+        const Outcome bare = run_bare(folder, program + what, card);
         for (const char* failure : {":1:719", ":3:2", ":0:719", ":0:2"}) {
             const Outcome rewritten =
                 run_rewritten(folder, "rewrite=all", what, card + ",fail=" + entry + failure);
@@ -269,7 +254,7 @@ BOOST_DATA_TEST_CASE(a_failed_call_is_not_the_programs,
 
 BOOST_AUTO_TEST_CASE(a_pitch_that_the_driver_does_not_tell_is_left_to_it) {
     const Folder folder;
-    const Outcome bare = run_bare(folder, "rows");
+    const Outcome bare = run_bare(folder, program + "rows");
     for (const char* failure : {"cuMemAllocPitch_v2:1:719", "cuMemFree_v2:1:719"}) {
         const Outcome rewritten =
             run_rewritten(folder, "rewrite=all", "rows", std::string("SIMCUDA_CONFIG=fail=") + failure);
@@ -279,7 +264,7 @@ BOOST_AUTO_TEST_CASE(a_pitch_that_the_driver_does_not_tell_is_left_to_it) {
 
 BOOST_AUTO_TEST_CASE(where_spilling_fails_the_program_is_out_of_memory) {
     const Folder folder;
-    const Outcome bare = run_bare(folder, "fill 12 8", card);
+    const Outcome bare = run_bare(folder, program + "fill 12 8", card);
     const Outcome failed =
         run_rewritten(folder, "rewrite=spill", "fill 12 8", card + ",fail=cuMemAllocManaged:1:719");
     BOOST_TEST(failed.out == bare.out);

@@ -1,5 +1,5 @@
 /// `--act stage`: programs that copy, bare and staged, must not see a difference; and what was staged is told.
-#include "process.hpp"
+#include "acted.hpp"
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
@@ -14,15 +14,8 @@ namespace {
 
 const std::string program = programs + "/staged_copies ";
 
-Outcome run_bare(const Folder& folder, const std::string& what) {
-    const Outcome bare = run_sim(folder, program + what);
-    BOOST_TEST(bare.status == 0, bare.out);
-    return bare;
-}
-
-/// The same under the shim; `before` is put in front of the command.
 Outcome run_staged(const Folder& folder, const std::string& what, const std::string& before = "") {
-    return run_sim(folder, before + " " + advisor + " run -f -o x.umtrace --act stage -- " + program + what);
+    return run_acted(folder, program + what, "stage", before);
 }
 
 struct Counts {
@@ -47,13 +40,6 @@ Counts counts(const Folder& folder) {
     return result;
 }
 
-bool notices(const Folder& folder, const std::string& text) {
-    const Json found = report(folder, "x.umtrace").at("notices");
-    return std::any_of(found.begin(), found.end(), [&](const Json& each) {
-        return each.get<std::string>().find(text) != std::string::npos;
-    });
-}
-
 } // namespace
 
 BOOST_DATA_TEST_CASE(copies_bring_the_same,
@@ -61,7 +47,7 @@ BOOST_DATA_TEST_CASE(copies_bring_the_same,
                                  "host_function"}),
                      what) {
     const Folder folder;
-    const Outcome bare = run_bare(folder, what);
+    const Outcome bare = run_bare(folder, program + what);
     const Outcome staged = run_staged(folder, what);
     BOOST_TEST(staged.status == bare.status, staged.err);
     BOOST_TEST(staged.out == bare.out);
@@ -83,8 +69,7 @@ BOOST_AUTO_TEST_CASE(each_copy_from_the_threshold_on_is_staged) {
 
 BOOST_AUTO_TEST_CASE(a_ring_is_made_once_a_context) {
     const Folder folder;
-    run_sim(folder, "export SIMCUDA_REPORT=$PWD/sim.json; " + advisor + " run -f -o x.umtrace --act stage -- " +
-                        program + "every_way");
+    run_staged(folder, "every_way", "SIMCUDA_REPORT=sim.json");
     const Json calls = Json::parse(read(folder / "sim.json")).at("calls");
     BOOST_TEST(calls.at("cuMemHostAlloc") == 1);
     run_staged(folder, "contexts");
@@ -93,7 +78,7 @@ BOOST_AUTO_TEST_CASE(a_ring_is_made_once_a_context) {
 
 BOOST_AUTO_TEST_CASE(other_memory_is_left_alone) {
     const Folder folder;
-    const Outcome bare = run_bare(folder, "other");
+    const Outcome bare = run_bare(folder, program + "other");
     const Outcome staged = run_staged(folder, "other");
     BOOST_TEST(staged.status == bare.status, staged.err);
     BOOST_TEST(staged.out == bare.out);
@@ -107,18 +92,17 @@ BOOST_AUTO_TEST_CASE(other_memory_is_left_alone) {
 
 BOOST_AUTO_TEST_CASE(nothing_is_staged_while_the_program_captures) {
     const Folder folder;
-    const Outcome bare = run_bare(folder, "capture");
+    const Outcome bare = run_bare(folder, program + "capture");
     const Outcome staged = run_staged(folder, "capture");
     BOOST_TEST(staged.status == bare.status, staged.err);
     BOOST_TEST(staged.out == bare.out);
     BOOST_TEST(counts(folder).staged == 2u); // before and after
 }
 
-BOOST_DATA_TEST_CASE(children_end_and_get_what_the_driver_says, data::make({"", "--follow-fork "}), option) {
+BOOST_DATA_TEST_CASE(children_end_and_get_what_the_driver_says, data::make({"", " --follow-fork"}), option) {
     const Folder folder;
-    const Outcome bare = run_bare(folder, "fork");
-    const Outcome staged = run_sim(folder, "timeout 60 " + advisor + " run -o x.umtrace --act stage " + option +
-                                               "-- " + program + "fork");
+    const Outcome bare = run_bare(folder, program + "fork");
+    const Outcome staged = run_acted(folder, program + "fork", std::string("stage") + option, "timeout 60");
     BOOST_TEST(staged.status == bare.status, staged.err);
     BOOST_TEST(staged.out == bare.out);
     BOOST_TEST(counts(folder).staged == 6u);
@@ -126,7 +110,7 @@ BOOST_DATA_TEST_CASE(children_end_and_get_what_the_driver_says, data::make({"", 
 
 BOOST_AUTO_TEST_CASE(a_thread_that_is_bound_to_a_core_binds_no_other) {
     const Folder folder;
-    const Outcome bare = run_bare(folder, "bound");
+    const Outcome bare = run_bare(folder, program + "bound");
     const Outcome staged = run_staged(folder, "bound");
     BOOST_TEST(staged.status == bare.status, staged.err);
     BOOST_TEST(staged.out.find("bound threads 0") != std::string::npos, staged.out);
@@ -135,25 +119,25 @@ BOOST_AUTO_TEST_CASE(a_thread_that_is_bound_to_a_core_binds_no_other) {
 
 BOOST_AUTO_TEST_CASE(with_one_core_it_is_refused) {
     const Folder folder;
-    const Outcome bare = run_bare(folder, "synchronous");
+    const Outcome bare = run_bare(folder, program + "synchronous");
     const Outcome staged = run_staged(folder, "synchronous", "taskset -c 0");
     BOOST_TEST(staged.status == 0, staged.err);
     BOOST_TEST(staged.out == bare.out);
     BOOST_TEST(staged.err.find("one core") != std::string::npos, staged.err);
-    BOOST_TEST(notices(folder, "one core"));
+    BOOST_TEST(notices(report(folder, "x.umtrace"), "one core"));
     BOOST_TEST(counts(folder).staged == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(without_pinned_memory_it_is_refused) {
     const Folder folder;
-    const Outcome bare = run_bare(folder, "synchronous");
+    const Outcome bare = run_bare(folder, program + "synchronous");
     for (const char* entry : {"cuMemHostAlloc:0:2", "cuEventCreate:0:2"}) {
         const Outcome staged = run_staged(folder, "synchronous",
                                           std::string("UMADVISOR_DEVICE_TIME=0 SIMCUDA_CONFIG=fail=") + entry);
         BOOST_TEST(staged.status == 0, staged.err);
         BOOST_TEST(staged.out == bare.out);
         BOOST_TEST(staged.err.find("no pinned memory") != std::string::npos, staged.err);
-        BOOST_TEST(notices(folder, "no pinned memory"));
+        BOOST_TEST(notices(report(folder, "x.umtrace"), "no pinned memory"));
         BOOST_TEST(counts(folder).staged == 0u);
     }
 }
@@ -167,7 +151,7 @@ BOOST_DATA_TEST_CASE(a_failed_call_leaves_the_copy_to_the_driver,
                                  "cuMemHostAlloc", "cuEventCreate"}),
                      entry) {
     const Folder folder;
-    const Outcome bare = run_bare(folder, "few");
+    const Outcome bare = run_bare(folder, program + "few");
     const std::string name = entry;
     for (const char* failure : {":1:719", ":4:719", ":4:600", ":0:719", ":0:600"}) {
         const Outcome staged = run_staged(folder, "few", "SIMCUDA_CONFIG=fail=" + name + failure);
@@ -181,7 +165,7 @@ BOOST_DATA_TEST_CASE(a_failed_call_leaves_the_copy_to_the_driver,
 BOOST_AUTO_TEST_CASE(it_is_switched_off_when_calls_keep_failing) {
     const Folder folder;
     run_staged(folder, "synchronous", "SIMCUDA_CONFIG=fail=cuEventRecord:0:719");
-    BOOST_TEST(notices(folder, "--act stage: switched off after 8 failed actions"));
+    BOOST_TEST(notices(report(folder, "x.umtrace"), "--act stage: switched off after 8 failed actions"));
     BOOST_TEST(counts(folder).staged == 0u);
 }
 

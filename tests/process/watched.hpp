@@ -39,13 +39,6 @@ struct Watched {
     }
 };
 
-inline std::uint64_t sum(const nlohmann::json& by_cause) {
-    std::uint64_t whole = 0;
-    for (const auto& [cause, bytes] : by_cause.items())
-        whole += bytes.get<std::uint64_t>();
-    return whole;
-}
-
 inline std::uint64_t moved(const std::vector<nlohmann::json>& migrations, int from, int to) {
     std::uint64_t bytes = 0;
     for (const nlohmann::json& event : migrations)

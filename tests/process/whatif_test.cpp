@@ -9,13 +9,6 @@ using namespace umadvisor::test;
 
 namespace {
 
-std::uint64_t sum(const nlohmann::json& by_cause) {
-    std::uint64_t bytes = 0;
-    for (const auto& [cause, moved] : by_cause.items())
-        bytes += moved.get<std::uint64_t>();
-    return bytes;
-}
-
 struct Way {
     std::uint64_t to_device, to_host;
 };

@@ -3,7 +3,7 @@
 import statistics
 
 from .cases import require
-from .counter import counter
+from .counted import changes, count_both
 from .examples import EXAMPLES, RUNTIMES
 from .process import run
 from .results import result_text, times
@@ -65,17 +65,10 @@ def _staged(bundle, advised):
 
 
 def _faults_gone(bundle, advised, program):
-    command = [bundle.program(program)]
-    bare_counter, act_counter = counter(bundle, unified_memory=True), counter(bundle, unified_memory=True)
-    bare = run(command, bundle.environment(**bare_counter.environment))
-    require(bare.status == 0, f"bare, counted: {bare.explain()}")
-    outcome, _ = advised.run(command, ["--act", "prefetch"], bundle.environment(**act_counter.environment))
-    require(outcome.status == 0, f"counted: {outcome.explain()}")
-    before, after = bare_counter.read(), act_counter.read()
-    detail = (f"device faults {before['device_faults']} -> {after['device_faults']}, bytes to device "
-              f"{before['to_device_bytes']} -> {after['to_device_bytes']}")
-    require(before["device_faults"] > 0, f"the bare program has no device faults to take away: {detail}")
-    require(after["device_faults"] == 0, detail)
+    before, after = count_both(bundle, advised, [bundle.program(program)], "prefetch")
+    detail = changes(before, after, "device_faults", "to_device_bytes")
+    require(before.counts["device_faults"] > 0, f"the bare program has no device faults to take away: {detail}")
+    require(after.counts["device_faults"] == 0, detail)
     return detail
 
 

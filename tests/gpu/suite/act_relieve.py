@@ -4,9 +4,8 @@ with it in turn."""
 from .by_hand import SOURCES, bare
 from .cases import require
 from .contest import Contest, enter, hold
-from .counter import counter
-from .process import run
-from .results import figure, result_text
+from .counted import changes, count_both
+from .results import figure
 
 PART = "act-relieve"
 ROUNDS = 7
@@ -34,17 +33,10 @@ def _relieved(bundle, advised, name):
 
 
 def _moved(bundle, advised, name):
-    command = [bundle.program(name)]
-    before, after = counter(bundle, unified_memory=True), counter(bundle, unified_memory=True)
-    alone = run(command, bundle.environment(**before.environment))
-    require(alone.status == 0, f"bare: {alone.explain()}")
-    outcome, traces = advised.run(command, ["--act", "relieve"], bundle.environment(**after.environment))
-    require(outcome.status == 0, outcome.explain())
-    require(result_text(outcome) == result_text(alone), "output differs from the bare run")
-    require(traces, "no trace was written")
-    given = advised.own_actions(traces[0], "Advise")
+    before, after = count_both(bundle, advised, [bundle.program(name)], "relieve")
+    require(after.traces, "no trace was written")
+    given = advised.own_actions(after.traces[0], "Advise")
     require(given > 0 or name not in RELIEVED, "umadvisor gave no advice")
     require(given == 0 or name not in OTHERS, f"{given} Advise by umadvisor")
-    was, now = before.read(), after.read()
-    return ", ".join(f"{what} {was[what]} -> {now[what]}" for what in ("to_device_bytes", "to_host_bytes", "device_faults")
-                     ) + f", {given} Advise by umadvisor"
+    moved = changes(before, after, "to_device_bytes", "to_host_bytes", "device_faults")
+    return f"{moved}, {given} Advise by umadvisor"

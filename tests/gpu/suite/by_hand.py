@@ -4,9 +4,8 @@ no result. programs/idle holds those that it can take nothing from."""
 from pathlib import Path
 
 from .cases import require
-from .counter import counter
+from .counted import changes, count_bare, count_both
 from .process import run
-from .results import result_text
 
 PART = "act-by-hand"
 SOURCES = Path(__file__).resolve().parents[1] / "programs"
@@ -34,29 +33,18 @@ def check_by_hand(cases, bundle, advised):
 
 def _faults(bundle, advised, name):
     command = [bundle.program(name)]
-    result, faults = _counted(bundle, lambda environment: run(command, environment))
-    repaired, left = _counted(bundle, lambda environment: advised.run(command, ["--act", "prefetch"], environment)[0])
-    hand, beside = _counted(bundle, lambda environment: run([*command, "--hand"], environment))
-    require(repaired == result, "output differs from the bare run")
-    require(hand == result, "output by hand differs from the bare run")
-    detail = f"device faults {faults['device_faults']} -> {left['device_faults']}, by hand {beside['device_faults']}"
-    require(faults["device_faults"] > 0 and beside["device_faults"] == 0, f"not the program it should be: {detail}")
-    require(left["device_faults"] * LEFT_OUT <= faults["device_faults"], detail)
+    before, after = count_both(bundle, advised, command, "prefetch")
+    hand = count_bare(bundle, [*command, "--hand"])
+    require(hand.text == before.text, "output by hand differs from the bare run")
+    faults, left, beside = (each.counts["device_faults"] for each in (before, after, hand))
+    detail = f"device faults {faults} -> {left}, by hand {beside}"
+    require(faults > 0 and beside == 0, f"not the program it should be: {detail}")
+    require(left * LEFT_OUT <= faults, detail)
     return detail
 
 
 def _left_alone(bundle, advised, name):
-    command = [bundle.program(name)]
-    result, moved = _counted(bundle, lambda environment: run(command, environment))
-    repaired, more = _counted(bundle, lambda environment: advised.run(command, ["--act", "prefetch"], environment)[0])
-    require(repaired == result, "output differs from the bare run")
-    require(moved["device_faults"] == 0, f"not the program it should be: {moved['device_faults']} device faults")
-    return f"bytes to device {moved['to_device_bytes']} -> {more['to_device_bytes']}"
-
-
-def _counted(bundle, body):
-    """What the program printed, and the unified-memory counts of its run."""
-    beside = counter(bundle, unified_memory=True)
-    outcome = body(bundle.environment(**beside.environment))
-    require(outcome.status == 0, outcome.explain())
-    return result_text(outcome), beside.read()
+    before, after = count_both(bundle, advised, [bundle.program(name)], "prefetch")
+    faults = before.counts["device_faults"]
+    require(faults == 0, f"not the program it should be: {faults} device faults")
+    return changes(before, after, "to_device_bytes")

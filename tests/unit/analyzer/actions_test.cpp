@@ -2,6 +2,7 @@
 #include "analyzer/reports/action_lines.hpp"
 #include "analyzer/reports/markdown.hpp"
 #include "managed_life.hpp"
+#include "rendered.hpp"
 #include "scenario.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -13,10 +14,12 @@ BOOST_AUTO_TEST_SUITE(analyzer_actions)
 using namespace umadvisor;
 using model::ActionKind;
 using nlohmann::json;
+using test::contains;
 using test::Life;
 using test::mib;
 using test::ms;
 using test::Scenario;
+using test::text_of;
 using verdicts::WastedPrefetch;
 
 namespace {
@@ -47,19 +50,7 @@ void prefetch(Scenario& s, std::uint64_t allocation, std::uint64_t bytes, const 
 }
 
 json actions_of(const std::string& path) {
-    reports::Report report(path);
-    return json::parse(reports::to_json(report).dump())["actions"];
-}
-
-std::string text_of(const std::string& path) {
-    reports::Report report(path);
-    std::ostringstream out;
-    reports::write_text(report, out);
-    return out.str();
-}
-
-bool contains(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
+    return test::json_of(path)["actions"];
 }
 
 std::uint64_t wasted(Life& life, WastedPrefetch::Why why) {

@@ -1,14 +1,14 @@
-#include "analyzer/reports/report.hpp"
 #include "managed_scenario.hpp"
+#include "rendered.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 BOOST_AUTO_TEST_SUITE(analyzer_managed_report)
 
 using namespace umadvisor;
 using nlohmann::json;
+using test::contains;
 using test::Managed;
 using test::mib;
 using test::ms;
@@ -17,22 +17,14 @@ using Kind = trace::ManagedEventKind;
 namespace {
 
 json managed_of(const std::string& path) {
-    reports::Report report(path);
-    return json::parse(reports::to_json(report).dump())["managed"];
+    return test::json_of(path)["managed"];
 }
 
 /// The section alone; empty where there is none.
 std::string section_of(const std::string& path) {
-    reports::Report report(path);
-    std::ostringstream out;
-    reports::write_text(report, out);
-    const std::string text = out.str();
+    const std::string text = test::text_of(path);
     const std::size_t at = text.find("\nmanaged memory\n");
     return at == std::string::npos ? "" : text.substr(at + 1);
-}
-
-bool contains(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
 }
 
 trace::ManagedSource queue() {

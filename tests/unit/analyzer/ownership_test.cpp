@@ -1,11 +1,10 @@
 /// Which frame of a stack is shown first.
-#include "analyzer/reports/report.hpp"
 #include "analyzer/symbols/ownership.hpp"
 #include "analyzer/symbols/symbolizer.hpp"
+#include "rendered.hpp"
 #include "scenario.hpp"
 
 #include <boost/test/unit_test.hpp>
-#include <sstream>
 
 BOOST_AUTO_TEST_SUITE(analyzer_ownership)
 
@@ -13,6 +12,7 @@ using namespace umadvisor;
 using symbols::CodePlace;
 using symbols::Owner;
 using symbols::Ownership;
+using test::text_of;
 
 namespace {
 
@@ -141,13 +141,6 @@ std::string two_copies_of_one_caller() {
     s.copy(256 * test::mib, 26 * test::ms, {.stack = 101});
     s.copy(256 * test::mib, 26 * test::ms, {.stack = 102});
     return s.path();
-}
-
-std::string text_of(const std::string& path, symbols::Options options) {
-    reports::Report report(path, std::move(options));
-    std::ostringstream out;
-    reports::write_text(report, out);
-    return out.str();
 }
 
 } // namespace

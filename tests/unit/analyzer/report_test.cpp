@@ -1,38 +1,20 @@
-#include "analyzer/reports/report.hpp"
+#include "rendered.hpp"
 #include "scenario.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 BOOST_AUTO_TEST_SUITE(analyzer_report)
 
 using namespace umadvisor;
 using nlohmann::json;
+using test::contains;
+using test::json_of;
 using test::mib;
 using test::ms;
 using test::Scenario;
+using test::text_of;
 using trace::Memory;
-
-namespace {
-
-json json_of(const std::string& path) {
-    reports::Report report(path);
-    return json::parse(reports::to_json(report).dump());
-}
-
-std::string text_of(const std::string& path) {
-    reports::Report report(path);
-    std::ostringstream out;
-    reports::write_text(report, out);
-    return out.str();
-}
-
-bool contains(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-}
-
-} // namespace
 
 BOOST_AUTO_TEST_CASE(copies_are_counted_by_direction_class_and_kind) {
     Scenario s;

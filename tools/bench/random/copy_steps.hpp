@@ -5,16 +5,17 @@
 
 namespace random_program {
 
-/// Rows within a buffer: `height` of `width` bytes, `pitch` from one to the next, from `offset` on.
+/// Rows within a buffer: `height` of `width` bytes, `pitch` from one to the next.
 struct Rows {
-    std::size_t pitch, offset;
+    std::size_t pitch;
+    unsigned char* at;
 };
 
 inline Rows any_rows(Worker& worker, const Buffer& buffer, std::size_t width, std::size_t height) {
     const std::size_t room = buffer.bytes - width;
     const std::size_t pitch =
         width + (height > 1 ? worker.random.below((room - (height - 1) * width) / (height - 1) + 1) : 0);
-    return {pitch, worker.random.below(buffer.bytes - (pitch * (height - 1) + width) + 1)};
+    return {pitch, worker.any_place(buffer, pitch * (height - 1) + width)};
 }
 
 inline cudaMemcpyKind direction(Worker& worker, const Buffer& target, const Buffer& source) {
@@ -88,8 +89,8 @@ inline void copy_step(Worker& worker) {
     const std::size_t bytes = passage.large             ? most - worker.random.below(most / 8)
                               : worker.random.one_in(3) ? most
                                                         : worker.random.length(most);
-    unsigned char* const to = target.at + worker.random.below(target.bytes - bytes + 1);
-    unsigned char* const from = source.at + worker.random.below(source.bytes - bytes + 1);
+    unsigned char* const to = worker.any_place(target, bytes);
+    unsigned char* const from = worker.any_place(source, bytes);
     worker.expect(passage.asynchronous ? cudaMemcpyAsync(to, from, bytes, passage.kind, passage.stream->handle)
                                        : cudaMemcpy(to, from, bytes, passage.kind));
     end(worker, passage, passage.promised());
@@ -108,10 +109,9 @@ inline void copy_rows_step(Worker& worker) {
     const std::size_t height = 1 + worker.random.below(std::min<std::size_t>(most / width, 32));
     const Rows to = any_rows(worker, target, width, height), from = any_rows(worker, source, width, height);
     worker.expect(passage.asynchronous
-                      ? cudaMemcpy2DAsync(target.at + to.offset, to.pitch, source.at + from.offset, from.pitch,
-                                          width, height, passage.kind, passage.stream->handle)
-                      : cudaMemcpy2D(target.at + to.offset, to.pitch, source.at + from.offset, from.pitch,
-                                     width, height, passage.kind));
+                      ? cudaMemcpy2DAsync(to.at, to.pitch, from.at, from.pitch, width, height, passage.kind,
+                                          passage.stream->handle)
+                      : cudaMemcpy2D(to.at, to.pitch, from.at, from.pitch, width, height, passage.kind));
     end(worker, passage, false);
 }
 
@@ -127,8 +127,8 @@ inline CUDA_MEMCPY3D box_between(Worker& worker, const Buffer& target, const Buf
     box.Height = 1 + worker.random.below(std::min<std::size_t>(most / box.WidthInBytes, 8));
     box.Depth = 1 + worker.random.below(std::min<std::size_t>(most / (box.WidthInBytes * box.Height), 4));
     const std::size_t bytes = box.WidthInBytes * box.Height * box.Depth;
-    unsigned char* const to = target.at + worker.random.below(target.bytes - bytes + 1);
-    unsigned char* const from = source.at + worker.random.below(source.bytes - bytes + 1);
+    unsigned char* const to = worker.any_place(target, bytes);
+    unsigned char* const from = worker.any_place(source, bytes);
     box.srcMemoryType = source.on_host() ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_UNIFIED;
     box.dstMemoryType = target.on_host() ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_UNIFIED;
     box.srcHost = from;
@@ -162,7 +162,7 @@ inline void set_step(Worker& worker) {
     if (worker.random.one_in(3)) {
         const std::size_t height = 1 + worker.random.below(std::min<std::size_t>(buffer->bytes / bytes, 16));
         const Rows rows = any_rows(worker, *buffer, bytes, height);
-        const CUdeviceptr at = address_of(buffer->at + rows.offset);
+        const CUdeviceptr at = address_of(rows.at);
         worker.expect(asynchronous
                           ? driver().set_rows_async(at, rows.pitch, value, bytes, height, stream.handle)
                           : driver().set_rows(at, rows.pitch, value, bytes, height));
@@ -170,7 +170,7 @@ inline void set_step(Worker& worker) {
         worker.expect(
             driver().set_words(address_of(buffer->at), value * 0x01030507u, buffer->bytes / 4, stream.handle));
     } else {
-        unsigned char* const at = buffer->at + worker.random.below(buffer->bytes - bytes + 1);
+        unsigned char* const at = worker.any_place(*buffer, bytes);
         worker.expect(asynchronous ? cudaMemsetAsync(at, value, bytes, stream.handle)
                                    : cudaMemset(at, value, bytes));
     }

@@ -163,7 +163,7 @@ inline void write_step(Worker& worker) {
     if (Buffer* const buffer = worker.any([](const Buffer& each) { return each.host_reaches(); })) {
         worker.settle(*buffer);
         const std::size_t bytes = worker.random.length(std::min<std::size_t>(buffer->bytes, 1u << 16));
-        worker.random.fill(buffer->at + worker.random.below(buffer->bytes - bytes + 1), bytes);
+        worker.random.fill(worker.any_place(*buffer, bytes), bytes);
     }
 }
 
@@ -171,7 +171,7 @@ inline void read_step(Worker& worker) {
     if (Buffer* const buffer = worker.any([](const Buffer& each) { return each.host_reaches(); })) {
         worker.settle(*buffer);
         const std::size_t bytes = worker.random.length(buffer->bytes);
-        worker.digest.add(buffer->at + worker.random.below(buffer->bytes - bytes + 1), bytes);
+        worker.digest.add(worker.any_place(*buffer, bytes), bytes);
     }
 }
 
@@ -204,8 +204,8 @@ inline void prefetch_step(Worker& worker) {
     Stream& stream = worker.any_stream();
     worker.order(*buffer, stream);
     const std::size_t bytes = worker.random.length(buffer->bytes);
-    worker.expect(cudaMemPrefetchAsync(buffer->at + worker.random.below(buffer->bytes - bytes + 1), bytes,
-                                       any_location(worker), 0, stream.handle));
+    worker.expect(
+        cudaMemPrefetchAsync(worker.any_place(*buffer, bytes), bytes, any_location(worker), 0, stream.handle));
     buffer->last = &stream;
 }
 

@@ -40,8 +40,8 @@ inline void host_function_step(Worker& worker) {
     Stream& stream = worker.any_stream();
     worker.order(*buffer, stream);
     const std::size_t bytes = worker.random.length(std::min<std::size_t>(buffer->bytes, 4096));
-    auto* const work = new HostWork{buffer->at + worker.random.below(buffer->bytes - bytes + 1), bytes,
-                                    static_cast<unsigned char>(worker.random.next())};
+    auto* const work =
+        new HostWork{worker.any_place(*buffer, bytes), bytes, static_cast<unsigned char>(worker.random.next())};
     worker.expect(cudaLaunchHostFunc(stream.handle, run_on_host, work));
     buffer->last = &stream;
 }

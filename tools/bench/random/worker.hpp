@@ -127,6 +127,11 @@ public:
         return nullptr;
     }
 
+    /// Where in `buffer` that many bytes begin.
+    unsigned char* any_place(const Buffer& buffer, std::size_t length) {
+        return buffer.at + random.below(buffer.bytes - length + 1);
+    }
+
     /// Whatever `stream` gets from now on finds `buffer` as all work so far leaves it.
     void order(Buffer& buffer, Stream& stream) {
         Stream* const last = buffer.last;

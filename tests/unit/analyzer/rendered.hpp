@@ -1,0 +1,28 @@
+/// The report of a trace, as people and as programs read it.
+#pragma once
+
+#include "analyzer/reports/report.hpp"
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+
+namespace umadvisor::test {
+
+inline nlohmann::json json_of(const std::string& path) {
+    reports::Report report(path);
+    return nlohmann::json::parse(reports::to_json(report).dump());
+}
+
+inline std::string text_of(const std::string& path, const symbols::Options& options = {}) {
+    reports::Report report(path, options);
+    std::ostringstream out;
+    reports::write_text(report, out);
+    return out.str();
+}
+
+inline bool contains(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+} // namespace umadvisor::test
