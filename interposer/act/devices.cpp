@@ -9,12 +9,17 @@ namespace umadvisor::act {
 
 namespace {
 
+constexpr std::uint64_t unseen = ~std::uint64_t{0};
+
 using attach::Entry;
 using attach::real;
 
 struct Device {
     std::atomic<std::uint64_t> memory_bytes{0}, rewritten_bytes{0}, plain_bytes{0};
-    std::atomic<std::uint64_t> other_bytes{0}; ///< that are not managed, when the driver was last asked
+    /// Neither managed nor the program's own, the least that was seen: contexts, other processes. The driver
+    /// keeps what managed memory had of the device for it when it goes to the host, so what was seen may be too
+    /// much.
+    std::atomic<std::uint64_t> other_bytes{unseen};
     std::atomic<bool> concurrent_managed_access{false};
 };
 
@@ -22,6 +27,26 @@ constinit Device devices[max_devices];
 constinit std::atomic<std::uint64_t> rewritten_everywhere{0};
 constinit std::atomic<std::uint64_t> pretended{0};
 constinit std::atomic<bool> learned{false};
+
+bool seen(const Device& device) {
+    return device.other_bytes.load(std::memory_order_relaxed) != unseen;
+}
+
+std::uint64_t others(const Device& device) {
+    return seen(device) ? device.other_bytes.load(std::memory_order_relaxed) : 0;
+}
+
+/// `held` bytes of managed memory are on the device, which is that of the current context.
+void look_at_others(Device& device, std::uint64_t held) {
+    std::size_t free = 0, total = 0;
+    if (real<Entry::cuMemGetInfo_v2>() == nullptr ||
+        real<Entry::cuMemGetInfo_v2>()(&free, &total) != CUDA_SUCCESS || free > total)
+        return;
+    const std::uint64_t used = total - free, own = held + device.plain_bytes.load(std::memory_order_relaxed);
+    device.other_bytes.store(
+        std::min(device.other_bytes.load(std::memory_order_relaxed), used - std::min(used, own)),
+        std::memory_order_relaxed);
+}
 
 } // namespace
 
@@ -63,21 +88,20 @@ DeviceState state_of(CUdevice device) noexcept {
 }
 
 std::uint64_t managed_capacity(CUdevice device, std::uint64_t held, std::uint64_t wanted) noexcept {
-    Device& known = devices[device];
     const DeviceState state = state_of(device);
     const std::uint64_t card = state.memory_bytes;
     if (pretended.load(std::memory_order_relaxed) != 0)
         return card - std::min(card, state.plain_bytes);
-    const auto beside = [&] {
-        return card - std::min(card, known.other_bytes.load(std::memory_order_relaxed));
-    };
-    std::size_t free = 0, total = 0;
-    if ((held + wanted) / 4 * 5 >= beside() && real<Entry::cuMemGetInfo_v2>() != nullptr &&
-        real<Entry::cuMemGetInfo_v2>()(&free, &total) == CUDA_SUCCESS && free <= total) {
-        const std::uint64_t used = total - free;
-        known.other_bytes.store(used - std::min(used, held), std::memory_order_relaxed);
-    }
+    Device& known = devices[device];
+    const auto beside = [&] { return card - std::min(card, state.plain_bytes + others(known)); };
+    if (!seen(known) || (held + wanted) / 4 * 5 >= beside())
+        look_at_others(known, held);
     return beside();
+}
+
+void note_others(CUdevice device) noexcept {
+    if (!seen(devices[device]))
+        look_at_others(devices[device], 0);
 }
 
 bool reserve_rewritten(CUdevice device, std::uint64_t bytes, Budget budget) noexcept {
@@ -124,8 +148,10 @@ void adjust_memory_info(std::size_t* free, std::size_t* total) noexcept {
         return;
     const std::uint64_t card =
         total != nullptr ? *total : devices[device].memory_bytes.load(std::memory_order_relaxed);
+    const Device& known = devices[device];
     const MemoryInfo seen = pretend({free != nullptr ? *free : 0, card}, smaller,
-                                    devices[device].rewritten_bytes.load(std::memory_order_relaxed));
+                                    others(known) + known.plain_bytes.load(std::memory_order_relaxed) +
+                                        known.rewritten_bytes.load(std::memory_order_relaxed));
     if (free != nullptr)
         *free = seen.free;
     if (total != nullptr)

@@ -29,6 +29,9 @@ DeviceState state_of(CUdevice device) noexcept;
 /// memory that are there included. Asks the driver where `wanted` bytes more might not fit.
 std::uint64_t managed_capacity(CUdevice device, std::uint64_t held, std::uint64_t wanted) noexcept;
 
+/// Before the first rewritten allocation of the device, which is the current context's: what else is there.
+void note_others(CUdevice device) noexcept;
+
 /// How much rewritten memory there may be.
 struct Budget {
     std::uint64_t bytes;
@@ -48,7 +51,8 @@ void remove_plain(std::uint32_t device, std::uint64_t bytes) noexcept;
 bool pretended_card_is_full(std::uint64_t bytes) noexcept;
 
 /// What cuMemGetInfo and cuDeviceTotalMem answered, made to look like the pretended card. Free falls by
-/// rewritten bytes as it would have by cuMemAlloc, to zero at the least. Either may be null.
+/// rewritten bytes as it would have by cuMemAlloc, to zero at the least: the driver counts those that have been
+/// on the device. Either may be null.
 void adjust_memory_info(std::size_t* free, std::size_t* total) noexcept;
 
 } // namespace umadvisor::act

@@ -34,7 +34,7 @@ constexpr observe::ResidencyListener listener{
         const record::Guard guard(knowledge.mutex);
         if (!knowledge.residency.on_host(allocation.id, first, last))
             knowledge.host_returns.took(allocation.id, first, last);
-        knowledge.residency.moved(allocation.id, first, last, BlockState::host);
+        knowledge.residency.found_on_host(allocation.id, first, last);
     },
     [](const observe::Allocation& allocation, const observe::LookOccasion& occasion) noexcept {
         // What the device has no room for is left to faults, which the trace shall show.
@@ -43,14 +43,16 @@ constexpr observe::ResidencyListener listener{
                                        : 0;
         const record::Guard guard(knowledge.mutex);
         if (knowledge.residency.device_bytes() + allocation.bytes > card)
-            return true;
+            return observe::LookRange::of(allocation);
         if (occasion.moment != trace::SampleMoment::before_launch)
-            return knowledge.residency.on_trial(allocation.id);
+            return knowledge.residency.on_trial(allocation.id) ? observe::LookRange::of(allocation)
+                                                               : observe::LookRange{};
         if (knowledge.residency.untouched(allocation.id, occasion.host_faults)) {
             knowledge.host_returns.looking(allocation.id); // it would see nothing
-            return false;
+            return observe::LookRange{};
         }
-        return knowledge.residency.worth_a_look(allocation.id, occasion.host_faults);
+        const ResidencyMap::Part part = knowledge.residency.worth_a_look(allocation.id, occasion.host_faults);
+        return observe::LookRange{part.first, part.last};
     },
 };
 

@@ -59,10 +59,10 @@ constexpr observe::ResidencyListener relief_listener{
     .curious =
         [](const observe::Allocation& allocation, const observe::LookOccasion& occasion) noexcept {
             if (occasion.moment != trace::SampleMoment::before_launch)
-                return true; // what comes back is known from what was left
+                return observe::LookRange::of(allocation); // what comes back is known from what was left
             observe::managed_watch().tell();
             const record::Guard guard(relief_mutex);
-            return policy.curious(allocation.id);
+            return policy.curious(allocation.id) ? observe::LookRange::of(allocation) : observe::LookRange{};
         },
     .came_back =
         [](const observe::Allocation& allocation, std::uint64_t content) noexcept {

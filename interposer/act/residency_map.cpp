@@ -23,15 +23,29 @@ bool ResidencyMap::untouched(std::uint64_t allocation, std::uint64_t host_faults
     return true;
 }
 
-bool ResidencyMap::worth_a_look(std::uint64_t allocation, std::uint64_t host_faults) noexcept {
+ResidencyMap::Part ResidencyMap::worth_a_look(std::uint64_t allocation, std::uint64_t host_faults) noexcept {
     Known* const known = find(allocation);
     if (known == nullptr)
-        return false;
-    const bool worth = (host_faults - known->faults) * looks_of_a_fault >= known->on_device;
+        return {};
+    const std::uint64_t worth = (host_faults - known->faults) * looks_of_a_fault; // blocks
     known->looked_at = synchronizations_;
-    if (worth || known->on_device == 0)
+    known->asked_at = host_faults;
+    known->looked_over = true;
+    if (worth >= known->on_device)
         known->faults = host_faults;
-    return worth && known->on_device != 0;
+    if (worth < known->on_device)
+        return worth >= blocks_of(known->found.first, known->found.last - known->found.first) ? known->found
+                                                                                              : Part{};
+    return known->on_device == 0 ? Part{} : Part{known->address, known->address + known->bytes};
+}
+
+void ResidencyMap::found_on_host(std::uint64_t allocation, std::uint64_t first, std::uint64_t last) noexcept {
+    if (Known* const known = find(allocation)) {
+        known->faults = known->asked_at;
+        known->found = {known->looked_over ? first : std::min(known->found.first, first), last};
+        known->looked_over = false;
+    }
+    moved(allocation, first, last, BlockState::host);
 }
 
 bool ResidencyMap::on_trial(std::uint64_t allocation) const noexcept {
@@ -65,7 +79,8 @@ bool ResidencyMap::see(std::uint64_t allocation, std::uint64_t address, std::uin
         std::size_t at = count_++;
         for (; at > 0 && known_[at - 1].allocation > allocation; --at)
             known_[at] = known_[at - 1];
-        known_[at] = {allocation, address, bytes, blocks, count, count, 0, synchronizations_, 0, 0, {}, 0};
+        known_[at] = {allocation, address, bytes, blocks, count, count, 0, synchronizations_,
+                      0,          0,       {},    false,  0,     {},    0};
         known = &known_[at];
     }
     if (doubtful(*known)) {

@@ -31,9 +31,13 @@ public:
     /// no page fault since. As good as a look that shows nothing.
     bool untouched(std::uint64_t allocation, std::uint64_t host_faults) noexcept;
 
-    /// Whether a look at the page table before a launch saves more than it takes: not where nothing is on the
-    /// device, which is prefetched whatever is seen, and not where few faults could have taken little of much.
-    bool worth_a_look(std::uint64_t allocation, std::uint64_t host_faults) noexcept;
+    struct Part {
+        std::uint64_t first = 0, last = 0; ///< equal: nothing
+    };
+    /// Where a look at the page table before a launch saves more than it takes: nowhere while nothing is on the
+    /// device, which is prefetched whatever is seen; and where few faults could have taken little of much,
+    /// where the last look found something.
+    Part worth_a_look(std::uint64_t allocation, std::uint64_t host_faults) noexcept;
 
     /// Whether a block is left to the faults of launches that are under way.
     bool on_trial(std::uint64_t allocation) const noexcept;
@@ -84,6 +88,9 @@ public:
     /// may have left it. What the host has mapped is told by moved(host) next.
     void looking(std::uint64_t allocation, std::uint64_t first, std::uint64_t last) noexcept;
 
+    /// The look that worth_a_look() asked for has found [first, last) on the host.
+    void found_on_host(std::uint64_t allocation, std::uint64_t first, std::uint64_t last) noexcept;
+
     void forget(std::uint64_t allocation) noexcept;
 
     /// Forgets everything and gives its memory back.
@@ -102,7 +109,10 @@ private:
         std::size_t count;
         std::size_t missing, on_device; ///< blocks
         std::uint64_t looked_at; ///< synchronisation it was last looked at after, or known to be untouched
-        std::uint64_t faults;    ///< of the host, when it was last looked at
+        std::uint64_t faults;    ///< of the host, that looks have explained
+        std::uint64_t asked_at;  ///< faults, when a look was last asked for
+        Part found;              ///< by the last look that found anything
+        bool looked_over;        ///< `found` is of an earlier look
         unsigned bounces;        ///< more than 0: it came back from the device lately
         UsageTrial trial;
         std::uint64_t last_use; ///< number of a launch

@@ -90,6 +90,7 @@ bool allocate_managed(CUdevice device, CUdeviceptr* out, std::size_t bytes, Rewr
         answer = {CUDA_ERROR_OUT_OF_MEMORY, trace::Reason::budget};
         return true;
     }
+    note_others(device);
     CUdeviceptr address = 0;
     const CUresult made = real<Entry::cuMemAllocManaged>()(&address, bytes, CU_MEM_ATTACH_GLOBAL);
     if (made != CUDA_SUCCESS) {

@@ -16,9 +16,9 @@ Placement decide_placement(std::uint64_t bytes, const DeviceState& device) noexc
     return {fits, fitted && !fits && rewritten != 0};
 }
 
-MemoryInfo pretend(MemoryInfo real, std::uint64_t pretended, std::uint64_t rewritten_bytes) noexcept {
+MemoryInfo pretend(MemoryInfo real, std::uint64_t pretended, std::uint64_t held_bytes) noexcept {
     const std::uint64_t total = pretended != 0 ? std::min(pretended, real.total) : real.total;
-    const std::uint64_t used = real.total - std::min(real.free, real.total) + rewritten_bytes;
+    const std::uint64_t used = std::max(real.total - std::min(real.free, real.total), held_bytes);
     return {total - std::min(used, total), total};
 }
 

@@ -96,14 +96,18 @@ bool ResidencySampler::content_wanted() const noexcept {
     return wanted;
 }
 
-bool ResidencySampler::anyone_curious(const Allocation& allocation,
-                                      const LookOccasion& occasion) const noexcept {
-    bool curious = false;
+LookRange ResidencySampler::wanted_by_anyone(const Allocation& allocation,
+                                             const LookOccasion& occasion) const noexcept {
+    LookRange all;
     for (const std::atomic<const ResidencyListener*>& place : listeners_)
         if (const ResidencyListener* const listener = place.load(std::memory_order_acquire);
-            listener != nullptr)
-            curious = listener->curious(allocation, occasion) || curious;
-    return curious;
+            listener != nullptr) {
+            const LookRange one = listener->curious(allocation, occasion);
+            if (!one.empty())
+                all =
+                    all.empty() ? one : LookRange{std::min(all.first, one.first), std::max(all.last, one.last)};
+        }
+    return all;
 }
 
 bool ResidencySampler::works() const noexcept {
@@ -222,6 +226,16 @@ void ResidencySampler::check_scan(Pagemap& pagemap, std::uint64_t first, std::ui
         pagemap.allow_scan();
 }
 
+/// The first launch that reaches an allocation finds it as the host has filled it, but is not looked at for it.
+void ResidencySampler::agree_on_scan(const Allocation& allocation) noexcept {
+    const record::Quiet quiet;
+    std::optional<Pagemap> pagemap;
+    const std::uint64_t page = Pagemap::page_bytes();
+    const std::uint64_t first = allocation.address & ~(page - 1);
+    if (Pagemap* const usable = ready(pagemap); usable != nullptr && usable->scans())
+        check_scan(*usable, first, first + page);
+}
+
 /// Of what the device is about to have.
 void ResidencySampler::read_content(trace::Residency& record, const MappedRuns& runs,
                                     const Allocation& allocation) noexcept {
@@ -242,8 +256,9 @@ void ResidencySampler::read_content(trace::Residency& record, const MappedRuns& 
 }
 
 /// False: pagemap cannot be used.
-bool ResidencySampler::sample(std::optional<Pagemap>& opened, const Allocation& allocation,
+bool ResidencySampler::sample(std::optional<Pagemap>& opened, const Target& target,
                               trace::SampleMoment moment) noexcept {
+    const Allocation& allocation = *target.allocation;
     const std::uint64_t activity =
         managed_watch().activity(); // before the look: what comes during it counts as later
     if (repeat(allocation, moment, activity))
@@ -253,9 +268,10 @@ bool ResidencySampler::sample(std::optional<Pagemap>& opened, const Allocation& 
         return false;
     Pagemap& pagemap = *usable;
     const std::uint64_t page = Pagemap::page_bytes();
-    const std::uint64_t first = allocation.address & ~(page - 1);
-    const std::uint64_t last = (allocation.address + allocation.bytes + page - 1) & ~(page - 1);
+    const std::uint64_t first = target.range.first & ~(page - 1);
+    const std::uint64_t last = (target.range.last + page - 1) & ~(page - 1);
     trace::Residency record;
+    record.offset = first - (allocation.address & ~(page - 1));
     record.allocation = allocation.id;
     record.moment = moment;
     record.start = record::now();
@@ -275,21 +291,22 @@ bool ResidencySampler::sample(std::optional<Pagemap>& opened, const Allocation& 
     record.duration = record::now() - record.start;
     if (look.pages == 0)
         return true;
-    remember(allocation, moment, look.pages, look.host_pages, activity);
+    if (last - first >= allocation.bytes) // what a part of it shows is not what all of it does
+        remember(allocation, moment, look.pages, look.host_pages, activity);
     record::write(record);
     record::charge(record.duration);
     return true;
 }
 
 /// Pays for the time since `since`.
-void ResidencySampler::sample_all(const Allocation* const* wanted, std::uint32_t count,
-                                  trace::SampleMoment moment, std::uint64_t since) noexcept {
+void ResidencySampler::sample_all(const Target* targets, std::uint32_t count, trace::SampleMoment moment,
+                                  std::uint64_t since) noexcept {
     if (count == 0)
         return;
     const record::Quiet quiet;
     std::optional<Pagemap> pagemap;
     for (std::uint32_t i = 0; i < count; ++i)
-        if (!sample(pagemap, *wanted[i], moment))
+        if (!sample(pagemap, targets[i], moment))
             break;
     spent_ += record::monotonic_nanoseconds() - since;
 }
@@ -306,13 +323,17 @@ void ResidencySampler::look_before_launch(const Touched& touched) noexcept {
     // Whoever listens acts on what it hears, so it hears all that it asks for.
     const auto wanted = [&](const Allocation& allocation) {
         if (!listened_to())
-            return !hurried() || !steady(allocation, trace::SampleMoment::before_launch);
+            return hurried() && steady(allocation, trace::SampleMoment::before_launch)
+                       ? LookRange{}
+                       : LookRange::of(allocation);
         if (occasion.host_faults == 0)
             occasion.host_faults = page_faults();
-        return anyone_curious(allocation, occasion);
+        if (!checked_)
+            agree_on_scan(allocation);
+        return wanted_by_anyone(allocation, occasion);
     };
     // What this launch reaches for the first time since the last synchronisation, or after a long while.
-    const Allocation* fresh[Touched::max_managed];
+    Target fresh[Touched::max_managed];
     std::uint32_t count = 0;
     for (std::uint32_t i = 0; i < touched.managed_count; ++i) {
         const Allocation& allocation = touched.managed[i];
@@ -326,8 +347,8 @@ void ResidencySampler::look_before_launch(const Touched& touched) noexcept {
             waiting_.store(++waiting, std::memory_order_relaxed);
         if (at < waiting)
             pending_[at] = {allocation, now};
-        if (may_look && wanted(allocation))
-            fresh[count++] = &allocation;
+        if (const LookRange range = may_look ? wanted(allocation) : LookRange{}; !range.empty())
+            fresh[count++] = {&allocation, range};
     }
     sample_all(fresh, count, trace::SampleMoment::before_launch, now);
 }
@@ -358,18 +379,21 @@ void ResidencySampler::look_after_synchronize() noexcept {
     if (off_.load(std::memory_order_relaxed) || !affordable(now))
         return;
     const LookOccasion occasion{trace::SampleMoment::after_synchronize, 0};
-    const Allocation* wanted[max_pending];
+    Target targets[max_pending];
     std::uint32_t count = 0;
     for (std::uint32_t i = 0; i < waiting; ++i) {
         const Allocation& allocation = pending_[i].allocation;
         Allocation live;
         if (!allocations().find(allocation.address, live) || live.id != allocation.id)
             continue; // freed since; what is there now is no concern of its sample
-        if ((!hurried() || !steady(allocation, trace::SampleMoment::after_synchronize)) &&
-            (!listened_to() || anyone_curious(allocation, occasion)))
-            wanted[count++] = &allocation;
+        if (hurried() && steady(allocation, trace::SampleMoment::after_synchronize))
+            continue;
+        const LookRange range =
+            listened_to() ? wanted_by_anyone(allocation, occasion) : LookRange::of(allocation);
+        if (!range.empty())
+            targets[count++] = {&allocation, range};
     }
-    sample_all(wanted, count, trace::SampleMoment::after_synchronize, now);
+    sample_all(targets, count, trace::SampleMoment::after_synchronize, now);
 }
 
 void ResidencySampler::look_alone(const Allocation& allocation, trace::SampleMoment moment) noexcept {
@@ -385,7 +409,7 @@ void ResidencySampler::look_alone(const Allocation& allocation, trace::SampleMom
     if (!affordable(now) || just_seen(allocation, moment, now) || (hurried() && steady(allocation, moment)))
         return;
     looked_alone_.store(true, std::memory_order_relaxed);
-    const Allocation* const only = &allocation;
+    const Target only{&allocation, LookRange::of(allocation)};
     sample_all(&only, 1, moment, now);
 }
 

@@ -19,15 +19,24 @@ struct LookOccasion {
                                ///< none, the host takes nothing back
 };
 
+/// What of an allocation a look shall go over; [0, 0): nothing.
+struct LookRange {
+    std::uint64_t first = 0, last = 0;
+    bool empty() const noexcept { return first >= last; }
+    static LookRange of(const Allocation& allocation) noexcept {
+        return {allocation.address, allocation.address + allocation.bytes};
+    }
+};
+
 /// Who wants to know what was seen; functions that are null are not called. Called while the sampler is taken.
 struct ResidencyListener {
     /// [first, last) is being looked at: what was thought to be mapped by the host there may not be any more.
     void (*looking)(const Allocation& allocation, std::uint64_t first, std::uint64_t last) noexcept = nullptr;
     /// The host has mapped [first, last).
     void (*host)(const Allocation& allocation, std::uint64_t first, std::uint64_t last) noexcept = nullptr;
-    /// Whether a look can tell anything that matters. It takes 0.35 us a MiB, 3 us where the host has it, and a
+    /// Where a look can tell anything that matters. It takes 0.35 us a MiB, 3 us where the host has it, and a
     /// launch or the program's host waits for it. Only for those whom it lists is anything looked at.
-    bool (*curious)(const Allocation& allocation, const LookOccasion& occasion) noexcept = nullptr;
+    LookRange (*curious)(const Allocation& allocation, const LookOccasion& occasion) noexcept = nullptr;
     /// The host has pages again that it had not after the last wait; `content`: as in the Residency record.
     void (*came_back)(const Allocation& allocation, std::uint64_t content) noexcept = nullptr;
 };
@@ -82,6 +91,10 @@ private:
     static constexpr std::uint32_t max_pending = 256;
     static constexpr std::uint32_t max_steady = 512; ///< four for each allocation
     struct Look;
+    struct Target {
+        const Allocation* allocation;
+        LookRange range; ///< in it
+    };
 
     /// What launches have reached since the last synchronisation.
     struct Pending {
@@ -108,16 +121,16 @@ private:
     bool listened_to() const noexcept { return listeners_[0].load(std::memory_order_acquire) != nullptr; }
     bool pages_wanted() const noexcept;   ///< by a listener
     bool content_wanted() const noexcept; ///< by a listener, or by the trace
-    bool anyone_curious(const Allocation& allocation, const LookOccasion& occasion) const noexcept;
+    LookRange wanted_by_anyone(const Allocation& allocation, const LookOccasion& occasion) const noexcept;
     bool affordable(std::uint64_t now) noexcept;
     bool hurried() const noexcept;
-    void sample_all(const Allocation* const* wanted, std::uint32_t count, trace::SampleMoment moment,
+    void sample_all(const Target* targets, std::uint32_t count, trace::SampleMoment moment,
                     std::uint64_t since) noexcept;
+    void agree_on_scan(const Allocation& allocation) noexcept;
     void read_content(trace::Residency& record, const MappedRuns& runs, const Allocation& allocation) noexcept;
     Pagemap* ready(std::optional<Pagemap>& pagemap) noexcept;
     void check_scan(Pagemap& pagemap, std::uint64_t first, std::uint64_t last) noexcept;
-    bool sample(std::optional<Pagemap>& pagemap, const Allocation& allocation,
-                trace::SampleMoment moment) noexcept;
+    bool sample(std::optional<Pagemap>& pagemap, const Target& target, trace::SampleMoment moment) noexcept;
     bool repeat(const Allocation& allocation, trace::SampleMoment moment, std::uint64_t activity) noexcept;
     bool steady(const Allocation& allocation, trace::SampleMoment moment) noexcept;
     bool just_seen(const Allocation& allocation, trace::SampleMoment moment, std::uint64_t now) const noexcept;

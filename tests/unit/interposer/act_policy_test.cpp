@@ -57,15 +57,16 @@ BOOST_AUTO_TEST_CASE(placing_by_the_table) {
 
 BOOST_AUTO_TEST_CASE(memory_looks_as_if_it_had_been_allocated_on_the_pretended_card) {
     struct Row {
-        std::uint64_t free, total, pretended, rewritten, seen_free, seen_total;
+        std::uint64_t free, total, pretended, held, seen_free, seen_total;
     };
     const Row rows[] = {
-        {900, 1000, 0, 0, 900, 1000},  {900, 1000, 0, 300, 600, 1000},  {900, 1000, 500, 0, 400, 500},
-        {900, 1000, 500, 450, 0, 500}, {900, 1000, 2000, 0, 900, 1000}, {100, 1000, 500, 0, 0, 500},
+        {900, 1000, 0, 0, 900, 1000},   {900, 1000, 0, 300, 700, 1000},  {900, 1000, 500, 0, 400, 500},
+        {900, 1000, 500, 450, 50, 500}, {900, 1000, 2000, 0, 900, 1000}, {100, 1000, 500, 0, 0, 500},
+        {600, 1000, 0, 300, 600, 1000}, // the driver counts it, and a context
         {900, 1000, 0, 5000, 0, 1000},
     };
     for (const Row& row : rows) {
-        const MemoryInfo seen = pretend({row.free, row.total}, row.pretended, row.rewritten);
+        const MemoryInfo seen = pretend({row.free, row.total}, row.pretended, row.held);
         BOOST_TEST(seen.free == row.seen_free);
         BOOST_TEST(seen.total == row.seen_total);
     }
@@ -140,6 +141,9 @@ struct Map {
         map.see(1, address, 8 * mib, seen);
         return {seen.blocks.begin(), seen.blocks.end()};
     }
+    bool looks(std::uint64_t allocation, std::uint64_t faults) {
+        return map.worth_a_look(allocation, faults).last != 0;
+    }
 };
 
 BOOST_FIXTURE_TEST_CASE(a_launch_brings_what_it_touches_to_the_device, Map) {
@@ -188,22 +192,22 @@ BOOST_FIXTURE_TEST_CASE(what_bounces_is_unknown_after_a_synchronisation_that_nob
 
 BOOST_FIXTURE_TEST_CASE(what_is_prefetched_anyway_is_worth_no_look, Map) {
     std::uint64_t faults = 1000;
-    BOOST_TEST(!map.worth_a_look(2, ++faults)); // never seen
-    BOOST_TEST(!map.worth_a_look(1, ++faults));
+    BOOST_TEST(!looks(2, ++faults)); // never seen
+    BOOST_TEST(!looks(1, ++faults));
     map.launched(1, ~0ull);
-    BOOST_TEST(map.worth_a_look(1, ++faults));
+    BOOST_TEST(looks(1, ++faults));
     map.moved(1, address, address + 6 * mib, H);
-    BOOST_TEST(map.worth_a_look(1, ++faults)); // the last block may have left too
+    BOOST_TEST(looks(1, ++faults)); // the last block may have left too
     map.moved(1, address + 6 * mib, address + 8 * mib, U);
-    BOOST_TEST(!map.worth_a_look(1, ++faults));
+    BOOST_TEST(!looks(1, ++faults));
     map.leave_alone(1, address, address + 8 * mib, true); // the program wants it where it is
-    BOOST_TEST(!map.worth_a_look(1, ++faults));
+    BOOST_TEST(!looks(1, ++faults));
 }
 
 BOOST_FIXTURE_TEST_CASE(without_a_page_fault_the_host_has_taken_nothing, Map) {
     BOOST_TEST(!map.untouched(2, 1000)); // never seen
     map.launched(1, ~0ull);
-    BOOST_TEST(map.worth_a_look(1, 1000));
+    BOOST_TEST(looks(1, 1000));
     map.looking(1, address, address + 8 * mib);
     map.moved(1, address, address + 4096, H); // it bounces from now on
     map.launched(1, ~0ull);
@@ -215,16 +219,31 @@ BOOST_FIXTURE_TEST_CASE(without_a_page_fault_the_host_has_taken_nothing, Map) {
     BOOST_TEST(!map.untouched(1, 1001));
 }
 
-BOOST_AUTO_TEST_CASE(few_faults_are_worth_no_look_at_much) {
+BOOST_AUTO_TEST_CASE(few_faults_are_worth_a_look_only_where_something_was_found) {
     ResidencyMap map;
     ResidencyView seen{};
     BOOST_REQUIRE(map.see(7, 0, 200 * mib, seen));
     map.launched(7, ~0ull);
-    BOOST_TEST(map.worth_a_look(7, 1000));
-    BOOST_TEST(!map.worth_a_look(7, 1002)); // 100 blocks
+    const auto whole = [&](std::uint64_t faults) { return map.worth_a_look(7, faults).last == 200 * mib; };
+    BOOST_TEST(whole(1000));
+    BOOST_TEST(map.worth_a_look(7, 1002).last == 0u); // 100 blocks
     BOOST_TEST(!map.untouched(7, 1002));
-    BOOST_TEST(map.worth_a_look(7, 1003)); // those before count
-    BOOST_TEST(!map.worth_a_look(7, 1004));
+    BOOST_TEST(whole(1003)); // those before count
+    map.found_on_host(7, 60 * mib, 60 * mib + 4096);
+    map.found_on_host(7, 70 * mib, 71 * mib);
+    map.launched(7, ~0ull);
+    BOOST_TEST(map.untouched(7, 1003));
+    for (const std::uint64_t faults : {1004u, 1005u}) { // nothing is found: they add up
+        const ResidencyMap::Part part = map.worth_a_look(7, faults);
+        BOOST_TEST(part.first == 60 * mib);
+        BOOST_TEST(part.last == 71 * mib);
+    }
+    BOOST_TEST(whole(1006));
+    BOOST_TEST(map.worth_a_look(7, 1007).last == 71 * mib);
+    map.found_on_host(7, 64 * mib, 66 * mib);
+    map.launched(7, ~0ull);
+    BOOST_TEST(map.untouched(7, 1007)); // explained
+    BOOST_TEST(map.worth_a_look(7, 1008).first == 64 * mib);
     map.clear();
 }
 

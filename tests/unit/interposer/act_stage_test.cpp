@@ -158,6 +158,22 @@ BOOST_AUTO_TEST_CASE(all_bytes_are_copied_past_the_caches_and_no_others) {
             }
 }
 
+#ifdef __x86_64__
+BOOST_AUTO_TEST_CASE(lines_are_streamed_on_old_processors_too) {
+    alignas(64) static char to[1024];
+    const auto from = pattern(1024 + 7, 6);
+    const auto check = [&](void (*stream)(char*, const char*, std::size_t) noexcept) {
+        std::fill(std::begin(to), std::end(to), 'x');
+        stream(to + 64, from.data() + 7, 13);
+        BOOST_TEST(std::equal(to + 64, to + 14 * 64, from.begin() + 7));
+        BOOST_TEST((to[63] == 'x' && to[14 * 64] == 'x'));
+    };
+    check(&detail::stream_lines);
+    if (__builtin_cpu_supports("avx512f"))
+        check(&detail::stream_lines_wide);
+}
+#endif
+
 BOOST_AUTO_TEST_CASE(rows_are_packed_and_unpacked) {
     StagePool alone; // never started: whoever waits copies
     constexpr std::size_t width = 100'003, rows = 7, pitch = 100'100;

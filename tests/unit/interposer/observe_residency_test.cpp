@@ -207,7 +207,7 @@ BOOST_AUTO_TEST_CASE(the_listener_hears_what_was_looked_at_and_what_the_host_hol
         [](const Allocation&, std::uint64_t first, std::uint64_t last) noexcept {
             host.emplace_back(first, last);
         },
-        [](const Allocation&, const LookOccasion&) noexcept { return true; }};
+        [](const Allocation& allocation, const LookOccasion&) noexcept { return LookRange::of(allocation); }};
     ManagedLike memory(64);
     memory.touch(32, 16);
     sampler->add_listener(&listener);
@@ -235,7 +235,9 @@ BOOST_AUTO_TEST_CASE(nobody_waits_for_a_look_that_the_listener_has_no_use_for) {
         [](const Allocation&, std::uint64_t, std::uint64_t) noexcept {},
         [](const Allocation& allocation, const LookOccasion& occasion) noexcept {
             asked.push_back(occasion);
-            return allocation.id == wanted && occasion.moment == trace::SampleMoment::before_launch;
+            return allocation.id == wanted && occasion.moment == trace::SampleMoment::before_launch
+                       ? LookRange::of(allocation)
+                       : LookRange{};
         }};
     ManagedLike memory(16), other(16);
     wanted = other.allocation.id;
@@ -258,6 +260,26 @@ BOOST_AUTO_TEST_CASE(nobody_waits_for_a_look_that_the_listener_has_no_use_for) {
     BOOST_TEST(asked[4].host_faults >= asked[0].host_faults + 16);
 }
 
+BOOST_AUTO_TEST_CASE(a_look_goes_no_farther_than_the_listener_wants) {
+    static LookRange wanted;
+    static Runs looked;
+    looked.clear();
+    static constexpr ResidencyListener listener{
+        .looking = [](const Allocation&, std::uint64_t first,
+                      std::uint64_t last) noexcept { looked.emplace_back(first, last); },
+        .curious = [](const Allocation&, const LookOccasion&) noexcept { return wanted; }};
+    ManagedLike memory(64);
+    memory.touch(0, 64);
+    wanted = {memory.address(16) + 100, memory.address(17) + 100};
+    sampler->add_listener(&listener);
+    sampler->before_launch(touching({&memory}));
+    BOOST_TEST((looked == Runs{{memory.address(16), memory.address(18)}}));
+    BOOST_REQUIRE(recorder().residency.size() == 1u);
+    BOOST_TEST(recorder().residency[0].offset == 16u * 4096);
+    BOOST_TEST(recorder().residency[0].pages == 2u);
+    BOOST_TEST(recorder().residency[0].host_pages == 2u);
+}
+
 BOOST_AUTO_TEST_CASE(two_listeners_hear_of_the_same_looks) {
     static std::vector<std::uint64_t> contents;
     static unsigned asked, looked;
@@ -265,12 +287,13 @@ BOOST_AUTO_TEST_CASE(two_listeners_hear_of_the_same_looks) {
     asked = looked = 0;
     static constexpr ResidencyListener first{
         .looking = [](const Allocation&, std::uint64_t, std::uint64_t) noexcept { ++looked; },
-        .curious = [](const Allocation&, const LookOccasion&) noexcept { return true; }};
+        .curious = [](const Allocation& allocation,
+                      const LookOccasion&) noexcept { return LookRange::of(allocation); }};
     static constexpr ResidencyListener second{
         .curious =
             [](const Allocation&, const LookOccasion&) noexcept {
                 ++asked;
-                return false;
+                return LookRange{};
             },
         .came_back = [](const Allocation&, std::uint64_t content) noexcept { contents.push_back(content); }};
     ManagedLike memory(16);
