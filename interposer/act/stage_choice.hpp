@@ -13,14 +13,16 @@ struct StageManner {
     bool past_caches; ///< where the ring stays in a cache that the device reads from, that is slower
 };
 
-/// Of one direction. Copies that are long enough go in runs of pieces; each manner is tried for a run, then the
-/// fastest is kept, and another tried now and then. Thread-safe; what two threads tell at once may be lost.
+/// Of one direction. Long copies go in runs of pieces; each manner is tried for a run, then the fastest is
+/// kept, and another tried now and then. Thread-safe; what two threads tell at once may be lost.
 class StageChoice {
 public:
     static constexpr std::size_t run_pieces = 16; ///< 32 MiB
+    /// Of a copy that is worth trying on: in shorter ones the ring is not in a cache yet.
+    static constexpr std::size_t least_pieces = 4 * run_pieces;
     static constexpr unsigned manners = 4;
 
-    /// The first is what short copies go by.
+    /// The first is what other copies go by.
     constexpr explicit StageChoice(const StageManner (&known)[manners]) noexcept
         : known_{known[0], known[1], known[2], known[3]} {}
 

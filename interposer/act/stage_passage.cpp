@@ -12,7 +12,7 @@ using attach::real;
 
 StageManner StagePace::manner(std::size_t piece) noexcept {
     constexpr std::size_t run = StageChoice::run_pieces;
-    if (pieces_ < run)
+    if (pieces_ < StageChoice::least_pieces)
         return choice_.usual();
     if (piece % run == 0 && pieces_ - piece >= run) // what is left of it goes on as the last run did
         put_ = choice_.next();
@@ -21,6 +21,8 @@ StageManner StagePace::manner(std::size_t piece) noexcept {
 
 void StagePace::passed(std::size_t pieces, std::uint64_t bytes_of_piece) noexcept {
     constexpr std::size_t run = StageChoice::run_pieces;
+    if (pieces_ < StageChoice::least_pieces)
+        return;
     if (pieces % run == run / 2) {
         middle_ = record::monotonic_nanoseconds();
         looked_at_ = put_; // the next run is not put before this one's end has a buffer

@@ -8,7 +8,7 @@
 
 namespace umadvisor::act {
 
-/// Chooses the manner of each piece and tells how long runs took. A copy shorter than a run goes the usual way.
+/// Chooses the manner of each piece and tells how long runs took. A short copy goes the usual way.
 class StagePace {
 public:
     StagePace(StageChoice& choice, std::size_t pieces) noexcept : choice_(choice), pieces_(pieces) {}

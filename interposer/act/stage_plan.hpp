@@ -19,7 +19,7 @@ inline constexpr std::size_t stage_buffer_bytes = 2u << 20;  ///< pinned, each
 inline constexpr std::size_t stage_piece_least = 512u << 10; ///< a transfer by itself costs some microseconds
 inline constexpr std::size_t stage_slice_bytes = 128u << 10; ///< of a buffer, that one thread copies at a time
 inline constexpr unsigned stage_threads = 8;                 ///< beside the one that makes the copy
-inline constexpr unsigned stage_few_threads = 4;             ///< of these, where all are in each other's way
+inline constexpr unsigned stage_few_threads = 6;             ///< of these, where all are in each other's way
 inline constexpr unsigned stage_rings = 16; ///< one a context: with 16 MiB each, 256 MiB at most
 
 enum class StageWay : std::uint8_t { none, to_device, to_host };

@@ -1,11 +1,36 @@
 #include "interposer/act/stage_pool.hpp"
 
 #include "interposer/act/stage_copy.hpp"
+#include "interposer/record/clock.hpp"
 #include "interposer/runtime/own_thread.hpp"
 
 #include <algorithm>
+#include <atomic>
 
 namespace umadvisor::act {
+
+namespace {
+
+/// A thread that sleeps takes some 10 us to wake, a quarter of the time in which a buffer passes.
+constexpr std::uint64_t patience = 50'000; ///< nanoseconds
+
+/// Whether `happened` is true before long.
+template <class Happened>
+bool spin(Happened&& happened) noexcept {
+    for (const std::uint64_t until = record::monotonic_nanoseconds() + patience;;) {
+        for (int i = 0; i < 64; ++i) {
+            if (happened())
+                return true;
+#ifdef __x86_64__
+            __builtin_ia32_pause();
+#endif
+        }
+        if (record::monotonic_nanoseconds() > until)
+            return false;
+    }
+}
+
+} // namespace
 
 bool StagePool::start(unsigned threads) noexcept {
     unsigned started = 0;
@@ -19,10 +44,18 @@ void StagePool::put(StageJob& job) noexcept {
     job.taken = job.finished = 0;
     job.next = nullptr;
     pthread_mutex_lock(&mutex_);
-    (first_ == nullptr ? first_ : last_->next) = &job;
+    if (first_ == nullptr)
+        set_first(&job);
+    else
+        last_->next = &job;
     last_ = &job;
     wake(job);
     pthread_mutex_unlock(&mutex_);
+}
+
+/// Others look at it without the lock.
+void StagePool::set_first(StageJob* job) noexcept {
+    std::atomic_ref(first_).store(job);
 }
 
 void StagePool::wake(const StageJob& job) noexcept {
@@ -38,11 +71,20 @@ bool StagePool::finished(const StageJob& job) noexcept {
     return finished;
 }
 
-void StagePool::wait(const StageJob& job) noexcept {
+void StagePool::wait(StageJob& job) noexcept {
     pthread_mutex_lock(&mutex_);
-    while (job.finished != job.bytes)
-        if (!copy_slice())
+    while (job.finished != job.bytes) {
+        if (job.taken != job.bytes) { // by now or soon: those put before it come first
+            copy_slice();
+            continue;
+        }
+        // Others are about to finish it. A slice of a later job would hold up what waits for this one.
+        pthread_mutex_unlock(&mutex_);
+        const bool finished = spin([&] { return std::atomic_ref(job.finished).load() == job.bytes; });
+        pthread_mutex_lock(&mutex_);
+        if (!finished && job.finished != job.bytes)
             pthread_cond_wait(&done_, &mutex_);
+    }
     pthread_mutex_unlock(&mutex_);
 }
 
@@ -76,14 +118,14 @@ bool StagePool::copy_slice() noexcept {
     const std::size_t bytes = std::min(stage_slice_bytes, job->bytes - offset);
     job->taken += bytes;
     if (job->taken == job->bytes) {
-        first_ = job->next;
+        set_first(job->next);
         if (first_ != nullptr)
             wake(*first_);
     }
     pthread_mutex_unlock(&mutex_);
     copy_part(*job, offset, bytes);
     pthread_mutex_lock(&mutex_);
-    job->finished += bytes;
+    std::atomic_ref(job->finished).store(job->finished + bytes);
     if (job->finished == job->bytes)
         pthread_cond_broadcast(&done_);
     return true;
@@ -94,9 +136,17 @@ void* StagePool::serve(void* pool) noexcept {
     pthread_mutex_lock(&self.mutex_);
     const unsigned number = self.served_by_++;
     pthread_cond_t& work = number < stage_few_threads ? self.work_ : self.work_for_all_;
-    for (;;)
-        if (self.first_ == nullptr || number >= self.first_->threads || !self.copy_slice())
+    for (bool worked = false;;) {
+        if (self.first_ != nullptr && number < self.first_->threads) {
+            worked = self.copy_slice();
+        } else if (self.first_ == nullptr && worked) { // the next job of a copy is not long in coming
+            pthread_mutex_unlock(&self.mutex_);
+            worked = spin([&] { return std::atomic_ref(self.first_).load() != nullptr; });
+            pthread_mutex_lock(&self.mutex_);
+        } else {
             pthread_cond_wait(&work, &self.mutex_);
+        }
+    }
 }
 
 } // namespace umadvisor::act

@@ -21,9 +21,9 @@ struct StageJob {
     StageJob* next = nullptr;
 };
 
-/// The threads sleep while there is nothing to do, never end, and take no signals but those of faults: a
-/// program that guards its pages serves a touch of ours as it would one of the driver's. Whoever waits takes
-/// part, so a copy is finished also where no thread gets to run. Thread-safe.
+/// The threads sleep while there is nothing to do (for 50 us after a job they wait awake), never end, and take
+/// no signals but those of faults: a program that guards its pages serves a touch of ours as it would one of
+/// the driver's. Whoever waits takes part, so a copy is finished also where no thread gets to run. Thread-safe.
 class StagePool {
 public:
     constexpr StagePool() noexcept = default;
@@ -37,12 +37,13 @@ public:
     /// returned, or finished() was true.
     void put(StageJob& job) noexcept;
     bool finished(const StageJob& job) noexcept;
-    void wait(const StageJob& job) noexcept;
+    void wait(StageJob& job) noexcept;
 
 private:
     static void* serve(void* pool) noexcept;
     bool copy_slice() noexcept;
     void wake(const StageJob& job) noexcept;
+    void set_first(StageJob* job) noexcept;
 
     pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
     pthread_cond_t work_ = PTHREAD_COND_INITIALIZER;         ///< for the few that take part in all jobs

@@ -115,6 +115,11 @@ bool ResidencySampler::works() const noexcept {
            runtime::options().managed_witness != runtime::ManagedWitness::none;
 }
 
+/// A program that is repaired is to be fast: it is looked at for those only who act on it.
+bool ResidencySampler::is_spared() const noexcept {
+    return runtime::options().acts() && !listened_to();
+}
+
 bool ResidencySampler::alone() const noexcept {
     return works() && !managed_watch().watches();
 }
@@ -312,7 +317,7 @@ void ResidencySampler::sample_all(const Target* targets, std::uint32_t count, tr
 }
 
 void ResidencySampler::look_before_launch(const Touched& touched) noexcept {
-    if (!works())
+    if (!works() || is_spared())
         return;
     const TryLock::Attempt attempt(lock_);
     if (!attempt)
@@ -397,8 +402,8 @@ void ResidencySampler::look_after_synchronize() noexcept {
 }
 
 void ResidencySampler::look_alone(const Allocation& allocation, trace::SampleMoment moment) noexcept {
-    if (!works() || listened_to())
-        return; // for the report only, and a program that is repaired is to be fast
+    if (!works() || is_spared() || listened_to())
+        return; // those who listen act before launches
     const TryLock::Attempt attempt(lock_);
     if (!attempt)
         return;

@@ -119,6 +119,7 @@ private:
     template <class Function, class... Arguments>
     void tell(Function ResidencyListener::*function, Arguments&&... arguments) const noexcept;
     bool listened_to() const noexcept { return listeners_[0].load(std::memory_order_acquire) != nullptr; }
+    bool is_spared() const noexcept;
     bool pages_wanted() const noexcept;   ///< by a listener
     bool content_wanted() const noexcept; ///< by a listener, or by the trace
     LookRange wanted_by_anyone(const Allocation& allocation, const LookOccasion& occasion) const noexcept;

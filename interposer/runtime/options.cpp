@@ -207,6 +207,8 @@ void read_options() noexcept {
         visit_settings([](std::string_view name, std::string_view value) { set(name, value, current); });
     if (current.hashing == Hashing::automatic)
         current.hashing = current.acts() ? Hashing::off : Hashing::sample;
+    if (current.managed_detail == ManagedDetailWanted::by_traffic && current.acts())
+        current.managed_detail = ManagedDetailWanted::light;
     if (current.device_timing == DeviceTiming::automatic)
         current.device_timing = current.acts() ? DeviceTiming::off : DeviceTiming::on;
 }

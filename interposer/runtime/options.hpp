@@ -18,7 +18,8 @@ enum class ManagedWitness : std::uint8_t {
 
 /// Which events of the tools queue are taken.
 enum class ManagedDetailWanted : std::uint8_t {
-    by_traffic, ///< light; all of them in short windows while memory moves
+    by_traffic, ///< light; all of them in short windows while memory moves. Not after read_options() where the
+                ///< program is to be repaired
     light,      ///< without device faults and migrations
     faults,     ///< without migrations
     full,

@@ -42,7 +42,9 @@ def check_act_programs(cases, bundle, advised, samples, texts, pace):
 
 
 def in_modes(program):
-    return [replace(program, name=f"{program.name} --act {mode}", acts=mode) for mode in MODES]
+    # A program that is repaired is spared the driver's queue, unless a repair reads it.
+    return [replace(program, name=f"{program.name} --act {mode}", acts=mode,
+                    source=program.source if "auto" in mode else "") for mode in MODES]
 
 
 def _programs(bundle, folder, samples):
