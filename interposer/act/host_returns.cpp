@@ -112,15 +112,15 @@ void HostReturns::launch(std::uint64_t allocation) noexcept {
 void HostReturns::learn(const Round& round) noexcept {
     Habit& known = habit(round.key);
     if (round.brought) {
-        if (round.left_out == 0)
-            return;
         const std::uint64_t end = (round.left_out / block_bytes + 1) * block_bytes;
-        if (round.bytes != 0 && round.first < end && round.last > round.left_out) {
-            known.misses -= known.misses != 0;
-        } else {
+        const bool wanted = round.bytes != 0 && round.first < end && round.last > round.left_out;
+        // What it has taken besides, it has taken instead: another part each time.
+        if (round.left_out != 0 ? !wanted : round.bytes >= least_bytes) {
             ++known.misses;
             known.seen = known.brought = 0;
             tell(known, true);
+        } else if (round.left_out != 0) {
+            known.misses -= known.misses != 0;
         }
         return;
     }
@@ -132,9 +132,12 @@ void HostReturns::learn(const Round& round) noexcept {
     }
     if (known.key != round.key)
         known = {round.key, round.in_runs, 0, 0, 0, 0, 0};
-    known.first = round.first - round.address;
-    known.last = round.last - round.address;
-    ++known.seen;
+    const std::uint64_t first = round.first - round.address, last = round.last - round.address;
+    const std::uint64_t both =
+        std::min(last, known.last) - std::min(std::max(first, known.first), std::min(last, known.last));
+    known.seen = 2 * both >= std::max(hull, known.last - known.first) ? known.seen + 1 : 1;
+    known.first = first;
+    known.last = last;
 }
 
 } // namespace umadvisor::act

@@ -31,12 +31,18 @@ ResidencyMap::Part ResidencyMap::worth_a_look(std::uint64_t allocation, std::uin
     known->looked_at = synchronizations_;
     known->asked_at = host_faults;
     known->looked_over = true;
-    if (worth >= known->on_device)
+    // Where faults have been in vain, they are mostly others'.
+    const std::uint64_t price = static_cast<std::uint64_t>(known->on_device) << known->idle_looks;
+    if (worth >= price)
         known->faults = host_faults;
-    if (worth < known->on_device)
+    if (worth < price)
         return worth >= blocks_of(known->found.first, known->found.last - known->found.first) ? known->found
                                                                                               : Part{};
-    return known->on_device == 0 ? Part{} : Part{known->address, known->address + known->bytes};
+    if (known->on_device == 0)
+        return {};
+    known->idle_looks =
+        std::min<std::uint8_t>(known->idle_looks + 1, most_idle_looks); // until something is found
+    return {known->address, known->address + known->bytes};
 }
 
 void ResidencyMap::found_on_host(std::uint64_t allocation, std::uint64_t first, std::uint64_t last) noexcept {
@@ -44,6 +50,7 @@ void ResidencyMap::found_on_host(std::uint64_t allocation, std::uint64_t first, 
         known->faults = known->asked_at;
         known->found = {known->looked_over ? first : std::min(known->found.first, first), last};
         known->looked_over = false;
+        known->idle_looks = 0;
     }
     moved(allocation, first, last, BlockState::host);
 }
@@ -79,9 +86,14 @@ bool ResidencyMap::see(std::uint64_t allocation, std::uint64_t address, std::uin
         std::size_t at = count_++;
         for (; at > 0 && known_[at - 1].allocation > allocation; --at)
             known_[at] = known_[at - 1];
-        known_[at] = {allocation, address, bytes, blocks, count, count, 0, synchronizations_,
-                      0,          0,       {},    false,  0,     {},    0};
         known = &known_[at];
+        *known = {};
+        known->allocation = allocation;
+        known->address = address;
+        known->bytes = bytes;
+        known->blocks = blocks;
+        known->count = known->missing = count;
+        known->looked_at = synchronizations_;
     }
     if (doubtful(*known)) {
         for (std::size_t i = 0; i < known->count; ++i)

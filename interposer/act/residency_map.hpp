@@ -113,6 +113,7 @@ private:
         std::uint64_t asked_at;  ///< faults, when a look was last asked for
         Part found;              ///< by the last look that found anything
         bool looked_over;        ///< `found` is of an earlier look
+        std::uint8_t idle_looks; ///< at all of it, that found nothing, running
         unsigned bounces;        ///< more than 0: it came back from the device lately
         UsageTrial trial;
         std::uint64_t last_use; ///< number of a launch
@@ -132,6 +133,7 @@ private:
     static constexpr std::size_t least_tried = 8; ///< blocks
     /// A look at so many takes as long as what a fault of the device takes: 0.7 us each, and 30 us.
     static constexpr std::size_t looks_of_a_fault = 40;
+    static constexpr std::uint8_t most_idle_looks = 6;
     static constexpr unsigned bounce_memory = 8; ///< looks
     static Cut cut(const Known& known, std::uint64_t first, std::uint64_t last) noexcept;
 

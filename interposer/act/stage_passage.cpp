@@ -137,6 +137,7 @@ CUresult StagePassage::fetch_ahead() noexcept {
 }
 
 CUresult StagePassage::to_host() noexcept {
+    pool_.rouse();
     for (; passed_ < plan_.count(); ++passed_, ++put_) {
         CUresult answer = fetch_ahead();
         StageBuffer& full = buffer(passed_);

@@ -64,6 +64,12 @@ void StagePool::wake(const StageJob& job) noexcept {
         pthread_cond_broadcast(&work_for_all_);
 }
 
+void StagePool::rouse() noexcept {
+    pthread_mutex_lock(&mutex_);
+    pthread_cond_broadcast(&work_);
+    pthread_mutex_unlock(&mutex_);
+}
+
 bool StagePool::finished(const StageJob& job) noexcept {
     pthread_mutex_lock(&mutex_);
     const bool finished = job.finished == job.bytes;
@@ -145,6 +151,7 @@ void* StagePool::serve(void* pool) noexcept {
             pthread_mutex_lock(&self.mutex_);
         } else {
             pthread_cond_wait(&work, &self.mutex_);
+            worked = true; // or is about to
         }
     }
 }

@@ -33,6 +33,10 @@ public:
     /// Up to `threads`; false where not a single one could be started. Not twice.
     bool start(unsigned threads) noexcept;
 
+    /// A job is about to be put: the threads that sleep take as long to wake as a piece takes to come from the
+    /// device.
+    void rouse() noexcept;
+
     /// Jobs are begun in the order in which they were put. The memory at both ends is in use until wait() has
     /// returned, or finished() was true.
     void put(StageJob& job) noexcept;

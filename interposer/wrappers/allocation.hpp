@@ -218,7 +218,8 @@ struct free_async : WhilePaused {
         CUresult result = timed<E>(record, address, stream);
         // Managed memory cannot be freed in the order of a stream; cuMemFree waits for all that uses it. Only
         // the refusal that tells so is answered that way: a capture's, for one, is the program's to see.
-        if (result == CUDA_ERROR_INVALID_VALUE && taken_is_rewritten()) {
+        if ((result == CUDA_ERROR_NOT_SUPPORTED || result == CUDA_ERROR_INVALID_VALUE) &&
+            taken_is_rewritten()) {
             result = attach::real<Entry::cuMemFree_v2>()(address);
             record.duration = record::now() - record.start;
             record.status = static_cast<std::uint64_t>(result);

@@ -293,6 +293,24 @@ BOOST_FIXTURE_TEST_CASE(what_is_learned_is_told_once_and_taken_back, Loop) {
     BOOST_TEST(lesson.given_up);
 }
 
+BOOST_FIXTURE_TEST_CASE(another_part_each_time_is_no_habit, Loop) {
+    constexpr std::uint64_t part = 2 * mib;
+    const auto takes = [&](std::uint64_t which, bool brought) {
+        const HostReturns::Span span = returns->wait(1, id, base, bytes);
+        BOOST_TEST(brings(span) == brought, which);
+        returns->looking(id);
+        returns->took(id, base + which * part, base + (which + 1) * part);
+        returns->launch(id);
+    };
+    takes(0, false);
+    takes(1, true);                                   // as if it were the first part again
+    for (std::uint64_t which = 2; which < 8; ++which) // once was enough
+        takes(which, false);
+    for (int i = 0; i < 2; ++i) // now it settles; the last of those before was a first time
+        takes(7, false);
+    takes(7, true);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(reached)

@@ -226,24 +226,25 @@ BOOST_AUTO_TEST_CASE(few_faults_are_worth_a_look_only_where_something_was_found)
     map.launched(7, ~0ull);
     const auto whole = [&](std::uint64_t faults) { return map.worth_a_look(7, faults).last == 200 * mib; };
     BOOST_TEST(whole(1000));
-    BOOST_TEST(map.worth_a_look(7, 1002).last == 0u); // 100 blocks
-    BOOST_TEST(!map.untouched(7, 1002));
-    BOOST_TEST(whole(1003)); // those before count
+    BOOST_TEST(map.worth_a_look(7, 1004).last == 0u); // 100 blocks, and the first look was in vain
+    BOOST_TEST(!map.untouched(7, 1004));
+    BOOST_TEST(whole(1005)); // those before count
     map.found_on_host(7, 60 * mib, 60 * mib + 4096);
     map.found_on_host(7, 70 * mib, 71 * mib);
     map.launched(7, ~0ull);
-    BOOST_TEST(map.untouched(7, 1003));
-    for (const std::uint64_t faults : {1004u, 1005u}) { // nothing is found: they add up
+    BOOST_TEST(map.untouched(7, 1005));
+    for (const std::uint64_t faults : {1006u, 1007u}) { // nothing is found: they add up
         const ResidencyMap::Part part = map.worth_a_look(7, faults);
         BOOST_TEST(part.first == 60 * mib);
         BOOST_TEST(part.last == 71 * mib);
     }
-    BOOST_TEST(whole(1006));
-    BOOST_TEST(map.worth_a_look(7, 1007).last == 71 * mib);
+    BOOST_TEST(whole(1008));
+    BOOST_TEST(map.worth_a_look(7, 1010).last == 71 * mib);
     map.found_on_host(7, 64 * mib, 66 * mib);
     map.launched(7, ~0ull);
-    BOOST_TEST(map.untouched(7, 1007)); // explained
-    BOOST_TEST(map.worth_a_look(7, 1008).first == 64 * mib);
+    BOOST_TEST(map.untouched(7, 1010)); // explained
+    BOOST_TEST(map.worth_a_look(7, 1012).first == 64 * mib);
+    BOOST_TEST(whole(1013)); // what was found made up for the one in vain
     map.clear();
 }
 

@@ -234,8 +234,10 @@ SIMCUDA_STREAM_PAIR(cuMemFreeAsync, _ptsz, (CUdeviceptr address, CUstream handle
                                                  : CUDA_ERROR_INVALID_VALUE;
     }
     const auto found = driver().allocations.find(address);
-    // Only what came from a pool goes back to one; managed memory of cuMemAllocManaged in particular is
-    // refused.
+    if (found != driver().allocations.end() && found->second.memory == managed &&
+        found->second.pool == nullptr) {
+        return CUDA_ERROR_NOT_SUPPORTED; // so the driver, release 580
+    }
     if (found == driver().allocations.end() ||
         (found->second.memory != device_memory && found->second.pool == nullptr)) {
         return CUDA_ERROR_INVALID_VALUE;
