@@ -10,6 +10,12 @@ namespace umadvisor::act {
 /// To the device: what a launch on `stream` (an explicit handle) reaches, what that points to, and room for it.
 void bring_to_device(const observe::Touched& touched, CUstream stream) noexcept;
 
+/// What a launch on `stream`, which is about to be made, will be the last to reach is noted down...
+void plan_return(const observe::Touched& touched, CUstream stream) noexcept;
+/// ...and now that it has been made, follows it to the host, if the host is known to want it after the next
+/// wait.
+void return_behind(bool launched) noexcept;
+
 /// To the host: what it has taken back after such a wait before. Returns when it is there.
 void bring_home(const Wait& wait) noexcept;
 

@@ -56,6 +56,7 @@ void expect(const Wait& wait, HomeWays& home) {
         if (!observe::allocations().find(address, allocation) || allocation.id != id)
             return; // gone since
         const AllocationNames::Named named = knowledge.names.find(id);
+        knowledge.last_reach.wait(allocation.address, allocation.bytes, place.here);
         const HostReturns::Span span = knowledge.host_returns.wait(
             place.here, id, allocation.address, allocation.bytes, mix_known(place.in_runs, named.name));
         tell_lessons(wait, named);
@@ -63,16 +64,16 @@ void expect(const Wait& wait, HomeWays& home) {
     });
 }
 
-/// Brings it, and waits for it. Returns how many ranges that was; the host will fault in the others, as it
-/// would have.
-std::uint32_t bring(const HomeWays& home, CUstream stream) {
+/// Has ranges brought behind what the stream has. Returns how many that was; the host will fault in the others,
+/// as it would have.
+std::uint32_t bring(const PrefetchRange* ranges, std::uint32_t count, CUstream stream) {
     const record::Quiet quiet;
     const observe::RelaxedCapture relaxed;
-    if (home.bytes < HostReturns::least_together || observe::may_be_capturing(stream))
+    if (observe::may_be_capturing(stream))
         return 0;
     std::uint32_t brought = 0;
-    for (; brought < home.count; ++brought) {
-        const PrefetchRange& range = home.ranges[brought];
+    for (; brought < count; ++brought) {
+        const PrefetchRange& range = ranges[brought];
         const CUresult answer = prefetch_range(range, CU_DEVICE_CPU, stream, trace::Reason::host_returns);
         if (answer != CUDA_SUCCESS) {
             prefetch_mode.fail(answer);
@@ -82,9 +83,26 @@ std::uint32_t bring(const HomeWays& home, CUstream stream) {
         knowledge.residency.moved(range.allocation, range.address, range.address + range.bytes,
                                   BlockState::host);
     }
-    if (brought != 0)
-        attach::real<attach::Entry::cuStreamSynchronize>()(stream);
     return brought;
+}
+
+void leave(const PrefetchRange* ranges, std::uint32_t first, std::uint32_t count) {
+    const record::Guard guard(knowledge.mutex);
+    for (; first < count; ++first)
+        knowledge.host_returns.leave(ranges[first].allocation);
+}
+
+/// What is to follow the launch that the thread is making.
+struct Behind {
+    static constexpr std::uint32_t most = 32;
+    std::uint32_t count;
+    CUstream stream;
+    PrefetchRange ranges[most];
+};
+
+Behind& behind() noexcept {
+    static thread_local constinit Behind own{};
+    return own;
 }
 
 } // namespace
@@ -94,11 +112,43 @@ void bring_home(const Wait& wait) noexcept {
     expect(wait, home);
     if (home.count == 0)
         return;
-    std::uint32_t left = bring(home, wait.what == Wait::For::stream ? reinterpret_cast<CUstream>(wait.stream)
-                                                                    : CU_STREAM_PER_THREAD);
+    const CUstream stream =
+        wait.what == Wait::For::stream ? reinterpret_cast<CUstream>(wait.stream) : CU_STREAM_PER_THREAD;
+    std::uint32_t brought = 0;
+    if (home.bytes >= HostReturns::least_together)
+        brought = bring(home.ranges, home.count, stream);
+    if (brought != 0) {
+        const record::Quiet quiet;
+        attach::real<attach::Entry::cuStreamSynchronize>()(stream);
+    }
+    leave(home.ranges, brought, home.count);
+}
+
+void plan_return(const observe::Touched& touched, CUstream stream) noexcept {
+    Behind& list = behind();
+    list.count = 0;
+    list.stream = stream;
     const record::Guard guard(knowledge.mutex);
-    for (; left < home.count; ++left)
-        knowledge.host_returns.leave(home.ranges[left].allocation);
+    for (std::uint32_t i = 0; i < touched.managed_count; ++i) {
+        const observe::Allocation& allocation = touched.managed[i];
+        const std::uint64_t place = knowledge.last_reach.launch(allocation.address, allocation.bytes,
+                                                                reinterpret_cast<std::uint64_t>(stream));
+        if (place == 0 || list.count + 2 > Behind::most)
+            continue;
+        const HostReturns::Span span =
+            knowledge.host_returns.ahead_of_wait(place, allocation.id, allocation.address, allocation.bytes);
+        span.for_each_part([&](std::uint64_t first, std::uint64_t last) {
+            list.ranges[list.count++] = {allocation.id, first, last - first};
+        });
+    }
+}
+
+void return_behind(bool launched) noexcept {
+    Behind& list = behind();
+    if (list.count == 0)
+        return;
+    leave(list.ranges, launched ? bring(list.ranges, list.count, list.stream) : 0, list.count);
+    list.count = 0;
 }
 
 } // namespace umadvisor::act

@@ -24,6 +24,11 @@ bool try_out(std::uint32_t round, std::uint64_t blocks) {
            (round != 0 && round % most_between_trials == 0);
 }
 
+/// Not by its id: what is allocated anew in each round mostly comes to stand where it stood.
+std::uint64_t key_of(std::uint64_t place, std::uint64_t address, std::uint64_t bytes) {
+    return mix(mix(place, address), bytes) | 1;
+}
+
 } // namespace
 
 HostReturns::Round* HostReturns::find(std::uint64_t allocation) noexcept {
@@ -33,19 +38,40 @@ HostReturns::Round* HostReturns::find(std::uint64_t allocation) noexcept {
 
 HostReturns::Span HostReturns::wait(std::uint64_t place, std::uint64_t allocation, std::uint64_t address,
                                     std::uint64_t bytes, std::uint64_t in_runs) noexcept {
-    // Not by its id: what is allocated anew in each round mostly comes to stand where it stood.
-    const std::uint64_t key = mix(mix(place, address), bytes) | 1;
-    rounds_[allocation % rounds] = {allocation, address, key, in_runs, 0, 0, 0, 0, false, false};
+    const std::uint64_t key = key_of(place, address, bytes);
+    Round& round = rounds_[allocation % rounds];
+    if (round.allocation == allocation && round.key == key && round.ahead) {
+        round.ahead = false;
+        return {};
+    }
+    round = {allocation, address, key, in_runs, 0, 0, 0, 0, false, false, false};
     Habit& known = habit(key);
     if (known.key != key)
         adopt(key, in_runs, bytes);
-    if (known.key != key || known.seen <= 2 * known.misses)
+    return known.key == key ? bring(known, round, bytes) : Span{};
+}
+
+HostReturns::Span HostReturns::ahead_of_wait(std::uint64_t place, std::uint64_t allocation,
+                                             std::uint64_t address, std::uint64_t bytes) noexcept {
+    const std::uint64_t key = key_of(place, address, bytes);
+    Habit& known = habit(key);
+    if (known.key != key)
         return {};
-    Span span{address + known.first, std::min(address + known.last, address + bytes)};
     Round& round = rounds_[allocation % rounds];
+    round = {allocation, address, key, known.in_runs, 0, 0, 0, 0, false, false, false};
+    const Span span = bring(known, round, bytes);
+    round.ahead = round.brought;
+    return span;
+}
+
+HostReturns::Span HostReturns::bring(Habit& known, Round& round, std::uint64_t bytes) noexcept {
+    if (known.seen <= 2 * known.misses)
+        return {};
+    const std::uint64_t address = round.address;
+    Span span{address + known.first, std::min(address + known.last, address + bytes)};
     const std::uint64_t blocks = (span.last - 1) / block_bytes - span.first / block_bytes + 1;
     if (try_out(known.brought, blocks)) {
-        const std::uint64_t which = mix(key, known.brought) % blocks;
+        const std::uint64_t which = mix(known.key, known.brought) % blocks;
         span.left_out = std::max(span.first, (span.first / block_bytes + which) * block_bytes);
     }
     if (++known.brought == 1)
@@ -57,7 +83,7 @@ HostReturns::Span HostReturns::wait(std::uint64_t place, std::uint64_t allocatio
 
 void HostReturns::leave(std::uint64_t allocation) noexcept {
     if (Round* const round = find(allocation))
-        round->brought = false;
+        round->brought = round->ahead = false;
 }
 
 void HostReturns::expect(std::uint64_t in_runs, std::uint64_t first, std::uint64_t last) noexcept {
@@ -104,7 +130,7 @@ void HostReturns::launch(std::uint64_t allocation) noexcept {
     Round* const round = find(allocation);
     if (round == nullptr)
         return;
-    if (round->looked)
+    if (round->looked && !round->ahead)
         learn(*round);
     round->allocation = 0;
 }

@@ -3,6 +3,7 @@
 
 #include "interposer/act/allocation_names.hpp"
 #include "interposer/act/host_returns.hpp"
+#include "interposer/act/last_reach.hpp"
 #include "interposer/act/launch_sequence.hpp"
 #include "interposer/act/mode.hpp"
 #include "interposer/act/pointees.hpp"
@@ -17,6 +18,7 @@ struct Knowledge {
     record::Mutex mutex; ///< guards the rest; never held during a call of the driver
     ResidencyMap residency;
     HostReturns host_returns;
+    LastReach last_reach;
     AllocationNames names;
     Pointees pointees;
     LaunchSequence sequence;

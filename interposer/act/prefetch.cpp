@@ -76,6 +76,12 @@ void before_launch(CUstream stream, attach::Entry launch_entry, const observe::T
     const CUstream handle =
         stream == nullptr && attach::uses_per_thread_stream(launch_entry) ? CU_STREAM_PER_THREAD : stream;
     bring_to_device(touched, handle);
+    plan_return(touched, handle);
+}
+
+void after_launch(bool launched) noexcept {
+    if (prefetch_mode.on.load(std::memory_order_acquire))
+        return_behind(launched);
 }
 
 void after_synchronize(const Wait& wait) noexcept {

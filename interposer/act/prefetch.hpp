@@ -18,6 +18,9 @@ void start_prefetching() noexcept;
 /// to `launch_entry`). Before the launch, after the residency sampler has looked.
 void before_launch(CUstream stream, attach::Entry launch_entry, const observe::Touched& touched) noexcept;
 
+/// The launch has been made, or has failed. What the host is known to want of it next follows it there.
+void after_launch(bool launched) noexcept;
+
 /// The program has waited for the device, and the host may touch what launches left there. What it has taken
 /// back at this point before is on the host when this returns.
 void after_synchronize(const Wait& wait) noexcept;

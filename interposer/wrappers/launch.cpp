@@ -60,6 +60,7 @@ void begin_launch(NewLaunch& made, std::uint64_t stack, const LaunchCall& call) 
 }
 
 void finish_launch(NewLaunch& made, const LaunchCall& call) noexcept {
+    act::after_launch(made.launch.status == CUDA_SUCCESS);
     if (made.launch.sample != 0)
         observe::device_timer().end(made.launch.sample, reinterpret_cast<CUstream>(call.stream_name));
     if (made.memorable)

@@ -311,6 +311,32 @@ BOOST_FIXTURE_TEST_CASE(another_part_each_time_is_no_habit, Loop) {
     takes(7, true);
 }
 
+BOOST_FIXTURE_TEST_CASE(what_followed_the_launch_is_not_brought_again_at_the_wait, Loop) {
+    const auto ahead = [&] { return returns->ahead_of_wait(1, id, base, bytes); };
+    BOOST_TEST(!brings(ahead())); // no habit yet
+    returns->launch(id);
+    round(0, bytes);
+    for (int i = 0; i < 3; ++i) {
+        const HostReturns::Span span = ahead();
+        BOOST_TEST(span.last == base + bytes);
+        BOOST_TEST(!brings(returns->wait(1, id, base, bytes)));
+        returns->looking(id);
+        if (span.left_out != 0)
+            returns->took(id, span.left_out, span.left_out + 2 * mib);
+        returns->launch(id);
+    }
+    ahead();
+    returns->launch(id); // no wait came: what was brought is no lesson
+    BOOST_TEST(brings(returns->wait(1, id, base, bytes)));
+    returns->launch(id);
+    ahead();
+    BOOST_TEST(!brings(returns->wait(2, id, base, bytes))); // another place: it has habits of its own
+    returns->launch(id);
+    ahead();
+    returns->leave(id); // it could not be brought
+    BOOST_TEST(brings(returns->wait(1, id, base, bytes)));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(reached)

@@ -1,0 +1,43 @@
+#include "interposer/act/last_reach.hpp"
+
+#include "interposer/act/mix.hpp"
+
+#include <algorithm>
+
+namespace umadvisor::act {
+
+LastReach::Turns& LastReach::find(std::uint64_t address, std::uint64_t bytes) noexcept {
+    const std::uint64_t key = mix(address, bytes) | 1;
+    Turns& turns = turns_[(key >> 1) % slots];
+    if (turns.key != key) {
+        turns = {};
+        turns.key = key;
+    }
+    return turns;
+}
+
+std::uint64_t LastReach::launch(std::uint64_t address, std::uint64_t bytes, std::uint64_t stream) noexcept {
+    Turns& turns = find(address, bytes);
+    if (turns.told) { // it was not the last
+        turns.told = false;
+        turns.agreed = distrusted;
+    }
+    if (turns.launches == 0)
+        turns.stream = stream;
+    turns.several_streams = turns.several_streams || turns.stream != stream;
+    ++turns.launches;
+    turns.told = turns.agreed >= believed && turns.launches == turns.expected && !turns.several_streams;
+    return turns.told ? turns.place : 0;
+}
+
+void LastReach::wait(std::uint64_t address, std::uint64_t bytes, std::uint64_t place) noexcept {
+    Turns& turns = find(address, bytes);
+    const bool same = turns.place == place && turns.expected == turns.launches && !turns.several_streams;
+    turns.agreed = same ? std::min(turns.agreed + 1, believed) : std::min(turns.agreed, 0);
+    turns.place = place;
+    turns.expected = turns.launches;
+    turns.launches = 0;
+    turns.several_streams = turns.told = false;
+}
+
+} // namespace umadvisor::act

@@ -1,0 +1,70 @@
+#include "interposer/act/last_reach.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <memory>
+
+using namespace umadvisor::act;
+
+BOOST_AUTO_TEST_SUITE(last_reach)
+
+struct Rounds {
+    static constexpr std::uint64_t address = 64 << 20, bytes = 8 << 20, here = 77;
+
+    /// Of `launches`, which one was taken for the last; 0: none.
+    unsigned round(unsigned launches, std::uint64_t place = here) {
+        unsigned last = 0;
+        for (unsigned i = 1; i <= launches; ++i)
+            if (const std::uint64_t told = reach->launch(address, bytes, 5); told != 0) {
+                BOOST_TEST(told == here);
+                last = i;
+            }
+        reach->wait(address, bytes, place);
+        return last;
+    }
+    std::unique_ptr<LastReach> reach = std::make_unique<LastReach>();
+};
+
+BOOST_FIXTURE_TEST_CASE(two_rounds_alike_tell_of_the_third, Rounds) {
+    for (int i = 0; i < 2; ++i)
+        BOOST_TEST(round(4) == 0u);
+    for (int i = 0; i < 5; ++i)
+        BOOST_TEST(round(4) == 4u);
+}
+
+BOOST_FIXTURE_TEST_CASE(another_place_or_another_number_begins_anew, Rounds) {
+    for (int i = 0; i < 4; ++i)
+        round(1);
+    BOOST_TEST(round(1, 78) == 1u);
+    for (int i = 0; i < 2; ++i)
+        BOOST_TEST(round(1) == 0u);
+    BOOST_TEST(round(1) == 1u);
+    reach->wait(address, bytes, here); // it came without a launch
+    for (int i = 0; i < 2; ++i)
+        BOOST_TEST(round(1) == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(what_was_wrong_once_is_not_believed_for_long, Rounds) {
+    for (int i = 0; i < 4; ++i)
+        round(2);
+    BOOST_TEST(round(3) == 2u);
+    for (int i = 0; i < 9; ++i)
+        BOOST_TEST(round(3) == 0u);
+    BOOST_TEST(round(3) == 3u);
+}
+
+BOOST_FIXTURE_TEST_CASE(launches_on_several_streams_tell_nothing, Rounds) {
+    for (int i = 0; i < 10; ++i) {
+        BOOST_TEST(reach->launch(address, bytes, 5) == 0u);
+        BOOST_TEST(reach->launch(address, bytes, 6) == 0u);
+        reach->wait(address, bytes, here);
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(allocations_are_told_apart, Rounds) {
+    for (int i = 0; i < 4; ++i) {
+        round(1);
+        BOOST_TEST(reach->launch(address + (16 << 20), bytes, 5) == 0u); // never waited for
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
