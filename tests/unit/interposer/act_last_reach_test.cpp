@@ -5,7 +5,7 @@
 
 using namespace umadvisor::act;
 
-BOOST_AUTO_TEST_SUITE(last_reach)
+BOOST_AUTO_TEST_SUITE(act_last_reach)
 
 struct Rounds {
     static constexpr std::uint64_t address = 64 << 20, bytes = 8 << 20, here = 77;
@@ -53,11 +53,16 @@ BOOST_FIXTURE_TEST_CASE(what_was_wrong_once_is_not_believed_for_long, Rounds) {
 }
 
 BOOST_FIXTURE_TEST_CASE(launches_on_several_streams_tell_nothing, Rounds) {
-    for (int i = 0; i < 10; ++i) {
-        BOOST_TEST(reach->launch(address, bytes, 5) == 0u);
+    const auto on_two_streams = [&] {
         BOOST_TEST(reach->launch(address, bytes, 6) == 0u);
+        BOOST_TEST(reach->launch(address, bytes, 5) == 0u);
         reach->wait(address, bytes, here);
-    }
+    };
+    for (int i = 0; i < 10; ++i)
+        on_two_streams();
+    for (int i = 0; i < 4; ++i)
+        round(2);
+    on_two_streams();
 }
 
 BOOST_FIXTURE_TEST_CASE(allocations_are_told_apart, Rounds) {
