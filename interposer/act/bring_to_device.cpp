@@ -79,15 +79,15 @@ void plan(const observe::Touched& touched, CUdevice device, CUstream stream, Mov
         if (residency.just_given_up(allocation.id))
             moves.given_up = allocation.id;
     }
-    const std::uint64_t capacity =
-        managed_capacity(device, residency.device_bytes(), missing_bytes({views, count}));
+    const std::uint64_t missing = missing_bytes({views, count});
+    const std::uint64_t capacity = managed_capacity(device, residency.device_bytes(), missing);
     const auto free = [&] { return capacity - std::min(capacity, residency.device_bytes()); };
     std::uint64_t kept_free = 0;
-    if (missing_bytes({views, count}) > free()) {
+    if (missing > free()) {
         residency.crowd();
         kept_free = std::min(slack, capacity / 4);
-        if (const std::uint64_t wanted = missing_bytes({views, count}) + kept_free; wanted > free())
-            make_room(touched, wanted - free(), moves.out);
+        if (missing + kept_free > free())
+            make_room(touched, missing + kept_free - free(), moves.out);
     }
     const std::uint64_t room = free();
     plan_prefetch({views, count}, room - std::min(room, kept_free), moves.in);
@@ -101,7 +101,8 @@ void plan(const observe::Touched& touched, CUdevice device, CUstream stream, Mov
 void move(const PrefetchPlan& plan, CUdevice to, CUstream stream, trace::Reason reason) {
     for (std::uint32_t i = 0; i < plan.count; ++i)
         if (const CUresult answer = prefetch_range(plan.ranges[i], to, stream, reason); answer != CUDA_SUCCESS)
-            prefetch_mode.fail(answer); // faults will do it, as they would have
+            prefetch_mode.fail(
+                answer); // faults will do it, as they would have; it is not tried again and again
 }
 
 /// One launch: what it reaches, and what that points to.

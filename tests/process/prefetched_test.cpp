@@ -4,6 +4,7 @@
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
+#include <map>
 
 BOOST_AUTO_TEST_SUITE(process_prefetched_test)
 
@@ -24,6 +25,31 @@ BOOST_AUTO_TEST_CASE(what_the_host_takes_back_each_round_is_brought_to_it) {
     for (const Json& prefetch : dump(folder, "x.umtrace", "Prefetch"))
         home += prefetch.at("reason") == "host_returns";
     BOOST_TEST(home >= 18u);
+}
+
+BOOST_AUTO_TEST_CASE(what_the_host_wants_next_follows_the_launch_that_is_the_last_to_reach_it) {
+    const Folder folder;
+    const std::string command = examples + "/sim/batches";
+    const Counted bare = count(folder, command, "");
+    const Counted repaired = count(folder, command, "prefetch");
+    BOOST_TEST(repaired.out == bare.out);
+    std::map<double, std::string> calls;
+    for (const Json& prefetch : dump(folder, "x.umtrace", "Prefetch"))
+        if (prefetch.at("reason") == "host_returns")
+            calls[prefetch.at("start_ns")] = "home";
+    for (const Json& launch : dump(folder, "x.umtrace", "Launch"))
+        calls[launch.at("start_ns")] = "launch";
+    for (const Json& wait : dump(folder, "x.umtrace", "Sync"))
+        calls[wait.at("start_ns")] = "wait";
+    std::size_t behind_launches = 0, behind_waits = 0;
+    std::string before;
+    for (const auto& [start, call] : calls) {
+        behind_launches += call == "home" && before == "launch";
+        behind_waits += call == "home" && before == "wait";
+        before = call;
+    }
+    BOOST_TEST(behind_launches >= 4u); // of ten rounds with two buffers in turn
+    BOOST_TEST(behind_waits > 0u);     // until it is known which launch is the last
 }
 
 BOOST_DATA_TEST_CASE(pointers_in_memory_are_followed, data::make({"pointer_table", "linked_nodes"}), name) {
