@@ -98,11 +98,11 @@ void plan(const observe::Touched& touched, CUdevice device, CUstream stream, Mov
         residency.launched(touched.managed[i].id, capacity - kept_free);
 }
 
+/// What the driver refuses is left to faults, as it would have been; it is not tried again and again.
 void move(const PrefetchPlan& plan, CUdevice to, CUstream stream, trace::Reason reason) {
     for (std::uint32_t i = 0; i < plan.count; ++i)
         if (const CUresult answer = prefetch_range(plan.ranges[i], to, stream, reason); answer != CUDA_SUCCESS)
-            prefetch_mode.fail(
-                answer); // faults will do it, as they would have; it is not tried again and again
+            prefetch_mode.fail(answer);
 }
 
 /// One launch: what it reaches, and what that points to.

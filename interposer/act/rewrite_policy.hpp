@@ -30,8 +30,9 @@ struct MemoryInfo {
     std::uint64_t free, total;
 };
 
-/// The card as it would look with `pretended` bytes (0: its own) and with `held_bytes`, all that the program holds
-/// and what is beside it, allocated by cuMemAlloc. `real` counts of managed memory what has been on the device.
+/// The card as it would look with `pretended` bytes (0: its own) and with `held_bytes`, all that the program
+/// holds and what is beside it, allocated by cuMemAlloc. `real` counts of managed memory what has been on the
+/// device.
 MemoryInfo pretend(MemoryInfo real, std::uint64_t pretended, std::uint64_t held_bytes) noexcept;
 
 } // namespace umadvisor::act

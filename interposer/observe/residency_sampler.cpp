@@ -19,6 +19,7 @@ constexpr std::uint64_t lasting = 10'000'000; ///< nanoseconds for which a look 
 constexpr std::uint64_t granule = 64 * 1024;  ///< the driver's, for host faults
 constexpr std::uint64_t whole_limit = 64u << 20; ///< entry by entry, more than this is sampled by windows
 constexpr std::uint64_t windows = 64;
+constexpr unsigned most_early_checks = 32; ///< of PAGEMAP_SCAN; 10 us each
 
 /// Of all threads, as getrusage(2) counts them: a touch of memory that the device has is one. Takes 0.9 us.
 std::uint64_t page_faults() {
@@ -233,6 +234,7 @@ void ResidencySampler::check_scan(Pagemap& pagemap, std::uint64_t first, std::ui
 
 /// The first launch that reaches an allocation finds it as the host has filled it, but is not looked at for it.
 void ResidencySampler::agree_on_scan(const Allocation& allocation) noexcept {
+    ++early_checks_;
     const record::Quiet quiet;
     std::optional<Pagemap> pagemap;
     const std::uint64_t page = Pagemap::page_bytes();
@@ -333,7 +335,7 @@ void ResidencySampler::look_before_launch(const Touched& touched) noexcept {
                        : LookRange::of(allocation);
         if (occasion.host_faults == 0)
             occasion.host_faults = page_faults();
-        if (!checked_)
+        if (!checked_ && early_checks_ < most_early_checks)
             agree_on_scan(allocation);
         return wanted_by_anyone(allocation, occasion);
     };

@@ -150,6 +150,7 @@ private:
     TryLock lock_;         ///< guards what follows
     bool checked_ = false; ///< whether PAGEMAP_SCAN tells what the entries tell
     bool scan_agrees_ = true;
+    unsigned early_checks_ = 0;
     std::uint64_t started_ = 0, spent_ = 0; ///< nanoseconds, CLOCK_MONOTONIC
     std::uint64_t round_ = 0;               ///< synchronisations after launches or looks
     Pending pending_[max_pending] = {};
