@@ -194,11 +194,13 @@ const Command run_command{
      {"--pretend-memory", "SIZE", "Make the card look smaller"},
      {"--stacks", "off|N", "Frames recorded with each call"},
      {"--um", "SOURCE",
-      "Who tells what happens to managed memory: auto (queue where the driver was tested, else pagemap), queue "
+      "Who tells what happens to managed memory: auto (queue where the driver was tested, else "
+      "pagemap; beside --act without relieve pagemap), queue "
       "(the driver's tools queue, also of a release it was not tested with), cupti (takes the one seat that "
       "CUPTI has for profilers), pagemap, off"},
      {"--um-detail", "LEVEL",
-      "Events taken from the queue: auto (light, and full in short windows while memory moves), light, faults, "
+      "Events taken from the queue: auto (light, and full in short windows while memory moves, but beside "
+      "--act), light, faults, "
       "full"},
      {"--hash", "LEVEL",
       "Hash the bytes of copies between host and device, so that equal ones are found: sample (some of them, "

@@ -10,10 +10,9 @@ namespace umadvisor::act {
 /// To the device: what a launch on `stream` (an explicit handle) reaches, what that points to, and room for it.
 void bring_to_device(const observe::Touched& touched, CUstream stream) noexcept;
 
-/// What a launch on `stream`, which is about to be made, will be the last to reach is noted down...
+/// Before a launch on `stream`: finds what it is the last to reach before the host, as is known, wants it.
 void plan_return(const observe::Touched& touched, CUstream stream) noexcept;
-/// ...and now that it has been made, follows it to the host, if the host is known to want it after the next
-/// wait.
+/// After it: sends that to the host behind it, unless it was not `launched`.
 void return_behind(bool launched) noexcept;
 
 /// To the host: what it has taken back after such a wait before. Returns when it is there.

@@ -149,13 +149,15 @@ void adjust_memory_info(std::size_t* free, std::size_t* total) noexcept {
     const std::uint64_t card =
         total != nullptr ? *total : devices[device].memory_bytes.load(std::memory_order_relaxed);
     const Device& known = devices[device];
-    const MemoryInfo seen = pretend({free != nullptr ? *free : 0, card}, smaller,
-                                    others(known) + known.plain_bytes.load(std::memory_order_relaxed) +
-                                        known.rewritten_bytes.load(std::memory_order_relaxed));
+    const std::uint64_t rewritten = known.rewritten_bytes.load(std::memory_order_relaxed);
+    // Without any the driver's answer stands: what was seen beside the program may be long gone.
+    const std::uint64_t held =
+        rewritten == 0 ? 0 : rewritten + others(known) + known.plain_bytes.load(std::memory_order_relaxed);
+    const MemoryInfo shown = pretend({free != nullptr ? *free : 0, card}, smaller, held);
     if (free != nullptr)
-        *free = seen.free;
+        *free = shown.free;
     if (total != nullptr)
-        *total = seen.total;
+        *total = shown.total;
 }
 
 } // namespace umadvisor::act

@@ -40,15 +40,20 @@ HostReturns::Span HostReturns::wait(std::uint64_t place, std::uint64_t allocatio
                                     std::uint64_t bytes, std::uint64_t in_runs) noexcept {
     const std::uint64_t key = key_of(place, address, bytes);
     Round& round = rounds_[allocation % rounds];
+    Habit& known = habit(key);
+    Span span;
     if (round.allocation == allocation && round.key == key && round.ahead) {
         round.ahead = false;
-        return {};
+    } else {
+        round = {allocation, address, key, in_runs, 0, 0, 0, 0, false, false, false};
+        if (known.key != key)
+            adopt(key, in_runs, bytes);
+        if (known.key == key)
+            span = bring(known, round, bytes);
     }
-    round = {allocation, address, key, in_runs, 0, 0, 0, 0, false, false, false};
-    Habit& known = habit(key);
-    if (known.key != key)
-        adopt(key, in_runs, bytes);
-    return known.key == key ? bring(known, round, bytes) : Span{};
+    if (round.brought && known.brought == 1) // told here, where it is known of which wait
+        tell(known, false);
+    return span;
 }
 
 HostReturns::Span HostReturns::ahead_of_wait(std::uint64_t place, std::uint64_t allocation,
@@ -74,8 +79,7 @@ HostReturns::Span HostReturns::bring(Habit& known, Round& round, std::uint64_t b
         const std::uint64_t which = mix(known.key, known.brought) % blocks;
         span.left_out = std::max(span.first, (span.first / block_bytes + which) * block_bytes);
     }
-    if (++known.brought == 1)
-        tell(known, false);
+    ++known.brought;
     round.left_out = span.left_out;
     round.brought = true;
     return span;

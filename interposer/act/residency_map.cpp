@@ -12,7 +12,7 @@ void ResidencyMap::clear() noexcept {
     known_ = nullptr;
     count_ = capacity_ = 0;
     device_bytes_ = synchronizations_ = 0;
-    blind_ = crowded_ = false;
+    blind_ = crowded_ = trials_ = false;
 }
 
 bool ResidencyMap::untouched(std::uint64_t allocation, std::uint64_t host_faults) noexcept {
@@ -30,14 +30,13 @@ ResidencyMap::Part ResidencyMap::worth_a_look(std::uint64_t allocation, std::uin
     const std::uint64_t worth = (host_faults - known->faults) * looks_of_a_fault; // blocks
     known->looked_at = synchronizations_;
     known->asked_at = host_faults;
-    known->looked_over = true;
+    known->found_is_old = true;
     // Where faults have been in vain, they are mostly others'.
     const std::uint64_t price = static_cast<std::uint64_t>(known->on_device) << known->idle_looks;
-    if (worth >= price)
-        known->faults = host_faults;
     if (worth < price)
         return worth >= blocks_of(known->found.first, known->found.last - known->found.first) ? known->found
                                                                                               : Part{};
+    known->faults = host_faults;
     if (known->on_device == 0)
         return {};
     known->idle_looks =
@@ -48,8 +47,10 @@ ResidencyMap::Part ResidencyMap::worth_a_look(std::uint64_t allocation, std::uin
 void ResidencyMap::found_on_host(std::uint64_t allocation, std::uint64_t first, std::uint64_t last) noexcept {
     if (Known* const known = find(allocation)) {
         known->faults = known->asked_at;
-        known->found = {known->looked_over ? first : std::min(known->found.first, first), last};
-        known->looked_over = false;
+        known->found = known->found_is_old
+                           ? Part{first, last}
+                           : Part{std::min(known->found.first, first), std::max(known->found.last, last)};
+        known->found_is_old = false;
         known->idle_looks = 0;
     }
     moved(allocation, first, last, BlockState::host);

@@ -112,7 +112,7 @@ private:
         std::uint64_t faults;    ///< of the host, that looks have explained
         std::uint64_t asked_at;  ///< faults, when a look was last asked for
         Part found;              ///< by the last look that found anything
-        bool looked_over;        ///< `found` is of an earlier look
+        bool found_is_old;       ///< nothing was found since a look was last asked for
         std::uint8_t idle_looks; ///< at all of it, that found nothing, running
         unsigned bounces;        ///< more than 0: it came back from the device lately
         UsageTrial trial;

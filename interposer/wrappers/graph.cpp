@@ -110,6 +110,7 @@ void begin_graph_launch(trace::GraphLaunch& record, Entry entry, CUgraphExec exe
 }
 
 void finish_graph_launch(trace::GraphLaunch& record) noexcept {
+    const KeepErrno keep;
     act::after_launch(record.status == CUDA_SUCCESS);
     if (record.sample != 0)
         observe::device_timer().end(record.sample, reinterpret_cast<CUstream>(record.stream));

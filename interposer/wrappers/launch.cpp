@@ -38,6 +38,7 @@ std::uint64_t timer_key(const LaunchCall& call, std::uint64_t function) {
 } // namespace
 
 void begin_launch(NewLaunch& made, std::uint64_t stack, const LaunchCall& call) noexcept {
+    const KeepErrno keep;
     // The generation first: what changes after it belongs to a later one, and so do launches remembered by it.
     made.generation = observe::allocations().generation();
     const bool captured = observe::is_captured(reinterpret_cast<CUstream>(call.stream_name));
@@ -60,6 +61,7 @@ void begin_launch(NewLaunch& made, std::uint64_t stack, const LaunchCall& call) 
 }
 
 void finish_launch(NewLaunch& made, const LaunchCall& call) noexcept {
+    const KeepErrno keep;
     act::after_launch(made.launch.status == CUDA_SUCCESS);
     if (made.launch.sample != 0)
         observe::device_timer().end(made.launch.sample, reinterpret_cast<CUstream>(call.stream_name));
