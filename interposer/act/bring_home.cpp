@@ -4,6 +4,7 @@
 #include "interposer/act/placement.hpp"
 #include "interposer/attach/real.hpp"
 #include "interposer/observe/capture.hpp"
+#include "interposer/record/clock.hpp"
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
 
@@ -56,7 +57,7 @@ void expect(const Wait& wait, HomeWays& home) {
         if (!observe::allocations().find(address, allocation) || allocation.id != id)
             return; // gone since
         const AllocationNames::Named named = knowledge.names.find(id);
-        knowledge.last_reach.wait(allocation.address, allocation.bytes, place.here);
+        knowledge.last_reach.wait(allocation.address, allocation.bytes, place.here, wait.begun);
         const HostReturns::Span span = knowledge.host_returns.wait(
             place.here, id, allocation.address, allocation.bytes, mix_known(place.in_runs, named.name));
         tell_lessons(wait, named);
@@ -128,12 +129,14 @@ void plan_return(const observe::Touched& touched, CUstream stream) noexcept {
     Behind& list = behind();
     list.count = 0;
     list.stream = stream;
+    const std::uint64_t now = record::monotonic_nanoseconds();
     const record::Guard guard(knowledge.mutex);
     for (std::uint32_t i = 0; i < touched.managed_count; ++i) {
         const observe::Allocation& allocation = touched.managed[i];
         const std::uint64_t place = knowledge.last_reach.launch(allocation.address, allocation.bytes,
-                                                                reinterpret_cast<std::uint64_t>(stream));
-        if (place == 0 || list.count + 2 > Behind::most)
+                                                                reinterpret_cast<std::uint64_t>(stream), now);
+        // Where a block is left to the launch's faults, it stays to be seen whether they came.
+        if (place == 0 || list.count + 2 > Behind::most || knowledge.residency.on_trial(allocation.id))
             continue;
         const HostReturns::Span span =
             knowledge.host_returns.ahead_of_wait(place, allocation.id, allocation.address, allocation.bytes);

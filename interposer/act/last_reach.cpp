@@ -16,7 +16,8 @@ LastReach::Turns& LastReach::find(std::uint64_t address, std::uint64_t bytes) no
     return turns;
 }
 
-std::uint64_t LastReach::launch(std::uint64_t address, std::uint64_t bytes, std::uint64_t stream) noexcept {
+std::uint64_t LastReach::launch(std::uint64_t address, std::uint64_t bytes, std::uint64_t stream,
+                                std::uint64_t now) noexcept {
     Turns& turns = find(address, bytes);
     if (turns.told) { // it was not the last
         turns.told = false;
@@ -26,13 +27,16 @@ std::uint64_t LastReach::launch(std::uint64_t address, std::uint64_t bytes, std:
         turns.stream = stream;
     turns.several_streams = turns.several_streams || turns.stream != stream;
     ++turns.launches;
+    turns.last = now;
     turns.told = turns.agreed >= believed && turns.launches == turns.expected && !turns.several_streams;
     return turns.told ? turns.place : 0;
 }
 
-void LastReach::wait(std::uint64_t address, std::uint64_t bytes, std::uint64_t place) noexcept {
+void LastReach::wait(std::uint64_t address, std::uint64_t bytes, std::uint64_t place,
+                     std::uint64_t begun) noexcept {
     Turns& turns = find(address, bytes);
-    const bool same = turns.place == place && turns.expected == turns.launches && !turns.several_streams;
+    const bool same = turns.place == place && turns.expected == turns.launches && !turns.several_streams &&
+                      begun >= turns.last + least_meanwhile(bytes);
     turns.agreed = same ? std::min(turns.agreed + 1, believed) : std::min(turns.agreed, 0);
     turns.place = place;
     turns.expected = turns.launches;

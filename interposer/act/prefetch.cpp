@@ -6,6 +6,7 @@
 #include "interposer/act/plan.hpp"
 #include "interposer/act/relieve.hpp"
 #include "interposer/observe/residency_sampler.hpp"
+#include "interposer/record/clock.hpp"
 #include "interposer/record/recorder.hpp"
 
 #include <atomic>
@@ -82,6 +83,10 @@ void before_launch(CUstream stream, attach::Entry launch_entry, const observe::T
 void after_launch(bool launched) noexcept {
     if (prefetch_mode.on.load(std::memory_order_acquire))
         return_behind(launched);
+}
+
+std::uint64_t wait_begins() noexcept {
+    return prefetch_mode.on.load(std::memory_order_relaxed) ? record::monotonic_nanoseconds() : 0;
 }
 
 void after_synchronize(const Wait& wait) noexcept {

@@ -21,6 +21,9 @@ void before_launch(CUstream stream, attach::Entry launch_entry, const observe::T
 /// The launch has been made, or has failed. What the host is known to want of it next follows it there.
 void after_launch(bool launched) noexcept;
 
+/// Of a Wait that begins now; 0 when prefetching is off.
+std::uint64_t wait_begins() noexcept;
+
 /// The program has waited for the device, and the host may touch what launches left there. What it has taken
 /// back at this point before is on the host when this returns.
 void after_synchronize(const Wait& wait) noexcept;

@@ -15,6 +15,7 @@ struct Wait {
     For what;
     std::uint64_t stream; ///< explicit handle
     std::uint64_t stack;  ///< id of the call stack
+    std::uint64_t begun;  ///< CLOCK_MONOTONIC, nanoseconds; 0: not known
 };
 
 /// Plain data of one thread. What it has no room for is left out.

@@ -52,6 +52,8 @@ void UsageTrial::end(bool everything, std::uint64_t stream) noexcept {
         left_out_ = 0;
         if (looked_)
             judge();
+        else // a wait for another stream came first, or looks are short: it told nothing and cost its faults
+            next_ = 2 * asked_;
     }
     looked_ = unused_ = false;
 }

@@ -76,7 +76,7 @@ void finish_copy(trace::Copy& record, const CopyBox& box) noexcept {
         return;
     note_moved(record, box);
     if (!record.asynchronous)
-        after_wait({act::Wait::For::stream, record.stream, record.stack});
+        after_wait({act::Wait::For::stream, record.stream, record.stack, 0});
 }
 
 trace::Set begin_set(CUdeviceptr address, std::uint64_t bytes, std::uint64_t value, std::uint64_t stream,

@@ -1,6 +1,5 @@
 #include "interposer/wrappers/stream.hpp"
 
-#include "interposer/act/prefetch.hpp"
 #include "interposer/act/relieve.hpp"
 #include "interposer/observe/capture.hpp"
 #include "interposer/observe/copy_contents.hpp"
@@ -29,7 +28,7 @@ act::Wait::For waited_for(trace::SyncKind kind) {
 
 } // namespace
 
-void finish_sync(trace::Sync& record) noexcept {
+void finish_sync(trace::Sync& record, std::uint64_t begun) noexcept {
     const KeepErrno keep;
     record.stack = record::stack();
     record::write(record);
@@ -38,7 +37,7 @@ void finish_sync(trace::Sync& record) noexcept {
     if (record.status == CUDA_SUCCESS)
         observe::copy_contents().after_sync(record);
     if (waited && record.status == CUDA_SUCCESS)
-        after_wait({waited_for(record.kind), record.object, record.stack});
+        after_wait({waited_for(record.kind), record.object, record.stack, begun});
 }
 
 void finish_stream(trace::Stream& record) noexcept {

@@ -1,13 +1,14 @@
 /// Synchronisation, streams and events.
 #pragma once
 
-#include "interposer/act/reached.hpp"
+#include "interposer/act/prefetch.hpp"
 #include "interposer/wrappers/hook.hpp"
 
 namespace umadvisor::wrappers {
 
-/// Records a synchronisation; one that waited lets the observers look at what the device has done.
-void finish_sync(trace::Sync& record) noexcept;
+/// Records a synchronisation that began at `begun` (of act::Wait); one that waited lets the observers look at
+/// what the device has done.
+void finish_sync(trace::Sync& record, std::uint64_t begun) noexcept;
 void finish_stream(trace::Stream& record) noexcept;
 void finish_event(trace::Event& record) noexcept;
 
@@ -24,8 +25,9 @@ struct Synchronize : WhileRecording {
             record.object = stream_of<E>(object...);
         else if constexpr (sizeof...(Object) != 0)
             record.object = reinterpret_cast<std::uint64_t>((object, ...));
+        const std::uint64_t begun = act::wait_begins();
         const CUresult result = timed<E>(record, object...);
-        finish_sync(record);
+        finish_sync(record, begun);
         return result;
     }
 };

@@ -52,6 +52,18 @@ BOOST_AUTO_TEST_CASE(what_the_host_wants_next_follows_the_launch_that_is_the_las
     BOOST_TEST(behind_waits > 0u);     // until it is known which launch is the last
 }
 
+/// A block that is left to the launch's faults must not be sent home before anybody has seen whether they came.
+BOOST_AUTO_TEST_CASE(a_trial_of_one_way_is_no_miss_of_the_other) {
+    const Folder folder;
+    count(folder, examples + "/sim/batches --mib 48 --rounds 20", "prefetch");
+    std::size_t learned = 0;
+    for (const Json& lesson : dump(folder, "x.umtrace", "HostReturn")) {
+        BOOST_TEST(lesson.at("given_up") == 0);
+        ++learned;
+    }
+    BOOST_TEST(learned == 2u); // of each buffer
+}
+
 BOOST_DATA_TEST_CASE(pointers_in_memory_are_followed, data::make({"pointer_table", "linked_nodes"}), name) {
     const Folder folder;
     const std::string command = examples + "/sim/" + name;

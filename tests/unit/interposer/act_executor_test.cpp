@@ -311,7 +311,7 @@ BOOST_AUTO_TEST_CASE(threads_may_launch_together) {
         threads.emplace_back([&, thread] {
             for (std::size_t i = 0; i < 2000; ++i) {
                 launch(touching({all[i % 16], all[(i + static_cast<std::size_t>(thread)) % 16]}));
-                act::after_synchronize({act::Wait::For::everything, 0, 0});
+                act::after_synchronize({act::Wait::For::everything, 0, 0, 0});
             }
         });
     for (auto& thread : threads)

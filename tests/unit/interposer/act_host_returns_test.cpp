@@ -222,7 +222,7 @@ struct Waits {
         std::vector<std::uint64_t> ids;
         const auto no_name = [](std::uint64_t) { return std::uint64_t{0}; };
         Reached::Place found{};
-        reached.take({what, stream, stack}, found, no_name,
+        reached.take({what, stream, stack, 0}, found, no_name,
                      [&](std::uint64_t id, std::uint64_t) { ids.push_back(id); });
         place = found.here;
         return ids;

@@ -14,14 +14,18 @@ struct Rounds {
     unsigned round(unsigned launches, std::uint64_t place = here) {
         unsigned last = 0;
         for (unsigned i = 1; i <= launches; ++i)
-            if (const std::uint64_t told = reach->launch(address, bytes, 5); told != 0) {
+            if (const std::uint64_t told = launch(5); told != 0) {
                 BOOST_TEST(told == here);
                 last = i;
             }
-        reach->wait(address, bytes, place);
+        wait(place);
         return last;
     }
+    std::uint64_t launch(std::uint64_t stream) { return reach->launch(address, bytes, stream, now += 10); }
+    void wait(std::uint64_t place) { reach->wait(address, bytes, place, now += meanwhile); }
+
     std::unique_ptr<LastReach> reach = std::make_unique<LastReach>();
+    std::uint64_t now = 0, meanwhile = LastReach::least_meanwhile(bytes);
 };
 
 BOOST_FIXTURE_TEST_CASE(two_rounds_alike_tell_of_the_third, Rounds) {
@@ -38,7 +42,7 @@ BOOST_FIXTURE_TEST_CASE(another_place_or_another_number_begins_anew, Rounds) {
     for (int i = 0; i < 2; ++i)
         BOOST_TEST(round(1) == 0u);
     BOOST_TEST(round(1) == 1u);
-    reach->wait(address, bytes, here); // it came without a launch
+    wait(here); // it came without a launch
     for (int i = 0; i < 2; ++i)
         BOOST_TEST(round(1) == 0u);
 }
@@ -54,9 +58,9 @@ BOOST_FIXTURE_TEST_CASE(what_was_wrong_once_is_not_believed_for_long, Rounds) {
 
 BOOST_FIXTURE_TEST_CASE(launches_on_several_streams_tell_nothing, Rounds) {
     const auto on_two_streams = [&] {
-        BOOST_TEST(reach->launch(address, bytes, 6) == 0u);
-        BOOST_TEST(reach->launch(address, bytes, 5) == 0u);
-        reach->wait(address, bytes, here);
+        BOOST_TEST(launch(6) == 0u);
+        BOOST_TEST(launch(5) == 0u);
+        wait(here);
     };
     for (int i = 0; i < 10; ++i)
         on_two_streams();
@@ -65,10 +69,22 @@ BOOST_FIXTURE_TEST_CASE(launches_on_several_streams_tell_nothing, Rounds) {
     on_two_streams();
 }
 
+BOOST_FIXTURE_TEST_CASE(nothing_is_gained_where_the_program_waits_at_once, Rounds) {
+    --meanwhile;
+    for (int i = 0; i < 10; ++i)
+        BOOST_TEST(round(2) == 0u);
+    ++meanwhile;
+    for (int i = 0; i < 2; ++i)
+        round(2);
+    BOOST_TEST(round(2) == 2u);
+    reach->wait(address, bytes, here, 0); // nobody knows when it began
+    BOOST_TEST(round(2) == 0u);
+}
+
 BOOST_FIXTURE_TEST_CASE(allocations_are_told_apart, Rounds) {
     for (int i = 0; i < 4; ++i) {
         round(1);
-        BOOST_TEST(reach->launch(address + (16 << 20), bytes, 5) == 0u); // never waited for
+        BOOST_TEST(reach->launch(address + (16 << 20), bytes, 5, now) == 0u); // never waited for
     }
 }
 
