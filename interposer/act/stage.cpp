@@ -29,10 +29,11 @@ using attach::Entry;
 using attach::real;
 
 constinit StagePool pool;
-constinit StageChoice filling(
-    {{stage_threads, true}, {stage_threads, false}, {stage_few_threads, true}, {stage_few_threads, false}});
-constinit StageChoice emptying(
-    {{stage_few_threads, true}, {stage_threads, true}, {stage_few_threads, false}, {stage_threads, false}});
+/// Of either direction: machines differ more than directions do.
+constexpr StageManner manners[] = {
+    {stage_few_threads, true}, {stage_threads, false}, {stage_threads, true}, {stage_few_threads, false}};
+constinit StageChoice filling(manners);
+constinit StageChoice emptying(manners);
 constinit Mode staging{"stage"};
 record::Mutex starting;
 bool started = false; ///< the pool was, or could not be
@@ -146,13 +147,14 @@ bool detail::stage(trace::Copy& copy) noexcept {
         staging.fail(answer);
         return false;
     }
-    StageRing* const ring = borrow_ring(context, answer);
+    StageRing* const ring = borrow_ring(context, stage_rows(copy, way).width, answer);
     if (ring == nullptr) {
         if (answer != CUDA_SUCCESS && staging.on.exchange(false))
             refuse("the driver gives no pinned memory");
         return false;
     }
     bool usable = true;
+    ring->passed += copy.bytes;
     answer = pass(*ring, copy, way, stream, usable);
     if (usable)
         return_ring(*ring);

@@ -17,9 +17,9 @@ struct StageManner {
 /// kept, and another tried now and then. Thread-safe; what two threads tell at once may be lost.
 class StageChoice {
 public:
-    static constexpr std::size_t run_pieces = 16; ///< 32 MiB
+    static constexpr std::size_t run_pieces = 16; ///< 64 MiB
     /// Of a copy that is worth trying on: in shorter ones the ring is not in a cache yet.
-    static constexpr std::size_t least_pieces = 4 * run_pieces;
+    static constexpr std::size_t least_pieces = 2 * run_pieces;
     static constexpr unsigned manners = 4;
 
     /// The first is what other copies go by.

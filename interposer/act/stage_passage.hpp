@@ -40,8 +40,8 @@ public:
           device_(device),
           host_(host),
           rows_(rows),
-          plan_(bytes, rows.width == 0 ? 1 : rows.width),
-          pace_(choice, plan_.count()) {}
+          plan_(bytes, ring.buffer_bytes, rows.width == 0 ? 1 : rows.width),
+          pace_(choice, ring.buffer_bytes == stage_buffer_bytes ? plan_.count() : 1) {}
 
     /// Returns when the host's memory has been read; the last transfers may be under way.
     CUresult to_device() noexcept;

@@ -8,7 +8,7 @@ StageWay stage_way(const trace::Copy& copy) noexcept {
     using trace::Memory;
     if (copy.captured != 0 || copy.depth > 1)
         return StageWay::none;
-    if (copy.width != 0 && (copy.width < staged_row_least || copy.width > stage_buffer_bytes ||
+    if (copy.width != 0 && (copy.width < staged_row_least || copy.width > staged_row_most ||
                             copy.source_pitch < copy.width || copy.destination_pitch < copy.width))
         return StageWay::none;
     if (copy.source_memory == Memory::pageable && copy.destination_memory == Memory::device)
@@ -26,9 +26,10 @@ StageRows stage_rows(const trace::Copy& copy, StageWay way) noexcept {
             to_device ? copy.destination_pitch : copy.source_pitch};
 }
 
-StagePlan::StagePlan(std::uint64_t bytes, std::uint64_t row) noexcept : bytes_(bytes) {
+StagePlan::StagePlan(std::uint64_t bytes, std::size_t buffer_bytes, std::uint64_t row) noexcept
+    : bytes_(bytes) {
     const std::uint64_t share = bytes / stage_buffers / stage_slice_bytes * stage_slice_bytes;
-    piece_ = std::clamp<std::uint64_t>(share, stage_piece_least, stage_buffer_bytes);
+    piece_ = std::clamp<std::uint64_t>(share, stage_piece_least, buffer_bytes);
     piece_ = std::max(row, piece_ / row * row);
 }
 

@@ -15,12 +15,16 @@ inline constexpr std::uint64_t staged_to_host_from = 4u << 20;
 inline constexpr unsigned stage_buffers = 8; ///< of a ring
 inline constexpr std::uint64_t staged_row_least = 1u
                                                   << 10; ///< bytes; the device moves short rows slowly anyway
-inline constexpr std::size_t stage_buffer_bytes = 2u << 20;  ///< pinned, each
+inline constexpr std::uint64_t staged_row_most = 2u << 20;
+inline constexpr std::size_t stage_buffer_bytes = 4u << 20; ///< pinned, each
+/// And at first: to pin 4 MiB takes a millisecond, 32 take ten, which a tenth of the speed is to earn.
+inline constexpr std::size_t stage_first_buffer_bytes = 512u << 10;
+inline constexpr std::uint64_t stage_grown_after = 1u << 30; ///< bytes that have passed a ring
 inline constexpr std::size_t stage_piece_least = 512u << 10; ///< a transfer by itself costs some microseconds
 inline constexpr std::size_t stage_slice_bytes = 128u << 10; ///< of a buffer, that one thread copies at a time
-inline constexpr unsigned stage_threads = 8;                 ///< beside the one that makes the copy
-inline constexpr unsigned stage_few_threads = 6;             ///< of these, where all are in each other's way
-inline constexpr unsigned stage_rings = 16; ///< one a context: with 16 MiB each, 256 MiB at most
+inline constexpr unsigned stage_threads = 12;                ///< beside the one that makes the copy
+inline constexpr unsigned stage_few_threads = 8;             ///< of these, where all are in each other's way
+inline constexpr unsigned stage_rings = 8; ///< one a context: with 32 MiB each, 256 MiB at most
 
 enum class StageWay : std::uint8_t { none, to_device, to_host };
 
@@ -37,9 +41,9 @@ StageRows stage_rows(const trace::Copy& copy, StageWay way) noexcept;
 /// The pieces of a copy, each of which passes through one buffer.
 class StagePlan {
 public:
-    /// At least one byte. Short copies are cut finer: the first piece is on its way while others are filled.
-    /// Rows, of which none is longer than a buffer, stay whole.
-    explicit StagePlan(std::uint64_t bytes, std::uint64_t row = 1) noexcept;
+    /// At least one byte, through buffers of `buffer_bytes`. Short copies are cut finer: the first piece is on
+    /// its way while others are filled. Rows, of which none is longer than a buffer, stay whole.
+    StagePlan(std::uint64_t bytes, std::size_t buffer_bytes, std::uint64_t row = 1) noexcept;
 
     std::size_t count() const noexcept { return static_cast<std::size_t>((bytes_ + piece_ - 1) / piece_); }
     std::uint64_t offset(std::size_t piece) const noexcept { return piece * piece_; }

@@ -25,17 +25,30 @@ void unmake(StageRing& ring) {
     std::fill(std::begin(ring.buffers), std::end(ring.buffers), StageBuffer{});
 }
 
-CUresult make(StageRing& ring) {
-    std::fill(std::begin(ring.buffers), std::end(ring.buffers), StageBuffer{}); // of a context that is gone
+/// Gives the ring memory. What it had stays: transfers may be under way there.
+CUresult pin(StageRing& ring, std::size_t buffer_bytes) {
     void* memory = nullptr;
-    CUresult answer =
-        real<Entry::cuMemHostAlloc>()(&memory, stage_buffers * stage_buffer_bytes, CU_MEMHOSTALLOC_PORTABLE);
+    const CUresult answer =
+        real<Entry::cuMemHostAlloc>()(&memory, stage_buffers * buffer_bytes, CU_MEMHOSTALLOC_PORTABLE);
     if (answer != CUDA_SUCCESS)
         return answer;
     auto* at = static_cast<char*>(memory);
     for (StageBuffer& buffer : ring.buffers) {
         buffer.at = at;
-        at += stage_buffer_bytes;
+        buffer.in_flight = false;
+        at += buffer_bytes;
+    }
+    ring.buffer_bytes = buffer_bytes;
+    return CUDA_SUCCESS;
+}
+
+CUresult make(StageRing& ring) {
+    std::fill(std::begin(ring.buffers), std::end(ring.buffers), StageBuffer{}); // of a context that is gone
+    ring.passed = 0;
+    CUresult answer = pin(ring, stage_first_buffer_bytes);
+    if (answer != CUDA_SUCCESS)
+        return answer;
+    for (StageBuffer& buffer : ring.buffers) {
         answer = real<Entry::cuEventCreate>()(&buffer.passed, CU_EVENT_DISABLE_TIMING);
         if (answer != CUDA_SUCCESS) {
             buffer.passed = nullptr;
@@ -44,6 +57,15 @@ CUresult make(StageRing& ring) {
         }
     }
     return CUDA_SUCCESS;
+}
+
+/// Where the driver has no more, the copies to come go on as before.
+void grow(StageRing& ring, std::uint64_t row) {
+    const bool earned = ring.passed >= stage_grown_after;
+    if (ring.buffer_bytes == stage_buffer_bytes || (!earned && row <= ring.buffer_bytes))
+        return;
+    ring.passed = 0;
+    pin(ring, stage_buffer_bytes);
 }
 
 /// The context's ring, or else a free one.
@@ -60,7 +82,7 @@ StageRing* find(CUcontext context, std::uint16_t number) {
 
 } // namespace
 
-StageRing* borrow_ring(CUcontext context, CUresult& answer) noexcept {
+StageRing* borrow_ring(CUcontext context, std::uint64_t row, CUresult& answer) noexcept {
     answer = CUDA_SUCCESS;
     const std::uint16_t number = observe::context_number(context);
     if (number == 0)
@@ -80,9 +102,12 @@ StageRing* borrow_ring(CUcontext context, CUresult& answer) noexcept {
     if (fresh)
         answer = make(*ring);
     if (answer == CUDA_SUCCESS)
+        grow(*ring, row);
+    if (answer == CUDA_SUCCESS && row <= ring->buffer_bytes)
         return ring;
     const record::Guard guard(rings_mutex);
-    ring->number = 0;
+    if (answer != CUDA_SUCCESS)
+        ring->number = 0;
     ring->lent = false;
     return nullptr;
 }

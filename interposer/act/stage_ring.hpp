@@ -10,7 +10,7 @@
 namespace umadvisor::act {
 
 struct StageBuffer {
-    char* at;       ///< stage_buffer_bytes, pinned
+    char* at;       ///< pinned
     CUevent passed; ///< the device is done with it
     bool in_flight; ///< `passed` was recorded and has not been seen yet
     StageJob job;   ///< between the program's memory and `at`
@@ -19,14 +19,17 @@ struct StageBuffer {
 /// Serves one copy at a time.
 struct StageRing {
     StageBuffer buffers[stage_buffers];
+    std::size_t buffer_bytes; ///< of each
+    std::uint64_t passed;     ///< bytes, since it was made or was to grow
     CUcontext context;
     std::uint16_t number; ///< of the context (contexts.hpp); 0: free
     bool lent;
 };
 
-/// The ring of `context`, which is current; made at first. Null: it is in use by another copy, or every one is
-/// another context's (`answer` is CUDA_SUCCESS), or the driver refused (its answer).
-StageRing* borrow_ring(CUcontext context, CUresult& answer) noexcept;
+/// The ring of `context`, which is current; made at first, and larger once much has passed it or where rows of
+/// `row` bytes need it. Null: it is in use by another copy, or every one is another context's, or rows do not
+/// fit (`answer` is CUDA_SUCCESS), or the driver refused (its answer).
+StageRing* borrow_ring(CUcontext context, std::uint64_t row, CUresult& answer) noexcept;
 void return_ring(StageRing& ring) noexcept;
 
 /// The context is gone, and what was made in it.

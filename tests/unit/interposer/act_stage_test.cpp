@@ -65,7 +65,7 @@ BOOST_DATA_TEST_CASE(pieces_cover_a_copy_once_and_fit_a_buffer,
                                  std::uint64_t{(16u << 20) + 1}, std::uint64_t{1u << 30} + 12'345,
                                  std::uint64_t{5} << 40}),
                      bytes) {
-    const StagePlan plan(bytes);
+    const StagePlan plan(bytes, stage_buffer_bytes);
     std::uint64_t covered = 0;
     const std::size_t looked_at = std::min<std::size_t>(plan.count(), 2000);
     for (std::size_t piece = 0; piece < looked_at; ++piece) {
@@ -83,7 +83,7 @@ BOOST_DATA_TEST_CASE(pieces_cover_a_copy_once_and_fit_a_buffer,
 
 BOOST_AUTO_TEST_CASE(rows_stay_whole) {
     for (const std::uint64_t row : {std::uint64_t{1024}, std::uint64_t{100'003}, std::uint64_t{2u << 20}}) {
-        const StagePlan plan(row * 333, row);
+        const StagePlan plan(row * 333, stage_buffer_bytes, row);
         std::uint64_t covered = 0;
         for (std::size_t piece = 0; piece < plan.count(); ++piece) {
             BOOST_TEST_REQUIRE(plan.offset(piece) == covered);
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(copies_of_rows_by_the_table) {
     copy.source_pitch = 4096;
     copy.width = staged_row_least - 1;
     BOOST_TEST((stage_way(copy) == StageWay::none));
-    copy.width = copy.source_pitch = copy.destination_pitch = stage_buffer_bytes + 1;
+    copy.width = copy.source_pitch = copy.destination_pitch = staged_row_most + 1;
     BOOST_TEST((stage_way(copy) == StageWay::none));
 }
 
@@ -314,7 +314,7 @@ struct Rings {
         made.push_back(reinterpret_cast<CUcontext>(handle += 64));
         return made.back();
     }
-    StageRing* borrow(CUcontext context) { return borrow_ring(context, answer); }
+    StageRing* borrow(CUcontext context, std::uint64_t row = 0) { return borrow_ring(context, row, answer); }
     std::vector<CUcontext> made;
     CUresult answer = CUDA_ERROR_UNKNOWN;
 };
@@ -341,7 +341,43 @@ BOOST_AUTO_TEST_CASE(a_context_has_one_and_it_serves_one_copy_at_a_time) {
     }
     BOOST_TEST(buffers.size() == stage_buffers);
     BOOST_TEST(*buffers.rbegin() - *buffers.begin() ==
-               static_cast<std::ptrdiff_t>((stage_buffers - 1) * stage_buffer_bytes));
+               static_cast<std::ptrdiff_t>((stage_buffers - 1) * stage_first_buffer_bytes));
+}
+
+BOOST_AUTO_TEST_CASE(one_that_much_has_passed_grows_once) {
+    const CUcontext mine = context();
+    StageRing* const ring = borrow(mine);
+    BOOST_TEST_REQUIRE(ring != nullptr);
+    BOOST_TEST(ring->buffer_bytes == stage_first_buffer_bytes);
+    ring->buffers[3].in_flight = true; // in memory that stays
+    ring->passed = stage_grown_after;
+    return_ring(*ring);
+    for (int i = 0; i < 2; ++i) {
+        BOOST_TEST_REQUIRE(borrow(mine) == ring);
+        BOOST_TEST(ring->buffer_bytes == stage_buffer_bytes);
+        BOOST_TEST(ring->buffers[1].at - ring->buffers[0].at == std::ptrdiff_t{stage_buffer_bytes});
+        ring->passed = stage_grown_after;
+        return_ring(*ring);
+    }
+    BOOST_TEST(!ring->buffers[3].in_flight);
+    BOOST_TEST(driver().host_allocated == 2u);
+    BOOST_TEST(driver().host_freed == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(rows_that_do_not_fit_make_it_grow_or_are_left_alone) {
+    const CUcontext mine = context(), poor = context();
+    StageRing* const ring = borrow(mine, staged_row_most);
+    BOOST_TEST_REQUIRE(ring != nullptr);
+    BOOST_TEST(ring->buffer_bytes == stage_buffer_bytes);
+
+    StageRing* const small = borrow(poor);
+    BOOST_TEST_REQUIRE(small != nullptr);
+    return_ring(*small);
+    driver().host_answer = CUDA_ERROR_OUT_OF_MEMORY;
+    BOOST_TEST(borrow(poor, stage_first_buffer_bytes + 1) == nullptr);
+    BOOST_TEST(answer == CUDA_SUCCESS);
+    BOOST_TEST(borrow(poor) == small);
+    BOOST_TEST(small->buffer_bytes == stage_first_buffer_bytes);
 }
 
 BOOST_AUTO_TEST_CASE(a_context_that_went_takes_its_ring_along) {
