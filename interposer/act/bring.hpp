@@ -7,11 +7,17 @@
 
 namespace umadvisor::act {
 
-/// To the device: what a launch on `stream` (an explicit handle) reaches, what that points to, and room for it.
-void bring_to_device(const observe::Touched& touched, CUstream stream) noexcept;
+/// A launch that is about to be made.
+struct Launching {
+    CUstream stream;     ///< explicit handle
+    std::uint64_t stack; ///< id of the call stack
+};
 
-/// Before a launch on `stream`: finds what it is the last to reach before the host, as is known, wants it.
-void plan_return(const observe::Touched& touched, CUstream stream) noexcept;
+/// To the device: what the launch reaches, what that points to, and room for it.
+void bring_to_device(const observe::Touched& touched, Launching launch) noexcept;
+
+/// Before a launch: finds what it is the last to reach before the host, as is known, wants it.
+void plan_return(const observe::Touched& touched, Launching launch) noexcept;
 /// After it: sends that to the host behind it, unless it was not `launched`.
 void return_behind(bool launched) noexcept;
 

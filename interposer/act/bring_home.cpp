@@ -67,7 +67,7 @@ void expect(const Wait& wait, HomeWays& home) {
 
 /// Has ranges brought behind what the stream has. Returns how many that was; the host will fault in the others,
 /// as it would have.
-std::uint32_t bring(const PrefetchRange* ranges, std::uint32_t count, CUstream stream) {
+std::uint32_t bring(const PrefetchRange* ranges, std::uint32_t count, CUstream stream, std::uint64_t stack) {
     const record::Quiet quiet;
     const observe::RelaxedCapture relaxed;
     if (observe::may_be_capturing(stream))
@@ -75,7 +75,8 @@ std::uint32_t bring(const PrefetchRange* ranges, std::uint32_t count, CUstream s
     std::uint32_t brought = 0;
     for (; brought < count; ++brought) {
         const PrefetchRange& range = ranges[brought];
-        const CUresult answer = prefetch_range(range, CU_DEVICE_CPU, stream, trace::Reason::host_returns);
+        const CUresult answer =
+            prefetch_range(range, CU_DEVICE_CPU, stream, trace::Reason::host_returns, stack);
         if (answer != CUDA_SUCCESS) {
             prefetch_mode.fail(answer);
             break;
@@ -97,7 +98,7 @@ void leave(const PrefetchRange* ranges, std::uint32_t first, std::uint32_t count
 struct Behind {
     static constexpr std::uint32_t most = 32;
     std::uint32_t count;
-    CUstream stream;
+    Launching launch;
     PrefetchRange ranges[most];
 };
 
@@ -117,7 +118,7 @@ void bring_home(const Wait& wait) noexcept {
         wait.what == Wait::For::stream ? reinterpret_cast<CUstream>(wait.stream) : CU_STREAM_PER_THREAD;
     std::uint32_t brought = 0;
     if (home.bytes >= HostReturns::least_together)
-        brought = bring(home.ranges, home.count, stream);
+        brought = bring(home.ranges, home.count, stream, wait.stack);
     if (brought != 0) {
         const record::Quiet quiet;
         attach::real<attach::Entry::cuStreamSynchronize>()(stream);
@@ -125,16 +126,16 @@ void bring_home(const Wait& wait) noexcept {
     leave(home.ranges, brought, home.count);
 }
 
-void plan_return(const observe::Touched& touched, CUstream stream) noexcept {
+void plan_return(const observe::Touched& touched, Launching launch) noexcept {
     Behind& list = behind();
     list.count = 0;
-    list.stream = stream;
+    list.launch = launch;
     const std::uint64_t now = record::monotonic_nanoseconds();
     const record::Guard guard(knowledge.mutex);
     for (std::uint32_t i = 0; i < touched.managed_count; ++i) {
         const observe::Allocation& allocation = touched.managed[i];
-        const std::uint64_t place = knowledge.last_reach.launch(allocation.address, allocation.bytes,
-                                                                reinterpret_cast<std::uint64_t>(stream), now);
+        const std::uint64_t place = knowledge.last_reach.launch(
+            allocation.address, allocation.bytes, reinterpret_cast<std::uint64_t>(launch.stream), now);
         // Where a block is left to the launch's faults, it stays to be seen whether they came.
         if (place == 0 || list.count + 2 > Behind::most || knowledge.residency.on_trial(allocation.id))
             continue;
@@ -150,7 +151,8 @@ void return_behind(bool launched) noexcept {
     Behind& list = behind();
     if (list.count == 0)
         return;
-    leave(list.ranges, launched ? bring(list.ranges, list.count, list.stream) : 0, list.count);
+    leave(list.ranges, launched ? bring(list.ranges, list.count, list.launch.stream, list.launch.stack) : 0,
+          list.count);
     list.count = 0;
 }
 

@@ -99,20 +99,21 @@ void plan(const observe::Touched& touched, CUdevice device, CUstream stream, Mov
 }
 
 /// What the driver refuses is left to faults, as it would have been; it is not tried again and again.
-void move(const PrefetchPlan& plan, CUdevice to, CUstream stream, trace::Reason reason) {
+void move(const PrefetchPlan& plan, CUdevice to, Launching launch, trace::Reason reason) {
     for (std::uint32_t i = 0; i < plan.count; ++i)
-        if (const CUresult answer = prefetch_range(plan.ranges[i], to, stream, reason); answer != CUDA_SUCCESS)
+        if (const CUresult answer = prefetch_range(plan.ranges[i], to, launch.stream, reason, launch.stack);
+            answer != CUDA_SUCCESS)
             prefetch_mode.fail(answer);
 }
 
 /// One launch: what it reaches, and what that points to.
 class Bringing {
 public:
-    explicit Bringing(CUstream stream) noexcept : stream_(stream) {}
+    explicit Bringing(Launching launch) noexcept : launch_(launch) {}
 
     /// Whether all of it was on the device already.
     bool take(const observe::Touched& touched, unsigned depth = 0) {
-        reached().add(touched, reinterpret_cast<std::uint64_t>(stream_));
+        reached().add(touched, reinterpret_cast<std::uint64_t>(launch_.stream));
         bool resident = begin(touched);
         if (!resident && may_act())
             bring(touched);
@@ -128,15 +129,15 @@ private:
         Moves moves;
         {
             const record::Guard guard(knowledge.mutex);
-            plan(touched, device_, stream_, moves);
+            plan(touched, device_, launch_.stream, moves);
         }
         if (moves.given_up != 0)
             record::note(
                 "--act prefetch: allocation %llu is left to faults for now: launches came for none of the "
                 "blocks of it that were tried",
                 static_cast<unsigned long long>(moves.given_up));
-        move(moves.out, CU_DEVICE_CPU, stream_, trace::Reason::makes_room);
-        move(moves.in, device_, stream_, trace::Reason::not_resident);
+        move(moves.out, CU_DEVICE_CPU, launch_, trace::Reason::makes_room);
+        move(moves.in, device_, launch_, trace::Reason::not_resident);
     }
 
     static constexpr unsigned most_depth = 3;
@@ -173,12 +174,12 @@ private:
     bool may_act() {
         if (!relaxed_) {
             relaxed_.emplace();
-            device_ = observe::may_be_capturing(stream_) ? -1 : current_device();
+            device_ = observe::may_be_capturing(launch_.stream) ? -1 : current_device();
         }
         return device_ >= 0;
     }
 
-    CUstream stream_;
+    Launching launch_;
     CUdevice device_ = -1;
     std::optional<observe::RelaxedCapture> relaxed_;
     std::uint32_t left_ = 2048; ///< pointees to look after: there may be rings of pointers
@@ -186,9 +187,9 @@ private:
 
 } // namespace
 
-void bring_to_device(const observe::Touched& touched, CUstream stream) noexcept {
+void bring_to_device(const observe::Touched& touched, Launching launch) noexcept {
     const record::Quiet quiet;
-    Bringing(stream).take(touched);
+    Bringing(launch).take(touched);
 }
 
 } // namespace umadvisor::act

@@ -18,12 +18,12 @@ CUmemLocation location_of(CUdevice device) {
 }
 
 template <class Record>
-void describe(Record& record, CUdevice device, trace::Reason reason) {
+void describe(Record& record, CUdevice device, trace::Reason reason, std::uint64_t stack) {
     record.location = device == CU_DEVICE_CPU ? trace::Location::host : trace::Location::device;
     record.location_id = device == CU_DEVICE_CPU ? 0 : static_cast<std::uint64_t>(device);
     record.origin = trace::Origin::umadvisor;
     record.reason = reason;
-    record.stack = record::stack();
+    record.stack = stack;
 }
 
 template <class Record>
@@ -37,14 +37,14 @@ CUresult finish(Record& record, CUresult answer) {
 
 } // namespace
 
-CUresult prefetch_range(const PrefetchRange& range, CUdevice device, CUstream stream,
-                        trace::Reason reason) noexcept {
+CUresult prefetch_range(const PrefetchRange& range, CUdevice device, CUstream stream, trace::Reason reason,
+                        std::uint64_t stack) noexcept {
     trace::Prefetch record;
     record.address = range.address;
     record.bytes = range.bytes;
     record.allocation = range.allocation;
     record.stream = reinterpret_cast<std::uint64_t>(stream);
-    describe(record, device, reason);
+    describe(record, device, reason, stack);
     record.start = record::now();
     if (attach::available(Entry::cuMemPrefetchAsync)) {
         record.entry = attach::index(Entry::cuMemPrefetchAsync);
@@ -62,7 +62,7 @@ CUresult advise(const PrefetchRange& range, CUmem_advise advice, CUdevice device
     record.bytes = range.bytes;
     record.allocation = range.allocation;
     record.advice = static_cast<std::uint64_t>(advice);
-    describe(record, device, reason);
+    describe(record, device, reason, record::stack());
     record.start = record::now();
     if (attach::available(Entry::cuMemAdvise)) {
         record.entry = attach::index(Entry::cuMemAdvise);

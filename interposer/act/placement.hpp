@@ -10,9 +10,9 @@
 namespace umadvisor::act {
 
 /// cuMemPrefetchAsync to `device` (CU_DEVICE_CPU: the host) on `stream` (an explicit handle). Not for capturing
-/// streams.
-CUresult prefetch_range(const PrefetchRange& range, CUdevice device, CUstream stream,
-                        trace::Reason reason) noexcept;
+/// streams. `stack`: id of the call stack of the program's call that it is done for.
+CUresult prefetch_range(const PrefetchRange& range, CUdevice device, CUstream stream, trace::Reason reason,
+                        std::uint64_t stack) noexcept;
 
 /// cuMemAdvise; CU_DEVICE_CPU: of the host.
 CUresult advise(const PrefetchRange& range, CUmem_advise advice, CUdevice device,

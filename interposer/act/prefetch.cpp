@@ -64,7 +64,8 @@ void start_prefetching() noexcept {
     prefetch_mode.on.store(true, std::memory_order_release);
 }
 
-void before_launch(CUstream stream, attach::Entry launch_entry, const observe::Touched& touched) noexcept {
+void before_launch(CUstream stream, attach::Entry launch_entry, const observe::Touched& touched,
+                   std::uint64_t stack) noexcept {
     if (!prefetch_mode.on.load(std::memory_order_acquire))
         return;
     if (!touched.scanned && !told_blind.load(std::memory_order_relaxed) && !told_blind.exchange(true))
@@ -72,12 +73,12 @@ void before_launch(CUstream stream, attach::Entry launch_entry, const observe::T
                      "are left alone");
     if (touched.managed_count == 0)
         return;
-    if (forbids_prefetches() && never_prefetch(record::stack_key(record::launch_stack())))
+    if (forbids_prefetches() && never_prefetch(record::stack_key(stack)))
         return;
     const CUstream handle =
         stream == nullptr && attach::uses_per_thread_stream(launch_entry) ? CU_STREAM_PER_THREAD : stream;
-    bring_to_device(touched, handle);
-    plan_return(touched, handle);
+    bring_to_device(touched, {handle, stack});
+    plan_return(touched, {handle, stack});
 }
 
 void after_launch(bool launched) noexcept {

@@ -15,8 +15,10 @@ namespace umadvisor::act {
 void start_prefetching() noexcept;
 
 /// Brings what the launch reaches and is not known to be on the device there, on the launch's stream (as given
-/// to `launch_entry`). Before the launch, after the residency sampler has looked.
-void before_launch(CUstream stream, attach::Entry launch_entry, const observe::Touched& touched) noexcept;
+/// to `launch_entry`). Before the launch, whose call stack has the id `stack`, after the residency sampler has
+/// looked.
+void before_launch(CUstream stream, attach::Entry launch_entry, const observe::Touched& touched,
+                   std::uint64_t stack) noexcept;
 
 /// The launch has been made, or has failed. What the host is known to want of it next follows it there.
 void after_launch(bool launched) noexcept;

@@ -186,7 +186,7 @@ void place(const observe::Allocation& allocation) noexcept {
     CUresult answer = advise(allocation, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, device);
     if (answer == CUDA_SUCCESS)
         answer = prefetch_range({allocation.id, allocation.address, allocation.bytes}, device,
-                                CU_STREAM_PER_THREAD, trace::Reason::place_rewritten);
+                                CU_STREAM_PER_THREAD, trace::Reason::place_rewritten, record::stack());
     if (answer != CUDA_SUCCESS) {
         placing.fail(answer);
         return;

@@ -97,7 +97,7 @@ void begin_graph_launch(trace::GraphLaunch& record, Entry entry, CUgraphExec exe
         observe::managed_watch().look();
         observe::residency_sampler().before_launch(touched);
         act::relieve(touched);
-        act::before_launch(given, entry, touched);
+        act::before_launch(given, entry, touched, record.stack);
     }
     if (version.allocates && record.captured == 0) {
         const KeepErrno keep;

@@ -54,7 +54,7 @@ void begin_launch(NewLaunch& made, std::uint64_t stack, const LaunchCall& call) 
     observe::managed_watch().look();
     observe::residency_sampler().before_launch(touched);
     act::relieve(touched);
-    act::before_launch(call.stream, call.entry, touched);
+    act::before_launch(call.stream, call.entry, touched, stack);
     made.launch.sample =
         observe::device_timer().begin(reinterpret_cast<CUstream>(call.stream_name),
                                       timer_key(call, function != nullptr ? function->id : 0), made.period);

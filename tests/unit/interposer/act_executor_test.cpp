@@ -55,7 +55,7 @@ struct Acting {
     }
     void launch(const Touched& touched, CUstream stream = reinterpret_cast<CUstream>(0x50),
                 Entry entry = Entry::cuLaunchKernel) {
-        act::before_launch(stream, entry, touched);
+        act::before_launch(stream, entry, touched, record::launch_stack());
     }
     std::vector<Allocation> made;
 };
