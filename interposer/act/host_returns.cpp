@@ -49,7 +49,7 @@ HostReturns::Span HostReturns::wait(std::uint64_t place, std::uint64_t allocatio
         if (known.key != key)
             adopt(key, in_runs, bytes);
         if (known.key == key)
-            span = bring(known, round, bytes);
+            span = bring(known, round, bytes, 0);
     }
     if (round.brought && known.brought == 1) // told here, where it is known of which wait
         tell(known, false);
@@ -57,25 +57,29 @@ HostReturns::Span HostReturns::wait(std::uint64_t place, std::uint64_t allocatio
 }
 
 HostReturns::Span HostReturns::ahead_of_wait(std::uint64_t place, std::uint64_t allocation,
-                                             std::uint64_t address, std::uint64_t bytes) noexcept {
+                                             std::uint64_t address, std::uint64_t bytes,
+                                             std::uint64_t tried) noexcept {
     const std::uint64_t key = key_of(place, address, bytes);
     Habit& known = habit(key);
     if (known.key != key)
         return {};
     Round& round = rounds_[allocation % rounds];
     round = {allocation, address, key, known.in_runs, 0, 0, 0, 0, false, false, false};
-    const Span span = bring(known, round, bytes);
+    const Span span = bring(known, round, bytes, tried);
     round.ahead = round.brought;
     return span;
 }
 
-HostReturns::Span HostReturns::bring(Habit& known, Round& round, std::uint64_t bytes) noexcept {
+HostReturns::Span HostReturns::bring(Habit& known, Round& round, std::uint64_t bytes,
+                                     std::uint64_t tried) noexcept {
     if (known.seen <= 2 * known.misses)
         return {};
     const std::uint64_t address = round.address;
     Span span{address + known.first, std::min(address + known.last, address + bytes)};
     const std::uint64_t blocks = (span.last - 1) / block_bytes - span.first / block_bytes + 1;
-    if (try_out(known.brought, blocks)) {
+    if (tried < span.last && tried + block_bytes > span.first) {
+        span.left_out = std::max(span.first, tried); // one trial of both ways
+    } else if (try_out(known.brought, blocks)) {
         const std::uint64_t which = mix(known.key, known.brought) % blocks;
         span.left_out = std::max(span.first, (span.first / block_bytes + which) * block_bytes);
     }

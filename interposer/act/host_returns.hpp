@@ -39,9 +39,10 @@ public:
               std::uint64_t in_runs = 0) noexcept;
 
     /// The program is expected to wait at `place`, and nothing reaches the allocation before: what to bring to
-    /// the host behind the launch that is made now. The wait itself then brings nothing.
+    /// the host behind the launch that is made now. The wait itself then brings nothing. The block at `tried`
+    /// (0: none) stays, for it is to be seen whether the launch comes for it.
     Span ahead_of_wait(std::uint64_t place, std::uint64_t allocation, std::uint64_t address,
-                       std::uint64_t bytes) noexcept;
+                       std::uint64_t bytes, std::uint64_t tried = 0) noexcept;
 
     /// What an earlier run has learned, in bytes from the allocation's start: known from the first wait on.
     void expect(std::uint64_t in_runs, std::uint64_t first, std::uint64_t last) noexcept;
@@ -93,7 +94,7 @@ private:
     static std::uint64_t place_of(std::uint64_t key) noexcept { return (key >> 1) % habits; } ///< keys are odd
     Habit& habit(std::uint64_t key) noexcept { return habits_[place_of(key)]; }
     Round* find(std::uint64_t allocation) noexcept;
-    Span bring(Habit& known, Round& round, std::uint64_t bytes) noexcept;
+    Span bring(Habit& known, Round& round, std::uint64_t bytes, std::uint64_t tried) noexcept;
     void learn(const Round& round) noexcept;
     void adopt(std::uint64_t key, std::uint64_t in_runs, std::uint64_t bytes) noexcept;
     void tell(const Habit& habit, bool given_up) noexcept;

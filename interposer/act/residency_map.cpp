@@ -61,6 +61,13 @@ bool ResidencyMap::on_trial(std::uint64_t allocation) const noexcept {
     return known != nullptr && known->trial.under_way();
 }
 
+std::uint64_t ResidencyMap::tried_block(std::uint64_t allocation) const noexcept {
+    const Known* const known = find(allocation);
+    return known != nullptr && known->trial.under_way()
+               ? (known->address / block_bytes + known->trial.block()) * block_bytes
+               : 0;
+}
+
 ResidencyMap::Known* ResidencyMap::find(std::uint64_t allocation) const noexcept {
     Known* const at =
         std::lower_bound(known_, known_ + count_, allocation,

@@ -41,6 +41,8 @@ public:
 
     /// Whether a block is left to the faults of launches that are under way.
     bool on_trial(std::uint64_t allocation) const noexcept;
+    /// Address of the block that is left to a launch's faults; 0: none.
+    std::uint64_t tried_block(std::uint64_t allocation) const noexcept;
 
     /// What a launch reaches is on the device once it has run: missing blocks, in order, while the device holds
     /// no more than `capacity` bytes.

@@ -17,11 +17,11 @@ inline constexpr std::uint64_t staged_row_least = 1u
                                                   << 10; ///< bytes; the device moves short rows slowly anyway
 inline constexpr std::uint64_t staged_row_most = 2u << 20;
 inline constexpr std::size_t stage_buffer_bytes = 4u << 20; ///< pinned, each
-/// And at first: to pin 4 MiB takes a millisecond, 32 take ten, which a tenth of the speed is to earn.
-inline constexpr std::size_t stage_first_buffer_bytes = 512u << 10;
+/// And at first: to pin 8 MiB takes 4 ms, 32 take 16, which a tenth of the speed is to earn.
+inline constexpr std::size_t stage_first_buffer_bytes = 1u << 20;
 inline constexpr std::uint64_t stage_grown_after = 1u << 30; ///< bytes that have passed a ring
 inline constexpr std::size_t stage_piece_least = 512u << 10; ///< a transfer by itself costs some microseconds
-inline constexpr std::size_t stage_slice_bytes = 128u << 10; ///< of a buffer, that one thread copies at a time
+inline constexpr std::size_t stage_slice_bytes = 64u << 10;  ///< of a buffer, that one thread copies at a time
 inline constexpr unsigned stage_threads = 12;                ///< beside the one that makes the copy
 inline constexpr unsigned stage_few_threads = 8;             ///< of these, where all are in each other's way
 inline constexpr unsigned stage_rings = 8; ///< one a context: with 32 MiB each, 256 MiB at most

@@ -20,6 +20,8 @@ public:
     /// Whether a block is to be left out this time. Sooner where room is short: there nothing may be wasted.
     bool due(bool crowded) const noexcept;
     bool under_way() const noexcept { return left_out_ != 0; }
+    /// While it is: the block that was left out.
+    std::size_t block() const noexcept { return left_out_ - 1; }
 
     /// `block` is left to the faults of a launch on `stream`.
     void begin(std::size_t block, std::uint64_t stream) noexcept;

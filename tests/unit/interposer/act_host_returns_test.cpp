@@ -205,6 +205,22 @@ BOOST_FIXTURE_TEST_CASE(what_followed_the_launch_is_not_brought_again_at_the_wai
     BOOST_TEST(brings(returns->wait(1, id, base, bytes)));
 }
 
+BOOST_FIXTURE_TEST_CASE(what_a_launch_is_to_come_for_does_not_follow_it, Loop) {
+    const std::uint64_t tried = base + 6 * mib;
+    round(0, bytes);
+    for (int i = 0; i < 20; ++i) {
+        const HostReturns::Span span = returns->ahead_of_wait(1, id, base, bytes, tried);
+        BOOST_TEST(span.left_out == tried);
+        BOOST_TEST(span.last == base + bytes);
+        returns->wait(1, id, base, bytes);
+        returns->looking(id);
+        returns->took(id, tried, tried + 2 * mib); // it is no other part than those before
+        returns->launch(id);
+    }
+    for (int i = 0; i < 2; ++i) // somewhere else
+        BOOST_TEST(returns->ahead_of_wait(1, id, base, bytes, base + bytes).left_out == 0u);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(reached)
