@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The suite must be able to see what it looks for: programs that notice, traces that are not whole, doors missed."""
 
+import json
 import sys
 import tempfile
 import unittest
@@ -9,7 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from suite import act_programs, advice, cmake_sample, comparison, contest, differential, frameworks, habits  # noqa: E402
+from suite import act_order, act_programs, act_times, advice, cmake_sample, comparison, contest, differential, frameworks, habits  # noqa: E402
 from suite import managed_bytes, program_list, samples, verdicts  # noqa: E402
 from suite.bundle import Bundle as RealBundle  # noqa: E402
 from suite.cases import NOT_RUN, Cases, Failure  # noqa: E402
@@ -68,6 +69,46 @@ def shell(text, report=None, **fields):
     with tempfile.TemporaryDirectory() as folder:
         program = Program("shell", ("sh", "-c", f"runs={folder}/runs; echo >>$runs; {SHELL}{text}"), **fields)
         return witness(program, Bundle(), Advised(folder, report or WHOLE))
+
+
+class RankCorrelation(unittest.TestCase):
+    def test_order_alone_counts(self):
+        one = {"a": 1, "b": 2, "c": 30}
+        self.assertAlmostEqual(act_order.rank_correlation(one, {"a": 5, "b": 7, "c": 8}), 1)
+        self.assertAlmostEqual(act_order.rank_correlation(one, {"c": 1, "b": 2, "a": 3}), -1)
+        self.assertAlmostEqual(act_order.rank_correlation(one, {"a": 2, "b": 1, "c": 3}), 0.5)
+
+    def test_an_order_that_is_none_fails(self):
+        with self.assertRaises(Failure):
+            act_order._compare({"a": 1, "b": 2, "c": 3}, {"a": 2, "b": 1, "c": 3}, "bare", [])
+
+
+class Times(unittest.TestCase):
+    def time(self, status, answer):
+        with tempfile.TemporaryDirectory() as folder:
+            script = Path(folder) / "umadvisor"
+            script.write_text(f"#!/bin/sh\necho '{json.dumps(answer)}'\nexit {status}\n")
+            script.chmod(0o755)
+            bundle = Bundle()
+            bundle.umadvisor = script
+            lines = []
+            text = act_times._time(bundle, Advised(folder, WHOLE), "name", Program("name", ("true",)), "stage", lines)
+        return text, lines
+
+    ANSWER = {"runs": 5, "bare": {"median_s": 2.0}, "repaired": {"median_s": 1.0}, "equal": True, "differences": [],
+              "verdict": "gain", "speed_ratio": {"ratio": 2.0, "low": 1.9, "high": 2.1}}
+
+    def test_a_ratio_and_its_interval(self):
+        text, lines = self.time(0, self.ANSWER)
+        self.assertIn("gain: 2.000 (1.900 to 2.100)", text)
+        self.assertEqual((lines[0]["ratio"], lines[0]["bare_s"], lines[0]["low"]), (2.0, 2.0, 1.9))
+        self.assertIn("varies", self.time(4, {**self.ANSWER, "equal": False})[0])
+
+    def test_runs_that_fail_or_end_differently(self):
+        with self.assertRaises(Failure):
+            self.time(1, {})
+        with self.assertRaises(Failure):
+            self.time(4, {**self.ANSWER, "speed_ratio": None, "differences": ["exit status 1, bare 0"]})
 
 
 class ManagedBytes(unittest.TestCase):

@@ -2,6 +2,7 @@
 // What the programs of managed/ and idle/ share: memory, rounds and their clock, and the prefetches that are
 // made with
 // --hand only. Bare and by hand are thus one source, and each prefetch stands where an expert would write it.
+#include "tests/gpu/programs/habits/timeline.hpp"
 #include "tools/examples/options.hpp"
 #include "tools/simcuda/portable.hpp"
 
@@ -66,6 +67,8 @@ public:
     /// True until all rounds are done. The time between the first call and the last is the work's, so each
     /// round ends with a synchronisation.
     bool next_round() {
+        habits::pass_host_time(host_bytes_); // what came to the host it has gone through by now
+        host_bytes_ = 0;
         if (starts_.empty())
             watch_ = {};
         starts_.push_back(watch_.microseconds());
@@ -76,11 +79,14 @@ public:
     /// With --hand: moves `count` elements on `stream`. Else nothing.
     template <class T>
     void to_device(const T* data, std::size_t count, cudaStream_t stream = nullptr) const {
+        if (round() != 0)
+            habits::pass_host_time(count * sizeof(T)); // and what goes to the device it has written
         if (by_hand_)
             CHECK(cudaMemPrefetchAsync(data, count * sizeof(T), {cudaMemLocationTypeDevice, 0}, 0, stream));
     }
     template <class T>
-    void to_host(const T* data, std::size_t count, cudaStream_t stream = nullptr) const {
+    void to_host(const T* data, std::size_t count, cudaStream_t stream = nullptr) {
+        host_bytes_ += count * sizeof(T);
         if (by_hand_)
             CHECK(cudaMemPrefetchAsync(data, count * sizeof(T), {cudaMemLocationTypeHost, 0}, 0, stream));
     }
@@ -100,6 +106,7 @@ public:
 private:
     example::Options options_{};
     bool by_hand_ = false;
+    std::size_t host_bytes_ = 0; ///< that the host is about to go through
     std::vector<void*> allocations_;
     example::Stopwatch watch_;
     std::vector<double> starts_; ///< of each round, and the end of the last

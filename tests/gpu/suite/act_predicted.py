@@ -1,6 +1,7 @@
-"""What simcuda says that programs move, bare and under --act, against what moves on a card: what is tried there only, as on
-a card that is too small, is worth as much."""
+"""What simcuda says that programs move and take, bare and under --act, against a card: what is tried there only, as on a card
+that is too small, is worth as much."""
 
+from .act_order import PART, SIZE, check_order
 from .advised import Advised
 from .bundle import Bundle
 from .by_hand import PROGRAMS
@@ -8,10 +9,9 @@ from .cases import require
 from .counted import count_both
 from .results import figure
 
-PART = "act-predicted"
 LIMIT = 0.25
 BYTES = ("to_device_bytes", "to_host_bytes")
-SIZE = ("--mib", "16")  # of those that are compared on a card only
+BUILT_TO_SIZE = "static_arrays"
 
 # Size, and the bytes each way that CUPTI counted on one H200 (driver 580.159.04), bare and under --act relieve.
 COUNTED = {"read_by_both": (32, (687865856, 687865856), (100663296, 83886080)),
@@ -24,7 +24,8 @@ COUNTED = {"read_by_both": (32, (687865856, 687865856), (100663296, 83886080)),
 
 
 def check_act_predicted(cases, bundle, advised):
-    """Returns the largest error. Without a card simcuda is held against what one counted."""
+    """Returns the largest error in bytes, and how well the order of times agrees. Without a card simcuda is held against
+    what one counted."""
     errors = []
     simulated = Bundle(bundle.root, sim=True)
     with_simcuda = Advised(simulated)
@@ -32,12 +33,13 @@ def check_act_predicted(cases, bundle, advised):
         for name, (mib, *counted) in COUNTED.items():
             cases.check(PART, f"{name} --act relieve", lambda n=name, m=mib, c=counted: _compare(
                 n, ("--mib", str(m)), "relieve", (simulated, with_simcuda), (bundle, advised), c, errors))
-        for name in () if bundle.sim else PROGRAMS:
+        for name in () if bundle.sim else (each for each in PROGRAMS if each != BUILT_TO_SIZE):
             cases.check(PART, f"{name} --act prefetch", lambda n=name: _compare(
                 n, SIZE, "prefetch", (simulated, with_simcuda), (bundle, advised), None, errors))
+        order = check_order(cases, bundle, advised, (simulated, with_simcuda))
     finally:
         with_simcuda.close()
-    return [figure("predicted.bytes.error.max", [max(errors)], "1")] if errors else []
+    return ([figure("predicted.bytes.error.max", [max(errors)], "1")] if errors else []) + order
 
 
 def _compare(name, size, act, model, card, counted, errors):
