@@ -16,12 +16,11 @@ RUNS = 5
 TIME_LIMIT = 200  # seconds, for all runs of one program in one mode
 DIFFERS = 4       # of ab: results differ, or vary by themselves, as times do that a program prints
 
-MANAGED, COPIES = ("prefetch", "auto"), ("stage", "rewrite=all")
+MANAGED, COPIES = ("prefetch",), ("stage", "rewrite=all")
 MODES = {"conjugateGradientUM": MANAGED, "conjugateGradientMultiBlockCG": MANAGED, "UnifiedMemoryStreams": MANAGED,
          "systemWideAtomics": MANAGED, "vectorAdd": COPIES, "conjugateGradient": COPIES, "conjugateGradientPrecond": COPIES,
-         "histogram": COPIES, "mergeSort": COPIES, "sortingNetworks": COPIES, "scan": COPIES,
-         "convolutionSeparable": COPIES, "torch_managed.py": MANAGED, "cupy_pools.py managed": MANAGED,
-         "cupy_loop.py": COPIES, "torch_loop.py": COPIES}
+         "mergeSort": COPIES, "scan": COPIES, "convolutionSeparable": COPIES, "cupy_pools.py managed": MANAGED,
+         "cupy_loop.py": COPIES, "torch_managed.py": MANAGED, "torch_loop.py": COPIES}
 
 
 def check_act_times(cases, bundle, advised, samples, texts, pace):
