@@ -134,12 +134,12 @@ void plan_return(const observe::Touched& touched, Launching launch) noexcept {
     const record::Guard guard(knowledge.mutex);
     for (std::uint32_t i = 0; i < touched.managed_count; ++i) {
         const observe::Allocation& allocation = touched.managed[i];
-        const std::uint64_t place = knowledge.last_reach.launch(
+        const LastReach::NextWait next = knowledge.last_reach.launch(
             allocation.address, allocation.bytes, reinterpret_cast<std::uint64_t>(launch.stream), now);
-        if (place == 0 || list.count + 2 > Behind::most)
+        if (next.place == 0 || list.count + 2 > Behind::most)
             continue;
         const HostReturns::Span span =
-            knowledge.host_returns.ahead_of_wait(place, allocation.id, allocation.address, allocation.bytes,
+            knowledge.host_returns.ahead_of_wait(next, allocation.id, allocation.address, allocation.bytes,
                                                  knowledge.residency.tried_block(allocation.id));
         span.for_each_part([&](std::uint64_t first, std::uint64_t last) {
             list.ranges[list.count++] = {allocation.id, first, last - first};

@@ -1,6 +1,7 @@
 /// What the host takes back of managed memory after a wait, learned over the rounds of a loop.
 #pragma once
 
+#include "interposer/act/last_reach.hpp"
 #include "residency/geometry.hpp"
 
 #include <cstdint>
@@ -38,10 +39,10 @@ public:
     Span wait(std::uint64_t place, std::uint64_t allocation, std::uint64_t address, std::uint64_t bytes,
               std::uint64_t in_runs = 0) noexcept;
 
-    /// The program is expected to wait at `place`, and nothing reaches the allocation before: what to bring to
-    /// the host behind the launch that is made now. The wait itself then brings nothing. The block at `tried`
-    /// (0: none) stays, for it is to be seen whether the launch comes for it.
-    Span ahead_of_wait(std::uint64_t place, std::uint64_t allocation, std::uint64_t address,
+    /// The program is expected to wait at `next.place`, and nothing reaches the allocation before: what to
+    /// bring to the host behind the launch that is made now. The wait itself then brings nothing. The block at
+    /// `tried` (0: none) stays, for it is to be seen whether the launch comes for it.
+    Span ahead_of_wait(const LastReach::NextWait& next, std::uint64_t allocation, std::uint64_t address,
                        std::uint64_t bytes, std::uint64_t tried = 0) noexcept;
 
     /// What an earlier run has learned, in bytes from the allocation's start: known from the first wait on.

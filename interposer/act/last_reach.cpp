@@ -16,8 +16,8 @@ LastReach::Turns& LastReach::find(std::uint64_t address, std::uint64_t bytes) no
     return turns;
 }
 
-std::uint64_t LastReach::launch(std::uint64_t address, std::uint64_t bytes, std::uint64_t stream,
-                                std::uint64_t now) noexcept {
+LastReach::NextWait LastReach::launch(std::uint64_t address, std::uint64_t bytes, std::uint64_t stream,
+                                      std::uint64_t now) noexcept {
     Turns& turns = find(address, bytes);
     if (turns.told) { // it was not the last
         turns.told = false;
@@ -29,16 +29,16 @@ std::uint64_t LastReach::launch(std::uint64_t address, std::uint64_t bytes, std:
     ++turns.launches;
     turns.last = now;
     turns.told = turns.agreed >= believed && turns.launches == turns.expected && !turns.several_streams;
-    return turns.told ? turns.place : 0;
+    return turns.told ? NextWait{turns.place, turns.meanwhile} : NextWait{};
 }
 
 void LastReach::wait(std::uint64_t address, std::uint64_t bytes, std::uint64_t place,
                      std::uint64_t begun) noexcept {
     Turns& turns = find(address, bytes);
-    const bool same = turns.place == place && turns.expected == turns.launches && !turns.several_streams &&
-                      begun >= turns.last + least_meanwhile(bytes);
+    const bool same = turns.place == place && turns.expected == turns.launches && !turns.several_streams;
     turns.agreed = same ? std::min(turns.agreed + 1, believed) : std::min(turns.agreed, 0);
     turns.place = place;
+    turns.meanwhile = begun - std::min(begun, turns.last);
     turns.expected = turns.launches;
     turns.launches = 0;
     turns.several_streams = turns.told = false;

@@ -180,7 +180,7 @@ BOOST_FIXTURE_TEST_CASE(another_part_each_time_is_no_habit, Loop) {
 }
 
 BOOST_FIXTURE_TEST_CASE(what_followed_the_launch_is_not_brought_again_at_the_wait, Loop) {
-    const auto ahead = [&] { return returns->ahead_of_wait(1, id, base, bytes); };
+    const auto ahead = [&] { return returns->ahead_of_wait({1, bytes}, id, base, bytes); };
     BOOST_TEST(!brings(ahead())); // no habit yet
     returns->launch(id);
     round(0, bytes);
@@ -205,11 +205,22 @@ BOOST_FIXTURE_TEST_CASE(what_followed_the_launch_is_not_brought_again_at_the_wai
     BOOST_TEST(brings(returns->wait(1, id, base, bytes)));
 }
 
+BOOST_FIXTURE_TEST_CASE(much_is_left_to_a_wait_that_comes_at_once, Loop) {
+    round(0, bytes);
+    BOOST_TEST(!brings(returns->ahead_of_wait({1, bytes / 64 - 1}, id, base, bytes)));
+    BOOST_TEST(brings(returns->wait(1, id, base, bytes)));
+    returns->launch(id);
+    BOOST_TEST(brings(returns->ahead_of_wait({1, bytes / 64}, id, base, bytes)));
+    returns->launch(id);
+    round(0, mib, 2);
+    BOOST_TEST(brings(returns->ahead_of_wait({2, 0}, id, base, bytes))); // little
+}
+
 BOOST_FIXTURE_TEST_CASE(what_a_launch_is_to_come_for_does_not_follow_it, Loop) {
     const std::uint64_t tried = base + 6 * mib;
     round(0, bytes);
     for (int i = 0; i < 20; ++i) {
-        const HostReturns::Span span = returns->ahead_of_wait(1, id, base, bytes, tried);
+        const HostReturns::Span span = returns->ahead_of_wait({1, bytes}, id, base, bytes, tried);
         BOOST_TEST(span.left_out == tried);
         BOOST_TEST(span.last == base + bytes);
         returns->wait(1, id, base, bytes);
@@ -218,7 +229,7 @@ BOOST_FIXTURE_TEST_CASE(what_a_launch_is_to_come_for_does_not_follow_it, Loop) {
         returns->launch(id);
     }
     for (int i = 0; i < 2; ++i) // somewhere else
-        BOOST_TEST(returns->ahead_of_wait(1, id, base, bytes, base + bytes).left_out == 0u);
+        BOOST_TEST(returns->ahead_of_wait({1, bytes}, id, base, bytes, base + bytes).left_out == 0u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
