@@ -8,6 +8,7 @@ namespace {
 ActionKind kind_of_prefetch(trace::Reason reason) {
     switch (reason) {
     case trace::Reason::not_resident:
+    case trace::Reason::next_launch:
         return ActionKind::to_device;
     case trace::Reason::host_returns:
         return ActionKind::to_host;

@@ -1,9 +1,11 @@
 #include "interposer/act/executor.hpp"
 
+#include "interposer/act/bring_ahead.hpp"
 #include "interposer/act/devices.hpp"
 #include "interposer/act/prefetch.hpp"
 #include "interposer/act/relieve.hpp"
 #include "interposer/act/rewrite.hpp"
+#include "interposer/act/stage_ring.hpp"
 #include "interposer/record/recorder.hpp"
 #include "interposer/runtime/message.hpp"
 
@@ -38,6 +40,11 @@ void initialize(const runtime::Options& options) noexcept {
 void refuse_unrecorded(const runtime::Options& options) noexcept {
     if (options.acts())
         runtime::say("--act is refused: nothing is done to a program that is not recorded");
+}
+
+void forget_context(std::uint16_t number) noexcept {
+    forget_ring(number);
+    forget_ahead(number);
 }
 
 void forget(const observe::Allocation& allocation) noexcept {

@@ -20,4 +20,7 @@ void refuse_unrecorded(const runtime::Options& options) noexcept;
 /// The allocation is gone.
 void forget(const observe::Allocation& allocation) noexcept;
 
+/// The context is gone (contexts.hpp).
+void forget_context(std::uint16_t number) noexcept;
+
 } // namespace umadvisor::act

@@ -1,6 +1,7 @@
 #include "interposer/act/prefetch.hpp"
 
 #include "interposer/act/bring.hpp"
+#include "interposer/act/bring_ahead.hpp"
 #include "interposer/act/devices.hpp"
 #include "interposer/act/knowledge.hpp"
 #include "interposer/act/plan.hpp"
@@ -77,13 +78,17 @@ void before_launch(CUstream stream, attach::Entry launch_entry, const observe::T
         return;
     const CUstream handle =
         stream == nullptr && attach::uses_per_thread_stream(launch_entry) ? CU_STREAM_PER_THREAD : stream;
+    await_ahead(handle);
     bring_to_device(touched, {handle, stack});
     plan_return(touched, {handle, stack});
+    plan_ahead(touched, {handle, stack});
 }
 
 void after_launch(bool launched) noexcept {
-    if (prefetch_mode.on.load(std::memory_order_acquire))
-        return_behind(launched);
+    if (!prefetch_mode.on.load(std::memory_order_acquire))
+        return;
+    return_behind(launched);
+    bring_ahead();
 }
 
 std::uint64_t wait_begins() noexcept {

@@ -51,6 +51,7 @@ public:
     /// The device cannot hold all that launches reach. From now on nothing on it becomes unknown again: what is
     /// prefetched to no purpose would push out what is wanted.
     void crowd() noexcept { crowded_ = true; }
+    bool crowded() const noexcept { return crowded_; }
 
     /// Something of the allocation is missing for a launch on `stream`. False: launches use little of it, so it
     /// is left to faults. Now and then one missing block is taken for present, to see whether they come for it.

@@ -166,8 +166,4 @@ bool detail::stage(trace::Copy& copy) noexcept {
     return true;
 }
 
-void forget_context(std::uint16_t number) noexcept {
-    forget_ring(number);
-}
-
 } // namespace umadvisor::act

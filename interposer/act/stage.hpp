@@ -36,7 +36,4 @@ inline bool stage(trace::Copy& copy) noexcept {
     return detail::staging_wanted.load(std::memory_order_relaxed) && detail::stage(copy);
 }
 
-/// A context is gone (contexts.hpp).
-void forget_context(std::uint16_t number) noexcept;
-
 } // namespace umadvisor::act

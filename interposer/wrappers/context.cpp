@@ -1,6 +1,6 @@
 #include "interposer/wrappers/context.hpp"
 
-#include "interposer/act/stage.hpp"
+#include "interposer/act/executor.hpp"
 #include "interposer/observe/allocations.hpp"
 #include "interposer/observe/contexts.hpp"
 #include "interposer/observe/functions.hpp"

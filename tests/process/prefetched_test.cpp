@@ -64,6 +64,46 @@ BOOST_AUTO_TEST_CASE(a_trial_of_one_way_is_no_miss_of_the_other) {
     BOOST_TEST(learned == 2u); // of each buffer
 }
 
+/// On a card that is too small, of a loop that repeats itself.
+BOOST_AUTO_TEST_CASE(what_the_next_launch_wants_moves_while_one_runs) {
+    const Folder folder;
+    const std::string command = examples + "/sim/training_loop --mib 48 --rounds 6";
+    const Counted bare = count(folder, command, "", "capacity=32M");
+    const Counted repaired = count(folder, command, "prefetch", "capacity=32M");
+    BOOST_TEST(repaired.out == bare.out);
+    std::map<double, std::string> calls;
+    for (const Json& launch : dump(folder, "x.umtrace", "Launch")) {
+        BOOST_TEST(launch.at("stream") == "0x0");
+        calls[launch.at("start_ns")] = "launch";
+    }
+    std::size_t ahead = 0;
+    for (const Json& prefetch : dump(folder, "x.umtrace", "Prefetch")) {
+        const bool aside = prefetch.at("stream") != "0x0" && prefetch.at("reason") != "host_returns";
+        calls[prefetch.at("start_ns")] = aside ? "aside" : "other";
+        ahead += prefetch.at("reason") == "next_launch";
+        BOOST_TEST((prefetch.at("reason") != "next_launch" || aside));
+        BOOST_TEST(prefetch.at("status") == 0);
+    }
+    BOOST_TEST(ahead >= 20u); // of 216 launches
+    std::string before;
+    for (const auto& [start, call] : calls) {
+        BOOST_TEST((call != "aside" || before == "launch" || before == "aside"));
+        before = call;
+    }
+}
+
+BOOST_DATA_TEST_CASE(calls_that_bring_ahead_may_fail,
+                     data::make({"cuStreamCreate", "cuEventCreate", "cuEventRecord", "cuStreamWaitEvent"}),
+                     entry) {
+    const Folder folder;
+    const std::string command = examples + "/sim/training_loop --mib 48 --rounds 3";
+    const Counted bare = count(folder, command, "", "capacity=32M");
+    for (const char* failure : {":1:719", ":4:600", ":0:719"}) {
+        const std::string config = std::string("capacity=32M,fail=") + entry + failure;
+        BOOST_TEST(count(folder, command, "prefetch", config).out == bare.out, config);
+    }
+}
+
 BOOST_DATA_TEST_CASE(pointers_in_memory_are_followed, data::make({"pointer_table", "linked_nodes"}), name) {
     const Folder folder;
     const std::string command = examples + "/sim/" + name;

@@ -1,5 +1,6 @@
 #include "interposer/act/eviction_plan.hpp"
 #include "interposer/act/launch_sequence.hpp"
+#include "interposer/act/trust.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <memory>
@@ -26,6 +27,26 @@ Expected foretold(const LaunchSequence& sequence, std::size_t most = 100) {
 }
 
 } // namespace
+
+BOOST_AUTO_TEST_CASE(what_does_not_come_true_is_not_believed_for_a_while) {
+    Trust trust;
+    const auto launch = [&](bool met) {
+        const bool earned = trust.earned(met);
+        if (earned)
+            trust.expect(base);
+        return earned;
+    };
+    for (int i = 0; i < 100; ++i)
+        BOOST_TEST(launch(i % 4 != 1)); // wrong now and then
+    unsigned believed = 0, doubted = 0;
+    while (launch(false))
+        ++believed;
+    while (!launch(false))
+        ++doubted;
+    BOOST_TEST(believed == 3u);
+    BOOST_TEST(doubted == Trust::rest - 2);
+    BOOST_TEST(launch(true));
+}
 
 struct Sequence {
     void launch(std::vector<std::uint64_t> reached) { sequence->add(reached); }

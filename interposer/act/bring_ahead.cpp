@@ -1,0 +1,141 @@
+#include "interposer/act/bring_ahead.hpp"
+
+#include "interposer/act/devices.hpp"
+#include "interposer/act/knowledge.hpp"
+#include "interposer/act/move_plan.hpp"
+#include "interposer/act/trust.hpp"
+#include "interposer/attach/real.hpp"
+#include "interposer/observe/capture.hpp"
+#include "interposer/observe/contexts.hpp"
+#include "interposer/record/quiet.hpp"
+
+#include <algorithm>
+
+namespace umadvisor::act {
+
+namespace {
+
+using attach::Entry;
+using attach::real;
+
+/// Of one context, the first that wants it; another takes it over when that one is gone.
+struct Side {
+    std::uint16_t context = 0; ///< number; 0: none
+    CUstream stream = nullptr;
+    CUevent begins = nullptr; ///< what was launched before the current launch is done
+    CUevent ends = nullptr;   ///< what was brought ahead is there
+};
+
+constinit std::atomic_flag taken{};           ///< guards the rest but `under_way`
+constinit std::atomic<bool> under_way{false}; ///< `ends` was recorded, and no launch has waited for it
+constinit Side side;
+constinit Moves moves{{0, 0, 0, {}}, {0, 0, 0, {}}, 0};
+constinit CUdevice device = -1;
+constinit std::uint64_t stack = 0;
+thread_local constinit bool mine = false; ///< it was taken by this thread's launch
+
+constinit Trust trust; ///< in what is foretold; knowledge.mutex guards it
+
+bool make(std::uint16_t number) {
+    if (side.context == number)
+        return side.stream != nullptr;
+    if (side.context != 0)
+        return false;
+    side = {number, nullptr, nullptr, nullptr};
+    return real<Entry::cuEventCreate>()(&side.begins, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS &&
+           real<Entry::cuEventCreate>()(&side.ends, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS &&
+           real<Entry::cuStreamCreate>()(&side.stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS;
+}
+
+/// What the next launch is expected to reach.
+void foretell(observe::Touched& next) {
+    knowledge.sequence.foretell([&](std::uint64_t address, std::uint32_t launches) {
+        observe::Allocation allocation;
+        if (launches != 1 || next.managed_count == observe::Touched::max_managed)
+            return false;
+        if (observe::allocations().find(address, allocation) && allocation.memory == trace::Memory::managed)
+            next.managed[next.managed_count++] = allocation;
+        return true;
+    });
+}
+
+/// Whether there is anything to move; `moves` has it.
+bool plan_next(const observe::Touched& running, CUstream stream) {
+    const record::Guard guard(knowledge.mutex);
+    observe::Touched next;
+    const bool met = std::any_of(running.managed, running.managed + running.managed_count,
+                                 [](const observe::Allocation& each) { return trust.expects(each.address); });
+    if (!trust.earned(met))
+        return false;
+    foretell(next);
+    if (std::all_of(next.managed, next.managed + next.managed_count,
+                    [](const observe::Allocation& each) { return knowledge.residency.resident(each.id); }))
+        return false;
+    moves.out.count = moves.in.count = 0;
+    moves.given_up = 0;
+    plan_moves_ahead(running, next, device, stream, moves);
+    if (moves.in.count == 0 && moves.out.count == 0)
+        return false;
+    trust.expect(next.managed[0].address);
+    return true;
+}
+
+bool is_full() {
+    const record::Guard guard(knowledge.mutex);
+    return knowledge.residency.crowded();
+}
+
+} // namespace
+
+void await_ahead(CUstream stream) noexcept {
+    if (!under_way.load(std::memory_order_acquire) || taken.test_and_set(std::memory_order_acquire))
+        return;
+    const record::Quiet quiet;
+    const observe::RelaxedCapture relaxed;
+    if (side.context != 0 && side.context == observe::current_context_number() &&
+        !observe::may_be_capturing(stream) &&
+        real<Entry::cuStreamWaitEvent>()(stream, side.ends, 0) == CUDA_SUCCESS)
+        under_way.store(false, std::memory_order_release);
+    taken.clear(std::memory_order_release);
+}
+
+void plan_ahead(const observe::Touched& running, Launching launch) noexcept {
+    if (!is_full() || taken.test_and_set(std::memory_order_acquire))
+        return;
+    const record::Quiet quiet;
+    const observe::RelaxedCapture relaxed;
+    const std::uint16_t context = observe::current_context_number();
+    device = context == 0 || observe::may_be_capturing(launch.stream) ? -1 : current_device();
+    mine = device >= 0 && make(context) && plan_next(running, launch.stream);
+    if (mine) {
+        stack = launch.stack;
+        mine = real<Entry::cuEventRecord>()(side.begins, launch.stream) == CUDA_SUCCESS &&
+               real<Entry::cuStreamWaitEvent>()(side.stream, side.begins, 0) == CUDA_SUCCESS;
+    }
+    if (!mine)
+        taken.clear(std::memory_order_release);
+}
+
+void bring_ahead() noexcept {
+    if (!mine)
+        return;
+    mine = false;
+    const record::Quiet quiet;
+    const observe::RelaxedCapture relaxed;
+    make_moves(moves, device, {side.stream, stack}, trace::Reason::next_launch);
+    if (real<Entry::cuEventRecord>()(side.ends, side.stream) == CUDA_SUCCESS)
+        under_way.store(true, std::memory_order_release);
+    taken.clear(std::memory_order_release);
+}
+
+void forget_ahead(std::uint16_t context_number) noexcept {
+    if (context_number == 0 || taken.test_and_set(std::memory_order_acquire))
+        return;
+    if (side.context == context_number) {
+        side = {};
+        under_way.store(false, std::memory_order_release);
+    }
+    taken.clear(std::memory_order_release);
+}
+
+} // namespace umadvisor::act

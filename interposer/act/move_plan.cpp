@@ -1,0 +1,126 @@
+#include "interposer/act/move_plan.hpp"
+
+#include "interposer/act/devices.hpp"
+#include "interposer/act/eviction_plan.hpp"
+#include "interposer/act/knowledge.hpp"
+#include "interposer/act/placement.hpp"
+#include "interposer/record/recorder.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+
+namespace umadvisor::act {
+
+namespace {
+
+/// Left free of what the device holds: where the driver has to make room itself, it takes other blocks, and
+/// then nobody knows any more what is where.
+constexpr std::uint64_t slack = 2 * block_bytes;
+
+bool reaches(const observe::Touched& touched, std::uint64_t allocation) {
+    return std::any_of(touched.managed, touched.managed + touched.managed_count,
+                       [&](const observe::Allocation& wanted) { return wanted.id == allocation; });
+}
+
+/// Of those sorted by foresee(): which are wanted later than everything that `running` reaches.
+std::size_t keep_later(std::span<Resident> residents, const observe::Touched& running) {
+    std::uint32_t latest = 0;
+    for (const Resident& each : residents)
+        if (reaches(running, each.view.allocation))
+            latest = std::max(latest, each.next_use);
+    const auto end = std::remove_if(residents.begin(), residents.end(), [&](const Resident& each) {
+        return each.next_use <= latest || reaches(running, each.view.allocation);
+    });
+    return static_cast<std::size_t>(end - residents.begin());
+}
+
+/// Plans what others have to leave to the launch, and takes it for done. `running`: see plan_moves_ahead();
+/// null: none.
+void make_room(const observe::Touched& touched, const observe::Touched* running, std::uint64_t bytes,
+               PrefetchPlan& out) {
+    struct Free {
+        void operator()(Resident* residents) const { std::free(residents); }
+    };
+    const std::unique_ptr<Resident, Free> memory(
+        static_cast<Resident*>(std::malloc((knowledge.residency.count() + 1) * sizeof(Resident))));
+    Resident* const residents = memory.get();
+    if (residents == nullptr)
+        return;
+    std::size_t count = 0;
+    knowledge.residency.for_each_resident([&](const ResidencyView& view, std::uint64_t last_use) {
+        if (!reaches(touched, view.allocation))
+            residents[count++] = {view, LaunchSequence::unknown, last_use};
+    });
+    foresee({residents, count}, knowledge.sequence);
+    if (running != nullptr)
+        count = keep_later({residents, count}, *running);
+    plan_eviction({residents, count}, bytes, out);
+    for (std::uint32_t i = 0; i < out.count; ++i)
+        knowledge.residency.evicted(out.ranges[i].allocation, out.ranges[i].address,
+                                    out.ranges[i].address + out.ranges[i].bytes);
+}
+
+/// Bytes of the device that managed memory may take, when all is done.
+std::uint64_t plan(const observe::Touched& touched, const observe::Touched* running, CUdevice device,
+                   CUstream stream, Moves& moves) {
+    ResidencyMap& residency = knowledge.residency;
+    ResidencyView views[observe::Touched::max_managed];
+    std::size_t count = 0;
+    for (std::uint32_t i = 0; i < touched.managed_count; ++i) {
+        const observe::Allocation& allocation = touched.managed[i];
+        if (!residency.see(allocation.id, allocation.address, allocation.bytes, views[count]) ||
+            residency.resident(allocation.id))
+            continue;
+        count += residency.worth_bringing(allocation.id, reinterpret_cast<std::uint64_t>(stream));
+        if (residency.just_given_up(allocation.id))
+            moves.given_up = allocation.id;
+    }
+    const std::uint64_t missing = missing_bytes({views, count});
+    const std::uint64_t capacity = managed_capacity(device, residency.device_bytes(), missing);
+    const auto free = [&] { return capacity - std::min(capacity, residency.device_bytes()); };
+    std::uint64_t kept_free = 0;
+    if (missing > free()) {
+        residency.crowd();
+        kept_free = std::min(slack, capacity / 4);
+        if (missing + kept_free > free())
+            make_room(touched, running, missing + kept_free - free(), moves.out);
+    }
+    const std::uint64_t room = free();
+    plan_prefetch({views, count}, room - std::min(room, kept_free), moves.in);
+    for (std::uint32_t i = 0; i < moves.in.count; ++i)
+        residency.moved(moves.in.ranges[i].allocation, moves.in.ranges[i].address,
+                        moves.in.ranges[i].address + moves.in.ranges[i].bytes, BlockState::device);
+    return capacity - kept_free;
+}
+
+void make(const PrefetchPlan& plan, CUdevice to, Launching launch, trace::Reason reason) {
+    for (std::uint32_t i = 0; i < plan.count; ++i)
+        if (const CUresult answer = prefetch_range(plan.ranges[i], to, launch.stream, reason, launch.stack);
+            answer != CUDA_SUCCESS)
+            prefetch_mode.fail(answer);
+}
+
+} // namespace
+
+void plan_moves(const observe::Touched& touched, CUdevice device, CUstream stream, Moves& moves) noexcept {
+    const std::uint64_t capacity = plan(touched, nullptr, device, stream, moves);
+    for (std::uint32_t i = 0; i < touched.managed_count; ++i)
+        knowledge.residency.launched(touched.managed[i].id, capacity);
+}
+
+void plan_moves_ahead(const observe::Touched& running, const observe::Touched& next, CUdevice device,
+                      CUstream stream, Moves& moves) noexcept {
+    plan(next, &running, device, stream, moves);
+}
+
+void make_moves(const Moves& moves, CUdevice device, Launching launch, trace::Reason reason) noexcept {
+    if (moves.given_up != 0)
+        record::note("--act prefetch: allocation %llu is left to faults for now: launches came for none of the "
+                     "blocks of it that were tried",
+                     static_cast<unsigned long long>(moves.given_up));
+    make(moves.out, CU_DEVICE_CPU, launch, trace::Reason::makes_room);
+    make(moves.in, device, launch, reason);
+}
+
+} // namespace umadvisor::act
