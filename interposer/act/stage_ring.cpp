@@ -1,5 +1,6 @@
 #include "interposer/act/stage_ring.hpp"
 
+#include "interposer/act/near_node.hpp"
 #include "interposer/attach/real.hpp"
 #include "interposer/observe/contexts.hpp"
 #include "interposer/record/mutex.hpp"
@@ -28,6 +29,7 @@ void unmake(StageRing& ring) {
 /// Gives the ring memory. What it had stays: transfers may be under way there.
 CUresult pin(StageRing& ring, std::size_t buffer_bytes) {
     void* memory = nullptr;
+    const NearNode near(ring.node);
     const CUresult answer =
         real<Entry::cuMemHostAlloc>()(&memory, stage_buffers * buffer_bytes, CU_MEMHOSTALLOC_PORTABLE);
     if (answer != CUDA_SUCCESS)
@@ -45,6 +47,7 @@ CUresult pin(StageRing& ring, std::size_t buffer_bytes) {
 CUresult make(StageRing& ring) {
     std::fill(std::begin(ring.buffers), std::end(ring.buffers), StageBuffer{}); // of a context that is gone
     ring.passed = 0;
+    ring.node = nearest_node();
     CUresult answer = pin(ring, stage_first_buffer_bytes);
     if (answer != CUDA_SUCCESS)
         return answer;

@@ -22,6 +22,7 @@ struct StageRing {
     std::size_t buffer_bytes; ///< of each
     std::uint64_t passed;     ///< bytes, since it was made or was to grow
     CUcontext context;
+    std::uint64_t node;   ///< that its memory is to lie on (near_node.hpp)
     std::uint16_t number; ///< of the context (contexts.hpp); 0: free
     bool lent;
 };

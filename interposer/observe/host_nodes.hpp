@@ -1,5 +1,8 @@
-/// Which NUMA node host memory lies on. Nodes are given plus 1, as traces have them; 0: not known.
+/// Which NUMA node host memory lies on, or a device is next to. Nodes are given plus 1, as traces have them; 0:
+/// not known.
 #pragma once
+
+#include "interposer/attach/entries.hpp"
 
 #include <cstdint>
 
@@ -11,5 +14,8 @@ std::uint64_t node_of_thread() noexcept;
 
 /// Of the page that holds `address`, which has to be in memory (move_pages(2), which moves nothing here).
 std::uint64_t node_of_page(std::uint64_t address) noexcept;
+
+/// Next to the device. Not known by a driver older than the attribute (12.2) or where there are no nodes.
+std::uint64_t node_of_device(CUdevice device) noexcept;
 
 } // namespace umadvisor::observe

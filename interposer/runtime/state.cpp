@@ -7,6 +7,7 @@
 #include "interposer/attach/driver.hpp"
 #include "interposer/attach/real.hpp"
 #include "interposer/attach/wrapper_table.hpp"
+#include "interposer/observe/host_nodes.hpp"
 #include "interposer/observe/managed_watch.hpp"
 #include "interposer/record/loader_use.hpp"
 #include "interposer/record/recorder.hpp"
@@ -75,14 +76,6 @@ int attribute(CUdevice_attribute which, CUdevice device) {
     return real<Entry::cuDeviceGetAttribute>()(&value, which, device) == CUDA_SUCCESS ? value : 0;
 }
 
-/// Plus 1; 0: not known, by a driver older than the attribute (12.2) or where there are no nodes.
-std::uint64_t host_node(CUdevice device) {
-    int node = -1;
-    const CUresult status =
-        real<Entry::cuDeviceGetAttribute>()(&node, CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID, device);
-    return status == CUDA_SUCCESS && node >= 0 ? static_cast<std::uint64_t>(node) + 1 : 0;
-}
-
 /// None of these calls makes a context.
 void describe_devices() {
     int count = 0;
@@ -109,7 +102,7 @@ void describe_devices() {
         record.concurrent_managed_access = number(CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS);
         record.pageable_memory_access = number(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS);
         record.copy_engines = number(CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT);
-        record.node = host_node(device);
+        record.node = observe::node_of_device(device);
         record::define(record);
     }
 }

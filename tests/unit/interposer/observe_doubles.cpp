@@ -194,8 +194,10 @@ void install_context() {
         *out = driver().memory_bytes;
         return CUDA_SUCCESS;
     });
-    has<Entry::cuDeviceGetAttribute>([](int* out, CUdevice_attribute, CUdevice) {
-        *out = driver().concurrent_managed_access;
+    has<Entry::cuDeviceGetAttribute>([](int* out, CUdevice_attribute which, CUdevice) {
+        const bool node = which == CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID;
+        driver().node_asked += node;
+        *out = node ? driver().host_node : driver().concurrent_managed_access;
         return CUDA_SUCCESS;
     });
 }
@@ -338,6 +340,8 @@ void install_driver() {
     d.relaxed_at_every_call = true;
     d.finished = true;
     d.managed_activity = 0;
+    d.host_node = -1;
+    d.node_asked = 0;
     d.events = d.records = d.queries = d.asked = d.prefetches = d.advices = 0;
     d.host_answer = CUDA_SUCCESS;
     d.host_allocated = d.host_freed = d.events_destroyed = d.event_refused_at = 0;

@@ -55,6 +55,8 @@ struct FakeDriver {
     CUdevice device;
     std::size_t memory_bytes;
     int devices, concurrent_managed_access;
+    int host_node;            ///< next to every device; -1: not known
+    std::uint64_t node_asked; ///< its attribute
     CUstreamCaptureStatus capture_status;
     CUresult capture_answer;
     CUstreamCaptureMode thread_mode;  ///< of the (one) calling thread
