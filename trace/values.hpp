@@ -211,6 +211,7 @@ enum class Reason : std::uint8_t {
     read_by_both = 8,     ///< advice: host and device read it in turns, and nobody writes it
     small_and_shared = 9, ///< advice: little memory that host and device take from each other
     no_relief = 10,       ///< such advice taken back: it was not clearly better
+    never_rewrite = 11,   ///< allocation left to the driver: the plan names its call site
 };
 
 inline std::string_view name(Memory memory) {
