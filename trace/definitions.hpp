@@ -104,7 +104,7 @@ struct Driver {
     }
 };
 
-/// A setting that differs from its default.
+/// A setting that differs from its default; PLAN: the modes that a plan has switched on.
 struct Option {
     static constexpr Type type = Type::option;
     static constexpr std::string_view name = "Option";

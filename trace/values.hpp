@@ -212,6 +212,7 @@ enum class Reason : std::uint8_t {
     small_and_shared = 9, ///< advice: little memory that host and device take from each other
     no_relief = 10,       ///< such advice taken back: it was not clearly better
     next_launch = 11,     ///< prefetch: what the next launch is expected to reach, while another runs
+    never_rewrite = 12,   ///< allocation left to the driver: the plan names its call site
 };
 
 inline std::string_view name(Memory memory) {

@@ -20,7 +20,7 @@ int plan(const Arguments& arguments) {
     }
     end_progress();
     if (plan.empty())
-        say("nothing was learned that a plan could hold; record with umadvisor run --act prefetch");
+        say("nothing was learned that a plan could hold; record with umadvisor run --act prefetch or rewrite");
     const std::string text =
         plan.document().dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
     if (!arguments.has("--output")) {

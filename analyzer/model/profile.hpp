@@ -8,6 +8,7 @@
 #include "analyzer/model/churn.hpp"
 #include "analyzer/model/copies.hpp"
 #include "analyzer/model/device_contents.hpp"
+#include "analyzer/model/exported_sites.hpp"
 #include "analyzer/model/far_copies.hpp"
 #include "analyzer/model/graphs.hpp"
 #include "analyzer/model/idle_gaps.hpp"
@@ -79,6 +80,7 @@ public:
     const ScalarDownloads& scalar_downloads() const { return scalar_downloads_; }
     const ThroughHost& through_host() const { return through_host_; }
     const FarCopies& far_copies() const { return far_copies_; }
+    const ExportedSites& exported_sites() const { return exported_sites_; }
     const std::map<std::uint64_t, CallTotals>& calls() const { return calls_.map(); } ///< by entry
     std::vector<CountedEntry> counted() const; ///< called, but not recorded one by one; most often called first
 
@@ -141,6 +143,7 @@ private:
     ScalarDownloads scalar_downloads_;
     ThroughHost through_host_;
     FarCopies far_copies_;
+    ExportedSites exported_sites_;
     CachedMap<std::map<std::uint64_t, CallTotals>> calls_;
     std::uint64_t captured_ = 0;
     std::uint64_t records_ = 0, residency_samples_ = 0, last_ticks_ = 0;

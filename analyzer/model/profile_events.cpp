@@ -76,7 +76,8 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
             if (is_node(record))
                 return;
             offer(record, cursor.index(), waits_, contents_, managed_, recorded_, allocations_,
-                  allocation_failures_, actions_, copies_, far_copies_, narrow_rows_, graphs_, polls_);
+                  allocation_failures_, actions_, copies_, far_copies_, narrow_rows_, graphs_, polls_,
+                  exported_sites_);
             if constexpr (requires { add(record, cursor); })
                 add(record, cursor);
         },

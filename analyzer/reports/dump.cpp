@@ -142,9 +142,10 @@ struct FieldWriter {
             else if constexpr (std::is_same_v<T, trace::Regularity>)
                 return std::to_array<std::string_view>({"unknown", "irregular", "regular"});
             else
-                return std::to_array<std::string_view>(
-                    {"none", "not_resident", "rewrite_all", "place_rewritten", "host_returns", "makes_room",
-                     "spill", "budget", "read_by_both", "small_and_shared", "no_relief", "next_launch"});
+                return std::to_array<std::string_view>({"none", "not_resident", "rewrite_all",
+                                                        "place_rewritten", "host_returns", "makes_room",
+                                                        "spill", "budget", "read_by_both", "small_and_shared",
+                                                        "no_relief", "next_launch", "never_rewrite"});
         }();
         const auto index = static_cast<std::size_t>(value);
         return index < words.size() ? Json(words[index]) : Json(index); // newer than this reader: its number

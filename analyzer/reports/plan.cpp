@@ -42,13 +42,15 @@ Json values_of(const std::map<std::uint64_t, Json>& entries) {
 void Plan::add(Report& report) {
     programs_.insert(report.profile.program());
     for (const trace::Option& option : report.trace.dictionary.options) {
-        std::istringstream list{std::string(option.option == "ACT" ? option.value : "")};
+        const bool names_modes = option.option == "ACT" || option.option == "PLAN";
+        std::istringstream list{std::string(names_modes ? option.value : "")};
         for (std::string mode; std::getline(list, mode, ',');)
             if (!mode.empty() && !mode.starts_with("plan="))
                 modes_.insert(mode);
     }
     add_returns(report);
     add_losses(report);
+    add_shared(report);
 }
 
 void Plan::add_returns(Report& report) {
@@ -86,6 +88,19 @@ void Plan::add_losses(Report& report) {
     }
 }
 
+void Plan::add_shared(Report& report) {
+    for (const auto& [stack, totals] : report.profile.exported_sites().sites()) {
+        const std::uint64_t key = stack_key(report, stack);
+        if (key == 0 || (totals.refused == 0 && never_rewrite_.contains(key)))
+            continue;
+        never_rewrite_[key] = {
+            {"key", key_text(key)},
+            {"line", plan_line(report, stack)},
+            {"why", totals.refused != 0 ? "what it allocates is shared with other processes (cuIpcGetMemHandle)"
+                                        : "an earlier plan names it"}};
+    }
+}
+
 Json Plan::document() const {
     std::map<std::uint64_t, Json> returns = returns_;
     for (const std::uint64_t key : given_up_)
@@ -94,7 +109,8 @@ Json Plan::document() const {
             {"programs", programs_},
             {"modes", modes_},
             {"host_returns", values_of(returns)},
-            {"never_prefetch", values_of(never_prefetch_)}};
+            {"never_prefetch", values_of(never_prefetch_)},
+            {"never_rewrite", values_of(never_rewrite_)}};
 }
 
 } // namespace umadvisor::reports

@@ -15,7 +15,7 @@ namespace umadvisor::reports {
 class Plan {
 public:
     void add(Report& report);
-    bool empty() const { return returns_.empty() && never_prefetch_.empty(); }
+    bool empty() const { return returns_.empty() && never_prefetch_.empty() && never_rewrite_.empty(); }
 
     /// The document that docs/plan.md describes.
     nlohmann::ordered_json document() const;
@@ -23,10 +23,11 @@ public:
 private:
     void add_returns(Report& report);
     void add_losses(Report& report);
+    void add_shared(Report& report);
 
     std::set<std::string> modes_, programs_;
-    std::map<std::uint64_t, nlohmann::ordered_json> returns_, never_prefetch_; ///< by key
-    std::set<std::uint64_t> given_up_;                                         ///< in one of the runs at least
+    std::map<std::uint64_t, nlohmann::ordered_json> returns_, never_prefetch_, never_rewrite_; ///< by key
+    std::set<std::uint64_t> given_up_; ///< in one of the runs at least
 };
 
 } // namespace umadvisor::reports

@@ -47,25 +47,49 @@ const char* read_followed(const char* path) noexcept {
     return trouble;
 }
 
+/// For the trace: the next plan is to have them, too.
+void define_modes(std::string_view modes) noexcept {
+    trace::Option record;
+    record.option = "PLAN";
+    record.value = modes;
+    record::define(record);
+}
+
+void sort_sites(Plan::Sites& sites) noexcept {
+    std::sort(sites.keys, sites.keys + sites.count);
+}
+
+bool has_site(const Plan::Sites& sites, std::uint64_t key) noexcept {
+    return std::binary_search(sites.keys, sites.keys + sites.count, key);
+}
+
 } // namespace
 
 runtime::Options with_plan(runtime::Options options) noexcept {
     if (options.act_plan[0] == '\0')
         return options;
     if (const char* const trouble = read_followed(options.act_plan)) {
-        followed.return_count = followed.never_count = followed.mode_count = 0;
+        followed.return_count = followed.mode_count = 0;
+        followed.never_prefetch.count = followed.never_rewrite.count = 0;
         runtime::say("--act plan=%s %s; the program runs without it", options.act_plan, trouble);
         record::note("--act plan=%s %s; the program runs without it", options.act_plan, trouble);
         return options;
     }
+    char taken[Plan::most_modes * (Plan::longest_mode + 1)];
+    std::size_t length = 0;
     for (std::size_t i = 0; i < followed.mode_count; ++i) {
         const std::string_view mode = followed.modes[i];
         // What the user has said of rewriting stands; a plan follows no other plan.
         const bool said = mode.starts_with("rewrite=") && options.act_rewrite != runtime::Rewriting::none;
-        if (!said && !mode.starts_with("plan="))
-            runtime::parse_actions(mode, options); // a mode of a later version is left out
+        if (said || mode.starts_with("plan=") || !runtime::parse_actions(mode, options))
+            continue; // not understood: a mode of a later version
+        if (length != 0)
+            taken[length++] = ',';
+        length += mode.copy(taken + length, mode.size());
     }
-    std::sort(followed.never_prefetch, followed.never_prefetch + followed.never_count);
+    define_modes({taken, length});
+    sort_sites(followed.never_prefetch);
+    sort_sites(followed.never_rewrite);
     const record::Guard guard(knowledge.mutex);
     for (std::size_t i = 0; i < followed.return_count; ++i)
         knowledge.host_returns.expect(followed.returns[i].key, followed.returns[i].first,
@@ -74,12 +98,19 @@ runtime::Options with_plan(runtime::Options options) noexcept {
 }
 
 bool forbids_prefetches() noexcept {
-    return followed.never_count != 0;
+    return followed.never_prefetch.count != 0;
 }
 
 bool never_prefetch(std::uint64_t stack_key) noexcept {
-    return std::binary_search(followed.never_prefetch, followed.never_prefetch + followed.never_count,
-                              stack_key);
+    return has_site(followed.never_prefetch, stack_key);
+}
+
+bool forbids_rewrites() noexcept {
+    return followed.never_rewrite.count != 0;
+}
+
+bool never_rewrite(std::uint64_t stack_key) noexcept {
+    return has_site(followed.never_rewrite, stack_key);
 }
 
 } // namespace umadvisor::act

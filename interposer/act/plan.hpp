@@ -16,4 +16,9 @@ bool never_prefetch(std::uint64_t stack_key) noexcept;
 /// Whether it says so of any.
 bool forbids_prefetches() noexcept;
 
+/// Whether the plan says that what is allocated with this stack is left to the driver.
+bool never_rewrite(std::uint64_t stack_key) noexcept;
+/// Whether it says so of any.
+bool forbids_rewrites() noexcept;
+
 } // namespace umadvisor::act

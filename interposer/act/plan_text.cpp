@@ -165,7 +165,7 @@ void take_returns(JsonText& json, Plan& plan) noexcept {
     });
 }
 
-void take_never(JsonText& json, Plan& plan) noexcept {
+void take_sites(JsonText& json, Plan::Sites& sites) noexcept {
     json.array([&] {
         std::uint64_t key = 0;
         json.object([&](std::string_view name) {
@@ -174,8 +174,8 @@ void take_never(JsonText& json, Plan& plan) noexcept {
             else
                 json.skip();
         });
-        if (key != 0 && plan.never_count < Plan::most_sites)
-            plan.never_prefetch[plan.never_count++] = key;
+        if (key != 0 && sites.count < Plan::most_sites)
+            sites.keys[sites.count++] = key;
     });
 }
 
@@ -192,7 +192,9 @@ const char* read_plan(std::string_view text, Plan& plan) noexcept {
         else if (name == "host_returns")
             take_returns(json, plan);
         else if (name == "never_prefetch")
-            take_never(json, plan);
+            take_sites(json, plan.never_prefetch);
+        else if (name == "never_rewrite")
+            take_sites(json, plan.never_rewrite);
         else
             json.skip();
     });

@@ -20,8 +20,13 @@ struct Plan {
     std::size_t mode_count = 0;
     Return returns[most_returns] = {};
     std::size_t return_count = 0;
-    std::uint64_t never_prefetch[most_sites] = {}; ///< keys of the stacks of launches
-    std::size_t never_count = 0;
+    /// Keys of stacks, in any order.
+    struct Sites {
+        std::uint64_t keys[most_sites] = {};
+        std::size_t count = 0;
+    };
+    Sites never_prefetch; ///< of launches
+    Sites never_rewrite;  ///< of calls that allocate
 };
 
 /// Nullptr, or what is wrong with the text; `plan` is of no use then. Members that are not known are skipped,

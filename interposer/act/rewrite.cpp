@@ -6,6 +6,7 @@
 #include "interposer/act/mode.hpp"
 #include "interposer/act/pitch.hpp"
 #include "interposer/act/placement.hpp"
+#include "interposer/act/plan.hpp"
 #include "interposer/act/prefetch.hpp"
 #include "interposer/act/transports.hpp"
 #include "interposer/attach/real.hpp"
@@ -32,7 +33,7 @@ constinit Rewriting kind = Rewriting::none; ///< this and the next two: written 
 constinit std::uint64_t least_bytes = 0;
 constinit std::uint64_t asked_budget = 0;
 constinit std::atomic<bool> ever_rewritten{false};
-constinit std::atomic_flag told_of_budget{}, told_of_capture{};
+constinit std::atomic_flag told_of_budget{}, told_of_capture{}, told_of_plan{};
 
 bool is_on() {
     return rewrite.on.load(std::memory_order_acquire);
@@ -61,8 +62,18 @@ Budget budget_of(CUdevice device) {
     return {room_of(state_of(device)), false};
 }
 
-/// The device that `bytes` more are to be rewritten on; -1: they are left to the driver.
-CUdevice device_to_rewrite_on(const CUdeviceptr* out, std::size_t bytes) {
+/// Whether the plan leaves the call that this thread is in to the driver.
+bool is_left_by_plan() {
+    if (!forbids_rewrites() || !never_rewrite(record::stack_key(record::stack())))
+        return false;
+    if (!told_of_plan.test_and_set(std::memory_order_relaxed))
+        record::note("--act rewrite: what call sites of the plan allocate is left to the driver");
+    return true;
+}
+
+/// The device that `bytes` more are to be rewritten on; -1: they are left to the driver, and `reason` is set
+/// where the plan says so.
+CUdevice device_to_rewrite_on(const CUdeviceptr* out, std::size_t bytes, trace::Reason& reason) {
     if (out == nullptr || bytes == 0)
         return -1;
     if (!observe::nothing_is_captured()) {
@@ -71,7 +82,13 @@ CUdevice device_to_rewrite_on(const CUdeviceptr* out, std::size_t bytes) {
         return -1;
     }
     const CUdevice device = current_device();
-    return device < 0 || is_called_by_transport() ? -1 : device;
+    if (device < 0 || is_called_by_transport())
+        return -1;
+    if (is_left_by_plan()) {
+        reason = trace::Reason::never_rewrite;
+        return -1;
+    }
+    return device;
 }
 
 /// False: the program's own call is to be made, or to be answered as it was.
@@ -152,14 +169,14 @@ bool rewrite_allocation(CUdeviceptr* out, std::size_t bytes, RewriteAnswer& answ
         return false;
     if (kind == Rewriting::spill && !pretended_card_is_full(bytes))
         return false;
-    const CUdevice device = device_to_rewrite_on(out, bytes);
+    const CUdevice device = device_to_rewrite_on(out, bytes, answer.reason);
     return device >= 0 && allocate_managed(device, out, bytes, answer);
 }
 
 bool spill_allocation(CUdeviceptr* out, std::size_t bytes, RewriteAnswer& answer) noexcept {
     if (!is_on() || kind != Rewriting::spill)
         return false;
-    const CUdevice device = device_to_rewrite_on(out, bytes);
+    const CUdevice device = device_to_rewrite_on(out, bytes, answer.reason);
     return device >= 0 && allocate_managed(device, out, bytes, answer);
 }
 
@@ -208,11 +225,13 @@ void sharing_was_refused(std::uint64_t address) noexcept {
     observe::Allocation allocation;
     if (!is_rewritten(address, allocation) || !rewrite.on.exchange(false))
         return;
-    char line[200];
-    std::snprintf(line, sizeof line,
-                  "--act rewrite is switched off: the program shares allocation %llu with other processes "
-                  "(cuIpcGetMemHandle), and managed memory cannot be; run it without",
-                  static_cast<unsigned long long>(allocation.id));
+    char line[256];
+    std::snprintf(
+        line, sizeof line,
+        "--act rewrite is switched off: the program shares allocation %llu with other processes "
+        "(cuIpcGetMemHandle), and managed memory cannot be; run it without, or under the plan of this "
+        "trace (umadvisor plan)",
+        static_cast<unsigned long long>(allocation.id));
     runtime::say("%s", line);
     record::note("%s", line);
 }

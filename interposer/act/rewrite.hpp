@@ -20,7 +20,8 @@ struct RewriteAnswer {
     trace::Reason reason;
 };
 
-/// Before the driver is asked for `bytes` of device memory. False: it is to be asked; nothing has changed.
+/// Before the driver is asked for `bytes` of device memory. False: it is to be asked; nothing has changed but
+/// the answer's reason, where the plan leaves the call site to the driver.
 bool rewrite_allocation(CUdeviceptr* out, std::size_t bytes, RewriteAnswer& answer) noexcept;
 
 /// After the driver has answered that there is no memory. False: that is the program's answer.

@@ -82,8 +82,10 @@ CUresult allocate_or_rewrite(trace::Alloc& record, CUdeviceptr* out, std::size_t
     if (!act::rewrite_allocation(out, bytes, answer)) {
         const std::uint64_t start = record.start;
         const CUresult result = timed_call<E>(record, call);
-        if (result != CUDA_ERROR_OUT_OF_MEMORY || !act::spill_allocation(out, bytes, answer))
+        if (result != CUDA_ERROR_OUT_OF_MEMORY || !act::spill_allocation(out, bytes, answer)) {
+            record.reason = answer.reason;
             return result;
+        }
         record.start = start;
     }
     record.duration = record::now() - record.start;

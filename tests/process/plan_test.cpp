@@ -1,5 +1,5 @@
 /// What a run has learned, as a plan for the next: `umadvisor plan` and `--act plan=FILE`.
-#include "process.hpp"
+#include "acted.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -37,6 +37,18 @@ std::vector<double> starts_of(const Folder& folder, const char* reason) {
             starts.push_back(each.at("start_ns").get<double>());
     return starts;
 }
+
+const std::string shares = programs + "/rewritten_memory ";
+
+/// What made each allocation of device memory, in the order of the program.
+std::vector<std::string> makers(const Folder& folder) {
+    std::vector<std::string> all;
+    for (const json& each : dump(folder, "x.umtrace", "Alloc"))
+        all.push_back(each.at("origin").get<std::string>() + " " + each.at("reason").get<std::string>());
+    return all;
+}
+using Makers = std::vector<std::string>;
+const std::string ours = "umadvisor rewrite_all", left = "program never_rewrite", plain = "program none";
 
 } // namespace
 
@@ -96,6 +108,46 @@ BOOST_AUTO_TEST_CASE(call_sites_that_a_plan_forbids_are_not_prefetched_for) {
     BOOST_TEST(never.status == 0, never.err);
     BOOST_TEST(counted(folder, "device_fault_groups") > 0u);
     BOOST_TEST(starts_of(folder, "not_resident").empty());
+}
+
+BOOST_AUTO_TEST_CASE(what_is_shared_is_left_to_the_driver_and_the_rest_is_rewritten) {
+    const Folder folder;
+    const Outcome bare = run_bare(folder, shares + "share_one");
+    const Outcome first = run_acted(folder, shares + "share_one", "rewrite=all");
+    BOOST_TEST(first.out != bare.out);
+    BOOST_TEST((makers(folder) == Makers{ours, plain}));
+    const json plan = plan_of(folder);
+    BOOST_TEST(plan["modes"] == json::array({"rewrite=all"}));
+    BOOST_TEST_REQUIRE(plan["never_rewrite"].size() == 1u, plan.dump(1));
+    const json& site = plan["never_rewrite"][0];
+    BOOST_TEST(site["key"].get<std::string>().size() == 16u);
+    BOOST_TEST(site["why"].get<std::string>().find("is shared with other processes") != std::string::npos);
+
+    const Outcome second = run_acted(folder, shares + "share_one", "plan=p.json");
+    BOOST_TEST(second.out == bare.out);
+    BOOST_TEST(second.err.find("switched off") == std::string::npos, second.err);
+    BOOST_TEST((makers(folder) == Makers{left, ours}));
+    BOOST_TEST(notices(report(folder, "x.umtrace"), "what call sites of the plan allocate"));
+    // The card is as good as full: the driver is asked for the one, and the other is spilled.
+    const Outcome spilled =
+        run_acted(folder, shares + "share_one", "plan=p.json,rewrite=spill --pretend-memory 1M --budget 64M");
+    BOOST_TEST(spilled.out == bare.out, spilled.err);
+    BOOST_TEST((makers(folder) == Makers{plain, "umadvisor spill"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_plan_keeps_what_the_one_before_left_to_the_driver) {
+    const Folder folder;
+    const Outcome bare = run_bare(folder, shares + "share");
+    run_acted(folder, shares + "share", "rewrite=all");
+    const json first = plan_of(folder);
+    run_acted(folder, shares + "share", "plan=p.json"); // which meets the other allocation
+    BOOST_TEST((makers(folder) == Makers{left, ours}));
+    const json second = plan_of(folder);
+    BOOST_TEST(second["modes"] == first["modes"]);
+    BOOST_TEST_REQUIRE(second["never_rewrite"].size() == 2u, second.dump(1));
+    const Outcome third = run_acted(folder, shares + "share", "plan=p.json");
+    BOOST_TEST(third.out == bare.out, third.err);
+    BOOST_TEST((makers(folder) == Makers{left, left}));
 }
 
 BOOST_AUTO_TEST_CASE(without_a_plan_that_can_be_read_the_program_runs_as_it_is) {

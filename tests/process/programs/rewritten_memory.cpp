@@ -170,6 +170,17 @@ int share() {
     return 0;
 }
 
+/// One block for others, and one of our own.
+int share_one() {
+    CUdeviceptr shared = 0, own = 0;
+    CUipcMemHandle handle;
+    show("alloc", allocate(&shared, mib));
+    show("share", ASK("cuIpcGetMemHandle", cuIpcGetMemHandle)(&handle, shared));
+    show("alloc", allocate(&own, mib));
+    std::printf("works %d %d\n", works(shared, mib), works(own, mib));
+    return 0;
+}
+
 /// By a library of that name, and by ourselves.
 int through(const std::string& library) {
     void* const plugin = dlopen(library.c_str(), RTLD_NOW);
@@ -206,7 +217,8 @@ int main(int argc, char** argv) {
                                          {"rows", &rows},
                                          {"info", &info},
                                          {"capture", &capture},
-                                         {"share", &share}})
+                                         {"share", &share},
+                                         {"share_one", &share_one}})
         if (what == name)
             return scenario();
     return 2;

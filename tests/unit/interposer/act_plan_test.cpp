@@ -25,7 +25,9 @@ const std::string whole = R"plan({
     {"key": "nonsense", "first": 0, "last": 4096},
     {"key": "0000000000000001", "first": 4096, "last": 4096}
   ],
-  "never_prefetch": [{"line": "b.cu:2", "key": "0000000000000002"}]
+  "never_prefetch": [{"line": "b.cu:2", "key": "0000000000000002"}],
+  "never_rewrite": [{"key": "0000000000000004", "line": "c.cu:3", "why": "x"}, {"key": "3"},
+                    {"key": "0000000000000003"}]
 })plan";
 
 std::unique_ptr<Plan> read(const std::string& text, const char*& trouble) {
@@ -54,8 +56,11 @@ BOOST_AUTO_TEST_CASE(a_plan_is_read) {
     BOOST_TEST(plan->returns[0].last == 4096u);
     BOOST_TEST(plan->returns[1].key == 0xfedcba9876543210u);
     BOOST_TEST(plan->returns[1].last == UINT64_MAX);
-    BOOST_TEST_REQUIRE(plan->never_count == 1u);
-    BOOST_TEST(plan->never_prefetch[0] == 2u);
+    BOOST_TEST_REQUIRE(plan->never_prefetch.count == 1u);
+    BOOST_TEST(plan->never_prefetch.keys[0] == 2u);
+    BOOST_TEST_REQUIRE(plan->never_rewrite.count == 2u);
+    BOOST_TEST(plan->never_rewrite.keys[0] == 4u);
+    BOOST_TEST(plan->never_rewrite.keys[1] == 3u);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_plan_is_refused) {
@@ -88,7 +93,8 @@ BOOST_AUTO_TEST_CASE(damaged_plans_are_read_within_bounds) {
         const auto plan = std::make_unique<Plan>();
         read_plan({at, text.size()}, *plan);
         BOOST_TEST_REQUIRE(plan->return_count <= 4u);
-        BOOST_TEST_REQUIRE(plan->never_count <= 1u);
+        BOOST_TEST_REQUIRE(plan->never_prefetch.count <= 1u);
+        BOOST_TEST_REQUIRE(plan->never_rewrite.count <= 3u);
     }
 }
 
@@ -96,10 +102,15 @@ BOOST_AUTO_TEST_CASE(more_than_there_is_room_for_is_left_out) {
     std::string text = R"({"schema": "umadvisor-plan-1", "host_returns": [)";
     for (int i = 0; i < 5000; ++i)
         text += std::string(i == 0 ? "" : ",") + R"({"key": "00000000000000ff", "first": 0, "last": 1})";
+    text += R"(], "never_rewrite": [)";
+    for (int i = 0; i < 300; ++i)
+        text += std::string(i == 0 ? "" : ",") + R"({"key": "00000000000000ff"})";
     const char* trouble = nullptr;
     const auto plan = read(text + "]}", trouble);
     BOOST_TEST(trouble == nullptr);
     BOOST_TEST(plan->return_count == std::size_t{Plan::most_returns});
+    BOOST_TEST(plan->never_rewrite.count == std::size_t{Plan::most_sites});
+    BOOST_TEST(plan->never_prefetch.count == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(allocations_are_named_by_site_size_and_number) {

@@ -82,6 +82,8 @@ void define(const trace::HostReturn& record) noexcept {
     const std::lock_guard guard(recorder().mutex);
     recorder().host_returns.push_back(record);
 }
+template <>
+void define(const trace::Option&) noexcept {}
 
 } // namespace umadvisor::record
 
