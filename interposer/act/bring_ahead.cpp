@@ -31,7 +31,7 @@ constinit std::atomic<bool> under_way{false}; ///< `ends` was recorded, and no l
 constinit Side side;
 constinit Moves moves{{0, 0, 0, {}}, {0, 0, 0, {}}, 0};
 constinit CUdevice device = -1;
-constinit std::uint64_t stack = 0;
+constinit Launching current{nullptr, 0};  ///< the launch that `moves` are to go along with
 thread_local constinit bool mine = false; ///< it was taken by this thread's launch
 
 constinit Trust trust; ///< in what is foretold; knowledge.mutex guards it
@@ -80,6 +80,24 @@ bool plan_next(const observe::Touched& running, CUstream stream) {
     return true;
 }
 
+/// They are not made after all.
+void forget_moves() {
+    const record::Guard guard(knowledge.mutex);
+    for (const PrefetchPlan* const plan : {&moves.out, &moves.in})
+        for (std::uint32_t i = 0; i < plan->count; ++i)
+            knowledge.residency.moved(plan->ranges[i].allocation, plan->ranges[i].address,
+                                      plan->ranges[i].address + plan->ranges[i].bytes, BlockState::unknown);
+}
+
+/// Moves begin when what was launched before the current launch is done.
+bool follow(CUstream stream) {
+    if (real<Entry::cuEventRecord>()(side.begins, stream) == CUDA_SUCCESS &&
+        real<Entry::cuStreamWaitEvent>()(side.stream, side.begins, 0) == CUDA_SUCCESS)
+        return true;
+    forget_moves();
+    return false;
+}
+
 bool is_full() {
     const record::Guard guard(knowledge.mutex);
     return knowledge.residency.crowded();
@@ -92,7 +110,8 @@ void await_ahead(CUstream stream) noexcept {
         return;
     const record::Quiet quiet;
     const observe::RelaxedCapture relaxed;
-    if (side.context != 0 && side.context == observe::current_context_number() &&
+    // No other stream: it would wait for what this one has, which may wait for it.
+    if (stream == current.stream && side.context != 0 && side.context == observe::current_context_number() &&
         !observe::may_be_capturing(stream) &&
         real<Entry::cuStreamWaitEvent>()(stream, side.ends, 0) == CUDA_SUCCESS)
         under_way.store(false, std::memory_order_release);
@@ -106,13 +125,10 @@ void plan_ahead(const observe::Touched& running, Launching launch) noexcept {
     const observe::RelaxedCapture relaxed;
     const std::uint16_t context = observe::current_context_number();
     device = context == 0 || observe::may_be_capturing(launch.stream) ? -1 : current_device();
-    mine = device >= 0 && make(context) && plan_next(running, launch.stream);
-    if (mine) {
-        stack = launch.stack;
-        mine = real<Entry::cuEventRecord>()(side.begins, launch.stream) == CUDA_SUCCESS &&
-               real<Entry::cuStreamWaitEvent>()(side.stream, side.begins, 0) == CUDA_SUCCESS;
-    }
-    if (!mine)
+    mine = device >= 0 && make(context) && plan_next(running, launch.stream) && follow(launch.stream);
+    if (mine)
+        current = launch;
+    else
         taken.clear(std::memory_order_release);
 }
 
@@ -122,7 +138,7 @@ void bring_ahead() noexcept {
     mine = false;
     const record::Quiet quiet;
     const observe::RelaxedCapture relaxed;
-    make_moves(moves, device, {side.stream, stack}, trace::Reason::next_launch);
+    make_moves(moves, device, {side.stream, current.stack}, trace::Reason::next_launch);
     if (real<Entry::cuEventRecord>()(side.ends, side.stream) == CUDA_SUCCESS)
         under_way.store(true, std::memory_order_release);
     taken.clear(std::memory_order_release);

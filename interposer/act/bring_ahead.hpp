@@ -9,8 +9,8 @@ namespace umadvisor::act {
 
 /// Only where the device is full and we make room ourselves: elsewhere what is missing is what the host took,
 /// and nobody knows whether it is done with it. All moves are on a stream of our own, behind what was launched
-/// before the current launch; the next launch waits for them. Thread-safe: one thread at a time brings
-/// anything ahead, the others go without.
+/// before the current launch; the next launch on the same stream waits for them. Thread-safe: one thread at a
+/// time brings anything ahead, the others go without.
 
 /// A launch is about to be made: its stream waits for what was brought ahead.
 void await_ahead(CUstream stream) noexcept;

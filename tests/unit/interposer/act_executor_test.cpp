@@ -235,6 +235,47 @@ BOOST_AUTO_TEST_CASE(a_pretended_card_is_never_overfilled) {
     with(true, false, 0);
 }
 
+/// In a loop over more than fits, one of whose launches is on another stream.
+BOOST_AUTO_TEST_CASE(what_is_brought_ahead_holds_up_no_other_stream) {
+    with(true, false, 24 * mib);
+    const auto one = reinterpret_cast<CUstream>(0x50), other = reinterpret_cast<CUstream>(0x51);
+    std::vector<Allocation> all;
+    for (int i = 0; i < 5; ++i)
+        all.push_back(allocate(6 * mib));
+    const auto launch_on = [&](const Allocation& allocation, CUstream stream) {
+        launch(touching({allocation}), stream);
+        act::after_launch(true);
+    };
+    for (int round = 0; round < 6; ++round)
+        for (const Allocation& each : all)
+            launch_on(each, one);
+    const auto ahead = [&] {
+        return std::count_if(recorder().prefetches.begin(), recorder().prefetches.end(),
+                             [](const auto& each) { return each.reason == trace::Reason::next_launch; });
+    };
+    BOOST_TEST(ahead() > 0);
+    const auto waits = [&](CUstream stream) {
+        return std::count(driver().wait_streams.begin(), driver().wait_streams.end(), stream);
+    };
+    BOOST_TEST(waits(one) > 0);
+    BOOST_TEST(waits(FakeDriver::own_stream) == waits(one) + 1); // the last is still to come
+    const auto before = waits(one);
+    launch_on(all[0], other);
+    BOOST_TEST(waits(other) == 0);
+    launch_on(all[1], one);
+    BOOST_TEST(waits(one) == before + 1);
+
+    // What cannot follow the launch is not brought, and not taken for done.
+    driver().event_answer = CUDA_ERROR_OUT_OF_MEMORY;
+    recorder().prefetches.clear();
+    for (int round = 0; round < 4; ++round)
+        for (const Allocation& each : all)
+            launch_on(each, one);
+    BOOST_TEST(ahead() == 0);
+    BOOST_TEST(recorder().prefetches.size() >= 8u); // two of five have no room
+    with(true, false, 0);
+}
+
 BOOST_AUTO_TEST_CASE(device_memory_becomes_managed_and_is_placed) {
     with(false, true);
     CUdeviceptr out = 0;

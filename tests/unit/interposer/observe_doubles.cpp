@@ -228,6 +228,16 @@ void install_streams_and_events() {
         driver().record_streams.push_back(stream);
         return driver().event_answer;
     });
+    has<Entry::cuStreamCreate>([](CUstream* out, unsigned) {
+        must_be_relaxed();
+        *out = FakeDriver::own_stream;
+        return CUDA_SUCCESS;
+    });
+    has<Entry::cuStreamWaitEvent>([](CUstream stream, CUevent, unsigned) {
+        must_be_relaxed();
+        driver().wait_streams.push_back(stream);
+        return CUDA_SUCCESS;
+    });
     has<Entry::cuEventQuery>([](CUevent) {
         must_be_relaxed();
         ++driver().queries;

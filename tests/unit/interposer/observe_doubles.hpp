@@ -68,6 +68,8 @@ struct FakeDriver {
     CUresult event_answer;            ///< of cuEventRecord
     std::uint64_t events, records, queries;
     std::vector<CUstream> record_streams;
+    static inline const auto own_stream = reinterpret_cast<CUstream>(0x77); ///< that cuStreamCreate makes
+    std::vector<CUstream> wait_streams;
     float milliseconds;
     std::map<std::uint64_t, FakeKernel> functions, kernels;
     std::uint64_t asked;                              ///< cuPointerGetAttribute
