@@ -20,11 +20,8 @@ void note_moved(const trace::Copy& record, const CopyBox& box) noexcept;
 /// Makes the call, or has it staged.
 template <Entry E, class... Arguments>
 CUresult carry_out(trace::Copy& record, Arguments... arguments) noexcept {
-    const auto staged = [&] {
-        const KeepErrno keep;
-        return act::stage(record);
-    };
-    return timed_call<E>(record, [&] { return staged() ? CUDA_SUCCESS : attach::real<E>()(arguments...); });
+    return timed_call<E>(record,
+                         [&] { return act::stage(record) ? CUDA_SUCCESS : attach::real<E>()(arguments...); });
 }
 
 template <Entry E, class... Arguments>
