@@ -47,8 +47,15 @@ bool make(std::uint16_t number) {
            real<Entry::cuStreamCreate>()(&side.stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS;
 }
 
-/// What the next launch is expected to reach.
-void foretell(observe::Touched& next) {
+/// What the next launch is expected to reach; false: nothing of it is missing, or nobody knows.
+bool foretell(const observe::Touched& running, observe::Touched& next) {
+    const record::Guard guard(knowledge.mutex);
+    if (!knowledge.residency.crowded())
+        return false;
+    const bool met = std::any_of(running.managed, running.managed + running.managed_count,
+                                 [](const observe::Allocation& each) { return trust.expects(each.address); });
+    if (!trust.earned(met))
+        return false;
     knowledge.sequence.foretell([&](std::uint64_t address, std::uint32_t launches) {
         observe::Allocation allocation;
         if (launches != 1 || next.managed_count == observe::Touched::max_managed)
@@ -57,20 +64,13 @@ void foretell(observe::Touched& next) {
             next.managed[next.managed_count++] = allocation;
         return true;
     });
+    return !std::all_of(next.managed, next.managed + next.managed_count,
+                        [](const observe::Allocation& each) { return knowledge.residency.resident(each.id); });
 }
 
 /// Whether there is anything to move; `moves` has it.
-bool plan_next(const observe::Touched& running, CUstream stream) {
+bool plan_next(const observe::Touched& running, const observe::Touched& next, CUstream stream) {
     const record::Guard guard(knowledge.mutex);
-    observe::Touched next;
-    const bool met = std::any_of(running.managed, running.managed + running.managed_count,
-                                 [](const observe::Allocation& each) { return trust.expects(each.address); });
-    if (!trust.earned(met))
-        return false;
-    foretell(next);
-    if (std::all_of(next.managed, next.managed + next.managed_count,
-                    [](const observe::Allocation& each) { return knowledge.residency.resident(each.id); }))
-        return false;
     moves.out.count = moves.in.count = 0;
     moves.given_up = 0;
     plan_moves_ahead(running, next, device, stream, moves);
@@ -98,9 +98,16 @@ bool follow(CUstream stream) {
     return false;
 }
 
-bool is_full() {
-    const record::Guard guard(knowledge.mutex);
-    return knowledge.residency.crowded();
+/// With everything set for bring_ahead().
+bool prepare(const observe::Touched& running, const observe::Touched& next, Launching launch) {
+    const record::Quiet quiet;
+    const observe::RelaxedCapture relaxed;
+    const std::uint16_t context = observe::current_context_number();
+    device = context == 0 || observe::may_be_capturing(launch.stream) ? -1 : current_device();
+    if (device < 0 || !make(context) || !plan_next(running, next, launch.stream) || !follow(launch.stream))
+        return false;
+    current = launch;
+    return true;
 }
 
 } // namespace
@@ -119,16 +126,11 @@ void await_ahead(CUstream stream) noexcept {
 }
 
 void plan_ahead(const observe::Touched& running, Launching launch) noexcept {
-    if (!is_full() || taken.test_and_set(std::memory_order_acquire))
+    if (taken.test_and_set(std::memory_order_acquire))
         return;
-    const record::Quiet quiet;
-    const observe::RelaxedCapture relaxed;
-    const std::uint16_t context = observe::current_context_number();
-    device = context == 0 || observe::may_be_capturing(launch.stream) ? -1 : current_device();
-    mine = device >= 0 && make(context) && plan_next(running, launch.stream) && follow(launch.stream);
-    if (mine)
-        current = launch;
-    else
+    observe::Touched next;
+    mine = foretell(running, next) && prepare(running, next, launch);
+    if (!mine)
         taken.clear(std::memory_order_release);
 }
 
