@@ -24,14 +24,14 @@ struct Side {
     CUstream stream = nullptr;
     CUevent begins = nullptr; ///< what was launched before the current launch is done
     CUevent ends = nullptr;   ///< what was brought ahead is there
+    CUdevice device = -1;
+    Launching beside{nullptr, 0}; ///< the launch that `moves` go along with
+    Moves moves{{0, 0, 0, {}}, {0, 0, 0, {}}, 0};
 };
 
-constinit std::atomic_flag taken{};           ///< guards the rest but `under_way`
+constinit std::atomic_flag taken{};           ///< guards `side`
 constinit std::atomic<bool> under_way{false}; ///< `ends` was recorded, and no launch has waited for it
 constinit Side side;
-constinit Moves moves{{0, 0, 0, {}}, {0, 0, 0, {}}, 0};
-constinit CUdevice device = -1;
-constinit Launching current{nullptr, 0};  ///< the launch that `moves` are to go along with
 thread_local constinit bool mine = false; ///< it was taken by this thread's launch
 
 constinit Trust trust; ///< in what is foretold; knowledge.mutex guards it
@@ -41,7 +41,8 @@ bool make(std::uint16_t number) {
         return side.stream != nullptr;
     if (side.context != 0)
         return false;
-    side = {number, nullptr, nullptr, nullptr};
+    side = {};
+    side.context = number;
     return real<Entry::cuEventCreate>()(&side.begins, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS &&
            real<Entry::cuEventCreate>()(&side.ends, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS &&
            real<Entry::cuStreamCreate>()(&side.stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS;
@@ -50,8 +51,6 @@ bool make(std::uint16_t number) {
 /// What the next launch is expected to reach; false: nothing of it is missing, or nobody knows.
 bool foretell(const observe::Touched& running, observe::Touched& next) {
     const record::Guard guard(knowledge.mutex);
-    if (!knowledge.residency.crowded())
-        return false;
     const bool met = std::any_of(running.managed, running.managed + running.managed_count,
                                  [](const observe::Allocation& each) { return trust.expects(each.address); });
     if (!trust.earned(met))
@@ -68,12 +67,13 @@ bool foretell(const observe::Touched& running, observe::Touched& next) {
                         [](const observe::Allocation& each) { return knowledge.residency.resident(each.id); });
 }
 
-/// Whether there is anything to move; `moves` has it.
+/// Whether there is anything to move; `side.moves` has it.
 bool plan_next(const observe::Touched& running, const observe::Touched& next, CUstream stream) {
     const record::Guard guard(knowledge.mutex);
+    Moves& moves = side.moves;
     moves.out.count = moves.in.count = 0;
     moves.given_up = 0;
-    plan_moves_ahead(running, next, device, stream, moves);
+    plan_moves_ahead(running, next, side.device, stream, moves);
     if (moves.in.count == 0 && moves.out.count == 0)
         return false;
     trust.expect(next.managed[0].address);
@@ -83,7 +83,7 @@ bool plan_next(const observe::Touched& running, const observe::Touched& next, CU
 /// They are not made after all.
 void forget_moves() {
     const record::Guard guard(knowledge.mutex);
-    for (const PrefetchPlan* const plan : {&moves.out, &moves.in})
+    for (const PrefetchPlan* const plan : {&side.moves.out, &side.moves.in})
         for (std::uint32_t i = 0; i < plan->count; ++i)
             knowledge.residency.moved(plan->ranges[i].allocation, plan->ranges[i].address,
                                       plan->ranges[i].address + plan->ranges[i].bytes, BlockState::unknown);
@@ -103,10 +103,12 @@ bool prepare(const observe::Touched& running, const observe::Touched& next, Laun
     const record::Quiet quiet;
     const observe::RelaxedCapture relaxed;
     const std::uint16_t context = observe::current_context_number();
-    device = context == 0 || observe::may_be_capturing(launch.stream) ? -1 : current_device();
-    if (device < 0 || !make(context) || !plan_next(running, next, launch.stream) || !follow(launch.stream))
+    if (context == 0 || observe::may_be_capturing(launch.stream) || !make(context))
         return false;
-    current = launch;
+    side.device = current_device();
+    if (side.device < 0 || !plan_next(running, next, launch.stream) || !follow(launch.stream))
+        return false;
+    side.beside = launch;
     return true;
 }
 
@@ -118,15 +120,15 @@ void await_ahead(CUstream stream) noexcept {
     const record::Quiet quiet;
     const observe::RelaxedCapture relaxed;
     // No other stream: it would wait for what this one has, which may wait for it.
-    if (stream == current.stream && side.context != 0 && side.context == observe::current_context_number() &&
-        !observe::may_be_capturing(stream) &&
+    if (stream == side.beside.stream && side.context != 0 &&
+        side.context == observe::current_context_number() && !observe::may_be_capturing(stream) &&
         real<Entry::cuStreamWaitEvent>()(stream, side.ends, 0) == CUDA_SUCCESS)
         under_way.store(false, std::memory_order_release);
     taken.clear(std::memory_order_release);
 }
 
 void plan_ahead(const observe::Touched& running, Launching launch) noexcept {
-    if (taken.test_and_set(std::memory_order_acquire))
+    if (!knowledge.residency.crowded() || taken.test_and_set(std::memory_order_acquire))
         return;
     observe::Touched next;
     mine = foretell(running, next) && prepare(running, next, launch);
@@ -140,7 +142,7 @@ void bring_ahead() noexcept {
     mine = false;
     const record::Quiet quiet;
     const observe::RelaxedCapture relaxed;
-    make_moves(moves, device, {side.stream, current.stack}, trace::Reason::next_launch);
+    make_moves(side.moves, side.device, {side.stream, side.beside.stack}, trace::Reason::next_launch);
     if (real<Entry::cuEventRecord>()(side.ends, side.stream) == CUDA_SUCCESS)
         under_way.store(true, std::memory_order_release);
     taken.clear(std::memory_order_release);

@@ -12,7 +12,8 @@ void ResidencyMap::clear() noexcept {
     known_ = nullptr;
     count_ = capacity_ = 0;
     device_bytes_ = synchronizations_ = 0;
-    blind_ = crowded_ = trials_ = false;
+    blind_ = trials_ = false;
+    crowded_.store(false, std::memory_order_relaxed);
 }
 
 bool ResidencyMap::untouched(std::uint64_t allocation, std::uint64_t host_faults) noexcept {
@@ -177,7 +178,7 @@ bool ResidencyMap::worth_bringing(std::uint64_t allocation, std::uint64_t stream
     if (known == nullptr || !known->trial.worth_bringing())
         return false;
     // Where room is not short, only a block of many: its faults take as long as bringing several.
-    if (blind_ || !known->trial.due(crowded_) || (!crowded_ && known->missing < least_tried))
+    if (blind_ || !known->trial.due(crowded()) || (!crowded() && known->missing < least_tried))
         return true;
     // Any block will do, but not always the same.
     for (std::size_t i = 0, at = synchronizations_ * 7 % known->count; i < known->count;

@@ -4,6 +4,7 @@
 #include "interposer/act/prefetch_plan.hpp"
 #include "interposer/act/usage_trial.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -50,8 +51,9 @@ public:
 
     /// The device cannot hold all that launches reach. From now on nothing on it becomes unknown again: what is
     /// prefetched to no purpose would push out what is wanted.
-    void crowd() noexcept { crowded_ = true; }
-    bool crowded() const noexcept { return crowded_; }
+    void crowd() noexcept { crowded_.store(true, std::memory_order_relaxed); }
+    /// Needs no lock.
+    bool crowded() const noexcept { return crowded_.load(std::memory_order_relaxed); }
 
     /// Something of the allocation is missing for a launch on `stream`. False: launches use little of it, so it
     /// is left to faults. Now and then one missing block is taken for present, to see whether they come for it.
@@ -131,7 +133,7 @@ private:
     };
     /// Whether what was on the device may have left it unseen.
     bool doubtful(const Known& known) const noexcept {
-        return known.looked_at != synchronizations_ && (known.bounces != 0 || blind_) && !crowded_;
+        return known.looked_at != synchronizations_ && (known.bounces != 0 || blind_) && !crowded();
     }
     static constexpr std::size_t least_tried = 8; ///< blocks
     /// A look at so many takes as long as what a fault of the device takes: 0.7 us each, and 30 us.
@@ -146,7 +148,8 @@ private:
     std::uint64_t synchronizations_ = 0;
     std::uint64_t epoch_ = 1;
     std::uint64_t launches_ = 0;
-    bool blind_ = false, crowded_ = false;
+    bool blind_ = false;
+    std::atomic<bool> crowded_{false};
     bool trials_ = false; ///< one may be under way
 };
 

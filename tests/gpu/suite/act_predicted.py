@@ -1,7 +1,7 @@
 """What simcuda says that programs move and take, bare and under --act, against a card: what is tried there only, as on a card
 that is too small, is worth as much."""
 
-from .act_order import PART, SIZE, check_order
+from .act_order import BUILT_TO_SIZE, PART, SIZE, check_order
 from .advised import Advised
 from .bundle import Bundle
 from .by_hand import PROGRAMS
@@ -11,7 +11,6 @@ from .results import figure
 
 LIMIT = 0.25
 BYTES = ("to_device_bytes", "to_host_bytes")
-BUILT_TO_SIZE = "static_arrays"
 
 # Size, and the bytes each way that CUPTI counted on one H200 (driver 580.159.04), bare and under --act relieve.
 COUNTED = {"read_by_both": (32, (687865856, 687865856), (100663296, 83886080)),
