@@ -133,16 +133,12 @@ Cost AddressSpace::service_fault(Processor who, Block& block, const PageMask& mi
     const bool device = who != host_processor;
     count_fault(who, block, missing, access, false, group, now);
 
-    switch (block.thrashing.relieve(parameters_.thrashing, missing, now)) {
-    case BlockThrashing::Relief::none:
-        break;
-    case BlockThrashing::Relief::throttle:
+    if (const Nanoseconds wait = block.thrashing.throttle(parameters_.thrashing, who, missing, now);
+        wait != 0) {
         ++counters_.throttlings;
-        tell_throttling(who, block, missing & block.thrashing.thrashing(), now);
-        cost.time += parameters_.thrashing.nap;
-        break;
-    case BlockThrashing::Relief::pin:
-        break;
+        tell_throttling(who, block, missing & block.thrashing.thrashing(), now, now + wait);
+        block.thrashing.throttle(parameters_.thrashing, who, missing, now + wait);
+        cost.time += wait;
     }
 
     const PageMask grown = grown_to_granules(missing & ~block.thrashing.thrashing()) | missing;
@@ -157,7 +153,7 @@ Cost AddressSpace::service_fault(Processor who, Block& block, const PageMask& mi
     // memory.
     PageMask remote;
     if (device) {
-        const PageMask pinned = block.thrashing.pinned(now);
+        const PageMask pinned = block.thrashing.pinned(now + cost.time);
         const PageMask stays = pinned | block.preferred[host_processor] | block.accessed_by[who];
         remote = faulting & stays & block.resident[host_processor] & ~block.read_mostly;
         block.remote[who] |= remote;
@@ -191,11 +187,12 @@ Cost AddressSpace::service_fault(Processor who, Block& block, const PageMask& mi
     const PageMask duplicated = access == Access::read ? moving & block.read_mostly : PageMask();
     const PageMask moved = moving & ~duplicated;
     const PageMask counted = moved & block.resident_anywhere();
+    const Nanoseconds begun = now + cost.time;
     cost.time += move(block, duplicated, who, MigrationCause::coherence, true, now + cost.time).time;
     cost.time += move(block, moved, who, MigrationCause::coherence, false, now + cost.time).time;
 
     if (counted.any()) {
-        const PageMask found = block.thrashing.record(parameters_.thrashing, who, counted, now);
+        const PageMask found = block.thrashing.record(parameters_.thrashing, who, counted, begun);
         counters_.thrashing_pages += found.count();
         tell_thrashing(block, found, now + cost.time);
     }

@@ -118,7 +118,8 @@ private:
     // What the observer hears of; see telling.cpp.
     void count_fault(Processor who, const Block& block, const PageMask& pages, Access access, bool mapped,
                      FaultGroup& group, Nanoseconds now);
-    void tell_throttling(Processor who, const Block& block, const PageMask& pages, Nanoseconds now) const;
+    void tell_throttling(Processor who, const Block& block, const PageMask& pages, Nanoseconds begin,
+                         Nanoseconds end) const;
     void tell_thrashing(const Block& block, const PageMask& found, Nanoseconds now) const;
     void tell_remote_mapping(Processor who, const Block& block, const PageMask& pages,
                              RemoteMapping::Cause cause, Nanoseconds now) const;

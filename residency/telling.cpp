@@ -38,10 +38,10 @@ void AddressSpace::count_fault(Processor who, const Block& block, const PageMask
     }
 }
 
-void AddressSpace::tell_throttling(Processor who, const Block& block, const PageMask& pages,
-                                   Nanoseconds now) const {
+void AddressSpace::tell_throttling(Processor who, const Block& block, const PageMask& pages, Nanoseconds begin,
+                                   Nanoseconds end) const {
     if (observer_) {
-        observer_->throttled({first_page(block, pages), who, now, now + parameters_.thrashing.nap});
+        observer_->throttled({first_page(block, pages), who, begin, end});
     }
 }
 

@@ -49,9 +49,10 @@ PageMask BlockThrashing::record(const ThrashingParameters& parameters, Processor
             if (page.count == parameters.threshold) {
                 found.set(index);
             }
-        } else if (page.seen && page.count >= parameters.threshold && !pinned_[index]) {
-            page.count = 0;
+        } else if (page.seen && page.count >= parameters.threshold && !pinned(now)[index]) {
+            page = Page();
             thrashing_.reset(index);
+            continue;
         }
         page.seen = true;
         page.last = now;
@@ -60,19 +61,58 @@ PageMask BlockThrashing::record(const ThrashingParameters& parameters, Processor
     return found;
 }
 
-BlockThrashing::Relief BlockThrashing::relieve(const ThrashingParameters& parameters, const PageMask& faulting,
-                                               Nanoseconds now) {
+Nanoseconds BlockThrashing::throttle(const ThrashingParameters& parameters, Processor who,
+                                     const PageMask& faulting, Nanoseconds now) {
     const PageMask affected = faulting & thrashing_ & ~pinned(now);
-    if (affected.none() || gap(last_, now) > parameters.lapse) {
-        return Relief::none;
+    Nanoseconds longest = 0;
+    for (unsigned index = 0; affected.any() && index < pages_per_block; ++index) {
+        if (affected[index]) {
+            longest = std::max(longest, throttle(parameters, who, index, now));
+        }
     }
-    if (++throttlings_ <= parameters.pin_threshold) {
-        return Relief::throttle;
+    return longest;
+}
+
+Nanoseconds BlockThrashing::throttle(const ThrashingParameters& parameters, Processor who, unsigned index,
+                                     Nanoseconds now) {
+    Page& page = (*pages_)[index];
+    if (page.waiting & set_of(who)) {
+        if (now < page.nap_ends && page.free != who) {
+            return page.nap_ends - now;
+        }
+        page.waiting &= ~set_of(who);
+        if (page.waiting == 0) {
+            page.nap_ends = 0;
+        }
     }
-    throttlings_ = 0;
-    pinned_ = thrashing_;
+    if (gap(page.last, now) > parameters.lapse) {
+        return 0; // it has come to rest
+    }
+    if (now > page.nap_ends) {
+        page.nap_ends = now + parameters.nap;
+        page.free = static_cast<std::uint8_t>(page.free == who ? nobody : who);
+    } else if (page.free == nobody) {
+        page.free = static_cast<std::uint8_t>(who);
+    }
+    if (page.free != who) {
+        page.waiting |= set_of(who);
+        ++page.throttlings;
+        return page.nap_ends - now;
+    }
+    if (page.throttlings >= parameters.pin_threshold) {
+        pin(parameters, index, now);
+    }
+    return 0;
+}
+
+void BlockThrashing::pin(const ThrashingParameters& parameters, unsigned index, Nanoseconds now) {
+    Page& page = (*pages_)[index];
+    page.throttlings = 0;
+    page.waiting = 0;
+    page.nap_ends = 0;
+    pinned_ = pinned(now);
+    pinned_.set(index);
     pinned_until_ = now + parameters.pin;
-    return Relief::pin;
 }
 
 PageMask BlockThrashing::pinned(Nanoseconds now) const {

@@ -26,9 +26,11 @@ public:
     PageMask record(const ThrashingParameters& parameters, Processor who, const PageMask& pages,
                     Nanoseconds now);
 
-    /// A fault of the block touched thrashing pages: throttles, and after enough throttlings pins them.
-    enum class Relief { none, throttle, pin };
-    Relief relieve(const ThrashingParameters& parameters, const PageMask& faulting, Nanoseconds now);
+    /// How long `who` has to wait before its fault on these pages is serviced. Of the processors that fight
+    /// over a page one goes free for the time of a nap, another one for the next; who has gone free after
+    /// enough waits pins the page. Called again once the wait is over.
+    Nanoseconds throttle(const ThrashingParameters& parameters, Processor who, const PageMask& faulting,
+                         Nanoseconds now);
 
     /// Pages that are pinned at `now`, or the empty mask once the pin has run out.
     PageMask pinned(Nanoseconds now) const;
@@ -40,12 +42,20 @@ public:
     void forget(const PageMask& pages);
 
 private:
+    static constexpr Processor nobody = max_processors;
     struct Page {
         Nanoseconds last = 0;
+        Nanoseconds nap_ends = 0;
+        ProcessorSet waiting = 0;
+        unsigned throttlings = 0;
         std::uint8_t count = 0;
+        std::uint8_t free = nobody; ///< the processor that need not wait
         bool seen = false;
     };
     using Pages = std::array<Page, pages_per_block>;
+
+    Nanoseconds throttle(const ThrashingParameters& parameters, Processor who, unsigned index, Nanoseconds now);
+    void pin(const ThrashingParameters& parameters, unsigned index, Nanoseconds now);
 
     void reset();
 
@@ -56,7 +66,6 @@ private:
     Nanoseconds last_ = 0;
     Processor last_processor_ = 0;
     ProcessorSet processors_ = 0;
-    unsigned throttlings_ = 0;
     bool seen_ = false;
 };
 

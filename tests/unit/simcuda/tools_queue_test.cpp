@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE(prefetch_is_the_users_doing) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(thrashing_is_told_then_throttled_then_pinned) {
+BOOST_AUTO_TEST_CASE(thrashing_is_told_and_throttled) {
     values[0] = 0;
     Ring thrashing(tools::flag(EventType::thrashing));
     Ring throttling(tools::flag(EventType::throttling_start) | tools::flag(EventType::throttling_end));
@@ -201,6 +201,7 @@ BOOST_AUTO_TEST_CASE(thrashing_is_told_then_throttled_then_pinned) {
     BOOST_TEST(found[0].address == address());
     BOOST_TEST(found[0].bytes == 4096u);
     BOOST_TEST(found[0].processors[0] == 3u);
+    BOOST_TEST(control().throttlings > before.throttlings);
     const auto waits = throttling.waiting();
     BOOST_TEST(waits == 2 * (control().throttlings - before.throttlings));
     std::uint64_t start = 0;
@@ -209,12 +210,8 @@ BOOST_AUTO_TEST_CASE(thrashing_is_told_then_throttled_then_pinned) {
         BOOST_TEST(end.time > start);
         start = end.time;
     }
-    const auto mapped = remote.take<tools::RemoteMap>(EventType::remote_map);
-    BOOST_REQUIRE(!mapped.empty());
-    BOOST_TEST(mapped[0].cause == 2);
-    BOOST_TEST(mapped[0].processor == 1);
-    BOOST_TEST(mapped[0].holder == 0);
-    BOOST_TEST(mapped[0].bytes == 4096u);
+    // Host and device take turns here, and what one of them waits for brings the page to rest.
+    BOOST_TEST(remote.waiting() == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(advice_maps_by_policy) {
