@@ -9,7 +9,7 @@ import subprocess
 SHIM, ANALYZER = "lib/libumadvisor.so", "bin/umadvisor"
 # Folders of the objects that go into them, and the static libraries that these are put into.
 PARTS = ("interposer/CMakeFiles/", "residency/CMakeFiles/", "analyzer/CMakeFiles/analyzer_core.dir/")
-LIBRARIES = ("interposer/libinterposer_core.a", "analyzer/libanalyzer_core.a")
+LIBRARIES = ("interposer/libinterposer_core.a", "analyzer/libanalyzer_core.a", "residency/libresidency.a")
 SHIM_ONLY = "interposer/CMakeFiles/umadvisor_shim.dir/"  # not in interposer_core
 VERSION_SCRIPT = "exports.map"
 SCRIPT_OPTION = "-Wl,--version-script="
@@ -101,13 +101,14 @@ class Build:
         run(command, self.folder, f"{name} does not compile")
 
     def link(self, name, target, objects, work):
-        """The target with the mutated objects, by its own command. Those of a static library are put before it, so it is
-        not asked for them. Answers the path."""
+        """The target with the mutated objects, by its own command. Those of static libraries are put before the first, so
+        none is asked for them. Answers the path."""
         made = work / os.path.basename(target)
         last = run(["ninja", "-t", "commands", target], self.folder, "ninja").splitlines()[-1]
         words = shlex.split(last.removeprefix(": && ").removesuffix(" && :"))
         script = work / "overlay" / VERSION_SCRIPT
         command = []
+        placed = False
         for word in words:
             if word == target:
                 word = str(made)
@@ -115,7 +116,8 @@ class Build:
                 word = str(objects[word])
             elif word.startswith(SCRIPT_OPTION) and script.exists():
                 word = SCRIPT_OPTION + str(script)
-            elif word in LIBRARIES:
+            elif word in LIBRARIES and not placed:
+                placed = True
                 command += [str(to) for original, to in objects.items()
                             if original not in words and not original.startswith(SHIM_ONLY)]
             command.append(word)
