@@ -38,6 +38,13 @@ std::uint64_t key_of(std::uint64_t place, std::uint64_t address, std::uint64_t b
 
 } // namespace
 
+/// In bytes from the allocation's start; nothing where that is little, or scattered.
+TakenPart::Range HostReturns::taken(const Round& round) noexcept {
+    if (!round.looked || round.bytes < least_bytes || round.bytes < (round.last - round.first) / 2)
+        return {};
+    return {round.first - round.address, round.last - round.address};
+}
+
 HostReturns::Round* HostReturns::find(std::uint64_t allocation) noexcept {
     Round& round = rounds_[allocation % rounds];
     return round.allocation == allocation && allocation != 0 ? &round : nullptr;
@@ -52,13 +59,14 @@ HostReturns::Span HostReturns::wait(std::uint64_t place, std::uint64_t allocatio
     if (round.allocation == allocation && round.key == key && round.ahead) {
         round.ahead = false;
     } else {
-        round = {allocation, address, key, in_runs, 0, 0, 0, 0, false, false, false};
+        round = {allocation, address, bytes, key, in_runs, 0, 0, 0, 0, false, false, false};
         if (known.key != key)
             adopt(key, in_runs, bytes);
         if (known.key == key)
-            span = bring(known, round, bytes, 0);
+            span = bring(known, round, 0);
     }
-    if (round.brought && known.brought == 1) // told here, where it is known of which wait
+    // Told here, where it is known of which wait. Where a run begins is not where this one will be.
+    if (round.brought && known.brought == 1 && known.part.step() == 0)
         tell(known, false);
     return span;
 }
@@ -68,21 +76,21 @@ HostReturns::Span HostReturns::ahead_of_wait(const LastReach::NextWait& next, st
                                              std::uint64_t tried) noexcept {
     const std::uint64_t key = key_of(next.place, address, bytes);
     Habit& known = habit(key);
-    if (known.key != key || !may_follow(known.last - known.first, next.meanwhile))
+    const TakenPart::Range part = known.part.next(bytes);
+    if (known.key != key || !may_follow(part.last - part.first, next.meanwhile))
         return {};
     Round& round = rounds_[allocation % rounds];
-    round = {allocation, address, key, known.in_runs, 0, 0, 0, 0, false, false, false};
-    const Span span = bring(known, round, bytes, tried);
+    round = {allocation, address, bytes, key, known.in_runs, 0, 0, 0, 0, false, false, false};
+    const Span span = bring(known, round, tried);
     round.ahead = round.brought;
     return span;
 }
 
-HostReturns::Span HostReturns::bring(Habit& known, Round& round, std::uint64_t bytes,
-                                     std::uint64_t tried) noexcept {
-    if (known.seen <= 2 * known.misses)
+HostReturns::Span HostReturns::bring(Habit& known, Round& round, std::uint64_t tried) noexcept {
+    const TakenPart::Range part = known.part.next(round.room);
+    if (part.first == part.last || known.part.agreed() <= 2 * known.misses + (known.part.step() != 0))
         return {};
-    const std::uint64_t address = round.address;
-    Span span{address + known.first, std::min(address + known.last, address + bytes)};
+    Span span{round.address + part.first, round.address + part.last};
     const std::uint64_t blocks = (span.last - 1) / block_bytes - span.first / block_bytes + 1;
     if (tried < span.last && tried + block_bytes > span.first) {
         span.left_out = std::max(span.first, tried); // one trial of both ways
@@ -110,14 +118,15 @@ void HostReturns::adopt(std::uint64_t key, std::uint64_t in_runs, std::uint64_t 
     Lesson& expected = expected_[place_of(in_runs)];
     if (in_runs == 0 || expected.in_runs != in_runs || expected.last > bytes)
         return;
-    habit(key) = {key, in_runs, expected.first, expected.last, 1, tried_before, 0};
+    habit(key) = {key, in_runs, TakenPart({expected.first, expected.last}), tried_before, 0, false};
     expected = {}; // where its place is wanted by another habit, this run's own rounds tell
     tell(habit(key), false);
 }
 
 void HostReturns::tell(const Habit& habit, bool given_up) noexcept {
     if (habit.in_runs != 0 && told_count_ - taken_count_ < lessons)
-        told_[told_count_++ % lessons] = {habit.in_runs, habit.first, habit.last, given_up};
+        told_[told_count_++ % lessons] = {habit.in_runs, habit.part.last().first, habit.part.last().last,
+                                          given_up};
 }
 
 bool HostReturns::take_lesson(Lesson& lesson) noexcept {
@@ -145,40 +154,47 @@ void HostReturns::launch(std::uint64_t allocation) noexcept {
     Round* const round = find(allocation);
     if (round == nullptr)
         return;
-    if (round->looked && !round->ahead)
+    if (!round->ahead)
         learn(*round);
     round->allocation = 0;
 }
 
 void HostReturns::learn(const Round& round) noexcept {
     Habit& known = habit(round.key);
+    const bool is_known = known.key == round.key;
+    const TakenPart::Range part = taken(round);
     if (round.brought) {
-        const std::uint64_t end = (round.left_out / block_bytes + 1) * block_bytes;
-        const bool wanted = round.bytes != 0 && round.first < end && round.last > round.left_out;
-        // What it has taken besides, it has taken instead: another part each time.
-        if (round.left_out != 0 ? !wanted : round.bytes >= least_bytes) {
-            ++known.misses;
-            known.seen = known.brought = 0;
-            tell(known, true);
-        } else if (round.left_out != 0) {
-            known.misses -= known.misses != 0;
-        }
+        if (is_known)
+            judge(known, round, part);
+    } else if (part.first != part.last) {
+        if (!is_known)
+            known = {round.key, round.in_runs, {}, 0, 0, false};
+        known.part.took(part, round.room);
+    } else if (is_known && round.looked) {
+        known.part.took_nothing();
+    }
+}
+
+/// Whether what was brought was wanted. `part`: what was taken that was not.
+void HostReturns::judge(Habit& known, const Round& round, TakenPart::Range part) noexcept {
+    const std::uint64_t end = (round.left_out / block_bytes + 1) * block_bytes;
+    const bool wanted = round.bytes != 0 && round.first < end && round.last > round.left_out;
+    // What it has taken besides, it has taken instead: another part each time.
+    if (!round.looked || (round.left_out != 0 ? wanted : round.bytes < least_bytes)) {
+        known.misses -= round.looked && round.left_out != 0 && known.misses != 0;
+        known.part.took_next(round.room);
         return;
     }
-    const std::uint64_t hull = round.last - round.first;
-    if (round.bytes < least_bytes || round.bytes < hull / 2) {
-        if (known.key == round.key)
-            known.seen = 0;
-        return;
-    }
-    if (known.key != round.key)
-        known = {round.key, round.in_runs, 0, 0, 0, 0, 0};
-    const std::uint64_t first = round.first - round.address, last = round.last - round.address;
-    const std::uint64_t both =
-        std::min(last, known.last) - std::min(std::max(first, known.first), std::min(last, known.last));
-    known.seen = 2 * both >= std::max(hull, known.last - known.first) ? known.seen + 1 : 1;
-    known.first = first;
-    known.last = last;
+    const bool stayed = known.part.step() == 0;
+    if (part.first != part.last)
+        known.part.took(part, round.room);
+    else
+        known.part.took_nothing();
+    const bool has_moved = stayed && known.part.step() != 0 && !known.has_moved;
+    known.has_moved = known.has_moved || has_moved;
+    known.misses += !has_moved;
+    known.brought = 0;
+    tell(known, true);
 }
 
 } // namespace umadvisor::act

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "interposer/act/last_reach.hpp"
+#include "interposer/act/taken_part.hpp"
 #include "residency/geometry.hpp"
 
 #include <cstdint>
@@ -9,8 +10,8 @@
 namespace umadvisor::act {
 
 /// A wait is known by its place: where in the program, after which launches. What the host has taken of an
-/// allocation between such a wait and the next launch that reaches it, it will take next time; so it can be
-/// brought to the host at once, which takes a third of the time that faults do.
+/// allocation between such a wait and the next launch that reaches it, it will take next time, or as much that
+/// lies as far on; so it can be brought to the host at once, which takes a third of the time that faults do.
 ///
 /// What was brought cannot be seen to be used. Now and then one block is left to faults: if nobody came for it,
 /// the habit is given up. Not thread-safe: its owner's lock covers it. Forgets rather than grows.
@@ -78,14 +79,15 @@ private:
     /// What the host does after one wait to one allocation.
     struct Habit {
         std::uint64_t key, in_runs;
-        std::uint64_t first, last; ///< from the allocation's start
-        std::uint32_t seen;        ///< rounds in a row
-        std::uint32_t brought;     ///< rounds
-        std::uint32_t misses;      ///< times that nobody came
+        TakenPart part;
+        std::uint32_t brought; ///< rounds
+        std::uint32_t misses;  ///< times that nobody came
+        bool has_moved;        ///< on, when it was thought to stay: that was no miss
     };
     /// What happened to an allocation since it was waited for.
     struct Round {
-        std::uint64_t allocation, address, key, in_runs;
+        std::uint64_t allocation, address, room; ///< bytes of it
+        std::uint64_t key, in_runs;
         std::uint64_t first, last, bytes; ///< taken
         std::uint64_t left_out;
         bool looked, brought;
@@ -94,9 +96,11 @@ private:
 
     static std::uint64_t place_of(std::uint64_t key) noexcept { return (key >> 1) % habits; } ///< keys are odd
     Habit& habit(std::uint64_t key) noexcept { return habits_[place_of(key)]; }
+    static TakenPart::Range taken(const Round& round) noexcept;
     Round* find(std::uint64_t allocation) noexcept;
-    Span bring(Habit& known, Round& round, std::uint64_t bytes, std::uint64_t tried) noexcept;
+    Span bring(Habit& known, Round& round, std::uint64_t tried) noexcept;
     void learn(const Round& round) noexcept;
+    void judge(Habit& known, const Round& round, TakenPart::Range part) noexcept;
     void adopt(std::uint64_t key, std::uint64_t in_runs, std::uint64_t bytes) noexcept;
     void tell(const Habit& habit, bool given_up) noexcept;
 

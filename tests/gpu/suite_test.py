@@ -175,6 +175,20 @@ class Contests(unittest.TestCase):
         contest.hold([held], 9, -1)
         self.assertEqual(len(held.times["bare"]), contest.FEWEST_ROUNDS)
 
+    def test_some_ways_run_in_the_first_rounds_only(self):
+        held = contest.Contest("one", {"bare": self.way(*[self.timed(8)] * 9), "act": self.way(*[self.timed(2)] * 9)},
+                               seldom=("bare",))
+        contest.hold([held], 9, 60)
+        self.assertIsNone(held.failure)
+        self.assertEqual((len(held.times["bare"]), len(held.times["act"])), (contest.FEWEST_ROUNDS, 9))
+        self.assertEqual(held.ratios("bare", "act", "work"), [4] * contest.FEWEST_ROUNDS)
+
+    def test_which_way_comes_first_changes(self):
+        order = []
+        ways = {way: lambda w=way: order.append(w) or Outcome(0, self.timed(1), "", 0.0) for way in ("bare", "act")}
+        contest.hold([contest.Contest("one", ways)], 3, 60)
+        self.assertEqual(order, ["bare", "act", "act", "bare", "bare", "act"])
+
 
 class Witness(unittest.TestCase):
     def test_same_output(self):

@@ -11,16 +11,20 @@ FEWEST_ROUNDS = 3  # of which a median still means something
 
 class Contest:
     """`ways`: {name: function that runs the program with --time and returns its Outcome}. Every way must print the same
-    result. Round after round fills `times`: {way: [{metric: microseconds}, ...]}."""
+    result. Round after round fills `times`: {way: [{metric: microseconds}, ...]}; which way comes first changes from
+    round to round. Those in `seldom` run in the first rounds only, where they need not be known as well as the others."""
 
-    def __init__(self, name, ways):
+    def __init__(self, name, ways, seldom=()):
         self.name = name
         self.ways = ways
+        self.seldom = seldom
         self.times = {way: [] for way in ways}
         self.failure = None
 
     def run_once(self):
-        outcomes = {way: body() for way, body in self.ways.items()}
+        done = max(map(len, self.times.values()))
+        turn = [way for way in self.ways if done < FEWEST_ROUNDS or way not in self.seldom]
+        outcomes = {way: self.ways[way]() for way in (reversed(turn) if done % 2 else turn)}
         for way, outcome in outcomes.items():
             require(outcome.status == 0, f"{way}: {outcome.explain()}")
         first, *others = outcomes
@@ -30,7 +34,7 @@ class Contest:
             self.times[way].append(times(outcome))
 
     def ratios(self, above, below, metric):
-        """Of each round the time of one way over that of another."""
+        """Of each round that had both the time of one way over that of another."""
         return [one[metric] / other[metric] for one, other in zip(self.times[above], self.times[below])]
 
 

@@ -2,8 +2,10 @@
 #include "interposer/act/host_returns.hpp"
 #include "interposer/act/reached.hpp"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <memory>
+#include <optional>
 #include <vector>
 
 BOOST_AUTO_TEST_SUITE(act_host_returns)
@@ -161,22 +163,82 @@ BOOST_FIXTURE_TEST_CASE(what_is_learned_is_told_once_and_taken_back, Loop) {
     BOOST_TEST(lesson.given_up);
 }
 
-BOOST_FIXTURE_TEST_CASE(another_part_each_time_is_no_habit, Loop) {
-    constexpr std::uint64_t part = 2 * mib;
-    const auto takes = [&](std::uint64_t which, bool brought) {
+/// Slots of one allocation, of which the host takes one each round.
+struct Slots : Loop {
+    static constexpr std::uint64_t slot = 2 * mib, slots = bytes / slot;
+
+    /// The slot that was brought before the host took `which`; nothing: none was.
+    std::optional<std::uint64_t> take(std::uint64_t which, bool looked = true) {
         const HostReturns::Span span = returns->wait(1, id, base, bytes);
-        BOOST_TEST(brings(span) == brought, which);
-        returns->looking(id);
-        returns->took(id, base + which * part, base + (which + 1) * part);
+        const std::uint64_t first = base + which * slot;
+        if (looked)
+            returns->looking(id);
+        if (looked && (span.first != first || span.left_out == first))
+            returns->took(id, first, first + slot);
         returns->launch(id);
-    };
-    takes(0, false);
-    takes(1, true);                                   // as if it were the first part again
-    for (std::uint64_t which = 2; which < 8; ++which) // once was enough
-        takes(which, false);
-    for (int i = 0; i < 2; ++i) // now it settles; the last of those before was a first time
-        takes(7, false);
-    takes(7, true);
+        return brings(span) ? std::optional((span.first - base) / slot) : std::nullopt;
+    }
+};
+
+BOOST_FIXTURE_TEST_CASE(another_part_each_time_is_no_habit, Slots) {
+    BOOST_TEST(!take(0));
+    BOOST_TEST((take(1) == 0));                                     // as if it were the first again
+    for (const std::uint64_t which : {5, 7, 3, 9, 10, 2, 4, 11, 0}) // once was enough
+        BOOST_TEST(!take(which));
+    BOOST_TEST(!take(7));
+    BOOST_TEST(!take(7)); // now it settles
+    BOOST_TEST((take(7) == 7));
+}
+
+BOOST_FIXTURE_TEST_CASE(what_moves_on_by_as_much_each_time_is_brought_from_where_it_will_be, Slots) {
+    BOOST_TEST(!take(0));
+    BOOST_TEST((take(5) == 0));
+    BOOST_TEST(!take(10));                              // twice as far: from now on
+    for (std::uint64_t round = 3; round < 200; ++round) // and around the end
+        BOOST_TEST((take(round * 5 % slots) == round * 5 % slots));
+}
+
+BOOST_FIXTURE_TEST_CASE(what_moves_on_unseen_is_still_followed, Slots) {
+    for (std::uint64_t round = 0; round < 4; ++round)
+        take(round);
+    for (std::uint64_t round = 4; round < 8; ++round)
+        BOOST_TEST((take(round, false) == round));
+    BOOST_TEST((take(8) == 8));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_way_that_ends_elsewhere_each_time_is_given_up, Slots) {
+    int in_vain = 0;
+    for (std::uint64_t round = 0; round < 400; ++round) {
+        const std::uint64_t way = round / 4, which = (way * way * 7 + round % 4) % slots;
+        const auto brought = take(which);
+        in_vain += brought && *brought != which;
+    }
+    BOOST_TEST(in_vain > 0);
+    BOOST_TEST(in_vain <= 4);
+}
+
+BOOST_FIXTURE_TEST_CASE(what_moves_is_told_to_no_later_run, Slots) {
+    HostReturns::Lesson lesson{};
+    for (std::uint64_t round = 0; round < 20; ++round) {
+        returns->wait(1, id, base, bytes, 99);
+        returns->looking(id);
+        const std::uint64_t first = base + round % slots * slot;
+        if (round < 3)
+            returns->took(id, first, first + slot);
+        returns->launch(id);
+        while (returns->take_lesson(lesson))
+            BOOST_TEST((lesson.given_up || round < 2));
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(what_would_lie_beyond_the_end_is_not_brought, Loop) {
+    for (const std::uint64_t first : {0, 10, 20}) {
+        returns->wait(1, id, base, bytes);
+        returns->looking(id);
+        returns->took(id, base + first * mib, base + (first + 8) * mib);
+        returns->launch(id);
+    }
+    BOOST_TEST(!brings(returns->wait(1, id, base, bytes)));
 }
 
 BOOST_FIXTURE_TEST_CASE(what_followed_the_launch_is_not_brought_again_at_the_wait, Loop) {
