@@ -59,14 +59,14 @@ HostReturns::Span HostReturns::wait(std::uint64_t place, std::uint64_t allocatio
     if (round.allocation == allocation && round.key == key && round.ahead) {
         round.ahead = false;
     } else {
-        round = {allocation, address, bytes, key, in_runs, 0, 0, 0, 0, false, false, false};
+        round = {allocation, address, bytes, key, in_runs, {}, 0, 0, 0, false, false};
         if (known.key != key)
             adopt(key, in_runs, bytes);
         if (known.key == key)
             span = bring(known, round, 0);
     }
     // Told here, where it is known of which wait. Where a run begins is not where this one will be.
-    if (round.brought && known.brought == 1 && known.part.step() == 0)
+    if (!round.brought.empty() && known.brought == 1 && known.part.step() == 0)
         tell(known, false);
     return span;
 }
@@ -80,9 +80,9 @@ HostReturns::Span HostReturns::ahead_of_wait(const LastReach::NextWait& next, st
     if (known.key != key || !may_follow(part.last - part.first, next.meanwhile))
         return {};
     Round& round = rounds_[allocation % rounds];
-    round = {allocation, address, bytes, key, known.in_runs, 0, 0, 0, 0, false, false, false};
+    round = {allocation, address, bytes, key, known.in_runs, {}, 0, 0, 0, false, false};
     const Span span = bring(known, round, tried);
-    round.ahead = round.brought;
+    round.ahead = !round.brought.empty();
     return span;
 }
 
@@ -99,14 +99,15 @@ HostReturns::Span HostReturns::bring(Habit& known, Round& round, std::uint64_t t
         span.left_out = std::max(span.first, (span.first / block_bytes + which) * block_bytes);
     }
     ++known.brought;
-    round.left_out = span.left_out;
-    round.brought = true;
+    round.brought = span;
     return span;
 }
 
 void HostReturns::leave(std::uint64_t allocation) noexcept {
-    if (Round* const round = find(allocation))
-        round->brought = round->ahead = false;
+    if (Round* const round = find(allocation)) {
+        round->brought = {};
+        round->ahead = false;
+    }
 }
 
 void HostReturns::expect(std::uint64_t in_runs, std::uint64_t first, std::uint64_t last) noexcept {
@@ -145,9 +146,19 @@ void HostReturns::took(std::uint64_t allocation, std::uint64_t first, std::uint6
     Round* const round = find(allocation);
     if (round == nullptr)
         return;
-    round->first = round->bytes == 0 ? first : std::min(round->first, first);
-    round->last = std::max(round->last, last);
-    round->bytes += last - first;
+    const auto add = [round](std::uint64_t from, std::uint64_t until) {
+        if (from >= until)
+            return;
+        round->first = round->bytes == 0 ? from : std::min(round->first, from);
+        round->last = std::max(round->last, until);
+        round->bytes += until - from;
+    };
+    // A look at the page table does not tell what was brought from what the host came for.
+    round->brought.for_each_part([&](std::uint64_t from, std::uint64_t until) {
+        add(first, std::min(last, from));
+        first = std::max(first, until);
+    });
+    add(first, last);
 }
 
 void HostReturns::launch(std::uint64_t allocation) noexcept {
@@ -163,7 +174,7 @@ void HostReturns::learn(const Round& round) noexcept {
     Habit& known = habit(round.key);
     const bool is_known = known.key == round.key;
     const TakenPart::Range part = taken(round);
-    if (round.brought) {
+    if (!round.brought.empty()) {
         if (is_known)
             judge(known, round, part);
     } else if (part.first != part.last) {
@@ -177,11 +188,11 @@ void HostReturns::learn(const Round& round) noexcept {
 
 /// Whether what was brought was wanted. `part`: what was taken that was not.
 void HostReturns::judge(Habit& known, const Round& round, TakenPart::Range part) noexcept {
-    const std::uint64_t end = (round.left_out / block_bytes + 1) * block_bytes;
-    const bool wanted = round.bytes != 0 && round.first < end && round.last > round.left_out;
+    const std::uint64_t left_out = round.brought.left_out, end = (left_out / block_bytes + 1) * block_bytes;
+    const bool wanted = round.bytes != 0 && round.first < end && round.last > left_out;
     // What it has taken besides, it has taken instead: another part each time.
-    if (!round.looked || (round.left_out != 0 ? wanted : round.bytes < least_bytes)) {
-        known.misses -= round.looked && round.left_out != 0 && known.misses != 0;
+    if (!round.looked || (left_out != 0 ? wanted : round.bytes < least_bytes)) {
+        known.misses -= round.looked && left_out != 0 && known.misses != 0;
         known.part.took_next(round.room);
         return;
     }

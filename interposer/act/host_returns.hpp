@@ -21,6 +21,8 @@ public:
         std::uint64_t first = 0, last = 0; ///< addresses; equal: nothing
         std::uint64_t left_out = 0;        ///< address of a block in it that is left to faults; 0: none
 
+        bool empty() const noexcept { return first == last; }
+
         /// Calls `visit(first, last)` for what is to be brought.
         template <class Visit>
         void for_each_part(Visit&& visit) const noexcept {
@@ -61,7 +63,7 @@ public:
     /// The allocation's pages are being looked at: took() tells what the host has of them.
     void looking(std::uint64_t allocation) noexcept;
 
-    /// The host has taken [first, last), which it did not have when it waited.
+    /// The host has taken [first, last), but for what was brought to it.
     void took(std::uint64_t allocation, std::uint64_t first, std::uint64_t last) noexcept;
 
     /// A launch reaches the allocation: what the host wanted of it, it has by now.
@@ -88,9 +90,9 @@ private:
     struct Round {
         std::uint64_t allocation, address, room; ///< bytes of it
         std::uint64_t key, in_runs;
-        std::uint64_t first, last, bytes; ///< taken
-        std::uint64_t left_out;
-        bool looked, brought;
+        Span brought;
+        std::uint64_t first, last, bytes; ///< taken besides
+        bool looked;
         bool ahead; ///< the wait is still to come
     };
 

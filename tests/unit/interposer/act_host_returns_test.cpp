@@ -171,10 +171,11 @@ struct Slots : Loop {
     std::optional<std::uint64_t> take(std::uint64_t which, bool looked = true) {
         const HostReturns::Span span = returns->wait(1, id, base, bytes);
         const std::uint64_t first = base + which * slot;
-        if (looked)
+        if (looked) {
             returns->looking(id);
-        if (looked && (span.first != first || span.left_out == first))
+            span.for_each_part([&](std::uint64_t from, std::uint64_t last) { returns->took(id, from, last); });
             returns->took(id, first, first + slot);
+        }
         returns->launch(id);
         return brings(span) ? std::optional((span.first - base) / slot) : std::nullopt;
     }
