@@ -69,9 +69,7 @@ public:
     bool next_round() {
         habits::pass_host_time(host_bytes_); // what came to the host it has gone through by now
         host_bytes_ = 0;
-        if (starts_.empty())
-            watch_ = {};
-        starts_.push_back(watch_.microseconds());
+        starts_.push_back(habits::now());
         return starts_.size() <= options_.rounds;
     }
     std::size_t round() const { return starts_.size() - 1; }
@@ -91,25 +89,28 @@ public:
             CHECK(cudaMemPrefetchAsync(data, count * sizeof(T), {cudaMemLocationTypeHost, 0}, 0, stream));
     }
 
-    /// Prints the result and, with --time, microseconds: `work` of all rounds, `steady` of those after the
-    /// second. Returns the exit status.
+    /// Prints the result and, with --time, microseconds on simcuda's clock or the card's machine's: `work` of
+    /// all rounds, `steady` of those after the second. Returns the exit status.
     template <class T>
     int conclude(const T* data, std::size_t count, bool right) const {
         if (options_.time) {
-            example::print_time("work", starts_.back());
+            print_time_since("work", 0);
             if (options_.rounds > 2)
-                example::print_time("steady", starts_.back() - starts_[2]);
+                print_time_since("steady", 2);
         }
         return example::conclude(count, example::checksum(data, count * sizeof(T)), right);
     }
 
 private:
+    void print_time_since(const char* metric, std::size_t round) const {
+        example::print_time(metric, static_cast<double>(starts_.back() - starts_[round]) / 1e3);
+    }
+
     example::Options options_{};
     bool by_hand_ = false;
     std::size_t host_bytes_ = 0; ///< that the host is about to go through
     std::vector<void*> allocations_;
-    example::Stopwatch watch_;
-    std::vector<double> starts_; ///< of each round, and the end of the last
+    std::vector<habits::Nanoseconds> starts_; ///< of each round, and the end of the last
 };
 
 } // namespace managed

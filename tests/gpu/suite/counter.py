@@ -53,7 +53,7 @@ class SimcudaCounter:
         return {"copies": copies, "device_faults": counts["device_fault_groups"],
                 "host_faults": counts["host_faults"],
                 "to_device_bytes": sum(counts["bytes_to_device"].values()),
-                "to_host_bytes": sum(counts["bytes_to_host"].values()), "nanoseconds": counts["clock_ns"]}
+                "to_host_bytes": sum(counts["bytes_to_host"].values())}
 
 
 def counter(bundle, unified_memory=False):
