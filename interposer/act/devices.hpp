@@ -29,7 +29,8 @@ DeviceState state_of(CUdevice device) noexcept;
 /// memory that are there included. Asks the driver where `wanted` bytes more might not fit.
 std::uint64_t managed_capacity(CUdevice device, std::uint64_t held, std::uint64_t wanted) noexcept;
 
-/// Before the first rewritten allocation of the device, which is the current context's: what else is there.
+/// Before managed memory fills the device, which is the current context's: what else is there. Asks the driver
+/// once, for some 50 us.
 void note_others(CUdevice device) noexcept;
 
 /// How much rewritten memory there may be.

@@ -137,6 +137,11 @@ bool HostReturns::take_lesson(Lesson& lesson) noexcept {
     return true;
 }
 
+bool HostReturns::has_brought(std::uint64_t allocation) const noexcept {
+    const Round& round = rounds_[allocation % rounds];
+    return round.allocation == allocation && !round.brought.empty();
+}
+
 void HostReturns::looking(std::uint64_t allocation) noexcept {
     if (Round* const round = find(allocation))
         round->looked = true;

@@ -60,6 +60,9 @@ public:
     /// The oldest that was not taken yet; false: none. Those that nobody takes in time are lost.
     bool take_lesson(Lesson& lesson) noexcept;
 
+    /// Since the last launch that reached the allocation.
+    bool has_brought(std::uint64_t allocation) const noexcept;
+
     /// The allocation's pages are being looked at: took() tells what the host has of them.
     void looking(std::uint64_t allocation) noexcept;
 

@@ -27,35 +27,44 @@ namespace {
 constinit std::atomic<bool> told_blind{false};
 
 constexpr observe::ResidencyListener listener{
-    [](const observe::Allocation& allocation, std::uint64_t first, std::uint64_t last) noexcept {
-        const record::Guard guard(knowledge.mutex);
-        knowledge.host_returns.looking(allocation.id);
-        knowledge.residency.looking(allocation.id, first, last);
-    },
-    [](const observe::Allocation& allocation, std::uint64_t first, std::uint64_t last) noexcept {
-        const record::Guard guard(knowledge.mutex);
-        if (!knowledge.residency.on_host(allocation.id, first, last))
-            knowledge.host_returns.took(allocation.id, first, last);
-        knowledge.residency.found_on_host(allocation.id, first, last);
-    },
-    [](const observe::Allocation& allocation, const observe::LookOccasion& occasion) noexcept {
-        // What the device has no room for is left to faults, which the trace shall show.
-        const std::uint64_t card = allocation.device < max_devices
-                                       ? state_of(static_cast<CUdevice>(allocation.device)).memory_bytes
-                                       : 0;
-        const record::Guard guard(knowledge.mutex);
-        if (knowledge.residency.device_bytes() + allocation.bytes > card)
-            return observe::LookRange::of(allocation);
-        if (occasion.moment != trace::SampleMoment::before_launch)
-            return knowledge.residency.on_trial(allocation.id) ? observe::LookRange::of(allocation)
-                                                               : observe::LookRange{};
-        if (knowledge.residency.untouched(allocation.id, occasion.host_faults)) {
-            knowledge.host_returns.looking(allocation.id); // it would see nothing
-            return observe::LookRange{};
-        }
-        const ResidencyMap::Part part = knowledge.residency.worth_a_look(allocation.id, occasion.host_faults);
-        return observe::LookRange{part.first, part.last};
-    },
+    .looking =
+        [](const observe::Allocation& allocation, std::uint64_t first, std::uint64_t last) noexcept {
+            const record::Guard guard(knowledge.mutex);
+            knowledge.host_returns.looking(allocation.id);
+            knowledge.residency.looking(allocation.id, first, last);
+        },
+    .host =
+        [](const observe::Allocation& allocation, std::uint64_t first, std::uint64_t last) noexcept {
+            const record::Guard guard(knowledge.mutex);
+            if (!knowledge.residency.on_host(allocation.id, first, last))
+                knowledge.host_returns.took(allocation.id, first, last);
+            knowledge.residency.found_on_host(allocation.id, first, last);
+        },
+    .curious =
+        [](const observe::Allocation& allocation, const observe::LookOccasion& occasion) noexcept {
+            // What the device has no room for is left to faults, which the trace shall show.
+            const std::uint64_t card = allocation.device < max_devices
+                                           ? state_of(static_cast<CUdevice>(allocation.device)).memory_bytes
+                                           : 0;
+            const record::Guard guard(knowledge.mutex);
+            if (knowledge.residency.device_bytes() + allocation.bytes > card)
+                return observe::LookRange::of(allocation);
+            if (occasion.moment != trace::SampleMoment::before_launch)
+                return knowledge.residency.on_trial(allocation.id) ? observe::LookRange::of(allocation)
+                                                                   : observe::LookRange{};
+            if (knowledge.residency.untouched(allocation.id, occasion.host_faults)) {
+                knowledge.host_returns.looking(allocation.id); // it would see nothing
+                return observe::LookRange{};
+            }
+            const ResidencyMap::Part part =
+                knowledge.residency.worth_a_look(allocation.id, occasion.host_faults);
+            return observe::LookRange{part.first, part.last};
+        },
+    .brought =
+        [](const observe::Allocation& allocation) noexcept {
+            const record::Guard guard(knowledge.mutex);
+            return knowledge.host_returns.has_brought(allocation.id);
+        },
 };
 
 } // namespace
@@ -169,6 +178,8 @@ void note_unsettled(std::uint64_t allocation, std::uint64_t first, std::uint64_t
 void note_allocation(const observe::Allocation& allocation, std::uint64_t stack) noexcept {
     if (!prefetch_mode.on.load(std::memory_order_relaxed))
         return;
+    if (const CUdevice device = current_device(); device >= 0)
+        note_others(device); // a launch, which would, has it waiting
     const record::Guard guard(knowledge.mutex);
     knowledge.names.add(allocation.id, allocation.bytes, stack, record::stack_key(stack));
 }

@@ -97,6 +97,15 @@ bool ResidencySampler::content_wanted() const noexcept {
     return wanted;
 }
 
+bool ResidencySampler::was_brought(const Allocation& allocation) const noexcept {
+    bool brought = false;
+    for (const std::atomic<const ResidencyListener*>& place : listeners_)
+        if (const ResidencyListener* const listener = place.load(std::memory_order_acquire);
+            listener != nullptr && listener->brought != nullptr)
+            brought = brought || listener->brought(allocation);
+    return brought;
+}
+
 LookRange ResidencySampler::wanted_by_anyone(const Allocation& allocation,
                                              const LookOccasion& occasion) const noexcept {
     LookRange all;
@@ -166,7 +175,15 @@ void ResidencySampler::remember(const Allocation& allocation, trace::SampleMomen
     Steady& last = steady_[key % max_steady];
     const bool same = last.key == key && last.host_pages == host_pages;
     const std::uint32_t interval = same ? std::min<std::uint32_t>(2 * last.interval + 1, 63) : 0;
-    last = {key, host_pages, pages, activity, record::monotonic_nanoseconds(), round_, interval, interval};
+    last = {key,
+            host_pages,
+            pages,
+            activity,
+            record::monotonic_nanoseconds(),
+            round_,
+            interval,
+            interval,
+            was_brought(allocation)};
 }
 
 /// Memory may be prefetched part by part, and each look is at all of it.
@@ -181,7 +198,7 @@ bool ResidencySampler::just_seen(const Allocation& allocation, trace::SampleMome
 bool ResidencySampler::came_back(const Allocation& allocation, std::uint64_t host_pages) const noexcept {
     const std::uint64_t key = key_of(allocation, trace::SampleMoment::after_synchronize);
     const Steady& last = steady_[key % max_steady];
-    return last.key == key && host_pages > last.host_pages;
+    return last.key == key && (host_pages > last.host_pages || (last.brought && host_pages != 0));
 }
 
 /// On the device, it may have been since.

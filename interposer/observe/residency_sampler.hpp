@@ -39,6 +39,8 @@ struct ResidencyListener {
     LookRange (*curious)(const Allocation& allocation, const LookOccasion& occasion) noexcept = nullptr;
     /// The host has pages again that it had not after the last wait; `content`: as in the Residency record.
     void (*came_back)(const Allocation& allocation, std::uint64_t content) noexcept = nullptr;
+    /// Whether the host has what it was brought after the last launch: the device had it then.
+    bool (*brought)(const Allocation& allocation) noexcept = nullptr;
 };
 
 /// Pages of a managed range that are on the device have no host mapping: the present bit of pagemap tells.
@@ -110,6 +112,7 @@ private:
         std::uint64_t looked;   ///< nanoseconds, CLOCK_MONOTONIC
         std::uint64_t round;
         std::uint32_t skip, interval;
+        bool brought; ///< to the host, after the launch
     };
 
     void look_before_launch(const Touched& touched) noexcept;
@@ -122,6 +125,7 @@ private:
     bool is_spared() const noexcept;
     bool pages_wanted() const noexcept;   ///< by a listener
     bool content_wanted() const noexcept; ///< by a listener, or by the trace
+    bool was_brought(const Allocation& allocation) const noexcept;
     LookRange wanted_by_anyone(const Allocation& allocation, const LookOccasion& occasion) const noexcept;
     bool affordable(std::uint64_t now) noexcept;
     bool hurried() const noexcept;

@@ -1,5 +1,7 @@
 """What --act does to the examples: it changes no result."""
 
+import json
+
 from .cases import require
 from .examples import EXAMPLES, RUNTIMES
 from .process import run
@@ -26,6 +28,9 @@ def check_act(cases, bundle, advised):
                         _same_output(bundle, advised, c, "stage", "", s))
     cases.check(PART, "pageable_copies --act stage: staged", lambda: _staged(bundle, advised))
     _check_spill(cases, bundle, advised)
+    for program in ("phases", "stream_buffers"):
+        cases.check(PART, f"{program} --act prefetch on a full card", lambda p=program: _brings_ahead(bundle, advised, p))
+    cases.check(PART, "pinned_copies --act plan: never_rewrite", lambda: _left_by_plan(bundle, advised))
 
 
 def _same_output(bundle, advised, command, act, record, status=0):
@@ -75,3 +80,42 @@ def _check_spill(cases, bundle, advised):
 
     cases.check(PART, "fill_card --act rewrite=spill", goes_on)
     cases.check(PART, "fill_card --act rewrite=spill --budget", ends)
+
+
+def _brings_ahead(bundle, advised, name):
+    """On a card that is taken for two thirds of what the program goes through in rounds."""
+    command = [bundle.program(name), "--mib", "48", "--rounds", "8"]
+    bare = run(command, bundle.environment())
+    require(bare.status == 0, f"bare: {bare.explain()}")
+    outcome, traces = advised.run(command, ["--act", "prefetch", "--pretend-memory", "32M"])
+    require(outcome.status == 0, outcome.explain())
+    require(result_text(outcome) == result_text(bare), "output differs from the bare run")
+    made = [each for each in advised.records(traces[0]) if each["record"] == "Prefetch"]
+    require(all(each["status"] == 0 for each in made), "a prefetch failed")
+    ahead, room = ([each["reason"] for each in made].count(reason) for reason in ("next_launch", "makes_room"))
+    detail = f"{ahead} prefetches ahead of launches, {room} to make room"
+    require(ahead > 0 and room > 0, detail)
+    return detail
+
+
+def _left_by_plan(bundle, advised):
+    """Every call site of a first run in the plan: the second rewrites nothing."""
+    command = [bundle.program("pinned_copies")]
+    first, traces = advised.run(command, ["--act", "rewrite=all"])
+    require(first.status == 0, first.explain())
+    rewritten = advised.own_actions(traces[0], "Alloc")
+    require(rewritten > 0, "the first run rewrote nothing")
+    made = run([bundle.umadvisor, "plan", traces[0]], bundle.environment())
+    require(made.status == 0, f"umadvisor plan: {made.explain()}")
+    plan = json.loads(made.stdout)
+    keys = {each["key"].removeprefix("0x").zfill(16) for each in advised.records(traces[0]) if each["record"] == "Frame"}
+    plan["never_rewrite"] = [{"key": key} for key in sorted(keys - {"0" * 16})]
+    path = advised.new_folder() / "plan.json"
+    path.write_text(json.dumps(plan), encoding="utf-8")
+    second, traces = advised.run(command, ["--act", f"plan={path}"])
+    require(second.status == 0, second.explain())
+    require(result_text(second) == result_text(first), "output differs from the first run")
+    left = sum(1 for each in advised.records(traces[0]) if each["record"] == "Alloc" and each["reason"] == "never_rewrite")
+    detail = f"{rewritten} allocations rewritten, then {left} left to the driver"
+    require(left == rewritten and advised.own_actions(traces[0], "Alloc") == 0, detail)
+    return detail

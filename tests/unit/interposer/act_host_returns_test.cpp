@@ -250,11 +250,14 @@ BOOST_FIXTURE_TEST_CASE(what_followed_the_launch_is_not_brought_again_at_the_wai
     for (int i = 0; i < 3; ++i) {
         const HostReturns::Span span = ahead();
         BOOST_TEST(span.last == base + bytes);
+        BOOST_TEST(returns->has_brought(id));
+        BOOST_TEST(!returns->has_brought(id + 1));
         BOOST_TEST(!brings(returns->wait(1, id, base, bytes)));
         returns->looking(id);
         if (span.left_out != 0)
             returns->took(id, span.left_out, span.left_out + 2 * mib);
         returns->launch(id);
+        BOOST_TEST(!returns->has_brought(id));
     }
     ahead();
     returns->launch(id); // no wait came: what was brought is no lesson

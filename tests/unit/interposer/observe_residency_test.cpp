@@ -313,6 +313,34 @@ BOOST_AUTO_TEST_CASE(two_listeners_hear_of_the_same_looks) {
     BOOST_TEST(contents[0] != 0u);
 }
 
+BOOST_AUTO_TEST_CASE(what_was_brought_to_the_host_before_the_wait_was_over_has_come_back) {
+    static bool brought;
+    static unsigned came;
+    brought = false, came = 0;
+    static constexpr ResidencyListener listener{
+        .curious = [](const Allocation& allocation,
+                      const LookOccasion&) noexcept { return LookRange::of(allocation); },
+        .came_back = [](const Allocation&, std::uint64_t) noexcept { ++came; },
+        .brought = [](const Allocation&) noexcept { return brought; }};
+    sampler->add_listener(&listener);
+    ManagedLike memory(16);
+    memory.touch(0, 16);
+    const auto round = [&] {
+        sampler->before_launch(touching({&memory}));
+        sampler->after_synchronize();
+    };
+    round();
+    round();
+    BOOST_TEST(came == 0u); // nobody has taken it away
+    brought = true;
+    round();
+    round();
+    BOOST_TEST(came == 1u);
+    memory.leave(0, 16);
+    round();
+    BOOST_TEST(came == 1u); // brought, and the device has it again
+}
+
 BOOST_AUTO_TEST_CASE(what_the_host_took_back_shows_before_a_prefetch_and_before_the_free) {
     ManagedLike memory(64);
     const auto last = [] { return recorder().residency.back(); };
