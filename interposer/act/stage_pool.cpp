@@ -41,7 +41,8 @@ bool StagePool::start(unsigned threads) noexcept {
 }
 
 void StagePool::put(StageJob& job) noexcept {
-    job.taken = job.finished = 0;
+    job.taken = 0;
+    job.users = 1;
     job.next = nullptr;
     pthread_mutex_lock(&mutex_);
     if (first_ == nullptr)
@@ -71,26 +72,20 @@ void StagePool::rouse() noexcept {
 }
 
 bool StagePool::finished(const StageJob& job) noexcept {
-    pthread_mutex_lock(&mutex_);
-    const bool finished = job.finished == job.bytes;
-    pthread_mutex_unlock(&mutex_);
-    return finished;
+    return std::atomic_ref(const_cast<unsigned&>(job.users)).load() == 0;
 }
 
 void StagePool::wait(StageJob& job) noexcept {
+    // Those put before it come first. A part of a later job would hold up what waits for this one.
     pthread_mutex_lock(&mutex_);
-    while (job.finished != job.bytes) {
-        if (job.taken != job.bytes) { // by now or soon: those put before it come first
-            copy_slice();
-            continue;
-        }
-        // Others are about to finish it. A slice of a later job would hold up what waits for this one.
-        pthread_mutex_unlock(&mutex_);
-        const bool finished = spin([&] { return std::atomic_ref(job.finished).load() == job.bytes; });
-        pthread_mutex_lock(&mutex_);
-        if (!finished && job.finished != job.bytes)
-            pthread_cond_wait(&done_, &mutex_);
-    }
+    while (first_ != nullptr && std::atomic_ref(job.taken).load() < job.bytes)
+        take_part();
+    pthread_mutex_unlock(&mutex_);
+    if (spin([&] { return finished(job); }))
+        return;
+    pthread_mutex_lock(&mutex_);
+    while (!finished(job))
+        pthread_cond_wait(&done_, &mutex_);
     pthread_mutex_unlock(&mutex_);
 }
 
@@ -115,26 +110,28 @@ void copy_part(const StageJob& job, std::size_t offset, std::size_t bytes) noexc
 
 } // namespace
 
-/// With the lock, which is not held while it copies: a touch of the program's memory may run its own code.
-bool StagePool::copy_slice() noexcept {
-    StageJob* const job = first_;
-    if (job == nullptr)
-        return false;
-    const std::size_t offset = job->taken;
-    const std::size_t bytes = std::min(stage_slice_bytes, job->bytes - offset);
-    job->taken += bytes;
-    if (job->taken == job->bytes) {
-        set_first(job->next);
+/// In the first job, until nothing of it is left. With the lock, which is not held while it copies: a touch of
+/// the program's memory may run its own code.
+void StagePool::take_part() noexcept {
+    StageJob& job = *first_;
+    std::atomic_ref(job.users).fetch_add(1);
+    pthread_mutex_unlock(&mutex_);
+    for (std::size_t offset; (offset = std::atomic_ref(job.taken).fetch_add(stage_slice_bytes)) < job.bytes;)
+        copy_part(job, offset, std::min(stage_slice_bytes, job.bytes - offset));
+    pthread_mutex_lock(&mutex_);
+    if (first_ == &job) {
+        set_first(job.next);
         if (first_ != nullptr)
             wake(*first_);
+        leave(job);
     }
-    pthread_mutex_unlock(&mutex_);
-    copy_part(*job, offset, bytes);
-    pthread_mutex_lock(&mutex_);
-    std::atomic_ref(job->finished).store(job->finished + bytes);
-    if (job->finished == job->bytes)
+    leave(job);
+}
+
+/// From then on the job may be gone.
+void StagePool::leave(StageJob& job) noexcept {
+    if (std::atomic_ref(job.users).fetch_sub(1) == 1)
         pthread_cond_broadcast(&done_);
-    return true;
 }
 
 void* StagePool::serve(void* pool) noexcept {
@@ -144,7 +141,8 @@ void* StagePool::serve(void* pool) noexcept {
     pthread_cond_t& work = number < stage_few_threads ? self.work_ : self.work_for_all_;
     for (bool worked = false;;) {
         if (self.first_ != nullptr && number < self.first_->threads) {
-            worked = self.copy_slice();
+            self.take_part();
+            worked = true;
         } else if (self.first_ == nullptr && worked) { // the next job of a copy is not long in coming
             pthread_mutex_unlock(&self.mutex_);
             worked = spin([&] { return std::atomic_ref(self.first_).load() != nullptr; });

@@ -17,7 +17,9 @@ struct StageJob {
     bool past_caches = true;
     std::size_t width = 0;                    ///< bytes of a row; 0: both ends are in one piece
     std::size_t to_pitch = 0, from_pitch = 0; ///< bytes from row to row
-    std::size_t taken = 0, finished = 0;
+    std::size_t taken = 0;                    ///< bytes, and more as soon as nothing is left
+    unsigned users =
+        0; ///< threads that are copying slices of it, and one for the pool's list while it is there
     StageJob* next = nullptr;
 };
 
@@ -45,7 +47,8 @@ public:
 
 private:
     static void* serve(void* pool) noexcept;
-    bool copy_slice() noexcept;
+    void take_part() noexcept;
+    void leave(StageJob& job) noexcept;
     void wake(const StageJob& job) noexcept;
     void set_first(StageJob* job) noexcept;
 
@@ -54,7 +57,7 @@ private:
     pthread_cond_t work_for_all_ = PTHREAD_COND_INITIALIZER; ///< for the others
     pthread_cond_t done_ = PTHREAD_COND_INITIALIZER;
     unsigned served_by_ = 0;    ///< threads
-    StageJob* first_ = nullptr; ///< with slices that nobody has taken
+    StageJob* first_ = nullptr; ///< of those of which nobody has found yet that all is taken
     StageJob* last_ = nullptr;
 };
 
