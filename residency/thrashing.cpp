@@ -67,14 +67,14 @@ Nanoseconds BlockThrashing::throttle(const ThrashingParameters& parameters, Proc
     Nanoseconds longest = 0;
     for (unsigned index = 0; affected.any() && index < pages_per_block; ++index) {
         if (affected[index]) {
-            longest = std::max(longest, throttle(parameters, who, index, now));
+            longest = std::max(longest, throttle_page(parameters, who, index, now));
         }
     }
     return longest;
 }
 
-Nanoseconds BlockThrashing::throttle(const ThrashingParameters& parameters, Processor who, unsigned index,
-                                     Nanoseconds now) {
+Nanoseconds BlockThrashing::throttle_page(const ThrashingParameters& parameters, Processor who, unsigned index,
+                                          Nanoseconds now) {
     Page& page = (*pages_)[index];
     if (page.waiting & set_of(who)) {
         if (now < page.nap_ends && page.free != who) {

@@ -54,7 +54,8 @@ private:
     };
     using Pages = std::array<Page, pages_per_block>;
 
-    Nanoseconds throttle(const ThrashingParameters& parameters, Processor who, unsigned index, Nanoseconds now);
+    Nanoseconds throttle_page(const ThrashingParameters& parameters, Processor who, unsigned index,
+                              Nanoseconds now);
     void pin(const ThrashingParameters& parameters, unsigned index, Nanoseconds now);
 
     void reset();

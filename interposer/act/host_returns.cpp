@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace umadvisor::act {
 
@@ -46,7 +47,11 @@ TakenPart::Range HostReturns::taken(const Round& round) noexcept {
 }
 
 HostReturns::Round* HostReturns::find(std::uint64_t allocation) noexcept {
-    Round& round = rounds_[allocation % rounds];
+    return const_cast<Round*>(std::as_const(*this).find(allocation));
+}
+
+const HostReturns::Round* HostReturns::find(std::uint64_t allocation) const noexcept {
+    const Round& round = rounds_[allocation % rounds];
     return round.allocation == allocation && allocation != 0 ? &round : nullptr;
 }
 
@@ -138,8 +143,8 @@ bool HostReturns::take_lesson(Lesson& lesson) noexcept {
 }
 
 bool HostReturns::has_brought(std::uint64_t allocation) const noexcept {
-    const Round& round = rounds_[allocation % rounds];
-    return round.allocation == allocation && !round.brought.empty();
+    const Round* const round = find(allocation);
+    return round != nullptr && !round->brought.empty();
 }
 
 void HostReturns::looking(std::uint64_t allocation) noexcept {

@@ -103,6 +103,7 @@ private:
     Habit& habit(std::uint64_t key) noexcept { return habits_[place_of(key)]; }
     static TakenPart::Range taken(const Round& round) noexcept;
     Round* find(std::uint64_t allocation) noexcept;
+    const Round* find(std::uint64_t allocation) const noexcept;
     Span bring(Habit& known, Round& round, std::uint64_t tried) noexcept;
     void learn(const Round& round) noexcept;
     void judge(Habit& known, const Round& round, TakenPart::Range part) noexcept;

@@ -183,7 +183,7 @@ void ResidencySampler::remember(const Allocation& allocation, trace::SampleMomen
             round_,
             interval,
             interval,
-            was_brought(allocation)};
+            moment == trace::SampleMoment::after_synchronize && was_brought(allocation)};
 }
 
 /// Memory may be prefetched part by part, and each look is at all of it.

@@ -112,7 +112,7 @@ private:
         std::uint64_t looked;   ///< nanoseconds, CLOCK_MONOTONIC
         std::uint64_t round;
         std::uint32_t skip, interval;
-        bool brought; ///< to the host, after the launch
+        bool brought; ///< to the host, after the launch; asked after synchronisations only
     };
 
     void look_before_launch(const Touched& touched) noexcept;

@@ -34,18 +34,24 @@ def check_act(cases, bundle, advised):
 
 
 def _same_output(bundle, advised, command, act, record, status=0):
-    """Same output as bare; where `record` is named, the trace must hold such records of umadvisor's own doing."""
+    """Where `record` is named, the trace must hold such records of umadvisor's own doing."""
     bare = run(command, bundle.environment())
-    require(bare.status == status, f"bare: {bare.explain()}, expected {status}")
-    outcome, traces = advised.run(command, ["--act", act])
-    require(outcome.status == status, f"{outcome.explain()}, bare {status}")
-    require(result_text(outcome) == result_text(bare), "output differs from the bare run")
+    trace = _as_bare(bare, advised, command, ["--act", act], status)
     if not record:
         return ""
-    require(traces, "no trace was written")
-    actions = advised.own_actions(traces[0], record)
+    actions = advised.own_actions(trace, record)
     require(actions > 0, f"same output, but umadvisor did nothing: no {record} of its own in the trace")
     return f"{actions} {record} by umadvisor"
+
+
+def _as_bare(bare, advised, command, options, status=0):
+    """The trace of a run whose output and status are those of the bare one."""
+    require(bare.status == status, f"bare: {bare.explain()}, expected {status}")
+    outcome, traces = advised.run(command, options)
+    require(outcome.status == status, f"{outcome.explain()}, bare {status}")
+    require(result_text(outcome) == result_text(bare), "output differs from the bare run")
+    require(traces, "no trace was written")
+    return traces[0]
 
 
 def _staged(bundle, advised):
@@ -64,11 +70,7 @@ def _check_spill(cases, bundle, advised):
     def goes_on():
         # simcuda's card is that small in the suite: bare, the program would end
         bare = run(command, bundle.environment(SIMCUDA_CONFIG="capacity=1G"))
-        require(bare.status == 0, f"bare: {bare.explain()}")
-        outcome, traces = advised.run(command, spill)
-        require(outcome.status == 0, outcome.explain())
-        require(result_text(outcome) == result_text(bare), "output differs from the bare run")
-        spilled = advised.own_actions(traces[0], "Alloc")
+        spilled = advised.own_actions(_as_bare(bare, advised, command, spill), "Alloc")
         require(spilled == 8, f"{spilled} blocks were spilled, not 8 of 12")
         return f"{spilled} of 12 blocks spilled"
 
@@ -85,12 +87,9 @@ def _check_spill(cases, bundle, advised):
 def _brings_ahead(bundle, advised, name):
     """On a card that is taken for two thirds of what the program goes through in rounds."""
     command = [bundle.program(name), "--mib", "48", "--rounds", "8"]
-    bare = run(command, bundle.environment())
-    require(bare.status == 0, f"bare: {bare.explain()}")
-    outcome, traces = advised.run(command, ["--act", "prefetch", "--pretend-memory", "32M"])
-    require(outcome.status == 0, outcome.explain())
-    require(result_text(outcome) == result_text(bare), "output differs from the bare run")
-    made = [each for each in advised.records(traces[0]) if each["record"] == "Prefetch"]
+    trace = _as_bare(run(command, bundle.environment()), advised, command,
+                     ["--act", "prefetch", "--pretend-memory", "32M"])
+    made = [each for each in advised.records(trace) if each["record"] == "Prefetch"]
     require(all(each["status"] == 0 for each in made), "a prefetch failed")
     ahead, room = ([each["reason"] for each in made].count(reason) for reason in ("next_launch", "makes_room"))
     detail = f"{ahead} prefetches ahead of launches, {room} to make room"
@@ -112,10 +111,8 @@ def _left_by_plan(bundle, advised):
     plan["never_rewrite"] = [{"key": key} for key in sorted(keys - {"0" * 16})]
     path = advised.new_folder() / "plan.json"
     path.write_text(json.dumps(plan), encoding="utf-8")
-    second, traces = advised.run(command, ["--act", f"plan={path}"])
-    require(second.status == 0, second.explain())
-    require(result_text(second) == result_text(first), "output differs from the first run")
-    left = sum(1 for each in advised.records(traces[0]) if each["record"] == "Alloc" and each["reason"] == "never_rewrite")
+    trace = _as_bare(first, advised, command, ["--act", f"plan={path}"])
+    left = sum(1 for each in advised.records(trace) if each["record"] == "Alloc" and each["reason"] == "never_rewrite")
     detail = f"{rewritten} allocations rewritten, then {left} left to the driver"
-    require(left == rewritten and advised.own_actions(traces[0], "Alloc") == 0, detail)
+    require(left == rewritten and advised.own_actions(trace, "Alloc") == 0, detail)
     return detail
