@@ -29,19 +29,20 @@ using attach::Entry;
 using attach::real;
 
 constinit StagePool pool;
-/// Of either direction: machines differ more than directions do.
-constexpr StageManner manners[] = {
-    {stage_few_threads, true}, {stage_threads, false}, {stage_threads, true}, {stage_few_threads, false}};
-constinit StageChoice filling(manners);
-constinit StageChoice emptying(manners);
 constinit Mode staging{"stage"};
 record::Mutex starting;
+bool ring_stays_cached = false;
 bool started = false; ///< the pool was, or could not be
 pid_t owner = 0;      ///< the process whose threads the pool has
 
 unsigned cores() {
     const unsigned remembered = runtime::remembered_cores();
     return remembered != 0 ? remembered : static_cast<unsigned>(sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+/// Beside as much of what is copied into it.
+bool cache_holds_a_ring() {
+    return sysconf(_SC_LEVEL3_CACHE_SIZE) >= static_cast<long>(2 * stage_buffers * stage_buffer_bytes);
 }
 
 void refuse(const char* why) {
@@ -106,9 +107,10 @@ CUcontext context_of(CUstream stream) {
 
 CUresult pass(StageRing& ring, const trace::Copy& copy, StageWay way, CUstream stream, bool& usable) {
     const bool to_device = way == StageWay::to_device;
-    StagePassage passage(
-        ring, pool, to_device ? filling : emptying, stream, to_device ? copy.destination : copy.source,
-        reinterpret_cast<char*>(to_device ? copy.source : copy.destination), copy.bytes, stage_rows(copy, way));
+    const bool cached = to_device && ring_stays_cached && ring.buffer_bytes == stage_buffer_bytes;
+    StagePassage passage(ring, pool, cached, stream, to_device ? copy.destination : copy.source,
+                         reinterpret_cast<char*>(to_device ? copy.source : copy.destination), copy.bytes,
+                         stage_rows(copy, way));
     CUresult answer = to_device ? passage.to_device() : passage.to_host();
     if (answer == CUDA_SUCCESS && to_device && copy.asynchronous == 0)
         answer = passage.finish();
@@ -125,6 +127,7 @@ void initialize_staging(const runtime::Options& options) noexcept {
         return refuse("the process may run on one core only");
     if (reads_pageable_memory())
         return refuse("the device reads pageable memory by itself");
+    ring_stays_cached = cache_holds_a_ring();
     staging.on.store(true, std::memory_order_relaxed);
     detail::staging_wanted.store(true, std::memory_order_relaxed);
 }

@@ -1,7 +1,6 @@
 #include "interposer/act/stage_passage.hpp"
 
 #include "interposer/attach/real.hpp"
-#include "interposer/record/clock.hpp"
 
 #include <algorithm>
 
@@ -9,27 +8,6 @@ namespace umadvisor::act {
 
 using attach::Entry;
 using attach::real;
-
-StageManner StagePace::manner(std::size_t piece) noexcept {
-    constexpr std::size_t run = StageChoice::run_pieces;
-    if (pieces_ < StageChoice::least_pieces)
-        return choice_.usual();
-    if (piece % run == 0 && pieces_ - piece >= run) // what is left of it goes on as the last run did
-        put_ = choice_.next();
-    return choice_.manner(put_);
-}
-
-void StagePace::passed(std::size_t pieces, std::uint64_t bytes_of_piece) noexcept {
-    constexpr std::size_t run = StageChoice::run_pieces;
-    if (pieces_ < StageChoice::least_pieces)
-        return;
-    if (pieces % run == run / 2) {
-        middle_ = record::monotonic_nanoseconds();
-        looked_at_ = put_; // the next run is not put before this one's end has a buffer
-    } else if (pieces % run == 0 && pieces != 0 && pieces <= pieces_ / run * run) {
-        choice_.took(looked_at_, run / 2 * bytes_of_piece, record::monotonic_nanoseconds() - middle_);
-    }
-}
 
 CUresult StagePassage::await(StageBuffer& buffer) noexcept {
     const CUresult answer = real<Entry::cuEventSynchronize>()(buffer.passed);
@@ -51,7 +29,7 @@ char* StagePassage::host_of(std::size_t piece) const noexcept {
 }
 
 StageJob StagePassage::job(std::size_t piece, bool fill) noexcept {
-    const StageManner manner = pace_.manner(piece);
+    const StageManner manner = stage_manner(piece, plan_.count(), cached_);
     char *const pinned = buffer(piece).at, *const host = host_of(piece);
     return {.to = fill ? pinned : host,
             .from = fill ? host : pinned,
@@ -111,7 +89,6 @@ CUresult StagePassage::to_device() noexcept {
         const CUresult answer = transferred(full, transfer(passed_, true));
         if (answer != CUDA_SUCCESS)
             return answer;
-        pace_.passed(passed_ + 1, plan_.bytes(0));
     }
     return CUDA_SUCCESS;
 }
@@ -147,7 +124,6 @@ CUresult StagePassage::to_host() noexcept {
             return answer;
         full.job = job(passed_, false);
         pool_.put(full.job);
-        pace_.passed(passed_ + 1, plan_.bytes(0));
     }
     finish_jobs();
     return CUDA_SUCCESS;

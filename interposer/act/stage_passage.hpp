@@ -1,47 +1,27 @@
 /// One copy's way through a ring.
 #pragma once
 
-#include "interposer/act/stage_choice.hpp"
 #include "interposer/act/stage_plan.hpp"
 #include "interposer/act/stage_pool.hpp"
 #include "interposer/act/stage_ring.hpp"
 
 namespace umadvisor::act {
 
-/// Chooses the manner of each piece and tells how long runs took. A short copy goes the usual way.
-class StagePace {
-public:
-    StagePace(StageChoice& choice, std::size_t pieces) noexcept : choice_(choice), pieces_(pieces) {}
-
-    /// Of a piece that is put; in order.
-    StageManner manner(std::size_t piece) noexcept;
-    /// That many pieces have passed.
-    void passed(std::size_t pieces, std::uint64_t bytes_of_piece) noexcept;
-
-private:
-    /// From its middle on, a run passes as it was put: the ring holds half of one.
-    static_assert(stage_buffers <= StageChoice::run_pieces / 2);
-
-    StageChoice& choice_;
-    std::size_t pieces_;
-    unsigned put_ = 0, looked_at_ = 0; ///< manners: of the run being put, of that which passes
-    std::uint64_t middle_ = 0;         ///< of the run that passes, nanoseconds
-};
-
 /// Pieces follow each other in order, each buffer as soon as it is free. `stream` is an explicit handle of the
-/// ring's context, whose earlier work is done. A failed driver call ends it with the driver's answer.
+/// ring's context, whose earlier work is done. `cached`: for stage_manner(). A failed driver call ends it with
+/// the driver's answer.
 class StagePassage {
 public:
-    StagePassage(StageRing& ring, StagePool& pool, StageChoice& choice, CUstream stream, CUdeviceptr device,
-                 char* host, std::uint64_t bytes, StageRows rows) noexcept
+    StagePassage(StageRing& ring, StagePool& pool, bool cached, CUstream stream, CUdeviceptr device, char* host,
+                 std::uint64_t bytes, StageRows rows) noexcept
         : ring_(ring),
           pool_(pool),
+          cached_(cached),
           stream_(stream),
           device_(device),
           host_(host),
           rows_(rows),
-          plan_(bytes, ring.buffer_bytes, rows.width == 0 ? 1 : rows.width),
-          pace_(choice, ring.buffer_bytes == stage_buffer_bytes ? plan_.count() : 1) {}
+          plan_(bytes, ring.buffer_bytes, rows.width == 0 ? 1 : rows.width) {}
 
     /// Returns when the host's memory has been read; the last transfers may be under way.
     CUresult to_device() noexcept;
@@ -67,12 +47,12 @@ private:
 
     StageRing& ring_;
     StagePool& pool_;
+    bool cached_;
     CUstream stream_;
     CUdeviceptr device_;
     char* host_;
     StageRows rows_;
     StagePlan plan_;
-    StagePace pace_;
     std::size_t begun_ = 0;  ///< pieces that have a buffer
     std::size_t passed_ = 0; ///< pieces that went on from there
     std::size_t put_ = 0;    ///< pieces that the pool was given

@@ -37,6 +37,12 @@ std::size_t StagePlan::bytes(std::size_t piece) const noexcept {
     return static_cast<std::size_t>(std::min(piece_, bytes_ - offset(piece)));
 }
 
+StageManner stage_manner(std::size_t piece, std::size_t pieces, bool cached) noexcept {
+    if (!cached || pieces < stage_cached_from)
+        return {stage_few_threads, true};
+    return {stage_threads, piece + stage_buffers >= pieces};
+}
+
 unsigned stage_threads_for(unsigned cores) noexcept {
     return cores < 2 ? 0 : std::min(stage_threads, cores - 1);
 }

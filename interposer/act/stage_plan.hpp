@@ -23,8 +23,9 @@ inline constexpr std::uint64_t stage_grown_after = 1u << 30; ///< bytes that hav
 inline constexpr std::size_t stage_piece_least = 512u << 10; ///< a transfer by itself costs some microseconds
 inline constexpr std::size_t stage_slice_bytes = 64u << 10;  ///< of a buffer, that one thread copies at a time
 inline constexpr unsigned stage_threads = 12;                ///< beside the one that makes the copy
-inline constexpr unsigned stage_few_threads = 8;             ///< of these, where all are in each other's way
-inline constexpr unsigned stage_rings = 8; ///< one a context: with 8 and 32 MiB each, 320 at most
+inline constexpr unsigned stage_few_threads = 8;     ///< of these: to wake more takes longer than they save
+inline constexpr std::size_t stage_cached_from = 32; ///< pieces
+inline constexpr unsigned stage_rings = 8;           ///< one a context: with 8 and 32 MiB each, 320 at most
 
 enum class StageWay : std::uint8_t { none, to_device, to_host };
 
@@ -52,6 +53,18 @@ public:
 private:
     std::uint64_t bytes_, piece_;
 };
+
+/// How the threads copy a piece.
+struct StageManner {
+    unsigned threads; ///< beside the caller
+    bool past_caches;
+};
+
+/// Of a copy of so many pieces, through a ring that stays in a cache that the device reads from (`cached`) or
+/// not. The device reads at its full rate what has fallen from the cores' own caches into the one they share;
+/// slower from memory that the threads write to meanwhile; and slowest what a core still has to itself, as it
+/// has what nothing was written after: the last pieces of a copy.
+StageManner stage_manner(std::size_t piece, std::size_t pieces, bool cached) noexcept;
 
 /// Threads beside the caller where the process may run on `cores`; 0: staging would not pay.
 unsigned stage_threads_for(unsigned cores) noexcept;

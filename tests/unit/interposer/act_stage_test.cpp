@@ -1,4 +1,3 @@
-#include "interposer/act/stage_choice.hpp"
 #include "interposer/act/stage_copy.hpp"
 #include "interposer/act/stage_plan.hpp"
 #include "interposer/act/stage_pool.hpp"
@@ -123,6 +122,19 @@ BOOST_AUTO_TEST_CASE(copies_of_rows_by_the_table) {
     BOOST_TEST((stage_way(copy) == StageWay::none));
 }
 
+BOOST_AUTO_TEST_CASE(long_copies_go_through_the_cache_but_for_what_nothing_is_written_after) {
+    const auto is = [](StageManner manner, unsigned threads, bool past_caches) {
+        return manner.threads == threads && manner.past_caches == past_caches;
+    };
+    constexpr std::size_t last = stage_cached_from - 1;
+    BOOST_TEST(is(stage_manner(0, stage_cached_from, true), stage_threads, false));
+    BOOST_TEST(is(stage_manner(last - stage_buffers, stage_cached_from, true), stage_threads, false));
+    BOOST_TEST(is(stage_manner(last - stage_buffers + 1, stage_cached_from, true), stage_threads, true));
+    BOOST_TEST(is(stage_manner(last, stage_cached_from, true), stage_threads, true));
+    BOOST_TEST(is(stage_manner(0, stage_cached_from, false), stage_few_threads, true));
+    BOOST_TEST(is(stage_manner(0, stage_cached_from - 1, true), stage_few_threads, true));
+}
+
 BOOST_AUTO_TEST_CASE(a_core_is_left_to_the_caller) {
     BOOST_TEST(stage_threads_for(0) == 0u);
     BOOST_TEST(stage_threads_for(1) == 0u);
@@ -203,29 +215,6 @@ BOOST_AUTO_TEST_CASE(rows_are_packed_and_unpacked) {
                         expected.begin() + static_cast<std::ptrdiff_t>(row * pitch));
         BOOST_TEST((back == expected));
     }
-}
-
-BOOST_AUTO_TEST_CASE(the_fastest_manner_is_found_and_found_again) {
-    StageChoice choice({{8, true}, {8, false}, {4, true}, {4, false}});
-    std::uint64_t cost[] = {30, 20, 40, 50};
-    unsigned chosen[StageChoice::manners] = {};
-    const auto go_on = [&](int runs) {
-        std::fill(std::begin(chosen), std::end(chosen), 0u);
-        for (int i = 0; i < runs; ++i) {
-            const unsigned manner = choice.next();
-            ++chosen[manner];
-            choice.took(manner, 1000, cost[manner] * 1000);
-        }
-    };
-    BOOST_TEST((choice.usual().threads == 8 && choice.usual().past_caches));
-    go_on(100);
-    BOOST_TEST(chosen[1] >= 95u);
-    cost[1] = 100;
-    go_on(2000);
-    BOOST_TEST(chosen[0] >= 1900u);
-    cost[3] = 1;
-    go_on(2000);
-    BOOST_TEST(chosen[3] >= 1500u);
 }
 
 /// Those that take part in all jobs, and those that do not, both get to know of theirs.
