@@ -24,7 +24,7 @@ inline constexpr std::size_t stage_piece_least = 512u << 10; ///< a transfer by 
 inline constexpr std::size_t stage_slice_bytes = 64u << 10;  ///< of a buffer, that one thread copies at a time
 inline constexpr unsigned stage_threads = 12;                ///< beside the one that makes the copy
 inline constexpr unsigned stage_few_threads = 8;     ///< of these: to wake more takes longer than they save
-inline constexpr std::size_t stage_cached_from = 32; ///< pieces
+inline constexpr std::size_t stage_cached_from = 48; ///< pieces; with 32 it takes as long
 inline constexpr unsigned stage_rings = 8;           ///< one a context: with 8 and 32 MiB each, 320 at most
 
 enum class StageWay : std::uint8_t { none, to_device, to_host };

@@ -52,7 +52,8 @@ private:
     void wake(const StageJob& job) noexcept;
     void set_first(StageJob* job) noexcept;
 
-    pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
+    /// Held for a moment only: who meets another there does not sleep at once.
+    pthread_mutex_t mutex_ = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
     pthread_cond_t work_ = PTHREAD_COND_INITIALIZER;         ///< for the few that take part in all jobs
     pthread_cond_t work_for_all_ = PTHREAD_COND_INITIALIZER; ///< for the others
     pthread_cond_t done_ = PTHREAD_COND_INITIALIZER;
