@@ -18,8 +18,7 @@ struct StageJob {
     std::size_t width = 0;                    ///< bytes of a row; 0: both ends are in one piece
     std::size_t to_pitch = 0, from_pitch = 0; ///< bytes from row to row
     std::size_t taken = 0;                    ///< bytes, and more as soon as nothing is left
-    unsigned users =
-        0; ///< threads that are copying slices of it, and one for the pool's list while it is there
+    unsigned users = 0; ///< threads that copy slices of it, and one while it is in the pool's list
     StageJob* next = nullptr;
 };
 
