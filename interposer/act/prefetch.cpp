@@ -158,14 +158,15 @@ void note_attachment(const trace::Attach& attachment) noexcept {
     leave_to_faults(attachment.address, attachment.bytes, (attachment.flags & CU_MEM_ATTACH_HOST) != 0);
 }
 
-void note_resident(const observe::Allocation& allocation) noexcept {
+bool note_resident(const observe::Allocation& allocation) noexcept {
     if (!prefetch_mode.on.load(std::memory_order_relaxed))
-        return;
+        return false;
     const record::Guard guard(knowledge.mutex);
     ResidencyView view;
     if (knowledge.residency.see(allocation.id, allocation.address, allocation.bytes, view))
         knowledge.residency.moved(allocation.id, allocation.address, allocation.address + allocation.bytes,
                                   BlockState::device);
+    return true;
 }
 
 void note_unsettled(std::uint64_t allocation, std::uint64_t first, std::uint64_t bytes) noexcept {

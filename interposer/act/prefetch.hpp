@@ -41,8 +41,8 @@ void note_attachment(const trace::Attach& attachment) noexcept;
 /// Whether [address, address + bytes) of an allocation is not to be brought to the device; 0 bytes: all of it.
 void leave_to_faults(std::uint64_t address, std::uint64_t bytes, bool alone) noexcept;
 
-/// All of a managed allocation was brought to its device.
-void note_resident(const observe::Allocation& allocation) noexcept;
+/// All of a managed allocation was brought to its device. False: prefetching is off, and nobody goes by it.
+bool note_resident(const observe::Allocation& allocation) noexcept;
 
 /// Something happened to [first, first + bytes) of an allocation that leaves it on either side: a copy, which
 /// the driver lets the host or the device carry out, or a discard.

@@ -122,6 +122,11 @@ bool allocate_managed(CUdevice device, CUdeviceptr* out, std::size_t bytes, Rewr
     return true;
 }
 
+void unplace(const observe::Allocation& allocation, CUdevice device) {
+    observe::allocations().set_placed(allocation.address, false);
+    advise(allocation, CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION, device);
+}
+
 /// Preferred locations of the device's rewritten allocations are taken back: together they no longer fit.
 void unplace_all(CUdevice device, const observe::Allocation& newest) {
     const std::size_t capacity = observe::allocations().managed_count();
@@ -135,7 +140,7 @@ void unplace_all(CUdevice device, const observe::Allocation& newest) {
             all[count++] = allocation;
     });
     for (std::size_t i = 0; i < count; ++i)
-        advise(all[i], CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION, device);
+        unplace(all[i], device);
     std::free(all);
     record::note("--act rewrite: allocations no longer fit the device's memory; preferred locations were "
                  "taken back");
@@ -208,7 +213,8 @@ void place(const observe::Allocation& allocation) noexcept {
         placing.fail(answer);
         return;
     }
-    note_resident(allocation);
+    if (!note_resident(allocation)) // launches that reach it are like any others then
+        observe::allocations().set_placed(allocation.address, true);
 }
 
 void forget_rewritten(const observe::Allocation& allocation) noexcept {

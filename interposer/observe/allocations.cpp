@@ -10,6 +10,7 @@ namespace umadvisor::observe {
 namespace {
 
 constexpr std::size_t none = ~std::size_t{0};
+constexpr unsigned placed_bit = 11; ///< of a kind
 // Loads that acquire and stores that release keep a seqlock's order without fences, which the thread sanitizer
 // does not know; on x86-64 they cost nothing more.
 constexpr auto acquire = std::memory_order_acquire;
@@ -138,6 +139,7 @@ Allocation AllocationIndex::read(Place at) const noexcept {
     out.rewritten = (kind >> 8 & 1) != 0;
     out.readable = (kind >> 9 & 1) != 0;
     out.fills_card = (kind >> 10 & 1) != 0;
+    out.placed = (kind >> placed_bit & 1) != 0;
     out.device = static_cast<std::uint32_t>(kind >> 16);
     out.context = static_cast<std::uint16_t>(kind >> 48);
     return out;
@@ -195,8 +197,9 @@ void AllocationIndex::put(Place at, const Allocation& allocation) noexcept {
     in.id[at.slot].store(allocation.id, release);
     in.kind[at.slot].store(
         std::uint64_t{allocation.context} << 48 | std::uint64_t{allocation.device} << 16 |
-            std::uint64_t{allocation.fills_card} << 10 | std::uint64_t{allocation.readable} << 9 |
-            std::uint64_t{allocation.rewritten} << 8 | static_cast<std::uint64_t>(allocation.memory),
+            std::uint64_t{allocation.placed} << placed_bit | std::uint64_t{allocation.fills_card} << 10 |
+            std::uint64_t{allocation.readable} << 9 | std::uint64_t{allocation.rewritten} << 8 |
+            static_cast<std::uint64_t>(allocation.memory),
         release);
     in.count.store(count + 1, release);
     if (at.slot == 0)
@@ -360,6 +363,16 @@ void AllocationIndex::drop_global(std::uint64_t address) noexcept {
             if (globals[i].managed.load(acquire) != 0)
                 managed_global_count_.fetch_sub(1, release);
         }
+}
+
+void AllocationIndex::set_placed(std::uint64_t address, bool placed) noexcept {
+    const Change change(*this);
+    const Place at = place_of(address);
+    if (at.directory == none || read(at).address != address)
+        return;
+    Word& kind = leaf(at.directory).kind[at.slot];
+    const std::uint64_t others = kind.load(acquire) & ~(std::uint64_t{1} << placed_bit);
+    kind.store(others | std::uint64_t{placed} << placed_bit, release);
 }
 
 void AllocationIndex::visit_managed(void (*visit)(void*, const Allocation&), void* to) noexcept {

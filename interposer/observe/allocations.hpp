@@ -19,6 +19,7 @@ struct Allocation {
     std::uint16_t context;   ///< number of what it goes with (contexts.hpp); 0: nothing
     bool readable = false;   ///< by the host, at full speed and without harm
     bool fills_card = false; ///< device memory of the program's own: act/ counts it
+    bool placed = false;     ///< rewritten, and kept on its device: nobody asks where it is
 };
 
 /// Address -> allocation. Allocations do not overlap: what a new one covers was freed unseen (with its context,
@@ -65,7 +66,7 @@ public:
                address < high_.load(std::memory_order_relaxed);
     }
 
-    /// Changes with each insert and erase.
+    /// Changes with each insert and erase, and with what launches go by.
     std::uint64_t generation() const noexcept { return version_.load(std::memory_order_acquire) / 2; }
 
     /// The addresses that may_hold(), for many words: those that are less than `span` after `low`.
@@ -85,6 +86,9 @@ public:
 
     std::size_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
     std::size_t managed_count() const noexcept { return managed_count_.load(std::memory_order_relaxed); }
+
+    /// Whether the rewritten allocation that starts at `address` is kept on its device.
+    void set_placed(std::uint64_t address, bool placed) noexcept;
 
     /// Calls `visit(allocation)` for each managed allocation in the order of addresses, under the lock: `visit`
     /// must not change the index nor call the driver.
@@ -114,8 +118,8 @@ private:
     struct Leaf {
         Word count;
         Word address[leaf_capacity], bytes[leaf_capacity], id[leaf_capacity];
-        Word kind[leaf_capacity]; ///< context << 48 | device << 16 | fills_card << 10 | readable << 9 |
-                                  ///< rewritten << 8 | memory
+        Word kind[leaf_capacity]; ///< context << 48 | device << 16 | placed << 11 | fills_card << 10 |
+                                  ///< readable << 9 | rewritten << 8 | memory
     };
     struct Place {
         std::size_t directory, slot;

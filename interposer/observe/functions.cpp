@@ -5,6 +5,7 @@
 #include "interposer/record/pages.hpp"
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
+#include "interposer/runtime/options.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -149,7 +150,11 @@ Function* make(const Description& now) {
     function->parameter_bytes = now.parameter_bytes;
     function->wide_count = now.wide_count;
     function->wide = wide;
-    list_words(*function);
+    function->brief = runtime::options().launches == runtime::LaunchDetail::brief;
+    if (function->brief)
+        function->usual = true;
+    else
+        list_words(*function);
     return function;
 }
 

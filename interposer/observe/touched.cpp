@@ -15,7 +15,8 @@ void add(const Allocation& allocation, Touched& out) {
         return;
     }
     out.ids.add(allocation.id);
-    if (allocation.memory == trace::Memory::managed && out.managed_count < Touched::max_managed)
+    if (allocation.memory == trace::Memory::managed && !allocation.placed &&
+        out.managed_count < Touched::max_managed)
         out.managed[out.managed_count++] = allocation;
 }
 

@@ -133,6 +133,8 @@ bool set(std::string_view name, std::string_view value, Options& to) {
         return parse_word(value, {"sample", "full", "off", "auto"}, to.hashing);
     if (name == "DEVICE_TIME")
         return parse_word(value, {"0", "1", "auto"}, to.device_timing);
+    if (name == "LAUNCHES")
+        return parse_word(value, {"full", "brief", "auto"}, to.launches);
     if (name == "MAX_SIZE")
         return trace::parse_size(value, to.max_bytes);
     if (name == "CAPTURE_RANGE")
@@ -211,6 +213,9 @@ void read_options() noexcept {
         current.managed_detail = ManagedDetailWanted::light;
     if (current.device_timing == DeviceTiming::automatic)
         current.device_timing = current.acts() ? DeviceTiming::off : DeviceTiming::on;
+    if (current.launches == LaunchDetail::automatic)
+        current.launches =
+            current.acts() && !current.acts_on_launches() ? LaunchDetail::brief : LaunchDetail::full;
 }
 
 void warn_of_options() noexcept {

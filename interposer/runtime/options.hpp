@@ -41,6 +41,14 @@ enum class DeviceTiming : std::uint8_t {
     automatic, ///< on; off where the program is to be repaired. Not after read_options()
 };
 
+/// What is recorded of launches.
+enum class LaunchDetail : std::uint8_t {
+    full,      ///< also the call stack, and the allocations that the parameters reach
+    brief,     ///< kernel, shape, stream and time
+    automatic, ///< full; brief where the program is to be repaired and no repair goes by launches. Not after
+               ///< read_options()
+};
+
 /// Which of the program's device allocations are answered with managed memory.
 enum class Rewriting : std::uint8_t {
     none,
@@ -59,6 +67,7 @@ struct Options {
     ManagedDetailWanted managed_detail = ManagedDetailWanted::by_traffic;
     Hashing hashing = Hashing::sample;
     DeviceTiming device_timing = DeviceTiming::on;
+    LaunchDetail launches = LaunchDetail::full;
     std::uint64_t max_bytes = 0; ///< of the trace
     bool capture_range = false;  ///< records between cuProfilerStart and cuProfilerStop only
     std::uint64_t delay_ns = 0;
@@ -81,6 +90,9 @@ struct Options {
         return act_prefetch || act_relieve || act_stage || act_rewrite != Rewriting::none ||
                act_plan[0] != '\0';
     }
+
+    /// Whether any repair may go by what launches reach, and from where they are made.
+    bool acts_on_launches() const noexcept { return act_prefetch || act_relieve || act_plan[0] != '\0'; }
 };
 
 /// Reads the environment. Called once, from the library's constructor; tests may call it again.

@@ -123,6 +123,10 @@ void describe() {
     driver.simulated = attach::simulated_clock() != nullptr;
     record::define(driver);
     describe_devices();
+    if (options().launches == LaunchDetail::brief)
+        record::note(
+            "launches are recorded by kernel, shape, stream and time alone; UMADVISOR_LAUNCHES=full takes "
+            "their call stacks and what they reach, too");
     for_each_setting([](std::string_view name, std::string_view value) {
         trace::Option record;
         record.option = name;
@@ -148,7 +152,8 @@ bool open_trace() {
             return false;
         }
         trouble = record::open({path, options().force, options().max_bytes, options().stack_frames,
-                                options().python, attach::simulated_clock()});
+                                options().launches == LaunchDetail::full, options().python,
+                                attach::simulated_clock()});
         if (trouble == nullptr)
             return true;
         if (!is_taken(path))

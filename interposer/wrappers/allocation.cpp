@@ -117,7 +117,8 @@ void begin_free(trace::Free& record, std::uint64_t address) noexcept {
     if (address == 0 || !observe::allocations().erase(address, taken_allocation))
         return;
     record.allocation = taken_allocation.id;
-    if (taken_allocation.memory == trace::Memory::managed && record::takes(record::Taking::everything))
+    if (taken_allocation.memory == trace::Memory::managed && !taken_allocation.placed &&
+        record::takes(record::Taking::everything))
         observe::residency_sampler().before_free(taken_allocation);
 }
 

@@ -99,7 +99,7 @@ template <Entry E, class Policy, class... Arguments>
 [[gnu::always_inline]] inline CUresult launch_recorded(Arguments... arguments) noexcept {
     const LaunchCall call = Policy::template asked<E>(arguments...);
     record::ThreadWriter* const writer = record::seat.writer;
-    const std::uint64_t stack = record::stacks_wanted() ? record::launch_stack() : 0;
+    const std::uint64_t stack = record::launch_stacks_wanted() ? record::launch_stack() : 0;
     const observe::Function* const function = observe::known_function(call.function);
     record::LaunchKey key;
     if (writer == nullptr || function == nullptr || !observe::nothing_is_captured() ||

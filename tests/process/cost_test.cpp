@@ -36,13 +36,18 @@ Costs run_costs(const std::string& options, int rounds,
 /// Instructions that umadvisor adds to a launch, the same on every machine. The bounds lie a tenth above what
 /// it took when they were set: what costs more has to be meant, and moves them.
 BOOST_DATA_TEST_CASE(a_launch_takes_no_more_instructions_than_it_did,
-                     boost::unit_test::data::make({"off", "64"}) ^ boost::unit_test::data::make({405, 720}),
-                     stacks, bound) {
+                     boost::unit_test::data::make({"UMADVISOR_STACKS=off", "UMADVISOR_STACKS=64",
+                                                   "UMADVISOR_LAUNCHES=brief",
+                                                   // what it reaches is managed then
+                                                   "UMADVISOR_LAUNCHES=full UMADVISOR_ACT=rewrite=all",
+                                                   "UMADVISOR_ACT=rewrite=all"}) ^
+                         boost::unit_test::data::make({405, 720, 265, 720, 265}),
+                     settings, bound) {
     const Folder folder;
     const Outcome outcome = run_sim(folder, "export UMADVISOR_OUTPUT=x.umtrace UMADVISOR_CAPTURE_RANGE=1 "
-                                            "UMADVISOR_DEVICE_TIME=0 UMADVISOR_STACKS=" +
-                                                std::string(stacks) + "; LD_PRELOAD=" + shim + " " + examples +
-                                                "/sim/instructions");
+                                            "UMADVISOR_DEVICE_TIME=0 " +
+                                                std::string(settings) + "; LD_PRELOAD=" + shim + " " +
+                                                examples + "/sim/instructions");
     BOOST_TEST_REQUIRE(outcome.status == 0, outcome.err);
     const auto answer = nlohmann::json::parse(outcome.out);
     BOOST_TEST(answer.at("added_off").get<double>() <= 6);
@@ -58,6 +63,24 @@ BOOST_AUTO_TEST_CASE(paused_calls_are_not_recorded_and_all_others_are) {
     // The arrays were allocated in the pause.
     BOOST_TEST_REQUIRE(!costs.launches.empty());
     BOOST_TEST(costs.launches.back().at("touched").size() == 6u);
+}
+
+/// A program that is repaired without regard to its launches has the cheaper record of them.
+BOOST_DATA_TEST_CASE(brief_launches_are_told_by_kernel_and_shape,
+                     boost::unit_test::data::make({"UMADVISOR_LAUNCHES=brief",
+                                                   "UMADVISOR_ACT=rewrite=all,stage",
+                                                   "UMADVISOR_ACT=stage,prefetch", "UMADVISOR_ACT=relieve",
+                                                   "UMADVISOR_ACT=stage UMADVISOR_LAUNCHES=full"}) ^
+                         boost::unit_test::data::make({true, true, false, false, false}),
+                     settings, brief) {
+    const Costs costs = run_costs("", 1, std::string("UMADVISOR_CAPTURE_RANGE=0 ") + settings);
+    BOOST_TEST_REQUIRE(!costs.launches.empty());
+    const nlohmann::json& launch = costs.launches.back();
+    BOOST_TEST(launch.at("function") == "touch_nothing");
+    BOOST_TEST(launch.at("grid").at(0) == 1);
+    BOOST_TEST(launch.at("scanned") == !brief);
+    BOOST_TEST((launch.at("stack") == 0) == brief);
+    BOOST_TEST(launch.at("touched").empty() == brief);
 }
 
 BOOST_AUTO_TEST_CASE(without_a_range_both_ways_through_the_wrapper_are_recorded) {

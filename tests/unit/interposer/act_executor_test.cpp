@@ -46,6 +46,10 @@ struct Acting {
             act::reserve_rewritten(0, bytes, {UINT64_MAX, false});
         return made.back();
     }
+    static bool is_placed(const Allocation& allocation) {
+        Allocation found{};
+        return allocations().find(allocation.address, found) && found.placed;
+    }
     static Touched touching(std::initializer_list<Allocation> all) {
         Touched touched;
         touched.scanned = true;
@@ -293,6 +297,7 @@ BOOST_AUTO_TEST_CASE(device_memory_becomes_managed_and_is_placed) {
     BOOST_REQUIRE(recorder().advices.size() == 1u);
     BOOST_TEST((recorder().advices[0].reason == trace::Reason::place_rewritten));
     BOOST_TEST((recorder().prefetches[0].origin == trace::Origin::umadvisor));
+    BOOST_TEST(!is_placed(made.back())); // prefetching is on and goes by where it is, launch by launch
 }
 
 BOOST_AUTO_TEST_CASE(oversubscription_takes_preferred_locations_back) {
@@ -300,7 +305,11 @@ BOOST_AUTO_TEST_CASE(oversubscription_takes_preferred_locations_back) {
     act::place(allocate(4 * mib, true));
     act::place(allocate(4 * mib, true));
     BOOST_TEST(driver().advice.size() == 2u);
+    for (const Allocation& each : made)
+        allocations().set_placed(each.address, true);
     act::place(allocate(2 * mib, true));
+    for (const Allocation& each : made)
+        BOOST_TEST(!is_placed(each));
     BOOST_REQUIRE(driver().advice.size() == 4u);
     BOOST_TEST((driver().advice[2] == CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION));
     BOOST_TEST((driver().advice[3] == CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION));

@@ -60,6 +60,29 @@ BOOST_AUTO_TEST_CASE(only_the_start_of_an_allocation_erases_it) {
     BOOST_TEST(id_at(*index, 0x1000) == 0u);
 }
 
+BOOST_AUTO_TEST_CASE(what_is_placed_is_another_thing_to_launches) {
+    auto index = std::make_unique<AllocationIndex>();
+    index->insert({7, 0x1000, 0x100, trace::Memory::managed, 5, true, 3});
+    index->insert({8, 0x2000, 0x100, trace::Memory::managed, 5, true, 3});
+    const auto look = [&](std::uint64_t address) {
+        Allocation found{};
+        BOOST_TEST(index->find(address, found));
+        BOOST_TEST((found.rewritten && found.device == 5 && found.context == 3 &&
+                    found.memory == trace::Memory::managed));
+        return found.placed;
+    };
+    BOOST_TEST(!look(0x1000));
+    for (const bool placed : {true, false}) {
+        const std::uint64_t before = index->generation();
+        index->set_placed(0x1000, placed);
+        BOOST_TEST(index->generation() != before);
+        BOOST_TEST(look(0x1000) == placed);
+        BOOST_TEST(!look(0x2000));
+    }
+    index->set_placed(0x1001, true); // no allocation's start
+    BOOST_TEST(!look(0x1000));
+}
+
 BOOST_AUTO_TEST_CASE(what_a_new_allocation_covers_was_freed_unseen) {
     auto index = std::make_unique<AllocationIndex>();
     index->insert(allocation(1, 0x1000, 0x1000));

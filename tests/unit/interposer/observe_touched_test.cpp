@@ -82,6 +82,19 @@ BOOST_AUTO_TEST_CASE(addresses_are_found_in_parameters_of_eight_bytes_and_more) 
     BOOST_TEST(out.managed[0].address == b.address);
 }
 
+BOOST_AUTO_TEST_CASE(nobody_asks_where_placed_memory_is) {
+    const Allocation a = allocate(0x1000, trace::Memory::managed), b = allocate(0x1000, trace::Memory::managed);
+    allocations().set_placed(a.address, true);
+    const CUfunction function = fresh_function("k", {{0, 8}, {8, 8}});
+    std::uint64_t first = a.address, second = b.address;
+    void* parameters[] = {&first, &second};
+    Touched out;
+    scan(*function_of(function), parameters, nullptr, out);
+    BOOST_TEST(out.ids.count == 2u);
+    BOOST_REQUIRE(out.managed_count == 1u);
+    BOOST_TEST(out.managed[0].id == b.id);
+}
+
 BOOST_AUTO_TEST_CASE(nothing_beyond_a_parameter_is_read) {
     allocate(0x1000);
     const long page = 4096;
