@@ -7,6 +7,7 @@
 #include "interposer/act/pitch.hpp"
 #include "interposer/act/placement.hpp"
 #include "interposer/act/plan.hpp"
+#include "interposer/act/pool_twins.hpp"
 #include "interposer/act/prefetch.hpp"
 #include "interposer/act/transports.hpp"
 #include "interposer/attach/real.hpp"
@@ -71,10 +72,24 @@ bool is_left_by_plan() {
     return true;
 }
 
-/// The device that `bytes` more are to be rewritten on; -1: they are left to the driver, and `reason` is set
-/// where the plan says so.
-CUdevice device_to_rewrite_on(const CUdeviceptr* out, std::size_t bytes, trace::Reason& reason) {
-    if (out == nullptr || bytes == 0)
+/// The pool of another context's stream is another device's, perhaps.
+bool is_of_current_context(CUstream stream) {
+    CUcontext current = nullptr, of_stream = nullptr;
+    return real<Entry::cuCtxGetCurrent>()(&current) == CUDA_SUCCESS &&
+           real<Entry::cuStreamGetCtx>()(stream, &of_stream) == CUDA_SUCCESS && current == of_stream;
+}
+
+/// What is asked for, and how.
+struct Wish {
+    CUdeviceptr* out;
+    std::size_t bytes;
+    const StreamOrder* order;
+};
+
+/// The device that it is to be rewritten on; -1: it is left to the driver, and `reason` is set where the plan
+/// says so.
+CUdevice device_to_rewrite_on(const Wish& wish, trace::Reason& reason) {
+    if (wish.out == nullptr || wish.bytes == 0)
         return -1;
     if (!observe::nothing_is_captured()) {
         if (!told_of_capture.test_and_set(std::memory_order_relaxed))
@@ -82,7 +97,8 @@ CUdevice device_to_rewrite_on(const CUdeviceptr* out, std::size_t bytes, trace::
         return -1;
     }
     const CUdevice device = current_device();
-    if (device < 0 || is_called_by_transport())
+    if (device < 0 || is_called_by_transport() ||
+        (wish.order != nullptr && !is_of_current_context(wish.order->stream)))
         return -1;
     if (is_left_by_plan()) {
         reason = trace::Reason::never_rewrite;
@@ -91,9 +107,21 @@ CUdevice device_to_rewrite_on(const CUdeviceptr* out, std::size_t bytes, trace::
     return device;
 }
 
+/// The driver's answer; CUDA_ERROR_NOT_SUPPORTED, too, where no managed pool stands in for the program's.
+CUresult make_managed(CUdevice device, const Wish& wish, CUdeviceptr& address) {
+    if (wish.order == nullptr)
+        return real<Entry::cuMemAllocManaged>()(&address, wish.bytes, CU_MEM_ATTACH_GLOBAL);
+    const bool fits = kind != Rewriting::spill && decide_placement(wish.bytes, state_of(device)).place;
+    const CUmemoryPool twin =
+        twin_of(wish.order->pool, device, fits ? TwinPlace::on_device : TwinPlace::anywhere);
+    return twin != nullptr
+               ? real<Entry::cuMemAllocFromPoolAsync>()(&address, wish.bytes, twin, wish.order->stream)
+               : CUDA_ERROR_NOT_SUPPORTED;
+}
+
 /// False: the program's own call is to be made, or to be answered as it was.
-bool allocate_managed(CUdevice device, CUdeviceptr* out, std::size_t bytes, RewriteAnswer& answer) {
-    if (const Budget budget = budget_of(device); !reserve_rewritten(device, bytes, budget)) {
+bool allocate_managed(CUdevice device, const Wish& wish, RewriteAnswer& answer) {
+    if (const Budget budget = budget_of(device); !reserve_rewritten(device, wish.bytes, budget)) {
         if (!told_of_budget.test_and_set(std::memory_order_relaxed)) {
             char line[200];
             std::snprintf(
@@ -109,22 +137,25 @@ bool allocate_managed(CUdevice device, CUdeviceptr* out, std::size_t bytes, Rewr
     }
     note_others(device);
     CUdeviceptr address = 0;
-    const CUresult made = real<Entry::cuMemAllocManaged>()(&address, bytes, CU_MEM_ATTACH_GLOBAL);
+    const CUresult made = make_managed(device, wish, address);
     if (made != CUDA_SUCCESS) {
-        remove_rewritten(device, bytes);
-        if (made != CUDA_ERROR_OUT_OF_MEMORY) // which the program's own call is told, too
+        remove_rewritten(device, wish.bytes);
+        const bool has_no_twin = wish.order != nullptr && made == CUDA_ERROR_NOT_SUPPORTED;
+        if (made != CUDA_ERROR_OUT_OF_MEMORY && !has_no_twin) // of memory the program's own call is told, too
             rewrite.fail(made);
         return false;
     }
     ever_rewritten.store(true, std::memory_order_release);
-    *out = address;
+    *wish.out = address;
     answer = {CUDA_SUCCESS, kind == Rewriting::spill ? trace::Reason::spill : trace::Reason::rewrite_all};
     return true;
 }
 
+/// What came from a pool keeps the location that the pool prefers: the driver takes no advice on it.
 void unplace(const observe::Allocation& allocation, CUdevice device) {
     observe::allocations().set_placed(allocation.address, false);
-    advise(allocation, CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION, device);
+    if (!allocation.pooled)
+        advise(allocation, CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION, device);
 }
 
 /// Preferred locations of the device's rewritten allocations are taken back: together they no longer fit.
@@ -144,6 +175,19 @@ void unplace_all(CUdevice device, const observe::Allocation& newest) {
     std::free(all);
     record::note("--act rewrite: allocations no longer fit the device's memory; preferred locations were "
                  "taken back");
+}
+
+bool bring_to_its_place(const observe::Allocation& allocation, CUdevice device) {
+    // The thread's own stream: it waits for no other stream of the program, unlike the legacy default stream.
+    if (observe::may_be_capturing(CU_STREAM_PER_THREAD))
+        return false;
+    CUresult answer = advise(allocation, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, device);
+    if (answer == CUDA_SUCCESS)
+        answer = prefetch_range({allocation.id, allocation.address, allocation.bytes}, device,
+                                CU_STREAM_PER_THREAD, trace::Reason::place_rewritten, record::stack());
+    if (answer != CUDA_SUCCESS)
+        placing.fail(answer);
+    return answer == CUDA_SUCCESS;
 }
 
 bool is_rewritten(std::uint64_t address, observe::Allocation& allocation) {
@@ -169,20 +213,24 @@ void start_rewriting(const runtime::Options& options) noexcept {
     rewrite.on.store(true, std::memory_order_release);
 }
 
-bool rewrite_allocation(CUdeviceptr* out, std::size_t bytes, RewriteAnswer& answer) noexcept {
+bool rewrite_allocation(CUdeviceptr* out, std::size_t bytes, const StreamOrder* order,
+                        RewriteAnswer& answer) noexcept {
     if (!is_on() || bytes < least_bytes)
         return false;
     if (kind == Rewriting::spill && !pretended_card_is_full(bytes))
         return false;
-    const CUdevice device = device_to_rewrite_on(out, bytes, answer.reason);
-    return device >= 0 && allocate_managed(device, out, bytes, answer);
+    const Wish wish{out, bytes, order};
+    const CUdevice device = device_to_rewrite_on(wish, answer.reason);
+    return device >= 0 && allocate_managed(device, wish, answer);
 }
 
-bool spill_allocation(CUdeviceptr* out, std::size_t bytes, RewriteAnswer& answer) noexcept {
+bool spill_allocation(CUdeviceptr* out, std::size_t bytes, const StreamOrder* order,
+                      RewriteAnswer& answer) noexcept {
     if (!is_on() || kind != Rewriting::spill)
         return false;
-    const CUdevice device = device_to_rewrite_on(out, bytes, answer.reason);
-    return device >= 0 && allocate_managed(device, out, bytes, answer);
+    const Wish wish{out, bytes, order};
+    const CUdevice device = device_to_rewrite_on(wish, answer.reason);
+    return device >= 0 && allocate_managed(device, wish, answer);
 }
 
 std::size_t rewritten_pitch(std::size_t width, unsigned element) noexcept {
@@ -202,17 +250,8 @@ void place(const observe::Allocation& allocation) noexcept {
     const observe::RelaxedCapture relaxed;
     if (placement.unplace_others)
         unplace_all(device, allocation);
-    // The thread's own stream: it waits for no other stream of the program, unlike the legacy default stream.
-    if (!placement.place || observe::may_be_capturing(CU_STREAM_PER_THREAD))
+    if (!placement.place || (!allocation.pooled && !bring_to_its_place(allocation, device)))
         return;
-    CUresult answer = advise(allocation, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, device);
-    if (answer == CUDA_SUCCESS)
-        answer = prefetch_range({allocation.id, allocation.address, allocation.bytes}, device,
-                                CU_STREAM_PER_THREAD, trace::Reason::place_rewritten, record::stack());
-    if (answer != CUDA_SUCCESS) {
-        placing.fail(answer);
-        return;
-    }
     if (!note_resident(allocation)) // launches that reach it are like any others then
         observe::allocations().set_placed(allocation.address, true);
 }

@@ -140,6 +140,7 @@ Allocation AllocationIndex::read(Place at) const noexcept {
     out.readable = (kind >> 9 & 1) != 0;
     out.fills_card = (kind >> 10 & 1) != 0;
     out.placed = (kind >> placed_bit & 1) != 0;
+    out.pooled = (kind >> 12 & 1) != 0;
     out.device = static_cast<std::uint32_t>(kind >> 16);
     out.context = static_cast<std::uint16_t>(kind >> 48);
     return out;
@@ -197,9 +198,9 @@ void AllocationIndex::put(Place at, const Allocation& allocation) noexcept {
     in.id[at.slot].store(allocation.id, release);
     in.kind[at.slot].store(
         std::uint64_t{allocation.context} << 48 | std::uint64_t{allocation.device} << 16 |
-            std::uint64_t{allocation.placed} << placed_bit | std::uint64_t{allocation.fills_card} << 10 |
-            std::uint64_t{allocation.readable} << 9 | std::uint64_t{allocation.rewritten} << 8 |
-            static_cast<std::uint64_t>(allocation.memory),
+            std::uint64_t{allocation.pooled} << 12 | std::uint64_t{allocation.placed} << placed_bit |
+            std::uint64_t{allocation.fills_card} << 10 | std::uint64_t{allocation.readable} << 9 |
+            std::uint64_t{allocation.rewritten} << 8 | static_cast<std::uint64_t>(allocation.memory),
         release);
     in.count.store(count + 1, release);
     if (at.slot == 0)

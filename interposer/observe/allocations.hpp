@@ -19,6 +19,7 @@ struct Allocation {
     std::uint16_t context;   ///< number of what it goes with (contexts.hpp); 0: nothing
     bool readable = false;   ///< by the host, at full speed and without harm
     bool fills_card = false; ///< device memory of the program's own: act/ counts it
+    bool pooled = false;     ///< rewritten, and from a pool
     bool placed = false;     ///< rewritten, and kept on its device: nobody asks where it is
 };
 
@@ -118,8 +119,8 @@ private:
     struct Leaf {
         Word count;
         Word address[leaf_capacity], bytes[leaf_capacity], id[leaf_capacity];
-        Word kind[leaf_capacity]; ///< context << 48 | device << 16 | placed << 11 | fills_card << 10 |
-                                  ///< readable << 9 | rewritten << 8 | memory
+        Word kind[leaf_capacity]; ///< context << 48 | device << 16 | pooled << 12 | placed << 11 | fills_card
+                                  ///< << 10 | readable << 9 | rewritten << 8 | memory
     };
     struct Place {
         std::size_t directory, slot;

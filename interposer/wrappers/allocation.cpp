@@ -61,6 +61,7 @@ void finish_allocation(trace::Alloc& record, std::uint64_t address, std::uint64_
                              : owner == Owner::device ? observe::device_number(allocation.device)
                                                       : std::uint16_t{0};
         allocation.rewritten = record.origin == trace::Origin::umadvisor;
+        allocation.pooled = allocation.rewritten && owner == Owner::device;
         allocation.readable = is_readable(record);
         allocation.fills_card = fills_card(record);
         record.allocation = allocation.id;

@@ -71,18 +71,19 @@ bool taken_is_rewritten() noexcept;
 /// Records the free; puts the allocation back when the driver refused.
 void finish_free(trace::Free& record) noexcept;
 
-/// `bytes` of device memory for the program: by `call`, which asks the driver, or rewritten.
+/// `bytes` of device memory for the program, stream-ordered or not (null): by `call`, which asks the driver, or
+/// rewritten.
 template <Entry E, class Call>
 CUresult allocate_or_rewrite(trace::Alloc& record, CUdeviceptr* out, std::size_t bytes,
-                             const Call& call) noexcept {
+                             const act::StreamOrder* order, const Call& call) noexcept {
     record.memory = trace::Memory::device;
     record.entry = attach::index(E);
     record.start = record::now();
     act::RewriteAnswer answer{};
-    if (!act::rewrite_allocation(out, bytes, answer)) {
+    if (!act::rewrite_allocation(out, bytes, order, answer)) {
         const std::uint64_t start = record.start;
         const CUresult result = timed_call<E>(record, call);
-        if (result != CUDA_ERROR_OUT_OF_MEMORY || !act::spill_allocation(out, bytes, answer)) {
+        if (result != CUDA_ERROR_OUT_OF_MEMORY || !act::spill_allocation(out, bytes, order, answer)) {
             record.reason = answer.reason;
             return result;
         }
@@ -102,7 +103,7 @@ struct allocate_device : WhilePaused {
     static CUresult call(CUdeviceptr* out, std::size_t bytes) noexcept {
         trace::Alloc record;
         const CUresult result =
-            allocate_or_rewrite<E>(record, out, bytes, [&] { return attach::real<E>()(out, bytes); });
+            allocate_or_rewrite<E>(record, out, bytes, nullptr, [&] { return attach::real<E>()(out, bytes); });
         finish_allocation(record, out != nullptr ? *out : 0, bytes);
         return result;
     }
@@ -118,7 +119,7 @@ struct allocate_pitch : WhilePaused {
         if (__builtin_mul_overflow(padded, height, &bytes))
             bytes = 0;
         const CUresult result = allocate_or_rewrite<E>(
-            record, out, bytes, [&] { return attach::real<E>()(out, pitch, width, height, element); });
+            record, out, bytes, nullptr, [&] { return attach::real<E>()(out, pitch, width, height, element); });
         if (result == CUDA_SUCCESS && record.origin == trace::Origin::umadvisor)
             *pitch = padded;
         finish_allocation(record, out != nullptr ? *out : 0,
@@ -144,9 +145,10 @@ struct allocate_async : WhilePaused {
     template <Entry E>
     static CUresult call(CUdeviceptr* out, std::size_t bytes, CUstream stream) noexcept {
         trace::Alloc record;
-        record.memory = trace::Memory::device;
         record.stream = stream_of<E>(stream);
-        const CUresult result = timed<E>(record, out, bytes, stream);
+        const act::StreamOrder order{nullptr, reinterpret_cast<CUstream>(record.stream)};
+        const CUresult result = allocate_or_rewrite<E>(record, out, bytes, &order,
+                                                       [&] { return attach::real<E>()(out, bytes, stream); });
         finish_allocation(record, out != nullptr ? *out : 0, bytes, Owner::device);
         return result;
     }
@@ -158,8 +160,11 @@ struct allocate_from_pool : WhilePaused {
         trace::Alloc record;
         record.stream = stream_of<E>(stream);
         record.pool = reinterpret_cast<std::uint64_t>(pool);
-        const CUresult result = timed<E>(record, out, bytes, pool, stream);
-        record.memory = observe::memory_of_pool(pool, result == CUDA_SUCCESS && out != nullptr ? *out : 0);
+        const act::StreamOrder order{pool, reinterpret_cast<CUstream>(record.stream)};
+        const CUresult result = allocate_or_rewrite<E>(
+            record, out, bytes, &order, [&] { return attach::real<E>()(out, bytes, pool, stream); });
+        if (record.origin != trace::Origin::umadvisor)
+            record.memory = observe::memory_of_pool(pool, result == CUDA_SUCCESS && out != nullptr ? *out : 0);
         finish_allocation(record, out != nullptr ? *out : 0, bytes, Owner::device);
         return result;
     }

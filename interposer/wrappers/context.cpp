@@ -1,6 +1,7 @@
 #include "interposer/wrappers/context.hpp"
 
 #include "interposer/act/executor.hpp"
+#include "interposer/act/pool_twins.hpp"
 #include "interposer/observe/allocations.hpp"
 #include "interposer/observe/contexts.hpp"
 #include "interposer/observe/functions.hpp"
@@ -127,6 +128,8 @@ Leaving begin_leave_primary(CUdevice device, bool reset) noexcept {
         return {};
     const CUcontext context = primary[device].load(std::memory_order_relaxed);
     const auto ordinal = static_cast<std::uint32_t>(device);
+    if (reset)
+        act::forget_device_twins(device);
     return {context, observe::retire_context(context),
             reset ? observe::retire_device(ordinal) : std::uint16_t{0}};
 }

@@ -1,6 +1,7 @@
 /// What the program learns of an address.
 #pragma once
 
+#include "interposer/act/pool_twins.hpp"
 #include "interposer/act/rewrite.hpp"
 #include "interposer/wrappers/hook.hpp"
 
@@ -15,7 +16,7 @@ struct get_pointer_attribute : WhilePaused {
     static CUresult call(void* data, CUpointer_attribute which, CUdeviceptr address) noexcept {
         const bool disguised =
             (which == CU_POINTER_ATTRIBUTE_HOST_POINTER || which == CU_POINTER_ATTRIBUTE_MEMORY_TYPE ||
-             which == CU_POINTER_ATTRIBUTE_IS_MANAGED) &&
+             which == CU_POINTER_ATTRIBUTE_IS_MANAGED || which == CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE) &&
             act::passes_for_device_memory(address);
         if (disguised && which == CU_POINTER_ATTRIBUTE_HOST_POINTER)
             return CUDA_ERROR_INVALID_VALUE;
@@ -33,6 +34,8 @@ struct get_pointer_attribute : WhilePaused {
             *static_cast<unsigned*>(data) = CU_MEMORYTYPE_DEVICE;
         else if (which == CU_POINTER_ATTRIBUTE_IS_MANAGED)
             *static_cast<bool*>(data) = false; // one byte, as the driver's boolean has at the least
+        else if (which == CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE)
+            *static_cast<CUmemoryPool*>(data) = act::original_of(*static_cast<CUmemoryPool*>(data));
     }
 };
 

@@ -1,6 +1,7 @@
 /// Memory pools of stream-ordered allocation.
 #pragma once
 
+#include "interposer/act/pool_twins.hpp"
 #include "interposer/observe/pools.hpp"
 #include "interposer/wrappers/placement.hpp"
 
@@ -40,8 +41,10 @@ struct create_pool : WhilePaused {
         }
         const CUresult result = timed<E>(record, out, wanted);
         const CUmemoryPool made = result == CUDA_SUCCESS && out != nullptr ? *out : nullptr;
-        if (made != nullptr)
+        if (made != nullptr) {
             observe::note_pool(made, record.memory);
+            act::note_pool_made(made, *wanted);
+        }
         finish_pool(record, made);
         return result;
     }
@@ -53,8 +56,10 @@ struct destroy_pool : WhilePaused {
         trace::Pool record;
         record.action = trace::PoolAction::destroy;
         const CUresult result = timed<E>(record, pool);
-        if (result == CUDA_SUCCESS)
+        if (result == CUDA_SUCCESS) {
             observe::forget_pool(pool);
+            act::forget_pool_twins(pool);
+        }
         finish_pool(record, pool);
         return result;
     }
@@ -67,6 +72,8 @@ struct trim_pool : WhilePaused {
         record.action = trace::PoolAction::trim;
         record.value = keep;
         const CUresult result = timed<E>(record, pool, keep);
+        if (result == CUDA_SUCCESS)
+            act::trim_twins(pool, keep);
         finish_pool(record, pool);
         return result;
     }
@@ -106,7 +113,20 @@ struct set_pool_attribute : WhilePaused {
                                ? static_cast<std::uint64_t>(*static_cast<const int*>(value))
                                : *static_cast<const cuuint64_t*>(value);
         const CUresult result = timed<E>(record, pool, attribute, value);
+        if (result == CUDA_SUCCESS)
+            act::set_on_twins(pool, attribute, value);
         finish_pool(record, pool);
+        return result;
+    }
+};
+
+/// Tells of what was rewritten, too.
+struct get_pool_attribute : WhilePaused {
+    template <Entry E>
+    static CUresult call(CUmemoryPool pool, CUmemPool_attribute attribute, void* value) noexcept {
+        const CUresult result = attach::real<E>()(pool, attribute, value);
+        if (result == CUDA_SUCCESS)
+            act::add_of_twins(pool, attribute, value);
         return result;
     }
 };

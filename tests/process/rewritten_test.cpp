@@ -42,6 +42,11 @@ std::size_t count_reason(const Folder& folder, const std::string& reason) {
     return count;
 }
 
+/// How often each was made, of a run with SIMCUDA_REPORT=sim.json.
+Json driver_calls(const Folder& folder) {
+    return Json::parse(read(folder / "sim.json")).at("calls");
+}
+
 /// On stderr, as one line, and in the report.
 void check_told(const Folder& folder, const Outcome& outcome, const std::string& text) {
     BOOST_TEST(outcome.err.find(text) != std::string::npos, outcome.err);
@@ -53,8 +58,8 @@ const std::string card = "SIMCUDA_CONFIG=capacity=64M";
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(nothing_is_seen_of_it, data::make({"one_block", "frees", "rows", "info", "capture"}),
-                     what) {
+BOOST_DATA_TEST_CASE(nothing_is_seen_of_it,
+                     data::make({"one_block", "frees", "pools", "rows", "info", "capture"}), what) {
     const Folder folder;
     const Outcome bare = run_bare(folder, program + what);
     const Outcome rewritten = run_rewritten(folder, "rewrite=all", what);
@@ -63,11 +68,53 @@ BOOST_DATA_TEST_CASE(nothing_is_seen_of_it, data::make({"one_block", "frees", "r
     BOOST_TEST(counts(folder).rewritten > 0u);
 }
 
-BOOST_AUTO_TEST_CASE(stream_ordered_memory_is_left_alone) {
+BOOST_AUTO_TEST_CASE(stream_ordered_memory_comes_from_managed_pools) {
     const Folder folder;
     run_rewritten(folder, "rewrite=all", "frees");
+    BOOST_TEST(counts(folder).rewritten == 3u);
+    BOOST_TEST(counts(folder).left == 0u);
+    BOOST_TEST(dump(folder, "x.umtrace", "Advise").size() == 1u); // the pool has placed the others
+    run_rewritten(folder, "rewrite=all", "pools");
+    BOOST_TEST(counts(folder).rewritten == 9u);
+    BOOST_TEST(counts(folder).left == 3u); // of a pool with a limit, which managed ones cannot have
+    run_rewritten(folder, "rewrite=2M+", "frees");
+    BOOST_TEST(counts(folder).rewritten == 0u);
+}
+
+/// Those that are made before it has one, and those after; and its end is that of its twin.
+BOOST_AUTO_TEST_CASE(settings_of_a_pool_hold_for_its_twin) {
+    const Folder folder;
+    run_rewritten(folder, "rewrite=all", "pools", "SIMCUDA_REPORT=sim.json");
+    const Json calls = driver_calls(folder);
+    BOOST_TEST(calls.at("cuMemPoolCreate") == 2u + 2u); // by the program, and for two of its pools
+    BOOST_TEST(calls.at("cuMemPoolSetAttribute") == 12u + (4u + 1u) + 3u + (4u + 1u));
+    BOOST_TEST(calls.at("cuMemPoolTrimTo") == 4u + 3u);
+    BOOST_TEST(calls.at("cuMemPoolDestroy") == 1u + 2u);
+}
+
+BOOST_AUTO_TEST_CASE(a_driver_without_managed_pools_keeps_stream_ordered_memory) {
+    const Folder folder;
+    const Outcome bare = run_bare(folder, program + "frees");
+    const Outcome rewritten =
+        run_rewritten(folder, "rewrite=all", "frees", "SIMCUDA_CONFIG=fail=cuMemPoolCreate:0:1");
+    BOOST_TEST(rewritten.out == bare.out);
     BOOST_TEST(counts(folder).rewritten == 1u);
     BOOST_TEST(counts(folder).left == 2u);
+    BOOST_TEST(notices(report(folder, "x.umtrace"), "the driver makes no managed pool"));
+}
+
+/// What no longer fits comes from a pool that prefers no device.
+BOOST_AUTO_TEST_CASE(stream_ordered_memory_beyond_the_card_is_not_placed_there) {
+    const Folder folder;
+    const Outcome larger = run_rewritten(folder, "rewrite=all --budget 80M", "fill 12 8 ordered",
+                                         card + " SIMCUDA_REPORT=sim.json");
+    BOOST_TEST(larger.out == "10 blocks, then 2, right 1\nfree 0 MiB\n", larger.err);
+    BOOST_TEST(counts(folder).rewritten == 10u);
+    BOOST_TEST(driver_calls(folder).at("cuMemPoolCreate") == 2u); // for what fits, and for what does not
+    const Outcome spilled = run_rewritten(folder, "rewrite=spill", "fill 12 8 ordered", card);
+    BOOST_TEST(spilled.out == "12 blocks, then 0, right 1\nfree 0 MiB\n", spilled.err);
+    BOOST_TEST(count_reason(folder, "spill") == 4u);
+    BOOST_TEST(dump(folder, "x.umtrace", "Prefetch").size() == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(rows_are_rewritten) {
@@ -244,6 +291,24 @@ BOOST_DATA_TEST_CASE(a_failed_call_is_not_the_programs,
     for (const char* what : {"one_block", "rows", "fill 12 8"}) {
         const Outcome bare = run_bare(folder, program + what, card);
         for (const char* failure : {":1:719", ":3:2", ":0:719", ":0:2"}) {
+            const Outcome rewritten =
+                run_rewritten(folder, "rewrite=all", what, card + ",fail=" + entry + failure);
+            BOOST_TEST(rewritten.status == bare.status, entry << failure << rewritten.err);
+            BOOST_TEST(rewritten.out == bare.out, entry << failure << ' ' << what << ' ' << rewritten.out);
+        }
+    }
+}
+
+/// The calls that stream-ordered memory is rewritten with, of which the program itself makes none here.
+BOOST_DATA_TEST_CASE(a_failed_call_about_pools_is_not_the_programs,
+                     data::make({"cuDeviceGetMemPool", "cuDeviceGetDefaultMemPool", "cuMemPoolCreate",
+                                 "cuMemPoolGetAttribute", "cuMemPoolSetAttribute", "cuMemAllocFromPoolAsync",
+                                 "cuStreamGetCtx", "cuCtxGetCurrent"}),
+                     entry) {
+    const Folder folder;
+    for (const char* what : {"frees", "fill 12 8 ordered"}) {
+        const Outcome bare = run_bare(folder, program + what, card);
+        for (const char* failure : {":1:719", ":2:2", ":0:719", ":0:2", ":0:801"}) {
             const Outcome rewritten =
                 run_rewritten(folder, "rewrite=all", what, card + ",fail=" + entry + failure);
             BOOST_TEST(rewritten.status == bare.status, entry << failure << rewritten.err);

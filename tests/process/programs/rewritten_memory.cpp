@@ -87,6 +87,69 @@ int frees() {
     return 0;
 }
 
+/// A pool as programs use one: what it holds, how it is set, and what its memory is known by.
+void use_pool(CUmemoryPool pool, CUstream stream, bool named) {
+    const auto get = ASK("cuMemPoolGetAttribute", cuMemPoolGetAttribute);
+    const auto set = ASK("cuMemPoolSetAttribute", cuMemPoolSetAttribute);
+    const auto show_used = [&](const char* when) {
+        cuuint64_t used = 0, high = 0, kept = 0;
+        int reuse = -1;
+        must(get(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used), "used");
+        must(get(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &high), "high");
+        must(get(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &kept), "threshold");
+        must(get(pool, CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC, &reuse), "reuse");
+        std::printf("%s: used %zu high %zu threshold %zu reuse %d\n", when, static_cast<std::size_t>(used),
+                    static_cast<std::size_t>(high), static_cast<std::size_t>(kept), reuse);
+    };
+    cuuint64_t threshold = 5 * mib;
+    int no = 0;
+    show("set", set(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold));
+    show("set", set(pool, CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC, &no));
+    show_used("before");
+    CUdeviceptr memory[3] = {};
+    for (CUdeviceptr& each : memory) {
+        show("alloc",
+             named ? ASK("cuMemAllocFromPoolAsync", cuMemAllocFromPoolAsync)(&each, 2 * mib, pool, stream)
+                   : ASK("cuMemAllocAsync", cuMemAllocAsync)(&each, 2 * mib, stream));
+        std::printf("works %d\n", works(each, 2 * mib));
+    }
+    show_attributes(memory[1]);
+    CUmemoryPool from = nullptr;
+    show("pool", ASK("cuPointerGetAttribute", cuPointerGetAttribute)(&from, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE,
+                                                                     memory[1]));
+    std::printf("as asked for %d\n", from == pool);
+    show_used("while");
+    threshold = 0;
+    show("set", set(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold));
+    show("free later", ASK("cuMemFreeAsync", cuMemFreeAsync)(memory[0], stream));
+    show("free", release(memory[1]));
+    must(ASK("cuStreamSynchronize", cuStreamSynchronize)(stream), "wait");
+    show("trim", ASK("cuMemPoolTrimTo", cuMemPoolTrimTo)(pool, 0));
+    show_used("after");
+    show("free later", ASK("cuMemFreeAsync", cuMemFreeAsync)(memory[2], stream));
+}
+
+int pools() {
+    CUstream stream = nullptr;
+    CUmemoryPool by_default = nullptr, own = nullptr, limited = nullptr;
+    must(ASK("cuStreamCreate", cuStreamCreate)(&stream, CU_STREAM_NON_BLOCKING), "stream");
+    must(ASK("cuDeviceGetDefaultMemPool", cuDeviceGetDefaultMemPool)(&by_default, 0), "default pool");
+    use_pool(by_default, stream, false);
+    use_pool(by_default, nullptr, true);
+    CUmemPoolProps wanted{};
+    wanted.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    wanted.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    must(ASK("cuMemPoolCreate", cuMemPoolCreate)(&own, &wanted), "own pool");
+    use_pool(own, stream, true);
+    show("current", ASK("cuDeviceSetMemPool", cuDeviceSetMemPool)(0, own));
+    show("destroy", ASK("cuMemPoolDestroy", cuMemPoolDestroy)(own));
+    wanted.maxSize = 64 * mib;
+    must(ASK("cuMemPoolCreate", cuMemPoolCreate)(&limited, &wanted), "pool with a limit");
+    use_pool(limited, stream, true);
+    show("reset", ASK("cuDevicePrimaryCtxReset", cuDevicePrimaryCtxReset_v2)(0));
+    return 0;
+}
+
 int rows() {
     for (const unsigned element : {4u, 8u, 16u})
         for (const std::size_t width : {1u, 512u, 513u, 4000u}) {
@@ -122,13 +185,15 @@ int info() {
     return 0;
 }
 
-/// Up to `count` blocks of `size` MiB until there is no more; then uses them all.
-int fill(std::size_t count, std::size_t size) {
+/// Up to `count` blocks of `size` MiB, `ordered` by the default stream or not, until there is no more; then
+/// uses them all.
+int fill(std::size_t count, std::size_t size, bool ordered) {
     std::vector<CUdeviceptr> all;
     CUresult answer = CUDA_SUCCESS;
     while (all.size() < count && answer == CUDA_SUCCESS) {
         CUdeviceptr memory = 0;
-        answer = allocate(&memory, size * mib);
+        answer = ordered ? ASK("cuMemAllocAsync", cuMemAllocAsync)(&memory, size * mib, nullptr)
+                         : allocate(&memory, size * mib);
         if (answer == CUDA_SUCCESS)
             all.push_back(memory);
     }
@@ -209,11 +274,12 @@ int main(int argc, char** argv) {
     must(ASK("cuDevicePrimaryCtxRetain", cuDevicePrimaryCtxRetain)(&context, 0), "context");
     must(ASK("cuCtxSetCurrent", cuCtxSetCurrent)(context), "current");
     if (what == "fill" && argc > 3)
-        return fill(std::strtoul(argv[2], nullptr, 10), std::strtoul(argv[3], nullptr, 10));
+        return fill(std::strtoul(argv[2], nullptr, 10), std::strtoul(argv[3], nullptr, 10), argc > 4);
     if (what == "through" && argc > 2)
         return through(argv[2]);
     for (const auto& [name, scenario] : {std::pair{"one_block", &one_block},
                                          {"frees", &frees},
+                                         {"pools", &pools},
                                          {"rows", &rows},
                                          {"info", &info},
                                          {"capture", &capture},

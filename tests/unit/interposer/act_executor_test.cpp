@@ -69,8 +69,8 @@ BOOST_FIXTURE_TEST_SUITE(executor, Acting)
 BOOST_AUTO_TEST_CASE(nothing_happens_before_anything_is_asked_for) { // the first test: modes stay on
     CUdeviceptr out = 5;
     act::RewriteAnswer answer{};
-    BOOST_TEST(!act::rewrite_allocation(&out, 100, answer));
-    BOOST_TEST(!act::spill_allocation(&out, 100, answer));
+    BOOST_TEST(!act::rewrite_allocation(&out, 100, nullptr, answer));
+    BOOST_TEST(!act::spill_allocation(&out, 100, nullptr, answer));
     BOOST_TEST(out == 5u);
     launch(touching({allocate(4 * mib)}));
     std::size_t free = 10, total = 20;
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(without_concurrent_managed_access_both_modes_are_refused) {
     BOOST_TEST(recorder().notes[0].find("concurrentManagedAccess") != std::string::npos);
     CUdeviceptr out = 5;
     act::RewriteAnswer answer{};
-    BOOST_TEST(!act::rewrite_allocation(&out, 100, answer));
+    BOOST_TEST(!act::rewrite_allocation(&out, 100, nullptr, answer));
     launch(touching({allocate(4 * mib)}));
     BOOST_TEST(driver().prefetches == 0u);
 }
@@ -284,12 +284,12 @@ BOOST_AUTO_TEST_CASE(device_memory_becomes_managed_and_is_placed) {
     with(false, true);
     CUdeviceptr out = 0;
     act::RewriteAnswer answer{CUDA_ERROR_UNKNOWN, trace::Reason::none};
-    BOOST_TEST(act::rewrite_allocation(&out, 2 * mib, answer));
+    BOOST_TEST(act::rewrite_allocation(&out, 2 * mib, nullptr, answer));
     BOOST_TEST(answer.result == CUDA_SUCCESS);
     BOOST_TEST(out != 0u);
     act::remove_rewritten(0, 2 * mib);
-    BOOST_TEST(!act::rewrite_allocation(&out, 0, answer));
-    BOOST_TEST(!act::rewrite_allocation(nullptr, 100, answer));
+    BOOST_TEST(!act::rewrite_allocation(&out, 0, nullptr, answer));
+    BOOST_TEST(!act::rewrite_allocation(nullptr, 100, nullptr, answer));
     act::place(allocate(2 * mib, true));
     BOOST_REQUIRE(driver().advice.size() == 1u);
     BOOST_TEST((driver().advice[0] == CU_MEM_ADVISE_SET_PREFERRED_LOCATION));
@@ -382,11 +382,11 @@ BOOST_AUTO_TEST_CASE(
     act::RewriteAnswer answer{};
     const std::uint64_t before = driver().managed_calls;
     for (int i = 0; i < 12; ++i)
-        BOOST_TEST(!act::rewrite_allocation(&out, 100, answer));
+        BOOST_TEST(!act::rewrite_allocation(&out, 100, nullptr, answer));
     BOOST_TEST(driver().managed_calls == before + 12);
     driver().managed_answer = CUDA_ERROR_NOT_SUPPORTED;
     for (int i = 0; i < 12; ++i)
-        BOOST_TEST(!act::rewrite_allocation(&out, 100, answer));
+        BOOST_TEST(!act::rewrite_allocation(&out, 100, nullptr, answer));
     BOOST_TEST(out == 7u);
     BOOST_TEST(driver().managed_calls < before + 24);
     BOOST_TEST(recorder().notes.size() == 2u);

@@ -53,8 +53,8 @@ CUresult allocate_on(int ordinal, CUdeviceptr* address, std::uint64_t bytes, boo
     return CUDA_SUCCESS;
 }
 
-CUresult allocate(CUdeviceptr* address, std::uint64_t bytes, bool pooled) {
-    return allocate_on(current_context()->device, address, bytes, pooled);
+CUresult allocate(CUdeviceptr* address, std::uint64_t bytes) {
+    return allocate_on(current_context()->device, address, bytes, false);
 }
 
 CUresult release(CUdeviceptr address) {
@@ -118,7 +118,8 @@ CUresult allocate_async(CUdeviceptr* address, std::size_t bytes, CUstream handle
             if (const CUresult failed = capture_work(*stream, std::move(work))) {
                 return failed;
             }
-        } else if (const CUresult failed = allocate(address ? &made : nullptr, bytes, true)) {
+        } else if (const CUresult failed =
+                       address ? allocate_from_current_pool(&made, bytes) : CUDA_ERROR_INVALID_VALUE) {
             return failed;
         }
     }
@@ -154,7 +155,7 @@ void simcuda::forget_memory(const CUctx_st& context, bool pools) {
 }
 
 CUresult simcuda::allocate_device_memory(CUdeviceptr* address, std::uint64_t bytes) {
-    return allocate(address, bytes, false);
+    return allocate(address, bytes);
 }
 
 void simcuda::release_device_memory(CUdeviceptr address) {
@@ -169,7 +170,7 @@ extern "C" CUresult CUDAAPI cuMemAlloc_v2(CUdeviceptr* address, size_t bytes) {
         if (const CUresult refused = refuse_unsafe_call()) {
             return refused;
         }
-        if (const CUresult failed = allocate(address ? &made : nullptr, bytes, false)) {
+        if (const CUresult failed = allocate(address ? &made : nullptr, bytes)) {
             return failed;
         }
     }
@@ -192,7 +193,7 @@ extern "C" CUresult CUDAAPI cuMemAllocPitch_v2(CUdeviceptr* address, size_t* pit
         if (const CUresult refused = refuse_unsafe_call()) {
             return refused;
         }
-        if (const CUresult failed = allocate(&made, padded * height, false)) {
+        if (const CUresult failed = allocate(&made, padded * height)) {
             return failed;
         }
     }

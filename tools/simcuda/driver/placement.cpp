@@ -148,6 +148,9 @@ CUresult advise(CUdeviceptr address, std::size_t bytes, CUmem_advise advice, CUm
     if (!is_managed_range(address, bytes)) {
         return CUDA_ERROR_INVALID_VALUE;
     }
+    if (state.find(address)->pool != nullptr) {
+        return CUDA_ERROR_NOT_SUPPORTED; // so the driver, release 580, whatever the advice
+    }
     const bool needs_location = advice == CU_MEM_ADVISE_SET_PREFERRED_LOCATION ||
                                 advice == CU_MEM_ADVISE_SET_ACCESSED_BY ||
                                 advice == CU_MEM_ADVISE_UNSET_ACCESSED_BY;

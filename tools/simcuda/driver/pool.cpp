@@ -101,6 +101,15 @@ CUresult allocate_pinned(CUdeviceptr* address, std::uint64_t bytes) {
     return CUDA_SUCCESS;
 }
 
+/// Memory from a managed pool of a device is there from the start, and prefers to be (release 580).
+void settle_on_device(const Allocation& allocation, int device) {
+    Driver& state = driver();
+    const residency::Processor there = residency::device_processor(static_cast<unsigned>(device));
+    state.memory->advise(residency::Advice::set_preferred_location, there, allocation.address, allocation.bytes,
+                         state.clock.now());
+    state.memory->prefetch(there, allocation.address, allocation.bytes, state.clock.now());
+}
+
 CUresult allocate(CUmemPoolHandle_st& pool, CUdeviceptr* address, std::uint64_t bytes) {
     if (pool.imported || bytes == 0) {
         return CUDA_ERROR_INVALID_VALUE;
@@ -114,6 +123,9 @@ CUresult allocate(CUmemPoolHandle_st& pool, CUdeviceptr* address, std::uint64_t 
         allocation.pool = &pool;
         pool.used += bytes;
         pool.used_high = std::max(pool.used, pool.used_high);
+        if (pool.memory == managed && pool.location.type == CU_MEM_LOCATION_TYPE_DEVICE) {
+            settle_on_device(allocation, pool.location.id);
+        }
     }
     return made;
 }
@@ -178,6 +190,11 @@ CUresult with_pool(CUmemoryPool pool, Act act) {
 
 } // namespace
 
+CUresult simcuda::allocate_from_current_pool(CUdeviceptr* address, std::uint64_t bytes) {
+    return allocate(*current_pool(CU_MEM_ALLOCATION_TYPE_PINNED, on_device(current_context()->device)), address,
+                    bytes);
+}
+
 void simcuda::leave_pool(const Allocation& allocation) {
     if (pools().live.contains(allocation.pool)) {
         allocation.pool->used -= allocation.bytes;
@@ -190,6 +207,13 @@ extern "C" CUresult CUDAAPI cuMemPoolCreate(CUmemoryPool* out, const CUmemPoolPr
     const bool known = wanted && (wanted->allocType == CU_MEM_ALLOCATION_TYPE_PINNED ||
                                   wanted->allocType == CU_MEM_ALLOCATION_TYPE_MANAGED);
     if (!out || !known || !describes(wanted->allocType, wanted->location)) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    // Managed pools came with CUDA 13.0; release 580 makes none with a limit, none that is shared, none for a
+    // use.
+    if (wanted->allocType == CU_MEM_ALLOCATION_TYPE_MANAGED &&
+        (driver().config.driver_version < 13000 || wanted->maxSize != 0 ||
+         wanted->handleTypes != CU_MEM_HANDLE_TYPE_NONE || wanted->usage != 0)) {
         return CUDA_ERROR_INVALID_VALUE;
     }
     *out = make(wanted->allocType, wanted->location);

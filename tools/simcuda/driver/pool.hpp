@@ -16,6 +16,8 @@ struct CUmemPoolHandle_st {
 /// The caller holds the mutex.
 namespace simcuda {
 
+/// From the pool that the current context's device allocates from.
+CUresult allocate_from_current_pool(CUdeviceptr* address, std::uint64_t bytes);
 /// Memory of a pool on a device.
 CUresult allocate_pooled(CUmemPoolHandle_st& pool, CUdeviceptr* address, std::uint64_t bytes);
 /// Before an allocation is released: its pool, if it has one, uses less.

@@ -1,0 +1,215 @@
+#include "interposer/act/pool_twins.hpp"
+
+#include "interposer/attach/real.hpp"
+#include "interposer/record/mutex.hpp"
+#include "interposer/record/recorder.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace umadvisor::act {
+
+namespace {
+
+using attach::Entry;
+using attach::real;
+
+constexpr std::size_t max_pools = 64; ///< further ones are left to the driver
+constexpr std::size_t places = 2;
+
+struct Pool {
+    CUmemoryPool original = nullptr; ///< null: free
+    CUdevice device = -1;
+    CUmemoryPool twins[places] = {};
+};
+
+record::Mutex mutex;
+constinit Pool pools[max_pools];
+/// Pools are asked about at each stream-ordered allocation and hardly ever change, but a program without twins
+/// is to pay for none of it.
+constinit std::atomic<bool> any_twins{false};
+constinit std::atomic<bool> no_managed_pools{false};
+
+/// Under the lock. Null: not known.
+Pool* find(CUmemoryPool original) {
+    Pool* const found = std::find_if(std::begin(pools), std::end(pools),
+                                     [&](const Pool& pool) { return pool.original == original; });
+    return found != std::end(pools) ? found : nullptr;
+}
+
+void add(CUmemoryPool pool, CUdevice device) {
+    const record::Guard guard(mutex);
+    if (find(pool) != nullptr)
+        return;
+    if (Pool* const free = find(nullptr))
+        *free = {pool, device, {}};
+}
+
+CUmemoryPool pool_of_device(CUdevice device) {
+    CUmemoryPool pool = nullptr;
+    return real<Entry::cuDeviceGetMemPool>()(&pool, device) == CUDA_SUCCESS ? pool : nullptr;
+}
+
+bool is_default(CUmemoryPool pool, CUdevice device) {
+    CUmemoryPool by_default = nullptr;
+    return real<Entry::cuDeviceGetDefaultMemPool>()(&by_default, device) == CUDA_SUCCESS && pool == by_default;
+}
+
+/// Default pools are known once they are met here, the program's own since they were made.
+bool may_have_twins(CUmemoryPool pool, CUdevice device) {
+    {
+        const record::Guard guard(mutex);
+        if (const Pool* const known = find(pool))
+            return known->device == device;
+    }
+    if (!is_default(pool, device))
+        return false;
+    add(pool, device);
+    return true;
+}
+
+CUmemoryPool known_twin(CUmemoryPool pool, TwinPlace place) {
+    const record::Guard guard(mutex);
+    const Pool* const known = find(pool);
+    return known != nullptr ? known->twins[static_cast<std::size_t>(place)] : nullptr;
+}
+
+/// The one that is there: another thread may have been faster. Null: the pool is gone.
+CUmemoryPool enter_twin(CUmemoryPool pool, TwinPlace place, CUmemoryPool made) {
+    const record::Guard guard(mutex);
+    Pool* const known = find(pool);
+    if (known == nullptr)
+        return nullptr;
+    CUmemoryPool& twin = known->twins[static_cast<std::size_t>(place)];
+    if (twin == nullptr)
+        twin = made;
+    any_twins.store(true, std::memory_order_release);
+    return twin;
+}
+
+/// How the program wants its pool to reuse and to keep memory.
+void copy_attributes(CUmemoryPool from, CUmemoryPool to) {
+    for (const CUmemPool_attribute which :
+         {CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES, CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC,
+          CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD}) {
+        cuuint64_t value = 0; // holds an int as well
+        if (real<Entry::cuMemPoolGetAttribute>()(from, which, &value) == CUDA_SUCCESS)
+            real<Entry::cuMemPoolSetAttribute>()(to, which, &value);
+    }
+}
+
+CUmemoryPool make_twin(CUmemoryPool original, CUdevice device, TwinPlace place) {
+    CUmemPoolProps wanted{};
+    wanted.allocType = CU_MEM_ALLOCATION_TYPE_MANAGED;
+    wanted.location.type =
+        place == TwinPlace::on_device ? CU_MEM_LOCATION_TYPE_DEVICE : CU_MEM_LOCATION_TYPE_NONE;
+    wanted.location.id = place == TwinPlace::on_device ? device : 0;
+    CUmemoryPool made = nullptr;
+    const CUresult answer = real<Entry::cuMemPoolCreate>()(&made, &wanted);
+    if (answer == CUDA_SUCCESS) {
+        copy_attributes(original, made);
+        return made;
+    }
+    if (!no_managed_pools.exchange(true))
+        record::note("--act rewrite: the driver makes no managed pool (CUresult %d; they came with CUDA 13.0): "
+                     "stream-ordered allocations are left to it",
+                     static_cast<int>(answer));
+    return nullptr;
+}
+
+/// Calls `act(twin)` for each twin of `pool`, without the lock: the driver may take its own.
+template <class Act>
+void for_each_twin(CUmemoryPool pool, Act act) {
+    if (!any_twins.load(std::memory_order_acquire))
+        return;
+    CUmemoryPool twins[places] = {};
+    {
+        const record::Guard guard(mutex);
+        if (const Pool* const known = find(pool))
+            std::copy(std::begin(known->twins), std::end(known->twins), twins);
+    }
+    for (const CUmemoryPool twin : twins)
+        if (twin != nullptr)
+            act(twin);
+}
+
+} // namespace
+
+void note_pool_made(CUmemoryPool pool, const CUmemPoolProps& wanted) noexcept {
+    forget_pool_twins(pool); // a handle that has come back after a reset
+    if (wanted.allocType == CU_MEM_ALLOCATION_TYPE_PINNED &&
+        wanted.location.type == CU_MEM_LOCATION_TYPE_DEVICE && wanted.handleTypes == CU_MEM_HANDLE_TYPE_NONE &&
+        wanted.maxSize == 0 && wanted.usage == 0)
+        add(pool, wanted.location.id);
+}
+
+void forget_pool_twins(CUmemoryPool pool) noexcept {
+    // What was allocated from them lives on until it is freed, as it does of the program's own.
+    for_each_twin(pool, [](CUmemoryPool twin) { real<Entry::cuMemPoolDestroy>()(twin); });
+    const record::Guard guard(mutex);
+    if (Pool* const known = find(pool))
+        *known = {};
+}
+
+void forget_device_twins(CUdevice device) noexcept {
+    if (!any_twins.load(std::memory_order_acquire))
+        return;
+    for (Pool& known : pools) {
+        CUmemoryPool original = nullptr;
+        {
+            const record::Guard guard(mutex);
+            original = known.device == device ? known.original : nullptr;
+        }
+        if (original != nullptr)
+            forget_pool_twins(original);
+    }
+}
+
+CUmemoryPool twin_of(CUmemoryPool pool, CUdevice device, TwinPlace place) noexcept {
+    if (no_managed_pools.load(std::memory_order_relaxed))
+        return nullptr;
+    if (pool == nullptr)
+        pool = pool_of_device(device);
+    if (pool == nullptr || !may_have_twins(pool, device))
+        return nullptr;
+    if (const CUmemoryPool twin = known_twin(pool, place))
+        return twin;
+    const CUmemoryPool made = make_twin(pool, device, place);
+    if (made == nullptr)
+        return nullptr;
+    const CUmemoryPool twin = enter_twin(pool, place, made);
+    if (twin != made)
+        real<Entry::cuMemPoolDestroy>()(made);
+    return twin;
+}
+
+CUmemoryPool original_of(CUmemoryPool pool) noexcept {
+    if (pool == nullptr || !any_twins.load(std::memory_order_acquire))
+        return pool;
+    const record::Guard guard(mutex);
+    for (const Pool& known : pools)
+        if (std::find(std::begin(known.twins), std::end(known.twins), pool) != std::end(known.twins))
+            return known.original;
+    return pool;
+}
+
+void set_on_twins(CUmemoryPool pool, CUmemPool_attribute attribute, void* value) noexcept {
+    for_each_twin(pool,
+                  [&](CUmemoryPool twin) { real<Entry::cuMemPoolSetAttribute>()(twin, attribute, value); });
+}
+
+void add_of_twins(CUmemoryPool pool, CUmemPool_attribute attribute, void* value) noexcept {
+    if (attribute < CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT || attribute > CU_MEMPOOL_ATTR_USED_MEM_HIGH)
+        return;
+    for_each_twin(pool, [&](CUmemoryPool twin) {
+        cuuint64_t bytes = 0;
+        if (real<Entry::cuMemPoolGetAttribute>()(twin, attribute, &bytes) == CUDA_SUCCESS)
+            *static_cast<cuuint64_t*>(value) += bytes;
+    });
+}
+
+void trim_twins(CUmemoryPool pool, std::size_t keep) noexcept {
+    for_each_twin(pool, [&](CUmemoryPool twin) { real<Entry::cuMemPoolTrimTo>()(twin, keep); });
+}
+
+} // namespace umadvisor::act

@@ -1,0 +1,38 @@
+/// Managed pools that stand in for the program's own, so that stream-ordered memory can be rewritten: each of
+/// its pools on a device has up to two twins, made when they are first needed (CUDA driver API, "Stream Ordered
+/// Memory Allocator"; pools of managed memory came with CUDA 13.0). What the program asks of its pool holds for
+/// the twins, too. Thread-safe.
+#pragma once
+
+#include "interposer/attach/entries.hpp"
+
+#include <cstdint>
+
+namespace umadvisor::act {
+
+enum class TwinPlace : std::uint8_t {
+    on_device, ///< resident there from its allocation on; no other advice can be given on it
+    anywhere,  ///< where it is touched
+};
+
+/// The program has made a pool, or has destroyed it.
+void note_pool_made(CUmemoryPool pool, const CUmemPoolProps& wanted) noexcept;
+void forget_pool_twins(CUmemoryPool pool) noexcept;
+/// The device is about to be reset.
+void forget_device_twins(CUdevice device) noexcept;
+
+/// The twin of `pool`, or where that is null of the pool that `device`, the current context's, allocates from.
+/// Null: that is neither the device's default pool nor one that the program has made there without a limit and
+/// without handles to share it by; or the driver has no managed pools.
+CUmemoryPool twin_of(CUmemoryPool pool, CUdevice device, TwinPlace place) noexcept;
+
+/// What the program knows the pool of an allocation by: `pool`, or that of which it is a twin.
+CUmemoryPool original_of(CUmemoryPool pool) noexcept;
+
+/// The program has set an attribute of its pool, asks for one (and was answered `value`), or has had it
+/// trimmed.
+void set_on_twins(CUmemoryPool pool, CUmemPool_attribute attribute, void* value) noexcept;
+void add_of_twins(CUmemoryPool pool, CUmemPool_attribute attribute, void* value) noexcept;
+void trim_twins(CUmemoryPool pool, std::size_t keep) noexcept;
+
+} // namespace umadvisor::act
