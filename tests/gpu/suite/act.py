@@ -27,6 +27,10 @@ def check_act(cases, bundle, advised):
                         lambda c=command, s=example.expected_status(bundle):
                         _same_output(bundle, advised, c, "stage", "", s))
     cases.check(PART, "pageable_copies --act stage: staged", lambda: _staged(bundle, advised))
+    for scenario in ("frees", "pools"):
+        cases.check(PART, f"rewritten_memory {scenario} --act rewrite=all",
+                    lambda s=scenario: _same_output(bundle, advised, [bundle.test_program("rewritten_memory"), s], "rewrite=all",
+                                                    "Alloc"))
     _check_spill(cases, bundle, advised)
     for program in ("phases", "stream_buffers"):
         cases.check(PART, f"{program} --act prefetch on a full card", lambda p=program: _brings_ahead(bundle, advised, p))

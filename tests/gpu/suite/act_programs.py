@@ -21,8 +21,8 @@ SAMPLES = ("conjugateGradientUM", "conjugateGradientMultiBlockCG", "UnifiedMemor
            "simpleCUBLAS", "simpleCUFFT", "cuSolverSp_LowlevelCholesky", "histogram", "mergeSort", "sortingNetworks",
            "scan", "convolutionSeparable", "transpose")
 # By the names of their rows in the table of programs.
-PYTHON = ("torch_loop.py", "torch_graphs.py", "torch_managed.py", "cupy_pools.py default", "cupy_pools.py managed",
-          "cupy_loop.py")
+PYTHON = ("torch_loop.py", "PYTORCH_CUDA_ALLOC_CONF=backend:cudaMallocAsync torch_loop.py", "torch_graphs.py", "torch_managed.py",
+          "cupy_pools.py default", "cupy_pools.py managed", "cupy_pools.py asynchronous", "cupy_loop.py")
 COMPILED = ("blas_product -lcublas [shared]", "fft_round_trip -lcufft [shared]")
 
 
