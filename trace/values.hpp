@@ -215,6 +215,7 @@ enum class Reason : std::uint8_t {
     never_rewrite = 12,   ///< allocation left to the driver: the plan names its call site
     compared = 13,        ///< copy left to the driver, to hold its speed against that of staged ones
     slower_staged = 14,   ///< copy left to the driver, which has turned out to be faster at its call site
+    never_stage = 15,     ///< copy left to the driver: the plan names its call site
 };
 
 inline std::string_view name(Memory memory) {

@@ -145,7 +145,7 @@ struct FieldWriter {
                 return std::to_array<std::string_view>(
                     {"none", "not_resident", "rewrite_all", "place_rewritten", "host_returns", "makes_room",
                      "spill", "budget", "read_by_both", "small_and_shared", "no_relief", "next_launch",
-                     "never_rewrite", "compared", "slower_staged"});
+                     "never_rewrite", "compared", "slower_staged", "never_stage"});
         }();
         const auto index = static_cast<std::size_t>(value);
         return index < words.size() ? Json(words[index]) : Json(index); // newer than this reader: its number

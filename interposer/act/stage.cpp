@@ -1,6 +1,7 @@
 #include "interposer/act/stage.hpp"
 
 #include "interposer/act/mode.hpp"
+#include "interposer/act/plan.hpp"
 #include "interposer/act/stage_passage.hpp"
 #include "interposer/act/stage_plan.hpp"
 #include "interposer/act/stage_pool.hpp"
@@ -130,6 +131,7 @@ void initialize_staging(const runtime::Options& options) noexcept {
         return refuse("the device reads pageable memory by itself");
     ring_stays_cached = cache_holds_a_ring();
     initialize_stage_sites(options);
+    expect_to_pass(planned_stage_bytes());
     staging.on.store(true, std::memory_order_relaxed);
     detail::staging_wanted.store(true, std::memory_order_relaxed);
 }
@@ -147,7 +149,7 @@ bool detail::stage(trace::Copy& copy) noexcept {
     if (context == nullptr)
         return false;
     const trace::Reason left = reason_to_leave(way);
-    if (left == trace::Reason::slower_staged) {
+    if (left == trace::Reason::never_stage || left == trace::Reason::slower_staged) {
         copy.reason = left;
         return false;
     }

@@ -1,10 +1,13 @@
 #include "interposer/act/stage_sites.hpp"
 
+#include "interposer/act/plan.hpp"
 #include "interposer/act/stage_trials.hpp"
 #include "interposer/attach/entries.hpp"
 #include "interposer/record/clock.hpp"
 #include "interposer/record/mutex.hpp"
 #include "interposer/record/recorder.hpp"
+
+#include <atomic>
 
 namespace umadvisor::act {
 
@@ -14,6 +17,7 @@ record::Mutex mutex; ///< guards `trials`
 constinit StageTrials trials;
 constinit bool compares = false;    ///< this and the next: written before the first copy
 constinit trace::ClockPair begun{}; ///< for the rate of the ticks
+constinit std::atomic_flag told_of_plan{};
 
 std::uint64_t name_of(std::uint64_t stack, StageWay way) {
     return stack << 2 | static_cast<std::uint64_t>(way);
@@ -46,10 +50,18 @@ void initialize_stage_sites(const runtime::Options& options) noexcept {
 }
 
 trace::Reason reason_to_leave(StageWay way) noexcept {
+    if (!compares && !forbids_staging())
+        return trace::Reason::none;
+    const std::uint64_t stack = record::stack();
+    if (forbids_staging() && never_stage(record::stack_key(stack))) {
+        if (!told_of_plan.test_and_set(std::memory_order_relaxed))
+            record::note("--act stage: copies at call sites that the plan names are left to the driver");
+        return trace::Reason::never_stage;
+    }
     if (!compares)
         return trace::Reason::none;
     const record::Guard guard(mutex);
-    return reason_of(trials.choose(name_of(record::stack(), way)));
+    return reason_of(trials.choose(name_of(stack, way)));
 }
 
 void detail::judge_staging(trace::Copy& copy) noexcept {

@@ -1,5 +1,5 @@
 /// Call sites whose copies are not staged though they could be: `--act auto` gives up those where the driver
-/// turns out to be faster.
+/// turns out to be faster, and a plan names some.
 #pragma once
 
 #include "interposer/act/stage_plan.hpp"
