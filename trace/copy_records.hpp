@@ -43,7 +43,9 @@ struct Copy : Call {
     CopyContent content;
     std::uint64_t content_follows = 0; ///< 1: a Content record may tell it, once the copy is done
     std::uint64_t staged =
-        0; ///< 1: by umadvisor, through pinned buffers of its own, in place of the driver's call
+        0;           ///< 1: by umadvisor, through pinned buffers of its own, in place of the driver's call
+    Reason reason{}; ///< why one that --act stage could have staged was left to the driver
+    std::uint64_t wait_duration = 0; ///< ticks of `duration`: umadvisor waited for what the stream had before
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
@@ -72,6 +74,8 @@ struct Copy : Call {
         v.number("content_follows", r.content_follows);
         v.number("look_duration", r.content.look_duration);
         v.number("staged", r.staged);
+        v.number("reason", r.reason);
+        v.number("wait_duration", r.wait_duration);
     }
 };
 

@@ -213,6 +213,9 @@ enum class Reason : std::uint8_t {
     no_relief = 10,       ///< such advice taken back: it was not clearly better
     next_launch = 11,     ///< prefetch: what the next launch is expected to reach, while another runs
     never_rewrite = 12,   ///< allocation left to the driver: the plan names its call site
+    compared = 13,        ///< copy left to the driver, to hold its speed against that of staged ones
+    slower_staged = 14,   ///< copy left to the driver, which has turned out to be faster at its call site
+    never_stage = 15,     ///< copy left to the driver: the plan names its call site
 };
 
 inline std::string_view name(Memory memory) {

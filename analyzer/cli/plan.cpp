@@ -20,7 +20,8 @@ int plan(const Arguments& arguments) {
     }
     end_progress();
     if (plan.empty())
-        say("nothing was learned that a plan could hold; record with umadvisor run --act prefetch or rewrite");
+        say("nothing was learned that a plan could hold; record with umadvisor run --act prefetch, rewrite or "
+            "stage");
     const std::string text =
         plan.document().dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
     if (!arguments.has("--output")) {
@@ -40,7 +41,7 @@ int plan(const Arguments& arguments) {
 } // namespace
 
 const Command plan_command{
-    "plan",  "Write what runs with --act have learned, for umadvisor run --act plan=FILE", "FILE", 1,
-    1 << 20, {{"-o,--output", "FILE", "Where to; standard output if not said"}},           &plan};
+    "plan",  "Write what runs have learned, for umadvisor run --act plan=FILE",  "FILE", 1,
+    1 << 20, {{"-o,--output", "FILE", "Where to; standard output if not said"}}, &plan};
 
 } // namespace umadvisor::cli

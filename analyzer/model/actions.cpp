@@ -2,6 +2,8 @@
 
 #include "analyzer/reader/saturated.hpp"
 
+#include <algorithm>
+
 namespace umadvisor::model {
 namespace {
 
@@ -45,7 +47,7 @@ std::string_view name(ActionKind kind) {
 }
 
 template <class Record>
-void Actions::count(ActionKind kind, const Record& record, std::uint64_t bytes) {
+ActionTotals& Actions::count(ActionKind kind, const Record& record, std::uint64_t bytes) {
     ActionTotals& totals = sites_[{kind, record.stack}];
     ++totals.count;
     reader::add_saturated(totals.ticks, record.duration);
@@ -53,6 +55,7 @@ void Actions::count(ActionKind kind, const Record& record, std::uint64_t bytes) 
         ++totals.failed;
     else
         reader::add_saturated(totals.bytes, bytes);
+    return totals;
 }
 
 void Actions::add(const trace::Alloc& record) {
@@ -71,11 +74,12 @@ void Actions::add(const trace::Advise& record) {
 }
 
 void Actions::add(const trace::Copy& record) {
-    if (record.staged != 0)
-        count(direction_of(record, dictionary_.symbol(record.entry)) == Direction::HtoD
-                  ? ActionKind::stage_to_device
-                  : ActionKind::stage_to_host,
-              record, record.bytes);
+    if (record.staged == 0)
+        return;
+    const bool to_device = direction_of(record, dictionary_.symbol(record.entry)) == Direction::HtoD;
+    ActionTotals& totals =
+        count(to_device ? ActionKind::stage_to_device : ActionKind::stage_to_host, record, record.bytes);
+    reader::add_saturated(totals.waited_ticks, std::min(record.wait_duration, record.duration));
 }
 
 } // namespace umadvisor::model

@@ -36,6 +36,8 @@ struct ActionTotals {
     std::uint64_t count = 0, failed = 0;
     std::uint64_t bytes = 0; ///< of what did not fail
     std::uint64_t ticks = 0; ///< that the calls took, those that failed among them
+    std::uint64_t waited_ticks =
+        0; ///< of these: they waited for work that the driver would have waited for, too
 };
 
 /// Memory: one entry a site.
@@ -52,7 +54,7 @@ public:
 
 private:
     template <class Record>
-    void count(ActionKind kind, const Record& record, std::uint64_t bytes);
+    ActionTotals& count(ActionKind kind, const Record& record, std::uint64_t bytes);
 
     const reader::Dictionary& dictionary_;
     std::map<ActionSite, ActionTotals> sites_;

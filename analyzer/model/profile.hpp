@@ -20,6 +20,7 @@
 #include "analyzer/model/polls.hpp"
 #include "analyzer/model/recorded_time.hpp"
 #include "analyzer/model/scalar_downloads.hpp"
+#include "analyzer/model/staging_sites.hpp"
 #include "analyzer/model/through_host.hpp"
 #include "analyzer/model/waits.hpp"
 #include "analyzer/model/work_patterns.hpp"
@@ -81,6 +82,7 @@ public:
     const ThroughHost& through_host() const { return through_host_; }
     const FarCopies& far_copies() const { return far_copies_; }
     const ExportedSites& exported_sites() const { return exported_sites_; }
+    const StagingSites& staging_sites() const { return staging_sites_; }
     const std::map<std::uint64_t, CallTotals>& calls() const { return calls_.map(); } ///< by entry
     std::vector<CountedEntry> counted() const; ///< called, but not recorded one by one; most often called first
 
@@ -144,6 +146,7 @@ private:
     ThroughHost through_host_;
     FarCopies far_copies_;
     ExportedSites exported_sites_;
+    StagingSites staging_sites_;
     CachedMap<std::map<std::uint64_t, CallTotals>> calls_;
     std::uint64_t captured_ = 0;
     std::uint64_t records_ = 0, residency_samples_ = 0, last_ticks_ = 0;

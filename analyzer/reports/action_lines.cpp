@@ -56,8 +56,8 @@ std::string basis_of(ActionKind kind, const machine::Rates& rates) {
                " by " + others + ", measured on " + rates.whose() + ", less the time of the calls";
     };
     const auto against_driver = [&rates](double rate) {
-        return "the time of the calls against " + findings::rate_text(rate) +
-               " by the driver's own pageable copies, measured on " + rates.whose();
+        return "the time of the calls, but for that of work before them in their stream, against " +
+               findings::rate_text(rate) + " by the driver's own pageable copies, measured on " + rates.whose();
     };
     switch (kind) {
     case ActionKind::to_device:
@@ -85,6 +85,7 @@ void add(model::ActionTotals& to, const model::ActionTotals& more) {
     to.failed += more.failed;
     reader::add_saturated(to.bytes, more.bytes);
     reader::add_saturated(to.ticks, more.ticks);
+    reader::add_saturated(to.waited_ticks, more.waited_ticks);
 }
 
 } // namespace
@@ -118,9 +119,8 @@ std::vector<ActionLine> action_lines(const Report& report) {
     std::map<ActionKind, ActionLine> lines;
     for (const auto& [site, totals] : report.profile.actions().sites()) {
         ActionPlace place{site.stack, totals, wasted_at(report, site), std::nullopt};
-        place.gain_ns =
-            action_gain_ns(site.kind, totals, static_cast<double>(report.profile.nanoseconds(totals.ticks)),
-                           place.wasted, rates);
+        const std::uint64_t call_ns = report.profile.nanoseconds(totals.ticks - totals.waited_ticks);
+        place.gain_ns = action_gain_ns(site.kind, totals, static_cast<double>(call_ns), place.wasted, rates);
         ActionLine& line = lines[site.kind];
         add(line.totals, totals);
         reader::add_saturated(line.wasted.there, place.wasted.there);

@@ -60,7 +60,7 @@ struct FieldWriter {
             out[key] = enumerator(value);
         else if (key == "start")
             out["start_ns"] = trace.time.at(value);
-        else if (key == "duration" || key == "look_duration")
+        else if (key == "duration" || key == "look_duration" || key == "wait_duration")
             out[std::string(key) + "_ns"] = trace.time.length(value);
         else if (key == "loaded" || key == "time" || key == "copy")
             out[std::string(key) + "_ns"] = trace.time.at(value);
@@ -142,10 +142,10 @@ struct FieldWriter {
             else if constexpr (std::is_same_v<T, trace::Regularity>)
                 return std::to_array<std::string_view>({"unknown", "irregular", "regular"});
             else
-                return std::to_array<std::string_view>({"none", "not_resident", "rewrite_all",
-                                                        "place_rewritten", "host_returns", "makes_room",
-                                                        "spill", "budget", "read_by_both", "small_and_shared",
-                                                        "no_relief", "next_launch", "never_rewrite"});
+                return std::to_array<std::string_view>(
+                    {"none", "not_resident", "rewrite_all", "place_rewritten", "host_returns", "makes_room",
+                     "spill", "budget", "read_by_both", "small_and_shared", "no_relief", "next_launch",
+                     "never_rewrite", "compared", "slower_staged", "never_stage"});
         }();
         const auto index = static_cast<std::size_t>(value);
         return index < words.size() ? Json(words[index]) : Json(index); // newer than this reader: its number

@@ -1,56 +1,34 @@
 #include "analyzer/reports/plan.hpp"
 
-#include "analyzer/findings/words.hpp"
-#include "analyzer/reports/action_lines.hpp"
-
-#include <cstdio>
+#include <map>
 #include <sstream>
 #include <string_view>
 
 namespace umadvisor::reports {
-namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::uint64_t fewest_calls = 4; ///< before a call site is judged
-
-std::string key_text(std::uint64_t key) {
-    char text[17];
-    std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(key));
-    return text;
-}
-
-std::string plan_line(Report& report, std::uint64_t stack) {
-    return stack == 0 ? "" : report.symbolizer.line(stack).text();
-}
-
-std::uint64_t stack_key(const Report& report, std::uint64_t stack) {
-    const auto& frames = report.trace.dictionary.frames;
-    const auto found = frames.find(stack);
-    return found == frames.end() ? 0 : found->second.key;
-}
-
-Json values_of(const std::map<std::uint64_t, Json>& entries) {
-    Json list = Json::array();
-    for (const auto& [key, entry] : entries)
-        list.push_back(entry);
-    return list;
-}
-
-} // namespace
-
-void Plan::add(Report& report) {
-    programs_.insert(report.profile.program());
+/// Whether there were any.
+bool Plan::add_modes(const Report& report) {
+    bool acted = false;
     for (const trace::Option& option : report.trace.dictionary.options) {
         const bool names_modes = option.option == "ACT" || option.option == "PLAN";
         std::istringstream list{std::string(names_modes ? option.value : "")};
         for (std::string mode; std::getline(list, mode, ',');)
             if (!mode.empty() && !mode.starts_with("plan="))
                 modes_.insert(mode);
+        acted = acted || (names_modes && !option.value.empty());
     }
+    return acted;
+}
+
+void Plan::add(Report& report) {
+    programs_.insert(report.profile.program());
+    const bool acted = add_modes(report);
     add_returns(report);
-    add_losses(report);
+    add_losses(report, {model::ActionKind::to_device}, "prefetch", never_prefetch_);
     add_shared(report);
+    staging_.add(report, acted);
 }
 
 void Plan::add_returns(Report& report) {
@@ -73,44 +51,34 @@ void Plan::add_returns(Report& report) {
     }
 }
 
-void Plan::add_losses(Report& report) {
-    for (const ActionLine& line : action_lines(report)) {
-        if (line.kind != model::ActionKind::to_device)
-            continue;
-        for (const ActionPlace& place : line.places) {
-            const std::uint64_t key = stack_key(report, place.stack);
-            if (key != 0 && place.totals.count >= fewest_calls && place.gain_ns.value_or(0) < 0)
-                never_prefetch_[key] = {{"key", key_text(key)},
-                                        {"line", plan_line(report, place.stack)},
-                                        {"why", "its " + findings::count_text(place.totals.count, "prefetch") +
-                                                    " lost about " + findings::time_text(-*place.gain_ns)}};
-        }
-    }
-}
-
 void Plan::add_shared(Report& report) {
     for (const auto& [stack, totals] : report.profile.exported_sites().sites()) {
         const std::uint64_t key = stack_key(report, stack);
         if (key == 0 || (totals.refused == 0 && never_rewrite_.contains(key)))
             continue;
-        never_rewrite_[key] = {
-            {"key", key_text(key)},
-            {"line", plan_line(report, stack)},
-            {"why", totals.refused != 0 ? "what it allocates is shared with other processes (cuIpcGetMemHandle)"
-                                        : "an earlier plan names it"}};
+        never_rewrite_[key] = never_entry(
+            report, stack,
+            totals.refused != 0 ? "what it allocates is shared with other processes (cuIpcGetMemHandle)"
+                                : "an earlier plan names it");
     }
 }
 
 Json Plan::document() const {
-    std::map<std::uint64_t, Json> returns = returns_;
+    PlanEntries returns = returns_;
     for (const std::uint64_t key : given_up_)
         returns.erase(key);
+    std::set<std::string> modes = modes_;
+    const Json stage = staging_.stage();
+    if (!stage.empty())
+        modes.insert("stage");
     return {{"schema", "umadvisor-plan-1"},
             {"programs", programs_},
-            {"modes", modes_},
+            {"modes", modes},
             {"host_returns", values_of(returns)},
+            {"stage", stage},
             {"never_prefetch", values_of(never_prefetch_)},
-            {"never_rewrite", values_of(never_rewrite_)}};
+            {"never_rewrite", values_of(never_rewrite_)},
+            {"never_stage", staging_.never_stage()}};
 }
 
 } // namespace umadvisor::reports

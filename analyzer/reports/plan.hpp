@@ -1,10 +1,10 @@
 /// What runs with --act have learned, for the next one to follow from its first launch on.
 #pragma once
 
+#include "analyzer/reports/plan_staging.hpp"
 #include "analyzer/reports/report.hpp"
 
 #include <cstdint>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -15,18 +15,21 @@ namespace umadvisor::reports {
 class Plan {
 public:
     void add(Report& report);
-    bool empty() const { return returns_.empty() && never_prefetch_.empty() && never_rewrite_.empty(); }
+    bool empty() const {
+        return returns_.empty() && never_prefetch_.empty() && never_rewrite_.empty() && staging_.empty();
+    }
 
     /// The document that docs/plan.md describes.
     nlohmann::ordered_json document() const;
 
 private:
+    bool add_modes(const Report& report);
     void add_returns(Report& report);
-    void add_losses(Report& report);
     void add_shared(Report& report);
 
     std::set<std::string> modes_, programs_;
-    std::map<std::uint64_t, nlohmann::ordered_json> returns_, never_prefetch_, never_rewrite_; ///< by key
+    PlanEntries returns_, never_prefetch_, never_rewrite_;
+    PlanStaging staging_;
     std::set<std::uint64_t> given_up_; ///< in one of the runs at least
 };
 

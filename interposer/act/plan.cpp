@@ -70,7 +70,8 @@ runtime::Options with_plan(runtime::Options options) noexcept {
         return options;
     if (const char* const trouble = read_followed(options.act_plan)) {
         followed.return_count = followed.mode_count = 0;
-        followed.never_prefetch.count = followed.never_rewrite.count = 0;
+        followed.never_prefetch.count = followed.never_rewrite.count = followed.never_stage.count = 0;
+        followed.stage_bytes = 0;
         runtime::say("--act plan=%s %s; the program runs without it", options.act_plan, trouble);
         record::note("--act plan=%s %s; the program runs without it", options.act_plan, trouble);
         return options;
@@ -90,6 +91,7 @@ runtime::Options with_plan(runtime::Options options) noexcept {
     define_modes({taken, length});
     sort_sites(followed.never_prefetch);
     sort_sites(followed.never_rewrite);
+    sort_sites(followed.never_stage);
     const record::Guard guard(knowledge.mutex);
     for (std::size_t i = 0; i < followed.return_count; ++i)
         knowledge.host_returns.expect(followed.returns[i].key, followed.returns[i].first,
@@ -111,6 +113,18 @@ bool forbids_rewrites() noexcept {
 
 bool never_rewrite(std::uint64_t stack_key) noexcept {
     return has_site(followed.never_rewrite, stack_key);
+}
+
+bool forbids_staging() noexcept {
+    return followed.never_stage.count != 0;
+}
+
+bool never_stage(std::uint64_t stack_key) noexcept {
+    return has_site(followed.never_stage, stack_key);
+}
+
+std::uint64_t planned_stage_bytes() noexcept {
+    return followed.stage_bytes;
 }
 
 } // namespace umadvisor::act

@@ -21,4 +21,11 @@ bool never_rewrite(std::uint64_t stack_key) noexcept;
 /// Whether it says so of any.
 bool forbids_rewrites() noexcept;
 
+/// Whether the plan says that copies with this stack are left to the driver.
+bool never_stage(std::uint64_t stack_key) noexcept;
+/// Whether it says so of any.
+bool forbids_staging() noexcept;
+/// Bytes that it expects to be staged in all; 0 without a plan.
+std::uint64_t planned_stage_bytes() noexcept;
+
 } // namespace umadvisor::act

@@ -179,6 +179,17 @@ void take_sites(JsonText& json, Plan::Sites& sites) noexcept {
     });
 }
 
+void take_stage(JsonText& json, Plan& plan) noexcept {
+    json.array([&] {
+        json.object([&](std::string_view name) {
+            if (name == "bytes")
+                plan.stage_bytes += std::min(json.number(), UINT64_MAX - plan.stage_bytes);
+            else
+                json.skip();
+        });
+    });
+}
+
 } // namespace
 
 const char* read_plan(std::string_view text, Plan& plan) noexcept {
@@ -195,6 +206,10 @@ const char* read_plan(std::string_view text, Plan& plan) noexcept {
             take_sites(json, plan.never_prefetch);
         else if (name == "never_rewrite")
             take_sites(json, plan.never_rewrite);
+        else if (name == "never_stage")
+            take_sites(json, plan.never_stage);
+        else if (name == "stage")
+            take_stage(json, plan);
         else
             json.skip();
     });

@@ -25,8 +25,10 @@ struct Plan {
         std::uint64_t keys[most_sites] = {};
         std::size_t count = 0;
     };
-    Sites never_prefetch; ///< of launches
-    Sites never_rewrite;  ///< of calls that allocate
+    Sites never_prefetch;          ///< of launches
+    Sites never_rewrite;           ///< of calls that allocate
+    Sites never_stage;             ///< of calls that copy
+    std::uint64_t stage_bytes = 0; ///< of what is to be staged, all together
 };
 
 /// Nullptr, or what is wrong with the text; `plan` is of no use then. Members that are not known are skipped,

@@ -1,10 +1,12 @@
 #include "interposer/act/stage.hpp"
 
 #include "interposer/act/mode.hpp"
+#include "interposer/act/plan.hpp"
 #include "interposer/act/stage_passage.hpp"
 #include "interposer/act/stage_plan.hpp"
 #include "interposer/act/stage_pool.hpp"
 #include "interposer/act/stage_ring.hpp"
+#include "interposer/act/stage_sites.hpp"
 #include "interposer/attach/real.hpp"
 #include "interposer/observe/allocations.hpp"
 #include "interposer/observe/capture.hpp"
@@ -128,6 +130,8 @@ void initialize_staging(const runtime::Options& options) noexcept {
     if (reads_pageable_memory())
         return refuse("the device reads pageable memory by itself");
     ring_stays_cached = cache_holds_a_ring();
+    initialize_stage_sites(options);
+    expect_to_pass(planned_stage_bytes());
     staging.on.store(true, std::memory_order_relaxed);
     detail::staging_wanted.store(true, std::memory_order_relaxed);
 }
@@ -144,12 +148,21 @@ bool detail::stage(trace::Copy& copy) noexcept {
     const CUcontext context = context_of(stream);
     if (context == nullptr)
         return false;
+    const trace::Reason left = reason_to_leave(way);
+    if (left == trace::Reason::never_stage || left == trace::Reason::slower_staged) {
+        copy.reason = left;
+        return false;
+    }
     // Before a ring is taken: what the stream waits for may wait for another thread's copy.
     CUresult answer = real<Entry::cuStreamSynchronize>()(stream);
     if (answer != CUDA_SUCCESS) {
         staging.fail(answer);
         return false;
     }
+    copy.wait_duration = record::now() - copy.start;
+    copy.reason = left;
+    if (left == trace::Reason::compared)
+        return false;
     StageRing* const ring = borrow_ring(context, stage_rows(copy, way).width, answer);
     if (ring == nullptr) {
         if (answer != CUDA_SUCCESS && staging.on.exchange(false))

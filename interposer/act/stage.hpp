@@ -8,7 +8,7 @@
 ///
 /// Left alone: what may be captured, and anything while the program captures at all; ends that are not whole in
 /// one device allocation and in pageable memory; copies on streams of another context than the current one; a
-/// second copy in a context while one is staged.
+/// second copy in a context while one is staged; call sites by stage_sites.hpp.
 #pragma once
 
 #include "interposer/attach/entries.hpp"
@@ -30,7 +30,8 @@ extern constinit std::atomic<bool> staging_wanted;
 } // namespace detail
 
 /// In place of the driver's call for a copy that is described by its record (both ends, `stream` as an explicit
-/// handle): true when it has succeeded, and `staged` is set. False: make the call. One load where staging was
+/// handle): true when it has succeeded, and `staged` is set. False: make the call; `reason` says why where call
+/// sites are told apart. One load where staging was
 /// not asked for.
 inline bool stage(trace::Copy& copy) noexcept {
     return detail::staging_wanted.load(std::memory_order_relaxed) && detail::stage(copy);

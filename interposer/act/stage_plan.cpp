@@ -6,7 +6,7 @@ namespace umadvisor::act {
 
 StageWay stage_way(const trace::Copy& copy) noexcept {
     using trace::Memory;
-    if (copy.captured != 0 || copy.depth > 1)
+    if (copy.captured != 0 || copy.batch != 0 || copy.depth > 1)
         return StageWay::none;
     if (copy.width != 0 && (copy.width < staged_row_least || copy.width > staged_row_most ||
                             copy.source_pitch < copy.width || copy.destination_pitch < copy.width))

@@ -29,7 +29,8 @@ inline constexpr unsigned stage_rings = 8;           ///< one a context: with 8 
 
 enum class StageWay : std::uint8_t { none, to_device, to_host };
 
-/// From pageable to device memory or back, in one dimension or two, long enough and not captured; else none.
+/// From pageable to device memory or back, in one dimension or two, long enough, by a call of its own and not
+/// captured; else none.
 StageWay stage_way(const trace::Copy& copy) noexcept;
 
 /// The rows of a copy in two dimensions: in a buffer they lie one behind the other.

@@ -16,6 +16,7 @@ using attach::real;
 
 record::Mutex rings_mutex;
 constinit StageRing rings[stage_rings]{}; ///< never given back but with their contexts
+constinit bool expected_to_grow = false;  ///< every one
 
 void unmake(StageRing& ring) {
     for (StageBuffer& buffer : ring.buffers)
@@ -48,7 +49,9 @@ CUresult make(StageRing& ring) {
     std::fill(std::begin(ring.buffers), std::end(ring.buffers), StageBuffer{}); // of a context that is gone
     ring.passed = 0;
     ring.node = nearest_node();
-    CUresult answer = pin(ring, stage_first_buffer_bytes);
+    CUresult answer = pin(ring, expected_to_grow ? stage_buffer_bytes : stage_first_buffer_bytes);
+    if (answer != CUDA_SUCCESS && expected_to_grow)
+        answer = pin(ring, stage_first_buffer_bytes);
     if (answer != CUDA_SUCCESS)
         return answer;
     for (StageBuffer& buffer : ring.buffers) {
@@ -84,6 +87,10 @@ StageRing* find(CUcontext context, std::uint16_t number) {
 }
 
 } // namespace
+
+void expect_to_pass(std::uint64_t bytes) noexcept {
+    expected_to_grow = bytes >= stage_grown_after;
+}
 
 StageRing* borrow_ring(CUcontext context, std::uint64_t row, CUresult& answer) noexcept {
     answer = CUDA_SUCCESS;

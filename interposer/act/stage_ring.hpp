@@ -27,6 +27,10 @@ struct StageRing {
     bool lent;
 };
 
+/// Bytes that will pass in this run, as far as an earlier one tells: rings that would grow are made large at
+/// once. Before the first copy.
+void expect_to_pass(std::uint64_t bytes) noexcept;
+
 /// The ring of `context`, which is current; made at first, and larger once much has passed it or where rows of
 /// `row` bytes need it. Null: it is in use by another copy, or every one is another context's, or rows do not
 /// fit (`answer` is CUDA_SUCCESS), or the driver refused (its answer).

@@ -1,6 +1,7 @@
 #include "interposer/wrappers/copy.hpp"
 
 #include "interposer/act/prefetch.hpp"
+#include "interposer/act/stage_sites.hpp"
 #include "interposer/observe/capture.hpp"
 #include "interposer/observe/copy_contents.hpp"
 #include "interposer/observe/device_timer.hpp"
@@ -69,6 +70,7 @@ void finish_copy(trace::Copy& record, const CopyBox& box) noexcept {
     if (record.sample != 0)
         observe::device_timer().end(record.sample, reinterpret_cast<CUstream>(record.stream));
     record.stack = record::stack();
+    act::judge_staging(record);
     if (record.status == CUDA_SUCCESS)
         observe::copy_contents().after_copy(record);
     record::write(record);

@@ -50,6 +50,28 @@ std::vector<std::string> makers(const Folder& folder) {
 using Makers = std::vector<std::string>;
 const std::string ours = "umadvisor rewrite_all", left = "program never_rewrite", plain = "program none";
 
+const std::string copies = programs + "/staged_copies ";
+
+std::size_t staged(const Folder& folder, const char* from) {
+    std::size_t count = 0;
+    for (const json& copy : dump(folder, "x.umtrace", "Copy"))
+        count += copy.at("source_memory") == from && copy.at("staged") == 1;
+    return count;
+}
+
+using Keys = std::vector<std::string>;
+
+Keys keys(const json& entries) {
+    Keys all;
+    for (const json& entry : entries)
+        all.push_back(entry.at("key"));
+    return all;
+}
+
+void write(const Folder& folder, const json& plan) {
+    std::ofstream(folder / "p.json") << plan.dump(2);
+}
+
 } // namespace
 
 BOOST_AUTO_TEST_CASE(the_next_run_knows_from_the_first_wait_on) {
@@ -148,6 +170,76 @@ BOOST_AUTO_TEST_CASE(a_plan_keeps_what_the_one_before_left_to_the_driver) {
     const Outcome third = run_acted(folder, shares + "share", "plan=p.json");
     BOOST_TEST(third.out == bare.out, third.err);
     BOOST_TEST((makers(folder) == Makers{left, left}));
+}
+
+BOOST_AUTO_TEST_CASE(copies_of_a_run_without_act_are_staged_by_the_next) {
+    const Folder folder;
+    const Outcome bare = run_sim(folder, advisor + " run -f -o x.umtrace -- " + copies + "rounds");
+    const json plan = plan_of(folder);
+    BOOST_TEST(plan["modes"] == json::array({"stage"}));
+    BOOST_TEST_REQUIRE(plan["stage"].size() == 2u, plan.dump(1));
+    for (const json& site : plan["stage"]) {
+        BOOST_TEST(site["line"].get<std::string>().find("staged_copies.cpp:") == 0u, site.dump());
+        BOOST_TEST(site["copies"] == 12);
+        BOOST_TEST(site["bytes"] == 12 * (9 << 20));
+    }
+    const Outcome followed = run_acted(folder, copies + "rounds", "plan=p.json");
+    BOOST_TEST(followed.out == bare.out, followed.err);
+    BOOST_TEST(staged(folder, "pageable") == 12u);
+    BOOST_TEST(staged(folder, "device") == 12u);
+    BOOST_TEST(plan_of(folder)["stage"] == plan["stage"]); // a run under a plan makes a plan
+}
+
+BOOST_AUTO_TEST_CASE(copies_that_a_plan_forbids_are_left_to_the_driver_run_after_run) {
+    const Folder folder;
+    const Outcome bare = run_sim(folder, advisor + " run -f -o x.umtrace -- " + copies + "rounds");
+    json plan = plan_of(folder);
+    BOOST_TEST_REQUIRE(plan["stage"].size() == 2u, plan.dump(1));
+    const std::string left = plan["stage"][0]["key"], kept = plan["stage"][1]["key"];
+    plan["never_stage"] = {{{"key", "ffffffffffffffff"}}, {{"key", left}}};
+    write(folder, plan);
+    for (int round = 0; round < 2; ++round) {
+        const Outcome followed = run_acted(folder, copies + "rounds", "plan=p.json");
+        BOOST_TEST(followed.out == bare.out, followed.err);
+        BOOST_TEST(staged(folder, "pageable") + staged(folder, "device") == 12u);
+        BOOST_TEST(notices(report(folder, "x.umtrace"), "copies at call sites that the plan names"));
+        const json next = plan_of(folder);
+        BOOST_TEST((keys(next["never_stage"]) == Keys{left}), next.dump(1));
+        BOOST_TEST((keys(next["stage"]) == Keys{kept}));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(calls_that_auto_gave_up_are_left_to_the_driver_at_once) {
+    const Folder folder;
+    const Outcome bare = run_bare(folder, copies + "rounds");
+    run_acted(folder, copies + "rounds", "auto", "SIMCUDA_CONFIG=pageable=1000G");
+    const json plan = plan_of(folder);
+    BOOST_TEST(plan["stage"].empty());
+    BOOST_TEST_REQUIRE(plan["never_stage"].size() == 2u, plan.dump(1));
+    BOOST_TEST(plan["never_stage"][0]["why"] == "the driver turned out to be faster");
+    const Outcome followed = run_acted(folder, copies + "rounds", "plan=p.json");
+    BOOST_TEST(followed.out == bare.out, followed.err);
+    BOOST_TEST(staged(folder, "pageable") + staged(folder, "device") == 0u);
+}
+
+/// Longer rows than the first ring holds tell whether it was large; and where there is no memory for that, it
+/// is made as small as ever.
+BOOST_AUTO_TEST_CASE(where_much_is_to_be_staged_the_ring_is_large_at_once) {
+    const Folder folder;
+    const Outcome bare = run_sim(folder, advisor + " run -f -o x.umtrace -- " + copies + "rows");
+    json plan = plan_of(folder);
+    const auto pinned = [&](std::uint64_t bytes, const std::string& config) {
+        plan["stage"] = {{{"bytes", bytes - 1}}, {{"bytes", 1}}};
+        write(folder, plan);
+        const Outcome followed = run_acted(folder, copies + "rows", "plan=p.json",
+                                           "SIMCUDA_REPORT=sim.json SIMCUDA_CONFIG=" + config);
+        BOOST_TEST(followed.out == bare.out, followed.err);
+        BOOST_TEST(staged(folder, "pageable") == 6u);
+        return json::parse(read(folder / "sim.json")).at("calls").at("cuMemHostAlloc").get<unsigned>();
+    };
+    BOOST_TEST(pinned((1u << 30) - 1, "") == 2u);
+    BOOST_TEST(pinned(1u << 30, "") == 1u);
+    BOOST_TEST(pinned(1u << 30, "fail=cuMemHostAlloc:1:2") == 3u);
 }
 
 BOOST_AUTO_TEST_CASE(without_a_plan_that_can_be_read_the_program_runs_as_it_is) {

@@ -142,6 +142,82 @@ BOOST_AUTO_TEST_CASE(without_pinned_memory_it_is_refused) {
     }
 }
 
+namespace {
+
+/// Of each copy of a way, in the order of the program: "staged", or why not.
+std::vector<std::string> treatments(const Folder& folder, const char* from) {
+    std::vector<std::string> all;
+    for (const Json& copy : dump(folder, "x.umtrace", "Copy"))
+        if (copy.at("source_memory") == from)
+            all.push_back(copy.at("staged") == 1 ? "staged" : copy.at("reason").get<std::string>());
+    return all;
+}
+
+std::vector<std::string> repeated(std::initializer_list<std::pair<int, const char*>> parts) {
+    std::vector<std::string> all;
+    for (const auto& [count, what] : parts)
+        all.insert(all.end(), static_cast<std::size_t>(count), what);
+    return all;
+}
+
+const std::string fast_driver = "SIMCUDA_CONFIG=pageable=1000G";
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(auto_gives_up_calls_where_the_driver_is_faster) {
+    const Folder folder;
+    const Outcome bare = run_bare(folder, program + "rounds");
+    const Outcome repaired = run_acted(folder, program + "rounds", "auto", fast_driver);
+    BOOST_TEST(repaired.status == bare.status, repaired.err);
+    BOOST_TEST(repaired.out == bare.out);
+    const auto given_up = repeated({{4, "staged"}, {1, "compared"}, {2, "staged"}, {5, "slower_staged"}});
+    BOOST_TEST(treatments(folder, "pageable") == given_up, boost::test_tools::per_element());
+    BOOST_TEST(treatments(folder, "device") == given_up, boost::test_tools::per_element());
+    const Json told = report(folder, "x.umtrace");
+    BOOST_TEST(notices(told, "--act stage: copies to the device at one call site (stack "));
+    BOOST_TEST(notices(told, "--act stage: copies to the host at one call site (stack "));
+    BOOST_TEST(notices(told, " are left to the driver from now on, which moved "));
+}
+
+BOOST_AUTO_TEST_CASE(auto_keeps_calls_where_staging_is_faster) {
+    const Folder folder;
+    run_acted(folder, program + "rounds", "auto");
+    BOOST_TEST(treatments(folder, "pageable") == repeated({{4, "staged"}, {1, "compared"}, {7, "staged"}}),
+               boost::test_tools::per_element());
+    BOOST_TEST(!notices(report(folder, "x.umtrace"), "--act stage"));
+}
+
+BOOST_AUTO_TEST_CASE(work_before_a_copy_counts_for_neither_side) {
+    const Folder folder;
+    run_acted(folder, program + "rounds", "auto");
+    const std::uint64_t set = 8000; // ns that setting the memory takes
+    for (const Json& copy : dump(folder, "x.umtrace", "Copy"))
+        BOOST_TEST((copy.at("wait_duration_ns").get<std::uint64_t>() >= set) ==
+                       (copy.at("source_memory") == "pageable"),
+                   copy.dump());
+}
+
+BOOST_AUTO_TEST_CASE(stage_by_name_does_as_it_is_told) {
+    const Folder folder;
+    run_acted(folder, program + "rounds", "stage", fast_driver);
+    BOOST_TEST(treatments(folder, "pageable") == repeated({{12, "staged"}}), boost::test_tools::per_element());
+    BOOST_TEST(treatments(folder, "device") == repeated({{12, "staged"}}), boost::test_tools::per_element());
+}
+
+/// The driver's own copy fails that was to give the call up: the program gets the answer, and nothing was
+/// learned.
+BOOST_AUTO_TEST_CASE(a_copy_that_fails_is_held_against_nobody) {
+    const Folder folder;
+    run_acted(folder, program + "rounds", "auto", fast_driver + ",fail=cuMemcpyHtoD_v2:2:1");
+    BOOST_TEST(treatments(folder, "pageable") == repeated({{4, "staged"},
+                                                           {1, "compared"},
+                                                           {2, "staged"},
+                                                           {1, "compared"},
+                                                           {2, "staged"},
+                                                           {2, "slower_staged"}}),
+               boost::test_tools::per_element());
+}
+
 /// Each driver call that staging makes fails: once, at the first and at a later time, and always; one of the
 /// answers looks like a good one.
 BOOST_DATA_TEST_CASE(a_failed_call_leaves_the_copy_to_the_driver,

@@ -197,6 +197,21 @@ void copy_in_threads() {
     std::printf("%u %u %u %u\n", right[0], right[1], right[2], right[3]);
 }
 
+/// Rounds of a loop: all copies of a way are made at one call, those to the device behind other work.
+void copy_in_rounds() {
+    const Copies copies;
+    const auto set = ASK("cuMemsetD8Async", cuMemsetD8Async);
+    constexpr std::size_t bytes = 9 * mib;
+    for (unsigned round = 0; round < 12; ++round)
+        round_trip(
+            "in rounds", bytes,
+            [&](CUdeviceptr to, auto& from) {
+                must(set(to, 0, bytes, nullptr), "set");
+                return copies.up(to, from.data(), bytes);
+            },
+            [&](auto& to, CUdeviceptr from) { return copies.down(to.data(), from, bytes); });
+}
+
 /// What is no copy between one device allocation and pageable memory.
 void copy_other_memory() {
     const Copies copies;
@@ -375,6 +390,8 @@ int main(int, char** arguments) {
         copy_synchronously(sizes);
     else if (what == "few" || what == "bound")
         copy_synchronously({4 * mib, 19 * mib + 5, 4 * mib + 1});
+    else if (what == "rounds")
+        copy_in_rounds();
     else if (what == "every_way")
         copy_in_every_way();
     else if (what == "rows")

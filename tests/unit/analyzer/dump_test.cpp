@@ -72,6 +72,7 @@ struct KeyCheck {
         check(key == "start"                                      ? "start_ns"
               : key == "duration"                                 ? "duration_ns"
               : key == "look_duration"                            ? "look_duration_ns"
+              : key == "wait_duration"                            ? "wait_duration_ns"
               : key == "loaded" || key == "time" || key == "copy" ? std::string(key) + "_ns"
                                                                   : std::string(key));
     }

@@ -66,6 +66,8 @@ void Scenario::copy(std::uint64_t bytes, std::uint64_t duration, const CopyOptio
     copy.sample = options.sample;
     copy.origin = options.origin;
     copy.staged = options.staged;
+    copy.reason = options.reason;
+    copy.wait_duration = options.wait_duration;
     copy.batch = options.batch;
     if (options.from != 0)
         copy.source = address_of(options.from) + (options.source == trace::Memory::device ? options.offset : 0);

@@ -39,6 +39,8 @@ public:
         bool content_follows = false;
         std::uint64_t look_duration = 0;
         bool staged = false;
+        trace::Reason reason{};
+        std::uint64_t wait_duration = 0;
     };
     void copy(std::uint64_t bytes, std::uint64_t duration, const CopyOptions& options);
 

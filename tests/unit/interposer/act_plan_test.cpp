@@ -27,7 +27,9 @@ const std::string whole = R"plan({
   ],
   "never_prefetch": [{"line": "b.cu:2", "key": "0000000000000002"}],
   "never_rewrite": [{"key": "0000000000000004", "line": "c.cu:3", "why": "x"}, {"key": "3"},
-                    {"key": "0000000000000003"}]
+                    {"key": "0000000000000003"}],
+  "never_stage": [{"key": "0000000000000005"}],
+  "stage": [{"key": "0000000000000006", "line": "d.cu:4", "copies": 3, "bytes": 700}, {"bytes": 65}, {}]
 })plan";
 
 std::unique_ptr<Plan> read(const std::string& text, const char*& trouble) {
@@ -61,6 +63,9 @@ BOOST_AUTO_TEST_CASE(a_plan_is_read) {
     BOOST_TEST_REQUIRE(plan->never_rewrite.count == 2u);
     BOOST_TEST(plan->never_rewrite.keys[0] == 4u);
     BOOST_TEST(plan->never_rewrite.keys[1] == 3u);
+    BOOST_TEST_REQUIRE(plan->never_stage.count == 1u);
+    BOOST_TEST(plan->never_stage.keys[0] == 5u);
+    BOOST_TEST(plan->stage_bytes == 765u);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_plan_is_refused) {
@@ -95,6 +100,7 @@ BOOST_AUTO_TEST_CASE(damaged_plans_are_read_within_bounds) {
         BOOST_TEST_REQUIRE(plan->return_count <= 4u);
         BOOST_TEST_REQUIRE(plan->never_prefetch.count <= 1u);
         BOOST_TEST_REQUIRE(plan->never_rewrite.count <= 3u);
+        BOOST_TEST_REQUIRE(plan->never_stage.count <= 1u);
     }
 }
 
@@ -105,12 +111,14 @@ BOOST_AUTO_TEST_CASE(more_than_there_is_room_for_is_left_out) {
     text += R"(], "never_rewrite": [)";
     for (int i = 0; i < 300; ++i)
         text += std::string(i == 0 ? "" : ",") + R"({"key": "00000000000000ff"})";
+    text += R"(], "stage": [{"bytes": 18446744073709551615}, {"bytes": 1})";
     const char* trouble = nullptr;
     const auto plan = read(text + "]}", trouble);
     BOOST_TEST(trouble == nullptr);
     BOOST_TEST(plan->return_count == std::size_t{Plan::most_returns});
     BOOST_TEST(plan->never_rewrite.count == std::size_t{Plan::most_sites});
     BOOST_TEST(plan->never_prefetch.count == 0u);
+    BOOST_TEST(plan->stage_bytes == UINT64_MAX);
 }
 
 BOOST_AUTO_TEST_CASE(allocations_are_named_by_site_size_and_number) {

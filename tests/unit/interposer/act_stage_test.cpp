@@ -39,6 +39,9 @@ BOOST_AUTO_TEST_CASE(long_copies_between_pageable_and_device_memory_are_staged) 
     copy.captured = 1;
     BOOST_TEST((stage_way(copy) == StageWay::none));
     copy.captured = 0;
+    copy.batch = 1;
+    BOOST_TEST((stage_way(copy) == StageWay::none));
+    copy.batch = 0;
     copy.width = 1u << 20;
     BOOST_TEST((stage_way(copy) == StageWay::none));
 }
@@ -295,6 +298,7 @@ BOOST_AUTO_TEST_SUITE_END()
 struct Rings {
     Rings() { observe::install_driver(); }
     ~Rings() {
+        expect_to_pass(0);
         for (const CUcontext context : made)
             forget_ring(observe::retire_context(context));
     }
@@ -351,6 +355,19 @@ BOOST_AUTO_TEST_CASE(one_that_much_has_passed_grows_once) {
     BOOST_TEST(!ring->buffers[3].in_flight);
     BOOST_TEST(driver().host_allocated == 2u);
     BOOST_TEST(driver().host_freed == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(one_that_much_is_expected_to_pass_is_large_at_once) {
+    expect_to_pass(stage_grown_after - 1);
+    StageRing* const small = borrow(context());
+    BOOST_TEST_REQUIRE(small != nullptr);
+    BOOST_TEST(small->buffer_bytes == stage_first_buffer_bytes);
+    expect_to_pass(stage_grown_after);
+    StageRing* const large = borrow(context());
+    BOOST_TEST_REQUIRE(large != nullptr);
+    BOOST_TEST(large->buffer_bytes == stage_buffer_bytes);
+    BOOST_TEST(large->buffers[1].at - large->buffers[0].at == std::ptrdiff_t{stage_buffer_bytes});
+    BOOST_TEST(driver().host_allocated == 2u);
 }
 
 BOOST_AUTO_TEST_CASE(rows_that_do_not_fit_make_it_grow_or_are_left_alone) {

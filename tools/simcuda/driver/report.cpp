@@ -60,6 +60,9 @@ void apply(Driver& state, const std::string& key, const std::string& value) {
         state.config.parameters.driver_prefetch = value != "0";
     } else if (key == "tools_queue") {
         state.config.tools_queue = value != "0";
+    } else if (key == "pageable") {
+        state.prices.pageable_to_device = state.prices.device_to_pageable =
+            static_cast<double>(parse_bytes(value));
     } else if (key == "fail") {
         add_failure(state, value);
     } else {

@@ -16,6 +16,8 @@ namespace simcuda {
 ///     thrashing=0          the driver's thrashing detection off
 ///     driver_prefetch=0    the driver's prefetch at faults off
 ///     tools_queue=0        the tools device of the unified-memory module cannot be opened
+///     pageable=BYTES       a second, that copies between pageable and device memory move each way (10300000000
+///                          to the device, 19400000000 back)
 ///     fail=ENTRY:N:RESULT  the N-th call of ENTRY (0: each) answers the CUresult RESULT; up to eight
 void read_config(Driver& state);
 /// Copies the residency model's counters into the control struct. The caller holds the mutex.

@@ -1,0 +1,20 @@
+#include "analyzer/model/staging_sites.hpp"
+
+#include "interposer/act/stage_plan.hpp"
+
+namespace umadvisor::model {
+
+void StagingSites::add(const trace::Copy& record) {
+    if (record.origin != trace::Origin::program || record.status != 0)
+        return;
+    if (record.staged != 0)
+        sites_[record.stack].staged.add(record.bytes, record.duration);
+    else if (record.reason == trace::Reason::never_stage)
+        ++sites_[record.stack].left;
+    else if (record.reason == trace::Reason::slower_staged)
+        ++sites_[record.stack].given_up;
+    else if (record.reason == trace::Reason::none && act::stage_way(record) != act::StageWay::none)
+        sites_[record.stack].stageable.add(record.bytes, record.duration);
+}
+
+} // namespace umadvisor::model
