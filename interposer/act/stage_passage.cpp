@@ -29,13 +29,11 @@ char* StagePassage::host_of(std::size_t piece) const noexcept {
 }
 
 StageJob StagePassage::job(std::size_t piece, bool fill) noexcept {
-    const StageManner manner = stage_manner(piece, plan_.count(), cached_);
     char *const pinned = buffer(piece).at, *const host = host_of(piece);
     return {.to = fill ? pinned : host,
             .from = fill ? host : pinned,
             .bytes = plan_.bytes(piece),
-            .threads = manner.threads,
-            .past_caches = manner.past_caches,
+            .manner = stage_manner(piece, plan_.count(), cached_),
             .width = rows_.width,
             .to_pitch = fill ? rows_.width : rows_.host_pitch,
             .from_pitch = fill ? rows_.host_pitch : rows_.width};

@@ -61,7 +61,7 @@ void StagePool::set_first(StageJob* job) noexcept {
 
 void StagePool::wake(const StageJob& job) noexcept {
     pthread_cond_broadcast(&work_);
-    if (job.threads > stage_few_threads)
+    if (job.manner.threads > stage_few_threads)
         pthread_cond_broadcast(&work_for_all_);
 }
 
@@ -93,10 +93,10 @@ namespace {
 
 /// Bytes [offset, offset + bytes) of those that move.
 void copy_part(const StageJob& job, std::size_t offset, std::size_t bytes) noexcept {
-    const auto copy =
-        job.past_caches ? &copy_past_caches : [](char* to, const char* from, std::size_t length) noexcept {
-            std::memcpy(to, from, length);
-        };
+    const auto copy = job.manner.past_caches ? &copy_past_caches
+                                             : [](char* to, const char* from, std::size_t length) noexcept {
+                                                   std::memcpy(to, from, length);
+                                               };
     if (job.width == 0)
         return copy(job.to + offset, job.from + offset, bytes);
     while (bytes != 0) {
@@ -140,7 +140,7 @@ void* StagePool::serve(void* pool) noexcept {
     const unsigned number = self.served_by_++;
     pthread_cond_t& work = number < stage_few_threads ? self.work_ : self.work_for_all_;
     for (bool worked = false;;) {
-        if (self.first_ != nullptr && number < self.first_->threads) {
+        if (self.first_ != nullptr && number < self.first_->manner.threads) {
             self.take_part();
             worked = true;
         } else if (self.first_ == nullptr && worked) { // the next job of a copy is not long in coming

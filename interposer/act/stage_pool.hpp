@@ -12,9 +12,8 @@ namespace umadvisor::act {
 struct StageJob {
     char* to;
     const char* from;
-    std::size_t bytes;                ///< that move, more than 0
-    unsigned threads = stage_threads; ///< of the pool that take part: all, or stage_few_threads
-    bool past_caches = true;
+    std::size_t bytes;                        ///< that move, more than 0
+    StageManner manner{stage_threads, true};  ///< its threads: all of the pool, or stage_few_threads
     std::size_t width = 0;                    ///< bytes of a row; 0: both ends are in one piece
     std::size_t to_pitch = 0, from_pitch = 0; ///< bytes from row to row
     std::size_t taken = 0;                    ///< bytes, and more as soon as nothing is left

@@ -55,6 +55,17 @@ BOOST_DATA_TEST_CASE(copies_bring_the_same,
     BOOST_TEST(counts(folder).staged > 0u);
 }
 
+/// So long that it goes through the cache, where that holds the buffers (stage_plan.hpp); the plan has them
+/// large at once, as 1 GiB of other copies would.
+BOOST_AUTO_TEST_CASE(long_copies_bring_the_same) {
+    const Folder folder;
+    std::ofstream(folder / "p.json") << R"({"schema": "umadvisor-plan-1", "stage": [{"bytes": 1073741824}]})";
+    const Outcome bare = run_bare(folder, program + "long");
+    const Outcome staged = run_acted(folder, program + "long", "stage,plan=p.json");
+    BOOST_TEST(staged.out == bare.out, staged.err);
+    BOOST_TEST(counts(folder).staged == 2u);
+}
+
 BOOST_AUTO_TEST_CASE(each_copy_from_the_threshold_on_is_staged) {
     const Folder folder;
     run_staged(folder, "synchronous");

@@ -390,6 +390,8 @@ int main(int, char** arguments) {
         copy_synchronously(sizes);
     else if (what == "few" || what == "bound")
         copy_synchronously({4 * mib, 19 * mib + 5, 4 * mib + 1});
+    else if (what == "long")
+        copy_synchronously({200 * mib + 5});
     else if (what == "rounds")
         copy_in_rounds();
     else if (what == "every_way")

@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(rows_are_packed_and_unpacked) {
         StageJob pack{.to = packed.data(),
                       .from = from.data(),
                       .bytes = packed.size(),
-                      .past_caches = past_caches,
+                      .manner = {stage_threads, past_caches},
                       .width = width,
                       .to_pitch = width,
                       .from_pitch = pitch};
@@ -207,7 +207,7 @@ BOOST_AUTO_TEST_CASE(rows_are_packed_and_unpacked) {
         StageJob unpack{.to = back.data(),
                         .from = packed.data(),
                         .bytes = packed.size(),
-                        .past_caches = past_caches,
+                        .manner = {stage_threads, past_caches},
                         .width = width,
                         .to_pitch = pitch,
                         .from_pitch = width};
@@ -230,8 +230,10 @@ BOOST_AUTO_TEST_CASE(jobs_of_few_and_of_all_threads_follow_each_other) {
         StageJob jobs[4];
         for (unsigned i = 0; i < 4; ++i) {
             to[i].resize(from.size());
-            jobs[i] = {to[i].data(), from.data(), from.size(),
-                       (i + round) % 2 == 0 ? stage_threads : stage_few_threads};
+            jobs[i] = {to[i].data(),
+                       from.data(),
+                       from.size(),
+                       {(i + round) % 2 == 0 ? stage_threads : stage_few_threads, true}};
             pool.put(jobs[i]);
         }
         for (unsigned i = 0; i < 4; ++i) {
