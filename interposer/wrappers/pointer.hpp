@@ -18,8 +18,11 @@ struct get_pointer_attribute : WhilePaused {
             (which == CU_POINTER_ATTRIBUTE_HOST_POINTER || which == CU_POINTER_ATTRIBUTE_MEMORY_TYPE ||
              which == CU_POINTER_ATTRIBUTE_IS_MANAGED || which == CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE) &&
             act::passes_for_device_memory(address);
-        if (disguised && which == CU_POINTER_ATTRIBUTE_HOST_POINTER)
+        if (disguised && which == CU_POINTER_ATTRIBUTE_HOST_POINTER) {
+            if (data != nullptr)
+                disguise(which, data); // as the driver does, release 580
             return CUDA_ERROR_INVALID_VALUE;
+        }
         const CUresult result = attach::real<E>()(data, which, address);
         if (disguised && result == CUDA_SUCCESS)
             disguise(which, data);

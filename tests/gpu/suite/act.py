@@ -27,7 +27,7 @@ def check_act(cases, bundle, advised):
                         lambda c=command, s=example.expected_status(bundle):
                         _same_output(bundle, advised, c, "stage", "", s))
     cases.check(PART, "pageable_copies --act stage: staged", lambda: _staged(bundle, advised))
-    for scenario in ("frees", "pools"):
+    for scenario in ("one_block", "frees", "pools", "rows"):
         cases.check(PART, f"rewritten_memory {scenario} --act rewrite=all",
                     lambda s=scenario: _same_output(bundle, advised, [bundle.test_program("rewritten_memory"), s], "rewrite=all",
                                                     "Alloc"))

@@ -26,6 +26,7 @@ CUresult attribute(void* data, CUpointer_attribute which, CUdeviceptr address) {
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
         if (found->memory == device_memory) {
+            *static_cast<void**>(data) = nullptr; // release 580
             return CUDA_ERROR_INVALID_VALUE;
         }
         *static_cast<void**>(data) = reinterpret_cast<void*>(address);
