@@ -1,15 +1,13 @@
 """Times PyTorch training steps in alternating blocks of one process, to be run under `umadvisor run --act rewrite=all -c
 cudaProfilerApi`: of a model in memory that is left to the driver, in a pause; of another like it, for how much two such
-differ; and of one whose memory is made managed, recorded. The argument is the library that allocates for the first two.
-Prints one JSON line: of each round the time of the second and the third over that of the first."""
+differ; and of one whose memory is made managed, recorded. The argument is the library that allocates for the first two."""
 
-import json
-import statistics
 import sys
 
 import torch
 
 import torch_training
+import turns
 
 ROUNDS, STEPS, WARM_UP = 100, 8, 2
 
@@ -36,21 +34,8 @@ def main():
         finally:
             torch.cuda.cudart().cudaProfilerStop()
 
-    contest = [(plain_block, make(plain)), (plain_block, make(plain)), (managed_block, make(managed))]
-    for _ in range(3):
-        for block, training in contest:
-            block(training)
-    rounds = []
-    for number in range(ROUNDS):
-        times = [0.0] * len(contest)
-        for turn in range(len(contest)):  # each comes first, second and last alike
-            which = (number + turn) % len(contest)
-            block, training = contest[which]
-            times[which] = block(training)
-        rounds.append(times)
-    print(json.dumps({"plain_us": statistics.median(first for first, _, _ in rounds),
-                      "control": [second / first for first, second, _ in rounds],
-                      "rewritten": [third / first for first, _, third in rounds]}))
+    first, second, third = make(plain), make(plain), make(managed)
+    turns.print_against_first([lambda: plain_block(first), lambda: plain_block(second), lambda: managed_block(third)], ROUNDS)
 
 
 main()
