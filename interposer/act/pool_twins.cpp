@@ -5,6 +5,7 @@
 #include "interposer/record/recorder.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <iterator>
 
 namespace umadvisor::act {
@@ -45,27 +46,15 @@ void add(CUmemoryPool pool, CUdevice device) {
         *free = {pool, device, {}};
 }
 
-CUmemoryPool pool_of_device(CUdevice device) {
-    CUmemoryPool pool = nullptr;
+CUmemoryPool pool_or_current(CUmemoryPool pool, CUdevice device) {
+    if (pool != nullptr)
+        return pool;
     return real<Entry::cuDeviceGetMemPool>()(&pool, device) == CUDA_SUCCESS ? pool : nullptr;
 }
 
 bool is_default(CUmemoryPool pool, CUdevice device) {
     CUmemoryPool by_default = nullptr;
     return real<Entry::cuDeviceGetDefaultMemPool>()(&by_default, device) == CUDA_SUCCESS && pool == by_default;
-}
-
-/// Default pools are known once they are met here, the program's own since they were made.
-bool may_have_twins(CUmemoryPool pool, CUdevice device) {
-    {
-        const record::Guard guard(mutex);
-        if (const Pool* const known = find(pool))
-            return known->device == device;
-    }
-    if (!is_default(pool, device))
-        return false;
-    add(pool, device);
-    return true;
 }
 
 CUmemoryPool known_twin(CUmemoryPool pool, TwinPlace place) {
@@ -165,12 +154,25 @@ void forget_device_twins(CUdevice device) noexcept {
     }
 }
 
+/// Default pools are known once they are met here, the program's own since they were made.
+bool may_have_twins(CUmemoryPool pool, CUdevice device) noexcept {
+    pool = pool_or_current(pool, device);
+    if (pool == nullptr || no_managed_pools.load(std::memory_order_relaxed))
+        return false;
+    {
+        const record::Guard guard(mutex);
+        if (const Pool* const known = find(pool))
+            return known->device == device;
+    }
+    if (!is_default(pool, device))
+        return false;
+    add(pool, device);
+    return true;
+}
+
 CUmemoryPool twin_of(CUmemoryPool pool, CUdevice device, TwinPlace place) noexcept {
-    if (no_managed_pools.load(std::memory_order_relaxed))
-        return nullptr;
-    if (pool == nullptr)
-        pool = pool_of_device(device);
-    if (pool == nullptr || !may_have_twins(pool, device))
+    pool = pool_or_current(pool, device);
+    if (!may_have_twins(pool, device))
         return nullptr;
     if (const CUmemoryPool twin = known_twin(pool, place))
         return twin;

@@ -79,6 +79,10 @@ bool is_of_current_context(CUstream stream) {
            real<Entry::cuStreamGetCtx>()(stream, &of_stream) == CUDA_SUCCESS && current == of_stream;
 }
 
+bool is_rewritable(const StreamOrder& order, CUdevice device) {
+    return is_of_current_context(order.stream) && may_have_twins(order.pool, device);
+}
+
 /// What is asked for, and how.
 struct Wish {
     CUdeviceptr* out;
@@ -98,7 +102,7 @@ CUdevice device_to_rewrite_on(const Wish& wish, trace::Reason& reason) {
     }
     const CUdevice device = current_device();
     if (device < 0 || is_called_by_transport() ||
-        (wish.order != nullptr && !is_of_current_context(wish.order->stream)))
+        (wish.order != nullptr && !is_rewritable(*wish.order, device)))
         return -1;
     if (is_left_by_plan()) {
         reason = trace::Reason::never_rewrite;

@@ -79,6 +79,9 @@ BOOST_AUTO_TEST_CASE(stream_ordered_memory_comes_from_managed_pools) {
     BOOST_TEST(counts(folder).left == 3u); // of a pool with a limit, which managed ones cannot have
     run_rewritten(folder, "rewrite=2M+", "frees");
     BOOST_TEST(counts(folder).rewritten == 0u);
+    // Nor is there a budget for those.
+    const Outcome beside = run_rewritten(folder, "rewrite=all --budget 1M", "limited_pool");
+    BOOST_TEST(beside.out == run_bare(folder, program + "limited_pool").out);
 }
 
 /// Those that are made before it has one, and those after; and its end is that of its twin.

@@ -129,9 +129,22 @@ void use_pool(CUmemoryPool pool, CUstream stream, bool named) {
     show("free later", ASK("cuMemFreeAsync", cuMemFreeAsync)(memory[2], stream));
 }
 
+int limited_pool() {
+    CUstream stream = nullptr;
+    CUmemoryPool limited = nullptr;
+    must(ASK("cuStreamCreate", cuStreamCreate)(&stream, CU_STREAM_NON_BLOCKING), "stream");
+    CUmemPoolProps wanted{};
+    wanted.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    wanted.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    wanted.maxSize = 64 * mib;
+    must(ASK("cuMemPoolCreate", cuMemPoolCreate)(&limited, &wanted), "pool with a limit");
+    use_pool(limited, stream, true);
+    return 0;
+}
+
 int pools() {
     CUstream stream = nullptr;
-    CUmemoryPool by_default = nullptr, own = nullptr, limited = nullptr;
+    CUmemoryPool by_default = nullptr, own = nullptr;
     must(ASK("cuStreamCreate", cuStreamCreate)(&stream, CU_STREAM_NON_BLOCKING), "stream");
     must(ASK("cuDeviceGetDefaultMemPool", cuDeviceGetDefaultMemPool)(&by_default, 0), "default pool");
     use_pool(by_default, stream, false);
@@ -143,9 +156,7 @@ int pools() {
     use_pool(own, stream, true);
     show("current", ASK("cuDeviceSetMemPool", cuDeviceSetMemPool)(0, own));
     show("destroy", ASK("cuMemPoolDestroy", cuMemPoolDestroy)(own));
-    wanted.maxSize = 64 * mib;
-    must(ASK("cuMemPoolCreate", cuMemPoolCreate)(&limited, &wanted), "pool with a limit");
-    use_pool(limited, stream, true);
+    limited_pool();
     show("reset", ASK("cuDevicePrimaryCtxReset", cuDevicePrimaryCtxReset_v2)(0));
     return 0;
 }
@@ -279,6 +290,7 @@ int main(int argc, char** argv) {
         return through(argv[2]);
     for (const auto& [name, scenario] : {std::pair{"one_block", &one_block},
                                          {"frees", &frees},
+                                         {"limited_pool", &limited_pool},
                                          {"pools", &pools},
                                          {"rows", &rows},
                                          {"info", &info},
