@@ -5,7 +5,6 @@
 #include "interposer/record/pages.hpp"
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
-#include "interposer/runtime/options.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -150,11 +149,7 @@ Function* make(const Description& now) {
     function->parameter_bytes = now.parameter_bytes;
     function->wide_count = now.wide_count;
     function->wide = wide;
-    function->brief = runtime::options().launches == runtime::LaunchDetail::brief;
-    if (function->brief)
-        function->usual = true;
-    else
-        list_words(*function);
+    list_words(*function);
     return function;
 }
 

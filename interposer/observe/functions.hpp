@@ -25,9 +25,8 @@ struct alignas(64) Function {
     static constexpr std::size_t group = 4; ///< words looked at without a branch
 
     // Read at every launch, and nearly always in the first line of the cache.
-    bool usual; ///< the layout is known, and `words` holds all that launches go by
+    bool usual; ///< the layout is known, and `words` holds all of them
     bool layout_known;
-    bool brief;           ///< launches go by no word of it: what they reach is not wanted
     std::uint16_t groups; ///< in `words`; the last one is filled up with the first word
     Word words[max_words];
 

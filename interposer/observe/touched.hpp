@@ -38,7 +38,7 @@ record::LaunchKey with_all_words(const Function& function, void** parameters, Al
                                               record::PieceMemo* memo, record::LaunchKey& key) noexcept {
     const AllocationIndex::Extent extent = allocations().extent();
     key.add(reinterpret_cast<std::uint64_t>(&function)); // not its id: the module may be another one now
-    if (!function.usual || (parameters == nullptr && function.groups != 0)) [[unlikely]] {
+    if (!function.usual || parameters == nullptr) [[unlikely]] {
         if (!function.layout_known || (parameters == nullptr && function.parameters != 0))
             return false;
         key = with_all_words(function, parameters, extent, memo, key);

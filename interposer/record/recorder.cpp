@@ -23,7 +23,7 @@ constinit std::uint64_t private_counters[trace::counter_slots] = {};
 } // namespace
 
 constinit std::uint64_t* umadvisor_counters = private_counters;
-constinit bool detail::launch_stacks_wanted = false;
+constinit bool detail::stacks_wanted = false;
 
 const char* open(const Settings& settings) noexcept {
     const Quiet quiet;
@@ -39,7 +39,7 @@ const char* open(const Settings& settings) noexcept {
         counters[i] = private_counters[i];
     umadvisor_counters = counters;
     stop_in_children();
-    detail::launch_stacks_wanted = settings.launch_stacks && settings.stack_frames > 0;
+    detail::stacks_wanted = settings.stack_frames > 0;
     detail::taking.store(Taking::everything, std::memory_order_release);
     define_process();
     prepare_stacks(settings.stack_frames, settings.python);

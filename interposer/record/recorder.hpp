@@ -16,7 +16,6 @@ struct Settings {
     bool force;              ///< replace an existing file
     std::uint64_t max_bytes; ///< size cap of the file
     int stack_frames;        ///< 0: no stacks
-    bool launch_stacks;      ///< launches have them, too
     bool python;             ///< Python frames with them
     /// simcuda's virtual clock in nanoseconds, or null: then the TSC where it is invariant, else
     /// CLOCK_MONOTONIC.
@@ -78,11 +77,11 @@ std::uint64_t instruction(std::uintptr_t address) noexcept;
 std::uint64_t stack_key(std::uint64_t stack) noexcept;
 
 namespace detail {
-extern constinit bool launch_stacks_wanted;
+extern constinit bool stacks_wanted;
 }
-/// False: launches are to be recorded without a stack.
-inline bool launch_stacks_wanted() noexcept {
-    return detail::launch_stacks_wanted;
+/// False: stack() answers 0, and there is no need to ask it.
+inline bool stacks_wanted() noexcept {
+    return detail::stacks_wanted;
 }
 
 /// Renews the header's clock pair. Cheap enough for each synchronisation.

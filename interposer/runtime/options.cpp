@@ -213,9 +213,8 @@ void read_options() noexcept {
         current.managed_detail = ManagedDetailWanted::light;
     if (current.device_timing == DeviceTiming::automatic)
         current.device_timing = current.acts() ? DeviceTiming::off : DeviceTiming::on;
-    if (current.launches == LaunchDetail::automatic)
-        current.launches =
-            current.acts() && !current.acts_on_launches() ? LaunchDetail::brief : LaunchDetail::full;
+    if (current.launches == LaunchDetail::automatic && (!current.acts() || current.acts_on_launches()))
+        current.launches = LaunchDetail::full;
 }
 
 void warn_of_options() noexcept {

@@ -45,8 +45,8 @@ enum class DeviceTiming : std::uint8_t {
 enum class LaunchDetail : std::uint8_t {
     full,      ///< also the call stack, and the allocations that the parameters reach
     brief,     ///< kernel, shape, stream and time
-    automatic, ///< full; brief where the program is to be repaired and no repair goes by launches. Not after
-               ///< read_options()
+    automatic, ///< full; after read_options(), where the program is to be repaired and no repair goes by
+               ///< launches: brief as long as it has no managed memory of its own
 };
 
 /// Which of the program's device allocations are answered with managed memory.

@@ -8,6 +8,7 @@
 #include "interposer/attach/real.hpp"
 #include "interposer/attach/wrapper_table.hpp"
 #include "interposer/observe/host_nodes.hpp"
+#include "interposer/observe/launch_detail.hpp"
 #include "interposer/observe/managed_watch.hpp"
 #include "interposer/record/loader_use.hpp"
 #include "interposer/record/recorder.hpp"
@@ -123,10 +124,8 @@ void describe() {
     driver.simulated = attach::simulated_clock() != nullptr;
     record::define(driver);
     describe_devices();
-    if (options().launches == LaunchDetail::brief)
-        record::note(
-            "launches are recorded by kernel, shape, stream and time alone; UMADVISOR_LAUNCHES=full takes "
-            "their call stacks and what they reach, too");
+    if (options().launches != LaunchDetail::full)
+        observe::begin_brief_launches();
     for_each_setting([](std::string_view name, std::string_view value) {
         trace::Option record;
         record.option = name;
@@ -152,8 +151,7 @@ bool open_trace() {
             return false;
         }
         trouble = record::open({path, options().force, options().max_bytes, options().stack_frames,
-                                options().launches == LaunchDetail::full, options().python,
-                                attach::simulated_clock()});
+                                options().python, attach::simulated_clock()});
         if (trouble == nullptr)
             return true;
         if (!is_taken(path))

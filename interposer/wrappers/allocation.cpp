@@ -4,6 +4,7 @@
 #include "interposer/observe/capture.hpp"
 #include "interposer/observe/contexts.hpp"
 #include "interposer/observe/host_nodes.hpp"
+#include "interposer/observe/launch_detail.hpp"
 #include "interposer/observe/managed_watch.hpp"
 #include "interposer/observe/memory_class.hpp"
 #include "interposer/observe/residency_sampler.hpp"
@@ -77,6 +78,8 @@ void finish_allocation(trace::Alloc& record, std::uint64_t address, std::uint64_
     record::write(record);
     if (allocation.id != 0 && allocation.memory == trace::Memory::managed) {
         observe::managed_watch().begin();
+        if (!allocation.rewritten)
+            observe::note_own_managed_memory();
         act::note_allocation(allocation, record.stack);
     }
     if (allocation.id != 0 && allocation.rewritten)

@@ -44,14 +44,14 @@ void begin_launch(NewLaunch& made, std::uint64_t stack, const LaunchCall& call) 
     const bool captured = observe::is_captured(reinterpret_cast<CUstream>(call.stream_name));
     const observe::Function* const function = observe::function_of(call.function);
     observe::Touched touched;
-    const bool brief = function != nullptr && function->brief;
+    const bool brief = observe::launches_are_brief();
     if (function != nullptr && !brief)
         observe::scan(*function, call.parameters, call.extra, touched);
     describe_shape(made.shape, call, function, stack, touched);
     made.shape.captured = captured;
     // The sampler and the actions look at every launch that they may have to do with.
     made.memorable = (touched.scanned || brief) && touched.managed_count == 0 && function != nullptr &&
-                     !captured && describe(call, *function, stack, nullptr, made.key);
+                     !captured && describe(call, *function, brief, stack, nullptr, made.key);
     observe::managed_watch().look();
     observe::residency_sampler().before_launch(touched);
     act::relieve(touched);

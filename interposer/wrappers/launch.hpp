@@ -2,6 +2,7 @@
 #pragma once
 
 #include "interposer/observe/capture.hpp"
+#include "interposer/observe/launch_detail.hpp"
 #include "interposer/observe/touched.hpp"
 #include "interposer/record/thread_writer.hpp"
 #include "interposer/wrappers/hook.hpp"
@@ -46,15 +47,19 @@ void finish_timing(TimedLaunch& timed, const LaunchCall& call) noexcept;
 /// Of a launch that is recalled and failed, so that it was not as short as others.
 void write_failed(std::uint32_t head, std::uint64_t start, CUresult result) noexcept;
 
-/// What a shape follows from: the call, the stack, what the parameters reach.
+/// What a shape follows from: the call, the stack, what the parameters reach; of a brief launch the call alone.
 [[gnu::always_inline]] inline bool describe(const LaunchCall& call, const observe::Function& function,
-                                            std::uint64_t stack, record::PieceMemo* memo,
+                                            bool brief, std::uint64_t stack, record::PieceMemo* memo,
                                             record::LaunchKey& key) noexcept {
     key.add(attach::index(call.entry) | std::uint64_t{call.shared_bytes} << 32);
     key.add(call.grid_x | std::uint64_t{call.grid_y} << 32);
     key.add(call.grid_z | std::uint64_t{call.block_x} << 32);
     key.add(call.block_y | std::uint64_t{call.block_z} << 32);
     key.add(call.stream_name);
+    if (brief) {
+        key.add(reinterpret_cast<std::uint64_t>(&function));
+        return true;
+    }
     key.add(stack);
     return observe::add_to_key(function, call.parameters, memo, key);
 }
@@ -99,11 +104,12 @@ template <Entry E, class Policy, class... Arguments>
 [[gnu::always_inline]] inline CUresult launch_recorded(Arguments... arguments) noexcept {
     const LaunchCall call = Policy::template asked<E>(arguments...);
     record::ThreadWriter* const writer = record::seat.writer;
-    const std::uint64_t stack = record::launch_stacks_wanted() ? record::launch_stack() : 0;
+    const bool brief = observe::launches_are_brief();
+    const std::uint64_t stack = record::stacks_wanted() && !brief ? record::launch_stack() : 0;
     const observe::Function* const function = observe::known_function(call.function);
     record::LaunchKey key;
     if (writer == nullptr || function == nullptr || !observe::nothing_is_captured() ||
-        !describe(call, *function, stack, &writer->pieces, key)) [[unlikely]]
+        !describe(call, *function, brief, stack, &writer->pieces, key)) [[unlikely]]
         return launch_anew<E, Policy>(stack, arguments...);
     record::LaunchMemo::Entry* const entry = writer->recall(key, observe::allocations().generation());
     if (entry == nullptr) [[unlikely]]

@@ -83,6 +83,21 @@ BOOST_DATA_TEST_CASE(brief_launches_are_told_by_kernel_and_shape,
     BOOST_TEST(launch.at("touched").empty() == brief);
 }
 
+/// What kernels do to that is told whatever the repair goes by.
+BOOST_DATA_TEST_CASE(a_program_with_managed_memory_has_its_launches_in_full,
+                     boost::unit_test::data::make({"pingpong", "static_managed"}), program) {
+    for (const auto& [setting, brief] : {std::pair{"auto", false}, {"brief", true}}) {
+        const Folder folder;
+        const Outcome outcome =
+            run_sim(folder, "UMADVISOR_LAUNCHES=" + std::string(setting) + " " + advisor +
+                                " run -f -o x.umtrace --act stage -- " + examples + "/sim/" + program);
+        BOOST_TEST_REQUIRE(outcome.status == 0, outcome.err);
+        for (const auto& launch : dump(folder, "x.umtrace", "Launch"))
+            BOOST_TEST(launch.at("scanned") == !brief);
+        BOOST_TEST(notices(report(folder, "x.umtrace"), "managed memory of its own") == !brief);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(without_a_range_both_ways_through_the_wrapper_are_recorded) {
     constexpr int rounds = 1;
     const Costs costs = run_costs("", rounds, "UMADVISOR_CAPTURE_RANGE=0");

@@ -75,7 +75,6 @@ Settings settings_for(const std::string& path) {
             .force = false,
             .max_bytes = 0,
             .stack_frames = 0,
-            .launch_stacks = true,
             .python = false,
             .simulated_clock = nullptr};
 }
