@@ -173,6 +173,24 @@ BOOST_FIXTURE_TEST_CASE(a_look_corrects_what_was_thought, Map) {
     BOOST_TEST(map.resident(1));
 }
 
+/// For those who would send it home before anybody has seen whether the launch came for it.
+BOOST_FIXTURE_TEST_CASE(the_block_that_is_left_to_faults_is_known_until_the_wait, Map) {
+    map.crowd();
+    map.moved(1, address, address + 8 * mib, H);
+    BOOST_TEST(map.tried_block(1) == 0u);
+    for (int launch = 0; launch < 100 && map.tried_block(1) == 0; ++launch)
+        BOOST_TEST(map.worth_bringing(1, 7));
+    const std::uint64_t tried = map.tried_block(1);
+    BOOST_TEST_REQUIRE(tried >= address);
+    BOOST_TEST_REQUIRE(tried < address + 8 * mib);
+    BOOST_TEST(tried % (2 * mib) == 0u);
+    BOOST_TEST((blocks()[(tried - address) / (2 * mib)] == D));
+    map.synchronized(true, false, 8); // another stream
+    BOOST_TEST(map.tried_block(1) == tried);
+    map.synchronized(true, false, 7);
+    BOOST_TEST(map.tried_block(1) == 0u);
+}
+
 BOOST_FIXTURE_TEST_CASE(what_bounces_is_unknown_after_a_synchronisation_that_nobody_looked_after, Map) {
     map.launched(1, ~0ull);
     map.synchronized(true, true, 0);
