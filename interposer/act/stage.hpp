@@ -31,8 +31,7 @@ extern constinit std::atomic<bool> staging_wanted;
 
 /// In place of the driver's call for a copy that is described by its record (both ends, `stream` as an explicit
 /// handle): true when it has succeeded, and `staged` is set. False: make the call; `reason` says why where call
-/// sites are told apart. One load where staging was
-/// not asked for.
+/// sites are told apart. One load where staging was not asked for.
 inline bool stage(trace::Copy& copy) noexcept {
     return detail::staging_wanted.load(std::memory_order_relaxed) && detail::stage(copy);
 }
