@@ -97,7 +97,7 @@ struct ManagedCounters {
     }
 };
 
-/// Which kinds of event are told from `start` on.
+/// Which kinds of event are told from `start` on. None: the driver does not count either.
 struct ManagedDetail {
     static constexpr Type type = Type::managed_detail;
     static constexpr std::string_view name = "ManagedDetail";

@@ -61,6 +61,7 @@ void ManagedTotals::add(const trace::ManagedDetail& record) {
     if (only_ == nullptr && !several_) // nothing was reached since the totals were told, so nothing moved
         partly_off_ = false;
     ever_ |= record.kinds;
+    paused_ = paused_ || record.kinds == 0;
     reader::add_saturated(lost_, record.lost);
     partly_off_ = partly_off_ || !tells(trace::ManagedEventKind::migration);
 }

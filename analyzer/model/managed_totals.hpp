@@ -58,6 +58,8 @@ public:
     const ManagedTally& told() const { return told_; }
     /// The driver's totals; nullptr: none are in the trace.
     const trace::ManagedCounters* exact() const { return counted_ ? &exact_ : nullptr; }
+    /// Nobody was asked for a while: what moved then is in no total.
+    bool paused() const { return paused_; }
     std::uint64_t lost() const { return lost_; }
 
     /// Of the bytes that moved, those of which events told; 1 where nothing moved.
@@ -79,7 +81,7 @@ private:
     trace::ManagedCounters exact_;
     MovedBytes apart_;
     std::uint64_t kinds_ = 0, ever_ = 0, lost_ = 0;
-    bool counted_ = false;
+    bool counted_ = false, paused_ = false;
     bool partly_off_ = true;              ///< migrations were not told at some time since the last counters
     bool gap_ = false;                    ///< bytes moved while migrations were not told
     MovedBytes told_before_;              ///< at the last counters

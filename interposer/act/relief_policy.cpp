@@ -19,6 +19,14 @@ ReliefPolicy::Entry* ReliefPolicy::find(std::uint64_t allocation) noexcept {
     return entry.allocation == allocation ? &entry : nullptr;
 }
 
+/// Something has happened to it.
+ReliefPolicy::Entry* ReliefPolicy::hear_of(std::uint64_t allocation) noexcept {
+    Entry* const entry = find(allocation);
+    if (entry != nullptr && entry->state != State::left)
+        unconcerned_ = 0;
+    return entry;
+}
+
 /// Its place, if that is free or held by one of which nothing is known.
 ReliefPolicy::Entry* ReliefPolicy::take(std::uint64_t allocation) noexcept {
     Entry& entry = entries_[allocation % places];
@@ -29,12 +37,13 @@ ReliefPolicy::Entry* ReliefPolicy::take(std::uint64_t allocation) noexcept {
         return nullptr;
     entry = {};
     entry.allocation = allocation;
+    unconcerned_ = 0;
     return &entry;
 }
 
 void ReliefPolicy::host_fault(std::uint64_t allocation, std::uint64_t first, std::uint64_t last,
                               std::uint64_t faults, bool write) noexcept {
-    Entry* const entry = find(allocation);
+    Entry* const entry = hear_of(allocation);
     if (entry == nullptr)
         return;
     entry->round.faults += faults;
@@ -46,17 +55,17 @@ void ReliefPolicy::host_fault(std::uint64_t allocation, std::uint64_t first, std
 }
 
 void ReliefPolicy::thrashed(std::uint64_t allocation) noexcept {
-    if (Entry* const entry = find(allocation))
+    if (Entry* const entry = hear_of(allocation))
         entry->round.thrashed = true;
 }
 
 void ReliefPolicy::copies_ended(std::uint64_t allocation) noexcept {
-    if (Entry* const entry = find(allocation))
+    if (Entry* const entry = hear_of(allocation))
         entry->round.ended = true;
 }
 
 void ReliefPolicy::came_back(std::uint64_t allocation, std::uint64_t content) noexcept {
-    Entry* const entry = find(allocation);
+    Entry* const entry = hear_of(allocation);
     if (entry == nullptr)
         return;
     entry->round.came = true;
@@ -178,8 +187,10 @@ ReliefStep ReliefPolicy::launch(std::uint64_t allocation, std::uint64_t address,
         return {};
     known->waits = waits_;
     close_round(*known, now);
-    if (known->state == State::watched)
+    if (known->state == State::watched) {
+        unconcerned_ = 0;
         return judge(*known);
+    }
     if (known->quiet == window) {
         known->tally = {};
         known->first = known->last = known->content = 0;

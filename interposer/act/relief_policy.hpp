@@ -38,7 +38,17 @@ public:
     /// The host has taken back what hashes to `content`; 0: nobody has looked what it is.
     void came_back(std::uint64_t allocation, std::uint64_t content) noexcept;
 
-    void waited() noexcept { ++waits_; }
+    /// `activity` is another number when managed memory has moved since the last wait; 0: nobody knows.
+    void waited(std::uint64_t activity) noexcept {
+        ++waits_;
+        if (activity == 0)
+            return;
+        unconcerned_ += activity != activity_;
+        activity_ = activity;
+    }
+
+    /// In `window` rounds something moved, but nothing new, nothing undecided by faults, and nothing is watched.
+    bool has_no_concern() const noexcept { return unconcerned_ >= window; }
 
     /// A launch is about to reach the allocation: what to do before. A step that is returned counts as done.
     ReliefStep launch(std::uint64_t allocation, std::uint64_t address, std::uint64_t bytes,
@@ -90,6 +100,7 @@ private:
     static constexpr std::size_t places = 512;
 
     Entry* find(std::uint64_t allocation) noexcept;
+    Entry* hear_of(std::uint64_t allocation) noexcept;
     Entry* take(std::uint64_t allocation) noexcept;
     static void close_round(Entry& entry, std::uint64_t now) noexcept;
     ReliefStep choose(Entry& entry, std::uint64_t address, std::uint64_t bytes) const noexcept;
@@ -97,6 +108,8 @@ private:
 
     bool prefetched_ = false;
     std::uint64_t waits_ = 0;
+    std::uint64_t activity_ = 0;
+    unsigned unconcerned_ = 0; ///< waits since the last concern by which something had moved
     Entry entries_[places] = {};
 };
 

@@ -183,8 +183,14 @@ void relieve(const observe::Touched& touched) noexcept {
 void end_round() noexcept {
     if (!relief_mode.on.load(std::memory_order_relaxed))
         return;
-    const record::Guard guard(relief_mutex);
-    policy.waited();
+    const std::uint64_t activity = observe::managed_watch().activity();
+    bool rest = false;
+    {
+        const record::Guard guard(relief_mutex);
+        policy.waited(activity);
+        rest = policy.has_no_concern();
+    }
+    observe::managed_watch().rest(rest);
 }
 
 void leave_unrelieved(std::uint64_t address) noexcept {

@@ -70,6 +70,13 @@ void ManagedWatch::tell() noexcept {
     queue_watch().tell();
 }
 
+void ManagedWatch::rest(bool wanted) noexcept {
+    const runtime::Options& options = runtime::options();
+    if (options.managed_witness == ManagedWitness::best &&
+        options.managed_detail == runtime::ManagedDetailWanted::light)
+        queue_watch().rest(wanted);
+}
+
 bool ManagedWatch::begins_early() noexcept {
     return runtime::options().managed_witness == ManagedWitness::cupti;
 }
@@ -85,8 +92,8 @@ bool ManagedWatch::watches() const noexcept {
 
 /// CUPTI hands its records over late: what has moved by now is not known by then.
 std::uint64_t ManagedWatch::sum_of_counters() const noexcept {
-    return queue_watch().watches() ? queue_watch().sum_of_counters() + changes_.load(std::memory_order_relaxed)
-                                   : 0;
+    return queue_watch().counts() ? queue_watch().sum_of_counters() + changes_.load(std::memory_order_relaxed)
+                                  : 0;
 }
 
 /// CUPTI may not be called any more: its watch has ended with the program's exit handlers.

@@ -53,6 +53,10 @@ public:
     /// Tells the listener what has happened up to now. A few loads where nothing has since the last time.
     void tell() noexcept;
 
+    /// The listener has no use for what happens next, or has again: until then the driver is not asked for it,
+    /// unless the options name the queue or more of its events.
+    void rest(bool wanted) noexcept;
+
     /// The program moved managed memory in a way that the driver's totals may not show: pages that nobody had
     /// yet.
     void note_change() noexcept { changes_.fetch_add(1, std::memory_order_relaxed); }

@@ -54,6 +54,8 @@ constexpr std::uint64_t kind(ManagedEventKind which) {
     return std::uint64_t{1} << static_cast<unsigned>(which);
 }
 constexpr std::uint64_t kinds_of(std::uint64_t types) {
+    if (types == 0)
+        return 0;
     std::uint64_t kinds = kind(ManagedEventKind::host_fault) | kind(ManagedEventKind::thrashing) |
                           kind(ManagedEventKind::throttling) | kind(ManagedEventKind::remote_map) |
                           kind(ManagedEventKind::read_duplicate) | kind(ManagedEventKind::read_duplicate_end);
@@ -91,7 +93,7 @@ RawClock raw_clock;
 std::uint64_t taken_types = 0, told_lost = 0;
 std::array<std::uint8_t, most_processors> processor_of{}; ///< the module's number -> the trace's
 
-std::atomic<bool> watching{false};
+std::atomic<bool> watching{false}, resting{false};
 std::atomic<ManagedListener> event_listener{nullptr};
 std::atomic<std::uint64_t> told_activity{0}; ///< sum of the counters when the listener was last told of all
 TryLock counter_lock;                        ///< guards what follows
@@ -227,6 +229,24 @@ std::uint64_t wanted_types() {
     return light_types;
 }
 
+/// With `mutex` held.
+void lie_down() {
+    collect(); // the thread writes it: one thread's records stand in the order of their times
+    ring_tracker.disable(taken_types);
+    counter_tracker.disable(counter_flags);
+    taken_types = 0;
+    resting.store(true);
+    tell_detail(0);
+}
+
+/// With `mutex` held.
+void get_up() {
+    resting.store(false);
+    if (!counter_tracker.enable(counter_flags))
+        return give_up("the driver refuses its counters");
+    take_types(wanted_types());
+}
+
 /// The module numbers devices in the order in which it met them.
 void number_processors() {
     for (std::size_t i = 0; i < processor_of.size(); ++i)
@@ -306,9 +326,11 @@ bool QueueWatch::watches() const noexcept {
     return watching.load(std::memory_order_relaxed);
 }
 
+bool QueueWatch::counts() const noexcept {
+    return watches() && !resting.load(std::memory_order_relaxed);
+}
+
 std::uint64_t QueueWatch::sum_of_counters() const noexcept {
-    if (!watches()) // given up: what does not count any more would seem quiet for good
-        return 0;
     const Totals totals = totals_of(*shared);
     return totals[0] + totals[1] + totals[2] + totals[3];
 }
@@ -336,13 +358,26 @@ void QueueWatch::set_listener(ManagedListener listener) noexcept {
     event_listener.store(listener, std::memory_order_release);
 }
 
+void QueueWatch::rest(bool wanted) noexcept {
+    if (!watches() || wanted == resting.load(std::memory_order_relaxed) || !mutex.try_lock())
+        return;
+    const record::Quiet quiet;
+    if (wanted && watching.load())
+        look_at_counters();
+    if (watching.load() && wanted != resting.load())
+        wanted ? lie_down() : get_up();
+    mutex.unlock();
+}
+
 void QueueWatch::tell() noexcept {
+    if (!counts())
+        return;
     const std::uint64_t activity = sum_of_counters();
     if (activity == told_activity.load(std::memory_order_relaxed) || !mutex.try_lock())
         return;
     if (watching.load()) {
         told_activity.store(activity, std::memory_order_relaxed);
-        collect(); // written by the thread: one thread's records stand in the order of their times
+        collect(); // and the thread writes it
     }
     mutex.unlock();
 }

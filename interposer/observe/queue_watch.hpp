@@ -21,8 +21,15 @@ public:
     /// Tells the driver's totals where they have changed.
     void look_at_counters() noexcept;
 
-    /// Grows with whatever moves or faults; 0 where nobody watches.
+    /// Whether the driver counts what moves: it watches and is not at rest.
+    bool counts() const noexcept;
+
+    /// Grows with whatever moves or faults, while it counts.
     std::uint64_t sum_of_counters() const noexcept;
+
+    /// At rest the driver neither counts nor tells, and moves memory as fast as unwatched. Stays as it is where
+    /// another thread is at the ring.
+    void rest(bool wanted) noexcept;
 
     /// Who hears of events as they are taken out of the ring.
     void set_listener(ManagedListener listener) noexcept;

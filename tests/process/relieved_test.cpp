@@ -40,6 +40,14 @@ std::ostream& operator<<(std::ostream& out, const Fault& fault) {
 }
 const Fault faults[] = {{"read_by_both", {1}}, {"renewed_seldom", {1}}, {"shared_flags", {3, 5}}};
 
+/// Whether the driver's queue was read, from one time on after the other.
+std::vector<bool> asked(const Folder& folder) {
+    std::vector<bool> found;
+    for (const Json& detail : dump(folder, "x.umtrace", "ManagedDetail"))
+        found.push_back(detail.at("kinds") != 0);
+    return found;
+}
+
 } // namespace
 
 BOOST_DATA_TEST_CASE(relief_ends_the_turns, data::make(faults) * data::make({"relieve", "prefetch,relieve"}),
@@ -77,6 +85,31 @@ BOOST_DATA_TEST_CASE(other_memory_is_left_as_it_is, data::make({"ping_pong", "re
     BOOST_TEST(advised(folder).empty());
     const bool said = told(folder, "--act relieve leaves");
     BOOST_TEST(said == (std::string(name) == "ping_pong"));
+}
+
+BOOST_DATA_TEST_CASE(the_queue_rests_while_nothing_can_be_relieved, data::make({"relieve", "auto"}), act) {
+    const Folder folder;
+    relieve(folder, "ping_pong --rounds 40", act); // under auto prefetches move it
+    BOOST_TEST((asked(folder) == std::vector{true, false}));
+    BOOST_TEST(report(folder, "x.umtrace").at("managed").at("totals").at("exact") == false);
+    BOOST_TEST(run_sim(folder, advisor + " report x.umtrace").out.find("left it unread") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(the_queue_is_read_again_when_there_is_new_memory) {
+    const Folder folder;
+    const Counted bare = relieve(folder, "flags_later", "");
+    const Counted helped = relieve(folder, "flags_later", "relieve");
+    BOOST_TEST(helped.out == bare.out);
+    BOOST_TEST(helped.host_faults < bare.host_faults);
+    BOOST_TEST((advised(folder) == std::vector{3, 5}));
+    BOOST_TEST((asked(folder) == std::vector{true, false, true}));
+}
+
+BOOST_AUTO_TEST_CASE(the_queue_does_not_rest_where_it_was_asked_for_by_name) {
+    const Folder folder;
+    run_acted(folder, examples + "/sim/ping_pong --rounds 40", "relieve", "UMADVISOR_UM=queue");
+    BOOST_TEST((asked(folder) == std::vector{true}));
+    BOOST_TEST(report(folder, "x.umtrace").at("managed").at("totals").at("exact") == true);
 }
 
 BOOST_AUTO_TEST_CASE(relief_is_refused_where_it_cannot_be_had) {

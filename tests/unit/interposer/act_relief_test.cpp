@@ -3,6 +3,7 @@
 #include "interposer/act/relief_policy.hpp"
 #include "interposer/act/relieve.hpp"
 #include "interposer/observe/capture.hpp"
+#include "interposer/observe/managed_watch.hpp"
 #include "observe_doubles.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -30,12 +31,12 @@ struct Turns {
         return policy->launch(id, base, size, now);
     }
     ReliefStep quiet_round() {
-        policy->waited();
+        policy->waited(moves);
         return launch();
     }
     ReliefStep faulting_round(std::uint64_t first, std::uint64_t last, std::uint64_t content = 0,
                               bool write = false, std::uint64_t faults = 10) {
-        policy->waited();
+        policy->waited(++moves);
         policy->host_fault(id, base + first, base + last, faults, write);
         if (policy->curious(id))
             policy->came_back(id, content);
@@ -60,7 +61,7 @@ struct Turns {
     }
 
     std::unique_ptr<ReliefPolicy> policy = std::make_unique<ReliefPolicy>();
-    std::uint64_t now = 1'000'000, length = 100'000;
+    std::uint64_t now = 1'000'000, length = 100'000, moves = 1;
 };
 
 BOOST_FIXTURE_TEST_SUITE(policy_of_relief, Turns)
@@ -208,10 +209,50 @@ BOOST_AUTO_TEST_CASE(what_is_to_be_left_alone_is_never_forgotten) {
     policy->forget(id);
     policy->launch(other, base, size, now);
     for (int i = 0; i < 10; ++i) {
-        policy->waited();
+        policy->waited(++moves);
         policy->host_fault(other, base, base + 4 * kib, 1, true);
         BOOST_TEST((policy->launch(other, base, size, now).kind == Kind::none));
     }
+}
+
+BOOST_AUTO_TEST_CASE(what_is_left_alone_is_of_no_concern_for_a_window) {
+    policy->leave_alone(id);
+    for (unsigned i = 1; i < ReliefPolicy::window; ++i) {
+        faulting_round(0, 4 * kib);
+        BOOST_TEST(!policy->has_no_concern());
+    }
+    faulting_round(0, 4 * kib);
+    BOOST_TEST(policy->has_no_concern());
+    policy->waited(0); // at rest nobody knows
+    BOOST_TEST(policy->has_no_concern());
+    policy->launch(id + 1, base + size, size, now);
+    BOOST_TEST(!policy->has_no_concern());
+}
+
+BOOST_AUTO_TEST_CASE(where_nothing_moves_nobody_has_to_rest) {
+    policy->leave_alone(id);
+    for (unsigned i = 0; i < 3 * ReliefPolicy::window; ++i)
+        quiet_round();
+    BOOST_TEST(!policy->has_no_concern());
+}
+
+BOOST_AUTO_TEST_CASE(what_is_watched_is_a_concern) {
+    until_given();
+    for (unsigned i = 0; i < 3 * ReliefPolicy::window; ++i) {
+        ++moves; // other memory
+        watched_round(false, false);
+        BOOST_TEST(!policy->has_no_concern());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_is_undecided_is_a_concern_once_it_comes_back) {
+    for (unsigned i = 0; i < ReliefPolicy::window; ++i) {
+        ++moves; // by prefetches
+        quiet_round();
+    }
+    BOOST_TEST(policy->has_no_concern());
+    policy->came_back(id, 0); // as its pages show
+    BOOST_TEST(!policy->has_no_concern());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
@@ -222,6 +263,7 @@ struct Relieving {
         using namespace observe;
         install_driver();
         driver().managed_watched = true;
+        observe::managed_watch().begin();
         runtime::Options options;
         options.act_relieve = true;
         initialize(options);
@@ -238,10 +280,11 @@ struct Relieving {
         observe::Allocation gone;
         observe::allocations().erase(allocation.address, gone);
         forget(allocation);
-        observe::driver().managed_watched = false;
+        observe::driver().managed_watched = observe::driver().managed_at_rest = false;
     }
     void rounds(int count) {
         for (int i = 0; i < count; ++i) {
+            ++observe::driver().managed_activity;
             end_round();
             trace::ManagedEvent fault;
             fault.kind = trace::ManagedEventKind::host_fault;
@@ -283,6 +326,13 @@ BOOST_AUTO_TEST_CASE(shared_flags_get_their_advice_and_lose_it) {
     BOOST_TEST(observe::recorder().notes[1].find("took SetPreferredLocation") != std::string::npos);
     rounds(20);
     BOOST_TEST(made.size() == 4u);
+}
+
+BOOST_AUTO_TEST_CASE(the_queue_rests_when_all_that_moves_is_left_alone) {
+    rounds(12); // advice given and taken back
+    BOOST_TEST(!observe::driver().managed_at_rest);
+    rounds(10);
+    BOOST_TEST(observe::driver().managed_at_rest);
 }
 
 BOOST_AUTO_TEST_CASE(the_programs_own_advice_wins) {

@@ -118,6 +118,9 @@ void ManagedWatch::set_listener(ManagedListener listener) noexcept {
     driver().managed_listener = listener;
 }
 void ManagedWatch::tell() noexcept {}
+void ManagedWatch::rest(bool wanted) noexcept {
+    driver().managed_at_rest = wanted;
+}
 
 FakeRecorder& recorder() {
     static FakeRecorder only;

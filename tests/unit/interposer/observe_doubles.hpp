@@ -64,6 +64,7 @@ struct FakeDriver {
     bool finished;                    ///< cuEventQuery
     std::uint64_t managed_activity;   ///< of ManagedWatch; 0: not known
     bool managed_watched;             ///< by the driver's queue
+    bool managed_at_rest;
     ManagedListener managed_listener; ///< who hears of its events
     CUresult event_answer;            ///< of cuEventRecord
     std::uint64_t events, records, queries;
