@@ -155,25 +155,22 @@ void forget_device_twins(CUdevice device) noexcept {
 }
 
 /// Default pools are known once they are met here, the program's own since they were made.
-bool may_have_twins(CUmemoryPool pool, CUdevice device) noexcept {
+CUmemoryPool rewritable_pool(CUmemoryPool pool, CUdevice device) noexcept {
     pool = pool_or_current(pool, device);
     if (pool == nullptr || no_managed_pools.load(std::memory_order_relaxed))
-        return false;
+        return nullptr;
     {
         const record::Guard guard(mutex);
         if (const Pool* const known = find(pool))
-            return known->device == device;
+            return known->device == device ? pool : nullptr;
     }
     if (!is_default(pool, device))
-        return false;
+        return nullptr;
     add(pool, device);
-    return true;
+    return pool;
 }
 
 CUmemoryPool twin_of(CUmemoryPool pool, CUdevice device, TwinPlace place) noexcept {
-    pool = pool_or_current(pool, device);
-    if (!may_have_twins(pool, device))
-        return nullptr;
     if (const CUmemoryPool twin = known_twin(pool, place))
         return twin;
     const CUmemoryPool made = make_twin(pool, device, place);

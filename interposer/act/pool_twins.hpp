@@ -21,12 +21,12 @@ void forget_pool_twins(CUmemoryPool pool) noexcept;
 /// The device is about to be reset.
 void forget_device_twins(CUdevice device) noexcept;
 
-/// Whether memory of `pool`, or where that is null of the pool that `device` allocates from, can be rewritten:
-/// that is the device's default pool, or one that the program has made there without a limit and without
-/// handles to share it by; and nothing says that the driver has no managed pools.
-bool may_have_twins(CUmemoryPool pool, CUdevice device) noexcept;
+/// `pool`, or where that is null the pool that `device` allocates from, if its memory can be rewritten: that is
+/// the device's default pool, or one that the program has made there without a limit and without handles to
+/// share it by. Null: it cannot, or the driver has no managed pools.
+CUmemoryPool rewritable_pool(CUmemoryPool pool, CUdevice device) noexcept;
 
-/// The twin of that pool; null: it has none after all.
+/// The twin of a pool that is rewritable; null: it has none after all.
 CUmemoryPool twin_of(CUmemoryPool pool, CUdevice device, TwinPlace place) noexcept;
 
 /// What the program knows the pool of an allocation by: `pool`, or that of which it is a twin.

@@ -79,20 +79,23 @@ bool is_of_current_context(CUstream stream) {
            real<Entry::cuStreamGetCtx>()(stream, &of_stream) == CUDA_SUCCESS && current == of_stream;
 }
 
-bool is_rewritable(const StreamOrder& order, CUdevice device) {
-    return is_of_current_context(order.stream) && may_have_twins(order.pool, device);
-}
-
 /// What is asked for, and how.
 struct Wish {
     CUdeviceptr* out;
     std::size_t bytes;
     const StreamOrder* order;
+    CUmemoryPool pool = nullptr; ///< of what is stream-ordered, once it is known to be rewritable
 };
+
+bool has_rewritable_pool(Wish& wish, CUdevice device) {
+    if (is_of_current_context(wish.order->stream))
+        wish.pool = rewritable_pool(wish.order->pool, device);
+    return wish.pool != nullptr;
+}
 
 /// The device that it is to be rewritten on; -1: it is left to the driver, and `reason` is set where the plan
 /// says so.
-CUdevice device_to_rewrite_on(const Wish& wish, trace::Reason& reason) {
+CUdevice device_to_rewrite_on(Wish& wish, trace::Reason& reason) {
     if (wish.out == nullptr || wish.bytes == 0)
         return -1;
     if (!observe::nothing_is_captured()) {
@@ -102,7 +105,7 @@ CUdevice device_to_rewrite_on(const Wish& wish, trace::Reason& reason) {
     }
     const CUdevice device = current_device();
     if (device < 0 || is_called_by_transport() ||
-        (wish.order != nullptr && !is_rewritable(*wish.order, device)))
+        (wish.order != nullptr && !has_rewritable_pool(wish, device)))
         return -1;
     if (is_left_by_plan()) {
         reason = trace::Reason::never_rewrite;
@@ -116,8 +119,7 @@ CUresult make_managed(CUdevice device, const Wish& wish, CUdeviceptr& address) {
     if (wish.order == nullptr)
         return real<Entry::cuMemAllocManaged>()(&address, wish.bytes, CU_MEM_ATTACH_GLOBAL);
     const bool fits = kind != Rewriting::spill && decide_placement(wish.bytes, state_of(device)).place;
-    const CUmemoryPool twin =
-        twin_of(wish.order->pool, device, fits ? TwinPlace::on_device : TwinPlace::anywhere);
+    const CUmemoryPool twin = twin_of(wish.pool, device, fits ? TwinPlace::on_device : TwinPlace::anywhere);
     return twin != nullptr
                ? real<Entry::cuMemAllocFromPoolAsync>()(&address, wish.bytes, twin, wish.order->stream)
                : CUDA_ERROR_NOT_SUPPORTED;
@@ -223,7 +225,7 @@ bool rewrite_allocation(CUdeviceptr* out, std::size_t bytes, const StreamOrder* 
         return false;
     if (kind == Rewriting::spill && !pretended_card_is_full(bytes))
         return false;
-    const Wish wish{out, bytes, order};
+    Wish wish{out, bytes, order};
     const CUdevice device = device_to_rewrite_on(wish, answer.reason);
     return device >= 0 && allocate_managed(device, wish, answer);
 }
@@ -232,7 +234,7 @@ bool spill_allocation(CUdeviceptr* out, std::size_t bytes, const StreamOrder* or
                       RewriteAnswer& answer) noexcept {
     if (!is_on() || kind != Rewriting::spill)
         return false;
-    const Wish wish{out, bytes, order};
+    Wish wish{out, bytes, order};
     const CUdevice device = device_to_rewrite_on(wish, answer.reason);
     return device >= 0 && allocate_managed(device, wish, answer);
 }

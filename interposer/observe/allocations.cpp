@@ -10,11 +10,23 @@ namespace umadvisor::observe {
 namespace {
 
 constexpr std::size_t none = ~std::size_t{0};
-constexpr unsigned placed_bit = 11; ///< of a kind
 // Loads that acquire and stores that release keep a seqlock's order without fences, which the thread sanitizer
 // does not know; on x86-64 they cost nothing more.
 constexpr auto acquire = std::memory_order_acquire;
 constexpr auto release = std::memory_order_release;
+
+// A kind: what an allocation is beside its place, in one word.
+constexpr std::uint64_t memory_mask = 0xff;
+constexpr std::uint64_t rewritten_bit = 1 << 8, readable_bit = 1 << 9, fills_card_bit = 1 << 10, placed_bit = 1 << 11,
+                        pooled_bit = 1 << 12;
+constexpr unsigned device_shift = 16, context_shift = 48;
+
+std::uint64_t kind_of(const Allocation& allocation) {
+    return static_cast<std::uint64_t>(allocation.memory) | (allocation.rewritten ? rewritten_bit : 0) |
+           (allocation.readable ? readable_bit : 0) | (allocation.fills_card ? fills_card_bit : 0) |
+           (allocation.placed ? placed_bit : 0) | (allocation.pooled ? pooled_bit : 0) |
+           std::uint64_t{allocation.device} << device_shift | std::uint64_t{allocation.context} << context_shift;
+}
 
 std::uint64_t end_of(std::uint64_t address, std::uint64_t bytes) {
     return address + (bytes != 0 ? bytes : 1);
@@ -60,16 +72,14 @@ private:
 bool AllocationIndex::prepare() noexcept {
     if (leaves_.load(std::memory_order_relaxed) != nullptr)
         return true;
-    constexpr std::size_t leaf_bytes = max_leaves * sizeof(Leaf), directory_bytes = max_leaves * sizeof(Word),
-                          global_bytes = max_globals * sizeof(Global);
+    constexpr std::size_t leaf_bytes = max_leaves * sizeof(Leaf), directory_bytes = max_leaves * sizeof(Word);
     // Zeroed pages are all these need; they cost nothing until touched.
-    void* const pages = record::map_pages(leaf_bytes + 2 * directory_bytes + global_bytes);
+    void* const pages = record::map_pages(leaf_bytes + 2 * directory_bytes);
     if (pages == nullptr)
         return false;
     char* const at = static_cast<char*>(pages);
     first_of_ = reinterpret_cast<Word*>(at + leaf_bytes);
     leaf_of_ = reinterpret_cast<Word*>(at + leaf_bytes + directory_bytes);
-    globals_.store(reinterpret_cast<Global*>(at + leaf_bytes + 2 * directory_bytes), release);
     leaves_.store(reinterpret_cast<Leaf*>(at), release);
     return true;
 }
@@ -135,14 +145,14 @@ Allocation AllocationIndex::read(Place at) const noexcept {
     out.id = in.id[at.slot].load(acquire);
     out.address = in.address[at.slot].load(acquire);
     out.bytes = in.bytes[at.slot].load(acquire);
-    out.memory = static_cast<trace::Memory>(kind & 0xff);
-    out.rewritten = (kind >> 8 & 1) != 0;
-    out.readable = (kind >> 9 & 1) != 0;
-    out.fills_card = (kind >> 10 & 1) != 0;
-    out.placed = (kind >> placed_bit & 1) != 0;
-    out.pooled = (kind >> 12 & 1) != 0;
-    out.device = static_cast<std::uint32_t>(kind >> 16);
-    out.context = static_cast<std::uint16_t>(kind >> 48);
+    out.memory = static_cast<trace::Memory>(kind & memory_mask);
+    out.rewritten = (kind & rewritten_bit) != 0;
+    out.readable = (kind & readable_bit) != 0;
+    out.fills_card = (kind & fills_card_bit) != 0;
+    out.placed = (kind & placed_bit) != 0;
+    out.pooled = (kind & pooled_bit) != 0;
+    out.device = static_cast<std::uint32_t>(kind >> device_shift);
+    out.context = static_cast<std::uint16_t>(kind >> context_shift);
     return out;
 }
 
@@ -196,12 +206,7 @@ void AllocationIndex::put(Place at, const Allocation& allocation) noexcept {
     in.address[at.slot].store(allocation.address, release);
     in.bytes[at.slot].store(allocation.bytes, release);
     in.id[at.slot].store(allocation.id, release);
-    in.kind[at.slot].store(
-        std::uint64_t{allocation.context} << 48 | std::uint64_t{allocation.device} << 16 |
-            std::uint64_t{allocation.pooled} << 12 | std::uint64_t{allocation.placed} << placed_bit |
-            std::uint64_t{allocation.fills_card} << 10 | std::uint64_t{allocation.readable} << 9 |
-            std::uint64_t{allocation.rewritten} << 8 | static_cast<std::uint64_t>(allocation.memory),
-        release);
+    in.kind[at.slot].store(kind_of(allocation), release);
     in.count.store(count + 1, release);
     if (at.slot == 0)
         first_of_[at.directory].store(allocation.address, release);
@@ -213,7 +218,7 @@ void AllocationIndex::put(Place at, const Allocation& allocation) noexcept {
 void AllocationIndex::remove(Place at) noexcept {
     Leaf& in = leaf(at.directory);
     count_.fetch_sub(1, std::memory_order_relaxed);
-    if ((in.kind[at.slot].load(acquire) & 0xff) == static_cast<std::uint64_t>(trace::Memory::managed))
+    if ((in.kind[at.slot].load(acquire) & memory_mask) == static_cast<std::uint64_t>(trace::Memory::managed))
         managed_count_.fetch_sub(1, std::memory_order_relaxed);
     const std::size_t count = in.count.load(acquire) - 1;
     for (std::size_t i = at.slot; i < count; ++i) {
@@ -278,8 +283,6 @@ std::size_t AllocationIndex::insert(const Allocation& allocation, Allocation* co
                     low_.store(allocation.address, std::memory_order_relaxed);
                 if (last > high_.load(std::memory_order_relaxed))
                     high_.store(last, std::memory_order_relaxed);
-                last_id_ = allocation.id;
-                last_address_ = allocation.address;
             }
         }
     }
@@ -351,19 +354,8 @@ std::size_t AllocationIndex::take_context(std::uint16_t context, Allocation* out
                 continue;
             out[taken++] = allocation;
             remove({directory, slot});
-            drop_global(allocation.address);
         }
     return taken;
-}
-
-void AllocationIndex::drop_global(std::uint64_t address) noexcept {
-    Global* const globals = globals_.load(acquire);
-    for (std::size_t i = 0; i < global_count_.load(acquire); ++i)
-        if (globals[i].address.load(acquire) == address) {
-            globals[i].address.store(0, release);
-            if (globals[i].managed.load(acquire) != 0)
-                managed_global_count_.fetch_sub(1, release);
-        }
 }
 
 void AllocationIndex::set_placed(std::uint64_t address, bool placed) noexcept {
@@ -372,8 +364,7 @@ void AllocationIndex::set_placed(std::uint64_t address, bool placed) noexcept {
     if (at.directory == none || read(at).address != address)
         return;
     Word& kind = leaf(at.directory).kind[at.slot];
-    const std::uint64_t others = kind.load(acquire) & ~(std::uint64_t{1} << placed_bit);
-    kind.store(others | std::uint64_t{placed} << placed_bit, release);
+    kind.store((kind.load(acquire) & ~placed_bit) | (placed ? placed_bit : 0), release);
 }
 
 void AllocationIndex::visit_managed(void (*visit)(void*, const Allocation&), void* to) noexcept {
@@ -387,69 +378,6 @@ void AllocationIndex::visit_managed(void (*visit)(void*, const Allocation&), voi
                 visit(to, allocation);
         }
     }
-}
-
-void AllocationIndex::note_global(std::uint64_t id, std::uint64_t module) noexcept {
-    const Change change(*this); // for launches that were looked at between its insertion and this
-    // Asked right after its insertion; another thread's may have come between.
-    Place at = last_id_ == id ? place_of(last_address_) : Place{none, none};
-    const std::size_t leaves = leaf_count_.load(acquire);
-    for (std::size_t directory = 0; at.directory == none && directory < leaves; ++directory)
-        for (std::size_t slot = 0; at.directory == none && slot < leaf(directory).count.load(acquire); ++slot)
-            if (leaf(directory).id[slot].load(acquire) == id)
-                at = {directory, slot};
-    if (at.directory == none || read(at).id != id)
-        return;
-    const Allocation allocation = read(at);
-    Global* const globals = globals_.load(acquire);
-    const std::size_t count = global_count_.load(acquire);
-    std::size_t free = 0;
-    while (free < count && globals[free].address.load(acquire) != 0)
-        ++free;
-    if (free == max_globals)
-        return;
-    const bool managed = allocation.memory == trace::Memory::managed;
-    globals[free].module.store(module, release);
-    globals[free].managed.store(managed, release);
-    globals[free].address.store(allocation.address, release);
-    if (free == count)
-        global_count_.store(count + 1, release);
-    if (managed)
-        managed_global_count_.fetch_add(1, release);
-}
-
-void AllocationIndex::forget_globals(std::uint64_t module) noexcept {
-    Global* const globals = globals_.load(acquire);
-    for (std::size_t i = 0; i < global_count_.load(acquire); ++i) {
-        std::uint64_t address = 0;
-        {
-            const record::Guard guard(mutex_);
-            if (globals[i].module.load(acquire) != module)
-                continue;
-            address = globals[i].address.exchange(0, std::memory_order_acq_rel);
-            if (address != 0 && globals[i].managed.load(acquire) != 0)
-                managed_global_count_.fetch_sub(1, release);
-        }
-        Allocation gone;
-        if (address != 0)
-            erase(address, gone);
-    }
-}
-
-std::size_t AllocationIndex::managed_globals(std::uint64_t module, Allocation* out,
-                                             std::size_t capacity) const noexcept {
-    if (managed_global_count_.load(acquire) == 0)
-        return 0;
-    const Global* const globals = globals_.load(acquire);
-    const std::size_t count = global_count_.load(acquire);
-    std::size_t found = 0;
-    for (std::size_t i = 0; i < count && found < capacity; ++i) {
-        const std::uint64_t address = globals[i].address.load(acquire);
-        const bool reached = module == 0 || globals[i].module.load(acquire) == module;
-        if (address != 0 && reached && globals[i].managed.load(acquire) != 0 && find(address, out[found]))
-            ++found;
-    }
-    return found;
 }
 
 } // namespace umadvisor::observe

@@ -46,8 +46,8 @@ public:
     /// Removes all that has this id: levels of a mipmapped array have handles of their own.
     void erase_all(std::uint64_t id) noexcept;
 
-    /// Removes up to `capacity` allocations that start in [first, last), or that go with `context`, variables
-    /// of modules included, and copies them to `out`. Returns how many; less than `capacity`: that was all.
+    /// Removes up to `capacity` allocations that start in [first, last), or that go with `context`, and copies
+    /// them to `out`. Returns how many; less than `capacity`: that was all.
     std::size_t take_range(std::uint64_t first, std::uint64_t last, Allocation* out,
                            std::size_t capacity) noexcept;
     std::size_t take_context(std::uint16_t context, Allocation* out, std::size_t capacity) noexcept;
@@ -99,35 +99,19 @@ public:
                       &visit);
     }
 
-    /// Allocation `id` is a variable of `module` (CUmodule or CUlibrary).
-    void note_global(std::uint64_t id, std::uint64_t module) noexcept;
-
-    /// The module goes: its variables are no allocations any more.
-    void forget_globals(std::uint64_t module) noexcept;
-
-    /// Copies up to `capacity` managed variables that a kernel of `module` may reach: those of that module, or
-    /// all where `module` is 0 (not known). Lock-free; one load when there are none.
-    std::size_t managed_globals(std::uint64_t module, Allocation* out, std::size_t capacity) const noexcept;
-
 private:
     static constexpr std::size_t leaf_capacity = 64;
     static constexpr std::size_t max_leaves = 16384; ///< half a million allocations at the least
-    static constexpr std::size_t max_globals = 1024;
 
     using Word = std::atomic<std::uint64_t>;
     /// Column by column: a search touches starts only.
     struct Leaf {
         Word count;
         Word address[leaf_capacity], bytes[leaf_capacity], id[leaf_capacity];
-        Word kind[leaf_capacity]; ///< context << 48 | device << 16 | pooled << 12 | placed << 11 | fills_card
-                                  ///< << 10 | readable << 9 | rewritten << 8 | memory
+        Word kind[leaf_capacity]; ///< all else, packed
     };
     struct Place {
         std::size_t directory, slot;
-    };
-    /// A variable of a module. Address 0: free.
-    struct Global {
-        Word address, module, managed;
     };
     class Change;
 
@@ -143,7 +127,6 @@ private:
     std::size_t remove_overlapped(std::uint64_t first, std::uint64_t last, Allocation* out,
                                   std::size_t capacity) noexcept;
     bool split(std::size_t directory) noexcept;
-    void drop_global(std::uint64_t address) noexcept;
     void visit_managed(void (*visit)(void*, const Allocation&), void* to) noexcept;
     Leaf& leaf(std::size_t directory) const noexcept {
         return leaves_.load(std::memory_order_acquire)[leaf_of_[directory].load(std::memory_order_acquire)];
@@ -161,11 +144,6 @@ private:
     std::uint64_t free_leaves_ = 0; ///< head of a list through Leaf::id[0]; number + 1
     std::uint64_t used_leaves_ = 0;
     mutable record::Mutex mutex_;
-
-    std::uint64_t last_id_ = 0, last_address_ = 0; ///< of the newest insertion
-
-    std::atomic<Global*> globals_{nullptr};
-    std::atomic<std::size_t> global_count_{0}, managed_global_count_{0};
 };
 
 namespace detail {

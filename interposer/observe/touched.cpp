@@ -1,5 +1,7 @@
 #include "interposer/observe/touched.hpp"
 
+#include "interposer/observe/module_variables.hpp"
+
 #include <algorithm>
 #include <cstring>
 
@@ -74,7 +76,7 @@ void scan(const Function& function, void** parameters, void** extra, Touched& ou
         out.scanned = function.layout_known && function.parameters == 0;
     }
     Allocation globals[Touched::max_managed];
-    const std::size_t count = allocations().managed_globals(function.module, globals, Touched::max_managed);
+    const std::size_t count = module_variables().managed(function.module, globals, Touched::max_managed);
     for (std::size_t i = 0; i < count; ++i)
         add(globals[i], out);
 }

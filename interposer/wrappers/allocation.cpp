@@ -7,6 +7,7 @@
 #include "interposer/observe/launch_detail.hpp"
 #include "interposer/observe/managed_watch.hpp"
 #include "interposer/observe/memory_class.hpp"
+#include "interposer/observe/module_variables.hpp"
 #include "interposer/observe/residency_sampler.hpp"
 
 #include <algorithm>
@@ -105,8 +106,8 @@ void finish_global(trace::Alloc& record, CUdeviceptr address, std::size_t bytes,
     if (record.memory == trace::Memory::unknown)
         record.memory = trace::Memory::device;
     record.symbol = name != nullptr ? record::string_id(name) : 0;
+    observe::module_variables().add(address, record.memory == trace::Memory::managed, module);
     finish_allocation(record, address, bytes);
-    observe::allocations().note_global(record.allocation, module);
 }
 
 void begin_free(trace::Free& record, std::uint64_t address) noexcept {

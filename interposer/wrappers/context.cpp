@@ -5,6 +5,7 @@
 #include "interposer/observe/allocations.hpp"
 #include "interposer/observe/contexts.hpp"
 #include "interposer/observe/functions.hpp"
+#include "interposer/observe/module_variables.hpp"
 #include "interposer/wrappers/allocation.hpp"
 
 #include <atomic>
@@ -37,6 +38,8 @@ void forget_memory(const trace::Context& record, std::uint16_t owner) {
     observe::Allocation gone[batch];
     for (std::size_t count = batch; owner != 0 && count == batch;) {
         count = observe::allocations().take_context(owner, gone, batch);
+        for (std::size_t i = 0; i < count; ++i)
+            observe::module_variables().drop(gone[i].address);
         leave_parts(record, gone, count);
     }
     // Arrays one by one: levels of a mipmapped one are the same allocation.

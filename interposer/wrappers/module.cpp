@@ -1,7 +1,7 @@
 #include "interposer/wrappers/module.hpp"
 
-#include "interposer/observe/allocations.hpp"
 #include "interposer/observe/functions.hpp"
+#include "interposer/observe/module_variables.hpp"
 
 namespace umadvisor::wrappers {
 
@@ -18,7 +18,7 @@ void begin_unload(trace::GpuModule& record, std::uint64_t module) noexcept {
     record.action = trace::ModuleAction::unload;
     record.module = module;
     observe::forget_module(module);
-    observe::allocations().forget_globals(module);
+    observe::forget_variables(module);
 }
 
 void finish_unload(trace::GpuModule& record) noexcept {

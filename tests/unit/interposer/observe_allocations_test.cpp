@@ -198,29 +198,6 @@ BOOST_AUTO_TEST_CASE(readers_see_whole_allocations_while_others_come_and_go) {
     BOOST_TEST(looked > 0u);
 }
 
-BOOST_AUTO_TEST_CASE(managed_variables_belong_to_their_module) {
-    auto index = std::make_unique<AllocationIndex>();
-    index->insert(allocation(1, 0x1000, 0x100, trace::Memory::managed));
-    index->note_global(1, 0xa);
-    index->insert(allocation(2, 0x2000, 0x100, trace::Memory::managed));
-    index->insert(allocation(3, 0x3000, 0x100, trace::Memory::device));
-    index->note_global(3, 0xa);
-    index->note_global(2, 0xb); // not the newest
-    Allocation found[4];
-    BOOST_TEST(index->managed_globals(0xa, found, 4) == 1u);
-    BOOST_TEST(found[0].id == 1u);
-    BOOST_TEST(index->managed_globals(0xb, found, 4) == 1u);
-    BOOST_TEST(found[0].id == 2u);
-    BOOST_TEST(index->managed_globals(0xc, found, 4) == 0u);
-    BOOST_TEST(index->managed_globals(0, found, 4) == 2u);
-    BOOST_TEST(index->managed_globals(0, found, 1) == 1u);
-    index->forget_globals(0xa);
-    BOOST_TEST(index->managed_globals(0, found, 4) == 1u);
-    BOOST_TEST(id_at(*index, 0x1000) == 0u);
-    BOOST_TEST(id_at(*index, 0x3000) == 0u);
-    BOOST_TEST(id_at(*index, 0x2000) == 2u);
-}
-
 BOOST_AUTO_TEST_CASE(what_a_new_one_covers_is_told) {
     auto index = std::make_unique<AllocationIndex>();
     for (std::uint64_t i = 0; i < 5; ++i)
@@ -251,7 +228,7 @@ BOOST_AUTO_TEST_CASE(what_starts_in_a_range_is_taken) {
     BOOST_TEST(index->count() == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(what_goes_with_a_context_is_taken_variables_too) {
+BOOST_AUTO_TEST_CASE(what_goes_with_a_context_is_taken) {
     auto index = std::make_unique<AllocationIndex>();
     std::vector<std::uint64_t> expected, taken;
     for (std::uint64_t id = 1; id <= 300; ++id) {
@@ -262,7 +239,6 @@ BOOST_AUTO_TEST_CASE(what_goes_with_a_context_is_taken_variables_too) {
         if (made.context == 0xfffe)
             expected.push_back(id);
     }
-    index->note_global(300, 0xa);
     Allocation out[16];
     for (std::size_t count = 16; count == 16;) {
         count = index->take_context(0xfffe, out, 16);
@@ -273,7 +249,6 @@ BOOST_AUTO_TEST_CASE(what_goes_with_a_context_is_taken_variables_too) {
     BOOST_TEST(taken == expected, boost::test_tools::per_element());
     BOOST_TEST(index->count() == 300 - expected.size());
     BOOST_TEST(index->managed_count() == index->count());
-    BOOST_TEST(index->managed_globals(0, out, 16) == 0u);
     Allocation kept{};
     BOOST_TEST(index->find(0x1000, kept));
     BOOST_TEST(kept.context == 1u);

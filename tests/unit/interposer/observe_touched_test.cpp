@@ -1,4 +1,5 @@
 #include "interposer/observe/functions.hpp"
+#include "interposer/observe/module_variables.hpp"
 #include "interposer/observe/touched.hpp"
 #include "observe_doubles.hpp"
 
@@ -159,7 +160,7 @@ BOOST_AUTO_TEST_CASE(more_than_can_be_named_are_counted) {
 
 BOOST_AUTO_TEST_CASE(managed_variables_are_reached_without_a_parameter) {
     const Allocation variable = allocate(64, trace::Memory::managed);
-    allocations().note_global(variable.id, 0xabc0);
+    module_variables().add(variable.address, true, 0xabc0);
     const CUfunction function = fresh_function("k", {}), other = fresh_function("other", {});
     note_function(other, reinterpret_cast<CUmodule>(0xdef0), "other");
     Touched out, none;
@@ -167,7 +168,7 @@ BOOST_AUTO_TEST_CASE(managed_variables_are_reached_without_a_parameter) {
     BOOST_TEST(out.managed_count == 1u);
     scan(*function_of(other), nullptr, nullptr, none);
     BOOST_TEST(none.managed_count == 0u);
-    allocations().forget_globals(0xabc0);
+    forget_variables(0xabc0);
 }
 
 BOOST_AUTO_TEST_CASE(a_key_changes_with_whatever_scan_goes_by) {
@@ -203,10 +204,12 @@ BOOST_AUTO_TEST_CASE(a_key_changes_with_whatever_scan_goes_by) {
     BOOST_TEST((made_again != freed));
 
     // A variable of the module is within its reach from now on.
-    allocations().note_global(a.id, 0xfab0);
+    module_variables().add(a.address + (1 << 20), true, 0xfab0);
+    allocations().insert({allocations().next_id(), a.address + (1 << 20), 64, trace::Memory::managed, 0, false, 0});
     const auto with_variable = key_of(function, parameters);
     BOOST_TEST((with_variable != made_again));
-    allocations().forget_globals(0xfab0);
+    forget_variables(0xfab0);
+    BOOST_TEST((key_of(function, parameters) != with_variable));
 
     // The handle comes back with the same name and layout in another module.
     const auto before = key_of(function, parameters);

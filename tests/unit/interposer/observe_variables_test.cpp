@@ -1,0 +1,75 @@
+#include "interposer/observe/module_variables.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <memory>
+
+BOOST_AUTO_TEST_SUITE(variables_of_modules)
+
+using namespace umadvisor;
+using namespace umadvisor::observe;
+
+/// Variables of this test, which start at 0x5a00'0000'0000.
+struct Variables {
+    ~Variables() {
+        Allocation gone[8];
+        allocations().take_range(base, base + 0x10000, gone, 8);
+    }
+    void add(std::uint64_t place, trace::Memory memory, std::uint64_t module) {
+        const std::uint64_t address = base + place * 0x1000;
+        variables->add(address, memory == trace::Memory::managed, module);
+        allocations().insert({place, address, 0x100, memory, 0, false, 0});
+    }
+    std::size_t managed(std::uint64_t module, std::size_t capacity = 4) {
+        return variables->managed(module, found, capacity);
+    }
+    static constexpr std::uint64_t base = 0x5a00'0000'0000;
+    std::unique_ptr<ModuleVariables> variables = std::make_unique<ModuleVariables>();
+    Allocation found[4] = {};
+};
+
+BOOST_FIXTURE_TEST_CASE(managed_ones_are_reached_from_their_module, Variables) {
+    add(1, trace::Memory::managed, 0xa);
+    add(2, trace::Memory::managed, 0xb);
+    add(3, trace::Memory::device, 0xa);
+    BOOST_TEST(managed(0xa) == 1u);
+    BOOST_TEST(found[0].id == 1u);
+    BOOST_TEST(managed(0xb) == 1u);
+    BOOST_TEST(found[0].id == 2u);
+    BOOST_TEST(managed(0xc) == 0u);
+    BOOST_TEST(managed(0) == 2u);
+    BOOST_TEST(managed(0, 1) == 1u);
+}
+
+BOOST_FIXTURE_TEST_CASE(one_that_is_no_allocation_yet_is_not_reached, Variables) {
+    variables->add(base, true, 0xa);
+    BOOST_TEST(managed(0xa) == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(they_go_with_their_module_or_by_themselves, Variables) {
+    add(1, trace::Memory::managed, 0xa);
+    add(2, trace::Memory::managed, 0xb);
+    add(3, trace::Memory::device, 0xa);
+    std::uint64_t taken = 0;
+    while (const std::uint64_t address = variables->take(0xa))
+        taken += address - base;
+    BOOST_TEST(taken == 0x4000u);
+    BOOST_TEST(managed(0) == 1u);
+    variables->drop(base + 0x2000);
+    BOOST_TEST(managed(0) == 0u);
+    add(4, trace::Memory::managed, 0xa); // in the place of one that has gone
+    BOOST_TEST(managed(0xa) == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(those_of_a_module_are_no_allocations_once_it_has_gone) {
+    constexpr std::uint64_t address = 0x5b00'0000'0000, other = address + 0x1000;
+    for (const std::uint64_t each : {address, other}) {
+        module_variables().add(each, false, each);
+        allocations().insert({allocations().next_id(), each, 0x100, trace::Memory::device, 0, false, 0});
+    }
+    forget_variables(address);
+    Allocation found;
+    BOOST_TEST(!allocations().find(address, found));
+    BOOST_TEST(allocations().erase(other, found));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
