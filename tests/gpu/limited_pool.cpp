@@ -1,5 +1,5 @@
-// An allocator for PyTorch (torch.cuda.memory.CUDAPluggableAllocator) whose memory --act rewrite leaves to the
-// driver: from a pool with a limit.
+// An allocator for PyTorch (torch.cuda.memory.CUDAPluggableAllocator) and CuPy whose memory --act rewrite leaves to
+// the driver: from a pool with a limit.
 #include "tests/process/programs/driver_program.hpp"
 
 namespace {
@@ -10,7 +10,7 @@ CUmemoryPool pool_of(int device) {
         CUmemPoolProps wanted{};
         wanted.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
         wanted.location = {CU_MEM_LOCATION_TYPE_DEVICE, {device}};
-        wanted.maxSize = std::size_t{2} << 30;
+        wanted.maxSize = std::size_t{6} << 30;
         must(ASK("cuMemPoolCreate", cuMemPoolCreate)(&pool, &wanted), "cuMemPoolCreate");
     }
     return pool;

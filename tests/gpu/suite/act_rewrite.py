@@ -1,5 +1,5 @@
-"""What --act rewrite=all costs a program that fits: the time of a step, once all is where it belongs. PyTorch's steps take
-longer in one process than in the next by more than that: they are timed in one, memory of either kind in turn."""
+"""What --act rewrite=all costs a program that fits: the time of a step, once all is where it belongs. Steps of PyTorch and
+CuPy take longer in one process than in the next by more than that: they are timed in one, memory of either kind in turn."""
 
 import importlib.util
 import json
@@ -15,19 +15,19 @@ from .results import figure
 PART = "act-rewrite"
 ROUNDS = 7
 LAST_START = 150  # seconds
+FRAMEWORKS = ("torch", "cupy")
 
 
 def check_act_rewrite(cases, bundle, advised):
     """Returns the rewrite figures of suite act."""
-    figures, contests = [], []
-    if _has(cases, bundle, "torch"):
-        cases.check(PART, "torch", lambda: _torch(bundle, advised, figures))
-    if _has(cases, bundle, "cupy"):
-        contests.append(_contest(bundle, advised, "cupy", [sys.executable, PROGRAMS / "cupy_loop.py", "--time"]))
+    figures = []
+    for module in FRAMEWORKS:
+        if _has(cases, bundle, module):
+            cases.check(PART, module, lambda m=module: _in_one_process(bundle, advised, m, figures))
     # Of an example its median: pageable copies, launches, graphs, allocations, each over device memory.
-    contests += [_contest(bundle, advised, example.name.replace(" --order ", "_").replace("-", "_"),
-                          [bundle.program(example.program), *example.arguments, "--time"])
-                 for example in EXAMPLES if example.device_memory]
+    contests = [_contest(bundle, advised, example.name.replace(" --order ", "_").replace("-", "_"),
+                         [bundle.program(example.program), *example.arguments, "--time"])
+                for example in EXAMPLES if example.device_memory]
     hold(contests, 1 if bundle.sim else ROUNDS, LAST_START)
     for contest in contests:
         metric = next(iter(contest.times["bare"][0])) if contest.times["bare"] else ""  # each prints one
@@ -47,16 +47,16 @@ def _has(cases, bundle, module):
     return not why_not
 
 
-def _torch(bundle, advised, figures):
-    command = [sys.executable, PROGRAMS / "torch_rewritten.py", bundle.library("liblimited_pool.so")]
+def _in_one_process(bundle, advised, module, figures):
+    command = [sys.executable, PROGRAMS / f"{module}_rewritten.py", bundle.library("liblimited_pool.so")]
     outcome, traces = advised.run(command, ["--act", "rewrite=all", "-c", "cudaProfilerApi"])
     require(outcome.status == 0, outcome.explain())
     made = [each for each in advised.records(traces[0]) if each["record"] == "Alloc" and each["status"] == 0]
     kinds = {(each["memory"], each["origin"]) for each in made}
     require({("managed", "umadvisor"), ("device", "program")} <= kinds, f"allocations are {kinds}")
     answer = json.loads(outcome.stdout.splitlines()[-1])
-    figures += [figure("rewrite_all.torch.ratio", answer["rewritten"], "ratio"),
-                figure("rewrite_all.torch.control", answer["control"], "ratio")]
+    figures += [figure(f"rewrite_all.{module}.ratio", answer["rewritten"], "ratio"),
+                figure(f"rewrite_all.{module}.control", answer["control"], "ratio")]
     rewritten, control = (each["value"] for each in figures[-2:])
     return f"a step {answer['plain_us']:.0f} us; rewritten {rewritten} of that, another like it {control}"
 
