@@ -8,6 +8,7 @@ namespace umadvisor::model {
 namespace {
 
 constexpr std::size_t most_kernels = 32; ///< named of one interval
+constexpr std::size_t most_uncounted = 1024;
 
 std::uint64_t above(std::uint64_t value, std::uint64_t base) {
     return value - std::min(value, base);
@@ -61,7 +62,10 @@ void ManagedTotals::add(const trace::ManagedDetail& record) {
     if (only_ == nullptr && !several_) // nothing was reached since the totals were told, so nothing moved
         partly_off_ = false;
     ever_ |= record.kinds;
-    paused_ = paused_ || record.kinds == 0;
+    if (record.kinds != 0 && !uncounted_.empty() && uncounted_.back().end == UINT64_MAX)
+        uncounted_.back().end = record.start;
+    if (record.kinds == 0 && uncounted_.size() < most_uncounted)
+        uncounted_.push_back({record.start, UINT64_MAX});
     reader::add_saturated(lost_, record.lost);
     partly_off_ = partly_off_ || !tells(trace::ManagedEventKind::migration);
 }

@@ -35,6 +35,11 @@ struct UntoldInterval {
     std::vector<KernelSite> kernels; ///< that reached it; at most a few
 };
 
+/// In ticks.
+struct UncountedTime {
+    std::uint64_t begin = 0, end = 0; ///< UINT64_MAX: to the end of the trace
+};
+
 /// Follows the records in the order of time.
 class ManagedTotals {
 public:
@@ -58,8 +63,8 @@ public:
     const ManagedTally& told() const { return told_; }
     /// The driver's totals; nullptr: none are in the trace.
     const trace::ManagedCounters* exact() const { return counted_ ? &exact_ : nullptr; }
-    /// Nobody was asked for a while: what moved then is in no total.
-    bool paused() const { return paused_; }
+    /// Nobody was asked at these times, the first of them: what moved then is in no total.
+    const std::vector<UncountedTime>& uncounted() const { return uncounted_; }
     std::uint64_t lost() const { return lost_; }
 
     /// Of the bytes that moved, those of which events told; 1 where nothing moved.
@@ -81,7 +86,8 @@ private:
     trace::ManagedCounters exact_;
     MovedBytes apart_;
     std::uint64_t kinds_ = 0, ever_ = 0, lost_ = 0;
-    bool counted_ = false, paused_ = false;
+    bool counted_ = false;
+    std::vector<UncountedTime> uncounted_;
     bool partly_off_ = true;              ///< migrations were not told at some time since the last counters
     bool gap_ = false;                    ///< bytes moved while migrations were not told
     MovedBytes told_before_;              ///< at the last counters

@@ -53,7 +53,7 @@ ManagedJson totals_json(const model::ManagedTotals& totals) {
         {"device_faults", told_faults(totals, Kind::device_fault, sum_of(told.device_faults))}};
     const trace::ManagedCounters* const exact = totals.exact();
     ManagedJson object = ManagedJson::object();
-    object["exact"] = exact != nullptr && !totals.paused();
+    object["exact"] = exact != nullptr && totals.uncounted().empty();
     object["bytes_to_device"] =
         exact != nullptr ? ManagedJson(exact->bytes_to_device) : told_json["bytes_to_device"];
     object["bytes_to_host"] = exact != nullptr ? ManagedJson(exact->bytes_to_host) : told_json["bytes_to_host"];

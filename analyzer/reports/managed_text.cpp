@@ -75,7 +75,7 @@ void write_totals(std::ostream& out, const model::ManagedActivity& managed, trac
     if (exact != nullptr && totals.told_share() < 1)
         out << "    of the bytes " << static_cast<int>(std::floor(totals.told_share() * 100))
             << "% were told move by move; each line says how the others are known\n";
-    if (totals.paused())
+    if (!totals.uncounted().empty())
         out << "  ! without what moved while --act relieve had no use for the driver's queue, and left it unread\n";
     if (totals.lost() != 0)
         out << "  ! " << (source == trace::ManagedSourceKind::cupti ? "CUPTI" : "the driver") << " dropped "
@@ -206,6 +206,10 @@ void write_life(std::ostream& out, const Report& report, const model::Allocation
             shown = shown == ' ' || shown == side ? side : '*';
         }
     }
+    for (const model::UncountedTime& gap : report.profile.managed().totals().uncounted())
+        for (std::uint64_t i = 0; i < columns; ++i)
+            if (from + i * step >= gap.begin && from + i * step < gap.end)
+                strip[i] = ' ';
     out << "        where it was, over "
         << findings::time_text(static_cast<double>(report.profile.nanoseconds(until - from))) << ": [" << strip
         << "]  h host, D device, * both in turn"

@@ -73,4 +73,15 @@ BOOST_AUTO_TEST_CASE(managed_and_host_pools_give_such_memory) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(no_bytes_are_at_the_null_address) {
+    CUmemoryPool by_default = nullptr;
+    DRIVER(cuDeviceGetDefaultMemPool)(&by_default, 0);
+    CUdeviceptr made = 7;
+    BOOST_TEST(DRIVER(cuMemAllocFromPoolAsync)(&made, 0, by_default, nullptr) == CUDA_SUCCESS);
+    BOOST_TEST(made == 0u);
+    made = 7;
+    BOOST_TEST(DRIVER(cuMemAllocAsync)(&made, 0, nullptr) == CUDA_SUCCESS);
+    BOOST_TEST(made == 0u);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -111,8 +111,12 @@ void settle_on_device(const Allocation& allocation, int device) {
 }
 
 CUresult allocate(CUmemPoolHandle_st& pool, CUdeviceptr* address, std::uint64_t bytes) {
-    if (pool.imported || bytes == 0) {
+    if (pool.imported) {
         return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (bytes == 0) { // the null address, unlike cuMemAlloc (release 580)
+        *address = 0;
+        return CUDA_SUCCESS;
     }
     const CUresult made = pool.memory == device_memory ? allocate_pooled(pool, address, bytes)
                           : pool.memory == managed     ? allocate_managed(address, bytes, CU_MEM_ATTACH_GLOBAL)
