@@ -76,7 +76,8 @@ void write_totals(std::ostream& out, const model::ManagedActivity& managed, trac
         out << "    of the bytes " << static_cast<int>(std::floor(totals.told_share() * 100))
             << "% were told move by move; each line says how the others are known\n";
     if (!totals.uncounted().empty())
-        out << "  ! without what moved while --act relieve had no use for the driver's queue, and left it unread\n";
+        out << "  ! without what moved while --act relieve had no use for the driver's queue, and left it "
+               "unread\n";
     if (totals.lost() != 0)
         out << "  ! " << (source == trace::ManagedSourceKind::cupti ? "CUPTI" : "the driver") << " dropped "
             << count_text(totals.lost(), "event") << "\n";

@@ -261,10 +261,11 @@ Table managed_table(Report& report) {
     }
     take_rows(table, std::move(rows));
     if (const trace::ManagedCounters* const exact = totals.exact())
-        table.rows.push_back({100.0, exact->bytes_to_device, exact->bytes_to_host, std::string("counted"),
-                              exact->host_faults, exact->device_faults, allocations, allocated,
-                              std::string(totals.uncounted().empty() ? "in all, by the driver's counters"
-                                                                     : "in all that the driver was asked to count")});
+        table.rows.push_back(
+            {100.0, exact->bytes_to_device, exact->bytes_to_host, std::string("counted"), exact->host_faults,
+             exact->device_faults, allocations, allocated,
+             std::string(totals.uncounted().empty() ? "in all, by the driver's counters"
+                                                    : "in all that the driver was asked to count")});
     return table;
 }
 

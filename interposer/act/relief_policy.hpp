@@ -47,7 +47,8 @@ public:
         activity_ = activity;
     }
 
-    /// In `window` rounds something moved, but nothing new, nothing undecided by faults, and nothing is watched.
+    /// In `window` rounds something moved, but nothing new, nothing undecided by faults, and nothing is
+    /// watched.
     bool has_no_concern() const noexcept { return unconcerned_ >= window; }
 
     /// A launch is about to reach the allocation: what to do before. A step that is returned counts as done.

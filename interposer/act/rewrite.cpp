@@ -104,8 +104,7 @@ CUdevice device_to_rewrite_on(Wish& wish, trace::Reason& reason) {
         return -1;
     }
     const CUdevice device = current_device();
-    if (device < 0 || is_called_by_transport() ||
-        (wish.order != nullptr && !has_rewritable_pool(wish, device)))
+    if (device < 0 || is_called_by_transport() || (wish.order != nullptr && !has_rewritable_pool(wish, device)))
         return -1;
     if (is_left_by_plan()) {
         reason = trace::Reason::never_rewrite;

@@ -17,15 +17,16 @@ constexpr auto release = std::memory_order_release;
 
 // A kind: what an allocation is beside its place, in one word.
 constexpr std::uint64_t memory_mask = 0xff;
-constexpr std::uint64_t rewritten_bit = 1 << 8, readable_bit = 1 << 9, fills_card_bit = 1 << 10, placed_bit = 1 << 11,
-                        pooled_bit = 1 << 12;
+constexpr std::uint64_t rewritten_bit = 1 << 8, readable_bit = 1 << 9, fills_card_bit = 1 << 10,
+                        placed_bit = 1 << 11, pooled_bit = 1 << 12;
 constexpr unsigned device_shift = 16, context_shift = 48;
 
 std::uint64_t kind_of(const Allocation& allocation) {
     return static_cast<std::uint64_t>(allocation.memory) | (allocation.rewritten ? rewritten_bit : 0) |
            (allocation.readable ? readable_bit : 0) | (allocation.fills_card ? fills_card_bit : 0) |
            (allocation.placed ? placed_bit : 0) | (allocation.pooled ? pooled_bit : 0) |
-           std::uint64_t{allocation.device} << device_shift | std::uint64_t{allocation.context} << context_shift;
+           std::uint64_t{allocation.device} << device_shift |
+           std::uint64_t{allocation.context} << context_shift;
 }
 
 std::uint64_t end_of(std::uint64_t address, std::uint64_t bytes) {

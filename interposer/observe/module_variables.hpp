@@ -1,5 +1,5 @@
-/// Which allocations are variables of modules: those go with their module, and kernels reach managed ones without a
-/// parameter.
+/// Which allocations are variables of modules: those go with their module, and kernels reach managed ones
+/// without a parameter.
 #pragma once
 
 #include "interposer/observe/allocations.hpp"

@@ -1,6 +1,7 @@
 #include "interposer/observe/tools_device.hpp"
 
 #include "interposer/attach/driver.hpp"
+#include "interposer/record/high_descriptor.hpp"
 #include "residency/tools_interface.hpp"
 
 #include <cerrno>
@@ -19,16 +20,6 @@ namespace {
 
 constexpr const char* device_file = "/dev/nvidia-uvm-tools";
 constexpr int most_descriptors = 4096; ///< looked through for the module's
-constexpr int high_descriptor = 500;   ///< programs count on the low ones
-
-/// The same file under a high number, where there is one.
-int raised(int descriptor) {
-    const int high = fcntl(descriptor, F_DUPFD_CLOEXEC, high_descriptor);
-    if (high < 0)
-        return descriptor;
-    close(descriptor);
-    return high;
-}
 
 } // namespace
 
@@ -66,7 +57,7 @@ const char* ToolsTracker::open(void* ring, std::uint64_t entries, void* control)
     if (descriptor < 0)
         return errno == ENOENT ? "/dev/nvidia-uvm-tools is not there"
                                : "/dev/nvidia-uvm-tools may not be opened";
-    tracker_ = describe(raised(descriptor));
+    tracker_ = describe(record::raise_descriptor(descriptor));
     // The program's descriptors of the module: one of them has its memory, and only that one is accepted.
     for (int each = 0; each < most_descriptors && tracker_.number >= 0; ++each) {
         const Descriptor other = describe(each);

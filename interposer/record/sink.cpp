@@ -1,6 +1,7 @@
 #include "interposer/record/sink.hpp"
 
 #include "interposer/record/clock.hpp"
+#include "interposer/record/high_descriptor.hpp"
 #include "interposer/record/summary.hpp"
 #include "interposer/runtime/message.hpp"
 
@@ -24,8 +25,6 @@ constexpr std::uint32_t first_batch = 16; ///< chunks; a small program gets a sm
 constexpr std::uint32_t later_batch = 64;
 /// As many chunks as can be numbered.
 constexpr std::uint64_t max_file_bytes = trace::header_bytes + (std::uint64_t{trace::chunk_bytes} << 32) - 1;
-/// Programs that close descriptors or select(2) on them look at low numbers.
-constexpr int descriptor_floor = 512;
 
 constinit char failure[512] = {}; ///< create() is called by the one thread that enters
 
@@ -73,15 +72,10 @@ const char* Sink::create(const Settings& settings) noexcept {
     if (settings.force)
         if (const char* why = make_way(settings.path))
             return why;
-    int fd = ::open(settings.path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    const int fd = ::open(settings.path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return fail(settings.path, errno == EEXIST ? "it exists already" : describe(errno));
-    const int high = fcntl(fd, F_DUPFD_CLOEXEC, descriptor_floor);
-    if (high >= 0) { // fails where the limit of descriptors is lower: the low number serves too
-        ::close(fd);
-        fd = high;
-    }
-    fd_ = fd;
+    fd_ = raise_descriptor(fd);
 
     // Three chunks are the least that can hold anything: the summary, one of events, one of definitions.
     const std::uint64_t most = settings.max_bytes != 0 ? settings.max_bytes : max_file_bytes;

@@ -1,5 +1,5 @@
-// An allocator for PyTorch (torch.cuda.memory.CUDAPluggableAllocator) and CuPy whose memory --act rewrite leaves to
-// the driver: from a pool with a limit.
+// An allocator for PyTorch (torch.cuda.memory.CUDAPluggableAllocator) and CuPy whose memory --act rewrite
+// leaves to the driver: from a pool with a limit.
 #include "tests/process/programs/driver_program.hpp"
 
 namespace {

@@ -34,6 +34,18 @@ BOOST_AUTO_TEST_CASE(low_descriptors_stay_free) {
     check_no_difference("descriptors");
 }
 
+/// Later, among threads, the kernel takes 10 ms and more to grow the table for a descriptor of ours.
+BOOST_AUTO_TEST_CASE(high_descriptors_have_room_before_there_are_threads) {
+    const Folder folder;
+    const auto room = [&](const std::string& before) {
+        const Outcome outcome = run_sim(folder, before + " grep FDSize /proc/self/status");
+        BOOST_TEST_REQUIRE(outcome.status == 0, outcome.err);
+        return std::stoul(outcome.out.substr(outcome.out.find(':') + 1));
+    };
+    BOOST_TEST(room("") <= 512u);
+    BOOST_TEST(room("LD_PRELOAD=" + shim) > 512u);
+}
+
 BOOST_AUTO_TEST_CASE(descriptors_that_the_program_has_taken_over) {
     check_no_difference("reuse");
 }

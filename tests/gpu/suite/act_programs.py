@@ -15,7 +15,7 @@ from .results import figure
 PART = "act-programs"
 MODES = ("prefetch", "rewrite=all", "stage", "auto,rewrite=all")
 
-# Of NVIDIA's samples; the first four have managed memory.
+# Of NVIDIA's samples, where --filter names no others; the first four have managed memory.
 SAMPLES = ("conjugateGradientUM", "conjugateGradientMultiBlockCG", "UnifiedMemoryStreams", "systemWideAtomics",
            "vectorAdd", "simpleDrvRuntime", "conjugateGradient", "conjugateGradientPrecond", "conjugateGradientCudaGraphs",
            "simpleCUBLAS", "simpleCUFFT", "cuSolverSp_LowlevelCholesky", "histogram", "mergeSort", "sortingNetworks",
@@ -33,7 +33,7 @@ def check_act_programs(cases, bundle, advised, samples, texts, pace):
     with tempfile.TemporaryDirectory(prefix="umadvisor-act-") as folder, ThreadPoolExecutor(pace.at_once) as pool:
         begun = time.monotonic()
         waiting = [pool.submit(judge, each, bundle, advised, begun, pace)
-                   for program in _programs(bundle, Path(folder), samples) if wanted(program.name)
+                   for program in _programs(bundle, Path(folder), samples, texts) if wanted(program.name)
                    for each in ([program] if program.why_not else in_modes(program))]
         lines = [enter(cases, PART, each.result()) for each in waiting]
     verdicts = [line["result"] for line in lines if line["result"] != "not run"]
@@ -47,12 +47,13 @@ def in_modes(program):
                     source=program.source if "auto" in mode else "") for mode in MODES]
 
 
-def _programs(bundle, folder, samples):
+def _programs(bundle, folder, samples, texts):
     """The long ones first: while they run, the others fill the gaps."""
     nvcc = Nvcc.find()
     yield from (each for each in program_list.python_programs(bundle) if each.name in PYTHON)
     (folder / "own").mkdir()
     yield from (each for each in program_list.compiled_programs(bundle, nvcc, folder / "own") if each.name in COMPILED)
-    yield from program_list.sample_programs(bundle, samples, nvcc, folder / "samples",
-                                            lambda name: name.partition("/")[2] in SAMPLES)
+    def chosen(name):
+        return name.partition("/")[2] in SAMPLES or any(text and text in name for text in texts)
+    yield from program_list.sample_programs(bundle, samples, nvcc, folder / "samples", chosen)
     yield from (each for each in program_list.example_programs(bundle) if each.name.endswith("[shared]"))

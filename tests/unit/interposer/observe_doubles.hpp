@@ -59,11 +59,11 @@ struct FakeDriver {
     std::uint64_t node_asked; ///< its attribute
     CUstreamCaptureStatus capture_status;
     CUresult capture_answer;
-    CUstreamCaptureMode thread_mode;  ///< of the (one) calling thread
-    bool relaxed_at_every_call;       ///< no event or prefetch call came in another capture mode
-    bool finished;                    ///< cuEventQuery
-    std::uint64_t managed_activity;   ///< of ManagedWatch; 0: not known
-    bool managed_watched;             ///< by the driver's queue
+    CUstreamCaptureMode thread_mode; ///< of the (one) calling thread
+    bool relaxed_at_every_call;      ///< no event or prefetch call came in another capture mode
+    bool finished;                   ///< cuEventQuery
+    std::uint64_t managed_activity;  ///< of ManagedWatch; 0: not known
+    bool managed_watched;            ///< by the driver's queue
     bool managed_at_rest;
     ManagedListener managed_listener; ///< who hears of its events
     CUresult event_answer;            ///< of cuEventRecord

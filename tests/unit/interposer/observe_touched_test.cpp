@@ -205,7 +205,8 @@ BOOST_AUTO_TEST_CASE(a_key_changes_with_whatever_scan_goes_by) {
 
     // A variable of the module is within its reach from now on.
     module_variables().add(a.address + (1 << 20), true, 0xfab0);
-    allocations().insert({allocations().next_id(), a.address + (1 << 20), 64, trace::Memory::managed, 0, false, 0});
+    allocations().insert(
+        {allocations().next_id(), a.address + (1 << 20), 64, trace::Memory::managed, 0, false, 0});
     const auto with_variable = key_of(function, parameters);
     BOOST_TEST((with_variable != made_again));
     forget_variables(0xfab0);

@@ -1,5 +1,5 @@
-// First the host and the device change the whole of an array in turns, which no advice ends. Then it stays on the device,
-// and a block of flags that both write in each round comes into being.
+// First the host and the device change the whole of an array in turns, which no advice ends. Then it stays on
+// the device, and a block of flags that both write in each round comes into being.
 #include "tests/gpu/programs/work.hpp"
 
 #include <algorithm>
