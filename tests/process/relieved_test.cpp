@@ -97,7 +97,7 @@ BOOST_DATA_TEST_CASE(the_queue_rests_while_nothing_can_be_relieved, data::make({
     BOOST_TEST(text.find("    ]  h host") != std::string::npos, text); // where it was by then is not known
 }
 
-BOOST_AUTO_TEST_CASE(the_queue_is_read_again_when_there_is_new_memory) {
+BOOST_AUTO_TEST_CASE(the_queue_is_read_again_when_other_memory_comes_back) {
     const Folder folder;
     const Counted bare = relieve(folder, "flags_later", "");
     const Counted helped = relieve(folder, "flags_later", "relieve");
