@@ -75,7 +75,8 @@ void ReliefPolicy::came_back(std::uint64_t allocation, std::uint64_t content) no
 bool ReliefPolicy::curious(std::uint64_t allocation) const noexcept {
     const Entry& entry = entries_[allocation % places];
     return entry.allocation == allocation && entry.state == State::gathering &&
-           (entry.round.faults != 0 || entry.tally.moved != 0 || has_no_concern()); // and nobody tells of faults
+           (entry.round.faults != 0 || entry.tally.moved != 0 ||
+            has_no_concern()); // and nobody tells of faults
 }
 
 void ReliefPolicy::leave_alone(std::uint64_t allocation) noexcept {

@@ -6,8 +6,8 @@ namespace umadvisor::record {
 /// The same file under a high number; `descriptor` itself where the limit of descriptors is too low for one.
 int raise_descriptor(int descriptor) noexcept;
 
-/// Makes raise_descriptor() quick. Called while there is one thread: a table of descriptors that threads share grows
-/// only after the kernel has waited for all processors (expand_fdtable: 8 to 19 ms).
+/// Makes raise_descriptor() quick. Called while there is one thread: a table of descriptors that threads share
+/// grows only after the kernel has waited for all processors (expand_fdtable: 8 to 19 ms).
 void make_room_for_descriptors() noexcept;
 
 } // namespace umadvisor::record

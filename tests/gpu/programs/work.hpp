@@ -3,6 +3,7 @@
 // made with
 // --hand only. Bare and by hand are thus one source, and each prefetch stands where an expert would write it.
 #include "tests/gpu/programs/habits/timeline.hpp"
+#include "tests/gpu/programs/turns.hpp"
 #include "tools/examples/options.hpp"
 #include "tools/simcuda/portable.hpp"
 
@@ -27,14 +28,18 @@ constexpr std::size_t gpu_or_sim([[maybe_unused]] std::size_t gpu, [[maybe_unuse
 #endif
 }
 
-/// One run: reads --hand and the options of the examples, owns the memory it hands out, times the rounds.
-/// Failed calls end the program.
+/// One run: reads --hand, --turns (turns.hpp) and the options of the examples, owns the memory it hands out,
+/// times the rounds. Failed calls end the program.
 class Work {
 public:
     Work(int argc, char** argv, Defaults defaults) {
-        const auto end =
-            std::remove_if(argv, argv + argc, [](const char* word) { return !std::strcmp(word, "--hand"); });
-        by_hand_ = end != argv + argc;
+        const auto take = [&](char** end, const char* option) {
+            return std::remove_if(argv, end, [=](const char* word) { return !std::strcmp(word, option); });
+        };
+        char** const without_hand = take(argv + argc, "--hand");
+        by_hand_ = without_hand != argv + argc;
+        char** const end = take(without_hand, "--turns");
+        in_turns_ = end != without_hand;
         options_ =
             example::read_managed_options(static_cast<int>(end - argv), argv,
                                           {gpu_or_sim(defaults.gpu_mib, defaults.sim_mib), defaults.rounds});
@@ -69,6 +74,8 @@ public:
     bool next_round() {
         habits::pass_host_time(host_bytes_); // what came to the host it has gone through by now
         host_bytes_ = 0;
+        if (in_turns_)
+            turns::begin_round(starts_.size());
         starts_.push_back(habits::now());
         return starts_.size() <= options_.rounds;
     }
@@ -93,6 +100,8 @@ public:
     /// all rounds, `steady` of those after the second. Returns the exit status.
     template <class T>
     int conclude(const T* data, std::size_t count, bool right) const {
+        if (in_turns_)
+            turns::print(starts_);
         if (options_.time) {
             print_time_since("work", 0);
             if (options_.rounds > 2)
@@ -107,7 +116,7 @@ private:
     }
 
     example::Options options_{};
-    bool by_hand_ = false;
+    bool by_hand_ = false, in_turns_ = false;
     std::size_t host_bytes_ = 0; ///< that the host is about to go through
     std::vector<void*> allocations_;
     std::vector<habits::Nanoseconds> starts_; ///< of each round, and the end of the last

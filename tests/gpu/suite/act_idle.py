@@ -1,25 +1,35 @@
-"""Programs that need no prefetch must not pay for --act prefetch: bare and with it in turn."""
+"""Programs that need no prefetch must not pay for --act prefetch: rounds without and with it in turn, in one process, since
+two processes differ by more."""
 
-from .by_hand import IDLE, acted, bare
-from .contest import Contest, enter, hold
+import json
+
+from .by_hand import IDLE
+from .cases import require
 from .results import figure
 
 PART = "act-idle"
-ROUNDS = 15
-LAST_START = 120  # seconds
+ROUNDS = ("--rounds", "320")
 # By hand already: there is nothing left to do.
 PREFETCHED = ("ping_pong", "small_result", "stencil", "stream_buffers")
-WORDS = {"mapped": ("--rounds", "400")}  # some 0.2 s, as the others of programs/idle take
 
 
 def check_act_idle(cases, bundle, advised):
     """Returns the idle figures of suite act."""
-    runs = [(name, name, WORDS.get(name, ())) for name in IDLE] + [(f"{name}_by_hand", name, ("--hand",)) for name in PREFETCHED]
-    contests = [Contest(title, {"bare": bare(bundle, name, *words), "act": acted(bundle, advised, name, *words)})
-                for title, name, words in runs]
-    hold(contests, 1 if bundle.sim else ROUNDS, LAST_START)
-    figures = [figure(f"prefetch.idle.{each.name}.ratio", each.ratios("act", "bare", "work"), "ratio")
-               for each in contests if enter(cases, PART, each, "work")]
+    runs = [(name, name, ()) for name in IDLE] + [(f"{name}_by_hand", name, ("--hand",)) for name in PREFETCHED]
+    figures = []
+    for title, name, words in runs:
+        cases.check(PART, title, lambda t=title, c=[bundle.program(name), *words]: _in_turns(bundle, advised, t, c, figures))
     if figures:
         figures.append(figure("prefetch.idle.ratio.max", [max(each["value"] for each in figures)], "ratio"))
     return figures
+
+
+def _in_turns(bundle, advised, title, command, figures):
+    rounds = ("--rounds", "16") if bundle.sim else ROUNDS
+    outcome, traces = advised.run([*command, "--turns", *rounds], ["--act", "prefetch", "-c", "cudaProfilerApi"])
+    require(outcome.status == 0, outcome.explain())
+    process = advised.report(traces[0])["process"] if traces else {}
+    require(process and 0 < process["recorded_ns"] < process["duration_ns"], "umadvisor was not switched off and on")
+    ratios = next(json.loads(line)["ratios"] for line in outcome.stdout.splitlines() if line.startswith("{"))
+    figures.append(figure(f"prefetch.idle.{title}.ratio", ratios, "ratio"))
+    return f"{figures[-1]['value']} of bare"
