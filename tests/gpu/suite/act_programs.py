@@ -15,7 +15,7 @@ from .results import figure
 PART = "act-programs"
 MODES = ("prefetch", "rewrite=all", "stage", "auto,rewrite=all")
 
-# Of NVIDIA's samples, where --filter names no others; the first four have managed memory.
+# What is tried where --filter names nothing else. Of NVIDIA's samples; the first four have managed memory.
 SAMPLES = ("conjugateGradientUM", "conjugateGradientMultiBlockCG", "UnifiedMemoryStreams", "systemWideAtomics",
            "vectorAdd", "simpleDrvRuntime", "conjugateGradient", "conjugateGradientPrecond", "conjugateGradientCudaGraphs",
            "simpleCUBLAS", "simpleCUFFT", "cuSolverSp_LowlevelCholesky", "histogram", "mergeSort", "sortingNetworks",
@@ -49,11 +49,12 @@ def in_modes(program):
 
 def _programs(bundle, folder, samples, texts):
     """The long ones first: while they run, the others fill the gaps."""
+    def named(name):
+        return any(text and text in name for text in texts)
     nvcc = Nvcc.find()
-    yield from (each for each in program_list.python_programs(bundle) if each.name in PYTHON)
+    yield from (each for each in program_list.python_programs(bundle) if each.name in PYTHON or named(each.name))
     (folder / "own").mkdir()
     yield from (each for each in program_list.compiled_programs(bundle, nvcc, folder / "own") if each.name in COMPILED)
-    def chosen(name):
-        return name.partition("/")[2] in SAMPLES or any(text and text in name for text in texts)
-    yield from program_list.sample_programs(bundle, samples, nvcc, folder / "samples", chosen)
+    yield from program_list.sample_programs(bundle, samples, nvcc, folder / "samples",
+                                            lambda name: name.partition("/")[2] in SAMPLES or named(name))
     yield from (each for each in program_list.example_programs(bundle) if each.name.endswith("[shared]"))
