@@ -74,9 +74,9 @@ void ReliefPolicy::came_back(std::uint64_t allocation, std::uint64_t content) no
 
 bool ReliefPolicy::curious(std::uint64_t allocation) const noexcept {
     const Entry& entry = entries_[allocation % places];
+    const bool moves = entry.round.faults != 0 || entry.tally.moved != 0;
     return entry.allocation == allocation && entry.state == State::gathering &&
-           (entry.round.faults != 0 || entry.tally.moved != 0 ||
-            has_no_concern()); // and nobody tells of faults
+           (moves || has_no_concern()); // without a concern nobody is asked what moves
 }
 
 void ReliefPolicy::leave_alone(std::uint64_t allocation) noexcept {

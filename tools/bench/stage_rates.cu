@@ -55,11 +55,19 @@ bool brings_the_same(const Memory& memory, std::size_t bytes) {
     return std::memcmp(memory.pageable, memory.pinned, bytes) == 0;
 }
 
+/// Short copies differ by more from one to the next, and cost little.
+std::size_t repetitions(std::size_t bytes) {
+    constexpr std::size_t long_enough = 8 << 20;
+    return std::max<std::size_t>(1, long_enough / bytes);
+}
+
 void measure(const Memory& memory, std::size_t bytes, cudaMemcpyKind kind, bool asynchronous,
              std::size_t rounds) {
     std::vector<double> times[3];
+    constexpr Way ways[] = {Way::bare, Way::staged, Way::pinned};
     for (std::size_t round = 0; round <= rounds; ++round)
-        for (const Way way : {Way::bare, Way::staged, Way::pinned}) {
+        for (std::size_t turn = 0; turn < 3; ++turn) { // each comes first, second and last alike
+            const Way way = ways[(round + turn) % 3];
             const double time = copy(memory, way, bytes, kind, asynchronous);
             if (round != 0) // the first makes buffers and threads
                 times[static_cast<int>(way)].push_back(time);
@@ -89,7 +97,7 @@ int main(int argc, char** argv) {
         right = right && brings_the_same(memory, bytes);
         for (const cudaMemcpyKind kind : {cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost})
             for (const bool asynchronous : {false, true})
-                measure(memory, bytes, kind, asynchronous, options.rounds);
+                measure(memory, bytes, kind, asynchronous, options.rounds * repetitions(bytes));
     }
     if (!right)
         std::fprintf(stderr, "stage_rates: staged copies brought something else\n");
