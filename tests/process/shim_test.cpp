@@ -97,13 +97,13 @@ BOOST_AUTO_TEST_CASE(what_moves_memory_is_recorded_or_counted_for_a_reason) {
     BOOST_TEST(working_entries > 150u);
 }
 
-BOOST_AUTO_TEST_CASE(readme_tells_what_is_recorded) {
+BOOST_AUTO_TEST_CASE(the_documents_tell_what_is_recorded) {
     const Folder folder;
-    const std::string readme = read(UMADVISOR_SOURCE "/README.md");
+    const std::string document = read(UMADVISOR_SOURCE "/docs/recording.md");
     std::istringstream table(run(folder, advisor + " help coverage").out);
     std::size_t rows = 0;
     for (std::string row; std::getline(table, row); ++rows)
-        BOOST_TEST(readme.find(row) != std::string::npos, "the README lacks: " << row);
+        BOOST_TEST(document.find(row) != std::string::npos, "docs/recording.md lacks: " << row);
     BOOST_TEST(rows > 15u);
 }
 
