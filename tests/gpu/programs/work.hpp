@@ -1,7 +1,7 @@
 #pragma once
 // What the programs of managed/ and idle/ share: memory, rounds and their clock, and the prefetches that are
-// made with
-// --hand only. Bare and by hand are thus one source, and each prefetch stands where an expert would write it.
+// made with --hand only. Bare and by hand are thus one source, and each prefetch stands where an expert would
+// write it.
 #include "tests/gpu/programs/habits/timeline.hpp"
 #include "tests/gpu/programs/turns.hpp"
 #include "tools/examples/options.hpp"
