@@ -245,6 +245,8 @@ void get_up() {
     if (!counter_tracker.enable(counter_flags))
         return give_up("the driver refuses its counters");
     take_types(wanted_types());
+    if (taken_types == 0)
+        give_up("the driver refuses its events");
 }
 
 /// The module numbers devices in the order in which it met them.
