@@ -12,7 +12,7 @@ from .nvcc import Nvcc
 from .process import run
 
 PART = "act-times"
-RUNS = 5
+RUNS = 15
 TIME_LIMIT = 200  # seconds, for all runs of one program in one mode
 DIFFERS = 4       # of ab: results differ, or vary by themselves, as times do that a program prints
 
