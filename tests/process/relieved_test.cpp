@@ -107,6 +107,20 @@ BOOST_AUTO_TEST_CASE(the_queue_is_read_again_when_other_memory_comes_back) {
     BOOST_TEST((asked(folder) == std::vector{true, false, true}));
 }
 
+BOOST_AUTO_TEST_CASE(a_queue_that_cannot_be_read_again_is_given_up) {
+    const Folder folder;
+    const std::string bare = relieve(folder, "flags_later", "").out;
+    // It enables counters and events once, and then counters, or neither, again.
+    for (const auto& [config, line] : {std::pair{"tools_enables=2", "the driver refuses its counters"},
+                                       {"tools_enables=3", "the driver refuses its events"}}) {
+        const Counted given_up =
+            relieve(folder, "flags_later", "relieve", std::string("thrashing=0,") + config);
+        BOOST_TEST(given_up.out == bare);
+        BOOST_TEST(advised(folder).empty());
+        BOOST_TEST(told(folder, line), line);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(the_queue_does_not_rest_where_it_was_asked_for_by_name) {
     const Folder folder;
     run_acted(folder, examples + "/sim/ping_pong --rounds 40", "relieve", "UMADVISOR_UM=queue");

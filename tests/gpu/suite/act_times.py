@@ -24,12 +24,13 @@ MODES = {"conjugateGradientUM": MANAGED, "conjugateGradientMultiBlockCG": MANAGE
 
 
 def check_act_times(cases, bundle, advised, samples, texts, pace):
-    """Returns a line for each program and mode: the ratio of the medians, above 1 where it gained, and its interval."""
+    """Returns a line for each program and mode whose names together hold one of `texts`: the ratio of the medians, above 1
+    where it gained, and its interval."""
     with tempfile.TemporaryDirectory(prefix="umadvisor-times-") as folder:
         begun, lines = time.monotonic(), []
         for program in _programs(bundle, Path(folder), samples, texts):
-            for mode in MODES.get(_short(program.name), ("",)):
-                name = f"{program.name} --act {mode}"
+            for mode in _modes(program.name, texts) or ("",):
+                name = _row(program.name, mode)
                 if program.why_not or time.monotonic() > begun + pace.last_start:
                     cases.not_run(PART, name, program.why_not or f"not reached within {pace.last_start:.0f} s")
                 else:
@@ -41,9 +42,17 @@ def _short(name):
     return name.rpartition("/")[2]
 
 
+def _row(name, mode):
+    return f"{name} --act {mode}"
+
+
+def _modes(name, texts):
+    return [mode for mode in MODES.get(_short(name), ()) if any(text in _row(name, mode) for text in texts)]
+
+
 def _programs(bundle, folder, samples, texts):
     def wanted(name):
-        return _short(name) in MODES and any(text in name for text in texts)
+        return bool(_modes(name, texts))
     yield from program_list.sample_programs(bundle, samples, Nvcc.find(), folder, wanted)
     yield from sorted((each for each in program_list.python_programs(bundle) if wanted(each.name)),
                       key=lambda each: tuple(MODES).index(each.name))

@@ -101,6 +101,14 @@ BOOST_AUTO_TEST_CASE(the_tools_device_can_refuse) {
     });
 }
 
+BOOST_AUTO_TEST_CASE(the_tools_device_can_refuse_later) {
+    run("tools_enables=1", [] {
+        cudaFree(nullptr);
+        Counting counting;
+        return counting.turn(tools::Switch::enable_counters, ~0ull) != 0u ? 0 : 1;
+    });
+}
+
 BOOST_AUTO_TEST_CASE(the_modules_parameters_are_those_of_the_model) {
     run("thrashing=0,driver_prefetch=0", [] {
         cudaFree(nullptr);

@@ -15,6 +15,7 @@
 #include "tools/simcuda/image.hpp"
 
 #include <atomic>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -120,6 +121,7 @@ struct Config {
     int driver_version = 13000;
     bool concurrent_managed_access = true;
     bool tools_queue = true; ///< the unified-memory module's tools device may be opened
+    int tools_enables = std::numeric_limits<int>::max(); ///< events or counters, that it grants
     residency::Parameters parameters;
 
     int node_of(int device) const { return device % host_nodes; }

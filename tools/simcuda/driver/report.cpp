@@ -60,6 +60,8 @@ void apply(Driver& state, const std::string& key, const std::string& value) {
         state.config.parameters.driver_prefetch = value != "0";
     } else if (key == "tools_queue") {
         state.config.tools_queue = value != "0";
+    } else if (key == "tools_enables") {
+        state.config.tools_enables = std::atoi(value.c_str());
     } else if (key == "pageable") {
         state.prices.pageable_to_device = state.prices.device_to_pageable =
             static_cast<double>(parse_bytes(value));

@@ -16,6 +16,7 @@ namespace simcuda {
 ///     thrashing=0          the driver's thrashing detection off
 ///     driver_prefetch=0    the driver's prefetch at faults off
 ///     tools_queue=0        the tools device of the unified-memory module cannot be opened
+///     tools_enables=N      it enables events or counters so often, and then refuses
 ///     pageable=BYTES       a second, that copies between pageable and device memory move each way (10300000000
 ///                          to the device, 19400000000 back)
 ///     fail=ENTRY:N:RESULT  the N-th call of ENTRY (0: each) answers the CUresult RESULT; up to eight

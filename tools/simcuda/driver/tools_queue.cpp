@@ -92,7 +92,8 @@ bool Trackers::turn(int number, unsigned long command, tools::Switch& flags) {
     Tracker& tracker = found->second;
     const bool of_events = command == tools::Switch::enable_events || command == tools::Switch::disable_events;
     const bool on = command == tools::Switch::enable_events || command == tools::Switch::enable_counters;
-    if (tracker.is_ring() != of_events || (of_events && on && (flags.flags & ~all_events) != 0)) {
+    const bool granted = !on || enables_++ < driver().config.tools_enables;
+    if (!granted || tracker.is_ring() != of_events || (of_events && on && (flags.flags & ~all_events) != 0)) {
         flags.status = invalid_argument;
         return true;
     }

@@ -77,6 +77,7 @@ private:
     std::mutex mutex_;
     std::map<int, Tracker> trackers_;
     int last_number_ = 0;
+    int enables_ = 0;                      ///< that were asked for
     std::atomic<std::uint64_t> wanted_{0}; ///< flags of EventType
     std::atomic<bool> counting_{false};
 };
