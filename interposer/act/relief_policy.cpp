@@ -22,7 +22,7 @@ ReliefPolicy::Entry* ReliefPolicy::find(std::uint64_t allocation) noexcept {
 /// Something has happened to it.
 ReliefPolicy::Entry* ReliefPolicy::hear_of(std::uint64_t allocation) noexcept {
     Entry* const entry = find(allocation);
-    if (entry != nullptr && entry->state != State::left)
+    if (entry != nullptr && entry->stays && entry->state != State::left)
         unconcerned_ = 0;
     return entry;
 }
@@ -37,7 +37,6 @@ ReliefPolicy::Entry* ReliefPolicy::take(std::uint64_t allocation) noexcept {
         return nullptr;
     entry = {};
     entry.allocation = allocation;
-    unconcerned_ = 0;
     return &entry;
 }
 
@@ -187,6 +186,9 @@ ReliefStep ReliefPolicy::launch(std::uint64_t allocation, std::uint64_t address,
     if (known->state == State::left || known->waits == waits_)
         return {};
     known->waits = waits_;
+    if (!known->stays)
+        unconcerned_ = 0;
+    known->stays = true;
     close_round(*known, now);
     if (known->state == State::watched) {
         unconcerned_ = 0;

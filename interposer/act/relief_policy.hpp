@@ -47,8 +47,8 @@ public:
         activity_ = activity;
     }
 
-    /// In `window` rounds something moved, but nothing new, nothing undecided by faults, and nothing is
-    /// watched.
+    /// In `window` rounds something moved, but nothing that is new and stays, nothing undecided by faults, and
+    /// nothing is watched. What goes with its first round is past relief.
     bool has_no_concern() const noexcept { return unconcerned_ >= window; }
 
     /// A launch is about to reach the allocation: what to do before. A step that is returned counts as done.
@@ -88,6 +88,7 @@ private:
         std::uint64_t allocation; ///< 0: free
         State state;
         bool closed; ///< another one had to be left alone, and there is room for one
+        bool stays;  ///< for more than a round
         Remedy remedy;
         unsigned quiet; ///< rounds in a row in which nothing came back
         Round round;
