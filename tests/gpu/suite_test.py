@@ -104,6 +104,12 @@ class Times(unittest.TestCase):
         self.assertEqual((lines[0]["ratio"], lines[0]["bare_s"], lines[0]["low"]), (2.0, 2.0, 1.9))
         self.assertIn("varies", self.time(4, {**self.ANSWER, "equal": False})[0])
 
+    def test_rows_are_filtered_by_program_and_mode(self):
+        self.assertEqual(act_times._modes("cuda-samples/scan", ["rewrite"]), ["rewrite=all"])
+        self.assertEqual(act_times._modes("cuda-samples/scan", ["scan"]), ["stage", "rewrite=all"])
+        self.assertEqual(act_times._modes("cuda-samples/conjugateGradientUM", ["rewrite"]), [])
+        self.assertEqual(act_times._modes("another", [""]), [])
+
     def test_runs_that_fail_or_end_differently(self):
         with self.assertRaises(Failure):
             self.time(1, {})

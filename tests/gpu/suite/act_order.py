@@ -26,7 +26,7 @@ MEASURED = {"batches": (29383, 26009), "first_touch": (2724, 1323), "graph_round
 
 def check_order(cases, bundle, advised, model):
     """`model`: a Bundle for simcuda and its Advised. Without a card simcuda is held against what one took. Returns the
-    rank correlations."""
+    rank correlations, and each program's times."""
     names = [name for name in PROGRAMS if name not in OTHERS]
     predicted = _work(*model, names, 1)
     measured = MEASURED if bundle.sim else _work(bundle, advised, names, FEWEST_ROUNDS)
@@ -34,7 +34,7 @@ def check_order(cases, bundle, advised, model):
     for number, way in enumerate(WAYS):
         cases.check(PART, f"order of time, {way}", lambda n=number, w=way: _compare(
             {name: each[n] for name, each in predicted.items()}, {name: each[n] for name, each in measured.items()}, w, found))
-    return found
+    return found + [{"program": name, "simcuda_us": predicted[name], "card_us": list(measured[name])} for name in names]
 
 
 def _work(bundle, advised, names, rounds):
