@@ -305,7 +305,7 @@ struct Relieving {
             fault.address = allocation.address;
             fault.bytes = 4 * kib;
             fault.cause = static_cast<std::uint64_t>(trace::FaultAccess::write);
-            observe::driver().managed_listener(fault);
+            observe::driver().managed_events.push_back(fault);
             relieve(touched);
         }
     }

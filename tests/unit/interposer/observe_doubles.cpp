@@ -117,7 +117,10 @@ bool ManagedWatch::tells_now() const noexcept {
 void ManagedWatch::set_listener(ManagedListener listener) noexcept {
     driver().managed_listener = listener;
 }
-void ManagedWatch::tell() noexcept {}
+void ManagedWatch::tell() noexcept {
+    for (const trace::ManagedEvent& event : std::exchange(driver().managed_events, {}))
+        driver().managed_listener(event);
+}
 void ManagedWatch::rest(bool wanted) noexcept {
     driver().managed_at_rest = wanted;
 }
@@ -355,6 +358,7 @@ void install_driver() {
     d.relaxed_at_every_call = true;
     d.finished = true;
     d.managed_activity = 0;
+    d.managed_events.clear();
     d.host_node = -1;
     d.node_asked = 0;
     d.events = d.records = d.queries = d.asked = d.prefetches = d.advices = 0;

@@ -65,8 +65,9 @@ struct FakeDriver {
     std::uint64_t managed_activity;  ///< of ManagedWatch; 0: not known
     bool managed_watched;            ///< by the driver's queue
     bool managed_at_rest;
-    ManagedListener managed_listener; ///< who hears of its events
-    CUresult event_answer;            ///< of cuEventRecord
+    ManagedListener managed_listener;                ///< who hears of its events
+    std::vector<trace::ManagedEvent> managed_events; ///< that it has and has not told yet
+    CUresult event_answer;                           ///< of cuEventRecord
     std::uint64_t events, records, queries;
     std::vector<CUstream> record_streams;
     static inline const auto own_stream = reinterpret_cast<CUstream>(0x77); ///< that cuStreamCreate makes
