@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace umadvisor::residency {
 
@@ -202,6 +203,7 @@ Cost AddressSpace::service_fault(Processor who, Block& block, const PageMask& mi
 Cost AddressSpace::prefetch(Processor target, std::uint64_t address, std::uint64_t bytes, Nanoseconds now) {
     ++counters_.prefetch_calls;
     Cost cost{prices_.prefetch_call, 0};
+    bool moves = false;
     visit_blocks(address, bytes, [&](Block& block, const PageMask& pages) {
         cost.time += prices_.prefetch_block;
         const PageMask wanted = pages & block.valid;
@@ -211,6 +213,9 @@ Cost AddressSpace::prefetch(Processor target, std::uint64_t address, std::uint64
             used(block, ++uses_);
         }
         const PageMask moving = wanted & ~block.resident[target];
+        if (moving.any() && !std::exchange(moves, true)) {
+            cost.time += prices_.prefetch_move;
+        }
         const auto bring = [&](const PageMask& part, bool duplicate) {
             cost.time += move(block, part, target, MigrationCause::user, duplicate, now + cost.time).time;
         };

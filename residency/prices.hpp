@@ -41,6 +41,8 @@ struct Prices {
     /// Price of a prefetch call: 2.7 us, and 0.9 us for each block even if nothing moves.
     Nanoseconds prefetch_call = 1'800;
     Nanoseconds prefetch_block = 900;
+    /// What one that moves takes before its bytes move: 20 us to move 4 KiB, 30 for 64 KiB, 80 for 1 MiB.
+    Nanoseconds prefetch_move = 50'000;
 };
 
 /// Time to move so many bytes, in nanoseconds.

@@ -195,7 +195,9 @@ private:
         }) / launches;
     }
 
-    void move(int where) { check(cuda_.prefetch(managed_, bytes, where, nullptr), "cuMemPrefetchAsync"); }
+    void move(int where, std::size_t size = bytes) {
+        check(cuda_.prefetch(managed_, size, where, nullptr), "cuMemPrefetchAsync");
+    }
     void settle(int where) {
         move(where);
         bench_.wait();
@@ -234,12 +236,14 @@ private:
         rates.host_fault_ns = bench_.mean_now_and_then([&] { settle(device_); }, [&] { touch_first_page(); });
         measure_writes();
         settle(device_);
-        const double one = bench_.host_time(
-            [&] { check(cuda_.prefetch(managed_, block, device_, nullptr), "cuMemPrefetchAsync"); });
+        const double one = bench_.host_time([&] { move(device_, block); });
         const double all = bench_.host_time([&] { move(device_); });
         constexpr std::size_t more_blocks = bytes / block - 1;
         rates.prefetch_block_ns = std::max(1.0, (all - one) / static_cast<double>(more_blocks));
         rates.prefetch_call_ns = std::max(1.0, one - rates.prefetch_block_ns);
+        const double moving = bench_.typical([&] { settle(host); }, [&] { move(device_, block); });
+        rates.prefetch_move_ns =
+            std::max(1.0, moving - one - static_cast<double>(block) / rates.prefetch_to_device * 1e9);
         return true;
     }
     /// What the host pays for memory that it writes, by faults and after a prefetch, beyond memory that it has.

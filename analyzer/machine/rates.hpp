@@ -36,6 +36,8 @@ struct Rates {
     /// Of a prefetch of what is there already, and of each 2 MiB block that it looks at.
     double prefetch_call_ns = static_cast<double>(usual.prefetch_call);
     double prefetch_block_ns = static_cast<double>(usual.prefetch_block);
+    /// Of one that moves, besides.
+    double prefetch_move_ns = static_cast<double>(usual.prefetch_move);
 
     std::string device; ///< that was measured; empty: none
     /// "an H200", "the calibrated NVIDIA H200"
@@ -67,6 +69,7 @@ struct Rates {
         visit("device_fault_ns", self.device_fault_ns);
         visit("prefetch_call_ns", self.prefetch_call_ns);
         visit("prefetch_block_ns", self.prefetch_block_ns);
+        visit("prefetch_move_ns", self.prefetch_move_ns);
     }
 };
 

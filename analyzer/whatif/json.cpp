@@ -47,6 +47,7 @@ Json to_json(const Outlook& outlook) {
           {"to_device_bytes_per_s", outlook.prices.migrate_to_device},
           {"to_host_bytes_per_s", outlook.prices.migrate_to_host},
           {"block_fault_ns", outlook.prices.device_fault_group},
+          {"prefetch_move_ns", outlook.prices.prefetch_move},
           {"parts_told", outlook.parts_told},
           {"host_told", !outlook.unknowns.host_blind},
           {"launches_not_scanned", outlook.unknowns.unscanned},

@@ -229,8 +229,8 @@ private:
 
 Moved replay(const Job& job, Policy policy, std::uint64_t capacity, residency::Prices prices,
              const residency::Parameters& parameters) {
-    if (policy == Policy::optimum)
-        prices.prefetch_call = prices.prefetch_block = 0; // a bound: only the bytes take time
+    if (policy == Policy::optimum) // a bound: only the bytes take time
+        prices.prefetch_call = prices.prefetch_block = prices.prefetch_move = 0;
     return Replay(job, policy, capacity, prices, parameters).run();
 }
 

@@ -54,7 +54,8 @@ void write_basis(const Outlook& outlook, std::ostream& out) {
     out << "moving takes " << rate_text(outlook.prices.migrate_to_device) << " to the device and "
         << rate_text(outlook.prices.migrate_to_host) << " to the host"
         << (outlook.link > 0 ? " as asked for" : "") << ", and " << time_of(outlook.prices.device_fault_group)
-        << " more for the faults of 2 MiB, measured on " << outlook.rates_of
+        << " more for the faults of 2 MiB or " << time_of(outlook.prices.prefetch_move)
+        << " for a prefetch, measured on " << outlook.rates_of
         << "; it overlaps with nothing. What is evicted is always copied back\n";
     out << "the whole job took " << time_of(outlook.recorded_ns) << " on " << outlook.device << " with "
         << text_of(outlook.recorded_memory) << ", of which " << time_of(outlook.recorded_moving_ns)

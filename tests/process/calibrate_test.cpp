@@ -32,6 +32,7 @@ BOOST_AUTO_TEST_CASE(what_was_not_measured_is_not_kept) {
          {"pinned_to_device_bytes_per_s", "host_to_host_bytes_per_s", "both_ways_ratio",
           "fault_to_host_written_bytes_per_s", "host_first_write_bytes_per_s"})
         BOOST_TEST(rates.value(name, 0.0) > 0, name);
+    BOOST_TEST(rates.value("prefetch_move_ns", 0.0) > 40'000); // simcuda takes 50 us
     // simcuda compiles no kernels, and has one device.
     for (const char* const name :
          {"fault_to_device_bytes_per_s", "device_fault_ns", "launch_call_ns", "peer_bytes_per_s"})

@@ -25,10 +25,13 @@ BOOST_FIXTURE_TEST_CASE(back_to_the_host_gives_the_mapping_back, Fixture) {
 }
 
 BOOST_FIXTURE_TEST_CASE(of_resident_memory_costs_by_the_block, Fixture) {
-    memory.prefetch(device, base, bytes, 0);
+    touch(host_processor, 0, bytes);
+    const Cost once = memory.prefetch(device, base, bytes, 0);
     const Cost again = memory.prefetch(device, base, bytes, 0);
     const Prices& prices = memory.prices();
     BOOST_TEST(again.time == prices.prefetch_call + bytes / block_bytes * prices.prefetch_block);
+    BOOST_TEST(once.time == again.time + prices.prefetch_move +
+                                bytes / block_bytes * transfer_time(block_bytes, prices.migrate_to_device));
 }
 
 BOOST_FIXTURE_TEST_CASE(of_a_part_moves_that_part, Fixture) {
