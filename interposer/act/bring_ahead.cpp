@@ -26,7 +26,7 @@ struct Side {
     CUevent ends = nullptr;   ///< what was brought ahead is there
     CUdevice device = -1;
     Launching beside{nullptr, 0}; ///< the launch that `moves` go along with
-    Moves moves{{0, 0, 0, {}}, {0, 0, 0, {}}, 0};
+    Moves moves{{0, 0, 0, {}}, {0, 0, 0, {}}, 0, 0};
 };
 
 constinit std::atomic_flag taken{};           ///< guards `side`
@@ -63,8 +63,9 @@ bool foretell(const observe::Touched& running, observe::Touched& next) {
             next.managed[next.managed_count++] = allocation;
         return true;
     });
-    return !std::all_of(next.managed, next.managed + next.managed_count,
-                        [](const observe::Allocation& each) { return knowledge.residency.resident(each.id); });
+    return !std::all_of(next.managed, next.managed + next.managed_count, [](const observe::Allocation& each) {
+        return knowledge.residency.resident(each.id, observe::current_device());
+    });
 }
 
 /// Whether there is anything to move; `side.moves` has it.
@@ -72,7 +73,7 @@ bool plan_next(const observe::Touched& running, const observe::Touched& next, CU
     const record::Guard guard(knowledge.mutex);
     Moves& moves = side.moves;
     moves.out.count = moves.in.count = 0;
-    moves.given_up = 0;
+    moves.given_up = moves.parted = 0;
     plan_moves_ahead(running, next, side.device, stream, moves);
     if (moves.in.count == 0 && moves.out.count == 0)
         return false;

@@ -3,6 +3,7 @@
 #include "interposer/act/knowledge.hpp"
 #include "interposer/act/move_plan.hpp"
 #include "interposer/observe/capture.hpp"
+#include "interposer/observe/contexts.hpp"
 #include "interposer/observe/residency_sampler.hpp"
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
@@ -19,12 +20,13 @@ namespace {
 bool begin(const observe::Touched& touched) {
     std::uint64_t addresses[observe::Touched::max_managed];
     bool resident = true;
+    const std::uint32_t device = observe::current_device();
     const record::Guard guard(knowledge.mutex);
     for (std::uint32_t i = 0; i < touched.managed_count; ++i) {
         const observe::Allocation& allocation = touched.managed[i];
         addresses[i] = allocation.address;
         knowledge.host_returns.launch(allocation.id);
-        if (knowledge.residency.resident(allocation.id))
+        if (knowledge.residency.resident(allocation.id, device))
             continue;
         resident = false;
         knowledge.pointees.read(allocation); // before it leaves

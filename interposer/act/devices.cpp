@@ -61,8 +61,10 @@ DeviceCount learn_devices(const runtime::Options& options) noexcept {
         int concurrent = 0;
         if (real<Entry::cuDeviceGet>()(&device, ordinal) != CUDA_SUCCESS || device < 0 || device >= max_devices)
             continue;
-        real<Entry::cuDeviceTotalMem_v2>()(&bytes, device);
-        real<Entry::cuDeviceGetAttribute>()(&concurrent, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, device);
+        if (real<Entry::cuDeviceTotalMem_v2>()(&bytes, device) != CUDA_SUCCESS ||
+            real<Entry::cuDeviceGetAttribute>()(&concurrent, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS,
+                                                device) != CUDA_SUCCESS)
+            continue;
         devices[device].memory_bytes.store(bytes, std::memory_order_relaxed);
         devices[device].concurrent_managed_access.store(concurrent != 0, std::memory_order_relaxed);
         able += concurrent != 0;
@@ -84,7 +86,7 @@ DeviceState state_of(CUdevice device) noexcept {
     const std::uint64_t smaller = pretended.load(std::memory_order_relaxed);
     return {smaller != 0 ? std::min(smaller, card) : card,
             known.rewritten_bytes.load(std::memory_order_relaxed),
-            known.plain_bytes.load(std::memory_order_relaxed)};
+            known.plain_bytes.load(std::memory_order_relaxed), smaller != 0 ? 0 : others(known)};
 }
 
 std::uint64_t managed_capacity(CUdevice device, std::uint64_t held, std::uint64_t wanted) noexcept {

@@ -10,8 +10,6 @@
 
 namespace umadvisor::act {
 
-constexpr int max_devices = 64; ///< ordinals from here on are left alone
-
 struct DeviceCount {
     int all, able; ///< able: with concurrentManagedAccess
 };

@@ -37,8 +37,8 @@ std::size_t keep_later(std::span<Resident> residents, const observe::Touched& ru
 
 /// Plans what others have to leave to the launch, and takes it for done. `running`: see plan_moves_ahead();
 /// null: none.
-void make_room(const observe::Touched& touched, const observe::Touched* running, std::uint64_t bytes,
-               PrefetchPlan& out) {
+void make_room(const observe::Touched& touched, const observe::Touched* running, std::uint32_t device,
+               std::uint64_t bytes, PrefetchPlan& out) {
     struct Free {
         void operator()(Resident* residents) const { std::free(residents); }
     };
@@ -48,7 +48,7 @@ void make_room(const observe::Touched& touched, const observe::Touched* running,
     if (residents == nullptr)
         return;
     std::size_t count = 0;
-    knowledge.residency.for_each_resident([&](const ResidencyView& view, std::uint64_t last_use) {
+    knowledge.residency.for_each_resident(device, [&](const ResidencyView& view, std::uint64_t last_use) {
         if (!reaches(touched, view.allocation))
             residents[count++] = {view, LaunchSequence::unknown, last_use};
     });
@@ -62,29 +62,34 @@ void make_room(const observe::Touched& touched, const observe::Touched* running,
 }
 
 /// Bytes of the device that managed memory may take, when all is done.
-std::uint64_t plan(const observe::Touched& touched, const observe::Touched* running, CUdevice device,
+std::uint64_t plan(const observe::Touched& touched, const observe::Touched* running, CUdevice ordinal,
                    CUstream stream, Moves& moves) {
     ResidencyMap& residency = knowledge.residency;
+    const auto device = static_cast<std::uint32_t>(ordinal);
     ResidencyView views[observe::Touched::max_managed];
     std::size_t count = 0;
     for (std::uint32_t i = 0; i < touched.managed_count; ++i) {
         const observe::Allocation& allocation = touched.managed[i];
-        if (!residency.see(allocation.id, allocation.address, allocation.bytes, views[count]) ||
-            residency.resident(allocation.id))
+        if (!residency.see(allocation.id, allocation.address, allocation.bytes, views[count]))
+            continue;
+        const ResidencyMap::Wanted wanted = residency.wanted_on(allocation.id, device);
+        if (wanted == ResidencyMap::Wanted::now_here_too)
+            moves.parted = allocation.id;
+        if (wanted != ResidencyMap::Wanted::here || residency.resident(allocation.id, device))
             continue;
         count += residency.worth_bringing(allocation.id, reinterpret_cast<std::uint64_t>(stream));
         if (residency.just_given_up(allocation.id))
             moves.given_up = allocation.id;
     }
     const std::uint64_t missing = missing_bytes({views, count});
-    const std::uint64_t capacity = managed_capacity(device, residency.device_bytes(), missing);
-    const auto free = [&] { return capacity - std::min(capacity, residency.device_bytes()); };
+    const std::uint64_t capacity = managed_capacity(ordinal, residency.device_bytes(device), missing);
+    const auto free = [&] { return capacity - std::min(capacity, residency.device_bytes(device)); };
     std::uint64_t kept_free = 0;
     if (missing > free()) {
         residency.crowd();
         kept_free = std::min(slack, capacity / 4);
         if (missing + kept_free > free())
-            make_room(touched, running, missing + kept_free - free(), moves.out);
+            make_room(touched, running, device, missing + kept_free - free(), moves.out);
     }
     const std::uint64_t room = free();
     plan_prefetch({views, count}, room - std::min(room, kept_free), moves.in);
@@ -119,6 +124,9 @@ void make_moves(const Moves& moves, CUdevice device, Launching launch, trace::Re
         record::note("--act prefetch: allocation %llu is left to faults for now: launches came for none of the "
                      "blocks of it that were tried",
                      static_cast<unsigned long long>(moves.given_up));
+    if (moves.parted != 0)
+        record::note("--act prefetch: allocation %llu is left to faults: launches on several devices reach it",
+                     static_cast<unsigned long long>(moves.parted));
     make(moves.out, CU_DEVICE_CPU, launch, trace::Reason::makes_room);
     make(moves.in, device, launch, reason);
 }

@@ -9,7 +9,7 @@ namespace umadvisor::act {
 
 struct Moves {
     PrefetchPlan out, in;
-    std::uint64_t given_up = 0; ///< id of an allocation; 0: none
+    std::uint64_t given_up = 0, parted = 0; ///< ids of allocations; 0: none
 };
 
 /// What others have to leave to a launch on `stream`, and what is missing of `touched`; taken for done.

@@ -14,6 +14,9 @@ namespace {
 using attach::Entry;
 using attach::real;
 
+/// Where a full card leaves nothing to ask with. As on an H200; what programs rely on divides it.
+constexpr std::size_t usual_unit = 512;
+
 /// 4, 8 and 16 bytes are all that the driver takes.
 constexpr unsigned elements = 3;
 constinit std::atomic<std::size_t> units[max_devices][elements];
@@ -21,8 +24,9 @@ constinit std::atomic<std::size_t> units[max_devices][elements];
 std::size_t ask_unit(unsigned element) {
     CUdeviceptr row = 0;
     std::size_t pitch = 0;
-    if (real<Entry::cuMemAllocPitch_v2>()(&row, &pitch, element, 1, element) != CUDA_SUCCESS)
-        return 0;
+    const CUresult answer = real<Entry::cuMemAllocPitch_v2>()(&row, &pitch, element, 1, element);
+    if (answer != CUDA_SUCCESS)
+        return answer == CUDA_ERROR_OUT_OF_MEMORY ? usual_unit : 0;
     real<Entry::cuMemFree_v2>()(row);
     return std::has_single_bit(pitch) ? pitch : 0;
 }

@@ -47,7 +47,7 @@ constexpr observe::ResidencyListener listener{
                                            ? state_of(static_cast<CUdevice>(allocation.device)).memory_bytes
                                            : 0;
             const record::Guard guard(knowledge.mutex);
-            if (knowledge.residency.device_bytes() + allocation.bytes > card)
+            if (knowledge.residency.device_bytes(allocation.device) + allocation.bytes > card)
                 return observe::LookRange::of(allocation);
             if (occasion.moment != trace::SampleMoment::before_launch)
                 return knowledge.residency.on_trial(allocation.id) ? observe::LookRange::of(allocation)
@@ -125,10 +125,13 @@ void note_prefetch(const trace::Prefetch& done) noexcept {
         return;
     const record::Guard guard(knowledge.mutex);
     ResidencyView view;
-    if (knowledge.residency.see(allocation.id, allocation.address, allocation.bytes, view))
-        knowledge.residency.moved(allocation.id, done.address, done.address + done.bytes,
-                                  done.location == trace::Location::device ? BlockState::device
-                                                                           : BlockState::unknown);
+    if (!knowledge.residency.see(allocation.id, allocation.address, allocation.bytes, view))
+        return;
+    const bool to_device = done.location == trace::Location::device;
+    if (to_device)
+        knowledge.residency.wanted_on(allocation.id, static_cast<std::uint32_t>(done.location_id));
+    knowledge.residency.moved(allocation.id, done.address, done.address + done.bytes,
+                              to_device ? BlockState::device : BlockState::unknown);
 }
 
 void leave_to_faults(std::uint64_t address, std::uint64_t bytes, bool alone) noexcept {
@@ -163,7 +166,8 @@ bool note_resident(const observe::Allocation& allocation) noexcept {
         return false;
     const record::Guard guard(knowledge.mutex);
     ResidencyView view;
-    if (knowledge.residency.see(allocation.id, allocation.address, allocation.bytes, view))
+    if (knowledge.residency.see(allocation.id, allocation.address, allocation.bytes, view) &&
+        knowledge.residency.wanted_on(allocation.id, allocation.device) == ResidencyMap::Wanted::here)
         knowledge.residency.moved(allocation.id, allocation.address, allocation.address + allocation.bytes,
                                   BlockState::device);
     return true;

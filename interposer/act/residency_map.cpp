@@ -11,7 +11,8 @@ void ResidencyMap::clear() noexcept {
     std::free(known_);
     known_ = nullptr;
     count_ = capacity_ = 0;
-    device_bytes_ = synchronizations_ = 0;
+    synchronizations_ = 0;
+    std::fill_n(device_bytes_, max_devices + 1, 0);
     blind_ = trials_ = false;
     crowded_.store(false, std::memory_order_relaxed);
 }
@@ -100,6 +101,7 @@ bool ResidencyMap::see(std::uint64_t allocation, std::uint64_t address, std::uin
         known->allocation = allocation;
         known->address = address;
         known->bytes = bytes;
+        known->device = no_device;
         known->blocks = blocks;
         known->count = known->missing = count;
         known->looked_at = synchronizations_;
@@ -114,9 +116,26 @@ bool ResidencyMap::see(std::uint64_t allocation, std::uint64_t address, std::uin
     return true;
 }
 
-bool ResidencyMap::resident(std::uint64_t allocation) const noexcept {
+ResidencyMap::Wanted ResidencyMap::wanted_on(std::uint64_t allocation, std::uint32_t device) noexcept {
+    Known* const known = find(allocation);
+    if (known == nullptr || device >= max_devices)
+        return Wanted::elsewhere_too;
+    if (known->device == no_device)
+        known->device = device;
+    if (known->device == device)
+        return Wanted::here;
+    if (known->device == several_devices)
+        return Wanted::elsewhere_too;
+    for (std::size_t i = 0; i < known->count; ++i)
+        set(*known, i, BlockState::left_alone);
+    known->device = several_devices;
+    return Wanted::now_here_too;
+}
+
+bool ResidencyMap::resident(std::uint64_t allocation, std::uint32_t device) const noexcept {
     const Known* const known = find(allocation);
-    return known != nullptr && known->missing == 0 && !doubtful(*known);
+    return known != nullptr && known->missing == 0 && !doubtful(*known) &&
+           (known->device == device || known->device == several_devices);
 }
 
 std::uint64_t ResidencyMap::bytes_of(const Known& known, std::size_t block) noexcept {
@@ -132,11 +151,11 @@ void ResidencyMap::set(Known& known, std::size_t block, BlockState state) noexce
     known.missing -= is_missing(before);
     if (state == BlockState::device) {
         ++known.on_device;
-        device_bytes_ += bytes_of(known, block);
+        device_bytes_[known.device] += bytes_of(known, block);
     }
     if (before == BlockState::device) {
         --known.on_device;
-        device_bytes_ -= bytes_of(known, block);
+        device_bytes_[known.device] -= bytes_of(known, block);
         ++epoch_;
     }
     known.blocks[block] = state;
@@ -166,9 +185,10 @@ void ResidencyMap::launched(std::uint64_t allocation, std::uint64_t capacity) no
     if (known == nullptr)
         return;
     known->last_use = ++launches_;
-    if (known->missing == 0 || known->trial.given_up())
+    if (known->missing == 0 || known->trial.given_up() || known->device >= max_devices)
         return;
-    for (std::size_t i = 0; i < known->count && device_bytes() + bytes_of(*known, i) <= capacity; ++i)
+    for (std::size_t i = 0; i < known->count && device_bytes(known->device) + bytes_of(*known, i) <= capacity;
+         ++i)
         if (is_missing(known->blocks[i]))
             set(*known, i, BlockState::device);
 }

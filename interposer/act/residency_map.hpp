@@ -2,6 +2,7 @@
 #pragma once
 
 #include "interposer/act/prefetch_plan.hpp"
+#include "interposer/act/rewrite_policy.hpp"
 #include "interposer/act/usage_trial.hpp"
 
 #include <atomic>
@@ -22,8 +23,16 @@ public:
     /// The allocation's blocks; at first sight all unknown. False without memory.
     bool see(std::uint64_t allocation, std::uint64_t address, std::uint64_t bytes, ResidencyView& out) noexcept;
 
-    /// Whether no block of the allocation is missing on the device. False for one never seen.
-    bool resident(std::uint64_t allocation) const noexcept;
+    enum class Wanted : std::uint8_t {
+        here,
+        elsewhere_too, ///< is left to faults: launches of several devices each want a part, or all in turn
+        now_here_too,  ///< the same, since just now
+    };
+    /// A launch on the device, or the program's prefetch to it, wants the allocation.
+    Wanted wanted_on(std::uint64_t allocation, std::uint32_t device) noexcept;
+
+    /// Whether a launch on the device misses no block of the allocation. False for one never seen.
+    bool resident(std::uint64_t allocation, std::uint32_t device) const noexcept;
 
     /// Whether all blocks that [first, last) cuts are known to be on the host, or are left where they are.
     bool on_host(std::uint64_t allocation, std::uint64_t first, std::uint64_t last) const noexcept;
@@ -68,9 +77,9 @@ public:
     /// Calls `visit(view, last_use)` for each allocation with blocks on the device; `last_use` grows with
     /// launched().
     template <class Visit>
-    void for_each_resident(Visit&& visit) const noexcept {
+    void for_each_resident(std::uint32_t device, Visit&& visit) const noexcept {
         for (std::size_t i = 0; i < count_; ++i)
-            if (const Known& known = known_[i]; known.on_device != 0)
+            if (const Known& known = known_[i]; known.on_device != 0 && known.device == device)
                 visit(ResidencyView{known.allocation, known.address, known.bytes, {known.blocks, known.count}},
                       known.last_use);
     }
@@ -105,11 +114,14 @@ public:
     std::uint64_t epoch() const noexcept { return epoch_; }
 
     /// Bytes known to be on the device.
-    std::uint64_t device_bytes() const noexcept { return device_bytes_; }
+    std::uint64_t device_bytes(std::uint32_t device) const noexcept {
+        return device < max_devices ? device_bytes_[device] : 0;
+    }
 
 private:
     struct Known {
         std::uint64_t allocation, address, bytes;
+        std::uint32_t device; ///< that wants it, or one of these
         BlockState* blocks;
         std::size_t count;
         std::size_t missing, on_device; ///< blocks
@@ -123,6 +135,8 @@ private:
         UsageTrial trial;
         std::uint64_t last_use; ///< number of a launch
     };
+
+    static constexpr std::uint32_t no_device = max_devices, several_devices = max_devices + 1;
 
     Known* find(std::uint64_t allocation) const noexcept;
     static std::uint64_t bytes_of(const Known& known, std::size_t block) noexcept;
@@ -144,7 +158,7 @@ private:
 
     Known* known_ = nullptr; ///< in the order of ids
     std::size_t count_ = 0, capacity_ = 0;
-    std::uint64_t device_bytes_ = 0;
+    std::uint64_t device_bytes_[max_devices + 1] = {}; ///< the last: of none
     std::uint64_t synchronizations_ = 0;
     std::uint64_t epoch_ = 1;
     std::uint64_t launches_ = 0;

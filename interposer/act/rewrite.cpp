@@ -34,6 +34,7 @@ constinit Rewriting kind = Rewriting::none; ///< this and the next two: written 
 constinit std::uint64_t least_bytes = 0;
 constinit std::uint64_t asked_budget = 0;
 constinit std::atomic<bool> ever_rewritten{false};
+constinit std::atomic<bool> some_are_placed[max_devices]; ///< on the device
 constinit std::atomic_flag told_of_budget{}, told_of_capture{}, told_of_plan{};
 
 bool is_on() {
@@ -117,7 +118,7 @@ CUdevice device_to_rewrite_on(Wish& wish, trace::Reason& reason) {
 CUresult make_managed(CUdevice device, const Wish& wish, CUdeviceptr& address) {
     if (wish.order == nullptr)
         return real<Entry::cuMemAllocManaged>()(&address, wish.bytes, CU_MEM_ATTACH_GLOBAL);
-    const bool fits = kind != Rewriting::spill && decide_placement(wish.bytes, state_of(device)).place;
+    const bool fits = kind != Rewriting::spill && holds_all(state_of(device));
     const CUmemoryPool twin = twin_of(wish.pool, device, fits ? TwinPlace::on_device : TwinPlace::anywhere);
     return twin != nullptr
                ? real<Entry::cuMemAllocFromPoolAsync>()(&address, wish.bytes, twin, wish.order->stream)
@@ -163,18 +164,24 @@ void unplace(const observe::Allocation& allocation, CUdevice device) {
         advise(allocation, CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION, device);
 }
 
-/// Preferred locations of the device's rewritten allocations are taken back: together they no longer fit.
-void unplace_all(CUdevice device, const observe::Allocation& newest) {
+/// Where the device does not hold all, preferred locations of what was rewritten there are taken back. `newest`
+/// has none yet.
+void unplace_all(CUdevice device, std::uint64_t newest) {
+    if (!some_are_placed[device].load(std::memory_order_relaxed) || holds_all(state_of(device)) ||
+        !some_are_placed[device].exchange(false))
+        return;
     const std::size_t capacity = observe::allocations().managed_count();
     auto* const all = static_cast<observe::Allocation*>(std::calloc(capacity + 1, sizeof(observe::Allocation)));
     if (all == nullptr)
         return;
     std::size_t count = 0;
     observe::allocations().for_each_managed([&](const observe::Allocation& allocation) {
-        if (allocation.rewritten && allocation.id != newest.id && allocation.device == newest.device &&
-            count < capacity)
+        if (allocation.rewritten && allocation.id != newest &&
+            allocation.device == static_cast<std::uint32_t>(device) && count < capacity)
             all[count++] = allocation;
     });
+    const record::Quiet quiet;
+    const observe::RelaxedCapture relaxed;
     for (std::size_t i = 0; i < count; ++i)
         unplace(all[i], device);
     std::free(all);
@@ -250,15 +257,20 @@ void place(const observe::Allocation& allocation) noexcept {
     if (!allocation.rewritten || device < 0 || device >= max_devices || kind == Rewriting::spill ||
         !placing.on.load(std::memory_order_relaxed))
         return; // what was spilled found no room: it stays where it is touched
-    const Placement placement = decide_placement(allocation.bytes, state_of(device));
+    if (!holds_all(state_of(device)))
+        return unplace_all(device, allocation.id);
     const record::Quiet quiet;
     const observe::RelaxedCapture relaxed;
-    if (placement.unplace_others)
-        unplace_all(device, allocation);
-    if (!placement.place || (!allocation.pooled && !bring_to_its_place(allocation, device)))
+    if (!allocation.pooled && !bring_to_its_place(allocation, device))
         return;
+    some_are_placed[device].store(true, std::memory_order_relaxed);
     if (!note_resident(allocation)) // launches that reach it are like any others then
         observe::allocations().set_placed(allocation.address, true);
+}
+
+void give_way(std::uint32_t device) noexcept {
+    if (device < max_devices)
+        unplace_all(static_cast<CUdevice>(device), 0);
 }
 
 void forget_rewritten(const observe::Allocation& allocation) noexcept {

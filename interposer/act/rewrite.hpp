@@ -44,6 +44,9 @@ std::size_t rewritten_pitch(std::size_t width, unsigned element) noexcept;
 /// has given its own their place.
 void place(const observe::Allocation& allocation) noexcept;
 
+/// The device has one allocation more that was not rewritten.
+void give_way(std::uint32_t device) noexcept;
+
 /// A managed allocation is gone.
 void forget_rewritten(const observe::Allocation& allocation) noexcept;
 

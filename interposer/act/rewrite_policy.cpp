@@ -8,12 +8,8 @@ std::uint64_t room_of(const DeviceState& device) noexcept {
     return device.memory_bytes - std::min(device.plain_bytes, device.memory_bytes);
 }
 
-Placement decide_placement(std::uint64_t bytes, const DeviceState& device) noexcept {
-    const std::uint64_t rewritten = device.rewritten_bytes - std::min(bytes, device.rewritten_bytes);
-    const std::uint64_t others = rewritten + device.plain_bytes;
-    const bool fitted = others <= device.memory_bytes;
-    const bool fits = fitted && bytes <= device.memory_bytes - others;
-    return {fits, fitted && !fits && rewritten != 0};
+bool holds_all(const DeviceState& device) noexcept {
+    return device.rewritten_bytes + device.plain_bytes + device.other_bytes <= device.memory_bytes;
 }
 
 MemoryInfo pretend(MemoryInfo real, std::uint64_t pretended, std::uint64_t held_bytes) noexcept {

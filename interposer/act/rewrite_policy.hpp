@@ -5,25 +5,23 @@
 
 namespace umadvisor::act {
 
+constexpr int max_devices = 64; ///< ordinals from here on are left alone
+
 /// One device, as far as decisions go by it.
 struct DeviceState {
     std::uint64_t memory_bytes;    ///< pretended, or the card's
     std::uint64_t rewritten_bytes; ///< live allocations that were rewritten
     std::uint64_t plain_bytes;     ///< and those that were not
+    std::uint64_t other_bytes;     ///< neither: contexts, other processes; of a pretended card none
 };
 
 /// What the card has left for allocations that are rewritten, were there none yet.
 std::uint64_t room_of(const DeviceState& device) noexcept;
 
-struct Placement {
-    /// Preferred location and prefetch. Never when oversubscribed: SET_PREFERRED_LOCATION switches off the
-    /// driver's own relief from thrashing.
-    bool place;
-    bool unplace_others; ///< this one oversubscribes the device: preferred locations are to be taken back
-};
-
-/// Of an allocation of `bytes`, which `device` counts among the rewritten already.
-Placement decide_placement(std::uint64_t bytes, const DeviceState& device) noexcept;
+/// Whether all has room on it, so that what was rewritten is to have its preferred location there and be
+/// brought. Never when oversubscribed: SET_PREFERRED_LOCATION switches off the driver's own relief from
+/// thrashing.
+bool holds_all(const DeviceState& device) noexcept;
 
 /// What cuMemGetInfo shall answer.
 struct MemoryInfo {

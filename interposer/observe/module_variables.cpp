@@ -74,10 +74,11 @@ std::size_t ModuleVariables::managed(std::uint64_t module, Allocation* out,
     return found;
 }
 
-void forget_variables(std::uint64_t module) noexcept {
-    Allocation gone;
+void forget_variables(std::uint64_t module, void (*gone)(const Allocation&) noexcept) noexcept {
+    Allocation variable;
     while (const std::uint64_t address = module_variables().take(module))
-        allocations().erase(address, gone);
+        if (allocations().erase(address, variable))
+            gone(variable);
 }
 
 } // namespace umadvisor::observe

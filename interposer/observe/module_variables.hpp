@@ -50,7 +50,7 @@ private:
 
 ModuleVariables& module_variables() noexcept;
 
-/// The module goes: its variables are no allocations any more.
-void forget_variables(std::uint64_t module) noexcept;
+/// The module goes: its variables are no allocations any more. Calls `gone` for each.
+void forget_variables(std::uint64_t module, void (*gone)(const Allocation&) noexcept) noexcept;
 
 } // namespace umadvisor::observe

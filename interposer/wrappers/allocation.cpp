@@ -27,9 +27,11 @@ bool is_readable(const trace::Alloc& record) {
     return record.memory == trace::Memory::registered && (record.flags & CU_MEMHOSTREGISTER_IOMEMORY) == 0;
 }
 
-/// Not variables of modules, which go without a word, nor what other calls than an allocation's bring.
+/// Not variables of modules and memory of graphs, which go without a word, nor what other calls than an
+/// allocation's bring.
 bool fills_card(const trace::Alloc& record) {
-    return record.memory == trace::Memory::device && record.part == 0 && record.symbol == 0;
+    return record.memory == trace::Memory::device && record.part == 0 && record.symbol == 0 &&
+           record.captured == 0;
 }
 
 /// Of memory from pools, mapped ranges and other processes nobody here knows who allocated it.
@@ -85,6 +87,8 @@ void finish_allocation(trace::Alloc& record, std::uint64_t address, std::uint64_
     }
     if (allocation.id != 0 && allocation.rewritten)
         act::place(allocation);
+    else if (allocation.fills_card)
+        act::give_way(allocation.device);
 }
 
 std::uint64_t mapped_bytes(CUdeviceptr address) noexcept {

@@ -1,5 +1,6 @@
 #include "interposer/wrappers/module.hpp"
 
+#include "interposer/act/executor.hpp"
 #include "interposer/observe/functions.hpp"
 #include "interposer/observe/module_variables.hpp"
 
@@ -18,7 +19,7 @@ void begin_unload(trace::GpuModule& record, std::uint64_t module) noexcept {
     record.action = trace::ModuleAction::unload;
     record.module = module;
     observe::forget_module(module);
-    observe::forget_variables(module);
+    observe::forget_variables(module, act::forget);
 }
 
 void finish_unload(trace::GpuModule& record) noexcept {

@@ -145,4 +145,26 @@ BOOST_AUTO_TEST_CASE(on_a_full_card_what_is_wanted_last_leaves) {
     BOOST_TEST(leaves);
 }
 
+/// Which part each device wants, or that all do in turn, only faults tell.
+BOOST_AUTO_TEST_CASE(what_several_devices_reach_is_left_to_faults) {
+    const Folder folder;
+    const std::string two = "export LD_LIBRARY_PATH='" + simcuda + "-2dev'; ",
+                      program = programs + "/managed_devices";
+    const Outcome bare = run(folder, two + program);
+    const Outcome acted = run(folder, two + advisor + " run -f -o x.umtrace --act prefetch -- " + program);
+    BOOST_TEST(acted.status == 0, acted.err);
+    BOOST_TEST(acted.out == bare.out);
+    std::map<std::uint64_t, std::vector<std::uint64_t>> brought; // to which devices, by allocation
+    for (const Json& prefetch : dump(folder, "x.umtrace", "Prefetch"))
+        if (prefetch.at("reason") == "not_resident")
+            brought[prefetch.at("allocation")].push_back(prefetch.at("location_id"));
+    const std::vector<std::vector<std::uint64_t>> expected{
+        {0}, {1}, {0}}; // of each its own, and what both reach
+    std::vector<std::vector<std::uint64_t>> found;
+    for (const auto& [allocation, devices] : brought)
+        found.push_back(devices);
+    BOOST_TEST((found == expected), Json(found).dump());
+    BOOST_TEST(notices(report(folder, "x.umtrace"), "launches on several devices reach it"));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -180,6 +180,47 @@ BOOST_AUTO_TEST_CASE(what_finds_no_room_is_spilled) {
     BOOST_TEST(counts(folder).left == 12u);
 }
 
+BOOST_AUTO_TEST_CASE(rows_that_find_no_room_are_spilled) {
+    const Folder folder;
+    const Outcome spilled = run_rewritten(folder, "rewrite=spill", "rows_beside 8 8", card);
+    BOOST_TEST(spilled.out == "rows 0\npitch 40448 works 1\n", spilled.err);
+    BOOST_TEST(count_reason(folder, "spill") == 1u);
+}
+
+/// It lasts as long as the graph, which nobody here is told the end of.
+BOOST_DATA_TEST_CASE(memory_of_graphs_fills_no_card, data::make({"rewrite=all", "rewrite=spill"}), act) {
+    const Folder folder;
+    const Outcome bare = run_bare(folder, program + "graphs 12 8", card);
+    const Outcome rewritten = run_rewritten(folder, act, "graphs 12 8", card);
+    BOOST_TEST(rewritten.out == bare.out, rewritten.err);
+    BOOST_TEST(run_rewritten(folder, std::string(act) + " --pretend-memory 64M", "graphs 12 8").out ==
+               bare.out);
+}
+
+/// A preferred location keeps the driver from its own relief.
+BOOST_AUTO_TEST_CASE(what_is_left_alone_takes_places_back_too) {
+    const Folder folder;
+    run_rewritten(folder, "rewrite=4M+ --budget 1G", "crowd 5 20", card);
+    BOOST_TEST(dump(folder, "x.umtrace", "Advise").size() == 5u);
+    run_rewritten(folder, "rewrite=4M+ --budget 1G", "crowd 5 40", card);
+    std::map<int, std::size_t> given;
+    for (const Json& advice : dump(folder, "x.umtrace", "Advise"))
+        ++given[advice.at("advice")];
+    BOOST_TEST(given.size() == 2u);
+    for (const auto& [advice, count] : given)
+        BOOST_TEST(count == 5u, advice);
+    BOOST_TEST(notices(report(folder, "x.umtrace"), "preferred locations were taken back"));
+}
+
+BOOST_AUTO_TEST_CASE(a_device_that_does_not_tell_its_memory_is_left_alone) {
+    const Folder folder;
+    const std::string untold = card + ",fail=cuDeviceTotalMem_v2:0:719";
+    const Outcome rewritten = run_rewritten(folder, "rewrite=all", "fill 12 8", untold);
+    BOOST_TEST(rewritten.out == run_bare(folder, program + "fill 12 8", untold).out);
+    BOOST_TEST(counts(folder).rewritten == 0u);
+    check_told(folder, rewritten, "--act is refused");
+}
+
 BOOST_AUTO_TEST_CASE(a_pretended_card_is_full_too) {
     const Folder folder;
     const Outcome spilled = run_rewritten(folder, "rewrite=spill --pretend-memory 32M", "fill 12 8", card);

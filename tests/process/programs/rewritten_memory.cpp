@@ -236,6 +236,49 @@ int capture() {
     return 0;
 }
 
+/// Memory of graphs, as much as the card has, one after the other.
+int graphs(std::size_t count, std::size_t size) {
+    CUstream stream = nullptr;
+    must(ASK("cuStreamCreate", cuStreamCreate)(&stream, CU_STREAM_NON_BLOCKING), "stream");
+    for (std::size_t i = 0; i < count; ++i) {
+        CUgraph graph = nullptr;
+        CUgraphExec exec = nullptr;
+        CUdeviceptr memory = 0;
+        must(ASK("cuStreamBeginCapture", cuStreamBeginCapture_v2)(stream, CU_STREAM_CAPTURE_MODE_RELAXED),
+             "begin");
+        must(ASK("cuMemAllocAsync", cuMemAllocAsync)(&memory, size * mib, stream), "alloc");
+        must(ASK("cuMemFreeAsync", cuMemFreeAsync)(memory, stream), "free");
+        must(ASK("cuStreamEndCapture", cuStreamEndCapture)(stream, &graph), "end");
+        must(ASK("cuGraphInstantiateWithFlags", cuGraphInstantiateWithFlags)(&exec, graph, 0), "instantiate");
+        must(ASK("cuGraphLaunch", cuGraphLaunch)(exec, stream), "launch");
+        must(ASK("cuStreamSynchronize", cuStreamSynchronize)(stream), "wait");
+        must(ASK("cuGraphExecDestroy", cuGraphExecDestroy)(exec), "destroy");
+        must(ASK("cuGraphDestroy", cuGraphDestroy)(graph), "destroy");
+    }
+    return fill(1, size, false);
+}
+
+/// Rows beside `count` blocks of `size` MiB.
+int rows_beside(std::size_t count, std::size_t size) {
+    CUdeviceptr memory = 0;
+    std::size_t pitch = 0;
+    for (std::size_t i = 0; i < count; ++i)
+        must(allocate(&memory, size * mib), "alloc");
+    show("rows", ASK("cuMemAllocPitch", cuMemAllocPitch_v2)(&memory, &pitch, 40'000, 100, 4));
+    std::printf("pitch %zu works %d\n", pitch, works(memory, pitch * 100));
+    return 0;
+}
+
+/// Large blocks, then small ones that push them out.
+int crowd(std::size_t large, std::size_t small) {
+    CUdeviceptr memory = 0;
+    for (std::size_t i = 0; i < large; ++i)
+        must(allocate(&memory, 8 * mib), "large");
+    for (std::size_t i = 0; i < small; ++i)
+        must(allocate(&memory, mib), "small");
+    return 0;
+}
+
 int share() {
     CUdeviceptr first = 0, second = 0;
     CUipcMemHandle handle;
@@ -286,6 +329,12 @@ int main(int argc, char** argv) {
     must(ASK("cuCtxSetCurrent", cuCtxSetCurrent)(context), "current");
     if (what == "fill" && argc > 3)
         return fill(std::strtoul(argv[2], nullptr, 10), std::strtoul(argv[3], nullptr, 10), argc > 4);
+    if (what == "graphs" && argc > 3)
+        return graphs(std::strtoul(argv[2], nullptr, 10), std::strtoul(argv[3], nullptr, 10));
+    if (what == "rows_beside" && argc > 3)
+        return rows_beside(std::strtoul(argv[2], nullptr, 10), std::strtoul(argv[3], nullptr, 10));
+    if (what == "crowd" && argc > 3)
+        return crowd(std::strtoul(argv[2], nullptr, 10), std::strtoul(argv[3], nullptr, 10));
     if (what == "through" && argc > 2)
         return through(argv[2]);
     for (const auto& [name, scenario] : {std::pair{"one_block", &one_block},

@@ -29,30 +29,16 @@ PrefetchPlan plan(std::vector<ResidencyView> views, std::uint64_t budget) {
 
 BOOST_AUTO_TEST_SUITE(allocation_policy)
 
-BOOST_AUTO_TEST_CASE(placing_by_the_table) {
-    struct Row {
-        std::uint64_t bytes, memory, others, plain;
-        bool place, unplace;
-    };
-    const Row rows[] = {
-        {100, 1000, 0, 0, true, false},     // fits
-        {100, 1000, 900, 0, true, false},   // just fits
-        {101, 1000, 900, 0, false, true},   // the one that oversubscribes
-        {101, 1000, 800, 100, false, true}, // with what is not rewritten
-        {100, 1000, 1001, 0, false, false}, // oversubscribed already
-        {1001, 1000, 0, 0, false, false},   // alone too large: nobody to take back from
-        {101, 1000, 0, 900, false, false},  // nor here
-    };
-    for (const Row& row : rows) {
-        const Placement placement =
-            decide_placement(row.bytes, {row.memory, row.others + row.bytes, row.plain});
-        BOOST_TEST_CONTEXT("bytes " << row.bytes << ", others " << row.others) {
-            BOOST_TEST(placement.place == row.place);
-            BOOST_TEST(placement.unplace_others == row.unplace);
-        }
-    }
-    BOOST_TEST(room_of({1000, 700, 300}) == 700u);
-    BOOST_TEST(room_of({1000, 0, 1300}) == 0u);
+BOOST_AUTO_TEST_CASE(a_card_holds_what_fits_beside_everything_else) {
+    BOOST_TEST(holds_all({1000, 100, 0, 0}));
+    BOOST_TEST(holds_all({1000, 1000, 0, 0}));
+    BOOST_TEST(!holds_all({1000, 1001, 0, 0}));
+    BOOST_TEST(holds_all({1000, 900, 100, 0}));
+    BOOST_TEST(!holds_all({1000, 900, 101, 0}));
+    BOOST_TEST(holds_all({1000, 800, 100, 100}));
+    BOOST_TEST(!holds_all({1000, 800, 100, 101}));
+    BOOST_TEST(room_of({1000, 700, 300, 0}) == 700u);
+    BOOST_TEST(room_of({1000, 0, 1300, 0}) == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(memory_looks_as_if_it_had_been_allocated_on_the_pretended_card) {
@@ -135,7 +121,10 @@ struct Map {
     ResidencyMap map;
     ResidencyView seen{};
     static constexpr std::uint64_t address = 64 * mib;
-    Map() { BOOST_REQUIRE(map.see(1, address, 8 * mib, seen)); }
+    Map() {
+        BOOST_REQUIRE(map.see(1, address, 8 * mib, seen));
+        map.wanted_on(1, 0);
+    }
     ~Map() { map.clear(); }
     std::vector<BlockState> blocks() {
         map.see(1, address, 8 * mib, seen);
@@ -147,19 +136,19 @@ struct Map {
 };
 
 BOOST_FIXTURE_TEST_CASE(a_launch_brings_what_it_touches_to_the_device, Map) {
-    BOOST_TEST(!map.resident(1));
+    BOOST_TEST(!map.resident(1, 0));
     map.launched(1, ~0ull);
-    BOOST_TEST(map.resident(1));
-    BOOST_TEST(map.device_bytes() == 8 * mib);
+    BOOST_TEST(map.resident(1, 0));
+    BOOST_TEST(map.device_bytes(0) == 8 * mib);
     map.forget(1);
-    BOOST_TEST(map.device_bytes() == 0u);
-    BOOST_TEST(!map.resident(1));
+    BOOST_TEST(map.device_bytes(0) == 0u);
+    BOOST_TEST(!map.resident(1, 0));
 }
 
 BOOST_FIXTURE_TEST_CASE(a_launch_cannot_bring_more_than_the_device_holds, Map) {
     map.launched(1, 5 * mib);
-    BOOST_TEST(map.device_bytes() == 4 * mib);
-    BOOST_TEST(!map.resident(1));
+    BOOST_TEST(map.device_bytes(0) == 4 * mib);
+    BOOST_TEST(!map.resident(1, 0));
 }
 
 BOOST_FIXTURE_TEST_CASE(a_look_corrects_what_was_thought, Map) {
@@ -170,7 +159,34 @@ BOOST_FIXTURE_TEST_CASE(a_look_corrects_what_was_thought, Map) {
     map.looking(1, address, address + 5 * mib); // the third block not completely
     BOOST_TEST((blocks() == std::vector<BlockState>{D, U, H, D}));
     map.moved(1, 0, ~0ull, D);
-    BOOST_TEST(map.resident(1));
+    BOOST_TEST(map.resident(1, 0));
+}
+
+BOOST_FIXTURE_TEST_CASE(what_launches_on_several_devices_reach_is_left_to_faults, Map) {
+    using Wanted = ResidencyMap::Wanted;
+    map.launched(1, ~0ull);
+    BOOST_TEST(!map.resident(1, 1));
+    BOOST_REQUIRE(map.see(2, 16 * mib, 2 * mib, seen));
+    BOOST_TEST((map.wanted_on(2, 1) == Wanted::here));
+    map.launched(2, ~0ull);
+    BOOST_TEST(map.device_bytes(0) == 8 * mib);
+    BOOST_TEST(map.device_bytes(1) == 2 * mib);
+    BOOST_TEST((map.wanted_on(1, 0) == Wanted::here));
+    BOOST_TEST((map.wanted_on(1, 1) == Wanted::now_here_too));
+    BOOST_TEST((map.wanted_on(1, 0) == Wanted::elsewhere_too));
+    BOOST_TEST(map.device_bytes(0) == 0u);
+    BOOST_TEST((blocks() == std::vector<BlockState>(4, BlockState::left_alone)));
+    for (const std::uint32_t device : {0u, 1u, 2u})
+        BOOST_TEST(map.resident(1, device)); // nothing is to be brought
+    std::vector<std::uint64_t> there;
+    map.for_each_resident(1,
+                          [&](const ResidencyView& view, std::uint64_t) { there.push_back(view.allocation); });
+    map.for_each_resident(0,
+                          [&](const ResidencyView& view, std::uint64_t) { there.push_back(view.allocation); });
+    BOOST_TEST(there == std::vector<std::uint64_t>{2}, boost::test_tools::per_element());
+    map.leave_alone(1, address, address + 8 * mib, false); // by the program's advice
+    map.launched(1, ~0ull);
+    BOOST_TEST(map.device_bytes(1) == 2 * mib);
 }
 
 /// For those who would send it home before anybody has seen whether the launch came for it.
@@ -194,18 +210,18 @@ BOOST_FIXTURE_TEST_CASE(the_block_that_is_left_to_faults_is_known_until_the_wait
 BOOST_FIXTURE_TEST_CASE(what_bounces_is_unknown_after_a_synchronisation_that_nobody_looked_after, Map) {
     map.launched(1, ~0ull);
     map.synchronized(true, true, 0);
-    BOOST_TEST(map.resident(1)); // it never came back so far
+    BOOST_TEST(map.resident(1, 0)); // it never came back so far
     map.looking(1, address, address + 8 * mib);
     map.moved(1, address, address + 4096, H);
     map.launched(1, ~0ull);
-    BOOST_TEST(map.resident(1));
+    BOOST_TEST(map.resident(1, 0));
     map.synchronized(true, true, 0);
-    BOOST_TEST(!map.resident(1));
+    BOOST_TEST(!map.resident(1, 0));
     BOOST_TEST((blocks() == std::vector<BlockState>{U, U, U, U}));
     map.launched(1, ~0ull);
     map.synchronized(true, true, 0);
     map.looking(1, address, address + 8 * mib); // looked: nothing came back
-    BOOST_TEST(map.resident(1));
+    BOOST_TEST(map.resident(1, 0));
 }
 
 BOOST_FIXTURE_TEST_CASE(what_is_prefetched_anyway_is_worth_no_look, Map) {
@@ -230,9 +246,9 @@ BOOST_FIXTURE_TEST_CASE(without_a_page_fault_the_host_has_taken_nothing, Map) {
     map.moved(1, address, address + 4096, H); // it bounces from now on
     map.launched(1, ~0ull);
     map.synchronized(true, true, 0);
-    BOOST_TEST(!map.resident(1));
+    BOOST_TEST(!map.resident(1, 0));
     BOOST_TEST(map.untouched(1, 1000));
-    BOOST_TEST(map.resident(1));
+    BOOST_TEST(map.resident(1, 0));
     map.synchronized(true, true, 0);
     BOOST_TEST(!map.untouched(1, 1001));
 }
@@ -241,6 +257,7 @@ BOOST_AUTO_TEST_CASE(few_faults_are_worth_a_look_only_where_something_was_found)
     ResidencyMap map;
     ResidencyView seen{};
     BOOST_REQUIRE(map.see(7, 0, 200 * mib, seen));
+    map.wanted_on(7, 0);
     map.launched(7, ~0ull);
     const auto whole = [&](std::uint64_t faults) { return map.worth_a_look(7, faults).last == 200 * mib; };
     BOOST_TEST(whole(1000));
@@ -269,23 +286,25 @@ BOOST_AUTO_TEST_CASE(few_faults_are_worth_a_look_only_where_something_was_found)
 BOOST_FIXTURE_TEST_CASE(where_nothing_can_be_seen_all_is_unknown_after_a_synchronisation, Map) {
     map.launched(1, ~0ull);
     map.synchronized(false, true, 0);
-    BOOST_TEST(!map.resident(1));
+    BOOST_TEST(!map.resident(1, 0));
     BOOST_TEST((blocks() == std::vector<BlockState>{U, U, U, U}));
 }
 
 BOOST_AUTO_TEST_CASE(many_allocations_in_any_order) {
     ResidencyMap map;
     ResidencyView seen{};
-    for (std::uint64_t id = 500; id > 0; --id)
+    for (std::uint64_t id = 500; id > 0; --id) {
         BOOST_REQUIRE(map.see(id, id * 16 * mib, 2 * mib, seen));
+        map.wanted_on(id, 0);
+    }
     for (std::uint64_t id = 1; id <= 500; id += 2)
         map.launched(id, ~0ull);
     for (std::uint64_t id = 1; id <= 500; ++id)
-        BOOST_TEST(map.resident(id) == (id % 2 == 1));
+        BOOST_TEST(map.resident(id, 0) == (id % 2 == 1));
     for (std::uint64_t id = 1; id <= 500; id += 3)
         map.forget(id);
-    BOOST_TEST(map.resident(3));
-    BOOST_TEST(!map.resident(4));
+    BOOST_TEST(map.resident(3, 0));
+    BOOST_TEST(!map.resident(4, 0));
     map.clear();
 }
 

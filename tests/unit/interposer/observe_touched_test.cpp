@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(managed_variables_are_reached_without_a_parameter) {
     BOOST_TEST(out.managed_count == 1u);
     scan(*function_of(other), nullptr, nullptr, none);
     BOOST_TEST(none.managed_count == 0u);
-    forget_variables(0xabc0);
+    forget_variables(0xabc0, [](const Allocation&) noexcept {});
 }
 
 BOOST_AUTO_TEST_CASE(a_key_changes_with_whatever_scan_goes_by) {
@@ -209,7 +209,7 @@ BOOST_AUTO_TEST_CASE(a_key_changes_with_whatever_scan_goes_by) {
         {allocations().next_id(), a.address + (1 << 20), 64, trace::Memory::managed, 0, false, 0});
     const auto with_variable = key_of(function, parameters);
     BOOST_TEST((with_variable != made_again));
-    forget_variables(0xfab0);
+    forget_variables(0xfab0, [](const Allocation&) noexcept {});
     BOOST_TEST((key_of(function, parameters) != with_variable));
 
     // The handle comes back with the same name and layout in another module.

@@ -66,7 +66,9 @@ BOOST_AUTO_TEST_CASE(those_of_a_module_are_no_allocations_once_it_has_gone) {
         module_variables().add(each, false, each);
         allocations().insert({allocations().next_id(), each, 0x100, trace::Memory::device, 0, false, 0});
     }
-    forget_variables(address);
+    static std::vector<std::uint64_t> gone;
+    forget_variables(address, [](const Allocation& variable) noexcept { gone.push_back(variable.address); });
+    BOOST_TEST(gone == std::vector<std::uint64_t>{address}, boost::test_tools::per_element());
     Allocation found;
     BOOST_TEST(!allocations().find(address, found));
     BOOST_TEST(allocations().erase(other, found));
