@@ -73,11 +73,13 @@ std::string basis_of(ActionKind kind, const machine::Rates& rates) {
     case ActionKind::place:
         return "the time of the calls; memory of the device would have needed none";
     case ActionKind::rewrite:
+        return "gains room, not time";
     case ActionKind::relief:
+        return "gain not estimated: nobody saw what would have moved without it (umadvisor ab times both)";
     case ActionKind::other:
         break;
     }
-    return "not estimated";
+    return "gain not estimated";
 }
 
 void add(model::ActionTotals& to, const model::ActionTotals& more) {

@@ -46,8 +46,7 @@ void write_actions(Report& report, std::ostream& out) {
     for (const ActionLine& line : action_lines(report)) {
         out << "    " << action_title(line.kind) << ": "
             << action_text(report, line.totals, line.wasted, line.gain_ns) << "\n";
-        if (line.gain_ns)
-            out << "        by " << line.basis << "\n";
+        out << "        " << (line.gain_ns ? "by " : "") << line.basis << "\n";
         for (const ActionPlace* const place : told_places(line))
             out << "        "
                 << (place->stack == 0 ? "no stack recorded" : report.symbolizer.line(place->stack).text())

@@ -65,8 +65,8 @@ void write_actions_section(Report& report, std::ostream& out) {
     out << "\n## What umadvisor did\n\n";
     for (const ActionLine& line : action_lines(report)) {
         out << "- " << action_title(line.kind) << ": "
-            << plain(action_text(report, line.totals, line.wasted, line.gain_ns))
-            << (line.gain_ns ? " (" + plain(line.basis) + ")" : "") << "\n";
+            << plain(action_text(report, line.totals, line.wasted, line.gain_ns)) << " (" << plain(line.basis)
+            << ")\n";
         for (const ActionPlace* const place : told_places(line))
             out << "  - " << place_markdown(report, place->stack) << ": "
                 << plain(action_text(report, place->totals, place->wasted, place->gain_ns)) << "\n";

@@ -46,13 +46,16 @@ std::string steps_of(int seed) {
 } // namespace
 
 BOOST_DATA_TEST_CASE(programs_get_the_same,
-                     data::make({"prefetch", "rewrite=all", "stage", "auto,rewrite=all"}) * data::make({1, 3}),
+                     data::make({"prefetch", "relieve", "rewrite=all", "rewrite=64K+", "stage",
+                                 "auto,rewrite=all"}) *
+                         data::make({1, 3}),
                      act, seed) {
     compare(run_bare(steps_of(seed)), steps_of(seed), act, "");
 }
 
 BOOST_DATA_TEST_CASE(programs_get_the_same_on_a_card_that_is_too_small, data::make({1, 3}), seed) {
     compare(run_bare(steps_of(seed)), steps_of(seed), "prefetch", "capacity=20M");
+    compare(run_bare(steps_of(seed)), steps_of(seed), "rewrite=spill", "capacity=1M");
 }
 
 BOOST_DATA_TEST_CASE(calls_of_prefetch_may_fail,

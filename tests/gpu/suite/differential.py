@@ -21,6 +21,7 @@ TIME_LIMIT = 300     # seconds, of one run
 ENOUGH = 10          # mismatches, to look into
 # So much managed memory at once outgrows this card, and what has to lie on the card does not.
 SMALL_CARD = "20M"
+FULL_CARD = "1M"  # nor does that
 
 ACTIONS = ("prefetch", "relieve", "rewrite=all", "stage", "auto,rewrite=all")
 
@@ -35,8 +36,8 @@ class Mode:
 
 
 def modes(bundle):
-    small = (Mode("", SMALL_CARD), Mode("prefetch", SMALL_CARD)) if bundle.sim else ()
-    return (*(Mode(act) for act in ACTIONS), *small)
+    simulated = (Mode("rewrite=64K+"), Mode("", SMALL_CARD), Mode("prefetch", SMALL_CARD), Mode("rewrite=spill", FULL_CARD))
+    return (*(Mode(act) for act in ACTIONS), *(simulated if bundle.sim else ()))
 
 
 @dataclass

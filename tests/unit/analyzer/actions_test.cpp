@@ -127,6 +127,7 @@ BOOST_AUTO_TEST_CASE(prefetches_are_told_by_reason_and_by_the_line_they_were_don
     BOOST_TEST(contains(text, "0x400010   1 call, 256 MiB, 50 us in calls; saved about 17.7 ms"), text);
     BOOST_TEST(contains(text, "0x400020   2 calls (1 failed), 4 KiB, 2.05 ms in calls"), text);
     BOOST_TEST(contains(text, "; lost about "), text);
+    BOOST_TEST(contains(text, "1 call, 2 MiB, 50 us in calls\n        gain not estimated\n"), text);
 }
 
 BOOST_AUTO_TEST_CASE(refusals_are_told_once_and_in_the_section) {
