@@ -1,12 +1,11 @@
 #include "interposer/act/near_node.hpp"
 
+#include "interposer/act/small_file.hpp"
 #include "interposer/attach/real.hpp"
 #include "interposer/observe/host_nodes.hpp"
 
 #include <cstdio>
-#include <fcntl.h>
 #include <linux/mempolicy.h>
-#include <string_view>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -18,15 +17,10 @@ constexpr unsigned long one_more = 1; ///< the kernel looks at one bit less than
 
 /// A list such as "0", "0-1" or "0,8".
 bool has_several_nodes() {
-    char path[512], list[64];
+    char path[512];
     std::snprintf(path, sizeof path, "%s/sys/devices/system/node/online", node_calls.root);
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0)
-        return false;
-    const ssize_t length = read(file, list, sizeof list);
-    close(file);
-    return length > 0 && std::string_view(list, static_cast<std::size_t>(length)).find_first_of(",-") !=
-                             std::string_view::npos;
+    SmallFile list;
+    return list.read(path) && list.view().find_first_of(",-") != std::string_view::npos;
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 #include "interposer/act/stage.hpp"
 
+#include "interposer/act/control_groups.hpp"
 #include "interposer/act/mode.hpp"
 #include "interposer/act/plan.hpp"
 #include "interposer/act/stage_passage.hpp"
@@ -17,6 +18,7 @@
 #include "interposer/runtime/message.hpp"
 #include "interposer/runtime/own_thread.hpp"
 
+#include <algorithm>
 #include <unistd.h>
 
 namespace umadvisor::act {
@@ -39,7 +41,8 @@ pid_t owner = 0;      ///< the process whose threads the pool has
 
 unsigned cores() {
     const unsigned remembered = runtime::remembered_cores();
-    return remembered != 0 ? remembered : static_cast<unsigned>(sysconf(_SC_NPROCESSORS_ONLN));
+    const auto bound = remembered != 0 ? remembered : static_cast<unsigned>(sysconf(_SC_NPROCESSORS_ONLN));
+    return static_cast<unsigned>(std::min<std::uint64_t>(bound, cores_of_groups()));
 }
 
 /// Beside as much of what is copied into it.
@@ -126,7 +129,7 @@ void initialize_staging(const runtime::Options& options) noexcept {
     if (!options.act_stage)
         return;
     if (stage_threads_for(cores()) == 0)
-        return refuse("the process may run on one core only");
+        return refuse("the process may use one core only");
     if (reads_pageable_memory())
         return refuse("the device reads pageable memory by itself");
     ring_stays_cached = cache_holds_a_ring();

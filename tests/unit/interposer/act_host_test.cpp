@@ -1,3 +1,4 @@
+#include "interposer/act/control_groups.hpp"
 #include "interposer/act/devices.hpp"
 #include "interposer/act/host_share.hpp"
 #include "interposer/act/launcher_world.hpp"
@@ -59,6 +60,28 @@ BOOST_FIXTURE_TEST_CASE(in_a_container_the_path_may_be_the_hosts, Host) {
     write("sys/fs/cgroup/memory/memory.limit_in_bytes", std::to_string(2 * gib) + "\n");
     write("sys/fs/cgroup/memory/memory.usage_in_bytes", "0\n");
     BOOST_TEST(free() == 2 * gib);
+}
+
+BOOST_FIXTURE_TEST_CASE(cores_are_what_the_groups_grant, Host) {
+    const auto cores = [&] { return cores_of_groups(root.c_str()); };
+    BOOST_TEST(cores() == no_limit);
+    write("proc/self/cgroup", "3:cpu,cpuacct:/pod\n2:cpuset:/\n0::/job/step\n");
+    BOOST_TEST(cores() == no_limit);
+    write("sys/fs/cgroup/job/cpu.max", "max 100000\n");
+    BOOST_TEST(cores() == no_limit);
+    write("sys/fs/cgroup/job/cpu.max", "850000 100000\n");
+    BOOST_TEST(cores() == 8u);
+    write("sys/fs/cgroup/job/step/cpu.max", "400000 100000\n");
+    BOOST_TEST(cores() == 4u);
+    write("sys/fs/cgroup/cpu/pod/cpu.cfs_quota_us", "-1\n");
+    write("sys/fs/cgroup/cpu/pod/cpu.cfs_period_us", "100000\n");
+    BOOST_TEST(cores() == 4u);
+    write("sys/fs/cgroup/cpu/pod/cpu.cfs_quota_us", "200000\n");
+    BOOST_TEST(cores() == 2u);
+    write("sys/fs/cgroup/cpu/pod/cpu.cfs_quota_us", "50000\n");
+    BOOST_TEST(cores() == 1u);
+    write("sys/fs/cgroup/cpu/pod/cpu.cfs_period_us", "0\n");
+    BOOST_TEST(cores() == 4u);
 }
 
 BOOST_AUTO_TEST_CASE(this_host_has_something_to_share) {
