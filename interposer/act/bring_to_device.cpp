@@ -50,6 +50,9 @@ public:
             for (std::uint32_t i = 0; i < touched.managed_count; ++i)
                 if (touched.managed[i].bytes <= Pointees::most_bytes)
                     resident = take_pointees(touched.managed[i].id, depth) && resident;
+        if (touched.leads_on)
+            for (const std::uint64_t holder : touched.ids)
+                resident = take_pointees(holder, depth) && resident;
         return resident;
     }
 

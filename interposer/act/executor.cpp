@@ -50,6 +50,8 @@ void forget_context(std::uint16_t number) noexcept {
 void forget(const observe::Allocation& allocation) noexcept {
     if (allocation.fills_card)
         remove_plain(allocation.device, allocation.bytes);
+    if (allocation.leads_on)
+        forget_pointees(allocation);
     if (allocation.memory != trace::Memory::managed)
         return;
     forget_rewritten(allocation);

@@ -9,16 +9,14 @@
 
 namespace umadvisor::act {
 
-namespace {
-
 /// Addresses of managed allocations that the words of some pages point into.
-struct Found {
+struct Pointees::Found {
     std::uint64_t holder;
-    std::uint64_t* addresses;
+    std::uint64_t* addresses; ///< owned
     std::uint32_t count, most;
     bool any_page;
 
-    void add(std::uint64_t word) {
+    void add(std::uint64_t word) noexcept {
         observe::Allocation allocation;
         if (!observe::allocations().find(word, allocation) || allocation.memory != trace::Memory::managed ||
             allocation.id == holder || count == most)
@@ -27,7 +25,7 @@ struct Found {
             addresses[count++] = allocation.address;
     }
 
-    void read(std::uint64_t first, std::uint64_t last) {
+    void read(std::uint64_t first, std::uint64_t last) noexcept {
         any_page = true;
         std::uint64_t words[512];
         for (; first < last; first += sizeof words) {
@@ -40,27 +38,41 @@ struct Found {
     }
 };
 
-} // namespace
-
-void Pointees::read(const observe::Allocation& holder) noexcept {
+Pointees::Holder* Pointees::open(const observe::Allocation& holder) noexcept {
     if (holder.bytes > most_bytes)
-        return;
+        return nullptr;
     Holder& known = holders_[holder.id % slots];
     if (known.id != holder.id) {
         std::free(known.addresses);
         known = {holder.id, nullptr, 0, 0, 0};
     }
-    if (known.count == 0 && known.idle_reads >= most_idle_reads)
-        return;
+    return known.count == 0 && known.idle_reads >= most_idle_reads ? nullptr : &known;
+}
+
+bool Pointees::make(const Holder& known, std::uint64_t words, Found& found) noexcept {
+    const auto room = static_cast<std::uint32_t>(std::min<std::uint64_t>(most, words));
+    found = {known.id, static_cast<std::uint64_t*>(std::malloc((room + 1) * sizeof(std::uint64_t))), 0, room,
+             false};
+    return found.addresses != nullptr;
+}
+
+void Pointees::keep(Holder& known, Found& found) noexcept {
+    std::sort(found.addresses, found.addresses + found.count);
+    std::free(known.addresses);
+    known.addresses = found.addresses;
+    known.settled = 0;
+    known.count = static_cast<std::uint32_t>(std::unique(known.addresses, known.addresses + found.count) -
+                                             known.addresses);
+    known.idle_reads += known.count == 0;
+}
+
+void Pointees::read(const observe::Allocation& holder) noexcept {
+    Holder* const known = open(holder);
     const record::Quiet quiet;
     observe::Pagemap pagemap;
-    if (pagemap.trouble() != nullptr)
+    Found found;
+    if (known == nullptr || pagemap.trouble() != nullptr || !make(*known, holder.bytes / 8, found))
         return;
-    const auto words = static_cast<std::uint32_t>(std::min<std::uint64_t>(most, holder.bytes / 8));
-    auto* const addresses = static_cast<std::uint64_t*>(std::malloc((words + 1) * sizeof(std::uint64_t)));
-    if (addresses == nullptr)
-        return;
-    Found found{holder.id, addresses, 0, words, false};
     const std::uint64_t page = observe::Pagemap::page_bytes();
     struct Visit {
         Found& found;
@@ -73,16 +85,27 @@ void Pointees::read(const observe::Allocation& holder) noexcept {
             own.found.read(std::max(from, own.first), std::min(until, own.last));
         },
         &visit);
-    if (!found.any_page) {
-        std::free(addresses);
-        return;
-    }
-    std::sort(addresses, addresses + found.count);
-    std::free(known.addresses);
-    known.addresses = addresses;
-    known.settled = 0;
-    known.count = static_cast<std::uint32_t>(std::unique(addresses, addresses + found.count) - addresses);
-    known.idle_reads += known.count == 0;
+    if (found.any_page)
+        keep(*known, found);
+    else
+        std::free(found.addresses);
+}
+
+bool Pointees::copied(const observe::Allocation& holder, std::uint64_t destination, std::uint64_t source,
+                      std::uint64_t bytes) noexcept {
+    Holder* const known = open(holder);
+    const record::Quiet quiet;
+    Found found;
+    const bool anew = destination == holder.address; // a copy into its middle adds to what is there
+    if (known == nullptr || !make(*known, bytes / 8 + (anew ? 0 : known->count), found))
+        return false;
+    const std::uint64_t unaligned = (8 - destination % 8) % 8;
+    if (bytes > unaligned)
+        found.read(source + unaligned, source + bytes);
+    for (std::uint32_t i = 0; !anew && i < known->count; ++i)
+        found.add(known->addresses[i]);
+    keep(*known, found);
+    return known->count != 0;
 }
 
 std::uint32_t Pointees::list(std::uint64_t holder, std::uint32_t from, observe::Touched& out) const noexcept {

@@ -1,4 +1,4 @@
-/// Managed allocations that kernels reach through pointers in other managed memory.
+/// Managed allocations that kernels reach through pointers in other memory.
 #pragma once
 
 #include "interposer/observe/touched.hpp"
@@ -8,9 +8,9 @@
 namespace umadvisor::act {
 
 /// Reads small managed allocations that a launch is given and that the host still has, as a kernel would, for
-/// addresses of others: arrays of pointers, structures that hold some. What is on the device is not read, since
-/// that would bring it back; what was found before stays true for it. Not thread-safe: its owner's lock covers
-/// it.
+/// addresses of others: arrays of pointers, structures that hold some; and what the program copies to small
+/// allocations. What is on the device is not read, since that would bring it back; what was found before stays
+/// true for it. Not thread-safe: its owner's lock covers it.
 class Pointees {
 public:
     static constexpr std::uint64_t most_bytes = 64 * 1024; ///< of an allocation that is read
@@ -21,6 +21,11 @@ public:
 
     /// Reads `holder` if it is small enough and mapped by the host. Costs system calls.
     void read(const observe::Allocation& holder) noexcept;
+
+    /// The program copies `bytes` of host memory at `source` to `destination`, which `holder` has. Whether it
+    /// is known to point to managed memory now. Costs a system call for each 4 KiB, until some were in vain.
+    bool copied(const observe::Allocation& holder, std::uint64_t destination, std::uint64_t source,
+                std::uint64_t bytes) noexcept;
 
     /// Fills `out.managed` with what `holder` points to, from number `from` on. Returns the number to go on
     /// with; 0: that was all.
@@ -44,6 +49,13 @@ private:
         std::uint32_t count, idle_reads;
         std::uint64_t settled;
     };
+
+    struct Found;
+
+    /// Null: it is taken for data, or too large.
+    Holder* open(const observe::Allocation& holder) noexcept;
+    static bool make(const Holder& known, std::uint64_t words, Found& found) noexcept;
+    static void keep(Holder& known, Found& found) noexcept;
 
     Holder holders_[slots] = {};
 };

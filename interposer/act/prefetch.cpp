@@ -81,7 +81,7 @@ void before_launch(CUstream stream, attach::Entry launch_entry, const observe::T
     if (!touched.scanned && !told_blind.load(std::memory_order_relaxed) && !told_blind.exchange(true))
         record::note("--act prefetch: launches whose parameters this driver does not tell (before CUDA 12.4) "
                      "are left alone");
-    if (touched.managed_count == 0)
+    if (touched.managed_count == 0 && !touched.leads_on)
         return;
     if (forbids_prefetches() && never_prefetch(record::stack_key(stack)))
         return;
@@ -161,6 +161,26 @@ void note_attachment(const trace::Attach& attachment) noexcept {
     leave_to_faults(attachment.address, attachment.bytes, (attachment.flags & CU_MEM_ATTACH_HOST) != 0);
 }
 
+void note_upload(const trace::Copy& copy) noexcept {
+    using trace::Memory;
+    if (!prefetch_mode.on.load(std::memory_order_relaxed) || observe::allocations().managed_count() == 0 ||
+        copy.captured != 0 || copy.width != 0 || copy.bytes > Pointees::most_bytes)
+        return;
+    const bool from_host = copy.source_memory == Memory::pageable || copy.source_memory == Memory::pinned ||
+                           copy.source_memory == Memory::registered;
+    observe::Allocation holder;
+    if (!from_host || !observe::allocations().find(copy.destination, holder) ||
+        (holder.memory != Memory::device && holder.memory != Memory::managed))
+        return;
+    bool points = false;
+    {
+        const record::Guard guard(knowledge.mutex);
+        points = knowledge.pointees.copied(holder, copy.destination, copy.source, copy.bytes);
+    }
+    if (points && holder.memory == Memory::device && !holder.leads_on)
+        observe::allocations().set_leads_on(holder.address);
+}
+
 bool note_resident(const observe::Allocation& allocation) noexcept {
     if (!prefetch_mode.on.load(std::memory_order_relaxed))
         return false;
@@ -187,6 +207,11 @@ void note_allocation(const observe::Allocation& allocation, std::uint64_t stack)
         note_others(device); // a launch, which would, has it waiting
     const record::Guard guard(knowledge.mutex);
     knowledge.names.add(allocation.id, allocation.bytes, stack, record::stack_key(stack));
+}
+
+void forget_pointees(const observe::Allocation& allocation) noexcept {
+    const record::Guard guard(knowledge.mutex);
+    knowledge.pointees.forget(allocation.id);
 }
 
 void forget_residency(const observe::Allocation& allocation) noexcept {

@@ -5,6 +5,7 @@
 #include "interposer/act/reached.hpp"
 #include "interposer/attach/entries.hpp"
 #include "interposer/observe/touched.hpp"
+#include "trace/copy_records.hpp"
 #include "trace/event_records.hpp"
 #include "trace/managed_records.hpp"
 
@@ -41,6 +42,10 @@ void note_attachment(const trace::Attach& attachment) noexcept;
 /// Whether [address, address + bytes) of an allocation is not to be brought to the device; 0 bytes: all of it.
 void leave_to_faults(std::uint64_t address, std::uint64_t bytes, bool alone) noexcept;
 
+/// Before a copy: addresses of managed memory that it brings to small allocations are remembered, for kernels
+/// that follow them.
+void note_upload(const trace::Copy& copy) noexcept;
+
 /// All of a managed allocation was brought to its device. False: prefetching is off, and nobody goes by it.
 bool note_resident(const observe::Allocation& allocation) noexcept;
 
@@ -50,6 +55,9 @@ void note_unsettled(std::uint64_t allocation, std::uint64_t first, std::uint64_t
 
 /// The program has made a managed allocation by the call with this stack.
 void note_allocation(const observe::Allocation& allocation, std::uint64_t stack) noexcept;
+
+/// What leads on to managed memory is gone.
+void forget_pointees(const observe::Allocation& allocation) noexcept;
 
 /// A managed allocation is gone.
 void forget_residency(const observe::Allocation& allocation) noexcept;

@@ -21,6 +21,7 @@ struct Allocation {
     bool fills_card = false; ///< device memory of the program's own: act/ counts it
     bool pooled = false;     ///< rewritten, and from a pool
     bool placed = false;     ///< rewritten, and kept on its device: nobody asks where it is
+    bool leads_on = false;   ///< device memory that the program has copied addresses of managed memory to
 };
 
 /// Address -> allocation. Allocations do not overlap: what a new one covers was freed unseen (with its context,
@@ -90,6 +91,8 @@ public:
 
     /// Whether the rewritten allocation that starts at `address` is kept on its device.
     void set_placed(std::uint64_t address, bool placed) noexcept;
+    /// The allocation that starts at `address` leads on from now on.
+    void set_leads_on(std::uint64_t address) noexcept;
 
     /// Calls `visit(allocation)` for each managed allocation in the order of addresses, under the lock: `visit`
     /// must not change the index nor call the driver.
@@ -127,6 +130,7 @@ private:
     std::size_t remove_overlapped(std::uint64_t first, std::uint64_t last, Allocation* out,
                                   std::size_t capacity) noexcept;
     bool split(std::size_t directory) noexcept;
+    void set_bit(std::uint64_t address, std::uint64_t bit, bool on) noexcept;
     void visit_managed(void (*visit)(void*, const Allocation&), void* to) noexcept;
     Leaf& leaf(std::size_t directory) const noexcept {
         return leaves_.load(std::memory_order_acquire)[leaf_of_[directory].load(std::memory_order_acquire)];

@@ -17,6 +17,7 @@ void add(const Allocation& allocation, Touched& out) {
         return;
     }
     out.ids.add(allocation.id);
+    out.leads_on |= allocation.leads_on;
     if (allocation.memory == trace::Memory::managed && !allocation.placed &&
         out.managed_count < Touched::max_managed)
         out.managed[out.managed_count++] = allocation;

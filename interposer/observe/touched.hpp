@@ -16,6 +16,7 @@ struct Touched {
     trace::Numbers<trace::max_touched> ids; ///< without repetition, in the order of the parameters
     std::uint64_t untold = 0;               ///< further hits that found `ids` full
     bool scanned = false;                   ///< the parameters were looked at
+    bool leads_on = false;                  ///< one of `ids` does
     std::uint32_t managed_count = 0;
     Allocation managed[max_managed]; ///< those of `ids` that are managed, but for what is placed
 };

@@ -59,6 +59,7 @@ trace::Copy begin_copy(const CopyBox& box, std::uint64_t stream, bool asynchrono
     record.asynchronous = asynchronous;
     record.captured = asynchronous && observe::is_captured(reinterpret_cast<CUstream>(stream));
     describe_copy(record, box);
+    act::note_upload(record);
     observe::copy_contents().before_copy(record);
     if (asynchronous)
         record.sample = observe::device_timer().begin(reinterpret_cast<CUstream>(stream), timing_key(record));

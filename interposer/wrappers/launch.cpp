@@ -50,8 +50,9 @@ void begin_launch(NewLaunch& made, std::uint64_t stack, const LaunchCall& call) 
     describe_shape(made.shape, call, function, stack, touched);
     made.shape.captured = captured;
     // The sampler and the actions look at every launch that they may have to do with.
-    made.memorable = (touched.scanned || brief) && touched.managed_count == 0 && function != nullptr &&
-                     !captured && describe(call, *function, brief, stack, nullptr, made.key);
+    made.memorable = (touched.scanned || brief) && touched.managed_count == 0 && !touched.leads_on &&
+                     function != nullptr && !captured &&
+                     describe(call, *function, brief, stack, nullptr, made.key);
     observe::managed_watch().look();
     observe::residency_sampler().before_launch(touched);
     act::relieve(touched);

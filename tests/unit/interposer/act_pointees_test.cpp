@@ -1,0 +1,101 @@
+/// Which managed memory is reached through pointers that the program has copied to the device.
+#include "interposer/act/pointees.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <initializer_list>
+#include <vector>
+
+BOOST_AUTO_TEST_SUITE(act_pointees)
+
+using namespace umadvisor;
+using namespace umadvisor::act;
+using Addresses = std::vector<std::uint64_t>;
+
+constexpr std::uint64_t table = 0x6a00'0000'0000, arrays = table + 0x100'0000, each = 0x1'0000;
+
+struct Memory {
+    Pointees pointees;
+    observe::Allocation holder = make(table, Pointees::most_bytes, trace::Memory::device);
+    Memory() {
+        for (std::uint64_t i = 0; i < 4; ++i)
+            make(arrays + i * each, each, trace::Memory::managed);
+    }
+    ~Memory() {
+        observe::Allocation gone;
+        for (std::uint64_t i = 0; i < 4; ++i)
+            observe::allocations().erase(arrays + i * each, gone);
+        observe::allocations().erase(table, gone);
+        pointees.forget(holder.id);
+    }
+    static observe::Allocation make(std::uint64_t address, std::uint64_t bytes, trace::Memory memory) {
+        const observe::Allocation made{observe::allocations().next_id(), address, bytes, memory, 0, false, 0};
+        observe::allocations().insert(made);
+        return made;
+    }
+    bool copy(const Addresses& words, std::uint64_t offset = 0) {
+        return pointees.copied(holder, table + offset, reinterpret_cast<std::uint64_t>(words.data()),
+                               words.size() * sizeof(std::uint64_t));
+    }
+    Addresses list() const {
+        observe::Touched out;
+        pointees.list(holder.id, 0, out);
+        Addresses found;
+        for (std::uint32_t i = 0; i < out.managed_count; ++i)
+            found.push_back(out.managed[i].address);
+        return found;
+    }
+    void check(const Addresses& expected) const {
+        BOOST_TEST(list() == expected, boost::test_tools::per_element());
+    }
+};
+
+constexpr std::uint64_t first = arrays, second = arrays + each, third = arrays + 2 * each;
+
+BOOST_FIXTURE_TEST_CASE(addresses_among_what_is_copied_are_found, Memory) {
+    BOOST_TEST(copy({1, second + 100, 0, first, table, second, 42}));
+    check({first, second});
+}
+
+BOOST_FIXTURE_TEST_CASE(a_copy_from_the_start_counts_alone_and_one_to_the_middle_beside, Memory) {
+    BOOST_TEST(copy({first}));
+    BOOST_TEST(copy({second, third}, 8));
+    check({first, second, third});
+    BOOST_TEST(copy({7}, 64)); // says nothing of the others
+    check({first, second, third});
+    BOOST_TEST(copy({third}));
+    check({third});
+    BOOST_TEST(!copy({0}));
+    check({});
+}
+
+BOOST_FIXTURE_TEST_CASE(addresses_stand_at_multiples_of_8, Memory) {
+    BOOST_TEST(!copy({first}, 4)); // its second half, and what comes after it
+    BOOST_TEST(copy({first << 32, second << 32 | first >> 32, second >> 32}, 4));
+    check({first, second});
+}
+
+BOOST_FIXTURE_TEST_CASE(what_is_gone_is_not_listed, Memory) {
+    BOOST_TEST(copy({first, second}));
+    observe::Allocation gone;
+    observe::allocations().erase(first, gone);
+    check({second});
+    pointees.forget(holder.id);
+    check({});
+}
+
+BOOST_FIXTURE_TEST_CASE(what_never_held_an_address_is_data, Memory) {
+    for (int i = 0; i < 4; ++i)
+        BOOST_TEST(!copy({1, 2, 3}));
+    BOOST_TEST(!copy({first}));
+}
+
+BOOST_FIXTURE_TEST_CASE(large_memory_is_data, Memory) {
+    holder.bytes = Pointees::most_bytes + 1;
+    BOOST_TEST(!copy({first}));
+}
+
+BOOST_FIXTURE_TEST_CASE(what_cannot_be_read_holds_nothing, Memory) {
+    BOOST_TEST(!pointees.copied(holder, table, 4096, 64));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
