@@ -92,6 +92,7 @@ Outlook outlook(reader::Trace& trace, const Question& question) {
     const ReadJob read = read_job(trace, found.rewritten);
     const Job& job = read.job;
     found.peak = job.peak();
+    found.moves = std::ranges::any_of(job.extents(), &Extent::moves);
     found.launches = job.launches();
     found.left_out = job.left_out();
     found.parts_told = job.parts_told;

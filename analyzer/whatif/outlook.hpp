@@ -29,7 +29,7 @@ struct Outlook {
     residency::Prices prices;
     Job::Peak peak;
     std::uint64_t launches = 0, left_out = 0;
-    bool rewritten = false, parts_told = false;
+    bool rewritten = false, moves = false, parts_told = false; ///< moves: some of its memory
     Unknowns unknowns;
     std::uint64_t recorded_ns = 0;
     std::uint64_t recorded_moving_ns = 0; ///< by the model; 0 where the card is not known

@@ -33,6 +33,14 @@ void write_fit(const Outlook& outlook, std::ostream& out) {
         out << "it runs by paging: " << text_of(peak.all) << " at once"
             << (peak.stays == 0 ? "" : ", " + text_of(peak.stays) + " of them device memory, which stays")
             << "\n";
+    if (outlook.launches == 0 && outlook.moves && outlook.unknowns.unscanned != 0) {
+        out << "no launch is known to reach " << (outlook.rewritten ? "managed or rewritten" : "managed")
+            << " memory: what " << count_text(outlook.unknowns.unscanned, "launch")
+            << " may reach was not recorded, and what that would move is missing here. Beside --act stage or "
+               "rewrite alone launches are recorded in brief; a run without --act tells more, and so does "
+               "UMADVISOR_LAUNCHES=full\n";
+        return;
+    }
     if (outlook.launches == 0) {
         out << "no launch reaches managed memory"
             << (outlook.rewritten ? "" : "; --act rewrite=all takes all as such") << "\n";
@@ -68,7 +76,7 @@ void write_basis(const Outlook& outlook, std::ostream& out) {
     const Unknowns& unknowns = outlook.unknowns;
     if (unknowns.host_blind && outlook.launches != 0)
         out << "nothing tells when the host took memory back: what it touches is not in this\n";
-    if (unknowns.unscanned != 0)
+    if (unknowns.unscanned != 0 && outlook.launches != 0)
         out << count_text(unknowns.unscanned, "launch") << " may reach more than is known of them\n";
     if (unknowns.faults != 0)
         out << count_text(unknowns.faults, "event")

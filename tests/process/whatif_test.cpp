@@ -100,6 +100,25 @@ BOOST_AUTO_TEST_CASE(device_memory_pages_only_when_rewritten) {
     BOOST_TEST(rewritten.at("device_bytes") == 0u);
 }
 
+BOOST_AUTO_TEST_CASE(brief_launches_do_not_tell_what_they_reach) {
+    const Folder folder;
+    const std::string none = "no launch reaches", unknown = "no launch is known to reach";
+    for (const auto& [settings, does_tell] :
+         {std::pair{"--act rewrite=all", false}, {"--act stage", false}, {"", true}}) {
+        ran(folder, "pinned_copies", "8G", std::string(settings) + " -o trace.umtrace");
+        const Outcome found = run(folder, advisor + " whatif --act rewrite=all trace.umtrace");
+        BOOST_TEST(found.status == 0, found.err);
+        BOOST_TEST(found.out.find(none) == std::string::npos, found.out);
+        BOOST_TEST((found.out.find(unknown) == std::string::npos) == does_tell, found.out);
+        BOOST_TEST((found.out.find("UMADVISOR_LAUNCHES=full") == std::string::npos) == does_tell, found.out);
+    }
+    // Device memory stays, whatever reaches it.
+    ran(folder, "pinned_copies", "8G", "--act stage -o trace.umtrace");
+    const Outcome kept = run(folder, advisor + " whatif trace.umtrace");
+    BOOST_TEST(kept.out.find("no launch reaches managed memory; --act rewrite=all") != std::string::npos,
+               kept.out);
+}
+
 BOOST_AUTO_TEST_CASE(the_text_is_for_people) {
     const Folder folder;
     ran(folder, "pingpong --mib 8", "8G", "-o trace.umtrace");
