@@ -74,7 +74,7 @@ const Command whatif_command{
     "FILE",
     1,
     1,
-    {{"--gpu-memory", "SIZE", "Memory of that card; that of the recorded one if not said"},
+    {{"--gpu-memory", "SIZE", "Memory of that card; that of the recorded ones if not said"},
      {"--link", "GBPS", "GB/s of its link in either direction; as calibrated, or an H200's, if not said"},
      {"--act", "LIST", "What umadvisor is to do there: prefetch, rewrite=all; prefetch if not said"},
      {"--machine", "FILE", "What moving memory costs, as written by umadvisor calibrate -o FILE"},

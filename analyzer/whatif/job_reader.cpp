@@ -71,6 +71,11 @@ private:
             add(record);
     }
 
+    void add(const trace::Context& record) {
+        if (record.context != 0)
+            read_.devices.insert(record.device);
+    }
+
     Live* find(std::uint64_t allocation) {
         const auto found = live_.find(allocation);
         return found == live_.end() ? nullptr : &found->second;

@@ -4,6 +4,7 @@
 #include "analyzer/reader/trace.hpp"
 #include "analyzer/whatif/job.hpp"
 
+#include <set>
 #include <string>
 
 namespace umadvisor::whatif {
@@ -19,6 +20,7 @@ struct ReadJob {
     Job job;
     Unknowns unknowns;
     std::uint64_t duration_ns = 0;
+    std::set<std::uint64_t> devices; ///< that the program had a context on; none: not recorded
 };
 
 /// In one pass over the events. What umadvisor did in that run is left out: the job is the program's own. With

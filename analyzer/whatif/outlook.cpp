@@ -75,10 +75,15 @@ Outlook outlook(reader::Trace& trace, const Question& question) {
     const reader::Dictionary& dictionary = trace.dictionary;
     Outlook found;
     found.program = program_of(dictionary);
-    found.device = dictionary.devices.empty() ? "unknown device" : dictionary.devices.front().device_name;
-    found.devices = dictionary.devices.size();
-    for (const trace::Device& device : dictionary.devices)
-        found.recorded_memory = std::max(found.recorded_memory, device.memory_bytes);
+    found.rewritten = lists(question.act, "rewrite=all");
+    const ReadJob read = read_job(trace, found.rewritten);
+    for (const trace::Device& device : dictionary.devices) {
+        if (!read.devices.empty() && !read.devices.contains(device.ordinal))
+            continue; // another's
+        if (found.devices++ == 0)
+            found.device = device.device_name;
+        found.recorded_memory += device.memory_bytes;
+    }
     found.capacity = question.gpu_memory != 0 ? question.gpu_memory : found.recorded_memory;
     if (found.capacity == 0)
         throw reader::Error(trace.file.path() +
@@ -86,10 +91,8 @@ Outlook outlook(reader::Trace& trace, const Question& question) {
     found.link = question.link;
     found.act = question.act;
     found.rates_of = question.rates.whose();
-    found.rewritten = lists(question.act, "rewrite=all");
     found.prices = prices_of(question.rates, question.link);
 
-    const ReadJob read = read_job(trace, found.rewritten);
     const Job& job = read.job;
     found.peak = job.peak();
     found.moves = std::ranges::any_of(job.extents(), &Extent::moves);

@@ -20,9 +20,9 @@ struct Question {
 };
 
 struct Outlook {
-    std::string program, device;
-    std::uint64_t recorded_memory = 0; ///< of the card it ran on, bytes; 0: not known
-    std::size_t devices = 1;           ///< in the trace; they are taken as one
+    std::string program, device = "unknown device";
+    std::uint64_t recorded_memory = 0; ///< of all cards it ran on, bytes; 0: not known
+    std::size_t devices = 0;           ///< that it ran on; they are taken as one
     std::uint64_t capacity = 0;        ///< asked for
     double link = 0;                   ///< asked for; 0: as the rates have it
     std::string act, rates_of;

@@ -119,6 +119,20 @@ BOOST_AUTO_TEST_CASE(brief_launches_do_not_tell_what_they_reach) {
                kept.out);
 }
 
+BOOST_AUTO_TEST_CASE(all_devices_that_were_used_are_one_card) {
+    const Folder folder;
+    for (const auto& [program, devices] :
+         {std::pair{programs + "/memory_program devices", 2u}, {examples + "/sim/pingpong", 1u}}) {
+        const Outcome recorded =
+            run(folder, "export LD_LIBRARY_PATH='" + simcuda + "-2dev' SIMCUDA_CONFIG=capacity=1G; " + advisor +
+                            " run -q -f -o trace.umtrace -- " + program);
+        BOOST_REQUIRE_MESSAGE(recorded.status == 0, recorded.err);
+        const nlohmann::json found = ask(folder, "trace.umtrace");
+        BOOST_TEST(found.at("recorded").at("devices") == devices);
+        BOOST_TEST(found.at("memory_bytes") == devices << 30);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(the_text_is_for_people) {
     const Folder folder;
     ran(folder, "pingpong --mib 8", "8G", "-o trace.umtrace");

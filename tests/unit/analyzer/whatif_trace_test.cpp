@@ -18,9 +18,9 @@ using trace::Memory;
 namespace {
 
 /// Beside the one that each scenario has.
-void add_device(Scenario& scenario, std::uint64_t memory) {
+void add_device(Scenario& scenario, std::uint64_t memory, std::uint64_t ordinal = 1) {
     trace::Device device;
-    device.ordinal = 1;
+    device.ordinal = ordinal;
     device.memory_bytes = memory;
     device.device_name = "Card";
     scenario.builder.add(device);
@@ -91,6 +91,31 @@ BOOST_AUTO_TEST_CASE(what_umadvisor_did_is_not_the_jobs) {
     const whatif::ReadJob recorded = whatif::read_job(trace, false);
     for (const whatif::Step& step : recorded.job.steps())
         BOOST_TEST((step.kind != whatif::StepKind::prefetch));
+}
+
+BOOST_AUTO_TEST_CASE(devices_without_a_context_are_another_jobs) {
+    Scenario scenario;
+    add_device(scenario, 64 * mib, 1);
+    add_device(scenario, 64 * mib, 2);
+    scenario.launch(scenario.function("kernel"), {scenario.allocate(100 * mib, Memory::device)});
+    const auto unknown = ask(scenario, {}); // which are used
+    BOOST_TEST(unknown.at("memory_bytes") == 128 * mib);
+    trace::Context context;
+    context.action = trace::ContextAction::retain_primary;
+    context.start = scenario.now;
+    context.context = 0x1000;
+    context.device = 2;
+    scenario.builder.add(context);
+    const auto one = ask(scenario, {});
+    BOOST_TEST(one.at("memory_bytes") == 64 * mib);
+    BOOST_TEST(one.at("recorded").at("devices") == 1u);
+    BOOST_TEST(one.at("fits") == false);
+    context.device = 1;
+    scenario.builder.add(context);
+    const auto both = ask(scenario, {});
+    BOOST_TEST(both.at("memory_bytes") == 128 * mib);
+    BOOST_TEST(both.at("recorded").at("devices") == 2u);
+    BOOST_TEST(both.at("fits") == true);
 }
 
 BOOST_AUTO_TEST_CASE(host_faults_and_copies_are_steps) {
