@@ -40,6 +40,7 @@ public:
             std::visit([this](const auto& record) { observe(record); }, cursor->event());
         }
         read_.job.parts_told = faults_told_ && ever_detailed_;
+        read_.unknowns.host_blind = read_.unknowns.host_blind || (sampled_ && !ever_sampled_);
         read_.job.finish();
         return std::move(read_);
     }
@@ -180,6 +181,11 @@ private:
             read_.job.reached(part.extent, part.offset, part.bytes);
         if (record.origin != trace::Origin::umadvisor)
             read_.job.add(time_of(record.start), StepKind::prefetch, part);
+        else if (record.reason == trace::Reason::host_returns) {
+            // The host would have come for it by itself; since it was brought no fault tells so.
+            part.access = residency::Access::write;
+            read_.job.add(time_of(record.start), StepKind::touch, part);
+        }
     }
     void add(const trace::Advise& record) {
         const Live* const live = find_moving(record.allocation);
@@ -224,6 +230,7 @@ private:
     }
     /// Where no faults are told: what the host has mapped it has touched, from the first page on.
     void add(const trace::Residency& record) {
+        ever_sampled_ = true;
         const Live* const live = sampled_ ? find_moving(record.allocation) : nullptr;
         if (live == nullptr || record.host_pages == 0)
             return;
@@ -234,7 +241,7 @@ private:
 
     reader::Trace& trace_;
     model::Graphs graphs_;
-    bool rewritten_, sampled_ = false, faults_told_ = true, ever_detailed_ = false;
+    bool rewritten_, sampled_ = false, ever_sampled_ = false, faults_told_ = true, ever_detailed_ = false;
     const reader::ThreadCursor* cursor_ = nullptr;
     ReadJob read_;
     std::unordered_map<std::uint64_t, Live> live_;      ///< by id

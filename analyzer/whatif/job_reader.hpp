@@ -23,9 +23,9 @@ struct ReadJob {
     std::set<std::uint64_t> devices; ///< that the program had a context on; none: not recorded
 };
 
-/// In one pass over the events. What umadvisor did in that run is left out: the job is the program's own. With
-/// `rewritten`, memory of the device is taken as managed memory. Memory: that of the job, and its live
-/// allocations.
+/// In one pass over the events. What umadvisor did in that run is left out: the job is the program's own, and
+/// what was brought to the host for it is taken as touched by the host. With `rewritten`, memory of the device
+/// is taken as managed memory. Memory: that of the job, and its live allocations.
 ReadJob read_job(reader::Trace& trace, bool rewritten);
 
 } // namespace umadvisor::whatif

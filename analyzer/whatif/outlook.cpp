@@ -50,7 +50,14 @@ residency::Parameters parameters_of(const reader::Dictionary& dictionary) {
     return parameters;
 }
 
-/// What --act was in the recorded run.
+/// Whether umadvisor did so in the recorded run, as asked or because its plan said so.
+bool acted(const reader::Dictionary& dictionary, const std::string& mode) {
+    return std::ranges::any_of(dictionary.options, [&](const trace::Option& option) {
+        const std::string modes(option.option == "ACT" || option.option == "PLAN" ? option.value : "");
+        return lists(modes, mode) || (mode == "prefetch" && lists(modes, "auto"));
+    });
+}
+
 std::string recorded_act(const reader::Dictionary& dictionary) {
     for (const trace::Option& option : dictionary.options)
         if (option.option == "ACT")
@@ -75,6 +82,7 @@ Outlook outlook(reader::Trace& trace, const Question& question) {
     const reader::Dictionary& dictionary = trace.dictionary;
     Outlook found;
     found.program = program_of(dictionary);
+    found.recorded_act = recorded_act(dictionary);
     found.rewritten = lists(question.act, "rewrite=all");
     const ReadJob read = read_job(trace, found.rewritten);
     for (const trace::Device& device : dictionary.devices) {
@@ -114,11 +122,10 @@ Outlook outlook(reader::Trace& trace, const Question& question) {
                 found.optimum = other;
     }
     if (found.recorded_memory != 0) {
-        const std::string then = recorded_act(dictionary);
-        const bool rewritten = lists(then, "rewrite=all");
+        const bool rewritten = acted(dictionary, "rewrite=all");
         const ReadJob again = rewritten == found.rewritten ? ReadJob() : read_job(trace, rewritten);
         found.recorded_moving_ns = replay(rewritten == found.rewritten ? job : again.job,
-                                          lists(then, "prefetch") ? Policy::prefetch : Policy::on_demand,
+                                          acted(dictionary, "prefetch") ? Policy::prefetch : Policy::on_demand,
                                           found.recorded_memory, prices_of(question.rates, 0), parameters)
                                        .ns;
     }

@@ -23,6 +23,7 @@ struct Outlook {
     std::string program, device = "unknown device";
     std::uint64_t recorded_memory = 0; ///< of all cards it ran on, bytes; 0: not known
     std::size_t devices = 0;           ///< that it ran on; they are taken as one
+    std::string recorded_act;          ///< as --act had it; empty: umadvisor left the run alone
     std::uint64_t capacity = 0;        ///< asked for
     double link = 0;                   ///< asked for; 0: as the rates have it
     std::string act, rates_of;

@@ -76,6 +76,9 @@ void write_basis(const Outlook& outlook, std::ostream& out) {
     const Unknowns& unknowns = outlook.unknowns;
     if (unknowns.host_blind && outlook.launches != 0)
         out << "nothing tells when the host took memory back: what it touches is not in this\n";
+    if (!outlook.recorded_act.empty() && outlook.launches != 0)
+        out << "recorded under --act " << outlook.recorded_act
+            << ", which hides some of what the host touches: on demand more may move than told here\n";
     if (unknowns.unscanned != 0 && outlook.launches != 0)
         out << count_text(unknowns.unscanned, "launch") << " may reach more than is known of them\n";
     if (unknowns.faults != 0)

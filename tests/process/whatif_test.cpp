@@ -100,6 +100,30 @@ BOOST_AUTO_TEST_CASE(device_memory_pages_only_when_rewritten) {
     BOOST_TEST(rewritten.at("device_bytes") == 0u);
 }
 
+BOOST_AUTO_TEST_CASE(what_umadvisor_did_in_the_recorded_run_is_known) {
+    const Folder folder;
+    const std::string program = "pingpong --mib 8";
+    ran(folder, program, "8G", "-o bare.umtrace");
+    const nlohmann::json undisturbed = ask(folder, "bare.umtrace");
+    BOOST_TEST(undisturbed.at("recorded").at("act") == "");
+    const Way bare = foretold(undisturbed, "on_demand");
+    for (const std::string act : {"prefetch", "auto", "plan=a.plan.json"}) {
+        ran(folder, program, "8G", "--act " + act + " -o acted.umtrace");
+        const nlohmann::json found = ask(folder, "acted.umtrace");
+        // Nothing changes, so what moves takes as long as it took.
+        BOOST_TEST(found.at("policies").at("act").at("moving_ns") == found.at("recorded").at("moving_ns"), act);
+        // What was brought to the host it would have come for by itself.
+        const Way acted = foretold(found, "on_demand");
+        check_near(acted.to_device, bare.to_device, act + " to device");
+        check_near(acted.to_host, bare.to_host, act + " to host");
+        BOOST_TEST(found.at("recorded").at("act").get<std::string>().starts_with(act.substr(0, 4)));
+        const Outcome text = run(folder, advisor + " whatif acted.umtrace");
+        BOOST_TEST(text.out.find("\nrecorded under --act " + act.substr(0, 4)) != std::string::npos, text.out);
+        const Outcome plan = run(folder, advisor + " plan -o a.plan.json acted.umtrace");
+        BOOST_REQUIRE_MESSAGE(plan.status == 0, plan.err);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(brief_launches_do_not_tell_what_they_reach) {
     const Folder folder;
     const std::string none = "no launch reaches", unknown = "no launch is known to reach";
@@ -117,6 +141,12 @@ BOOST_AUTO_TEST_CASE(brief_launches_do_not_tell_what_they_reach) {
     const Outcome kept = run(folder, advisor + " whatif trace.umtrace");
     BOOST_TEST(kept.out.find("no launch reaches managed memory; --act rewrite=all") != std::string::npos,
                kept.out);
+}
+
+BOOST_AUTO_TEST_CASE(it_says_so_when_nobody_saw_the_host) {
+    const Folder folder;
+    ran(folder, "pingpong --mib 8", "8G", "--act stage -o trace.umtrace");
+    BOOST_TEST(ask(folder, "trace.umtrace").at("basis").at("host_told") == false);
 }
 
 BOOST_AUTO_TEST_CASE(all_devices_that_were_used_are_one_card) {
@@ -140,6 +170,7 @@ BOOST_AUTO_TEST_CASE(the_text_is_for_people) {
     BOOST_TEST(outcome.status == 0, outcome.err);
     BOOST_TEST(outcome.out.starts_with("pingpong · on a card of 8 GiB: it fits: 8 MiB at once\n"), outcome.out);
     BOOST_TEST(outcome.out.find("\n  on demand") != std::string::npos, outcome.out);
+    BOOST_TEST(outcome.out.find("recorded under") == std::string::npos, outcome.out);
     BOOST_TEST(outcome.err == "");
 }
 

@@ -93,6 +93,31 @@ BOOST_AUTO_TEST_CASE(what_umadvisor_did_is_not_the_jobs) {
         BOOST_TEST((step.kind != whatif::StepKind::prefetch));
 }
 
+BOOST_AUTO_TEST_CASE(what_was_brought_to_the_host_is_taken_by_it) {
+    Scenario scenario;
+    add_device(scenario, 64 * mib);
+    const auto kernel = scenario.function("kernel");
+    const auto data = scenario.allocate(8 * mib, Memory::managed);
+    for (const trace::Reason reason :
+         {trace::Reason::makes_room, trace::Reason::host_returns, trace::Reason::none}) {
+        scenario.launch(kernel, {data});
+        trace::Prefetch brought;
+        brought.start = scenario.now;
+        brought.address = address_of(data) + 2 * mib;
+        brought.bytes = 4 * mib;
+        brought.allocation = data;
+        brought.location = trace::Location::host;
+        brought.origin = trace::Origin::umadvisor;
+        brought.reason = reason;
+        scenario.builder.add(brought);
+        scenario.now += 1000;
+    }
+    scenario.launch(kernel, {data});
+    const auto on_demand = ask(scenario, {}).at("policies").at("on_demand");
+    BOOST_TEST(on_demand.at("to_host_bytes") == 4 * mib);
+    BOOST_TEST(on_demand.at("to_device_bytes") == 4 * mib);
+}
+
 BOOST_AUTO_TEST_CASE(devices_without_a_context_are_another_jobs) {
     Scenario scenario;
     add_device(scenario, 64 * mib, 1);
