@@ -116,6 +116,64 @@ BOOST_DATA_TEST_CASE(pointers_in_memory_are_followed, data::make({"pointer_table
     BOOST_TEST(repaired.device_faults * 8 <= bare.device_faults);
 }
 
+BOOST_AUTO_TEST_CASE(what_the_kernels_of_a_graph_reach_is_there_before_its_launch) {
+    const Folder folder;
+    const std::string command = examples + "/sim/graph_rounds --rounds 5";
+    const Counted bare = count(folder, command, "");
+    const Counted repaired = count(folder, command, "prefetch");
+    BOOST_TEST(repaired.out == bare.out);
+    BOOST_TEST(bare.device_faults > 0u);
+    BOOST_TEST(repaired.device_faults == 0u);
+    BOOST_TEST(repaired.to_device == bare.to_device);
+    std::map<double, std::string> calls;
+    for (const Json& launch : dump(folder, "x.umtrace", "GraphLaunch"))
+        calls[launch.at("start_ns")] = "launch";
+    for (const Json& prefetch : dump(folder, "x.umtrace", "Prefetch"))
+        if (prefetch.at("location") == "device")
+            calls[prefetch.at("start_ns")] = "prefetch";
+    std::vector<std::size_t> before_each{0};
+    for (const auto& [start, call] : calls)
+        if (call == "launch")
+            before_each.push_back(0);
+        else
+            ++before_each.back();
+    // Three allocations at first; of these the host writes one and reads one in each round.
+    BOOST_TEST((before_each == std::vector<std::size_t>{3, 2, 2, 2, 2, 0}));
+}
+
+/// Which no allocation call has returned.
+BOOST_AUTO_TEST_CASE(variables_are_prefetched) {
+    const Folder folder;
+    const std::string command = examples + "/sim/static_managed";
+    const Counted bare = count(folder, command, "");
+    const Counted repaired = count(folder, command, "prefetch");
+    BOOST_TEST(repaired.out == bare.out);
+    BOOST_TEST(bare.device_faults > 0u);
+    BOOST_TEST(repaired.device_faults == 0u);
+    BOOST_TEST(repaired.host_faults * 4 < bare.host_faults);
+    BOOST_TEST(repaired.to_device == bare.to_device);
+}
+
+/// Of the program itself there are none.
+BOOST_DATA_TEST_CASE(prefetches_may_fail,
+                     data::make({"pingpong", "graph_rounds", "training_loop --mib 48 --rounds 3"}), program) {
+    const Folder folder;
+    const std::string command = examples + "/sim/" + program, small = "capacity=32M";
+    const Counted bare = count(folder, command, "", small);
+    for (const std::string failure : {"1:719", "2:2", "4:600", "0:719", "0:801"}) {
+        const Counted failed =
+            count(folder, command, "prefetch", small + ",fail=cuMemPrefetchAsync:" + failure);
+        BOOST_TEST(failed.out == bare.out, failure);
+        std::size_t failures = 0;
+        for (const Json& prefetch : dump(folder, "x.umtrace", "Prefetch")) {
+            BOOST_TEST(prefetch.at("origin") == "umadvisor");
+            failures += prefetch.at("status") == std::stoi(failure.substr(2));
+        }
+        const bool switched_off = failures >= 8 && failures < 16;
+        BOOST_TEST((failure[0] == '0' ? switched_off : failures == 1), failure << ": " << failures);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(what_launches_hardly_use_is_left_to_faults) {
     const Folder folder;
     const Counted bare = count(folder, programs + "/hardly_used", "");
