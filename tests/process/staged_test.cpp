@@ -43,8 +43,8 @@ Counts counts(const Folder& folder) {
 } // namespace
 
 BOOST_DATA_TEST_CASE(copies_bring_the_same,
-                     data::make({"synchronous", "every_way", "rows", "threads", "guarded", "contexts",
-                                 "host_function"}),
+                     data::make({"synchronous", "every_way", "rows", "threads", "guarded", "truncated",
+                                 "contexts", "host_function"}),
                      what) {
     const Folder folder;
     const Outcome bare = run_bare(folder, program + what);
@@ -235,7 +235,8 @@ BOOST_DATA_TEST_CASE(a_failed_call_leaves_the_copy_to_the_driver,
                      data::make({"cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuEventRecord",
                                  "cuEventQuery", "cuEventSynchronize", "cuStreamSynchronize", "cuStreamGetCtx",
                                  "cuStreamIsCapturing", "cuCtxGetCurrent", "cuThreadExchangeStreamCaptureMode",
-                                 "cuMemHostAlloc", "cuEventCreate"}),
+                                 "cuMemHostAlloc", "cuEventCreate", "cuDeviceGetCount", "cuDeviceGet",
+                                 "cuDeviceGetAttribute"}),
                      entry) {
     const Folder folder;
     const Outcome bare = run_bare(folder, program + "few");
@@ -245,7 +246,38 @@ BOOST_DATA_TEST_CASE(a_failed_call_leaves_the_copy_to_the_driver,
         BOOST_TEST(staged.status == bare.status, name << failure << staged.err);
         BOOST_TEST(staged.out == bare.out, name << failure << staged.out);
         if (failure == std::string(":0:719"))
-            BOOST_TEST((counts(folder).staged < 6) == (name != "cuThreadExchangeStreamCaptureMode"), name);
+            BOOST_TEST((counts(folder).staged < 6) ==
+                           (name != "cuThreadExchangeStreamCaptureMode" && !name.starts_with("cuDeviceGet")),
+                       name);
+    }
+}
+
+/// The call that the program made then brings all of them.
+BOOST_DATA_TEST_CASE(a_failed_piece_leaves_the_rows_to_the_driver,
+                     data::make({"1:719", "4:719", "4:600", "20:2", "80:719"}), failure) {
+    const Folder folder;
+    const Outcome bare = run_bare(folder, program + "rows");
+    const Outcome staged =
+        run_staged(folder, "rows", std::string("SIMCUDA_CONFIG=fail=cuMemcpy2DAsync_v2:") + failure);
+    BOOST_TEST(staged.status == bare.status, staged.err);
+    BOOST_TEST(staged.out == bare.out, staged.out);
+    BOOST_TEST(counts(folder).staged == 6u * 3 - 1);
+}
+
+/// The driver refuses a ring its third event, and to take back what the ring has.
+BOOST_DATA_TEST_CASE(half_a_ring_may_stay, data::make({"cuEventDestroy_v2", "cuMemFreeHost"}), entry) {
+    const Folder folder;
+    const Outcome bare = run_bare(folder, program + "few");
+    for (const char* failure : {":1:719", ":0:2"}) {
+        const Outcome staged = run_staged(folder, "few",
+                                          std::string("UMADVISOR_DEVICE_TIME=0 SIMCUDA_REPORT=sim.json "
+                                                      "SIMCUDA_CONFIG=fail=cuEventCreate:3:2,fail=") +
+                                              entry + failure);
+        BOOST_TEST(staged.status == bare.status, entry << failure << staged.err);
+        BOOST_TEST(staged.out == bare.out, entry << failure << staged.out);
+        const Json calls = Json::parse(read(folder / "sim.json")).at("calls");
+        BOOST_TEST(calls.at("cuEventDestroy_v2") == 2);
+        BOOST_TEST(calls.at("cuMemFreeHost") == 1);
     }
 }
 

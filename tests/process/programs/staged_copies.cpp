@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdint>
+#include <fcntl.h>
 #include <filesystem>
 #include <sched.h>
 #include <string>
@@ -300,6 +301,44 @@ void copy_guarded_pages() {
     std::printf("%s\n", std::memcmp(guarded, back.data(), guarded_bytes) == 0 ? "same" : "different");
 }
 
+int file = -1;
+
+/// The file grows up to the end of a part of the mapping. Another thread may have filled it by then: nothing is
+/// cut off or written.
+void extend_file(int, siginfo_t* info, void*) {
+    const auto at = number(info->si_addr);
+    if (at < number(guarded) || at >= number(guarded) + guarded_bytes)
+        _exit(99);
+    __atomic_add_fetch(&faults, 1, __ATOMIC_RELAXED);
+    const std::size_t end = ((at - number(guarded)) / (256 * 1024) + 1) * (256 * 1024);
+    if (fallocate(file, 0, 0, static_cast<off_t>(end)) != 0)
+        _exit(98);
+}
+
+/// As databases do: a file's pages are mapped before it has them.
+void copy_truncated_file() {
+    const Copies copies;
+    file = memfd_create("truncated", 0);
+    guarded = static_cast<char*>(mmap(nullptr, guarded_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
+    struct sigaction action = {};
+    action.sa_sigaction = extend_file;
+    action.sa_flags = SA_SIGINFO;
+    sigaction(SIGBUS, &action, nullptr);
+    const CUdeviceptr memory = allocate(guarded_bytes);
+    std::vector<std::uint8_t> data(guarded_bytes), back(guarded_bytes);
+    must(ASK("cuMemsetD8", cuMemsetD8_v2)(memory, 0x11, guarded_bytes), "set");
+    std::printf("up %d\n", copies.up(memory, guarded, guarded_bytes));
+    std::printf("faults %s\n", faults != 0 ? "yes" : "no");
+    show("down", copies.down(back.data(), memory, guarded_bytes), back);
+    fill(data, 1);
+    std::printf("up %d\n", copies.up(memory, data.data(), guarded_bytes));
+    must(ftruncate(file, 0) == 0 ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN, "truncate");
+    faults = 0;
+    std::printf("down %d\n", copies.down(guarded, memory, guarded_bytes));
+    std::printf("faults %s\n", faults != 0 ? "yes" : "no");
+    std::printf("%s\n", std::memcmp(guarded, data.data(), guarded_bytes) == 0 ? "same" : "different");
+}
+
 int end_of(pid_t child) {
     int status = 0;
     waitpid(child, &status, 0);
@@ -406,6 +445,8 @@ int main(int, char** arguments) {
         copy_while_capturing();
     else if (what == "guarded")
         copy_guarded_pages();
+    else if (what == "truncated")
+        copy_truncated_file();
     else if (what == "fork")
         copy_around_forks();
     else if (what == "contexts")
