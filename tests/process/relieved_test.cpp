@@ -146,12 +146,46 @@ BOOST_AUTO_TEST_CASE(relief_is_refused_where_it_cannot_be_had) {
 BOOST_AUTO_TEST_CASE(advice_that_the_driver_refuses_changes_nothing) {
     const Folder folder;
     const std::string bare = relieve(folder, "shared_flags", "").out;
-    for (const char* which : {"1", "2"}) {
-        const Counted refused = relieve(folder, "shared_flags", "relieve",
-                                        std::string("thrashing=0,fail=cuMemAdvise:") + which + ":1");
-        BOOST_TEST(refused.out == bare);
-        BOOST_TEST(advised(folder).size() == (*which == '1' ? 1u : 3u));
+    const std::vector<int> both{3, 5, 4};
+    // The last is refused what it gives and what it takes back then.
+    for (const auto& [which, advice] : {std::pair{"1:1", std::vector{3}},
+                                        {"0:719", {3}},
+                                        {"2:1", both},
+                                        {"2:1,fail=cuMemAdvise:2:1", both}}) {
+        const Counted refused =
+            relieve(folder, "shared_flags", "relieve", std::string("thrashing=0,fail=cuMemAdvise:") + which);
+        BOOST_TEST(refused.out == bare, which);
+        BOOST_TEST(advised(folder) == advice, boost::test_tools::per_element());
+        BOOST_TEST(!told(folder, "--act relieve: "), which);
     }
+}
+
+BOOST_AUTO_TEST_CASE(advice_that_cannot_be_taken_back_stays) {
+    const Folder folder;
+    const std::string bare = relieve(folder, "renewed_later", "").out;
+    for (const char* answer : {"1", "719"}) {
+        const Counted refused = relieve(folder, "renewed_later", "relieve",
+                                        std::string("thrashing=0,fail=cuMemAdvise:2:") + answer);
+        BOOST_TEST(refused.out == bare);
+        BOOST_TEST((advised(folder) == std::vector{1, 2}));
+        BOOST_TEST(told(folder, "--act relieve: SetReadMostly"));
+        BOOST_TEST(!told(folder, "--act relieve: took"));
+    }
+}
+
+/// Those that relief stands on: no device is known, or at one time none is current. The program makes none of
+/// them itself.
+BOOST_DATA_TEST_CASE(calls_about_devices_may_fail,
+                     data::make({"cuDeviceGetCount", "cuDeviceGetAttribute", "cuCtxGetDevice"}) *
+                         data::make({"shared_flags", "renewed_later"}),
+                     entry, name) {
+    const Folder folder;
+    const std::string bare = relieve(folder, name, "").out;
+    for (const char* failure : {":1:719", ":2:719", ":3:1", ":0:719"})
+        BOOST_TEST(relieve(folder, name, "relieve", std::string("thrashing=0,fail=") + entry + failure).out ==
+                       bare,
+                   entry << failure);
+    BOOST_TEST(advised(folder).empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
