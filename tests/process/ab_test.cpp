@@ -24,6 +24,16 @@ bool says(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
 }
 
+/// Of an arm, in seconds.
+double told_median(const std::string& text, const std::string& arm) {
+    std::istringstream told(text.substr(text.find(arm)));
+    std::string word, unit;
+    double number = 0;
+    told >> word >> word >> number >> unit;
+    BOOST_TEST(word == "median");
+    return number * (unit == "s" ? 1 : unit == "ms" ? 1e-3 : unit == "us" ? 1e-6 : 1e-9);
+}
+
 } // namespace
 
 BOOST_AUTO_TEST_CASE(a_gain_and_a_loss_are_told) {
@@ -33,11 +43,26 @@ BOOST_AUTO_TEST_CASE(a_gain_and_a_loss_are_told) {
     BOOST_TEST(says(gain.out, "gain:     "), gain.out);
     BOOST_TEST(!says(gain.out, "no gain"), gain.out);
     BOOST_TEST(says(gain.out, "exit status 0, standard output (5 bytes)"), gain.out);
+    BOOST_TEST(told_median(gain.out, "bare: ") >= 0.099, gain.out);
+    BOOST_TEST(told_median(gain.out, "bare: ") > told_median(gain.out, "repaired: "), gain.out);
     const Outcome loss = run(folder, ab("--json", ":", "sleep 0.1"));
     BOOST_TEST(loss.status == 0, loss.err);
     BOOST_TEST(json_of(loss).at("verdict") == "loss");
     BOOST_TEST(json_of(loss).at("speed_ratio").at("high") < 1.0);
     BOOST_TEST(json_of(loss).at("bare").at("times_s").size() == 4u);
+    BOOST_TEST(json_of(loss).at("repaired").at("median_s") >= 0.1);
+    BOOST_TEST(json_of(loss).at("bare").at("median_s") < json_of(loss).at("repaired").at("median_s"));
+}
+
+/// After a run of each that does not count.
+BOOST_AUTO_TEST_CASE(which_of_a_pair_is_first_changes) {
+    const Folder folder;
+    const Outcome outcome =
+        run(folder, advisor +
+                        " ab -n 4 -- /bin/sh -c 'case $LD_PRELOAD in *libumadvisor*) printf r;; *) printf b;; "
+                        "esac >>order'");
+    BOOST_TEST(outcome.status == 0, outcome.err);
+    BOOST_TEST(read(folder / "order") == "brbrrbbrrb");
 }
 
 BOOST_AUTO_TEST_CASE(no_gain_is_told) {
