@@ -283,7 +283,7 @@ BOOST_AUTO_TEST_CASE(what_other_libraries_allocate_is_rewritten) {
 }
 
 BOOST_DATA_TEST_CASE(one_process_of_several_is_left_alone,
-                     data::make({"WORLD_SIZE=2", "OMPI_COMM_WORLD_SIZE=4", "PMI_SIZE=2",
+                     data::make({"WORLD_SIZE=2", "OMPI_COMM_WORLD_SIZE=4", "PMI_SIZE=2", "PMIX_SIZE=2",
                                  "MV2_COMM_WORLD_SIZE=2", "SLURM_PROCID=0 SLURM_NTASKS=2",
                                  "UMADVISOR_STACKS=off"}),
                      environment) {
@@ -358,6 +358,39 @@ BOOST_DATA_TEST_CASE(a_failed_call_about_pools_is_not_the_programs,
             BOOST_TEST(rewritten.status == bare.status, entry << failure << rewritten.err);
             BOOST_TEST(rewritten.out == bare.out, entry << failure << ' ' << what << ' ' << rewritten.out);
         }
+    }
+}
+
+/// The program trims each pool before umadvisor trims its twin, and ends one pool first.
+BOOST_DATA_TEST_CASE(a_failed_call_for_a_twin_is_not_the_programs,
+                     data::make({"cuMemPoolTrimTo:2", "cuMemPoolTrimTo:4", "cuMemPoolTrimTo:6",
+                                 "cuMemPoolDestroy:2", "cuMemPoolDestroy:3"}),
+                     call) {
+    const Folder folder;
+    const Outcome bare = run_bare(folder, program + "pools");
+    for (const char* answer : {":719", ":1"}) {
+        const Outcome rewritten =
+            run_rewritten(folder, "rewrite=all", "pools", std::string("SIMCUDA_CONFIG=fail=") + call + answer);
+        BOOST_TEST(rewritten.status == bare.status, call << answer << rewritten.err);
+        BOOST_TEST(rewritten.out == bare.out, call << answer << rewritten.out);
+        BOOST_TEST(counts(folder).rewritten == 9u);
+    }
+}
+
+/// The program asks about no device.
+BOOST_DATA_TEST_CASE(devices_of_which_the_driver_tells_nothing_are_left_alone,
+                     data::make({"cuDeviceGetCount", "cuDeviceGet", "cuDeviceGetAttribute"}), entry) {
+    const Folder folder;
+    for (const char* what : {"one_block", "pools", "fill 12 8"}) {
+        const Outcome bare = run_bare(folder, program + what, card);
+        for (const char* failure : {":1:719", ":2:719", ":3:2", ":0:719"}) {
+            const Outcome rewritten =
+                run_rewritten(folder, "rewrite=all", what, card + ",fail=" + entry + failure);
+            BOOST_TEST(rewritten.status == bare.status, entry << failure << rewritten.err);
+            BOOST_TEST(rewritten.out == bare.out, entry << failure << ' ' << what << ' ' << rewritten.out);
+        }
+        BOOST_TEST(counts(folder).rewritten == 0u);
+        BOOST_TEST(notices(report(folder, "x.umtrace"), "no device has concurrentManagedAccess"));
     }
 }
 
