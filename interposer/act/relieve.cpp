@@ -175,8 +175,12 @@ void relieve(const observe::Touched& touched) noexcept {
         if (step.kind == Kind::none)
             continue;
         const observe::RelaxedCapture relaxed;
-        if (const CUdevice device = current_device(); device >= 0)
+        if (const CUdevice device = current_device(); device >= 0) {
             carry_out(allocation, step, device);
+        } else { // the policy takes it for done
+            const record::Guard guard(relief_mutex);
+            policy.leave_alone(allocation.id);
+        }
     }
 }
 

@@ -188,4 +188,11 @@ BOOST_DATA_TEST_CASE(calls_about_devices_may_fail,
     BOOST_TEST(advised(folder).empty());
 }
 
+BOOST_AUTO_TEST_CASE(what_was_not_given_is_not_taken_back) {
+    const Folder folder;
+    const std::string bare = relieve(folder, "read_by_both", "").out;
+    BOOST_TEST(relieve(folder, "read_by_both", "relieve", "thrashing=0,fail=cuCtxGetDevice:1:719").out == bare);
+    BOOST_TEST(advised(folder).empty());
+}
+
 BOOST_AUTO_TEST_SUITE_END()

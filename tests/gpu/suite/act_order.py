@@ -21,7 +21,7 @@ MEASURED = {"batches": (29383, 26009), "first_touch": (2724, 1323), "graph_round
             "many_small": (56703, 48261), "phases": (38491, 32715), "ping_pong": (58826, 42523), "pointer_table":
             (22170, 16511), "reduction": (7891, 2442), "small_result": (17244, 4689), "small_update": (6943, 3925),
             "sparse_product": (19027, 11137), "stencil": (26731, 12589), "stream_buffers": (57044, 29213),
-            "struct_of_pointers": (27997, 17923)}
+            "struct_of_pointers": (27997, 17923), "uploaded_pointers": (29661, 25236)}
 
 
 def check_order(cases, bundle, advised, model):
