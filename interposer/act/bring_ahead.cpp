@@ -50,6 +50,7 @@ bool make(std::uint16_t number) {
 
 /// What the next launch is expected to reach; false: nothing of it is missing, or nobody knows.
 bool foretell(const observe::Touched& running, observe::Touched& next) {
+    const std::uint32_t device = observe::current_device();
     const record::Guard guard(knowledge.mutex);
     const bool met = std::any_of(running.managed, running.managed + running.managed_count,
                                  [](const observe::Allocation& each) { return trust.expects(each.address); });
@@ -63,9 +64,9 @@ bool foretell(const observe::Touched& running, observe::Touched& next) {
             next.managed[next.managed_count++] = allocation;
         return true;
     });
-    return !std::all_of(next.managed, next.managed + next.managed_count, [](const observe::Allocation& each) {
-        return knowledge.residency.resident(each.id, observe::current_device());
-    });
+    return !std::all_of(
+        next.managed, next.managed + next.managed_count,
+        [device](const observe::Allocation& each) { return knowledge.residency.resident(each.id, device); });
 }
 
 /// Whether there is anything to move; `side.moves` has it.

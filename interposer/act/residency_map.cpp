@@ -12,7 +12,7 @@ void ResidencyMap::clear() noexcept {
     known_ = nullptr;
     count_ = capacity_ = 0;
     synchronizations_ = 0;
-    std::fill_n(device_bytes_, max_devices + 1, 0);
+    std::fill_n(device_bytes_, several_devices + 1, 0);
     blind_ = trials_ = false;
     crowded_.store(false, std::memory_order_relaxed);
 }

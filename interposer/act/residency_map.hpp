@@ -158,7 +158,7 @@ private:
 
     Known* known_ = nullptr; ///< in the order of ids
     std::size_t count_ = 0, capacity_ = 0;
-    std::uint64_t device_bytes_[max_devices + 1] = {}; ///< the last: of none
+    std::uint64_t device_bytes_[several_devices + 1] = {}; ///< the last two: of none, and of several
     std::uint64_t synchronizations_ = 0;
     std::uint64_t epoch_ = 1;
     std::uint64_t launches_ = 0;

@@ -106,7 +106,8 @@ BOOST_DATA_TEST_CASE(calls_that_bring_ahead_may_fail,
     }
 }
 
-BOOST_DATA_TEST_CASE(pointers_in_memory_are_followed, data::make({"pointer_table", "linked_nodes", "uploaded_pointers"}), name) {
+BOOST_DATA_TEST_CASE(pointers_in_memory_are_followed,
+                     data::make({"pointer_table", "linked_nodes", "uploaded_pointers"}), name) {
     const Folder folder;
     const std::string command = examples + "/sim/" + name;
     const Counted bare = count(folder, command, "");

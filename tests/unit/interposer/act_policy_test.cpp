@@ -185,6 +185,7 @@ BOOST_FIXTURE_TEST_CASE(what_launches_on_several_devices_reach_is_left_to_faults
                           [&](const ResidencyView& view, std::uint64_t) { there.push_back(view.allocation); });
     BOOST_TEST(there == std::vector<std::uint64_t>{2}, boost::test_tools::per_element());
     map.leave_alone(1, address, address + 8 * mib, false); // by the program's advice
+    map.moved(1, address, address + 2 * mib, D);           // by its prefetch
     map.launched(1, ~0ull);
     BOOST_TEST(map.device_bytes(1) == 2 * mib);
 }

@@ -1,5 +1,5 @@
-// A kernel finds its arrays through a table of pointers in device memory, which the program has copied there: what
-// code has that was written before managed memory and then took to it for its arrays.
+// A kernel finds its arrays through a table of pointers in device memory, which the program has copied there:
+// what code has that was written before managed memory and then took to it for its arrays.
 #include "tests/gpu/programs/work.hpp"
 
 #include <vector>
