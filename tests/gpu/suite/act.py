@@ -1,6 +1,7 @@
 """What --act does to the examples: it changes no result."""
 
 import json
+from collections import defaultdict
 
 from .cases import require
 from .examples import EXAMPLES, RUNTIMES
@@ -31,6 +32,7 @@ def check_act(cases, bundle, advised):
         cases.check(PART, f"rewritten_memory {scenario} --act rewrite=all",
                     lambda s=scenario: _same_output(bundle, advised, [bundle.test_program("rewritten_memory"), s], "rewrite=all",
                                                     "Alloc"))
+    cases.check(PART, "managed_devices --act prefetch", lambda: _one_device_each(bundle, advised))
     _check_spill(cases, bundle, advised)
     for program in ("phases", "stream_buffers"):
         cases.check(PART, f"{program} --act prefetch on a full card", lambda p=program: _brings_ahead(bundle, advised, p))
@@ -56,6 +58,20 @@ def _as_bare(bare, advised, command, options, status=0):
     require(result_text(outcome) == result_text(bare), "output differs from the bare run")
     require(traces, "no trace was written")
     return traces[0]
+
+
+def _one_device_each(bundle, advised):
+    """Where there are several, what all of them reach is not brought to one after the other."""
+    command = [bundle.test_program("managed_devices")]
+    trace = _as_bare(run(command, bundle.environment()), advised, command, ["--act", "prefetch"])
+    places = defaultdict(set)
+    for each in advised.records(trace):
+        if each["record"] == "Prefetch" and each["reason"] == "not_resident":
+            places[each["allocation"]].add(each["location_id"])
+    devices = set().union(*places.values())
+    require(len(places) == len(devices) + 1, f"{len(places)} arrays were brought to {len(devices)} devices")
+    require(all(len(each) == 1 for each in places.values()), f"brought to several devices: {dict(places)}")
+    return f"each array brought to one device, {len(devices)} in all"
 
 
 def _staged(bundle, advised):
