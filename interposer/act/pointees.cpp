@@ -43,6 +43,8 @@ Pointees::Holder* Pointees::open(const observe::Allocation& holder) noexcept {
         return nullptr;
     Holder& known = holders_[holder.id % slots];
     if (known.id != holder.id) {
+        if (known.count != 0 && holder.memory != trace::Memory::managed)
+            return nullptr; // much is copied to device memory, few of it addresses
         std::free(known.addresses);
         known = {holder.id, nullptr, 0, 0, 0};
     }

@@ -52,7 +52,7 @@ private:
 
     struct Found;
 
-    /// Null: it is taken for data, or too large.
+    /// Null: it is taken for data, too large, or there is no slot for it.
     Holder* open(const observe::Allocation& holder) noexcept;
     static bool make(const Holder& known, std::uint64_t words, Found& found) noexcept;
     static void keep(Holder& known, Found& found) noexcept;

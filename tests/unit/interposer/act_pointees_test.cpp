@@ -89,6 +89,17 @@ BOOST_FIXTURE_TEST_CASE(what_never_held_an_address_is_data, Memory) {
     BOOST_TEST(!copy({first}));
 }
 
+BOOST_FIXTURE_TEST_CASE(data_does_not_take_the_place_of_addresses, Memory) {
+    BOOST_TEST(copy({first, second}));
+    for (int i = 0; i < 300; ++i) {
+        const std::uint64_t data[]{1, 2};
+        const observe::Allocation other{
+            holder.id + 1 + i, table + 0x10'0000, 16, trace::Memory::device, 0, false, 0};
+        BOOST_TEST(!pointees.copied(other, other.address, reinterpret_cast<std::uint64_t>(data), sizeof data));
+    }
+    check({first, second});
+}
+
 BOOST_FIXTURE_TEST_CASE(large_memory_is_data, Memory) {
     holder.bytes = Pointees::most_bytes + 1;
     BOOST_TEST(!copy({first}));
