@@ -55,7 +55,8 @@ BOOST_DATA_TEST_CASE(programs_get_the_same,
 
 BOOST_DATA_TEST_CASE(programs_get_the_same_on_a_card_that_is_too_small, data::make({1, 3}), seed) {
     compare(run_bare(steps_of(seed)), steps_of(seed), "prefetch", "capacity=20M");
-    compare(run_bare(steps_of(seed)), steps_of(seed), "rewrite=spill", "capacity=1M");
+    // Arrays, which stay on the card, have to fit it: it only looks full.
+    compare(run_bare(steps_of(seed)), steps_of(seed), "rewrite=spill --pretend-memory 1M", "");
 }
 
 BOOST_DATA_TEST_CASE(calls_of_prefetch_may_fail,

@@ -21,14 +21,15 @@ TIME_LIMIT = 300     # seconds, of one run
 ENOUGH = 10          # mismatches, to look into
 # So much managed memory at once outgrows this card, and what has to lie on the card does not.
 SMALL_CARD = "20M"
-FULL_CARD = "1M"  # nor does that
+# Arrays, which stay on the card, have to fit it: it only looks full.
+SPILL = "rewrite=spill --pretend-memory 1M"
 
 ACTIONS = ("prefetch", "relieve", "rewrite=all", "stage", "auto,rewrite=all")
 
 
 @dataclass(frozen=True)
 class Mode:
-    act: str            # of --act; empty: only recorded
+    act: str            # of --act, and what goes with it; empty: only recorded
     card: str = ""      # memory of the simulated card; empty: what a bundle's programs always have
 
     def __str__(self):
@@ -36,7 +37,7 @@ class Mode:
 
 
 def modes(bundle):
-    simulated = (Mode("rewrite=64K+"), Mode("", SMALL_CARD), Mode("prefetch", SMALL_CARD), Mode("rewrite=spill", FULL_CARD))
+    simulated = (Mode("rewrite=64K+"), Mode("", SMALL_CARD), Mode("prefetch", SMALL_CARD), Mode(SPILL))
     return (*(Mode(act) for act in ACTIONS), *(simulated if bundle.sim else ()))
 
 
@@ -71,7 +72,7 @@ class Differential:
         command = [self.bundle.program(PROGRAM), "--seed", seed, "--steps", self.length, "--mib", self.mib, *options]
         extra = {}
         if mode:
-            act = ["--act", mode.act] if mode.act else []
+            act = ["--act", *mode.act.split()] if mode.act else []
             command = [self.bundle.umadvisor, "run", "-q", "-f", "-o", trace, *act, "--", *command]
             if mode.card:
                 extra["SIMCUDA_CONFIG"] = f"capacity={mode.card}"
