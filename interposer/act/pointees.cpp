@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 namespace umadvisor::act {
 
@@ -65,7 +66,10 @@ void Pointees::keep(Holder& known, Found& found) noexcept {
     known.settled = 0;
     known.count = static_cast<std::uint32_t>(std::unique(known.addresses, known.addresses + found.count) -
                                              known.addresses);
-    known.idle_reads += known.count == 0;
+    if (known.count == 0) {
+        std::free(std::exchange(known.addresses, nullptr));
+        ++known.idle_reads;
+    }
 }
 
 void Pointees::read(const observe::Allocation& holder) noexcept {
