@@ -373,10 +373,23 @@ class Differential(unittest.TestCase):
         tally = self.tally("echo step 100 digest ab")
         self.assertEqual((tally.steps, tally.mismatches), (len(differential.ACTIONS) * 100, []))
 
-    def test_output(self):
-        tally = self.tally('echo "0 0 copy aa"; echo "1 0 free bb"; echo "1 1 copy c$acted"; echo "1 2 set d$acted"')
-        self.assertEqual([(each["seed"], each["mode"], each["first"]) for each in tally.mismatches],
-                         [(1, "prefetch", "thread 1, step 1, copy")])
+    def first(self, lines):
+        tally = self.tally("".join(f"echo '{line}'; ".replace("$acted", "'$acted'") for line in lines))
+        return [(each["seed"], each["mode"], each["first"]) for each in tally.mismatches]
+
+    def test_reads(self):
+        lines = ["0 0 copy aa ", "0 1 read ab 2 bytes: 0001 of pinned of 2 bytes, used in 0 1",
+                 "1 0 set d$acted ", "1 1 read c$acted 1 bytes: 0$acted of managed of 9 bytes, used in 0 1"]
+        self.assertEqual(self.first(lines),
+                         [(1, "prefetch", "thread 1, step 1, read 1 bytes: 0 of managed of 9 bytes, used in 0 1 (0 set, 1 read); "
+                                          "instead 1 bytes: 0yes")])
+
+    def test_answers(self):
+        self.assertEqual(self.first(["0 0 copy aa ", "0 1 free b$acted ", "0 2 set c$acted "]),
+                         [(1, "prefetch", "thread 0, step 1, free")])
+
+    def test_less_told(self):
+        self.assertEqual(self.first(["0 0 copy aa ", "x $acted"]), [(1, "prefetch", "nothing that a step brought")])
 
     def test_status(self):
         self.assertEqual([each["mode"] for each in self.tally('[ -z "$acted" ]').mismatches], ["prefetch"])

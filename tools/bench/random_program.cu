@@ -71,8 +71,7 @@ void work(Worker& worker, std::size_t count) {
         worker.doing = step.name;
         step.run(worker);
         if (worker.settings.tell_steps)
-            std::printf("%u %zu %s %016llx\n", worker.number, worker.step, step.name,
-                        static_cast<unsigned long long>(worker.digest.value()));
+            worker.told.push_back({worker.step, step.name, worker.digest.value(), ""});
     }
     const auto leave = [&](Buffer& buffer) {
         if (buffer.last && buffer.last->per_thread)
@@ -114,6 +113,14 @@ void tell(const std::vector<std::unique_ptr<Worker>>& workers) {
     for (const auto& worker : workers)
         all.add(worker->digest.value());
     std::printf("step %zu digest %016llx\n", workers[0]->step, static_cast<unsigned long long>(all.value()));
+}
+
+/// Only now: so it costs the steps nothing.
+void tell_steps(const std::vector<std::unique_ptr<Worker>>& workers) {
+    for (const auto& worker : workers)
+        for (const Told& told : worker->told)
+            std::printf("%u %zu %s %016llx %s\n", worker->number, told.step, told.name,
+                        static_cast<unsigned long long>(told.digest), told.about.c_str());
 }
 
 Settings read_settings(int argc, char** argv) {
@@ -182,5 +189,6 @@ int main(int argc, char** argv) {
         unexpected += worker->unexpected;
     }
     tell(workers);
+    tell_steps(workers);
     return unexpected ? 1 : 0;
 }

@@ -19,6 +19,7 @@ PROGRAM = "random_program"
 LENGTH = 20000       # steps of one program
 TIME_LIMIT = 300     # seconds, of one run
 ENOUGH = 10          # mismatches, to look into
+SHOWN = 6            # reads of a thread that differed
 # So much managed memory at once outgrows this card, and what has to lie on the card does not.
 SMALL_CARD = "20M"
 # Arrays, which stay on the card, have to fit it: it only looks full.
@@ -66,10 +67,10 @@ class Differential:
     def close(self):
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def run(self, seed, mode=None, *options):
+    def run(self, seed, mode=None):
         """One program; mode None: bare."""
         trace = self._folder / f"{next(self._runs)}.umtrace"
-        command = [self.bundle.program(PROGRAM), "--seed", seed, "--steps", self.length, "--mib", self.mib, *options]
+        command = [self.bundle.program(PROGRAM), "--seed", seed, "--steps", self.length, "--mib", self.mib, "--tell-steps"]
         extra = {}
         if mode:
             act = ["--act", *mode.act.split()] if mode.act else []
@@ -90,26 +91,46 @@ class Differential:
             outcome = self.run(seed, mode)
             if (outcome.status, outcome.stdout) != (bare.status, bare.stdout):
                 tally.mismatches.append({"seed": seed, "mode": str(mode), "steps": self.length,
-                                         "told": outcome.explain(), "first": self.first_difference(seed, mode)})
+                                         "told": outcome.explain(), "first": first_difference(bare, outcome)})
             tally.runs.append(self.length)
 
-    def first_difference(self, seed, mode):
-        """The first step of each of the program's threads that brought something else, in words."""
-        bare, other = (self._steps(self.run(seed, which, "--tell-steps")) for which in (None, mode))
-        found = []
-        for worker, lines in sorted(bare.items()):
-            pairs = itertools.zip_longest(lines, other[worker])
-            found += [f"thread {worker}, step {one[0]}, {one[1]}" for one, two in pairs if one and one != two][:1]
-        return "; ".join(found) or "not the same again"
 
-    @staticmethod
-    def _steps(outcome):
-        steps = defaultdict(list)
-        for line in outcome.stdout.splitlines():
-            worker, *words = line.split()
-            if worker.isdigit() and len(words) == 3:
-                steps[worker].append(tuple(words))
-        return steps
+def first_difference(bare, other):
+    """The first steps of each of the program's threads that read something else, if none that was answered something
+    else, in words."""
+    found = []
+    theirs = steps_of(other)
+    for worker, lines in sorted(steps_of(bare).items()):
+        names = {line.step: line.name for line in lines}
+        differing = [pair for pair in zip(lines, theirs[worker]) if pair[0] != pair[1]]
+        reads = [pair for pair in differing if pair[0].about][:SHOWN]
+        found += [f"thread {worker}, step {ours.step}, {ours.name}{ours.compare(other, names)}"
+                  for ours, other in reads or differing[:1]]
+    return "; ".join(found) or "nothing that a step brought"
+
+
+@dataclass(frozen=True)
+class Step:
+    step: str
+    name: str
+    digest: str
+    about: str          # "BYTES of BUFFER, used in STEP STEP ..."; empty: it read nothing
+
+    def compare(self, other, names):
+        if not self.about:
+            return ""
+        uses = ", ".join(f"{step} {names.get(step, '')}" for step in self.about.partition(" used in ")[2].split())
+        return f" {self.about} ({uses}); instead {other.about.partition(' of ')[0]}"
+
+
+def steps_of(outcome):
+    """By thread."""
+    steps = defaultdict(list)
+    for line in outcome.stdout.splitlines():
+        worker, *words = line.split(" ", 4)
+        if worker.isdigit() and len(words) == 4:
+            steps[worker].append(Step(*words))
+    return steps
 
 
 def measure(bundle, seconds=None, steps=None, first_seed=1, length=LENGTH, jobs=None):

@@ -171,7 +171,7 @@ inline void read_step(Worker& worker) {
     if (Buffer* const buffer = worker.any([](const Buffer& each) { return each.host_reaches(); })) {
         worker.settle(*buffer);
         const std::size_t bytes = worker.random.length(buffer->bytes);
-        worker.digest.add(worker.any_place(*buffer, bytes), bytes);
+        worker.read(*buffer, worker.any_place(*buffer, bytes), bytes);
     }
 }
 
@@ -179,10 +179,10 @@ inline void read_step(Worker& worker) {
 inline void compare(Worker& worker, Buffer& buffer) {
     worker.settle(buffer);
     if (buffer.host_reaches())
-        return worker.digest.add(buffer.at, buffer.bytes);
+        return worker.read(buffer, buffer.at, buffer.bytes);
     std::vector<unsigned char> bytes(buffer.bytes);
     worker.expect(cudaMemcpy(bytes.data(), buffer.at, bytes.size(), cudaMemcpyDeviceToHost));
-    worker.digest.add(bytes.data(), bytes.size());
+    worker.read(buffer, bytes.data(), bytes.size());
 }
 
 inline void compare_step(Worker& worker) {

@@ -4,10 +4,12 @@
 
 #include "tools/bench/random/driver.hpp"
 #include "tools/bench/random/random.hpp"
+#include "tools/bench/random/told.hpp"
 
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -28,6 +30,9 @@ enum class Kind {
     pageable
 };
 
+inline constexpr const char* names[] = {"device",   "pitched", "pooled",     "managed",
+                                        "variable", "pinned",  "registered", "pageable"};
+
 struct Stream {
     cudaStream_t handle;
     bool blocking; ///< waits for the legacy default stream, and it for this one
@@ -44,7 +49,20 @@ struct Buffer {
     std::size_t bytes = 0;
     bool lasts = false;     ///< it is neither freed nor given to another
     Stream* last = nullptr; ///< whose work may still be under way on it; null: the host has waited
+    std::size_t uses = 0;
+    std::size_t used_in[8] = {}; ///< the last steps that did, in turn
 
+    void use(std::size_t step) {
+        if (uses == 0 || used_in[(uses - 1) % std::size(used_in)] != step)
+            used_in[uses++ % std::size(used_in)] = step;
+    }
+    std::string describe() const {
+        std::string text =
+            std::string(names[static_cast<int>(kind)]) + " of " + std::to_string(bytes) + " bytes, used in";
+        for (std::size_t i = uses - std::min(uses, std::size(used_in)); i < uses; ++i)
+            text += " " + std::to_string(used_in[i % std::size(used_in)]);
+        return text;
+    }
     bool on_host() const { return kind == Kind::pinned || kind == Kind::registered || kind == Kind::pageable; }
     bool is_managed() const { return kind == Kind::managed || kind == Kind::variable; }
     bool host_reaches() const { return on_host() || is_managed(); }
@@ -134,6 +152,7 @@ public:
 
     /// Whatever `stream` gets from now on finds `buffer` as all work so far leaves it.
     void order(Buffer& buffer, Stream& stream) {
+        buffer.use(step);
         Stream* const last = buffer.last;
         if (last == nullptr || last == &stream || (last->legacy && stream.blocking) ||
             (stream.legacy && last->blocking))
@@ -149,6 +168,7 @@ public:
     }
     /// The host may use `buffer`.
     void settle(Buffer& buffer) {
+        buffer.use(step);
         if (buffer.last == nullptr)
             return;
         switch (random.below(settings.with("queries") ? 4 : 2)) {
@@ -177,6 +197,16 @@ public:
         buffer.last = nullptr;
     }
 
+    /// `length` bytes of `buffer`, or of a copy of it, at `from`.
+    void read(const Buffer& buffer, const void* from, std::size_t length) {
+        digest.add(from, length);
+        if (!settings.tell_steps)
+            return;
+        Digest alone;
+        alone.add(from, length);
+        told.push_back({step, doing, alone.value(), first_bytes(from, length) + " of " + buffer.describe()});
+    }
+
     void drop_graphs_of(const Buffer& buffer) {
         graphs.erase(std::remove_if(graphs.begin(), graphs.end(),
                                     [&](const Graph& graph) {
@@ -201,6 +231,7 @@ public:
     std::size_t step = 0;
     std::size_t unexpected = 0;
     const char* doing = "";
+    std::vector<Told> told; ///< with settings.tell_steps
 
     const std::size_t bytes_limit;
     std::size_t bytes = 0;
