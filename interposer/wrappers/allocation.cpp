@@ -28,10 +28,10 @@ bool is_readable(const trace::Alloc& record) {
 }
 
 /// Not variables of modules and memory of graphs, which go without a word, nor what other calls than an
-/// allocation's bring.
+/// allocation's and a mapping's bring.
 bool fills_card(const trace::Alloc& record) {
-    return record.memory == trace::Memory::device && record.part == 0 && record.symbol == 0 &&
-           record.captured == 0;
+    const bool asked_for = record.part == 0 || record.entry == attach::index(Entry::cuMemMap);
+    return asked_for && record.memory == trace::Memory::device && record.symbol == 0 && record.captured == 0;
 }
 
 /// Of memory from pools, mapped ranges and other processes nobody here knows who allocated it.

@@ -198,11 +198,14 @@ BOOST_DATA_TEST_CASE(memory_of_graphs_fills_no_card, data::make({"rewrite=all", 
 }
 
 /// A preferred location keeps the driver from its own relief.
-BOOST_AUTO_TEST_CASE(what_is_left_alone_takes_places_back_too) {
+BOOST_DATA_TEST_CASE(what_is_left_alone_takes_places_back_too,
+                     data::make({"crowd 5 20", "crowd_mapped 5 10"}) ^
+                         data::make({"crowd 5 40", "crowd_mapped 5 15"}),
+                     fits, too_much) {
     const Folder folder;
-    run_rewritten(folder, "rewrite=4M+ --budget 1G", "crowd 5 20", card);
+    run_rewritten(folder, "rewrite=4M+ --budget 1G", fits, card);
     BOOST_TEST(dump(folder, "x.umtrace", "Advise").size() == 5u);
-    run_rewritten(folder, "rewrite=4M+ --budget 1G", "crowd 5 40", card);
+    run_rewritten(folder, "rewrite=4M+ --budget 1G", too_much, card);
     std::map<int, std::size_t> given;
     for (const Json& advice : dump(folder, "x.umtrace", "Advise"))
         ++given[advice.at("advice")];

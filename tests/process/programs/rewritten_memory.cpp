@@ -279,6 +279,24 @@ int crowd(std::size_t large, std::size_t small) {
     return 0;
 }
 
+/// Large blocks, then pieces of memory mapped to addresses.
+int crowd_mapped(std::size_t large, std::size_t pieces) {
+    constexpr std::size_t piece = 2 * mib;
+    CUmemAllocationProp wanted{};
+    wanted.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    wanted.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    CUdeviceptr memory = 0, addresses = 0;
+    for (std::size_t i = 0; i < large; ++i)
+        must(allocate(&memory, 8 * mib), "large");
+    must(ASK("cuMemAddressReserve", cuMemAddressReserve)(&addresses, pieces * piece, 0, 0, 0), "addresses");
+    for (std::size_t i = 0; i < pieces; ++i) {
+        CUmemGenericAllocationHandle handle = 0;
+        must(ASK("cuMemCreate", cuMemCreate)(&handle, piece, &wanted, 0), "create");
+        must(ASK("cuMemMap", cuMemMap)(addresses + i * piece, piece, 0, handle, 0), "map");
+    }
+    return 0;
+}
+
 int share() {
     CUdeviceptr first = 0, second = 0;
     CUipcMemHandle handle;
@@ -335,6 +353,8 @@ int main(int argc, char** argv) {
         return rows_beside(std::strtoul(argv[2], nullptr, 10), std::strtoul(argv[3], nullptr, 10));
     if (what == "crowd" && argc > 3)
         return crowd(std::strtoul(argv[2], nullptr, 10), std::strtoul(argv[3], nullptr, 10));
+    if (what == "crowd_mapped" && argc > 3)
+        return crowd_mapped(std::strtoul(argv[2], nullptr, 10), std::strtoul(argv[3], nullptr, 10));
     if (what == "through" && argc > 2)
         return through(argv[2]);
     for (const auto& [name, scenario] : {std::pair{"one_block", &one_block},
