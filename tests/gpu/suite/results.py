@@ -24,11 +24,17 @@ def _cuda(environment):
     return found.group(1) if found else "unknown"
 
 
+def _cpu():
+    with open("/proc/cpuinfo") as lines:
+        names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+        return next(names, "unknown")
+
+
 def header(suite, bundle):
     gpu, driver = ("simcuda", "simcuda") if bundle.sim else (_gpu() or ("unknown", "unknown"))
     return {"run": {"suite": suite, "gpu": gpu, "driver": driver,
                     "cuda": "simcuda" if bundle.sim else _cuda(dict(os.environ)),
-                    "host_cores": len(os.sched_getaffinity(0)),
+                    "host_cpu": _cpu(), "host_cores": len(os.sched_getaffinity(0)),
                     "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
                     "commit": bundle.commit()}}
 
