@@ -111,6 +111,8 @@ inline Buffer& write_table(Worker& worker, const std::vector<Operand>& operands,
         worker.settle(table);
         std::memcpy(table.at, operands.data(), bytes);
     } else {
+        if (table.on_host()) // the host copies, and need not wait for the stream
+            worker.settle(table);
         worker.order(table, stream);
         worker.expect(cudaMemcpyAsync(table.at, operands.data(), bytes, cudaMemcpyDefault, stream.handle));
         // Only where nothing is managed or registered the source is free when the call is back.
