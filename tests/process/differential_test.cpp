@@ -23,11 +23,12 @@ Outcome run_bare(const std::string& command, const std::string& config = "") {
     return bare;
 }
 
-/// `bare` is what `command` says without --act; simcuda is set up by `config`.
-void compare(const Outcome& bare, const std::string& command, const std::string& act,
-             const std::string& config) {
+/// `bare` is what `command` says without --act; simcuda is set up by `config`, and is the one in `driver`.
+void compare(const Outcome& bare, const std::string& command, const std::string& act, const std::string& config,
+             const std::string& driver = simcuda) {
     const Folder folder;
-    const Outcome acted = run_acted(folder, command, act, "SIMCUDA_CONFIG=" + config + " timeout 100");
+    const Outcome acted = run_acted(
+        folder, command, act, "LD_LIBRARY_PATH='" + driver + "' SIMCUDA_CONFIG=" + config + " timeout 100");
     BOOST_TEST(acted.status == bare.status, act << " " << config << ": " << acted.err);
     BOOST_TEST((acted.out == bare.out), act << " " << config << ": " << acted.err);
 }
@@ -51,6 +52,14 @@ BOOST_DATA_TEST_CASE(programs_get_the_same,
                          data::make({1, 3}),
                      act, seed) {
     compare(run_bare(steps_of(seed)), steps_of(seed), act, "");
+}
+
+/// What the actions do has to be ordered by what CUDA promises, and by nothing that only happens to be so.
+BOOST_DATA_TEST_CASE(programs_get_the_same_of_a_driver_that_works_late,
+                     data::make({"prefetch", "relieve", "rewrite=all", "stage", "auto,rewrite=all"}) *
+                         data::make({1, 3}),
+                     act, seed) {
+    compare(run_bare(steps_of(seed)), steps_of(seed), act, "", simcuda + "-late");
 }
 
 BOOST_DATA_TEST_CASE(programs_get_the_same_on_a_card_that_is_too_small, data::make({1, 3}), seed) {

@@ -32,13 +32,15 @@ ACTIONS = ("prefetch", "relieve", "rewrite=all", "stage", "auto,rewrite=all")
 class Mode:
     act: str            # of --act, and what goes with it; empty: only recorded
     card: str = ""      # memory of the simulated card; empty: what a bundle's programs always have
+    late: bool = False  # the simulated driver carries work out as late as it may
 
     def __str__(self):
-        return (self.act or "recorded") + (f", card of {self.card}" if self.card else "")
+        return (self.act or "recorded") + (f", card of {self.card}" if self.card else "") + ", late" * self.late
 
 
 def modes(bundle):
-    simulated = (Mode("rewrite=64K+"), Mode("", SMALL_CARD), Mode("prefetch", SMALL_CARD), Mode(SPILL))
+    simulated = (Mode("rewrite=64K+"), Mode("", SMALL_CARD), Mode("prefetch", SMALL_CARD), Mode(SPILL),
+                 *(Mode(act, late=True) for act in ("", *ACTIONS)))
     return (*(Mode(act) for act in ACTIONS), *(simulated if bundle.sim else ()))
 
 
@@ -77,6 +79,8 @@ class Differential:
             command = [self.bundle.umadvisor, "run", "-q", "-f", "-o", trace, *act, "--", *command]
             if mode.card:
                 extra["SIMCUDA_CONFIG"] = f"capacity={mode.card}"
+            if mode.late:
+                extra["LD_LIBRARY_PATH"] = str(self.bundle.library("simcuda-late"))
         outcome = run(command, self.bundle.environment(**extra), TIME_LIMIT)
         trace.unlink(missing_ok=True)
         return outcome

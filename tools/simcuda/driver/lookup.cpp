@@ -88,6 +88,12 @@ extern "C" CUresult CUDAAPI cuGetProcAddress_v2(const char* base, void** address
     return answer(base, address, version, flags, status);
 }
 
+/// The entry point of that exported name, for a library that lies on this one; null: there is none.
+extern "C" void* simcuda_entry(const char* symbol) {
+    const Symbol* const found = find(symbol);
+    return found ? found->address : nullptr;
+}
+
 extern "C" CUresult CUDAAPI cuGetExportTable(const void** table, const CUuuid* id) {
     SIMCUDA_ENTER(Entry::cuGetExportTable, Needs::nothing)
     if (!table || !id || std::memcmp(id->bytes, device_interface_uuid, sizeof device_interface_uuid) != 0) {
