@@ -80,7 +80,7 @@ class Differential:
             if mode.card:
                 extra["SIMCUDA_CONFIG"] = f"capacity={mode.card}"
             if mode.late:
-                extra["LD_LIBRARY_PATH"] = str(self.bundle.library("simcuda-late"))
+                extra["LD_LIBRARY_PATH"] = ":".join(str(self.bundle.library(name)) for name in ("simcuda-late", "simcuda"))
         outcome = run(command, self.bundle.environment(**extra), TIME_LIMIT)
         trace.unlink(missing_ok=True)
         return outcome
