@@ -1,0 +1,105 @@
+// Copies of the late driver: which wait, which are waited for, and which come at once.
+#include "tools/simcuda/late/entry.hpp"
+
+#include <cstring>
+#include <type_traits>
+
+namespace simcuda::late {
+
+namespace {
+
+CUdeviceptr address_of(const void* pointer) {
+    return reinterpret_cast<CUdeviceptr>(pointer);
+}
+CUdeviceptr address_of(CUdeviceptr pointer) {
+    return pointer;
+}
+
+template <class Pointer>
+Pointer pointer_to(void* memory) {
+    if constexpr (std::is_pointer_v<Pointer>)
+        return memory;
+    else
+        return address_of(memory);
+}
+
+template <class Real, class To, class From>
+CUresult copy(const char* what, bool asynchronous, bool per_thread, CUstream stream, To to, From from,
+              std::size_t bytes, Real real) {
+    if (address_of(to) == 0 || address_of(from) == 0 || bytes == 0)
+        return real(to, from);
+    const End target = end_of(address_of(to)), source = end_of(address_of(from));
+    const auto call = [=] { return real(to, from); };
+    // Of one that names a direction: the wrong one.
+    if constexpr (std::is_pointer_v<To> != std::is_pointer_v<From>)
+        if ((std::is_pointer_v<To> ? source : target) == End::pageable)
+            return call();
+    if (source != End::device && target != End::device && !captures(stream, per_thread))
+        return call(); // the host copies, and waits for nobody
+    if (target == End::pageable || (!asynchronous && (target == End::pinned || source == End::pinned)))
+        return now(what, stream, per_thread, call);
+    if (source == End::pageable && !captures(stream, per_thread)) {
+        const std::shared_ptr<char[]> held(new char[bytes]);
+        std::memcpy(held.get(), reinterpret_cast<const void*>(address_of(from)), bytes);
+        return later(what, stream, per_thread, [=] { return real(to, pointer_to<From>(held.get())); });
+    }
+    return later(what, stream, per_thread, call);
+}
+
+End end_of_box(CUmemorytype type, const void* host, CUdeviceptr device) {
+    return type == CU_MEMORYTYPE_HOST ? end_of(address_of(host)) : end_of(device);
+}
+
+/// Rows and boxes: those with an end in pageable memory are waited for, which they may be.
+template <class Box, class Call>
+CUresult copy_box(const char* what, bool asynchronous, bool per_thread, CUstream stream, const Box* given,
+                  Call call) {
+    if (given == nullptr)
+        return call(given);
+    const Box box = *given;
+    const End target = end_of_box(box.dstMemoryType, box.dstHost, box.dstDevice);
+    const End source = end_of_box(box.srcMemoryType, box.srcHost, box.srcDevice);
+    const auto held = [=] { return call(&box); };
+    if (source != End::device && target != End::device && !captures(stream, per_thread))
+        return held();
+    const bool waits = target == End::pageable || source == End::pageable ||
+                       (!asynchronous && (target == End::pinned || source == End::pinned));
+    return waits ? now(what, stream, per_thread, held) : later(what, stream, per_thread, held);
+}
+
+} // namespace
+
+#define COPY(symbol, suffix, To, From)                                                                         \
+    LATE_PAIR(symbol, suffix, (To to, From from, std::size_t bytes),                                           \
+              return copy(#symbol, false, per_thread, nullptr, to, from, bytes,                                \
+                          [bytes](To a, From b) { return real(a, b, bytes); });)
+#define COPY_ASYNC(symbol, suffix, To, From)                                                                   \
+    LATE_PAIR(symbol, suffix, (To to, From from, std::size_t bytes, CUstream stream),                          \
+              return copy(#symbol, true, per_thread, stream, to, from, bytes,                                  \
+                          [bytes, stream](To a, From b) { return real(a, b, bytes, stream); });)
+
+COPY(cuMemcpy, _ptds, CUdeviceptr, CUdeviceptr)
+COPY(cuMemcpyHtoD_v2, _ptds, CUdeviceptr, const void*)
+COPY(cuMemcpyDtoH_v2, _ptds, void*, CUdeviceptr)
+COPY(cuMemcpyDtoD_v2, _ptds, CUdeviceptr, CUdeviceptr)
+COPY_ASYNC(cuMemcpyAsync, _ptsz, CUdeviceptr, CUdeviceptr)
+COPY_ASYNC(cuMemcpyHtoDAsync_v2, _ptsz, CUdeviceptr, const void*)
+COPY_ASYNC(cuMemcpyDtoHAsync_v2, _ptsz, void*, CUdeviceptr)
+COPY_ASYNC(cuMemcpyDtoDAsync_v2, _ptsz, CUdeviceptr, CUdeviceptr)
+
+#define COPY_BOX(symbol, Box)                                                                                  \
+    LATE_PAIR(                                                                                                 \
+        symbol, _ptds, (const Box* box),                                                                       \
+        return copy_box(#symbol, false, per_thread, nullptr, box, [](const Box* b) { return real(b); });)
+#define COPY_BOX_ASYNC(symbol, Box)                                                                            \
+    LATE_PAIR(symbol, _ptsz, (const Box* box, CUstream stream),                                                \
+              return copy_box(#symbol, true, per_thread, stream, box,                                          \
+                              [stream](const Box* b) { return real(b, stream); });)
+
+COPY_BOX(cuMemcpy2D_v2, CUDA_MEMCPY2D)
+COPY_BOX(cuMemcpy2DUnaligned_v2, CUDA_MEMCPY2D)
+COPY_BOX(cuMemcpy3D_v2, CUDA_MEMCPY3D)
+COPY_BOX_ASYNC(cuMemcpy2DAsync_v2, CUDA_MEMCPY2D)
+COPY_BOX_ASYNC(cuMemcpy3DAsync_v2, CUDA_MEMCPY3D)
+
+} // namespace simcuda::late
