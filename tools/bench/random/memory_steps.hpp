@@ -129,12 +129,14 @@ inline void free_step(Worker& worker) {
     worker.buffers.pop_back();
 }
 
-/// Long copies between pageable and device memory need both to be there.
+/// Long copies between pageable and device memory need both to be there. Another thread goes on with them,
+/// whose own default stream is another.
 inline void furnish(Worker& worker) {
     for (const Kind kind : {Kind::device, Kind::pageable}) {
         worker.buffers.push_back(
             allocate(worker, kind, std::min(worker.bytes_limit / 6, std::size_t{6} << 20)));
         worker.buffers.back()->lasts = true;
+        worker.settle(*worker.buffers.back());
     }
 }
 
