@@ -106,24 +106,31 @@ BOOST_DATA_TEST_CASE(calls_that_bring_ahead_may_fail,
     }
 }
 
+namespace {
+
+struct Repair {
+    Counted bare, repaired;
+};
+/// Of an example whose launches fault. The trace is that of the repaired run.
+Repair repair(const Folder& folder, const std::string& example) {
+    const std::string command = examples + "/sim/" + example;
+    const Repair done{count(folder, command, ""), count(folder, command, "prefetch")};
+    BOOST_TEST(done.repaired.out == done.bare.out);
+    BOOST_TEST(done.bare.device_faults > 0u);
+    return done;
+}
+
+} // namespace
+
 BOOST_DATA_TEST_CASE(pointers_in_memory_are_followed,
                      data::make({"pointer_table", "linked_nodes", "uploaded_pointers"}), name) {
-    const Folder folder;
-    const std::string command = examples + "/sim/" + name;
-    const Counted bare = count(folder, command, "");
-    const Counted repaired = count(folder, command, "prefetch");
-    BOOST_TEST(repaired.out == bare.out);
-    BOOST_TEST(bare.device_faults > 0u);
+    const auto [bare, repaired] = repair(Folder(), name);
     BOOST_TEST(repaired.device_faults * 8 <= bare.device_faults);
 }
 
 BOOST_AUTO_TEST_CASE(what_the_kernels_of_a_graph_reach_is_there_before_its_launch) {
     const Folder folder;
-    const std::string command = examples + "/sim/graph_rounds --rounds 5";
-    const Counted bare = count(folder, command, "");
-    const Counted repaired = count(folder, command, "prefetch");
-    BOOST_TEST(repaired.out == bare.out);
-    BOOST_TEST(bare.device_faults > 0u);
+    const auto [bare, repaired] = repair(folder, "graph_rounds --rounds 5");
     BOOST_TEST(repaired.device_faults == 0u);
     BOOST_TEST(repaired.to_device == bare.to_device);
     std::map<double, std::string> calls;
@@ -144,12 +151,7 @@ BOOST_AUTO_TEST_CASE(what_the_kernels_of_a_graph_reach_is_there_before_its_launc
 
 /// Which no allocation call has returned.
 BOOST_AUTO_TEST_CASE(variables_are_prefetched) {
-    const Folder folder;
-    const std::string command = examples + "/sim/static_managed";
-    const Counted bare = count(folder, command, "");
-    const Counted repaired = count(folder, command, "prefetch");
-    BOOST_TEST(repaired.out == bare.out);
-    BOOST_TEST(bare.device_faults > 0u);
+    const auto [bare, repaired] = repair(Folder(), "static_managed");
     BOOST_TEST(repaired.device_faults == 0u);
     BOOST_TEST(repaired.host_faults * 4 < bare.host_faults);
     BOOST_TEST(repaired.to_device == bare.to_device);

@@ -329,6 +329,21 @@ BOOST_AUTO_TEST_CASE(two_different_rewrites_are_not_understood) {
     BOOST_TEST(counts(folder).rewritten == 0u);
 }
 
+namespace {
+
+/// With --act rewrite=all, `entry` fails at one time and with one answer, then at another.
+void compare_failing(const Folder& folder, const std::string& what, const std::string& entry,
+                     const std::vector<std::string>& failures) {
+    const Outcome bare = run_bare(folder, program + what, card);
+    for (const std::string& failure : failures) {
+        const Outcome rewritten = run_rewritten(folder, "rewrite=all", what, card + ",fail=" + entry + failure);
+        BOOST_TEST(rewritten.status == bare.status, entry << failure << rewritten.err);
+        BOOST_TEST(rewritten.out == bare.out, entry << failure << ' ' << what << ' ' << rewritten.out);
+    }
+}
+
+} // namespace
+
 /// Each driver call that rewriting makes fails: at the first and at a later time, and always.
 BOOST_DATA_TEST_CASE(a_failed_call_is_not_the_programs,
                      data::make({"cuMemAllocManaged", "cuMemAdvise", "cuMemPrefetchAsync", "cuCtxGetDevice",
@@ -336,13 +351,7 @@ BOOST_DATA_TEST_CASE(a_failed_call_is_not_the_programs,
                      entry) {
     const Folder folder;
     for (const char* what : {"one_block", "rows", "fill 12 8"}) {
-        const Outcome bare = run_bare(folder, program + what, card);
-        for (const char* failure : {":1:719", ":3:2", ":0:719", ":0:2"}) {
-            const Outcome rewritten =
-                run_rewritten(folder, "rewrite=all", what, card + ",fail=" + entry + failure);
-            BOOST_TEST(rewritten.status == bare.status, entry << failure << rewritten.err);
-            BOOST_TEST(rewritten.out == bare.out, entry << failure << ' ' << what << ' ' << rewritten.out);
-        }
+        compare_failing(folder, what, entry, {":1:719", ":3:2", ":0:719", ":0:2"});
     }
 }
 
@@ -354,13 +363,7 @@ BOOST_DATA_TEST_CASE(a_failed_call_about_pools_is_not_the_programs,
                      entry) {
     const Folder folder;
     for (const char* what : {"frees", "fill 12 8 ordered"}) {
-        const Outcome bare = run_bare(folder, program + what, card);
-        for (const char* failure : {":1:719", ":2:2", ":0:719", ":0:2", ":0:801"}) {
-            const Outcome rewritten =
-                run_rewritten(folder, "rewrite=all", what, card + ",fail=" + entry + failure);
-            BOOST_TEST(rewritten.status == bare.status, entry << failure << rewritten.err);
-            BOOST_TEST(rewritten.out == bare.out, entry << failure << ' ' << what << ' ' << rewritten.out);
-        }
+        compare_failing(folder, what, entry, {":1:719", ":2:2", ":0:719", ":0:2", ":0:801"});
     }
 }
 
@@ -385,13 +388,7 @@ BOOST_DATA_TEST_CASE(devices_of_which_the_driver_tells_nothing_are_left_alone,
                      data::make({"cuDeviceGetCount", "cuDeviceGet", "cuDeviceGetAttribute"}), entry) {
     const Folder folder;
     for (const char* what : {"one_block", "pools", "fill 12 8"}) {
-        const Outcome bare = run_bare(folder, program + what, card);
-        for (const char* failure : {":1:719", ":2:719", ":3:2", ":0:719"}) {
-            const Outcome rewritten =
-                run_rewritten(folder, "rewrite=all", what, card + ",fail=" + entry + failure);
-            BOOST_TEST(rewritten.status == bare.status, entry << failure << rewritten.err);
-            BOOST_TEST(rewritten.out == bare.out, entry << failure << ' ' << what << ' ' << rewritten.out);
-        }
+        compare_failing(folder, what, entry, {":1:719", ":2:719", ":3:2", ":0:719"});
         BOOST_TEST(counts(folder).rewritten == 0u);
         BOOST_TEST(notices(report(folder, "x.umtrace"), "no device has concurrentManagedAccess"));
     }

@@ -1,11 +1,8 @@
 // Copies between pageable and device memory, long enough to be staged. Prints every answer and a digest of what
 // each copy brought.
-#include "driver_program.hpp"
+#include "staged.hpp"
 
 #include <algorithm>
-#include <csignal>
-#include <cstdint>
-#include <fcntl.h>
 #include <filesystem>
 #include <sched.h>
 #include <string>
@@ -17,55 +14,6 @@
 #include <vector>
 
 namespace {
-
-constexpr std::size_t mib = 1u << 20;
-
-struct Copies {
-    decltype(&cuMemcpyHtoD_v2) up;
-    decltype(&cuMemcpyDtoH_v2) down;
-    decltype(&cuMemcpy) any;
-    decltype(&cuMemcpyHtoDAsync_v2) up_later;
-    decltype(&cuMemcpyDtoHAsync_v2) down_later;
-    decltype(&cuMemcpyAsync) any_later;
-
-    explicit Copies(cuuint64_t flags = CU_GET_PROC_ADDRESS_DEFAULT)
-        : up(ask<decltype(up)>("cuMemcpyHtoD", 13000, flags)),
-          down(ask<decltype(down)>("cuMemcpyDtoH", 13000, flags)),
-          any(ask<decltype(any)>("cuMemcpy", 13000, flags)),
-          up_later(ask<decltype(up_later)>("cuMemcpyHtoDAsync", 13000, flags)),
-          down_later(ask<decltype(down_later)>("cuMemcpyDtoHAsync", 13000, flags)),
-          any_later(ask<decltype(any_later)>("cuMemcpyAsync", 13000, flags)) {}
-};
-
-std::uint64_t number(const void* address) {
-    return reinterpret_cast<std::uint64_t>(address);
-}
-
-void fill(std::vector<std::uint8_t>& data, unsigned seed) {
-    std::uint32_t state = seed * 2654435761u + 1;
-    for (std::uint8_t& byte : data) {
-        state = state * 1664525u + 1013904223u;
-        byte = static_cast<std::uint8_t>(state >> 24);
-    }
-}
-
-std::uint64_t digest(const std::vector<std::uint8_t>& data) {
-    std::uint64_t sum = 14695981039346656037u;
-    for (const std::uint8_t byte : data)
-        sum = (sum ^ byte) * 1099511628211u;
-    return sum;
-}
-
-/// A copy's answer, and what stands in `data` then.
-void show(const char* name, int answer, const std::vector<std::uint8_t>& data) {
-    std::printf("%s %d %lx\n", name, answer, digest(data));
-}
-
-CUdeviceptr allocate(std::size_t bytes) {
-    CUdeviceptr made = 0;
-    must(ASK("cuMemAlloc", cuMemAlloc_v2)(&made, bytes), "allocate");
-    return made;
-}
 
 CUstream make_stream() {
     CUstream stream = nullptr;
@@ -262,81 +210,6 @@ void copy_while_capturing() {
         std::printf("end %d\n", ASK("cuStreamEndCapture", cuStreamEndCapture)(stream, &graph));
     }
     std::printf("after %d\n", copies.up_later(memory, data.data(), bytes, stream));
-}
-
-char* guarded = nullptr;
-constexpr std::size_t guarded_bytes = 8 * mib;
-volatile std::sig_atomic_t faults = 0;
-
-void open_page(int, siginfo_t* info, void*) {
-    const auto at = number(info->si_addr) & ~std::uint64_t{4095};
-    if (at < number(guarded) || at >= number(guarded) + guarded_bytes)
-        _exit(99);
-    __atomic_add_fetch(&faults, 1, __ATOMIC_RELAXED);
-    mprotect(reinterpret_cast<void*>(at & ~std::uint64_t{256 * 1024 - 1}), 256 * 1024, PROT_READ | PROT_WRITE);
-}
-
-/// As garbage collectors and checkpointers do: pages are opened when they are touched.
-void copy_guarded_pages() {
-    const Copies copies;
-    auto* const range = static_cast<char*>(
-        mmap(nullptr, guarded_bytes + mib, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    guarded = reinterpret_cast<char*>((number(range) + mib - 1) & ~std::uint64_t{mib - 1});
-    struct sigaction action = {};
-    action.sa_sigaction = open_page;
-    action.sa_flags = SA_SIGINFO;
-    sigaction(SIGSEGV, &action, nullptr);
-    for (std::size_t i = 0; i < guarded_bytes; ++i)
-        guarded[i] = static_cast<char>(i * 7 >> 9);
-    const CUdeviceptr memory = allocate(guarded_bytes);
-    std::vector<std::uint8_t> back(guarded_bytes);
-    mprotect(guarded, guarded_bytes, PROT_NONE);
-    std::printf("up %d\n", copies.up(memory, guarded, guarded_bytes));
-    std::printf("faults %s\n", faults >= 32 ? "yes" : "no");
-    show("down", copies.down(back.data(), memory, guarded_bytes), back);
-    mprotect(guarded, guarded_bytes, PROT_NONE);
-    faults = 0;
-    std::printf("down %d\n", copies.down(guarded, memory, guarded_bytes));
-    std::printf("faults %s\n", faults >= 32 ? "yes" : "no");
-    std::printf("%s\n", std::memcmp(guarded, back.data(), guarded_bytes) == 0 ? "same" : "different");
-}
-
-int file = -1;
-
-/// The file grows up to the end of a part of the mapping. Another thread may have filled it by then: nothing is
-/// cut off or written.
-void extend_file(int, siginfo_t* info, void*) {
-    const auto at = number(info->si_addr);
-    if (at < number(guarded) || at >= number(guarded) + guarded_bytes)
-        _exit(99);
-    __atomic_add_fetch(&faults, 1, __ATOMIC_RELAXED);
-    const std::size_t end = ((at - number(guarded)) / (256 * 1024) + 1) * (256 * 1024);
-    if (fallocate(file, 0, 0, static_cast<off_t>(end)) != 0)
-        _exit(98);
-}
-
-/// As databases do: a file's pages are mapped before it has them.
-void copy_truncated_file() {
-    const Copies copies;
-    file = memfd_create("truncated", 0);
-    guarded = static_cast<char*>(mmap(nullptr, guarded_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
-    struct sigaction action = {};
-    action.sa_sigaction = extend_file;
-    action.sa_flags = SA_SIGINFO;
-    sigaction(SIGBUS, &action, nullptr);
-    const CUdeviceptr memory = allocate(guarded_bytes);
-    std::vector<std::uint8_t> data(guarded_bytes), back(guarded_bytes);
-    must(ASK("cuMemsetD8", cuMemsetD8_v2)(memory, 0x11, guarded_bytes), "set");
-    std::printf("up %d\n", copies.up(memory, guarded, guarded_bytes));
-    std::printf("faults %s\n", faults != 0 ? "yes" : "no");
-    show("down", copies.down(back.data(), memory, guarded_bytes), back);
-    fill(data, 1);
-    std::printf("up %d\n", copies.up(memory, data.data(), guarded_bytes));
-    must(ftruncate(file, 0) == 0 ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN, "truncate");
-    faults = 0;
-    std::printf("down %d\n", copies.down(guarded, memory, guarded_bytes));
-    std::printf("faults %s\n", faults != 0 ? "yes" : "no");
-    std::printf("%s\n", std::memcmp(guarded, data.data(), guarded_bytes) == 0 ? "same" : "different");
 }
 
 int end_of(pid_t child) {

@@ -1,35 +1,22 @@
 // The driver that carries work out late: what CUDA orders is in order, and what it does not is not.
-#define __CUDA_API_VERSION_INTERNAL
-#include <cuda.h>
+#include "tests/unit/simcuda/variant.hpp"
 
 #include <boost/test/data/test_case.hpp>
-#include <boost/test/unit_test.hpp>
 
 #include <cstdint>
-#include <dlfcn.h>
 #include <functional>
-#include <string>
 
 namespace data = boost::unit_test::data;
 
 namespace {
 
-/// By the name that the driver exports.
-void* find(const char* symbol) {
-    static void* const library = dlopen(SIMCUDA_FOLDER "/simcuda-late/libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    BOOST_REQUIRE_MESSAGE(library, dlerror());
-    void* const found = dlsym(library, symbol);
-    BOOST_REQUIRE_MESSAGE(found, symbol);
-    return found;
+const Variant& late_driver() {
+    static const Variant only("simcuda-late");
+    return only;
 }
 
-template <class... Parameters, class... Arguments>
-CUresult answer(CUresult (*)(Parameters...), const char* symbol, Arguments... arguments) {
-    return reinterpret_cast<CUresult (*)(Parameters...)>(find(symbol))(arguments...);
-}
-
-#define ANSWER(symbol, ...) answer(static_cast<decltype(&symbol)>(nullptr), #symbol, ##__VA_ARGS__)
-#define CALL(symbol, ...) BOOST_REQUIRE(ANSWER(symbol, ##__VA_ARGS__) == CUDA_SUCCESS)
+#define ANSWER(symbol, ...) CALL(late_driver(), symbol, ##__VA_ARGS__)
+#define DO(symbol, ...) BOOST_REQUIRE(ANSWER(symbol, ##__VA_ARGS__) == CUDA_SUCCESS)
 
 /// Eight bytes on the device, zero, and as many that are pinned.
 struct Memory {
@@ -39,13 +26,13 @@ struct Memory {
 
     Memory() {
         void* memory = nullptr;
-        CALL(cuInit, 0u);
-        CALL(cuDevicePrimaryCtxRetain, &context, 0);
-        CALL(cuCtxSetCurrent, context);
-        CALL(cuMemAlloc_v2, &device, 8u);
-        CALL(cuMemHostAlloc, &memory, 8u, 0u);
-        CALL(cuMemsetD8_v2, device, static_cast<unsigned char>(0), 8u);
-        CALL(cuCtxSynchronize);
+        DO(cuInit, 0u);
+        DO(cuDevicePrimaryCtxRetain, &context, 0);
+        DO(cuCtxSetCurrent, context);
+        DO(cuMemAlloc_v2, &device, 8u);
+        DO(cuMemHostAlloc, &memory, 8u, 0u);
+        DO(cuMemsetD8_v2, device, static_cast<unsigned char>(0), 8u);
+        DO(cuCtxSynchronize);
         pinned = static_cast<std::uint64_t*>(memory);
     }
     ~Memory() {
@@ -57,15 +44,15 @@ struct Memory {
 
 CUstream made(bool blocking) {
     CUstream stream = nullptr;
-    CALL(cuStreamCreate, &stream, static_cast<unsigned>(blocking ? CU_STREAM_DEFAULT : CU_STREAM_NON_BLOCKING));
+    DO(cuStreamCreate, &stream, static_cast<unsigned>(blocking ? CU_STREAM_DEFAULT : CU_STREAM_NON_BLOCKING));
     return stream;
 }
 
 void join_by_event(CUstream first, CUstream then) {
     CUevent event = nullptr;
-    CALL(cuEventCreate, &event, static_cast<unsigned>(CU_EVENT_DISABLE_TIMING));
-    CALL(cuEventRecord, event, first);
-    CALL(cuStreamWaitEvent, then, event, 0u);
+    DO(cuEventCreate, &event, static_cast<unsigned>(CU_EVENT_DISABLE_TIMING));
+    DO(cuEventRecord, event, first);
+    DO(cuStreamWaitEvent, then, event, 0u);
 }
 
 /// Two streams, and what is done between the write on the first and the read on the second.
@@ -107,8 +94,8 @@ const Way ways[] = {
     {"a blocking stream after another, over the legacy one", blocking, blocking,
      [](CUstream, CUstream) {
          CUdeviceptr other = 0;
-         CALL(cuMemAlloc_v2, &other, 1u);
-         CALL(cuMemsetD8Async, other, static_cast<unsigned char>(1), 1u, CU_STREAM_LEGACY);
+         DO(cuMemAlloc_v2, &other, 1u);
+         DO(cuMemsetD8Async, other, static_cast<unsigned char>(1), 1u, CU_STREAM_LEGACY);
      },
      true},
 };
@@ -125,11 +112,11 @@ BOOST_DATA_TEST_CASE(what_streams_order, data::make(ways), way) {
     for (int i = 0; i < 32; ++i) {
         const Memory memory;
         *memory.pinned = 7;
-        CALL(cuMemsetD8Async, memory.device, static_cast<unsigned char>(1), 8u, first);
+        DO(cuMemsetD8Async, memory.device, static_cast<unsigned char>(1), 8u, first);
         way.join(first, then);
-        CALL(cuMemcpyDtoHAsync_v2, static_cast<void*>(memory.pinned), memory.device, 8u, then);
+        DO(cuMemcpyDtoHAsync_v2, static_cast<void*>(memory.pinned), memory.device, 8u, then);
         early += *memory.pinned != 7; // nobody has waited
-        CALL(cuStreamSynchronize, then);
+        DO(cuStreamSynchronize, then);
         too_late += *memory.pinned != 0x0101010101010101;
     }
     BOOST_TEST(early < 16);
@@ -142,14 +129,14 @@ BOOST_AUTO_TEST_CASE(pageable_memory_is_read_at_once_and_pinned_memory_is_not) {
     int read_late = 0;
     for (int i = 0; i < 32; ++i) {
         std::uint64_t pageable = 5, back = 0;
-        CALL(cuMemcpyHtoDAsync_v2, memory.device, static_cast<const void*>(&pageable), 8u, stream);
+        DO(cuMemcpyHtoDAsync_v2, memory.device, static_cast<const void*>(&pageable), 8u, stream);
         pageable = 6;
-        CALL(cuMemcpyDtoHAsync_v2, static_cast<void*>(&back), memory.device, 8u, stream);
+        DO(cuMemcpyDtoHAsync_v2, static_cast<void*>(&back), memory.device, 8u, stream);
         BOOST_TEST(back == 5u); // a copy to pageable memory is done when the call is back
         *memory.pinned = 8;
-        CALL(cuMemcpyHtoDAsync_v2, memory.device, static_cast<const void*>(memory.pinned), 8u, stream);
+        DO(cuMemcpyHtoDAsync_v2, memory.device, static_cast<const void*>(memory.pinned), 8u, stream);
         *memory.pinned = 9;
-        CALL(cuMemcpyDtoHAsync_v2, static_cast<void*>(&back), memory.device, 8u, stream);
+        DO(cuMemcpyDtoHAsync_v2, static_cast<void*>(&back), memory.device, 8u, stream);
         read_late += back == 9;
     }
     BOOST_TEST(read_late > 16);
@@ -163,11 +150,11 @@ BOOST_AUTO_TEST_CASE(a_copy_between_host_memory_waits_for_no_stream) {
     for (int i = 0; i < 32; ++i) {
         std::uint64_t copy = 0;
         *memory.pinned = 3;
-        CALL(cuMemcpyDtoHAsync_v2, static_cast<void*>(memory.pinned), memory.device, 8u, stream);
-        CALL(cuMemcpyAsync, reinterpret_cast<CUdeviceptr>(&copy), reinterpret_cast<CUdeviceptr>(memory.pinned),
-             8u, stream);
+        DO(cuMemcpyDtoHAsync_v2, static_cast<void*>(memory.pinned), memory.device, 8u, stream);
+        DO(cuMemcpyAsync, reinterpret_cast<CUdeviceptr>(&copy), reinterpret_cast<CUdeviceptr>(memory.pinned),
+           8u, stream);
         at_once += copy == 3;
-        CALL(cuStreamSynchronize, stream);
+        DO(cuStreamSynchronize, stream);
         BOOST_TEST(*memory.pinned == 0u);
     }
     BOOST_TEST(at_once > 16);
@@ -177,11 +164,11 @@ BOOST_AUTO_TEST_CASE(an_event_is_asked_about_until_it_has_come) {
     const Memory memory;
     const CUstream stream = free_stream();
     CUevent event = nullptr;
-    CALL(cuEventCreate, &event, static_cast<unsigned>(CU_EVENT_DISABLE_TIMING));
+    DO(cuEventCreate, &event, static_cast<unsigned>(CU_EVENT_DISABLE_TIMING));
     int not_yet = 0;
     for (int i = 0; i < 64; ++i) {
-        CALL(cuMemsetD8Async, memory.device, static_cast<unsigned char>(1), 8u, stream);
-        CALL(cuEventRecord, event, stream);
+        DO(cuMemsetD8Async, memory.device, static_cast<unsigned char>(1), 8u, stream);
+        DO(cuEventRecord, event, stream);
         while (ANSWER(cuEventQuery, event) == CUDA_ERROR_NOT_READY)
             ++not_yet;
     }

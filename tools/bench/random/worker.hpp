@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
@@ -30,8 +31,9 @@ enum class Kind {
     pageable
 };
 
-inline constexpr const char* names[] = {"device",   "pitched", "pooled",     "managed",
-                                        "variable", "pinned",  "registered", "pageable"};
+inline constexpr const char* kind_names[] = {"device",   "pitched", "pooled",     "managed",
+                                             "variable", "pinned",  "registered", "pageable"};
+static_assert(std::size(kind_names) == static_cast<std::size_t>(Kind::pageable) + 1);
 
 struct Stream {
     cudaStream_t handle;
@@ -57,8 +59,8 @@ struct Buffer {
             used_in[uses++ % std::size(used_in)] = step;
     }
     std::string describe() const {
-        std::string text =
-            std::string(names[static_cast<int>(kind)]) + " of " + std::to_string(bytes) + " bytes, used in";
+        std::string text = std::string(kind_names[static_cast<int>(kind)]) + " of " + std::to_string(bytes) +
+                           " bytes, used in";
         for (std::size_t i = uses - std::min(uses, std::size(used_in)); i < uses; ++i)
             text += " " + std::to_string(used_in[i % std::size(used_in)]);
         return text;

@@ -26,7 +26,7 @@ Pointer pointer_to(void* memory) {
 template <class Real, class To, class From>
 CUresult copy(const char* what, bool asynchronous, bool per_thread, CUstream stream, To to, From from,
               std::size_t bytes, Real real) {
-    if (address_of(to) == 0 || address_of(from) == 0 || bytes == 0)
+    if (address_of(to) == 0 || address_of(from) == 0 || bytes == 0 || captures(stream, per_thread))
         return real(to, from);
     const End target = end_of(address_of(to)), source = end_of(address_of(from));
     const auto call = [=] { return real(to, from); };
@@ -34,11 +34,11 @@ CUresult copy(const char* what, bool asynchronous, bool per_thread, CUstream str
     if constexpr (std::is_pointer_v<To> != std::is_pointer_v<From>)
         if ((std::is_pointer_v<To> ? source : target) == End::pageable)
             return call();
-    if (source != End::device && target != End::device && !captures(stream, per_thread))
+    if (source != End::device && target != End::device)
         return call(); // the host copies, and waits for nobody
     if (target == End::pageable || (!asynchronous && (target == End::pinned || source == End::pinned)))
         return now(what, stream, per_thread, call);
-    if (source == End::pageable && !captures(stream, per_thread)) {
+    if (source == End::pageable) {
         const std::shared_ptr<char[]> held(new char[bytes]);
         std::memcpy(held.get(), reinterpret_cast<const void*>(address_of(from)), bytes);
         return later(what, stream, per_thread, [=] { return real(to, pointer_to<From>(held.get())); });
@@ -54,13 +54,13 @@ End end_of_box(CUmemorytype type, const void* host, CUdeviceptr device) {
 template <class Box, class Call>
 CUresult copy_box(const char* what, bool asynchronous, bool per_thread, CUstream stream, const Box* given,
                   Call call) {
-    if (given == nullptr)
+    if (given == nullptr || captures(stream, per_thread))
         return call(given);
     const Box box = *given;
     const End target = end_of_box(box.dstMemoryType, box.dstHost, box.dstDevice);
     const End source = end_of_box(box.srcMemoryType, box.srcHost, box.srcDevice);
     const auto held = [=] { return call(&box); };
-    if (source != End::device && target != End::device && !captures(stream, per_thread))
+    if (source != End::device && target != End::device)
         return held();
     const bool waits = target == End::pageable || source == End::pageable ||
                        (!asynchronous && (target == End::pinned || source == End::pinned));

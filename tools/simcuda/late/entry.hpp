@@ -1,7 +1,9 @@
 /// What each entry point of the late driver is made of. libcuda.so.1 that lies on simcuda and carries work out
-/// as late as CUDA allows. Of memory it relies on nothing that the CUDA Driver API does not promise ("API
-/// synchronization behavior"): copies between host memory come at once, those from pageable memory have read it
-/// when they are back. A call whose error simcuda tells only when it is carried out ends the program.
+/// as late as CUDA allows. Of memory it relies on nothing that the CUDA Driver API does not say in so many
+/// words
+/// ("API synchronization behavior"): copies between host memory come at once, whatever their stream has, and
+/// those from pageable memory have read it when they are back. A real driver may be kinder. A call whose error
+/// simcuda tells only when it is carried out ends the program.
 #pragma once
 
 #ifndef __CUDA_API_VERSION_INTERNAL
