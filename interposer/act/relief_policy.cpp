@@ -141,7 +141,7 @@ ReliefStep ReliefPolicy::choose(Entry& entry, std::uint64_t address, std::uint64
     const std::uint64_t hot = entry.last - round_down(entry.first, residency::granule_bytes);
     const unsigned contested = prefetched_ ? window : 2; // the first rounds are those that teach prefetching
     if ((hot <= small_bytes && !prefetched_) || (tally.thrashed >= contested && hot <= contested_bytes))
-        return give(Remedy::host_preferred, residency::granule_bytes);
+        return give(Remedy::accessed_by, residency::granule_bytes);
     if (prefetched_ && tally.thrashed != 0 && tally.moved < most_rounds)
         return {};
     const bool written = tally.written + tally.changed != 0;

@@ -8,8 +8,8 @@ namespace umadvisor::act {
 
 enum class Remedy : std::uint8_t {
     none,
-    read_mostly,    ///< each side keeps a copy of what nobody writes
-    host_preferred, ///< little memory stays with the host, and the device reaches it there
+    read_mostly, ///< each side keeps a copy of what nobody writes
+    accessed_by, ///< little memory stays with the host, and the device reaches it there
 };
 
 struct ReliefStep {

@@ -71,35 +71,26 @@ constexpr observe::ResidencyListener relief_listener{
         }};
 
 const char* name_of(Remedy remedy) {
-    return remedy == Remedy::read_mostly ? "SetReadMostly"
-                                         : "SetPreferredLocation of the host and SetAccessedBy of the device";
+    return remedy == Remedy::read_mostly ? "SetReadMostly" : "SetAccessedBy of the device";
 }
 
 unsigned long long kib(std::uint64_t bytes) {
     return (bytes + 1023) / 1024;
 }
 
+/// Never a preferred location on the host: copies from such memory to the device overtake what the legacy
+/// default stream was given before (driver 580; docs/measurements.md).
 CUresult give(const PrefetchRange& range, Remedy remedy, CUdevice device) {
-    if (remedy == Remedy::read_mostly)
-        return advise(range, CU_MEM_ADVISE_SET_READ_MOSTLY, device, trace::Reason::read_by_both);
-    const CUresult answer =
-        advise(range, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, CU_DEVICE_CPU, trace::Reason::small_and_shared);
-    if (answer != CUDA_SUCCESS)
-        return answer;
-    const CUresult second =
-        advise(range, CU_MEM_ADVISE_SET_ACCESSED_BY, device, trace::Reason::small_and_shared);
-    if (second != CUDA_SUCCESS)
-        advise(range, CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION, CU_DEVICE_CPU, trace::Reason::no_relief);
-    return second;
+    return remedy == Remedy::read_mostly
+               ? advise(range, CU_MEM_ADVISE_SET_READ_MOSTLY, device, trace::Reason::read_by_both)
+               : advise(range, CU_MEM_ADVISE_SET_ACCESSED_BY, device, trace::Reason::small_and_shared);
 }
 
 CUresult take_back(const PrefetchRange& range, Remedy remedy, CUdevice device) {
-    if (remedy == Remedy::read_mostly)
-        return advise(range, CU_MEM_ADVISE_UNSET_READ_MOSTLY, device, trace::Reason::no_relief);
-    const CUresult answer = advise(range, CU_MEM_ADVISE_UNSET_ACCESSED_BY, device, trace::Reason::no_relief);
-    const CUresult second =
-        advise(range, CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION, CU_DEVICE_CPU, trace::Reason::no_relief);
-    return answer != CUDA_SUCCESS ? answer : second;
+    return advise(range,
+                  remedy == Remedy::read_mostly ? CU_MEM_ADVISE_UNSET_READ_MOSTLY
+                                                : CU_MEM_ADVISE_UNSET_ACCESSED_BY,
+                  device, trace::Reason::no_relief);
 }
 
 void tell_what_was_done(const observe::Allocation& allocation, const ReliefStep& step) {

@@ -38,7 +38,7 @@ struct Fault {
 std::ostream& operator<<(std::ostream& out, const Fault& fault) {
     return out << fault.name;
 }
-const Fault faults[] = {{"read_by_both", {1}}, {"renewed_seldom", {1}}, {"shared_flags", {3, 5}}};
+const Fault faults[] = {{"read_by_both", {1}}, {"renewed_seldom", {1}}, {"shared_flags", {5}}};
 
 /// Whether the driver's queue was read, from one time on after the other.
 std::vector<bool> asked(const Folder& folder) {
@@ -63,6 +63,16 @@ BOOST_DATA_TEST_CASE(relief_ends_the_turns, data::make(faults) * data::make({"re
                fault.name << ": " << bare.moved() << " -> " << helped.moved() << ", at least " << idle.moved());
     BOOST_TEST(helped.host_faults < bare.host_faults);
     BOOST_TEST(told(folder, "--act relieve: Set"));
+}
+
+/// The driver lets copies from memory that prefers the host overtake the default stream.
+BOOST_AUTO_TEST_CASE(copies_of_relieved_memory_stay_in_order) {
+    const Folder folder;
+    const std::string program = examples + "/sim/flags_copied";
+    const std::string late = "LD_LIBRARY_PATH=" + simcuda + "-late:" + simcuda;
+    const std::string bare = run_bare(folder, program, late).out;
+    BOOST_TEST(run_acted(folder, program, "relieve", late).out == bare);
+    BOOST_TEST((advised(folder) == std::vector{5}));
 }
 
 BOOST_AUTO_TEST_CASE(advice_that_helps_no_longer_is_taken_back) {
@@ -103,7 +113,7 @@ BOOST_AUTO_TEST_CASE(the_queue_is_read_again_when_other_memory_comes_back) {
     const Counted helped = relieve(folder, "flags_later", "relieve");
     BOOST_TEST(helped.out == bare.out);
     BOOST_TEST(helped.host_faults < bare.host_faults);
-    BOOST_TEST((advised(folder) == std::vector{3, 5}));
+    BOOST_TEST((advised(folder) == std::vector{5}));
     BOOST_TEST((asked(folder) == std::vector{true, false, true}));
 }
 
@@ -146,16 +156,11 @@ BOOST_AUTO_TEST_CASE(relief_is_refused_where_it_cannot_be_had) {
 BOOST_AUTO_TEST_CASE(advice_that_the_driver_refuses_changes_nothing) {
     const Folder folder;
     const std::string bare = relieve(folder, "shared_flags", "").out;
-    const std::vector<int> both{3, 5, 4};
-    // The last is refused what it gives and what it takes back then.
-    for (const auto& [which, advice] : {std::pair{"1:1", std::vector{3}},
-                                        {"0:719", {3}},
-                                        {"2:1", both},
-                                        {"2:1,fail=cuMemAdvise:2:1", both}}) {
+    for (const char* which : {"1:1", "0:719"}) {
         const Counted refused =
             relieve(folder, "shared_flags", "relieve", std::string("thrashing=0,fail=cuMemAdvise:") + which);
         BOOST_TEST(refused.out == bare, which);
-        BOOST_TEST(advised(folder) == advice, boost::test_tools::per_element());
+        BOOST_TEST((advised(folder) == std::vector{5}));
         BOOST_TEST(!told(folder, "--act relieve: "), which);
     }
 }

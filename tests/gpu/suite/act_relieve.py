@@ -12,7 +12,7 @@ ROUNDS = 7
 LAST_START = 150  # seconds
 PROGRAMS = tuple(sorted(path.stem for path in (SOURCES / "relief").glob("*.cu")))
 # What is renewed often may be seen to be so before it gets any advice.
-RELIEVED = ("read_by_both", "renewed_seldom", "shared_flags", "flags_later")
+RELIEVED = ("read_by_both", "renewed_seldom", "shared_flags", "flags_later", "flags_copied")
 # Nothing to relieve: what a prefetch moves, and what stays where it is.
 OTHERS = ("ping_pong", "resident")
 

@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(little_memory_stays_with_the_host) {
     for (unsigned i = 0; i < ReliefPolicy::least_rounds; ++i)
         step = faulting_round(1 * mib + 4 * kib, 1 * mib + 12 * kib, i + 1, true, 2);
     BOOST_TEST((step.kind == Kind::give));
-    BOOST_TEST((step.remedy == Remedy::host_preferred));
+    BOOST_TEST((step.remedy == Remedy::accessed_by));
     BOOST_TEST(step.address == base + 1 * mib);
     BOOST_TEST(step.bytes == 64 * kib);
 }
@@ -318,28 +318,23 @@ BOOST_FIXTURE_TEST_SUITE(executor_of_relief, Relieving)
 BOOST_AUTO_TEST_CASE(shared_flags_get_their_advice_and_lose_it) {
     rounds(4);
     const auto& made = observe::recorder().advices;
-    BOOST_REQUIRE(made.size() == 2u);
-    BOOST_TEST(made[0].advice == std::uint64_t{CU_MEM_ADVISE_SET_PREFERRED_LOCATION});
-    BOOST_TEST((made[0].location == trace::Location::host));
-    BOOST_TEST(made[1].advice == std::uint64_t{CU_MEM_ADVISE_SET_ACCESSED_BY});
-    BOOST_TEST((made[1].location == trace::Location::device));
-    for (const trace::Advise& each : made) {
-        BOOST_TEST((each.origin == trace::Origin::umadvisor));
-        BOOST_TEST((each.reason == trace::Reason::small_and_shared));
-        BOOST_TEST(each.address == allocation.address);
-        BOOST_TEST(each.bytes == allocation.bytes);
-        BOOST_TEST(each.allocation == allocation.id);
-    }
+    BOOST_REQUIRE(made.size() == 1u);
+    BOOST_TEST(made[0].advice == std::uint64_t{CU_MEM_ADVISE_SET_ACCESSED_BY});
+    BOOST_TEST((made[0].location == trace::Location::device));
+    BOOST_TEST((made[0].origin == trace::Origin::umadvisor));
+    BOOST_TEST((made[0].reason == trace::Reason::small_and_shared));
+    BOOST_TEST(made[0].address == allocation.address);
+    BOOST_TEST(made[0].bytes == allocation.bytes);
+    BOOST_TEST(made[0].allocation == allocation.id);
     rounds(8); // no better
-    BOOST_REQUIRE(made.size() == 4u);
-    BOOST_TEST(made[2].advice == std::uint64_t{CU_MEM_ADVISE_UNSET_ACCESSED_BY});
-    BOOST_TEST(made[3].advice == std::uint64_t{CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION});
-    BOOST_TEST((made[3].reason == trace::Reason::no_relief));
+    BOOST_REQUIRE(made.size() == 2u);
+    BOOST_TEST(made[1].advice == std::uint64_t{CU_MEM_ADVISE_UNSET_ACCESSED_BY});
+    BOOST_TEST((made[1].reason == trace::Reason::no_relief));
     BOOST_REQUIRE(observe::recorder().notes.size() == 2u);
     // Why is a matter of the real clock: rounds this short may become longer by chance.
-    BOOST_TEST(observe::recorder().notes[1].find("took SetPreferredLocation") != std::string::npos);
+    BOOST_TEST(observe::recorder().notes[1].find("took SetAccessedBy") != std::string::npos);
     rounds(20);
-    BOOST_TEST(made.size() == 4u);
+    BOOST_TEST(made.size() == 2u);
 }
 
 BOOST_AUTO_TEST_CASE(the_queue_rests_when_all_that_moves_is_left_alone) {
@@ -377,14 +372,6 @@ BOOST_AUTO_TEST_CASE(nothing_is_relieved_during_capture) {
     rounds(10);
     observe::captures_under_way = 0;
     BOOST_TEST(observe::driver().advices == 0u);
-}
-
-BOOST_AUTO_TEST_CASE(half_a_remedy_is_taken_back) {
-    observe::driver().advice_refused = CU_MEM_ADVISE_SET_ACCESSED_BY;
-    rounds(10);
-    const std::vector<CUmem_advise> made{CU_MEM_ADVISE_SET_PREFERRED_LOCATION, CU_MEM_ADVISE_SET_ACCESSED_BY,
-                                         CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION};
-    BOOST_TEST((observe::driver().advice == made));
 }
 
 BOOST_AUTO_TEST_CASE(without_the_queue_it_is_off_and_says_so) {

@@ -304,7 +304,7 @@ CUresult prefetched(int abi, CUstream stream) {
 CUresult advised(CUmem_advise advice) {
     ++driver().advices;
     driver().advice.push_back(advice);
-    return advice == driver().advice_refused ? CUDA_ERROR_INVALID_VALUE : driver().advise_answer;
+    return driver().advise_answer;
 }
 
 void install_memory() {
@@ -370,7 +370,6 @@ void install_driver() {
     d.kernels.clear();
     d.pointers.clear();
     d.advice.clear();
-    d.advice_refused = {};
     d.prefetch_stream = nullptr;
     d.prefetch_abi = 0;
     install_context();

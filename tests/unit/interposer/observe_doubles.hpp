@@ -79,7 +79,6 @@ struct FakeDriver {
     CUresult prefetch_answer, managed_answer, advise_answer;
     std::uint64_t prefetches, advices, managed_calls;
     std::vector<CUmem_advise> advice;
-    CUmem_advise advice_refused;              ///< 0: none
     CUresult host_answer;                     ///< of cuMemHostAlloc
     std::uint64_t host_allocated, host_freed; ///< calls
     std::uint64_t events_destroyed;

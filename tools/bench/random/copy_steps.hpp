@@ -34,6 +34,12 @@ struct Passage {
     bool large = false; ///< to be as long as the buffers, nearly
     cudaMemcpyKind kind = cudaMemcpyDefault;
 
+    /// The driver may read the source before what the legacy default stream orders before the copy: release 580
+    /// does so with less than 32 KiB of page-locked memory, and with managed memory that prefers the host.
+    bool may_read_early(const Settings& settings) const {
+        return !target->on_host() && (source->on_host() || (source->is_managed() && settings.prefers_host()));
+    }
+
     /// The copy is done, or the host may do to pageable memory what it likes, when the call is back.
     bool promised() const {
         return (target->kind == Kind::pageable && source->only_device()) ||
@@ -57,9 +63,12 @@ inline bool begin(Worker& worker, Passage& passage) {
     passage.asynchronous = worker.random.one_in(2);
     passage.stream = passage.asynchronous ? &worker.any_stream() : &worker.legacy();
     passage.kind = direction(worker, *passage.target, *passage.source);
+    const bool between_hosts = passage.source->on_host() && passage.target->on_host();
     for (Buffer* const buffer : {passage.source, passage.target})
-        if (buffer->kind == Kind::pageable || (passage.source->on_host() && passage.target->on_host()))
+        if (buffer->kind == Kind::pageable || between_hosts)
             worker.settle(*buffer);
+        else if (buffer == passage.source && passage.may_read_early(worker.settings))
+            worker.order_by_event(*buffer, *passage.stream);
         else
             worker.order(*buffer, *passage.stream);
     return true;

@@ -80,8 +80,9 @@ inline std::size_t any_stride(Worker& worker, const Buffer& out) {
 
 inline void launch_change(Worker& worker, Buffer& out, cudaStream_t stream) {
     const std::size_t stride = any_stride(worker, out);
-    LAUNCH(change, 1 + static_cast<unsigned>(worker.random.below(3)), 32, stream, out.on_device, out.bytes,
-           stride, static_cast<unsigned>(worker.random.next()));
+    const auto blocks = static_cast<unsigned>(1 + worker.random.below(3));
+    const auto key = static_cast<unsigned>(worker.random.next());
+    LAUNCH(change, blocks, 32, stream, out.on_device, out.bytes, stride, key);
     worker.expect(cudaGetLastError());
 }
 
@@ -139,8 +140,9 @@ inline void launch_table(Worker& worker, Stream& stream) {
     Buffer& table = write_table(worker, operands, stream);
     for (Buffer* const buffer : buffers)
         worker.order(*buffer, stream);
-    LAUNCH(merge_table, 1, 32, stream.handle, reinterpret_cast<Operand*>(table.on_device), pairs,
-           any_stride(worker, *buffers[0]), static_cast<unsigned>(worker.random.next()));
+    const std::size_t stride = any_stride(worker, *buffers[0]);
+    const auto key = static_cast<unsigned>(worker.random.next());
+    LAUNCH(merge_table, 1, 32, stream.handle, reinterpret_cast<Operand*>(table.on_device), pairs, stride, key);
     worker.expect(cudaGetLastError());
     for (Buffer* const buffer : buffers)
         buffer->last = &stream;

@@ -206,8 +206,8 @@ inline void prefetch_step(Worker& worker) {
     Stream& stream = worker.any_stream();
     worker.order(*buffer, stream);
     const std::size_t bytes = worker.random.length(buffer->bytes);
-    worker.expect(
-        cudaMemPrefetchAsync(worker.any_place(*buffer, bytes), bytes, any_location(worker), 0, stream.handle));
+    unsigned char* const at = worker.any_place(*buffer, bytes);
+    worker.expect(cudaMemPrefetchAsync(at, bytes, any_location(worker), 0, stream.handle));
     buffer->last = &stream;
 }
 
@@ -218,8 +218,11 @@ inline void advise_step(Worker& worker) {
     Buffer* const buffer = worker.any([](const Buffer& each) { return each.is_managed(); });
     if (!buffer)
         return;
-    worker.expect(cudaMemAdvise(buffer->at, buffer->bytes, advice[worker.random.below(std::size(advice))],
-                                any_location(worker)));
+    const cudaMemoryAdvise given = advice[worker.random.below(std::size(advice))];
+    cudaMemLocation location = any_location(worker);
+    if (given == cudaMemAdviseSetPreferredLocation && !worker.settings.prefers_host())
+        location.type = cudaMemLocationTypeDevice;
+    worker.expect(cudaMemAdvise(buffer->at, buffer->bytes, given, location));
 }
 
 } // namespace random_program

@@ -92,6 +92,8 @@ struct Settings {
     std::string without;                       ///< words, with commas around each
     bool tell_steps = false;
 
+    /// Whether managed memory may be told to prefer the host.
+    bool prefers_host() const { return seed % 2 == 0; }
     bool with(const char* word) const {
         return without.find("," + std::string(word) + ",") == std::string::npos;
     }
@@ -154,14 +156,20 @@ public:
 
     /// Whatever `stream` gets from now on finds `buffer` as all work so far leaves it.
     void order(Buffer& buffer, Stream& stream) {
+        const Stream* const last = buffer.last;
+        if (last && ((last->legacy && stream.blocking) || (stream.legacy && last->blocking)))
+            buffer.use(step);
+        else
+            order_by_event(buffer, stream);
+    }
+    /// The same, where the order that the legacy default stream brings may not be relied upon.
+    void order_by_event(Buffer& buffer, Stream& stream) {
         buffer.use(step);
-        Stream* const last = buffer.last;
-        if (last == nullptr || last == &stream || (last->legacy && stream.blocking) ||
-            (stream.legacy && last->blocking))
+        if (buffer.last == nullptr || buffer.last == &stream)
             return;
         if (random.one_in(16))
             return settle(buffer);
-        wait_for(*last, stream);
+        wait_for(*buffer.last, stream);
     }
     void wait_for(Stream& first, Stream& then) {
         const cudaEvent_t event = any_event();

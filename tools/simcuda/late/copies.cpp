@@ -23,6 +23,34 @@ Pointer pointer_to(void* memory) {
         return address_of(memory);
 }
 
+// What release 580 does against the order of the default stream (docs/measurements.md, "What the driver keeps
+// of the default stream's order").
+
+/// Behind nothing of its own stream, such a copy may read page-locked memory when it is called.
+constexpr std::size_t early_end = 32768;
+
+bool reads_at_once(End source, std::size_t bytes, CUstream stream, bool per_thread) {
+    return source == End::pinned && bytes < early_end && is_done(stream_of(stream, per_thread).last) &&
+           chance(2);
+}
+
+/// A copy from there to the device does not wait for the legacy default stream.
+bool prefers_host(CUdeviceptr address) {
+    static const auto ask = entry("cuMemRangeGetAttribute", &cuMemRangeGetAttribute);
+    int location = CU_DEVICE_INVALID;
+    return ask(&location, sizeof location, CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, address, 1) ==
+               CUDA_SUCCESS &&
+           location == CU_DEVICE_CPU;
+}
+
+template <class Call>
+CUresult later_from(CUdeviceptr source, const char* what, CUstream stream, bool per_thread, Call call) {
+    if (!prefers_host(source) || stream_of(stream, per_thread).legacy)
+        return later(what, stream, per_thread, call);
+    submit_beside_legacy(stream_of(stream, per_thread), in_context([what, call] { must(call(), what); }));
+    return CUDA_SUCCESS;
+}
+
 template <class Real, class To, class From>
 CUresult copy(const char* what, bool asynchronous, bool per_thread, CUstream stream, To to, From from,
               std::size_t bytes, Real real) {
@@ -38,16 +66,17 @@ CUresult copy(const char* what, bool asynchronous, bool per_thread, CUstream str
         return call(); // the host copies, and waits for nobody
     if (target == End::pageable || (!asynchronous && (target == End::pinned || source == End::pinned)))
         return now(what, stream, per_thread, call);
-    if (source == End::pageable) {
+    if (source == End::pageable || reads_at_once(source, bytes, stream, per_thread)) {
         const std::shared_ptr<char[]> held(new char[bytes]);
         std::memcpy(held.get(), reinterpret_cast<const void*>(address_of(from)), bytes);
         return later(what, stream, per_thread, [=] { return real(to, pointer_to<From>(held.get())); });
     }
-    return later(what, stream, per_thread, call);
+    return target == End::device ? later_from(address_of(from), what, stream, per_thread, call)
+                                 : later(what, stream, per_thread, call);
 }
 
-End end_of_box(CUmemorytype type, const void* host, CUdeviceptr device) {
-    return type == CU_MEMORYTYPE_HOST ? end_of(address_of(host)) : end_of(device);
+CUdeviceptr address_in(CUmemorytype type, const void* host, CUdeviceptr device) {
+    return type == CU_MEMORYTYPE_HOST ? address_of(host) : device;
 }
 
 /// Rows and boxes: those with an end in pageable memory are waited for, which they may be.
@@ -57,14 +86,17 @@ CUresult copy_box(const char* what, bool asynchronous, bool per_thread, CUstream
     if (given == nullptr || captures(stream, per_thread))
         return call(given);
     const Box box = *given;
-    const End target = end_of_box(box.dstMemoryType, box.dstHost, box.dstDevice);
-    const End source = end_of_box(box.srcMemoryType, box.srcHost, box.srcDevice);
+    const CUdeviceptr from = address_in(box.srcMemoryType, box.srcHost, box.srcDevice);
+    const End target = end_of(address_in(box.dstMemoryType, box.dstHost, box.dstDevice)), source = end_of(from);
     const auto held = [=] { return call(&box); };
     if (source != End::device && target != End::device)
         return held();
     const bool waits = target == End::pageable || source == End::pageable ||
                        (!asynchronous && (target == End::pinned || source == End::pinned));
-    return waits ? now(what, stream, per_thread, held) : later(what, stream, per_thread, held);
+    if (waits)
+        return now(what, stream, per_thread, held);
+    return target == End::device ? later_from(from, what, stream, per_thread, held)
+                                 : later(what, stream, per_thread, held);
 }
 
 } // namespace

@@ -2,8 +2,8 @@
 /// as late as CUDA allows. Of memory it relies on nothing that the CUDA Driver API does not say in so many
 /// words
 /// ("API synchronization behavior"): copies between host memory come at once, whatever their stream has, and
-/// those from pageable memory have read it when they are back. A real driver may be kinder. A call whose error
-/// simcuda tells only when it is carried out ends the program.
+/// those from pageable memory have read it when they are back. A real driver may be kinder; what one does
+/// against it is in copies.cpp. A call whose error simcuda tells only when it is carried out ends the program.
 #pragma once
 
 #ifndef __CUDA_API_VERSION_INTERNAL

@@ -51,6 +51,10 @@ std::uint64_t next_random() {
     return z ^ (z >> 31);
 }
 
+Work behind(std::vector<Work> after) {
+    return std::make_shared<Operation>([] {}, std::move(after));
+}
+
 /// A device that is not waited for gets something done, too.
 void work_a_little() {
     if (!chance(16))
@@ -62,6 +66,14 @@ void work_a_little() {
     });
     if (!ends.empty())
         force(ends[next_random() % ends.size()]);
+}
+
+Work append(Stream& stream, Work work, std::function<void()> run) {
+    std::erase_if(work->after, &is_done);
+    work->run = std::move(run);
+    stream.last = work;
+    work_a_little();
+    return work;
 }
 
 } // namespace
@@ -95,9 +107,7 @@ void remove_stream(CUstream handle) {
 }
 
 Work so_far(Stream& stream) {
-    auto all = std::make_shared<Operation>();
-    all->run = [] {};
-    all->after.push_back(stream.last);
+    Work all = behind({stream.last});
     if (stream.legacy)
         for_each_stream([&](Stream& other) {
             if (other.blocking)
@@ -105,18 +115,17 @@ Work so_far(Stream& stream) {
         });
     else if (stream.blocking)
         all->after.push_back(streams().legacy.last);
-    std::erase_if(all->after, &is_done);
     return all;
 }
 
 Work submit(Stream& stream, std::function<void()> run, const Work& also) {
     Work work = so_far(stream);
-    work->run = std::move(run);
-    if (!is_done(also))
-        work->after.push_back(also);
-    stream.last = work;
-    work_a_little();
-    return work;
+    work->after.push_back(also);
+    return append(stream, std::move(work), std::move(run));
+}
+
+void submit_beside_legacy(Stream& stream, std::function<void()> run) {
+    append(stream, behind({stream.last}), std::move(run));
 }
 
 void put_behind(Stream& stream, const Work& work) {
@@ -150,7 +159,9 @@ void force(const Work& work) {
 }
 
 void force_all() {
-    for_each_stream([](Stream& stream) { force(stream.last); });
+    std::vector<Work> ends;
+    for_each_stream([&](Stream& stream) { ends.push_back(stream.last); });
+    force(behind(std::move(ends)));
 }
 
 } // namespace simcuda::late

@@ -32,6 +32,8 @@ void remove_stream(CUstream handle);
 
 /// Puts `run` behind what the stream has, and behind `also`.
 Work submit(Stream& stream, std::function<void()> run, const Work& also = nullptr);
+/// The same, but not behind what the legacy default stream has.
+void submit_beside_legacy(Stream& stream, std::function<void()> run);
 /// From now on the stream's operations come after `work`.
 void put_behind(Stream& stream, const Work& work);
 /// All that the stream has so far, and what is ordered before it.
