@@ -20,7 +20,7 @@ namespace {
 constexpr int trials = 8;
 constexpr std::size_t most_bytes = 1 << 20;
 #ifdef __CUDACC__
-constexpr unsigned late_steps = 10000; ///< half a millisecond or more
+constexpr unsigned late_steps = 10000; ///< longer than the next calls take
 #else
 constexpr unsigned late_steps = 1;
 #endif

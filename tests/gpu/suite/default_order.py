@@ -3,6 +3,7 @@
 import json
 
 from .cases import require
+from .differential import late_driver
 from .process import run
 from .results import figure
 
@@ -17,7 +18,8 @@ def check_default_order(cases, bundle):
     figures = []
 
     def body():
-        outcome = run([bundle.program(PROGRAM)], bundle.environment())
+        # simcuda itself does everything at once, in order.
+        outcome = run([bundle.program(PROGRAM)], bundle.environment(**late_driver(bundle) if bundle.sim else {}))
         require(outcome.status == 0, outcome.explain())
         lines = [json.loads(line) for line in outcome.stdout.splitlines()]
         figures.extend(figure(f"early.{line['source']}.{line['bytes']}.{line['order']}", [line["early"] / line["of"]], "1")

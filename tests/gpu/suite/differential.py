@@ -44,6 +44,11 @@ def modes(bundle):
     return (*(Mode(act) for act in ACTIONS), *(simulated if bundle.sim else ()))
 
 
+def late_driver(bundle):
+    """What makes a simulated bundle's programs take the driver that carries work out late."""
+    return {"LD_LIBRARY_PATH": ":".join(str(bundle.library(name)) for name in ("simcuda-late", "simcuda"))}
+
+
 @dataclass
 class Tally:
     runs: list = field(default_factory=list)        # steps of each; threads append to it
@@ -80,7 +85,7 @@ class Differential:
             if mode.card:
                 extra["SIMCUDA_CONFIG"] = f"capacity={mode.card}"
             if mode.late:
-                extra["LD_LIBRARY_PATH"] = ":".join(str(self.bundle.library(name)) for name in ("simcuda-late", "simcuda"))
+                extra.update(late_driver(self.bundle))
         outcome = run(command, self.bundle.environment(**extra), TIME_LIMIT)
         trace.unlink(missing_ok=True)
         return outcome
