@@ -71,13 +71,13 @@ bool foretell(const observe::Touched& running, observe::Touched& next) {
 
 /// Whether there is anything to move; `side.moves` has it.
 bool plan_next(const observe::Touched& running, const observe::Touched& next, CUstream stream) {
-    const record::Guard guard(knowledge.mutex);
     Moves& moves = side.moves;
     moves.out.count = moves.in.count = 0;
     moves.given_up = moves.parted = 0;
     plan_moves_ahead(running, next, side.device, stream, moves);
     if (moves.in.count == 0 && moves.out.count == 0)
         return false;
+    const record::Guard guard(knowledge.mutex);
     trust.expect(next.managed[0].address);
     return true;
 }

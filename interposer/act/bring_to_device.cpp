@@ -59,10 +59,7 @@ public:
 private:
     void bring(const observe::Touched& touched) {
         Moves moves;
-        {
-            const record::Guard guard(knowledge.mutex);
-            plan_moves(touched, device_, launch_.stream, moves);
-        }
+        plan_moves(touched, device_, launch_.stream, moves);
         make_moves(moves, device_, launch_, trace::Reason::not_resident);
     }
 

@@ -89,16 +89,16 @@ DeviceState state_of(CUdevice device) noexcept {
             known.plain_bytes.load(std::memory_order_relaxed), smaller != 0 ? 0 : others(known)};
 }
 
-std::uint64_t managed_capacity(CUdevice device, std::uint64_t held, std::uint64_t wanted) noexcept {
+std::uint64_t managed_capacity(CUdevice device) noexcept {
     const DeviceState state = state_of(device);
-    const std::uint64_t card = state.memory_bytes;
-    if (pretended.load(std::memory_order_relaxed) != 0)
-        return card - std::min(card, state.plain_bytes);
+    return state.memory_bytes - std::min(state.memory_bytes, state.plain_bytes + state.other_bytes);
+}
+
+void note_others_for(CUdevice device, std::uint64_t held, std::uint64_t wanted) noexcept {
     Device& known = devices[device];
-    const auto beside = [&] { return card - std::min(card, state.plain_bytes + others(known)); };
-    if (!seen(known) || (held + wanted) / 4 * 5 >= beside())
+    if (pretended.load(std::memory_order_relaxed) == 0 &&
+        (!seen(known) || (held + wanted) / 4 * 5 >= managed_capacity(device)))
         look_at_others(known, held);
-    return beside();
 }
 
 void note_others(CUdevice device) noexcept {

@@ -23,9 +23,12 @@ CUdevice current_device() noexcept;
 /// For 0 <= device < max_devices.
 DeviceState state_of(CUdevice device) noexcept;
 
-/// How much managed memory the device has room for beside what else is on it, the `held` bytes of managed
-/// memory that are there included. Asks the driver where `wanted` bytes more might not fit.
-std::uint64_t managed_capacity(CUdevice device, std::uint64_t held, std::uint64_t wanted) noexcept;
+/// How much managed memory the device has room for beside what else is known to be on it.
+std::uint64_t managed_capacity(CUdevice device) noexcept;
+
+/// Asks the driver what else is on the device, which is the current context's, where `wanted` bytes beside the
+/// `held` ones of managed memory might not fit.
+void note_others_for(CUdevice device, std::uint64_t held, std::uint64_t wanted) noexcept;
 
 /// Before managed memory fills the device, which is the current context's: what else is there. Asks the driver
 /// once, for some 50 us.

@@ -61,28 +61,50 @@ void make_room(const observe::Touched& touched, const observe::Touched* running,
                                     out.ranges[i].address + out.ranges[i].bytes);
 }
 
-/// Bytes of the device that managed memory may take, when all is done.
-std::uint64_t plan(const observe::Touched& touched, const observe::Touched* running, CUdevice ordinal,
-                   CUstream stream, Moves& moves) {
+/// What of the launch's memory is to be brought.
+struct Selection {
+    bool brought[observe::Touched::max_managed] = {}; ///< by the order in which it is touched
+    std::uint64_t missing = 0, held = 0;              ///< bytes; the device's
+};
+
+/// Under the lock. Fills in what `moves` tells of allocations that are left to faults.
+void select(const observe::Touched& touched, std::uint32_t device, CUstream stream, Selection& selection,
+            Moves& moves) {
     ResidencyMap& residency = knowledge.residency;
-    const auto device = static_cast<std::uint32_t>(ordinal);
-    ResidencyView views[observe::Touched::max_managed];
-    std::size_t count = 0;
     for (std::uint32_t i = 0; i < touched.managed_count; ++i) {
         const observe::Allocation& allocation = touched.managed[i];
-        if (!residency.see(allocation.id, allocation.address, allocation.bytes, views[count]))
+        ResidencyView view;
+        if (!residency.see(allocation.id, allocation.address, allocation.bytes, view))
             continue;
         const ResidencyMap::Wanted wanted = residency.wanted_on(allocation.id, device);
         if (wanted == ResidencyMap::Wanted::now_here_too)
             moves.parted = allocation.id;
         if (wanted != ResidencyMap::Wanted::here || residency.resident(allocation.id, device))
             continue;
-        count += residency.worth_bringing(allocation.id, reinterpret_cast<std::uint64_t>(stream));
+        selection.brought[i] = residency.worth_bringing(allocation.id, reinterpret_cast<std::uint64_t>(stream));
+        if (selection.brought[i])
+            selection.missing += missing_bytes({&view, 1});
         if (residency.just_given_up(allocation.id))
             moves.given_up = allocation.id;
     }
+    selection.held = residency.device_bytes(device);
+}
+
+/// Under the lock. Bytes of the device that managed memory may take, when all is done.
+std::uint64_t plan(const observe::Touched& touched, const observe::Touched* running, CUdevice ordinal,
+                   const Selection& selection, Moves& moves) {
+    ResidencyMap& residency = knowledge.residency;
+    const auto device = static_cast<std::uint32_t>(ordinal);
+    ResidencyView views[observe::Touched::max_managed];
+    std::size_t count = 0;
+    for (std::uint32_t i = 0; i < touched.managed_count; ++i) {
+        const observe::Allocation& allocation = touched.managed[i];
+        if (selection.brought[i] &&
+            residency.see(allocation.id, allocation.address, allocation.bytes, views[count]))
+            ++count;
+    }
     const std::uint64_t missing = missing_bytes({views, count});
-    const std::uint64_t capacity = managed_capacity(ordinal, residency.device_bytes(device), missing);
+    const std::uint64_t capacity = managed_capacity(ordinal);
     const auto free = [&] { return capacity - std::min(capacity, residency.device_bytes(device)); };
     std::uint64_t kept_free = 0;
     if (missing > free()) {
@@ -99,6 +121,17 @@ std::uint64_t plan(const observe::Touched& touched, const observe::Touched* runn
     return capacity - kept_free;
 }
 
+/// What is missing decides whether the driver is asked for the device's room, which is not done under the lock.
+Selection select_and_look(const observe::Touched& touched, CUdevice device, CUstream stream, Moves& moves) {
+    Selection selection;
+    {
+        const record::Guard guard(knowledge.mutex);
+        select(touched, static_cast<std::uint32_t>(device), stream, selection, moves);
+    }
+    note_others_for(device, selection.held, selection.missing);
+    return selection;
+}
+
 void make(const PrefetchPlan& plan, CUdevice to, Launching launch, trace::Reason reason) {
     for (std::uint32_t i = 0; i < plan.count; ++i)
         if (const CUresult answer = prefetch_range(plan.ranges[i], to, launch.stream, reason, launch.stack);
@@ -109,14 +142,18 @@ void make(const PrefetchPlan& plan, CUdevice to, Launching launch, trace::Reason
 } // namespace
 
 void plan_moves(const observe::Touched& touched, CUdevice device, CUstream stream, Moves& moves) noexcept {
-    const std::uint64_t capacity = plan(touched, nullptr, device, stream, moves);
+    const Selection selection = select_and_look(touched, device, stream, moves);
+    const record::Guard guard(knowledge.mutex);
+    const std::uint64_t capacity = plan(touched, nullptr, device, selection, moves);
     for (std::uint32_t i = 0; i < touched.managed_count; ++i)
         knowledge.residency.launched(touched.managed[i].id, capacity);
 }
 
 void plan_moves_ahead(const observe::Touched& running, const observe::Touched& next, CUdevice device,
                       CUstream stream, Moves& moves) noexcept {
-    plan(next, &running, device, stream, moves);
+    const Selection selection = select_and_look(next, device, stream, moves);
+    const record::Guard guard(knowledge.mutex);
+    plan(next, &running, device, selection, moves);
 }
 
 void make_moves(const Moves& moves, CUdevice device, Launching launch, trace::Reason reason) noexcept {

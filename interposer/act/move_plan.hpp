@@ -12,8 +12,8 @@ struct Moves {
     std::uint64_t given_up = 0, parted = 0; ///< ids of allocations; 0: none
 };
 
-/// What others have to leave to a launch on `stream`, and what is missing of `touched`; taken for done.
-/// knowledge.mutex is held.
+/// What others have to leave to a launch on `stream`, and what is missing of `touched`; taken for done. Takes
+/// knowledge.mutex, and asks the driver without it.
 void plan_moves(const observe::Touched& touched, CUdevice device, CUstream stream, Moves& moves) noexcept;
 
 /// The same for the launch that is expected after `running`: nothing leaves that is wanted as soon as what

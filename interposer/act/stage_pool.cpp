@@ -44,14 +44,14 @@ void StagePool::put(StageJob& job) noexcept {
     job.taken = 0;
     job.users = 1;
     job.next = nullptr;
-    pthread_mutex_lock(&mutex_);
+    lock();
     if (first_ == nullptr)
         set_first(&job);
     else
         last_->next = &job;
     last_ = &job;
     wake(job);
-    pthread_mutex_unlock(&mutex_);
+    unlock();
 }
 
 /// Others look at it without the lock.
@@ -66,9 +66,9 @@ void StagePool::wake(const StageJob& job) noexcept {
 }
 
 void StagePool::rouse() noexcept {
-    pthread_mutex_lock(&mutex_);
+    lock();
     pthread_cond_broadcast(&work_);
-    pthread_mutex_unlock(&mutex_);
+    unlock();
 }
 
 bool StagePool::finished(const StageJob& job) noexcept {
@@ -77,16 +77,16 @@ bool StagePool::finished(const StageJob& job) noexcept {
 
 void StagePool::wait(StageJob& job) noexcept {
     // Those put before it come first. A part of a later job would hold up what waits for this one.
-    pthread_mutex_lock(&mutex_);
+    lock();
     while (first_ != nullptr && std::atomic_ref(job.taken).load() < job.bytes)
         take_part();
-    pthread_mutex_unlock(&mutex_);
+    unlock();
     if (spin([&] { return finished(job); }))
         return;
-    pthread_mutex_lock(&mutex_);
+    lock();
     while (!finished(job))
         pthread_cond_wait(&done_, &mutex_);
-    pthread_mutex_unlock(&mutex_);
+    unlock();
 }
 
 namespace {
@@ -115,10 +115,10 @@ void copy_part(const StageJob& job, std::size_t offset, std::size_t bytes) noexc
 void StagePool::take_part() noexcept {
     StageJob& job = *first_;
     std::atomic_ref(job.users).fetch_add(1);
-    pthread_mutex_unlock(&mutex_);
+    unlock();
     for (std::size_t offset; (offset = std::atomic_ref(job.taken).fetch_add(stage_slice_bytes)) < job.bytes;)
         copy_part(job, offset, std::min(stage_slice_bytes, job.bytes - offset));
-    pthread_mutex_lock(&mutex_);
+    lock();
     if (first_ == &job) {
         set_first(job.next);
         if (first_ != nullptr)
@@ -136,7 +136,7 @@ void StagePool::leave(StageJob& job) noexcept {
 
 void* StagePool::serve(void* pool) noexcept {
     auto& self = *static_cast<StagePool*>(pool);
-    pthread_mutex_lock(&self.mutex_);
+    self.lock();
     const unsigned number = self.served_by_++;
     pthread_cond_t& work = number < stage_few_threads ? self.work_ : self.work_for_all_;
     for (bool worked = false;;) {
@@ -144,9 +144,9 @@ void* StagePool::serve(void* pool) noexcept {
             self.take_part();
             worked = true;
         } else if (self.first_ == nullptr && worked) { // the next job of a copy is not long in coming
-            pthread_mutex_unlock(&self.mutex_);
+            self.unlock();
             worked = spin([&] { return std::atomic_ref(self.first_).load() != nullptr; });
-            pthread_mutex_lock(&self.mutex_);
+            self.lock();
         } else {
             pthread_cond_wait(&work, &self.mutex_);
             worked = true; // or is about to

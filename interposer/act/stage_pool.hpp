@@ -2,6 +2,7 @@
 #pragma once
 
 #include "interposer/act/stage_plan.hpp"
+#include "interposer/record/lock_check.hpp"
 
 #include <cstddef>
 #include <pthread.h>
@@ -49,6 +50,14 @@ private:
     void leave(StageJob& job) noexcept;
     void wake(const StageJob& job) noexcept;
     void set_first(StageJob* job) noexcept;
+    void lock() noexcept {
+        pthread_mutex_lock(&mutex_);
+        record::count_lock();
+    }
+    void unlock() noexcept {
+        record::count_unlock();
+        pthread_mutex_unlock(&mutex_);
+    }
 
     /// Held for a moment only: who meets another there does not sleep at once.
     pthread_mutex_t mutex_ = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;

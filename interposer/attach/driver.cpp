@@ -2,11 +2,11 @@
 
 #include "interposer/attach/real.hpp"
 #include "interposer/attach/wrapper_table.hpp"
+#include "interposer/record/mutex.hpp"
 
 #include <atomic>
 #include <dlfcn.h>
 #include <link.h>
-#include <pthread.h>
 
 namespace umadvisor::attach {
 
@@ -29,7 +29,7 @@ constexpr std::size_t slots = 2048;
 static_assert(slots > 2 * entry_count);
 Substitute substitutes[slots];
 
-pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+constinit record::Mutex mutex;
 std::atomic<bool> found{false};
 const void* driver_base = nullptr;
 std::atomic<const void*> own_base{nullptr}; ///< of the object that is left alone
@@ -112,6 +112,7 @@ void find_real_dlsym() noexcept {
 }
 
 void* look_up(void* handle, const char* name) noexcept {
+    record::assert_no_lock("dlsym");
     find_real_dlsym();
     return reinterpret_cast<void* (*)(void*, const char*)>(umadvisor_real_dlsym)(handle, name);
 }
@@ -119,18 +120,18 @@ void* look_up(void* handle, const char* name) noexcept {
 bool find_driver() noexcept {
     if (found.load(std::memory_order_acquire))
         return true;
+    record::assert_no_lock("dlopen");
     void* const handle =
         dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_NOW); // keeps it loaded: tables point into it
     if (handle == nullptr)
         return false;
     Found answers;
     look_for_all(handle, answers);
-    pthread_mutex_lock(&mutex);
+    const record::Guard guard(mutex);
     if (!found.load(std::memory_order_relaxed)) {
         fill_tables(answers);
         found.store(true, std::memory_order_release);
     }
-    pthread_mutex_unlock(&mutex);
     return true;
 }
 
@@ -143,12 +144,14 @@ void* substitute(void* driver_address) noexcept {
 }
 
 void leave_alone(const void* code) noexcept {
+    record::assert_no_lock("dladdr");
     Dl_info info;
     if (dladdr(code, &info) != 0)
         own_base.store(info.dli_fbase, std::memory_order_relaxed);
 }
 
 bool is_left_alone(const void* code) noexcept {
+    record::assert_no_lock("dladdr");
     Dl_info info;
     return driver_base != nullptr && dladdr(code, &info) != 0 &&
            (info.dli_fbase == driver_base || info.dli_fbase == own_base.load(std::memory_order_relaxed));

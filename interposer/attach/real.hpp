@@ -2,6 +2,7 @@
 #pragma once
 
 #include "interposer/attach/entries.hpp"
+#include "interposer/record/lock_check.hpp"
 
 namespace umadvisor::attach {
 
@@ -16,10 +17,17 @@ extern "C" {
 extern void* umadvisor_real_table[entry_count] __attribute__((visibility("hidden")));
 }
 
-/// The driver's function of that exact exported symbol. Thread-safe.
+/// The driver's function of that exact exported symbol, for a call that the program itself makes. Thread-safe.
+template <Entry E>
+auto forwarded() noexcept {
+    return reinterpret_cast<typename EntryTraits<E>::Function>(umadvisor_real_table[index(E)]);
+}
+
+/// The same, for a call at once: no lock of ours is held. Thread-safe.
 template <Entry E>
 auto real() noexcept {
-    return reinterpret_cast<typename EntryTraits<E>::Function>(umadvisor_real_table[index(E)]);
+    record::assert_no_lock(entry_names[index(E)].data());
+    return forwarded<E>();
 }
 
 /// Whether this driver has the entry point.

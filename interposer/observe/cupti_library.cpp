@@ -2,6 +2,7 @@
 
 #include "interposer/attach/driver.hpp"
 #include "interposer/record/loader_use.hpp"
+#include "interposer/record/lock_check.hpp"
 
 #include <climits>
 #include <cstdio>
@@ -85,6 +86,7 @@ bool bind_all(void* from, CuptiLibrary& to) {
 } // namespace
 
 const char* load_cupti(CuptiLibrary& library) noexcept {
+    record::assert_no_lock("dlopen");
     const record::LoaderUse use;
     if (!use)
         return "CUPTI cannot be loaded while the process is being forked";

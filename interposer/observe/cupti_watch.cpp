@@ -10,6 +10,7 @@
 #include "interposer/record/pages.hpp"
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
+#include "interposer/record/stacks.hpp"
 #include "interposer/runtime/own_thread.hpp"
 
 #include <algorithm>
@@ -156,6 +157,7 @@ bool take_turn(bool fetch, std::uint32_t flush_flag) {
     const bool takes = record::takes(record::Taking::everything);
     if (fetch || takes != took)
         library.flush(flush_flag);
+    record::follow_objects();
     writing = takes || took;
     took = takes;
     read_clock();

@@ -12,6 +12,7 @@
 #include "interposer/record/mutex.hpp"
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
+#include "interposer/record/stacks.hpp"
 #include "interposer/runtime/options.hpp"
 #include "interposer/runtime/own_thread.hpp"
 
@@ -183,6 +184,7 @@ void give_up(const char* why) {
 /// One round of the thread. How long to sleep after it.
 std::uint64_t take_turn(Totals& seen, std::uint64_t& window_begun) {
     const bool by_traffic = runtime::options().managed_detail == ManagedDetailWanted::by_traffic;
+    record::follow_objects(); // not under the lock: the loader's may be held by who waits for ours
     const record::Guard guard(mutex);
     if (!watching.load())
         return 0;
@@ -249,21 +251,30 @@ void get_up() {
         give_up("the driver refuses its events");
 }
 
+/// Of the driver's devices, by ordinal.
+struct Devices {
+    int count = 0;
+    CUuuid uuids[most_processors];
+};
+
+/// Without the lock, as every call of the driver.
+void look_at_devices(Devices& devices) {
+    if (attach::real<attach::Entry::cuDeviceGetCount>()(&devices.count) != CUDA_SUCCESS || devices.count < 2)
+        devices.count = 0;
+    devices.count = std::min(devices.count, static_cast<int>(most_processors));
+    for (int ordinal = 0; ordinal < devices.count; ++ordinal)
+        if (attach::real<attach::Entry::cuDeviceGetUuid_v2>()(&devices.uuids[ordinal], ordinal) != CUDA_SUCCESS)
+            devices.uuids[ordinal] = {};
+}
+
 /// The module numbers devices in the order in which it met them.
-void number_processors() {
+void number_processors(const Devices& devices) {
     for (std::size_t i = 0; i < processor_of.size(); ++i)
         processor_of[i] = static_cast<std::uint8_t>(i);
-    int count = 0;
-    if (attach::real<attach::Entry::cuDeviceGetCount>()(&count) != CUDA_SUCCESS || count < 2)
-        return;
-    for (int ordinal = 0; ordinal < count; ++ordinal) {
-        CUuuid uuid{};
-        const auto get = attach::real<attach::Entry::cuDeviceGetUuid_v2>();
-        if (get == nullptr || get(&uuid, ordinal) != CUDA_SUCCESS)
-            continue;
-        if (const std::uint32_t number = ring_tracker.processor(&uuid); number != 0 && number < most_processors)
+    for (int ordinal = 0; ordinal < devices.count; ++ordinal)
+        if (const std::uint32_t number = ring_tracker.processor(&devices.uuids[ordinal]);
+            number != 0 && number < most_processors)
             processor_of[number] = static_cast<std::uint8_t>(ordinal + 1);
-    }
 }
 
 void give_back() {
@@ -275,7 +286,7 @@ void give_back() {
 }
 
 /// Null, or why the queue cannot be had.
-const char* open_queue(std::string_view release) {
+const char* open_queue(std::string_view release, const Devices& devices) {
     static char untested[128];
     const ManagedWitness wanted = runtime::options().managed_witness;
     if (wanted == ManagedWitness::best && attach::simulated_tools() == nullptr &&
@@ -299,7 +310,7 @@ const char* open_queue(std::string_view release) {
         trouble = "the driver refuses its counters";
     if (trouble == nullptr) {
         ring = ToolsRing(shared->entries, ring_entries, &shared->control);
-        number_processors();
+        number_processors(devices);
         raw_clock.read();
         take_types(wanted_types());
         if (taken_types == 0)
@@ -320,8 +331,10 @@ const char* open_queue(std::string_view release) {
 } // namespace
 
 const char* QueueWatch::open(std::string_view release) noexcept {
+    Devices devices;
+    look_at_devices(devices);
     const record::Guard guard(mutex);
-    return open_queue(release);
+    return open_queue(release, devices);
 }
 
 bool QueueWatch::watches() const noexcept {
@@ -389,6 +402,7 @@ void QueueWatch::finish() noexcept {
         return;
     const record::Quiet quiet;
     look_at_counters();
+    record::follow_objects();
     // A signal handler may have ended the program in the middle of what the lock guards.
     constexpr int most_tries = 1000;
     for (int tries = 0; !mutex.try_lock(); ++tries) {

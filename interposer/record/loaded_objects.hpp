@@ -7,6 +7,8 @@
 /// find_reg_state), so it is called by who holds the loader's already.
 #pragma once
 
+#include "interposer/record/lock_check.hpp"
+
 #include <cstdint>
 #include <link.h>
 #include <type_traits>
@@ -23,6 +25,7 @@ inline bool holds(const dl_phdr_info& object, std::uintptr_t address) noexcept {
 }
 
 inline bool in_loaded_object(std::uintptr_t address) noexcept {
+    assert_no_lock("dl_iterate_phdr");
     return dl_iterate_phdr(
                [](dl_phdr_info* object, std::size_t, void* at) {
                    return static_cast<int>(holds(*object, *static_cast<std::uintptr_t*>(at)));
@@ -33,6 +36,7 @@ inline bool in_loaded_object(std::uintptr_t address) noexcept {
 /// Runs `work` while this thread holds the loader's lock, which it may take again within.
 template <class Work>
 void holding_the_loader(Work&& work) noexcept {
+    assert_no_lock("dl_iterate_phdr");
     dl_iterate_phdr(
         [](dl_phdr_info*, std::size_t, void* to) {
             (*static_cast<std::remove_reference_t<Work>*>(to))();

@@ -1,5 +1,6 @@
 #include "interposer/record/modules.hpp"
 
+#include "interposer/record/lock_check.hpp"
 #include "interposer/record/recorder.hpp"
 #include "trace/checksum.hpp"
 
@@ -86,6 +87,7 @@ bool ModuleMap::refresh(GoneCall gone) noexcept {
         std::size_t known = 0;
         std::uint64_t since = 0;
     } walk{*this};
+    assert_no_lock("dl_iterate_phdr");
     dl_iterate_phdr(
         [](dl_phdr_info* object, std::size_t, void* to) {
             auto& [map, changed, known, since] = *static_cast<Walk*>(to);

@@ -1,6 +1,8 @@
 /// A lock for the slow paths.
 #pragma once
 
+#include "interposer/record/lock_check.hpp"
+
 #include <pthread.h>
 
 namespace umadvisor::record {
@@ -12,9 +14,20 @@ public:
     Mutex(const Mutex&) = delete;
     Mutex& operator=(const Mutex&) = delete;
 
-    void lock() noexcept { pthread_mutex_lock(&mutex_); }
-    bool try_lock() noexcept { return pthread_mutex_trylock(&mutex_) == 0; }
-    void unlock() noexcept { pthread_mutex_unlock(&mutex_); }
+    void lock() noexcept {
+        pthread_mutex_lock(&mutex_);
+        count_lock();
+    }
+    bool try_lock() noexcept {
+        const bool taken = pthread_mutex_trylock(&mutex_) == 0;
+        if (taken)
+            count_lock();
+        return taken;
+    }
+    void unlock() noexcept {
+        count_unlock();
+        pthread_mutex_unlock(&mutex_);
+    }
 
 private:
     pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;

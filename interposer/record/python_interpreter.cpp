@@ -1,5 +1,6 @@
 #include "interposer/record/python_interpreter.hpp"
 
+#include "interposer/record/lock_check.hpp"
 #include "interposer/record/modules.hpp"
 
 #include <climits>
@@ -111,6 +112,7 @@ int note_candidate(dl_phdr_info* object, std::size_t, void* to) noexcept {
 } // namespace
 
 PythonFound find_python(PythonInterpreter& interpreter, const char*& trouble) noexcept {
+    assert_no_lock("dlsym");
     if (const PythonFound found = look_into(RTLD_DEFAULT, interpreter, trouble); found != PythonFound::nothing)
         return found;
     Candidates candidates;

@@ -3,6 +3,7 @@
 #include "interposer/record/frame_table.hpp"
 #include "interposer/record/loaded_objects.hpp"
 #include "interposer/record/loader_use.hpp"
+#include "interposer/record/lock_check.hpp"
 #include "interposer/record/modules.hpp"
 #include "interposer/record/python_stacks.hpp"
 #include "interposer/record/quiet.hpp"
@@ -135,12 +136,19 @@ void prepare_stacks(int wanted, bool python) noexcept {
         look_for_python(depth);
 }
 
-void follow_modules() noexcept {
+void follow_objects() noexcept {
     if (depth == 0 || !recording())
         return;
     const Quiet quiet;
     if (const LoaderUse use; use)
         refresh_modules();
+}
+
+void follow_modules() noexcept {
+    if (depth == 0 || !recording())
+        return;
+    follow_objects();
+    const Quiet quiet;
     // Only here: dlsym(3) is about to take the loader's lock anyway, and looking for an interpreter does.
     if (objects_have_come.load(std::memory_order_relaxed) &&
         objects_have_come.exchange(false, std::memory_order_relaxed) && python_wanted)
@@ -171,6 +179,7 @@ namespace {
 /// `caller` and `frame`: of the function that this is part of.
 template <PythonDetail detail>
 [[gnu::always_inline]] inline std::uint32_t stack_of(std::uintptr_t caller, std::uintptr_t frame) noexcept {
+    assert_no_lock("the loader, for a stack,");
     if (depth == 0 || !recording())
         return 0;
     ThreadWriter* writer = thread_writer();
@@ -216,8 +225,6 @@ std::uint64_t instruction(std::uintptr_t address) noexcept {
     if (depth == 0 || address == 0)
         return 0;
     const Quiet quiet;
-    if (const LoaderUse use; use)
-        refresh_modules();
     return known_frames.intern(0, address + 1);
 }
 

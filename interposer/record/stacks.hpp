@@ -15,6 +15,9 @@ void prepare_stacks(int frames, bool python) noexcept;
 /// are its own. Called at each look-up of a symbol: what dlopen(3) brought in is first reached by one.
 void follow_modules() noexcept;
 
+/// The same for instruction(), which asks nobody.
+void follow_objects() noexcept;
+
 /// The path of the first object whose file's name starts with one of `names`, among those that hold the
 /// `nearest` innermost frames of stack `id` (of record::stack()); empty: none. Valid for good. Looks through
 /// every known frame: not for each call.

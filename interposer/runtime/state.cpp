@@ -11,6 +11,7 @@
 #include "interposer/observe/launch_detail.hpp"
 #include "interposer/observe/managed_watch.hpp"
 #include "interposer/record/loader_use.hpp"
+#include "interposer/record/mutex.hpp"
 #include "interposer/record/recorder.hpp"
 #include "interposer/record/thread_writer.hpp"
 #include "interposer/runtime/fork.hpp"
@@ -38,9 +39,9 @@ using attach::real;
 namespace {
 
 std::atomic<bool> entered{false};
+/// Held while the driver and the loader are called; so nobody waits for it without an end.
 pthread_mutex_t entering = PTHREAD_MUTEX_INITIALIZER;
-pthread_mutex_t mutex =
-    PTHREAD_MUTEX_INITIALIZER; ///< guards the two lists below; nothing waits while it is held
+constinit record::Mutex mutex; ///< guards the two lists below; nothing waits while it is held
 char path[4200];
 char directory[4096];        ///< that `path` starts from, should the program go elsewhere
 std::atomic<pid_t> owner{0}; ///< the process whose trace it is
@@ -70,6 +71,15 @@ void define_runtime(const char* object) {
     trace::Runtime record;
     record.object = object;
     record::define(record);
+}
+
+void tell_lists() {
+    const record::Guard guard(mutex);
+    for (int i = 0; i < early_count; ++i)
+        define(early_lookups[i]);
+    if (runtime_object != nullptr)
+        define_runtime(runtime_object);
+    lists_are_told = true;
 }
 
 int attribute(CUdevice_attribute which, CUdevice device) {
@@ -199,13 +209,7 @@ void enter() noexcept {
             owner.store(getpid(), std::memory_order_relaxed);
             pthread_atfork(&record::wait_for_loader_users, &record::let_loader_users_in, &after_fork_in_child);
             describe();
-            pthread_mutex_lock(&mutex);
-            for (int i = 0; i < early_count; ++i)
-                define(early_lookups[i]);
-            if (runtime_object != nullptr)
-                define_runtime(runtime_object);
-            lists_are_told = true;
-            pthread_mutex_unlock(&mutex);
+            tell_lists();
             const Options acting = act::with_plan(options());
             act::initialize(acting);
             act::initialize_staging(acting);
@@ -228,26 +232,25 @@ void note_unknown_lookup(const char* symbol, int version, unsigned long long fla
     const wrappers::KeepErrno keep;
     UnknownLookup lookup{"", version, flags};
     std::snprintf(lookup.symbol, sizeof lookup.symbol, "%s", symbol);
-    pthread_mutex_lock(&mutex);
+    const record::Guard guard(mutex);
     if (lists_are_told)
         define(lookup);
     else if (early_count < static_cast<int>(std::size(early_lookups)))
         early_lookups[early_count++] = lookup;
-    pthread_mutex_unlock(&mutex);
 }
 
 void note_runtime(const void* caller) noexcept {
     const wrappers::KeepErrno keep;
     Dl_info info;
-    if (dladdr(caller, &info) == 0) // takes the loader's lock, so not under ours
+    record::assert_no_lock("dladdr"); // takes the loader's
+    if (dladdr(caller, &info) == 0)
         return;
-    pthread_mutex_lock(&mutex);
+    const record::Guard guard(mutex);
     if (runtime_object == nullptr) {
         runtime_object = info.dli_fname;
         if (lists_are_told)
             define_runtime(runtime_object);
     }
-    pthread_mutex_unlock(&mutex);
 }
 
 /// Ends the trace. Calls nothing of the driver: after the program's exit handlers it answers

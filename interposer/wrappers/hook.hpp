@@ -45,7 +45,7 @@ struct Hook<E, Policy, CUresult (*)(Arguments...)> {
         } else {
             // Both ways through one pointer: gcc makes a single jump of it and leaves the arguments where they
             // are. While calls of this policy are not taken, that is all they cost.
-            const auto way = record::takes(Policy::from) ? &taken : attach::real<E>();
+            const auto way = record::takes(Policy::from) ? &taken : attach::forwarded<E>();
             return way(arguments...);
         }
     }

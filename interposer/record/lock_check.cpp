@@ -1,0 +1,23 @@
+#include "interposer/record/lock_check.hpp"
+
+#ifdef UMADVISOR_CHECK_LOCKS
+
+#include <cstdlib>
+#include <cstring>
+#include <unistd.h>
+
+namespace umadvisor::record::detail {
+
+void end_under_lock(const char* callee) noexcept {
+    const auto say = [](const char* text) {
+        [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text, std::strlen(text));
+    };
+    say("umadvisor: ");
+    say(callee);
+    say(" is called while a lock of ours is held\n");
+    std::abort();
+}
+
+} // namespace umadvisor::record::detail
+
+#endif
