@@ -104,7 +104,7 @@ struct allocate_device : WhilePaused {
         trace::Alloc record;
         const CUresult result =
             allocate_or_rewrite<E>(record, out, bytes, nullptr, [&] { return attach::real<E>()(out, bytes); });
-        finish_allocation(record, out != nullptr ? *out : 0, bytes);
+        finish_allocation(record, answered(result, out), bytes);
         return result;
     }
 };
@@ -122,8 +122,8 @@ struct allocate_pitch : WhilePaused {
             record, out, bytes, nullptr, [&] { return attach::real<E>()(out, pitch, width, height, element); });
         if (result == CUDA_SUCCESS && record.origin == trace::Origin::umadvisor)
             *pitch = padded;
-        finish_allocation(record, out != nullptr ? *out : 0,
-                          pitch != nullptr ? *pitch * height : width * height);
+        const std::size_t row = pitch != nullptr ? answered(result, pitch) : width;
+        finish_allocation(record, answered(result, out), (row != 0 ? row : width) * height);
         return result;
     }
 };
@@ -136,7 +136,7 @@ struct allocate_managed : WhilePaused {
         record.flags = flags;
         observe::managed_watch().before_allocation();
         const CUresult result = timed<E>(record, out, bytes, flags);
-        finish_allocation(record, out != nullptr ? *out : 0, bytes);
+        finish_allocation(record, answered(result, out), bytes);
         return result;
     }
 };
@@ -149,7 +149,7 @@ struct allocate_async : WhilePaused {
         const act::StreamOrder order{nullptr, reinterpret_cast<CUstream>(record.stream)};
         const CUresult result = allocate_or_rewrite<E>(record, out, bytes, &order,
                                                        [&] { return attach::real<E>()(out, bytes, stream); });
-        finish_allocation(record, out != nullptr ? *out : 0, bytes, Owner::device);
+        finish_allocation(record, answered(result, out), bytes, Owner::device);
         return result;
     }
 };
@@ -164,8 +164,8 @@ struct allocate_from_pool : WhilePaused {
         const CUresult result = allocate_or_rewrite<E>(
             record, out, bytes, &order, [&] { return attach::real<E>()(out, bytes, pool, stream); });
         if (record.origin != trace::Origin::umadvisor)
-            record.memory = observe::memory_of_pool(pool, result == CUDA_SUCCESS && out != nullptr ? *out : 0);
-        finish_allocation(record, out != nullptr ? *out : 0, bytes, Owner::device);
+            record.memory = observe::memory_of_pool(pool, answered(result, out));
+        finish_allocation(record, answered(result, out), bytes, Owner::device);
         return result;
     }
 };
@@ -176,7 +176,7 @@ struct allocate_host : WhilePaused {
         trace::Alloc record;
         record.memory = trace::Memory::pinned;
         const CUresult result = timed<E>(record, out, bytes);
-        finish_allocation(record, out != nullptr ? reinterpret_cast<std::uint64_t>(*out) : 0, bytes);
+        finish_allocation(record, reinterpret_cast<std::uint64_t>(answered(result, out)), bytes);
         return result;
     }
 };
@@ -188,7 +188,7 @@ struct allocate_host_flags : WhilePaused {
         record.memory = trace::Memory::pinned;
         record.flags = flags;
         const CUresult result = timed<E>(record, out, bytes, flags);
-        finish_allocation(record, out != nullptr ? reinterpret_cast<std::uint64_t>(*out) : 0, bytes);
+        finish_allocation(record, reinterpret_cast<std::uint64_t>(answered(result, out)), bytes);
         return result;
     }
 };

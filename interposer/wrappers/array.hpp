@@ -35,7 +35,7 @@ struct create_array : WhilePaused {
     static CUresult call(CUarray* out, const Descriptor* given) noexcept {
         trace::Alloc record;
         const CUresult result = timed<E>(record, out, given);
-        finish_array(record, out != nullptr ? *out : nullptr, extent_of(given), 1);
+        finish_array(record, answered(result, out), extent_of(given), 1);
         return result;
     }
 };
@@ -46,7 +46,7 @@ struct create_mipmapped_array : WhilePaused {
                          unsigned levels) noexcept {
         trace::Alloc record;
         const CUresult result = timed<E>(record, out, given, levels);
-        finish_array(record, out != nullptr ? *out : nullptr, extent_of(given), levels);
+        finish_array(record, answered(result, out), extent_of(given), levels);
         return result;
     }
 };
@@ -55,8 +55,8 @@ struct get_array_level : WhilePaused {
     template <Entry E>
     static CUresult call(CUarray* out, CUmipmappedArray whole, unsigned level) noexcept {
         const CUresult result = attach::real<E>()(out, whole, level);
-        if (result == CUDA_SUCCESS)
-            note_level(whole, *out);
+        if (const CUarray level_handle = answered(result, out))
+            note_level(whole, level_handle);
         return result;
     }
 };

@@ -43,7 +43,7 @@ struct create_context : WhilePaused {
         record.flags = std::get<sizeof...(Arguments) - 2>(all);
         record.device = static_cast<std::uint64_t>(std::get<sizeof...(Arguments) - 1>(all));
         const CUresult result = timed<E>(record, out, arguments...);
-        finish_create(record, result == CUDA_SUCCESS && out != nullptr ? *out : nullptr);
+        finish_create(record, answered(result, out));
         return result;
     }
 };
@@ -88,7 +88,7 @@ struct retain_primary : WhilePaused {
     static CUresult call(CUcontext* out, CUdevice device) noexcept {
         trace::Context record;
         const CUresult result = timed<E>(record, out, device);
-        finish_retain(record, result == CUDA_SUCCESS && out != nullptr ? *out : nullptr, device);
+        finish_retain(record, answered(result, out), device);
         return result;
     }
 };
@@ -116,7 +116,7 @@ struct create_green_context : WhilePaused {
         record.device = static_cast<std::uint64_t>(device);
         record.flags = flags;
         const CUresult result = timed<E>(record, out, description, device, flags);
-        finish_green(record, nullptr, result == CUDA_SUCCESS && out != nullptr ? *out : nullptr);
+        finish_green(record, nullptr, answered(result, out));
         return result;
     }
 };
@@ -138,7 +138,7 @@ struct context_from_green : WhilePaused {
         trace::Context record;
         record.action = trace::ContextAction::from_green;
         const CUresult result = timed<E>(record, out, green);
-        finish_green(record, result == CUDA_SUCCESS && out != nullptr ? *out : nullptr, green);
+        finish_green(record, answered(result, out), green);
         return result;
     }
 };

@@ -39,7 +39,7 @@ struct instantiate_graph : WhilePaused {
                          std::size_t bytes) noexcept {
         trace::Graph record;
         const CUresult result = timed<E>(record, out, graph, node, log, bytes);
-        finish_instantiate(record, out != nullptr ? *out : nullptr, graph, 0);
+        finish_instantiate(record, answered(result, out), graph, 0);
         return result;
     }
 };
@@ -49,7 +49,7 @@ struct instantiate_graph_flags : WhilePaused {
     static CUresult call(CUgraphExec* out, CUgraph graph, unsigned long long flags) noexcept {
         trace::Graph record;
         const CUresult result = timed<E>(record, out, graph, flags);
-        finish_instantiate(record, out != nullptr ? *out : nullptr, graph, flags);
+        finish_instantiate(record, answered(result, out), graph, flags);
         return result;
     }
 };
@@ -59,7 +59,7 @@ struct instantiate_graph_params : WhilePaused {
     static CUresult call(CUgraphExec* out, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS* given) noexcept {
         trace::Graph record;
         const CUresult result = timed<E>(record, out, graph, given);
-        finish_instantiate(record, out != nullptr ? *out : nullptr, graph, given != nullptr ? given->flags : 0);
+        finish_instantiate(record, answered(result, out), graph, given != nullptr ? given->flags : 0);
         return result;
     }
 };

@@ -76,6 +76,13 @@ struct Always {
     static constexpr record::Taking from = record::Taking::nothing;
 };
 
+/// What the driver answered through `out`, or zero. Where a call failed nobody has written there, and it need
+/// not even be memory.
+template <class Value>
+Value answered(CUresult result, const Value* out) noexcept {
+    return result == CUDA_SUCCESS && out != nullptr ? *out : Value{};
+}
+
 /// The stream as traces name it: the per-thread default stream by its handle.
 template <Entry E>
 std::uint64_t stream_of(CUstream stream) noexcept {

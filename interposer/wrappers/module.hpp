@@ -18,8 +18,7 @@ struct load_module : WhilePaused {
     static CUresult call(Module* out, Arguments... arguments) noexcept {
         trace::GpuModule record;
         const CUresult result = timed<E>(record, out, arguments...);
-        finish_load(record,
-                    result == CUDA_SUCCESS && out != nullptr ? reinterpret_cast<std::uint64_t>(*out) : 0);
+        finish_load(record, reinterpret_cast<std::uint64_t>(answered(result, out)));
         return result;
     }
 };

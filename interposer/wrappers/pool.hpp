@@ -40,7 +40,7 @@ struct create_pool : WhilePaused {
             record.value = wanted->maxSize;
         }
         const CUresult result = timed<E>(record, out, wanted);
-        const CUmemoryPool made = result == CUDA_SUCCESS && out != nullptr ? *out : nullptr;
+        const CUmemoryPool made = answered(result, out);
         if (made != nullptr) {
             observe::note_pool(made, record.memory);
             act::note_pool_made(made, *wanted);
@@ -107,12 +107,13 @@ struct set_pool_attribute : WhilePaused {
         trace::Pool record;
         record.action = trace::PoolAction::set_attribute;
         record.attribute = static_cast<std::uint64_t>(attribute);
-        // cuMemPoolSetAttribute: the rules of reuse are an int, sizes a cuuint64_t.
-        if (value != nullptr)
+        const CUresult result = timed<E>(record, pool, attribute, value);
+        // cuMemPoolSetAttribute: the rules of reuse are an int, sizes a cuuint64_t. Of a call that failed, what
+        // lies there need be neither.
+        if (result == CUDA_SUCCESS && value != nullptr)
             record.value = attribute <= CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES
                                ? static_cast<std::uint64_t>(*static_cast<const int*>(value))
                                : *static_cast<const cuuint64_t*>(value);
-        const CUresult result = timed<E>(record, pool, attribute, value);
         if (result == CUDA_SUCCESS)
             act::set_on_twins(pool, attribute, value);
         finish_pool(record, pool);
@@ -139,7 +140,7 @@ struct get_pool : WhilePaused {
         record.action = trace::PoolAction::get;
         describe(record, place...);
         const CUresult result = timed<E>(record, out, place...);
-        finish_pool_look_up(record, result == CUDA_SUCCESS && out != nullptr ? *out : nullptr);
+        finish_pool_look_up(record, answered(result, out));
         return result;
     }
 };
@@ -212,7 +213,7 @@ struct import_pool_pointer : WhilePaused {
         trace::Pool record;
         record.action = trace::PoolAction::import_pointer;
         const CUresult result = timed<E>(record, out, pool, from);
-        finish_pointer_import(record, pool, result == CUDA_SUCCESS && out != nullptr ? *out : 0);
+        finish_pointer_import(record, pool, answered(result, out));
         return result;
     }
 };

@@ -43,7 +43,7 @@ struct open_ipc_memory : WhilePaused {
         record.action = trace::IpcAction::open_memory;
         record.key = key_of(handle);
         const CUresult result = timed<E>(record, out, handle, flags);
-        record.address = result == CUDA_SUCCESS && out != nullptr ? *out : 0;
+        record.address = answered(result, out);
         finish_ipc(record);
         return result;
     }
@@ -83,7 +83,7 @@ struct open_ipc_event : WhilePaused {
         record.action = trace::IpcAction::open_event;
         record.key = key_of(handle);
         const CUresult result = timed<E>(record, out, handle);
-        record.event = result == CUDA_SUCCESS && out != nullptr ? reinterpret_cast<std::uint64_t>(*out) : 0;
+        record.event = reinterpret_cast<std::uint64_t>(answered(result, out));
         finish_ipc(record);
         return result;
     }
@@ -99,7 +99,7 @@ struct import_external_memory : WhilePaused {
             record.bytes = from->size;
         }
         const CUresult result = timed<E>(record, out, from);
-        record.external = result == CUDA_SUCCESS && out != nullptr ? reinterpret_cast<std::uint64_t>(*out) : 0;
+        record.external = reinterpret_cast<std::uint64_t>(answered(result, out));
         finish_external(record);
         return result;
     }
@@ -117,7 +117,7 @@ struct map_external_buffer : WhilePaused {
             record.bytes = wanted->size;
         }
         const CUresult result = timed<E>(record, out, memory, wanted);
-        record.address = result == CUDA_SUCCESS && out != nullptr ? *out : 0;
+        record.address = answered(result, out);
         finish_external(record);
         return result;
     }
@@ -132,7 +132,7 @@ struct map_external_array : WhilePaused {
         record.external = reinterpret_cast<std::uint64_t>(memory);
         record.offset = wanted != nullptr ? wanted->offset : 0;
         const CUresult result = timed<E>(record, out, memory, wanted);
-        record.address = result == CUDA_SUCCESS && out != nullptr ? reinterpret_cast<std::uint64_t>(*out) : 0;
+        record.address = reinterpret_cast<std::uint64_t>(answered(result, out));
         finish_external(record);
         return result;
     }

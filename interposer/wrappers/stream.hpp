@@ -46,7 +46,7 @@ struct create_stream : WhilePaused {
         record.action = trace::StreamAction::create;
         record.flags = flags;
         const CUresult result = timed<E>(record, out, flags, priority...);
-        record.stream = result == CUDA_SUCCESS ? reinterpret_cast<std::uint64_t>(*out) : 0;
+        record.stream = reinterpret_cast<std::uint64_t>(answered(result, out));
         finish_stream(record);
         return result;
     }
@@ -61,7 +61,7 @@ struct create_green_stream : WhilePaused {
         record.flags = flags;
         record.context = reinterpret_cast<std::uint64_t>(green);
         const CUresult result = timed<E>(record, out, green, flags, priority);
-        record.stream = result == CUDA_SUCCESS && out != nullptr ? reinterpret_cast<std::uint64_t>(*out) : 0;
+        record.stream = reinterpret_cast<std::uint64_t>(answered(result, out));
         finish_stream(record);
         return result;
     }
@@ -163,7 +163,7 @@ struct create_event : WhilePaused {
         record.action = trace::EventAction::create;
         record.flags = flags;
         const CUresult result = timed<E>(record, out, flags);
-        record.event = result == CUDA_SUCCESS ? reinterpret_cast<std::uint64_t>(*out) : 0;
+        record.event = reinterpret_cast<std::uint64_t>(answered(result, out));
         finish_event(record);
         return result;
     }

@@ -24,7 +24,7 @@ struct reserve_addresses : WhilePaused {
         record.action = trace::VirtualMemoryAction::reserve;
         record.bytes = bytes;
         const CUresult result = timed<E>(record, out, bytes, alignment, wanted, flags);
-        record.address = result == CUDA_SUCCESS && out != nullptr ? *out : 0;
+        record.address = answered(result, out);
         finish_virtual_memory(record);
         return result;
     }
@@ -58,7 +58,7 @@ struct create_memory : WhilePaused {
             record.flags = wanted->requestedHandleTypes;
         }
         const CUresult result = timed<E>(record, out, bytes, wanted, flags);
-        record.handle = result == CUDA_SUCCESS && out != nullptr ? *out : 0;
+        record.handle = answered(result, out);
         finish_virtual_memory(record);
         return result;
     }
@@ -81,7 +81,7 @@ struct retain_memory : WhilePaused {
         record.action = trace::VirtualMemoryAction::retain;
         record.address = reinterpret_cast<std::uint64_t>(address);
         const CUresult result = timed<E>(record, out, address);
-        record.handle = result == CUDA_SUCCESS && out != nullptr ? *out : 0;
+        record.handle = answered(result, out);
         finish_virtual_memory(record);
         return result;
     }
@@ -153,7 +153,7 @@ struct import_memory : WhilePaused {
         record.action = trace::VirtualMemoryAction::import_handle;
         record.flags = static_cast<std::uint64_t>(type);
         const CUresult result = timed<E>(record, out, from, type);
-        record.handle = result == CUDA_SUCCESS && out != nullptr ? *out : 0;
+        record.handle = answered(result, out);
         finish_virtual_memory(record);
         return result;
     }

@@ -35,6 +35,15 @@ std::size_t traces(const Folder& folder) {
     return count;
 }
 
+/// Whether any number of the record is what failed_calls has where answers go.
+bool holds_unwritten(const Json& value) {
+    if (value.is_structured())
+        return std::any_of(value.begin(), value.end(), holds_unwritten);
+    if (value.is_string())
+        return value.get<std::string>().find("abababab") != std::string::npos;
+    return value.is_number_integer() && (value.get<std::uint64_t>() & 0xffff'ffff) == 0xabab'abab;
+}
+
 std::map<std::string, int> count_by(const std::vector<Json>& records, const char* field) {
     std::map<std::string, int> counts;
     for (const Json& record : records)
@@ -145,6 +154,25 @@ BOOST_DATA_TEST_CASE(every_entry_point_in_and_out_of_captures, data::make(settin
     BOOST_TEST(recorded > 300u);
     BOOST_TEST(lines(outcome.out) == 4 * recorded); // outside, and in three modes
     BOOST_TEST(completeness(folder).at("complete") == true);
+}
+
+BOOST_DATA_TEST_CASE(answers_of_calls_that_fail_are_never_read,
+                     data::make({"", "UMADVISOR_ACT=prefetch,stage,relieve UMADVISOR_DEVICE_TIME=1",
+                                 "UMADVISOR_STACKS=off UMADVISOR_UM=pagemap"}),
+                     setting) {
+    const Folder folder;
+    const Outcome outcome = check_unnoticed(folder, "failed_calls", setting);
+    BOOST_TEST(outcome.status == 0);
+    std::istringstream text(run(folder, advisor + " dump --json x.umtrace").out);
+    std::size_t failed = 0;
+    for (std::string line; std::getline(text, line);) {
+        const Json record = Json::parse(line);
+        if (record.value("status", 0) != 999)
+            continue;
+        ++failed;
+        BOOST_TEST(!holds_unwritten(record), line);
+    }
+    BOOST_TEST(failed > 500u); // most calls have a record, refused or not
 }
 
 BOOST_AUTO_TEST_CASE(forked_children_leave_the_trace_alone) {
