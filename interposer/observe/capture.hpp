@@ -16,16 +16,38 @@ inline bool may_be_capturing(CUstream stream) noexcept {
            status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-/// Captures that the program has begun and not ended. One whose stream was destroyed stays counted: then
-/// streams are asked for nothing.
+/// Captures that the program has begun and not ended, and whose streams are there.
 inline constinit std::atomic<std::uint32_t> captures_under_way{0};
 
-inline void end_capture() noexcept {
-    std::uint32_t before = captures_under_way.load(std::memory_order_relaxed);
-    while (before != 0 &&
-           !captures_under_way.compare_exchange_weak(before, before - 1, std::memory_order_relaxed)) {
+/// Where a capture was begun. It ends there, or goes with its stream, whose context or green context it is.
+struct CaptureOrigin {
+    CUstream stream;
+    CUcontext context;
+    CUgreenCtx green;     ///< null: none
+    std::uint32_t thread; ///< of the per-thread default stream, which has one handle in all; else 0
+
+    bool same_stream(const CaptureOrigin& other) const noexcept {
+        return stream == other.stream && thread == other.thread && (thread == 0 || context == other.context);
     }
-}
+};
+
+/// Of a capture that this thread is about to begin on `stream`. Asks the driver. Thread-safe, as all that
+/// follows.
+CaptureOrigin capture_origin(CUstream stream) noexcept;
+
+/// Asked before a call that may end captures: those that are begun during the call are others.
+std::uint64_t captures_begun() noexcept;
+
+/// The driver has begun one.
+void begin_capture(const CaptureOrigin& origin) noexcept;
+/// The program has called for the end of the capture on `stream`, after `last` had begun.
+void end_capture(CUstream stream, std::uint64_t last, CUresult answer) noexcept;
+
+/// The stream, the context with its streams, or the green context is gone, by a call before which `last` had
+/// begun.
+void forget_captures(CUstream stream, std::uint64_t last) noexcept;
+void forget_captures(CUcontext context, std::uint64_t last) noexcept;
+void forget_captures(CUgreenCtx green, std::uint64_t last) noexcept;
 
 /// One load.
 inline bool nothing_is_captured() noexcept {

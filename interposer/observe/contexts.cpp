@@ -2,6 +2,7 @@
 
 #include "interposer/attach/real.hpp"
 #include "interposer/observe/handle_table.hpp"
+#include "interposer/record/mutex.hpp"
 
 #include <atomic>
 
@@ -15,6 +16,24 @@ using attach::real;
 constinit HandleTable<256> numbers;
 constinit std::atomic<std::uint32_t> last_number{0};
 constinit std::atomic<int> devices{0};
+
+/// Numbers that a context had beside its own: given while it was about to go and did not.
+struct Beside {
+    std::uint16_t number, own; ///< 0: free
+};
+constinit record::Mutex beside_mutex;
+constinit Beside beside[64]{};
+
+/// More than there is room for are not forgotten with their context, but when their addresses are given out
+/// again.
+void note_beside(std::uint16_t number, std::uint16_t own) {
+    const record::Guard guard(beside_mutex);
+    for (Beside& each : beside)
+        if (each.own == 0) {
+            each = {number, own};
+            return;
+        }
+}
 
 std::uint64_t handle_of(CUcontext context) {
     return reinterpret_cast<std::uint64_t>(context);
@@ -47,8 +66,9 @@ std::uint16_t retire(std::uint64_t handle) {
 }
 
 void restore(std::uint64_t handle, std::uint16_t number) {
-    if (number != 0)
-        numbers.put(handle, number);
+    std::uint64_t before = numbers.absent;
+    if (number != 0 && numbers.put(handle, number, before) && before != numbers.absent && before != number)
+        note_beside(static_cast<std::uint16_t>(before), number);
 }
 
 bool several_devices() {
@@ -80,6 +100,16 @@ std::uint16_t retire_context(CUcontext context) noexcept {
 
 std::uint16_t retire_device(std::uint32_t device) noexcept {
     return retire(handle_of(device));
+}
+
+std::uint16_t take_number_beside(std::uint16_t own) noexcept {
+    const record::Guard guard(beside_mutex);
+    for (Beside& each : beside)
+        if (own != 0 && each.own == own) {
+            each.own = 0;
+            return each.number;
+        }
+    return 0;
 }
 
 void join_context(CUcontext context, CUcontext primary) noexcept {

@@ -25,9 +25,13 @@ std::uint16_t retire_device(std::uint32_t device) noexcept;
 /// `context` was made of a part of a device: its memory goes with `primary`, the device's own context.
 void join_context(CUcontext context, CUcontext primary) noexcept;
 
-/// It did not go.
+/// It did not go. What another thread has allocated meanwhile stands under another number, which is one of the
+/// context's from now on.
 void restore_context(CUcontext context, std::uint16_t number) noexcept;
 void restore_device(std::uint32_t device, std::uint16_t number) noexcept;
+
+/// Another number of the context or device whose own is `own`, each once; 0: no more.
+std::uint16_t take_number_beside(std::uint16_t own) noexcept;
 
 /// Ordinal of the context's device; 0 where the driver does not tell.
 std::uint32_t device_of(CUcontext context) noexcept;

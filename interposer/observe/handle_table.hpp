@@ -26,18 +26,21 @@ public:
         return absent;
     }
 
-    /// Gives `handle` a value in place of the one it may have. False: no room.
-    bool put(std::uint64_t handle, std::uint16_t value) noexcept {
+    /// Gives `handle` a value in place of the one it may have, which comes back in `before`; `absent`. False:
+    /// no room.
+    bool put(std::uint64_t handle, std::uint16_t value, std::uint64_t& before) noexcept {
+        before = absent;
         const record::Guard guard(mutex_);
         const std::size_t used = used_.load(std::memory_order_relaxed);
         std::size_t at = used;
         for (std::size_t i = used; i-- != 0;) {
-            const std::uint64_t there = words_[i].load(std::memory_order_relaxed) >> 16;
-            if (there == handle) {
+            const std::uint64_t word = words_[i].load(std::memory_order_relaxed);
+            if (word >> 16 == handle && word != 0) {
                 at = i;
+                before = word & 0xffff;
                 break;
             }
-            at = there == 0 ? i : at;
+            at = word >> 16 == 0 ? i : at;
         }
         if (at == Capacity)
             return false;
@@ -45,6 +48,17 @@ public:
         if (at == used)
             used_.store(used + 1, std::memory_order_release);
         return true;
+    }
+
+    bool put(std::uint64_t handle, std::uint16_t value) noexcept {
+        std::uint64_t before = absent;
+        return put(handle, value, before);
+    }
+
+    void erase_all() noexcept {
+        const record::Guard guard(mutex_);
+        for (std::size_t i = 0; i < used_.load(std::memory_order_relaxed); ++i)
+            words_[i].store(0, std::memory_order_release);
     }
 
     void erase(std::uint64_t handle) noexcept {

@@ -29,6 +29,23 @@ CUcontext current_context() {
 }
 
 std::uint64_t number(const void* handle) {
+/// A primary context has one handle in all its lives, but another id in each; 0: not known.
+unsigned long long life_of(CUcontext context) {
+    unsigned long long id = 0;
+    return context != nullptr && real<Entry::cuCtxGetId>()(context, &id) == CUDA_SUCCESS ? id : 0;
+}
+
+/// Whether the release left the device's context to its other users. Another thread may have retained it anew
+/// since it went.
+bool still_lives(CUdevice device, const Leaving& leaving) {
+    unsigned flags = 0;
+    int active = 0;
+    if (real<Entry::cuDevicePrimaryCtxGetState>()(device, &flags, &active) != CUDA_SUCCESS || active == 0)
+        return false;
+    const unsigned long long life = leaving.life != 0 ? life_of(leaving.context) : 0;
+    return life == 0 || life == leaving.life;
+}
+
     return reinterpret_cast<std::uint64_t>(handle);
 }
 
@@ -60,9 +77,16 @@ void follow_current(const trace::Context& call) {
 }
 
 void went(const trace::Context& record, const Leaving& leaving) {
-    act::forget_context(leaving.number);
-    forget_memory(record, leaving.number);
-    forget_memory(record, leaving.device);
+void forget_all(const trace::Context& record, std::uint16_t number) {
+    for (std::uint16_t each = number; each != 0; each = observe::take_number_beside(number)) {
+        act::forget_context(each);
+        forget_memory(record, each);
+    }
+}
+
+    observe::forget_captures(leaving.context, leaving.captures);
+    forget_all(record, leaving.number);
+    forget_all(record, leaving.device);
     observe::forget_module(0);
 }
 
@@ -121,8 +145,14 @@ void finish_green(trace::Context& record, CUcontext context, CUgreenCtx green) n
 }
 
 Leaving begin_destroy(CUcontext context) noexcept {
+void finish_destroy_green(trace::Context& record, CUgreenCtx green, std::uint64_t begun) noexcept {
+    if (record.status == CUDA_SUCCESS)
+        observe::forget_captures(green, begun);
+    finish_green(record, nullptr, green);
+}
+
     const KeepErrno keep;
-    return {context, observe::retire_context(context), 0};
+    return {context, observe::retire_context(context), 0, 0, observe::captures_begun()};
 }
 
 Leaving begin_leave_primary(CUdevice device, bool reset) noexcept {
@@ -134,7 +164,8 @@ Leaving begin_leave_primary(CUdevice device, bool reset) noexcept {
     if (reset)
         act::forget_device_twins(device);
     return {context, observe::retire_context(context),
-            reset ? observe::retire_device(ordinal) : std::uint16_t{0}};
+    const unsigned long long life = reset ? 0 : life_of(context);
+            reset ? observe::retire_device(ordinal) : std::uint16_t{0}, life, observe::captures_begun()};
 }
 
 void finish_destroy(trace::Context& record, const Leaving& leaving) noexcept {
@@ -157,11 +188,7 @@ void finish_leave_primary(trace::Context& record, const Leaving& leaving, CUdevi
     record.device = static_cast<std::uint64_t>(device);
     record.stack = record::stack();
     record::write(record);
-    unsigned flags = 0;
-    int active = 0;
-    if (record.status != CUDA_SUCCESS ||
-        (!reset && real<Entry::cuDevicePrimaryCtxGetState>()(device, &flags, &active) == CUDA_SUCCESS &&
-         active != 0)) {
+    if (record.status != CUDA_SUCCESS || (!reset && still_lives(device, leaving))) {
         observe::restore_context(leaving.context, leaving.number);
         observe::restore_device(static_cast<std::uint32_t>(device), leaving.device);
         return;

@@ -1,6 +1,7 @@
 /// Contexts: made, destroyed, and which of them each thread works in.
 #pragma once
 
+#include "interposer/observe/capture.hpp"
 #include "interposer/wrappers/hook.hpp"
 
 #include <tuple>
@@ -18,12 +19,16 @@ void finish_create(trace::Context& record, CUcontext context) noexcept;
 void finish_retain(trace::Context& record, CUcontext context, CUdevice device) noexcept;
 /// Of the records of green contexts. `context` may be null.
 void finish_green(trace::Context& record, CUcontext context, CUgreenCtx green) noexcept;
+/// `begun`: captures, before the call.
+void finish_destroy_green(trace::Context& record, CUgreenCtx green, std::uint64_t begun) noexcept;
 
 /// Before a context may go: what its handle means from then on is another one.
 struct Leaving {
     CUcontext context;
-    std::uint16_t number; ///< of its allocations
-    std::uint16_t device; ///< of the device's, where its primary context goes
+    std::uint16_t number;    ///< of its allocations
+    std::uint16_t device;    ///< of the device's, where its primary context goes
+    unsigned long long life; ///< of a primary context that may live on; 0: not known
+    std::uint64_t captures;  ///< begun before the call
 };
 Leaving begin_destroy(CUcontext context) noexcept;
 Leaving begin_leave_primary(CUdevice device, bool reset) noexcept;
@@ -126,8 +131,9 @@ struct destroy_green_context : WhilePaused {
     static CUresult call(CUgreenCtx green) noexcept {
         trace::Context record;
         record.action = trace::ContextAction::destroy_green;
+        const std::uint64_t begun = observe::captures_begun();
         const CUresult result = timed<E>(record, green);
-        finish_green(record, nullptr, green);
+        finish_destroy_green(record, green, begun);
         return result;
     }
 };

@@ -117,23 +117,21 @@ void finish_graph_launch(trace::GraphLaunch& record) noexcept {
     record::write(record);
 }
 
-void finish_begin_capture(trace::Graph& record) noexcept {
+void finish_begin_capture(trace::Graph& record, const observe::CaptureOrigin& origin) noexcept {
     const KeepErrno keep;
     record.action = trace::GraphAction::begin_capture;
     record.stack = record::stack();
     if (record.status == CUDA_SUCCESS)
-        observe::captures_under_way.fetch_add(1, std::memory_order_relaxed);
+        observe::begin_capture(origin);
     record::write(record);
 }
 
-void finish_end_capture(trace::Graph& record, CUgraph* graph) noexcept {
+void finish_end_capture(trace::Graph& record, CUgraph* graph, std::uint64_t begun) noexcept {
     const KeepErrno keep;
     record.action = trace::GraphAction::end_capture;
     record.stack = record::stack();
-    // A capture that went wrong is over too; a call that was no end of one has changed nothing.
-    if (record.status != CUDA_ERROR_ILLEGAL_STATE && record.status != CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD &&
-        record.status != CUDA_ERROR_STREAM_CAPTURE_UNMATCHED && record.status != CUDA_ERROR_INVALID_HANDLE)
-        observe::end_capture();
+    observe::end_capture(reinterpret_cast<CUstream>(record.stream), begun,
+                         static_cast<CUresult>(record.status));
     if (record.status == CUDA_SUCCESS && graph != nullptr)
         record.graph = reinterpret_cast<std::uint64_t>(*graph);
     record::write(record);

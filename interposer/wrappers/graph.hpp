@@ -2,6 +2,7 @@
 /// executable moves nothing: it is only counted.
 #pragma once
 
+#include "interposer/observe/capture.hpp"
 #include "interposer/observe/graphs.hpp"
 #include "interposer/wrappers/hook.hpp"
 
@@ -18,8 +19,8 @@ void finish_graph(trace::Graph& record) noexcept;
 void begin_graph_launch(trace::GraphLaunch& record, Entry entry, CUgraphExec exec, CUstream given,
                         std::uint64_t stream) noexcept;
 void finish_graph_launch(trace::GraphLaunch& record) noexcept;
-void finish_begin_capture(trace::Graph& record) noexcept;
-void finish_end_capture(trace::Graph& record, CUgraph* graph) noexcept;
+void finish_begin_capture(trace::Graph& record, const observe::CaptureOrigin& origin) noexcept;
+void finish_end_capture(trace::Graph& record, CUgraph* graph, std::uint64_t begun) noexcept;
 void note_conditional(const CUgraphNode* node, const CUgraphNodeParams* given) noexcept;
 
 /// What a node that is set anew does, from the structure that the program gave.
@@ -179,8 +180,10 @@ struct begin_capture : WhilePaused {
     static CUresult call(CUstream stream, Arguments... arguments) noexcept {
         trace::Graph record;
         record.stream = stream_of<E>(stream);
+        const observe::CaptureOrigin origin =
+            observe::capture_origin(reinterpret_cast<CUstream>(record.stream));
         const CUresult result = timed<E>(record, stream, arguments...);
-        finish_begin_capture(record);
+        finish_begin_capture(record, origin);
         return result;
     }
 };
@@ -190,8 +193,9 @@ struct end_capture : WhilePaused {
     static CUresult call(CUstream stream, CUgraph* graph) noexcept {
         trace::Graph record;
         record.stream = stream_of<E>(stream);
+        const std::uint64_t begun = observe::captures_begun();
         const CUresult result = timed<E>(record, stream, graph);
-        finish_end_capture(record, graph);
+        finish_end_capture(record, graph, begun);
         return result;
     }
 };

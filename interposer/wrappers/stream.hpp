@@ -2,6 +2,7 @@
 #pragma once
 
 #include "interposer/act/prefetch.hpp"
+#include "interposer/observe/capture.hpp"
 #include "interposer/wrappers/hook.hpp"
 
 namespace umadvisor::wrappers {
@@ -73,7 +74,10 @@ struct destroy_stream : WhilePaused {
         trace::Stream record;
         record.action = trace::StreamAction::destroy;
         record.stream = reinterpret_cast<std::uint64_t>(stream);
+        const std::uint64_t begun = observe::captures_begun();
         const CUresult result = timed<E>(record, stream);
+        if (result == CUDA_SUCCESS)
+            observe::forget_captures(stream, begun);
         finish_stream(record);
         return result;
     }

@@ -68,6 +68,23 @@ BOOST_DATA_TEST_CASE(nothing_is_seen_of_it,
     BOOST_TEST(counts(folder).rewritten > 0u);
 }
 
+/// Of each way to leave a capture without an end: how many allocations come while something is captured, and
+/// how many come later.
+BOOST_DATA_TEST_CASE(captures_that_never_end_hold_nothing_up,
+                     data::make({"stream", "graph", "context", "reset", "release", "green", "handle",
+                                 "failures", "refused_end", "one_of_two"}) ^
+                         data::make({0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 1u, 2u}),
+                     way, captured) {
+    const Folder folder;
+    const std::string losing = programs + "/lost_captures " + way;
+    const Outcome bare = run_bare(folder, losing);
+    const Outcome rewritten = run_acted(folder, losing, "rewrite=all");
+    BOOST_TEST(rewritten.status == bare.status, rewritten.err);
+    BOOST_TEST(rewritten.out == bare.out);
+    BOOST_TEST(counts(folder).rewritten == 1u);
+    BOOST_TEST(counts(folder).left == captured);
+}
+
 BOOST_AUTO_TEST_CASE(stream_ordered_memory_comes_from_managed_pools) {
     const Folder folder;
     run_rewritten(folder, "rewrite=all", "frees");

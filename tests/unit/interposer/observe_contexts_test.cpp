@@ -36,6 +36,22 @@ BOOST_AUTO_TEST_CASE(a_context_that_did_not_go_keeps_its_number) {
     BOOST_TEST(context_number(context(0x5500'4000)) != 0u);
 }
 
+/// A thread releases its use of the device's context, which others go on using: another thread allocates
+/// meanwhile.
+BOOST_AUTO_TEST_CASE(what_is_allocated_while_a_context_might_go_goes_with_it_later) {
+    const CUcontext primary = context(0x5500'5000);
+    const std::uint16_t number = context_number(primary);
+    const std::uint16_t retired = retire_context(primary);
+    const std::uint16_t meanwhile = context_number(primary);
+    restore_context(primary, retired);
+    BOOST_TEST(context_number(primary) == number);
+    BOOST_TEST(meanwhile != number);
+    BOOST_TEST(retire_context(primary) == number);
+    BOOST_TEST(take_number_beside(number) == meanwhile);
+    BOOST_TEST(take_number_beside(number) == 0u);
+    BOOST_TEST(take_number_beside(0) == 0u);
+}
+
 BOOST_AUTO_TEST_CASE(devices_and_contexts_have_numbers_of_their_own) {
     std::set<std::uint16_t> numbers;
     for (std::uint32_t device = 0; device < 8; ++device)

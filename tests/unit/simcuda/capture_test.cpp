@@ -111,6 +111,41 @@ BOOST_AUTO_TEST_CASE(the_legacy_stream_must_stay_out_of_blocking_captures) {
     DRIVER(cuStreamDestroy_v2)(blocking);
 }
 
+BOOST_AUTO_TEST_CASE(a_capture_goes_with_its_stream) {
+    CUevent event = nullptr;
+    DRIVER(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING);
+    CUstream lost = nullptr;
+    DRIVER(cuStreamCreate)(&lost, 0);
+    DRIVER(cuStreamBeginCapture_v2)(lost, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    DRIVER(cuEventRecord)(event, lost);
+    BOOST_TEST(DRIVER(cuStreamWaitEvent)(stream, event, 0) == CUDA_SUCCESS);
+    BOOST_TEST(status() == CU_STREAM_CAPTURE_STATUS_ACTIVE); // drawn in
+    BOOST_TEST(DRIVER(cuStreamDestroy_v2)(lost) == CUDA_SUCCESS);
+    BOOST_TEST(status() == CU_STREAM_CAPTURE_STATUS_NONE);
+    BOOST_TEST(DRIVER(cuStreamWaitEvent)(stream, event, 0) == CUDA_ERROR_CAPTURED_EVENT);
+    // What a capture would forbid.
+    CUdeviceptr made = 0;
+    BOOST_TEST(DRIVER(cuMemAlloc_v2)(&made, 4096) == CUDA_SUCCESS);
+    BOOST_TEST(DRIVER(cuMemcpyHtoDAsync_v2)(made, host, 4096, nullptr) == CUDA_SUCCESS);
+    begin();
+    BOOST_TEST(end() == CUDA_SUCCESS);
+    DRIVER(cuMemFree_v2)(made);
+    DRIVER(cuEventDestroy_v2)(event);
+}
+
+BOOST_AUTO_TEST_CASE(captures_go_with_their_context) {
+    CUcontext context = nullptr;
+    DRIVER(cuCtxCreate_v2)(&context, 0, 0);
+    CUstream lost = nullptr;
+    DRIVER(cuStreamCreate)(&lost, CU_STREAM_NON_BLOCKING);
+    for (const CUstream each : {lost, CU_STREAM_PER_THREAD})
+        BOOST_TEST(DRIVER(cuStreamBeginCapture_v2)(each, CU_STREAM_CAPTURE_MODE_GLOBAL) == CUDA_SUCCESS);
+    BOOST_TEST(DRIVER(cuCtxDestroy_v2)(context) == CUDA_SUCCESS);
+    CUdeviceptr made = 0;
+    BOOST_TEST(DRIVER(cuMemAlloc_v2)(&made, 4096) == CUDA_SUCCESS);
+    DRIVER(cuMemFree_v2)(made);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE_END()

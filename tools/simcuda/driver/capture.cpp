@@ -56,6 +56,17 @@ void invalidate(unsigned long long capture_id) {
     }
 }
 
+/// All streams of the capture stop capturing.
+void leave_capture(unsigned long long capture_id) {
+    for (CUstream_st* stream : driver().streams) {
+        if (captures(*stream) && stream->capture_id == capture_id) {
+            stream->capture = CU_STREAM_CAPTURE_STATUS_NONE;
+            stream->capture_id = 0;
+            stream->capture_tail.clear();
+        }
+    }
+}
+
 /// Invalidates every capture that `forbids(stream)` holds for; true if there was one.
 template <class Forbids>
 bool invalidate_if(Forbids forbids) {
@@ -142,6 +153,14 @@ void record_captured(CUevent_st& event, const CUstream_st& stream) {
     event.captured = true;
     event.capture_id = stream.capture_id;
     event.capture_tail = stream.capture_tail;
+}
+
+void drop_capture(const CUstream_st& stream) {
+    const auto sequence = sequences().find(stream.capture_id);
+    if (captures(stream) && sequence != sequences().end() && sequence->second.origin == &stream) {
+        leave_capture(sequence->first);
+        sequences().erase(sequence);
+    }
 }
 
 bool wait_captured(CUstream_st& stream, CUevent_st& event, CUresult& answer) {
@@ -238,13 +257,7 @@ CUresult end(CUstream handle, CUgraph* graph, bool per_thread) {
             answer = CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
         }
     }
-    for (CUstream_st* other : driver().streams) {
-        if (captures(*other) && other->capture_id == ended) {
-            other->capture = CU_STREAM_CAPTURE_STATUS_NONE;
-            other->capture_id = 0;
-            other->capture_tail.clear();
-        }
-    }
+    leave_capture(ended);
     CUgraph_st* const given = sequence.graph;
     const auto made = std::move(sequence.made);
     sequences().erase(ended);

@@ -21,6 +21,10 @@ CUresult refuse_context_wait(const CUctx_st& context);
 /// Before a query of or a wait for an event.
 CUresult refuse_event_wait(const CUevent_st& event);
 
+/// Before the stream goes. CUDA does not say what becomes of a capture that is never ended: here it goes with
+/// its stream, and the streams that were drawn into it capture no more.
+void drop_capture(const CUstream_st& stream);
+
 /// An event recorded in or waited for by a capturing stream; `admit_operation` has said so.
 void record_captured(CUevent_st& event, const CUstream_st& stream);
 /// Before a wait for `event`. True: it is all done by the capture, and `answer` is what the program gets.

@@ -89,12 +89,18 @@ CUresult synchronize(CUctx_st& context) {
 extern "C" CUresult CUDAAPI cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
     SIMCUDA_ENTER(Entry::cuDevicePrimaryCtxRetain, Needs::initialization)
     const Guard guard(driver().mutex);
+void simcuda::use_primary(Device& device) {
+    if (device.primary_uses++ == 0) {
+        device.primary.id = ++driver().ids; // of this life of the context
+        driver().contexts.insert(&device.primary);
+    }
+}
+
     if (!is_device(device)) {
         return CUDA_ERROR_INVALID_DEVICE;
     }
     Device& owner = driver().devices[static_cast<std::size_t>(device)];
-    ++owner.primary_uses;
-    driver().contexts.insert(&owner.primary);
+    use_primary(owner);
     *context = &owner.primary;
     return CUDA_SUCCESS;
 }

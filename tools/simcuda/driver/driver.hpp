@@ -32,6 +32,7 @@ struct CUctx_st {
     CUresult sticky = CUDA_SUCCESS; ///< an illegal access leaves the context unusable
     CUstream_st* legacy = nullptr;
     std::unordered_set<CUctx_st*> peers; ///< whose memory it may reach
+    CUgreenCtx green = nullptr;          ///< that it is the context of
 };
 
 struct CUstream_st {
@@ -180,6 +181,8 @@ struct Thread {
 };
 Thread& this_thread();
 CUctx_st* current_context();
+/// One more user keeps the device's primary context. The caller holds the mutex.
+void use_primary(Device& device);
 
 enum class Needs { nothing, initialization, context };
 

@@ -98,12 +98,11 @@ extern "C" CUresult CUDAAPI cuGreenCtxCreate(CUgreenCtx* out, CUdevResourceDesc 
     }
     *out = new CUgreenCtx_st;
     (*out)->context.device = device;
+    (*out)->context.green = *out;
     (*out)->context.id = ++state.ids;
     green_contexts().insert(*out);
     // It keeps the device's primary context.
-    Device& owner = state.devices[static_cast<std::size_t>(device)];
-    ++owner.primary_uses;
-    state.contexts.insert(&owner.primary);
+    use_primary(state.devices[static_cast<std::size_t>(device)]);
     return CUDA_SUCCESS;
 }
 
@@ -117,6 +116,7 @@ extern "C" CUresult CUDAAPI cuGreenCtxDestroy(CUgreenCtx green) {
         }
         // Its memory stays, and its streams are the program's to destroy: so it is kept for them to point to.
         device = green->context.device;
+        drop_captures(green->context);
         driver().contexts.erase(&green->context);
         Thread& thread = this_thread();
         if (thread.depth && thread.contexts[thread.depth - 1] == &green->context) {

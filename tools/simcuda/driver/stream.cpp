@@ -47,7 +47,16 @@ CUstream_st* make_stream(CUctx_st& context, unsigned flags, int priority) {
     return stream;
 }
 
+void drop_captures(const CUctx_st& context) {
+    for (const CUstream_st* stream : driver().streams) {
+        if (stream->context == &context) {
+            drop_capture(*stream);
+        }
+    }
+}
+
 void forget_streams(CUctx_st& context) {
+    drop_captures(context);
     std::erase_if(driver().streams, [&context](CUstream_st* stream) {
         if (stream->context != &context) {
             return false;
@@ -169,6 +178,7 @@ extern "C" CUresult CUDAAPI cuStreamDestroy_v2(CUstream handle) {
     }
     // Work that still runs goes on; whoever waits for the context waits for it too.
     occupy(*resolve_stream(CU_STREAM_PER_THREAD, true), Engine::none, handle->end);
+    drop_capture(*handle);
     state.streams.erase(handle);
     delete handle;
     return CUDA_SUCCESS;
@@ -211,6 +221,13 @@ SIMCUDA_STREAM_PAIR(cuStreamGetId, _ptsz, (CUstream handle, unsigned long long* 
 SIMCUDA_STREAM_PAIR(cuStreamGetCtx, _ptsz, (CUstream handle, CUcontext* context),
                     return with_stream(handle, per_thread, [context](CUstream_st& stream) {
                         *context = stream.context;
+                        return CUDA_SUCCESS;
+                    });)
+
+SIMCUDA_STREAM_PAIR(cuStreamGetCtx_v2, _ptsz, (CUstream handle, CUcontext* context, CUgreenCtx* green),
+                    return with_stream(handle, per_thread, [=](CUstream_st& stream) {
+                        *green = stream.context->green;
+                        *context = *green ? &driver().devices[stream.context->device].primary : stream.context;
                         return CUDA_SUCCESS;
                     });)
 

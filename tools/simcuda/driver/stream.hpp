@@ -25,5 +25,7 @@ Nanoseconds context_end(const CUctx_st& context);
 
 CUstream_st* make_stream(CUctx_st& context, unsigned flags, int priority);
 void forget_streams(CUctx_st& context);
+/// Before the context's streams go, or can no longer be used.
+void drop_captures(const CUctx_st& context);
 
 } // namespace simcuda
