@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <iterator>
+#include <utility>
 
 namespace umadvisor::act {
 
@@ -16,25 +17,18 @@ using attach::Entry;
 using attach::real;
 
 constexpr std::size_t max_pools = 64; ///< further ones are left to the driver
-constexpr std::size_t places = 2;
-
-struct Pool {
-    CUmemoryPool original = nullptr; ///< null: free
-    CUdevice device = -1;
-    CUmemoryPool twins[places] = {};
-};
 
 record::Mutex mutex;
-constinit Pool pools[max_pools];
+constinit PoolTwins pools[max_pools];
 /// Pools are asked about at each stream-ordered allocation and hardly ever change, but a program without twins
 /// is to pay for none of it.
 constinit std::atomic<bool> any_twins{false};
 constinit std::atomic<bool> no_managed_pools{false};
 
 /// Under the lock. Null: not known.
-Pool* find(CUmemoryPool original) {
-    Pool* const found = std::find_if(std::begin(pools), std::end(pools),
-                                     [&](const Pool& pool) { return pool.original == original; });
+PoolTwins* find(CUmemoryPool original) {
+    PoolTwins* const found = std::find_if(std::begin(pools), std::end(pools),
+                                          [&](const PoolTwins& pool) { return pool.original == original; });
     return found != std::end(pools) ? found : nullptr;
 }
 
@@ -42,7 +36,7 @@ void add(CUmemoryPool pool, CUdevice device) {
     const record::Guard guard(mutex);
     if (find(pool) != nullptr)
         return;
-    if (Pool* const free = find(nullptr))
+    if (PoolTwins* const free = find(nullptr))
         *free = {pool, device, {}};
 }
 
@@ -59,14 +53,14 @@ bool is_default(CUmemoryPool pool, CUdevice device) {
 
 CUmemoryPool known_twin(CUmemoryPool pool, TwinPlace place) {
     const record::Guard guard(mutex);
-    const Pool* const known = find(pool);
+    const PoolTwins* const known = find(pool);
     return known != nullptr ? known->twins[static_cast<std::size_t>(place)] : nullptr;
 }
 
 /// The one that is there: another thread may have been faster. Null: the pool is gone.
 CUmemoryPool enter_twin(CUmemoryPool pool, TwinPlace place, CUmemoryPool made) {
     const record::Guard guard(mutex);
-    Pool* const known = find(pool);
+    PoolTwins* const known = find(pool);
     if (known == nullptr)
         return nullptr;
     CUmemoryPool& twin = known->twins[static_cast<std::size_t>(place)];
@@ -111,10 +105,10 @@ template <class Act>
 void for_each_twin(CUmemoryPool pool, Act act) {
     if (!any_twins.load(std::memory_order_acquire))
         return;
-    CUmemoryPool twins[places] = {};
+    CUmemoryPool twins[PoolTwins::places] = {};
     {
         const record::Guard guard(mutex);
-        if (const Pool* const known = find(pool))
+        if (const PoolTwins* const known = find(pool))
             std::copy(std::begin(known->twins), std::end(known->twins), twins);
     }
     for (const CUmemoryPool twin : twins)
@@ -132,18 +126,35 @@ void note_pool_made(CUmemoryPool pool, const CUmemPoolProps& wanted) noexcept {
         add(pool, wanted.location.id);
 }
 
-void forget_pool_twins(CUmemoryPool pool) noexcept {
-    // What was allocated from them lives on until it is freed, as it does of the program's own.
-    for_each_twin(pool, [](CUmemoryPool twin) { real<Entry::cuMemPoolDestroy>()(twin); });
+PoolTwins take_pool_twins(CUmemoryPool pool) noexcept {
     const record::Guard guard(mutex);
-    if (Pool* const known = find(pool))
-        *known = {};
+    PoolTwins* const known = pool != nullptr ? find(pool) : nullptr;
+    return known != nullptr ? std::exchange(*known, {}) : PoolTwins{};
+}
+
+void destroy_twins(const PoolTwins& taken) noexcept {
+    // What was allocated from them lives on until it is freed, as it does of the program's own.
+    for (const CUmemoryPool twin : taken.twins)
+        if (twin != nullptr)
+            real<Entry::cuMemPoolDestroy>()(twin);
+}
+
+void give_back_twins(const PoolTwins& taken) noexcept {
+    if (taken.original == nullptr)
+        return;
+    const record::Guard guard(mutex);
+    if (PoolTwins* const free = find(nullptr))
+        *free = taken;
+}
+
+void forget_pool_twins(CUmemoryPool pool) noexcept {
+    destroy_twins(take_pool_twins(pool));
 }
 
 void forget_device_twins(CUdevice device) noexcept {
     if (!any_twins.load(std::memory_order_acquire))
         return;
-    for (Pool& known : pools) {
+    for (PoolTwins& known : pools) {
         CUmemoryPool original = nullptr;
         {
             const record::Guard guard(mutex);
@@ -161,7 +172,7 @@ CUmemoryPool rewritable_pool(CUmemoryPool pool, CUdevice device) noexcept {
         return nullptr;
     {
         const record::Guard guard(mutex);
-        if (const Pool* const known = find(pool))
+        if (const PoolTwins* const known = find(pool))
             return known->device == device ? pool : nullptr;
     }
     if (!is_default(pool, device))
@@ -186,7 +197,7 @@ CUmemoryPool original_of(CUmemoryPool pool) noexcept {
     if (pool == nullptr || !any_twins.load(std::memory_order_acquire))
         return pool;
     const record::Guard guard(mutex);
-    for (const Pool& known : pools)
+    for (const PoolTwins& known : pools)
         if (std::find(std::begin(known.twins), std::end(known.twins), pool) != std::end(known.twins))
             return known.original;
     return pool;

@@ -6,6 +6,7 @@
 
 #include "interposer/attach/entries.hpp"
 
+#include <cstddef>
 #include <cstdint>
 
 namespace umadvisor::act {
@@ -15,8 +16,22 @@ enum class TwinPlace : std::uint8_t {
     anywhere,  ///< where it is touched
 };
 
-/// The program has made a pool, or has destroyed it.
+/// What is known of one of the program's pools.
+struct PoolTwins {
+    static constexpr std::size_t places = 2;
+    CUmemoryPool original = nullptr; ///< null: nothing
+    CUdevice device = -1;
+    CUmemoryPool twins[places] = {}; ///< null: not made
+};
+
+/// The program has made a pool.
 void note_pool_made(CUmemoryPool pool, const CUmemPoolProps& wanted) noexcept;
+/// The program is about to destroy a pool: from now on its handle means another one. Once it is destroyed, so
+/// are its twins; else they are given back.
+PoolTwins take_pool_twins(CUmemoryPool pool) noexcept;
+void destroy_twins(const PoolTwins& taken) noexcept;
+void give_back_twins(const PoolTwins& taken) noexcept;
+/// The pool went unseen: its handle has come back.
 void forget_pool_twins(CUmemoryPool pool) noexcept;
 /// The device is about to be reset.
 void forget_device_twins(CUdevice device) noexcept;

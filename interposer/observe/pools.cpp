@@ -46,8 +46,14 @@ bool note_pool(CUmemoryPool pool, Memory memory) noexcept {
     return pools.find(handle_of(pool)) != value && pools.put(handle_of(pool), value);
 }
 
-void forget_pool(CUmemoryPool pool) noexcept {
+Memory forget_pool(CUmemoryPool pool) noexcept {
+    const std::uint64_t known = pools.find(handle_of(pool));
     pools.erase(handle_of(pool));
+    return known != pools.absent ? static_cast<Memory>(known) : Memory::unknown;
+}
+
+void forget_pools() noexcept {
+    pools.erase_all();
 }
 
 Memory memory_of_pool(CUmemoryPool pool, std::uint64_t address) noexcept {

@@ -14,8 +14,11 @@ trace::Memory memory_at(CUmemAllocationType type, CUmemLocationType location) no
 /// The pool's allocations are `memory`. False: that was known.
 bool note_pool(CUmemoryPool pool, trace::Memory memory) noexcept;
 
-/// The pool is destroyed; its handle may come back.
-void forget_pool(CUmemoryPool pool) noexcept;
+/// The pool is about to be destroyed, or its handle has come back: it means another pool from now on. Returns
+/// what its allocations were; unknown: not known.
+trace::Memory forget_pool(CUmemoryPool pool) noexcept;
+/// A device was reset.
+void forget_pools() noexcept;
 
 /// What an allocation from the pool is. Where nobody told, the driver is asked about `address`, one of them,
 /// and the answer kept.

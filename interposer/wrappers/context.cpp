@@ -6,6 +6,7 @@
 #include "interposer/observe/contexts.hpp"
 #include "interposer/observe/functions.hpp"
 #include "interposer/observe/module_variables.hpp"
+#include "interposer/observe/pools.hpp"
 #include "interposer/wrappers/allocation.hpp"
 
 #include <atomic>
@@ -28,7 +29,6 @@ CUcontext current_context() {
     return real<Entry::cuCtxGetCurrent>()(&context) == CUDA_SUCCESS ? context : nullptr;
 }
 
-std::uint64_t number(const void* handle) {
 /// A primary context has one handle in all its lives, but another id in each; 0: not known.
 unsigned long long life_of(CUcontext context) {
     unsigned long long id = 0;
@@ -46,6 +46,7 @@ bool still_lives(CUdevice device, const Leaving& leaving) {
     return life == 0 || life == leaving.life;
 }
 
+std::uint64_t number(const void* handle) {
     return reinterpret_cast<std::uint64_t>(handle);
 }
 
@@ -76,7 +77,6 @@ void follow_current(const trace::Context& call) {
     finish_current(record);
 }
 
-void went(const trace::Context& record, const Leaving& leaving) {
 void forget_all(const trace::Context& record, std::uint16_t number) {
     for (std::uint16_t each = number; each != 0; each = observe::take_number_beside(number)) {
         act::forget_context(each);
@@ -84,6 +84,7 @@ void forget_all(const trace::Context& record, std::uint16_t number) {
     }
 }
 
+void went(const trace::Context& record, const Leaving& leaving) {
     observe::forget_captures(leaving.context, leaving.captures);
     forget_all(record, leaving.number);
     forget_all(record, leaving.device);
@@ -144,13 +145,13 @@ void finish_green(trace::Context& record, CUcontext context, CUgreenCtx green) n
     record::write(record);
 }
 
-Leaving begin_destroy(CUcontext context) noexcept {
 void finish_destroy_green(trace::Context& record, CUgreenCtx green, std::uint64_t begun) noexcept {
     if (record.status == CUDA_SUCCESS)
         observe::forget_captures(green, begun);
     finish_green(record, nullptr, green);
 }
 
+Leaving begin_destroy(CUcontext context) noexcept {
     const KeepErrno keep;
     return {context, observe::retire_context(context), 0, 0, observe::captures_begun()};
 }
@@ -163,8 +164,8 @@ Leaving begin_leave_primary(CUdevice device, bool reset) noexcept {
     const auto ordinal = static_cast<std::uint32_t>(device);
     if (reset)
         act::forget_device_twins(device);
-    return {context, observe::retire_context(context),
     const unsigned long long life = reset ? 0 : life_of(context);
+    return {context, observe::retire_context(context),
             reset ? observe::retire_device(ordinal) : std::uint16_t{0}, life, observe::captures_begun()};
 }
 
@@ -193,6 +194,8 @@ void finish_leave_primary(trace::Context& record, const Leaving& leaving, CUdevi
         observe::restore_device(static_cast<std::uint32_t>(device), leaving.device);
         return;
     }
+    if (reset)
+        observe::forget_pools();
     went(record, leaving);
     follow_current(record);
 }

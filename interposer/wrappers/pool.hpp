@@ -55,10 +55,16 @@ struct destroy_pool : WhilePaused {
     static CUresult call(CUmemoryPool pool) noexcept {
         trace::Pool record;
         record.action = trace::PoolAction::destroy;
+        // Before the call: from then on another thread may be given the handle.
+        const trace::Memory memory = observe::forget_pool(pool);
+        const act::PoolTwins twins = act::take_pool_twins(pool);
         const CUresult result = timed<E>(record, pool);
         if (result == CUDA_SUCCESS) {
-            observe::forget_pool(pool);
-            act::forget_pool_twins(pool);
+            act::destroy_twins(twins);
+        } else {
+            if (memory != trace::Memory::unknown)
+                observe::note_pool(pool, memory);
+            act::give_back_twins(twins);
         }
         finish_pool(record, pool);
         return result;
@@ -190,7 +196,12 @@ struct import_pool : WhilePaused {
         record.action = trace::PoolAction::import_pool;
         record.attribute = static_cast<std::uint64_t>(type);
         const CUresult result = timed<E>(record, out, from, type, flags);
-        finish_pool(record, result == CUDA_SUCCESS && out != nullptr ? *out : nullptr);
+        const CUmemoryPool made = answered(result, out);
+        if (made != nullptr) { // a handle that has come back, of a pool that went unseen
+            observe::forget_pool(made);
+            act::forget_pool_twins(made);
+        }
+        finish_pool(record, made);
         return result;
     }
 };

@@ -43,6 +43,9 @@ void finish_external(trace::External& record) noexcept {
     const KeepErrno keep;
     record.stack = record::stack();
     record::write(record);
+    // An array of which nothing is known but that its handle is no other's any more.
+    if (observe::Allocation gone; record.action == trace::ExternalAction::map_array && record.address != 0)
+        observe::arrays().erase(record.address, gone);
     // Freed by cuMemFree, not with the external memory (cuExternalMemoryGetMappedBuffer).
     if (record.action == trace::ExternalAction::map_buffer && record.address != 0)
         enter_part(record, record.address, record.bytes, trace::Memory::device, Owner::context);

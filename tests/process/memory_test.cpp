@@ -233,6 +233,21 @@ BOOST_DATA_TEST_CASE(pools_say_what_their_memory_is, data::make(settings), setti
     BOOST_TEST(actions(folder, "Pool", "destroy").size() == 1u);
 }
 
+BOOST_AUTO_TEST_CASE(a_pool_is_not_taken_for_one_that_had_its_handle) {
+    const Folder folder;
+    const Outcome outcome = run_unnoticed(folder, "pools-of-one-handle", "UMADVISOR_OUTPUT=");
+    BOOST_TEST(outcome.out.find("same handle 1") != std::string::npos, outcome.out);
+    std::size_t found = 0;
+    for (const auto& entry : fs::directory_iterator(folder.path))
+        if (entry.path().extension() == ".umtrace")
+            for (const Json& alloc : dump(folder, entry.path().string(), "Alloc"))
+                if (alloc.at("entry") == "cuMemPoolImportPointer") {
+                    ++found;
+                    BOOST_TEST(alloc.at("memory") == "device");
+                }
+    BOOST_TEST(found == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(memory_of_another_process) {
     const Folder folder;
     const Outcome outcome = run_unnoticed(folder, "ipc pools", "UMADVISOR_OUTPUT=");

@@ -49,6 +49,7 @@ inline CUmemGenericAllocationHandle map_piece(CUdeviceptr at, CUmemLocation loca
 /// Memory of another process; `pools` says whether from the default pool too, which a real driver does not
 /// export.
 int ipc(bool pools);
+int pools_of_one_handle();
 
 /// Memory of another API.
 int external();

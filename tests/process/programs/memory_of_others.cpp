@@ -21,7 +21,7 @@ Value hear(int pipe) {
     return value;
 }
 
-void import_pool(int from) {
+CUmemoryPool import_pool(int from) {
     CUmemoryPool pool = nullptr;
     CUdeviceptr opened = 0;
     CALL("cuMemPoolImportFromShareableHandle", cuMemPoolImportFromShareableHandle, &pool, nullptr,
@@ -30,6 +30,7 @@ void import_pool(int from) {
     CALL("cuMemPoolImportPointer", cuMemPoolImportPointer, &opened, pool, &pointer);
     show(opened);
     CALL("cuMemFreeAsync", cuMemFreeAsync, opened, nullptr);
+    return pool;
 }
 
 void export_pool(int to) {
@@ -66,6 +67,35 @@ void import_from(int from, int back, bool pools) {
 }
 
 } // namespace
+
+/// A reset takes a managed pool along, whose handle the pool of another process gets.
+int pools_of_one_handle() {
+    int there[2];
+    if (pipe(there) != 0)
+        return 4;
+    std::fflush(stdout);
+    const pid_t child = fork();
+    if (child != 0) {
+        make_context();
+        export_pool(there[1]);
+        int status = 0;
+        waitpid(child, &status, 0);
+        return status;
+    }
+    make_context();
+    CUmemPoolProps wanted{};
+    wanted.allocType = CU_MEM_ALLOCATION_TYPE_MANAGED;
+    wanted.location = {CU_MEM_LOCATION_TYPE_DEVICE, {0}};
+    CUmemoryPool pool = nullptr;
+    CUdeviceptr made = 0;
+    CALL("cuMemPoolCreate", cuMemPoolCreate, &pool, &wanted);
+    CALL("cuMemAllocFromPoolAsync", cuMemAllocFromPoolAsync, &made, 4096, pool, nullptr);
+    CALL("cuMemFreeAsync", cuMemFreeAsync, made, nullptr);
+    CALL("cuDevicePrimaryCtxReset", cuDevicePrimaryCtxReset_v2, 0);
+    make_context();
+    std::printf("same handle %d\n", import_pool(there[0]) == pool);
+    std::exit(0);
+}
 
 /// The child enters CUDA first of all, so both processes may.
 int ipc(bool pools) {

@@ -280,6 +280,8 @@ int main(int argc, char** argv) {
         return workers();
     if (scenario == "pools")
         return pools();
+    if (scenario == "pools-of-one-handle")
+        return pools_of_one_handle();
     if (scenario == "ipc")
         return ipc(argc > 2);
     if (scenario == "external")

@@ -1,5 +1,7 @@
 #include "tests/unit/simcuda/driver_library.hpp"
 
+#include <vector>
+
 BOOST_FIXTURE_TEST_SUITE(pools, simcuda::DriverFixture)
 
 using namespace simcuda;
@@ -82,6 +84,26 @@ BOOST_AUTO_TEST_CASE(no_bytes_are_at_the_null_address) {
     made = 7;
     BOOST_TEST(DRIVER(cuMemAllocAsync)(&made, 0, nullptr) == CUDA_SUCCESS);
     BOOST_TEST(made == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_handle_comes_back_once_nothing_of_its_pool_is_left) {
+    const CUmemoryPool first = make_pool(CU_MEM_ALLOCATION_TYPE_MANAGED, device);
+    CUdeviceptr made = 0;
+    BOOST_TEST(DRIVER(cuMemAllocFromPoolAsync)(&made, 4096, first, nullptr) == CUDA_SUCCESS);
+    BOOST_TEST(DRIVER(cuMemPoolDestroy)(first) == CUDA_SUCCESS);
+    std::vector<CUmemoryPool> others; // which take what earlier tests have left
+    const auto comes_back = [&] {
+        for (int i = 0; i < 64; ++i)
+            if (others.emplace_back(make_pool(CU_MEM_ALLOCATION_TYPE_PINNED, device)) == first)
+                return true;
+        return false;
+    };
+    BOOST_TEST(!comes_back());
+    BOOST_TEST(DRIVER(cuMemFreeAsync)(made, nullptr) == CUDA_SUCCESS);
+    BOOST_TEST(comes_back());
+    BOOST_TEST(attribute(first, CU_MEMPOOL_ATTR_USED_MEM_CURRENT) == 0u);
+    for (const CUmemoryPool pool : others)
+        DRIVER(cuMemPoolDestroy)(pool);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

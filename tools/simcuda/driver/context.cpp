@@ -62,6 +62,9 @@ CUresult release(CUdevice device, bool reset) {
     owner.primary_uses = reset ? 0 : owner.primary_uses - 1;
     if (owner.primary_uses == 0) {
         forget_memory(owner.primary, reset);
+        if (reset) {
+            forget_pools(device);
+        }
         forget_streams(owner.primary);
         owner.primary.sticky = CUDA_SUCCESS;
         driver().contexts.erase(&owner.primary);
@@ -86,9 +89,6 @@ CUresult synchronize(CUctx_st& context) {
 
 } // namespace
 
-extern "C" CUresult CUDAAPI cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
-    SIMCUDA_ENTER(Entry::cuDevicePrimaryCtxRetain, Needs::initialization)
-    const Guard guard(driver().mutex);
 void simcuda::use_primary(Device& device) {
     if (device.primary_uses++ == 0) {
         device.primary.id = ++driver().ids; // of this life of the context
@@ -96,6 +96,9 @@ void simcuda::use_primary(Device& device) {
     }
 }
 
+extern "C" CUresult CUDAAPI cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
+    SIMCUDA_ENTER(Entry::cuDevicePrimaryCtxRetain, Needs::initialization)
+    const Guard guard(driver().mutex);
     if (!is_device(device)) {
         return CUDA_ERROR_INVALID_DEVICE;
     }

@@ -43,8 +43,21 @@ bool describes(CUmemAllocationType type, CUmemLocation location) {
     }
 }
 
+/// A handle that no pool has any more, or a new one.
+CUmemoryPool take_handle() {
+    for (CUmemoryPool pool : pools().destroyed) {
+        if (std::ranges::none_of(driver().allocations,
+                                 [pool](const auto& entry) { return entry.second.pool == pool; })) {
+            pools().destroyed.erase(pool);
+            *pool = {};
+            return pool;
+        }
+    }
+    return new CUmemPoolHandle_st;
+}
+
 CUmemoryPool make(CUmemAllocationType type, CUmemLocation location) {
-    auto* pool = new CUmemPoolHandle_st;
+    CUmemoryPool pool = take_handle();
     pool->location = location;
     pool->memory = type == CU_MEM_ALLOCATION_TYPE_MANAGED         ? managed
                    : location.type == CU_MEM_LOCATION_TYPE_DEVICE ? device_memory
@@ -222,6 +235,20 @@ extern "C" CUresult CUDAAPI cuMemPoolCreate(CUmemoryPool* out, const CUmemPoolPr
     }
     *out = make(wanted->allocType, wanted->location);
     return CUDA_SUCCESS;
+}
+
+void simcuda::forget_pools(int device) {
+    for (auto at = pools().live.begin(); at != pools().live.end();) {
+        CUmemoryPool pool = *at;
+        const bool goes =
+            pool->location.type == CU_MEM_LOCATION_TYPE_DEVICE && pool->location.id == device &&
+            std::ranges::none_of(pools().defaults, [pool](const auto& entry) { return entry.second == pool; });
+        if (goes) {
+            std::erase_if(pools().current, [pool](const auto& entry) { return entry.second == pool; });
+            pools().destroyed.insert(pool);
+        }
+        at = goes ? pools().live.erase(at) : std::next(at);
+    }
 }
 
 extern "C" CUresult CUDAAPI cuMemPoolDestroy(CUmemoryPool pool) {

@@ -22,6 +22,8 @@ CUresult allocate_from_current_pool(CUdeviceptr* address, std::uint64_t bytes);
 CUresult allocate_pooled(CUmemPoolHandle_st& pool, CUdeviceptr* address, std::uint64_t bytes);
 /// Before an allocation is released: its pool, if it has one, uses less.
 void leave_pool(const Allocation& allocation);
+/// A reset destroys the pools that the program has made on the device, as it does all resources there.
+void forget_pools(int device);
 /// What a context leaves behind; `pools`: with it goes what came from pools of its device.
 void forget_memory(const CUctx_st& context, bool pools);
 /// Ends what shared.cpp opened.
