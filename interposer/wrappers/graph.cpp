@@ -117,6 +117,11 @@ void finish_graph_launch(trace::GraphLaunch& record) noexcept {
     record::write(record);
 }
 
+observe::CaptureOrigin begin_capturing(const trace::Graph& record) noexcept {
+    const KeepErrno keep;
+    return observe::capture_origin(reinterpret_cast<CUstream>(record.stream));
+}
+
 void finish_begin_capture(trace::Graph& record, const observe::CaptureOrigin& origin) noexcept {
     const KeepErrno keep;
     record.action = trace::GraphAction::begin_capture;

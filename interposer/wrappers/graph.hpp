@@ -19,6 +19,8 @@ void finish_graph(trace::Graph& record) noexcept;
 void begin_graph_launch(trace::GraphLaunch& record, Entry entry, CUgraphExec exec, CUstream given,
                         std::uint64_t stream) noexcept;
 void finish_graph_launch(trace::GraphLaunch& record) noexcept;
+/// Where the capture on the record's stream will have begun.
+observe::CaptureOrigin begin_capturing(const trace::Graph& record) noexcept;
 void finish_begin_capture(trace::Graph& record, const observe::CaptureOrigin& origin) noexcept;
 void finish_end_capture(trace::Graph& record, CUgraph* graph, std::uint64_t begun) noexcept;
 void note_conditional(const CUgraphNode* node, const CUgraphNodeParams* given) noexcept;
@@ -180,8 +182,7 @@ struct begin_capture : WhilePaused {
     static CUresult call(CUstream stream, Arguments... arguments) noexcept {
         trace::Graph record;
         record.stream = stream_of<E>(stream);
-        const observe::CaptureOrigin origin =
-            observe::capture_origin(reinterpret_cast<CUstream>(record.stream));
+        const observe::CaptureOrigin origin = begin_capturing(record);
         const CUresult result = timed<E>(record, stream, arguments...);
         finish_begin_capture(record, origin);
         return result;
