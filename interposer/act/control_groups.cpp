@@ -1,6 +1,7 @@
 #include "interposer/act/control_groups.hpp"
 
 #include "interposer/act/small_file.hpp"
+#include "interposer/base/text.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -35,7 +36,7 @@ struct Group {
 bool lists(std::string_view controllers, std::string_view name) {
     while (!controllers.empty()) {
         const std::size_t end = std::min(controllers.find(','), controllers.size());
-        if (controllers.substr(0, end) == name)
+        if (base::first(controllers, end) == name)
             return true;
         controllers.remove_prefix(std::min(end + 1, controllers.size()));
     }
@@ -53,10 +54,10 @@ std::uint64_t least(const char* root, std::string_view controller, const char* f
         return no_limit;
     std::uint64_t result = no_limit;
     for (std::string_view rest = file.view(); !rest.empty();) {
-        std::string_view line = rest.substr(0, rest.find('\n'));
+        std::string_view line = base::first(rest, rest.find('\n'));
         rest.remove_prefix(std::min(line.size() + 1, rest.size()));
         line.remove_prefix(std::min(line.find(':') + 1, line.size())); // the hierarchy's number
-        const std::string_view controllers = line.substr(0, line.find(':'));
+        const std::string_view controllers = base::first(line, line.find(':'));
         line.remove_prefix(std::min(controllers.size() + 1, line.size()));
         const bool second = controllers.empty();
         if (!second && !lists(controllers, controller))
@@ -65,7 +66,7 @@ std::uint64_t least(const char* root, std::string_view controller, const char* f
         for (bool more = true; more;) {
             result = std::min(result, ask(group, second));
             more = !group.path.empty();
-            group.path = group.path.substr(0, more ? group.path.rfind('/') : 0);
+            group.path = base::first(group.path, more ? group.path.rfind('/') : 0);
         }
     }
     return result;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <fcntl.h>
 #include <string_view>
 #include <unistd.h>
@@ -86,7 +87,8 @@ runtime::Options with_plan(runtime::Options options) noexcept {
             continue; // not understood: a mode of a later version
         if (length != 0)
             taken[length++] = ',';
-        length += mode.copy(taken + length, mode.size());
+        std::memcpy(taken + length, mode.data(), mode.size());
+        length += mode.size();
     }
     define_modes({taken, length});
     sort_sites(followed.never_prefetch);

@@ -1,6 +1,7 @@
 #include "interposer/observe/driver_settings.hpp"
 
 #include "interposer/attach/driver.hpp"
+#include "interposer/base/text.hpp"
 
 #include <cstdio>
 #include <cstdlib>
@@ -50,7 +51,7 @@ std::string_view driver_release() noexcept {
 
 unsigned driver_branch(std::string_view release) noexcept {
     unsigned branch = 0;
-    for (const char digit : release.substr(0, release.find('.'))) {
+    for (const char digit : base::first(release, release.find('.'))) {
         if (digit < '0' || digit > '9' || branch > 100'000)
             return 0;
         branch = branch * 10 + static_cast<unsigned>(digit - '0');

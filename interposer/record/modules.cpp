@@ -1,5 +1,6 @@
 #include "interposer/record/modules.hpp"
 
+#include "interposer/base/text.hpp"
 #include "interposer/record/lock_check.hpp"
 #include "interposer/record/recorder.hpp"
 #include "trace/checksum.hpp"
@@ -166,7 +167,7 @@ void ModuleMap::see(const dl_phdr_info& object) noexcept {
     record.last = module.last;
     record.loaded = now();
     record.path = path;
-    record.build_id = build.substr(0, 64);
+    record.build_id = base::first(build, 64);
     define(record);
 }
 

@@ -1,5 +1,6 @@
 #include "interposer/record/process.hpp"
 
+#include "interposer/base/text.hpp"
 #include "interposer/record/recorder.hpp"
 
 #include <cstdlib>
@@ -35,7 +36,7 @@ std::string_view read_file(const char* path, char* buffer, std::size_t bytes) no
 std::string_view rank() noexcept {
     for (const char* name : {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"})
         if (const char* value = getenv(name); value != nullptr && *value != '\0')
-            return std::string_view(value).substr(0, 64);
+            return base::first(std::string_view(value), 64);
     return {};
 }
 

@@ -1,5 +1,6 @@
 #include "interposer/record/python_interpreter.hpp"
 
+#include "interposer/base/text.hpp"
 #include "interposer/record/lock_check.hpp"
 #include "interposer/record/modules.hpp"
 
@@ -100,11 +101,12 @@ struct Candidates {
 int note_candidate(dl_phdr_info* object, std::size_t, void* to) noexcept {
     auto& candidates = *static_cast<Candidates*>(to);
     const std::string_view path(object->dlpi_name);
-    const std::string_view name = path.substr(path.rfind('/') + 1);
+    const std::string_view name = base::after(path, path.rfind('/') + 1);
     if ((name.starts_with("libpython3.") || name.starts_with("libpypy3")) && path.size() < PATH_MAX &&
         candidates.count < Candidates::most) {
         char* const copy = candidates.path[candidates.count++];
-        copy[path.copy(copy, PATH_MAX - 1)] = '\0';
+        std::memcpy(copy, path.data(), path.size());
+        copy[path.size()] = '\0';
     }
     return 0;
 }

@@ -1,5 +1,6 @@
 #include "interposer/record/python_table.hpp"
 
+#include "interposer/base/text.hpp"
 #include "interposer/record/python_text.hpp"
 #include "interposer/record/recorder.hpp"
 #include "interposer/record/slow_path.hpp"
@@ -78,13 +79,13 @@ void PythonTable::define_code(std::uint64_t id, std::uint64_t first_line, trace:
     record.format = format;
     record.file = {file_, file_bytes_};
     record.function = {name_, name_bytes_};
-    record.lines = lines.substr(0, trace::max_text);
+    record.lines = base::first(lines, trace::max_text);
     define(record);
     for (std::size_t at = trace::max_text; at < lines.size(); at += trace::max_text) {
         trace::PythonLines more;
         more.code = id;
         more.offset = at;
-        more.lines = lines.substr(at, trace::max_text);
+        more.lines = base::first(base::after(lines, at), trace::max_text);
         define(more);
     }
 }

@@ -1,5 +1,6 @@
 #include "interposer/record/stacks.hpp"
 
+#include "interposer/base/text.hpp"
 #include "interposer/record/frame_table.hpp"
 #include "interposer/record/loaded_objects.hpp"
 #include "interposer/record/loader_use.hpp"
@@ -122,7 +123,7 @@ void prepare_stacks(int wanted, bool python) noexcept {
         own.id != 1) { // 1: the program
         own_first = own.first;
         own_last = own.last;
-        directory = own.path.substr(0, own.path.rfind('/') + 1);
+        directory = base::first(own.path, own.path.rfind('/') + 1);
     }
     if (const char* why = load_unwinder(libunwind, directory)) {
         note("no call stacks: %s", why);
@@ -166,7 +167,7 @@ std::string_view object_on_stack(std::uint64_t id, int nearest,
         LoadedModule module;
         if (!module_map.find(frame.address - 1, module)) // what the return address follows
             continue;
-        const std::string_view name = module.path.substr(module.path.rfind('/') + 1);
+        const std::string_view name = base::after(module.path, module.path.rfind('/') + 1);
         for (const std::string_view wanted : names)
             if (name.starts_with(wanted))
                 return module.path;

@@ -1,3 +1,4 @@
+#include "interposer/base/text.hpp"
 #include "interposer/record/mutex.hpp"
 #include "interposer/record/pages.hpp"
 #include "interposer/record/quiet.hpp"
@@ -84,7 +85,7 @@ std::uint64_t string_id(std::string_view text) noexcept {
         return 0;
     const Quiet quiet;
     const Guard guard(strings_mutex);
-    const std::uint64_t id = strings.id(text.substr(0, trace::max_text));
+    const std::uint64_t id = strings.id(base::first(text, trace::max_text));
     if (id == 0)
         sink.drop(trace::DropReason::no_memory);
     return id;

@@ -1,5 +1,6 @@
 #include "interposer/runtime/options.hpp"
 
+#include "interposer/base/text.hpp"
 #include "interposer/runtime/message.hpp"
 #include "trace/size_text.hpp"
 
@@ -41,9 +42,9 @@ bool parse_number(std::string_view text, std::uint64_t& value) {
 /// 2, 0.5, 1.25; down to nanoseconds.
 bool parse_seconds(std::string_view text, std::uint64_t& nanoseconds) {
     const std::size_t point = text.find('.');
-    const std::string_view fraction = point == std::string_view::npos ? "0" : text.substr(point + 1);
+    const std::string_view fraction = point == std::string_view::npos ? "0" : base::after(text, point + 1);
     std::uint64_t whole = 0, part = 0;
-    if (!parse_number(text.substr(0, point), whole) || whole > 1'000'000'000 || fraction.size() > 9 ||
+    if (!parse_number(base::first(text, point), whole) || whole > 1'000'000'000 || fraction.size() > 9 ||
         !parse_number(fraction, part))
         return false;
     for (std::size_t digits = fraction.size(); digits < 9; ++digits)
@@ -79,7 +80,7 @@ bool parse_rewrite(std::string_view what, Options& to) {
     const Rewriting kind = spill ? Rewriting::spill : Rewriting::from_size;
     std::uint64_t least = 0;
     if (!spill && what != "all" &&
-        (!what.ends_with('+') || !trace::parse_size(what.substr(0, what.size() - 1), least)))
+        (!what.ends_with('+') || !trace::parse_size(base::first(what, what.size() - 1), least)))
         return false;
     if (to.act_rewrite != Rewriting::none && (to.act_rewrite != kind || to.rewrite_least != least))
         return false;
@@ -163,7 +164,8 @@ void visit_settings(Visit&& visit) {
         const std::string_view text(*entry);
         const std::size_t equals = text.find('=');
         if (text.starts_with(prefix) && equals != std::string_view::npos)
-            visit(text.substr(prefix.size(), equals - prefix.size()), text.substr(equals + 1));
+            visit(base::first(base::after(text, prefix.size()), equals - prefix.size()),
+                  base::after(text, equals + 1));
     }
 }
 
@@ -174,7 +176,7 @@ bool parse_actions(std::string_view text, Options& to) noexcept {
     constexpr std::string_view rewrite = "rewrite=";
     while (!text.empty()) {
         const std::size_t comma = text.find(',');
-        const std::string_view action = text.substr(0, comma);
+        const std::string_view action = base::first(text, comma);
         if (action == "prefetch")
             read.act_prefetch = true;
         else if (action == "stage")
@@ -184,16 +186,16 @@ bool parse_actions(std::string_view text, Options& to) noexcept {
         else if (action == "auto")
             read.act_auto = read.act_prefetch = read.act_relieve = read.act_stage = true;
         else if (action.starts_with(rewrite)) {
-            if (!parse_rewrite(action.substr(rewrite.size()), read))
+            if (!parse_rewrite(base::after(action, rewrite.size()), read))
                 return false;
         } else if (action.starts_with(plan_prefix)) {
-            read.act_plan = keep(action.substr(plan_prefix.size()), plan_path);
+            read.act_plan = keep(base::after(action, plan_prefix.size()), plan_path);
             if (read.act_plan[0] == '\0') // none, or too long
                 return false;
         } else if (!action.empty()) {
             return false;
         }
-        text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
+        text = comma == std::string_view::npos ? std::string_view() : base::after(text, comma + 1);
     }
     to = read;
     return true;

@@ -43,6 +43,22 @@ BOOST_AUTO_TEST_CASE(needs_no_symbol_newer_than_glibc_2_34) {
     }
 }
 
+/// The C++ library throws where its precondition is broken, and without exceptions that ends the program.
+BOOST_AUTO_TEST_CASE(has_nothing_in_it_that_ends_the_program) {
+    const Folder folder;
+    const auto symbols = words(run(folder, "nm " + shim + " | sed 's/.* //; s/@.*//'").out);
+    BOOST_TEST(symbols.count("umadvisor_real_table") == 1u); // or it was stripped, and this test sees nothing
+    for (const std::string& symbol : symbols) {
+        const auto begins = [&](std::string_view with) { return symbol.rfind(with, 0) == 0; };
+        const bool allocates = begins("_Znw") || begins("_Zna") || begins("_Zdl") || begins("_Zda");
+        const bool throws = begins("_ZSt") && symbol.find("throw") != std::string::npos;
+        const bool ends = symbol == "abort" || symbol == "exit" || symbol == "_exit" ||
+                          symbol == "quick_exit" || begins("_ZSt9terminate") || begins("__cxa_pure_virtual");
+        BOOST_TEST(!(allocates || throws || ends || begins("__cxa_throw") || begins("__gxx_personality")),
+                   symbol);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(exports_the_list_and_dlsym) {
     const Folder folder;
     auto expected = words(run(folder, listed).out);

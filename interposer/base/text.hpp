@@ -1,0 +1,22 @@
+/// Parts of a text for code that cannot throw: string_view::substr() brings the exceptions of the C++ library
+/// along.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+
+namespace umadvisor::base {
+
+/// The first `count` characters; all of them where there are fewer.
+constexpr std::string_view first(std::string_view text, std::size_t count) noexcept {
+    return {text.data(), std::min(count, text.size())};
+}
+
+/// What follows the first `count` characters; nothing where there are fewer.
+constexpr std::string_view after(std::string_view text, std::size_t count) noexcept {
+    const std::size_t gone = std::min(count, text.size());
+    return {text.data() + gone, text.size() - gone};
+}
+
+} // namespace umadvisor::base
