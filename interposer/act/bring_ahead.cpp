@@ -7,6 +7,7 @@
 #include "interposer/attach/real.hpp"
 #include "interposer/observe/capture.hpp"
 #include "interposer/observe/contexts.hpp"
+#include "interposer/record/off_stack.hpp"
 #include "interposer/record/quiet.hpp"
 
 #include <algorithm>
@@ -132,8 +133,8 @@ void await_ahead(CUstream stream) noexcept {
 void plan_ahead(const observe::Touched& running, Launching launch) noexcept {
     if (!knowledge.residency.crowded() || taken.test_and_set(std::memory_order_acquire))
         return;
-    observe::Touched next;
-    mine = foretell(running, next) && prepare(running, next, launch);
+    const record::OffStack<observe::Touched> next;
+    mine = foretell(running, *next) && prepare(running, *next, launch);
     if (!mine)
         taken.clear(std::memory_order_release);
 }

@@ -5,6 +5,7 @@
 #include "interposer/attach/real.hpp"
 #include "interposer/observe/capture.hpp"
 #include "interposer/record/clock.hpp"
+#include "interposer/record/off_stack.hpp"
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
 
@@ -103,14 +104,14 @@ struct Behind {
 };
 
 Behind& behind() noexcept {
-    static thread_local constinit Behind own{};
-    return own;
+    return record::kept_of_thread<Behind, sizeof(Reached)>();
 }
 
 } // namespace
 
 void bring_home(const Wait& wait) noexcept {
-    HomeWays home;
+    const record::OffStack<HomeWays> ways;
+    HomeWays& home = *ways;
     expect(wait, home);
     if (home.count == 0)
         return;

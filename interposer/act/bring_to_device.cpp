@@ -5,6 +5,7 @@
 #include "interposer/observe/capture.hpp"
 #include "interposer/observe/contexts.hpp"
 #include "interposer/observe/residency_sampler.hpp"
+#include "interposer/record/off_stack.hpp"
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
 
@@ -58,9 +59,9 @@ public:
 
 private:
     void bring(const observe::Touched& touched) {
-        Moves moves;
-        plan_moves(touched, device_, launch_.stream, moves);
-        make_moves(moves, device_, launch_, trace::Reason::not_resident);
+        const record::OffStack<Moves> moves;
+        plan_moves(touched, device_, launch_.stream, *moves);
+        make_moves(*moves, device_, launch_, trace::Reason::not_resident);
     }
 
     static constexpr unsigned most_depth = 3;
@@ -69,7 +70,8 @@ private:
         bool resident = true;
         std::uint64_t epoch = 0;
         for (std::uint32_t next = 0;;) {
-            observe::Touched deeper;
+            const record::OffStack<observe::Touched> pointed_at;
+            observe::Touched& deeper = *pointed_at;
             {
                 const record::Guard guard(knowledge.mutex);
                 epoch = knowledge.residency.epoch();

@@ -2,6 +2,7 @@
 
 #include "interposer/act/small_file.hpp"
 #include "interposer/base/text.hpp"
+#include "interposer/record/off_stack.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -25,8 +26,8 @@ struct Group {
     }
     /// `no_limit` for "max", for what is below zero, and where there is none.
     std::uint64_t number(const char* name) const {
-        SmallFile text;
-        return read(name, text) ? number_of(text.bytes) : no_limit;
+        const record::OffStack<SmallFile> text;
+        return read(name, *text) ? number_of(text->bytes) : no_limit;
     }
     static std::uint64_t number_of(const char* text) {
         return *text < '0' || *text > '9' ? no_limit : std::strtoull(text, nullptr, 10);
@@ -49,11 +50,11 @@ template <class Ask>
 std::uint64_t least(const char* root, std::string_view controller, const char* first_version, const Ask& ask) {
     char path[512];
     std::snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
-    SmallFile file;
-    if (!file.read(path))
+    const record::OffStack<SmallFile> file;
+    if (!file->read(path))
         return no_limit;
     std::uint64_t result = no_limit;
-    for (std::string_view rest = file.view(); !rest.empty();) {
+    for (std::string_view rest = file->view(); !rest.empty();) {
         std::string_view line = base::first(rest, rest.find('\n'));
         rest.remove_prefix(std::min(line.size() + 1, rest.size()));
         line.remove_prefix(std::min(line.find(':') + 1, line.size())); // the hierarchy's number
@@ -85,7 +86,8 @@ std::uint64_t memory_left_by_groups(const char* root) noexcept {
 std::uint64_t cores_of_groups(const char* root) noexcept {
     return least(root, "cpu", "/sys/fs/cgroup/cpu", [](const Group& group, bool second) {
         std::uint64_t quota = no_limit, period = no_limit; // microseconds
-        if (SmallFile both; second && group.read("cpu.max", both)) {
+        if (const record::OffStack<SmallFile> file; second && group.read("cpu.max", *file)) {
+            const SmallFile& both = *file;
             quota = Group::number_of(both.bytes);
             const std::size_t space = both.view().find(' ');
             period = space == std::string_view::npos ? no_limit : Group::number_of(both.bytes + space + 1);

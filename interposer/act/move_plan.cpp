@@ -4,6 +4,7 @@
 #include "interposer/act/eviction_plan.hpp"
 #include "interposer/act/knowledge.hpp"
 #include "interposer/act/placement.hpp"
+#include "interposer/record/off_stack.hpp"
 #include "interposer/record/recorder.hpp"
 
 #include <algorithm>
@@ -95,7 +96,11 @@ std::uint64_t plan(const observe::Touched& touched, const observe::Touched* runn
                    const Selection& selection, Moves& moves) {
     ResidencyMap& residency = knowledge.residency;
     const auto device = static_cast<std::uint32_t>(ordinal);
-    ResidencyView views[observe::Touched::max_managed];
+    struct Views {
+        ResidencyView all[observe::Touched::max_managed];
+    };
+    const record::OffStack<Views> reached;
+    auto& views = reached->all;
     std::size_t count = 0;
     for (std::uint32_t i = 0; i < touched.managed_count; ++i) {
         const observe::Allocation& allocation = touched.managed[i];

@@ -3,6 +3,7 @@
 #include "interposer/act/small_file.hpp"
 #include "interposer/attach/real.hpp"
 #include "interposer/observe/host_nodes.hpp"
+#include "interposer/record/off_stack.hpp"
 
 #include <cstdio>
 #include <linux/mempolicy.h>
@@ -19,7 +20,8 @@ constexpr unsigned long one_more = 1; ///< the kernel looks at one bit less than
 bool has_several_nodes() {
     char path[512];
     std::snprintf(path, sizeof path, "%s/sys/devices/system/node/online", node_calls.root);
-    SmallFile list;
+    const record::OffStack<SmallFile> file;
+    SmallFile& list = *file;
     return list.read(path) && list.view().find_first_of(",-") != std::string_view::npos;
 }
 

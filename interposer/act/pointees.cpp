@@ -2,6 +2,7 @@
 
 #include "interposer/observe/host_read.hpp"
 #include "interposer/observe/pagemap.hpp"
+#include "interposer/record/off_stack.hpp"
 #include "interposer/record/quiet.hpp"
 
 #include <algorithm>
@@ -28,7 +29,11 @@ struct Pointees::Found {
 
     void read(std::uint64_t first, std::uint64_t last) noexcept {
         any_page = true;
-        std::uint64_t words[512];
+        struct Words {
+            std::uint64_t all[512];
+        };
+        const record::OffStack<Words> read_words;
+        auto& words = read_words->all;
         for (; first < last; first += sizeof words) {
             const std::uint64_t bytes = std::min<std::uint64_t>(sizeof words, last - first);
             if (!observe::read_host(words, first, bytes))

@@ -8,6 +8,7 @@
 #include "interposer/act/relieve.hpp"
 #include "interposer/observe/residency_sampler.hpp"
 #include "interposer/record/clock.hpp"
+#include "interposer/record/off_stack.hpp"
 #include "interposer/record/recorder.hpp"
 
 #include <atomic>
@@ -18,8 +19,7 @@ constinit Knowledge knowledge;
 constinit Mode prefetch_mode{"prefetch"};
 
 Reached& reached() noexcept {
-    static thread_local constinit Reached own;
-    return own;
+    return record::kept_of_thread<Reached, 0>();
 }
 
 namespace {

@@ -18,7 +18,7 @@ struct Wait {
     std::uint64_t begun;  ///< CLOCK_MONOTONIC, nanoseconds; 0: not known
 };
 
-/// Plain data of one thread. What it has no room for is left out.
+/// Plain data of one thread, all zeros when empty. What it has no room for is left out.
 class Reached {
 public:
     void add(const observe::Touched& touched, std::uint64_t stream) noexcept {
@@ -76,8 +76,8 @@ private:
         return false;
     }
 
-    std::uint32_t count_ = 0;
-    Entry entries_[most] = {};
+    std::uint32_t count_;
+    Entry entries_[most];
 };
 
 } // namespace umadvisor::act

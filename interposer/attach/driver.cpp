@@ -3,6 +3,7 @@
 #include "interposer/attach/real.hpp"
 #include "interposer/attach/wrapper_table.hpp"
 #include "interposer/record/mutex.hpp"
+#include "interposer/record/off_stack.hpp"
 
 #include <atomic>
 #include <dlfcn.h>
@@ -120,12 +121,15 @@ void* look_up(void* handle, const char* name) noexcept {
 bool find_driver() noexcept {
     if (found.load(std::memory_order_acquire))
         return true;
+    if (!record::has_thread_pages())
+        return false;
     record::assert_no_lock("dlopen");
     void* const handle =
         dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_NOW); // keeps it loaded: tables point into it
     if (handle == nullptr)
         return false;
-    Found answers;
+    const record::OffStack<Found> looked_for;
+    Found& answers = *looked_for;
     look_for_all(handle, answers);
     const record::Guard guard(mutex);
     if (!found.load(std::memory_order_relaxed)) {

@@ -3,6 +3,7 @@
 #include "interposer/attach/driver.hpp"
 #include "interposer/record/loader_use.hpp"
 #include "interposer/record/lock_check.hpp"
+#include "interposer/record/off_stack.hpp"
 
 #include <climits>
 #include <cstdio>
@@ -41,14 +42,18 @@ void* try_open(const char* name, int flags) {
 
 void* open_beside() {
     Dl_info own;
-    char path[PATH_MAX];
+    struct Path {
+        char text[PATH_MAX];
+    };
+    const record::OffStack<Path> buffer;
+    char* const path = buffer->text;
     if (dladdr(reinterpret_cast<const void*>(&open_beside), &own) == 0)
         return nullptr;
     const std::string_view file = own.dli_fname;
     const std::size_t folder = file.rfind('/') + 1; // 0: the program itself, as it was called
     const int length =
-        std::snprintf(path, sizeof path, "%.*s%s", static_cast<int>(folder), file.data(), bundled);
-    return folder != 0 && length < static_cast<int>(sizeof path) ? try_open(path, 0) : nullptr;
+        std::snprintf(path, sizeof(Path), "%.*s%s", static_cast<int>(folder), file.data(), bundled);
+    return folder != 0 && length < static_cast<int>(sizeof(Path)) ? try_open(path, 0) : nullptr;
 }
 
 /// Two copies of CUPTI in one process would both want its seat: the program's own comes first.

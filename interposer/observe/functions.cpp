@@ -3,6 +3,7 @@
 #include "interposer/attach/real.hpp"
 #include "interposer/record/mutex.hpp"
 #include "interposer/record/pages.hpp"
+#include "interposer/record/off_stack.hpp"
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
 
@@ -223,7 +224,8 @@ const Function* function_of(CUfunction handle) noexcept {
     const record::Quiet quiet;
     const std::uint64_t start = record::now();
     // The driver is asked without the lock held: it may take its own, and so may a thread that waits for ours.
-    Description now;
+    const record::OffStack<Description> description;
+    Description& now = *description;
     if (told_kernel(word))
         now.ask(reinterpret_cast<CUkernel>(handle), real<Entry::cuKernelGetName>(),
                 real<Entry::cuKernelGetParamInfo>());

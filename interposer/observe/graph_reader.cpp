@@ -4,6 +4,7 @@
 #include "interposer/observe/functions.hpp"
 #include "interposer/observe/memory_class.hpp"
 #include "interposer/record/mutex.hpp"
+#include "interposer/record/off_stack.hpp"
 #include "interposer/record/pages.hpp"
 
 #include <algorithm>
@@ -163,14 +164,18 @@ struct Numbered {
 };
 
 void add_dependencies(CUgraphNode node, Numbered* first, Numbered* last, trace::GraphNode& record) {
-    CUgraphNode before[trace::max_dependencies] = {};
+    struct Before {
+        CUgraphNode nodes[trace::max_dependencies] = {};
+        CUgraphEdgeData edges[trace::max_dependencies] = {};
+    };
+    const record::OffStack<Before> told_before;
+    auto& [before, edges] = *told_before;
     std::size_t count = 0;
     const bool edges_known = available(Entry::cuGraphNodeGetDependencies_v2);
     if ((edges_known ? real<Entry::cuGraphNodeGetDependencies_v2>()(node, nullptr, nullptr, &count)
                      : real<Entry::cuGraphNodeGetDependencies>()(node, nullptr, &count)) != CUDA_SUCCESS ||
         count == 0)
         return;
-    CUgraphEdgeData edges[trace::max_dependencies] = {};
     std::size_t told = std::min(count, std::size(before));
     // Without room for what edges carry the later form refuses graphs whose edges carry anything
     // (CUDA_ERROR_LOSSY_QUERY).
@@ -237,7 +242,8 @@ private:
         std::sort(numbered.data(), numbered.data() + count,
                   [](const Numbered& a, const Numbered& b) { return a.handle < b.handle; });
         for (std::size_t i = 0; i < count; ++i) {
-            GraphNodeRead node;
+            const record::OffStack<GraphNodeRead> read;
+            GraphNodeRead& node = *read;
             node.handle = handles[i];
             node.record.node = ++last_;
             node.record.parent = parent;

@@ -2,6 +2,7 @@
 
 #include "interposer/observe/graph_change.hpp"
 #include "interposer/observe/graph_memory.hpp"
+#include "interposer/record/off_stack.hpp"
 #include "interposer/record/pages.hpp"
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
@@ -194,7 +195,8 @@ void update_graph(trace::Graph& call) noexcept {
 }
 
 void update_node(trace::Graph& call, CUgraphNode key, DescribeNode describe, const void* given) noexcept {
-    GraphNodeRead node;
+    const record::OffStack<GraphNodeRead> read;
+    GraphNodeRead& node = *read;
     describe(node, given);
     change_node(call, key, [&](GraphChange& change, const ExecGraph& exec, std::size_t at) {
         if (exec.nodes[at].kind == node.record.kind)

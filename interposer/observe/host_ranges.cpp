@@ -4,6 +4,7 @@
 #include "interposer/record/clock.hpp"
 #include "interposer/record/loaded_objects.hpp"
 #include "interposer/record/quiet.hpp"
+#include "interposer/record/off_stack.hpp"
 #include "interposer/record/recorder.hpp"
 
 #include <algorithm>
@@ -154,11 +155,15 @@ bool for_each_line(Visit&& visit) {
     const int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
     if (file < 0)
         return false;
-    char text[16384]; // a line is at most a path (4096) and some 80 characters
+    struct Text {
+        char bytes[16384]; // a line is at most a path (4096) and some 80 characters
+    };
+    const record::OffStack<Text> buffer;
+    char* const text = buffer->bytes;
     std::size_t held = 0;
     bool done = false;
-    for (ssize_t got = 1; !done && got > 0 && held < sizeof text;) {
-        got = read(file, text + held, sizeof text - held);
+    for (ssize_t got = 1; !done && got > 0 && held < sizeof(Text);) {
+        got = read(file, text + held, sizeof(Text) - held);
         held += got > 0 ? static_cast<std::size_t>(got) : 0;
         std::size_t at = 0;
         while (!done) {

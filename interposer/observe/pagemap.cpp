@@ -1,5 +1,7 @@
 #include "interposer/observe/pagemap.hpp"
 
+#include "interposer/record/off_stack.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
@@ -63,7 +65,11 @@ std::uint64_t Pagemap::visit_present(std::uint64_t first, std::uint64_t last,
 
 std::uint64_t Pagemap::scan(std::uint64_t first, std::uint64_t last,
                             void (*visit)(void*, std::uint64_t, std::uint64_t), void* to) noexcept {
-    PageRegion regions[64];
+    struct Regions {
+        PageRegion all[64];
+    };
+    const record::OffStack<Regions> found_regions;
+    auto& regions = found_regions->all;
     for (int call = 0; call < max_calls && first < last; ++call) {
         ScanArgument argument{};
         argument.size = sizeof argument;
@@ -86,7 +92,11 @@ std::uint64_t Pagemap::scan(std::uint64_t first, std::uint64_t last,
 std::uint64_t Pagemap::read_entries(std::uint64_t first, std::uint64_t last,
                                     void (*visit)(void*, std::uint64_t, std::uint64_t), void* to) noexcept {
     const std::uint64_t page = page_bytes();
-    std::uint64_t entries[1024];
+    struct Entries {
+        std::uint64_t all[1024];
+    };
+    const record::OffStack<Entries> read_entries;
+    auto& entries = read_entries->all;
     std::uint64_t run = 0; // start of the run under way; 0: none
     while (first < last) {
         const std::uint64_t wanted = std::min<std::uint64_t>((last - first) / page, std::size(entries));

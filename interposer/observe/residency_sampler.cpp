@@ -2,6 +2,7 @@
 
 #include "interposer/observe/managed_watch.hpp"
 #include "interposer/record/clock.hpp"
+#include "interposer/record/off_stack.hpp"
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
 #include "interposer/runtime/options.hpp"
@@ -357,7 +358,11 @@ void ResidencySampler::look_before_launch(const Touched& touched) noexcept {
         return wanted_by_anyone(allocation, occasion);
     };
     // What this launch reaches for the first time since the last synchronisation, or after a long while.
-    Target fresh[Touched::max_managed];
+    struct Targets {
+        Target all[Touched::max_managed];
+    };
+    const record::OffStack<Targets> targets;
+    Target* const fresh = targets->all;
     std::uint32_t count = 0;
     for (std::uint32_t i = 0; i < touched.managed_count; ++i) {
         const Allocation& allocation = touched.managed[i];
@@ -383,12 +388,12 @@ void ResidencySampler::look_at_all() noexcept {
     if (!works() || (last != 0 && now - last < lasting))
         return;
     looked_at_all_.store(now, std::memory_order_relaxed);
-    Touched all;
+    const record::OffStack<Touched> all;
     allocations().for_each_managed([&](const Allocation& allocation) {
-        if (all.managed_count < Touched::max_managed)
-            all.managed[all.managed_count++] = allocation;
+        if (all->managed_count < Touched::max_managed)
+            all->managed[all->managed_count++] = allocation;
     });
-    look_before_launch(all);
+    look_before_launch(*all);
 }
 
 void ResidencySampler::look_after_synchronize() noexcept {
@@ -403,7 +408,11 @@ void ResidencySampler::look_after_synchronize() noexcept {
     if (off_.load(std::memory_order_relaxed) || !affordable(now))
         return;
     const LookOccasion occasion{trace::SampleMoment::after_synchronize, 0};
-    Target targets[max_pending];
+    struct Targets {
+        Target all[max_pending];
+    };
+    const record::OffStack<Targets> chosen;
+    Target* const targets = chosen->all;
     std::uint32_t count = 0;
     for (std::uint32_t i = 0; i < waiting; ++i) {
         const Allocation& allocation = pending_[i].allocation;

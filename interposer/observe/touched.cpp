@@ -1,6 +1,7 @@
 #include "interposer/observe/touched.hpp"
 
 #include "interposer/observe/module_variables.hpp"
+#include "interposer/record/off_stack.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -76,7 +77,11 @@ void scan(const Function& function, void** parameters, void** extra, Touched& ou
     } else {
         out.scanned = function.layout_known && function.parameters == 0;
     }
-    Allocation globals[Touched::max_managed];
+    struct Globals {
+        Allocation all[Touched::max_managed];
+    };
+    const record::OffStack<Globals> variables;
+    auto& globals = variables->all;
     const std::size_t count = module_variables().managed(function.module, globals, Touched::max_managed);
     for (std::size_t i = 0; i < count; ++i)
         add(globals[i], out);

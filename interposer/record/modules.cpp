@@ -133,7 +133,7 @@ void ModuleMap::see(const dl_phdr_info& object) noexcept {
     }
     if (module.last == 0)
         return;
-    char buffer[PATH_MAX];
+    static char buffer[PATH_MAX]; // the lock is held
     const std::string_view path = absolute_path(object.dlpi_name, count_ == 0, buffer);
     const std::string_view build = build_id(object);
     // By the name as listed: a relative one stays the same object when the program changes its directory.

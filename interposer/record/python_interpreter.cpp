@@ -3,6 +3,7 @@
 #include "interposer/base/text.hpp"
 #include "interposer/record/lock_check.hpp"
 #include "interposer/record/modules.hpp"
+#include "interposer/record/off_stack.hpp"
 
 #include <climits>
 #include <cstdio>
@@ -117,10 +118,10 @@ PythonFound find_python(PythonInterpreter& interpreter, const char*& trouble) no
     assert_no_lock("dlsym");
     if (const PythonFound found = look_into(RTLD_DEFAULT, interpreter, trouble); found != PythonFound::nothing)
         return found;
-    Candidates candidates;
-    dl_iterate_phdr(&note_candidate, &candidates);
-    for (int i = 0; i < candidates.count; ++i) {
-        void* const handle = dlopen(candidates.path[i], RTLD_LAZY | RTLD_NOLOAD);
+    const OffStack<Candidates> candidates;
+    dl_iterate_phdr(&note_candidate, &*candidates);
+    for (int i = 0; i < candidates->count; ++i) {
+        void* const handle = dlopen(candidates->path[i], RTLD_LAZY | RTLD_NOLOAD);
         if (handle == nullptr)
             continue;
         const PythonFound found = look_into(handle, interpreter, trouble);

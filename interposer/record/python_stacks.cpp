@@ -1,6 +1,7 @@
 #include "interposer/record/python_stacks.hpp"
 
 #include "interposer/record/frame_table.hpp"
+#include "interposer/record/off_stack.hpp"
 #include "interposer/record/python_interpreter.hpp"
 #include "interposer/record/python_table.hpp"
 #include "interposer/record/recorder.hpp"
@@ -23,6 +24,10 @@ constinit int python_depth = 0;
 
 template <class Memory>
 using Reader = PythonReader<Memory>;
+
+struct PythonSights {
+    PythonSight all[max_python_depth];
+};
 
 void define_interpreter(const char* trouble) noexcept {
     trace::Interpreter record;
@@ -70,7 +75,8 @@ bool check(PythonStacks& known, std::uintptr_t state) noexcept {
         return false;
     known.memory.begin();
     Reader<CheckedMemory> reader(known.memory, interpreter.layout, interpreter.code_type);
-    PythonSight sights[max_python_depth];
+    const OffStack<PythonSights> stack;
+    auto& sights = stack->all;
     const int count = reader.frames(state, sights, python_depth);
     if (count == 0)
         return false; // to be decided by a thread that runs Python
@@ -116,7 +122,8 @@ template <class Memory>
 std::uint32_t follow(PythonStacks& known, Memory& memory, FrameTable& frames, std::uint32_t native,
                      std::uintptr_t state, PythonDetail detail) noexcept {
     Reader<Memory> reader(memory, interpreter.layout, interpreter.code_type);
-    PythonSight sights[max_python_depth];
+    const OffStack<PythonSights> stack;
+    auto& sights = stack->all;
     int count = reader.frames(state, sights, detail == PythonDetail::whole ? python_depth : 1);
     PythonKey key(std::uint64_t{native} << 1 | (detail == PythonDetail::innermost));
     if (count <= 0 || !key_of(reader, sights, count, key))
@@ -153,7 +160,7 @@ std::uint32_t follow(PythonStacks& known, Memory& memory, FrameTable& frames, st
 void look_for_python(int wanted) noexcept {
     static constinit std::atomic_flag looking{};
     // The look itself calls dlsym(3), which leads here. Once there is one, nobody looks any more.
-    if (looking.test_and_set(std::memory_order_acquire))
+    if (!has_thread_pages() || looking.test_and_set(std::memory_order_acquire))
         return;
     const Quiet quiet;
     const char* trouble = nullptr;

@@ -3,6 +3,7 @@
 #include "interposer/record/clock.hpp"
 #include "interposer/record/dictionary.hpp"
 #include "interposer/record/process.hpp"
+#include "interposer/record/off_stack.hpp"
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/sink.hpp"
 #include "interposer/record/stacks.hpp"
@@ -158,13 +159,17 @@ void write(trace::LaunchShape& shape, trace::Launch& launch, const LaunchKey& ke
 }
 
 void note(const char* format, ...) noexcept {
-    if (!recording())
+    if (!recording() || !has_thread_pages())
         return;
     const Quiet quiet;
-    char line[1024];
+    struct Line {
+        char text[1024];
+    };
+    const OffStack<Line> buffer;
+    char* const line = buffer->text;
     va_list arguments;
     va_start(arguments, format);
-    const int length = std::vsnprintf(line, sizeof line, format, arguments);
+    const int length = std::vsnprintf(line, sizeof(Line), format, arguments);
     va_end(arguments);
     if (length < 0)
         return;

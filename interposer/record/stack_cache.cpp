@@ -1,6 +1,7 @@
 #include "interposer/record/stack_cache.hpp"
 
 #include "interposer/record/loaded_objects.hpp"
+#include "interposer/record/off_stack.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -135,7 +136,8 @@ void StackCache::learn(const Unwinder& unwinder, std::uintptr_t caller, std::uin
         return;
     candidate.seen = 0;
     candidate.wanted = static_cast<std::uint8_t>(std::min(candidate.wanted * 2, 128));
-    Layout layout;
+    const OffStack<Layout> made;
+    Layout& layout = *made;
     layout.caller = caller;
     layout.frame = frame;
     layout.epoch = loads.load(std::memory_order_relaxed) + epoch;

@@ -1,4 +1,5 @@
 #include "interposer/record/modules.hpp"
+#include "interposer/record/off_stack.hpp"
 #include "interposer/record/slow_path.hpp"
 #include "interposer/record/stack_cache.hpp"
 
@@ -90,8 +91,8 @@ struct Base {
 /// Finds the words that unwinding reads, for `layout`, whose other fields are filled in.
 bool StackCache::lay_out(Layout& layout, const Unwinder& unwinder, const Unwound& unwound) noexcept {
     const SlowPath slow;
-    unw_context_t context;
-    unw_cursor_t cursor;
+    const OffStack<UnwinderState> state;
+    auto& [context, cursor] = *state;
     if (unwinder.get_context(&context) != 0 || unwinder.init_local(&cursor, &context) != 0)
         return false;
     unw_word_t ip = 0, canonical = 0;
@@ -104,7 +105,11 @@ bool StackCache::lay_out(Layout& layout, const Unwinder& unwinder, const Unwound
     } while (canonical != layout.frame + 16);
 
     constexpr std::size_t max_places = max_words - 2 * group; // some are filled in
-    std::uint16_t places[max_places];
+    struct Places {
+        std::uint16_t all[max_places];
+    };
+    const OffStack<Places> found;
+    std::uint16_t* const places = found->all;
     std::size_t count = 0;
     const auto add = [&](unw_word_t address, unw_word_t value) {
         const std::uintptr_t distance = address - layout.frame;

@@ -6,6 +6,7 @@
 #include "interposer/record/loader_use.hpp"
 #include "interposer/record/lock_check.hpp"
 #include "interposer/record/modules.hpp"
+#include "interposer/record/off_stack.hpp"
 #include "interposer/record/python_stacks.hpp"
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
@@ -83,7 +84,11 @@ bool is_ours(const void* address) noexcept {
         return 0;
     }
     refresh_modules();
-    void* found[max_depth + max_own_frames] = {};
+    struct Addresses {
+        void* all[max_depth + max_own_frames] = {};
+    };
+    const OffStack<Addresses> addresses;
+    auto& found = addresses->all;
     const int count = walk(cache, found, depth + max_own_frames);
     void** const end = found + std::clamp(count, 0, depth + max_own_frames);
     void** innermost = std::find(found, end, reinterpret_cast<void*>(caller));

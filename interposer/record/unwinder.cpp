@@ -1,5 +1,7 @@
 #include "interposer/record/unwinder.hpp"
 
+#include "interposer/record/off_stack.hpp"
+
 #include <climits>
 #include <cstring>
 #include <dlfcn.h>
@@ -19,8 +21,12 @@ bool bind_function(void* library, const char* symbol, Function& function) noexce
 
 void* open_library(std::string_view directory) noexcept {
     constexpr std::string_view name = "libunwind.so.8";
-    char path[PATH_MAX];
-    if (!directory.empty() && directory.size() + name.size() < sizeof path) {
+    struct Path {
+        char text[PATH_MAX];
+    };
+    const OffStack<Path> buffer;
+    char* const path = buffer->text;
+    if (!directory.empty() && directory.size() + name.size() < sizeof(Path)) {
         std::memcpy(path, directory.data(), directory.size());
         std::memcpy(path + directory.size(), name.data(), name.size());
         path[directory.size() + name.size()] = '\0';
@@ -53,8 +59,8 @@ const char* load_unwinder(Unwinder& unwinder, std::string_view directory) noexce
 }
 
 int Unwinder::backtrace_by_steps(void** addresses, int capacity) const noexcept {
-    unw_context_t context;
-    unw_cursor_t cursor;
+    const OffStack<UnwinderState> state;
+    auto& [context, cursor] = *state;
     if (get_context(&context) != 0 || init_local(&cursor, &context) != 0)
         return 0;
     int count = 0;

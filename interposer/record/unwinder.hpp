@@ -9,6 +9,12 @@
 
 namespace umadvisor::record {
 
+/// What looking at frames one by one works on: 2 KiB.
+struct UnwinderState {
+    unw_context_t context;
+    unw_cursor_t cursor;
+};
+
 /// The functions of the loaded libunwind.
 struct Unwinder {
     int (*backtrace)(void** addresses, int capacity); ///< null: no unwinder

@@ -1,6 +1,7 @@
 #include "interposer/record/unwinder_pipe.hpp"
 
 #include "interposer/record/mutex.hpp"
+#include "interposer/record/off_stack.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -68,19 +69,25 @@ private:
     };
 
     bool send() const noexcept {
-        Message message;
+        OffStack<Message> sent;
+        Message& message = *sent;
         cmsghdr* const rights = CMSG_FIRSTHDR(&message.header);
         rights->cmsg_level = SOL_SOCKET;
         rights->cmsg_type = SCM_RIGHTS;
         rights->cmsg_len = CMSG_LEN(batch * sizeof(int));
-        int copies[batch];
-        std::fill(copies, copies + batch, file_);
+        struct Copies {
+            int all[batch];
+        };
+        const OffStack<Copies> same;
+        auto& copies = same->all;
+        std::fill(std::begin(copies), std::end(copies), file_);
         std::memcpy(CMSG_DATA(rights), copies, sizeof copies);
         return sendmsg(ends_[0], &message.header, MSG_NOSIGNAL) == 1;
     }
 
     bool receive() noexcept {
-        Message message;
+        OffStack<Message> received;
+        Message& message = *received;
         if (recvmsg(ends_[1], &message.header, MSG_CMSG_CLOEXEC) != 1)
             return false;
         const cmsghdr* const rights = CMSG_FIRSTHDR(&message.header);
@@ -112,7 +119,7 @@ ino_t pipe_at(int number) noexcept {
 } // namespace
 
 void UnwinderPipe::open(int (*backtrace)(void**, int)) noexcept {
-    const LowDescriptors low;
+    const OffStack<LowDescriptors> low;
     // The numbers that a pipe gets now, unless another thread opens something just here.
     int next[2] = {};
     if (pipe2(next, O_CLOEXEC | O_NONBLOCK) != 0)

@@ -1,5 +1,6 @@
 #include "interposer/runtime/message.hpp"
 
+#include "interposer/record/off_stack.hpp"
 #include "interposer/runtime/options.hpp"
 
 #include <cerrno>
@@ -27,13 +28,17 @@ void remember_stderr() noexcept {
 void say(const char* format, ...) noexcept {
     const int kept = errno;
     struct stat now;
-    if (!options().quiet && had_stderr && fstat(STDERR_FILENO, &now) == 0 &&
+    if (!options().quiet && had_stderr && record::has_thread_pages() && fstat(STDERR_FILENO, &now) == 0 &&
         now.st_dev == stderr_at_start.st_dev && now.st_ino == stderr_at_start.st_ino) {
-        char line[1024] = "umadvisor: ";
+        struct Line {
+            char text[1024] = "umadvisor: ";
+        };
+        const record::OffStack<Line> buffer;
+        char* const line = buffer->text;
         constexpr std::size_t prefix = 11;
         va_list arguments;
         va_start(arguments, format);
-        vsnprintf(line + prefix, sizeof line - prefix - 1, format, arguments);
+        vsnprintf(line + prefix, sizeof(Line) - prefix - 1, format, arguments);
         va_end(arguments);
         std::size_t length = std::strlen(line);
         line[length++] = '\n';

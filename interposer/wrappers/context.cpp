@@ -7,6 +7,7 @@
 #include "interposer/observe/functions.hpp"
 #include "interposer/observe/module_variables.hpp"
 #include "interposer/observe/pools.hpp"
+#include "interposer/record/off_stack.hpp"
 #include "interposer/wrappers/allocation.hpp"
 
 #include <atomic>
@@ -53,7 +54,11 @@ std::uint64_t number(const void* handle) {
 /// All that was allocated under a number.
 void forget_memory(const trace::Context& record, std::uint16_t owner) {
     constexpr std::size_t batch = 64;
-    observe::Allocation gone[batch];
+    struct Batch {
+        observe::Allocation all[batch];
+    };
+    const record::OffStack<Batch> taken;
+    auto& gone = taken->all;
     for (std::size_t count = batch; owner != 0 && count == batch;) {
         count = observe::allocations().take_context(owner, gone, batch);
         for (std::size_t i = 0; i < count; ++i)

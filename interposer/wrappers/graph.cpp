@@ -7,6 +7,7 @@
 #include "interposer/observe/graph_memory.hpp"
 #include "interposer/observe/managed_watch.hpp"
 #include "interposer/observe/residency_sampler.hpp"
+#include "interposer/record/off_stack.hpp"
 
 #include <atomic>
 
@@ -92,7 +93,8 @@ void begin_graph_launch(trace::GraphLaunch& record, Entry entry, CUgraphExec exe
     record.captured = observe::is_captured(reinterpret_cast<CUstream>(stream));
     if (version.managed && record.captured == 0) {
         const KeepErrno keep;
-        observe::Touched touched;
+        const record::OffStack<observe::Touched> reached;
+        observe::Touched& touched = *reached;
         observe::managed_of_graph(exec, touched);
         observe::managed_watch().look();
         observe::residency_sampler().before_launch(touched);

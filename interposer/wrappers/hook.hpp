@@ -3,6 +3,7 @@
 #pragma once
 
 #include "interposer/attach/real.hpp"
+#include "interposer/record/off_stack.hpp"
 #include "interposer/record/recorder.hpp"
 #include "interposer/record/thread_writer.hpp"
 
@@ -54,7 +55,7 @@ private:
     [[gnu::hot]] static CUresult CUDAAPI taken(Arguments... arguments) noexcept { return act(arguments...); }
 
     [[gnu::always_inline]] static inline CUresult act(Arguments... arguments) noexcept {
-        if (record::seat.inside_wrapper) [[unlikely]]
+        if (record::seat.inside_wrapper || !record::has_thread_pages()) [[unlikely]]
             return attach::real<E>()(arguments...);
         const InsideWrapper inside;
         return Policy::template call<E>(arguments...);

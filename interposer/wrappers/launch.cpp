@@ -7,6 +7,7 @@
 #include "interposer/observe/functions.hpp"
 #include "interposer/observe/managed_watch.hpp"
 #include "interposer/observe/residency_sampler.hpp"
+#include "interposer/record/off_stack.hpp"
 
 namespace umadvisor::wrappers {
 
@@ -43,7 +44,8 @@ void begin_launch(NewLaunch& made, std::uint64_t stack, const LaunchCall& call) 
     made.generation = observe::allocations().generation();
     const bool captured = observe::is_captured(reinterpret_cast<CUstream>(call.stream_name));
     const observe::Function* const function = observe::function_of(call.function);
-    observe::Touched touched;
+    const record::OffStack<observe::Touched> reached;
+    observe::Touched& touched = *reached;
     const bool brief = observe::launches_are_brief();
     if (function != nullptr && !brief)
         observe::scan(*function, call.parameters, call.extra, touched);

@@ -5,6 +5,7 @@
 #include "interposer/observe/capture.hpp"
 #include "interposer/observe/managed_watch.hpp"
 #include "interposer/observe/residency_sampler.hpp"
+#include "interposer/record/off_stack.hpp"
 
 #include <algorithm>
 #include <sys/uio.h>
@@ -60,9 +61,13 @@ void begin_prefetches(const trace::Prefetch& call, Ranges ranges, RangePlaces pl
     if (!observe::residency_sampler().alone() || observe::allocations().managed_count() == 0 ||
         observe::is_captured(reinterpret_cast<CUstream>(call.stream)))
         return;
-    CUdeviceptr addresses[most_looked_at];
-    CUmemLocation locations[most_looked_at];
-    std::size_t first[most_looked_at];
+    struct Given {
+        CUdeviceptr addresses[most_looked_at];
+        CUmemLocation locations[most_looked_at];
+        std::size_t first[most_looked_at];
+    };
+    const record::OffStack<Given> given;
+    auto& [addresses, locations, first] = *given;
     const std::size_t count = std::min(ranges.count, most_looked_at);
     const std::size_t location_count = std::min(places.count, most_looked_at);
     if (!copy_given(addresses, ranges.addresses, count) ||

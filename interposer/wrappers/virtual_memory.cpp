@@ -2,6 +2,7 @@
 
 #include "interposer/observe/allocations.hpp"
 #include "interposer/observe/pools.hpp"
+#include "interposer/record/off_stack.hpp"
 #include "interposer/wrappers/allocation.hpp"
 
 namespace umadvisor::wrappers {
@@ -26,7 +27,11 @@ void enter_mapping(const trace::VirtualMemory& record) {
 /// them.
 void leave_mappings(const trace::VirtualMemory& record) {
     constexpr std::size_t batch = 64;
-    observe::Allocation gone[batch];
+    struct Batch {
+        observe::Allocation all[batch];
+    };
+    const record::OffStack<Batch> taken;
+    auto& gone = taken->all;
     for (std::size_t count = batch; count == batch;) {
         count = observe::allocations().take_range(record.address, record.address + record.bytes, gone, batch);
         leave_parts(record, gone, count);

@@ -4,6 +4,8 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <fstream>
+#include <link.h>
 #include <set>
 #include <string_view>
 
@@ -56,6 +58,45 @@ BOOST_AUTO_TEST_CASE(has_nothing_in_it_that_ends_the_program) {
                           symbol == "quick_exit" || begins("_ZSt9terminate") || begins("__cxa_pure_virtual");
         BOOST_TEST(!(allocates || throws || ends || begins("__cxa_throw") || begins("__gxx_personality")),
                    symbol);
+    }
+}
+
+/// The loader cuts it from the stack of every thread, also of those that have 16 KiB.
+BOOST_AUTO_TEST_CASE(has_little_thread_local_storage) {
+    std::ifstream file(shim, std::ios::binary);
+    ElfW(Ehdr) header{};
+    BOOST_TEST_REQUIRE(file.read(reinterpret_cast<char*>(&header), sizeof header).good());
+    std::size_t segments = 0, bytes = 0;
+    for (; segments < header.e_phnum; ++segments) {
+        ElfW(Phdr) segment{};
+        file.seekg(static_cast<std::streamoff>(header.e_phoff + segments * header.e_phentsize));
+        BOOST_TEST_REQUIRE(file.read(reinterpret_cast<char*>(&segment), sizeof segment).good());
+        if (segment.p_type == PT_TLS)
+            bytes = segment.p_memsz;
+    }
+    BOOST_TEST(segments != 0u);
+    BOOST_TEST_MESSAGE("tls.bytes " << bytes);
+    BOOST_TEST(bytes != 0u); // or it is looked for in the wrong place
+    BOOST_TEST(bytes < 256u);
+}
+
+/// Bare they end well; what is added must fit into what is left.
+BOOST_AUTO_TEST_CASE(threads_with_the_smallest_stack_work) {
+    for (const std::string first : {"", " first"}) {
+        const Folder folder;
+        const std::string program = programs + "/thin_thread" + first;
+        const Outcome bare = run_sim(folder, program);
+        BOOST_TEST_REQUIRE(bare.status == 0, bare.out << bare.err);
+        for (const std::string act : {"", "prefetch", "relieve", "rewrite=all", "stage", "auto"}) {
+            const Outcome outcome = run_sim(folder, advisor + " run -f -o x.umtrace " +
+                                                        (act.empty() ? "" : "--act " + act) + " -- " + program);
+            BOOST_TEST(outcome.status == 0, act << first << outcome.err);
+            BOOST_TEST(outcome.out == bare.out, act << first);
+            // 12 rounds of two allocations, and two times 16 launches between a copy and another.
+            BOOST_TEST(dump(folder, "x.umtrace", "Launch").size() == 12u * 2 * 16, act << first);
+            BOOST_TEST(dump(folder, "x.umtrace", "Copy").size() == 12u * 2 * 2, act << first);
+            BOOST_TEST(dump(folder, "x.umtrace", "Free").size() == 12u * 2, act << first);
+        }
     }
 }
 

@@ -1,14 +1,24 @@
 #include "tools/simcuda/driver/kernel_run.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdio>
+#include <memory>
 
 namespace simcuda {
 
 namespace {
 thread_local KernelRun* running = nullptr;
-// Where illegal accesses end up: the kernel goes on, as other threads of a real one do for a while.
-alignas(64) thread_local char nowhere[4096];
+
+// Where illegal accesses end up: the kernel goes on, as other threads of a real one do for a while. Not in
+// thread-local storage, which is cut from the stack of every thread, and programs have threads with small ones.
+void* nowhere() {
+    static thread_local std::unique_ptr<std::max_align_t[]> memory;
+    if (!memory) {
+        memory = std::make_unique<std::max_align_t[]>(4096 / sizeof(std::max_align_t));
+    }
+    return memory.get();
+}
 
 constexpr std::uint64_t resident_threads = 132 * 2048; ///< of an H200
 constexpr std::uint64_t element_bytes = 4;
@@ -50,7 +60,7 @@ void* KernelRun::touch(std::uint64_t address, bool write) {
         }
         illegal_ = true;
         ++state.control.illegal_addresses;
-        return nowhere;
+        return nowhere();
     }
     const std::uint64_t first = std::max(found->address, address / granule * granule);
     const std::uint64_t last = std::min(found->address + found->bytes, (address / granule + 1) * granule);
@@ -126,7 +136,7 @@ const DeviceInterface* device_interface() {
                                        reinterpret_cast<const std::uint64_t*>(&state.epoch),
                                        [](std::uint64_t address, bool write) -> void* {
                                            KernelRun* run = KernelRun::current();
-                                           return run ? run->touch(address, write) : nowhere;
+                                           return run ? run->touch(address, write) : nowhere();
                                        },
                                        [](double operations) {
                                            if (KernelRun* run = KernelRun::current()) {

@@ -93,13 +93,14 @@ CUresult launch(CUfunction function, const Shape& shape, unsigned shared_bytes, 
         device = stream->context->device;
     }
 
-    void* unpacked[parameter_limit];
+    std::vector<void*> unpacked;
     if (!parameters) {
+        unpacked.resize(entry->parameter_count);
         char* packed = const_cast<char*>(packed_parameters(extra));
         for (std::size_t index = 0; index < entry->parameter_count; ++index) {
             unpacked[index] = packed + entry->parameter_offsets[index];
         }
-        parameters = unpacked;
+        parameters = unpacked.data();
     }
     run_kernel(*entry, parameters, shape, stream, device);
     return CUDA_SUCCESS;

@@ -1,0 +1,72 @@
+/// A second stack for each thread. A thread of the program's may have 16 KiB in all, its thread-local storage
+/// included, and the driver needs most of it: what is large of ours stands in pages of our own.
+#pragma once
+
+#include <cstddef>
+#include <new>
+#include <type_traits>
+
+namespace umadvisor::record {
+
+/// Zeroed when the thread first needs them. Behind them lies a closed page, so running over the end does not go
+/// unnoticed.
+struct ThreadPages {
+    static constexpr std::size_t kept_bytes = 8 * 1024, stack_bytes = 120 * 1024 - 64;
+
+    std::size_t used;                       ///< bytes of `stack`
+    alignas(64) std::byte kept[kept_bytes]; ///< see kept_of_thread()
+    alignas(64) std::byte stack[stack_bytes];
+};
+
+extern constinit thread_local ThreadPages* thread_pages;
+
+/// Null without memory.
+ThreadPages* make_thread_pages() noexcept;
+
+/// Gives the calling thread's pages back, at its end. It may be given others.
+void free_thread_pages() noexcept;
+
+/// Whether the calling thread has pages, or can be given some. Asked at the door of every call: behind it
+/// OffStack finds them.
+inline bool has_thread_pages() noexcept {
+    return thread_pages != nullptr || make_thread_pages() != nullptr;
+}
+
+/// A local variable that is too large for the program's stack; initialised as `T name;` would be. Goes before
+/// those that were made before it, as local variables do. Needs has_thread_pages().
+template <class T>
+class OffStack {
+    static_assert(alignof(T) <= 64);
+
+public:
+    OffStack() noexcept : pages_(has_thread_pages() ? thread_pages : nullptr), before_(pages_->used) {
+        pages_->used += (sizeof(T) + 63) / 64 * 64; // first: its constructor may have such variables, too
+        value_ = new (pages_->stack + before_) T;
+    }
+    ~OffStack() noexcept {
+        value_->~T();
+        pages_->used = before_;
+    }
+    OffStack(const OffStack&) = delete;
+    OffStack& operator=(const OffStack&) = delete;
+
+    T& operator*() const noexcept { return *value_; }
+    T* operator->() const noexcept { return value_; }
+
+private:
+    ThreadPages* pages_;
+    std::size_t before_;
+    T* value_;
+};
+
+/// What outlives a call and is too large for thread-local storage, which the loader cuts from every thread's
+/// stack. All zeros at first. Each has a place of its own, `at` bytes from the first.
+template <class T, std::size_t at>
+T& kept_of_thread() noexcept {
+    static_assert(std::is_trivially_destructible_v<T> && at % alignof(T) == 0);
+    static_assert(at + sizeof(T) <= ThreadPages::kept_bytes);
+    has_thread_pages();
+    return *reinterpret_cast<T*>(thread_pages->kept + at);
+}
+
+} // namespace umadvisor::record
