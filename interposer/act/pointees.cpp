@@ -79,10 +79,12 @@ void Pointees::keep(Holder& known, Found& found) noexcept {
 
 void Pointees::read(const observe::Allocation& holder) noexcept {
     Holder* const known = open(holder);
+    if (known == nullptr)
+        return; // before a file is opened for it
     const record::Quiet quiet;
     observe::Pagemap pagemap;
     Found found;
-    if (known == nullptr || pagemap.trouble() != nullptr || !make(*known, holder.bytes / 8, found))
+    if (pagemap.trouble() != nullptr || !make(*known, holder.bytes / 8, found))
         return;
     const std::uint64_t page = observe::Pagemap::page_bytes();
     struct Visit {
@@ -104,6 +106,8 @@ void Pointees::read(const observe::Allocation& holder) noexcept {
 
 bool Pointees::copied(const observe::Allocation& holder, std::uint64_t destination, std::uint64_t source,
                       std::uint64_t bytes) noexcept {
+    if (!observe::may_read_host(source, bytes))
+        return false;
     Holder* const known = open(holder);
     const record::Quiet quiet;
     Found found;

@@ -1,6 +1,6 @@
 #include "interposer/observe/copy_contents.hpp"
 
-#include "interposer/observe/allocations.hpp"
+#include "interposer/observe/host_read.hpp"
 #include "interposer/record/clock.hpp"
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/slow_path.hpp"
@@ -78,10 +78,7 @@ trace::CopyContent CopyContents::look(std::uint64_t host, std::uint64_t device, 
     const record::SlowPath slow;
     const record::Quiet quiet;
     trace::CopyContent content;
-    Allocation allocation{};
-    const bool known = allocations().find(host, allocation);
-    if (known ? allocation.readable && bytes <= allocation.address + allocation.bytes - host
-              : !allocations().overlaps(host, host + bytes))
+    if (may_read_host(host, bytes))
         content = hash(host, device, bytes);
     on_parts_ += worked_nanoseconds() - start - (on_wholes_ - before);
     content.look_duration = record::now() - begin;

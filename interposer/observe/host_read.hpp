@@ -1,6 +1,8 @@
 /// Reading the program's memory without being able to harm it.
 #pragma once
 
+#include "interposer/observe/allocations.hpp"
+
 #include <cstdint>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -18,6 +20,17 @@ inline bool read_host(void* held, std::uint64_t bytes, const iovec* from, std::u
 inline bool read_host(void* held, std::uint64_t address, std::uint64_t bytes) noexcept {
     const iovec from{reinterpret_cast<void*>(address), bytes};
     return read_host(held, bytes, &from, 1);
+}
+
+/// Whether the bytes that a copy takes from or has brought to host memory may be looked at. All who look ask
+/// this first. Not where reading is slow (write-combined memory: a hundred times), changes something (registers
+/// of a device that are registered as I/O memory), or moves pages (managed memory); nor where the copy reaches
+/// beyond the allocation that it begins in, since nobody knows what is there. Lock-free.
+inline bool may_read_host(std::uint64_t address, std::uint64_t bytes) noexcept {
+    Allocation allocation{};
+    return allocations().find(address, allocation)
+               ? allocation.readable && bytes <= allocation.address + allocation.bytes - address
+               : !allocations().overlaps(address, address + bytes);
 }
 
 } // namespace umadvisor::observe

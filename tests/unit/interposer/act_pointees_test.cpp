@@ -2,7 +2,15 @@
 #include "interposer/act/pointees.hpp"
 
 #include <boost/test/unit_test.hpp>
+#include <cstddef>
 #include <initializer_list>
+#include <iterator>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <vector>
 
 BOOST_AUTO_TEST_SUITE(act_pointees)
@@ -108,5 +116,50 @@ BOOST_FIXTURE_TEST_CASE(large_memory_is_data, Memory) {
 BOOST_FIXTURE_TEST_CASE(what_cannot_be_read_holds_nothing, Memory) {
     BOOST_TEST(!pointees.copied(holder, table, 4096, 64));
 }
+
+/// Reading write-combined memory holds the program up, and registers of a device change by it.
+BOOST_FIXTURE_TEST_CASE(memory_that_is_not_plain_to_read_is_not_read, Memory) {
+    const Addresses words{first, second};
+    const auto source = reinterpret_cast<std::uint64_t>(words.data());
+    observe::Allocation host{observe::allocations().next_id(), source, 16, trace::Memory::pinned, 0, false, 0};
+    observe::Allocation gone;
+    for (const bool readable : {false, true}) {
+        host.readable = readable;
+        observe::allocations().insert(host);
+        BOOST_TEST(copy(words) == readable);
+        observe::allocations().erase(source, gone);
+    }
+    host.bytes = 8; // the copy reaches beyond it
+    observe::allocations().insert(host);
+    BOOST_TEST(!copy(words));
+    observe::allocations().erase(source, gone);
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+/// Opening the pagemap costs as much as reading a small table.
+BOOST_FIXTURE_TEST_CASE(no_file_is_opened_for_memory_that_is_too_large_to_read, Memory) {
+    const auto ends_well = [&](std::uint64_t bytes) {
+        const pid_t child = fork();
+        if (child == 0) {
+            sock_filter no_open[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                                     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 1),
+                                     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+                                     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+            const sock_fprog program{std::size(no_open), no_open};
+            if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+                prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+                _exit(2);
+            pointees.read({holder.id + 1, table, bytes, trace::Memory::managed, 0, false, 0});
+            _exit(0);
+        }
+        int status = 0;
+        waitpid(child, &status, 0);
+        BOOST_TEST((!WIFEXITED(status) || WEXITSTATUS(status) != 2)); // else the filter could not be set
+        return WIFEXITED(status);
+    };
+    BOOST_TEST(ends_well(Pointees::most_bytes + 1));
+    BOOST_TEST(!ends_well(4096)); // or this test would see nothing
+}
+#endif
 
 BOOST_AUTO_TEST_SUITE_END()
