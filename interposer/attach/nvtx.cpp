@@ -1,6 +1,7 @@
 /// The program's own names for its parts. NVTX, which is a header in the program, loads the library named by
 /// NVTX_INJECTION64_PATH at the program's first NVTX call and asks it to put its functions in the place of
 /// nothing. `umadvisor run` names this library there unless somebody else's stands there already.
+#include "interposer/record/bounds.hpp"
 #include "interposer/record/mutex.hpp"
 #include "interposer/record/pages.hpp"
 #include "interposer/record/recorder.hpp"
@@ -20,8 +21,7 @@ namespace {
 
 constinit record::Mutex mutex;
 constinit record::Arena arena;
-constinit int names_kept = 0;
-constexpr int most_names = 1 << 16; ///< a program may register strings in a loop; nobody ever frees them
+constinit std::size_t names_kept = 0; ///< a program may register strings in a loop; nobody ever frees them
 
 constinit std::atomic<nvtxRangeId_t> last_range{0};
 
@@ -29,8 +29,12 @@ constinit std::atomic<nvtxRangeId_t> last_range{0};
 template <class Handle>
 Handle keep(const char* text) {
     const record::Guard guard(mutex);
-    if (text == nullptr || names_kept == most_names)
+    if (text == nullptr)
         return nullptr;
+    if (names_kept == record::most(record::Bound::nvtx_handles)) {
+        record::reached(record::Bound::nvtx_handles);
+        return nullptr;
+    }
     const std::size_t bytes = strnlen(text, trace::max_text);
     char* const copy = static_cast<char*>(arena.take(bytes + 1, 1)); // zeroed: ends by itself
     if (copy == nullptr)

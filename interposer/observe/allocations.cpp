@@ -1,5 +1,6 @@
 #include "interposer/observe/allocations.hpp"
 
+#include "interposer/record/bounds.hpp"
 #include "interposer/record/pages.hpp"
 #include "interposer/record/recorder.hpp"
 
@@ -288,9 +289,8 @@ std::size_t AllocationIndex::insert(const Allocation& allocation, Allocation* co
             }
         }
     }
-    static std::atomic_flag told;
-    if (full && !told.test_and_set(std::memory_order_relaxed))
-        record::note("too many live allocations: further ones are not told apart in copies and launches");
+    if (full)
+        record::reached(record::Bound::live_allocations);
     return count;
 }
 

@@ -1,6 +1,7 @@
 /// Every live allocation that the program made through CUDA, by address.
 #pragma once
 
+#include "interposer/record/bounds.hpp"
 #include "interposer/record/mutex.hpp"
 #include "trace/values.hpp"
 
@@ -104,7 +105,8 @@ public:
 
 private:
     static constexpr std::size_t leaf_capacity = 64;
-    static constexpr std::size_t max_leaves = 16384; ///< half a million allocations at the least
+    static constexpr std::size_t max_leaves =
+        record::most(record::Bound::live_allocations) / (leaf_capacity / 2);
 
     using Word = std::atomic<std::uint64_t>;
     /// Column by column: a search touches starts only.

@@ -2,6 +2,7 @@
 
 #include "interposer/attach/real.hpp"
 #include "interposer/observe/handle_table.hpp"
+#include "interposer/record/bounds.hpp"
 #include "interposer/record/mutex.hpp"
 
 #include <atomic>
@@ -13,7 +14,7 @@ namespace {
 using attach::Entry;
 using attach::real;
 
-constinit HandleTable<256> numbers;
+constinit HandleTable<record::most(record::Bound::contexts)> numbers;
 constinit std::atomic<std::uint32_t> last_number{0};
 constinit std::atomic<int> devices{0};
 
@@ -52,8 +53,10 @@ std::uint16_t number_of(std::uint64_t handle) {
     // Two threads may both come here with a new context: the later put stands, and memory that the other made
     // in between is not forgotten with the context but when its address is given out again.
     const std::uint32_t number = last_number.fetch_add(1, std::memory_order_relaxed) + 1;
-    if (number > 0xffff || !numbers.put(handle, static_cast<std::uint16_t>(number)))
+    if (number > 0xffff || !numbers.put(handle, static_cast<std::uint16_t>(number))) {
+        record::reached(record::Bound::contexts);
         return 0;
+    }
     return static_cast<std::uint16_t>(number);
 }
 

@@ -3,6 +3,7 @@
 #include "interposer/attach/real.hpp"
 #include "interposer/observe/capture.hpp"
 #include "interposer/observe/try_lock.hpp"
+#include "interposer/record/bounds.hpp"
 #include "interposer/record/clock.hpp"
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
@@ -29,7 +30,7 @@ std::uint64_t interval_after(std::uint64_t calls) {
 
 constexpr std::uint64_t pair_nanoseconds = 5000;
 constexpr std::uint64_t share = 100; ///< one part in so many of the run time
-constexpr int pairs_per_context = 256, max_contexts = 16;
+constexpr int pairs_per_context = 256;
 constexpr int floor_pairs = 4; ///< around nothing, before the first samples of a context
 constexpr int max_troubles = 64;
 constexpr int max_unfinished = 16; ///< of one collect(): those behind them are hardly finished either
@@ -59,7 +60,7 @@ constexpr std::size_t key_slots = 4096;
 constinit Seen seen[key_slots] = {};
 
 TryLock lock; ///< guards the pools, but for pairs that are begun
-constinit Pool pools[max_contexts] = {};
+constinit Pool pools[record::most(record::Bound::timed_contexts)] = {};
 constinit std::atomic<std::uint64_t> last_sample{0}, taken{0}, allowance{20'000'000}, started{0};
 constinit std::atomic<int> in_flight{0}, troubles{0};
 
@@ -131,6 +132,8 @@ Pool* current_pool(bool make) {
         if (pool.context == nullptr && free == nullptr)
             free = &pool;
     }
+    if (make && free == nullptr)
+        record::reached(record::Bound::timed_contexts);
     if (!make || free == nullptr)
         return nullptr;
     free->context = context;

@@ -1,6 +1,7 @@
 #include "interposer/observe/exec_graphs.hpp"
 
 #include "interposer/record/blocks.hpp"
+#include "interposer/record/bounds.hpp"
 
 #include <algorithm>
 
@@ -43,6 +44,10 @@ Table* roomy() {
     Table* const now = table.load(std::memory_order_relaxed);
     if (now != nullptr && 2 * (used + 1) <= now->capacity)
         return now;
+    if (used >= record::most(record::Bound::executable_graphs)) {
+        record::reached(record::Bound::executable_graphs);
+        return nullptr;
+    }
     const std::size_t capacity = now == nullptr ? 256 : 2 * now->capacity;
     auto* const larger = static_cast<Table*>(record::map_pages(sizeof(Table) + capacity * sizeof(Table::Slot)));
     if (larger == nullptr)

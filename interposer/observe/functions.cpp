@@ -1,9 +1,10 @@
 #include "interposer/observe/functions.hpp"
 
 #include "interposer/attach/real.hpp"
+#include "interposer/record/bounds.hpp"
 #include "interposer/record/mutex.hpp"
-#include "interposer/record/pages.hpp"
 #include "interposer/record/off_stack.hpp"
+#include "interposer/record/pages.hpp"
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
 
@@ -35,7 +36,8 @@ record::Mutex mutex;
 std::atomic<const char*>& table = detail::function_table;
 std::size_t used = 0;
 std::uint64_t last_id = 0;
-record::Arena arena; ///< names and Functions
+std::size_t names_told = 0; ///< handles come back with other names
+record::Arena arena;        ///< names and Functions
 
 /// Where `handle` is, or could be: its place or the next free one behind.
 Slot& place_in(const Table& in, std::uint64_t handle) {
@@ -47,12 +49,17 @@ Slot& place_in(const Table& in, std::uint64_t handle) {
     }
 }
 
-/// The slot of `handle`, made if need be; null without memory. Under the lock. A quarter is used at the most,
-/// so that nearly all handles have their own place. A table that is outgrown is never freed: others may be
-/// reading it.
+/// The slot of `handle`, made if need be; null without memory or room. Under the lock. A quarter is used at the
+/// most, so that nearly all handles have their own place. A table that is outgrown is never freed: others may
+/// be reading it.
 Slot* slot_for(std::uint64_t handle) {
     Table in(table.load(std::memory_order_relaxed));
-    if (4 * (used + 1) > in.capacity()) {
+    if (used == record::most(record::Bound::kernels) &&
+        place_in(in, handle).handle.load(std::memory_order_relaxed) == 0) {
+        record::reached(record::Bound::kernels);
+        return nullptr;
+    }
+    if (used < record::most(record::Bound::kernels) && 4 * (used + 1) > in.capacity()) {
         const unsigned bits = std::max(10u, 65 - in.shift);
         auto* const slots = static_cast<Slot*>(record::map_pages(sizeof(Slot) << bits));
         if (slots == nullptr)
@@ -167,6 +174,10 @@ const Function* publish(std::uint64_t handle, const Description& now) {
         slot->function.store(slot->former, std::memory_order_release);
         return slot->former;
     }
+    if (!same && last_id == record::most(record::Bound::kernels)) {
+        record::reached(record::Bound::kernels);
+        return nullptr;
+    }
     Function* const function = make(now);
     if (function == nullptr)
         return nullptr;
@@ -204,6 +215,9 @@ void note(std::uint64_t handle, std::uint64_t module, const char* name, bool ker
         (slot->told.module == module && slot->told.kernel == kernel && slot->told.name == text))
         return;
     bool kept = slot->told.name == text;
+    if (!kept && names_told == record::most(record::Bound::kernels))
+        return record::reached(record::Bound::kernels);
+    names_told += !kept;
     slot->told = {module, kept ? slot->told.name : arena.keep(text, kept), kernel};
     slot->function.store(nullptr, std::memory_order_release); // it may be another one now
 }

@@ -1,10 +1,11 @@
 #include "interposer/observe/host_ranges.hpp"
 
 #include "interposer/observe/range_cache.hpp"
+#include "interposer/record/bounds.hpp"
 #include "interposer/record/clock.hpp"
 #include "interposer/record/loaded_objects.hpp"
-#include "interposer/record/quiet.hpp"
 #include "interposer/record/off_stack.hpp"
+#include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
 
 #include <algorithm>
@@ -24,7 +25,6 @@ using trace::HostRangeKind;
 
 constexpr std::uint64_t share = 100; ///< after the allowance: one part in so many of the run time
 constexpr std::uint64_t least_believed = 250'000'000; ///< nanoseconds before a range is looked at again
-constexpr std::uint64_t max_definitions = 65536;
 
 /// Held while ranges are entered, not while they are looked at: a thread that loads a library holds the
 /// loader's lock and may copy from the library's constructor.
@@ -280,7 +280,7 @@ bool host_range_of(std::uint64_t address, HostRange& out) noexcept {
     entry.until = now + std::max(least_believed, cost * share);
     if (hit && known.generation == entry.generation) {
         entry.id = known.id; // the same; a heap may have grown
-    } else if (definitions < max_definitions) {
+    } else if (definitions < record::most(record::Bound::host_ranges)) {
         entry.id = ++definitions;
         trace::HostRange record;
         record.id = entry.id;
@@ -290,6 +290,7 @@ bool host_range_of(std::uint64_t address, HostRange& out) noexcept {
         record.path = seen.mapping.path;
         record::define(record);
     } else {
+        record::reached(record::Bound::host_ranges);
         return false;
     }
     cache.put(entry);

@@ -21,7 +21,7 @@ void ModuleVariables::add(std::uint64_t address, bool managed, std::uint64_t mod
     while (at < used && variables_[at].address.load(acquire) != 0)
         ++at;
     if (at == places)
-        return;
+        return record::reached(record::Bound::module_variables);
     variables_[at].module.store(module, release);
     variables_[at].managed.store(managed, release);
     variables_[at].address.store(address, release);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "interposer/observe/allocations.hpp"
+#include "interposer/record/bounds.hpp"
 #include "interposer/record/mutex.hpp"
 
 #include <atomic>
@@ -33,7 +34,7 @@ public:
     std::size_t managed(std::uint64_t module, Allocation* out, std::size_t capacity) const noexcept;
 
 private:
-    static constexpr std::size_t places = 1024;
+    static constexpr std::size_t places = record::most(record::Bound::module_variables);
 
     using Word = std::atomic<std::uint64_t>;
     struct Variable {

@@ -2,6 +2,7 @@
 
 #include "interposer/attach/real.hpp"
 #include "interposer/observe/handle_table.hpp"
+#include "interposer/record/bounds.hpp"
 
 namespace umadvisor::observe {
 
@@ -11,7 +12,7 @@ using attach::Entry;
 using attach::real;
 using trace::Memory;
 
-constinit HandleTable<256> pools;
+constinit HandleTable<record::most(record::Bound::pools)> pools;
 
 std::uint64_t handle_of(CUmemoryPool pool) {
     return reinterpret_cast<std::uint64_t>(pool);
@@ -43,7 +44,12 @@ Memory memory_at(CUmemAllocationType type, CUmemLocationType location) noexcept 
 
 bool note_pool(CUmemoryPool pool, Memory memory) noexcept {
     const auto value = static_cast<std::uint16_t>(memory);
-    return pools.find(handle_of(pool)) != value && pools.put(handle_of(pool), value);
+    if (pools.find(handle_of(pool)) == value)
+        return false;
+    const bool kept = pools.put(handle_of(pool), value);
+    if (!kept)
+        record::reached(record::Bound::pools);
+    return kept;
 }
 
 Memory forget_pool(CUmemoryPool pool) noexcept {

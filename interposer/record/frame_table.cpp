@@ -1,5 +1,6 @@
 #include "interposer/record/frame_table.hpp"
 
+#include "interposer/record/bounds.hpp"
 #include "interposer/record/modules.hpp"
 #include "interposer/record/pages.hpp"
 #include "interposer/record/recorder.hpp"
@@ -57,6 +58,10 @@ std::uint32_t FrameTable::add(std::uint32_t parent, std::uintptr_t address) noex
     const Guard guard(mutex_);
     if (const std::uint32_t id = find(table_.load(std::memory_order_relaxed), parent, address))
         return id; // another thread was first
+    if (last_id_ == most(Bound::stack_frames)) {
+        reached(Bound::stack_frames);
+        return 0;
+    }
     Table* table = table_.load(std::memory_order_relaxed);
     if (table == nullptr || used_ * 2 >= table->slots) {
         if (!enlarge())

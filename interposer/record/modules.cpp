@@ -153,11 +153,17 @@ void ModuleMap::see(const dl_phdr_info& object) noexcept {
     }
     if (place == nullptr) {
         if (count_ == capacity)
-            return;
+            return reached(Bound::loaded_files);
         place = &modules_[count_++];
     }
     bool good = false;
-    module.path = place->path == path ? place->path : paths_.keep(path, good);
+    if (place->path == path)
+        module.path = place->path;
+    else if (paths_kept_ == most(Bound::file_names))
+        reached(Bound::file_names);
+    else
+        module.path = paths_.keep(path, good);
+    paths_kept_ += good;
     module.id = ++last_id_;
     *place = module;
     trace::Module record;

@@ -1,6 +1,7 @@
 /// The loaded objects of the process, as far as stacks run through them.
 #pragma once
 
+#include "interposer/record/bounds.hpp"
 #include "interposer/record/mutex.hpp"
 #include "interposer/record/pages.hpp"
 
@@ -42,7 +43,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t capacity = 16384; ///< objects at a time; more are not named
+    static constexpr std::size_t capacity = most(Bound::loaded_files); ///< at a time
 
     bool begin(const dl_phdr_info& any) noexcept;
     void see(const dl_phdr_info& object) noexcept;
@@ -53,6 +54,7 @@ private:
     std::uint64_t last_id_ = 0;
     unsigned long long adds_ = 0, subs_ = 0;
     Arena paths_;
+    std::size_t paths_kept_ = 0;
 };
 
 extern constinit ModuleMap module_map;

@@ -1,6 +1,7 @@
 /// Numbers given to pairs of words.
 #pragma once
 
+#include "interposer/record/bounds.hpp"
 #include "interposer/record/pages.hpp"
 
 #include <cstddef>
@@ -11,14 +12,19 @@ namespace umadvisor::record {
 /// Open addressing, doubled when half full. Not thread-safe: its owner's lock covers it.
 class NumberTable {
 public:
-    constexpr NumberTable() noexcept = default;
+    constexpr explicit NumberTable(Bound bound, std::size_t room) noexcept : bound_(bound), room_(room) {}
+    constexpr explicit NumberTable(Bound bound) noexcept : NumberTable(bound, most(bound)) {}
 
-    /// The pair's number; `fresh` when it was given just now. Numbers count from 1; 0: no memory.
+    /// The pair's number; `fresh` when it was given just now. Numbers count from 1; 0: no memory, or no room.
     std::uint32_t number(std::uint64_t first, std::uint64_t second, bool& fresh) noexcept {
         fresh = false;
         if (used_ * 2 >= slots_ && !enlarge())
             return 0;
         Slot& slot = find(first, second);
+        if (slot.number == 0 && used_ == room_) {
+            reached(bound_);
+            return 0;
+        }
         fresh = slot.number == 0;
         if (fresh)
             slot = {first, second, ++used_};
@@ -56,6 +62,8 @@ private:
         return true;
     }
 
+    Bound bound_;
+    std::size_t room_; ///< pairs
     Slot* table_ = nullptr;
     std::size_t slots_ = 0;
     std::uint32_t used_ = 0;

@@ -34,7 +34,7 @@ private:
     std::uint32_t frame(std::uint32_t parent, std::uint32_t code, const PythonSight& sight) noexcept;
 
     Mutex mutex_;
-    NumberTable codes_, frames_;
+    NumberTable codes_{Bound::python_code}, frames_{Bound::python_frames};
     // Of the code object at hand.
     std::uint8_t* lines_ = nullptr;
     std::size_t file_bytes_ = 0, name_bytes_ = 0, line_bytes_ = 0;

@@ -1,9 +1,10 @@
 #include "interposer/record/recorder.hpp"
 
+#include "interposer/record/bounds.hpp"
 #include "interposer/record/clock.hpp"
 #include "interposer/record/dictionary.hpp"
-#include "interposer/record/process.hpp"
 #include "interposer/record/off_stack.hpp"
+#include "interposer/record/process.hpp"
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/sink.hpp"
 #include "interposer/record/stacks.hpp"
@@ -56,6 +57,7 @@ void close() noexcept {
     if (!recording())
         return;
     const Quiet quiet;
+    tell_reached();
     renew_clock();
     if (seat.writer != nullptr)
         seat.writer->chunk.seal();

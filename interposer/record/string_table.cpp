@@ -1,4 +1,5 @@
 #include "interposer/base/text.hpp"
+#include "interposer/record/bounds.hpp"
 #include "interposer/record/mutex.hpp"
 #include "interposer/record/pages.hpp"
 #include "interposer/record/quiet.hpp"
@@ -18,19 +19,27 @@ class StringTable {
 public:
     constexpr StringTable() noexcept = default;
 
-    /// 0 when there is no memory.
+    /// 0 when there is no memory or no room.
     std::uint64_t id(std::string_view text) noexcept {
-        if (used_ * 4 >= slots_ * 3 && !enlarge())
+        if (used_ * 4 >= slots_ * 3 && !enlarge()) {
+            sink.drop(trace::DropReason::no_memory);
             return 0;
+        }
         const std::uint64_t hash =
             trace::checksum(reinterpret_cast<const std::uint8_t*>(text.data()), text.size());
         Slot& slot = find(hash, text);
         if (slot.id != 0)
             return slot.id;
+        if (used_ == most(Bound::texts)) {
+            reached(Bound::texts);
+            return 0;
+        }
         bool good = false;
         const std::string_view kept = arena_.keep(text, good);
-        if (!good)
+        if (!good) {
+            sink.drop(trace::DropReason::no_memory);
             return 0;
+        }
         slot = {hash, kept, ++used_};
         trace::String record;
         record.id = slot.id;
@@ -85,10 +94,7 @@ std::uint64_t string_id(std::string_view text) noexcept {
         return 0;
     const Quiet quiet;
     const Guard guard(strings_mutex);
-    const std::uint64_t id = strings.id(base::first(text, trace::max_text));
-    if (id == 0)
-        sink.drop(trace::DropReason::no_memory);
-    return id;
+    return strings.id(base::first(text, trace::max_text));
 }
 
 } // namespace umadvisor::record

@@ -10,6 +10,7 @@
 #include "interposer/observe/host_nodes.hpp"
 #include "interposer/observe/launch_detail.hpp"
 #include "interposer/observe/managed_watch.hpp"
+#include "interposer/record/bounds.hpp"
 #include "interposer/record/loader_use.hpp"
 #include "interposer/record/mutex.hpp"
 #include "interposer/record/recorder.hpp"
@@ -54,8 +55,8 @@ struct UnknownLookup {
     int version;
     unsigned long long flags;
 };
-UnknownLookup early_lookups[64];
-int early_count = 0;
+UnknownLookup early_lookups[record::most(record::Bound::early_lookups)];
+int early_count = 0, early_lost = 0;
 const char* runtime_object = nullptr;
 bool lists_are_told = false; ///< in the trace already: what comes now goes there at once
 
@@ -77,6 +78,8 @@ void tell_lists() {
     const record::Guard guard(mutex);
     for (int i = 0; i < early_count; ++i)
         define(early_lookups[i]);
+    for (; early_lost > 0; --early_lost)
+        record::reached(record::Bound::early_lookups);
     if (runtime_object != nullptr)
         define_runtime(runtime_object);
     lists_are_told = true;
@@ -237,6 +240,8 @@ void note_unknown_lookup(const char* symbol, int version, unsigned long long fla
         define(lookup);
     else if (early_count < static_cast<int>(std::size(early_lookups)))
         early_lookups[early_count++] = lookup;
+    else
+        ++early_lost;
 }
 
 void note_runtime(const void* caller) noexcept {

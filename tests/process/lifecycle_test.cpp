@@ -445,4 +445,23 @@ BOOST_AUTO_TEST_CASE(a_plug_in_bound_past_us) {
     }
 }
 
+/// A program may make a label for each step of a long run.
+BOOST_AUTO_TEST_CASE(labels_without_end_take_no_memory_without_end) {
+    const Folder folder;
+    const Outcome outcome =
+        run_sim(folder, advisor + " run -o x.umtrace -- " + programs + "/named_ranges many");
+    BOOST_TEST(outcome.status == 0, outcome.err);
+    BOOST_TEST(dump(folder, "x.umtrace", "String").size() == 65536u);
+    std::size_t named = 0, all = 0;
+    for (const Json& range : dump(folder, "x.umtrace", "Range")) {
+        ++all;
+        named += range.at("text") != 0;
+    }
+    BOOST_TEST(all == 2u * (65536 + 1000)); // the ranges themselves are all there
+    BOOST_TEST(named == 65536u);
+    const Json read = report(folder, "x.umtrace");
+    BOOST_TEST(notices(read, "umadvisor keeps no more than 65536 names"));
+    BOOST_TEST(notices(read, "1000 times there was no room"));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

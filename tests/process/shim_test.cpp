@@ -187,4 +187,16 @@ BOOST_AUTO_TEST_CASE(readme_and_help_tell_every_setting) {
     BOOST_TEST(settings > 0u);
 }
 
+BOOST_AUTO_TEST_CASE(the_documents_tell_every_bound) {
+    const std::string document = read(UMADVISOR_SOURCE "/docs/recording.md");
+    std::size_t bounds = 0;
+#define BOUND(name, most, what, rest)                                                                          \
+    ++bounds;                                                                                                  \
+    BOOST_TEST(document.find("| " what " | " + std::to_string(most) + " | " rest " |") != std::string::npos,   \
+               what);
+#include "interposer/record/bounds.def"
+#undef BOUND
+    BOOST_TEST(bounds > 10u);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

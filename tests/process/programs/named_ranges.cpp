@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <cuda_runtime_api.h>
 #include <nvtx3/nvToolsExt.h>
+#include <string>
 #include <thread>
 
 namespace {
@@ -14,9 +15,23 @@ nvtxEventAttributes_t event_of(nvtxMessageType_t type) {
     return event;
 }
 
+/// More labels than umadvisor keeps.
+int name_too_many() {
+    void* memory = nullptr;
+    if (cudaMalloc(&memory, 4096) != cudaSuccess)
+        return 1;
+    for (int i = 0; i < 65536 + 1000; ++i) {
+        nvtxRangePushA(("label " + std::to_string(i)).c_str());
+        nvtxRangePop();
+    }
+    return cudaFree(memory) == cudaSuccess ? 0 : 1;
+}
+
 } // namespace
 
-int main() {
+int main(int argc, char**) {
+    if (argc > 1)
+        return name_too_many();
     // No trace yet: nothing of these is recorded, and what they make holds later.
     nvtxDomainHandle_t domain = nvtxDomainCreateA("lib");
     nvtxStringHandle_t inner = nvtxDomainRegisterStringA(domain, "inner");

@@ -1,7 +1,12 @@
 #include "interposer/observe/module_variables.hpp"
 
+#include "observe_doubles.hpp"
+
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <memory>
+#include <mutex>
+#include <string>
 
 BOOST_AUTO_TEST_SUITE(variables_of_modules)
 
@@ -72,6 +77,25 @@ BOOST_AUTO_TEST_CASE(those_of_a_module_are_no_allocations_once_it_has_gone) {
     Allocation found;
     BOOST_TEST(!allocations().find(address, found));
     BOOST_TEST(allocations().erase(other, found));
+}
+
+BOOST_FIXTURE_TEST_CASE(more_than_are_kept_are_told_of, Variables) {
+    constexpr std::size_t most = record::most(record::Bound::module_variables);
+    const auto told = [] {
+        const std::lock_guard guard(recorder().mutex);
+        return std::count_if(recorder().notes.begin(), recorder().notes.end(), [](const std::string& note) {
+            return note.find("no more than 1024 variables of modules") != std::string::npos;
+        });
+    };
+    for (std::size_t i = 0; i < most; ++i)
+        variables->add(base + i * 0x1000, true, 0xa);
+    BOOST_TEST(told() == 0);
+    variables->add(base + most * 0x1000, true, 0xa);
+    variables->add(base + most * 0x1000, true, 0xa);
+    BOOST_TEST(told() == 1);
+    variables->drop(base); // there is room again
+    add(4, trace::Memory::managed, 0xb);
+    BOOST_TEST(managed(0xb) == 1u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

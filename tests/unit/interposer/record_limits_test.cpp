@@ -1,6 +1,8 @@
 #include "record_image.hpp"
 #include "record_process.hpp"
 
+#include "interposer/record/number_table.hpp"
+
 #include <boost/test/unit_test.hpp>
 #include <csignal>
 #include <cstring>
@@ -123,6 +125,19 @@ BOOST_AUTO_TEST_CASE(a_few_descriptors_are_enough) {
         return said().empty();
     }));
     BOOST_TEST(TraceImage(path).all<trace::Alloc>().size() == 200'000u);
+}
+
+BOOST_AUTO_TEST_CASE(a_full_table_of_numbers_gives_those_that_it_gave) {
+    NumberTable table(Bound::python_frames, 3);
+    bool fresh = false;
+    for (std::uint32_t i = 1; i <= 3; ++i) {
+        BOOST_TEST(table.number(i, 0, fresh) == i);
+        BOOST_TEST(fresh);
+    }
+    BOOST_TEST(table.number(4, 0, fresh) == 0u);
+    BOOST_TEST(!fresh);
+    BOOST_TEST(table.number(2, 0, fresh) == 2u);
+    BOOST_TEST(!fresh);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
