@@ -9,6 +9,9 @@
 
 namespace umadvisor::residency::tools {
 
+/// Of the driver: the release with which all this was tried, too.
+inline constexpr unsigned tested_branch = 580;
+
 /// The first byte of each entry of the ring.
 enum class EventType : std::uint8_t {
     host_fault = 1,

@@ -7,6 +7,7 @@
 #include "analyzer/cli/shim.hpp"
 #include "analyzer/cli/speed_ratio.hpp"
 #include "analyzer/cli/trace_names.hpp"
+#include "analyzer/cli/working_folder.hpp"
 #include "analyzer/findings/words.hpp"
 #include "analyzer/reader/error.hpp"
 
@@ -27,27 +28,6 @@ namespace {
 
 constexpr const char* usual_act = "prefetch";
 constexpr std::size_t usual_runs = 5;
-
-/// A folder that goes with its contents.
-class WorkingFolder {
-public:
-    WorkingFolder() {
-        std::string pattern = (std::filesystem::temp_directory_path() / "umadvisor-ab-XXXXXX").string();
-        if (::mkdtemp(pattern.data()) == nullptr)
-            throw reader::Error(pattern + ": cannot be made; TMPDIR says where");
-        path_ = pattern;
-    }
-    ~WorkingFolder() {
-        std::error_code ignored;
-        std::filesystem::remove_all(path_, ignored);
-    }
-    WorkingFolder(const WorkingFolder&) = delete;
-    WorkingFolder& operator=(const WorkingFolder&) = delete;
-    std::string operator/(const char* name) const { return path_ + "/" + name; }
-
-private:
-    std::string path_;
-};
 
 /// Runs one program time after time, with and without the shim. The repaired runs are what `umadvisor run
 /// --act` would make them, recording and all: that is what a user would run, and its cost counts.
@@ -98,7 +78,7 @@ public:
 
 private:
     bool remove_traces() {
-        const std::vector<std::string> traces = find_traces(folder_ / "run.umtrace", 0);
+        const std::vector<std::string> traces = find_traces(folder_ / "run.umtrace");
         std::error_code ignored; // they go with the folder
         for (const std::string& trace : traces)
             std::filesystem::remove(trace, ignored);
@@ -111,7 +91,7 @@ private:
                 std::cerr << line << "\n";
     }
 
-    WorkingFolder folder_;
+    WorkingFolder folder_{"ab"};
     std::string program_;
     std::vector<std::string> command_;
     std::string act_, shim_, kept_trace_;

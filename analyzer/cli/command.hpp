@@ -20,7 +20,7 @@ enum ExitStatus : int {
 struct OptionSpec {
     std::string_view flags; ///< "-o,--output"; values are found under the last one
     std::string_view value; ///< name of its value; empty: a flag
-    std::string_view help;
+    std::string_view help;  ///< empty: one that the command passes to itself, and no help shows
     bool repeatable = false;
 };
 

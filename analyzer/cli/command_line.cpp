@@ -32,14 +32,17 @@ struct Pending {
 void add_options(Pending& pending) {
     for (const OptionSpec& spec : pending.command->options) {
         pending.values.push_back(std::make_unique<std::vector<std::string>>());
-        if (spec.value.empty())
-            pending.app->add_flag_function(
-                std::string(spec.flags), [](std::int64_t) {}, std::string(spec.help));
-        else
-            pending.app->add_option(std::string(spec.flags), *pending.values.back(), std::string(spec.help))
-                ->type_name(std::string(spec.value))
-                ->expected(1, spec.repeatable ? most_values : 1)
-                ->allow_extra_args(false);
+        CLI::Option* const option =
+            spec.value.empty()
+                ? pending.app->add_flag_function(
+                      std::string(spec.flags), [](std::int64_t) {}, std::string(spec.help))
+                : pending.app
+                      ->add_option(std::string(spec.flags), *pending.values.back(), std::string(spec.help))
+                      ->type_name(std::string(spec.value))
+                      ->expected(1, spec.repeatable ? most_values : 1)
+                      ->allow_extra_args(false);
+        if (spec.help.empty())
+            option->group("");
     }
     const Command& command = *pending.command;
     if (command.rest_is_command)

@@ -1,11 +1,21 @@
 #include "analyzer/cli/command.hpp"
-#include "analyzer/cli/driver_probe.hpp"
-#include "analyzer/cli/launcher.hpp"
+#include "analyzer/cli/message.hpp"
+#include "analyzer/cli/recording_trial.hpp"
 #include "analyzer/cli/shim.hpp"
+#include "analyzer/cli/terminal.hpp"
+#include "analyzer/cli/trace_names.hpp"
+#include "analyzer/cli/usual_rates.hpp"
+#include "analyzer/reader/error.hpp"
+#include "residency/tools_interface.hpp"
 
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <filesystem>
+#include <fstream>
 #include <iomanip>
 #include <iostream>
 #include <unistd.h>
@@ -13,12 +23,36 @@
 namespace umadvisor::cli {
 namespace {
 
-enum class Mark { yes, no, part };
+constexpr int usual_patience = 60; ///< seconds: a driver takes several to wake up eight devices
 
-void tell(Mark mark, std::string_view what, const std::string& text) {
-    constexpr std::string_view marks[] = {"ok  ", "no  ", "part"};
-    std::cout << marks[static_cast<int>(mark)] << "  " << std::left << std::setw(16) << what << text << "\n";
-}
+enum class Mark { yes, part, no };
+
+/// The lines of one examination.
+class Findings {
+public:
+    void add(Mark mark, std::string_view what, const std::string& text) {
+        constexpr std::string_view marks[] = {"ok  ", "part", "no  "};
+        text_.stream() << marks[static_cast<int>(mark)] << "  " << std::left << std::setw(16) << what << text
+                       << "\n";
+        can_record_ &= mark != Mark::no;
+    }
+    bool can_record() const { return can_record_; }
+    /// What is in the way, if anything; else that nothing is.
+    bool print() {
+        text_.stream()
+            << "\n"
+            << (can_record_ ? "umadvisor run -- PROGRAM will work here."
+                            : "umadvisor run -- PROGRAM will not work here: the lines marked \"no\" say why. "
+                              "Traces from elsewhere can be reported on.")
+            << "\n";
+        text_.print(std::cout);
+        return can_record_;
+    }
+
+private:
+    reports::TerminalText text_{{}};
+    bool can_record_ = true;
+};
 
 std::string loaded_path(void* handle, const char* symbol) {
     Dl_info info{};
@@ -27,96 +61,228 @@ std::string loaded_path(void* handle, const char* symbol) {
 }
 
 /// First of the names that the loader finds, or empty. It stays loaded: a doctor does not live long.
-std::string find_library(std::initializer_list<const char*> names, const char* symbol) {
-    for (const char* name : names)
-        if (void* handle = ::dlopen(name, RTLD_LAZY | RTLD_LOCAL))
+std::string find_library(const std::vector<std::string>& names, const char* symbol) {
+    for (const std::string& name : names)
+        if (void* handle = ::dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL))
             return loaded_path(handle, symbol);
     return {};
 }
 
-bool check_shim() {
-    const std::string shim = find_shim();
-    if (shim.empty()) {
-        tell(Mark::no, "shim", "libumadvisor.so is not in ../lib beside this binary");
-        return false;
-    }
-    tell(Mark::yes, "shim", shim);
-    // The loader only warns when it cannot preload, so ask it to resolve everything first.
-    void* handle = ::dlopen(shim.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (handle == nullptr) {
-        tell(Mark::no, "preload", ::dlerror());
-        return false;
-    }
-    const int status = run_program("/bin/true", {"true"}, {{"LD_PRELOAD", shim}, {"UMADVISOR_QUIET", "1"}});
-    tell(status == 0 ? Mark::yes : Mark::no, "preload",
-         status == 0 ? "works" : "a preloaded program ended with status " + std::to_string(status));
-    return status == 0;
+std::string version_text(int version) {
+    return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-bool check_driver() {
-    const DriverProbe probe = probe_driver();
-    if (!probe.trouble.empty()) {
-        tell(Mark::no, "driver", probe.trouble);
-        return false;
-    }
-    tell(Mark::yes, "driver",
-         probe.path + ", CUDA " + std::to_string(probe.version / 1000) + "." +
-             std::to_string(probe.version % 1000 / 10));
-    for (const ProbedDevice& device : probe.devices) {
-        std::string text = device.name + ", compute " + std::to_string(device.major) + "." +
-                           std::to_string(device.minor) + ": ";
-        if (!device.managed)
-            text += "no managed memory; copies are recorded";
-        else if (!device.concurrent)
-            text += "managed memory without concurrent access: no prefetch, --act does nothing here";
-        else
-            text += "managed memory, prefetch and advice";
-        if (device.pageable)
-            text += "; reaches pageable memory too";
-        tell(device.concurrent ? Mark::yes : Mark::part, "device " + std::to_string(device.ordinal), text);
-    }
-    if (probe.devices.empty())
-        tell(Mark::no, "device", "none");
-    return !probe.devices.empty();
+void look_at_device(Findings& findings, const ProbedDevice& device) {
+    std::string text =
+        device.name + ", compute " + std::to_string(device.major) + "." + std::to_string(device.minor) + ": ";
+    if (device.prohibited)
+        text += "its compute mode lets no program use it; nvidia-smi -c 0 changes that";
+    else if (!device.managed)
+        text += "no managed memory; copies are recorded";
+    else if (!device.concurrent)
+        text += "managed memory without concurrent access: no prefetch, --act does nothing here";
+    else
+        text += "managed memory, prefetch and advice";
+    if (device.pageable)
+        text += "; reaches pageable memory too";
+    findings.add(device.concurrent && !device.prohibited ? Mark::yes : Mark::part,
+                 "device " + std::to_string(device.ordinal), text);
 }
 
-void check_sources() {
+void look_at_driver(Findings& findings, const DriverProbe& driver) {
+    constexpr int oldest = 11040;
+    if (!driver.trouble.empty())
+        return findings.add(Mark::no, "driver", driver.trouble);
+    const std::string text = driver.path + ", CUDA " + version_text(driver.version);
+    if (driver.version < oldest)
+        findings.add(Mark::part, "driver",
+                     text + ": umadvisor is for drivers from CUDA " + version_text(oldest) + " on");
+    else
+        findings.add(Mark::yes, "driver", text);
+    for (const ProbedDevice& device : driver.devices)
+        look_at_device(findings, device);
+    if (driver.devices.empty())
+        findings.add(Mark::no, "device", "none: " + refusal_text(100, "the driver counts none", ""));
+}
+
+/// What the loader said when it left the shim out.
+std::string preload_trouble(const DriverTrial& trial) {
+    std::string text = trial.words.empty() ? "the loader left the shim out without a word" : trial.words;
+    return text + (text.find("GLIBC_") != std::string::npos
+                       ? "; it needs glibc 2.34 or newer"
+                       : "; install libumadvisor.so and umadvisor of one build, and unset LD_PRELOAD");
+}
+
+/// With `driver` asked, as a program that runs alone asks it.
+void look_at_recording(Findings& findings, const RecordingTrial& trial, const DriverProbe& driver) {
+    if (trial.tried && !trial.driver.preloaded)
+        return findings.add(Mark::no, "preload", preload_trouble(trial.driver));
+    if (trial.tried)
+        findings.add(Mark::yes, "preload", "works");
+    if (!trial.tried)
+        findings.add(Mark::no, "recording", "not tried: " + trial.trouble);
+    else if (trial.trouble.empty())
+        findings.add(Mark::yes, "recording", "a preloaded process called cuInit and left a trace");
+    else if (driver.trouble.empty()) // else that is what is in the way
+        findings.add(Mark::no, "recording", "alone the driver works, but: " + trial.trouble);
+}
+
+/// `output`: what UMADVISOR_OUTPUT says.
+void look_at_output(Findings& findings, const std::string& output) {
+    std::error_code failed;
+    const std::string here = std::filesystem::current_path(failed).string();
+    const std::string place = output.empty() && !failed ? here + "/PROGRAM.PID.umtrace" : output;
+    if (const std::string trouble = output_trouble(place, true); !trouble.empty())
+        findings.add(Mark::no, "traces",
+                     trouble + (output.empty() ? " or UMADVISOR_OUTPUT" : "; UMADVISOR_OUTPUT names this one"));
+    else
+        findings.add(Mark::yes, "traces",
+                     output.empty() ? "are written to the working directory, " + here
+                                    : "are written to " + output + ", as UMADVISOR_OUTPUT says");
+}
+
+void look_at_unwinder(Findings& findings, const std::string& shim) {
+    const std::string beside = (std::filesystem::path(shim).parent_path() / "libunwind.so.8").string();
+    const std::string found = find_library({beside, "libunwind.so.8"}, "unw_backtrace");
+    if (found.empty())
+        findings.add(Mark::part, "call stacks",
+                     "libunwind.so.8 is not found: calls are recorded without stacks, advice without lines; "
+                     "install libunwind8 (Debian, Ubuntu) or libunwind (Fedora)");
+    else
+        findings.add(Mark::yes, "call stacks", found);
+}
+
+void look_at_residency(Findings& findings) {
     const int pagemap = ::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-    tell(pagemap >= 0 ? Mark::yes : Mark::no, "residency",
-         pagemap >= 0 ? "sampled from /proc/self/pagemap"
-                      : "/proc/self/pagemap cannot be opened: ping-pong and first touch are not seen");
+    if (pagemap < 0)
+        findings.add(
+            Mark::part, "residency",
+            std::string("/proc/self/pagemap: ") + std::strerror(errno) +
+                "; where managed memory is cannot be sampled; mount /proc, or let this process read it");
+    else
+        findings.add(Mark::yes, "residency", "sampled from /proc/self/pagemap");
     if (pagemap >= 0)
         ::close(pagemap);
-    const std::string unwind = find_library({"libunwind.so.8"}, "_Ux86_64_getcontext");
-    const bool beside =
-        std::filesystem::exists(std::filesystem::path(find_shim()).parent_path() / "libunwind.so.8");
-    const bool found =
-        !unwind.empty() || beside || ::dlopen("libunwind.so.8", RTLD_LAZY | RTLD_LOCAL) != nullptr;
-    tell(found ? Mark::yes : Mark::part, "libunwind",
-         found ? (unwind.empty() ? std::string("found") : unwind)
-               : "libunwind.so.8 is not found: calls are recorded without stacks, advice without lines");
+}
+
+std::string driver_release() {
+    std::ifstream file("/sys/module/nvidia/version");
+    std::string release;
+    std::getline(file, release);
+    return release;
+}
+
+/// Who tells of faults and migrations one by one; without it residency is sampled.
+void look_at_queue(Findings& findings, bool simulated) {
+    constexpr std::string_view otherwise = "; residency is sampled instead";
+    if (simulated)
+        return findings.add(Mark::yes, "tools queue", "simcuda's own");
+    constexpr const char* file = "/dev/nvidia-uvm-tools";
+    const int device = ::open(file, O_RDWR | O_CLOEXEC);
+    if (device < 0) {
+        const bool missing = errno == ENOENT;
+        return findings.add(
+            Mark::part, "tools queue",
+            std::string(file) + ": " + std::strerror(errno) + std::string(otherwise) +
+                (missing ? "; nvidia-modprobe -u -c 0 makes it, a container needs --device " + std::string(file)
+                         : "; this user, or this container, may not open it"));
+    }
+    ::close(device);
+    const std::string release = driver_release();
+    if (release.substr(0, release.find('.')) == std::to_string(residency::tools::tested_branch))
+        return findings.add(Mark::yes, "tools queue", std::string(file) + ", driver " + release);
+    findings.add(Mark::part, "tools queue",
+                 "tested with drivers " + std::to_string(residency::tools::tested_branch) + ", this is " +
+                     (release.empty() ? "unknown" : release) + std::string(otherwise) +
+                     "; umadvisor run --um queue asks it all the same");
+}
+
+void look_at_cupti(Findings& findings) {
     const std::string cupti = find_library(
         {"libcupti.so.13", "libcupti.so.12", "libcupti.so", "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so"},
         "cuptiGetVersion");
-    tell(cupti.empty() ? Mark::part : Mark::yes, "CUPTI",
-         cupti.empty() ? "not found; not needed" : cupti + "; not used by default");
+    if (cupti.empty())
+        findings.add(Mark::part, "CUPTI",
+                     "not found: umadvisor run --um cupti will not work; nothing else needs it");
+    else
+        findings.add(Mark::yes, "CUPTI", cupti + "; not used by default");
 }
 
-int doctor(const Arguments&) {
-    const bool shim = check_shim();
-    const bool driver = check_driver();
-    check_sources();
-    std::cout << "\n"
-              << (!shim ? "Nothing can be recorded here: see shim and preload above. Traces from elsewhere can "
-                          "be reported on."
-                  : !driver ? "No CUDA program can run here. Traces from elsewhere can be reported on."
-                            : "umadvisor run -- PROGRAM will work here.")
-              << "\n";
-    return shim && driver ? done : operational_error;
+void look_at_rates(Findings& findings, const DriverProbe& driver) {
+    for (const ProbedDevice& device : driver.devices) {
+        try {
+            if (!usual_rates(device.name).device.empty())
+                return findings.add(Mark::yes, "estimates", usual_rates_file() + ", of " + device.name);
+        } catch (const reader::Error& error) {
+            return findings.add(Mark::part, "estimates",
+                                error.what());
+        }
+    }
+    findings.add(Mark::part, "estimates",
+                 "stand on what a trace tells, else on an H200's figures; umadvisor calibrate measures this "
+                 "machine's in seconds");
+}
+
+/// Those that would change the trials; what the user has set for programs is looked at by itself.
+void clear_settings() {
+    std::vector<std::string> names;
+    for (char** entry = environ; *entry != nullptr; ++entry)
+        if (const std::string_view text(*entry); text.starts_with("UMADVISOR_"))
+            names.emplace_back(text.substr(0, text.find('=')));
+    for (const std::string& name : names)
+        ::unsetenv(name.c_str());
+}
+
+int examine(std::chrono::seconds allowed) {
+    const char* const given = std::getenv("UMADVISOR_OUTPUT");
+    const std::string output = given == nullptr ? "" : given;
+    clear_settings();
+    Findings findings;
+    const std::string shim = find_shim();
+    const std::string trouble = shim_trouble(shim);
+    findings.add(trouble.empty() ? Mark::yes : Mark::no, "shim", trouble.empty() ? shim : trouble);
+    const DriverProbe driver = try_driver(allowed).probe;
+    bool simulated = false;
+    if (trouble.empty()) {
+        const RecordingTrial trial = try_recording(shim, allowed);
+        simulated = trial.simulated;
+        look_at_recording(findings, trial, driver);
+    }
+    look_at_driver(findings, driver);
+    look_at_output(findings, output);
+    look_at_unwinder(findings, shim);
+    look_at_residency(findings);
+    if (driver.trouble.empty()) {
+        look_at_queue(findings, simulated);
+        look_at_rates(findings, driver);
+    }
+    look_at_cupti(findings);
+    return findings.print() ? done : operational_error;
+}
+
+int doctor(const Arguments& arguments) {
+    if (arguments.has(std::string(trial_flag)))
+        return run_trial_program(find_shim());
+    int allowed = usual_patience;
+    if (const std::string text = arguments.value("--timeout"); arguments.has("--timeout")) {
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), allowed);
+        if (error != std::errc() || end != text.data() + text.size() || allowed <= 0) {
+            say("--timeout takes a number of seconds from 1, not " + text);
+            return usage_error;
+        }
+    }
+    return examine(std::chrono::seconds(allowed));
 }
 
 } // namespace
 
-const Command doctor_command{"doctor", "Say what will work on this machine", "", 0, 0, {}, &doctor};
+const Command doctor_command{
+    "doctor",
+    "Say what will work on this machine, and try to record a program",
+    "",
+    0,
+    0,
+    {{"--timeout", "SECONDS", "How long the driver may take to answer; 60 if not said"}, {trial_flag, "", ""}},
+    &doctor};
 
 } // namespace umadvisor::cli

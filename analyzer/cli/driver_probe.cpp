@@ -5,6 +5,7 @@
 
 #include <array>
 #include <dlfcn.h>
+#include <nlohmann/json.hpp>
 
 namespace umadvisor::cli {
 namespace {
@@ -18,12 +19,15 @@ using GetName = int (*)(char*, int, int);
 using GetAttribute = int (*)(int*, int, int);
 
 enum Attribute : int {
+    compute_mode = 20,
     compute_major = 75,
     compute_minor = 76,
     managed_memory = 83,
     pageable_memory_access = 88,
     concurrent_managed_access = 89,
 };
+
+constexpr int compute_mode_prohibited = 2;
 
 template <class Function>
 Function function(void* driver, const char* name) {
@@ -52,12 +56,14 @@ DriverProbe probe_driver() {
         probe.path = info.dli_fname;
     if (initialize == nullptr || get_version == nullptr || get_count == nullptr || get_device == nullptr ||
         get_name == nullptr || get_attribute == nullptr) {
-        probe.trouble = probe.path + ": is not a CUDA driver";
+        probe.trouble = probe.path + ": is not a CUDA driver; take its folder out of LD_LIBRARY_PATH";
         return probe;
     }
     get_version(&probe.version);
     if (const int status = initialize(0); status != 0) {
-        probe.trouble = probe.path + ": cuInit failed with CUresult " + std::to_string(status);
+        probe.trouble = probe.path + ": cuInit answers " +
+                        refusal_text(status, machine::error_text(status, "cuGetErrorName"),
+                                     machine::error_text(status, "cuGetErrorString"));
         return probe;
     }
     int count = 0;
@@ -74,9 +80,25 @@ DriverProbe probe_driver() {
         };
         probe.devices.push_back({ordinal, attribute(compute_major), attribute(compute_minor), name.data(),
                                  attribute(managed_memory) != 0, attribute(concurrent_managed_access) != 0,
-                                 attribute(pageable_memory_access) != 0});
+                                 attribute(pageable_memory_access) != 0,
+                                 attribute(compute_mode) == compute_mode_prohibited});
     }
     return probe;
+}
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ProbedDevice, ordinal, major, minor, name, managed, concurrent, pageable,
+                                   prohibited)
+
+nlohmann::json to_json(const DriverProbe& probe) {
+    return {{"trouble", probe.trouble},
+            {"path", probe.path},
+            {"version", probe.version},
+            {"devices", probe.devices}};
+}
+
+DriverProbe probe_of(const nlohmann::json& document) {
+    return {document.at("trouble"), document.at("path"), document.at("version"),
+            document.at("devices").get<std::vector<ProbedDevice>>()};
 }
 
 } // namespace umadvisor::cli

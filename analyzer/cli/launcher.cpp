@@ -104,6 +104,8 @@ private:
     }
 };
 
+} // namespace
+
 std::vector<std::string> merged_environment(const Environment& environment) {
     std::vector<std::string> merged;
     for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
@@ -127,8 +129,6 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
     result.push_back(nullptr);
     return result;
 }
-
-} // namespace
 
 Environment preload_environment(const std::string& shim, const std::string& output) {
     const char* there = std::getenv("LD_PRELOAD");

@@ -10,6 +10,11 @@ namespace umadvisor::cli {
 /// Variables to set in the program's environment, over those of this process.
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
+/// "NAME=value" of this process's variables with those of `environment` over them.
+std::vector<std::string> merged_environment(const Environment& environment);
+/// `texts` as execve(2) takes them, ending in a null; they point into `texts`.
+std::vector<char*> pointers(const std::vector<std::string>& texts);
+
 /// What preloads `shim` (before what is preloaded already) and has it write `output`, by its own rule where
 /// that is empty.
 Environment preload_environment(const std::string& shim, const std::string& output);

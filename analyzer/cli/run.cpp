@@ -4,6 +4,7 @@
 #include "analyzer/cli/message.hpp"
 #include "analyzer/cli/program_file.hpp"
 #include "analyzer/cli/progress.hpp"
+#include "analyzer/cli/run_list.hpp"
 #include "analyzer/cli/shim.hpp"
 #include "analyzer/cli/stack_options.hpp"
 #include "analyzer/cli/trace_names.hpp"
@@ -16,8 +17,8 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
-#include <ctime>
 #include <filesystem>
+#include <optional>
 
 namespace umadvisor::cli {
 namespace {
@@ -112,27 +113,74 @@ Environment environment_of(const Arguments& arguments, const std::string& shim, 
     return environment;
 }
 
-void summarize(const std::vector<std::string>& traces) {
-    for (const std::string& path : traces) {
-        try {
-            const reports::Report report(path, stack_options(), false, &usual_rates);
-            end_progress();
-            say(reports::headline(report));
-            if (report.findings.empty())
-                say(report.why_empty());
-            else
-                say(findings::count_text(report.findings.size(), "finding") +
-                    "; first: " + report.findings.front().title + ", saves about " +
-                    findings::saving_text(report.findings.front().saving_ns,
-                                          report.findings.front().saving_bytes));
-        } catch (const reader::Error& error) {
-            say(error.what());
-        }
+/// From the working directory, where it lies below that.
+std::string shown_path(const std::string& path) {
+    std::error_code failed;
+    const std::filesystem::path here = std::filesystem::current_path(failed);
+    const std::string near = failed ? path : std::filesystem::path(path).lexically_relative(here).string();
+    return near.empty() || near.starts_with("..") ? path : near;
+}
+
+/// One that entered CUDA for others: mpirun, a launcher of Python workers.
+bool recorded_nothing(const reports::Report& report) {
+    return report.profile.records() == 0 && report.trace.file.completeness().whole();
+}
+
+/// Says what there is of one process. Whether its trace is worth a report.
+bool summarize(const RunProcess& process) {
+    const std::string who = "process " + process.pid;
+    if (process.path.empty()) {
+        say("no trace of " + who + ": " + process.trouble);
+        return false;
     }
-    std::string next = "next: umadvisor report";
-    for (const std::string& path : traces)
-        next += " " + path;
-    say(next);
+    const std::string path = shown_path(process.path);
+    try {
+        reports::Report report(process.path, stack_options(), false, &usual_rates);
+        end_progress();
+        if (std::to_string(report.trace.file.header().pid) != process.pid) {
+            say("no trace of " + who + ": " + path + " is another process's by now");
+            return false;
+        }
+        if (recorded_nothing(report)) {
+            say(report.profile.program() + " (pid " + process.pid + "): no CUDA call was recorded: " + path);
+            return false;
+        }
+        say(reports::headline(report));
+        if (report.findings.empty())
+            say(report.why_empty());
+        else
+            say(findings::count_text(report.findings.size(), "finding") +
+                "; first: " + report.findings.front().title + ", saves about " +
+                findings::saving_text(report.findings.front().saving_ns, report.findings.front().saving_bytes));
+        return true;
+    } catch (const reader::Error& error) {
+        say(error.what());
+        return false;
+    }
+}
+
+void summarize(const RunList& list) {
+    const std::vector<RunProcess> processes = list.processes();
+    std::string next;
+    for (const RunProcess& process : processes)
+        if (summarize(process))
+            next += " " + shown_path(process.path);
+    if (!next.empty())
+        say("next: umadvisor report" + next);
+    else if (processes.empty() && driver_found())
+        say("no trace: no process of it entered CUDA");
+    else if (processes.empty())
+        say("no trace: no CUDA driver here (libcuda.so.1 is not found); umadvisor doctor says more");
+}
+
+/// Without one the traces are written all the same, and each process says where.
+std::optional<RunList> make_list() {
+    try {
+        return std::make_optional<RunList>();
+    } catch (const reader::Error& error) {
+        say(std::string(error.what()) + "; which traces are of this run is not known");
+        return std::nullopt;
+    }
 }
 
 int run(const Arguments& arguments) {
@@ -152,18 +200,12 @@ int run(const Arguments& arguments) {
         std::error_code failed; // should it stay, the program says so
         std::filesystem::remove(output, failed);
     }
-    std::timespec now{};
-    std::timespec_get(&now, TIME_UTC);
-    const int status = run_program(program.path, arguments.rest, environment_of(arguments, shim, output));
-    if (arguments.has("--quiet"))
-        return status;
-    const std::vector<std::string> traces = find_traces(output, now.tv_sec * 1'000'000'000LL + now.tv_nsec);
-    if (!traces.empty())
-        summarize(traces);
-    else if (driver_found())
-        say("no trace: no process of it entered CUDA");
-    else
-        say("no trace: no CUDA driver here (libcuda.so.1 is not found); umadvisor doctor says more");
+    const std::optional<RunList> list = arguments.has("--quiet") ? std::nullopt : make_list();
+    Environment environment = environment_of(arguments, shim, output);
+    environment.emplace_back("UMADVISOR_RUN", list ? list->path() : "");
+    const int status = run_program(program.path, arguments.rest, environment);
+    if (list)
+        summarize(*list);
     return status;
 }
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::size_t most_shown = 80; ///< of a name that is too long
+
 fs::path folder_of(const fs::path& output) {
     return output.has_parent_path() ? output.parent_path() : fs::path(".");
 }
@@ -19,8 +23,6 @@ fs::path folder_of(const fs::path& output) {
 /// FILE itself, or FILE with a pid before its suffix.
 bool belongs(const fs::path& candidate, const fs::path& output) {
     const std::string name = candidate.filename().string();
-    if (output.empty())
-        return candidate.extension() == ".umtrace";
     if (name == output.filename().string())
         return true;
     const std::string stem = output.stem().string() + ".", suffix = output.extension().string();
@@ -31,13 +33,19 @@ bool belongs(const fs::path& candidate, const fs::path& output) {
                        [](char c) { return (c >= '0' && c <= '9') || c == '.' || c == '-'; });
 }
 
-bool changed_since(const fs::path& path, std::int64_t since_ns) {
-    struct stat status {};
-    if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode))
-        return false;
-    const std::int64_t changed = status.st_ctim.tv_sec * 1'000'000'000LL + status.st_ctim.tv_nsec;
-    // File times come from the kernel's coarse clock, which may lie a tick (10 ms at 100 Hz) behind.
-    return changed + 10'000'000 >= since_ns;
+/// Why no file can be made in `folder`: found out by making one, since permissions do not tell of /proc, of
+/// read-only file systems and of those that are full.
+std::string writing_trouble(const fs::path& folder) {
+    int file = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+    if (file < 0) { // some file systems have no files without a name
+        std::string name = (folder / ".umadvisor-XXXXXX").string();
+        file = ::mkostemp(name.data(), O_CLOEXEC);
+        if (file < 0)
+            return std::strerror(errno);
+        ::unlink(name.c_str());
+    }
+    ::close(file);
+    return {};
 }
 
 } // namespace
@@ -46,7 +54,10 @@ std::string output_trouble(const std::string& output, bool force) {
     const fs::path path(output);
     const fs::path folder = folder_of(path);
     struct stat status {};
-    if (!output.empty() && ::lstat(output.c_str(), &status) == 0) {
+    const bool exists = !output.empty() && ::lstat(output.c_str(), &status) == 0;
+    if (!output.empty() && !exists && errno == ENAMETOOLONG)
+        return output.substr(0, most_shown) + "...: " + std::strerror(ENAMETOOLONG) + "; name another output";
+    if (exists) {
         if (!S_ISREG(status.st_mode))
             return output + ": exists and is not a regular file; name another output";
         if (!force)
@@ -56,19 +67,19 @@ std::string output_trouble(const std::string& output, bool force) {
         return folder.string() + ": " + std::strerror(errno) + "; the trace cannot be written there";
     if (!S_ISDIR(status.st_mode))
         return folder.string() + ": is not a directory; the trace cannot be written there";
-    if (::access(folder.c_str(), W_OK | X_OK) != 0)
-        return folder.string() + ": " + std::strerror(errno) + "; name a writable output with -o";
+    if (const std::string trouble = writing_trouble(folder); !trouble.empty())
+        return folder.string() + ": " + trouble + "; name a writable output with -o";
     return {};
 }
 
-std::vector<std::string> find_traces(const std::string& output, std::int64_t since_ns) {
+std::vector<std::string> find_traces(const std::string& output) {
     const fs::path path(output);
     std::vector<std::string> found;
     std::error_code failed;
     for (fs::directory_iterator entry(folder_of(path), failed), end; !failed && entry != end;
          entry.increment(failed))
-        if (belongs(entry->path(), path) && changed_since(entry->path(), since_ns))
-            found.push_back(output.empty() ? entry->path().filename().string() : entry->path().string());
+        if (belongs(entry->path(), path))
+            found.push_back(entry->path().string());
     std::sort(found.begin(), found.end());
     std::stable_partition(found.begin(), found.end(), [&](const std::string& name) {
         return fs::path(name).filename() == path.filename();

@@ -1,7 +1,6 @@
 /// Names of the traces that a run makes.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,9 +10,8 @@ namespace umadvisor::cli {
 /// an existing file.
 std::string output_trouble(const std::string& output, bool force);
 
-/// Traces that processes made since `since_ns` (CLOCK_REALTIME): `output` and its siblings with a pid before
-/// the suffix, or, with `output` empty, *.umtrace in the working directory. Sorted by name, `output` itself
-/// first.
-std::vector<std::string> find_traces(const std::string& output, std::int64_t since_ns);
+/// `output` and its siblings with a pid before the suffix, as further processes of a run name them. Sorted by
+/// name, `output` itself first.
+std::vector<std::string> find_traces(const std::string& output);
 
 } // namespace umadvisor::cli

@@ -58,9 +58,20 @@ Driver::Driver() {
     find(launch, "cuLaunchKernel");
 }
 
+std::string error_text(int status, const char* by) {
+    void* const library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    const auto get_text =
+        reinterpret_cast<int (*)(int, const char**)>(library == nullptr ? nullptr : ::dlsym(library, by));
+    const char* text = nullptr;
+    return get_text != nullptr && get_text(status, &text) == 0 && text != nullptr ? text : "";
+}
+
 void check(int status, const std::string& call) {
-    if (status != 0)
-        throw reader::Error(call + " failed with CUresult " + std::to_string(status));
+    if (status == 0)
+        return;
+    const std::string name = error_text(status, "cuGetErrorName");
+    throw reader::Error(call + " answers " + (name.empty() ? "CUresult " + std::to_string(status) : name) +
+                        "; umadvisor doctor says what works here");
 }
 
 } // namespace umadvisor::machine

@@ -57,7 +57,11 @@ struct Driver {
                   Handle stream, void** parameters, void** extra);
 };
 
-/// Throws reader::Error with the call's name when `status` is no success.
+/// What the driver says of `status`: `by` is "cuGetErrorName" or "cuGetErrorString", which answer before
+/// cuInit. Empty where it says nothing.
+std::string error_text(int status, const char* by);
+
+/// Throws reader::Error with the call's name and the error's when `status` is no success.
 void check(int status, const std::string& call);
 
 } // namespace umadvisor::machine

@@ -32,7 +32,6 @@ using trace::ManagedEventKind;
 
 namespace {
 
-constexpr unsigned tested_branch = 580; ///< of the driver: the interface is its own affair
 constexpr std::uint32_t ring_entries = 1 << 15;
 constexpr std::uint32_t most_processors = 64;
 
@@ -290,11 +289,11 @@ const char* open_queue(std::string_view release, const Devices& devices) {
     static char untested[128];
     const ManagedWitness wanted = runtime::options().managed_witness;
     if (wanted == ManagedWitness::best && attach::simulated_tools() == nullptr &&
-        driver_branch(release) != tested_branch) {
+        driver_branch(release) != tools::tested_branch) {
         std::snprintf(
             untested, sizeof untested,
             "the tools queue was tested with drivers %u, this is %.*s (--um queue asks it all the same)",
-            tested_branch, static_cast<int>(std::min<std::size_t>(release.size(), 32)),
+            tools::tested_branch, static_cast<int>(std::min<std::size_t>(release.size(), 32)),
             release.empty() ? "?" : release.data());
         return untested;
     }

@@ -25,7 +25,7 @@ constexpr std::string_view names[] = {
 };
 
 Options current;
-char output_path[4096], plan_path[4096];
+char output_path[4096], run_path[4096], plan_path[4096];
 
 bool parse_number(std::string_view text, std::uint64_t& value) {
     if (text.empty() || text.size() > 19)
@@ -116,6 +116,10 @@ bool set(std::string_view name, std::string_view value, Options& to) {
         if (value.size() >= sizeof output_path)
             return false;
         to.output = keep(value, output_path);
+        return true;
+    }
+    if (name == "RUN") {
+        to.run = keep(value, run_path);
         return true;
     }
     if (name == "FORCE")
@@ -228,7 +232,10 @@ void warn_of_options() noexcept {
         Options ignored;
         if (!known)
             say("UMADVISOR_%.*s is no setting of mine; `umadvisor help env` lists them", length, name.data());
-        else if (name != "OUTPUT" && !set(name, value, ignored))
+        else if (name == "OUTPUT" && value.size() >= sizeof output_path)
+            say("UMADVISOR_OUTPUT is longer than %zu bytes; the trace is written to the working directory",
+                sizeof output_path - 1);
+        else if (name != "OUTPUT" && name != "RUN" && !set(name, value, ignored))
             say("UMADVISOR_%.*s=%.*s is not understood and ignored; see `umadvisor help env`", length,
                 name.data(), static_cast<int>(value.size()), value.data());
     });

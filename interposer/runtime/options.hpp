@@ -59,6 +59,7 @@ enum class Rewriting : std::uint8_t {
 /// Plain values; strings point into the environment as it was at start (copied, never freed).
 struct Options {
     const char* output = ""; ///< empty: PROGRAM.PID.umtrace in the working directory
+    const char* run = "";    ///< list of the run's processes, to add to; empty: none
     bool force = false;
     bool quiet = false;
     int stack_frames = 64; ///< 0: off

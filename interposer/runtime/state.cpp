@@ -18,6 +18,7 @@
 #include "interposer/runtime/fork.hpp"
 #include "interposer/runtime/message.hpp"
 #include "interposer/runtime/options.hpp"
+#include "interposer/runtime/run_list.hpp"
 #include "interposer/runtime/trace_path.hpp"
 #include "interposer/runtime/window.hpp"
 #include "interposer/wrappers/hook.hpp"
@@ -49,6 +50,7 @@ std::atomic<pid_t> owner{0}; ///< the process whose trace it is
 
 bool can_start_anew = false; ///< a forked child can be put back to before all this
 bool followed = false;       ///< this process is such a child
+bool run_knows = false;      ///< `umadvisor run` was told where the trace is
 
 struct UnknownLookup {
     char symbol[64];
@@ -161,16 +163,22 @@ bool open_trace() {
     for (int number = 1; number <= most_names; ++number) {
         if (!trace_path(path, sizeof path, number)) {
             say("the trace's name is too long; nothing is recorded");
+            tell_run(trace::RunEntryKind::trouble, "", "the trace's name is too long");
             return false;
         }
         trouble = record::open({path, options().force, options().max_bytes, options().stack_frames,
                                 options().python, attach::simulated_clock()});
-        if (trouble == nullptr)
+        if (trouble == nullptr) {
+            run_knows = tell_run(trace::RunEntryKind::trace, *path == '/' ? "" : directory, path);
             return true;
+        }
         if (!is_taken(path))
             break;
     }
     say("cannot write %s: %s; nothing is recorded (UMADVISOR_OUTPUT names another place)", path, trouble);
+    static char why[sizeof path + 256]; // threads may have next to no stack
+    std::snprintf(why, sizeof why, "%s: %s", path, trouble);
+    tell_run(trace::RunEntryKind::trouble, *path == '/' ? "" : directory, why);
     return false;
 }
 
@@ -279,6 +287,8 @@ void leave() noexcept {
     if (!record::has_file())
         return say("the trace %s%s%s is not where it was written: removed, or out of this process's sight",
                    from, slash, path);
+    if (run_knows) // and says it of all its processes
+        return;
     say("wrote %s%s%s; read it with: umadvisor report %s%s%s", from, slash, path, from, slash, path);
 }
 

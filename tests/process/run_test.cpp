@@ -15,6 +15,14 @@ void check_one_line(const Outcome& outcome, int status, const std::string& about
     BOOST_TEST(outcome.err.find(about) != std::string::npos, outcome.err);
 }
 
+/// How often `text` has `part`.
+std::size_t count(const std::string& text, const std::string& part) {
+    std::size_t times = 0;
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+        ++times;
+    return times;
+}
+
 } // namespace
 
 BOOST_AUTO_TEST_CASE(exit_status_and_signals_come_through) {
@@ -107,6 +115,102 @@ BOOST_AUTO_TEST_CASE(a_script_gives_one_trace_a_process) {
     for (const auto& entry : fs::directory_iterator(folder.path))
         traces += entry.path().extension() == ".umtrace";
     BOOST_TEST(traces == 2);
+}
+
+BOOST_AUTO_TEST_CASE(the_next_command_is_said_once) {
+    const Folder folder;
+    const Outcome outcome =
+        run_sim(folder, advisor + " run -o x.umtrace -- " + examples + "/sim/pinned_copies");
+    BOOST_TEST(outcome.status == 0);
+    BOOST_TEST(count(outcome.err, "umadvisor report") == 1u, outcome.err);
+    BOOST_TEST(outcome.err.ends_with("umadvisor: next: umadvisor report x.umtrace\n"), outcome.err);
+    BOOST_TEST(lines(outcome.err) == 3u, outcome.err);
+}
+
+BOOST_AUTO_TEST_CASE(a_launcher_takes_one_line) {
+    const Folder folder;
+    // It asks the driver for its devices and does nothing with them.
+    const std::string launcher = advisor + " doctor --trial-program";
+    check_one_line(run_sim(folder, advisor + " run -o x.umtrace -- " + launcher), 0,
+                   "no CUDA call was recorded");
+    const Outcome outcome = run_sim(folder, advisor + " run -f -o x.umtrace -- /bin/sh -c '" + launcher +
+                                                " && " + examples + "/sim/pinned_copies'");
+    BOOST_TEST(lines(outcome.err) == 4u, outcome.err);
+    BOOST_TEST(count(outcome.err, "no CUDA call was recorded") == 1u, outcome.err);
+    const std::string next = outcome.err.substr(outcome.err.find("next: umadvisor report"));
+    BOOST_TEST(count(next, ".umtrace") == 1u, next);
+    BOOST_TEST(next.find("report x.umtrace") == std::string::npos, next);
+}
+
+BOOST_AUTO_TEST_CASE(an_output_whose_name_is_too_long) {
+    const Folder folder;
+    const std::string program = examples + "/sim/pinned_copies";
+    for (const std::string& name : {std::string(300, 'x'), std::string(3000, '/') + std::string(2000, 'x')}) {
+        check_one_line(run_sim(folder, advisor + " run -o " + name + " -- " + program), 1, "too long");
+        check_one_line(run_sim(folder, "UMADVISOR_OUTPUT=" + name + " " + advisor + " run -- " + program), 1,
+                       "too long");
+    }
+    BOOST_TEST(run(folder, "ls").out == "");
+    const Outcome preloaded =
+        run_sim(folder, "UMADVISOR_OUTPUT=" + std::string(5000, 'x') + " LD_PRELOAD=" + shim + " " + program);
+    BOOST_TEST(preloaded.status == 0);
+    BOOST_TEST(preloaded.err.starts_with("umadvisor: UMADVISOR_OUTPUT is longer than"), preloaded.err);
+    BOOST_TEST(lines(preloaded.err) == 2u, preloaded.err);
+}
+
+BOOST_AUTO_TEST_CASE(where_nothing_can_be_written_the_program_does_not_start) {
+    const Folder folder;
+    for (const std::string where : {"cd /proc", "mkdir gone && cd gone && rmdir ../gone"})
+        check_one_line(run_sim(folder, where + " && " + advisor + " run -- /bin/echo started"), 1, "-o");
+}
+
+BOOST_AUTO_TEST_CASE(a_trace_that_could_not_be_written) {
+    const Folder folder;
+    const std::string program = examples + "/sim/pinned_copies";
+    for (const auto& [options, before] : {std::pair{"", "cd /proc"}, {"-o sub/x.umtrace", "rmdir sub"}}) {
+        const Outcome outcome = run_sim(folder, "mkdir -p sub; " + advisor + " run " + options +
+                                                    " -- /bin/sh -c '" + before + " && " + program + "'");
+        BOOST_TEST(outcome.status == 0, outcome.err);
+        BOOST_TEST(outcome.err.find("entered CUDA") == std::string::npos, outcome.err);
+        BOOST_TEST(outcome.err.find("umadvisor: no trace of process ") != std::string::npos, outcome.err);
+        BOOST_TEST(outcome.err.ends_with(".umtrace: No such file or directory\n"), outcome.err);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_program_that_goes_elsewhere_is_reported_on) {
+    const Folder folder;
+    const Outcome outcome = run_sim(folder, "mkdir sub; " + advisor + " run -- /bin/sh -c 'cd sub && " +
+                                                examples + "/sim/pinned_copies'");
+    BOOST_TEST(outcome.err.find("next: umadvisor report sub/pinned_copies.") != std::string::npos, outcome.err);
+}
+
+BOOST_AUTO_TEST_CASE(runs_side_by_side_report_their_own_traces) {
+    const Folder folder;
+    const std::string first = examples + "/sim/pinned_copies", second = examples + "/sim/pageable_copies";
+    const Outcome beside = run_sim(folder, advisor + " run -- /bin/sh -c '" + first + " && " + advisor +
+                                               " run -- " + second + " 2>inner'");
+    BOOST_TEST(count(beside.err, "umadvisor report pinned_copies.") == 1u, beside.err);
+    BOOST_TEST(count(beside.err, "pageable_copies") == 0u, beside.err);
+    const std::string inner = read(folder / "inner");
+    BOOST_TEST(count(inner, "umadvisor report pageable_copies.") == 1u, inner);
+    BOOST_TEST(count(inner, "pinned_copies") == 0u, inner);
+
+    const std::string same = advisor + " run -f -o x.umtrace -- ";
+    const Outcome replaced =
+        run_sim(folder, same + "/bin/sh -c '" + first + " && " + same + second + " 2>inner'");
+    BOOST_TEST(count(replaced.err, "x.umtrace is another process's by now") == 1u, replaced.err);
+    BOOST_TEST(count(replaced.err, "next:") == 0u, replaced.err);
+    BOOST_TEST(count(read(folder / "inner"), "next: umadvisor report x.umtrace") == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(without_a_folder_for_temporary_files) {
+    const Folder folder;
+    const Outcome outcome =
+        run_sim(folder, "TMPDIR=/proc " + advisor + " run -o x.umtrace -- " + examples + "/sim/pinned_copies");
+    BOOST_TEST(outcome.status == 0, outcome.err);
+    BOOST_TEST(count(outcome.err, "TMPDIR") == 1u, outcome.err);
+    BOOST_TEST(count(outcome.err, "wrote x.umtrace") + count(outcome.err, "/x.umtrace; read it with") == 1u,
+               outcome.err);
 }
 
 BOOST_AUTO_TEST_CASE(bare_preload_says_one_line_or_none) {

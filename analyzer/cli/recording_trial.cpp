@@ -1,0 +1,117 @@
+#include "analyzer/cli/recording_trial.hpp"
+
+#include "analyzer/cli/child_process.hpp"
+#include "analyzer/cli/command.hpp"
+#include "analyzer/cli/launcher.hpp"
+#include "analyzer/cli/working_folder.hpp"
+#include "analyzer/findings/words.hpp"
+#include "analyzer/reader/error.hpp"
+#include "analyzer/reader/trace.hpp"
+
+#include <dlfcn.h>
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <sstream>
+
+namespace umadvisor::cli {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// The line of `text` that has `word`, else its first.
+std::string line_with(const std::string& text, std::string_view word) {
+    const std::size_t at = std::min(text.find(word), text.size());
+    const std::size_t begin = at == text.size() ? 0 : text.rfind('\n', at) + 1;
+    return text.substr(begin, std::min(text.find('\n', begin), text.size()) - begin);
+}
+
+DriverTrial run_trial(const Environment& environment, milliseconds allowed) {
+    const ChildResult result =
+        run_child("/proc/self/exe", {"umadvisor", "doctor", std::string(trial_flag)}, environment, allowed);
+    DriverTrial trial;
+    trial.words = line_with(result.err, "ld.so");
+    bool answered = false;
+    std::istringstream lines(result.out);
+    for (std::string line; std::getline(lines, line);) { // a driver may have written others
+        const auto answer = nlohmann::json::parse(line, nullptr, false);
+        if (!answer.is_object())
+            continue;
+        trial.preloaded = answer.value("preloaded", trial.preloaded);
+        if (answer.contains("driver")) {
+            answered = true;
+            trial.probe = probe_of(answer.at("driver"));
+        }
+    }
+    if (result.ended && result.status == 0 && answered) {
+        return trial;
+    } else if (!result.ended) {
+        trial.probe.trouble =
+            "libcuda.so.1 did not answer within " +
+            findings::time_text(static_cast<double>(std::chrono::nanoseconds(allowed).count())) +
+            " and was given up; see whether nvidia-smi hangs too, and what dmesg says of NVRM and Xid "
+            "(--timeout waits longer)";
+    } else if (result.status > 128) {
+        trial.probe.trouble = "a process that opens libcuda.so.1 and calls cuInit is ended by signal " +
+                              std::to_string(result.status - 128) + "; reinstall the NVIDIA driver";
+    } else {
+        trial.probe.trouble = "a process that opens libcuda.so.1 and calls cuInit ends with status " +
+                              std::to_string(result.status) + (trial.words.empty() ? "" : ": " + trial.words);
+    }
+    return trial;
+}
+
+/// Why the trace does not tell what the program did; empty: it does.
+std::string trace_trouble(const reader::Trace& trace) {
+    if (!trace.file.completeness().closed || !trace.file.completeness().whole() ||
+        trace.dictionary.drivers.empty())
+        return "the trace of a preloaded process is not complete";
+    const auto& counters = trace.file.header().counters;
+    if (std::accumulate(counters.begin(), counters.end(), std::uint64_t{0}) == 0)
+        return "a preloaded process called the driver, and none of its calls was seen";
+    return {};
+}
+
+} // namespace
+
+int run_trial_program(const std::string& shim) {
+    const auto tell = [](const nlohmann::json& answer) {
+        std::cout << answer.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) << std::endl;
+    };
+    // Before the driver is asked: whether the shim is here is known whatever becomes of that.
+    tell({{"preloaded", ::dlopen(shim.c_str(), RTLD_LAZY | RTLD_NOLOAD) != nullptr}});
+    tell({{"driver", to_json(probe_driver())}});
+    return done;
+}
+
+DriverTrial try_driver(milliseconds allowed) {
+    return run_trial({{"LD_PRELOAD", ""}}, allowed);
+}
+
+RecordingTrial try_recording(const std::string& shim, milliseconds allowed) {
+    RecordingTrial trial;
+    try {
+        const WorkingFolder folder("doctor");
+        trial.tried = true;
+        const std::string path = folder / "trial.umtrace";
+        trial.driver = run_trial(preload_environment(shim, path), allowed);
+        trial.trouble = trial.driver.probe.trouble;
+        if (!trial.trouble.empty())
+            return trial;
+        std::error_code failed;
+        if (!std::filesystem::exists(path, failed)) {
+            trial.trouble = "a preloaded process called cuInit and left no trace" +
+                            (trial.driver.words.empty() ? "" : ": " + trial.driver.words);
+            return trial;
+        }
+        const reader::Trace trace(path);
+        trial.trouble = trace_trouble(trace);
+        trial.simulated = !trace.dictionary.drivers.empty() && trace.dictionary.drivers.front().simulated != 0;
+    } catch (const reader::Error& error) {
+        trial.trouble = error.what();
+    }
+    return trial;
+}
+
+} // namespace umadvisor::cli

@@ -1,0 +1,253 @@
+/// `umadvisor doctor`: what it says is what `umadvisor run` then does, wherever it is asked. Each case is a
+/// situation that a newcomer can be in.
+#include "process.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+BOOST_AUTO_TEST_SUITE(process_doctor_test)
+
+using namespace umadvisor::test;
+
+namespace {
+
+constexpr const char* will_work = "\numadvisor run -- PROGRAM will work here.\n";
+constexpr const char* will_not = "\numadvisor run -- PROGRAM will not work here: the lines marked \"no\" say "
+                                 "why. Traces from elsewhere can be "
+                                 "reported on.\n";
+
+/// The line that `what` has, without its mark; empty where there is none.
+std::string line_of(const Outcome& outcome, const std::string& mark, const std::string& what) {
+    const std::string begin =
+        mark + std::string(6 - mark.size(), ' ') + what + std::string(16 - what.size(), ' ');
+    std::istringstream text(outcome.out);
+    for (std::string line; std::getline(text, line);)
+        if (line.starts_with(begin))
+            return line.substr(begin.size());
+    return {};
+}
+
+void check_line(const Outcome& outcome, const std::string& mark, const std::string& what,
+                const std::vector<std::string>& parts) {
+    const std::string line = line_of(outcome, mark, what);
+    BOOST_TEST(!line.empty(), "no line \"" << mark << " " << what << "\" in\n" << outcome.out);
+    for (const std::string& part : parts)
+        BOOST_TEST(line.find(part) != std::string::npos, part << " is not in\n" << line);
+}
+
+/// Every trouble is a line on standard output: nothing is said beside it, and the status says the same as the
+/// end.
+void check_end(const Outcome& outcome, int status) {
+    BOOST_TEST(outcome.status == status, outcome.out << outcome.err);
+    BOOST_TEST(outcome.err == "");
+    BOOST_TEST(outcome.out.ends_with(status == 0 ? will_work : will_not), outcome.out);
+}
+
+const std::string doctor = "XDG_CONFIG_HOME=$PWD/config " + advisor + " doctor";
+
+/// A libcuda.so.1 that has every function a doctor asks for, and in it `cu_init`.
+std::string make_driver(const Folder& folder, const std::string& cu_init) {
+    std::ofstream(folder / "driver.c")
+        << "#include <unistd.h>\n#include <stdlib.h>\n"
+           "int cuInit(unsigned flags) { "
+        << cu_init
+        << " }\n"
+           "int cuDriverGetVersion(int* version) { *version = 12080; return 0; }\n"
+           "int cuDeviceGetCount(int* count) { *count = 0; return 0; }\n"
+           "int cuDeviceGet(int* device, int ordinal) { return 101; }\n"
+           "int cuDeviceGetName(char* name, int length, int device) { return 101; }\n"
+           "int cuDeviceGetAttribute(int* value, int which, int device) { return 101; }\n"
+           "int cuGetErrorName(int error, const char** text) { *text = \"CUDA_ERROR_\\033[31mRED\"; return 0; "
+           "}\n";
+    const Outcome built = run(folder, "mkdir driver && cc -shared -fPIC -o driver/libcuda.so.1 driver.c");
+    BOOST_TEST_REQUIRE(built.status == 0, built.err);
+    return "export LD_LIBRARY_PATH=$PWD/driver; ";
+}
+
+/// umadvisor in a folder of its own, as somebody has copied it.
+std::string copied_advisor(const Folder& folder) {
+    fs::create_directories(folder.path / "bin");
+    fs::create_directories(folder.path / "lib");
+    fs::copy_file(advisor, folder.path / "bin" / "umadvisor");
+    return "bin/umadvisor doctor";
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(on_a_machine_where_all_works) {
+    const Folder folder;
+    const Outcome outcome = run_sim(folder, doctor);
+    check_end(outcome, 0);
+    const std::string golden =
+        "ok    shim            " + fs::canonical(shim).string() +
+        "\n"
+        "ok    preload         works\n"
+        "ok    recording       a preloaded process called cuInit and left a trace\n"
+        "ok    driver          " +
+        fs::canonical(simcuda).string() +
+        "/libcuda.so.1, CUDA 13.0\n"
+        "ok    device 0        simcuda H200 model, compute 9.0: managed memory, prefetch and advice\n"
+        "ok    traces          are written to the working directory, " +
+        fs::canonical(folder.path).string() + "\n";
+    BOOST_TEST(outcome.out.starts_with(golden), outcome.out);
+    check_line(outcome, "ok", "call stacks", {"libunwind.so.8"});
+    check_line(outcome, "ok", "residency", {"/proc/self/pagemap"});
+    check_line(outcome, "ok", "tools queue", {"simcuda"});
+    check_line(outcome, "part", "estimates", {"umadvisor calibrate"});
+    // The trial leaves nothing behind, and what it says is so.
+    BOOST_TEST(run(folder, "ls | wc -l").out == "0\n");
+    BOOST_TEST(run_sim(folder, advisor + " run -q -o x.umtrace -- " + examples + "/sim/pinned_copies").status ==
+               0);
+    BOOST_TEST(fs::exists(folder / "x.umtrace"));
+}
+
+BOOST_AUTO_TEST_CASE(settings_of_the_user_do_not_reach_the_trial) {
+    const Folder folder;
+    const Outcome outcome = run_sim(
+        folder, "UMADVISOR_DELAY=5 UMADVISOR_ACT=nonsense UMADVISOR_OUTPUT=$PWD/other.umtrace " + doctor);
+    check_end(outcome, 0);
+    check_line(outcome, "ok", "traces", {"/other.umtrace", "UMADVISOR_OUTPUT"});
+    BOOST_TEST(!fs::exists(folder / "other.umtrace"));
+}
+
+BOOST_AUTO_TEST_CASE(after_calibration_estimates_are_this_machines) {
+    const Folder folder;
+    fs::create_directories(folder.path / "config" / "umadvisor");
+    std::ofstream(folder / "config/umadvisor/machine.json")
+        << R"({"version": 1, "device": "simcuda H200 model", "rates": {}})";
+    const Outcome damaged = run_sim(folder, doctor);
+    check_end(damaged, 0); // whatever the file says, programs can be recorded
+    BOOST_TEST_REQUIRE(run_sim(folder, "XDG_CONFIG_HOME=$PWD/config " + advisor + " calibrate").status == 0);
+    check_line(run_sim(folder, doctor), "ok", "estimates", {"machine.json", "simcuda H200 model"});
+}
+
+BOOST_AUTO_TEST_CASE(without_a_driver) {
+    const Folder folder;
+    const Outcome outcome = run(folder, "unset LD_LIBRARY_PATH; " + doctor);
+    check_end(outcome, 1);
+    check_line(outcome, "ok", "preload", {"works"});
+    check_line(outcome, "no", "driver", {"libcuda.so.1", "install the NVIDIA driver"});
+    BOOST_TEST(line_of(outcome, "no", "recording") == ""); // the driver's line says it
+}
+
+BOOST_AUTO_TEST_CASE(a_driver_that_refuses) {
+    for (const auto& [status, name, remedy] :
+         {std::tuple{"100", "CUDA_ERROR_NO_DEVICE", "CUDA_VISIBLE_DEVICES"},
+          {"802", "CUDA_ERROR_SYSTEM_NOT_READY", "nvidia-fabricmanager"},
+          {"803", "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH", "reboot"},
+          {"999", "CUDA_ERROR_UNKNOWN", "nvidia-modprobe"},
+          {"719", "719", "nvidia-smi"}}) {
+        const Folder folder;
+        const Outcome outcome =
+            run_sim(folder, "SIMCUDA_CONFIG=fail=cuInit:0:" + std::string(status) + " " + doctor);
+        check_end(outcome, 1);
+        check_line(outcome, "ok", "preload", {"works"});
+        check_line(outcome, "no", "driver",
+                   {"cuInit answers ", status == std::string("719") ? "" : name, remedy});
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_driver_whose_words_are_no_text) {
+    const Folder folder;
+    const Outcome outcome = run(folder, make_driver(folder, "return 100;") + doctor);
+    check_end(outcome, 1);
+    check_line(outcome, "no", "driver", {"CUDA_ERROR_?[31mRED"});
+}
+
+BOOST_AUTO_TEST_CASE(a_driver_without_devices) {
+    const Folder folder;
+    const Outcome outcome = run_sim(folder, "SIMCUDA_CONFIG=devices=0 " + doctor);
+    check_end(outcome, 1);
+    check_line(outcome, "no", "device", {"CUDA_VISIBLE_DEVICES", "--gpus all"});
+}
+
+BOOST_AUTO_TEST_CASE(a_driver_that_never_answers) {
+    const Folder folder;
+    const Outcome outcome = run(folder, make_driver(folder, "for (;;) pause();") + doctor + " --timeout 1");
+    check_end(outcome, 1);
+    check_line(outcome, "no", "driver", {"did not answer within 1 s", "nvidia-smi", "dmesg"});
+    const Outcome wrong = run(folder, doctor + " --timeout soon");
+    BOOST_TEST(wrong.status == 2);
+    BOOST_TEST(lines(wrong.err) == 1u, wrong.err);
+}
+
+BOOST_AUTO_TEST_CASE(a_driver_that_crashes) {
+    const Folder folder;
+    const Outcome outcome = run(folder, make_driver(folder, "abort();") + doctor);
+    check_end(outcome, 1);
+    check_line(outcome, "no", "driver", {"signal 6", "reinstall"});
+}
+
+BOOST_AUTO_TEST_CASE(a_library_that_is_no_driver) {
+    const Folder folder;
+    const std::string before = make_driver(folder, "return 0;");
+    run(folder, "cc -shared -fPIC -o driver/libcuda.so.1 -xc /dev/null");
+    const Outcome outcome = run(folder, before + doctor);
+    check_end(outcome, 1);
+    check_line(outcome, "no", "driver", {"is not a CUDA driver"});
+}
+
+BOOST_AUTO_TEST_CASE(without_the_shim) {
+    const Folder folder;
+    const Outcome outcome = run_sim(folder, copied_advisor(folder));
+    check_end(outcome, 1);
+    check_line(outcome, "no", "shim", {"libumadvisor.so is not in ../lib", "install both"});
+    check_line(outcome, "ok", "driver", {"libcuda.so.1"});
+}
+
+BOOST_AUTO_TEST_CASE(in_a_folder_that_the_loader_cannot_preload_from) {
+    const Folder folder;
+    fs::create_directories(folder.path / "a b");
+    const std::string copied = copied_advisor(folder);
+    fs::copy_file(shim, folder.path / "lib" / "libumadvisor.so");
+    const Outcome outcome = run_sim(folder, "mv bin lib 'a b'; 'a b'/" + copied);
+    check_end(outcome, 1);
+    check_line(outcome, "no", "shim", {"a space or colon in its path", "move it"});
+}
+
+BOOST_AUTO_TEST_CASE(a_shim_that_the_loader_refuses) {
+    const Folder folder;
+    const std::string copied = copied_advisor(folder);
+    std::ofstream(folder / "lib/libumadvisor.so")
+        << "no library, but long enough to have a header of one: 64 bytes";
+    const Outcome outcome = run_sim(folder, copied);
+    check_end(outcome, 1);
+    check_line(outcome, "no", "preload", {"ld.so", "libumadvisor.so", "invalid ELF header", "install"});
+    BOOST_TEST(line_of(outcome, "ok", "recording") == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_shim_that_records_nothing) {
+    const Folder folder;
+    const std::string copied = copied_advisor(folder);
+    run(folder, "cc -shared -fPIC -o lib/libumadvisor.so -xc /dev/null");
+    const Outcome outcome = run_sim(folder, copied);
+    check_end(outcome, 1);
+    check_line(outcome, "ok", "preload", {"works"});
+    check_line(outcome, "no", "recording", {"left no trace"});
+}
+
+BOOST_AUTO_TEST_CASE(in_a_folder_where_nothing_can_be_written) {
+    const Folder folder;
+    // Root writes where permissions forbid it, but not to these.
+    for (const std::string where : {"cd /proc", "mkdir gone && cd gone && rmdir ../gone"}) {
+        const Outcome outcome = run_sim(folder, where + " && " + advisor + " doctor");
+        check_end(outcome, 1);
+        check_line(outcome, "ok", "recording", {"left a trace"});
+        check_line(outcome, "no", "traces", {"No such file", "-o", "UMADVISOR_OUTPUT"});
+        // It says what `run` does.
+        const Outcome refused =
+            run_sim(folder, where + " && " + advisor + " run -- " + examples + "/sim/pinned_copies");
+        BOOST_TEST(refused.status == 1, refused.err);
+        const Outcome elsewhere =
+            run_sim(folder, "export UMADVISOR_OUTPUT=$PWD/x.umtrace; " + where + " && " + advisor + " doctor");
+        check_end(elsewhere, 0);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(without_a_folder_for_temporary_files) {
+    const Folder folder;
+    const Outcome outcome = run_sim(folder, "TMPDIR=/proc " + doctor);
+    check_end(outcome, 1);
+    check_line(outcome, "no", "recording", {"not tried", "/proc", "TMPDIR"});
+}
+
+BOOST_AUTO_TEST_SUITE_END()
