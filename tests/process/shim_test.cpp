@@ -100,6 +100,19 @@ BOOST_AUTO_TEST_CASE(threads_with_the_smallest_stack_work) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(readme_says_which_glibc_is_needed) {
+    const Folder folder;
+    const std::string readme = read(UMADVISOR_SOURCE "/README.md");
+    for (const auto& [file, name] : {std::pair{shim, "the shim "}, {advisor, "the analyzer "}}) {
+        const std::string newest =
+            run(folder,
+                "objdump -T " + file + " | grep -o 'GLIBC_2[0-9.]*' | sort -uV | tail -n 1 | tr -d '\n'")
+                .out;
+        BOOST_TEST_REQUIRE(newest.starts_with("GLIBC_"), newest);
+        BOOST_TEST(readme.find(name + newest.substr(6) + " or newer") != std::string::npos, name << newest);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(exports_the_list_and_dlsym) {
     const Folder folder;
     auto expected = words(run(folder, listed).out);
