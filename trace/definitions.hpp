@@ -229,11 +229,14 @@ struct Notice {
     static constexpr std::string_view name = "Notice";
     std::uint64_t time = 0; ///< ticks
     std::string_view text;
+    std::uint64_t allocation = 0, stack = 0; ///< what it is about: memory, or a call of the program; 0: neither
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
         v.number("time", r.time);
         v.text("text", r.text);
+        v.number("allocation", r.allocation);
+        v.number("stack", r.stack);
     }
 };
 

@@ -34,7 +34,8 @@ Profile::Profile(reader::Trace& trace, Statistics* statistics, machine::Rates ra
       idle_gaps_(ns_per_tick),
       lifetimes_(ns_per_tick, trace.dictionary),
       through_host_(ns_per_tick),
-      far_copies_(trace) {
+      far_copies_(trace),
+      noticed_allocations_(trace.dictionary.notices) {
     last_ticks_ = trace.file.header().last.ticks;
     reader::EventStream events(trace.file);
     while (const reader::ThreadCursor* cursor = events.next()) {

@@ -17,6 +17,7 @@
 #include "analyzer/model/lifetimes.hpp"
 #include "analyzer/model/managed_activity.hpp"
 #include "analyzer/model/narrow_rows.hpp"
+#include "analyzer/model/noticed_allocations.hpp"
 #include "analyzer/model/polls.hpp"
 #include "analyzer/model/recorded_time.hpp"
 #include "analyzer/model/scalar_downloads.hpp"
@@ -83,6 +84,7 @@ public:
     const FarCopies& far_copies() const { return far_copies_; }
     const ExportedSites& exported_sites() const { return exported_sites_; }
     const StagingSites& staging_sites() const { return staging_sites_; }
+    const NoticedAllocations& noticed_allocations() const { return noticed_allocations_; }
     const std::map<std::uint64_t, CallTotals>& calls() const { return calls_.map(); } ///< by entry
     std::vector<CountedEntry> counted() const; ///< called, but not recorded one by one; most often called first
 
@@ -147,6 +149,7 @@ private:
     FarCopies far_copies_;
     ExportedSites exported_sites_;
     StagingSites staging_sites_;
+    NoticedAllocations noticed_allocations_;
     CachedMap<std::map<std::uint64_t, CallTotals>> calls_;
     std::uint64_t captured_ = 0;
     std::uint64_t records_ = 0, residency_samples_ = 0, last_ticks_ = 0;

@@ -77,7 +77,7 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
                 return;
             offer(record, cursor.index(), waits_, contents_, managed_, recorded_, allocations_,
                   allocation_failures_, actions_, copies_, far_copies_, narrow_rows_, graphs_, polls_,
-                  exported_sites_, staging_sites_);
+                  exported_sites_, staging_sites_, noticed_allocations_);
             if constexpr (requires { add(record, cursor); })
                 add(record, cursor);
         },

@@ -1,6 +1,7 @@
 #include "analyzer/reports/action_json.hpp"
 
 #include "analyzer/reports/action_lines.hpp"
+#include "analyzer/reports/notice_text.hpp"
 #include "analyzer/reports/place_json.hpp"
 
 namespace umadvisor::reports {
@@ -40,7 +41,7 @@ nlohmann::ordered_json actions_json(Report& report) {
     }
     for (const trace::Notice& notice : report.trace.dictionary.notices)
         if (is_action_notice(notice))
-            notices.push_back(notice.text);
+            notices.push_back(notice_text(report, notice));
     return {{"lines", std::move(lines)}, {"notices", std::move(notices)}};
 }
 

@@ -1,6 +1,7 @@
 #include "analyzer/reports/action_text.hpp"
 
 #include "analyzer/findings/words.hpp"
+#include "analyzer/reports/notice_text.hpp"
 
 #include <algorithm>
 #include <ostream>
@@ -54,7 +55,7 @@ void write_actions(Report& report, std::ostream& out) {
     }
     for (const trace::Notice& notice : report.trace.dictionary.notices)
         if (is_action_notice(notice))
-            out << "    ! " << notice.text << "\n";
+            out << "    ! " << notice_text(report, notice) << "\n";
 }
 
 } // namespace umadvisor::reports

@@ -1,6 +1,7 @@
 #include "analyzer/reports/action_json.hpp"
 #include "analyzer/reports/completeness_text.hpp"
 #include "analyzer/reports/managed_json.hpp"
+#include "analyzer/reports/notice_text.hpp"
 #include "analyzer/reports/place_json.hpp"
 #include "analyzer/reports/report.hpp"
 #include "analyzer/symbols/demangle.hpp"
@@ -340,7 +341,7 @@ Json to_json(Report& report) {
     document["options"] = std::move(options);
     Json notices = Json::array();
     for (const trace::Notice& notice : report.trace.dictionary.notices)
-        notices.push_back(notice.text);
+        notices.push_back(notice_text(report, notice));
     document["notices"] = std::move(notices);
     document["warnings"] = report.symbolizer.warnings();
     return document;

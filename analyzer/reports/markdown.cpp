@@ -3,6 +3,7 @@
 #include "analyzer/findings/words.hpp"
 #include "analyzer/reports/action_text.hpp"
 #include "analyzer/reports/completeness_text.hpp"
+#include "analyzer/reports/notice_text.hpp"
 
 #include <ostream>
 
@@ -73,7 +74,7 @@ void write_actions_section(Report& report, std::ostream& out) {
     }
     for (const trace::Notice& notice : report.trace.dictionary.notices)
         if (is_action_notice(notice))
-            out << "- " << plain(notice.text) << "\n";
+            out << "- " << plain(notice_text(report, notice)) << "\n";
 }
 
 } // namespace

@@ -3,6 +3,7 @@
 #include "analyzer/reports/call_times.hpp"
 #include "analyzer/reports/completeness_text.hpp"
 #include "analyzer/reports/managed_text.hpp"
+#include "analyzer/reports/notice_text.hpp"
 #include "analyzer/reports/report.hpp"
 #include "analyzer/reports/terminal_text.hpp"
 
@@ -205,7 +206,7 @@ void write_notes(std::ostream& out, Report& report) {
             << "; they are in no figure below\n";
     for (const trace::Notice& notice : dictionary.notices)
         if (!is_action_notice(notice)) // they have a section
-            out << "  - " << notice.text << "\n";
+            out << "  - " << notice_text(report, notice) << "\n";
 }
 
 } // namespace

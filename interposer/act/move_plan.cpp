@@ -163,12 +163,14 @@ void plan_moves_ahead(const observe::Touched& running, const observe::Touched& n
 
 void make_moves(const Moves& moves, CUdevice device, Launching launch, trace::Reason reason) noexcept {
     if (moves.given_up != 0)
-        record::note("--act prefetch: allocation %llu is left to faults for now: launches came for none of the "
-                     "blocks of it that were tried",
-                     static_cast<unsigned long long>(moves.given_up));
+        record::note(
+            record::About{.allocation = moves.given_up},
+            "--act prefetch: a managed allocation is left to faults for now: launches came for none of the "
+            "blocks of it that were tried");
     if (moves.parted != 0)
-        record::note("--act prefetch: allocation %llu is left to faults: launches on several devices reach it",
-                     static_cast<unsigned long long>(moves.parted));
+        record::note(
+            record::About{.allocation = moves.parted},
+            "--act prefetch: a managed allocation is left to faults: launches on several devices reach it");
     make(moves.out, CU_DEVICE_CPU, launch, trace::Reason::makes_room);
     make(moves.in, device, launch, reason);
 }

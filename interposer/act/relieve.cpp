@@ -99,18 +99,21 @@ void tell_what_was_done(const observe::Allocation& allocation, const ReliefStep&
     if (relief_notices.fetch_add(1, std::memory_order_relaxed) >= most_relief_notices)
         return;
     const unsigned long long part = kib(step.bytes), all = kib(allocation.bytes);
+    const record::About about{.allocation = allocation.id};
     if (step.kind == Kind::leave)
         record::note(
+            about,
             "--act relieve leaves a managed allocation of %llu KiB alone: host and device change %llu KiB "
             "of it in turns, which --act prefetch moves",
             all, part);
     else if (step.kind == Kind::give)
         record::note(
+            about,
             "--act relieve: %s for %llu KiB of a managed allocation of %llu KiB, which host and device %s "
             "in turns",
             name_of(step.remedy), part, all, step.remedy == Remedy::read_mostly ? "read" : "use");
     else
-        record::note("--act relieve: took %s back for %llu KiB of a managed allocation of %llu KiB: %s",
+        record::note(about, "--act relieve: took %s back for %llu KiB of a managed allocation of %llu KiB: %s",
                      name_of(step.remedy), part, all, step.why);
 }
 

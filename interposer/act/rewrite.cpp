@@ -290,12 +290,12 @@ void sharing_was_refused(std::uint64_t address) noexcept {
     char line[256];
     std::snprintf(
         line, sizeof line,
-        "--act rewrite is switched off: the program shares allocation %llu with other processes "
+        "--act rewrite is switched off: the program shares an allocation of %llu KiB with other processes "
         "(cuIpcGetMemHandle), and managed memory cannot be; run it without, or under the plan of this "
         "trace (umadvisor plan)",
-        static_cast<unsigned long long>(allocation.id));
+        static_cast<unsigned long long>((allocation.bytes + 1023) / 1024));
     runtime::say("%s", line);
-    record::note("%s", line);
+    record::note(record::About{.allocation = allocation.id}, "%s", line);
 }
 
 } // namespace umadvisor::act

@@ -80,10 +80,10 @@ void detail::judge_staging(trace::Copy& copy) noexcept {
     }
     copy.reason = trace::Reason::slower_staged;
     record::note(
-        "--act stage: copies %s at one call site (stack %llu) are left to the driver from now on, which "
-        "moved %.1f GB/s, against %.1f GB/s staged",
-        way == StageWay::to_device ? "to the device" : "to the host",
-        static_cast<unsigned long long>(copy.stack), speed_of(pace), speed_of(staged));
+        record::About{.stack = copy.stack},
+        "--act stage: copies %s at one call site are left to the driver from now on, which moved %.1f GB/s, "
+        "against %.1f GB/s staged",
+        way == StageWay::to_device ? "to the device" : "to the host", speed_of(pace), speed_of(staged));
 }
 
 } // namespace umadvisor::act

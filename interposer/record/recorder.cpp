@@ -160,7 +160,9 @@ void write(trace::LaunchShape& shape, trace::Launch& launch, const LaunchKey& ke
         writer->remember(key, generation, launch.shape, period);
 }
 
-void note(const char* format, ...) noexcept {
+namespace {
+
+void note_all(About about, const char* format, va_list arguments) {
     if (!recording() || !has_thread_pages())
         return;
     const Quiet quiet;
@@ -169,16 +171,30 @@ void note(const char* format, ...) noexcept {
     };
     const OffStack<Line> buffer;
     char* const line = buffer->text;
-    va_list arguments;
-    va_start(arguments, format);
-    const int length = std::vsnprintf(line, sizeof(Line), format, arguments);
-    va_end(arguments);
-    if (length < 0)
+    if (std::vsnprintf(line, sizeof(Line), format, arguments) < 0)
         return;
     trace::Notice notice;
     notice.time = now();
     notice.text = line;
+    notice.allocation = about.allocation;
+    notice.stack = about.stack;
     define(notice);
+}
+
+} // namespace
+
+void note(const char* format, ...) noexcept {
+    va_list arguments;
+    va_start(arguments, format);
+    note_all({}, format, arguments);
+    va_end(arguments);
+}
+
+void note(About about, const char* format, ...) noexcept {
+    va_list arguments;
+    va_start(arguments, format);
+    note_all(about, format, arguments);
+    va_end(arguments);
 }
 
 void renew_clock() noexcept {

@@ -61,6 +61,13 @@ std::uint64_t string_id(std::string_view text) noexcept;
 /// A line for the report (Notice), printf format.
 void note(const char* format, ...) noexcept __attribute__((format(printf, 1, 2)));
 
+/// What a notice is about; the report says on which line of the program that is.
+struct About {
+    std::uint64_t allocation = 0; ///< id of an Alloc record; 0: no allocation
+    std::uint64_t stack = 0;      ///< id of a call's stack; 0: no call
+};
+void note(About about, const char* format, ...) noexcept __attribute__((format(printf, 2, 3)));
+
 /// Id of the calling thread's stack, outermost frames of umadvisor itself left out; 0 when stacks are off.
 /// Takes a lock at the first sight of a frame only.
 std::uint64_t stack() noexcept;

@@ -185,7 +185,8 @@ BOOST_AUTO_TEST_CASE(what_launches_hardly_use_is_left_to_faults) {
     constexpr std::uint64_t all = 24 * (32ull << 20);
     BOOST_TEST(bare.to_device < all / 8);
     BOOST_TEST(repaired.to_device < all / 2);
-    BOOST_TEST(notices(report(folder, "x.umtrace"), "left to faults for now"));
+    BOOST_TEST(notices_line(report(folder, "x.umtrace"), "left to faults for now", "hardly_used.cu"));
+    BOOST_TEST(run(folder, advisor + " report x.umtrace").out.find("hardly_used.cu:") != std::string::npos);
 
     const Counted whole = count(folder, programs + "/hardly_used whole", "prefetch");
     BOOST_TEST(whole.to_device >= all);
@@ -225,7 +226,8 @@ BOOST_AUTO_TEST_CASE(what_several_devices_reach_is_left_to_faults) {
     for (const auto& [allocation, devices] : brought)
         found.push_back(devices);
     BOOST_TEST((found == expected), Json(found).dump());
-    BOOST_TEST(notices(report(folder, "x.umtrace"), "launches on several devices reach it"));
+    BOOST_TEST(notices_line(report(folder, "x.umtrace"), "launches on several devices reach it",
+                            "managed_devices.cpp"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -110,6 +110,16 @@ inline bool notices(const nlohmann::json& report, const std::string& text) {
     return false;
 }
 
+/// Whether a notice says `text` and names a line of `file`: no number of the trace tells a reader anything.
+inline bool notices_line(const nlohmann::json& report, const std::string& text, const std::string& file) {
+    for (const auto& notice : report.at("notices")) {
+        const auto sentence = notice.get<std::string>();
+        if (sentence.find(text) != std::string::npos && sentence.find(file + ":") != std::string::npos)
+            return true;
+    }
+    return false;
+}
+
 /// What simcuda's own report has by cause, all together.
 inline std::uint64_t sum(const nlohmann::json& by_cause) {
     std::uint64_t whole = 0;

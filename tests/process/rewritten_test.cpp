@@ -276,6 +276,8 @@ BOOST_AUTO_TEST_CASE(sharing_ends_it) {
     const Outcome rewritten = run_rewritten(folder, "rewrite=all", "share");
     BOOST_TEST(rewritten.out == "share 1\nshare another 0\n");
     check_told(folder, rewritten, "--act rewrite is switched off");
+    BOOST_TEST(
+        notices_line(report(folder, "x.umtrace"), "--act rewrite is switched off", "rewritten_memory.cpp"));
 }
 
 BOOST_DATA_TEST_CASE(what_transports_allocate_is_left_alone,
