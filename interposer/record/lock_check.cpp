@@ -2,7 +2,7 @@
 
 #ifdef UMADVISOR_CHECK_LOCKS
 
-#include <cstdlib>
+#include <csignal>
 #include <cstring>
 #include <unistd.h>
 
@@ -15,7 +15,8 @@ void end_under_lock(const char* callee) noexcept {
     say("umadvisor: ");
     say(callee);
     say(" is called while a lock of ours is held\n");
-    std::abort();
+    raise(SIGABRT); // abort(3) may not be in the shim, whatever the build
+    __builtin_trap();
 }
 
 } // namespace umadvisor::record::detail
