@@ -90,10 +90,47 @@ void make_room(const std::string& folder, std::size_t more) {
     }
 }
 
+bool has_build_id(std::string_view build_id) {
+    return build_id.size() >= 4 && build_id.size() <= 64;
+}
+
+long lines_of(const std::vector<CodePlace>& places) {
+    return std::ranges::count_if(places, [](const CodePlace& place) { return !place.file.empty(); });
+}
+
 } // namespace
 
-SymbolCache::SymbolCache(std::string_view path, std::string_view build_id, const Options& options) {
-    if (options.cache.empty() || build_id.size() < 4 || build_id.size() > 64)
+std::vector<std::string> CacheFolder::files(std::string_view build_id) {
+    constexpr std::size_t most =
+        16; // a build-id has more only where debug information comes and goes all the time
+    if (path_.empty() || !has_build_id(build_id))
+        return {};
+    if (!listed_) {
+        std::error_code failed;
+        for (fs::directory_iterator entry(path_, failed), end; !failed && entry != end; entry.increment(failed))
+            names_.push_back(entry->path().filename().string());
+        std::ranges::sort(names_);
+        listed_ = true;
+    }
+    const std::string prefix = hexadecimal(build_id) + "-";
+    std::vector<std::pair<fs::file_time_type, std::string>> found;
+    for (auto name = std::ranges::lower_bound(names_, prefix);
+         name != names_.end() && name->starts_with(prefix); ++name) {
+        std::error_code failed;
+        const std::string file = path_ + "/" + *name;
+        found.emplace_back(fs::last_write_time(file, failed), file);
+    }
+    std::ranges::sort(found, std::greater());
+    found.resize(std::min(found.size(), most));
+    std::vector<std::string> files;
+    for (auto& [time, file] : found)
+        files.push_back(std::move(file));
+    return files;
+}
+
+SymbolCache::SymbolCache(std::string_view path, std::string_view build_id, const Options& options)
+    : build_id_(build_id) {
+    if (options.cache.empty() || !has_build_id(build_id))
         return;
     const std::uint64_t state = state_of(path, build_id, options);
     folder_ = options.cache;
@@ -105,6 +142,20 @@ SymbolCache::SymbolCache(std::string_view path, std::string_view build_id, const
 const std::vector<CodePlace>* SymbolCache::find(std::uint64_t address) const {
     const auto found = places_.find(address);
     return found == places_.end() ? nullptr : &found->second;
+}
+
+const std::vector<CodePlace>* SymbolCache::find_in_any_state(std::uint64_t address, CacheFolder& folder) {
+    if (!of_any_state_) {
+        of_any_state_.emplace();
+        for (const std::string& file : folder.files(build_id_))
+            for (auto& [at, places] : decode_places(read_own_file(file))) {
+                std::vector<CodePlace>& known = (*of_any_state_)[at];
+                if (known.empty() || lines_of(places) > lines_of(known))
+                    known = std::move(places);
+            }
+    }
+    const auto found = of_any_state_->find(address);
+    return found == of_any_state_->end() ? nullptr : &found->second;
 }
 
 void SymbolCache::add(std::uint64_t address, const std::vector<CodePlace>& places) {

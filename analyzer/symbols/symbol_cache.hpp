@@ -5,11 +5,27 @@
 #include "analyzer/symbols/options.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace umadvisor::symbols {
+
+/// Which files the cache's folder holds.
+class CacheFolder {
+public:
+    /// Empty: there is no cache. The folder is looked through when it is first asked.
+    explicit CacheFolder(std::string path) : path_(std::move(path)) {}
+
+    /// Paths of what was kept of a build-id, in whatever state its files were; the newest first.
+    std::vector<std::string> files(std::string_view build_id);
+
+private:
+    std::string path_;
+    bool listed_ = false;
+    std::vector<std::string> names_; ///< sorted
+};
 
 /// One file for each build-id and state of the files it was looked up in, so that debug information which is
 /// installed later, or another --debug-dir, is not missed. Files that are damaged, of another version or not
@@ -21,6 +37,10 @@ public:
 
     /// nullptr: not known.
     const std::vector<CodePlace>* find(std::uint64_t address) const;
+    /// The same for an object that is not to be had any more: from what was kept of its build-id in any state.
+    /// All of that is about the same code, so where it differs, what has more lines knew of more debug
+    /// information; of equals the newer counts.
+    const std::vector<CodePlace>* find_in_any_state(std::uint64_t address, CacheFolder& folder);
     void add(std::uint64_t address, const std::vector<CodePlace>& places);
     /// Writes a new file in place of the old one, if anything was added.
     void save() const noexcept;
@@ -29,7 +49,9 @@ private:
     void write() const;
 
     std::string folder_, file_; ///< empty: nothing is kept
+    std::string build_id_;
     KnownPlaces places_;
+    std::optional<KnownPlaces> of_any_state_; ///< once asked for
     bool changed_ = false;
 };
 

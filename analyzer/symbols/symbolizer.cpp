@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 namespace umadvisor::symbols {
 namespace {
@@ -38,15 +39,16 @@ public:
     Module& operator=(const Module&) = delete;
 
     std::vector<CodePlace> places(std::uint64_t address, Symbolizer& owner) {
-        if (const std::vector<CodePlace>* known = cache_.find(address)) {
-            std::vector<CodePlace> places = *known;
-            for (CodePlace& place : places)
-                place.module = path_;
-            return places;
-        }
-        if (!file_) {
+        if (const std::vector<CodePlace>* known = cache_.find(address))
+            return here(*known);
+        if (!file_)
             file_ = std::make_unique<ModuleSymbols>(path_, build_id_, owner.options_);
-            if (!file_->trouble().empty())
+        if (!file_->trouble().empty()) {
+            // The code that ran is what its build-id names: another file at its path, or none, makes what was
+            // looked up before no less true.
+            if (const std::vector<CodePlace>* known = cache_.find_in_any_state(address, owner.cache_folder_))
+                return here(*known);
+            if (!std::exchange(warned_, true))
                 owner.warnings_.push_back(file_->trouble());
         }
         if (owner.options_.progress)
@@ -58,13 +60,23 @@ public:
     }
 
 private:
+    std::vector<CodePlace> here(std::vector<CodePlace> places) const {
+        for (CodePlace& place : places)
+            place.module = path_;
+        return places;
+    }
+
     std::string path_, build_id_;
     SymbolCache cache_;
     std::unique_ptr<ModuleSymbols> file_;
+    bool warned_ = false;
 };
 
 Symbolizer::Symbolizer(const reader::Dictionary& dictionary, Options options)
-    : dictionary_(dictionary), options_(std::move(options)), ownership_(options_.hide, options_.show) {
+    : dictionary_(dictionary),
+      options_(std::move(options)),
+      cache_folder_(options_.cache),
+      ownership_(options_.hide, options_.show) {
     // libdw asks the servers that this names, and who did not ask for the network gets none.
     if (!options_.debuginfod)
         ::unsetenv("DEBUGINFOD_URLS");

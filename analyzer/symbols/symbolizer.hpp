@@ -6,6 +6,7 @@
 #include "analyzer/symbols/options.hpp"
 #include "analyzer/symbols/ownership.hpp"
 #include "analyzer/symbols/python_framework.hpp"
+#include "analyzer/symbols/symbol_cache.hpp"
 
 #include <cstdint>
 #include <map>
@@ -67,6 +68,7 @@ private:
 
     const reader::Dictionary& dictionary_;
     Options options_;
+    CacheFolder cache_folder_;
     Ownership ownership_;
     std::map<std::string, std::unique_ptr<Module>> modules_; ///< by path and build id
     std::unordered_map<std::uint64_t, std::vector<CodePlace>> frames_, stacks_;
