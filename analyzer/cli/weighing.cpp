@@ -25,7 +25,7 @@ reports::WeighedStacks weigh(const Arguments& arguments, model::Weight by) {
     reader::Trace trace(arguments.rest.front());
     const model::Profile profile(trace);
     const symbols::Options options = stack_options(arguments);
-    symbols::Symbolizer symbolizer(trace.dictionary, options);
+    symbols::Symbolizer symbolizer(trace.dictionary, options, symbols::packed_symbols(trace.file.source()));
     reports::WeighedStacks stacks = reports::weighed_stacks(profile, symbolizer, by, options.full_stacks);
     end_progress();
     for (const std::string& warning : symbolizer.warnings())

@@ -40,6 +40,7 @@ public:
 
     const Header& header() const { return header_; }
     const std::string& path() const { return source_.path(); }
+    const Source& source() const { return source_; }
     /// In file order; the chunks of one thread stand in the order in which they were begun.
     const std::vector<ChunkInfo>& chunks() const { return chunks_; }
 

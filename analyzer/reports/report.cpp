@@ -20,7 +20,7 @@ Report::Report(const std::string& path, const symbols::Options& options, bool wi
     : trace(path),
       statistics(with_statistics ? std::optional<model::Statistics>(trace.dictionary) : std::nullopt),
       profile(trace, statistics ? &*statistics : nullptr, rates_for(trace.dictionary, rates_of)),
-      symbolizer(trace.dictionary, options),
+      symbolizer(trace.dictionary, options, symbols::packed_symbols(trace.file.source())),
       full_stacks(options.full_stacks),
       findings(
           findings::find_all(profile, [this](std::uint64_t stack) { return symbolizer.line_stack(stack); })) {

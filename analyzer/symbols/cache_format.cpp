@@ -9,7 +9,8 @@
 namespace umadvisor::symbols {
 namespace {
 
-/// To be raised when the layout changes, or what we make of debug information.
+/// To be raised when the layout changes, or what we make of debug information. Packed traces hold it, too
+/// (FORMAT.md): those of all versions stay readable.
 constexpr std::uint64_t version = 1;
 constexpr std::uint64_t magic = 0x316d79736d75; ///< "umsym1"
 

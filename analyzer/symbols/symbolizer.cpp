@@ -27,6 +27,16 @@ CodePlace python_place(const PythonPlace& python) {
     return place;
 }
 
+/// A line of a source as it is quoted.
+std::string shown_text(std::string text) {
+    if (text.size() > longest_line)
+        text.resize(longest_line);
+    std::replace_if(
+        text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, ' ');
+    const std::size_t first = text.find_first_not_of(' ');
+    return first == std::string::npos ? std::string() : text.substr(first);
+}
+
 } // namespace
 
 /// An object file as far as it was needed: what the cache knows costs no look into it.
@@ -56,8 +66,12 @@ public:
         std::vector<CodePlace> places = file_->places(address);
         if (file_->trouble().empty())
             cache_.add(address, places);
+        else
+            missed_.insert(address);
         return places;
     }
+    /// Whether this address was asked for in vain.
+    bool missed(std::uint64_t address) const { return missed_.contains(address); }
 
 private:
     std::vector<CodePlace> here(std::vector<CodePlace> places) const {
@@ -70,13 +84,17 @@ private:
     SymbolCache cache_;
     std::unique_ptr<ModuleSymbols> file_;
     bool warned_ = false;
+    std::set<std::uint64_t> missed_;
 };
 
-Symbolizer::Symbolizer(const reader::Dictionary& dictionary, Options options)
+Symbolizer::Symbolizer(const reader::Dictionary& dictionary, Options options, PackedSymbols packed)
     : dictionary_(dictionary),
       options_(std::move(options)),
+      packed_(std::move(packed)),
       cache_folder_(options_.cache),
       ownership_(options_.hide, options_.show) {
+    if (packed_.damaged)
+        warnings_.emplace_back("what the trace was packed with is damaged; what is missing is looked up anew");
     // libdw asks the servers that this names, and who did not ask for the network gets none.
     if (!options_.debuginfod)
         ::unsetenv("DEBUGINFOD_URLS");
@@ -110,6 +128,11 @@ const std::vector<CodePlace>& Symbolizer::frame_places(std::uint64_t id) {
     const std::uint64_t address = frame.address - 1;
     if (found == dictionary_.modules.end()) {
         places.emplace_back().offset = frame.address;
+    } else if (const std::vector<CodePlace>* packed =
+                   packed_.find(found->second.path, found->second.build_id, address - found->second.bias)) {
+        places = *packed;
+        for (CodePlace& place : places)
+            place.module = found->second.path;
     } else if (Module* module = module_of(frame.module)) {
         places = module->places(address - found->second.bias, *this);
     } else {
@@ -118,6 +141,22 @@ const std::vector<CodePlace>& Symbolizer::frame_places(std::uint64_t id) {
         place.offset = address - found->second.bias;
     }
     return places;
+}
+
+PackedSymbols Symbolizer::pack() {
+    PackedSymbols all = packed_;
+    for (const auto& [id, frame] : dictionary_.frames) {
+        const auto module = dictionary_.modules.find(frame.module);
+        if (frame.python != 0 || module == dictionary_.modules.end())
+            continue;
+        const std::uint64_t address = frame.address - 1 - module->second.bias;
+        const std::vector<CodePlace>& places = frame_places(id);
+        const Module* const file = module_of(frame.module);
+        if (file == nullptr || !file->missed(address))
+            all.modules[{std::string(module->second.path), std::string(module->second.build_id)}].try_emplace(
+                address, places);
+    }
+    return all;
 }
 
 const std::vector<CodePlace>& Symbolizer::places(std::uint64_t stack) {
@@ -239,6 +278,8 @@ std::uint64_t Symbolizer::line_stack(std::uint64_t stack) {
 std::string Symbolizer::source_text(const CodePlace& place) const {
     if (place.file.empty() || place.line <= 0 || place.line > farthest_line)
         return {};
+    if (const std::string* packed = packed_.source_line(place.file, place.line))
+        return shown_text(*packed);
     std::string path = file_path(place.file, options_);
     if (!is_plain_file(path)) // sources mostly stay where the program was built
         path = place.file;
@@ -249,12 +290,7 @@ std::string Symbolizer::source_text(const CodePlace& place) const {
     for (int line = 0; line < place.line; ++line)
         if (!std::getline(file, text))
             return {};
-    if (text.size() > longest_line)
-        text.resize(longest_line);
-    std::replace_if(
-        text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, ' ');
-    const std::size_t first = text.find_first_not_of(' ');
-    return first == std::string::npos ? std::string() : text.substr(first);
+    return shown_text(std::move(text));
 }
 
 } // namespace umadvisor::symbols

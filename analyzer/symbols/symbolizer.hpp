@@ -5,6 +5,7 @@
 #include "analyzer/symbols/merged_stack.hpp"
 #include "analyzer/symbols/options.hpp"
 #include "analyzer/symbols/ownership.hpp"
+#include "analyzer/symbols/packed_symbols.hpp"
 #include "analyzer/symbols/python_framework.hpp"
 #include "analyzer/symbols/symbol_cache.hpp"
 
@@ -27,10 +28,11 @@ struct Frame;
 namespace umadvisor::symbols {
 
 /// Looks frames up when they are asked for, never before: a large binary costs seconds. What was looked up is
-/// in the cache when it ends. `dictionary` must outlive it. Not thread-safe.
+/// in the cache when it ends. What the trace was packed with comes before files and cache, so that a packed
+/// trace tells the same everywhere. `dictionary` must outlive it. Not thread-safe.
 class Symbolizer {
 public:
-    explicit Symbolizer(const reader::Dictionary& dictionary, Options options = {});
+    explicit Symbolizer(const reader::Dictionary& dictionary, Options options = {}, PackedSymbols packed = {});
     ~Symbolizer();
     Symbolizer(const Symbolizer&) = delete;
     Symbolizer& operator=(const Symbolizer&) = delete;
@@ -48,6 +50,10 @@ public:
     std::uint64_t line_stack(std::uint64_t stack);
     /// That line of the source, where the file can be read; else empty.
     std::string source_text(const CodePlace& place) const;
+
+    /// What the trace is packed with, and all that can be found for the addresses in it: without those whose
+    /// files are not to be had.
+    PackedSymbols pack();
 
     /// Files that could not be used, one line each; grows as frames are looked up.
     const std::vector<std::string>& warnings() const { return warnings_; }
@@ -68,6 +74,7 @@ private:
 
     const reader::Dictionary& dictionary_;
     Options options_;
+    PackedSymbols packed_;
     CacheFolder cache_folder_;
     Ownership ownership_;
     std::map<std::string, std::unique_ptr<Module>> modules_; ///< by path and build id

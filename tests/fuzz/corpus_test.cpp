@@ -1,3 +1,6 @@
+#include "analyzer/reader/packed_section.hpp"
+#include "analyzer/reader/source.hpp"
+#include "analyzer/symbols/packed_symbols.hpp"
 #include "every_record.hpp"
 #include "scenario.hpp"
 #include "trace_target.hpp"
@@ -20,6 +23,39 @@ Bytes contents(const std::filesystem::path& path) {
     return {std::istreambuf_iterator<char>(in), {}};
 }
 
+/// A trace whose one stack has its places and its source line with it.
+Bytes packed() {
+    constexpr std::uint64_t address = 0x1234;
+    test::Scenario s;
+    s.builder.make_small();
+    trace::Module module;
+    module.id = 900;
+    module.path = "/gone/program";
+    module.build_id = "build-id";
+    s.builder.add(module);
+    trace::Frame frame;
+    frame.id = 901;
+    frame.address = address + 1;
+    frame.module = 900;
+    s.builder.add(frame);
+    test::Scenario::CopyOptions options;
+    options.stack = 901;
+    for (int i = 0; i < 4; ++i)
+        s.copy(64 * test::mib, 20 * test::ms, options);
+    symbols::CodePlace place;
+    place.function = "copy";
+    place.file = "/gone/copy.cu";
+    place.line = 7;
+    symbols::PackedSymbols content;
+    content.modules[{"/gone/program", "build-id"}][address] = {place, place};
+    content.source_lines[{"/gone/copy.cu", 7}] = "cudaMemcpy(to, from, bytes, kind);";
+    Bytes bytes;
+    reader::write_with_section(
+        reader::Source(s.path()), symbols::encode_packed(content),
+        [&bytes](std::string_view piece) { bytes.insert(bytes.end(), piece.begin(), piece.end()); });
+    return bytes;
+}
+
 /// Traces to start from: small, so that changes hit something.
 std::vector<Bytes> seeds() {
     test::Scenario s;
@@ -37,7 +73,7 @@ std::vector<Bytes> seeds() {
     s.free(a);
     test::TraceBuilder all = test::every_record();
     all.make_small();
-    return {s.builder.bytes(), contents(UMADVISOR_GOLDEN "/v1.0.umtrace"), all.bytes()};
+    return {s.builder.bytes(), contents(UMADVISOR_GOLDEN "/v1.0.umtrace"), all.bytes(), packed()};
 }
 
 /// A few changes of the kind that damage makes: bytes, cuts, copies of a piece elsewhere.
@@ -89,7 +125,10 @@ BOOST_AUTO_TEST_CASE(damaged_seeds) {
     const std::vector<Bytes> all = seeds();
     std::size_t readable = 0;
     for (int round = 0; round < 2000; ++round) {
-        Bytes bytes = all[round % 10 == 0 ? 1 : round % 3 == 0 ? 2 : 0]; // the golden trace is large
+        Bytes bytes = all[round % 10 == 0  ? 1
+                          : round % 3 == 0 ? 2
+                          : round % 3 == 1 ? 3
+                                           : 0]; // the golden trace is large
         damage(bytes, random);
         readable += fuzz::read_trace(bytes.data(), bytes.size());
     }

@@ -1,0 +1,78 @@
+#include "analyzer/cli/command.hpp"
+#include "analyzer/cli/message.hpp"
+#include "analyzer/cli/output_file.hpp"
+#include "analyzer/cli/progress.hpp"
+#include "analyzer/cli/stack_options.hpp"
+#include "analyzer/cli/usual_rates.hpp"
+#include "analyzer/reader/error.hpp"
+#include "analyzer/reader/packed_section.hpp"
+#include "analyzer/reports/completeness_text.hpp"
+#include "analyzer/reports/report.hpp"
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+namespace umadvisor::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Adds every line that a report quotes: each place in it has a file, a line and the line's text.
+void add_quoted(const Json& document, symbols::PackedSymbols& packed) {
+    if (const auto source = document.is_object() ? document.find("source") : document.end();
+        source != document.end() && source->is_string() && *source != "" && document.contains("line"))
+        packed.source_lines.try_emplace(
+            {document.at("file").get<std::string>(), document.at("line").get<int>()},
+            source->get<std::string>());
+    for (const Json& part : document)
+        if (part.is_structured())
+            add_quoted(part, packed);
+}
+
+/// Says what of the trace could not be read; complete() is right once the events were.
+void say_losses(const reader::Trace& trace) {
+    for (const std::string& line : reports::completeness_lines(trace))
+        say(trace.file.path() + ": " + line);
+}
+
+int pack(const Arguments& arguments) {
+    if (!arguments.has("--output")) {
+        say("pack needs -o FILE: where the packed trace goes (see umadvisor pack --help)");
+        return usage_error;
+    }
+    const std::string& path = arguments.rest.front();
+    const std::string output = arguments.value("--output");
+    std::error_code failed;
+    if (std::filesystem::equivalent(path, output, failed))
+        throw reader::Error(output + ": is the trace itself; name another output");
+    reports::Report report(path, stack_options(arguments), false, &usual_rates);
+    // As private as the trace that the recorder wrote.
+    OutputFile file(output, arguments.has("--force"), 0600);
+    symbols::PackedSymbols packed = report.symbolizer.pack();
+    if (arguments.has("--source"))
+        add_quoted(reports::to_json(report), packed);
+    end_progress();
+    reader::write_with_section(report.trace.file.source(),
+                               packed.empty() ? std::string() : symbols::encode_packed(packed),
+                               [&](std::string_view bytes) { file.write(bytes); });
+    file.commit();
+    say_losses(report.trace);
+    for (const std::string& warning : report.symbolizer.warnings())
+        say(warning);
+    return done;
+}
+
+} // namespace
+
+const Command pack_command{
+    "pack",
+    "Write a trace that shows its source lines on any machine",
+    "FILE",
+    1,
+    1,
+    with_symbol_options({{"-o,--output", "FILE", "The packed trace"},
+                         {"--source", "", "Also the source lines that reports of it quote"},
+                         {"-f,--force", "", "Replace an existing file"}}),
+    &pack};
+
+} // namespace umadvisor::cli
