@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <limits>
 
 namespace umadvisor::symbols {
 namespace {
@@ -107,7 +108,8 @@ KnownPlaces decode_places(std::string_view bytes) {
             references.push_back({&here, here.size(), input.number(), input.number()});
             CodePlace& place = here.emplace_back();
             place.offset = address;
-            place.line = static_cast<int>(input.number());
+            const std::uint64_t line = input.number();
+            place.line = line <= std::numeric_limits<int>::max() ? static_cast<int>(line) : 0;
             place.inlined = input.number() != 0;
         }
     }
