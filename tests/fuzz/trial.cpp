@@ -1,0 +1,161 @@
+#include "trial.hpp"
+
+#include "analyzer/cli/command_line.hpp"
+
+#include <algorithm>
+#include <ctime>
+#include <fstream>
+#include <iostream>
+#include <streambuf>
+#include <sys/time.h>
+
+namespace umadvisor::fuzz {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool sanitized = true;
+#else
+constexpr bool sanitized = false;
+#endif
+
+/// Keeps what is written up to a bound and counts the rest.
+class BoundedText : public std::streambuf {
+public:
+    explicit BoundedText(std::uint64_t bound) : bound_(bound) {}
+    const std::string& text() const { return text_; }
+    std::uint64_t written() const { return written_; }
+
+protected:
+    std::streamsize xsputn(const char* bytes, std::streamsize count) override {
+        const auto size = static_cast<std::uint64_t>(count);
+        text_.append(bytes, std::min(size, bound_ - std::min(bound_, std::uint64_t{text_.size()})));
+        written_ += size;
+        return count;
+    }
+    int_type overflow(int_type c) override {
+        const char byte = traits_type::to_char_type(c);
+        xsputn(&byte, 1);
+        return traits_type::not_eof(c);
+    }
+
+private:
+    std::uint64_t bound_, written_ = 0;
+    std::string text_;
+};
+
+/// Puts another buffer under a stream for as long as it lives.
+class Redirected {
+public:
+    Redirected(std::ostream& stream, std::streambuf& to) : stream_(stream), before_(stream.rdbuf(&to)) {}
+    ~Redirected() {
+        stream_.rdbuf(before_);
+        stream_.clear();
+    }
+    Redirected(const Redirected&) = delete;
+    Redirected& operator=(const Redirected&) = delete;
+
+private:
+    std::ostream& stream_;
+    std::streambuf* before_;
+};
+
+double processor_seconds() {
+    timespec now{};
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+/// proc(5): 5 sets the peak back to what is resident now.
+void forget_peak() {
+    std::ofstream("/proc/self/clear_refs") << "5";
+}
+
+std::uint64_t peak_memory() {
+    std::ifstream status("/proc/self/status");
+    for (std::string line; std::getline(status, line);)
+        if (line.starts_with("VmHWM:"))
+            return std::stoull(line.substr(6)) * 1024;
+    return 0;
+}
+
+/// Signals that end the process: SIGPROF after so much time of the processor, SIGALRM after so much of any.
+void limit_time(long processor, long any) {
+    const itimerval of_processor{{}, {processor, 0}}, of_any{{}, {any, 0}};
+    ::setitimer(ITIMER_PROF, &of_processor, nullptr);
+    ::setitimer(ITIMER_REAL, &of_any, nullptr);
+}
+
+void write_file(const std::string& name, const char* bytes, std::size_t size) {
+    std::ofstream(name, std::ios::binary | std::ios::trunc).write(bytes, static_cast<std::streamsize>(size));
+}
+
+std::vector<std::string> arguments(const CommandLine& line, const Input& input) {
+    std::vector<std::string> all = line.arguments;
+    for (std::string& argument : all)
+        argument = argument == "TRACE"      ? input.trace_name
+                   : argument == "OTHER"    ? input.other_name
+                   : argument == "BASELINE" ? input.baseline_name
+                                            : argument;
+    return all;
+}
+
+int run_command(const std::vector<std::string>& arguments) {
+    std::vector<const char*> argv{"umadvisor"};
+    for (const std::string& argument : arguments)
+        argv.push_back(argument.c_str());
+    return cli::run_command_line(static_cast<int>(argv.size()), argv.data());
+}
+
+void check_status(const CommandLine& line, int status, std::string_view out, std::string_view messages,
+                  std::vector<Objection>& found) {
+    if (status != 0 && status != 1 && !(status == 3 && line.gate))
+        found.push_back({"exit status", std::to_string(status)});
+    if (status == 1 && messages.empty())
+        found.push_back({"silent failure", {}});
+    if (status == 0 && out.empty() && (line.format == Format::json || line.format == Format::sarif))
+        found.push_back({"JSON", "nothing was written"});
+    if (messages.find("out of memory") != std::string_view::npos)
+        found.push_back({"memory", "out of memory"});
+}
+
+} // namespace
+
+Outcome run(const CommandLine& line, const Input& input) {
+    write_file(input.trace_name, reinterpret_cast<const char*>(input.trace.data()), input.trace.size());
+    write_file(input.baseline_name, input.baseline.data(), input.baseline.size());
+    const std::vector<std::string> all = arguments(line, input);
+    const bool dump = line.format == Format::dump || line.format == Format::json_dump;
+    const std::uint64_t bound = dump ? most_dump * input.trace.size() : most_output;
+
+    Outcome outcome;
+    BoundedText out(bound), messages(most_output);
+    forget_peak();
+    limit_time(static_cast<long>(most_seconds) * (sanitized ? 40 : 4), sanitized ? 600 : 60);
+    const double begin = processor_seconds();
+    {
+        const Redirected to_out(std::cout, out), to_messages(std::cerr, messages);
+        outcome.status = run_command(all);
+    }
+    outcome.seconds = processor_seconds() - begin;
+    limit_time(0, 0);
+    outcome.memory = peak_memory();
+    outcome.output = out.written() + messages.written();
+    std::remove(input.trace_name.c_str());
+
+    check_status(line, outcome.status, out.text(), messages.text(), outcome.objections);
+    if (out.written() > bound || messages.written() > most_output)
+        outcome.objections.push_back(
+            {"output", std::to_string(outcome.output) + " bytes of " + std::to_string(input.trace.size())});
+    else
+        for (Objection& objection : check_output(line.format, out.text()))
+            outcome.objections.push_back(std::move(objection));
+    for (Objection& objection : check_messages(messages.text()))
+        outcome.objections.push_back(std::move(objection));
+    if (!sanitized && outcome.seconds > most_seconds)
+        outcome.objections.push_back({"time", std::to_string(outcome.seconds) + " s"});
+    if (!sanitized && outcome.memory > most_memory)
+        outcome.objections.push_back({"memory", std::to_string(outcome.memory >> 20) + " MiB"});
+    return outcome;
+}
+
+} // namespace umadvisor::fuzz
