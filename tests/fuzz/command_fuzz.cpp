@@ -2,9 +2,11 @@
 /// sanitizer reports, control bytes, broken JSON, too much time, memory or output. JSON lines; exit status 1 if
 /// anything did.
 #include "batches.hpp"
+#include "reduce.hpp"
 #include "trial.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -25,6 +27,7 @@ constexpr std::size_t kept = 3;      ///< inputs of one kind of failure of one c
 struct Options {
     std::uint64_t seed = 1, inputs = 3000, first = 0;
     std::string only, folder, replay;
+    bool reduce = false;
 };
 
 /// The process works in it: traces lie there, and what would be the user's own folders.
@@ -61,6 +64,19 @@ std::vector<fuzz::CommandLine> chosen_lines(const std::string& only) {
 fuzz::Bytes contents(const std::string& path) {
     std::ifstream in(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// The input with as little of its trace as fails in the same way.
+fuzz::Input reduced(fuzz::Input input, const fuzz::CommandLine& line, const std::string& kind) {
+    input.trace = fuzz::reduced(input.trace, [&](const fuzz::Bytes& bytes) {
+        fuzz::Input smaller = input;
+        smaller.trace = bytes;
+        const auto found =
+            fuzz::run_batches(0, 1, 1, [&](std::uint64_t) { return fuzz::run(line, smaller).objections; });
+        return std::ranges::any_of(
+            found, [&](const fuzz::Failure& failure) { return failure.objection.kind == kind; });
+    });
+    return input;
 }
 
 void keep(const fuzz::Input& input, const std::string& path) {
@@ -103,13 +119,17 @@ int run(const Options& options, const fuzz::Bytes& replayed) {
         const std::uint64_t before = failed[objection.kind][line_of(number).name()]++;
         if (before >= kept)
             continue;
+        fuzz::Input input = input_of(number);
         print({{"failure", objection.kind},
                {"command", line_of(number).name()},
                {"number", number},
+               {"file", input.trace_name},
+               {"other", input.other_name},
                {"detail", objection.detail}});
+        if (options.reduce)
+            input = reduced(std::move(input), line_of(number), objection.kind);
         if (!options.folder.empty())
-            keep(input_of(number),
-                 options.folder + "/" + std::to_string(options.seed) + "-" + std::to_string(number));
+            keep(input, options.folder + "/" + std::to_string(options.seed) + "-" + std::to_string(number));
     }
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     print({{"run",
@@ -136,6 +156,7 @@ int main(int argc, char** argv) {
     app.add_option("--first", options.first, "Number of the first (0): seed and number tell an input");
     app.add_option("--only", options.only, "Only command lines that begin so");
     app.add_option("--folder", options.folder, "Where inputs that fail are kept");
+    app.add_flag("--reduce", options.reduce, "Leave out of them what does not matter");
     app.add_option("--replay", options.replay, "A trace: each command line on it, in place of inputs");
     CLI11_PARSE(app, argc, argv);
     try {

@@ -62,7 +62,7 @@ void add_comparisons(Lines& lines) {
         lines.add("diff" + std::string(files));
         lines.add("diff --json" + std::string(files), Format::json);
     }
-    lines.add("diff --color always --full-stacks --no-cache OTHER TRACE", Format::coloured);
+    lines.add("diff --color always --full-stacks --hide a --show b OTHER TRACE", Format::coloured);
     lines.add("check --baseline OTHER TRACE", Format::text, true);
     lines.add("check --baseline TRACE OTHER", Format::text, true);
     lines.add("check --baseline BASELINE TRACE", Format::text, true);

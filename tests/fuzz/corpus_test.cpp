@@ -10,7 +10,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <random>
 
 using namespace umadvisor;
 
@@ -76,33 +75,6 @@ std::vector<Bytes> seeds() {
     return {s.builder.bytes(), contents(UMADVISOR_GOLDEN "/v1.0.umtrace"), all.bytes(), packed()};
 }
 
-/// A few changes of the kind that damage makes: bytes, cuts, copies of a piece elsewhere.
-void damage(Bytes& bytes, std::mt19937& random) {
-    const auto anywhere = [&] { return static_cast<std::size_t>(random() % bytes.size()); };
-    for (unsigned changes = 1 + random() % 8; changes-- > 0 && bytes.size() > 16;)
-        switch (random() % 4) {
-        case 0:
-            bytes[anywhere()] = static_cast<std::uint8_t>(random());
-            break;
-        case 1: // where the headers and the first records are
-            bytes[random() % std::min<std::size_t>(bytes.size(), 1024)] = static_cast<std::uint8_t>(random());
-            break;
-        case 2: {
-            const std::size_t from = anywhere(), to = anywhere();
-            const std::size_t length =
-                std::min({bytes.size() - from, bytes.size() - to, std::size_t{1} + random() % 64});
-            std::copy_n(Bytes(bytes.begin() + static_cast<std::ptrdiff_t>(from),
-                              bytes.begin() + static_cast<std::ptrdiff_t>(from + length))
-                            .begin(),
-                        length, bytes.begin() + static_cast<std::ptrdiff_t>(to));
-            break;
-        }
-        default:
-            if (random() % 8 == 0)
-                bytes.resize(anywhere());
-        }
-}
-
 } // namespace
 
 BOOST_AUTO_TEST_CASE(seeds_are_readable) {
@@ -118,21 +90,6 @@ BOOST_AUTO_TEST_CASE(committed_corpus) {
             BOOST_TEST(!bytes.empty());
         }
     }
-}
-
-BOOST_AUTO_TEST_CASE(damaged_seeds) {
-    std::mt19937 random(20);
-    const std::vector<Bytes> all = seeds();
-    std::size_t readable = 0;
-    for (int round = 0; round < 2000; ++round) {
-        Bytes bytes = all[round % 10 == 0  ? 1
-                          : round % 3 == 0 ? 2
-                          : round % 3 == 1 ? 3
-                                           : 0]; // the golden trace is large
-        damage(bytes, random);
-        readable += fuzz::read_trace(bytes.data(), bytes.size());
-    }
-    BOOST_TEST(readable > 200u); // else nothing behind the header was tried
 }
 
 BOOST_AUTO_TEST_CASE(write_seeds_for_the_fuzzer) {

@@ -214,27 +214,13 @@ std::vector<std::filesystem::path> files_of(const std::string& folder) {
     return paths;
 }
 
-/// The corpus holds what is no trace, too: cuts that the header does not survive.
-bool has_frame(const Bytes& file) {
-    if (file.size() < sizeof(trace::FileHeader))
-        return false;
-    const auto number = [&](std::size_t at) {
-        return static_cast<std::uint32_t>(file[at] | file[at + 1] << 8 | file[at + 2] << 16) |
-               static_cast<std::uint32_t>(file[at + 3]) << 24;
-    };
-    const std::uint32_t begin = number(offsetof(trace::FileHeader, header_bytes));
-    const std::uint32_t chunk = number(offsetof(trace::FileHeader, chunk_size));
-    return begin >= sizeof(trace::FileHeader) && begin <= file.size() && chunk > sizeof(trace::ChunkHeader) &&
-           chunk <= trace::chunk_bytes;
-}
-
 } // namespace
 
 std::vector<TraceImage> starting_traces(const std::string& golden, const std::string& corpus) {
     std::vector<TraceImage> all;
     const auto take = [&](const Bytes& bytes) {
-        if (has_frame(bytes))
-            all.emplace_back(bytes);
+        if (std::optional<TraceImage> image = image_of(bytes)) // the corpus holds what is no trace, too
+            all.push_back(std::move(*image));
     };
     test::TraceBuilder every = test::every_record();
     every.make_small();

@@ -57,6 +57,16 @@ TraceImage::TraceImage(const Bytes& file) {
     }
 }
 
+std::optional<TraceImage> image_of(const Bytes& file) {
+    if (file.size() < sizeof(trace::FileHeader))
+        return std::nullopt;
+    const auto begin = get<std::uint32_t>(file.data(), HEADER(header_bytes));
+    const auto chunk = get<std::uint32_t>(file.data(), HEADER(chunk_size));
+    const bool good = begin >= sizeof(trace::FileHeader) && begin <= file.size() &&
+                      chunk > sizeof(trace::ChunkHeader) && chunk <= trace::chunk_bytes;
+    return good ? std::optional<TraceImage>(file) : std::nullopt;
+}
+
 std::size_t TraceImage::capacity() const {
     return get<std::uint32_t>(header.data(), HEADER(chunk_size)) - sizeof(trace::ChunkHeader);
 }

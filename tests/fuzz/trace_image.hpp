@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace umadvisor::fuzz {
@@ -24,7 +25,7 @@ class TraceImage {
 public:
     /// An empty trace, complete and closed.
     TraceImage();
-    /// Of the bytes of a readable trace; what lies behind a chunk's committed bytes is left out.
+    /// Of a trace whose framing is right; what lies behind a chunk's committed bytes is left out.
     explicit TraceImage(const Bytes& file);
 
     /// The file: framing and checksums are right, whatever stands in the records. Bodies are cut at the size
@@ -70,8 +71,11 @@ private:
     Bytes scratch_;
 };
 
-/// Calls `edit(record, state)` for each record of a chunk that can be decoded; it appends what is to stand
-/// there with `append`. From the first that cannot be decoded on, bytes stay as they are.
+/// Nothing where the header's sizes cannot be.
+std::optional<TraceImage> image_of(const Bytes& file);
+
+/// Calls `edit(record, append)` for each record of a chunk that can be decoded; it appends what is to stand
+/// there. From the first that cannot be decoded on, bytes stay as they are.
 template <class Edit>
 void edit_records(ImageChunk& chunk, Edit&& edit) {
     if (chunk.kind() == trace::ChunkKind::summary)

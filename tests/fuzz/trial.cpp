@@ -3,6 +3,8 @@
 #include "analyzer/cli/command_line.hpp"
 
 #include <algorithm>
+#include <csignal>
+#include <cstdio>
 #include <ctime>
 #include <fstream>
 #include <iostream>
@@ -78,9 +80,22 @@ std::uint64_t peak_memory() {
     return 0;
 }
 
-/// Signals that end the process: SIGPROF after so much time of the processor, SIGALRM after so much of any.
-void limit_time(long processor, long any) {
-    const itimerval of_processor{{}, {processor, 0}}, of_any{{}, {any, 0}};
+/// Ends the process where it has waited since the last tick, not worked: however busy the machine is, a process
+/// that can work gets some of the processor in five seconds.
+void check_progress(int) {
+    constexpr double least = 1e-3;
+    static double before = 0;
+    const double now = processor_seconds();
+    if (now - before < least)
+        ::signal(SIGALRM, SIG_DFL), ::raise(SIGALRM);
+    before = now;
+}
+
+/// SIGPROF ends the process after so many seconds of the processor; 0: no limit any more.
+void limit_time(long processor) {
+    const long tick = processor == 0 ? 0 : 5;
+    const itimerval of_processor{{}, {processor, 0}}, of_any{{tick, 0}, {tick, 0}};
+    ::signal(SIGALRM, &check_progress);
     ::setitimer(ITIMER_PROF, &of_processor, nullptr);
     ::setitimer(ITIMER_REAL, &of_any, nullptr);
 }
@@ -130,14 +145,14 @@ Outcome run(const CommandLine& line, const Input& input) {
     Outcome outcome;
     BoundedText out(bound), messages(most_output);
     forget_peak();
-    limit_time(static_cast<long>(most_seconds) * (sanitized ? 40 : 4), sanitized ? 600 : 60);
+    limit_time(static_cast<long>(most_seconds) * (sanitized ? 40 : 4));
     const double begin = processor_seconds();
     {
         const Redirected to_out(std::cout, out), to_messages(std::cerr, messages);
         outcome.status = run_command(all);
     }
     outcome.seconds = processor_seconds() - begin;
-    limit_time(0, 0);
+    limit_time(0);
     outcome.memory = peak_memory();
     outcome.output = out.written() + messages.written();
     std::remove(input.trace_name.c_str());

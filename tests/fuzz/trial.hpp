@@ -45,8 +45,8 @@ struct Outcome {
 };
 
 /// Writes the input into the working folder and runs the command on it. Time and memory are judged in builds
-/// without sanitizers. A command that takes four times as long as it may, or waits for a minute, ends the
-/// process by a signal.
+/// without sanitizers. A command that takes four times as long as it may, or waits for seconds without any
+/// work, ends the process by a signal.
 Outcome run(const CommandLine& line, const Input& input);
 
 } // namespace umadvisor::fuzz
