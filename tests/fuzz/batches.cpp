@@ -1,6 +1,5 @@
 #include "batches.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstring>
@@ -95,8 +94,7 @@ Objection what_ended_it(int status, const std::string& messages) {
 
 } // namespace
 
-std::vector<Failure> run_batches(std::uint64_t first, std::uint64_t end, std::uint64_t batch,
-                                 const Trial& trial) {
+std::vector<Failure> run_batch(std::uint64_t first, std::uint64_t end, const Trial& trial) {
     void* const shared = ::mmap(nullptr, sizeof(std::atomic<std::uint64_t>), PROT_READ | PROT_WRITE,
                                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)
@@ -104,21 +102,20 @@ std::vector<Failure> run_batches(std::uint64_t first, std::uint64_t end, std::ui
     auto& current = *new (shared) std::atomic<std::uint64_t>(0);
     std::vector<Failure> failures;
     while (first < end) {
-        const std::uint64_t last = std::min(end, first + batch);
         const Log log, messages;
         current = first;
         const pid_t child = ::fork();
         if (child < 0)
             throw std::runtime_error("fork failed");
         if (child == 0)
-            run_child(first, last, trial, current, log, messages);
+            run_child(first, end, trial, current, log, messages);
         int status = 0;
         ::waitpid(child, &status, 0);
         read_failures(log.text(), failures);
         const bool ended = WIFEXITED(status) && WEXITSTATUS(status) == 0;
         if (!ended)
             failures.push_back({current, what_ended_it(status, messages.text())});
-        first = ended ? last : current + 1;
+        first = ended ? end : current + 1;
     }
     ::munmap(shared, sizeof current);
     return failures;

@@ -15,10 +15,9 @@ struct Failure {
     Objection objection;
 };
 
-/// Calls `trial` for the numbers from `first` up to `end` in child processes of at most `batch` trials each;
-/// after one that ends its process the next goes on in a fresh one. What children write to descriptor 2 is kept
-/// from the terminal.
-std::vector<Failure> run_batches(std::uint64_t first, std::uint64_t end, std::uint64_t batch,
-                                 const std::function<std::vector<Objection>(std::uint64_t)>& trial);
+/// Calls `trial` for the numbers from `first` up to `end` in a child process; after a trial that ends it the
+/// next goes on in a fresh one. What a child writes to descriptor 2 is a part of the failure that ended it.
+std::vector<Failure> run_batch(std::uint64_t first, std::uint64_t end,
+                               const std::function<std::vector<Objection>(std::uint64_t)>& trial);
 
 } // namespace umadvisor::fuzz

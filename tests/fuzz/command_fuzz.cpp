@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -66,19 +67,6 @@ fuzz::Bytes contents(const std::string& path) {
     return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// The input with as little of its trace as fails in the same way.
-fuzz::Input reduced(fuzz::Input input, const fuzz::CommandLine& line, const std::string& kind) {
-    input.trace = fuzz::reduced(input.trace, [&](const fuzz::Bytes& bytes) {
-        fuzz::Input smaller = input;
-        smaller.trace = bytes;
-        const auto found =
-            fuzz::run_batches(0, 1, 1, [&](std::uint64_t) { return fuzz::run(line, smaller).objections; });
-        return std::ranges::any_of(
-            found, [&](const fuzz::Failure& failure) { return failure.objection.kind == kind; });
-    });
-    return input;
-}
-
 void keep(const fuzz::Input& input, const std::string& path) {
     std::ofstream(path + ".umtrace", std::ios::binary)
         .write(reinterpret_cast<const char*>(input.trace.data()),
@@ -87,64 +75,101 @@ void keep(const fuzz::Input& input, const std::string& path) {
 }
 
 void print(const nlohmann::ordered_json& line) {
-    std::cout << line.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace) << "\n";
+    std::cout << line.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace) << std::endl;
 }
 
-int run(const Options& options, const fuzz::Bytes& replayed) {
-    const auto begin = std::chrono::steady_clock::now();
-    const std::vector<fuzz::CommandLine> lines = chosen_lines(options.only);
-    const fuzz::Inputs inputs(options.seed, fuzz::starting_traces(UMADVISOR_GOLDEN, UMADVISOR_CORPUS));
-    const auto line_of = [&](std::uint64_t number) -> const fuzz::CommandLine& {
-        return lines[number % lines.size()];
-    };
-    const auto input_of = [&](std::uint64_t number) {
-        fuzz::Input input = inputs.make(number);
-        if (!replayed.empty()) {
-            input.trace = replayed;
-            input.trace_name = "trace.umtrace";
-        }
-        return input;
-    };
-    const std::uint64_t end = options.first + (replayed.empty() ? options.inputs : lines.size());
-    const std::vector<fuzz::Failure> failures =
-        fuzz::run_batches(options.first, end, batch, [&](std::uint64_t number) {
-            return fuzz::run(line_of(number), input_of(number)).objections;
-        });
+/// Inputs in the order of their numbers, each with the command line whose turn it is.
+class Session {
+public:
+    Session(Options options, fuzz::Bytes replayed)
+        : options_(std::move(options)),
+          replayed_(std::move(replayed)),
+          lines_(chosen_lines(options_.only)),
+          inputs_(options_.seed, fuzz::starting_traces(UMADVISOR_GOLDEN, UMADVISOR_CORPUS)) {}
 
-    std::map<std::string, std::map<std::string, std::uint64_t>> runs,
-        failed; // by subcommand and what follows; by kind and line
-    for (std::uint64_t number = options.first; number < end; ++number)
-        ++runs[line_of(number).arguments.front()][line_of(number).name()];
-    for (const auto& [number, objection] : failures) {
-        const std::uint64_t before = failed[objection.kind][line_of(number).name()]++;
-        if (before >= kept)
-            continue;
-        fuzz::Input input = input_of(number);
-        print({{"failure", objection.kind},
-               {"command", line_of(number).name()},
-               {"number", number},
-               {"file", input.trace_name},
-               {"other", input.other_name},
-               {"detail", objection.detail}});
-        if (options.reduce)
-            input = reduced(std::move(input), line_of(number), objection.kind);
-        if (!options.folder.empty())
-            keep(input, options.folder + "/" + std::to_string(options.seed) + "-" + std::to_string(number));
+    /// Tells each failure when its batch is done, and at the end what there was. Returns the exit status.
+    int run() {
+        const std::uint64_t end = options_.first + (replayed_.empty() ? options_.inputs : lines_.size());
+        for (std::uint64_t first = options_.first; first < end; first += batch)
+            for (const fuzz::Failure& failure :
+                 fuzz::run_batch(first, std::min(end, first + batch), [&](std::uint64_t number) {
+                     return fuzz::run(line(number), input(number)).objections;
+                 }))
+                tell(failure);
+        tell_totals(end);
+        return failures_ == 0 ? 0 : 1;
     }
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-    print({{"run",
-            {{"suite", "contact"},
-             {"seed", options.seed},
-             {"first", options.first},
-             {"seconds", std::round(took.count())}}}});
-    for (const auto& [command, by_line] : runs)
-        print({{"command", command}, {"inputs", by_line}});
-    for (const auto& [kind, by_line] : failed)
-        print({{"failure", kind}, {"inputs", by_line}});
-    print({{"metric", "fuzz.inputs"}, {"value", end - options.first}, {"unit", "1"}, {"n", 1}});
-    print({{"metric", "fuzz.failures"}, {"value", failures.size()}, {"unit", "1"}, {"n", end - options.first}});
-    return failures.empty() ? 0 : 1;
-}
+
+private:
+    const fuzz::CommandLine& line(std::uint64_t number) const { return lines_[number % lines_.size()]; }
+    fuzz::Input input(std::uint64_t number) const {
+        fuzz::Input made = inputs_.make(number);
+        if (!replayed_.empty()) {
+            made.trace = replayed_;
+            made.trace_name = "trace.umtrace";
+        }
+        return made;
+    }
+
+    void tell(const fuzz::Failure& failure) {
+        const auto& [number, objection] = failure;
+        ++failures_;
+        if (failed_[objection.kind][line(number).name()]++ >= kept)
+            return;
+        fuzz::Input failing = input(number);
+        print({{"failure", objection.kind},
+               {"command", line(number).name()},
+               {"number", number},
+               {"file", failing.trace_name},
+               {"other", failing.other_name},
+               {"detail", objection.detail}});
+        if (options_.reduce)
+            reduce(failing, line(number), objection.kind);
+        if (!options_.folder.empty())
+            keep(failing, options_.folder + "/" + std::to_string(options_.seed) + "-" + std::to_string(number));
+    }
+    /// Leaves as little of the trace as fails in the same way.
+    static void reduce(fuzz::Input& failing, const fuzz::CommandLine& line, const std::string& kind) {
+        failing.trace = fuzz::reduced(failing.trace, [&](const fuzz::Bytes& bytes) {
+            fuzz::Input smaller = failing;
+            smaller.trace = bytes;
+            const auto found =
+                fuzz::run_batch(0, 1, [&](std::uint64_t) { return fuzz::run(line, smaller).objections; });
+            return std::ranges::any_of(
+                found, [&](const fuzz::Failure& failure) { return failure.objection.kind == kind; });
+        });
+    }
+    void tell_totals(std::uint64_t end) const {
+        std::map<std::string, std::map<std::string, std::uint64_t>> runs; // by subcommand and command line
+        for (std::uint64_t number = options_.first; number < end; ++number)
+            ++runs[line(number).arguments.front()][line(number).name()];
+        const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin_;
+        print({{"run",
+                {{"suite", "contact"},
+                 {"seed", options_.seed},
+                 {"first", options_.first},
+                 {"seconds", std::round(took.count())}}}});
+        for (const auto& [command, by_line] : runs) {
+            std::uint64_t all = 0;
+            for (const auto& [name, count] : by_line)
+                all += count;
+            print({{"command", command}, {"inputs", all}, {"by_line", by_line}});
+        }
+        for (const auto& [kind, by_line] : failed_)
+            print({{"failures", kind}, {"by_line", by_line}});
+        const std::uint64_t inputs = end - options_.first;
+        print({{"metric", "fuzz.inputs"}, {"value", inputs}, {"unit", "1"}, {"n", 1}});
+        print({{"metric", "fuzz.failures"}, {"value", failures_}, {"unit", "1"}, {"n", inputs}});
+    }
+
+    const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+    Options options_;
+    fuzz::Bytes replayed_;
+    std::vector<fuzz::CommandLine> lines_;
+    fuzz::Inputs inputs_;
+    std::map<std::string, std::map<std::string, std::uint64_t>> failed_; ///< by kind and command line
+    std::uint64_t failures_ = 0;
+};
 
 } // namespace
 
@@ -166,7 +191,7 @@ int main(int argc, char** argv) {
         }
         const fuzz::Bytes replayed = contents(options.replay);
         const WorkingFolder folder;
-        return run(options, replayed);
+        return Session(options, replayed).run();
     } catch (const std::exception& error) {
         std::cerr << "command_fuzz: " << error.what() << "\n";
         return 2;
