@@ -103,7 +103,7 @@ public:
 private:
     const fuzz::CommandLine& line(std::uint64_t number) const { return lines_[number % lines_.size()]; }
     fuzz::Input input(std::uint64_t number) const {
-        fuzz::Input made = inputs_.make(number);
+        fuzz::Input made = inputs_.make(number, line(number).reads("BASELINE"));
         if (!replayed_.empty()) {
             made.trace = replayed_;
             made.trace_name = "trace.umtrace";

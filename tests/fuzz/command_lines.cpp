@@ -97,6 +97,9 @@ void add_stacks(Lines& lines) {
 void add_others(Lines& lines) {
     lines.add("dump TRACE", Format::dump);
     lines.add("dump --json TRACE", Format::json_dump);
+    for (const char* options : {"", " --source"})
+        if (std::ranges::any_of(cli::commands(), [](const cli::Command* each) { return each->name == "pack"; }))
+            lines.add("pack TRACE --force --output " + std::string(output_file) + std::string(options));
     lines.add("plan TRACE", Format::json);
     lines.add("plan TRACE OTHER", Format::json);
     for (const char* options :
@@ -126,6 +129,10 @@ void check_complete(const std::vector<CommandLine>& lines) {
 }
 
 } // namespace
+
+bool CommandLine::reads(const std::string& file) const {
+    return holds(arguments, file);
+}
 
 std::string CommandLine::name() const {
     std::string text;

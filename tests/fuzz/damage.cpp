@@ -1,5 +1,7 @@
 #include "damage.hpp"
 
+#include "trace_target.hpp"
+
 #include <algorithm>
 #include <cstring>
 
@@ -140,6 +142,8 @@ Bytes damaged(TraceImage image, const std::vector<TraceImage>& others, Random& r
     if (random() % 8 == 0)
         change_bytes(file.data(), random() % 2 == 0 ? std::min<std::size_t>(file.size(), 1024) : file.size(),
                      random);
+    if (random() % 2 == 0)
+        seal(file);
     if (random() % 8 == 0)
         file.resize(random() % 4 == 0 ? random() % 512 : random() % file.size());
     file.resize(std::min(file.size(), most_bytes));

@@ -59,7 +59,7 @@ Inputs::Inputs(std::uint64_t seed, std::vector<TraceImage> starting_traces)
     }
 }
 
-Input Inputs::make(std::uint64_t number) const {
+Input Inputs::make(std::uint64_t number, bool with_baseline) const {
     constexpr std::array<const char*, 4> names{"\x1b[31mtrace\x1b[0m.umtrace", "trace\nFORGED.umtrace",
                                                "\xc2\x9btrace\xe2\x80\xae.umtrace", "\xfftrace.umtrace"};
     Random random(seed_ * 0x9e3779b97f4a7c15 + number);
@@ -67,9 +67,10 @@ Input Inputs::make(std::uint64_t number) const {
     input.other_name = other_name(random() % whole_traces);
     input.trace_name = random() % 8 == 0 ? names[random() % names.size()] : "trace.umtrace";
     input.baseline_name = random() % 8 == 0 ? "\x1b[31mbaseline\nFORGED\xc2\x9b.json" : "baseline.json";
-    input.baseline = changed_report(reports_[random() % reports_.size()], random);
     input.trace = damaged(random() % 2 == 0 ? made_up_trace(random) : traces_[random() % traces_.size()],
                           traces_, random);
+    if (with_baseline)
+        input.baseline = changed_report(reports_[random() % reports_.size()], random);
     return input;
 }
 

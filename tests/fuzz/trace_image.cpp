@@ -1,7 +1,7 @@
 #include "trace_image.hpp"
 
-#include "trace/checksum.hpp"
 #include "trace_builder.hpp"
+#include "trace_target.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -81,8 +81,8 @@ Bytes TraceImage::bytes() const {
         const std::size_t committed = std::min(chunk.body.size(), capacity());
         std::copy_n(chunk.body.begin(), committed, file.data() + body);
         put(file.data() + at, CHUNK(committed), static_cast<std::uint32_t>(committed));
-        put(file.data() + at, CHUNK(checksum), trace::checksum(file.data() + body, committed));
     }
+    seal(file);
     return file;
 }
 

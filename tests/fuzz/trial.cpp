@@ -8,6 +8,7 @@
 #include <ctime>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 #include <streambuf>
 #include <sys/time.h>
 
@@ -133,6 +134,17 @@ void check_status(const CommandLine& line, int status, std::string_view out, std
         found.push_back({"memory", "out of memory"});
 }
 
+/// What was written in place of the standard output, and is gone after.
+void check_file(const std::string& name, std::uint64_t input, std::vector<Objection>& found) {
+    std::ifstream file(name, std::ios::binary);
+    const std::string content{std::istreambuf_iterator<char>(file), {}};
+    std::remove(name.c_str());
+    if (content.size() > input + most_output)
+        found.push_back({"output", std::to_string(content.size()) + " bytes of " + std::to_string(input)});
+    if (content.find(secret_content) != std::string::npos)
+        found.push_back({"another file", {}});
+}
+
 } // namespace
 
 Outcome run(const CommandLine& line, const Input& input) {
@@ -166,6 +178,7 @@ Outcome run(const CommandLine& line, const Input& input) {
             outcome.objections.push_back(std::move(objection));
     for (Objection& objection : check_messages(messages.text()))
         outcome.objections.push_back(std::move(objection));
+    check_file(std::string(output_file), input.trace.size(), outcome.objections);
     if (!sanitized && outcome.seconds > most_seconds)
         outcome.objections.push_back({"time", std::to_string(outcome.seconds) + " s"});
     if (!sanitized && outcome.memory > most_memory)

@@ -29,7 +29,7 @@ class Inputs {
 public:
     /// Lays what the traces name down in the working folder: whole traces, a file that is no source, a FIFO.
     Inputs(std::uint64_t seed, std::vector<TraceImage> starting_traces);
-    Input make(std::uint64_t number) const;
+    Input make(std::uint64_t number, bool with_baseline) const;
 
 private:
     std::uint64_t seed_;
