@@ -1,6 +1,6 @@
 #include "damage.hpp"
 
-#include "trace_target.hpp"
+#include "seal.hpp"
 
 #include <algorithm>
 #include <cstring>

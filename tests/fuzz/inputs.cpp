@@ -1,6 +1,5 @@
+#include "captured_run.hpp"
 #include "trial.hpp"
-
-#include "analyzer/reports/report.hpp"
 
 #include <array>
 #include <fstream>
@@ -53,9 +52,7 @@ Inputs::Inputs(std::uint64_t seed, std::vector<TraceImage> starting_traces)
         const Bytes bytes = traces_.at(i).bytes();
         std::ofstream(other_name(i), std::ios::binary)
             .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-        reports::Report report(other_name(i), {});
-        reports_.push_back(
-            reports::to_json(report).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+        reports_.push_back(run_captured({"report", "--json", other_name(i)}, most_output, most_output).out);
     }
 }
 

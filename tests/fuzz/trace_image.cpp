@@ -1,7 +1,7 @@
 #include "trace_image.hpp"
 
+#include "seal.hpp"
 #include "trace_builder.hpp"
-#include "trace_target.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,15 +1,13 @@
 #include "trial.hpp"
 
-#include "analyzer/cli/command_line.hpp"
+#include "captured_run.hpp"
 
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <ctime>
 #include <fstream>
-#include <iostream>
 #include <iterator>
-#include <streambuf>
 #include <sys/time.h>
 
 namespace umadvisor::fuzz {
@@ -20,47 +18,6 @@ constexpr bool sanitized = true;
 #else
 constexpr bool sanitized = false;
 #endif
-
-/// Keeps what is written up to a bound and counts the rest.
-class BoundedText : public std::streambuf {
-public:
-    explicit BoundedText(std::uint64_t bound) : bound_(bound) {}
-    const std::string& text() const { return text_; }
-    std::uint64_t written() const { return written_; }
-
-protected:
-    std::streamsize xsputn(const char* bytes, std::streamsize count) override {
-        const auto size = static_cast<std::uint64_t>(count);
-        text_.append(bytes, std::min(size, bound_ - std::min(bound_, std::uint64_t{text_.size()})));
-        written_ += size;
-        return count;
-    }
-    int_type overflow(int_type c) override {
-        const char byte = traits_type::to_char_type(c);
-        xsputn(&byte, 1);
-        return traits_type::not_eof(c);
-    }
-
-private:
-    std::uint64_t bound_, written_ = 0;
-    std::string text_;
-};
-
-/// Puts another buffer under a stream for as long as it lives.
-class Redirected {
-public:
-    Redirected(std::ostream& stream, std::streambuf& to) : stream_(stream), before_(stream.rdbuf(&to)) {}
-    ~Redirected() {
-        stream_.rdbuf(before_);
-        stream_.clear();
-    }
-    Redirected(const Redirected&) = delete;
-    Redirected& operator=(const Redirected&) = delete;
-
-private:
-    std::ostream& stream_;
-    std::streambuf* before_;
-};
 
 double processor_seconds() {
     timespec now{};
@@ -115,13 +72,6 @@ std::vector<std::string> arguments(const CommandLine& line, const Input& input) 
     return all;
 }
 
-int run_command(const std::vector<std::string>& arguments) {
-    std::vector<const char*> argv{"umadvisor"};
-    for (const std::string& argument : arguments)
-        argv.push_back(argument.c_str());
-    return cli::run_command_line(static_cast<int>(argv.size()), argv.data());
-}
-
 void check_status(const CommandLine& line, int status, std::string_view out, std::string_view messages,
                   std::vector<Objection>& found) {
     if (status != 0 && status != 1 && !(status == 3 && line.gate))
@@ -155,28 +105,25 @@ Outcome run(const CommandLine& line, const Input& input) {
     const std::uint64_t bound = dump ? most_dump * input.trace.size() : most_output;
 
     Outcome outcome;
-    BoundedText out(bound), messages(most_output);
     forget_peak();
     limit_time(static_cast<long>(most_seconds) * (sanitized ? 40 : 4));
     const double begin = processor_seconds();
-    {
-        const Redirected to_out(std::cout, out), to_messages(std::cerr, messages);
-        outcome.status = run_command(all);
-    }
+    const CapturedRun result = run_captured(all, bound, most_output);
+    outcome.status = result.status;
     outcome.seconds = processor_seconds() - begin;
     limit_time(0);
     outcome.memory = peak_memory();
-    outcome.output = out.written() + messages.written();
+    outcome.output = result.out_bytes + result.message_bytes;
     std::remove(input.trace_name.c_str());
 
-    check_status(line, outcome.status, out.text(), messages.text(), outcome.objections);
-    if (out.written() > bound || messages.written() > most_output)
+    check_status(line, outcome.status, result.out, result.messages, outcome.objections);
+    if (result.out_bytes > bound || result.message_bytes > most_output)
         outcome.objections.push_back(
             {"output", std::to_string(outcome.output) + " bytes of " + std::to_string(input.trace.size())});
     else
-        for (Objection& objection : check_output(line.format, out.text()))
+        for (Objection& objection : check_output(line.format, result.out))
             outcome.objections.push_back(std::move(objection));
-    for (Objection& objection : check_messages(messages.text()))
+    for (Objection& objection : check_messages(result.messages))
         outcome.objections.push_back(std::move(objection));
     check_file(std::string(output_file), input.trace.size(), outcome.objections);
     if (!sanitized && outcome.seconds > most_seconds)
