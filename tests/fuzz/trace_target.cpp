@@ -4,6 +4,7 @@
 #include "analyzer/reports/dump.hpp"
 #include "analyzer/reports/report.hpp"
 #include "analyzer/reports/stats.hpp"
+#include "analyzer/symbols/packed_symbols.hpp"
 #include "seal.hpp"
 
 #include <nlohmann/json.hpp>
@@ -50,6 +51,7 @@ bool read_trace(const std::uint8_t* input, std::size_t size) {
         reports::write_json_dump(report.trace, out);
         for (const std::string_view table : reports::stats_tables)
             reports::write_text(reports::stats_table(report, table), out);
+        symbols::encode_packed(report.symbolizer.pack());
         return true;
     } catch (const reader::Error&) {
         return false;
