@@ -1,11 +1,11 @@
 #include "analyzer/symbols/cache_format.hpp"
 
+#include "analyzer/symbols/byte_input.hpp"
 #include "trace/checksum.hpp"
 
-#include <algorithm>
-#include <bit>
 #include <cstring>
 #include <limits>
+#include <map>
 
 namespace umadvisor::symbols {
 namespace {
@@ -21,36 +21,6 @@ struct Header {
     std::uint64_t magic, version, checksum; ///< of what follows the header
     std::uint64_t addresses, texts;
 };
-static_assert(std::endian::native == std::endian::little);
-
-void append(std::string& out, std::uint64_t number) {
-    out.append(reinterpret_cast<const char*>(&number), sizeof number);
-}
-
-class Input {
-public:
-    explicit Input(std::string_view bytes) : bytes_(bytes) {}
-    std::uint64_t number() {
-        std::uint64_t value = 0;
-        if (bytes_.size() < sizeof value)
-            good_ = false;
-        else
-            std::memcpy(&value, bytes_.data(), sizeof value);
-        bytes_.remove_prefix(std::min(bytes_.size(), sizeof value));
-        return value;
-    }
-    std::string_view text(std::uint64_t length) {
-        good_ = good_ && length <= bytes_.size();
-        const std::string_view taken = bytes_.substr(0, good_ ? length : 0);
-        bytes_.remove_prefix(taken.size());
-        return taken;
-    }
-    bool good() const { return good_; }
-
-private:
-    std::string_view bytes_;
-    bool good_ = true;
-};
 
 std::uint64_t checksum_of(std::string_view body) {
     return trace::checksum(reinterpret_cast<const std::uint8_t*>(body.data()), body.size());
@@ -63,20 +33,21 @@ std::string encode_places(const KnownPlaces& known) {
     std::unordered_map<std::string_view, std::uint64_t> numbers;
     const auto number_of = [&](const std::string& text) {
         const auto [entry, fresh] = numbers.try_emplace(text, numbers.size());
-        if (fresh) {
-            append(texts, text.size());
-            texts += text;
-        }
+        if (fresh)
+            append_text(texts, text);
         return entry->second;
     };
-    for (const auto& [address, places] : known) {
-        append(body, address);
-        append(body, places.size());
-        for (const CodePlace& place : places) {
-            append(body, number_of(place.function));
-            append(body, number_of(place.file));
-            append(body, static_cast<std::uint64_t>(place.line));
-            append(body, place.inlined ? 1 : 0);
+    std::map<std::uint64_t, const std::vector<CodePlace>*> in_order; // the same bytes for the same places
+    for (const auto& [address, places] : known)
+        in_order.emplace(address, &places);
+    for (const auto& [address, places] : in_order) {
+        append_number(body, address);
+        append_number(body, places->size());
+        for (const CodePlace& place : *places) {
+            append_number(body, number_of(place.function));
+            append_number(body, number_of(place.file));
+            append_number(body, static_cast<std::uint64_t>(place.line));
+            append_number(body, place.inlined ? 1 : 0);
         }
     }
     body += texts;
@@ -100,7 +71,7 @@ KnownPlaces decode_places(std::string_view bytes) {
     };
     KnownPlaces places;
     std::vector<Reference> references;
-    Input input(body);
+    ByteInput input(body);
     for (std::uint64_t i = 0; i < header.addresses && input.good(); ++i) {
         const std::uint64_t address = input.number(), count = input.number();
         std::vector<CodePlace>& here = places[address];
@@ -115,7 +86,7 @@ KnownPlaces decode_places(std::string_view bytes) {
     }
     std::vector<std::string_view> texts;
     for (std::uint64_t i = 0; i < header.texts && input.good(); ++i)
-        texts.push_back(input.text(input.number()));
+        texts.push_back(input.text());
     if (!input.good())
         return {};
     for (const auto& [list, index, function, file] : references) {

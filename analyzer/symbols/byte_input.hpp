@@ -1,0 +1,55 @@
+/// Numbers of 64 bits, little-endian, and texts, as the symbol cache and packed traces hold them.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+namespace umadvisor::symbols {
+
+static_assert(std::endian::native == std::endian::little);
+
+inline void append_number(std::string& out, std::uint64_t number) {
+    out.append(reinterpret_cast<const char*>(&number), sizeof number);
+}
+
+/// Its length, then its bytes.
+inline void append_text(std::string& out, std::string_view text) {
+    append_number(out, text.size());
+    out += text;
+}
+
+/// Takes bytes apart that nobody vouches for. What is asked for beyond their end is zero or empty, and so is
+/// all that follows.
+class ByteInput {
+public:
+    explicit ByteInput(std::string_view bytes) : bytes_(bytes) {}
+
+    std::uint64_t number() {
+        std::uint64_t value = 0;
+        good_ = good_ && bytes_.size() >= sizeof value;
+        if (good_) {
+            std::memcpy(&value, bytes_.data(), sizeof value);
+            bytes_.remove_prefix(sizeof value);
+        }
+        return value;
+    }
+    /// As append_text() writes it. Points into the bytes.
+    std::string_view text() {
+        const std::uint64_t length = number();
+        good_ = good_ && length <= bytes_.size();
+        const std::string_view taken = bytes_.substr(0, good_ ? static_cast<std::size_t>(length) : 0);
+        bytes_.remove_prefix(taken.size());
+        return taken;
+    }
+    /// Nothing was asked for that is not there.
+    bool good() const { return good_; }
+
+private:
+    std::string_view bytes_;
+    bool good_ = true;
+};
+
+} // namespace umadvisor::symbols
