@@ -76,8 +76,8 @@ private:
         return false;
     }
 
-    std::uint32_t count_;
-    Entry entries_[most];
+    std::uint32_t count_ = 0;
+    Entry entries_[most] = {};
 };
 
 } // namespace umadvisor::act
