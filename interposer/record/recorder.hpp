@@ -77,7 +77,7 @@ std::uint64_t stack() noexcept;
 std::uint64_t launch_stack() noexcept;
 
 /// Id of a frame without callers that stands for the instruction at `address`; 0 when stacks are off. Locks as
-/// stack() does.
+/// stack() does, but does not wait for the loader: follow_objects() has seen what is loaded.
 std::uint64_t instruction(std::uintptr_t address) noexcept;
 
 /// Of a stack that stack() gave, the same in each run of the same files; 0: it has none. No lock.
