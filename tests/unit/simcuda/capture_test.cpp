@@ -134,13 +134,13 @@ BOOST_AUTO_TEST_CASE(a_capture_goes_with_its_stream) {
 }
 
 BOOST_AUTO_TEST_CASE(captures_go_with_their_context) {
-    CUcontext context = nullptr;
-    DRIVER(cuCtxCreate_v2)(&context, 0, 0);
+    CUcontext other = nullptr;
+    DRIVER(cuCtxCreate_v2)(&other, 0, 0);
     CUstream lost = nullptr;
     DRIVER(cuStreamCreate)(&lost, CU_STREAM_NON_BLOCKING);
     for (const CUstream each : {lost, CU_STREAM_PER_THREAD})
         BOOST_TEST(DRIVER(cuStreamBeginCapture_v2)(each, CU_STREAM_CAPTURE_MODE_GLOBAL) == CUDA_SUCCESS);
-    BOOST_TEST(DRIVER(cuCtxDestroy_v2)(context) == CUDA_SUCCESS);
+    BOOST_TEST(DRIVER(cuCtxDestroy_v2)(other) == CUDA_SUCCESS);
     CUdeviceptr made = 0;
     BOOST_TEST(DRIVER(cuMemAlloc_v2)(&made, 4096) == CUDA_SUCCESS);
     DRIVER(cuMemFree_v2)(made);
