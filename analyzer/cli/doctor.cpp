@@ -214,8 +214,7 @@ void look_at_rates(Findings& findings, const DriverProbe& driver) {
             if (!usual_rates(device.name).device.empty())
                 return findings.add(Mark::yes, "estimates", usual_rates_file() + ", of " + device.name);
         } catch (const reader::Error& error) {
-            return findings.add(Mark::part, "estimates",
-                                error.what());
+            return findings.add(Mark::part, "estimates", error.what());
         }
     }
     findings.add(Mark::part, "estimates",
