@@ -6,7 +6,8 @@
 
 namespace umadvisor::symbols {
 
-/// Full demangled name; the symbol itself where it is not mangled.
+/// Full demangled name; the symbol itself where it is not mangled, and where its name would be longer than 16
+/// KiB.
 std::string demangle(std::string_view symbol);
 
 /// The demangled name without parameters and return type: "saxpy<float>" for _Z5saxpyIfEvPT_i.

@@ -51,6 +51,36 @@ Self self() {
     return result;
 }
 
+/// "_" for 0, then the numbers from 0 on: how both manglings count what they refer to.
+std::string reference(std::size_t number, std::string_view digits) {
+    std::string text = "_";
+    if (number == 0)
+        return text;
+    std::size_t left = number - 1;
+    do
+        text.insert(text.begin(), digits[left % digits.size()]);
+    while ((left /= digits.size()) != 0);
+    return text;
+}
+
+/// The part of a C++ name that was numbered so.
+std::string substitution(std::size_t number) {
+    return "S" + reference(number, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+}
+
+/// The part of a Rust name that begins there.
+std::string back_reference(std::size_t position) {
+    return "B" + reference(position, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
+}
+
+/// Types of a C++ name, each of them twice the one before.
+std::string doubling(std::size_t times) {
+    std::string types = "1aIiE";
+    for (std::size_t i = 0; i < times; ++i)
+        types += "1bI" + substitution(2 * i + 1) + substitution(2 * i + 1) + "E";
+    return types;
+}
+
 __attribute__((noinline)) std::uint64_t here() {
     return reinterpret_cast<std::uint64_t>(__builtin_return_address(0));
 }
@@ -282,6 +312,62 @@ BOOST_AUTO_TEST_CASE(names_are_demangled_and_cut) {
     BOOST_TEST(symbols::short_name("plain_kernel") == "plain_kernel");
     BOOST_TEST(symbols::short_name("_Znonsense") == "_Znonsense");
     BOOST_TEST(symbols::short_name("") == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_name_whose_substitutions_double_stays_mangled) {
+    BOOST_TEST(symbols::demangle("_Z1f" + doubling(2)) ==
+               "f(a<int>, b<a<int>, a<int> >, b<b<a<int>, a<int> >, b<a<int>, a<int> > >)");
+    for (const std::size_t times : {16, 28}) { // 28: 107 MB
+        const std::string symbol = "_Z1f" + doubling(times);
+        BOOST_TEST(symbols::demangle(symbol) == symbol);
+        BOOST_TEST(symbols::short_name(symbol) == symbol);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_name_that_repeats_a_long_template_argument_stays_mangled) {
+    std::string symbol = "_Z1fI1gIJ";
+    for (int i = 0; i < 100; ++i)
+        symbol += "cd";
+    symbol += "EEEv";
+    BOOST_TEST(symbols::demangle(symbol + "T_").size() > 1000u);
+    for (int i = 0; i < 100; ++i)
+        symbol += "T_"; // one node of the tree each, and a thousand characters
+    BOOST_TEST(symbols::demangle(symbol) == symbol);
+}
+
+BOOST_AUTO_TEST_CASE(a_search_for_a_pack_ends) {
+    // The demangler goes through the whole pattern before it prints anything.
+    std::string pattern = "1aIiE";
+    for (int i = 0; i < 60; ++i)
+        pattern = "1bI" + pattern;
+    for (std::size_t i = 0; i < 60; ++i)
+        pattern += substitution(62 + i) + "E";
+    const std::string symbol = "_Z1fIJEEvDp" + pattern;
+    BOOST_TEST(symbols::demangle(symbol) == symbol);
+}
+
+BOOST_AUTO_TEST_CASE(a_rust_name_whose_references_double_stays_mangled) {
+    const auto doubled = [](int times) {
+        std::string symbol = "_RINvC1a1b";
+        std::size_t last = symbol.size();
+        symbol += "TuuE";
+        for (int i = 0; i < times; ++i) {
+            const std::string before = back_reference(last - 2);
+            last = symbol.size();
+            symbol += "T" + before + before + "E";
+        }
+        return symbol + "E";
+    };
+    BOOST_TEST(symbols::demangle(doubled(1)) == "a::b::<((), ()), (((), ()), ((), ()))>");
+    for (const int times : {14, 40})
+        BOOST_TEST(symbols::demangle(doubled(times)) == doubled(times));
+}
+
+BOOST_AUTO_TEST_CASE(a_rust_name_with_countless_lifetimes_stays_mangled) {
+    // In the path of an impl they are counted and not printed.
+    BOOST_TEST(symbols::demangle("_RMICs_3fooFG_EuEm") == "<u32>");
+    for (const char* symbol : {"_RMICs_3fooFGzzzzzzzzzz_EuEm", "_RMICs_3fooDGzzzzzzzzzz_C1aEL_Em"})
+        BOOST_TEST(symbols::demangle(symbol) == symbol);
 }
 
 BOOST_AUTO_TEST_CASE(rust_names_of_both_manglings) {
