@@ -2,6 +2,7 @@
 
 #include "analyzer/findings/verdict_text.hpp"
 #include "analyzer/findings/words.hpp"
+#include "analyzer/reader/shown_name.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -57,7 +58,7 @@ Memories memories_of(const model::Profile& profile, const FirstLaunches& firsts,
 
 std::string allocation_text(const ManagedMemory& memory) {
     if (memory.site.symbol != 0)
-        return "variable " + std::string(memory.profile.dictionary().string(memory.site.symbol));
+        return "variable " + reader::shown_name(memory.profile.dictionary().string(memory.site.symbol));
     const double count = static_cast<double>(std::max<std::uint64_t>(1, memory.allocations));
     return memory.profile.call_name(memory.site.entry) + " " +
            bytes_text(static_cast<double>(memory.bytes) / count) +

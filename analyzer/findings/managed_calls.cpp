@@ -1,13 +1,15 @@
 // The calls that advice on managed memory names, spelled with what is known of the memory.
 #include "analyzer/findings/managed.hpp"
 
+#include "analyzer/reader/shown_name.hpp"
+
 namespace umadvisor::findings {
 namespace {
 
 /// Pointer and size of a call, and a location.
 std::string arguments(const ManagedMemory& memory, std::string_view between, bool device) {
     const bool runtime = memory.profile.uses_runtime();
-    const std::string name(memory.profile.dictionary().string(memory.site.symbol));
+    const std::string name = reader::shown_name(memory.profile.dictionary().string(memory.site.symbol));
     std::string text = memory.site.symbol != 0 ? "&" + name + ", sizeof " + name : "ptr, bytes";
     text += between;
     text +=

@@ -67,11 +67,17 @@ std::string count_text(std::uint64_t count, std::string_view noun) {
 }
 
 std::string kernels_text(const model::Profile& profile, const std::set<std::uint64_t>& functions) {
+    constexpr std::size_t most = 8;
     std::string text;
+    std::size_t named = 0;
     for (const std::uint64_t function : functions) {
+        if (named == most)
+            return text + " and " + std::to_string(functions.size() - most) + " more";
         const std::string name = symbols::short_name(profile.dictionary().function_symbol(function));
-        if (!name.empty())
-            text += (text.empty() ? "" : ", ") + name;
+        if (name.empty())
+            continue;
+        text += (text.empty() ? "" : ", ") + name;
+        ++named;
     }
     return text.empty() ? "the kernel" : text;
 }

@@ -3,6 +3,7 @@
 #include "analyzer/model/api_names.hpp"
 #include "analyzer/model/statistics.hpp"
 #include "analyzer/reader/event_stream.hpp"
+#include "analyzer/reader/shown_name.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -121,7 +122,7 @@ std::string Profile::device() const {
 }
 
 std::string Profile::call_name(std::uint64_t entry) const {
-    return std::string(model::call_name(dictionary().symbol(entry), uses_runtime()));
+    return reader::shown_name(model::call_name(dictionary().symbol(entry), uses_runtime()));
 }
 
 std::uint64_t Profile::duration_ns() const {

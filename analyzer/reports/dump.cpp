@@ -4,7 +4,9 @@
 #include "analyzer/model/launches.hpp"
 #include "analyzer/reader/chunk_walk.hpp"
 #include "analyzer/reader/event_stream.hpp"
+#include "analyzer/reader/shown_name.hpp"
 #include "analyzer/reports/completeness_text.hpp"
+#include "analyzer/reports/dump_words.hpp"
 #include "analyzer/symbols/demangle.hpp"
 #include "analyzer/symbols/python_stack.hpp"
 
@@ -13,6 +15,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <type_traits>
+#include <unordered_map>
 #include <variant>
 
 namespace umadvisor::reports {
@@ -52,11 +55,7 @@ struct FieldWriter {
 
     template <class T>
     void number(std::string_view key, const T& value) {
-        if constexpr (std::is_same_v<T, trace::Memory> || std::is_same_v<T, trace::HostRangeKind>)
-            out[key] = name(value);
-        else if constexpr (std::is_same_v<T, trace::Origin>)
-            out[key] = value == trace::Origin::program ? "program" : "umadvisor";
-        else if constexpr (std::is_enum_v<T>)
+        if constexpr (std::is_enum_v<T>)
             out[key] = enumerator(value);
         else if (key == "start")
             out["start_ns"] = trace.time.at(value);
@@ -65,7 +64,7 @@ struct FieldWriter {
         else if (key == "loaded" || key == "time" || key == "copy")
             out[std::string(key) + "_ns"] = trace.time.at(value);
         else if (key == "entry" && !definition)
-            out[key] = trace.dictionary.symbol(value);
+            out[key] = reader::shown_name(trace.dictionary.symbol(value));
         else if (is_address(key))
             out[key] = hexadecimal(value);
         else
@@ -84,69 +83,7 @@ struct FieldWriter {
 
     template <class T>
     static Json enumerator(T value) {
-        static constexpr auto words = [] {
-            if constexpr (std::is_same_v<T, trace::SyncKind>)
-                return std::to_array<std::string_view>(
-                    {"context", "stream", "event", "stream_query", "event_query"});
-            else if constexpr (std::is_same_v<T, trace::StreamAction>)
-                return std::to_array<std::string_view>({"create", "destroy", "wait_event", "context_wait_event",
-                                                        "wait_value", "write_value", "memory_operations"});
-            else if constexpr (std::is_same_v<T, trace::ManagedSourceKind>)
-                return std::to_array<std::string_view>({"none", "pagemap", "queue", "cupti"});
-            else if constexpr (std::is_same_v<T, trace::ManagedEventKind>)
-                return std::to_array<std::string_view>({"unknown", "host_fault", "device_fault", "migration",
-                                                        "thrashing", "throttling", "remote_map",
-                                                        "read_duplicate", "read_duplicate_end"});
-            else if constexpr (std::is_same_v<T, trace::EventAction>)
-                return std::to_array<std::string_view>({"create", "destroy", "record", "record_context"});
-            else if constexpr (std::is_same_v<T, trace::ModuleAction>)
-                return std::to_array<std::string_view>({"load", "unload"});
-            else if constexpr (std::is_same_v<T, trace::VirtualMemoryAction>)
-                return std::to_array<std::string_view>({"reserve", "free", "create", "release", "retain", "map",
-                                                        "unmap", "set_access", "export_handle", "import_handle",
-                                                        "map_array"});
-            else if constexpr (std::is_same_v<T, trace::PoolAction>)
-                return std::to_array<std::string_view>({"create", "destroy", "trim", "set_access",
-                                                        "set_attribute", "get", "set", "export_pool",
-                                                        "import_pool", "export_pointer", "import_pointer"});
-            else if constexpr (std::is_same_v<T, trace::ContextAction>)
-                return std::to_array<std::string_view>({"create", "destroy", "set_current", "retain_primary",
-                                                        "release_primary", "reset_primary", "create_green",
-                                                        "destroy_green", "from_green"});
-            else if constexpr (std::is_same_v<T, trace::PauseCause>)
-                return std::to_array<std::string_view>({"start", "capture_range", "delay", "duration"});
-            else if constexpr (std::is_same_v<T, trace::RangeAction>)
-                return std::to_array<std::string_view>({"push", "pop", "start", "end", "mark"});
-            else if constexpr (std::is_same_v<T, trace::PeerAction>)
-                return std::to_array<std::string_view>({"enable", "disable"});
-            else if constexpr (std::is_same_v<T, trace::IpcAction>)
-                return std::to_array<std::string_view>(
-                    {"export_memory", "open_memory", "close_memory", "export_event", "open_event"});
-            else if constexpr (std::is_same_v<T, trace::ExternalAction>)
-                return std::to_array<std::string_view>({"import_memory", "map_buffer", "map_array", "destroy"});
-            else if constexpr (std::is_same_v<T, trace::Location>)
-                return std::to_array<std::string_view>(
-                    {"none", "device", "host", "host_numa", "host_numa_current"});
-            else if constexpr (std::is_same_v<T, trace::GraphNodeKind>)
-                return std::to_array<std::string_view>({"version", "kernel", "copy", "set", "alloc", "free",
-                                                        "child", "conditional", "host_function", "event_record",
-                                                        "event_wait", "empty", "other", "toggle"});
-            else if constexpr (std::is_same_v<T, trace::GraphAction>)
-                return std::to_array<std::string_view>(
-                    {"instantiate", "update", "destroy", "begin_capture", "end_capture"});
-            else if constexpr (std::is_same_v<T, trace::LineTable>)
-                return std::to_array<std::string_view>({"none", "increments", "ranges", "locations"});
-            else if constexpr (std::is_same_v<T, trace::SampleMoment>)
-                return std::to_array<std::string_view>(
-                    {"before_launch", "after_synchronize", "before_prefetch", "before_free"});
-            else if constexpr (std::is_same_v<T, trace::Regularity>)
-                return std::to_array<std::string_view>({"unknown", "irregular", "regular"});
-            else
-                return std::to_array<std::string_view>(
-                    {"none", "not_resident", "rewrite_all", "place_rewritten", "host_returns", "makes_room",
-                     "spill", "budget", "read_by_both", "small_and_shared", "no_relief", "next_launch",
-                     "never_rewrite", "compared", "slower_staged", "never_stage"});
-        }();
+        static constexpr auto words = words_of<T>;
         const auto index = static_cast<std::size_t>(value);
         return index < words.size() ? Json(words[index]) : Json(index); // newer than this reader: its number
     }
@@ -158,15 +95,29 @@ Json to_json(const Record& record, const reader::Trace& trace) {
     object["record"] = Record::name;
     FieldWriter writer{object, trace, reader::is_definition(Record::type)};
     Record::fields(record, writer);
-    if constexpr (std::is_same_v<Record, trace::PythonFrame>)
-        object["line"] = symbols::line_of(trace.dictionary, record);
     return object;
 }
 
+/// Demangled names of functions, each of them made once.
+class FunctionNames {
+public:
+    explicit FunctionNames(const reader::Dictionary& dictionary) : dictionary_(dictionary) {}
+    const std::string& of(std::uint64_t function) {
+        const auto [entry, fresh] = names_.try_emplace(function);
+        if (fresh)
+            entry->second = symbols::demangle(dictionary_.function_symbol(function));
+        return entry->second;
+    }
+
+private:
+    const reader::Dictionary& dictionary_;
+    std::unordered_map<std::uint64_t, std::string> names_;
+};
+
 /// What is said of a launch: its own fields, and those of its shape, so that a line stands for itself.
-void add_shape(Json& object, const reader::Shape& shape, const reader::Trace& trace) {
-    object["entry"] = trace.dictionary.symbol(shape.entry);
-    object["function"] = symbols::demangle(trace.dictionary.function_symbol(shape.function));
+void add_shape(Json& object, const reader::Shape& shape, const reader::Trace& trace, FunctionNames& names) {
+    object["entry"] = reader::shown_name(trace.dictionary.symbol(shape.entry));
+    object["function"] = names.of(shape.function);
     object["function_id"] = shape.function;
     object["stream"] = hexadecimal(shape.stream);
     object["stack"] = shape.stack;
@@ -179,10 +130,10 @@ void add_shape(Json& object, const reader::Shape& shape, const reader::Trace& tr
     object["untold"] = shape.untold;
 }
 
-Json to_json(const reader::DroppedCalls& site, const reader::Trace& trace) {
+Json to_json(const reader::DroppedCalls& site, const reader::Trace& trace, FunctionNames& names) {
     return {{"record", "Dropped"},
-            {"entry", site.known ? Json(trace.dictionary.symbol(site.entry)) : Json()},
-            {"function", symbols::demangle(trace.dictionary.function_symbol(site.function))},
+            {"entry", site.known ? Json(reader::shown_name(trace.dictionary.symbol(site.entry))) : Json()},
+            {"function", names.of(site.function)},
             {"function_id", site.function},
             {"stack", site.stack},
             {"count", site.calls},
@@ -222,17 +173,24 @@ void add_place(Json& object, const model::Contexts::Place& place) {
 /// Calls `line(object)` for the header, the definitions and the events.
 template <class Line>
 void for_each_line(reader::Trace& trace, Line&& line) {
+    FunctionNames names(trace.dictionary);
+    symbols::PythonLines lines(trace.dictionary);
     line(header_json(trace));
     // The dictionary was read when the trace was opened, and its losses counted then.
     const reader::Completeness before = trace.file.completeness();
-    reader::for_each_definition(trace.file, [&](const auto& record) { line(to_json(record, trace)); });
+    reader::for_each_definition(trace.file, [&](const auto& record) {
+        Json object = to_json(record, trace);
+        if constexpr (std::is_same_v<std::decay_t<decltype(record)>, trace::PythonFrame>)
+            object["line"] = lines.of(record);
+        line(object);
+    });
     trace.file.completeness() = before;
     const auto& counters = trace.file.header().counters;
     for (std::size_t id = 0; id < counters.size(); ++id)
         if (counters[id] != 0)
             line(Json{{"record", "Counter"}, {"entry", trace.dictionary.symbol(id)}, {"count", counters[id]}});
     for (const reader::DroppedCalls& site : trace.dropped_calls)
-        line(to_json(site, trace));
+        line(to_json(site, trace, names));
 
     model::Contexts contexts;
     reader::EventStream events(trace.file);
@@ -245,7 +203,7 @@ void for_each_line(reader::Trace& trace, Line&& line) {
                 Json object = to_json(record, trace);
                 object["thread"] = cursor->thread();
                 if (cursor->shape() != nullptr) {
-                    add_shape(object, *cursor->shape(), trace);
+                    add_shape(object, *cursor->shape(), trace, names);
                     add_place(object, contexts.of(cursor->thread(), cursor->shape()->stream));
                 }
                 if constexpr (std::is_same_v<Record, trace::Launch>)

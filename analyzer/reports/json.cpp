@@ -1,3 +1,4 @@
+#include "analyzer/reader/shown_name.hpp"
 #include "analyzer/reports/action_json.hpp"
 #include "analyzer/reports/completeness_text.hpp"
 #include "analyzer/reports/managed_json.hpp"
@@ -220,7 +221,7 @@ Json allocations_json(Report& report) {
     for (const auto& [site, totals] : report.profile.allocations().sites())
         list.push_back({{"memory", name(site.memory)},
                         {"call", report.profile.call_name(site.entry)},
-                        {"variable", report.trace.dictionary.string(site.symbol)},
+                        {"variable", reader::shown_name(report.trace.dictionary.string(site.symbol))},
                         {"rewritten", site.origin == trace::Origin::umadvisor},
                         {"line", place_json(report, site.stack)},
                         {"count", totals.count},

@@ -1,6 +1,7 @@
 #include "analyzer/reports/managed_json.hpp"
 
 #include "analyzer/findings/managed.hpp"
+#include "analyzer/reader/shown_name.hpp"
 #include "analyzer/reports/managed_lines.hpp"
 #include "analyzer/reports/place_json.hpp"
 #include "analyzer/reports/verdict_lines.hpp"
@@ -138,7 +139,7 @@ ManagedJson line_json(Report& report, const ManagedLine& line) {
     return {
         {"memory", name(line.site.memory)},
         {"call", report.profile.call_name(line.site.entry)},
-        {"variable", report.trace.dictionary.string(line.site.symbol)},
+        {"variable", reader::shown_name(report.trace.dictionary.string(line.site.symbol))},
         {"rewritten", line.site.origin == trace::Origin::umadvisor},
         {"line", place_json(report, line.site.stack)},
         {"count", line.allocations},
@@ -188,7 +189,7 @@ ManagedJson verdicts_json(Report& report, const ManagedLine& line) {
                         {"rule", findings::rule_of(each.kind).id},
                         {"text", each.text},
                         {"call", report.profile.call_name(line.site.entry)},
-                        {"variable", report.trace.dictionary.string(line.site.symbol)},
+                        {"variable", reader::shown_name(report.trace.dictionary.string(line.site.symbol))},
                         {"line", place_json(report, line.site.stack)},
                         {"allocations", each.totals.allocations},
                         {"times", each.totals.times},

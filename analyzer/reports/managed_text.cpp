@@ -1,6 +1,7 @@
 #include "analyzer/reports/managed_text.hpp"
 
 #include "analyzer/findings/words.hpp"
+#include "analyzer/reader/shown_name.hpp"
 #include "analyzer/reports/verdict_lines.hpp"
 #include "analyzer/symbols/demangle.hpp"
 
@@ -94,7 +95,7 @@ void write_totals(std::ostream& out, const model::ManagedActivity& managed, trac
 
 std::string allocation_name(const Report& report, const ManagedLine& line) {
     if (line.site.symbol != 0)
-        return "variable " + std::string(report.profile.dictionary().string(line.site.symbol));
+        return "variable " + reader::shown_name(report.profile.dictionary().string(line.site.symbol));
     return report.profile.call_name(line.site.entry) +
            (line.allocations == 0 ? "" : " " + size_text(line.allocated_bytes / line.allocations)) +
            (line.allocations > 1 ? " x " + std::to_string(line.allocations) : "");

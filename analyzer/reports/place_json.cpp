@@ -1,5 +1,7 @@
 #include "analyzer/reports/place_json.hpp"
 
+#include "analyzer/reader/shown_name.hpp"
+
 namespace umadvisor::reports {
 
 nlohmann::ordered_json place_json(Report& report, std::uint64_t stack) {
@@ -8,9 +10,9 @@ nlohmann::ordered_json place_json(Report& report, std::uint64_t stack) {
     const symbols::CodePlace place = report.symbolizer.line(stack);
     return {{"text", place.text()},
             {"function", place.function},
-            {"file", place.file},
+            {"file", reader::shown_name(place.file)},
             {"line", place.line},
-            {"module", place.module},
+            {"module", reader::shown_name(place.module)},
             {"offset", place.offset},
             {"source", report.symbolizer.source_text(place)}};
 }

@@ -1,5 +1,6 @@
 #include "analyzer/reports/stats.hpp"
 
+#include "analyzer/reader/shown_name.hpp"
 #include "analyzer/reports/managed_lines.hpp"
 #include "analyzer/symbols/demangle.hpp"
 
@@ -248,7 +249,7 @@ Table managed_table(Report& report) {
     std::vector<WeighedRow> rows;
     std::uint64_t allocations = 0, allocated = 0;
     for (const ManagedLine& line : managed_lines(report)) {
-        const std::string variable(report.trace.dictionary.string(line.site.symbol));
+        const std::string variable = reader::shown_name(report.trace.dictionary.string(line.site.symbol));
         rows.push_back(
             {static_cast<double>(line.moved.to_device) + static_cast<double>(line.moved.to_host),
              {Cell(), line.moved.to_device, line.moved.to_host, std::string(name(line.basis)),

@@ -1,5 +1,7 @@
 #include "analyzer/symbols/demangle.hpp"
 
+#include "analyzer/reader/shown_name.hpp"
+
 #include <algorithm>
 #include <csetjmp>
 #include <cstdlib>
@@ -167,13 +169,13 @@ Demangled demangled(std::string_view symbol) {
 } // namespace
 
 std::string demangle(std::string_view symbol) {
-    return demangled(symbol).text;
+    return reader::shown_name(demangled(symbol).text);
 }
 
 std::string short_name(std::string_view symbol) {
     const Demangled full = demangled(symbol);
     if (full.rust)
-        return full.text; // has no parameters, and spaces in it belong to it
+        return reader::shown_name(full.text); // has no parameters, and spaces in it belong to it
     std::string_view text = full.text;
     constexpr std::string_view anonymous = "(anonymous namespace)::";
     std::string plain;
@@ -186,7 +188,7 @@ std::string short_name(std::string_view symbol) {
         text = text.substr(0, parameters);
     if (const std::size_t space = find_outside(text, ' ', true); space != std::string_view::npos)
         text.remove_prefix(space + 1);
-    return std::string(text);
+    return reader::shown_name(text);
 }
 
 } // namespace umadvisor::symbols

@@ -6,8 +6,8 @@
 
 namespace umadvisor::symbols {
 
-/// Full demangled name; the symbol itself where it is not mangled, and where its name would be longer than 16
-/// KiB.
+/// Full demangled name as reader::shown_name has it; the symbol itself where it is not mangled, and where its
+/// name would take more than 16 KiB.
 std::string demangle(std::string_view symbol);
 
 /// The demangled name without parameters and return type: "saxpy<float>" for _Z5saxpyIfEvPT_i.

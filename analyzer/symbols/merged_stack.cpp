@@ -58,12 +58,13 @@ private:
 
 } // namespace
 
-void for_each_frame(const reader::Dictionary& dictionary, std::uint64_t stack,
+void for_each_frame(const reader::Dictionary& dictionary, PythonLines& lines, std::uint64_t stack,
                     const std::function<InterpreterFrame(std::uint64_t native)>& kind,
                     const VisitFrame& visit) {
     const auto joined = dictionary.frames.find(stack);
     const std::uint64_t innermost = joined == dictionary.frames.end() ? 0 : joined->second.python;
-    PythonFrames python(innermost == 0 ? std::vector<PythonPlace>() : python_stack(dictionary, innermost));
+    PythonFrames python(innermost == 0 ? std::vector<PythonPlace>()
+                                       : python_stack(dictionary, lines, innermost));
     const std::vector<std::uint64_t> native =
         native_frames(dictionary, innermost == 0 ? stack : joined->second.parent);
     std::size_t outermost = native.size(); // of the interpreter's frames

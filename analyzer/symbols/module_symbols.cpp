@@ -1,5 +1,6 @@
 #include "analyzer/symbols/module_symbols.hpp"
 
+#include "analyzer/reader/shown_name.hpp"
 #include "analyzer/symbols/demangle.hpp"
 #include "analyzer/symbols/dwarf_scopes.hpp"
 #include "analyzer/symbols/module_file.hpp"
@@ -22,7 +23,7 @@ std::string function_name(Dwarf_Die* die) {
     if (mangled != nullptr)
         return short_name(mangled);
     const char* plain = dwarf_diename(die);
-    return plain == nullptr ? std::string() : std::string(plain);
+    return plain == nullptr ? std::string() : reader::shown_name(plain);
 }
 
 /// A source file as an absolute path, where the compiler said which folder it ran in.

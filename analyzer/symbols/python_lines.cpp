@@ -1,6 +1,9 @@
 #include "analyzer/symbols/python_lines.hpp"
 
+#include <algorithm>
 #include <cstddef>
+#include <limits>
+#include <utility>
 
 namespace umadvisor::symbols {
 namespace {
@@ -39,22 +42,34 @@ private:
     std::size_t at_ = 0;
 };
 
+/// Ranges of a table, in the order of their addresses.
+class Ranges {
+public:
+    /// Up to `end`, from where the one before ends. `line` 0: none.
+    void add(std::uint64_t end, std::int64_t line) {
+        constexpr std::int64_t last = 0x7fffffff;
+        ranges_.push_back({end, line > 0 && line <= last ? static_cast<int>(line) : 0});
+    }
+    std::vector<LineRange> take() { return std::move(ranges_); }
+
+private:
+    std::vector<LineRange> ranges_;
+};
+
 /// Objects/lnotab_notes.txt of 3.9: steps of address and line; the last that does not lead past the instruction
 /// counts.
-std::int64_t increments(Bytes bytes, std::int64_t line, std::uint64_t offset) {
+void read_increments(Bytes bytes, std::int64_t line, Ranges& ranges) {
     std::uint64_t address = 0;
     while (bytes.more()) {
         address += bytes.byte();
-        const std::int8_t step = bytes.signed_byte();
-        if (address > offset)
-            break;
-        line += step;
+        ranges.add(address, line);
+        line += bytes.signed_byte();
     }
-    return line;
+    ranges.add(std::numeric_limits<std::uint64_t>::max(), line);
 }
 
 /// Objects/lnotab_notes.txt of 3.10: how far each range goes, and its line against the one before.
-std::int64_t ranges(Bytes bytes, std::int64_t line, std::uint64_t offset) {
+void read_ranges(Bytes bytes, std::int64_t line, Ranges& ranges) {
     constexpr std::int8_t no_line = -128;
     std::uint64_t end = 0;
     while (bytes.more()) {
@@ -62,15 +77,13 @@ std::int64_t ranges(Bytes bytes, std::int64_t line, std::uint64_t offset) {
         const std::int8_t step = bytes.signed_byte();
         if (step != no_line)
             line += step;
-        if (offset < end)
-            return step == no_line ? 0 : line;
+        ranges.add(end, step == no_line ? 0 : line);
     }
-    return 0;
 }
 
 /// Objects/locations.md of 3.11: a byte with the kind of entry and how many instructions it is for, then what
 /// the kind says of lines and columns.
-std::int64_t locations(Bytes bytes, std::int64_t line, std::uint64_t offset) {
+void read_locations(Bytes bytes, std::int64_t line, Ranges& ranges) {
     constexpr unsigned first_one_line = 10, no_columns = 13, long_form = 14, no_location = 15;
     std::uint64_t end = 0;
     while (bytes.more()) {
@@ -90,32 +103,33 @@ std::int64_t locations(Bytes bytes, std::int64_t line, std::uint64_t offset) {
         } else if (kind < first_one_line) {
             bytes.byte();
         }
-        if (offset < end)
-            return kind == no_location ? 0 : line;
+        ranges.add(end, kind == no_location ? 0 : line);
     }
-    return 0;
-}
-
-std::int64_t look_up(trace::LineTable format, std::string_view table, int first_line, std::uint64_t offset) {
-    switch (format) {
-    case trace::LineTable::none:
-        break;
-    case trace::LineTable::increments:
-        return increments(Bytes(table), first_line, offset);
-    case trace::LineTable::ranges:
-        return ranges(Bytes(table), first_line, offset);
-    case trace::LineTable::locations:
-        return locations(Bytes(table), first_line, offset);
-    }
-    return 0;
 }
 
 } // namespace
 
-int python_line(trace::LineTable format, std::string_view table, int first_line, std::uint64_t offset) {
-    constexpr std::int64_t last = 0x7fffffff;
-    const std::int64_t line = look_up(format, table, first_line, offset);
-    return line > 0 && line <= last ? static_cast<int>(line) : 0;
+std::vector<LineRange> read_line_table(trace::LineTable format, std::string_view table, int first_line) {
+    Ranges ranges;
+    switch (format) {
+    case trace::LineTable::none:
+        break;
+    case trace::LineTable::increments:
+        read_increments(Bytes(table), first_line, ranges);
+        break;
+    case trace::LineTable::ranges:
+        read_ranges(Bytes(table), first_line, ranges);
+        break;
+    case trace::LineTable::locations:
+        read_locations(Bytes(table), first_line, ranges);
+        break;
+    }
+    return ranges.take();
+}
+
+int line_at(std::span<const LineRange> ranges, std::uint64_t offset) {
+    const auto found = std::ranges::upper_bound(ranges, offset, {}, &LineRange::end);
+    return found == ranges.end() ? 0 : found->line;
 }
 
 } // namespace umadvisor::symbols

@@ -1,6 +1,7 @@
 #include "analyzer/symbols/symbolizer.hpp"
 
 #include "analyzer/reader/dictionary.hpp"
+#include "analyzer/reader/shown_name.hpp"
 #include "analyzer/symbols/demangle.hpp"
 #include "analyzer/symbols/module_file.hpp"
 #include "analyzer/symbols/module_symbols.hpp"
@@ -20,7 +21,7 @@ constexpr int farthest_line = 10'000'000; ///< a trace does not make us read mor
 
 CodePlace python_place(const PythonPlace& python) {
     CodePlace place;
-    place.function = python.function;
+    place.function = reader::shown_name(python.function);
     place.file = python.file;
     place.line = python.line;
     place.language = Language::python;
@@ -92,7 +93,8 @@ Symbolizer::Symbolizer(const reader::Dictionary& dictionary, Options options, Pa
       options_(std::move(options)),
       packed_(std::move(packed)),
       cache_folder_(options_.cache),
-      ownership_(options_.hide, options_.show) {
+      ownership_(options_.hide, options_.show),
+      python_lines_(dictionary) {
     if (packed_.damaged)
         warnings_.emplace_back("what the trace was packed with is damaged; what is missing is looked up anew");
     // libdw asks the servers that this names, and who did not ask for the network gets none.
@@ -159,11 +161,8 @@ PackedSymbols Symbolizer::pack() {
     return all;
 }
 
-const std::vector<CodePlace>& Symbolizer::places(std::uint64_t stack) {
-    const auto [entry, fresh] = stacks_.try_emplace(stack);
-    if (!fresh)
-        return entry->second;
-    std::vector<CodePlace>& places = entry->second;
+std::vector<CodePlace> Symbolizer::places(std::uint64_t stack) {
+    std::vector<CodePlace> places;
     walk(stack, [&](std::uint64_t native, const PythonPlace* python) {
         if (python != nullptr)
             places.push_back(python_place(*python));
@@ -182,7 +181,7 @@ void Symbolizer::walk(std::uint64_t stack, const VisitFrame& visit) {
             return InterpreterFrame::evaluation;
         return owner(place) == Owner::interpreter ? InterpreterFrame::c_code : InterpreterFrame::other;
     };
-    for_each_frame(dictionary_, stack, kind, visit);
+    for_each_frame(dictionary_, python_lines_, stack, kind, visit);
 }
 
 bool Symbolizer::is_launch_stub(const CodePlace& place) {

@@ -38,7 +38,7 @@ public:
     Symbolizer& operator=(const Symbolizer&) = delete;
 
     /// All places of a stack, innermost first, inlined functions included; empty for stack 0.
-    const std::vector<CodePlace>& places(std::uint64_t stack);
+    std::vector<CodePlace> places(std::uint64_t stack);
     /// The place to show first: the innermost of the program's own code, as LineChoice has it.
     CodePlace line(std::uint64_t stack);
     /// The framework that line() called to reach the driver, the outermost where one calls another; none where
@@ -77,8 +77,9 @@ private:
     PackedSymbols packed_;
     CacheFolder cache_folder_;
     Ownership ownership_;
+    PythonLines python_lines_;
     std::map<std::string, std::unique_ptr<Module>> modules_; ///< by path and build id
-    std::unordered_map<std::uint64_t, std::vector<CodePlace>> frames_, stacks_;
+    std::unordered_map<std::uint64_t, std::vector<CodePlace>> frames_;
     std::unordered_map<std::uint64_t, ChosenLine> lines_;
     std::map<std::string, std::uint64_t> line_stacks_; ///< by module and place
     std::set<std::string> kernels_;                    ///< short names

@@ -5,11 +5,14 @@
 #include "every_record.hpp"
 #include "scenario.hpp"
 
+#include <boost/core/demangle.hpp>
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <set>
 #include <sstream>
 #include <variant>
@@ -167,6 +170,101 @@ BOOST_AUTO_TEST_CASE(text_dump_has_one_line_a_record) {
     reports::write_json_dump(trace, lines);
     const std::string a = text.str(), b = lines.str();
     BOOST_TEST(std::count(a.begin(), a.end(), '\n') == std::count(b.begin(), b.end(), '\n'));
+}
+
+namespace {
+
+/// The enumerators of trace/values.hpp by type, in the order of their numbers; those in between are empty.
+std::map<std::string, std::vector<std::string>> enumerations() {
+    std::ifstream file(UMADVISOR_VALUES);
+    const std::string text(std::istreambuf_iterator<char>(file), {});
+    std::map<std::string, std::vector<std::string>> all;
+    const std::regex type("enum class (\\w+) : std::uint8_t \\{([^}]*)\\}"), value("(\\w+) = (\\d+)");
+    for (std::sregex_iterator each(text.begin(), text.end(), type), end; each != end; ++each) {
+        std::vector<std::string>& names = all[(*each)[1]];
+        const std::string body = std::regex_replace((*each)[2].str(), std::regex("//[^\\n]*"), "");
+        for (std::sregex_iterator one(body.begin(), body.end(), value); one != end; ++one) {
+            const std::size_t number = std::stoul((*one)[2]);
+            names.resize(std::max(names.size(), number + 1));
+            names[number] = (*one)[1];
+        }
+    }
+    return all;
+}
+
+/// Sets the enumeration that comes `wanted`th in a record.
+struct EnumeratorSetter {
+    std::size_t wanted;
+    unsigned value;
+    std::string key = {}, type = {};
+    std::size_t met = 0;
+    template <class T>
+    void number(std::string_view name, T& field) {
+        if constexpr (std::is_enum_v<T>)
+            if (met++ == wanted) {
+                field = static_cast<T>(value);
+                key = name;
+                type = boost::core::demangle(typeid(T).name());
+                type = type.substr(type.rfind(':') + 1);
+            }
+    }
+    void time(std::string_view, std::uint64_t&) {}
+    void address(std::string_view, std::uint64_t&) {}
+    void handle(std::string_view, std::uint64_t&) {}
+    void text(std::string_view, std::string_view&) {}
+    template <std::size_t N>
+    void numbers(std::string_view, trace::Numbers<N>&) {}
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(every_enumerator_of_every_record_has_its_word) {
+    const auto names_of = enumerations();
+    BOOST_TEST(names_of.size() > 20u);
+    std::size_t checked = 0;
+    test::for_each_record_type([&]<class Record>() {
+        for (std::size_t field = 0;; ++field) {
+            EnumeratorSetter first{field, 0};
+            Record probe;
+            Record::fields(probe, first);
+            if (first.key.empty())
+                return;
+            BOOST_TEST_REQUIRE(names_of.contains(first.type), first.type);
+            const std::vector<std::string>& names = names_of.at(first.type);
+            for (unsigned value = 0; value <= names.size(); ++value) {
+                test::TraceBuilder builder;
+                Record record;
+                EnumeratorSetter setter{field, value};
+                Record::fields(record, setter);
+                builder.add(record);
+                const std::string path = test::temporary_path("enumerator");
+                builder.write(path);
+                for (const json& line : dump(path)) {
+                    if (line["record"] != Record::name || (value < names.size() && names[value].empty()))
+                        continue;
+                    const json expected = value < names.size() ? json(names[value]) : json(value);
+                    BOOST_TEST(line.at(setter.key) == expected, Record::name << " " << line.dump());
+                    ++checked;
+                }
+            }
+        }
+    });
+    BOOST_TEST(checked > 150u);
+}
+
+BOOST_AUTO_TEST_CASE(long_names_are_whole_once) {
+    test::Scenario s;
+    const std::string symbol(4'000, 'k');
+    const auto kernel = s.function(symbol);
+    for (int i = 0; i < 100; ++i)
+        s.launch(kernel, {});
+    std::size_t whole = 0;
+    for (const json& line : dump(s.path())) {
+        whole += line.dump().size() > symbol.size();
+        if (line["record"] == "Launch")
+            BOOST_TEST(line["function"].get<std::string>().ends_with("k…"));
+    }
+    BOOST_TEST(whole == 1u);
 }
 
 BOOST_DATA_TEST_CASE(golden_traces_read_as_they_did, boost::unit_test::data::make({"v1.0", "v1.1"}), version) {

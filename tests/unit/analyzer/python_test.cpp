@@ -51,10 +51,11 @@ BOOST_AUTO_TEST_CASE(every_instruction_has_the_line_that_python_says) {
             std::string table;
             fields >> format >> first_line >> table;
             table = from_hexadecimal(table);
+            const auto ranges =
+                symbols::read_line_table(static_cast<trace::LineTable>(format), table, first_line);
             for (std::uint64_t offset = 0; fields >> length >> expected;)
                 for (; length > 0; --length, offset += 2, ++instructions)
-                    differ += symbols::python_line(static_cast<trace::LineTable>(format), table, first_line,
-                                                   offset) != expected;
+                    differ += symbols::line_at(ranges, offset) != expected;
         }
         BOOST_TEST(differ == 0u, python << ": " << differ << " of " << instructions);
         BOOST_TEST(codes > 100u, python);
@@ -64,12 +65,15 @@ BOOST_AUTO_TEST_CASE(every_instruction_has_the_line_that_python_says) {
 
 BOOST_AUTO_TEST_CASE(tables_that_end_early_have_no_line_there) {
     using trace::LineTable;
+    const auto line_of = [](LineTable format, std::string_view table, std::uint64_t offset) {
+        return symbols::line_at(symbols::read_line_table(format, table, 7), offset);
+    };
     for (const LineTable format : {LineTable::none, LineTable::ranges, LineTable::locations}) {
-        BOOST_TEST(symbols::python_line(format, "", 7, 0) == 0);
-        BOOST_TEST(symbols::python_line(format, "\xf0", 7, 1 << 20) == 0); // an entry cut in the middle
+        BOOST_TEST(line_of(format, "", 0) == 0);
+        BOOST_TEST(line_of(format, "\xf0", 1 << 20) == 0); // an entry cut in the middle
     }
-    BOOST_TEST(symbols::python_line(LineTable::increments, "", 7, 100) == 7);
-    BOOST_TEST(symbols::python_line(static_cast<LineTable>(200), "abc", 7, 0) == 0);
+    BOOST_TEST(line_of(LineTable::increments, "", 100) == 7);
+    BOOST_TEST(line_of(static_cast<LineTable>(200), "abc", 0) == 0);
 }
 
 BOOST_AUTO_TEST_CASE(a_stack_is_read_from_its_definitions) {
@@ -105,7 +109,8 @@ BOOST_AUTO_TEST_CASE(a_stack_is_read_from_its_definitions) {
     const std::string path = test::temporary_path("python");
     builder.write(path);
     const reader::Trace trace(path);
-    const auto places = symbols::python_stack(trace.dictionary, 2);
+    symbols::PythonLines lines(trace.dictionary);
+    const auto places = symbols::python_stack(trace.dictionary, lines, 2);
     BOOST_TEST_REQUIRE(places.size() == 2u);
     BOOST_TEST(places[0].file == "/home/user/train.py");
     BOOST_TEST(places[0].function == "Trainer.step");
@@ -113,7 +118,7 @@ BOOST_AUTO_TEST_CASE(a_stack_is_read_from_its_definitions) {
     BOOST_TEST(!places[0].entered);
     BOOST_TEST(places[1].line == 12);
     BOOST_TEST(places[1].entered);
-    BOOST_TEST(symbols::python_stack(trace.dictionary, 77).empty());
+    BOOST_TEST(symbols::python_stack(trace.dictionary, lines, 77).empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_loop_of_frames_ends) {
@@ -124,7 +129,8 @@ BOOST_AUTO_TEST_CASE(a_loop_of_frames_ends) {
     const std::string path = test::temporary_path("python_loop");
     builder.write(path);
     const reader::Trace trace(path);
-    BOOST_TEST(symbols::python_stack(trace.dictionary, 3).size() < 2000u);
+    symbols::PythonLines lines(trace.dictionary);
+    BOOST_TEST(symbols::python_stack(trace.dictionary, lines, 3).size() < 2000u);
 }
 
 /// A program, `main`, calls Python, which calls a library, which calls Python back, which calls CUDA.
@@ -165,8 +171,9 @@ BOOST_AUTO_TEST_CASE(python_frames_stand_where_the_interpreter_ran_them) {
     builder.write(path);
     const reader::Trace trace(path);
     std::string order;
+    symbols::PythonLines lines(trace.dictionary);
     symbols::for_each_frame(
-        trace.dictionary, joined.id, [](std::uint64_t) { return symbols::InterpreterFrame::evaluation; },
+        trace.dictionary, lines, joined.id, [](std::uint64_t) { return symbols::InterpreterFrame::evaluation; },
         [&order](std::uint64_t native, const symbols::PythonPlace* python) {
             order += (python != nullptr ? std::string(python->function) : std::to_string(native)) + " ";
             return true;

@@ -184,6 +184,32 @@ BOOST_AUTO_TEST_CASE(what_a_linked_in_runtime_calls_is_not_the_line) {
     BOOST_TEST(symbolizer.line(1).function == "user_upload", symbolizer.line(1).text());
 }
 
+BOOST_AUTO_TEST_CASE(lines_of_a_large_table_are_kept) {
+    // 10,000 stacks of 250 Python frames in code with a table of 1 MB: the table is gone through once.
+    constexpr std::uint64_t depth = 250, stacks = 10'000;
+    const std::string table(1'000'000, '\x01'); // one instruction a byte pair, one line further
+    reader::Dictionary dictionary;
+    trace::PythonCode code;
+    code.id = 1;
+    code.format = trace::LineTable::ranges;
+    code.lines = table;
+    dictionary.python_codes[1] = code;
+    for (std::uint64_t id = 1; id <= depth; ++id) {
+        trace::PythonFrame frame;
+        frame.id = id;
+        frame.parent = id - 1;
+        frame.code = 1;
+        frame.instruction = 499'000 + id;
+        dictionary.python_frames[id] = frame;
+    }
+    symbols::PythonLines lines(dictionary);
+    for (std::uint64_t i = 0; i < stacks; ++i) {
+        const auto places = symbols::python_stack(dictionary, lines, depth);
+        BOOST_TEST_REQUIRE(places.size() == depth);
+        BOOST_TEST_REQUIRE(places.front().line == 499'000 + static_cast<int>(depth) + 1);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(the_stub_of_a_kernel_is_not_the_line_of_its_launch) {
     // copy_engine stands for the stub that nvcc makes, user_upload for the function with the <<<>>>.
     user_upload();
@@ -218,7 +244,7 @@ BOOST_AUTO_TEST_CASE(inlined_frames_are_shown_with_their_callers) {
     const std::uint64_t address = outer_function();
     reader::Trace trace(stack_of({address}, self()));
     symbols::Symbolizer symbolizer(trace.dictionary);
-    const auto& places = symbolizer.places(1);
+    const auto places = symbolizer.places(1);
     BOOST_REQUIRE(places.size() == 2u);
     BOOST_TEST(places[0].inlined);
     BOOST_TEST(places[0].function.ends_with("inlined_function"), places[0].function);
@@ -384,5 +410,5 @@ BOOST_AUTO_TEST_CASE(rust_names_of_both_manglings) {
     // C++ keeps what only looks like a hash.
     BOOST_TEST(symbols::short_name("_ZN3app17h0000000000000000E") == "app::h0000000000000000");
     BOOST_TEST(symbols::short_name("_Rnonsense") == "_Rnonsense");
-    BOOST_TEST(symbols::demangle(std::string(1 << 20, 'R').insert(0, "_R")).size() == (1u << 20) + 2);
+    BOOST_TEST(symbols::demangle(std::string(1 << 20, 'R').insert(0, "_R")).starts_with("_RRRR"));
 }
