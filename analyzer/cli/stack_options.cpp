@@ -45,6 +45,7 @@ std::vector<OptionSpec> with_symbol_options(std::vector<OptionSpec> own) {
         {"--sysroot", "DIR", "Files of the machine that the trace is from"},
         {"--debuginfod", "", "Fetch debug files from the servers in DEBUGINFOD_URLS"},
         {"--no-cache", "", "Look every symbol up anew"},
+        {"--source", "", "Lines of the source also for a trace of another user"},
     };
     own.insert(own.end(), std::begin(shared), std::end(shared));
     return own;
@@ -67,6 +68,7 @@ symbols::Options stack_options(const Arguments& arguments) {
         options.debug_folders.push_back(folder_of("--debug-dir", given));
     if (arguments.has("--sysroot"))
         options.sysroot = folder_of("--sysroot", arguments.value("--sysroot"));
+    options.foreign_source = arguments.has("--source");
     options.debuginfod = arguments.has("--debuginfod");
     const char* const servers = std::getenv("DEBUGINFOD_URLS");
     if (options.debuginfod && (servers == nullptr || *servers == '\0'))

@@ -96,6 +96,8 @@ void write_markdown(Report& report, std::ostream& out) {
     for (const findings::Finding& finding : report.findings)
         write_section(report, finding, out);
     write_actions_section(report, out);
+    for (const std::string& note : report.symbolizer.source_notes())
+        out << "\n> " << plain(note) << "\n";
 }
 
 } // namespace umadvisor::reports

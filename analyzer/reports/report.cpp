@@ -2,6 +2,11 @@
 
 #include "analyzer/findings/python_advice.hpp"
 #include "analyzer/findings/words.hpp"
+#include "analyzer/reader/saturated.hpp"
+
+#include <algorithm>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace umadvisor::reports {
 
@@ -13,6 +18,19 @@ machine::Rates rates_for(const reader::Dictionary& dictionary, const RatesOf& ra
     return rates_of(std::string(dictionary.devices.front().device_name));
 }
 
+symbols::Options with_source_rule(symbols::Options options, const reader::Trace& trace) {
+    struct stat status {};
+    const bool own = ::stat(trace.file.path().c_str(), &status) == 0 && status.st_uid == ::geteuid();
+    options.source.shown = own || options.foreign_source;
+    const reader::Header& header = trace.file.header();
+    if (header.closed && header.realtime_ns != 0 && header.last.ticks > header.first.ticks) {
+        const std::uint64_t length = trace.time.length(header.last.ticks - header.first.ticks);
+        options.source.run_ended_ns = static_cast<std::int64_t>(
+            std::min<std::uint64_t>(reader::saturated_sum(header.realtime_ns, length), INT64_MAX));
+    }
+    return options;
+}
+
 } // namespace
 
 Report::Report(const std::string& path, const symbols::Options& options, bool with_statistics,
@@ -20,7 +38,8 @@ Report::Report(const std::string& path, const symbols::Options& options, bool wi
     : trace(path),
       statistics(with_statistics ? std::optional<model::Statistics>(trace.dictionary) : std::nullopt),
       profile(trace, statistics ? &*statistics : nullptr, rates_for(trace.dictionary, rates_of)),
-      symbolizer(trace.dictionary, options, symbols::packed_symbols(trace.file.source())),
+      symbolizer(trace.dictionary, with_source_rule(options, trace),
+                 symbols::packed_symbols(trace.file.source())),
       full_stacks(options.full_stacks),
       findings(
           findings::find_all(profile, [this](std::uint64_t stack) { return symbolizer.line_stack(stack); })) {

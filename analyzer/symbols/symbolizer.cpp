@@ -10,14 +10,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
+#include <iterator>
 #include <utility>
 
 namespace umadvisor::symbols {
 namespace {
-
-constexpr std::size_t longest_line = 200; ///< of source text that is shown
-constexpr int farthest_line = 10'000'000; ///< a trace does not make us read more
 
 CodePlace python_place(const PythonPlace& python) {
     CodePlace place;
@@ -26,16 +23,6 @@ CodePlace python_place(const PythonPlace& python) {
     place.line = python.line;
     place.language = Language::python;
     return place;
-}
-
-/// A line of a source as it is quoted.
-std::string shown_text(std::string text) {
-    if (text.size() > longest_line)
-        text.resize(longest_line);
-    std::replace_if(
-        text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, ' ');
-    const std::size_t first = text.find_first_not_of(' ');
-    return first == std::string::npos ? std::string() : text.substr(first);
 }
 
 } // namespace
@@ -94,6 +81,7 @@ Symbolizer::Symbolizer(const reader::Dictionary& dictionary, Options options, Pa
       packed_(std::move(packed)),
       cache_folder_(options_.cache),
       ownership_(options_.hide, options_.show),
+      sources_(options_),
       python_lines_(dictionary) {
     if (packed_.damaged)
         warnings_.emplace_back("what the trace was packed with is damaged; what is missing is looked up anew");
@@ -274,22 +262,15 @@ std::uint64_t Symbolizer::line_stack(std::uint64_t stack) {
         .first->second;
 }
 
-std::string Symbolizer::source_text(const CodePlace& place) const {
-    if (place.file.empty() || place.line <= 0 || place.line > farthest_line)
-        return {};
-    if (const std::string* packed = packed_.source_line(place.file, place.line))
-        return shown_text(*packed);
-    std::string path = file_path(place.file, options_);
-    if (!is_plain_file(path)) // sources mostly stay where the program was built
-        path = place.file;
-    if (!is_plain_file(path)) // a FIFO would block
-        return {};
-    std::ifstream file(path);
-    std::string text;
-    for (int line = 0; line < place.line; ++line)
-        if (!std::getline(file, text))
-            return {};
-    return shown_text(std::move(text));
+std::string Symbolizer::source_text(const CodePlace& place) {
+    const std::string* const packed = packed_.source_line(place.file, place.line);
+    return packed != nullptr ? quoted(*packed) : sources_.line(place.file, place.line);
+}
+
+std::vector<std::string> Symbolizer::warnings() const {
+    std::vector<std::string> all = warnings_;
+    std::ranges::move(sources_.notes(), std::back_inserter(all));
+    return all;
 }
 
 } // namespace umadvisor::symbols

@@ -7,6 +7,7 @@
 #include "analyzer/symbols/ownership.hpp"
 #include "analyzer/symbols/packed_symbols.hpp"
 #include "analyzer/symbols/python_framework.hpp"
+#include "analyzer/symbols/source_files.hpp"
 #include "analyzer/symbols/symbol_cache.hpp"
 
 #include <cstdint>
@@ -48,15 +49,17 @@ public:
     Owner owner(const CodePlace& place);
     /// The first stack asked about that has the same line() as this one.
     std::uint64_t line_stack(std::uint64_t stack);
-    /// That line of the source, where the file can be read; else empty.
-    std::string source_text(const CodePlace& place) const;
+    /// That line of the source, where the file may be shown; else empty.
+    std::string source_text(const CodePlace& place);
 
     /// What the trace is packed with, and all that can be found for the addresses in it: without those whose
     /// files are not to be had.
     PackedSymbols pack();
 
-    /// Files that could not be used, one line each; grows as frames are looked up.
-    const std::vector<std::string>& warnings() const { return warnings_; }
+    /// Files that could not be used, one line each; grows as frames and sources are looked up.
+    std::vector<std::string> warnings() const;
+    /// Of them, why source lines that are there are not shown.
+    std::vector<std::string> source_notes() const { return sources_.notes(); }
 
 private:
     class Module;
@@ -77,6 +80,7 @@ private:
     PackedSymbols packed_;
     CacheFolder cache_folder_;
     Ownership ownership_;
+    SourceFiles sources_;
     PythonLines python_lines_;
     std::map<std::string, std::unique_ptr<Module>> modules_; ///< by path and build id
     std::unordered_map<std::uint64_t, std::vector<CodePlace>> frames_;

@@ -132,7 +132,7 @@ std::vector<std::uint8_t> TraceBuilder::file_header() const {
     put(file, HEADER(pid), pid);
     put(file, HEADER(clock), clock);
     put(file, HEADER(state), closed ? trace::FileState::closed : trace::FileState::recording);
-    put(file, HEADER(realtime_ns), std::uint64_t{1'700'000'000'000'000'000});
+    put(file, HEADER(realtime_ns), realtime_ns);
     put(file, HEADER(first), first);
     put(file, HEADER(last_ticks), last.ticks);
     put(file, HEADER(last_monotonic_ns), last.monotonic_ns);

@@ -21,6 +21,7 @@ public:
     bool closed = true;
     std::uint16_t major = trace::version_major, minor = trace::version_minor;
     std::uint64_t own_ticks = 0;
+    std::uint64_t realtime_ns = 1'700'000'000'000'000'000;
     std::map<trace::DropReason, std::uint64_t> dropped;
     std::map<std::uint64_t, std::uint64_t> counters; ///< entry id -> calls
     bool sealed = true;                              ///< of chunks: with a checksum
