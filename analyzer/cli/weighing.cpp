@@ -30,6 +30,9 @@ reports::WeighedStacks weigh(const Arguments& arguments, model::Weight by) {
     end_progress();
     for (const std::string& warning : symbolizer.warnings())
         say(warning);
+    if (stacks.left_out != 0)
+        say(trace.file.path() + ": has too many stacks; the " + std::to_string(stacks.left_out) +
+            " that weigh least are one");
     if (stacks.stacks.empty())
         say(trace.file.path() + ": nothing to show by " + std::string(name(by)));
     return stacks;

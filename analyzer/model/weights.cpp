@@ -1,8 +1,12 @@
 #include "analyzer/model/weights.hpp"
 
 #include "analyzer/reader/error.hpp"
+#include "analyzer/reader/saturated.hpp"
 
 #include <array>
+#include <cmath>
+#include <map>
+#include <utility>
 
 namespace umadvisor::model {
 namespace {
@@ -16,30 +20,50 @@ constexpr std::array<Names, std::size(weights)> names{{{"blocked", "time blocked
                                                        {"allocated", "bytes allocated"},
                                                        {"faults", "page faults"}}};
 
-std::map<CallSite, std::uint64_t> time_blocked(const Profile& profile) {
-    std::map<CallSite, std::uint64_t> sums;
+using Sums = std::map<std::pair<CallSite, std::uint64_t>, std::uint64_t>; ///< by site and kernel
+
+Sums time_blocked(const Profile& profile) {
+    Sums sums;
     for (const auto& [site, ticks] : profile.waits().ticks())
-        sums[site] = profile.nanoseconds(ticks);
+        sums[{site, 0}] = profile.nanoseconds(ticks);
     return sums;
 }
 
-std::map<CallSite, std::uint64_t> bytes_copied(const Profile& profile, bool pageable_only) {
-    std::map<CallSite, std::uint64_t> sums;
+Sums bytes_copied(const Profile& profile, bool pageable_only) {
+    Sums sums;
     for (const auto& [site, totals] : profile.copies().sites())
         if (!pageable_only || site.source == trace::Memory::pageable ||
             site.destination == trace::Memory::pageable)
-            sums[{site.stack, site.entry}] += totals.small.bytes + totals.large.bytes;
+            sums[{{site.stack, site.entry}, 0}] += totals.small.bytes + totals.large.bytes;
     return sums;
 }
 
-std::map<CallSite, std::uint64_t> bytes_allocated(const Profile& profile) {
-    std::map<CallSite, std::uint64_t> sums;
+Sums bytes_allocated(const Profile& profile) {
+    Sums sums;
     for (const auto& [site, totals] : profile.allocations().sites())
-        sums[{site.stack, site.entry}] += totals.bytes;
+        sums[{{site.stack, site.entry}, 0}] += totals.bytes;
     return sums;
 }
 
-std::map<CallSite, std::uint64_t> sums_of(const Profile& profile, Weight weight) {
+/// Where the host was when it faulted, and the launches of the kernels that did.
+Sums page_faults(const Profile& profile) {
+    using Kind = trace::ManagedEventKind;
+    const ManagedTotals& totals = profile.managed().totals();
+    if (!totals.ever_told(Kind::host_fault) && !totals.ever_told(Kind::device_fault))
+        throw reader::Error(profile.trace().file.path() +
+                            ": has no fault counts; it tells where managed memory was, not who faulted it in");
+    Sums sums;
+    for (const auto& [memory, activity] : profile.managed().sites()) {
+        for (const auto& [code, access] : activity.host_codes)
+            reader::add_saturated(sums[{{code, 0}, 0}], access.faults);
+        for (const auto& [kernel, share] : activity.kernels.sites)
+            reader::add_saturated(sums[{{kernel.stack, kernel.entry}, kernel.function}],
+                                  reader::saturated(std::round(share.faults)));
+    }
+    return sums;
+}
+
+Sums sums_of(const Profile& profile, Weight weight) {
     switch (weight) {
     case Weight::blocked:
         return time_blocked(profile);
@@ -50,10 +74,9 @@ std::map<CallSite, std::uint64_t> sums_of(const Profile& profile, Weight weight)
     case Weight::allocated:
         return bytes_allocated(profile);
     case Weight::faults:
-        break;
+        return page_faults(profile);
     }
-    throw reader::Error(profile.trace().file.path() +
-                        ": has no fault counts; it tells where managed memory was, not who faulted it in");
+    return {};
 }
 
 } // namespace
@@ -70,7 +93,7 @@ std::vector<WeighedSite> weigh(const Profile& profile, Weight weight) {
     std::vector<WeighedSite> result;
     for (const auto& [site, sum] : sums_of(profile, weight))
         if (sum != 0)
-            result.push_back({site, sum});
+            result.push_back({site.first, site.second, sum});
     return result;
 }
 

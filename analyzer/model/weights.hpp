@@ -21,13 +21,18 @@ std::string_view words(Weight weight);
 inline bool is_time(Weight weight) {
     return weight == Weight::blocked;
 }
+/// How many, not bytes.
+inline bool is_count(Weight weight) {
+    return weight == Weight::faults;
+}
 
 struct WeighedSite {
-    CallSite site;
-    std::uint64_t weight = 0; ///< never 0
+    CallSite site;              ///< entry 0: no call but an access of the host
+    std::uint64_t function = 0; ///< of the kernel that is held to have faulted; 0: no kernel
+    std::uint64_t weight = 0;   ///< never 0
 };
 
-/// Call sites in the order of their stacks. Throws reader::Error where the trace does not tell.
+/// Sites in the order of their stacks. Throws reader::Error where the trace does not tell.
 std::vector<WeighedSite> weigh(const Profile& profile, Weight weight);
 
 } // namespace umadvisor::model

@@ -1,5 +1,7 @@
 #include "analyzer/reports/flame.hpp"
 
+#include "analyzer/reader/shown_name.hpp"
+
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -38,13 +40,14 @@ nlohmann::ordered_json to_speedscope(const WeighedStacks& stacks) {
     for (const WeighedStack& stack : stacks.stacks) {
         Json sample = Json::array();
         for (const symbols::CodePlace& frame : stack.frames) {
-            const std::string name =
-                frame.function.empty() || frame.file.empty() ? frame_text(frame) : frame.function;
+            const std::string name = frame.function.empty() || frame.file.empty()
+                                         ? frame_text(frame)
+                                         : reader::shown_name(frame.function);
             const auto [entry, fresh] = numbers.try_emplace({name, frame.file, frame.line}, numbers.size());
             if (fresh) {
                 Json object{{"name", name}};
                 if (!frame.file.empty()) {
-                    object["file"] = frame.file;
+                    object["file"] = reader::shown_name(frame.file);
                     object["line"] = frame.line;
                 }
                 frames.push_back(std::move(object));
@@ -59,7 +62,9 @@ nlohmann::ordered_json to_speedscope(const WeighedStacks& stacks) {
             {"shared", {{"frames", std::move(frames)}}},
             {"profiles", Json::array({{{"type", "sampled"},
                                        {"name", title},
-                                       {"unit", model::is_time(stacks.by) ? "nanoseconds" : "bytes"},
+                                       {"unit", model::is_time(stacks.by)    ? "nanoseconds"
+                                                : model::is_count(stacks.by) ? "none"
+                                                                             : "bytes"},
                                        {"startValue", 0},
                                        {"endValue", stacks.sum()},
                                        {"samples", std::move(samples)},

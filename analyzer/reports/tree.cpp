@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <deque>
 #include <ostream>
+#include <unordered_map>
 
 namespace umadvisor::reports {
 namespace {
@@ -16,10 +17,13 @@ struct Node {
     std::string name;
     std::uint64_t weight = 0;
     std::deque<Node> children; ///< in the order met; their places do not change
+    std::unordered_map<std::string, Node*> by_name;
 
     Node& child(const std::string& wanted) {
-        const auto found = std::ranges::find(children, wanted, &Node::name);
-        return found != children.end() ? *found : children.emplace_back(Node{wanted, 0, {}});
+        Node*& known = by_name[wanted];
+        if (known == nullptr)
+            known = &children.emplace_back(Node{wanted, 0, {}, {}});
+        return *known;
     }
 };
 
@@ -81,7 +85,7 @@ private:
 } // namespace
 
 void write_tree(const WeighedStacks& stacks, const TreeStyle& style, std::ostream& out) {
-    Node root{stacks.program + ": " + std::string(model::words(stacks.by)), stacks.sum(), {}};
+    Node root{stacks.program + ": " + std::string(model::words(stacks.by)), stacks.sum(), {}, {}};
     for (const WeighedStack& stack : stacks.stacks) {
         Node* node = &root;
         for (const symbols::CodePlace& frame : stack.frames) {

@@ -1,25 +1,74 @@
 #include "analyzer/reports/weighed_stacks.hpp"
 
 #include "analyzer/findings/words.hpp"
+#include "analyzer/reader/saturated.hpp"
+#include "analyzer/reader/shown_name.hpp"
+#include "analyzer/symbols/demangle.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <utility>
 
 namespace umadvisor::reports {
 namespace {
 
 using symbols::CodePlace;
 
+// A trace of 1 MB may name 50,000 stacks of 1,000 frames: those that weigh most are shown.
+constexpr std::size_t most_text = 4 << 20; ///< bytes, of all frames
+constexpr std::size_t frame_bytes = 24;    ///< beside its name
+
 /// Innermost first.
 std::vector<CodePlace> shown_frames(symbols::Symbolizer& symbolizer, std::uint64_t stack, bool full) {
     std::vector<CodePlace> frames = symbolizer.places(stack);
-    if (full)
+    if (full || frames.empty())
         return frames;
+    // A runtime that is linked into the program calls itself by names that tell nothing: what is inside of the
+    // line that a report shows is its own.
+    symbols::LineChoice choice;
+    for (const CodePlace& frame : frames)
+        if (!choice.offer({symbolizer.owner(frame), frame.inlined, frame.unknown()}))
+            break;
+    const CodePlace line = frames[choice.index()];
+    frames.erase(frames.begin(), frames.begin() + static_cast<std::ptrdiff_t>(choice.index()));
     std::erase_if(frames, [&](const CodePlace& place) {
         return place.unknown() || symbolizer.owner(place) != symbols::Owner::program;
     });
-    if (frames.empty() && stack != 0)
-        frames.push_back(symbolizer.line(stack));
+    if (frames.empty())
+        frames.push_back(line);
     return frames;
+}
+
+CodePlace named(std::string name) {
+    CodePlace place;
+    place.function = std::move(name);
+    return place;
+}
+
+/// The outermost first, what was called last.
+std::vector<CodePlace> frames_of(const model::Profile& profile, symbols::Symbolizer& symbolizer,
+                                 const model::WeighedSite& weighed, model::Weight by, bool full) {
+    std::vector<CodePlace> frames = shown_frames(symbolizer, weighed.site.stack, full);
+    const std::string call = by == model::Weight::faults && weighed.site.entry == 0
+                                 ? "page fault"
+                                 : profile.call_name(weighed.site.entry);
+    // The runtime's own frames, where they are shown, name it already.
+    if (std::ranges::find(frames, call, &CodePlace::function) == frames.end())
+        frames.insert(frames.begin(), named(call));
+    if (const std::string_view kernel = profile.dictionary().function_symbol(weighed.function); !kernel.empty())
+        frames.insert(frames.begin(), named(symbols::short_name(kernel)));
+    std::ranges::reverse(frames);
+    return frames;
+}
+
+std::size_t text_of(const std::vector<CodePlace>& frames) {
+    std::size_t bytes = 0;
+    for (const CodePlace& frame : frames) {
+        bytes += frame_bytes + frame_text(frame).size();
+        for (const std::string* const path : {&frame.file, &frame.module}) // held whole
+            bytes += path->size() > reader::longest_shown_name ? path->size() : 0;
+    }
+    return bytes;
 }
 
 } // namespace
@@ -34,16 +83,22 @@ std::uint64_t WeighedStacks::sum() const {
 WeighedStacks weighed_stacks(const model::Profile& profile, symbols::Symbolizer& symbolizer, model::Weight by,
                              bool full) {
     WeighedStacks result{profile.program(), by, {}};
-    for (const auto& [site, weight] : model::weigh(profile, by)) {
+    std::vector<model::WeighedSite> sites = model::weigh(profile, by);
+    std::ranges::stable_sort(sites, std::ranges::greater{}, &model::WeighedSite::weight);
+    std::size_t text = 0;
+    for (const model::WeighedSite& site : sites) {
+        if (text >= most_text) {
+            WeighedStack& rest = result.stacks.back();
+            if (result.left_out++ == 0)
+                result.stacks.push_back({{named("(other stacks)")}, site.weight});
+            else
+                reader::add_saturated(rest.weight, site.weight);
+            continue;
+        }
         WeighedStack& stack = result.stacks.emplace_back();
-        stack.weight = weight;
-        stack.frames = shown_frames(symbolizer, site.stack, full);
-        CodePlace call;
-        call.function = profile.call_name(site.entry);
-        // The runtime's own frames, where they are shown, name it already.
-        if (std::ranges::find(stack.frames, call.function, &CodePlace::function) == stack.frames.end())
-            stack.frames.insert(stack.frames.begin(), call);
-        std::ranges::reverse(stack.frames);
+        stack.weight = site.weight;
+        stack.frames = frames_of(profile, symbolizer, site, by, full);
+        text += text_of(stack.frames);
     }
     return result;
 }
@@ -51,16 +106,18 @@ WeighedStacks weighed_stacks(const model::Profile& profile, symbols::Symbolizer&
 std::string frame_text(const CodePlace& frame) {
     if (frame.function.empty())
         return frame.text();
+    const std::string function = reader::shown_name(frame.function);
     const std::string& path = frame.file.empty() ? frame.module : frame.file;
     if (path.empty())
-        return frame.function;
-    return frame.function + " (" + path.substr(path.rfind('/') + 1) +
+        return function;
+    return function + " (" + reader::shown_name(path.substr(path.rfind('/') + 1)) +
            (frame.file.empty() ? "" : ":" + std::to_string(frame.line)) + ")";
 }
 
 std::string weight_text(model::Weight by, std::uint64_t weight) {
-    return model::is_time(by) ? findings::time_text(static_cast<double>(weight))
-                              : findings::bytes_text(static_cast<double>(weight));
+    return model::is_count(by)  ? std::to_string(weight)
+           : model::is_time(by) ? findings::time_text(static_cast<double>(weight))
+                                : findings::bytes_text(static_cast<double>(weight));
 }
 
 } // namespace umadvisor::reports

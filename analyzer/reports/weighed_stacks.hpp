@@ -11,7 +11,8 @@
 namespace umadvisor::reports {
 
 struct WeighedStack {
-    std::vector<symbols::CodePlace> frames; ///< the outermost first; the CUDA call last
+    std::vector<symbols::CodePlace>
+        frames; ///< the outermost first; the CUDA call last, or the kernel it launched
     std::uint64_t weight = 0;
 };
 
@@ -19,17 +20,19 @@ struct WeighedStacks {
     std::string program;
     model::Weight by{};
     std::vector<WeighedStack> stacks;
+    std::size_t left_out = 0; ///< stacks that are one, "(other stacks)": those that weigh least of too many
     std::uint64_t sum() const;
 };
 
-/// The program's own frames, or all of them with `full`. Throws reader::Error where the trace does not tell.
+/// The heaviest first. The program's own frames, or all of them with `full`. Throws reader::Error where the
+/// trace does not tell.
 WeighedStacks weighed_stacks(const model::Profile& profile, symbols::Symbolizer& symbolizer, model::Weight by,
                              bool full);
 
 /// "upload (upload.cu:41)", "f (libf.so)", "libf.so+0x1234", "cudaMemcpy".
 std::string frame_text(const symbols::CodePlace& frame);
 
-/// "3.1 ms" or "8 MiB".
+/// "3.1 ms", "8 MiB" or "1200".
 std::string weight_text(model::Weight by, std::uint64_t weight);
 
 } // namespace umadvisor::reports

@@ -2,6 +2,7 @@
 #include "analyzer/reports/flame.hpp"
 #include "analyzer/reports/tree.hpp"
 #include "command_run.hpp"
+#include "managed_scenario.hpp"
 #include "scenario.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -153,6 +154,72 @@ BOOST_AUTO_TEST_CASE(what_each_weight_counts) {
                                    "cudaFree 1000\ncudaMalloc 1000\ncudaMemcpyAsync 20\n");
     check_one_line(run({"flame", "--by", "faults", path}), 1, "has no fault counts");
     check_one_line(run({"tree", "--by", "faults", path}), 1, "has no fault counts");
+}
+
+BOOST_AUTO_TEST_CASE(page_faults_by_who_faulted) {
+    test::Managed s;
+    s.tell(test::all_kinds);
+    const std::uint64_t memory = s.managed(8 << 20), launching = s.stack(), touching = s.stack();
+    s.launch(s.function("_Z5scalePfi"), {memory}, 0, launching);
+    s.fault(trace::ManagedEventKind::device_fault, test::address_of(memory), 4);
+    s.synchronize();
+    s.fault(trace::ManagedEventKind::host_fault, test::address_of(memory), 2, touching);
+    const std::string path = s.path();
+    const json file = json::parse(run({"flame", "--by", "faults", "--format", "speedscope", path}).out);
+    const std::string text = run({"flame", "--by", "faults", path}).out;
+    BOOST_TEST(text.find(";cudaLaunchKernel;scale ") != std::string::npos, text);
+    BOOST_TEST(text.find(";page fault ") != std::string::npos, text);
+    BOOST_TEST(file["profiles"][0]["unit"] == "none");
+    BOOST_TEST(file["profiles"][0]["endValue"].get<std::uint64_t>() > 2u);
+    const test::Result tree = run({"tree", "--by", "faults", path});
+    BOOST_TEST(tree.status == 0, tree.err);
+    BOOST_TEST(tree.out.find(" B  ") == std::string::npos, tree.out);
+}
+
+BOOST_AUTO_TEST_CASE(names_are_cut) {
+    const std::string name(16'000, 'n');
+    const std::string shown = reports::frame_text(frame(name, "/src/" + name, 3));
+    BOOST_TEST(shown.size() < 2'200u);
+    BOOST_TEST(shown.find("n… (n") != std::string::npos);
+    BOOST_TEST(shown.ends_with("n…:3)"));
+    BOOST_TEST(frame("", name, 3).text().size() < 1'200u);
+    BOOST_TEST(
+        reports::to_speedscope({"app", model::Weight::copied, {{{frame(name, name, 3)}, 1}}}).dump().size() <
+        5'000u);
+    // No character is cut in two.
+    std::string umlauts = "x";
+    for (int i = 0; i < 1'000; ++i)
+        umlauts += "ä";
+    BOOST_TEST(json::accept(json(reports::frame_text(frame(umlauts))).dump()));
+}
+
+BOOST_AUTO_TEST_CASE(of_too_many_stacks_the_heaviest_are_shown) {
+    test::Scenario s;
+    constexpr std::uint64_t depth = 1'000, stacks = 3'000, first = 1'000'000;
+    for (std::uint64_t id = 0; id < depth + stacks; ++id) {
+        trace::Frame record;
+        record.id = first + id;
+        record.parent = id == 0 ? 0 : first + std::min(id, depth) - 1;
+        record.address = 0x400000 + id;
+        if (id % 500 == 0)
+            s.builder.next_dictionary_chunk();
+        s.builder.add(record);
+    }
+    for (std::uint64_t i = 0; i < stacks; ++i) {
+        if (i % 500 == 0)
+            s.builder.next_chunk();
+        s.copy(1'000 + i, 10, {.stack = first + depth + i});
+    }
+    const test::Result result = run({"flame", "--full-stacks", "--by", "copied", s.path()});
+    BOOST_TEST(result.out.size() < 10'000'000u);
+    BOOST_TEST(result.out.find("(other stacks) ") != std::string::npos);
+    BOOST_TEST(result.out.find(" 3999\n") != std::string::npos);
+    BOOST_TEST(result.err.find("too many stacks") != std::string::npos, result.err);
+    std::uint64_t sum = 0;
+    std::istringstream lines(result.out);
+    for (std::string line; std::getline(lines, line);)
+        sum += std::stoull(line.substr(line.rfind(' ')));
+    BOOST_TEST(sum == stacks * 1'000 + stacks * (stacks - 1) / 2);
 }
 
 BOOST_AUTO_TEST_CASE(wrong_usage_of_flame_and_tree) {

@@ -1,5 +1,6 @@
 #include "analyzer/reader/dictionary.hpp"
 #include "analyzer/reader/trace.hpp"
+#include "analyzer/reports/weighed_stacks.hpp"
 #include "analyzer/symbols/demangle.hpp"
 #include "analyzer/symbols/symbolizer.hpp"
 #include "scenario.hpp"
@@ -122,8 +123,8 @@ __attribute__((noinline)) std::uint64_t outer_function() {
     return address;
 }
 
-/// A trace whose only stack has these frames, the innermost first.
-std::string stack_of(const std::vector<std::uint64_t>& addresses, const Self& module) {
+/// A trace whose only stack has these frames, the innermost first; with `copied` something is copied there.
+std::string stack_of(const std::vector<std::uint64_t>& addresses, const Self& module, bool copied = false) {
     test::TraceBuilder builder;
     trace::Module record;
     record.id = 1;
@@ -139,6 +140,12 @@ std::string stack_of(const std::vector<std::uint64_t>& addresses, const Self& mo
         frame.address = addresses[i];
         frame.module = 1;
         builder.add(frame);
+    }
+    if (copied) {
+        trace::Copy copy;
+        copy.bytes = 1000;
+        copy.stack = 1;
+        builder.add(copy);
     }
     const std::string path = test::temporary_path("symbols");
     builder.write(path);
@@ -182,6 +189,24 @@ BOOST_AUTO_TEST_CASE(what_a_linked_in_runtime_calls_is_not_the_line) {
     symbols::Symbolizer symbolizer(trace.dictionary);
     BOOST_TEST(symbolizer.places(1).front().function == "copy_engine");
     BOOST_TEST(symbolizer.line(1).function == "user_upload", symbolizer.line(1).text());
+}
+
+BOOST_AUTO_TEST_CASE(what_a_linked_in_runtime_calls_is_in_no_flame_graph) {
+    user_upload();
+    reader::Trace trace(stack_of(runtime_stack, self(), true));
+    const model::Profile profile(trace);
+    symbols::Symbolizer symbolizer(trace.dictionary);
+    const auto functions = [&](bool full) {
+        std::string text;
+        const reports::WeighedStacks stacks =
+            reports::weighed_stacks(profile, symbolizer, model::Weight::copied, full);
+        for (const CodePlace& frame : stacks.stacks.at(0).frames)
+            text += frame.function + " ";
+        return text;
+    };
+    BOOST_TEST(functions(true).find("user_upload cudaPretendCopy copy_engine ") != std::string::npos,
+               functions(true));
+    BOOST_TEST(functions(false).ends_with("user_upload unknown "), functions(false));
 }
 
 BOOST_AUTO_TEST_CASE(lines_of_a_large_table_are_kept) {
