@@ -40,7 +40,11 @@ struct Finding {
     std::uint64_t saving_bytes = 0; ///< by how much the program would need less memory at its peak
     std::string basis;              ///< what the saving was worked out from
     Confidence confidence{};
-    std::vector<const Rule*> parts; ///< rules that speak of the same moves, and save less
+    struct Part {
+        const Rule* rule = nullptr;
+        std::string advice; ///< the end of one of `details`
+    };
+    std::vector<Part> parts; ///< of rules that speak of the same moves, and save less
 };
 
 /// Maps a stack to one that stands for all stacks with the same line of the program, so that a line which is

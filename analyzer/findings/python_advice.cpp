@@ -27,15 +27,36 @@ const PythonAdvice* python_advice(const Rule& rule, symbols::PythonFramework fra
     return found == advices.end() ? nullptr : &*found;
 }
 
+namespace {
+
+std::string text_of(const PythonAdvice& known) {
+    return std::string(known.advice) + (known.trap.empty() ? "" : ". Mind: " + std::string(known.trap));
+}
+
+/// A finding that was folded into another ends one of its details with its advice.
+void advise_part(Finding& finding, Finding::Part& part, const PythonAdvice& known) {
+    const auto detail = std::ranges::find_if(finding.details, [&part](const std::string& text) {
+        return text.starts_with("in part also " + std::string(part.rule->id)) && text.ends_with(part.advice);
+    });
+    if (detail == finding.details.end())
+        return;
+    detail->resize(detail->size() - part.advice.size());
+    part.advice = text_of(known);
+    *detail += part.advice;
+}
+
+} // namespace
+
 void advise_in_python(std::vector<Finding>& findings, const FrameworkOf& framework_of) {
     for (Finding& finding : findings) {
         const std::optional<symbols::PythonFramework> framework = framework_of(finding.stack);
-        const PythonAdvice* const known = framework ? python_advice(*finding.rule, *framework) : nullptr;
-        if (known == nullptr)
+        if (!framework)
             continue;
-        finding.advice = known->advice;
-        if (!known->trap.empty())
-            finding.advice += ". Mind: " + std::string(known->trap);
+        if (const PythonAdvice* const known = python_advice(*finding.rule, *framework))
+            finding.advice = text_of(*known);
+        for (Finding::Part& part : finding.parts)
+            if (const PythonAdvice* const known = python_advice(*part.rule, *framework))
+                advise_part(finding, part, *known);
     }
 }
 

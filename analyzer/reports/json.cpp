@@ -113,8 +113,8 @@ Json finding_json(Report& report, const findings::Finding& finding) {
                 {"basis", finding.basis},
                 {"confidence", name(finding.confidence)},
                 {"parts", Json::array()}};
-    for (const findings::Rule* const part : finding.parts)
-        object["parts"].push_back(part->id);
+    for (const findings::Finding::Part& part : finding.parts)
+        object["parts"].push_back(part.rule->id);
     for (const auto& [what, stack] : finding.places)
         object["places"].push_back({{"text", what}, {"line", place_json(report, stack)}});
     if (!finding.allocation_text.empty())

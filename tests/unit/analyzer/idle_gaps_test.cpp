@@ -200,7 +200,7 @@ BOOST_AUTO_TEST_CASE(a_pageable_copy_that_waits_is_told_of_once) {
         10);
     const Finding finding = lone(found, "UMA-102");
     BOOST_REQUIRE(finding.parts.size() == 1u);
-    BOOST_TEST(finding.parts.front()->id == "UMA-503");
+    BOOST_TEST(finding.parts.front().rule->id == "UMA-503");
 }
 
 BOOST_AUTO_TEST_SUITE(polling)

@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_CASE(what_is_made_on_the_wrong_side_contains_its_first_touch) {
     BOOST_TEST(finding.rule->id == "UMA-204");
     BOOST_TEST(finding.saving_ns == 64 * up_by_faults, about); // the move vanishes
     BOOST_REQUIRE(finding.parts.size() == 1u);
-    BOOST_TEST(finding.parts.front()->id == "UMA-203");
+    BOOST_TEST(finding.parts.front().rule->id == "UMA-203");
     BOOST_REQUIRE(finding.details.size() == 1u);
     BOOST_TEST(contains(finding.details.front(), "UMA-203"));
     BOOST_TEST(contains(finding.details.front(), "cudaMemPrefetchAsync"));
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(there_and_back_for_nobody_contains_the_way_there) {
     const Finding finding = only_finding(p);
     BOOST_TEST(finding.rule->id == "UMA-210");
     BOOST_REQUIRE(finding.parts.size() == 1u);
-    BOOST_TEST(finding.parts.front()->id == "UMA-213");
+    BOOST_TEST(finding.parts.front().rule->id == "UMA-213");
 }
 
 BOOST_AUTO_TEST_CASE(allocations_of_one_line_are_one_finding) {

@@ -166,6 +166,28 @@ BOOST_AUTO_TEST_CASE(a_rule_without_words_for_a_framework_keeps_its_own) {
     BOOST_TEST(all[0].advice == "as it was");
 }
 
+BOOST_AUTO_TEST_CASE(what_was_folded_in_speaks_of_the_framework_too) {
+    const auto find = [](const findings::Rule& rule, const char* advice) {
+        findings::Finding finding;
+        finding.rule = &rule;
+        finding.advice = advice;
+        return finding;
+    };
+    std::vector all{find(findings::rule("UMA-102"), "cudaMallocHost")};
+    findings::fold(all[0], find(findings::rule("UMA-101"), "cudaHostAlloc"));
+    findings::fold(all[0], find(findings::rule("UMA-206"), "as it was"));
+    findings::advise_in_python(all, [](std::uint64_t) { return PythonFramework::torch; });
+    const std::vector<std::string>& details = all[0].details;
+    BOOST_REQUIRE(details.size() == 2u);
+    BOOST_TEST(details[0].starts_with("in part also UMA-101"), details[0]);
+    BOOST_TEST(details[0].find("cudaHostAlloc") == std::string::npos, details[0]);
+    BOOST_TEST(
+        details[0].find(findings::python_advice(findings::rule("UMA-101"), PythonFramework::torch)->advice) !=
+            std::string::npos,
+        details[0]);
+    BOOST_TEST(details[1].ends_with("as it was"), details[1]);
+}
+
 BOOST_AUTO_TEST_CASE(frameworks_are_advised_in_their_own_words) {
     using enum PythonFramework;
     const struct {
