@@ -3,6 +3,8 @@
 #include "analyzer/findings/untold_work.hpp"
 #include "analyzer/findings/words.hpp"
 
+#include <map>
+
 namespace umadvisor::findings {
 namespace {
 
@@ -43,13 +45,24 @@ std::vector<Finding> find_fragmentation(const model::Profile& profile, const Lin
     if (memory_use_is_untold(profile) || profile.dictionary().devices.size() != 1)
         return {};
     const std::uint64_t device_bytes = profile.dictionary().devices.front().memory_bytes;
+    struct Line {
+        std::uint64_t entry = 0;
+        model::FailureTotals totals;
+    };
+    std::map<std::uint64_t, Line> lines;
+    for (const auto& [site, totals] : profile.allocation_failures().sites()) {
+        if (static_cast<double>(totals.live_bytes + totals.bytes) >
+                most_filled * static_cast<double>(device_bytes) ||
+            totals.freed_bytes < totals.bytes || totals.bytes < least_saving_bytes)
+            continue;
+        Line& line = lines[line_of(site.stack)];
+        if (line.totals.bytes < totals.bytes)
+            line.entry = site.entry;
+        line.totals.add(totals);
+    }
     std::vector<Finding> findings;
-    for (const auto& [site, totals] : profile.allocation_failures().sites())
-        if (static_cast<double>(totals.live_bytes + totals.bytes) <=
-                most_filled * static_cast<double>(device_bytes) &&
-            totals.freed_bytes >= totals.bytes && totals.bytes >= least_saving_bytes)
-            findings.push_back(
-                describe_fragmentation(profile, line_of(site.stack), site.entry, totals, device_bytes));
+    for (const auto& [stack, line] : lines)
+        findings.push_back(describe_fragmentation(profile, stack, line.entry, line.totals, device_bytes));
     return findings;
 }
 

@@ -14,6 +14,13 @@ struct FailureTotals {
     std::uint64_t count = 0;
     std::uint64_t bytes = 0;                       ///< asked for: the most, and of that call:
     std::uint64_t live_bytes = 0, freed_bytes = 0; ///< what the program had, and had given back before
+
+    void add(const FailureTotals& other) {
+        const std::uint64_t all = count + other.count;
+        if (bytes < other.bytes)
+            *this = other;
+        count = all;
+    }
 };
 
 /// Nothing from the first stream-ordered or managed allocation on: what a pool keeps, and how much of managed

@@ -340,6 +340,43 @@ BOOST_AUTO_TEST_CASE(room_in_pieces) {
     BOOST_TEST(fails(256 * mib, 512 * mib, 512 * mib, true).empty());  // where managed memory is is not told
 }
 
+BOOST_AUTO_TEST_CASE(failures_of_one_line_are_one_finding) {
+    test::Scenario s;
+    s.builder = test::TraceBuilder(); // has a device of its own
+    trace::Device device;
+    device.memory_bytes = 1024 * mib;
+    s.builder.add(device);
+    const auto entry = s.entry("cuMemAlloc_v2");
+    s.free(s.allocate(512 * mib, Memory::device));
+    s.allocate(512 * mib, Memory::device);
+    for (const std::uint64_t times : {1, 2}) { // once from one way to the line, twice from another
+        const std::uint64_t stack = s.stack();
+        for (std::uint64_t i = 0; i < times; ++i) {
+            trace::Alloc record;
+            record.start = s.now += 1000;
+            record.entry = entry;
+            record.stack = stack;
+            record.bytes = times * 128 * mib;
+            record.memory = Memory::device;
+            record.status = 2;
+            s.builder.add(record);
+        }
+    }
+    reader::Trace trace(s.path());
+    const model::Profile profile(trace);
+    const auto of_line = [&profile](const findings::LineOf& line_of) {
+        auto found = findings::find_all(profile, line_of);
+        std::erase_if(found, [](const Finding& finding) { return finding.rule->id != "UMA-408"; });
+        return found;
+    };
+    BOOST_TEST(of_line([](std::uint64_t stack) { return stack; }).size() == 2u);
+    const auto found = of_line([](std::uint64_t) { return 1; });
+    BOOST_REQUIRE(found.size() == 1u);
+    BOOST_TEST(found[0].saving_bytes == 256 * mib);
+    BOOST_TEST(found[0].summary.find("failed for want of memory, 3 times") != std::string::npos,
+               found[0].summary);
+}
+
 BOOST_AUTO_TEST_CASE(those_that_save_time_come_first) {
     Program p;
     p.use_for_long({p.take(8 * mib, p.second_line)});
