@@ -32,8 +32,7 @@ std::string memory_set(const model::Profile& profile, const model::FateTotals& t
 std::vector<Finding> find_constant_uploads(const model::Profile& profile, const LineOf& line_of) {
     std::vector<Finding> findings;
     for (const auto& [stack, group] : transfers_of_fate(profile, model::Fate::constant, line_of)) {
-        const double set_ns = static_cast<double>(group.transfers.count) *
-                                  static_cast<double>(machine::Rates::usual.launch_call) +
+        const double set_ns = static_cast<double>(group.transfers.count) * profile.rates().launch_call_ns +
                               static_cast<double>(group.transfers.bytes) / profile.rates().memory_set * 1e9;
         if (group.spent_ns - set_ns < least_saving_ns)
             continue;
@@ -45,7 +44,7 @@ std::vector<Finding> find_constant_uploads(const model::Profile& profile, const 
         finding.evidence.emplace_back("value_bytes", static_cast<double>(group.last.value_bytes));
         finding.advice = "write it on the device: " + memory_set(profile, group.last);
         finding.saving_ns = std::max(0.0, group.spent_ns - set_ns);
-        finding.basis = basis_of(group) + ", less memory sets of the same bytes";
+        finding.basis = basis_of(profile, group) + ", less memory sets of the same bytes";
         finding.confidence = Confidence::low; // in another run the same buffer may hold something else
         findings.push_back(std::move(finding));
     }

@@ -42,8 +42,9 @@ Finding describe(const model::Profile& profile, std::uint64_t stack, model::Dire
         std::string("gather the pieces in one buffer and copy it once, or hand them over together with ") +
         (profile.uses_runtime() ? "cudaMemcpyBatchAsync" : "cuMemcpyBatchAsync") + " (CUDA 12.8)";
     finding.saving_ns = std::max(0.0, spent_ns - merged_ns);
-    finding.basis =
-        "time of these calls less one call and the same bytes at 55 GB/s; gathering on the host is not counted";
+    finding.basis = "time of these calls less one call and the same bytes at " +
+                    rate_text(profile.rates().pinned_to_device) + ", measured on " + profile.rates().whose() +
+                    "; gathering on the host is not counted";
     finding.confidence = group.asynchronous ? Confidence::medium : Confidence::high;
     return finding;
 }

@@ -77,8 +77,9 @@ Finding describe_detour(const model::Profile& profile, const DetourKey& key, con
         finding.advice = runtime ? "cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream)"
                                  : "cuMemcpyDtoDAsync(to, from, bytes, stream)";
     finding.saving_ns = std::max(0.0, line.spent_ns() - bytes / rate * 1e9);
-    finding.basis = "time of both copies less the same bytes at " + rate_text(rate) +
-                    (measured > 0 ? ", the rate of such copies in this trace" : ", measured on an H200");
+    finding.basis =
+        "time of both copies less the same bytes at " + rate_text(rate) +
+        (measured > 0 ? ", the rate of such copies in this trace" : ", measured on " + profile.rates().whose());
     finding.confidence = other_device && measured == 0 ? Confidence::low : Confidence::medium;
     return finding;
 }

@@ -78,7 +78,7 @@ Finding begin_finding(const model::Profile& profile, const Rule& rule, std::uint
         finding.allocation_text = profile.call_name(group.last.allocation_entry) + " " +
                                   bytes_text(static_cast<double>(group.last.allocation_bytes));
     finding.saving_ns = group.spent_ns;
-    finding.basis = basis_of(group);
+    finding.basis = basis_of(profile, group);
     return finding;
 }
 
@@ -88,9 +88,10 @@ std::string transfers_text(const model::Profile& profile, const FateGroup& group
            " x " + std::to_string(group.transfers.count);
 }
 
-std::string basis_of(const FateGroup& group) {
-    return group.measured ? "time of these transfers: of the calls that wait, else of the device by samples"
-                          : "these bytes at rates measured on an H200";
+std::string basis_of(const model::Profile& profile, const FateGroup& group) {
+    return group.measured
+               ? std::string("time of these transfers: of the calls that wait, else of the device by samples")
+               : "these bytes at rates measured on " + profile.rates().whose();
 }
 
 } // namespace umadvisor::findings

@@ -34,6 +34,6 @@ Finding begin_finding(const model::Profile& profile, const Rule& rule, std::uint
 std::string transfers_text(const model::Profile& profile, const FateGroup& group);
 
 /// "time of these calls", or where it is not that.
-std::string basis_of(const FateGroup& group);
+std::string basis_of(const model::Profile& profile, const FateGroup& group);
 
 } // namespace umadvisor::findings

@@ -259,6 +259,10 @@ BOOST_AUTO_TEST_CASE(a_memory_set_would_do) {
     BOOST_TEST(finding.advice == "write it on the device: cudaMemset(destination, 0, bytes)");
     // Ten sets, each a call and its bytes at 2.8 TB/s.
     BOOST_TEST(finding.saving_ns == 10 * (1e6 - 2400 - bytes / 2.8e3), boost::test_tools::tolerance(1e-6));
+    machine::Rates rates;
+    rates.launch_call_ns = 50'000;
+    const Finding calibrated = test::lone(test::findings_of(*this, rates), "UMA-108");
+    BOOST_TEST(calibrated.saving_ns == 10 * (1e6 - 50'000 - bytes / 2.8e3), boost::test_tools::tolerance(1e-6));
 }
 
 BOOST_AUTO_TEST_CASE(parts_count_where_the_whole_was_one_value_whenever_it_was_looked_at) {

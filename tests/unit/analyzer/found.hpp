@@ -2,10 +2,12 @@
 #pragma once
 
 #include "analyzer/findings/finding.hpp"
+#include "analyzer/findings/words.hpp"
 #include "scenario.hpp"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -13,8 +15,34 @@ namespace umadvisor::test {
 
 inline const auto close = boost::test_tools::tolerance(0.001);
 
+/// Advice for a calibrated card tells no figure of the one that prices are from where nothing was calibrated.
+inline void check_figures(const std::string& path) {
+    machine::Rates other;
+    std::vector<std::string> usual{"H200"};
+    machine::Rates::each(other, [&usual](std::string_view name, double& value) {
+        if (name.ends_with("bytes_per_s"))
+            usual.push_back(" " + findings::rate_text(value));
+        value *= 1.0371;
+    });
+    other.device = "Odd Card";
+    reader::Trace trace(path);
+    const model::Profile profile(trace, nullptr, other);
+    for (const findings::Finding& finding :
+         findings::find_all(profile, [](std::uint64_t stack) { return stack; })) {
+        std::string text = finding.title + "\n" + finding.summary + "\n" + finding.advice + "\n" +
+                           finding.basis + "\n" + finding.allocation_text;
+        for (const std::string& detail : finding.details)
+            text += "\n" + detail;
+        for (const std::string& figure : usual)
+            BOOST_TEST(text.find(figure) == std::string::npos,
+                       finding.rule->id << " tells " << figure << ": " << text);
+    }
+}
+
 inline std::vector<findings::Finding> findings_of(Scenario& scenario, const machine::Rates& rates = {}) {
-    reader::Trace trace(scenario.path());
+    const std::string path = scenario.path();
+    check_figures(path);
+    reader::Trace trace(path);
     const model::Profile profile(trace, nullptr, rates);
     return findings::find_all(profile, [](std::uint64_t stack) { return stack; });
 }
