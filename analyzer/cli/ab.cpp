@@ -10,6 +10,7 @@
 #include "analyzer/cli/working_folder.hpp"
 #include "analyzer/findings/words.hpp"
 #include "analyzer/reader/error.hpp"
+#include "analyzer/reports/json_text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -229,15 +230,12 @@ int ab(const Arguments& arguments) {
                                                 status_text(trial.first_status()) +
                                                 ": there is nothing to compare");
     if (arguments.has("--json"))
-        std::cout << trial_json(trial, arguments, runs)
-                         .dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
-                  << "\n";
+        std::cout << reports::json_text(trial_json(trial, arguments, runs), 2) << "\n";
     else
         write_trial(trial, runs, std::cout);
-    std::cout.flush();
     if (!trial.entered_cuda())
         say("no process of the program entered CUDA: there was nothing to repair");
-    return !std::cout ? operational_error : trial.results().differences().empty() ? done : results_differ;
+    return trial.results().differences().empty() ? done : results_differ;
 }
 
 } // namespace

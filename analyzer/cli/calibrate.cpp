@@ -1,5 +1,6 @@
 #include "analyzer/cli/command.hpp"
 #include "analyzer/cli/message.hpp"
+#include "analyzer/cli/output_file.hpp"
 #include "analyzer/cli/usual_rates.hpp"
 #include "analyzer/machine/calibration.hpp"
 #include "analyzer/reader/error.hpp"
@@ -7,6 +8,7 @@
 #include <array>
 #include <charconv>
 #include <cstdio>
+#include <filesystem>
 #include <iostream>
 
 namespace umadvisor::cli {
@@ -26,8 +28,12 @@ int calibrate(const Arguments& arguments) {
         path = usual_rates_file();
     if (path.empty())
         throw reader::Error("neither XDG_CONFIG_HOME nor HOME says where to write; give -o FILE");
+    check_output_name(path, true);
     const machine::Calibration found = machine::calibrate(ordinal);
-    machine::write_rates(found.rates, path);
+    std::error_code failed; // should it not be there, the file cannot be written
+    if (const auto folder = std::filesystem::path(path).parent_path(); !folder.empty())
+        std::filesystem::create_directories(folder, failed);
+    write_output_file(path, true, machine::rates_text(found.rates));
     std::cout << found.rates.device << "\n";
     machine::Rates::each(found.rates, [](std::string_view name, double value) {
         if (value <= 0)
@@ -46,7 +52,7 @@ int calibrate(const Arguments& arguments) {
     for (const std::string& sentence : found.unmeasured)
         std::cout << "not measured: " << sentence << "\n";
     std::cout << "written to " << path << "\n";
-    return std::cout ? done : operational_error;
+    return done;
 }
 
 } // namespace

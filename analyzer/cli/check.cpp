@@ -5,6 +5,7 @@
 #include "analyzer/cli/progress.hpp"
 #include "analyzer/cli/stack_options.hpp"
 #include "analyzer/findings/words.hpp"
+#include "analyzer/reader/plain.hpp"
 #include "analyzer/reports/comparison.hpp"
 
 #include <algorithm>
@@ -64,11 +65,10 @@ int check(const Arguments& arguments) {
     apply(*chosen, after);
     end_progress();
     const reports::Comparison found = compare(before, after);
-    write_check(found, least, after.findings().size(), baseline, std::cout);
-    std::cout.flush();
+    write_check(found, least, after.findings().size(), reader::plain(baseline), std::cout);
     const bool failed = std::ranges::any_of(
         found.came, [&](const reports::ReportedFinding& finding) { return finding.confidence >= least; });
-    return !std::cout ? operational_error : failed ? findings_left : done;
+    return failed ? findings_left : done;
 }
 
 std::vector<OptionSpec> check_options() {

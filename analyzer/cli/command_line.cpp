@@ -3,9 +3,12 @@
 #include "analyzer/cli/command.hpp"
 #include "analyzer/cli/message.hpp"
 #include "analyzer/reader/error.hpp"
+#include "analyzer/reports/plain_output.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstring>
+#include <iostream>
 #include <iterator>
 #include <memory>
 
@@ -124,7 +127,9 @@ const std::vector<const Command*>& commands() {
     return all;
 }
 
-int run_command_line(int argc, const char* const* argv) {
+namespace {
+
+int run_arguments(int argc, const char* const* argv) {
     std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc), command;
     // What stands after `--` belongs to the program that is run, whatever it looks like.
     const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
@@ -149,6 +154,20 @@ int run_command_line(int argc, const char* const* argv) {
     } catch (const std::exception& error) {
         say(error.what());
     }
+    return operational_error;
+}
+
+} // namespace
+
+int run_command_line(int argc, const char* const* argv) {
+    reports::PlainOutput output(std::cout);
+    const int status = run_arguments(argc, argv);
+    std::cout.flush();
+    if (std::cout)
+        return status;
+    std::cout.clear();
+    say("the standard output cannot be written: " + std::string(std::strerror(output.failure())) +
+        "; what is there is not whole");
     return operational_error;
 }
 

@@ -3,6 +3,8 @@
 
 #include "analyzer/reader/error.hpp"
 #include "analyzer/reader/source.hpp"
+#include "analyzer/reader/whole_file.hpp"
+#include "analyzer/reports/json_text.hpp"
 #include "analyzer/reports/report.hpp"
 #include "trace/layout.hpp"
 
@@ -12,29 +14,14 @@
 namespace umadvisor::cli {
 namespace {
 
-constexpr std::size_t compared_block = std::size_t{1} << 16;
+constexpr std::uint64_t most_bytes = 256 << 20; ///< of a report; a tree of them takes ten times as much
 
-/// False at the end of the file.
-bool append_block(const reader::Source& source, std::string& text) {
-    const std::size_t before = text.size();
-    text.resize(before + compared_block);
-    const std::size_t got = source.read(before, text.data() + before, compared_block);
-    text.resize(before + got);
-    return got != 0;
-}
-
-bool begins_as_json(const std::string& text) {
+/// By its first byte that is no blank.
+bool begins_as_json(const reader::Source& source) {
+    std::string text(std::size_t{1} << 16, '\0');
+    text.resize(source.read(0, text.data(), text.size()));
     const std::size_t first = text.find_first_not_of(" \t\r\n");
     return first != std::string::npos && (text[first] == '{' || text[first] == '[');
-}
-
-/// The whole file, if it is JSON by its first byte that is no blank; empty otherwise.
-std::string json_of_file(const reader::Source& source) {
-    std::string text;
-    while (append_block(source, text))
-        if (text.size() <= compared_block && !begins_as_json(text))
-            return {};
-    return text;
 }
 
 void check_trace(const reader::Source& source) {
@@ -49,19 +36,17 @@ void check_trace(const reader::Source& source) {
 /// Through its text, so that names which are no UTF-8 become what they are in a report that was kept.
 std::string report_of_trace(const std::string& path, const symbols::Options& options) {
     reports::Report made(path, options, false, &usual_rates);
-    return reports::to_json(made).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+    return reports::json_text(reports::to_json(made), -1);
 }
 
 } // namespace
 
 void add_compared(reports::ReportedRuns& runs, const std::string& path, const symbols::Options& options) {
     const reader::Source source(path);
-    std::string text = json_of_file(source);
-    if (text.empty()) {
-        check_trace(source);
-        text = report_of_trace(path, options);
-    }
-    runs.add(path, text);
+    if (begins_as_json(source))
+        return runs.add(path, reader::read_whole_file(path, most_bytes));
+    check_trace(source);
+    runs.add(path, report_of_trace(path, options));
 }
 
 } // namespace umadvisor::cli

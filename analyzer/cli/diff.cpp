@@ -3,7 +3,9 @@
 #include "analyzer/cli/progress.hpp"
 #include "analyzer/cli/stack_options.hpp"
 #include "analyzer/cli/terminal.hpp"
+#include "analyzer/reader/plain.hpp"
 #include "analyzer/reports/comparison.hpp"
+#include "analyzer/reports/json_text.hpp"
 
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -16,21 +18,19 @@ int diff(const Arguments& arguments) {
     if (!shown_on)
         return usage_error;
     const symbols::Options options = stack_options(arguments);
-    reports::ComparedSide before{arguments.rest.front(), {}}, after{arguments.rest.back(), {}};
-    add_compared(before.runs, before.file, options);
-    add_compared(after.runs, after.file, options);
+    const std::string &old = arguments.rest.front(), &now = arguments.rest.back();
+    reports::ComparedSide before{reader::plain(old), {}}, after{reader::plain(now), {}};
+    add_compared(before.runs, old, options);
+    add_compared(after.runs, now, options);
     end_progress();
     if (arguments.has("--json")) {
-        std::cout
-            << to_json(before, after).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
-            << "\n";
+        std::cout << reports::json_text(to_json(before, after), 2) << "\n";
     } else {
         reports::TerminalText text(*shown_on);
         write_text(before, after, text.stream());
         text.print(std::cout);
     }
-    std::cout.flush();
-    return std::cout ? done : operational_error;
+    return done;
 }
 
 } // namespace

@@ -1,6 +1,6 @@
 #include "analyzer/cli/command.hpp"
+#include "analyzer/cli/message.hpp"
 #include "analyzer/cli/rule_pages.hpp"
-#include "analyzer/reader/error.hpp"
 
 #include <iostream>
 
@@ -20,7 +20,8 @@ int explain(const Arguments& arguments) {
     }
     if (arguments.rest.empty())
         return done;
-    throw reader::Error("there is no rule " + arguments.rest.front() + "; rules are: " + known);
+    say("there is no rule " + arguments.rest.front() + "; rules are: " + known);
+    return usage_error;
 }
 
 } // namespace

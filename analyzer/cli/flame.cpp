@@ -2,27 +2,26 @@
 
 #include "analyzer/cli/command.hpp"
 #include "analyzer/cli/message.hpp"
+#include "analyzer/cli/output_file.hpp"
 #include "analyzer/cli/stack_options.hpp"
-#include "analyzer/cli/trace_names.hpp"
 #include "analyzer/cli/weighing.hpp"
+#include "analyzer/reader/error.hpp"
+#include "analyzer/reports/json_text.hpp"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <sstream>
+#include <utility>
 
 namespace umadvisor::cli {
 namespace {
 
-void write(const reports::WeighedStacks& stacks, bool speedscope, std::ostream& out) {
+std::string text_of(const reports::WeighedStacks& stacks, bool speedscope) {
     if (speedscope)
-        out << reports::to_speedscope(stacks).dump(1, ' ', false,
-                                                   nlohmann::ordered_json::error_handler_t::replace)
-            << "\n";
-    else
-        reports::write_collapsed(stacks, out);
-    out.flush();
+        return reports::json_text(reports::to_speedscope(stacks), 1) + "\n";
+    std::ostringstream text;
+    reports::write_collapsed(stacks, text);
+    return std::move(text).str();
 }
 
 int flame(const Arguments& arguments) {
@@ -34,22 +33,15 @@ int flame(const Arguments& arguments) {
         say("--format takes collapsed or speedscope, not " + format);
         return usage_error;
     }
-    if (arguments.has("--output"))
-        if (const std::string trouble = output_trouble(output, arguments.has("--force")); !trouble.empty()) {
-            say(trouble);
-            return operational_error;
-        }
-    const reports::WeighedStacks stacks = weigh(arguments, *by);
-    if (!arguments.has("--output")) {
-        write(stacks, format == "speedscope", std::cout);
-        return std::cout ? done : operational_error;
-    }
-    errno = 0;
-    std::ofstream file(output, std::ios::binary | std::ios::trunc);
-    write(stacks, format == "speedscope", file);
-    if (!file)
-        say(output + ": " + std::strerror(errno == 0 ? EIO : errno));
-    return file ? done : operational_error;
+    const bool force = arguments.has("--force");
+    if (!output.empty())
+        check_output_name(output, force);
+    const std::string text = text_of(weigh(arguments, *by), format == "speedscope");
+    if (output.empty())
+        std::cout << text;
+    else
+        write_output_file(output, force, text);
+    return done;
 }
 
 } // namespace

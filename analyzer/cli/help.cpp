@@ -1,6 +1,6 @@
 #include "analyzer/cli/command.hpp"
 #include "analyzer/cli/coverage.hpp"
-#include "analyzer/reader/error.hpp"
+#include "analyzer/cli/message.hpp"
 
 #include <iomanip>
 #include <iostream>
@@ -29,9 +29,10 @@ int help(const Arguments& arguments) {
         write_variables();
     else if (topic == "coverage")
         write_coverage(std::cout);
-    else
-        throw reader::Error("there is no help on " + topic +
-                            "; try: umadvisor help env, umadvisor help coverage");
+    else {
+        say("there is no help on " + topic + "; try: umadvisor help env, umadvisor help coverage");
+        return usage_error;
+    }
     return done;
 }
 

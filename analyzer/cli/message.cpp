@@ -1,5 +1,7 @@
 #include "analyzer/cli/message.hpp"
 
+#include "analyzer/reader/plain.hpp"
+
 #include <iostream>
 #include <memory>
 #include <spdlog/logger.h>
@@ -19,7 +21,7 @@ spdlog::logger make_logger() {
 
 void say(const std::string& line) {
     static spdlog::logger logger = make_logger();
-    logger.info("{}", line);
+    logger.info("{}", reader::plain(line));
 }
 
 } // namespace umadvisor::cli

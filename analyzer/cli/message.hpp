@@ -5,7 +5,7 @@
 
 namespace umadvisor::cli {
 
-/// Writes one line to stderr, "umadvisor: " before it.
+/// Writes one line to stderr, "umadvisor: " before it. Whatever it repeats of others is made plain.
 void say(const std::string& line);
 
 } // namespace umadvisor::cli

@@ -14,19 +14,6 @@
 namespace umadvisor::cli {
 namespace {
 
-/// Throws reader::Error where `path` may not be written to.
-void check_name(const std::string& path, bool force) {
-    struct stat status {};
-    if (path.empty() || path.ends_with('/'))
-        throw reader::Error((path.empty() ? "an empty name" : path) + ": names no file; name another output");
-    if (::lstat(path.c_str(), &status) != 0)
-        return;
-    if (!S_ISREG(status.st_mode))
-        throw reader::Error(path + ": exists and is not a regular file; name another output");
-    if (!force)
-        throw reader::Error(path + ": exists already; -f replaces it");
-}
-
 /// Beside `path`, so that rename() does not have to copy.
 std::string temporary_name(const std::string& path) {
     std::random_device random;
@@ -37,8 +24,22 @@ std::string temporary_name(const std::string& path) {
 
 } // namespace
 
+void check_output_name(const std::string& path, bool force) {
+    struct stat status {};
+    if (path.empty() || path.ends_with('/'))
+        throw reader::Error((path.empty() ? "an empty name" : path) + ": names no file; name another output");
+    if (::lstat(path.c_str(), &status) != 0)
+        return;
+    if (!S_ISREG(status.st_mode))
+        throw reader::Error(path + ": exists and is not a regular file; name another output");
+    if (!force)
+        throw reader::Error(path + ": exists already; -f replaces it");
+    if (status.st_uid != ::geteuid())
+        throw reader::Error(path + ": belongs to another user; name another output");
+}
+
 OutputFile::OutputFile(std::string path, bool force, mode_t mode) : path_(std::move(path)), force_(force) {
-    check_name(path_, force_);
+    check_output_name(path_, force_);
     // write() tells of a limit on the size of files, too, if the signal does not end the process first.
     ::signal(SIGXFSZ, SIG_IGN);
     temporary_ = temporary_name(path_);
@@ -74,7 +75,7 @@ void OutputFile::commit() {
     file_ = -1;
     if (closed != 0)
         fail(errno);
-    check_name(path_, force_);
+    check_output_name(path_, force_);
     if (force_) {
         if (::rename(temporary_.c_str(), path_.c_str()) != 0)
             fail(errno);

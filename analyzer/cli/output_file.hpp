@@ -31,7 +31,11 @@ private:
     int file_ = -1;
 };
 
-/// The same for bytes that are at hand.
+/// Throws reader::Error where such a file may not be made, before time is spent on what it is to hold: something of
+/// that name is there that is not a regular file of this user's, or it is and `force` is not given.
+void check_output_name(const std::string& path, bool force);
+
+/// The same as OutputFile for bytes that are at hand.
 void write_output_file(const std::string& path, bool force, std::string_view bytes, mode_t mode = 0666);
 
 } // namespace umadvisor::cli

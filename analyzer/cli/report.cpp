@@ -7,6 +7,7 @@
 #include "analyzer/cli/stack_options.hpp"
 #include "analyzer/cli/terminal.hpp"
 #include "analyzer/cli/usual_rates.hpp"
+#include "analyzer/reports/json_text.hpp"
 #include "analyzer/reports/markdown.hpp"
 #include "analyzer/reports/sarif.hpp"
 
@@ -43,7 +44,6 @@ public:
             print(documents_.size() == 1 ? documents_[0] : documents_);
         else if (sarif_)
             print(log_.document());
-        std::cout.flush();
     }
 
 private:
@@ -57,7 +57,7 @@ private:
         first_ = false;
     }
     static void print(const nlohmann::ordered_json& document) {
-        std::cout << document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
+        std::cout << reports::json_text(document, 2) << "\n";
     }
 
     reports::Terminal terminal_;
@@ -99,7 +99,7 @@ int report(const Arguments& arguments) {
         writer.add(made);
     }
     writer.finish();
-    return !std::cout ? operational_error : failed ? findings_left : done;
+    return failed ? findings_left : done;
 }
 
 } // namespace

@@ -5,6 +5,7 @@
 #include "analyzer/cli/progress.hpp"
 #include "analyzer/cli/stack_options.hpp"
 #include "analyzer/cli/terminal.hpp"
+#include "analyzer/reports/json_text.hpp"
 
 #include <algorithm>
 #include <iostream>
@@ -43,7 +44,7 @@ void write_document(const reports::Report& report, const std::vector<reports::Ta
     nlohmann::ordered_json document{{"schema", "umadvisor-stats-1"}, {"file", report.trace.file.path()}};
     for (const reports::Table& table : tables)
         document["tables"][std::string(table.name)] = to_json(table);
-    out << document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
+    out << reports::json_text(document, 2) << "\n";
 }
 
 int stats(const Arguments& arguments) {
@@ -79,8 +80,7 @@ int stats(const Arguments& arguments) {
         write_csv(tables, std::cout);
     else
         write_text(report, tables, *shown_on, std::cout);
-    std::cout.flush();
-    return std::cout ? done : operational_error;
+    return done;
 }
 
 } // namespace

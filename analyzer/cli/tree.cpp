@@ -50,8 +50,7 @@ int tree(const Arguments& arguments) {
     if (!stacks.stacks.empty())
         reports::write_tree(stacks, style, text.stream());
     text.print(std::cout);
-    std::cout.flush();
-    return std::cout ? done : operational_error;
+    return done;
 }
 
 } // namespace

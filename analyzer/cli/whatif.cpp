@@ -4,6 +4,7 @@
 #include "analyzer/cli/command.hpp"
 #include "analyzer/cli/message.hpp"
 #include "analyzer/cli/usual_rates.hpp"
+#include "analyzer/reports/json_text.hpp"
 #include "trace/size_text.hpp"
 
 #include <array>
@@ -58,12 +59,10 @@ int whatif(const Arguments& arguments) {
                          : usual_rates(std::string(trace.dictionary.devices.front().device_name));
     const whatif::Outlook outlook = whatif::outlook(trace, question);
     if (arguments.has("--json"))
-        std::cout << to_json(outlook).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
-                  << "\n";
+        std::cout << reports::json_text(to_json(outlook), 2) << "\n";
     else
         write_text(outlook, std::cout);
-    std::cout.flush();
-    return std::cout ? done : operational_error;
+    return done;
 }
 
 } // namespace

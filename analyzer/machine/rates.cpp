@@ -1,18 +1,16 @@
 #include "analyzer/machine/rates.hpp"
 
 #include "analyzer/reader/error.hpp"
+#include "analyzer/reader/plain.hpp"
+#include "analyzer/reader/whole_file.hpp"
 
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <unistd.h>
 
 namespace umadvisor::machine {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr const char* schema = "umadvisor-machine-1";
+constexpr std::uint64_t most_bytes = 1 << 20; ///< some thirty numbers have far fewer
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
     throw reader::Error(path + ": " + why + "; make it anew with umadvisor calibrate");
@@ -21,10 +19,7 @@ constexpr const char* schema = "umadvisor-machine-1";
 } // namespace
 
 Rates read_rates(const std::string& path) {
-    std::ifstream file(path);
-    if (!file)
-        throw reader::Error(path + ": cannot be read; umadvisor calibrate writes such a file");
-    const auto document = nlohmann::json::parse(file, nullptr, false);
+    const auto document = nlohmann::json::parse(reader::read_whole_file(path, most_bytes), nullptr, false);
     if (!document.is_object() || !document.contains("schema") || document["schema"] != schema)
         refuse(path, "is no profile of a machine");
     const auto device = document.find("device");
@@ -32,7 +27,7 @@ Rates read_rates(const std::string& path) {
     if (device == document.end() || !device->is_string() || rates == document.end() || !rates->is_object())
         refuse(path, "lacks its device or rates");
     Rates read;
-    read.device = device->get<std::string>();
+    read.device = reader::plain(device->get<std::string>());
     Rates::each(read, [&](const char* name, double& value) {
         const auto found = rates->find(name);
         if (found == rates->end())
@@ -44,27 +39,14 @@ Rates read_rates(const std::string& path) {
     return read;
 }
 
-void write_rates(const Rates& rates, const std::string& path) {
+std::string rates_text(const Rates& rates) {
     nlohmann::ordered_json document{{"schema", schema}, {"device", rates.device}};
     document["rates"] = nlohmann::ordered_json::object();
     Rates::each(rates, [&](const char* name, double value) {
         if (value > 0)
             document["rates"][name] = value;
     });
-    std::error_code error;
-    if (const fs::path folder = fs::path(path).parent_path(); !folder.empty())
-        fs::create_directories(folder, error);
-    const std::string fresh = path + "." + std::to_string(::getpid());
-    std::ofstream file(fresh);
-    file << document.dump(2) << "\n";
-    file.close();
-    if (file)
-        fs::rename(fresh, path, error);
-    if (!file || error) {
-        const std::string why = error ? error.message() : "cannot be written";
-        fs::remove(fresh, error);
-        throw reader::Error(path + ": " + why);
-    }
+    return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 } // namespace umadvisor::machine

@@ -76,8 +76,7 @@ struct Rates {
 /// Throws reader::Error when the file cannot be read or is none of these.
 Rates read_rates(const std::string& path);
 
-/// Leaves out rates of zero: they were not measured. Makes the folder too; what stood there before stays whole
-/// until the new file is. Throws reader::Error.
-void write_rates(const Rates& rates, const std::string& path);
+/// The text of such a file. Leaves out rates of zero: they were not measured.
+std::string rates_text(const Rates& rates);
 
 } // namespace umadvisor::machine

@@ -1,9 +1,12 @@
 #include "analyzer/reader/dictionary.hpp"
 
 #include "analyzer/reader/chunk_walk.hpp"
+#include "analyzer/reader/plain.hpp"
 #include "analyzer/reader/trace_file.hpp"
 
+#include <algorithm>
 #include <type_traits>
+#include <utility>
 
 namespace umadvisor::reader {
 namespace {
@@ -17,20 +20,40 @@ struct TextKeeper {
     void time(std::string_view, std::uint64_t&) {}
     void address(std::string_view, std::uint64_t&) {}
     void handle(std::string_view, std::uint64_t&) {}
-    void text(std::string_view, std::string_view& value) { value = own(value); }
+    void text(std::string_view key, std::string_view& value) { value = own(key, value); }
     template <std::size_t N>
     void numbers(std::string_view, trace::Numbers<N>&) {}
 };
 
+/// Each of a list, which zeros end.
+std::string plain_arguments(std::string_view list) {
+    std::string result;
+    while (!list.empty()) {
+        const std::size_t end = std::min(list.find('\0'), list.size());
+        result += plain(std::string(list.substr(0, end)), trace::Plain::name);
+        if (end < list.size())
+            result += '\0';
+        list.remove_prefix(std::min(end + 1, list.size()));
+    }
+    return result;
+}
+
 } // namespace
 
-std::string_view Dictionary::own(std::string_view text) {
-    return text.empty() ? std::string_view{} : std::string_view{texts_.emplace_back(text)};
+std::string_view Dictionary::own(std::string_view key, std::string_view text) {
+    if (text.empty())
+        return {};
+    std::string& kept = texts_.emplace_back(text);
+    if (key == "command_line") // zeros stand between the arguments
+        kept = plain_arguments(text);
+    else if (key != "build_id" && key != "lines") // bytes
+        kept = plain(std::move(kept), trace::Plain::name);
+    return kept;
 }
 
 template <class Record>
 void Dictionary::keep(Record record) {
-    auto owner = [this](std::string_view text) { return own(text); };
+    auto owner = [this](std::string_view key, std::string_view text) { return own(key, text); };
     TextKeeper<decltype(owner)> keeper{owner};
     Record::fields(record, keeper);
     if constexpr (std::is_same_v<Record, trace::Entry>) {

@@ -17,7 +17,8 @@ namespace umadvisor::reader {
 
 class TraceFile;
 
-/// Every dictionary record. Texts are owned here: the dictionary outlives the file, and is not copied.
+/// Every dictionary record. Texts are owned here: the dictionary outlives the file, and is not copied. They are
+/// plain (trace::Plain::name), whatever the file has: they become parts of lines.
 class Dictionary {
 public:
     Dictionary() = default;
@@ -63,7 +64,7 @@ public:
 private:
     template <class Record>
     void keep(Record record);
-    std::string_view own(std::string_view text);
+    std::string_view own(std::string_view key, std::string_view text);
 
     std::deque<std::string> texts_;
     FlatMap<bool> stream_ordered_; ///< by entry

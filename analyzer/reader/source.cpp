@@ -1,6 +1,7 @@
 #include "analyzer/reader/source.hpp"
 
 #include "analyzer/reader/error.hpp"
+#include "analyzer/reader/plain.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -11,17 +12,18 @@
 
 namespace umadvisor::reader {
 
-Source::Source(const std::string& path) : path_(path) {
+Source::Source(const std::string& path) : path_(plain(path, trace::Plain::name)) {
     // O_NONBLOCK: opening a FIFO must not wait for a writer; regular files ignore it (open(2)).
     file_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file_ < 0)
-        throw Error(path + ": " + std::strerror(errno));
+        throw Error(path_ + ": " + std::strerror(errno));
     struct stat status {};
     const bool known = ::fstat(file_, &status) == 0;
     if (!known || !S_ISREG(status.st_mode)) {
         ::close(file_);
-        throw Error(path + (known && S_ISDIR(status.st_mode) ? ": is a directory; name the .umtrace files in it"
-                                                             : ": is not a regular file"));
+        throw Error(path_ + (known && S_ISDIR(status.st_mode)
+                                 ? ": is a directory; name the .umtrace files in it"
+                                 : ": is not a regular file"));
     }
     size_ = static_cast<std::uint64_t>(status.st_size);
 }

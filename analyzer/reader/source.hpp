@@ -20,8 +20,8 @@ public:
     /// Reads up to `bytes` at `offset`; returns how many there were. Throws Error when the device fails.
     std::size_t read(std::uint64_t offset, void* out, std::size_t bytes) const;
 
-    std::uint64_t size() const { return size_; } ///< when it was opened
-    const std::string& path() const { return path_; }
+    std::uint64_t size() const { return size_; }      ///< when it was opened
+    const std::string& path() const { return path_; } ///< to be shown: plain
 
 private:
     std::string path_;

@@ -4,9 +4,11 @@
 #include "analyzer/model/launches.hpp"
 #include "analyzer/reader/chunk_walk.hpp"
 #include "analyzer/reader/event_stream.hpp"
+#include "analyzer/reader/plain.hpp"
 #include "analyzer/reader/shown_name.hpp"
 #include "analyzer/reports/completeness_text.hpp"
 #include "analyzer/reports/dump_words.hpp"
+#include "analyzer/reports/json_text.hpp"
 #include "analyzer/symbols/demangle.hpp"
 #include "analyzer/symbols/python_stack.hpp"
 
@@ -217,22 +219,15 @@ void for_each_line(reader::Trace& trace, Line&& line) {
     }
 }
 
-/// A value for the text dump: strings without quotes, and nothing that would upset a terminal.
+/// A value for the text dump: strings without quotes, and nothing that would upset a terminal or begin a line.
 std::string plain_text(const Json& value) {
-    std::string text = value.is_string() ? value.get<std::string>()
-                                         : value.dump(-1, ' ', false, Json::error_handler_t::replace);
-    std::replace_if(
-        text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, ' ');
-    return text;
+    return reader::plain(value.is_string() ? value.get<std::string>() : json_text(value, -1));
 }
 
 } // namespace
 
 void write_json_dump(reader::Trace& trace, std::ostream& out) {
-    for_each_line(trace, [&](const Json& object) {
-        // Names in a trace are bytes, not always UTF-8.
-        out << object.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
-    });
+    for_each_line(trace, [&](const Json& object) { out << json_text(object, -1) << '\n'; });
 }
 
 void write_text_dump(reader::Trace& trace, std::ostream& out) {

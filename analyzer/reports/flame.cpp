@@ -1,5 +1,6 @@
 #include "analyzer/reports/flame.hpp"
 
+#include "analyzer/reader/plain.hpp"
 #include "analyzer/reader/shown_name.hpp"
 
 #include <algorithm>
@@ -14,9 +15,8 @@ using Json = nlohmann::ordered_json;
 
 /// ';' separates frames, and a line is a stack.
 std::string collapsed_name(const symbols::CodePlace& frame) {
-    std::string name = frame_text(frame);
-    std::ranges::replace_if(
-        name, [](unsigned char c) { return c == ';' || c < ' '; }, ':');
+    std::string name = reader::plain(frame_text(frame));
+    std::ranges::replace(name, ';', ':');
     return name;
 }
 

@@ -1,6 +1,7 @@
 #include "analyzer/reports/reported.hpp"
 
 #include "analyzer/reader/error.hpp"
+#include "analyzer/reader/plain.hpp"
 #include "analyzer/reader/saturated.hpp"
 
 #include <algorithm>
@@ -36,7 +37,7 @@ public:
     }
     std::string text(const ReportedJson& parent, const char* key) const {
         const ReportedJson& value = checked(at(parent, key), key, &ReportedJson::is_string);
-        return value.is_null() ? std::string() : value.get<std::string>();
+        return value.is_null() ? std::string() : reader::plain(value.get<std::string>());
     }
     std::uint64_t number(const ReportedJson& parent, const char* key) const {
         const ReportedJson& value = checked(at(parent, key), key, &ReportedJson::is_number_unsigned);

@@ -1,12 +1,11 @@
 #include "analyzer/reports/selection.hpp"
 
 #include "analyzer/reader/error.hpp"
+#include "analyzer/reader/whole_file.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
-#include <fstream>
+#include <sstream>
 
 namespace umadvisor::reports {
 namespace {
@@ -71,8 +70,8 @@ FindingPattern parse_pattern(std::string_view text) {
 }
 
 std::vector<FindingPattern> read_suppressions(const std::string& path) {
-    errno = 0;
-    std::ifstream file(path);
+    constexpr std::uint64_t most_bytes = 16 << 20;
+    std::istringstream file(reader::read_whole_file(path, most_bytes));
     std::vector<FindingPattern> patterns;
     std::size_t number = 0;
     for (std::string line; std::getline(file, line);) {
@@ -88,8 +87,6 @@ std::vector<FindingPattern> read_suppressions(const std::string& path) {
             throw reader::Error(path + ":" + std::to_string(number) + ": " + error.what());
         }
     }
-    if (!file.eof())
-        throw reader::Error(path + ": " + std::strerror(errno == 0 ? EIO : errno));
     return patterns;
 }
 

@@ -1,6 +1,8 @@
 #include "analyzer/reports/terminal_text.hpp"
 
 #include "analyzer/reports/columns.hpp"
+#include "analyzer/reports/plain_output.hpp"
+#include "trace/plain_text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -24,23 +26,26 @@ int colour_flag() {
     return index;
 }
 
-bool is_control(char c) {
-    return (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') || c == 0x7f;
-}
-
 /// With sequences for marks, where there is colour, and nothing else that a terminal obeys.
 std::string shown(std::string_view text, bool colour) {
-    std::string result;
+    std::string result, plain;
+    const auto end_plain = [&] {
+        plain.resize(trace::make_plain(plain.data(), plain.size(), trace::Plain::lines));
+        result += plain;
+        plain.clear();
+    };
     for (std::size_t i = 0; i < text.size(); ++i) {
         const bool mark = colour && text[i] == style_mark && i + 1 < text.size();
         const std::size_t style = mark ? static_cast<std::size_t>(text[i + 1] - '0') : sequences.size();
         if (style < sequences.size()) {
+            end_plain();
             result += sequences[style];
             ++i;
         } else if (text[i] != '\r') { // of a line's end in some sources
-            result += is_control(text[i]) ? '?' : text[i];
+            plain += text[i];
         }
     }
+    end_plain();
     return result;
 }
 
@@ -111,7 +116,7 @@ TerminalText::TerminalText(Terminal terminal) : terminal_(terminal) {
 
 void TerminalText::print(std::ostream& out) {
     const std::string text = shown(text_.view(), terminal_.colour);
-    out << (terminal_.width == 0 ? text : wrapped(text, terminal_.width));
+    pass(out, terminal_.width == 0 ? text : wrapped(text, terminal_.width));
     text_.str({});
 }
 

@@ -1,6 +1,7 @@
 #include "analyzer/symbols/symbolizer.hpp"
 
 #include "analyzer/reader/dictionary.hpp"
+#include "analyzer/reader/plain.hpp"
 #include "analyzer/reader/shown_name.hpp"
 #include "analyzer/symbols/demangle.hpp"
 #include "analyzer/symbols/module_file.hpp"
@@ -125,6 +126,10 @@ const std::vector<CodePlace>& Symbolizer::frame_places(std::uint64_t id) {
             place.module = found->second.path;
     } else if (Module* module = module_of(frame.module)) {
         places = module->places(address - found->second.bias, *this);
+        for (CodePlace& place : places) { // debug information is what others wrote, too
+            place.function = reader::plain(std::move(place.function), trace::Plain::name);
+            place.file = reader::plain(std::move(place.file), trace::Plain::name);
+        }
     } else {
         CodePlace& place = places.emplace_back();
         place.module = found->second.path;

@@ -2,6 +2,7 @@
 
 #include "interposer/record/off_stack.hpp"
 #include "interposer/runtime/options.hpp"
+#include "trace/plain_text.hpp"
 
 #include <cerrno>
 #include <cstdarg>
@@ -40,7 +41,9 @@ void say(const char* format, ...) noexcept {
         va_start(arguments, format);
         vsnprintf(line + prefix, sizeof(Line) - prefix - 1, format, arguments);
         va_end(arguments);
-        std::size_t length = std::strlen(line);
+        // It repeats names and paths, and what a driver says.
+        std::size_t length =
+            prefix + trace::make_plain(line + prefix, std::strlen(line + prefix), trace::Plain::line);
         line[length++] = '\n';
         // One write, so lines of several processes do not mix; whatever it answers, there is nobody to tell.
         if (write(STDERR_FILENO, line, length) < 0) {

@@ -1,0 +1,26 @@
+#include "analyzer/reader/whole_file.hpp"
+
+#include "analyzer/reader/error.hpp"
+#include "analyzer/reader/source.hpp"
+
+#include <algorithm>
+
+namespace umadvisor::reader {
+
+std::string read_whole_file(const std::string& path, std::uint64_t most) {
+    const Source source(path);
+    // Files of /proc and the like tell no size, and others grow: the bytes that are read are what counts.
+    constexpr std::size_t step = std::size_t{1} << 16;
+    std::string text;
+    for (std::size_t before = 0, got = step; got == step; before += got) {
+        if (before > most)
+            throw Error(source.path() + ": is larger than " + std::to_string(most >> 20) +
+                        " MiB, and so not what it is taken for");
+        text.resize(before + step);
+        got = source.read(before, text.data() + before, step);
+        text.resize(before + got);
+    }
+    return text;
+}
+
+} // namespace umadvisor::reader
