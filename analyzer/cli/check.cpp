@@ -21,7 +21,7 @@ void apply(const reports::Selection& chosen, reports::ReportedRuns& runs) {
     });
 }
 
-void write_check(const reports::Comparison& found, findings::Confidence least, std::size_t compared,
+void write_check(const reports::Comparison& found, findings::Confidence least, std::size_t compared, bool whole,
                  const std::string& baseline, std::ostream& out) {
     std::size_t failing = 0;
     for (const reports::ReportedFinding& finding : found.came) {
@@ -33,7 +33,8 @@ void write_check(const reports::Comparison& found, findings::Confidence least, s
     }
     const std::size_t weaker = found.came.size() - failing;
     if (failing == 0) {
-        out << findings::count_text(compared, "finding") << " compared with " << baseline << ": none is new";
+        out << findings::count_text(compared, "finding") << " compared with " << baseline << ": none is new"
+            << (whole ? "" : " in what could be read");
         if (weaker != 0)
             out << " but " << weaker << " of less than " << findings::name(least) << " confidence";
         out << "\n";
@@ -65,9 +66,14 @@ int check(const Arguments& arguments) {
     apply(*chosen, after);
     end_progress();
     const reports::Comparison found = compare(before, after);
-    write_check(found, least, after.findings().size(), reader::plain(baseline), std::cout);
+    const bool whole = !before.lacks_records() && !after.lacks_records();
+    write_check(found, least, after.findings().size(), whole, reader::plain(baseline), std::cout);
     const bool failed = std::ranges::any_of(
         found.came, [&](const reports::ReportedFinding& finding) { return finding.confidence >= least; });
+    if (before.lacks_records() || (!whole && !failed)) {
+        say("not all that was recorded could be read: no run passes that is compared so");
+        return operational_error;
+    }
     return failed ? findings_left : done;
 }
 

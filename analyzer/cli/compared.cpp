@@ -1,4 +1,6 @@
 #include "analyzer/cli/compared.hpp"
+#include "analyzer/cli/losses.hpp"
+#include "analyzer/cli/message.hpp"
 #include "analyzer/cli/usual_rates.hpp"
 
 #include "analyzer/reader/error.hpp"
@@ -36,17 +38,22 @@ void check_trace(const reader::Source& source) {
 /// Through its text, so that names which are no UTF-8 become what they are in a report that was kept.
 std::string report_of_trace(const std::string& path, const symbols::Options& options) {
     reports::Report made(path, options, false, &usual_rates);
-    return reports::json_text(reports::to_json(made), -1);
+    const std::string text = reports::json_text(reports::to_json(made), -1);
+    say_losses(made.trace);
+    return text;
 }
 
 } // namespace
 
 void add_compared(reports::ReportedRuns& runs, const std::string& path, const symbols::Options& options) {
     const reader::Source source(path);
-    if (begins_as_json(source))
-        return runs.add(path, reader::read_whole_file(path, most_bytes));
-    check_trace(source);
-    runs.add(path, report_of_trace(path, options));
+    if (!begins_as_json(source)) {
+        check_trace(source);
+        runs.add(path, report_of_trace(path, options));
+        return;
+    }
+    if (runs.add(path, reader::read_whole_file(path, most_bytes)))
+        say(path + ": tells of a trace that lacks records: not all that was recorded could be read");
 }
 
 } // namespace umadvisor::cli

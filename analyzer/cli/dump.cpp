@@ -1,5 +1,8 @@
 #include "analyzer/reports/dump.hpp"
+
 #include "analyzer/cli/command.hpp"
+#include "analyzer/cli/message.hpp"
+#include "analyzer/reports/completeness_text.hpp"
 
 #include <iostream>
 
@@ -13,7 +16,8 @@ int dump(const Arguments& arguments) {
             reports::write_json_dump(trace, std::cout);
         else
             reports::write_text_dump(trace, std::cout);
-        reports::write_losses(trace, std::cerr);
+        for (const std::string& line : reports::completeness_lines(trace))
+            say(trace.file.path() + ": " + line);
     }
     return done;
 }

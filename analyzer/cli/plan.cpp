@@ -1,6 +1,7 @@
 #include "analyzer/reports/plan.hpp"
 
 #include "analyzer/cli/command.hpp"
+#include "analyzer/cli/losses.hpp"
 #include "analyzer/cli/message.hpp"
 #include "analyzer/cli/output_file.hpp"
 #include "analyzer/cli/progress.hpp"
@@ -23,6 +24,7 @@ int plan(const Arguments& arguments) {
     for (const std::string& path : arguments.rest) {
         reports::Report report(path, stack_options(), false, &usual_rates);
         plan.add(report);
+        say_losses(report.trace);
     }
     end_progress();
     if (plan.empty())

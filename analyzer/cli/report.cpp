@@ -2,6 +2,7 @@
 
 #include "analyzer/cli/command.hpp"
 #include "analyzer/cli/finding_options.hpp"
+#include "analyzer/cli/losses.hpp"
 #include "analyzer/cli/message.hpp"
 #include "analyzer/cli/progress.hpp"
 #include "analyzer/cli/stack_options.hpp"
@@ -86,7 +87,7 @@ int report(const Arguments& arguments) {
     const std::optional<reports::Selection> chosen = selection(arguments);
     if (!chosen || !read_fail_on(arguments, fail_on))
         return usage_error;
-    bool failed = false;
+    bool failed = false, partial = false;
     const symbols::Options options = stack_options(arguments);
     const reports::RatesOf rates = rates_of(arguments);
     for (const std::string& path : arguments.rest) {
@@ -97,9 +98,15 @@ int report(const Arguments& arguments) {
                      return fail_on && finding.confidence >= *fail_on;
                  });
         writer.add(made);
+        partial = say_losses(made.trace) || partial;
     }
     writer.finish();
-    return failed ? findings_left : done;
+    if (failed)
+        return findings_left;
+    if (!fail_on || !partial)
+        return done;
+    say("--fail-on: no such finding is left, but not all that was recorded could be read");
+    return operational_error;
 }
 
 } // namespace

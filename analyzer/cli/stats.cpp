@@ -1,6 +1,7 @@
 #include "analyzer/reports/stats.hpp"
 
 #include "analyzer/cli/command.hpp"
+#include "analyzer/cli/losses.hpp"
 #include "analyzer/cli/message.hpp"
 #include "analyzer/cli/progress.hpp"
 #include "analyzer/cli/stack_options.hpp"
@@ -74,6 +75,7 @@ int stats(const Arguments& arguments) {
             tables.push_back(std::move(table));
     }
     end_progress();
+    say_losses(report.trace);
     if (format == "json")
         write_document(report, tables, std::cout);
     else if (format == "csv")

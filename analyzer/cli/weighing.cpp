@@ -1,4 +1,5 @@
 #include "analyzer/cli/weighing.hpp"
+#include "analyzer/cli/losses.hpp"
 
 #include "analyzer/cli/message.hpp"
 #include "analyzer/cli/progress.hpp"
@@ -28,6 +29,7 @@ reports::WeighedStacks weigh(const Arguments& arguments, model::Weight by) {
     symbols::Symbolizer symbolizer(trace.dictionary, options, symbols::packed_symbols(trace.file.source()));
     reports::WeighedStacks stacks = reports::weighed_stacks(profile, symbolizer, by, options.full_stacks);
     end_progress();
+    say_losses(trace);
     for (const std::string& warning : symbolizer.warnings())
         say(warning);
     if (stacks.left_out != 0)

@@ -2,6 +2,7 @@
 
 #include "analyzer/cli/act_modes.hpp"
 #include "analyzer/cli/command.hpp"
+#include "analyzer/cli/losses.hpp"
 #include "analyzer/cli/message.hpp"
 #include "analyzer/cli/usual_rates.hpp"
 #include "analyzer/reports/json_text.hpp"
@@ -58,6 +59,7 @@ int whatif(const Arguments& arguments) {
                          ? machine::Rates()
                          : usual_rates(std::string(trace.dictionary.devices.front().device_name));
     const whatif::Outlook outlook = whatif::outlook(trace, question);
+    say_losses(trace);
     if (arguments.has("--json"))
         std::cout << reports::json_text(to_json(outlook), 2) << "\n";
     else

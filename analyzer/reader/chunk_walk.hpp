@@ -1,6 +1,7 @@
 /// Taking the records of one chunk apart.
 #pragma once
 
+#include "analyzer/reader/plausible.hpp"
 #include "analyzer/reader/trace_file.hpp"
 #include "trace/decoder.hpp"
 #include "trace/records.hpp"
@@ -15,7 +16,8 @@ constexpr bool is_definition(trace::Type type) {
 }
 
 /// Calls `visit(record)` for every definition, in file order. Texts point into a buffer that is reused: copy
-/// them. A chunk is given up at its first malformed record and counted as damaged.
+/// them. A chunk is given up at its first malformed record and counted as damaged; a record with values that no
+/// machine can have is left out and counted.
 template <class Visit>
 void for_each_definition(TraceFile& file, Visit&& visit) {
     std::vector<std::uint8_t> bytes;
@@ -44,8 +46,10 @@ void for_each_definition(TraceFile& file, Visit&& visit) {
                 if constexpr (is_definition(Record::type)) {
                     Record record;
                     good = trace::decode(raw, record, state);
-                    if (good)
+                    if (good && make_plausible(record))
                         visit(record);
+                    else if (good)
+                        ++file.completeness().records_refused;
                 }
             });
             if (!known)

@@ -68,6 +68,8 @@ ThreadCursor::Decoded ThreadCursor::decode_event(const trace::RawRecord& raw) {
     Record& record = event_.emplace<Record>();
     if (!trace::decode(raw, record, state_))
         return Decoded::damaged;
+    if (!make_plausible(record))
+        return Decoded::refused;
     shape_ = nullptr;
     if constexpr (std::is_same_v<Record, trace::LaunchShape>) {
         define(record);
@@ -116,6 +118,9 @@ bool ThreadCursor::advance() {
             return true;
         case Decoded::unknown:
             ++file_.completeness().records_unknown;
+            break;
+        case Decoded::refused:
+            ++file_.completeness().records_refused;
             break;
         case Decoded::damaged:
             give_up();

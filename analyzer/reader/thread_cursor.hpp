@@ -56,7 +56,7 @@ public:
 private:
     bool open_chunk();
     bool managed_event_follows() const;
-    enum class Decoded : std::uint8_t { event, unknown, damaged };
+    enum class Decoded : std::uint8_t { event, unknown, refused, damaged };
     Decoded decode(const trace::RawRecord& raw);
     template <class Record>
     Decoded decode_event(const trace::RawRecord& raw);

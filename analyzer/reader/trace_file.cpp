@@ -43,6 +43,7 @@ TraceFile::TraceFile(const std::string& path) : source_(path), header_(read_head
 
 void TraceFile::find_chunks() {
     const std::uint64_t size = source_.size();
+    completeness_.header_cut = size < header_.header_bytes;
     for (std::uint64_t i = 0; i < header_.chunks; ++i) {
         const std::uint64_t offset = header_.header_bytes + i * header_.chunk_size;
         if (offset + sizeof(trace::ChunkHeader) > size) {

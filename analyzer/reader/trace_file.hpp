@@ -28,7 +28,12 @@ struct Completeness {
     std::uint64_t chunks_unknown = 0;    ///< of a kind newer than this reader
     std::uint64_t sequences_missing = 0; ///< chunks that a thread had begun and that are not there
     std::uint64_t records_unknown = 0;   ///< of a type newer than this reader; skipped
-    bool whole() const { return chunks_missing + chunks_damaged + chunks_cut + sequences_missing == 0; }
+    std::uint64_t records_refused = 0;   ///< with values that no machine can have
+    bool header_cut = false;             ///< the file ends before its first chunk: counts of calls are missing
+    bool whole() const {
+        return !header_cut &&
+               chunks_missing + chunks_damaged + chunks_cut + sequences_missing + records_refused == 0;
+    }
 };
 
 /// Opens a trace, checks its header and finds its chunks. What is wrong further in is counted in

@@ -30,7 +30,7 @@ std::string completeness_summary(const reader::Trace& trace) {
     for (const std::uint64_t count : trace.file.header().dropped)
         dropped += count;
     std::string text;
-    if (c.chunks_missing + c.chunks_cut != 0)
+    if (c.header_cut || c.chunks_missing + c.chunks_cut != 0)
         text = "trace cut";
     else if (!c.whole())
         text = "trace damaged";
@@ -43,7 +43,7 @@ std::string completeness_summary(const reader::Trace& trace) {
     return text;
 }
 
-std::vector<std::string> completeness_lines(const reader::Trace& trace) {
+std::vector<std::string> missing_lines(const reader::Trace& trace) {
     const reader::Completeness& c = trace.file.completeness();
     std::vector<std::string> lines;
     const auto& dropped = trace.file.header().dropped;
@@ -53,16 +53,36 @@ std::vector<std::string> completeness_lines(const reader::Trace& trace) {
                             " dropped: " + std::string(drop_words[i].sentence));
     if (c.chunks_missing != 0)
         lines.push_back("the file is cut: " + count_of(c.chunks_missing, "chunk") +
-                        " of beyond its end missing");
+                        (c.chunks_missing == 1 ? " that stood beyond its end is missing"
+                                               : " that stood beyond its end are missing"));
+    if (c.header_cut)
+        lines.push_back(
+            "the file is cut inside its header: the numbers of calls that are only counted are missing");
     if (c.chunks_cut != 0)
         lines.push_back("the file ends inside " + count_of(c.chunks_cut, "chunk") + "; read as far as it goes");
     if (c.chunks_damaged != 0)
         lines.push_back(count_of(c.chunks_damaged, "chunk") + " damaged; what they held is missing here");
     if (c.sequences_missing != 0)
         lines.push_back(count_of(c.sequences_missing, "chunk") + " that a thread had written lost");
+    if (c.records_refused != 0)
+        lines.push_back(count_of(c.records_refused, "record") +
+                        " with values that no machine can have left out; the file is damaged or was made up");
     if (c.chunks_unknown + c.records_unknown != 0)
         lines.push_back(count_of(c.chunks_unknown, "chunk") + " and " + count_of(c.records_unknown, "record") +
                         " of kinds newer than this umadvisor skipped");
+    return lines;
+}
+
+bool lacks_records(const reader::Trace& trace) {
+    const auto dropped = [&trace](trace::DropReason reason) {
+        return trace.file.header().dropped[static_cast<std::size_t>(reason)] != 0;
+    };
+    return !trace.file.completeness().whole() || dropped(trace::DropReason::disk_full) ||
+           dropped(trace::DropReason::no_memory);
+}
+
+std::vector<std::string> completeness_lines(const reader::Trace& trace) {
+    std::vector<std::string> lines = missing_lines(trace);
     if (const std::uint32_t cut = trace.file.header().stacks_cut; cut != 0)
         lines.push_back(count_of(cut, "call stack") +
                         " could not be unwound to the end: the program ran code that "
@@ -71,7 +91,7 @@ std::vector<std::string> completeness_lines(const reader::Trace& trace) {
         if (!each.trouble.empty())
             lines.push_back("no Python frames were recorded: " + std::string(each.implementation) + ": " +
                             std::string(each.trouble) + "; stacks show the interpreter's own C code instead");
-    if (!c.closed)
+    if (!trace.file.completeness().closed)
         lines.push_back(
             "the trace was never closed: the program was killed, or still runs; every record committed "
             "before is here");

@@ -246,9 +246,4 @@ void write_text_dump(reader::Trace& trace, std::ostream& out) {
     });
 }
 
-void write_losses(const reader::Trace& trace, std::ostream& out) {
-    for (const std::string& line : completeness_lines(trace))
-        out << "umadvisor: " << trace.file.path() << ": " << line << "\n";
-}
-
 } // namespace umadvisor::reports

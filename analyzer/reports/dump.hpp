@@ -14,7 +14,4 @@ void write_json_dump(reader::Trace& trace, std::ostream& out);
 /// The same for people: one line a record.
 void write_text_dump(reader::Trace& trace, std::ostream& out);
 
-/// What could not be read, one line each; nothing when the trace is whole. Call after a dump.
-void write_losses(const reader::Trace& trace, std::ostream& out);
-
 } // namespace umadvisor::reports

@@ -74,6 +74,8 @@ Json completeness_json(const reader::Trace& trace) {
             {"chunks_damaged", c.chunks_damaged},
             {"chunks_lost", c.sequences_missing},
             {"records_unknown", c.records_unknown},
+            {"records_refused", c.records_refused},
+            {"records_lacking", lacks_records(trace)},
             {"stacks_cut", trace.file.header().stacks_cut},
             {"lines", completeness_lines(trace)}};
 }

@@ -134,6 +134,18 @@ void add_totals(const ReportedValues& values, const ReportedJson& report, Report
     add_managed(values, report, totals);
 }
 
+/// As reports tell by a word, and by numbers since the first of them.
+bool reported_lack(const ReportedValues& values, const ReportedJson& report) {
+    const ReportedJson& told = values.object(report, "completeness");
+    const ReportedJson& dropped = values.object(report, "dropped");
+    std::uint64_t lost = values.at(told, "records_lacking") == true ? 1 : 0;
+    for (const char* const key : {"chunks_missing", "chunks_cut", "chunks_damaged", "chunks_lost"})
+        reader::add_saturated(lost, values.number(told, key));
+    for (const char* const key : {"disk_full", "no_memory"})
+        reader::add_saturated(lost, values.number(dropped, key));
+    return lost != 0;
+}
+
 void check_schema(const ReportedValues& values, const ReportedJson& report) {
     const ReportedJson& schema = values.at(report, "schema");
     const std::string name = schema.is_string() ? schema.get<std::string>() : std::string();
@@ -147,7 +159,7 @@ void check_schema(const ReportedValues& values, const ReportedJson& report) {
 
 } // namespace
 
-void ReportedRuns::add(const std::string& path, std::string_view text) {
+bool ReportedRuns::add(const std::string& path, std::string_view text) {
     const ReportedValues values(path);
     ReportedJson document = ReportedJson::parse(text, nullptr, false);
     if (document.is_discarded())
@@ -159,12 +171,16 @@ void ReportedRuns::add(const std::string& path, std::string_view text) {
     }
     if (document.empty())
         values.wrong("it is an empty list");
+    bool lacks = false;
     for (const ReportedJson& report : document) {
         check_schema(values, report);
         add_totals(values, report, totals_);
+        lacks = reported_lack(values, report) || lacks;
         for (const ReportedJson& finding : values.list(report, "findings"))
             findings_.push_back(reported_finding(values, finding));
     }
+    lacks_records_ = lacks_records_ || lacks;
+    return lacks;
 }
 
 ReportedTotals ReportedRuns::totals() const {

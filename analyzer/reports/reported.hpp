@@ -40,8 +40,8 @@ struct ReportedTotals {
 class ReportedRuns {
 public:
     /// `text` is what `umadvisor report --json` writes, and `path` names it in errors. Throws Error, one line,
-    /// for anything else.
-    void add(const std::string& path, std::string_view text);
+    /// for anything else. Returns whether it tells of a trace of which less could be read than was recorded.
+    bool add(const std::string& path, std::string_view text);
 
     /// Takes findings out that `keep` does not want.
     template <class Keep>
@@ -50,10 +50,13 @@ public:
     }
 
     const std::vector<ReportedFinding>& findings() const { return findings_; }
+    /// Whether add() has returned so.
+    bool lacks_records() const { return lacks_records_; }
     ReportedTotals totals() const;
 
 private:
     std::vector<ReportedFinding> findings_;
+    bool lacks_records_ = false;
     ReportedTotals totals_; ///< without what findings_ tells
 };
 

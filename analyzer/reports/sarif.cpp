@@ -1,6 +1,7 @@
 #include "analyzer/reports/sarif.hpp"
 
 #include "analyzer/findings/words.hpp"
+#include "analyzer/reports/completeness_text.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -95,10 +96,18 @@ SarifLog::SarifLog() {
         {"runs",
          {{{"tool",
             {{"driver", {{"name", "umadvisor"}, {"version", UMADVISOR_VERSION}, {"rules", std::move(rules)}}}}},
+           {"invocations",
+            {{{"executionSuccessful", true}, {"toolExecutionNotifications", SarifJson::array()}}}},
            {"results", SarifJson::array()}}}}};
 }
 
 void SarifLog::add(Report& report) {
+    SarifJson& invocation = document_["runs"][0]["invocations"][0];
+    for (const std::string& line : missing_lines(report.trace))
+        invocation["toolExecutionNotifications"].push_back(
+            {{"level", "warning"}, {"message", {{"text", report.trace.file.path() + ": " + line}}}});
+    if (lacks_records(report.trace))
+        invocation["executionSuccessful"] = false;
     for (const findings::Finding& finding : report.findings)
         document_["runs"][0]["results"].push_back(result_of(report, finding));
 }

@@ -25,13 +25,15 @@ std::uint64_t bytes_in_block(const Extent& extent, std::uint64_t block) {
     return std::min(base + block_bytes, extent.place + extent.bytes) - std::max(base, extent.place);
 }
 
-bool Job::spend(std::uint64_t bytes) {
-    if (spent_ + bytes > most_bytes_) {
-        ++left_out_;
-        spent_ = most_bytes_; // and nothing of what follows: parts of a run would be no run
+bool Job::spend(std::uint64_t bytes, std::uint64_t reached, std::uint64_t begun) {
+    if (left_out_ != 0 || spent_ + bytes + (live_ + begun) * block_price > most_bytes_ ||
+        worked_ + reached + begun > most_work) {
+        ++left_out_; // and all of what follows: parts of a run would be no run
         return false;
     }
     spent_ += bytes;
+    live_ += begun;
+    worked_ += reached + begun;
     return true;
 }
 
@@ -48,7 +50,8 @@ std::uint32_t Job::begin(std::uint64_t time, std::uint64_t address, std::uint64_
                   (bytes + page_bytes - 1) / page_bytes * page_bytes,
                   moves,
                   {}};
-    if (!spend(sizeof(Step) + sizeof(Extent) + (moves ? extent.blocks() / 8 : 0)))
+    const std::uint64_t blocks = moves ? extent.blocks() : 0;
+    if (!spend(sizeof(Step) + sizeof(Extent) + blocks / 8, 0, blocks))
         return none;
     if (moves) {
         extent.reached.resize(extent.blocks());
@@ -60,12 +63,17 @@ std::uint32_t Job::begin(std::uint64_t time, std::uint64_t address, std::uint64_
 }
 
 void Job::end(std::uint64_t time, std::uint32_t extent) {
-    if (extent != none && spend(sizeof(Step)))
-        add(time, StepKind::end, extent);
+    if (extent == none || !spend(sizeof(Step)))
+        return;
+    live_ -= extents_[extent].moves ? extents_[extent].blocks() : 0;
+    add(time, StepKind::end, extent);
 }
 
 void Job::launch(std::uint64_t time, const std::vector<std::uint32_t>& reach) {
-    if (reach.empty() || !spend(sizeof(Step) + 4 * reach.size()))
+    std::uint64_t blocks = 0;
+    for (const std::uint32_t extent : reach)
+        blocks += extents_[extent].blocks();
+    if (reach.empty() || !spend(sizeof(Step) + 4 * reach.size(), blocks))
         return;
     const std::uint64_t hash = hash_of(reach);
     const auto [first, last] = reach_numbers_.equal_range(hash);
@@ -82,7 +90,7 @@ void Job::launch(std::uint64_t time, const std::vector<std::uint32_t>& reach) {
 }
 
 void Job::add(std::uint64_t time, StepKind kind, const Part& part) {
-    if (part.extent == none || !spend(sizeof(Step) + sizeof(Part)))
+    if (part.extent == none || !spend(sizeof(Step) + sizeof(Part), part.bytes / block_bytes + 2))
         return;
     parts_.push_back(part);
     add(time, kind, parts_.size() - 1);
@@ -93,9 +101,9 @@ void Job::reached(std::uint32_t extent, std::uint64_t offset, std::uint64_t byte
         return;
     Extent& of = extents_[extent];
     const std::uint64_t into = of.place % block_bytes + offset;
-    for (std::uint64_t block = into / block_bytes; block <= (into + bytes - 1) / block_bytes; ++block)
-        if (block < of.reached.size())
-            of.reached[block] = true;
+    const std::uint64_t end = std::min<std::uint64_t>((into + bytes - 1) / block_bytes + 1, of.reached.size());
+    for (std::uint64_t block = into / block_bytes; block < end; ++block)
+        of.reached[block] = true;
 }
 
 void Job::finish() {

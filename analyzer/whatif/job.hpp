@@ -42,10 +42,15 @@ struct Step {
 static_assert(sizeof(Step) == 8);
 
 /// Memory: 8 bytes a step, 4 for each extent that a launch reaches, 40 a part, 64 and a bit for each block an
-/// extent, together at most so many bytes; what comes after is left out, and `left_out` counts it.
+/// extent, and block_price for each block that lives while it is replayed, together at most so many bytes.
+/// Time: that of at most so many blocks that come to life or are reached. What comes after is left out, and
+/// `left_out` counts it.
 class Job {
 public:
-    static constexpr std::uint64_t usual_bytes = std::uint64_t{1} << 30;
+    static constexpr std::uint64_t usual_bytes = std::uint64_t{640} << 20;
+    static constexpr std::uint64_t most_work = std::uint64_t{1} << 25;
+    /// Of a block in the model: its state, and a node of a tree for its place in the order of eviction.
+    static constexpr std::uint64_t block_price = sizeof(residency::Block) + 64;
     explicit Job(std::uint64_t most_bytes = usual_bytes) : most_bytes_(most_bytes) {}
 
     double unit_ns = 1; ///< of the steps' times
@@ -83,7 +88,7 @@ public:
     Peak peak() const;
 
 private:
-    bool spend(std::uint64_t bytes);
+    bool spend(std::uint64_t bytes, std::uint64_t reached = 0, std::uint64_t begun = 0);
     void add(std::uint64_t time, StepKind kind, std::uint64_t index);
 
     std::uint64_t most_bytes_;
@@ -92,7 +97,8 @@ private:
     std::vector<Part> parts_;
     std::vector<std::vector<std::uint32_t>> reaches_;
     std::unordered_multimap<std::uint64_t, std::uint32_t> reach_numbers_; ///< by hash
-    std::uint64_t next_place_ = 0, accesses_ = 0, launches_ = 0, left_out_ = 0, spent_ = 0;
+    std::uint64_t next_place_ = 0, accesses_ = 0, launches_ = 0, left_out_ = 0, spent_ = 0, live_ = 0,
+                  worked_ = 0; ///< live_: blocks; worked_: blocks reached
 };
 
 /// Bytes of the extent in its block of that number.

@@ -102,6 +102,10 @@ Outlook outlook(reader::Trace& trace, const Question& question) {
     found.prices = prices_of(question.rates, question.link);
 
     const Job& job = read.job;
+    if (job.steps().empty() && job.left_out() != 0)
+        throw reader::Error(trace.file.path() +
+                            ": its first allocation is larger than what can be replayed in " +
+                            std::to_string(Job::usual_bytes >> 20) + " MiB; nothing can be foretold");
     found.peak = job.peak();
     found.moves = std::ranges::any_of(job.extents(), &Extent::moves);
     found.launches = job.launches();

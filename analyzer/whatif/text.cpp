@@ -87,8 +87,8 @@ void write_basis(const Outlook& outlook, std::ostream& out) {
     if (outlook.devices > 1)
         out << outlook.devices << " devices are taken as one card\n";
     if (outlook.left_out != 0)
-        out << "the trace is too long: only its beginning was replayed, up to " << text_of(Job::usual_bytes)
-            << " of steps\n";
+        out << "the trace is too long, or its memory too large, for all of it: only its beginning was "
+               "replayed\n";
 }
 
 } // namespace

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <string_view>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace umadvisor::act {
@@ -27,6 +28,12 @@ const char* read_file(const char* path, char* to, std::size_t& bytes) noexcept {
     const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0)
         return "cannot be opened";
+    struct stat status;
+    if (fstat(file, &status) != 0 ||
+        !S_ISREG(status.st_mode)) { // of a device or a FIFO reading may have effects
+        close(file);
+        return "is no regular file";
+    }
     bytes = 0;
     ssize_t count = 0;
     while (bytes < most_plan_bytes &&

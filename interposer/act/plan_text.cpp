@@ -7,7 +7,6 @@ namespace umadvisor::act {
 namespace {
 
 constexpr int most_depth = 16;
-constexpr const char* no_json = "is no JSON";
 
 /// One pass over a JSON text, without a copy of anything. What it takes is given out as it stands there, so
 /// strings with escapes are skipped but never equal to a name. After trouble nothing more is taken.
@@ -125,6 +124,13 @@ private:
     bool failed_ = false;
 };
 
+/// As far as it is not nested deeper than plans are.
+bool is_json(std::string_view text) noexcept {
+    JsonText json(text);
+    json.skip();
+    return json.at_end() && !json.failed();
+}
+
 /// Sixteen hexadecimal digits; 0: it is none.
 std::uint64_t plan_key(std::string_view text) noexcept {
     if (text.size() != 16)
@@ -214,7 +220,7 @@ const char* read_plan(std::string_view text, Plan& plan) noexcept {
             json.skip();
     });
     if (json.failed() || !json.at_end())
-        return no_json;
+        return is_json(text) ? "is JSON, but a value in it is not what a plan has there" : "is no JSON";
     return known ? nullptr : "is no plan of schema umadvisor-plan-1";
 }
 

@@ -20,7 +20,7 @@ Outcome play(const Folder& folder, const std::string& act, const std::string& ar
 }
 
 json plan_of(const Folder& folder) {
-    const Outcome outcome = run(folder, advisor + " plan -o p.json x.umtrace");
+    const Outcome outcome = run(folder, advisor + " plan -f -o p.json x.umtrace");
     BOOST_TEST_REQUIRE(outcome.status == 0, outcome.err);
     return json::parse(read(folder / "p.json"));
 }
@@ -247,14 +247,25 @@ BOOST_AUTO_TEST_CASE(without_a_plan_that_can_be_read_the_program_runs_as_it_is) 
     const Outcome bare = run_sim(folder, examples + "/sim/pingpong");
     std::ofstream(folder / "cut.json") << "{\"schema\": \"umadvisor-plan-1\", \"modes\": [\"prefetch\"";
     std::ofstream(folder / "other.json") << "{\"schema\": \"umadvisor-report-2\"}";
-    for (const char* file : {"cut.json", "other.json", "missing.json", "."}) {
+    std::ofstream(folder / "typed.json") << "{\"schema\": \"umadvisor-plan-1\", \"modes\": \"prefetch\"}";
+    std::ofstream(folder / "huge.json") << "{";
+    fs::resize_file(folder / "huge.json", std::uint64_t{1} << 40); // a hole
+    run(folder, "mkfifo fifo");
+    for (const auto& [file, why] : {std::pair("cut.json", "is no JSON"),
+                                    {"other.json", "is no plan of schema umadvisor-plan-1"},
+                                    {"typed.json", "is JSON, but a value in it is not what a plan has there"},
+                                    {"huge.json", "is too large"},
+                                    {"missing.json", "cannot be opened"},
+                                    {"fifo", "is no regular file"},
+                                    {"/dev/zero", "is no regular file"},
+                                    {".", "is no regular file"}}) {
         const Outcome outcome = run_sim(folder, advisor + " run -f -o x.umtrace --act plan=" + file + " -- " +
                                                     examples + "/sim/pingpong");
         BOOST_TEST(outcome.status == 0);
         BOOST_TEST(outcome.out == bare.out);
-        BOOST_TEST(outcome.err.find(std::string("umadvisor: --act plan=") + file) != std::string::npos,
+        BOOST_TEST(outcome.err.find(std::string("umadvisor: --act plan=") + file + " " + why +
+                                    "; the program runs without it") != std::string::npos,
                    outcome.err);
-        BOOST_TEST(outcome.err.find("the program runs without it") != std::string::npos, outcome.err);
         BOOST_TEST(dump(folder, "x.umtrace", "Prefetch").empty());
     }
     const Outcome unnamed = run(folder, advisor + " run --act plan= -- true");

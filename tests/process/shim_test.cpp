@@ -23,6 +23,13 @@ std::set<std::string> words(const std::string& text) {
 const std::string listed =
     "sed -n 's/^API[_A-Z]*(\\([A-Za-z0-9_]*\\).*/\\1/p' '" UMADVISOR_SOURCE "/interposer/driver_api.def'";
 
+std::string quoted(const std::string& text) {
+    std::string result = "'";
+    for (const char c : text)
+        result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return result + "'";
+}
+
 } // namespace
 
 BOOST_AUTO_TEST_CASE(needs_nothing_but_libc) {
@@ -210,6 +217,25 @@ BOOST_AUTO_TEST_CASE(the_documents_tell_every_bound) {
 #include "interposer/record/bounds.def"
 #undef BOUND
     BOOST_TEST(bounds > 10u);
+}
+
+/// What the shim repeats of names and settings is shown on a terminal, not obeyed, and ends no line.
+BOOST_AUTO_TEST_CASE(its_lines_are_lines) {
+    const Folder folder;
+    const std::string name = "$'x\\033]0;owned\\a\\nFORGED\\xc2\\x9b2J\\x9b\\xe2\\x80\\xae.umtrace'";
+    for (const std::string& settings :
+         {"UMADVISOR_OUTPUT=" + name, "UMADVISOR_OUTPUT=/nowhere/" + name,
+          "UMADVISOR_ACT=plan=" + name + " UMADVISOR_OUTPUT=y.umtrace", "UMADVISOR_STACKS=" + name}) {
+        const Outcome outcome =
+            run_sim(folder, "exec bash -c " + quoted("LD_PRELOAD='" + shim + "' " + settings + " " + examples +
+                                                     "/sim/pingpong --mib 1"));
+        BOOST_TEST(outcome.status == 0, outcome.err);
+        BOOST_TEST(outcome.err.find("umadvisor: ") != std::string::npos, outcome.err);
+        BOOST_TEST(outcome.err.find("\nFORGED") == std::string::npos, outcome.err);
+        const std::string_view controls("\033\a\r\x9b\xae");
+        BOOST_TEST(outcome.err.find_first_of(controls) == std::string::npos, outcome.err);
+        BOOST_TEST(outcome.err.find("x?]0;owned??FORGED?2J??.umtrace") != std::string::npos, outcome.err);
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

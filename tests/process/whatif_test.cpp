@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(what_umadvisor_did_in_the_recorded_run_is_known) {
         BOOST_TEST(found.at("recorded").at("act").get<std::string>().starts_with(act.substr(0, 4)));
         const Outcome text = run(folder, advisor + " whatif acted.umtrace");
         BOOST_TEST(text.out.find("\nrecorded under --act " + act.substr(0, 4)) != std::string::npos, text.out);
-        const Outcome plan = run(folder, advisor + " plan -o a.plan.json acted.umtrace");
+        const Outcome plan = run(folder, advisor + " plan -f -o a.plan.json acted.umtrace");
         BOOST_REQUIRE_MESSAGE(plan.status == 0, plan.err);
     }
 }

@@ -10,7 +10,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include <filesystem>
+#include <deque>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -186,7 +186,6 @@ std::string without_styles(std::string text) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(hostile_text_in_every_field_of_every_record) {
-    const std::string folder = std::filesystem::path(test::temporary_path("x")).parent_path().string();
     const std::string all = test::temporary_file("all.umtrace", test::every_record().bytes());
     const std::string busy = busy_program();
     const std::vector<std::string> traces{

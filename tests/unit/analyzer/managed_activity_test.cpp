@@ -1,5 +1,7 @@
+#include "analyzer/reader/plausible.hpp"
 #include "managed_scenario.hpp"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 
 BOOST_AUTO_TEST_SUITE(analyzer_managed_activity)
@@ -359,30 +361,32 @@ BOOST_AUTO_TEST_CASE(blocks_grow_where_there_would_be_too_many) {
     BOOST_TEST(budget.used == 0u);
 }
 
+/// The greatest numbers that are not refused when they are read (analyzer/reader/plausible.hpp).
 BOOST_AUTO_TEST_CASE(hostile_numbers_do_no_harm) {
+    constexpr std::uint64_t most = reader::most_bytes, end = UINT64_MAX - most;
     Managed s;
-    s.tell(UINT64_MAX, UINT64_MAX);
+    s.tell(UINT64_MAX, reader::most_counted);
     s.tell(all_kinds, 5);
     const auto line = s.stack(), high_line = s.stack();
     const auto memory = s.managed(8 * mib, line);
-    trace::Alloc high; // to the end of all addresses, and beyond
+    trace::Alloc high; // to the end of all addresses
     high.start = s.now;
     high.stack = high_line;
     high.allocation = memory; // a number that is taken
-    high.address = UINT64_MAX - 4095;
-    high.bytes = UINT64_MAX;
+    high.address = end;
+    high.bytes = most;
     high.memory = Memory::managed;
     s.builder.add(high);
     high.address = 1;
     high.bytes = 0;
     s.builder.add(high);
-    high.address = 0; // everything: all else ends here
-    high.bytes = UINT64_MAX;
+    high.address = 0; // as much as there is: all else ends here
+    high.bytes = most;
     s.now += 10;
-    for (const std::uint64_t address : {address_of(memory), UINT64_MAX, std::uint64_t{0}, UINT64_MAX - 4000})
-        for (const std::uint64_t bytes : {std::uint64_t{0}, std::uint64_t{1}, UINT64_MAX, UINT64_MAX})
+    for (const std::uint64_t address : {address_of(memory), end, std::uint64_t{0}, end - 4000})
+        for (const std::uint64_t bytes : {std::uint64_t{0}, std::uint64_t{1}, most, most})
             for (int kind = 0; kind < 12; ++kind)
-                for (const std::uint64_t to : {host, device, UINT64_MAX}) {
+                for (const std::uint64_t to : {host, device, std::uint64_t{UINT32_MAX}}) {
                     trace::ManagedEvent event;
                     event.start = s.now;
                     event.kind = static_cast<Kind>(kind);
@@ -390,7 +394,7 @@ BOOST_AUTO_TEST_CASE(hostile_numbers_do_no_harm) {
                     event.bytes = bytes;
                     event.to = to;
                     event.cause = bytes;
-                    event.count = bytes;
+                    event.count = std::min(bytes, reader::most_counted);
                     event.duration = bytes;
                     event.code = bytes;
                     s.event(event);
@@ -399,21 +403,21 @@ BOOST_AUTO_TEST_CASE(hostile_numbers_do_no_harm) {
     high.start = s.now;
     s.builder.add(high);
     s.now += 10;
-    s.migrate(0, UINT64_MAX, device);
+    s.migrate(0, most, device);
     s.migrate(5, 5, host);
     trace::Prefetch prefetch;
     prefetch.start = s.now;
     prefetch.allocation = memory;
     prefetch.address = 5;
-    prefetch.bytes = UINT64_MAX;
+    prefetch.bytes = most;
     s.builder.add(prefetch);
-    s.migrate(UINT64_MAX, UINT64_MAX, device, MigrationCause::user);
+    s.migrate(end, most, device, MigrationCause::user);
     s.counters(UINT64_MAX, UINT64_MAX);
     s.counters(0, 5);
     s.free(memory);
     s.free(memory);
     const ManagedRead read(s);
-    BOOST_TEST(read.activity.totals().lost() == UINT64_MAX);
+    BOOST_TEST(read.activity.totals().lost() == reader::most_counted + 5);
     BOOST_TEST(read.activity.totals().exact()->bytes_to_device == UINT64_MAX);
     BOOST_TEST(to_device(read.site(line)) == UINT64_MAX);
     BOOST_TEST(to_host(read.site(line)) == UINT64_MAX);

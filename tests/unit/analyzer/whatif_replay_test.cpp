@@ -195,7 +195,7 @@ BOOST_AUTO_TEST_CASE(steps_told_late_come_in_their_order) {
 }
 
 BOOST_AUTO_TEST_CASE(a_job_that_is_too_long_is_cut_at_one_place) {
-    Written written{Job(4096)};
+    Written written{Job(4096 + Job::block_price)};
     const auto a = written.allocate(1);
     for (int round = 0; round < 1000; ++round)
         written.launch({a});

@@ -78,6 +78,25 @@ BOOST_AUTO_TEST_CASE(what_is_no_plan_is_refused) {
     BOOST_TEST(!is_refused("{\"schema\": \"umadvisor-plan-1\"}\n"));
 }
 
+BOOST_AUTO_TEST_CASE(a_wrong_type_is_not_called_no_json) {
+    const auto why = [](const std::string& text) {
+        const char* trouble = nullptr;
+        read(text, trouble);
+        return std::string(trouble == nullptr ? "" : trouble);
+    };
+    const std::string begin = "{\"schema\": \"umadvisor-plan-1\", ";
+    for (const char* const rest :
+         {"\"modes\": 3}", "\"modes\": [1]}", "\"host_returns\": {}}",
+          "\"host_returns\": [{\"first\": \"x\"}]}", "\"host_returns\": [{\"first\": -1}]}",
+          "\"stage\": [null]}", "\"never_stage\": true}"})
+        BOOST_TEST(why(begin + rest) == "is JSON, but a value in it is not what a plan has there", rest);
+    BOOST_TEST(why("[]") == "is JSON, but a value in it is not what a plan has there");
+    BOOST_TEST(why("{\"schema\": 1}") == "is JSON, but a value in it is not what a plan has there");
+    for (const char* const text : {"", "{", "\"schema\": 1", "{\"modes\": [}", "{\"modes\": []} x", "plan"})
+        BOOST_TEST(why(text) == "is no JSON", text);
+    BOOST_TEST(why("{}") == "is no plan of schema umadvisor-plan-1");
+}
+
 BOOST_AUTO_TEST_CASE(every_part_of_a_plan_alone_is_refused) {
     const std::size_t end = whole.size();
     for (std::size_t length = 0; length < end; ++length)
