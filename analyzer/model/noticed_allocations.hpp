@@ -1,6 +1,7 @@
 /// The allocations that the recorder's notices speak of.
 #pragma once
 
+#include "trace/definitions.hpp"
 #include "trace/event_records.hpp"
 
 #include <cstdint>
