@@ -101,11 +101,11 @@ void after_launch(bool launched) noexcept {
 }
 
 std::uint64_t wait_begins() noexcept {
-    return prefetch_mode.on.load(std::memory_order_relaxed) ? record::monotonic_nanoseconds() : 0;
+    return prefetch_mode.on.load(std::memory_order_acquire) ? record::monotonic_nanoseconds() : 0;
 }
 
 void after_synchronize(const Wait& wait) noexcept {
-    if (!prefetch_mode.on.load(std::memory_order_relaxed))
+    if (!prefetch_mode.on.load(std::memory_order_acquire))
         return;
     const bool seen = observe::residency_sampler().works();
     {
@@ -118,7 +118,7 @@ void after_synchronize(const Wait& wait) noexcept {
 }
 
 void note_prefetch(const trace::Prefetch& done) noexcept {
-    if (!prefetch_mode.on.load(std::memory_order_relaxed))
+    if (!prefetch_mode.on.load(std::memory_order_acquire))
         return;
     observe::Allocation allocation;
     if (!observe::allocations().find(done.address, allocation) || allocation.memory != trace::Memory::managed)
@@ -136,7 +136,7 @@ void note_prefetch(const trace::Prefetch& done) noexcept {
 
 void leave_to_faults(std::uint64_t address, std::uint64_t bytes, bool alone) noexcept {
     observe::Allocation allocation;
-    if (!prefetch_mode.on.load(std::memory_order_relaxed) ||
+    if (!prefetch_mode.on.load(std::memory_order_acquire) ||
         !observe::allocations().find(address, allocation) || allocation.memory != trace::Memory::managed)
         return;
     const std::uint64_t last = bytes != 0 ? address + bytes : allocation.address + allocation.bytes;
@@ -163,7 +163,7 @@ void note_attachment(const trace::Attach& attachment) noexcept {
 
 void note_upload(const trace::Copy& copy) noexcept {
     using trace::Memory;
-    if (!prefetch_mode.on.load(std::memory_order_relaxed) || observe::allocations().managed_count() == 0 ||
+    if (!prefetch_mode.on.load(std::memory_order_acquire) || observe::allocations().managed_count() == 0 ||
         copy.captured != 0 || copy.width != 0 || copy.bytes > Pointees::most_bytes)
         return;
     const bool from_host = copy.source_memory == Memory::pageable || copy.source_memory == Memory::pinned ||
@@ -182,7 +182,7 @@ void note_upload(const trace::Copy& copy) noexcept {
 }
 
 bool note_resident(const observe::Allocation& allocation) noexcept {
-    if (!prefetch_mode.on.load(std::memory_order_relaxed))
+    if (!prefetch_mode.on.load(std::memory_order_acquire))
         return false;
     const record::Guard guard(knowledge.mutex);
     ResidencyView view;
@@ -194,14 +194,14 @@ bool note_resident(const observe::Allocation& allocation) noexcept {
 }
 
 void note_unsettled(std::uint64_t allocation, std::uint64_t first, std::uint64_t bytes) noexcept {
-    if (!prefetch_mode.on.load(std::memory_order_relaxed))
+    if (!prefetch_mode.on.load(std::memory_order_acquire))
         return;
     const record::Guard guard(knowledge.mutex);
     knowledge.residency.moved(allocation, first, first + bytes, BlockState::unknown);
 }
 
 void note_allocation(const observe::Allocation& allocation, std::uint64_t stack) noexcept {
-    if (!prefetch_mode.on.load(std::memory_order_relaxed))
+    if (!prefetch_mode.on.load(std::memory_order_acquire))
         return;
     if (const CUdevice device = current_device(); device >= 0)
         note_others(device); // a launch, which would, has it waiting
@@ -215,7 +215,7 @@ void forget_pointees(const observe::Allocation& allocation) noexcept {
 }
 
 void forget_residency(const observe::Allocation& allocation) noexcept {
-    if (!prefetch_mode.on.load(std::memory_order_relaxed))
+    if (!prefetch_mode.on.load(std::memory_order_acquire))
         return;
     const record::Guard guard(knowledge.mutex);
     knowledge.residency.forget(allocation.id);

@@ -179,7 +179,7 @@ void relieve(const observe::Touched& touched) noexcept {
 }
 
 void end_round() noexcept {
-    if (!relief_mode.on.load(std::memory_order_relaxed))
+    if (!relief_mode.on.load(std::memory_order_acquire))
         return;
     const std::uint64_t activity = observe::managed_watch().activity();
     bool rest = false;
@@ -193,14 +193,14 @@ void end_round() noexcept {
 
 void leave_unrelieved(std::uint64_t address) noexcept {
     observe::Allocation allocation;
-    if (!relief_mode.on.load(std::memory_order_relaxed) || !observe::allocations().find(address, allocation))
+    if (!relief_mode.on.load(std::memory_order_acquire) || !observe::allocations().find(address, allocation))
         return;
     const record::Guard guard(relief_mutex);
     policy.leave_alone(allocation.id);
 }
 
 void forget_relief(const observe::Allocation& allocation) noexcept {
-    if (!relief_mode.on.load(std::memory_order_relaxed))
+    if (!relief_mode.on.load(std::memory_order_acquire))
         return;
     const record::Guard guard(relief_mutex);
     policy.forget(allocation.id);

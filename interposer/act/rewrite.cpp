@@ -221,7 +221,7 @@ void start_rewriting(const runtime::Options& options) noexcept {
     kind = options.act_rewrite;
     least_bytes = options.rewrite_least;
     asked_budget = options.budget_bytes;
-    placing.on.store(true, std::memory_order_relaxed);
+    placing.on.store(true, std::memory_order_release);
     rewrite.on.store(true, std::memory_order_release);
 }
 
@@ -255,7 +255,7 @@ std::size_t rewritten_pitch(std::size_t width, unsigned element) noexcept {
 void place(const observe::Allocation& allocation) noexcept {
     const auto device = static_cast<CUdevice>(allocation.device);
     if (!allocation.rewritten || device < 0 || device >= max_devices || kind == Rewriting::spill ||
-        !placing.on.load(std::memory_order_relaxed))
+        !placing.on.load(std::memory_order_acquire))
         return; // what was spilled found no room: it stays where it is touched
     if (!holds_all(state_of(device)))
         return unplace_all(device, allocation.id);

@@ -81,7 +81,7 @@ bool pool_runs() {
         if (!pool.start(stage_threads_for(cores())) && staging.on.exchange(false))
             refuse("no thread can be started");
     }
-    return staging.on.load(std::memory_order_relaxed) &&
+    return staging.on.load(std::memory_order_acquire) &&
            owner == getpid(); // a child by _Fork(3) has no threads
 }
 
@@ -135,13 +135,13 @@ void initialize_staging(const runtime::Options& options) noexcept {
     ring_stays_cached = cache_holds_a_ring();
     initialize_stage_sites(options);
     expect_to_pass(planned_stage_bytes());
-    staging.on.store(true, std::memory_order_relaxed);
-    detail::staging_wanted.store(true, std::memory_order_relaxed);
+    staging.on.store(true, std::memory_order_release);
+    detail::staging_wanted.store(true, std::memory_order_release);
 }
 
 bool detail::stage(trace::Copy& copy) noexcept {
     const StageWay way = stage_way(copy);
-    if (way == StageWay::none || !staging.on.load(std::memory_order_relaxed) || !observe::nothing_is_captured())
+    if (way == StageWay::none || !staging.on.load(std::memory_order_acquire) || !observe::nothing_is_captured())
         return false;
     const record::Quiet quiet;
     if (!is_whole(copy, way) || !pool_runs())

@@ -33,7 +33,7 @@ extern constinit std::atomic<bool> staging_wanted;
 /// handle): true when it has succeeded, and `staged` is set. False: make the call; `reason` says why where call
 /// sites are told apart. One load where staging was not asked for.
 inline bool stage(trace::Copy& copy) noexcept {
-    return detail::staging_wanted.load(std::memory_order_relaxed) && detail::stage(copy);
+    return detail::staging_wanted.load(std::memory_order_acquire) && detail::stage(copy);
 }
 
 } // namespace umadvisor::act

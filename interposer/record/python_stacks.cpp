@@ -71,7 +71,7 @@ bool check(PythonStacks& known, std::uintptr_t state) noexcept {
     const Guard guard(checking);
     if (checked.load(std::memory_order_relaxed))
         return true;
-    if (!python_is_there.load(std::memory_order_relaxed))
+    if (!python_is_there.load(std::memory_order_acquire))
         return false;
     known.memory.begin();
     Reader<CheckedMemory> reader(known.memory, interpreter.layout, interpreter.code_type);

@@ -199,7 +199,7 @@ template <PythonDetail detail>
         id = writer->stacks.find(caller, frame);
     if (id == 0)
         id = unwind(writer->stacks, caller, frame);
-    if (python_is_there.load(std::memory_order_relaxed)) [[unlikely]]
+    if (python_is_there.load(std::memory_order_acquire)) [[unlikely]]
         id = with_python(writer->python, known_frames, id, detail);
     asm volatile("" : "+r"(id));
     return id;

@@ -36,9 +36,14 @@ inline void stop_in_children() noexcept {
     madvise(&detail::taking_page, sizeof detail::taking_page, MADV_WIPEONFORK);
 }
 
-/// Whether calls that need `level` are recorded. One relaxed load.
+/// Whether calls that need `level` are recorded. One relaxed load where they are not; where they are, another
+/// one that acquires, since open() may have been another thread's: who sees the word then sees the file's
+/// header, the key of threads and all that was made before it (pause() and resume() exchange the word, which
+/// carries that on). On x86-64 the two differ for the compiler only, which must not keep registers for a
+/// wrapper that does nothing; on aarch64 the second is an LDAR.
 inline bool takes(Taking level) noexcept {
-    return detail::taking.load(std::memory_order_relaxed) >= level;
+    return detail::taking.load(std::memory_order_relaxed) >= level &&
+           detail::taking.load(std::memory_order_acquire) >= level;
 }
 
 /// Whether there is a trace to write to, paused or not.
