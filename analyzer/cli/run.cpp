@@ -11,6 +11,7 @@
 #include "analyzer/cli/usual_rates.hpp"
 #include "analyzer/findings/words.hpp"
 #include "analyzer/reader/error.hpp"
+#include "analyzer/reader/source.hpp"
 #include "analyzer/reports/report.hpp"
 #include "trace/size_text.hpp"
 
@@ -113,6 +114,14 @@ Environment environment_of(const Arguments& arguments, const std::string& shim, 
     return environment;
 }
 
+/// What a killed program has left in memory goes to its trace, as it does whenever a trace is opened.
+void write_what_is_left(const std::string& path) {
+    try {
+        const reader::Source opened(path);
+    } catch (const reader::Error&) { // whoever reads it will hear
+    }
+}
+
 /// From the working directory, where it lies below that.
 std::string shown_path(const std::string& path) {
     std::error_code failed;
@@ -174,11 +183,12 @@ void summarize(const RunList& list) {
 }
 
 /// Without one the traces are written all the same, and each process says where.
-std::optional<RunList> make_list() {
+std::optional<RunList> make_list(bool quiet) {
     try {
         return std::make_optional<RunList>();
     } catch (const reader::Error& error) {
-        say(std::string(error.what()) + "; which traces are of this run is not known");
+        if (!quiet)
+            say(std::string(error.what()) + "; which traces are of this run is not known");
         return std::nullopt;
     }
 }
@@ -197,14 +207,19 @@ int run(const Arguments& arguments) {
         return complain(operational_error, trouble);
 
     if (!output.empty() && forced(arguments)) {
-        std::error_code failed; // should it stay, the program says so
+        write_what_is_left(output); // or its segment would stay for good
+        std::error_code failed;     // should it stay, the program says so
         std::filesystem::remove(output, failed);
     }
-    const std::optional<RunList> list = arguments.has("--quiet") ? std::nullopt : make_list();
+    const bool quiet = arguments.has("--quiet");
+    const std::optional<RunList> list = make_list(quiet);
     Environment environment = environment_of(arguments, shim, output);
     environment.emplace_back("UMADVISOR_RUN", list ? list->path() : "");
     const int status = run_program(program.path, arguments.rest, environment);
-    if (list)
+    if (list && quiet)
+        for (const RunProcess& process : list->processes())
+            write_what_is_left(process.path);
+    else if (list)
         summarize(*list);
     return status;
 }

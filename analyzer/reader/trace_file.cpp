@@ -37,6 +37,7 @@ ChunkInfo chunk_at(std::uint64_t offset, const BytesOf<trace::ChunkHeader>& byte
 
 TraceFile::TraceFile(const std::string& path) : source_(path), header_(read_header(source_)) {
     completeness_.closed = header_.closed;
+    completeness_.end_lost = source_.end_lost();
     find_chunks();
     find_gaps();
 }

@@ -27,6 +27,7 @@ struct Completeness {
     std::uint64_t chunks_cut = 0;        ///< the file ends inside them; read as far as they go
     std::uint64_t chunks_unknown = 0;    ///< of a kind newer than this reader
     std::uint64_t sequences_missing = 0; ///< chunks that a thread had begun and that are not there
+    bool end_lost = false;               ///< it was in the program's memory, which is gone or out of reach
     std::uint64_t records_unknown = 0;   ///< of a type newer than this reader; skipped
     std::uint64_t records_refused = 0;   ///< with values that no machine can have
     bool header_cut = false;             ///< the file ends before its first chunk: counts of calls are missing

@@ -12,7 +12,7 @@ constexpr std::array<Words, static_cast<std::size_t>(trace::DropReason::count_)>
     {{"disk_full", "the disk was full"},
      {"size_cap", "the trace reached its size cap (UMADVISOR_MAX_SIZE)"},
      {"oversized", "they were too large for a chunk"},
-     {"no_memory", "memory could not be had"}}};
+     {"no_memory", "memory could not be had, or the file was taken away"}}};
 
 std::string count_of(std::uint64_t count, std::string_view noun) {
     return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
@@ -93,8 +93,10 @@ std::vector<std::string> completeness_lines(const reader::Trace& trace) {
                             std::string(each.trouble) + "; stacks show the interpreter's own C code instead");
     if (!trace.file.completeness().closed)
         lines.push_back(
-            "the trace was never closed: the program was killed, or still runs; every record committed "
-            "before is here");
+            std::string("the trace was never closed: the program was killed, or still runs; ") +
+            (c.end_lost
+                 ? "its last moments were in memory that is gone or that another user's umadvisor has to read"
+                 : "every record committed before is here"));
     if (!trace.time.certain())
         lines.push_back("the rate of its clock is not known: times are ticks, not nanoseconds");
     return lines;

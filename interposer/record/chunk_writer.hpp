@@ -1,4 +1,4 @@
-/// Encodes records straight into a chunk of the mapped file.
+/// Encodes records straight into the memory of a chunk.
 #pragma once
 
 #include "trace/brief_launch.hpp"
@@ -33,6 +33,10 @@ struct ChunkWriter {
         at += trace::BriefLaunch::bytes;
         state.time = start;
     }
+    /// Released: whoever loads `committed` with acquire (Sink::write_out() in another thread, a reader of the
+    /// segment in another process) finds the bytes of all records before it. The owner alone stores it, so it
+    /// only grows while the chunk is open. What a killed thread had stored before it becomes visible in any
+    /// case: it had been executed.
     void commit() noexcept { header->committed.store(used(), std::memory_order_release); }
 
     void begin(std::uint8_t* chunk, trace::ChunkKind kind, std::uint32_t thread, std::uint32_t sequence,
@@ -45,13 +49,15 @@ struct ChunkWriter {
         header->thread = thread;
         header->sequence = sequence;
         header->base_time = time;
-        // A chunk with the magic has the rest.
+        // A chunk with the magic has the rest: release here, acquire where it is looked for (has_begun(), the
+        // readers). All four are plain, since nobody changes them until the memory holds another chunk.
         std::atomic_ref(header->magic).store(trace::chunk_magic, std::memory_order_release);
     }
 
     void seal() noexcept {
         if (header == nullptr || header->state.load(std::memory_order_relaxed) == trace::ChunkState::sealed)
             return;
+        // The checksum is plain: Sink::finish() and keep() read it, which this thread calls itself.
         header->checksum = trace::checksum(records(), used());
         header->state.store(trace::ChunkState::sealed, std::memory_order_release);
         limit = at;
@@ -67,6 +73,7 @@ struct ChunkWriter {
         return true;
     }
 
+    std::uint8_t* memory() const noexcept { return reinterpret_cast<std::uint8_t*>(header); }
     std::uint32_t used() const noexcept { return static_cast<std::uint32_t>(at - records()); }
 
 private:

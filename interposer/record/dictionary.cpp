@@ -20,25 +20,35 @@ void Dictionary::define(const Record& record) noexcept {
         return sink.drop();
     chunk_.put(record);
     chunk_.commit();
+    if (sink.closed()) // nobody writes it out later
+        seal_and_keep();
 }
 
 bool Dictionary::renew(std::size_t bytes) noexcept {
     if (chunk_.reopen() && chunk_.room(bytes))
         return true;
-    chunk_.seal();
-    std::uint32_t index = 0;
-    std::uint8_t* memory = sink.claim(trace::ChunkKind::dictionary, index);
-    if (memory == nullptr) {
+    if (chunk_.header != nullptr) {
+        chunk_.seal();
+        sink.finish(chunk_.memory());
         chunk_ = {};
-        return false;
     }
+    std::uint8_t* memory = sink.claim(trace::ChunkKind::dictionary);
+    if (memory == nullptr)
+        return false;
     chunk_.begin(memory, trace::ChunkKind::dictionary, 0, sequence_++, now());
     return true;
 }
 
 void Dictionary::seal() noexcept {
     const Guard guard(mutex_);
+    seal_and_keep();
+}
+
+void Dictionary::seal_and_keep() noexcept {
+    if (chunk_.header == nullptr)
+        return;
     chunk_.seal();
+    sink.keep(chunk_.memory());
 }
 
 template <class Record>

@@ -20,6 +20,7 @@ public:
 
 private:
     bool renew(std::size_t bytes) noexcept;
+    void seal_and_keep() noexcept;
 
     Mutex mutex_;
     ChunkWriter chunk_{};

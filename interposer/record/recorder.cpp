@@ -7,6 +7,7 @@
 #include "interposer/record/process.hpp"
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/sink.hpp"
+#include "interposer/record/slow_path.hpp"
 #include "interposer/record/stacks.hpp"
 #include "interposer/record/summary.hpp"
 #include "interposer/record/thread_writer.hpp"
@@ -22,6 +23,16 @@ namespace {
 constinit std::atomic_flag renewing{};
 constinit std::uint64_t private_counters[trace::counter_slots] = {};
 
+/// Counts made before the trace was there belong to it. Threads may be counting: the pointer is published once
+/// what it leads to is there (the exports read it with an address dependency, which orders on every machine),
+/// and what they still count where they counted before is taken from there.
+void take_counters_over(std::uint64_t* counters) noexcept {
+    __atomic_store_n(&umadvisor_counters, counters, __ATOMIC_RELEASE);
+    for (std::uint32_t i = 0; i < trace::counter_slots; ++i)
+        if (const std::uint64_t early = __atomic_exchange_n(&private_counters[i], 0, __ATOMIC_RELAXED))
+            __atomic_fetch_add(&counters[i], early, __ATOMIC_RELAXED);
+}
+
 } // namespace
 
 constinit std::uint64_t* umadvisor_counters = private_counters;
@@ -36,21 +47,24 @@ const char* open(const Settings& settings) noexcept {
         forget_threads();
         return why;
     }
-    std::uint64_t* counters = sink.counters();
-    for (std::uint32_t i = 0; i < trace::counter_slots; ++i)
-        counters[i] = private_counters[i];
-    umadvisor_counters = counters;
+    take_counters_over(sink.counters());
     stop_in_children();
     detail::stacks_wanted = settings.stack_frames > 0;
+    // With release: whoever takes() with acquire has the header, the counters and the key of threads.
     detail::taking.store(Taking::everything, std::memory_order_release);
     define_process();
+    if (!sink.outlives())
+        note("no shared memory can be had here: a program that is killed loses what it recorded since its last "
+             "synchronisations");
     prepare_stacks(settings.stack_frames, settings.python);
     return nullptr;
 }
 
 void abandon() noexcept {
     detail::taking.store(Taking::nothing, std::memory_order_relaxed);
-    umadvisor_counters = private_counters; // a forked child counts for itself, not for its parent
+    // A forked child counts for itself, not for its parent, and does not hold its parent's memory.
+    __atomic_store_n(&umadvisor_counters, &private_counters[0], __ATOMIC_RELEASE);
+    sink.forget();
 }
 
 void close() noexcept {
@@ -58,16 +72,34 @@ void close() noexcept {
         return;
     const Quiet quiet;
     tell_reached();
-    renew_clock();
-    if (seat.writer != nullptr)
+    read_clock();
+    if (seat.writer != nullptr && seat.writer->chunk.header != nullptr) {
         seat.writer->chunk.seal();
+        sink.keep(seat.writer->chunk.memory());
+    }
     dictionary.seal();
     sink.header()->state.store(trace::FileState::closed, std::memory_order_release);
+    sink.close();
 }
 
-bool has_file() noexcept {
-    return sink.has_file();
+bool lost() noexcept {
+    return sink.lost();
 }
+
+namespace {
+
+/// Out of line: writers that have room must not carry it.
+template <class Record>
+[[gnu::noinline]] void write_to_new_room(ThreadWriter& writer, const Record& record,
+                                         std::size_t bound) noexcept {
+    if (!writer.renew(bound))
+        return summary.add(record), sink.drop();
+    writer.chunk.put(record);
+    writer.chunk.commit();
+    writer.keep_late();
+}
+
+} // namespace
 
 template <class Record>
 void write(const Record& record) noexcept {
@@ -77,8 +109,8 @@ void write(const Record& record) noexcept {
     const std::size_t bound = trace::encoded_bound(record);
     if (writer == nullptr) [[unlikely]]
         return summary.add(record), sink.drop(trace::DropReason::no_memory);
-    if (!writer->chunk.room(bound) && !writer->renew(bound)) [[unlikely]]
-        return summary.add(record), sink.drop();
+    if (!writer->chunk.room(bound)) [[unlikely]]
+        return write_to_new_room(*writer, record, bound);
     writer->chunk.put(record);
     writer->chunk.commit();
 }
@@ -128,7 +160,8 @@ ThreadWriter* write_shaped(trace::LaunchShape& shape, trace::Launch& launch) noe
     }
     // Room for both first: a new chunk knows no shapes.
     const std::size_t bound = trace::encoded_bound(shape) + trace::encoded_bound(launch);
-    if (!writer->chunk.room(bound) && !writer->renew(bound)) [[unlikely]] {
+    const bool renewed = !writer->chunk.room(bound);
+    if (renewed && !writer->renew(bound)) [[unlikely]] {
         summary.add(shape, launch);
         sink.drop();
         return nullptr;
@@ -142,6 +175,8 @@ ThreadWriter* write_shaped(trace::LaunchShape& shape, trace::Launch& launch) noe
     }
     writer->chunk.put(launch);
     writer->chunk.commit();
+    if (renewed) [[unlikely]]
+        writer->keep_late();
     return writer;
 }
 
@@ -197,14 +232,27 @@ void note(About about, const char* format, ...) noexcept {
     va_end(arguments);
 }
 
-void renew_clock() noexcept {
+void read_clock() noexcept {
     // Whoever comes second has nothing newer to say.
-    if (!recording() || renewing.test_and_set(std::memory_order_acquire))
+    if (renewing.test_and_set(std::memory_order_acquire))
         return;
     const trace::ClockPair pair = read_clock_pair();
+    // Two words cannot be stored as one, and a reader may look between them. With release, on aarch64 too, it
+    // finds ticks only with their nanoseconds or later ones: a rate that is too slow by one renewal, never a
+    // pair of which either half is of another time than the last two.
     sink.header()->last_monotonic_ns.store(pair.monotonic_ns, std::memory_order_relaxed);
-    sink.header()->last_ticks.store(pair.ticks, std::memory_order_relaxed);
+    sink.header()->last_ticks.store(pair.ticks, std::memory_order_release);
     renewing.clear(std::memory_order_release);
+}
+
+void renew_clock() noexcept {
+    if (!recording())
+        return;
+    read_clock();
+    if (const std::uint64_t time = monotonic_nanoseconds(); sink.is_due(time)) {
+        const SlowPath slow;
+        sink.write_out(time);
+    }
 }
 
 void charge(std::uint64_t ticks) noexcept {

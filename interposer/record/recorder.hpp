@@ -26,16 +26,18 @@ struct Settings {
 /// thread-local text saying why not; nothing is recorded then. Call once.
 const char* open(const Settings& settings) noexcept;
 
-/// Stops recording for good, in this process only: after fork, or on trouble. What is committed stays.
+/// Stops recording for good, in a forked child. What its parent has committed stays.
 void abandon() noexcept;
 
 /// Marks the trace closed; seals the calling thread's chunk and the definitions. Other threads may be in the
 /// middle of a record: their chunks stay open and are read up to what is committed. Recording may go on (calls
-/// from later exit handlers); it stays valid.
+/// from later exit handlers); it stays valid. What threads record that run on beside those handlers is in the
+/// file when they next synchronise or fill a chunk; what they have recorded since then goes with the process.
 void close() noexcept;
 
-/// Whether the file is still where it was written, as far as this process can see.
-bool has_file() noexcept;
+/// Whether somebody took the file from us: removed it, cut it short, put it out of this process's sight. It was
+/// told on stderr then.
+bool lost() noexcept;
 
 /// Appends to the calling thread's chunk; the record is committed when this returns. Takes no lock but when a
 /// chunk is full or the thread is new. Preserves errno. Instantiated for every event record.
@@ -91,7 +93,10 @@ inline bool stacks_wanted() noexcept {
     return detail::stacks_wanted;
 }
 
-/// Renews the header's clock pair. Cheap enough for each synchronisation.
+/// Renews the header's clock pair.
+void read_clock() noexcept;
+/// The same, and now and then writes to the file what all threads have committed. Cheap enough for each
+/// synchronisation.
 void renew_clock() noexcept;
 
 /// Adds to the header's own_ticks.

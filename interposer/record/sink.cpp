@@ -1,18 +1,14 @@
 #include "interposer/record/sink.hpp"
 
 #include "interposer/record/clock.hpp"
-#include "interposer/record/high_descriptor.hpp"
+#include "interposer/record/quiet.hpp"
 #include "interposer/record/summary.hpp"
 #include "interposer/runtime/message.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
+#include <ctime>
 #include <unistd.h>
 
 namespace umadvisor::record {
@@ -23,77 +19,54 @@ namespace {
 
 constexpr std::uint32_t first_batch = 16; ///< chunks; a small program gets a small file
 constexpr std::uint32_t later_batch = 64;
-/// As many chunks as can be numbered.
+/// As many chunks as can be numbered, and one less: slots say the number plus one.
 constexpr std::uint64_t max_file_bytes = trace::header_bytes + (std::uint64_t{trace::chunk_bytes} << 32) - 1;
 
-constinit char failure[512] = {}; ///< create() is called by the one thread that enters
+constexpr std::uint64_t write_interval = 50'000'000; ///< nanoseconds
+constexpr std::uint64_t write_share = 100;           ///< at most one part in so many of the time
 
-const char* fail(const char* path, const char* what) noexcept {
-    std::snprintf(failure, sizeof failure, "cannot create %s: %s", path, what);
-    return failure;
+std::uint64_t chunk_offset(std::uint64_t index) noexcept {
+    return trace::header_bytes + index * trace::chunk_bytes;
 }
 
-const char* describe(int error) noexcept {
-    const char* text = strerrordesc_np(error); // strerror(3) may allocate and reads the locale
-    return text != nullptr ? text : "unknown error";
+bool has_begun(const std::uint8_t* chunk) noexcept {
+    auto& header = *reinterpret_cast<trace::ChunkHeader*>(const_cast<std::uint8_t*>(chunk));
+    return std::atomic_ref(header.magic).load(std::memory_order_acquire) == trace::chunk_magic;
 }
 
-/// Removes what `force` lets us remove. nullptr or why not.
-const char* make_way(const char* path) noexcept {
-    struct stat file {};
-    if (lstat(path, &file) != 0)
-        return nullptr;
-    if (S_ISLNK(file.st_mode))
-        return fail(path, "it is a symbolic link, and links are not followed");
-    if (!S_ISREG(file.st_mode))
-        return fail(path, "it exists and is no regular file");
-    if (file.st_uid != geteuid())
-        return fail(path, "it exists and belongs to another user");
-    return unlink(path) == 0 ? nullptr : fail(path, describe(errno));
-}
-
-/// A shared mapping of [offset, offset + bytes) of the file; the offset need not be a multiple of the page
-/// size, which is 64 KiB on some machines.
-std::uint8_t* map_file(int fd, std::uint64_t offset, std::uint64_t bytes) noexcept {
-    const std::uint64_t page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-    const std::uint64_t lead = offset % page;
-    void* at =
-        mmap(nullptr, bytes + lead, PROT_READ | PROT_WRITE, MAP_SHARED, fd, static_cast<off_t>(offset - lead));
-    return at == MAP_FAILED ? nullptr : static_cast<std::uint8_t*>(at) + lead;
-}
-
-std::uint64_t chunk_offset(std::uint32_t index) noexcept {
-    return trace::header_bytes + std::uint64_t{index} * trace::chunk_bytes;
+/// For what runs at exit: a program may exit from a signal handler that came while its thread held the lock.
+bool lock_within_a_second(Mutex& mutex) noexcept {
+    for (int tries = 0; tries < 1000; ++tries) {
+        if (mutex.try_lock())
+            return true;
+        const timespec millisecond{0, 1'000'000};
+        nanosleep(&millisecond, nullptr);
+    }
+    return false;
 }
 
 } // namespace
 
 const char* Sink::create(const Settings& settings) noexcept {
-    if (settings.force)
-        if (const char* why = make_way(settings.path))
-            return why;
-    const int fd = ::open(settings.path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return fail(settings.path, errno == EEXIST ? "it exists already" : describe(errno));
-    fd_ = raise_descriptor(fd);
-
+    if (const char* why = file_.create(settings.path, settings.force))
+        return why;
+    if (!memory_.create(file_.device(), file_.inode()))
+        return file_.fail(settings.path, "no memory for the first records");
     // Three chunks are the least that can hold anything: the summary, one of events, one of definitions.
     const std::uint64_t most = settings.max_bytes != 0 ? settings.max_bytes : max_file_bytes;
     room_ = std::clamp<std::uint64_t>(most, trace::header_bytes + 3 * trace::chunk_bytes, max_file_bytes) -
             trace::header_bytes;
 
-    const char* why = map_header();
-    if (why == nullptr && !grow())
-        why = "no space for the first records";
-    if (why != nullptr) {
-        unlink(settings.path);
-        ::close(fd_);
-        fd_ = -1;
-        return fail(settings.path, why);
+    describe_file();
+    int error = file_.reserve(0, trace::header_bytes);
+    if (error == 0)
+        error = write_header();
+    if (error != 0 || !grow()) {
+        memory_.let_go();
+        return file_.fail(settings.path, error != 0 ? describe(error) : "no space for the first records");
     }
     // Held from the start: what a full disk or the cap drops has its counts all the same.
-    std::uint32_t index = 0;
-    summary.place(claim(trace::ChunkKind::summary, index));
+    summary.place(claim(trace::ChunkKind::summary));
     return nullptr;
 }
 
@@ -104,23 +77,9 @@ std::uint32_t Sink::max_chunks() const noexcept {
         std::min<std::uint64_t>((room_ + released_) / trace::chunk_bytes, ~std::uint32_t{0}));
 }
 
-const char* Sink::map_header() noexcept {
-    struct stat file {};
-    if (fstat(fd_, &file) != 0)
-        return describe(errno);
-    device_ = file.st_dev;
-    inode_ = file.st_ino;
-    char link[64];
-    std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd_);
-    const ssize_t length = readlink(link, path_, sizeof path_ - 1);
-    path_[length > 0 ? length : 0] = '\0';
-
-    if (const int error = reserve(0, trace::header_bytes))
-        return describe(error);
-    std::uint8_t* at = map_file(fd_, 0, trace::header_bytes);
-    if (at == nullptr)
-        return describe(errno);
-    header_ = reinterpret_cast<trace::FileHeader*>(at);
+void Sink::describe_file() noexcept {
+    header_ = reinterpret_cast<trace::FileHeader*>(memory_.header_image());
+    header_->magic = trace::file_magic;
     header_->major = trace::version_major;
     header_->minor = trace::version_minor;
     header_->endian = trace::endian_mark;
@@ -134,79 +93,64 @@ const char* Sink::map_header() noexcept {
     header_->realtime_ns = realtime_nanoseconds();
     header_->last_ticks.store(header_->first.ticks, std::memory_order_relaxed);
     header_->last_monotonic_ns.store(header_->first.monotonic_ns, std::memory_order_relaxed);
-    using Word [[gnu::may_alias]] = std::uint64_t;
-    __atomic_store_n(reinterpret_cast<Word*>(&header_->magic), std::bit_cast<std::uint64_t>(trace::file_magic),
-                     __ATOMIC_RELEASE); // a file with the magic has the rest
-    return nullptr;
+    const trace::SegmentName name = memory_.name();
+    std::memcpy(memory_.header_image() + trace::segment_name_offset, &name, sizeof name);
 }
 
 std::uint64_t* Sink::counters() const noexcept {
-    return reinterpret_cast<std::uint64_t*>(reinterpret_cast<std::uint8_t*>(header_) + trace::counters_offset);
-}
-
-/// Reserves blocks, so that a full disk shows here and not as SIGBUS at a store. Returns an errno value.
-int Sink::reserve(std::uint64_t offset, std::uint64_t bytes) noexcept {
-    // Beyond RLIMIT_FSIZE the kernel sends SIGXFSZ, whose default is death (setrlimit(2)): so ask first.
-    rlimit limit{};
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-        offset + bytes > limit.rlim_cur)
-        return EFBIG;
-    int error = 0;
-    do
-        error = posix_fallocate(fd_, static_cast<off_t>(offset), static_cast<off_t>(bytes));
-    while (error == EINTR);
-    return error;
-}
-
-/// Whether fd_ is still our file: programs close descriptors that are not theirs (daemon(3), closefrom(3)) and
-/// the number may belong to another file now. Then the file is opened anew by its path.
-bool Sink::own_descriptor() noexcept {
-    struct stat file {};
-    if (fd_ >= 0 && fstat(fd_, &file) == 0 && file.st_dev == device_ && file.st_ino == inode_)
-        return true;
-    fd_ = path_[0] == '/' ? ::open(path_, O_RDWR | O_NOFOLLOW | O_CLOEXEC) : -1;
-    if (fd_ < 0)
-        return false;
-    if (fstat(fd_, &file) == 0 && file.st_dev == device_ && file.st_ino == inode_)
-        return true;
-    ::close(fd_);
-    fd_ = -1;
-    return false;
-}
-
-bool Sink::has_file() noexcept {
-    const Guard guard(mutex_);
-    struct stat file {};
-    if (own_descriptor())
-        return fstat(fd_, &file) == 0 && file.st_nlink != 0;
-    return lstat(path_, &file) == 0 && file.st_dev == device_ && file.st_ino == inode_;
+    return reinterpret_cast<std::uint64_t*>(memory_.header_image() + trace::counters_offset);
 }
 
 /// Ends the growth of the file. Said once; the reason given first stays.
 void Sink::fill(trace::DropReason reason, const char* why) noexcept {
-    if (full_.load(std::memory_order_relaxed) != trace::DropReason::count_)
+    if (full())
         return;
+    // Relaxed, as all of full_ and closed_: it publishes nothing but itself. Who sees it late claims once more,
+    // and the lock tells.
     full_.store(reason, std::memory_order_relaxed);
-    runtime::say("trace %s is full (%s); what follows is counted, not kept", path_, why);
+    runtime::say("trace %s is full (%s); what follows is counted, not kept", file_.path(), why);
 }
 
-/// Makes memory for more chunks. With the lock held, or alone.
+/// Somebody else decides what the file is from now on: nothing is written to it any more.
+void Sink::lose(FileFate fate) noexcept {
+    lost_.store(true, std::memory_order_relaxed);
+    if (!full())
+        full_.store(trace::DropReason::no_memory, std::memory_order_relaxed);
+    if (fate != FileFate::out_of_sight) // then who can see the file finds the rest in the segment
+        memory_.let_go();
+    if (fate == FileFate::cut)
+        runtime::say("the trace %s was cut short by somebody; nothing more is recorded", file_.path());
+    else
+        runtime::say("the trace %s is not where it was written: the file is gone, or out of this process's "
+                     "sight; nothing more is recorded",
+                     file_.path());
+}
+
+/// Whether the file may be written to.
+bool Sink::reachable() noexcept {
+    if (lost())
+        return false;
+    const FileFate fate = file_.look();
+    if (fate != FileFate::as_left)
+        lose(fate);
+    return !lost();
+}
+
+/// Reserves room for more chunks. With the lock held, or alone.
 bool Sink::grow() noexcept {
     const trace::DropReason full = full_.load(std::memory_order_relaxed);
     if (full != trace::DropReason::count_ && full != trace::DropReason::size_cap)
         return false;
-    if (mapped_ >= max_chunks()) {
+    if (reserved_ >= max_chunks()) {
         fill(trace::DropReason::size_cap, "size cap reached");
         return false;
     }
-    if (!own_descriptor()) {
-        fill(trace::DropReason::no_memory, "the program closed its descriptor and the file is gone");
+    if (!reachable())
         return false;
-    }
-    std::uint32_t chunks = std::min(mapped_ == 0 ? first_batch : later_batch, max_chunks() - mapped_);
+    std::uint32_t chunks = std::min(reserved_ == 0 ? first_batch : later_batch, max_chunks() - reserved_);
     int error = 0;
     for (; chunks > 0; chunks /= 4) { // the last blocks of a disk are worth having
-        error = reserve(chunk_offset(mapped_), std::uint64_t{chunks} * trace::chunk_bytes);
+        error = file_.reserve(chunk_offset(reserved_), std::uint64_t{chunks} * trace::chunk_bytes);
         if (error == 0)
             break;
     }
@@ -214,41 +158,162 @@ bool Sink::grow() noexcept {
         fill(trace::DropReason::disk_full, describe(error));
         return false;
     }
-    std::uint8_t* at = map_file(fd_, chunk_offset(mapped_), std::uint64_t{chunks} * trace::chunk_bytes);
-    if (at == nullptr) {
-        fill(trace::DropReason::no_memory, describe(errno));
-        return false;
-    }
-    batch_ = at;
-    batch_first_ = mapped_;
-    mapped_ += chunks;
+    reserved_ += chunks;
+    memory_.segment()->file_bytes.store(file_.bytes(), std::memory_order_release);
     return true;
 }
 
-std::uint8_t* Sink::claim(trace::ChunkKind kind, std::uint32_t& index) noexcept {
+std::uint8_t* Sink::claim(trace::ChunkKind kind) noexcept {
     const Guard guard(mutex_);
     // The last chunk under the cap is kept for definitions: events that nobody can name are worth nothing.
     if (kind == trace::ChunkKind::event) {
         if (next_ + 1 >= max_chunks())
             fill(trace::DropReason::size_cap, "size cap reached");
-        if (full_.load(std::memory_order_relaxed) != trace::DropReason::count_)
+        if (full())
             return nullptr;
     }
-    if (next_ == mapped_ && !grow())
+    if (lost() || (next_ == reserved_ && !grow()))
         return nullptr;
-    index = next_++;
-    header_->chunks.store(next_, std::memory_order_release);
-    return batch_ + std::size_t{index - batch_first_} * trace::chunk_bytes;
+    std::uint8_t* const chunk = memory_.take(next_);
+    if (chunk == nullptr)
+        return nullptr;
+    slots_[memory_.slot_of(chunk)] = {};
+    // A reader that sees the number of chunks sees whose the last one is.
+    header_->chunks.store(++next_, std::memory_order_release);
+    return chunk;
 }
 
-void Sink::release_tail(std::uint32_t index, std::uint32_t used) noexcept {
-    const std::uint64_t page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-    const std::uint64_t end = chunk_offset(index) + trace::chunk_bytes;
-    const std::uint64_t from = (chunk_offset(index) + used + page - 1) / page * page;
+int Sink::write_header() noexcept {
+    return file_.write(0, header_, trace::header_bytes);
+}
+
+/// A chunk that nobody writes to meanwhile, as it stands. The records first: a process that is killed between
+/// the two has not told of records that are not there.
+int Sink::write_whole(std::uint32_t slot) noexcept {
+    const std::uint8_t* const chunk = memory_.chunk_in(slot);
+    if (!has_begun(chunk))
+        return 0;
+    const auto& header = *reinterpret_cast<const trace::ChunkHeader*>(chunk);
+    const std::uint64_t offset = chunk_offset(memory_.owner_of(slot) - 1);
+    const std::uint32_t committed = header.committed.load(std::memory_order_acquire);
+    Slot& state = slots_[slot];
+    int error = 0;
+    if (state.written < committed)
+        error = file_.write(offset + sizeof header + state.written, chunk + sizeof header + state.written,
+                            committed - state.written);
+    if (error == 0)
+        error = file_.write(offset, &header, sizeof header);
+    if (error == 0)
+        state = {.written = committed, .begun = true, .finished = state.finished};
+    return error;
+}
+
+/// What an owner who may be writing meanwhile has committed. That does not change any more; all else may.
+int Sink::write_committed(std::uint32_t slot) noexcept {
+    const std::uint8_t* const chunk = memory_.chunk_in(slot);
+    Slot& state = slots_[slot];
+    if (memory_.owner_of(slot) == 0 || !has_begun(chunk))
+        return 0;
+    const auto& header = *reinterpret_cast<const trace::ChunkHeader*>(chunk);
+    const bool counts = header.kind == trace::ChunkKind::summary; // they change where they stand
+    const std::uint32_t committed = header.committed.load(std::memory_order_acquire);
+    const std::uint32_t written = counts ? 0 : state.written;
+    if (state.begun && committed == written)
+        return 0;
+    const std::uint64_t offset = chunk_offset(memory_.owner_of(slot) - 1);
+    trace::ChunkHeader open{};
+    open.magic = trace::chunk_magic;
+    open.kind = header.kind;
+    open.thread = header.thread;
+    open.sequence = header.sequence;
+    open.base_time = header.base_time;
+    open.committed.store(committed, std::memory_order_relaxed);
+    int error = 0;
+    if (written < committed)
+        error = file_.write(offset + sizeof open + written, chunk + sizeof open + written, committed - written);
+    if (error == 0)
+        error = file_.write(offset, &open, sizeof open);
+    if (error == 0)
+        state = {.written = committed, .begun = true, .finished = state.finished};
+    return error;
+}
+
+/// Whether the file has all. What it did not take stays in memory, for the next time or for a reader.
+bool Sink::write_all() noexcept {
+    if (!reachable())
+        return false;
+    bool all = true;
+    for (std::uint32_t slot = 0; slot < memory_.slots_used(); ++slot)
+        all = (slots_[slot].finished ? put_away(slot) : write_committed(slot) == 0) && all;
+    return write_header() == 0 && all;
+}
+
+/// Writes a finished chunk; its slot is free then.
+bool Sink::put_away(std::uint32_t slot) noexcept {
+    const int error = write_whole(slot);
+    if (error != 0) {
+        // Lowered limits are of this process alone: whoever reads the trace finds the chunk in the segment.
+        if (error != EFBIG)
+            fill(trace::DropReason::disk_full, describe(error));
+        return false;
+    }
+    release_tail(memory_.owner_of(slot) - 1,
+                 static_cast<std::uint32_t>(sizeof(trace::ChunkHeader)) + slots_[slot].written);
+    slots_[slot] = {};
+    memory_.give_back(slot);
+    return true;
+}
+
+void Sink::finish(std::uint8_t* chunk) noexcept {
     const Guard guard(mutex_);
-    if (from < end && own_descriptor() &&
-        fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(from),
-                  static_cast<off_t>(end - from)) == 0) // not every file system can: then the blocks stay
+    const std::uint32_t slot = memory_.slot_of(chunk);
+    slots_[slot].finished = true;
+    if (reachable())
+        put_away(slot);
+}
+
+void Sink::keep(std::uint8_t* chunk) noexcept {
+    if (!lock_within_a_second(mutex_))
+        return; // it is in the segment
+    if (reachable()) {
+        write_whole(memory_.slot_of(chunk));
+        if (closed())
+            write_header();
+    }
+    mutex_.unlock();
+}
+
+void Sink::write_out(std::uint64_t now) noexcept {
+    if (!mutex_.try_lock())
+        return;
+    const Quiet quiet;
+    if (!lost())
+        write_all();
+    // However slow the disk is, or many the threads.
+    const std::uint64_t took = monotonic_nanoseconds() - now;
+    next_write_.store(now + (closed() ? 0 : std::max(write_interval, took * write_share)),
+                      std::memory_order_relaxed);
+    mutex_.unlock();
+}
+
+void Sink::close() noexcept {
+    if (!lock_within_a_second(mutex_))
+        return; // a reader finds everything in the segment
+    closed_.store(true, std::memory_order_relaxed);
+    next_write_.store(0, std::memory_order_relaxed);
+    // What the file does not take stays in the segment for a reader, who removes it.
+    if (write_all() && memory_.let_go()) {
+        std::memset(memory_.header_image() + trace::segment_name_offset, 0, sizeof(trace::SegmentName));
+        write_header();
+    }
+    mutex_.unlock();
+}
+
+void Sink::release_tail(std::uint64_t chunk, std::uint32_t used) noexcept {
+    const std::uint64_t page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+    const std::uint64_t end = chunk_offset(chunk) + trace::chunk_bytes;
+    const std::uint64_t from = (chunk_offset(chunk) + used + page - 1) / page * page;
+    if (from < end && file_.release(from, end - from)) // not every file system can: then the blocks stay
         released_ += end - from;
 }
 

@@ -14,7 +14,9 @@ void Summary::begin() noexcept {
     header->kind = trace::ChunkKind::summary;
     header->base_time = now();
     header->committed.store(trace::summary_slots * sizeof(trace::SummarySlot), std::memory_order_relaxed);
-    // A chunk with the magic has the rest.
+    // A chunk with the magic has the rest: release here, acquire where it is looked for. The exchange above
+    // orders nothing, and need not: who comes second only adds to slots, which were zero before the chunk was
+    // handed out.
     std::atomic_ref(header->magic).store(trace::chunk_magic, std::memory_order_release);
 }
 
@@ -41,6 +43,8 @@ void Summary::count(std::uint64_t site, std::uint64_t calls, std::uint64_t statu
         return;
     begin();
     trace::SummarySlot& slot = slot_of(site);
+    // Relaxed: each is a sum by itself, and is read when the program has ended, or as an instant that may lie
+    // between two of them. A slot belongs to a site from the exchange on, whatever is in it.
     slot.calls.fetch_add(calls, std::memory_order_relaxed);
     slot.ticks.fetch_add(ticks, std::memory_order_relaxed);
     if (status != 0)

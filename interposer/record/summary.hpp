@@ -10,8 +10,8 @@
 
 namespace umadvisor::record {
 
-/// Slots in a chunk of the mapped file, so that the counts survive SIGKILL like everything else. No lock, no
-/// memory of its own; sites beyond its slots share one.
+/// Slots in a chunk, so that the counts survive SIGKILL like everything else. No lock, no memory of its own;
+/// sites beyond its slots share one.
 class Summary {
 public:
     constexpr Summary() noexcept = default;

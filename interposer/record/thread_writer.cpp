@@ -45,8 +45,7 @@ void leave(void* value) noexcept {
     seat.writer = nullptr;
     if (writer->chunk.header != nullptr) {
         writer->chunk.seal();
-        sink.release_tail(writer->chunk_index,
-                          static_cast<std::uint32_t>(sizeof(trace::ChunkHeader)) + writer->chunk.used());
+        sink.finish(writer->chunk.memory());
     }
     writer->chunk = {};
     writer->stacks.forget();
@@ -97,8 +96,15 @@ bool ThreadWriter::renew(std::size_t bytes) noexcept {
     const Quiet quiet;
     if (chunk.reopen() && chunk.room(bytes))
         return true;
-    chunk.seal();
     return claim() && chunk.room(bytes);
+}
+
+void ThreadWriter::keep_late() noexcept {
+    if (!sink.closed())
+        return;
+    const Quiet quiet;
+    chunk.seal();
+    sink.keep(chunk.memory());
 }
 
 void ThreadWriter::forget_launches() noexcept {
@@ -119,16 +125,18 @@ void ThreadWriter::remember(const LaunchKey& key, std::uint64_t its_generation, 
 
 bool ThreadWriter::claim() noexcept {
     const SlowPath slow;
-    std::uint8_t* memory = sink.claim(trace::ChunkKind::event, chunk_index);
-    if (memory == nullptr) {
+    if (chunk.header != nullptr) {
+        chunk.seal();
+        sink.finish(chunk.memory());
         chunk = {};
-        return false;
     }
+    std::uint8_t* memory = sink.claim(trace::ChunkKind::event);
+    if (memory == nullptr)
+        return false;
     first_serial = last_serial + 1; // the new chunk knows no shape
     forget_launches();
     // All its pages at once, where the kernel can (5.14): a fault for each would fall into the program's calls.
-    // But not of a thread's first: threads that end soon give its tail back, and what is dirty of that the file
-    // system would first write to the disk, waiting for it (ext4 and xfs do).
+    // But not of a thread's first: most threads that end soon need a page.
     if (seat.sequence != 0)
         madvise(memory, trace::chunk_bytes, MADV_POPULATE_WRITE);
     const trace::ClockPair pair = read_clock_pair();
@@ -138,7 +146,9 @@ bool ThreadWriter::claim() noexcept {
     clock.monotonic_ns = pair.monotonic_ns;
     chunk.put(clock);
     chunk.commit();
-    renew_clock();
+    read_clock();
+    if (const std::uint64_t time = monotonic_nanoseconds(); sink.is_due(time))
+        sink.write_out(time);
     return true;
 }
 

@@ -28,8 +28,7 @@ struct alignas(64) ThreadWriter {
     PieceMemo pieces;
     LaunchShapes shapes;
     PythonStacks python;
-    std::uint32_t chunk_index; ///< in the file
-    ThreadWriter* next;        ///< in the list of those that wait for a thread
+    ThreadWriter* next; ///< in the list of those that wait for a thread
 
     /// What is remembered of a launch, if its shape stands in the chunk, the chunk has room for one more
     /// launch, and allocations are what they were; else null.
@@ -50,6 +49,10 @@ struct alignas(64) ThreadWriter {
     /// Makes room for `bytes`: opens the sealed chunk again or claims a new one. False when the file takes no
     /// more.
     bool renew(std::size_t bytes) noexcept;
+
+    /// After a record that renew() was needed for. Once the trace is closed nobody writes it out later: the
+    /// chunk goes to the file and is sealed, so that the next record comes here, too.
+    void keep_late() noexcept;
 
 private:
     static constexpr std::size_t launch_bound = trace::encoded_bound(trace::Launch());

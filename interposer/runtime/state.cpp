@@ -182,8 +182,8 @@ bool open_trace() {
     return false;
 }
 
-/// In a forked child the mapping is the parent's: CUDA does not survive fork, and the parent's trace must not
-/// be written by two.
+/// In a forked child the trace's memory is the parent's: CUDA does not survive fork, and the parent's trace
+/// must not be written by two.
 void after_fork_in_child() {
     record::forget_loader_users();
     record::abandon();
@@ -280,13 +280,12 @@ void leave() noexcept {
     });
     observe::managed_watch().finish();
     record::close();
+    if (record::lost())
+        return; // it has been told
     struct stat here;
     const bool elsewhere = *path != '/' && *directory != '\0' && lstat(path, &here) != 0;
     const char* const from = elsewhere ? directory : "";
     const char* const slash = elsewhere ? "/" : "";
-    if (!record::has_file())
-        return say("the trace %s%s%s is not where it was written: removed, or out of this process's sight",
-                   from, slash, path);
     if (run_knows) // and says it of all its processes
         return;
     say("wrote %s%s%s; read it with: umadvisor report %s%s%s", from, slash, path, from, slash, path);

@@ -1,13 +1,18 @@
 /// Runs programs the way a user does, and looks at what comes back.
 #pragma once
 
+#include "trace/attached_segment.hpp"
+
 #include <algorithm>
 #include <cstdlib>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
@@ -35,10 +40,30 @@ struct Folder {
         std::string pattern = (fs::temp_directory_path() / "umadvisor-test-XXXXXX").string();
         path = mkdtemp(pattern.data());
     }
-    ~Folder() { fs::remove_all(path); }
+    ~Folder() {
+        forget_segments();
+        fs::remove_all(path);
+    }
     Folder(const Folder&) = delete;
     Folder& operator=(const Folder&) = delete;
     std::string operator/(const std::string& name) const { return (path / name).string(); }
+
+private:
+    /// Of programs that were killed and whose traces no test has read.
+    void forget_segments() const {
+        std::error_code error;
+        for (const auto& entry :
+             fs::recursive_directory_iterator(path, fs::directory_options::skip_permission_denied, error))
+            if (entry.path().extension() == ".umtrace") {
+                const int file = open(entry.path().c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+                struct stat status {};
+                if (file >= 0 && fstat(file, &status) == 0)
+                    if (const trace::AttachedSegment segment(trace::segment_name_in(file), status);
+                        segment && segment.writer_is_gone())
+                        segment.remove();
+                close(file);
+            }
+    }
 };
 
 inline std::string read(const fs::path& path) {

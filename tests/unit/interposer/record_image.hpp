@@ -1,17 +1,20 @@
 /// A trace file read back whole, for tests of the recorder.
 #pragma once
 
+#include "analyzer/reader/segment.hpp"
 #include "trace/checksum.hpp"
 #include "trace/decoder.hpp"
 #include "trace/layout.hpp"
 
 #include <cstdint>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <stdexcept>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 namespace umadvisor::record {
@@ -20,6 +23,7 @@ namespace umadvisor::record {
 class TraceImage {
 public:
     explicit TraceImage(const std::string& path) {
+        write_what_is_left(path);
         std::ifstream file(path, std::ios::binary);
         if (!file)
             throw std::runtime_error("no trace at " + path);
@@ -111,6 +115,16 @@ public:
     }
 
 private:
+    /// As every reader does: of a recorder that did not close its trace some is in memory.
+    static void write_what_is_left(const std::string& path) {
+        if (const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC); file >= 0) {
+            const reader::Unwritten unwritten = reader::take_unwritten(file);
+            ::close(file);
+            if (unwritten.lost || !unwritten.pieces.empty())
+                throw std::runtime_error("some of the trace is still in memory");
+        }
+    }
+
     std::vector<char> bytes_;
 };
 

@@ -1,0 +1,113 @@
+#include "interposer/record/chunk_memory.hpp"
+
+#include "interposer/record/clock.hpp"
+
+#include <cstring>
+#include <sys/ipc.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/shm.h>
+#include <unistd.h>
+
+namespace umadvisor::record {
+
+namespace {
+
+/// Each thread that records takes a slot, and not every limit (kernel.shmmax) has room for the most.
+constexpr std::uint32_t sizes[]{trace::most_slots, 512, 64};
+
+/// Address space that a program has little of is the program's.
+std::uint32_t most_slots() noexcept {
+    rlimit limit{};
+    return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? 64 : trace::most_slots;
+}
+
+} // namespace
+
+bool ChunkMemory::map(std::uint32_t slots) noexcept {
+    bytes_ = trace::segment_bytes(slots);
+    // Pages cost nothing until they are touched, and are promised to nobody.
+    id_ = shmget(IPC_PRIVATE, bytes_, IPC_CREAT | IPC_EXCL | SHM_NORESERVE | 0600);
+    if (id_ < 0)
+        return false;
+    void* const at = shmat(id_, nullptr, 0);
+    if (at == reinterpret_cast<void*>(-1)) {
+        shmctl(id_, IPC_RMID, nullptr);
+        id_ = -1;
+        return false;
+    }
+    base_ = static_cast<std::uint8_t*>(at);
+    return true;
+}
+
+bool ChunkMemory::create(dev_t device, ino_t inode) noexcept {
+    const std::uint32_t most = most_slots();
+    for (const std::uint32_t slots : sizes)
+        if (slots <= most && map(slots_ = slots))
+            break;
+    for (const std::uint32_t slots : sizes) {
+        if (base_ != nullptr)
+            break;
+        if (slots > most)
+            continue;
+        bytes_ = trace::segment_bytes(slots_ = slots);
+        void* const at =
+            mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        base_ = at == MAP_FAILED ? nullptr : static_cast<std::uint8_t*>(at);
+    }
+    if (base_ == nullptr)
+        return false;
+    madvise(base_, bytes_, MADV_DONTDUMP); // a core file is the program's
+    trace::Segment& head = *segment();
+    if (getrandom(&head.cookie, sizeof head.cookie, GRND_NONBLOCK) != sizeof head.cookie)
+        head.cookie = {realtime_nanoseconds(), monotonic_nanoseconds() ^ static_cast<std::uint64_t>(getpid())
+                                                                             << 32};
+    head.device = device;
+    head.inode = inode;
+    head.slots = slots_;
+    head.magic = trace::segment_magic;
+    return true;
+}
+
+bool ChunkMemory::let_go() noexcept {
+    // In another IPC namespace (unshare(2)), or as another user, it cannot be done.
+    if (id_ >= 0 && shmctl(id_, IPC_RMID, nullptr) != 0)
+        return false;
+    id_ = -1;
+    return true;
+}
+
+void ChunkMemory::forget() noexcept {
+    // Not shmdt(2): what still has an address of it must find memory there. No moment passes between the two.
+    if (base_ != nullptr)
+        mmap(base_, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+             0);
+    id_ = -1;
+}
+
+trace::SegmentName ChunkMemory::name() const noexcept {
+    if (id_ < 0)
+        return {};
+    return {.cookie = segment()->cookie, .bytes = bytes_, .id = id_, .reserved = 0};
+}
+
+std::uint8_t* ChunkMemory::take(std::uint32_t chunk) noexcept {
+    if (free_count_ == 0 && fresh_ == slots_)
+        return nullptr;
+    const std::uint32_t slot = free_count_ != 0 ? free_[--free_count_] : fresh_++;
+    std::uint8_t* const memory = chunk_in(slot);
+    // After give_back() has told that the slot is free: a reader that copies a chunk looks at its number again.
+    std::atomic_thread_fence(std::memory_order_release);
+    std::memset(memory, 0, sizeof(trace::ChunkHeader));
+    // After the header was zeroed: who finds the number does not find the chunk that was there before.
+    owners()[slot].store(chunk + 1, std::memory_order_release);
+    return memory;
+}
+
+void ChunkMemory::give_back(std::uint32_t slot) noexcept {
+    owners()[slot].store(0, std::memory_order_release); // after the chunk was written to the file
+    free_[free_count_++] = static_cast<std::uint16_t>(slot);
+}
+
+} // namespace umadvisor::record

@@ -1,0 +1,168 @@
+#include "interposer/record/output_file.hpp"
+
+#include "interposer/record/high_descriptor.hpp"
+#include "trace/attached_segment.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace umadvisor::record {
+
+namespace {
+
+constinit char failure[512] = {}; ///< create() is called by the one thread that enters
+
+const char* tell(const char* path, const char* what) noexcept {
+    std::snprintf(failure, sizeof failure, "cannot create %s: %s", path, what);
+    return failure;
+}
+
+/// Of a trace whose program was killed and that nobody has read. What only that file names would stay for good.
+void remove_segment(const char* path) noexcept {
+    const int fd = ::open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    struct stat file {};
+    if (fd < 0)
+        return;
+    if (const trace::SegmentName name = trace::segment_name_in(fd); name.bytes != 0 && fstat(fd, &file) == 0)
+        if (const trace::AttachedSegment segment(name, file); segment && segment.writer_is_gone())
+            segment.remove();
+    ::close(fd);
+}
+
+/// Removes what `force` lets us remove. nullptr or why not.
+const char* make_way(const char* path) noexcept {
+    struct stat file {};
+    if (lstat(path, &file) != 0)
+        return nullptr;
+    if (S_ISLNK(file.st_mode))
+        return tell(path, "it is a symbolic link, and links are not followed");
+    if (!S_ISREG(file.st_mode))
+        return tell(path, "it exists and is no regular file");
+    if (file.st_uid != geteuid())
+        return tell(path, "it exists and belongs to another user");
+    remove_segment(path);
+    return unlink(path) == 0 ? nullptr : tell(path, describe(errno));
+}
+
+/// Whether the process may write so far into a file. Beyond RLIMIT_FSIZE the kernel sends SIGXFSZ, whose
+/// default is death (setrlimit(2)): so ask first.
+bool is_within_limit(std::uint64_t end) noexcept {
+    rlimit limit{};
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || end <= limit.rlim_cur;
+}
+
+} // namespace
+
+const char* describe(int error) noexcept {
+    const char* text = strerrordesc_np(error);
+    return text != nullptr ? text : "unknown error";
+}
+
+const char* OutputFile::create(const char* path, bool force) noexcept {
+    if (force)
+        if (const char* why = make_way(path))
+            return why;
+    const int fd = ::open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return tell(path, errno == EEXIST ? "it exists already" : describe(errno));
+    fd_ = raise_descriptor(fd);
+    struct stat file {};
+    if (fstat(fd_, &file) != 0)
+        return fail(path, describe(errno));
+    device_ = file.st_dev;
+    inode_ = file.st_ino;
+    char link[64];
+    std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd_);
+    const ssize_t length = readlink(link, path_, sizeof path_ - 1);
+    path_[length > 0 ? length : 0] = '\0';
+    if (stat("/", &file) == 0) {
+        root_device_ = file.st_dev;
+        root_inode_ = file.st_ino;
+    }
+    return nullptr;
+}
+
+const char* OutputFile::fail(const char* path, const char* why) noexcept {
+    unlink(path);
+    ::close(fd_);
+    fd_ = -1;
+    return tell(path, why);
+}
+
+/// Whether fd_ is still our file: programs close descriptors that are not theirs (daemon(3), closefrom(3)) and
+/// the number may belong to another file now. Then the file is opened anew by its path.
+bool OutputFile::own_descriptor() noexcept {
+    struct stat file {};
+    if (fd_ >= 0 && fstat(fd_, &file) == 0 && file.st_dev == device_ && file.st_ino == inode_)
+        return true;
+    fd_ = path_[0] == '/' ? ::open(path_, O_RDWR | O_NOFOLLOW | O_CLOEXEC) : -1;
+    if (fd_ < 0)
+        return false;
+    if (fstat(fd_, &file) == 0 && file.st_dev == device_ && file.st_ino == inode_) {
+        fd_ = raise_descriptor(fd_);
+        return true;
+    }
+    ::close(fd_);
+    fd_ = -1;
+    return false;
+}
+
+FileFate OutputFile::look() noexcept {
+    struct stat file {};
+    if (!own_descriptor()) {
+        // Where the root is what it was, a path that leads nowhere leads nowhere for everybody.
+        const bool nowhere =
+            fstatat(AT_FDCWD, path_, &file, AT_SYMLINK_NOFOLLOW) == 0 || errno == ENOENT || errno == ENOTDIR;
+        const bool same_root =
+            stat("/", &file) == 0 && file.st_dev == root_device_ && file.st_ino == root_inode_;
+        return nowhere && same_root ? FileFate::removed : FileFate::out_of_sight;
+    }
+    if (fstat(fd_, &file) != 0)
+        return FileFate::out_of_sight;
+    if (file.st_nlink == 0)
+        return FileFate::removed;
+    return static_cast<std::uint64_t>(file.st_size) < bytes_ ? FileFate::cut : FileFate::as_left;
+}
+
+int OutputFile::reserve(std::uint64_t offset, std::uint64_t bytes) noexcept {
+    if (!is_within_limit(offset + bytes))
+        return EFBIG;
+    int error = 0;
+    do
+        error = posix_fallocate(fd_, static_cast<off_t>(offset), static_cast<off_t>(bytes));
+    while (error == EINTR);
+    if (error == 0)
+        bytes_ = std::max(bytes_, offset + bytes);
+    return error;
+}
+
+int OutputFile::write(std::uint64_t offset, const void* data, std::size_t bytes) noexcept {
+    if (!own_descriptor())
+        return EBADF;
+    if (!is_within_limit(offset + bytes))
+        return EFBIG;
+    const auto* at = static_cast<const char*>(data);
+    while (bytes != 0) {
+        const ssize_t done = pwrite(fd_, at, bytes, static_cast<off_t>(offset));
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return done < 0 ? errno : EIO;
+        at += done;
+        offset += static_cast<std::uint64_t>(done);
+        bytes -= static_cast<std::size_t>(done);
+    }
+    return 0;
+}
+
+bool OutputFile::release(std::uint64_t offset, std::uint64_t bytes) noexcept {
+    return fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+                     static_cast<off_t>(bytes)) == 0;
+}
+
+} // namespace umadvisor::record

@@ -1,0 +1,413 @@
+/// What happens to a trace from outside, and what is in memory beside it.
+#include "analyzer/reader/trace_file.hpp"
+#include "record_image.hpp"
+#include "record_process.hpp"
+#include "trace/segment.hpp"
+
+#include <atomic>
+#include <boost/test/unit_test.hpp>
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sstream>
+#include <string>
+#include <sys/ipc.h>
+#include <sys/prctl.h>
+#include <sys/shm.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+BOOST_AUTO_TEST_SUITE(record_segment)
+
+using namespace umadvisor;
+using namespace umadvisor::record;
+
+namespace {
+
+void write_syncs(std::uint64_t count) {
+    trace::Sync sync;
+    for (std::uint64_t i = 0; i < count; ++i) {
+        sync.start = record::now();
+        sync.object = i + 1;
+        record::write(sync);
+        if (i % 64 == 0) {
+            __atomic_fetch_add(&umadvisor_counters[3], 1, __ATOMIC_RELAXED); // as the exports do
+            record::renew_clock();
+        }
+        if (i % 1000 == 0)
+            record::string_id("text " + std::to_string(i));
+    }
+}
+
+/// Segments that `process` has made and that are still there (proc_sysvipc_shm(5)).
+int segments_of(pid_t process) {
+    std::ifstream table("/proc/sysvipc/shm");
+    std::string line;
+    int count = 0;
+    while (std::getline(table, line)) {
+        std::istringstream fields(line);
+        std::string key, id, mode, bytes, creator;
+        fields >> key >> id >> mode >> bytes >> creator;
+        count += creator == std::to_string(process);
+    }
+    return count;
+}
+
+/// Starts a process that records until page.words[0] is set, then ends as it likes. page.words[1] counts.
+template <class End>
+pid_t record_in_child(const std::string& path, const SharedPage& page, End&& end) {
+    const pid_t child = fork();
+    if (child != 0)
+        return child;
+    if (record::open(settings_for(path)) != nullptr)
+        _exit(1);
+    auto* const words = reinterpret_cast<std::atomic<std::uint64_t>*>(page.words);
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 3; ++i)
+        threads.emplace_back([words] {
+            while (words[0] == 0) {
+                write_syncs(500);
+                ++words[1];
+            }
+        });
+    for (std::thread& thread : threads)
+        thread.join();
+    _exit(end());
+}
+
+void wait_for_rounds(const SharedPage& page, std::uint64_t rounds) {
+    while (reinterpret_cast<std::atomic<std::uint64_t>&>(page.words[1]) < rounds)
+        std::this_thread::yield();
+}
+
+int end_of(pid_t child, const SharedPage& page) {
+    reinterpret_cast<std::atomic<std::uint64_t>&>(page.words[0]) = 1;
+    int status = -1;
+    waitpid(child, &status, 0);
+    return status;
+}
+
+std::size_t count_of(const std::string& text, const std::string& part) {
+    std::size_t count = 0;
+    for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1))
+        ++count;
+    return count;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_trace_that_is_cut_or_removed_while_threads_record) {
+    using Attack = void (*)(const std::string&);
+    const Attack attacks[] = {
+        [](const std::string& path) { std::filesystem::resize_file(path, 0); },
+        [](const std::string& path) { std::filesystem::resize_file(path, 100); },
+        [](const std::string& path) {
+            std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
+        },
+        [](const std::string& path) { std::filesystem::remove(path); },
+        [](const std::string& path) {
+            std::ofstream(path + ".new") << "another file";
+            std::filesystem::rename(path + ".new", path);
+        },
+        [](const std::string& path) { std::ofstream(path) << "written over"; },
+        [](const std::string& path) {
+            std::filesystem::remove(path);
+            std::filesystem::create_directory(path);
+        },
+    };
+    for (const Attack& attack : attacks)
+        for (const std::uint64_t rounds : {1u, 40u}) {
+            const ScratchDirectory scratch;
+            const std::string path = scratch / "t.umtrace";
+            const SharedPage page;
+            const pid_t child = record_in_child(path, page, [] {
+                record::close();
+                return record::lost() && count_of(std::string(said()), "\n") == 1 ? 0 : 2;
+            });
+            wait_for_rounds(page, rounds);
+            attack(path);
+            wait_for_rounds(page, rounds + 200); // on and on, through many chunks
+            BOOST_TEST(end_of(child, page) == 0, "attack " << (&attack - attacks) << " after " << rounds);
+            BOOST_TEST(segments_of(child) == 0);
+        }
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_took_the_place_of_the_trace_is_left_alone) {
+    const ScratchDirectory scratch;
+    const std::string path = scratch / "t.umtrace";
+    const SharedPage page;
+    const pid_t child = record_in_child(path, page, [] {
+        record::close();
+        return 0;
+    });
+    wait_for_rounds(page, 5);
+    std::ofstream(path + ".new") << "precious";
+    std::filesystem::rename(path + ".new", path);
+    wait_for_rounds(page, 200);
+    BOOST_TEST(end_of(child, page) == 0);
+    std::ifstream file(path);
+    BOOST_TEST(std::string(std::istreambuf_iterator<char>(file), {}) == "precious");
+}
+
+BOOST_AUTO_TEST_CASE(no_segment_is_left_by_a_closed_trace_or_one_that_was_read) {
+    for (const bool killed : {false, true}) {
+        const ScratchDirectory scratch;
+        const std::string path = scratch / "t.umtrace";
+        const SharedPage page;
+        const pid_t child = record_in_child(path, page, [killed] {
+            if (killed)
+                kill(getpid(), SIGKILL);
+            record::close();
+            return 0;
+        });
+        wait_for_rounds(page, 10);
+        BOOST_TEST(segments_of(child) == 1);
+        end_of(child, page);
+        BOOST_TEST(segments_of(child) == (killed ? 1 : 0));
+        const std::size_t records = TraceImage(path).all<trace::Sync>().size();
+        BOOST_TEST(segments_of(child) == 0);
+        BOOST_TEST(records == page.words[1] * 500);
+        BOOST_TEST(TraceImage(path).all<trace::Sync>().size() == records); // it is in the file now
+        BOOST_TEST(TraceImage(path).counters()[3] != 0u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_trace_that_is_replaced_takes_its_segment_along) {
+    const ScratchDirectory scratch;
+    const std::string path = scratch / "t.umtrace";
+    const pid_t child = fork();
+    if (child == 0)
+        _exit(record::open(settings_for(path)) == nullptr ? 0 : 1);
+    int status = -1;
+    waitpid(child, &status, 0);
+    BOOST_TEST(status == 0);
+    BOOST_TEST(segments_of(child) == 1);
+    BOOST_TEST(succeeds_in_child([&] {
+        Settings forced = settings_for(path);
+        forced.force = true;
+        const bool good = record::open(forced) == nullptr;
+        record::close();
+        return good;
+    }));
+    BOOST_TEST(segments_of(child) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_forked_child_does_not_hold_the_memory) {
+    const ScratchDirectory scratch;
+    const std::string path = scratch / "t.umtrace";
+    const SharedPage page;
+    auto* const words = reinterpret_cast<std::atomic<std::uint64_t>*>(page.words);
+    const pid_t child = fork();
+    if (child == 0) {
+        if (record::open(settings_for(path)) != nullptr)
+            _exit(1);
+        write_syncs(100);
+        if (fork() == 0) { // goes on when its parent is gone, as a daemon does
+            record::abandon();
+            words[1] = 1;
+            while (words[0] == 0)
+                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            _exit(0);
+        }
+        while (words[1] == 0)
+            std::this_thread::yield();
+        kill(getpid(), SIGKILL);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    BOOST_TEST(segments_of(child) == 1);
+    BOOST_TEST(TraceImage(path).all<trace::Sync>().size() == 100u);
+    BOOST_TEST(segments_of(child) == 0);
+    words[0] = 1;
+}
+
+namespace {
+
+/// From here on the process has no shared memory: as under a sandbox.
+bool forbid_shared_memory() {
+    sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_shmget, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const sock_fprog program{4, filter};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(without_shared_memory_a_trace_is_written_all_the_same) {
+    const ScratchDirectory scratch;
+    const std::string path = scratch / "t.umtrace";
+    BOOST_TEST(succeeds_in_child([&] {
+        if (!forbid_shared_memory() || record::open(settings_for(path)) != nullptr)
+            return false;
+        write_syncs(10'000);
+        record::close();
+        return said().empty();
+    }));
+    const TraceImage image(path);
+    BOOST_TEST(image.all<trace::Sync>().size() == 10'000u);
+    BOOST_TEST(image.all<trace::Notice>().at(0).text.starts_with("no shared memory"));
+    BOOST_TEST((image.header().state.load() == trace::FileState::closed));
+}
+
+BOOST_AUTO_TEST_CASE(a_running_programs_trace_can_be_read) {
+    const ScratchDirectory scratch;
+    const std::string path = scratch / "t.umtrace";
+    const SharedPage page;
+    const pid_t child = record_in_child(path, page, [] {
+        record::close();
+        return 0;
+    });
+    wait_for_rounds(page, 3);
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    bool chunks = false;
+    const reader::Unwritten unwritten = reader::take_unwritten(file);
+    for (const reader::Piece& piece : unwritten.pieces)
+        chunks = chunks || piece.offset >= trace::header_bytes;
+    ::close(file);
+    BOOST_TEST(!unwritten.lost);
+    BOOST_TEST(chunks);
+    // As a part of the file like any other.
+    const std::uint64_t rounds = reinterpret_cast<std::atomic<std::uint64_t>&>(page.words[1]);
+    reader::TraceFile running(path);
+    std::vector<std::uint8_t> records;
+    std::uint64_t bytes = 0;
+    for (const reader::ChunkInfo& each : running.chunks()) {
+        BOOST_TEST(running.load(each, records));
+        bytes += records.size();
+    }
+    BOOST_TEST(bytes > rounds * 500 * 3); // of a Sync's bytes at the least
+    BOOST_TEST(running.completeness().whole());
+    BOOST_TEST(!running.completeness().closed);
+    BOOST_TEST(!running.completeness().end_lost);
+    BOOST_TEST(segments_of(child) == 1); // and is not settled under its hands
+    BOOST_TEST(end_of(child, page) == 0);
+    BOOST_TEST(TraceImage(path).all<trace::Sync>().size() == page.words[1] * 500);
+}
+
+BOOST_AUTO_TEST_CASE(what_synchronising_threads_committed_is_in_the_file_alone) {
+    const ScratchDirectory scratch;
+    const std::string path = scratch / "t.umtrace";
+    BOOST_TEST(succeeds_in_child([&] {
+        if (record::open(settings_for(path)) != nullptr)
+            return false;
+        std::atomic<bool> done{false};
+        std::thread other([&done] {
+            write_syncs(1);
+            for (std::uint64_t i = 1; i < 100; ++i) {
+                trace::Sync sync;
+                record::write(sync); // never synchronises
+            }
+            done = true;
+            for (;;)
+                ::pause();
+        });
+        other.detach();
+        while (!done)
+            std::this_thread::yield();
+        std::this_thread::sleep_for(std::chrono::milliseconds(60));
+        record::renew_clock();
+        return true;
+    }));
+    // As when the segment went with its container.
+    const int file = ::open(path.c_str(), O_RDWR);
+    trace::SegmentName name{};
+    BOOST_REQUIRE(pread(file, &name, sizeof name, trace::segment_name_offset) == sizeof name);
+    BOOST_REQUIRE(name.bytes != 0u);
+    BOOST_REQUIRE(shmctl(name.id, IPC_RMID, nullptr) == 0);
+    BOOST_TEST(reader::take_unwritten(file).lost);
+    name = {};
+    BOOST_REQUIRE(pwrite(file, &name, sizeof name, trace::segment_name_offset) == sizeof name);
+    ::close(file);
+    BOOST_TEST(TraceImage(path).all<trace::Sync>().size() == 100u);
+}
+
+namespace {
+
+/// A trace whose header names `id`, as anybody may write one.
+void forge(const std::string& path, const trace::SegmentName& name) {
+    std::vector<char> header(trace::header_bytes);
+    std::memcpy(header.data(), trace::file_magic.data(), trace::file_magic.size());
+    std::memcpy(header.data() + trace::segment_name_offset, &name, sizeof name);
+    std::ofstream(path, std::ios::binary).write(header.data(), static_cast<std::streamsize>(header.size()));
+}
+
+reader::Unwritten look_at(const std::string& path) {
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    reader::Unwritten unwritten = reader::take_unwritten(file);
+    ::close(file);
+    return unwritten;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_forged_trace_does_not_reach_another_programs_segment) {
+    const ScratchDirectory scratch;
+    const std::string path = scratch / "t.umtrace";
+    const std::uint64_t bytes = trace::segment_bytes(64);
+    const int id = shmget(IPC_PRIVATE, bytes, IPC_CREAT | 0600);
+    BOOST_REQUIRE(id >= 0);
+    auto* const memory = static_cast<char*>(shmat(id, nullptr, 0));
+    std::memset(memory, 'x', bytes);
+    const auto is_left_alone = [&](const char* how) {
+        shmid_ds before{}, after{};
+        shmctl(id, IPC_STAT, &before);
+        const std::string kept(memory, bytes);
+        shmdt(memory); // its writer looks gone
+        const reader::Unwritten unwritten = look_at(path);
+        BOOST_TEST(unwritten.lost, how);
+        BOOST_TEST(unwritten.pieces.empty(), how);
+        BOOST_REQUIRE(shmctl(id, IPC_STAT, &after) == 0);
+        BOOST_TEST(shmat(id, memory, 0) == memory);
+        BOOST_TEST(std::string(memory, bytes) == kept, how);
+    };
+    trace::SegmentName name{.cookie = {7, 9}, .bytes = bytes, .id = id, .reserved = 0};
+    forge(path, name);
+    is_left_alone("no segment of a trace");
+    auto& head = *reinterpret_cast<trace::Segment*>(memory);
+    struct stat file {};
+    BOOST_REQUIRE(stat(path.c_str(), &file) == 0);
+    head.magic = trace::segment_magic;
+    head.slots = 64;
+    head.device = file.st_dev;
+    head.inode = file.st_ino;
+    head.cookie = {7, 8};
+    is_left_alone("the segment of a trace with another cookie");
+    head.cookie = name.cookie;
+    head.inode = file.st_ino + 1;
+    is_left_alone("the segment of another file with the same cookie");
+    head.inode = file.st_ino;
+    head.file_bytes = 0;
+    name.bytes += trace::chunk_bytes;
+    forge(path, name);
+    is_left_alone("of another size");
+    name.bytes = bytes;
+    forge(path, name);
+    shmid_ds state{};
+    shmctl(id, IPC_STAT, &state);
+    state.shm_perm.mode = 0644;
+    shmctl(id, IPC_SET, &state);
+    is_left_alone("open to others");
+    // The same with nothing wrong is taken, or the above would show nothing.
+    state.shm_perm.mode = 0600;
+    shmctl(id, IPC_SET, &state);
+    shmdt(memory);
+    BOOST_TEST(!look_at(path).lost);
+    BOOST_TEST(shmctl(id, IPC_STAT, &state) != 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
