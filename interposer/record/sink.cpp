@@ -61,7 +61,8 @@ const char* Sink::create(const Settings& settings) noexcept {
     int error = file_.reserve(0, trace::header_bytes);
     if (error == 0)
         error = write_header();
-    if (error != 0 || !grow()) {
+    const bool room = error == 0 && grow();
+    if (!room && !lost()) { // who has lost it already has told so, and counts
         memory_.let_go();
         return file_.fail(settings.path, error != 0 ? describe(error) : "no space for the first records");
     }
