@@ -138,8 +138,8 @@ void check_harmless(std::string_view text, const std::string& what) {
         at += point.bytes;
     }
     const std::size_t forged = text.starts_with("FORGED") ? 0 : text.find("\nFORGED");
-    BOOST_TEST((forged == std::string_view::npos),
-               what << " has a forged line: " << text.substr(forged < 200 ? 0 : forged - 200, 300));
+    if (forged != std::string_view::npos)
+        BOOST_TEST(text.substr(forged < 200 ? 0 : forged - 200, 300) == "", what << " has a forged line");
 }
 
 void check_harmless(const Result& result, const std::string& what) {
