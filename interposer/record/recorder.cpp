@@ -50,7 +50,7 @@ const char* open(const Settings& settings) noexcept {
     take_counters_over(sink.counters());
     stop_in_children();
     detail::stacks_wanted = settings.stack_frames > 0;
-    // With release: whoever takes() with acquire has the header, the counters and the key of threads.
+    // With release: whoever has come by see_trace() has the header, the counters and the key of threads.
     detail::taking.store(Taking::everything, std::memory_order_release);
     define_process();
     if (!sink.outlives())

@@ -36,19 +36,22 @@ inline void stop_in_children() noexcept {
     madvise(&detail::taking_page, sizeof detail::taking_page, MADV_WIPEONFORK);
 }
 
-/// Whether calls that need `level` are recorded. One relaxed load where they are not; where they are, another
-/// one that acquires, since open() may have been another thread's: who sees the word then sees the file's
-/// header, the key of threads and all that was made before it (pause() and resume() exchange the word, which
-/// carries that on). On x86-64 the two differ for the compiler only, which must not keep registers for a
-/// wrapper that does nothing; on aarch64 the second is an LDAR.
+/// Whether calls that need `level` are recorded. One relaxed load, of which gcc makes a conditional move: it
+/// orders nothing, so what is recorded goes by see_trace() first.
 inline bool takes(Taking level) noexcept {
-    return detail::taking.load(std::memory_order_relaxed) >= level &&
-           detail::taking.load(std::memory_order_acquire) >= level;
+    return detail::taking.load(std::memory_order_relaxed) >= level;
+}
+
+/// Before a call is recorded: open() may have been another thread's. Whoever has read the word with acquire
+/// finds the file's header, the key of threads and all that was made before the word was released (pause() and
+/// resume() exchange it, which carries that on). On x86-64 it is a load like any other, on aarch64 an LDAR.
+inline Taking see_trace() noexcept {
+    return detail::taking.load(std::memory_order_acquire);
 }
 
 /// Whether there is a trace to write to, paused or not.
 inline bool recording() noexcept {
-    return takes(Taking::state);
+    return see_trace() >= Taking::state;
 }
 
 /// From now on calls of the program are forwarded at the price of a load and a branch, but for those that the

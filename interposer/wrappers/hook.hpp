@@ -52,7 +52,10 @@ struct Hook<E, Policy, CUresult (*)(Arguments...)> {
     }
 
 private:
-    [[gnu::hot]] static CUresult CUDAAPI taken(Arguments... arguments) noexcept { return act(arguments...); }
+    [[gnu::hot]] static CUresult CUDAAPI taken(Arguments... arguments) noexcept {
+        record::see_trace();
+        return act(arguments...);
+    }
 
     [[gnu::always_inline]] static inline CUresult act(Arguments... arguments) noexcept {
         if (record::seat.inside_wrapper || !record::has_thread_pages()) [[unlikely]]
