@@ -31,8 +31,9 @@ private:
     int file_ = -1;
 };
 
-/// Throws reader::Error where such a file may not be made, before time is spent on what it is to hold: something of
-/// that name is there that is not a regular file of this user's, or it is and `force` is not given.
+/// Throws reader::Error where such a file may not be made, before time is spent on what it is to hold:
+/// something of that name is there that is not a regular file of this user's, or it is and `force` is not
+/// given.
 void check_output_name(const std::string& path, bool force);
 
 /// The same as OutputFile for bytes that are at hand.

@@ -1,4 +1,5 @@
 #include "analyzer/cli/command.hpp"
+#include "analyzer/cli/losses.hpp"
 #include "analyzer/cli/message.hpp"
 #include "analyzer/cli/output_file.hpp"
 #include "analyzer/cli/progress.hpp"
@@ -6,7 +7,6 @@
 #include "analyzer/cli/usual_rates.hpp"
 #include "analyzer/reader/error.hpp"
 #include "analyzer/reader/packed_section.hpp"
-#include "analyzer/reports/completeness_text.hpp"
 #include "analyzer/reports/report.hpp"
 
 #include <filesystem>
@@ -27,12 +27,6 @@ void add_quoted(const Json& document, symbols::PackedSymbols& packed) {
     for (const Json& part : document)
         if (part.is_structured())
             add_quoted(part, packed);
-}
-
-/// Says what of the trace could not be read; complete() is right once the events were.
-void say_losses(const reader::Trace& trace) {
-    for (const std::string& line : reports::completeness_lines(trace))
-        say(trace.file.path() + ": " + line);
 }
 
 int pack(const Arguments& arguments) {

@@ -94,7 +94,7 @@ std::vector<std::string> completeness_lines(const reader::Trace& trace) {
     if (!trace.file.completeness().closed)
         lines.push_back(
             std::string("the trace was never closed: the program was killed, or still runs; ") +
-            (c.end_lost
+            (trace.file.completeness().end_lost
                  ? "its last moments were in memory that is gone or that another user's umadvisor has to read"
                  : "every record committed before is here"));
     if (!trace.time.certain())

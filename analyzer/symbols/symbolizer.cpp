@@ -269,7 +269,7 @@ std::uint64_t Symbolizer::line_stack(std::uint64_t stack) {
 
 std::string Symbolizer::source_text(const CodePlace& place) {
     const std::string* const packed = packed_.source_line(place.file, place.line);
-    return packed != nullptr ? quoted(*packed) : sources_.line(place.file, place.line);
+    return packed != nullptr ? symbols::quoted(*packed) : sources_.line(place.file, place.line);
 }
 
 std::vector<std::string> Symbolizer::warnings() const {

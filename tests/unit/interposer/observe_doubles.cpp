@@ -37,14 +37,25 @@ std::uint64_t launch_stack() noexcept {
 std::uint64_t stack_key(std::uint64_t stack) noexcept {
     return stack;
 }
-void note(const char* format, ...) noexcept {
+namespace {
+void keep_note(const char* format, va_list arguments) {
     char text[1024];
-    va_list arguments;
-    va_start(arguments, format);
     std::vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
     const std::lock_guard guard(recorder().mutex);
     recorder().notes.emplace_back(text);
+}
+} // namespace
+void note(const char* format, ...) noexcept {
+    va_list arguments;
+    va_start(arguments, format);
+    keep_note(format, arguments);
+    va_end(arguments);
+}
+void note(About, const char* format, ...) noexcept {
+    va_list arguments;
+    va_start(arguments, format);
+    keep_note(format, arguments);
+    va_end(arguments);
 }
 
 template <class Record>
