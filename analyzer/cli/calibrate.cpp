@@ -28,11 +28,11 @@ int calibrate(const Arguments& arguments) {
         path = usual_rates_file();
     if (path.empty())
         throw reader::Error("neither XDG_CONFIG_HOME nor HOME says where to write; give -o FILE");
-    check_output_name(path, true);
-    const machine::Calibration found = machine::calibrate(ordinal);
     std::error_code failed; // should it not be there, the file cannot be written
     if (const auto folder = std::filesystem::path(path).parent_path(); !folder.empty())
         std::filesystem::create_directories(folder, failed);
+    check_output_name(path, true);
+    const machine::Calibration found = machine::calibrate(ordinal);
     write_output_file(path, true, machine::rates_text(found.rates));
     std::cout << found.rates.device << "\n";
     machine::Rates::each(found.rates, [](std::string_view name, double value) {

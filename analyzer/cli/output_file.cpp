@@ -28,8 +28,13 @@ void check_output_name(const std::string& path, bool force) {
     struct stat status {};
     if (path.empty() || path.ends_with('/'))
         throw reader::Error((path.empty() ? "an empty name" : path) + ": names no file; name another output");
-    if (::lstat(path.c_str(), &status) != 0)
+    if (::lstat(path.c_str(), &status) != 0) {
+        const std::size_t slash = path.rfind('/');
+        const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+        if (errno != ENOENT || ::access(folder.c_str(), W_OK | X_OK) != 0)
+            throw reader::Error(path + ": " + std::strerror(errno) + "; name another output");
         return;
+    }
     if (!S_ISREG(status.st_mode))
         throw reader::Error(path + ": exists and is not a regular file; name another output");
     if (!force)

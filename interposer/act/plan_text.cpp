@@ -55,7 +55,10 @@ public:
             else
                 value = value * 10 + digit;
         }
-        failed_ = failed_ || at_ == begin;
+        const std::string_view word(begin, static_cast<std::size_t>(at_ - begin));
+        const bool number =
+            !word.empty() && (word.front() == '-' || (word.front() >= '0' && word.front() <= '9'));
+        failed_ = failed_ || !(number || word == "true" || word == "false" || word == "null");
         return value;
     }
     void skip() noexcept {
@@ -101,7 +104,10 @@ private:
         };
         while (at_ != end_ && part(*at_))
             ++at_;
-        failed_ = failed_ || at_ == begin;
+        const std::string_view word(begin, static_cast<std::size_t>(at_ - begin));
+        const bool number =
+            !word.empty() && (word.front() == '-' || (word.front() >= '0' && word.front() <= '9'));
+        failed_ = failed_ || !(number || word == "true" || word == "false" || word == "null");
     }
     void skip_blanks() noexcept {
         while (at_ != end_ && (*at_ == ' ' || *at_ == '\n' || *at_ == '\r' || *at_ == '\t'))

@@ -419,12 +419,12 @@ BOOST_AUTO_TEST_CASE(hostile_numbers_do_no_harm) {
     const ManagedRead read(s);
     BOOST_TEST(read.activity.totals().lost() == reader::most_counted + 5);
     BOOST_TEST(read.activity.totals().exact()->bytes_to_device == UINT64_MAX);
-    BOOST_TEST(to_device(read.site(line)) == UINT64_MAX);
-    BOOST_TEST(to_host(read.site(line)) == UINT64_MAX);
-    BOOST_TEST(read.activity.estimate().moved(read.site(high_line)).to_device == UINT64_MAX);
+    BOOST_TEST(to_device(read.site(line)) == 4 * most + 2);
+    BOOST_TEST(to_host(read.site(line)) == 2 * most + 1);
+    BOOST_TEST(read.activity.estimate().moved(read.site(high_line)).to_device > UINT64_MAX / 4);
     BOOST_TEST(read.activity.block_budget().used <= 3 * 1024u);
-    // Those at address 0, and the last byte there is, which lies behind the last allocation.
-    BOOST_TEST(read.activity.unattributed().events == 4 * 12 * 3u + 1);
+    // Those at address 0 and those before the last allocation.
+    BOOST_TEST(read.activity.unattributed().events == 2 * 4 * 12 * 3u);
 }
 
 BOOST_AUTO_TEST_CASE(memory_is_bounded_by_what_lives) {
