@@ -122,7 +122,8 @@ const Command report_command{
          {"--json", "", "The document that docs/report-schema.md describes"},
          {"--machine", "FILE", "What moving memory costs, as written by umadvisor calibrate -o FILE"},
          {"--markdown", "", "For a page that shows Markdown"},
-         {"--sarif", "", "For tools that show findings on lines (SARIF 2.1.0)"}})),
+         {"--sarif", "", "For tools that show findings on lines (SARIF 2.1.0)"},
+         {"--source", "", "Quote the source also for a trace of another user"}})),
     &report};
 
 } // namespace umadvisor::cli

@@ -34,7 +34,6 @@ std::vector<OptionSpec> with_stack_options(std::vector<OptionSpec> own) {
         {"--full-stacks", "", "Whole stacks, also frames of CUDA and of known frameworks"},
         {"--hide", "GLOB", "Not the program's own code: module, file or function; repeatable", true},
         {"--show", "GLOB", "The program's own code all the same; repeatable", true},
-        {"--source", "", "Lines of the source also for a trace of another user"},
     };
     own.insert(own.end(), std::begin(shared), std::end(shared));
     return with_symbol_options(std::move(own));

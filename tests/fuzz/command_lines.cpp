@@ -43,8 +43,8 @@ public:
 
 void add_reports(Lines& lines) {
     for (const char* options :
-         {"", " --all", " --all --full-stacks", " --all --no-cache", " --all --hide *train* --show *secret*",
-          " --only UMA-101", " --ignore UMA-101 --all"})
+         {"", " --all", " --all --full-stacks", " --all --no-cache", " --all --source",
+          " --all --hide *train* --show *secret*", " --only UMA-101", " --ignore UMA-101 --all"})
         lines.add("report TRACE" + std::string(options));
     lines.add("report --all --color always TRACE", Format::coloured);
     lines.add("report --fail-on low TRACE", Format::text, true);
@@ -54,7 +54,7 @@ void add_reports(Lines& lines) {
     lines.add("report --markdown TRACE", Format::markdown);
     lines.add("report --markdown --all TRACE OTHER", Format::markdown);
     lines.add("report --sarif TRACE", Format::sarif);
-    lines.add("report --sarif --full-stacks --fail-on low TRACE OTHER", Format::sarif, true);
+    lines.add("report --sarif --full-stacks --source --fail-on low TRACE OTHER", Format::sarif, true);
 }
 
 void add_comparisons(Lines& lines) {
@@ -98,8 +98,7 @@ void add_others(Lines& lines) {
     lines.add("dump TRACE", Format::dump);
     lines.add("dump --json TRACE", Format::json_dump);
     for (const char* options : {"", " --source"})
-        if (std::ranges::any_of(cli::commands(), [](const cli::Command* each) { return each->name == "pack"; }))
-            lines.add("pack TRACE --force --output " + std::string(output_file) + std::string(options));
+        lines.add("pack TRACE --force --output " + std::string(output_file) + std::string(options));
     lines.add("plan TRACE", Format::json);
     lines.add("plan TRACE OTHER", Format::json);
     for (const char* options :

@@ -208,7 +208,7 @@ BOOST_AUTO_TEST_CASE(a_shim_that_the_loader_refuses) {
     const Folder folder;
     const std::string copied = copied_advisor(folder);
     std::ofstream(folder / "lib/libumadvisor.so")
-        << "no library, but long enough to have a header of one: 64 bytes";
+        << "no library, but long enough for a header" << std::string(1024, '.');
     const Outcome outcome = run_sim(folder, copied);
     check_end(outcome, 1);
     check_line(outcome, "no", "preload", {"ld.so", "libumadvisor.so", "invalid ELF header", "install"});
