@@ -90,8 +90,8 @@ Json dropped_json(const reader::Trace& trace) {
 
 Json stack_json(Report& report, std::uint64_t stack) {
     Json list = Json::array();
-    for (const symbols::CodePlace& place : report.symbolizer.places(stack))
-        list.push_back(place.text());
+    for (const Report::StackLine& line : report.whole_stack(stack))
+        list.push_back(line.text);
     return list;
 }
 

@@ -69,4 +69,20 @@ std::string Report::why_empty() const {
     return text;
 }
 
+std::vector<Report::StackLine> Report::whole_stack(std::uint64_t stack) {
+    std::vector<StackLine> lines;
+    const std::vector<symbols::CodePlace> places = symbolizer.places(stack);
+    for (const symbols::CodePlace& place : places) {
+        std::string text = place.text();
+        if (text.size() > stack_text_left_) {
+            lines.push_back({"(" + findings::count_text(places.size() - lines.size(), "frame") +
+                             " left out: the stacks of this report have too much text)"});
+            break;
+        }
+        stack_text_left_ -= text.size();
+        lines.push_back({std::move(text), place.inlined});
+    }
+    return lines;
+}
+
 } // namespace umadvisor::reports

@@ -36,6 +36,16 @@ public:
 
     /// Why there are no findings, in a sentence.
     std::string why_empty() const;
+    struct StackLine {
+        std::string text;
+        bool inlined = false;
+    };
+    /// The places of a stack, innermost first. All that one report shows have 3 MiB of text together, ten times
+    /// what a large program's take; the last line says how many frames are beyond.
+    std::vector<StackLine> whole_stack(std::uint64_t stack);
+
+private:
+    std::size_t stack_text_left_ = 3 << 20; ///< bytes
 };
 
 /// Advice for people.

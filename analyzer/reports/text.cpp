@@ -83,8 +83,8 @@ void write_place(std::ostream& out, Report& report, std::uint64_t stack, const s
     if (!report.full_stacks)
         return;
     std::size_t number = 0;
-    for (const symbols::CodePlace& frame : report.symbolizer.places(stack))
-        out << "        #" << number++ << " " << frame.text() << (frame.inlined ? " (inlined)" : "") << "\n";
+    for (const Report::StackLine& line : report.whole_stack(stack))
+        out << "        #" << number++ << " " << line.text << (line.inlined ? " (inlined)" : "") << "\n";
 }
 
 Style style_of(findings::Confidence confidence) {
