@@ -47,7 +47,7 @@ static_assert(sizeof(Step) == 8);
 /// `left_out` counts it.
 class Job {
 public:
-    static constexpr std::uint64_t usual_bytes = std::uint64_t{640} << 20;
+    static constexpr std::uint64_t usual_bytes = std::uint64_t{320} << 20;
     static constexpr std::uint64_t most_work = std::uint64_t{1} << 25;
     /// Of a block in the model: its state, and a node of a tree for its place in the order of eviction.
     static constexpr std::uint64_t block_price = sizeof(residency::Block) + 64;
