@@ -126,7 +126,8 @@ std::string SourceFiles::line(const std::string& path, int number) {
 
 std::vector<std::string> SourceFiles::notes() const {
     if (withheld_)
-        return {"the trace belongs to another user: lines of the source are not shown (report --source shows them)"};
+        return {"the trace belongs to another user: lines of the source are not shown (report --source shows "
+                "them)"};
     if (changed_.empty())
         return {};
     return {"the source changed after the run: lines of " + *changed_.begin() +
