@@ -100,7 +100,9 @@ Unwritten take_unwritten(int file) {
         unwritten.lost = trace::segment_name_in(file).bytes != 0;
         return unwritten;
     }
-    if (static_cast<std::uint64_t>(state.st_size) < segment.head().file_bytes.load(std::memory_order_acquire)) {
+    // The file's size is asked after what it should be: the writer lets the file grow first.
+    const std::uint64_t least = segment.head().file_bytes.load(std::memory_order_acquire);
+    if (::fstat(file, &state) != 0 || static_cast<std::uint64_t>(state.st_size) < least) {
         // The file was cut: what came last does not make it a trace again.
         if (segment.writer_is_gone())
             segment.remove();
