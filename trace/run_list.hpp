@@ -2,12 +2,18 @@
 /// that enters CUDA appends one entry. So the run knows its traces from those of other runs, wherever they are.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 namespace umadvisor::trace {
 
-/// An entry is KIND PID ' ' TEXT '\0', the pid in decimal digits, written at once. The text is the trace's
-/// absolute path, or the sentence that says why there is none.
+/// Starts the file. The variable may name any file by the time a process reads it: what does not start like
+/// this is left alone.
+inline constexpr std::array<char, 8> run_list_magic{'U', 'M', 'R', 'U', 'N', 'L', 'S', 'T'};
+
+/// An entry is '\0' KIND PID ' ' BYTES ' ' TEXT '\0', the pid and the text's length in decimal digits, written
+/// at once. The text is the trace's absolute path, or the sentence that says why there is none. A full disk may
+/// cut an entry: the length tells, and the zero in front keeps it apart from the next.
 enum class RunEntryKind : char { trace = 'w', trouble = 't' };
 
 } // namespace umadvisor::trace

@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
@@ -193,6 +194,13 @@ std::optional<RunList> make_list(bool quiet) {
     }
 }
 
+/// So that a limit on the size of files (RLIMIT_FSIZE) ends neither this process nor, as an ignored signal
+/// would be (execve(2)), anything in the program's.
+void outlive_file_limit() {
+    if (::signal(SIGXFSZ, [](int) {}) == SIG_IGN)
+        ::signal(SIGXFSZ, SIG_IGN);
+}
+
 int run(const Arguments& arguments) {
     if (const std::string trouble = usage_trouble(arguments); !trouble.empty())
         return complain(usage_error, trouble);
@@ -212,6 +220,7 @@ int run(const Arguments& arguments) {
         std::filesystem::remove(output, failed);
     }
     const bool quiet = arguments.has("--quiet");
+    outlive_file_limit();
     const std::optional<RunList> list = make_list(quiet);
     Environment environment = environment_of(arguments, shim, output);
     environment.emplace_back("UMADVISOR_RUN", list ? list->path() : "");

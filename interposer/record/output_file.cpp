@@ -1,5 +1,6 @@
 #include "interposer/record/output_file.hpp"
 
+#include "interposer/record/file_limit.hpp"
 #include "interposer/record/high_descriptor.hpp"
 #include "trace/attached_segment.hpp"
 
@@ -8,7 +9,6 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 namespace umadvisor::record {
@@ -47,13 +47,6 @@ const char* make_way(const char* path) noexcept {
         return tell(path, "it exists and belongs to another user");
     remove_segment(path);
     return unlink(path) == 0 ? nullptr : tell(path, describe(errno));
-}
-
-/// Whether the process may write so far into a file. Beyond RLIMIT_FSIZE the kernel sends SIGXFSZ, whose
-/// default is death (setrlimit(2)): so ask first.
-bool is_within_limit(std::uint64_t end) noexcept {
-    rlimit limit{};
-    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || end <= limit.rlim_cur;
 }
 
 } // namespace

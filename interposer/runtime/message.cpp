@@ -1,5 +1,6 @@
 #include "interposer/runtime/message.hpp"
 
+#include "interposer/record/file_limit.hpp"
 #include "interposer/record/off_stack.hpp"
 #include "interposer/runtime/options.hpp"
 #include "trace/plain_text.hpp"
@@ -46,8 +47,7 @@ void say(const char* format, ...) noexcept {
             prefix + trace::make_plain(line + prefix, std::strlen(line + prefix), trace::Plain::line);
         line[length++] = '\n';
         // One write, so lines of several processes do not mix; whatever it answers, there is nobody to tell.
-        if (write(STDERR_FILENO, line, length) < 0) {
-        }
+        record::write_within_limit(STDERR_FILENO, line, length);
     }
     errno = kept;
 }

@@ -1,29 +1,45 @@
 #include "interposer/runtime/run_list.hpp"
 
+#include "interposer/record/file_limit.hpp"
 #include "interposer/runtime/options.hpp"
 
+#include <array>
 #include <cstdio>
+#include <cstring>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 namespace umadvisor::runtime {
 
+namespace {
+
+/// Whether it is a list that a run of this user has made.
+bool is_list(int file) noexcept {
+    struct stat status;
+    std::array<char, trace::run_list_magic.size()> start;
+    return fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
+           pread(file, start.data(), start.size(), 0) == static_cast<ssize_t>(start.size()) &&
+           start == trace::run_list_magic;
+}
+
+} // namespace
+
 bool tell_run(trace::RunEntryKind kind, const char* folder, const char* text) noexcept {
     const char* const list = options().run;
     if (list[0] == '\0')
         return false;
-    // The variable may have outlived its run: nothing is created, and what is no list's kind is left alone.
-    const int file = open(list, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    // The variable may have outlived its run: nothing is created, and what is no list is left alone.
+    const int file = open(list, O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (file < 0)
         return false;
     static char entry[8600]; // of the one thread that enters
-    const int length = std::snprintf(entry, sizeof entry, "%c%d %s%s%s", static_cast<char>(kind),
-                                     static_cast<int>(getpid()), folder, *folder != '\0' ? "/" : "", text);
-    struct stat status;
-    const bool told = fstat(file, &status) == 0 && S_ISREG(status.st_mode) && length > 0 &&
-                      static_cast<std::size_t>(length) < sizeof entry &&
-                      write(file, entry, static_cast<std::size_t>(length) + 1) == length + 1;
+    const char* const slash = *folder != '\0' ? "/" : "";
+    const std::size_t bytes = std::strlen(folder) + std::strlen(slash) + std::strlen(text);
+    const int length = std::snprintf(entry, sizeof entry, "%c%c%d %zu %s%s%s", '\0', static_cast<char>(kind),
+                                     static_cast<int>(getpid()), bytes, folder, slash, text);
+    const bool told = is_list(file) && length > 0 && static_cast<std::size_t>(length) < sizeof entry &&
+                      record::write_within_limit(file, entry, static_cast<std::size_t>(length) + 1);
     close(file);
     return told;
 }

@@ -1,5 +1,6 @@
 /// `umadvisor run`: the program's own behaviour is kept, and every trouble is one clear line.
 #include "process.hpp"
+#include "trace/run_list.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -201,6 +202,64 @@ BOOST_AUTO_TEST_CASE(runs_side_by_side_report_their_own_traces) {
     BOOST_TEST(count(replaced.err, "x.umtrace is another process's by now") == 1u, replaced.err);
     BOOST_TEST(count(replaced.err, "next:") == 0u, replaced.err);
     BOOST_TEST(count(read(folder / "inner"), "next: umadvisor report x.umtrace") == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(entries_that_were_cut_are_passed_over) {
+    const Folder folder;
+    const std::string program = examples + "/sim/pinned_copies";
+    // As a full disk leaves them: before another process's entry, and at the end.
+    const Outcome outcome =
+        run_sim(folder, advisor + " run -- /bin/sh -c 'printf \"\\0w12 300 /a/cut\" >>$UMADVISOR_RUN; " +
+                            program + "; printf \"\\0w12 8 /a/cu\" >>$UMADVISOR_RUN'");
+    BOOST_TEST(outcome.status == 0, outcome.err);
+    BOOST_TEST(count(outcome.err, "/a/cu") == 0u, outcome.err);
+    BOOST_TEST(count(outcome.err, "next: umadvisor report pinned_copies.") == 1u, outcome.err);
+}
+
+BOOST_AUTO_TEST_CASE(only_a_list_of_ones_own_is_added_to) {
+    const Folder folder;
+    const std::string magic(umadvisor::trace::run_list_magic.data(), umadvisor::trace::run_list_magic.size());
+    const auto run_with_list = [&folder](const std::string& text, uid_t owner) {
+        std::ofstream(folder / "list", std::ios::binary) << text;
+        BOOST_TEST_REQUIRE((owner == geteuid() || chown((folder / "list").c_str(), owner, owner) == 0));
+        const Outcome outcome = run_sim(
+            folder, "UMADVISOR_RUN=$PWD/list UMADVISOR_OUTPUT=x.umtrace UMADVISOR_FORCE=1 LD_PRELOAD=" + shim +
+                        " " + examples + "/sim/pinned_copies");
+        BOOST_TEST(outcome.status == 0, outcome.err);
+        return read(folder / "list");
+    };
+    BOOST_TEST(run_with_list(magic, geteuid()).ends_with("/x.umtrace" + std::string(1, '\0')));
+    for (const std::string& text : {std::string(), std::string("UMRUN"), std::string("a text of the user's\n")})
+        BOOST_TEST(run_with_list(text, geteuid()) == text);
+    if (geteuid() == 0)
+        BOOST_TEST(run_with_list(magic, 12345) == magic);
+}
+
+BOOST_AUTO_TEST_CASE(no_file_may_grow) {
+    const Folder folder;
+    const std::string program = examples + "/sim/pinned_copies >/dev/null";
+    // The error stream is a file here, and so is the list; only the hard limit stays.
+    const std::string limited = "ulimit -S -f 0; UMADVISOR_OUTPUT=x.umtrace ";
+    const Outcome alone = run_sim(folder, limited + program);
+    BOOST_TEST(alone.status == 0);
+    std::string list(umadvisor::trace::run_list_magic.data(), umadvisor::trace::run_list_magic.size());
+    std::ofstream(folder / "list", std::ios::binary) << list;
+    for (const std::string& way :
+         {"LD_PRELOAD=" + shim, "UMADVISOR_RUN=$PWD/list LD_PRELOAD=" + shim,
+          "UMADVISOR_QUIET=1 UMADVISOR_RUN=$PWD/list LD_PRELOAD=" + shim, advisor + " run --"}) {
+        const Outcome watched = run_sim(folder, limited + way + " " + program);
+        BOOST_TEST(watched.status == 0, way);
+        BOOST_TEST(watched.err == "", way);
+        BOOST_TEST(!fs::exists(folder / "x.umtrace"), way);
+        BOOST_TEST(read(folder / "list") == list, way);
+    }
+    // Room for a part of an entry is none.
+    list.resize(1000);
+    std::ofstream(folder / "list", std::ios::binary) << list;
+    const Outcome watched = run_sim(folder, "ulimit -S -f 2; UMADVISOR_OUTPUT=" + std::string(200, 'x') +
+                                                " UMADVISOR_RUN=$PWD/list LD_PRELOAD=" + shim + " " + program);
+    BOOST_TEST(watched.status == 0, watched.err);
+    BOOST_TEST(read(folder / "list") == list);
 }
 
 BOOST_AUTO_TEST_CASE(without_a_folder_for_temporary_files) {

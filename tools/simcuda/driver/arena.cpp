@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <iterator>
@@ -41,11 +42,27 @@ void AddressPool::give(std::uint64_t address, std::uint64_t bytes) {
     }
 }
 
+namespace {
+
+/// Sets the size of a file that stands for the device's memory: the program's limit on the size of files is not
+/// meant for that.
+bool set_size(int file, std::uint64_t bytes) {
+    rlimit before{};
+    getrlimit(RLIMIT_FSIZE, &before);
+    const rlimit most{before.rlim_max, before.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &most);
+    const bool done = ftruncate(file, static_cast<off_t>(bytes)) == 0;
+    setrlimit(RLIMIT_FSIZE, &before);
+    return done;
+}
+
+} // namespace
+
 bool Arena::reserve() {
     constexpr std::uint64_t total = device_bytes + managed_bytes;
     constexpr std::uint64_t alignment = 2ull << 20;
     file_ = memfd_create("simcuda", MFD_CLOEXEC);
-    if (file_ < 0 || ftruncate(file_, total) != 0) {
+    if (file_ < 0 || !set_size(file_, total)) {
         return false;
     }
     void* seen =
