@@ -61,10 +61,11 @@ const char* Sink::create(const Settings& settings) noexcept {
     int error = file_.reserve(0, trace::header_bytes);
     if (error == 0)
         error = write_header();
-    const bool room = error == 0 && grow();
-    if (!room && !lost()) { // who has lost it already has told so, and counts
+    if (error == 0)
+        error = reserve();
+    if (error != 0) {
         memory_.let_go();
-        return file_.fail(settings.path, error != 0 ? describe(error) : "no space for the first records");
+        return file_.fail(settings.path, describe(error));
     }
     // Held from the start: what a full disk or the cap drops has its counts all the same.
     summary.place(claim(trace::ChunkKind::summary));
@@ -137,7 +138,23 @@ bool Sink::reachable() noexcept {
     return !lost();
 }
 
-/// Reserves room for more chunks. With the lock held, or alone.
+/// Reserves room for more chunks; 0 or why there is none. With the lock held, or alone.
+int Sink::reserve() noexcept {
+    std::uint32_t chunks = std::min(reserved_ == 0 ? first_batch : later_batch, max_chunks() - reserved_);
+    int error = 0;
+    for (; chunks > 0; chunks /= 4) { // the last blocks of a disk are worth having
+        error = file_.reserve(chunk_offset(reserved_), std::uint64_t{chunks} * trace::chunk_bytes);
+        if (error == 0)
+            break;
+    }
+    if (error != 0)
+        return error;
+    reserved_ += chunks;
+    memory_.segment()->file_bytes.store(file_.bytes(), std::memory_order_release);
+    return 0;
+}
+
+/// The same while it is recorded: that there is no room any more is told.
 bool Sink::grow() noexcept {
     const trace::DropReason full = full_.load(std::memory_order_relaxed);
     if (full != trace::DropReason::count_ && full != trace::DropReason::size_cap)
@@ -148,19 +165,10 @@ bool Sink::grow() noexcept {
     }
     if (!reachable())
         return false;
-    std::uint32_t chunks = std::min(reserved_ == 0 ? first_batch : later_batch, max_chunks() - reserved_);
-    int error = 0;
-    for (; chunks > 0; chunks /= 4) { // the last blocks of a disk are worth having
-        error = file_.reserve(chunk_offset(reserved_), std::uint64_t{chunks} * trace::chunk_bytes);
-        if (error == 0)
-            break;
-    }
-    if (error != 0) {
+    if (const int error = reserve()) {
         fill(trace::DropReason::disk_full, describe(error));
         return false;
     }
-    reserved_ += chunks;
-    memory_.segment()->file_bytes.store(file_.bytes(), std::memory_order_release);
     return true;
 }
 

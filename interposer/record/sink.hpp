@@ -74,6 +74,7 @@ private:
     };
 
     void describe_file() noexcept;
+    int reserve() noexcept;
     bool grow() noexcept;
     std::uint32_t max_chunks() const noexcept;
     bool reachable() noexcept;
