@@ -2,7 +2,9 @@
 
 #include "interposer/record/clock.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <fcntl.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -14,13 +16,42 @@ namespace umadvisor::record {
 
 namespace {
 
-/// Each thread that records takes a slot, and not every limit (kernel.shmmax) has room for the most.
-constexpr std::uint32_t sizes[]{trace::most_slots, 512, 64};
+/// As many slots lie open at first, and are opened at a time. The others are closed: a program that locks all
+/// it has (mlockall(2), MCL_CURRENT) fills what is open with pages.
+constexpr std::uint32_t slots_at_a_time = 64;
 
-/// Address space that a program has little of is the program's.
+/// Each thread that records takes a slot, and not every limit (kernel.shmmax) has room for the most.
+constexpr std::uint32_t sizes[]{trace::most_slots, 512, slots_at_a_time};
+
+/// Whether all that is mapped is locked from the start (mlockall(2), MCL_FUTURE).
+bool locks_what_is_mapped() noexcept {
+    const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    void* const page = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED)
+        return true; // no room even for that
+
+    const bool locked = madvise(page, bytes, MADV_DONTNEED) != 0; // refused for locked pages alone
+    munmap(page, bytes);
+    return locked;
+}
+
+/// Whether the kernel promises memory only where it has it (proc(5), overcommit_memory 2), SHM_NORESERVE or
+/// not.
+bool promises_are_kept() noexcept {
+    const int file = open("/proc/sys/vm/overcommit_memory", O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return false;
+    char way = '0';
+    const bool known = read(file, &way, 1) == 1;
+    close(file);
+    return known && way == '2';
+}
+
+/// What a program has little of is the program's: address space, locked memory, promised memory.
 std::uint32_t most_slots() noexcept {
     rlimit limit{};
-    return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? 64 : trace::most_slots;
+    const bool limited = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+    return limited || locks_what_is_mapped() || promises_are_kept() ? slots_at_a_time : trace::most_slots;
 }
 
 } // namespace
@@ -59,6 +90,11 @@ bool ChunkMemory::create(dev_t device, ino_t inode) noexcept {
     if (base_ == nullptr)
         return false;
     madvise(base_, bytes_, MADV_DONTDUMP); // a core file is the program's
+    munlock(base_, bytes_);                // what may be locked too (RLIMIT_MEMLOCK)
+    open_ = slots_at_a_time;
+    if (open_ < slots_ &&
+        mprotect(chunk_in(open_), std::size_t{slots_ - open_} * trace::chunk_bytes, PROT_NONE) != 0)
+        open_ = slots_;
     trace::Segment& head = *segment();
     if (getrandom(&head.cookie, sizeof head.cookie, GRND_NONBLOCK) != sizeof head.cookie)
         head.cookie = {realtime_nanoseconds(), monotonic_nanoseconds() ^ static_cast<std::uint64_t>(getpid())
@@ -79,11 +115,17 @@ bool ChunkMemory::let_go() noexcept {
 }
 
 void ChunkMemory::forget() noexcept {
-    // Not shmdt(2): what still has an address of it must find memory there. No moment passes between the two.
-    if (base_ != nullptr)
-        mmap(base_, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
-             0);
     id_ = -1;
+    if (base_ == nullptr)
+        return;
+    // Not shmdt(2): what still has an address of it must find memory there. No moment passes between the two.
+    // But where there is no memory (RLIMIT_AS), a child without it is better than one that writes to its
+    // parent's.
+    if (mmap(base_, bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) ==
+        MAP_FAILED)
+        shmdt(base_);
+    else
+        mprotect(base_, trace::segment_bytes(open_), PROT_READ | PROT_WRITE);
 }
 
 trace::SegmentName ChunkMemory::name() const noexcept {
@@ -92,8 +134,19 @@ trace::SegmentName ChunkMemory::name() const noexcept {
     return {.cookie = segment()->cookie, .bytes = bytes_, .id = id_, .reserved = 0};
 }
 
+/// Whether the next slot that was never taken is open.
+bool ChunkMemory::open_more() noexcept {
+    if (fresh_ < open_)
+        return true;
+    const std::uint32_t more = std::min(slots_at_a_time, slots_ - open_);
+    if (mprotect(chunk_in(open_), std::size_t{more} * trace::chunk_bytes, PROT_READ | PROT_WRITE) != 0)
+        return false;
+    open_ += more;
+    return true;
+}
+
 std::uint8_t* ChunkMemory::take(std::uint32_t chunk) noexcept {
-    if (free_count_ == 0 && fresh_ == slots_)
+    if (free_count_ == 0 && (fresh_ == slots_ || !open_more()))
         return nullptr;
     const std::uint32_t slot = free_count_ != 0 ? free_[--free_count_] : fresh_++;
     std::uint8_t* const memory = chunk_in(slot);

@@ -54,11 +54,13 @@ private:
         return reinterpret_cast<trace::SlotOwner*>(base_ + trace::slot_owners_offset);
     }
     bool map(std::uint32_t slots) noexcept;
+    bool open_more() noexcept;
 
     std::uint8_t* base_ = nullptr;
     std::uint64_t bytes_ = 0;
     int id_ = -1;
     std::uint32_t slots_ = 0;
+    std::uint32_t open_ = 0;       ///< slots from here on are closed
     std::uint32_t fresh_ = 0;      ///< slots from here on have never been taken
     std::uint32_t free_count_ = 0; ///< of free_
     std::array<std::uint16_t, trace::most_slots>

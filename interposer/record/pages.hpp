@@ -26,6 +26,7 @@ inline void* map_pages(std::size_t bytes) noexcept {
         mmap(nullptr, open + 2 * detail::closed, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (all == MAP_FAILED)
         return nullptr;
+    munlock(all, open + 2 * detail::closed); // a program that locks its memory (mlockall(2)) does not mean ours
     void* const at = static_cast<char*>(all) + detail::closed;
     return mprotect(at, open, PROT_READ | PROT_WRITE) == 0 ? at : nullptr;
 }
