@@ -32,7 +32,7 @@ struct Completeness {
     std::uint64_t records_refused = 0;   ///< with values that no machine can have
     bool header_cut = false;             ///< the file ends before its first chunk: counts of calls are missing
     bool whole() const {
-        return !header_cut &&
+        return !header_cut && !end_lost &&
                chunks_missing + chunks_damaged + chunks_cut + sequences_missing + records_refused == 0;
     }
 };

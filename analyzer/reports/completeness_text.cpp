@@ -32,6 +32,8 @@ std::string completeness_summary(const reader::Trace& trace) {
     std::string text;
     if (c.header_cut || c.chunks_missing + c.chunks_cut != 0)
         text = "trace cut";
+    else if (c.end_lost)
+        text = "trace cut: its last moments are missing";
     else if (!c.whole())
         text = "trace damaged";
     else if (!c.closed)
@@ -58,6 +60,10 @@ std::vector<std::string> missing_lines(const reader::Trace& trace) {
     if (c.header_cut)
         lines.push_back(
             "the file is cut inside its header: the numbers of calls that are only counted are missing");
+    if (c.end_lost)
+        lines.push_back(
+            "its last moments were in memory that is gone, or that only another umadvisor can read: "
+            "that of the user who ran the program, with the trace itself and no copy of it");
     if (c.chunks_cut != 0)
         lines.push_back("the file ends inside " + count_of(c.chunks_cut, "chunk") + "; read as far as it goes");
     if (c.chunks_damaged != 0)
@@ -92,11 +98,8 @@ std::vector<std::string> completeness_lines(const reader::Trace& trace) {
             lines.push_back("no Python frames were recorded: " + std::string(each.implementation) + ": " +
                             std::string(each.trouble) + "; stacks show the interpreter's own C code instead");
     if (!trace.file.completeness().closed)
-        lines.push_back(
-            std::string("the trace was never closed: the program was killed, or still runs; ") +
-            (trace.file.completeness().end_lost
-                 ? "its last moments were in memory that is gone or that another user's umadvisor has to read"
-                 : "every record committed before is here"));
+        lines.push_back(std::string("the trace was never closed: the program was killed, or still runs") +
+                        (trace.file.completeness().end_lost ? "" : "; every record committed before is here"));
     if (!trace.time.certain())
         lines.push_back("the rate of its clock is not known: times are ticks, not nanoseconds");
     return lines;

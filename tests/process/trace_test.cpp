@@ -127,6 +127,21 @@ BOOST_AUTO_TEST_CASE(nothing_committed_is_lost_to_sigkill) {
     BOOST_TEST(text.out.find("cut") != std::string::npos, text.out);
 }
 
+BOOST_AUTO_TEST_CASE(a_copy_of_a_killed_programs_trace_made_before_it_was_read_passes_no_gate) {
+    const Folder folder;
+    run_sim(folder, "UMADVISOR_OUTPUT=x.umtrace LD_PRELOAD=" + shim + " " + programs + "/killed launches");
+    BOOST_TEST_REQUIRE(run(folder, "cp x.umtrace copy.umtrace").status == 0);
+    const std::string check = advisor + " check --baseline x.umtrace ";
+    const Outcome whole = run(folder, check + "x.umtrace"); // what was in memory is in the file from here on
+    BOOST_TEST(whole.status == 0, whole.err);
+    BOOST_TEST(whole.err == "");
+    const Outcome lossy = run(folder, check + "copy.umtrace");
+    BOOST_TEST(lossy.status == 1, lossy.out);
+    BOOST_TEST(lossy.err.starts_with("umadvisor: copy.umtrace: records are missing: its last moments "),
+               lossy.err);
+    BOOST_TEST(run(folder, "cp x.umtrace later.umtrace && " + check + "later.umtrace").status == 0);
+}
+
 BOOST_AUTO_TEST_CASE(act_prefetch_ends_the_faults) {
     for (const char* name : {"vector_add_managed", "pingpong"}) {
         const Folder folder;

@@ -3,9 +3,11 @@
 #include "command_run.hpp"
 #include "every_record.hpp"
 #include "scenario.hpp"
+#include "trace/segment.hpp"
 
 #include <boost/test/unit_test.hpp>
 
+#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -152,6 +154,21 @@ BOOST_AUTO_TEST_CASE(a_program_that_was_killed_or_did_nothing_passes) {
     const std::string path = written("nothing.umtrace", nothing.builder.bytes());
     BOOST_TEST(run({"report", "--fail-on", "low", path}).status == 0);
     BOOST_TEST(run({"check", "--baseline", path, path}).status == 0);
+}
+
+/// As a container that ended leaves it, or as a copy is that was made before the trace was read.
+BOOST_AUTO_TEST_CASE(a_killed_program_whose_end_is_gone_passes_no_gate) {
+    const std::string whole = written("whole.umtrace", program().bytes());
+    test::TraceBuilder killed = program();
+    killed.closed = killed.sealed = false;
+    Bytes bytes = killed.bytes();
+    trace::SegmentName name{};
+    name.bytes = trace::segment_bytes(trace::most_slots);
+    name.id = -1; // no segment has this one
+    std::memcpy(bytes.data() + trace::segment_name_offset, &name, sizeof name);
+    const std::string path = written("lost.umtrace", bytes);
+    check_missing(path, whole, "its last moments were in memory that is gone");
+    BOOST_TEST(run({"report", path}).out.find("trace cut: its last moments are missing") != std::string::npos);
 }
 
 /// What found no room is missing, too. A cap was asked for: it is told, and what was recorded up to it stands.
