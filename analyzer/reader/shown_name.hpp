@@ -9,12 +9,12 @@ namespace umadvisor::reader {
 
 inline constexpr std::size_t longest_shown_name = 1024; ///< bytes; kernels of PyTorch have names of 600
 
-/// The name, or its beginning and "…" where it is longer. Characters of UTF-8 stay whole.
-inline std::string shown_name(std::string_view name) {
-    if (name.size() <= longest_shown_name)
+/// The name, or its beginning and "…" where it is longer than `longest`. Characters of UTF-8 stay whole.
+inline std::string shown_name(std::string_view name, std::size_t longest = longest_shown_name) {
+    if (name.size() <= longest)
         return std::string(name);
-    std::size_t end = longest_shown_name;
-    while (end > longest_shown_name - 4 && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80)
+    std::size_t end = longest;
+    while (end > longest - 4 && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80)
         --end;
     return std::string(name.substr(0, end)) + "…";
 }

@@ -49,10 +49,43 @@ bool is_address(std::string_view key) {
     return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
+/// Names of functions, demangled, and of entry points, as lines repeat them that are not their definitions. In
+/// all they have a bound: 80 KB of calls with one name of 1 KB made 9 MB of text.
+class RepeatedNames {
+public:
+    explicit RepeatedNames(const reader::Trace& trace)
+        : dictionary_(trace.dictionary), room_(8 * trace.file.source().size()) {}
+
+    std::string entry(std::uint64_t id) { return bounded(dictionary_.symbol(id)); }
+    std::string function(std::uint64_t id) {
+        const auto [name, fresh] = functions_.try_emplace(id);
+        if (fresh) // demangled once
+            name->second = symbols::demangle(dictionary_.function_symbol(id));
+        return bounded(name->second);
+    }
+
+private:
+    std::string bounded(std::string_view name) {
+        constexpr std::size_t always = 64; ///< bytes that each line may have
+        if (name.size() <= always)
+            return std::string(name);
+        std::string shown = reader::shown_name(name);
+        if (shown.size() > room_)
+            return reader::shown_name(name, always);
+        room_ -= shown.size();
+        return shown;
+    }
+
+    const reader::Dictionary& dictionary_;
+    std::uint64_t room_; ///< bytes that longer ones may still take
+    std::unordered_map<std::uint64_t, std::string> functions_;
+};
+
 /// Turns a record's fields into JSON; what needs a word more than its number gets it here.
 struct FieldWriter {
     Json& out;
     const reader::Trace& trace;
+    RepeatedNames& names;
     bool definition; ///< its `id`s are its own; in events numbers refer to definitions
 
     template <class T>
@@ -66,7 +99,7 @@ struct FieldWriter {
         else if (key == "loaded" || key == "time" || key == "copy")
             out[std::string(key) + "_ns"] = trace.time.at(value);
         else if (key == "entry" && !definition)
-            out[key] = reader::shown_name(trace.dictionary.symbol(value));
+            out[key] = names.entry(value);
         else if (is_address(key))
             out[key] = hexadecimal(value);
         else
@@ -92,34 +125,18 @@ struct FieldWriter {
 };
 
 template <class Record>
-Json to_json(const Record& record, const reader::Trace& trace) {
+Json to_json(const Record& record, const reader::Trace& trace, RepeatedNames& names) {
     Json object;
     object["record"] = Record::name;
-    FieldWriter writer{object, trace, reader::is_definition(Record::type)};
+    FieldWriter writer{object, trace, names, reader::is_definition(Record::type)};
     Record::fields(record, writer);
     return object;
 }
 
-/// Demangled names of functions, each of them made once.
-class FunctionNames {
-public:
-    explicit FunctionNames(const reader::Dictionary& dictionary) : dictionary_(dictionary) {}
-    const std::string& of(std::uint64_t function) {
-        const auto [entry, fresh] = names_.try_emplace(function);
-        if (fresh)
-            entry->second = symbols::demangle(dictionary_.function_symbol(function));
-        return entry->second;
-    }
-
-private:
-    const reader::Dictionary& dictionary_;
-    std::unordered_map<std::uint64_t, std::string> names_;
-};
-
 /// What is said of a launch: its own fields, and those of its shape, so that a line stands for itself.
-void add_shape(Json& object, const reader::Shape& shape, const reader::Trace& trace, FunctionNames& names) {
-    object["entry"] = reader::shown_name(trace.dictionary.symbol(shape.entry));
-    object["function"] = names.of(shape.function);
+void add_shape(Json& object, const reader::Shape& shape, RepeatedNames& names) {
+    object["entry"] = names.entry(shape.entry);
+    object["function"] = names.function(shape.function);
     object["function_id"] = shape.function;
     object["stream"] = hexadecimal(shape.stream);
     object["stack"] = shape.stack;
@@ -132,10 +149,10 @@ void add_shape(Json& object, const reader::Shape& shape, const reader::Trace& tr
     object["untold"] = shape.untold;
 }
 
-Json to_json(const reader::DroppedCalls& site, const reader::Trace& trace, FunctionNames& names) {
+Json to_json(const reader::DroppedCalls& site, const reader::Trace& trace, RepeatedNames& names) {
     return {{"record", "Dropped"},
-            {"entry", site.known ? Json(reader::shown_name(trace.dictionary.symbol(site.entry))) : Json()},
-            {"function", names.of(site.function)},
+            {"entry", site.known ? Json(names.entry(site.entry)) : Json()},
+            {"function", names.function(site.function)},
             {"function_id", site.function},
             {"stack", site.stack},
             {"count", site.calls},
@@ -175,13 +192,13 @@ void add_place(Json& object, const model::Contexts::Place& place) {
 /// Calls `line(object)` for the header, the definitions and the events.
 template <class Line>
 void for_each_line(reader::Trace& trace, Line&& line) {
-    FunctionNames names(trace.dictionary);
+    RepeatedNames names(trace);
     symbols::PythonLines lines(trace.dictionary);
     line(header_json(trace));
     // The dictionary was read when the trace was opened, and its losses counted then.
     const reader::Completeness before = trace.file.completeness();
     reader::for_each_definition(trace.file, [&](const auto& record) {
-        Json object = to_json(record, trace);
+        Json object = to_json(record, trace, names);
         if constexpr (std::is_same_v<std::decay_t<decltype(record)>, trace::PythonFrame>)
             object["line"] = lines.of(record);
         line(object);
@@ -202,10 +219,10 @@ void for_each_line(reader::Trace& trace, Line&& line) {
                 using Record = std::decay_t<decltype(record)>;
                 if constexpr (requires { contexts.add(record, cursor->thread()); })
                     contexts.add(record, cursor->thread());
-                Json object = to_json(record, trace);
+                Json object = to_json(record, trace, names);
                 object["thread"] = cursor->thread();
                 if (cursor->shape() != nullptr) {
-                    add_shape(object, *cursor->shape(), trace, names);
+                    add_shape(object, *cursor->shape(), names);
                     add_place(object, contexts.of(cursor->thread(), cursor->shape()->stream));
                 }
                 if constexpr (std::is_same_v<Record, trace::Launch>)

@@ -9,6 +9,7 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -265,6 +266,36 @@ BOOST_AUTO_TEST_CASE(long_names_are_whole_once) {
             BOOST_TEST(line["function"].get<std::string>().ends_with("k…"));
     }
     BOOST_TEST(whole == 1u);
+}
+
+/// Records of ten bytes whose lines repeat a name of a kilobyte.
+BOOST_AUTO_TEST_CASE(names_that_are_repeated_have_a_bound_in_all) {
+    test::Scenario s;
+    trace::Sync call;
+    call.entry = s.entry(std::string(900, 'x'));
+    const auto kernel = s.function(std::string(900, 'k'));
+    for (int i = 0; i < 16'000; ++i) {
+        call.start = s.now += 1'000;
+        s.builder.add(call);
+        if (i % 16 == 0)
+            s.launch(kernel, {});
+        if (i % 4'000 == 3'999)
+            s.builder.next_chunk();
+    }
+    const std::string path = s.path();
+    reader::Trace trace(path);
+    std::ostringstream json_text, text;
+    reports::write_json_dump(trace, json_text);
+    reports::write_text_dump(trace, text);
+    const std::uint64_t bytes = std::filesystem::file_size(path);
+    BOOST_TEST(json_text.str().size() < 32 * bytes);
+    BOOST_TEST(text.str().size() < 32 * bytes);
+    std::vector<std::size_t> lengths;
+    for (const json& line : dump(path))
+        if (line["record"] == "Launch")
+            lengths.push_back(line["function"].get<std::string>().size());
+    BOOST_TEST(lengths.front() == 900u);
+    BOOST_TEST(lengths.back() == 64u + std::string("…").size());
 }
 
 BOOST_DATA_TEST_CASE(golden_traces_read_as_they_did, boost::unit_test::data::make({"v1.0", "v1.1"}), version) {
