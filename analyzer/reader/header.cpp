@@ -2,6 +2,7 @@
 
 #include "analyzer/reader/error.hpp"
 #include "analyzer/reader/field.hpp"
+#include "analyzer/reader/packed_section.hpp"
 #include "analyzer/reader/source.hpp"
 
 #include <cstddef>
@@ -12,6 +13,8 @@ namespace {
 
 constexpr std::uint32_t smallest_chunk = 4096;
 constexpr std::uint32_t largest_chunk = 16u << 20; ///< what a reader is ready to hold for one thread
+/// The driver has some 640 entry points. A file's length is no bound: one with a hole has any.
+constexpr std::uint32_t most_counters = 1u << 16;
 
 #define FIELD(type, member) field<type>(bytes, offsetof(trace::FileHeader, member))
 
@@ -57,12 +60,12 @@ Header read_header(const Source& source) {
     header.own_ticks = FIELD(std::uint64_t, own_ticks);
     header.stacks_cut = FIELD(std::uint32_t, stacks_cut);
 
-    if (header.header_bytes < bytes.size() || header.chunk_size < smallest_chunk ||
-        header.chunk_size > largest_chunk)
-        throw Error(source.path() + ": is damaged: its header gives impossible sizes");
-
     const auto offset = FIELD(std::uint32_t, counters_offset);
     const auto slots = FIELD(std::uint32_t, counters);
+    if (header.header_bytes < bytes.size() || header.header_bytes > largest_header ||
+        header.chunk_size < smallest_chunk || header.chunk_size > largest_chunk || slots > most_counters)
+        throw Error(source.path() + ": is damaged: its header gives impossible sizes");
+
     if (offset >= bytes.size() && offset < header.header_bytes && slots <= (header.header_bytes - offset) / 8) {
         // header_bytes may lie too: never more than the file holds.
         const std::uint64_t there = source.size() > offset ? (source.size() - offset) / 8 : 0;

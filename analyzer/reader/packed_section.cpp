@@ -9,7 +9,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstring>
-#include <limits>
 
 namespace umadvisor::reader {
 namespace {
@@ -21,7 +20,6 @@ struct Trailer {
     std::uint64_t magic;
 };
 constexpr std::uint64_t magic = 0x44454b4341504d55; ///< "UMPACKED"
-constexpr std::uint64_t largest = 64 << 20;         ///< what a reader is ready to hold of one trace
 static_assert(std::endian::native == std::endian::little);
 
 std::uint64_t checksum_of(std::string_view bytes) {
@@ -43,7 +41,7 @@ Place place_in(const Source& source) {
         source.read(place.end - sizeof trailer, &trailer, sizeof trailer) < sizeof trailer)
         return place;
     place.there = trailer.magic == magic;
-    place.possible = place.there && trailer.length <= largest &&
+    place.possible = place.there && trailer.length <= largest_section &&
                      trailer.length <= place.end - sizeof(trace::FileHeader) - sizeof trailer;
     if (place.possible)
         place.begin = place.end - sizeof trailer - trailer.length;
@@ -88,7 +86,7 @@ void write_with_section(const Source& source, std::string_view content,
     Trailer trailer{};
     const std::uint64_t end = (place.begin + section.size() + sizeof trailer + 4095) / 4096 * 4096;
     section.resize(static_cast<std::size_t>(end - place.begin - sizeof trailer));
-    if (section.size() > largest || end > std::numeric_limits<std::uint32_t>::max())
+    if (section.size() > largest_section || end > largest_header)
         throw Error(source.path() + ": has too many source lines to be packed");
     trailer = {section.size(), checksum_of(section), magic};
     section.append(reinterpret_cast<const char*>(&trailer), sizeof trailer);

@@ -11,6 +11,10 @@ namespace umadvisor::reader {
 
 class Source;
 
+inline constexpr std::uint64_t largest_section = 64 << 20; ///< what a reader is ready to hold of one trace
+/// Of a file's header with call counters and section: offset of its first chunk.
+inline constexpr std::uint64_t largest_header = largest_section + (1 << 20);
+
 struct PackedSection {
     std::string content;  ///< empty: the trace is not packed
     bool damaged = false; ///< there is one, and it cannot be used

@@ -216,6 +216,25 @@ BOOST_AUTO_TEST_CASE(impossible_sizes_in_the_header) {
     }
 }
 
+/// A file with a hole costs nothing to make: its length says nothing of what may be held in memory.
+BOOST_AUTO_TEST_CASE(a_header_larger_than_any_is_refused) {
+    const auto trace_with = [](std::uint32_t header_bytes, std::uint32_t counters) {
+        std::vector<std::uint8_t> bytes = test::TraceBuilder().bytes();
+        std::memcpy(bytes.data() + offsetof(trace::FileHeader, header_bytes), &header_bytes, 4);
+        std::memcpy(bytes.data() + offsetof(trace::FileHeader, counters), &counters, 4);
+        const std::string path = test::temporary_file("sparse.umtrace", bytes);
+        std::filesystem::resize_file(path, std::uint64_t{header_bytes} + 4096);
+        return path;
+    };
+    for (const auto& [header_bytes, counters] : {std::pair(1200u << 20, (1200u << 20) / 8 - 1024),
+                                                 {1200u << 20, 2048u},
+                                                 {66u << 20, 2048u},
+                                                 {1u << 20, (1u << 16) + 1}})
+        BOOST_CHECK_EXCEPTION(reader::Trace{trace_with(header_bytes, counters)}, reader::Error,
+                              [](const auto& error) { return mentions(error, "impossible sizes"); });
+    BOOST_TEST(reader::Trace(trace_with(64u << 20, 1u << 16)).file.header().counters.size() == 1u << 16);
+}
+
 BOOST_AUTO_TEST_CASE(chunk_count_may_lie) {
     Scenario scenario;
     scenario.copy(1, 1, {});
