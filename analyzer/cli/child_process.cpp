@@ -20,10 +20,19 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds turn{5}, to_die{1000};
 
+/// Beyond the standard streams', which a parent may have closed: the child's take their places.
+int beyond_standard(int descriptor) {
+    if (descriptor < 0 || descriptor > STDERR_FILENO)
+        return descriptor;
+    const int beyond = ::fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    ::close(descriptor);
+    return beyond;
+}
+
 /// A file in memory: it needs no folder that can be written to, and never fills up as a pipe does.
 class Written {
 public:
-    Written() : descriptor_(::memfd_create("umadvisor", MFD_CLOEXEC)) {}
+    Written() : descriptor_(beyond_standard(::memfd_create("umadvisor", MFD_CLOEXEC))) {}
     ~Written() { ::close(descriptor_); }
     Written(const Written&) = delete;
     Written& operator=(const Written&) = delete;

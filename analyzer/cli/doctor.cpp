@@ -1,10 +1,12 @@
 #include "analyzer/cli/command.hpp"
+#include "analyzer/cli/left_segments.hpp"
 #include "analyzer/cli/message.hpp"
 #include "analyzer/cli/recording_trial.hpp"
 #include "analyzer/cli/shim.hpp"
 #include "analyzer/cli/terminal.hpp"
 #include "analyzer/cli/trace_names.hpp"
 #include "analyzer/cli/usual_rates.hpp"
+#include "analyzer/findings/words.hpp"
 #include "analyzer/reader/error.hpp"
 #include "residency/tools_interface.hpp"
 
@@ -25,13 +27,13 @@ namespace {
 
 constexpr int usual_patience = 60; ///< seconds: a driver takes several to wake up eight devices
 
-enum class Mark { yes, part, no };
+enum class Mark { yes, part, no, note };
 
 /// The lines of one examination.
 class Findings {
 public:
     void add(Mark mark, std::string_view what, const std::string& text) {
-        constexpr std::string_view marks[] = {"ok  ", "part", "no  "};
+        constexpr std::string_view marks[] = {"ok  ", "part", "no  ", "note"};
         text_.stream() << marks[static_cast<int>(mark)] << "  " << std::left << std::setw(16) << what << text
                        << "\n";
         can_record_ &= mark != Mark::no;
@@ -115,6 +117,8 @@ std::string preload_trouble(const DriverTrial& trial) {
 
 /// With `driver` asked, as a program that runs alone asks it.
 void look_at_recording(Findings& findings, const RecordingTrial& trial, const DriverProbe& driver) {
+    if (trial.tried && trial.driver.cut_short) // which is not the loader's doing
+        return findings.add(Mark::no, "preload", trial.trouble);
     if (trial.tried && !trial.driver.preloaded)
         return findings.add(Mark::no, "preload", preload_trouble(trial.driver));
     if (trial.tried)
@@ -163,6 +167,24 @@ void look_at_residency(Findings& findings) {
         findings.add(Mark::yes, "residency", "sampled from /proc/self/pagemap");
     if (pagemap >= 0)
         ::close(pagemap);
+}
+
+/// What killed programs have left in memory stays until somebody reads their traces; where those are gone,
+/// nobody will.
+void look_at_left_segments(Findings& findings) {
+    const std::vector<LeftSegment> left = left_segments();
+    if (left.empty())
+        return;
+    std::uint64_t bytes = 0;
+    std::string ids;
+    for (const LeftSegment& segment : left) {
+        bytes += segment.bytes;
+        ids += " -m " + std::to_string(segment.id);
+    }
+    findings.add(Mark::note, "memory",
+                 findings::count_text(left.size(), "segment") + " of programs that were killed " +
+                     (left.size() == 1 ? "is" : "are") + " left (" + findings::bytes_text(bytes) +
+                     "): read their traces (umadvisor report); where those are gone: ipcrm" + ids);
 }
 
 std::string driver_release() {
@@ -256,6 +278,7 @@ int examine(std::chrono::seconds allowed) {
         look_at_rates(findings, driver);
     }
     look_at_cupti(findings);
+    look_at_left_segments(findings);
     return findings.print() ? done : operational_error;
 }
 

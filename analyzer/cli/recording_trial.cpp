@@ -8,12 +8,14 @@
 #include "analyzer/reader/error.hpp"
 #include "analyzer/reader/trace.hpp"
 
+#include <csignal>
 #include <dlfcn.h>
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <sstream>
+#include <sys/resource.h>
 
 namespace umadvisor::cli {
 namespace {
@@ -27,18 +29,34 @@ std::string line_with(const std::string& text, std::string_view word) {
     return text.substr(begin, std::min(text.find('\n', begin), text.size()) - begin);
 }
 
+/// Why a process that asks the driver was ended by `signal`. `early`: it had not come to the driver.
+std::string signal_text(int signal, bool early) {
+    const std::string process =
+        early ? "a process that is to call cuInit" : "a process that opens libcuda.so.1 and calls cuInit";
+    const std::string text = process + " is ended by signal " + std::to_string(signal);
+    rlimit limit{};
+    if (signal == SIGXFSZ && ::getrlimit(RLIMIT_FSIZE, &limit) == 0) // its answers are a file, too
+        return text + ": files may have no more than " + std::to_string(limit.rlim_cur) +
+               " bytes here; raise the limit (ulimit -f)";
+    return text + (early ? " before it comes to that" : "; reinstall the NVIDIA driver");
+}
+
 DriverTrial run_trial(const Environment& environment, milliseconds allowed) {
     const ChildResult result =
         run_child("/proc/self/exe", {"umadvisor", "doctor", std::string(trial_flag)}, environment, allowed);
     DriverTrial trial;
     trial.words = line_with(result.err, "ld.so");
     bool answered = false;
+    trial.cut_short = !result.ended || result.status > 128;
     std::istringstream lines(result.out);
     for (std::string line; std::getline(lines, line);) { // a driver may have written others
         const auto answer = nlohmann::json::parse(line, nullptr, false);
         if (!answer.is_object())
             continue;
-        trial.preloaded = answer.value("preloaded", trial.preloaded);
+        if (answer.contains("preloaded")) {
+            trial.preloaded = answer.value("preloaded", false);
+            trial.cut_short = false;
+        }
         if (answer.contains("driver")) {
             answered = true;
             trial.probe = probe_of(answer.at("driver"));
@@ -53,8 +71,7 @@ DriverTrial run_trial(const Environment& environment, milliseconds allowed) {
             " and was given up; see whether nvidia-smi hangs too, and what dmesg says of NVRM and Xid "
             "(--timeout waits longer)";
     } else if (result.status > 128) {
-        trial.probe.trouble = "a process that opens libcuda.so.1 and calls cuInit is ended by signal " +
-                              std::to_string(result.status - 128) + "; reinstall the NVIDIA driver";
+        trial.probe.trouble = signal_text(result.status - 128, trial.cut_short);
     } else {
         trial.probe.trouble = "a process that opens libcuda.so.1 and calls cuInit ends with status " +
                               std::to_string(result.status) + (trial.words.empty() ? "" : ": " + trial.words);

@@ -16,6 +16,7 @@ inline constexpr std::string_view trial_flag = "--trial-program";
 struct DriverTrial {
     DriverProbe probe;      ///< its `trouble` is also that the driver ended the process, or never answered
     bool preloaded = false; ///< the shim was in the process
+    bool cut_short = false; ///< it ended, by a signal or by our patience, before it could say so
     std::string words;      ///< that the loader, or whoever else, wrote to its standard error
 };
 

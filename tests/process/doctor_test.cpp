@@ -100,6 +100,58 @@ BOOST_AUTO_TEST_CASE(on_a_machine_where_all_works) {
     BOOST_TEST(fs::exists(folder / "x.umtrace"));
 }
 
+/// Descriptors that are free are given out again: what a trial writes must not get one of a standard stream's.
+BOOST_AUTO_TEST_CASE(without_standard_streams) {
+    for (const char* closed : {" <&-", " 2>&-", " <&- 2>&-"}) {
+        const Folder folder;
+        check_end(run_sim(folder, doctor + closed), 0);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(where_files_may_have_no_bytes) {
+    const Folder folder;
+    // Its own output goes through a pipe, to which the limit does not apply.
+    const Outcome outcome = run_sim(folder, "(ulimit -f 0; " + doctor + "; echo status $?) | cat");
+    check_line(outcome, "no", "preload", {"signal 25", "0 bytes", "ulimit -f"});
+    check_line(outcome, "no", "driver", {"signal 25", "0 bytes", "ulimit -f"});
+    BOOST_TEST(outcome.out.find("reinstall") == std::string::npos, outcome.out);
+    BOOST_TEST(outcome.out.ends_with("status 1\n"), outcome.out);
+    BOOST_TEST(outcome.err == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_shim_that_ends_the_program) {
+    const Folder folder;
+    const std::string copied = copied_advisor(folder);
+    std::ofstream(folder / "shim.c") << "#include <stdlib.h>\n__attribute__((constructor)) void begin(void) { "
+                                        "if (getenv(\"UMADVISOR_OUTPUT\")) abort(); }\n";
+    run(folder, "cc -shared -fPIC -o lib/libumadvisor.so shim.c");
+    const Outcome outcome = run_sim(folder, copied);
+    check_end(outcome, 1);
+    check_line(outcome, "no", "preload", {"signal 6"});
+    BOOST_TEST(outcome.out.find("the loader left the shim out") == std::string::npos, outcome.out);
+    BOOST_TEST(outcome.out.find("reinstall the NVIDIA driver") == std::string::npos, outcome.out);
+}
+
+BOOST_AUTO_TEST_CASE(memory_of_killed_programs_whose_traces_are_gone_is_told) {
+    const Folder folder;
+    run_sim(folder, "UMADVISOR_OUTPUT=x.umtrace LD_PRELOAD=" + shim + " " + programs + "/killed launches");
+    const int file = open((folder / "x.umtrace").c_str(), O_RDONLY | O_CLOEXEC);
+    const std::string segment = std::to_string(umadvisor::trace::segment_name_in(file).id);
+    close(file);
+    fs::remove(folder / "x.umtrace");
+    const auto told = [&](const std::string& line) {
+        return (line + " ").find(" " + segment + " ") != std::string::npos;
+    };
+    const Outcome outcome = run_sim(folder, doctor);
+    check_end(outcome, 0); // a note
+    const std::string line = line_of(outcome, "note", "memory");
+    BOOST_TEST(told(line), segment << " is not in\n" << outcome.out);
+    BOOST_TEST(line.find(" MiB") != std::string::npos, line);
+    BOOST_TEST(line.find("ipcrm -m ") != std::string::npos, line);
+    BOOST_TEST_REQUIRE(run(folder, "ipcrm -m " + segment).status == 0); // it was left there
+    BOOST_TEST(!told(line_of(run_sim(folder, doctor), "note", "memory")));
+}
+
 BOOST_AUTO_TEST_CASE(settings_of_the_user_do_not_reach_the_trial) {
     const Folder folder;
     const Outcome outcome = run_sim(

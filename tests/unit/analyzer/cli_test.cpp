@@ -1,3 +1,4 @@
+#include "analyzer/cli/child_process.hpp"
 #include "analyzer/cli/launcher.hpp"
 #include "analyzer/cli/program_file.hpp"
 #include "analyzer/cli/rule_pages.hpp"
@@ -11,6 +12,7 @@
 #include <boost/test/unit_test.hpp>
 #include <csignal>
 #include <cstdlib>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -149,6 +151,26 @@ BOOST_AUTO_TEST_CASE(exit_status_and_signals_come_through) {
         cli::run_program(
             script("term", "#!/bin/sh\ntrap 'exit 5' TERM\nkill -TERM $PPID\nwhile :; do sleep 0.05; done\n"),
             {"t"}, {}) == 5);
+}
+
+/// What a child writes is collected in files that must not take the place of its standard streams.
+BOOST_AUTO_TEST_CASE(a_child_is_heard_by_a_parent_without_standard_streams) {
+    const std::string program = script("speaks", "#!/bin/sh\necho out\necho err >&2\n");
+    for (const std::vector<int>& closed : {std::vector{0}, {0, 1}, {1}, {0, 1, 2}}) {
+        std::vector<int> kept;
+        for (const int stream : closed) {
+            kept.push_back(::fcntl(stream, F_DUPFD_CLOEXEC, 10));
+            ::close(stream);
+        }
+        const cli::ChildResult result = cli::run_child(program, {"speaks"}, {}, std::chrono::seconds(10));
+        for (std::size_t i = 0; i < closed.size(); ++i) {
+            ::dup2(kept[i], closed[i]);
+            ::close(kept[i]);
+        }
+        BOOST_TEST(result.status == 0);
+        BOOST_TEST(result.out == "out\n");
+        BOOST_TEST(result.err == "err\n");
+    }
 }
 
 BOOST_AUTO_TEST_CASE(preload_keeps_what_is_there) {

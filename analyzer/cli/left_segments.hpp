@@ -1,0 +1,19 @@
+/// Shared memory of recorded programs that were killed (trace/segment.hpp), as long as nobody has read their
+/// traces.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace umadvisor::cli {
+
+struct LeftSegment {
+    int id = 0;              ///< shmget(2)
+    std::uint64_t bytes = 0; ///< of memory and swap that it takes
+};
+
+/// This user's, attached by nobody, whose maker is dead. Nothing is removed: a trace may still want its own,
+/// and a segment does not say where that is.
+std::vector<LeftSegment> left_segments();
+
+} // namespace umadvisor::cli
