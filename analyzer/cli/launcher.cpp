@@ -143,7 +143,7 @@ Environment preload_environment(const std::string& shim, const std::string& outp
 }
 
 int run_program(const std::string& path, const std::vector<std::string>& arguments,
-                const Environment& environment, const StandardStreams& streams) {
+                const Environment& environment, const StandardStreams& streams, bool* started) {
     const std::vector<std::string> merged = merged_environment(environment);
     pid_t pid = 0;
     WaitingSignals signals;
@@ -156,6 +156,8 @@ int run_program(const std::string& path, const std::vector<std::string>& argumen
         failed = ::posix_spawn(&pid, "/bin/sh", &redirections.actions, &signals.attributes,
                                pointers(shell).data(), pointers(merged).data());
     }
+    if (started != nullptr)
+        *started = failed == 0;
     if (failed != 0) {
         say(path + ": " + std::strerror(failed));
         return failed == ENOENT ? 127 : 126;

@@ -26,9 +26,9 @@ struct StandardStreams {
 
 /// Runs `path` with `arguments` (the first is its name) and waits for it. It shares our process group, so the
 /// terminal's signals reach it by themselves and are ignored here meanwhile; SIGTERM, SIGHUP, SIGUSR1 and
-/// SIGUSR2 are passed on. Returns its exit status, 128+N when signal N ended it, 126 when it could not be
-/// started (after one line on stderr).
+/// SIGUSR2 are passed on. Returns its exit status, 128+N when signal N ended it, 126 or 127 when it could not
+/// be started (after one line on stderr); which of both it was stands in `started`, where that is given.
 int run_program(const std::string& path, const std::vector<std::string>& arguments,
-                const Environment& environment, const StandardStreams& streams = {});
+                const Environment& environment, const StandardStreams& streams = {}, bool* started = nullptr);
 
 } // namespace umadvisor::cli

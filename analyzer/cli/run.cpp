@@ -18,7 +18,9 @@
 #include <algorithm>
 #include <cctype>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <optional>
 
@@ -115,6 +117,12 @@ Environment environment_of(const Arguments& arguments, const std::string& shim, 
     return environment;
 }
 
+std::uint64_t realtime() {
+    timespec now{};
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
 /// What a killed program has left in memory goes to its trace, as it does whenever a trace is opened.
 void write_what_is_left(const std::string& path) {
     try {
@@ -133,7 +141,8 @@ std::string shown_path(const std::string& path) {
 
 /// One that entered CUDA for others: mpirun, a launcher of Python workers.
 bool recorded_nothing(const reports::Report& report) {
-    return report.profile.records() == 0 && report.trace.file.completeness().whole();
+    return report.profile.records() == 0 && report.trace.dropped_calls.empty() &&
+           report.trace.file.completeness().whole();
 }
 
 /// Says what there is of one process. Whether its trace is worth a report.
@@ -162,15 +171,28 @@ bool summarize(const RunProcess& process) {
             say(findings::count_text(report.findings.size(), "finding") +
                 "; first: " + report.findings.front().title + ", saves about " +
                 findings::saving_text(report.findings.front().saving_ns, report.findings.front().saving_bytes));
-        return true;
+        return report.profile.records() != 0 || !report.trace.dropped_calls.empty();
     } catch (const reader::Error& error) {
         say(error.what());
         return false;
     }
 }
 
-void summarize(const RunList& list) {
-    const std::vector<RunProcess> processes = list.processes();
+/// Of this run: those that its list tells of. Where it tells of none, what was written by name meanwhile: the
+/// list does not reach a process of another user, or with another environment, and may be swept away.
+std::vector<RunProcess> processes_of(const RunList& list, const std::string& output, std::uint64_t begin,
+                                     bool& told) {
+    std::vector<RunProcess> processes = list.processes();
+    told = !processes.empty();
+    if (!told)
+        for (const FoundTrace& trace : find_traces_since(output, begin))
+            processes.push_back({trace.pid, trace.path, {}});
+    return processes;
+}
+
+void summarize(const std::vector<RunProcess>& processes, bool told) {
+    if (!processes.empty() && !told)
+        say("no process told of its trace; by name and time of this run:");
     std::string next;
     for (const RunProcess& process : processes)
         if (summarize(process))
@@ -178,7 +200,8 @@ void summarize(const RunList& list) {
     if (!next.empty())
         say("next: umadvisor report" + next);
     else if (processes.empty() && driver_found())
-        say("no trace: no process of it entered CUDA");
+        say("no trace: no process told of one; either none entered CUDA, or it runs where umadvisor's list or "
+            "variables do not reach");
     else if (processes.empty())
         say("no trace: no CUDA driver here (libcuda.so.1 is not found); umadvisor doctor says more");
 }
@@ -224,12 +247,17 @@ int run(const Arguments& arguments) {
     const std::optional<RunList> list = make_list(quiet);
     Environment environment = environment_of(arguments, shim, output);
     environment.emplace_back("UMADVISOR_RUN", list ? list->path() : "");
-    const int status = run_program(program.path, arguments.rest, environment);
-    if (list && quiet)
-        for (const RunProcess& process : list->processes())
+    const std::uint64_t begin = realtime();
+    bool started = false, told = false;
+    const int status = run_program(program.path, arguments.rest, environment, {}, &started);
+    if (!list || !started)
+        return status;
+    const std::vector<RunProcess> processes = processes_of(*list, output, begin, told);
+    if (!quiet)
+        summarize(processes, told);
+    else
+        for (const RunProcess& process : processes)
             write_what_is_left(process.path);
-    else if (list)
-        summarize(*list);
     return status;
 }
 

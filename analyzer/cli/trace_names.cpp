@@ -1,5 +1,9 @@
 #include "analyzer/cli/trace_names.hpp"
 
+#include "analyzer/reader/error.hpp"
+#include "analyzer/reader/header.hpp"
+#include "analyzer/reader/source.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -48,16 +52,26 @@ std::string writing_trouble(const fs::path& folder) {
     return {};
 }
 
+/// The longest name that a further process may give its trace: its pid, and which of its programs it is.
+fs::path longest_sibling(const fs::path& output) {
+    return output.parent_path() / (output.stem().string() + ".4194304-99" + output.extension().string());
+}
+
+bool is_too_long(const fs::path& path) {
+    struct stat status {};
+    return ::lstat(path.c_str(), &status) != 0 && errno == ENAMETOOLONG;
+}
+
 } // namespace
 
 std::string output_trouble(const std::string& output, bool force) {
     const fs::path path(output);
     const fs::path folder = folder_of(path);
     struct stat status {};
-    const bool exists = !output.empty() && ::lstat(output.c_str(), &status) == 0;
-    if (!output.empty() && !exists && errno == ENAMETOOLONG)
-        return output.substr(0, most_shown) + "...: " + std::strerror(ENAMETOOLONG) + "; name another output";
-    if (exists) {
+    if (!output.empty() && (is_too_long(path) || is_too_long(longest_sibling(path))))
+        return output.substr(0, most_shown) + "...: " + std::strerror(ENAMETOOLONG) +
+               (is_too_long(path) ? "" : " with a pid before its suffix") + "; name another output";
+    if (!output.empty() && ::lstat(output.c_str(), &status) == 0) {
         if (!S_ISREG(status.st_mode))
             return output + ": exists and is not a regular file; name another output";
         if (!force)
@@ -84,6 +98,29 @@ std::vector<std::string> find_traces(const std::string& output) {
     std::stable_partition(found.begin(), found.end(), [&](const std::string& name) {
         return fs::path(name).filename() == path.filename();
     });
+    return found;
+}
+
+std::vector<FoundTrace> find_traces_since(const std::string& output, std::uint64_t begin) {
+    std::vector<std::string> candidates;
+    if (!output.empty()) {
+        candidates = find_traces(output);
+    } else {
+        std::error_code failed;
+        for (fs::directory_iterator entry(".", failed), end; !failed && entry != end; entry.increment(failed))
+            if (entry->path().extension() == ".umtrace")
+                candidates.push_back(entry->path().string());
+        std::sort(candidates.begin(), candidates.end());
+    }
+    std::vector<FoundTrace> found;
+    for (const std::string& path : candidates) {
+        try {
+            const reader::Header header = reader::read_header(reader::Source(path));
+            if (header.realtime_ns >= begin)
+                found.push_back({fs::absolute(path).lexically_normal().string(), std::to_string(header.pid)});
+        } catch (const reader::Error&) { // no trace, or not ours to read
+        }
+    }
     return found;
 }
 

@@ -151,6 +151,9 @@ BOOST_AUTO_TEST_CASE(an_output_whose_name_is_too_long) {
         check_one_line(run_sim(folder, "UMADVISOR_OUTPUT=" + name + " " + advisor + " run -- " + program), 1,
                        "too long");
     }
+    // A further process has a longer name.
+    check_one_line(run_sim(folder, advisor + " run -o " + std::string(245, 'x') + " -- " + program), 1,
+                   "too long");
     BOOST_TEST(run(folder, "ls").out == "");
     const Outcome preloaded =
         run_sim(folder, "UMADVISOR_OUTPUT=" + std::string(5000, 'x') + " LD_PRELOAD=" + shim + " " + program);
@@ -270,6 +273,50 @@ BOOST_AUTO_TEST_CASE(without_a_folder_for_temporary_files) {
     BOOST_TEST(count(outcome.err, "TMPDIR") == 1u, outcome.err);
     BOOST_TEST(count(outcome.err, "wrote x.umtrace") + count(outcome.err, "/x.umtrace; read it with") == 1u,
                outcome.err);
+}
+
+/// Their list is out of the reach of some processes, or gone: what they wrote is found by name.
+BOOST_AUTO_TEST_CASE(traces_that_no_process_told_of_are_found) {
+    const std::string program = examples + "/sim/pinned_copies";
+    std::vector<std::string> ways{"env -u UMADVISOR_RUN " + program,
+                                  "sh -c 'rm -r \"${UMADVISOR_RUN%/*}\" && exec " + program + "'"};
+    if (geteuid() == 0)
+        ways.push_back("setpriv --reuid=65534 --clear-groups " + program);
+    for (const std::string& way : ways)
+        for (const std::string output : {"", "x.umtrace"}) {
+            const Folder folder;
+            fs::permissions(folder.path, fs::perms::all);
+            const std::string option = output.empty() ? "" : "-o " + output + " ";
+            // What was there before is not of this run.
+            run_sim(folder, advisor + " run -q -o x.1.umtrace -- " + program);
+            const Outcome outcome = run_sim(folder, advisor + " run " + option + "-- " + way);
+            BOOST_TEST(outcome.status == 0, outcome.err);
+            BOOST_TEST(count(outcome.err, "no trace: ") == 0u, outcome.err);
+            BOOST_TEST(count(outcome.err, "no process told of its trace") == 1u, outcome.err);
+            const std::string next = "umadvisor: next: umadvisor report ";
+            BOOST_TEST(count(outcome.err, next + (output.empty() ? "pinned_copies." : "x.umtrace\n")) == 1u,
+                       outcome.err);
+            BOOST_TEST(count(outcome.err, "x.1.umtrace") == 0u, outcome.err);
+        }
+    const Folder folder;
+    const Outcome nothing = run_sim(folder, advisor + " run -- env -u UMADVISOR_RUN /bin/true");
+    check_one_line(nothing, 0, "no process told of one");
+    BOOST_TEST(count(nothing.err, "no process of it entered CUDA") == 0u, nothing.err);
+}
+
+BOOST_AUTO_TEST_CASE(a_program_that_could_not_be_started_takes_one_line) {
+    const Folder folder;
+    std::ofstream(folder / "script") << "#!/no/such/interpreter\n";
+    fs::permissions(folder / "script", fs::perms::owner_all);
+    check_one_line(run_sim(folder, advisor + " run -- ./script"), 127, "script");
+}
+
+BOOST_AUTO_TEST_CASE(a_trace_without_a_record_is_not_worth_a_report) {
+    const Folder folder;
+    const Outcome outcome = run_sim(folder, advisor + " run -o x.umtrace -- sh -c '" + examples +
+                                                "/sim/pinned_copies; truncate -s 20480 x.umtrace'");
+    BOOST_TEST(count(outcome.err, "no record of the trace could be read") == 1u, outcome.err);
+    BOOST_TEST(count(outcome.err, "next:") == 0u, outcome.err);
 }
 
 BOOST_AUTO_TEST_CASE(bare_preload_says_one_line_or_none) {

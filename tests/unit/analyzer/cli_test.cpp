@@ -99,6 +99,12 @@ BOOST_AUTO_TEST_CASE(outputs_that_cannot_be_written) {
     check_one_line(run({"run", "-o", "/dev/null", "-f", "--", "true"}), 1, "not a regular file");
     BOOST_TEST(cli::output_trouble(there, true) == "");
     BOOST_TEST(cli::output_trouble(test::temporary_path("fresh.umtrace"), false) == "");
+    // Further processes put a pid before the suffix.
+    const std::string suffix = ".umtrace";
+    BOOST_TEST(cli::output_trouble(test::temporary_path(std::string(236, 'x') + suffix), false) == "");
+    BOOST_TEST(
+        cli::output_trouble(test::temporary_path(std::string(237, 'x') + suffix), false).find("too long") !=
+        std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(help_and_version_are_no_errors) {
