@@ -6,6 +6,7 @@
 #include <chrono>
 #include <functional>
 #include <future>
+#include <map>
 #include <random>
 #include <thread>
 #include <unistd.h>
@@ -50,15 +51,36 @@ const Attack attacks[] = {
      }},
 };
 
-/// Segments that a process has made and that are still there (proc_sysvipc_shm(5)).
-int segments_of(const std::string& process, const fs::path& list = "/proc/sysvipc/shm") {
+/// The segments in a list as of proc_sysvipc_shm(5): number and the process that made it.
+std::map<std::string, std::string> segments(const fs::path& list = "/proc/sysvipc/shm") {
     std::istringstream table(read(list));
-    int count = 0;
+    std::map<std::string, std::string> creators;
     for (std::string line; std::getline(table, line);) {
         std::istringstream fields(line);
         std::string key, id, mode, bytes, creator;
         fields >> key >> id >> mode >> bytes >> creator;
-        count += creator == process;
+        creators[id] = creator;
+    }
+    return creators;
+}
+
+/// Of processes that had the same numbers as ours will have.
+const std::map<std::string, std::string> earlier = segments();
+
+int count_of(const std::string& process, const std::map<std::string, std::string>& all) {
+    int count = 0;
+    for (const auto& [id, creator] : all)
+        count += creator == process && !earlier.contains(id);
+    return count;
+}
+
+/// Segments that a process has made and that are still there. Who looks into one that ends (ps(1)) holds its
+/// memory a moment longer.
+int segments_of(const std::string& process) {
+    int count = count_of(process, segments());
+    for (int tries = 0; tries < 2000 && count != 0; ++tries) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        count = count_of(process, segments());
     }
     return count;
 }
@@ -122,10 +144,12 @@ BOOST_AUTO_TEST_CASE(a_disk_that_others_fill_changes_nothing) {
         BOOST_TEST(outcome.status == 0, outcome.err);
         BOOST_TEST(outcome.out == alone());
         BOOST_TEST(lines(outcome.err) <= 2u, outcome.err); // that it is full, and where it is
+        if (outcome.err.find("nothing is recorded") != std::string::npos)
+            continue; // it was full before the trace was begun
         const auto found = nlohmann::json::parse(read(folder / "report.json"));
         // All that was taken had its room: nothing waits in memory for more.
-        BOOST_TEST(segments_of(std::to_string(found.at("process").at("pid").get<int>()), folder / "segments") ==
-                   0);
+        BOOST_TEST(count_of(std::to_string(found.at("process").at("pid").get<int>()),
+                            segments(folder / "segments")) == 0);
         for (const auto& calls : found.at("calls"))
             if (calls.at("entry") == "cuLaunchKernel")
                 BOOST_TEST(calls.at("count") == 4 * 40 * 400);
