@@ -1,0 +1,62 @@
+/// What a call of the program does to host and device, in terms that no longer depend on its record.
+#pragma once
+
+#include "analyzer/model/waits.hpp"
+
+#include <cstdint>
+
+namespace umadvisor::facts {
+
+/// What a call waits for before it returns ("What waits for what" in docs/measurements.md).
+enum class Waits : std::uint8_t {
+    nothing,
+    itself, ///< the work that it queues
+    stream, ///< what its stream was given; the legacy default stream includes all blocking streams
+    event,
+    device, ///< every stream of its device, non-blocking ones included
+};
+
+/// What a call does to a stream.
+enum class Queues : std::uint8_t {
+    nothing,
+    work,
+    record, ///< the event stands for what the stream was given so far
+    join,   ///< the stream waits for the event
+};
+
+/// The parts of a device that do one thing at a time. Kernels of different streams run beside each other.
+enum class Engine : std::uint8_t { none, up, down };
+inline constexpr std::size_t engines = 3;
+
+/// A stream, as far as order is concerned. `number` and `device` have no gaps.
+struct StreamPlace {
+    std::uint32_t number = 0, device = 0;
+    bool legacy = false, blocking = false; ///< blocking: in order with the legacy default stream
+};
+
+/// Times are nanoseconds since the trace began.
+struct Call {
+    model::CallSite site;
+    double start = 0, duration = 0;
+    std::uint32_t thread = 0; ///< reader::ThreadCursor::index()
+    StreamPlace stream;
+    std::uint32_t event = 0; ///< that is recorded or waited for; 0: none
+    Queues queues{};
+    Waits waits{};
+    /// False: whether the call waited is not known; frees take time of their own.
+    bool surely_waits = true;
+    Engine engine{};
+    double least_ns = 0; ///< what a call of this entry takes that waits for nothing
+
+    // Of the queued work:
+    std::uint64_t bytes = 0;
+    std::uint64_t sample = 0; ///< of the DeviceTime that may tell how long it took
+    double expected_ns = 0;   ///< on the device
+    /// How far off `expected_ns` may be, from 0 (this work was measured) to 1 (a guess).
+    double doubt = 1;
+
+    std::uint64_t group = 0; ///< work that is expected to take the same time; 0: none
+    void* owner = nullptr;   ///< of whoever asked for settled calls
+};
+
+} // namespace umadvisor::facts

@@ -1,0 +1,292 @@
+#include "analyzer/facts/calls.hpp"
+
+#include "analyzer/model/copies.hpp"
+
+#include <algorithm>
+#include <type_traits>
+#include <variant>
+
+namespace umadvisor::facts {
+namespace {
+
+using trace::Memory;
+
+/// Pageable memory to the device: the driver stages up to so much and returns ("What waits for what" in
+/// docs/measurements.md).
+constexpr std::uint64_t staged_bytes = 2 * 1024 * 1024;
+/// Device work begins and ends in no less.
+constexpr double least_work_ns = 1500;
+/// Of kernels of which nothing is known.
+constexpr double unknown_kernel_ns = 3000, unknown_doubt = 10;
+constexpr double pageable_doubt = 0.5, pinned_doubt = 0.1;
+/// A wait of which no quicker one was seen.
+constexpr double usual_wait_ns = 1000;
+
+std::uint64_t mixed(std::uint64_t hash, std::uint64_t number) {
+    hash = (hash ^ number) * 0x9e3779b97f4a7c15;
+    return hash ^ hash >> 32;
+}
+
+std::uint64_t group_of(const reader::Shape& shape) {
+    std::uint64_t hash = mixed(1, shape.function);
+    for (const std::uint64_t number : {shape.grid[0], shape.grid[1], shape.grid[2], shape.block[0],
+                                       shape.block[1], shape.block[2], shape.shared_bytes})
+        hash = mixed(hash, number);
+    return hash | 1;
+}
+
+bool stays_on_host(Memory memory) {
+    return model::is_host_memory(memory);
+}
+bool is_pinned(Memory memory) {
+    return memory == Memory::pinned || memory == Memory::registered;
+}
+
+} // namespace
+
+Calls::Calls(const reader::Trace& trace, const machine::Rates& rates)
+    : trace_(trace),
+      rates_(rates),
+      ns_per_tick_(static_cast<double>(trace.time.length(1'000'000)) / 1e6),
+      first_(trace.file.header().first.ticks),
+      launch_ns_(rates.launch_call_ns) {}
+
+StreamPlace Calls::place(std::uint64_t stream, std::uint32_t thread) {
+    const std::uint64_t context = contexts_.of(thread, stream).context;
+    StreamPlace place;
+    place.device = devices_.try_emplace(context, static_cast<std::uint32_t>(devices_.size())).first->second;
+    place.legacy = stream == model::legacy_stream || stream == model::other_legacy_stream;
+    place.blocking = !place.legacy && !not_blocking_.contains(stream);
+    // The default streams are of a context, and one of them of a thread, too.
+    const std::uint64_t key = place.legacy                            ? mixed(2, context)
+                              : stream == model::stream_of_the_thread ? mixed(mixed(3, context), thread)
+                                                                      : stream;
+    const auto [found, fresh] = streams_.try_emplace(key, next_stream_);
+    next_stream_ += fresh;
+    place.number = found->second;
+    return place;
+}
+
+std::uint32_t Calls::event(std::uint64_t handle) {
+    const auto [found, fresh] = events_.try_emplace(handle, next_event_);
+    next_event_ += fresh;
+    return found->second;
+}
+
+template <class Record>
+Call Calls::begin(const Record& record, std::uint32_t thread) {
+    Call call;
+    if constexpr (requires {
+                      record.stack;
+                      record.entry;
+                  })
+        call.site = {record.stack, record.entry};
+    call.start = at(record.start);
+    call.duration = length(record.duration);
+    call.thread = thread;
+    return call;
+}
+
+/// The quickest of this entry tells what its calls take by themselves.
+double Calls::least(const Call& call) {
+    double& least = least_[call.site.entry];
+    least = least == 0 ? std::min(call.duration, usual_wait_ns) : std::min(least, call.duration);
+    return least;
+}
+
+std::optional<Call> Calls::of(const trace::Launch& record, const reader::ThreadCursor& cursor) {
+    Call call = begin(record, cursor.index());
+    if (record.duration != 0)
+        launch_ns_ += (std::min(call.duration, 4 * launch_ns_) - launch_ns_) / 16;
+    else
+        call.duration = launch_ns_;
+    const reader::Shape* const shape = cursor.shape();
+    if (shape == nullptr)
+        return call;
+    call.site = {shape->stack, shape->entry};
+    if (record.status != 0 || shape->captured)
+        return call;
+    call.stream = place(shape->stream, cursor.index());
+    call.queues = Queues::work;
+    call.sample = record.sample;
+    call.expected_ns = unknown_kernel_ns;
+    call.doubt = unknown_doubt;
+    call.group = group_of(*shape);
+    return call;
+}
+
+std::optional<Call> Calls::of(const trace::GraphLaunch& record, const reader::ThreadCursor& cursor) {
+    Call call = begin(record, cursor.index());
+    if (record.status != 0 || record.captured != 0)
+        return call;
+    call.stream = place(record.stream, cursor.index());
+    call.queues = Queues::work;
+    call.sample = record.sample;
+    call.expected_ns = unknown_kernel_ns;
+    call.doubt = unknown_doubt;
+    call.group = mixed(4, record.version) | 1;
+    return call;
+}
+
+std::optional<Call> Calls::of(const trace::HostFunction& record, const reader::ThreadCursor& cursor) {
+    Call call = begin(record, cursor.index());
+    if (record.status != 0 || record.captured != 0)
+        return call;
+    call.stream = place(record.stream, cursor.index());
+    call.queues = Queues::work;
+    call.expected_ns = unknown_kernel_ns;
+    call.doubt = unknown_doubt;
+    call.group = mixed(5, record.function_address) | 1;
+    return call;
+}
+
+std::optional<Call> Calls::of(const trace::Copy& record, const reader::ThreadCursor& cursor) {
+    Call call = begin(record, cursor.index());
+    const bool from_host = stays_on_host(record.source_memory),
+               to_host = stays_on_host(record.destination_memory);
+    if (record.status != 0 || record.captured != 0 || (from_host && to_host))
+        return call;
+    call.stream = place(record.stream, cursor.index());
+    call.queues = Queues::work;
+    call.bytes = record.bytes;
+    call.sample = record.sample;
+    call.engine = from_host ? Engine::up : to_host ? Engine::down : Engine::none;
+    call.least_ns = least(call);
+    const bool managed =
+        record.source_memory == Memory::managed || record.destination_memory == Memory::managed;
+    const bool pageable =
+        (from_host && !is_pinned(record.source_memory)) || (to_host && !is_pinned(record.destination_memory));
+    if (record.asynchronous == 0)
+        call.waits = from_host || to_host || managed ? Waits::itself : Waits::nothing;
+    else if (pageable && (to_host || record.bytes > staged_bytes))
+        call.waits = Waits::itself;
+    const double rate = from_host ? (pageable ? rates_.pageable_to_device : rates_.pinned_to_device)
+                        : to_host ? (pageable ? rates_.device_to_pageable : rates_.device_to_pinned)
+                                  : rates_.device_to_device;
+    call.expected_ns = (call.waits == Waits::itself ? rates_.small_copy_ns : least_work_ns) +
+                       static_cast<double>(record.bytes) / rate * 1e9;
+    call.doubt = pageable || managed ? pageable_doubt : pinned_doubt;
+    call.group = mixed(mixed(mixed(6, record.stack), record.entry), record.bytes) | 1;
+    return call;
+}
+
+std::optional<Call> Calls::of(const trace::Set& record, const reader::ThreadCursor& cursor) {
+    Call call = begin(record, cursor.index());
+    if (record.status != 0 || record.captured != 0)
+        return call;
+    call.stream = place(record.stream, cursor.index());
+    call.queues = Queues::work;
+    call.bytes = record.bytes;
+    if (record.asynchronous == 0 && record.memory != Memory::device)
+        call.waits = Waits::itself;
+    call.expected_ns = least_work_ns + static_cast<double>(record.bytes) / rates_.memory_set * 1e9;
+    call.doubt = pinned_doubt;
+    call.group = mixed(mixed(mixed(7, record.stack), record.entry), record.bytes) | 1;
+    return call;
+}
+
+std::optional<Call> Calls::of(const trace::Prefetch& record, const reader::ThreadCursor& cursor) {
+    Call call = begin(record, cursor.index());
+    if (record.status != 0)
+        return call;
+    call.stream = place(record.stream, cursor.index());
+    call.queues = Queues::work;
+    call.bytes = record.bytes;
+    const bool up = record.location == trace::Location::device;
+    call.engine = up ? Engine::up : Engine::down;
+    call.expected_ns =
+        rates_.prefetch_call_ns +
+        static_cast<double>(record.bytes) / (up ? rates_.prefetch_to_device : rates_.prefetch_to_host) * 1e9;
+    call.doubt = pageable_doubt;
+    return call;
+}
+
+std::optional<Call> Calls::of(const trace::Sync& record, const reader::ThreadCursor& cursor) {
+    Call call = begin(record, cursor.index());
+    if (record.status != 0 || !model::waits_for_work(record))
+        return call;
+    call.least_ns = least(call);
+    call.stream = place(record.kind == trace::SyncKind::stream ? record.object : 0, cursor.index());
+    call.waits = record.kind == trace::SyncKind::stream  ? Waits::stream
+                 : record.kind == trace::SyncKind::event ? Waits::event
+                                                         : Waits::device;
+    if (call.waits == Waits::event)
+        call.event = event(record.object);
+    return call;
+}
+
+std::optional<Call> Calls::of(const trace::Event& record, const reader::ThreadCursor& cursor) {
+    Call call = begin(record, cursor.index());
+    if (record.status != 0 || record.captured != 0)
+        return call;
+    if (record.action == trace::EventAction::record) {
+        call.stream = place(record.stream, cursor.index());
+        call.event = event(record.event);
+        call.queues = Queues::record;
+    } else if (record.action == trace::EventAction::destroy) {
+        events_.erase(record.event);
+    }
+    return call;
+}
+
+std::optional<Call> Calls::of(const trace::Stream& record, const reader::ThreadCursor& cursor) {
+    contexts_.add(record, cursor.index());
+    Call call = begin(record, cursor.index());
+    if (record.status != 0 || record.captured != 0)
+        return call;
+    if (record.action == trace::StreamAction::wait_event) {
+        call.stream = place(record.stream, cursor.index());
+        call.event = event(record.event);
+        call.queues = Queues::join;
+    } else if (record.action == trace::StreamAction::create) {
+        if ((record.flags & 1) != 0) // CU_STREAM_NON_BLOCKING
+            not_blocking_.insert(record.stream);
+    } else if (record.action == trace::StreamAction::destroy) {
+        streams_.erase(record.stream);
+        not_blocking_.erase(record.stream);
+    }
+    return call;
+}
+
+std::optional<Call> Calls::of(const trace::Context& record, const reader::ThreadCursor& cursor) {
+    contexts_.add(record, cursor.index());
+    return begin(record, cursor.index());
+}
+
+std::optional<Call> Calls::of(const trace::Alloc& record, const reader::ThreadCursor& cursor) {
+    if (record.part != 0)
+        return std::nullopt;
+    return begin(record, cursor.index());
+}
+
+std::optional<Call> Calls::of(const trace::Free& record, const reader::ThreadCursor& cursor) {
+    if (record.part != 0)
+        return std::nullopt;
+    Call call = begin(record, cursor.index());
+    if (record.status != 0 || record.captured != 0 ||
+        trace_.dictionary.symbol(record.entry).find("Async") != std::string_view::npos)
+        return call;
+    call.stream = place(0, cursor.index());
+    call.waits = Waits::device;
+    call.surely_waits = false;
+    call.least_ns = least(call);
+    return call;
+}
+
+template <class Record>
+std::optional<Call> Calls::of(const Record& record, const reader::ThreadCursor& cursor) {
+    if constexpr (requires {
+                      record.entry;
+                      record.start;
+                      record.duration;
+                  })
+        return begin(record, cursor.index());
+    else
+        return std::nullopt;
+}
+
+std::optional<Call> Calls::next(const reader::ThreadCursor& cursor) {
+    return std::visit([&](const auto& record) { return of(record, cursor); }, cursor.event());
+}
+
+} // namespace umadvisor::facts

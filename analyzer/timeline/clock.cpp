@@ -1,0 +1,323 @@
+#include "analyzer/timeline/clock.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace umadvisor::timeline {
+namespace {
+
+using facts::Queues;
+using facts::Waits;
+
+/// A wait that takes longer than this beyond its own call has waited.
+constexpr double clearly_ns = 1000;
+/// What no durations explain, beyond what waits for an event on an idle stream take.
+constexpr double clearly_off_ns = 10'000;
+/// A free takes no longer by itself where it has little to undo.
+constexpr double usual_free_ns = 100'000;
+/// Of the latency between a launch and the return of a wait for it, what passes before the kernel begins.
+constexpr double share_before = 0.6;
+constexpr double least_latency = 0, most_latency = 30'000;
+/// How far work may be off, relative to what is expected of it: work that was measured itself, work of which
+/// others were measured, by how those differ, and work of which others were alone between two waits. What was
+/// measured is off by what the events around it take, besides.
+constexpr double doubt_of_measured = 0.001, least_doubt_of_alike = 0.002, most_doubt_of_alike = 0.3,
+                 doubt_of_one_alike = 0.1, doubt_of_fitted = 0.2;
+constexpr double event_ns = 1500;
+/// Work that is known well does not grow by more than this to explain a wait; what is left is the wait's own.
+constexpr double most_growth = 0.5;
+constexpr double well_known = 0.3;
+/// Close enough, in nanoseconds.
+constexpr double exact = 0.5;
+
+} // namespace
+
+void Clock::Usual::add(double ns) {
+    ++count;
+    sum += ns;
+    squares += ns * ns;
+    longest = std::max(longest, ns);
+}
+
+/// The longest is left out: the first of a kind often pays for faults or for loading code.
+double Clock::Usual::ns() const {
+    return count > 1 ? (sum - longest) / static_cast<double>(count - 1) : sum;
+}
+
+double Clock::Usual::spread() const {
+    if (count < 3)
+        return doubt_of_one_alike;
+    const double others = static_cast<double>(count - 1), mean = ns();
+    const double variance = (squares - longest * longest) / others - mean * mean;
+    return mean > 0 ? std::clamp(std::sqrt(std::max(0.0, variance)) / mean, least_doubt_of_alike,
+                                 most_doubt_of_alike)
+                    : doubt_of_one_alike;
+}
+
+Clock::Clock(Observer observer, const std::vector<Edit>& edits, bool hidden)
+    : observer_(std::move(observer)), replays_(edits), hides_(hidden) {}
+
+/// What is expected of the work that is not fixed yet, by all that is known by now.
+void Clock::expect() {
+    double most = 0;
+    for (Pending& pending : window_) {
+        if (pending.fixed)
+            continue;
+        const facts::Call& call = pending.call;
+        pending.told_ns = call.waits == Waits::itself ? 0 : latency_ * share_before;
+        pending.expected_ns = call.expected_ns;
+        double doubt = call.doubt;
+        const Group* const group = call.group == 0 ? nullptr : groups_.find(call.group);
+        if (group != nullptr && doubt > doubt_of_measured) {
+            if (group->measured.count != 0) {
+                pending.expected_ns = group->measured.ns();
+                doubt = group->measured.spread();
+            } else if (group->fitted.count != 0) {
+                pending.expected_ns = group->fitted.ns();
+                doubt = doubt_of_fitted;
+            }
+        }
+        if (doubt < doubt_of_fitted && pending.expected_ns > 0)
+            doubt = std::min(well_known, doubt + event_ns / pending.expected_ns);
+        pending.doubt = doubt;
+        most = std::max(most, pending.expected_ns * doubt * doubt);
+    }
+    // The likeliest durations, by least squares: what is long or doubtful takes most of what is to be
+    // explained.
+    for (Pending& pending : window_)
+        if (!pending.fixed)
+            pending.weight = most > 0 ? pending.expected_ns * pending.doubt * pending.doubt / most : 1;
+}
+
+void Clock::add(const facts::Call& call) {
+    resolve();
+    Pending pending;
+    pending.call = call;
+    pending.fixed = call.queues != Queues::work;
+    if (call.thread >= ends_.size())
+        ends_.resize(call.thread + 1);
+    double& end = ends_[call.thread];
+    // A call within another, as the copies of a batch are, takes none of its time twice.
+    pending.call.start = std::max(call.start, end);
+    pending.call.duration = std::max(0.0, call.start + call.duration - pending.call.start);
+    pending.gap_ns = pending.call.start - end;
+    end = pending.call.start + pending.call.duration;
+    pending.own_ns = pending.call.duration;
+    if (call.sample != 0 && call.group != 0)
+        awaited_.add(call.sample, call.group);
+    window_.push_back(pending);
+    unresolved_ = call.waits != Waits::nothing;
+    if (window_.size() >= window) {
+        resolve();
+        expect();
+        keep(1, false, HUGE_VAL);
+        settle(window_.size());
+    }
+}
+
+void Clock::measured(std::uint64_t sample, double ns) {
+    if (const auto group = awaited_.take(sample))
+        groups_[*group].measured.add(ns);
+    for (auto pending = window_.rbegin(); pending != window_.rend(); ++pending)
+        if (pending->call.sample == sample && pending->call.queues == Queues::work) {
+            pending->call.expected_ns = ns;
+            pending->call.doubt = doubt_of_measured;
+            break;
+        }
+}
+
+/// With the durations that `factor` gives, when that ends for which the last call of the window waited.
+Growing Clock::simulate(double factor, bool all_alike) {
+    for (const Pending& pending : window_)
+        trial_.take(base_, pending.call);
+    Growing done;
+    for (Pending& pending : window_) {
+        const facts::Call& call = pending.call;
+        if (call.queues == Queues::work) {
+            Growing length{pending.device_ns, 0};
+            if (!pending.fixed) {
+                const double slope = pending.expected_ns * (all_alike ? 1 : pending.weight);
+                length = {pending.expected_ns + (factor - 1) * slope, slope};
+            }
+            const Growing ready = trial_.ready(call, Growing{call.start + pending.told_ns, 0});
+            done = ready + length;
+            trial_.queue(call, done);
+            pending.begin = ready.at;
+            pending.end = done.at;
+        } else if (call.queues == Queues::record) {
+            trial_.record(call);
+        } else if (call.queues == Queues::join) {
+            trial_.join(call);
+        }
+    }
+    const facts::Call& last = window_.back().call;
+    return last.waits == Waits::itself ? done : trial_.awaited(last);
+}
+
+/// Finds the factor with which the wait's work ends at `target`: its end is a convex, growing, piecewise linear
+/// function of the factor, so that Newton's steps come from the right and do not pass it.
+Growing Clock::solve(double target, double& factor, bool& all_alike) {
+    factor = 1;
+    all_alike = false;
+    double most = 1 + most_growth;
+    for (const Pending& pending : window_)
+        if (!pending.fixed && pending.doubt > well_known)
+            most = 1e12;
+    Growing end = simulate(factor, all_alike);
+    for (int step = 0; step < 40 && std::abs(end.at - target) > exact; ++step) {
+        double next = end.slope > 0 ? factor - (end.at - target) / end.slope : (end.at < target ? most : -1);
+        if (next < 0 && !all_alike) { // even what was measured took less
+            all_alike = true;
+            factor = 1;
+            end = simulate(factor, all_alike);
+            continue;
+        }
+        next = std::clamp(next, 0.0, most);
+        if (next == factor)
+            break;
+        factor = next;
+        end = simulate(factor, all_alike);
+    }
+    return end;
+}
+
+/// Fixes the durations of work that has ended by `until`.
+void Clock::keep(double factor, bool all_alike, double until) {
+    for (Pending& pending : window_) {
+        if (pending.fixed || pending.end > until)
+            continue;
+        pending.device_ns =
+            std::max(0.0, pending.expected_ns * (1 + (factor - 1) * (all_alike ? 1 : pending.weight)));
+        pending.fixed = true;
+    }
+}
+
+void Clock::learn(const Pending& last, double end) {
+    const Pending* const work = only();
+    if (work == nullptr || work->call.group == 0 || work->call.sample != 0 ||
+        last.call.waits == Waits::itself || work->call.engine != facts::Engine::none)
+        return;
+    const Group* const group = groups_.find(work->call.group);
+    if (group == nullptr || group->measured.count < 2 || latencies_.size() >= 256)
+        return;
+    latencies_.push_back(end - work->call.start - group->measured.ns());
+    if (latencies_.size() < 8 || (latencies_.size() & (latencies_.size() - 1)) != 0)
+        return;
+    std::vector<double> sorted = latencies_;
+    std::ranges::nth_element(sorted, sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 4));
+    latency_ = std::clamp(sorted[sorted.size() / 4], least_latency, most_latency);
+}
+
+/// Of a call that has work of its own to do: nothing is known of what ran before it, and it took very long.
+bool Clock::must_have_waited(const facts::Call& call, double least) const {
+    return call.duration > 10 * std::max(least, usual_free_ns) &&
+           std::ranges::any_of(window_,
+                               [](const Pending& pending) { return !pending.fixed && pending.doubt > 1; });
+}
+
+void Clock::fit(Pending& last) {
+    const facts::Call& call = last.call;
+    const double end = call.start + call.duration;
+    const bool itself = call.waits == Waits::itself;
+    const double wake = itself ? 0 : std::min(call.duration, latency_ * (1 - share_before));
+    const double least = std::min(call.duration, call.least_ns);
+    double factor = 1;
+    bool all_alike = false;
+    Growing done = simulate(factor, all_alike);
+    const bool hidden = hides_ && !itself && waits_++ % 2 != 0;
+    const bool blocked =
+        itself || (call.surely_waits ? call.duration > 2 * least + clearly_ns : must_have_waited(call, least));
+    if (hidden && call.surely_waits) {
+        const double predicted = std::max(call.start + least, done.at + wake);
+        accuracy_.error_ns += std::abs(predicted - end);
+        accuracy_.hidden_ns += call.duration;
+        ++accuracy_.hidden;
+        keep(1, false, HUGE_VAL);
+        last.wake_ns = wake;
+        return;
+    }
+    if (blocked || done.at > end) {
+        if (blocked && !itself)
+            learn(last, end);
+        const double target = blocked ? end - wake : end;
+        done = solve(target, factor, all_alike);
+        if (std::abs(done.at - target) > std::max(clearly_off_ns, 0.05 * call.duration))
+            ++accuracy_.misfits;
+    }
+    if (itself) // the copy itself may have taken what its own call took, no longer
+        last.waited_ns = std::clamp(last.begin - call.start - last.told_ns, 0.0, call.duration);
+    else if (blocked)
+        last.waited_ns = std::clamp(call.duration - least, 0.0, call.duration);
+    else if (!call.surely_waits)
+        last.waited_ns = std::clamp(done.at - call.start, 0.0, call.duration);
+    last.own_ns = itself ? least : call.duration - last.waited_ns;
+    const double late = std::max(0.0, done.at - end);
+    last.wake_ns = !blocked && !call.surely_waits ? last.own_ns // what it is for, it does after the wait
+                   : blocked                      ? end - done.at + late
+                                                  : std::min(wake, std::max(0.0, end - done.at));
+    Pending* const alone = only();
+    last.late_ns = done.at > end + exact ? done.at - end : 0;
+    keep(factor, all_alike, std::max(done.at, end) + exact);
+    if (blocked && alone != nullptr && alone->call.group != 0 && alone->fixed)
+        groups_[alone->call.group].fitted.add(alone->device_ns);
+}
+
+/// The one whose duration is to be fitted; nullptr: there are none or several.
+Pending* Clock::only() {
+    Pending* found = nullptr;
+    for (Pending& pending : window_)
+        if (!pending.fixed) {
+            if (found != nullptr)
+                return nullptr;
+            found = &pending;
+        }
+    return found;
+}
+
+/// Settles what the latest wait decides. Samples of the work that it waited for have come meanwhile.
+void Clock::resolve() {
+    if (!std::exchange(unresolved_, false))
+        return;
+    expect();
+    fit(window_.back());
+    std::size_t count = 0;
+    while (count < window_.size() && window_[count].fixed)
+        ++count;
+    settle(count);
+}
+
+void Clock::settle(std::size_t count) {
+    for (; count != 0; --count) {
+        const Pending& pending = window_.front();
+        const facts::Call& call = pending.call;
+        if (call.queues == Queues::work)
+            base_.queue(call, base_.ready(call, call.start + pending.told_ns) + pending.device_ns);
+        else if (call.queues == Queues::record)
+            base_.record(call);
+        else if (call.queues == Queues::join)
+            base_.join(call);
+        if (pending.late_ns > 0)
+            base_.limit(call, call.start + call.duration);
+        if (!replays_.empty())
+            replays_.settle(pending);
+        if (observer_)
+            observer_({call, pending.waited_ns, pending.device_ns});
+        window_.pop_front();
+    }
+}
+
+void Clock::finish() {
+    resolve();
+    if (window_.empty())
+        return;
+    expect();
+    keep(1, false, HUGE_VAL);
+    settle(window_.size());
+}
+
+std::vector<double> Clock::savings() const {
+    return replays_.savings();
+}
+
+} // namespace umadvisor::timeline

@@ -1,0 +1,97 @@
+/// When everything in a run happened, and when it would have with changes.
+#pragma once
+
+#include "analyzer/facts/call.hpp"
+#include "analyzer/model/awaited.hpp"
+#include "analyzer/reader/flat_map.hpp"
+#include "analyzer/timeline/edit.hpp"
+#include "analyzer/timeline/lane.hpp"
+#include "analyzer/timeline/state.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <vector>
+
+namespace umadvisor::timeline {
+
+/// A call whose place in time is known.
+struct Settled {
+    const facts::Call& call;
+    double waited_ns = 0; ///< of its duration, for work that was queued before it
+    double device_ns = 0; ///< that its own work took
+
+    double own_ns() const { return call.duration - waited_ns; }
+};
+
+/// How well predicted waits agree with recorded ones.
+struct Accuracy {
+    std::uint64_t hidden = 0;  ///< waits that were predicted, not fitted
+    double error_ns = 0;       ///< the sum of how far their ends are off
+    double hidden_ns = 0;      ///< what they took
+    std::uint64_t misfits = 0; ///< waits that no durations explain
+};
+
+/// Fits what is not known, the durations of device work, so that every wait ends when the trace says, and
+/// replays the run call by call with each of several edits. The method is a max-plus recurrence: no graph is
+/// kept. Memory: what `State` holds, for each edit, and at most `window` calls.
+class Clock {
+public:
+    static constexpr std::size_t window = 4096;
+    using Observer = std::function<void(const Settled&)>;
+
+    /// `hidden`: every second wait is predicted only.
+    explicit Clock(Observer observer, const std::vector<Edit>& edits = {}, bool hidden = false);
+
+    /// In the order of their starts.
+    void add(const facts::Call& call);
+    /// The device took `ns` for the work that carries `sample`.
+    void measured(std::uint64_t sample, double ns);
+    /// Call once, after the last.
+    void finish();
+
+    /// How much earlier the run ends with each edit, nanoseconds; negative: later.
+    std::vector<double> savings() const;
+    const Accuracy& accuracy() const { return accuracy_; }
+
+private:
+    struct Usual {
+        std::uint64_t count = 0;
+        double sum = 0, squares = 0, longest = 0;
+        void add(double ns);
+        double ns() const;
+        double spread() const; ///< how far single ones are off, relative
+    };
+    struct Group {
+        Usual measured, fitted;
+    };
+
+    void expect();
+    Pending* only();
+    void resolve();
+    bool must_have_waited(const facts::Call& call, double least) const;
+    void fit(Pending& last);
+    Growing simulate(double factor, bool all_alike);
+    Growing solve(double target, double& factor, bool& all_alike);
+    void keep(double factor, bool all_alike, double until);
+    void learn(const Pending& last, double end);
+    void settle(std::size_t count);
+
+    Observer observer_;
+    Replays replays_;
+    bool hides_;
+    std::uint64_t waits_ = 0;
+    std::vector<double> ends_; ///< of each thread's last call
+    std::deque<Pending> window_;
+    bool unresolved_ = false; ///< the last call of the window waited
+    State<double> base_;      ///< at the start of the window
+    State<Growing> trial_;
+    reader::FlatMap<Group> groups_;
+    model::Awaited<std::uint64_t> awaited_; ///< groups of samples
+    std::vector<double> latencies_;
+    double latency_ = 4500; ///< from a launch to the return of a wait for it, without the work itself
+    Accuracy accuracy_;
+};
+
+} // namespace umadvisor::timeline
