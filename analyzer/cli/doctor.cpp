@@ -169,8 +169,8 @@ void look_at_residency(Findings& findings) {
         ::close(pagemap);
 }
 
-/// What killed programs have left in memory stays until somebody reads their traces; where those are gone,
-/// nobody will.
+/// A killed program leaves its last records in shared memory. They stay there until somebody reads its trace;
+/// if the trace is gone, nobody will.
 void look_at_left_segments(Findings& findings) {
     const std::vector<LeftSegment> left = left_segments();
     if (left.empty())

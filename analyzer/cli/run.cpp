@@ -192,7 +192,7 @@ std::vector<RunProcess> processes_of(const RunList& list, const std::string& out
 
 void summarize(const std::vector<RunProcess>& processes, bool told) {
     if (!processes.empty() && !told)
-        say("no process told of its trace; by name and time of this run:");
+        say("no process reported its trace; these were written during the run:");
     std::string next;
     for (const RunProcess& process : processes)
         if (summarize(process))
@@ -200,8 +200,9 @@ void summarize(const std::vector<RunProcess>& processes, bool told) {
     if (!next.empty())
         say("next: umadvisor report" + next);
     else if (processes.empty() && driver_found())
-        say("no trace: no process told of one; either none entered CUDA, or it runs where umadvisor's list or "
-            "variables do not reach");
+        say("no trace: no process reported one. Either none used CUDA, or one could not report it: it ran as "
+            "another "
+            "user, in a container, or without UMADVISOR_RUN");
     else if (processes.empty())
         say("no trace: no CUDA driver here (libcuda.so.1 is not found); umadvisor doctor says more");
 }

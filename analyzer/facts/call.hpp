@@ -1,4 +1,5 @@
-/// What a call of the program does to host and device, in terms that no longer depend on its record.
+/// One call of the program as the analyzer's clock sees it: which work it queues and what it waits for. A Call
+/// no longer depends on the type of the record that it was made from.
 #pragma once
 
 #include "analyzer/model/waits.hpp"
@@ -7,7 +8,7 @@
 
 namespace umadvisor::facts {
 
-/// What a call waits for before it returns ("What waits for what" in docs/measurements.md).
+/// A call returns when this is done ("What waits for what" in docs/measurements.md).
 enum class Waits : std::uint8_t {
     nothing,
     itself, ///< the work that it queues
@@ -16,7 +17,7 @@ enum class Waits : std::uint8_t {
     device, ///< every stream of its device, non-blocking ones included
 };
 
-/// What a call does to a stream.
+/// A call changes its stream in one of these ways.
 enum class Queues : std::uint8_t {
     nothing,
     work,
@@ -48,7 +49,7 @@ struct Call {
     Engine engine{};
     double least_ns = 0; ///< what a call of this entry takes that waits for nothing
 
-    // Of the queued work:
+    // The next fields describe the work that the call queues.
     std::uint64_t bytes = 0;
     std::uint64_t sample = 0; ///< of the DeviceTime that may tell how long it took
     double expected_ns = 0;   ///< on the device

@@ -61,16 +61,8 @@ StreamPlace Calls::place(std::uint64_t stream, std::uint32_t thread) {
     const std::uint64_t key = place.legacy                            ? mixed(2, context)
                               : stream == model::stream_of_the_thread ? mixed(mixed(3, context), thread)
                                                                       : stream;
-    const auto [found, fresh] = streams_.try_emplace(key, next_stream_);
-    next_stream_ += fresh;
-    place.number = found->second;
+    place.number = streams_.of(key);
     return place;
-}
-
-std::uint32_t Calls::event(std::uint64_t handle) {
-    const auto [found, fresh] = events_.try_emplace(handle, next_event_);
-    next_event_ += fresh;
-    return found->second;
 }
 
 template <class Record>
@@ -94,6 +86,15 @@ double Calls::least(const Call& call) {
     return least;
 }
 
+/// Only measurements and waits tell how long such work takes.
+void Calls::queue_unknown(Call& call, std::uint64_t stream, std::uint64_t group) {
+    call.stream = place(stream, call.thread);
+    call.queues = Queues::work;
+    call.expected_ns = unknown_kernel_ns;
+    call.doubt = unknown_doubt;
+    call.group = group;
+}
+
 std::optional<Call> Calls::of(const trace::Launch& record, const reader::ThreadCursor& cursor) {
     Call call = begin(record, cursor.index());
     if (record.duration != 0)
@@ -106,12 +107,8 @@ std::optional<Call> Calls::of(const trace::Launch& record, const reader::ThreadC
     call.site = {shape->stack, shape->entry};
     if (record.status != 0 || shape->captured)
         return call;
-    call.stream = place(shape->stream, cursor.index());
-    call.queues = Queues::work;
     call.sample = record.sample;
-    call.expected_ns = unknown_kernel_ns;
-    call.doubt = unknown_doubt;
-    call.group = group_of(*shape);
+    queue_unknown(call, shape->stream, group_of(*shape));
     return call;
 }
 
@@ -119,12 +116,8 @@ std::optional<Call> Calls::of(const trace::GraphLaunch& record, const reader::Th
     Call call = begin(record, cursor.index());
     if (record.status != 0 || record.captured != 0)
         return call;
-    call.stream = place(record.stream, cursor.index());
-    call.queues = Queues::work;
     call.sample = record.sample;
-    call.expected_ns = unknown_kernel_ns;
-    call.doubt = unknown_doubt;
-    call.group = mixed(4, record.version) | 1;
+    queue_unknown(call, record.stream, mixed(4, record.version) | 1);
     return call;
 }
 
@@ -132,11 +125,7 @@ std::optional<Call> Calls::of(const trace::HostFunction& record, const reader::T
     Call call = begin(record, cursor.index());
     if (record.status != 0 || record.captured != 0)
         return call;
-    call.stream = place(record.stream, cursor.index());
-    call.queues = Queues::work;
-    call.expected_ns = unknown_kernel_ns;
-    call.doubt = unknown_doubt;
-    call.group = mixed(5, record.function_address) | 1;
+    queue_unknown(call, record.stream, mixed(5, record.function_address) | 1);
     return call;
 }
 
@@ -211,7 +200,7 @@ std::optional<Call> Calls::of(const trace::Sync& record, const reader::ThreadCur
                  : record.kind == trace::SyncKind::event ? Waits::event
                                                          : Waits::device;
     if (call.waits == Waits::event)
-        call.event = event(record.object);
+        call.event = events_.of(record.object);
     return call;
 }
 
@@ -221,10 +210,10 @@ std::optional<Call> Calls::of(const trace::Event& record, const reader::ThreadCu
         return call;
     if (record.action == trace::EventAction::record) {
         call.stream = place(record.stream, cursor.index());
-        call.event = event(record.event);
+        call.event = events_.of(record.event);
         call.queues = Queues::record;
     } else if (record.action == trace::EventAction::destroy) {
-        events_.erase(record.event);
+        events_.destroy(record.event);
     }
     return call;
 }
@@ -236,13 +225,13 @@ std::optional<Call> Calls::of(const trace::Stream& record, const reader::ThreadC
         return call;
     if (record.action == trace::StreamAction::wait_event) {
         call.stream = place(record.stream, cursor.index());
-        call.event = event(record.event);
+        call.event = events_.of(record.event);
         call.queues = Queues::join;
     } else if (record.action == trace::StreamAction::create) {
         if ((record.flags & 1) != 0) // CU_STREAM_NON_BLOCKING
             not_blocking_.insert(record.stream);
     } else if (record.action == trace::StreamAction::destroy) {
-        streams_.erase(record.stream);
+        streams_.destroy(record.stream);
         not_blocking_.erase(record.stream);
     }
     return call;

@@ -10,13 +10,42 @@
 #include "analyzer/reader/trace.hpp"
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
-#include <utility>
 
 namespace umadvisor::facts {
+
+/// Small numbers for live handles. A number is given out again when its handle was destroyed, so that tables by
+/// number do not grow with every handle that a program makes.
+class Numbers {
+public:
+    explicit Numbers(std::uint32_t first = 0) : next_(first) {}
+    std::uint32_t of(std::uint64_t handle) {
+        const auto [found, fresh] = numbers_.try_emplace(handle, 0);
+        if (fresh && free_.empty())
+            found->second = next_++;
+        else if (fresh) {
+            found->second = free_.front();
+            free_.pop_front();
+        }
+        return found->second;
+    }
+    void destroy(std::uint64_t handle) {
+        const auto found = numbers_.find(handle);
+        if (found == numbers_.end())
+            return;
+        free_.push_back(found->second); // the one that was free longest is given out first
+        numbers_.erase(found);
+    }
+
+private:
+    std::unordered_map<std::uint64_t, std::uint32_t> numbers_;
+    std::deque<std::uint32_t> free_;
+    std::uint32_t next_;
+};
 
 /// Follows the events in the order of time. Memory: one entry for each live stream and event, each context and
 /// each entry point.
@@ -31,7 +60,6 @@ public:
 private:
     template <class Record>
     Call begin(const Record& record, std::uint32_t thread);
-    Call with_stream(Call call, std::uint64_t stream);
 
     std::optional<Call> of(const trace::Launch& record, const reader::ThreadCursor& cursor);
     std::optional<Call> of(const trace::Copy& record, const reader::ThreadCursor& cursor);
@@ -48,8 +76,8 @@ private:
     template <class Record>
     std::optional<Call> of(const Record& record, const reader::ThreadCursor& cursor);
 
+    void queue_unknown(Call& call, std::uint64_t stream, std::uint64_t group);
     StreamPlace place(std::uint64_t stream, std::uint32_t thread);
-    std::uint32_t event(std::uint64_t handle);
     double length(std::uint64_t ticks) const { return static_cast<double>(ticks) * ns_per_tick_; }
     double at(std::uint64_t ticks) const {
         return (static_cast<double>(ticks) - static_cast<double>(first_)) * ns_per_tick_;
@@ -61,9 +89,8 @@ private:
     double ns_per_tick_;
     std::uint64_t first_;
     model::Contexts contexts_;
-    std::unordered_set<std::uint64_t> not_blocking_;                    ///< streams
-    std::unordered_map<std::uint64_t, std::uint32_t> streams_, events_; ///< numbers
-    std::uint32_t next_stream_ = 0, next_event_ = 1;
+    std::unordered_set<std::uint64_t> not_blocking_; ///< streams
+    Numbers streams_, events_{1};
     std::unordered_map<std::uint64_t, std::uint32_t> devices_; ///< contexts
     reader::FlatMap<double> least_;                            ///< by entry
     double launch_ns_;                                         ///< of a launch call that was not measured

@@ -1,12 +1,12 @@
 /// What others do to the trace of a running program is no affair of the program's.
 #include "process.hpp"
+#include "tests/segments.hpp"
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <functional>
 #include <future>
-#include <map>
 #include <random>
 #include <thread>
 #include <unistd.h>
@@ -51,40 +51,6 @@ const Attack attacks[] = {
      }},
 };
 
-/// The segments in a list as of proc_sysvipc_shm(5): number and the process that made it.
-std::map<std::string, std::string> segments(const fs::path& list = "/proc/sysvipc/shm") {
-    std::istringstream table(read(list));
-    std::map<std::string, std::string> creators;
-    for (std::string line; std::getline(table, line);) {
-        std::istringstream fields(line);
-        std::string key, id, mode, bytes, creator;
-        fields >> key >> id >> mode >> bytes >> creator;
-        creators[id] = creator;
-    }
-    return creators;
-}
-
-/// Of processes that had the same numbers as ours will have.
-const std::map<std::string, std::string> earlier = segments();
-
-int count_of(const std::string& process, const std::map<std::string, std::string>& all) {
-    int count = 0;
-    for (const auto& [id, creator] : all)
-        count += creator == process && !earlier.contains(id);
-    return count;
-}
-
-/// Segments that a process has made and that are still there. Who looks into one that ends (ps(1)) holds its
-/// memory a moment longer.
-int segments_of(const std::string& process) {
-    int count = count_of(process, segments());
-    for (int tries = 0; tries < 2000 && count != 0; ++tries) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        count = count_of(process, segments());
-    }
-    return count;
-}
-
 /// Runs the load, and `attack` a while after its trace is there. Its process id is in the file "pid".
 Outcome run_attacked(const Folder& folder, std::chrono::microseconds while_,
                      const std::function<void()>& attack) {
@@ -122,7 +88,7 @@ BOOST_DATA_TEST_CASE(what_becomes_of_the_trace_changes_nothing, data::make(attac
         BOOST_TEST(lines(outcome.err) == 1u, outcome.err);
         std::string process = read(folder / "pid");
         process.pop_back();
-        BOOST_TEST(segments_of(process) == 0);
+        BOOST_TEST(segments_of(std::stoi(process)) == 0);
     }
 }
 
@@ -148,8 +114,7 @@ BOOST_AUTO_TEST_CASE(a_disk_that_others_fill_changes_nothing) {
             continue; // it was full before the trace was begun
         const auto found = nlohmann::json::parse(read(folder / "report.json"));
         // All that was taken had its room: nothing waits in memory for more.
-        BOOST_TEST(count_of(std::to_string(found.at("process").at("pid").get<int>()),
-                            segments(folder / "segments")) == 0);
+        BOOST_TEST(count_segments(found.at("process").at("pid"), read_segments(folder / "segments")) == 0);
         for (const auto& calls : found.at("calls"))
             if (calls.at("entry") == "cuLaunchKernel")
                 BOOST_TEST(calls.at("count") == 4 * 40 * 400);
@@ -164,13 +129,13 @@ BOOST_AUTO_TEST_CASE(a_killed_program_leaves_its_records_and_no_segment) {
         const Outcome outcome = run_attacked(folder, std::chrono::microseconds(random() % 150'000), [&] {
             process = read(folder / "pid");
             process.pop_back();
-            kill(static_cast<pid_t>(std::stol(process)), SIGKILL);
+            kill(std::stoi(process), SIGKILL);
         });
         const auto found = report(folder, "x.umtrace");
         BOOST_TEST(found.at("completeness").at("chunks_missing") == 0);
         BOOST_TEST(found.at("completeness").at("chunks_lost") == 0);
         BOOST_TEST(found.at("completeness").at("chunks_damaged") == 0);
-        BOOST_TEST(segments_of(process) == 0);
+        BOOST_TEST(segments_of(std::stoi(process)) == 0);
         const std::string first = run(folder, advisor + " dump --json x.umtrace | md5sum").out;
         BOOST_TEST(run(folder, advisor + " dump --json x.umtrace | md5sum").out == first);
     }
@@ -183,15 +148,15 @@ BOOST_AUTO_TEST_CASE(run_leaves_no_segment_even_when_it_is_quiet) {
     BOOST_TEST(outcome.status == 5, outcome.err);
     std::string process = read(folder / "pid");
     process.pop_back();
-    BOOST_TEST(segments_of(process) == 0);
+    BOOST_TEST(segments_of(std::stoi(process)) == 0);
     // Of a trace that was never read, either, when it is replaced.
     run_sim(folder, "UMADVISOR_OUTPUT=y.umtrace LD_PRELOAD=" + shim + " sh -c 'echo $$ > pid; exec " +
                         programs + "/unruly _exit'");
     process = read(folder / "pid");
     process.pop_back();
-    BOOST_TEST(segments_of(process) == 1);
+    BOOST_TEST(segments_of(std::stoi(process)) == 1);
     run_sim(folder, advisor + " run -q -f -o y.umtrace -- " + programs + "/unruly _exit");
-    BOOST_TEST(segments_of(process) == 0);
+    BOOST_TEST(segments_of(std::stoi(process)) == 0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -292,7 +292,7 @@ BOOST_AUTO_TEST_CASE(traces_that_no_process_told_of_are_found) {
             const Outcome outcome = run_sim(folder, advisor + " run " + option + "-- " + way);
             BOOST_TEST(outcome.status == 0, outcome.err);
             BOOST_TEST(count(outcome.err, "no trace: ") == 0u, outcome.err);
-            BOOST_TEST(count(outcome.err, "no process told of its trace") == 1u, outcome.err);
+            BOOST_TEST(count(outcome.err, "no process reported its trace") == 1u, outcome.err);
             const std::string next = "umadvisor: next: umadvisor report ";
             BOOST_TEST(count(outcome.err, next + (output.empty() ? "pinned_copies." : "x.umtrace\n")) == 1u,
                        outcome.err);
@@ -300,7 +300,7 @@ BOOST_AUTO_TEST_CASE(traces_that_no_process_told_of_are_found) {
         }
     const Folder folder;
     const Outcome nothing = run_sim(folder, advisor + " run -- env -u UMADVISOR_RUN /bin/true");
-    check_one_line(nothing, 0, "no process told of one");
+    check_one_line(nothing, 0, "no process reported one");
     BOOST_TEST(count(nothing.err, "no process of it entered CUDA") == 0u, nothing.err);
 }
 
