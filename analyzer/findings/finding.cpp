@@ -1,5 +1,6 @@
 #include "analyzer/findings/finding.hpp"
 
+#include "analyzer/findings/replay.hpp"
 #include "analyzer/findings/words.hpp"
 
 #include <algorithm>
@@ -22,6 +23,26 @@ bool same_call(const Finding& one, const Finding& other) {
     const auto waits = [](const Finding& finding) { return finding.rule == &rule("UMA-503"); };
     return one.stack == other.stack && one.stack != 0 &&
            ((copies(one) && waits(other)) || (waits(one) && copies(other)));
+}
+
+/// No finding promises more than the run without what it edits would be shorter.
+void bound_by_replay(const model::Profile& profile, std::vector<Finding>& all) {
+    std::vector<timeline::Edit> edits;
+    for (const Finding& finding : all)
+        if (!finding.edit.changes.empty())
+            edits.push_back(finding.edit);
+    const std::vector<double> savings = replay(profile, edits);
+    std::size_t next = 0;
+    for (Finding& finding : all)
+        if (!finding.edit.changes.empty() && next < savings.size())
+            finding.saving_ns = std::clamp(savings[next++], 0.0, finding.saving_ns);
+}
+
+/// Neither time nor memory of a run is worth a change that saves so little of it.
+bool is_negligible(const model::Profile& profile, const Finding& finding) {
+    return finding.saving_bytes == 0 &&
+           finding.saving_ns <
+               std::max(least_saving_ns, least_saving_of_run * static_cast<double>(profile.net_ns()));
 }
 
 /// Those that save most come first.
@@ -52,7 +73,7 @@ std::optional<Confidence> confidence_called(std::string_view text) {
 }
 
 double within_recorded(const model::Profile& profile, double saving_ns) {
-    const auto recorded = static_cast<double>(profile.recorded_ns());
+    const auto recorded = static_cast<double>(profile.net_ns());
     return recorded > 0 ? std::min(saving_ns, recorded) : saving_ns;
 }
 
@@ -64,17 +85,21 @@ void fold(Finding& larger, const Finding& part) {
 
 std::vector<Finding> find_all(const model::Profile& profile, const LineOf& line_of) {
     std::vector<Finding> all;
-    for (const auto find :
-         {&find_allocation_churn, &find_constant_uploads, &find_default_stream,   &find_early_syncs,
-          &find_far_nodes,        &find_fragmentation,    &find_host_blocked,     &find_idle_memory,
-          &find_implicit_syncs,   &find_leaked,           &find_managed,          &find_managed_copies,
-          &find_narrow_rows,      &find_never_used,       &find_oversized,        &find_pageable_copies,
-          &find_pinned_overuse,   &find_polling,          &find_redundant_syncs,  &find_repeated_registrations,
-          &find_repeated_uploads, &find_reusable_memory,  &find_scalar_downloads, &find_serial_copies,
-          &find_small_copies,     &find_through_host,     &find_unused_transfers, &find_used_once})
+    for (const auto find : {&find_allocation_churn, &find_constant_uploads, &find_default_stream,
+                            &find_early_syncs,      &find_far_nodes,        &find_fragmentation,
+                            &find_fresh_pages,      &find_host_blocked,     &find_idle_memory,
+                            &find_implicit_syncs,   &find_leaked,           &find_managed,
+                            &find_managed_copies,   &find_narrow_rows,      &find_never_used,
+                            &find_oversized,        &find_pageable_copies,  &find_pinned_overuse,
+                            &find_polling,          &find_redundant_syncs,  &find_repeated_registrations,
+                            &find_repeated_uploads, &find_reusable_memory,  &find_scalar_downloads,
+                            &find_serial_copies,    &find_small_copies,     &find_sync_each_launch,
+                            &find_through_host,     &find_unused_transfers, &find_used_once})
         std::ranges::move(find(profile, line_of), std::back_inserter(all));
+    bound_by_replay(profile, all);
     for (Finding& finding : all)
         finding.saving_ns = within_recorded(profile, finding.saving_ns);
+    std::erase_if(all, [&profile](const Finding& finding) { return is_negligible(profile, finding); });
     std::ranges::stable_sort(all, std::ranges::greater{}, [](const Finding& finding) {
         return std::pair(finding.saving_ns, finding.saving_bytes);
     });

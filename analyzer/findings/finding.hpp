@@ -3,6 +3,7 @@
 
 #include "analyzer/findings/rules.hpp"
 #include "analyzer/model/profile.hpp"
+#include "analyzer/timeline/edit.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -16,6 +17,8 @@ namespace umadvisor::findings {
 
 /// Less than this in all is not worth changing a program for.
 inline constexpr double least_saving_ns = 100'000;
+/// And no less than this share of the run without making contexts.
+inline constexpr double least_saving_of_run = 0.001;
 /// Memory is handed out by 2 MiB and less is no gain; nor is a percent of what the program has at its peak.
 inline constexpr std::uint64_t least_saving_bytes = 1024 * 1024;
 inline constexpr double least_saving_share = 0.01;
@@ -37,6 +40,7 @@ struct Finding {
     std::vector<std::pair<std::string, std::uint64_t>> places; ///< further lines that matter: what and stack
     std::string advice;                                        ///< what to write instead
     double saving_ns = 0;
+    timeline::Edit edit;            ///< what the remedy changes; `saving_ns` is at most what its replay gains
     std::uint64_t saving_bytes = 0; ///< by how much the program would need less memory at its peak
     std::string basis;              ///< what the saving was worked out from
     Confidence confidence{};
@@ -54,6 +58,7 @@ using LineOf = std::function<std::uint64_t(std::uint64_t stack)>;
 // Each looks at a profile and reports a place once.
 std::vector<Finding> find_pageable_copies(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_small_copies(const model::Profile& profile, const LineOf& line_of);
+std::vector<Finding> find_fresh_pages(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_narrow_rows(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_managed_copies(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_repeated_uploads(const model::Profile& profile, const LineOf& line_of);
@@ -77,12 +82,13 @@ std::vector<Finding> find_fragmentation(const model::Profile& profile, const Lin
 std::vector<Finding> find_redundant_syncs(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_early_syncs(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_implicit_syncs(const model::Profile& profile, const LineOf& line_of);
+std::vector<Finding> find_sync_each_launch(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_polling(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_host_blocked(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_managed(const model::Profile& profile,
                                   const LineOf& line_of); ///< all on managed memory
 
-/// No change saves more than the time that was recorded.
+/// No change saves more than the time that was recorded, without what making contexts took.
 double within_recorded(const model::Profile& profile, double saving_ns);
 
 /// `part` counts what `larger` does: it is told there, and adds nothing.

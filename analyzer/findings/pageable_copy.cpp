@@ -18,6 +18,7 @@ using trace::Memory;
 
 struct PageableCopies {
     model::Tally copies;
+    model::Footprint memory; ///< that they go through
     std::uint64_t largest = 0, entry = 0;
     std::set<trace::HostRangeKind> kinds;
 };
@@ -52,6 +53,9 @@ bool is_fault(const model::CopySite& site, model::Direction direction) {
     return up || down;
 }
 
+/// What is copied only once is not worth page-locking.
+constexpr std::uint64_t least_uses = 2;
+
 /// Its calls are counted by the rule narrow-rows.
 bool told_of_narrow_rows(const model::Profile& profile, const model::CopySite& site) {
     if (site.graph)
@@ -70,14 +74,15 @@ Finding describe(const model::Profile& profile, const Key& key, const PageableCo
     const std::string whose = rates.whose();
     const double pageable_rate = up ? rates.pageable_to_device : rates.device_to_pageable;
     // Nobody times the nodes of a graph one by one.
-    const double spent_ns =
-        graph ? bytes / pageable_rate * 1e9 : static_cast<double>(profile.nanoseconds(group.copies.ticks));
+    const double spent_ns = graph ? bytes / pageable_rate * 1e9 : group.copies.own_ns;
     const model::LinkRate link = profile.copies().link(direction);
     const bool measured = link.bytes != 0;
     const double rate = measured ? link.bytes_per_second()
                         : up     ? rates.pinned_to_device
                                  : rates.device_to_pinned;
     const double pinned_ns = bytes / rate * 1e9;
+    const auto locked_bytes = static_cast<double>(graph ? group.largest : group.memory.bytes());
+    const double lock_ns = rates.page_lock_ns + locked_bytes / rates.page_lock * 1e9;
 
     Finding finding;
     // What a graph copies keeps no call waiting that was to return at once.
@@ -85,7 +90,7 @@ Finding describe(const model::Profile& profile, const Key& key, const PageableCo
     finding.title = std::string(graph ? "pageable copies inside a graph" : finding.rule->title) + ", " +
                     std::string(words(direction));
     finding.stack = stack;
-    finding.saving_ns = std::max(0.0, spent_ns - pinned_ns);
+    finding.saving_ns = std::max(0.0, spent_ns - pinned_ns - lock_ns);
     const double reached = spent_ns > 0 ? bytes / (spent_ns * 1e-9) : 0;
     finding.summary =
         profile.call_name(group.entry) + " " + bytes_text(bytes / static_cast<double>(group.copies.count)) +
@@ -100,17 +105,23 @@ Finding describe(const model::Profile& profile, const Key& key, const PageableCo
                         {"largest_bytes", static_cast<double>(group.largest)},
                         {"time_ns", spent_ns},
                         {"rate_bytes_per_s", reached},
-                        {"pinned_rate_bytes_per_s", rate}};
+                        {"pinned_rate_bytes_per_s", rate},
+                        {"buffer_bytes", locked_bytes},
+                        {"page_lock_ns", lock_ns}};
     const bool runtime = profile.uses_runtime();
-    const std::string pinned = runtime ? "cudaMallocHost" : "cuMemAllocHost";
-    finding.advice = asynchronous ? "allocate the host buffer with " + pinned +
-                                        " instead of malloc; the copy then runs beside the host"
-                                  : "allocate the host buffer with " + pinned + " instead of malloc, then " +
-                                        (runtime ? "cudaMemcpyAsync" : "cuMemcpyAsync") + " on a stream";
-    finding.basis = measured ? "time of these calls less the same bytes at the rate that pinned copies of 16 "
-                               "MiB and more reached in this trace"
-                             : "time of these calls less the same bytes at " + rate_text(rate) +
-                                   ", measured for pinned memory on " + whose;
+    const std::string lock =
+        std::string("page-lock this buffer once and keep it: ") +
+        (runtime ? "cudaHostRegister, or cudaMallocHost" : "cuMemHostRegister, or cuMemAllocHost") +
+        " instead of malloc";
+    finding.advice = lock + (asynchronous ? "; the copy then runs beside the host"
+                             : runtime    ? "; cudaMemcpyAsync on a stream then runs beside the host"
+                                          : "; cuMemcpyAsync on a stream then runs beside the host");
+    finding.basis =
+        (measured ? "time of these copies, without waits for earlier work, less the same bytes at the rate "
+                    "that pinned copies of 16 MiB and more reached in this trace"
+                  : "time of these copies, without waits for earlier work, less the same bytes at " +
+                        rate_text(rate) + ", measured for pinned memory on " + whose) +
+        ", and less " + time_text(lock_ns) + " to page-lock " + bytes_text(locked_bytes) + " once";
     if (graph)
         finding.basis = "these bytes at " + rate_text(pageable_rate) + ", measured for pageable memory on " +
                         whose + ", less the same at " +
@@ -146,12 +157,15 @@ std::vector<Finding> find_pageable_copies(const model::Profile& profile, const L
             continue;
         PageableCopies& group = groups[{line_of(site.stack), totals.direction, site.asynchronous, site.graph}];
         group.copies.add(rest);
+        group.memory.add(totals.pageable);
         group.largest = std::max(group.largest, totals.largest);
         group.entry = site.entry;
         group.kinds.insert(kind_of(profile, site.host_range));
     }
     std::vector<Finding> findings;
     for (const auto& [key, group] : groups) {
+        if (group.copies.bytes < least_uses * group.memory.bytes())
+            continue;
         Finding finding = describe(profile, key, group);
         if (finding.saving_ns >= least_saving_ns)
             findings.push_back(std::move(finding));

@@ -28,6 +28,8 @@ inline constexpr std::array rules{
     Rule{"UMA-111", "through-host", "device memory copied by way of the host"},
     Rule{"UMA-112", "scalar-download", "a scalar read back in every round"},
     Rule{"UMA-113", "far-node", "page-locked memory on another NUMA node than the device's"},
+    Rule{"UMA-118", "fresh-pages", "downloads into pages that the host has not touched yet"},
+    Rule{"UMA-119", "pack-round", "small copies side by side that could be one"},
     // Unified memory.
     Rule{"UMA-201", "thrashing", "host and device thrash managed memory"},
     Rule{"UMA-202", "ping-pong", "ping-pong of managed memory between host and device"},
@@ -61,6 +63,7 @@ inline constexpr std::array rules{
     Rule{"UMA-503", "implicit-sync", "calls that wait for the device unasked"},
     Rule{"UMA-504", "polling", "streams or events asked again and again"},
     Rule{"UMA-505", "host-blocked", "host and device take turns"},
+    Rule{"UMA-506", "sync-each-launch", "waits for results that the host does not read"},
 };
 static_assert(std::ranges::is_sorted(rules, {}, &Rule::id));
 

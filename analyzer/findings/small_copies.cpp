@@ -1,106 +1,144 @@
-/// Many copies whose call costs more than their bytes.
+/// Small copies side by side: each costs its call, and one call could carry all of them.
 #include "analyzer/findings/finding.hpp"
 #include "analyzer/findings/transfer_fates.hpp"
 #include "analyzer/findings/words.hpp"
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
+#include <vector>
 
 namespace umadvisor::findings {
 namespace {
 
-constexpr std::uint64_t least_count = 100;
-
 struct SmallCopies {
-    model::Tally copies;
-    std::uint64_t entry = 0;
+    std::uint64_t stack = 0, entry = 0; ///< of the line that saves most
+    model::Direction direction{};
+    double count = 0, bytes = 0, own_ns = 0;
+    double spared = 0, saving_ns = 0, most_ns = 0;
+    std::uint64_t rounds = 0;
+    std::set<std::uint64_t> lines;
     bool asynchronous = true;
 };
 
-Finding describe(const model::Profile& profile, std::uint64_t stack, model::Direction direction,
-                 const SmallCopies& group) {
-    const double spent_ns = static_cast<double>(profile.nanoseconds(group.copies.ticks));
-    const auto bytes = static_cast<double>(group.copies.bytes);
-    const auto count = static_cast<double>(group.copies.count);
-    // Merged, they are one call and the bytes at the rate of the link; in a batch about the same.
-    const double merged_ns = profile.rates().small_copy_ns + bytes / profile.rates().pinned_to_device * 1e9;
+/// What a copy of a call site takes on average, of those that the rules on content do not advise to leave out.
+struct Usual {
+    double ns = 0, bytes = 0;
+    double share = 0; ///< of all small ones of the site
+    const model::CopySite* site = nullptr;
+    model::Direction direction{};
+};
 
+std::map<model::CallSite, Usual> usual_copies(const model::Profile& profile) {
+    const bool content_is_told = fates_are_told(profile);
+    std::map<model::CallSite, model::Tally> all, rest;
+    std::map<model::CallSite, Usual> result;
+    for (const auto& [site, totals] : profile.copies().sites()) {
+        if (totals.small.count == 0 || site.graph || site.batched)
+            continue;
+        // The rules scalar-download and on content advise to do without the wait or the copy.
+        if (profile.scalar_downloads().tells_of({site.stack, site.entry}))
+            continue;
+        const model::CallSite key{site.stack, site.entry};
+        all[key].add(totals.small);
+        rest[key].add(content_is_told ? totals.small.without(profile.contents().told(site, true))
+                                      : totals.small);
+        result[key].site = &site;
+        result[key].direction = totals.direction;
+    }
+    for (auto& [key, usual] : result) {
+        const model::Tally& left = rest[key];
+        const auto count = static_cast<double>(left.count);
+        usual.share = count / static_cast<double>(all[key].count);
+        usual.ns = count == 0 ? 0 : left.own_ns / count;
+        usual.bytes = count == 0 ? 0 : static_cast<double>(left.bytes) / count;
+    }
+    return result;
+}
+
+std::string side_by_side(const SmallCopies& group, const Rule& rule) {
+    return &rule == &findings::rule("UMA-119")
+               ? count_text(group.lines.size(), "line") + " that follow each other, " +
+                     count_text(group.rounds, "time") + ", could be one copy"
+               : "side by side, " + std::to_string(static_cast<std::uint64_t>(group.spared)) +
+                     " of which one call for each run of copies would spare";
+}
+
+Finding describe(const model::Profile& profile, const Rule& rule, const SmallCopies& group) {
     Finding finding;
-    finding.rule = &rule("UMA-103");
-    finding.title = "many small copies, " + std::string(words(direction));
-    finding.stack = stack;
-    finding.summary = profile.call_name(group.entry) + " of " + bytes_text(bytes / count) + " on average, " +
-                      std::to_string(group.copies.count) + " times: " + time_text(spent_ns / count) +
-                      " a call, " + time_text(spent_ns) + " in all";
-    finding.evidence = {{"copies", count},
-                        {"bytes", bytes},
-                        {"mean_bytes", bytes / count},
-                        {"time_ns", spent_ns},
-                        {"time_per_copy_ns", spent_ns / count}};
+    finding.rule = &rule;
+    finding.title = std::string(rule.title) + ", " + std::string(words(group.direction));
+    finding.stack = group.stack;
+    finding.summary = profile.call_name(group.entry) + " of " + bytes_text(group.bytes / group.count) +
+                      " on average, " + count_text(static_cast<std::uint64_t>(group.count), "time") + ", " +
+                      time_text(group.own_ns / group.count) + " each: " + side_by_side(group, rule);
+    finding.evidence = {{"copies", group.count},
+                        {"bytes", group.bytes},
+                        {"mean_bytes", group.bytes / group.count},
+                        {"time_ns", group.own_ns},
+                        {"time_per_copy_ns", group.own_ns / group.count},
+                        {"calls_spared", group.spared}};
+    for (const std::uint64_t line : group.lines)
+        if (line != group.stack)
+            finding.places.emplace_back("copied beside it", line);
     finding.advice =
         std::string("gather the pieces in one buffer and copy it once, or hand them over together with ") +
         (profile.uses_runtime() ? "cudaMemcpyBatchAsync" : "cuMemcpyBatchAsync") + " (CUDA 12.8)";
-    finding.saving_ns = std::max(0.0, spent_ns - merged_ns);
-    finding.basis = "time of these calls less one call and the same bytes at " +
-                    rate_text(profile.rates().pinned_to_device) + ", measured on " + profile.rates().whose() +
-                    "; gathering on the host is not counted";
+    finding.saving_ns = group.saving_ns;
+    finding.basis =
+        "time of the calls that one copy for all of a run spares, without waits for earlier work, less "
+        "the same bytes at " +
+        rate_text(profile.rates().pinned_to_device) + ", measured on " + profile.rates().whose() +
+        "; gathering on the host is not counted";
     finding.confidence = group.asynchronous ? Confidence::medium : Confidence::high;
     return finding;
 }
 
-/// Copies of a call that hands over many, and the calls: whatever memory and direction each copy has.
-struct Batches {
-    std::uint64_t copies = 0, calls = 0;
-    /// A batch of one is a call like any other.
-    bool spare_calls() const { return copies >= 2 * calls && copies != 0; }
-};
-
-using CallSite = std::pair<std::uint64_t, std::uint64_t>; ///< stack, entry
-
-std::map<CallSite, Batches> batches_of(const model::Profile& profile) {
-    std::map<CallSite, Batches> batches;
-    for (const auto& [site, totals] : profile.copies().sites())
-        if (site.batched) {
-            Batches& sum = batches[{site.stack, site.entry}];
-            sum.copies += totals.small.count + totals.large.count;
-            sum.calls += totals.calls;
-        }
-    return batches;
+void add(SmallCopies& group, const model::Profile& profile, std::uint64_t line, const Usual& usual,
+         const model::RunCopies& copies) {
+    const double count = static_cast<double>(copies.copies) * usual.share, spared = copies.spared * usual.share;
+    const double saving =
+        spared * std::max(0.0, usual.ns - usual.bytes / profile.rates().pinned_to_device * 1e9);
+    group.lines.insert(line);
+    group.direction = usual.direction;
+    group.count += count;
+    group.bytes += count * usual.bytes;
+    group.own_ns += count * usual.ns;
+    group.spared += spared;
+    group.saving_ns += saving;
+    group.asynchronous &= usual.site->asynchronous;
+    if (saving >= group.most_ns) {
+        group.most_ns = saving;
+        group.stack = line;
+        group.entry = usual.site->entry;
+    }
 }
 
 } // namespace
 
 std::vector<Finding> find_small_copies(const model::Profile& profile, const LineOf& line_of) {
-    std::map<std::pair<std::uint64_t, model::Direction>, SmallCopies> groups;
-    const bool content_is_told = fates_are_told(profile);
-    const std::map<CallSite, Batches> batches = batches_of(profile);
-    for (const auto& [site, totals] : profile.copies().sites()) {
-        // What a graph copies costs no call.
-        if (totals.small.count == 0 || totals.direction == model::Direction::HtoH || site.graph)
-            continue;
-        if (site.batched && batches.at({site.stack, site.entry}).spare_calls())
-            continue; // what would be advised is done
-        if (profile.scalar_downloads().tells_of({site.stack, site.entry}))
-            continue; // the rule scalar-download speaks of what waits for kernels
-        // The rules on content advise to do without the copy.
-        const model::Tally rest =
-            content_is_told ? totals.small.without(profile.contents().told(site, true)) : totals.small;
-        if (rest.count == 0)
-            continue;
-        SmallCopies& group = groups[{line_of(site.stack), totals.direction}];
-        group.copies.add(rest);
-        group.entry = site.entry;
-        group.asynchronous &= site.asynchronous;
+    const std::map<model::CallSite, Usual> usual = usual_copies(profile);
+    std::map<std::pair<std::set<std::uint64_t>, model::Direction>, SmallCopies> groups;
+    for (const auto& [sites, totals] : profile.copy_runs().kinds()) {
+        std::set<std::uint64_t> lines;
+        for (const model::CallSite& site : sites)
+            lines.insert(line_of(site.stack));
+        for (const auto& [site, copies] : totals.small) {
+            const auto found = usual.find(site);
+            if (found == usual.end() || found->second.share == 0)
+                continue;
+            SmallCopies& group = groups[{lines, found->second.direction}];
+            add(group, profile, line_of(site.stack), found->second, copies);
+            group.lines.insert(lines.begin(), lines.end());
+            group.rounds = std::max(group.rounds, totals.rounds);
+        }
     }
     std::vector<Finding> findings;
-    for (const auto& [key, group] : groups) {
-        if (group.copies.count < least_count)
-            continue;
-        Finding finding = describe(profile, key.first, key.second, group);
-        if (finding.saving_ns >= least_saving_ns)
-            findings.push_back(std::move(finding));
-    }
+    for (const auto& [key, group] : groups)
+        if (group.saving_ns >= least_saving_ns)
+            findings.push_back(
+                describe(profile, group.lines.size() > 1 ? rule("UMA-119") : rule("UMA-103"), group));
     return findings;
 }
 

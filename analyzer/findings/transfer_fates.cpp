@@ -17,7 +17,14 @@ struct Spent {
 
 /// A call that waits tells its time; of others the device does, where samples were taken.
 Spent spent_on(const model::Profile& profile, const model::CopySite& site, const model::Tally& transfers) {
-    const auto call_ns = static_cast<double>(profile.nanoseconds(transfers.ticks));
+    double call_ns = static_cast<double>(profile.nanoseconds(transfers.ticks));
+    if (const auto found = profile.copies().sites().find(site); found != profile.copies().sites().end()) {
+        const model::Tally& all = transfers.bytes < model::small_copy_bytes * transfers.count
+                                      ? found->second.small
+                                      : found->second.large;
+        if (all.ticks != 0)
+            call_ns = all.own_ns_of(transfers);
+    }
     const auto bytes = static_cast<double>(transfers.bytes);
     const bool upload = model::is_host_memory(site.source);
     if (upload && (!site.asynchronous || site.source == Memory::pageable))

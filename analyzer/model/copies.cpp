@@ -13,14 +13,14 @@ bool is_pinned(trace::Memory memory) {
 
 } // namespace
 
-void Copies::add(const trace::Copy& copy) {
+CopyTotals* Copies::add(const trace::Copy& copy) {
     if (copy.origin != trace::Origin::program) {
         own_.add(copy.bytes, copy.duration);
-        return;
+        return nullptr;
     }
     if (copy.status != 0) {
         ++failed_;
-        return;
+        return nullptr;
     }
     CopyTotals& totals = sites_[{copy.stack, copy.entry, copy.host_range, copy.source_memory,
                                  copy.destination_memory, copy.asynchronous != 0, copy.batch != 0, false}];
@@ -29,18 +29,28 @@ void Copies::add(const trace::Copy& copy) {
     (copy.bytes < small_copy_bytes ? totals.small : totals.large).add(copy.bytes, copy.duration);
     if (copy.staged != 0)
         staged_[totals.direction].add(copy.bytes, copy.duration);
+    if (copy.bytes >= small_copy_bytes && copy.source_memory == trace::Memory::pageable)
+        totals.pageable.add(copy.source, copy.bytes);
+    else if (copy.bytes >= small_copy_bytes && copy.destination_memory == trace::Memory::pageable)
+        totals.pageable.add(copy.destination, copy.bytes);
     totals.largest = std::max(totals.largest, copy.bytes);
     totals.calls += copy.batch <= 1;
     const bool link = copy.bytes >= link_copy_bytes &&
                       (is_pinned(copy.source_memory) || is_pinned(copy.destination_memory)) &&
                       !has_narrow_rows(copy);
-    if (link && copy.asynchronous == 0) {
-        LinkRate& rate = links_[totals.direction];
-        rate.bytes += copy.bytes;
-        rate.seconds += static_cast<double>(time_.length(copy.duration)) * 1e-9;
-    }
+    if (copy.asynchronous == 0 && copy.bytes >= link_copy_bytes)
+        totals.link = link ? &links_[totals.direction] : nullptr;
     if (copy.sample != 0)
         awaited_.add(copy.sample, {&totals, copy.bytes, link && copy.asynchronous != 0});
+    return &totals;
+}
+
+void Copies::settle(CopyTotals& totals, std::uint64_t bytes, double own_ns) {
+    (bytes < small_copy_bytes ? totals.small : totals.large).own_ns += own_ns;
+    if (totals.link == nullptr || bytes < link_copy_bytes)
+        return;
+    totals.link->bytes += bytes;
+    totals.link->seconds += own_ns * 1e-9;
 }
 
 void Copies::add_replayed(const trace::Copy& copy, std::uint64_t count) {

@@ -4,8 +4,8 @@
 #include "analyzer/model/awaited.hpp"
 #include "analyzer/model/cached_map.hpp"
 #include "analyzer/model/direction.hpp"
+#include "analyzer/model/footprint.hpp"
 #include "analyzer/reader/dictionary.hpp"
-#include "analyzer/reader/timescale.hpp"
 
 #include <compare>
 #include <cstdint>
@@ -15,6 +15,8 @@ namespace umadvisor::model {
 
 struct Tally {
     std::uint64_t count = 0, bytes = 0, ticks = 0;
+    /// Of `ticks`, what the calls took without their waits for work that was queued before them.
+    double own_ns = 0;
     void add(std::uint64_t more_bytes, std::uint64_t more_ticks) {
         ++count;
         bytes += more_bytes;
@@ -24,9 +26,14 @@ struct Tally {
         count += other.count;
         bytes += other.bytes;
         ticks += other.ticks;
+        own_ns += other.own_ns;
     }
     Tally without(const Tally& part) const {
-        return {count - part.count, bytes - part.bytes, ticks - part.ticks};
+        return {count - part.count, bytes - part.bytes, ticks - part.ticks, own_ns - own_ns_of(part)};
+    }
+    /// The share of `part`, of these, in their own time.
+    double own_ns_of(const Tally& part) const {
+        return ticks == 0 ? 0 : own_ns * static_cast<double>(part.ticks) / static_cast<double>(ticks);
     }
 };
 
@@ -43,14 +50,6 @@ struct CopySite {
     auto operator<=>(const CopySite&) const = default;
 };
 
-struct CopyTotals {
-    Direction direction{};
-    Tally small, large;      ///< below small_copy_bytes, and the others; ticks of the calls
-    std::uint64_t calls = 0; ///< fewer than copies where they were batched
-    std::uint64_t largest = 0;
-    std::uint64_t measured = 0, measured_bytes = 0, measured_ns = 0; ///< device time of sampled copies
-};
-
 /// What pinned copies of at least link_copy_bytes reached in this trace.
 struct LinkRate {
     std::uint64_t bytes = 0;
@@ -58,14 +57,26 @@ struct LinkRate {
     double bytes_per_second() const { return seconds > 0 ? static_cast<double>(bytes) / seconds : 0; }
 };
 
+struct CopyTotals {
+    Direction direction{};
+    Tally small, large;      ///< below small_copy_bytes, and the others; ticks of the calls
+    Footprint pageable;      ///< of the large ones: the pageable memory that they are copied from or to
+    std::uint64_t calls = 0; ///< fewer than copies where they were batched
+    std::uint64_t largest = 0;
+    std::uint64_t measured = 0, measured_bytes = 0, measured_ns = 0; ///< device time of sampled copies
+    LinkRate* link = nullptr; ///< of the link that synchronous copies of a size show
+};
+
 /// Adds copies of the program up; failed ones and umadvisor's own are counted apart. Memory: one entry a site.
 class Copies {
 public:
-    /// What tells names and times must outlive it.
-    Copies(const reader::Dictionary& dictionary, const reader::Timescale& time)
-        : dictionary_(dictionary), time_(time) {}
+    /// What tells names must outlive it.
+    explicit Copies(const reader::Dictionary& dictionary) : dictionary_(dictionary) {}
 
-    void add(const trace::Copy& copy);
+    /// Where the copy was added up, for settle(). nullptr: it failed, or it is umadvisor's.
+    CopyTotals* add(const trace::Copy& copy);
+    /// A copy of `bytes` that was added up there took `own_ns` without its wait for earlier work.
+    static void settle(CopyTotals& totals, std::uint64_t bytes, double own_ns);
     /// Copies that a graph made: `copy` stands for each of `count`. Their calls took no time.
     void add_replayed(const trace::Copy& copy, std::uint64_t count);
     /// The device's time of the copy that carried `sample`. False when no copy did.
@@ -85,7 +96,6 @@ private:
         bool link;
     };
     const reader::Dictionary& dictionary_;
-    const reader::Timescale& time_;
     CachedMap<std::map<CopySite, CopyTotals>> sites_;
     std::map<Direction, LinkRate> links_;
     Awaited<Sampled> awaited_;

@@ -23,14 +23,22 @@ std::string_view file_name(std::string_view path) {
 Profile::Profile(reader::Trace& trace, Statistics* statistics, machine::Rates rates, double ns_per_tick)
     : trace_(trace),
       rates_(std::move(rates)),
+      facts_(trace, rates_),
+      clock_([this](const timeline::Settled& settled) {
+          site_times_.add(settled);
+          if (settled.call.owner != nullptr)
+              Copies::settle(*static_cast<CopyTotals*>(settled.call.owner), settled.call.bytes,
+                             settled.own_ns());
+      }),
       actions_(trace.dictionary),
-      copies_(trace.dictionary, trace.time),
+      copies_(trace.dictionary),
       graphs_(trace.dictionary),
       managed_(ns_per_tick,
                trace.dictionary.managed_sources.empty() ? nullptr : &trace.dictionary.managed_sources.back()),
       narrow_rows_(trace.dictionary),
       churn_(trace.dictionary),
       idle_syncs_(ns_per_tick),
+      needless_waits_(ns_per_tick),
       allocation_failures_(trace.dictionary),
       idle_gaps_(ns_per_tick),
       lifetimes_(ns_per_tick, trace.dictionary),
@@ -44,6 +52,8 @@ Profile::Profile(reader::Trace& trace, Statistics* statistics, machine::Rates ra
         if (statistics != nullptr)
             statistics->observe(*cursor);
     }
+    clock_.finish();
+    copy_runs_.finish();
     launches_.finish();
     managed_.finish();
     contents_.finish();
@@ -132,6 +142,11 @@ std::uint64_t Profile::duration_ns() const {
 
 std::uint64_t Profile::recorded_ns() const {
     return nanoseconds(recorded_.ticks(trace_.file.header().first.ticks, last_ticks_));
+}
+
+std::uint64_t Profile::net_ns() const {
+    const std::uint64_t recorded = recorded_ns();
+    return recorded - std::min(recorded, nanoseconds(context_ticks_));
 }
 
 std::uint64_t Profile::dropped() const {

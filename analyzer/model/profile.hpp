@@ -1,12 +1,15 @@
 /// Everything reports and findings are made from: one pass over the events of a trace.
 #pragma once
 
+#include "analyzer/facts/calls.hpp"
+#include "analyzer/facts/site_times.hpp"
 #include "analyzer/machine/rates.hpp"
 #include "analyzer/model/actions.hpp"
 #include "analyzer/model/allocation_failures.hpp"
 #include "analyzer/model/allocations.hpp"
 #include "analyzer/model/churn.hpp"
 #include "analyzer/model/copies.hpp"
+#include "analyzer/model/copy_runs.hpp"
 #include "analyzer/model/device_contents.hpp"
 #include "analyzer/model/exported_sites.hpp"
 #include "analyzer/model/far_copies.hpp"
@@ -17,6 +20,7 @@
 #include "analyzer/model/lifetimes.hpp"
 #include "analyzer/model/managed_activity.hpp"
 #include "analyzer/model/narrow_rows.hpp"
+#include "analyzer/model/needless_waits.hpp"
 #include "analyzer/model/noticed_allocations.hpp"
 #include "analyzer/model/polls.hpp"
 #include "analyzer/model/recorded_time.hpp"
@@ -26,9 +30,11 @@
 #include "analyzer/model/waits.hpp"
 #include "analyzer/model/work_patterns.hpp"
 #include "analyzer/reader/trace.hpp"
+#include "analyzer/timeline/clock.hpp"
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -65,6 +71,7 @@ public:
     const machine::Rates& rates() const { return rates_; }
     const Actions& actions() const { return actions_; }
     const Copies& copies() const { return copies_; }
+    const CopyRuns& copy_runs() const { return copy_runs_; }
     const Launches& launches() const { return launches_; }
     const Graphs& graphs() const { return graphs_; }
     const Allocations& allocations() const { return allocations_; }
@@ -74,6 +81,7 @@ public:
     const DeviceContents& contents() const { return contents_; }
     const Churn& churn() const { return churn_; }
     const IdleSyncs& idle_syncs() const { return idle_syncs_; }
+    const NeedlessWaits& needless_waits() const { return needless_waits_; }
     const AllocationFailures& allocation_failures() const { return allocation_failures_; }
     const IdleGaps& idle_gaps() const { return idle_gaps_; }
     const Polls& polls() const { return polls_; }
@@ -102,6 +110,10 @@ public:
     }
     std::uint64_t duration_ns() const; ///< from the first to the last moment the trace knows of
     std::uint64_t recorded_ns() const; ///< of duration_ns, what lay in no pause
+    /// Of recorded_ns(), what did not go into making contexts: no change of a program saves that.
+    std::uint64_t net_ns() const;
+    /// What the calls of a site took, and how long they waited.
+    facts::SiteTime time_of(const CallSite& site) const { return site_times_.of(site); }
     bool paused() const { return recorded_.pauses() != 0; }
     std::uint64_t records() const { return records_; }
     std::uint64_t dropped() const;
@@ -114,6 +126,7 @@ private:
     Profile(reader::Trace& trace, Statistics* statistics, machine::Rates rates, double ns_per_tick);
 
     void observe(const reader::ThreadCursor& cursor);
+    void observe_other(const reader::ThreadCursor& cursor, std::optional<facts::Call>& call);
     void observe(const trace::Launch& record, const reader::Shape* shape, std::uint32_t thread);
     template <class Record>
     void count(const Record& record);
@@ -123,13 +136,19 @@ private:
     void add(const trace::GraphLaunch& record, const reader::ThreadCursor& cursor);
     void add(const trace::Sync& record, const reader::ThreadCursor& cursor);
     void add(const trace::DeviceTime& record, const reader::ThreadCursor& cursor);
+    void add(const trace::Context& record, const reader::ThreadCursor& cursor);
     void replay_graphs();
 
     const reader::Trace& trace_;
     machine::Rates rates_;
+    facts::Calls facts_;
+    facts::SiteTimes site_times_;
+    timeline::Clock clock_;
     RecordedTime recorded_;
+    std::uint64_t context_ticks_ = 0; ///< of calls that make contexts
     Actions actions_;
     Copies copies_;
+    CopyRuns copy_runs_;
     Launches launches_;
     Graphs graphs_;
     Allocations allocations_;
@@ -139,6 +158,7 @@ private:
     DeviceContents contents_;
     Churn churn_;
     IdleSyncs idle_syncs_;
+    NeedlessWaits needless_waits_;
     AllocationFailures allocation_failures_;
     IdleGaps idle_gaps_;
     Polls polls_;

@@ -3,6 +3,7 @@
 #include "analyzer/model/profile.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <type_traits>
 #include <variant>
 
@@ -66,19 +67,30 @@ void Profile::count(const Record& record) {
 }
 
 void Profile::observe(const reader::ThreadCursor& cursor) {
-    if (const auto* const launch = std::get_if<trace::Launch>(&cursor.event()))
-        return observe(*launch, cursor.shape(), cursor.index()); // most are: told apart by a branch
+    std::optional<facts::Call> call = facts_.next(cursor);
+    if (const auto* const launch =
+            std::get_if<trace::Launch>(&cursor.event())) // most are: told apart by a branch
+        observe(*launch, cursor.shape(), cursor.index());
+    else
+        observe_other(cursor, call);
+    if (call)
+        clock_.add(*call);
+}
+
+void Profile::observe_other(const reader::ThreadCursor& cursor, std::optional<facts::Call>& call) {
     std::visit(
         [&](const auto& record) {
             count(record);
             offer(record, cursor.index(), churn_, idle_syncs_, idle_gaps_, lifetimes_, work_patterns_,
-                  scalar_downloads_, through_host_);
+                  scalar_downloads_, through_host_, copy_runs_, needless_waits_);
             if (is_node(record))
                 return;
             offer(record, cursor.index(), waits_, contents_, managed_, recorded_, allocations_,
-                  allocation_failures_, actions_, copies_, far_copies_, narrow_rows_, graphs_, polls_,
-                  exported_sites_, staging_sites_, noticed_allocations_);
-            if constexpr (requires { add(record, cursor); })
+                  allocation_failures_, actions_, far_copies_, narrow_rows_, graphs_, polls_, exported_sites_,
+                  staging_sites_, noticed_allocations_);
+            if constexpr (std::is_same_v<std::remove_cvref_t<decltype(record)>, trace::Copy>)
+                call->owner = copies_.add(record);
+            else if constexpr (requires { add(record, cursor); })
                 add(record, cursor);
         },
         cursor.event());
@@ -89,6 +101,8 @@ void Profile::observe(const trace::Launch& record, const reader::Shape* shape, s
     churn_.add(record);
     idle_syncs_.add(record, thread);
     idle_gaps_.launch(record, shape, thread);
+    copy_runs_.launch(thread);
+    needless_waits_.launch(record, shape, thread);
     lifetimes_.launch(record, shape);
     if (shape != nullptr)
         count_call(shape->entry, record);
@@ -127,8 +141,14 @@ void Profile::add(const trace::Sync& record, const reader::ThreadCursor& cursor)
         launches_.synchronized(cursor.index(), record.duration);
 }
 
+void Profile::add(const trace::Context& record, const reader::ThreadCursor&) {
+    if (record.action == trace::ContextAction::create || record.action == trace::ContextAction::retain_primary)
+        context_ticks_ += record.duration;
+}
+
 void Profile::add(const trace::DeviceTime& record, const reader::ThreadCursor&) {
     const std::uint64_t ns = record.nanoseconds - std::min(record.nanoseconds, record.floor_nanoseconds);
+    clock_.measured(record.sample, static_cast<double>(ns));
     if (!graphs_.measure(record.sample, ns) && !launches_.measure(record.sample, ns))
         copies_.measure(record.sample, ns);
     narrow_rows_.measure(record.sample, ns);

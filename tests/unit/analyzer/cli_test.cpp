@@ -222,7 +222,7 @@ BOOST_AUTO_TEST_CASE(calls_are_named_as_the_program_wrote_them) {
 
 BOOST_AUTO_TEST_CASE(options_that_may_be_repeated_take_one_value_each) {
     test::Scenario s;
-    s.copy(256 * test::mib, 26 * test::ms, {.stack = s.stack()});
+    s.copy_often(256 * test::mib, 26 * test::ms, {.stack = s.stack()});
     const std::string path = s.path();
     const Result result = run({"report", "--hide", "one", "--hide", "two", "--show", "three", path});
     BOOST_TEST(result.status == 0);

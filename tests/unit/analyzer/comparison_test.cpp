@@ -73,7 +73,7 @@ std::string pageable_trace() {
     heap.id = 1;
     heap.kind = trace::HostRangeKind::heap;
     s.builder.add(heap);
-    s.copy(256 * mib, 26 * ms, {.stack = s.stack(), .host_range = 1});
+    s.copy_often(256 * mib, 26 * ms, {.stack = s.stack(), .host_range = 1});
     return s.path();
 }
 

@@ -16,6 +16,9 @@ using trace::Memory;
 
 namespace {
 constexpr std::uint64_t bytes = 8 * mib;
+constexpr std::uint64_t copy_ns = 156'000; ///< at the rate of the link
+/// Kernels before it are taken to run for a moment of it.
+const auto roughly = boost::test_tools::tolerance(0.02);
 } // namespace
 
 /// Device memory that a kernel's parameter has reached, and copies between it and pinned memory.
@@ -29,14 +32,14 @@ struct Transfers : Scenario {
         upload(999);
         launch(kernel, {table, other});
     }
-    /// Takes a millisecond. `whole` 0: some bytes were looked at only.
+    /// `whole` 0: some bytes were looked at only.
     void upload(std::uint64_t part, std::uint64_t whole = 0, CopyOptions options = {}) {
         options.source = Memory::pinned;
         options.stack = uploading;
         options.to = table;
         options.part = part;
         options.whole = whole;
-        copy(options.height != 0 ? 2 * bytes : bytes, ms, options);
+        copy(options.height != 0 ? 2 * bytes : bytes, copy_ns, options);
     }
     void download(std::uint64_t part, std::uint64_t whole, CopyOptions options = {}) {
         options.symbol = options.asynchronous ? "cuMemcpyDtoHAsync_v2" : "cuMemcpyDtoH_v2";
@@ -46,7 +49,7 @@ struct Transfers : Scenario {
         options.from = table;
         options.part = part;
         options.whole = whole;
-        copy(bytes, ms, options);
+        copy(bytes, copy_ns, options);
     }
     std::vector<Finding> findings() { return test::findings_of(*this); }
     std::vector<std::string> rules() { return test::rules_of(findings()); }
@@ -72,7 +75,7 @@ BOOST_AUTO_TEST_CASE(the_same_bytes_again_and_again) {
     BOOST_TEST(finding.summary.find("cudaMemcpy 8 MiB x 9 of the very bytes") != std::string::npos,
                finding.summary);
     BOOST_TEST(evidence(finding, "transfers") == 9);
-    BOOST_TEST(finding.saving_ns == 9e6);
+    BOOST_TEST(finding.saving_ns == 9.0 * copy_ns, roughly);
     BOOST_TEST((finding.confidence == Confidence::high));
 }
 
@@ -176,11 +179,7 @@ BOOST_AUTO_TEST_CASE(calls_that_the_trace_lacks) {
 BOOST_AUTO_TEST_CASE(pageable_ones_are_not_counted_by_another_rule_too) {
     for (int round = 0; round < 10; ++round)
         copy(bytes, ms, {.stack = uploading, .to = table, .part = 1, .whole = 7});
-    const auto found = findings();
-    BOOST_REQUIRE_EQUAL(found.size(), 2u);
-    BOOST_TEST(found[0].rule->id == "UMA-106");
-    BOOST_TEST(found[1].rule->id == "UMA-101"); // the first of them
-    BOOST_TEST(evidence(found[1], "copies") == 1);
+    lone("UMA-106"); // what is left of the copies is one, which is not worth page-locking
 }
 
 BOOST_AUTO_TEST_SUITE_END()
@@ -197,7 +196,7 @@ BOOST_AUTO_TEST_CASE(unchanged_by_the_host) {
     BOOST_TEST(finding.stack == uploading);
     BOOST_REQUIRE_EQUAL(finding.places.size(), 1u);
     BOOST_TEST(finding.places.front().second == downloading);
-    BOOST_TEST(finding.saving_ns == 10e6);
+    BOOST_TEST(finding.saving_ns == 10.0 * copy_ns, roughly);
 }
 
 BOOST_AUTO_TEST_CASE(changed_by_the_host) {
@@ -224,7 +223,7 @@ BOOST_AUTO_TEST_CASE(what_an_asynchronous_download_brought_is_told_later) {
         now += 100;
         upload(round, 100 + round);
     }
-    BOOST_TEST(lone("UMA-107").saving_ns == 10e6);
+    BOOST_TEST(lone("UMA-107").saving_ns == 10.0 * copy_ns, roughly);
 }
 
 BOOST_AUTO_TEST_CASE(a_kernel_after_the_download) {
@@ -241,7 +240,8 @@ BOOST_AUTO_TEST_CASE(a_part_of_what_was_downloaded) {
     for (std::uint64_t round = 1; round <= 10; ++round) {
         launch(kernel, {table});
         download(1, 7);
-        copy(bytes / 2, ms, {.source = Memory::pinned, .stack = uploading, .to = table, .part = 1, .whole = 7});
+        copy(bytes / 2, copy_ns / 2,
+             {.source = Memory::pinned, .stack = uploading, .to = table, .part = 1, .whole = 7});
     }
     BOOST_TEST(rules() == Rules{}, boost::test_tools::per_element());
 }
@@ -258,11 +258,11 @@ BOOST_AUTO_TEST_CASE(a_memory_set_would_do) {
     const Finding finding = lone("UMA-108");
     BOOST_TEST(finding.advice == "write it on the device: cudaMemset(destination, 0, bytes)");
     // Ten sets, each a call and its bytes at 2.8 TB/s.
-    BOOST_TEST(finding.saving_ns == 10 * (1e6 - 2400 - bytes / 2.8e3), boost::test_tools::tolerance(1e-6));
+    BOOST_TEST(finding.saving_ns == 10 * (copy_ns - 2400 - bytes / 2.8e3), roughly);
     machine::Rates rates;
     rates.launch_call_ns = 50'000;
     const Finding calibrated = test::lone(test::findings_of(*this, rates), "UMA-108");
-    BOOST_TEST(calibrated.saving_ns == 10 * (1e6 - 50'000 - bytes / 2.8e3), boost::test_tools::tolerance(1e-6));
+    BOOST_TEST(calibrated.saving_ns == 10 * (copy_ns - 50'000 - bytes / 2.8e3), roughly);
 }
 
 BOOST_AUTO_TEST_CASE(parts_count_where_the_whole_was_one_value_whenever_it_was_looked_at) {
@@ -313,25 +313,26 @@ BOOST_FIXTURE_TEST_SUITE(unused_transfer, Transfers)
 BOOST_AUTO_TEST_CASE(overwritten_before_any_use) {
     for (std::uint64_t round = 0; round < 10; ++round) {
         upload(2 * round);
-        copy(bytes, ms, {.source = Memory::pinned, .stack = downloading, .to = table, .part = 2 * round + 1});
+        copy(bytes, copy_ns,
+             {.source = Memory::pinned, .stack = downloading, .to = table, .part = 2 * round + 1});
         launch(kernel, {table});
     }
     const Finding finding = lone("UMA-303");
     BOOST_TEST(finding.stack == uploading);
     BOOST_REQUIRE_EQUAL(finding.places.size(), 1u);
     BOOST_TEST(finding.places.front().second == downloading);
-    BOOST_TEST(finding.saving_ns == 10e6);
+    BOOST_TEST(finding.saving_ns == 10.0 * copy_ns, roughly);
     BOOST_TEST((finding.confidence == Confidence::medium));
 }
 
 BOOST_AUTO_TEST_CASE(freed_before_any_use) {
     for (int round = 0; round < 4; ++round) {
         const auto brief = allocate(bytes, Memory::device);
-        copy(bytes, ms, {.source = Memory::pinned, .stack = uploading, .to = brief});
+        copy(bytes, copy_ns, {.source = Memory::pinned, .stack = uploading, .to = brief});
         free(brief, 1000, freeing);
     }
     const Finding finding = lone("UMA-303");
-    BOOST_TEST(finding.saving_ns == 4e6);
+    BOOST_TEST(finding.saving_ns == 4.0 * copy_ns, roughly);
     BOOST_TEST(finding.places.front().second == freeing);
 }
 
@@ -363,7 +364,7 @@ BOOST_AUTO_TEST_CASE(whatever_may_have_used_it) {
 BOOST_AUTO_TEST_CASE(overwritten_in_part) {
     for (std::uint64_t round = 0; round < 10; ++round) {
         upload(round);
-        copy(bytes / 2, ms, {.source = Memory::pinned, .to = table});
+        copy(bytes / 2, copy_ns / 2, {.source = Memory::pinned, .to = table});
         launch(kernel, {table});
     }
     BOOST_TEST(rules() == Rules{}, boost::test_tools::per_element());
@@ -380,7 +381,7 @@ BOOST_AUTO_TEST_CASE(memory_of_others_and_variables) {
     variable.symbol = 1;
     builder.add(variable);
     for (int round = 0; round < 10; ++round)
-        copy(bytes, ms, {.source = Memory::pinned, .to = 5000});
+        copy(bytes, copy_ns, {.source = Memory::pinned, .to = 5000});
     BOOST_TEST(rules() == Rules{}, boost::test_tools::per_element());
 }
 

@@ -40,7 +40,7 @@ std::string text_of(const std::string& path) {
 
 std::string copying() {
     test::Scenario s;
-    s.copy(64 * test::mib, 20 * test::ms, {.stack = s.stack()});
+    s.copy_often(64 * test::mib, 20 * test::ms, {.stack = s.stack()});
     return s.path();
 }
 

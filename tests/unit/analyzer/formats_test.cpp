@@ -27,7 +27,8 @@ namespace {
 std::string two_findings() {
     test::Scenario s;
     const std::uint64_t upload = s.stack(), poll = s.stack();
-    s.copy(64 * mib, 20 * ms, {.stack = upload});
+    s.copy_often(64 * mib, 20 * ms, {.stack = upload});
+    s.synchronize();
     for (int i = 0; i < 200; ++i)
         s.copy(64, 10'000, {.stack = poll});
     return s.path();
@@ -120,7 +121,9 @@ BOOST_AUTO_TEST_CASE(suppressions_are_read_line_by_line) {
 BOOST_AUTO_TEST_CASE(what_saves_little_is_told_in_a_line) {
     test::Scenario s;
     const std::uint64_t upload = s.stack(), poll = s.stack();
-    s.copy(64 * mib, 400 * ms, {.stack = upload});
+    for (int i = 0; i < 2; ++i)
+        s.copy(64 * mib, 200 * ms, {.stack = upload});
+    s.synchronize();
     for (int i = 0; i < 200; ++i)
         s.copy(64, 10'000, {.stack = poll}); // 2 ms of a second
     const std::string path = s.path();
@@ -171,7 +174,7 @@ BOOST_AUTO_TEST_CASE(markdown_does_not_take_names_for_its_own) {
     test::Scenario s;
     const std::uint64_t kernel = s.function("void k<1>(int*)");
     s.launch(kernel, {});
-    s.copy(64 * mib, 20 * ms, {.stack = s.stack()});
+    s.copy_often(64 * mib, 20 * ms, {.stack = s.stack()});
     reports::Report report(s.path());
     report.findings.front().summary = "a|b *c* <d>\n# e";
     std::ostringstream out;

@@ -84,6 +84,7 @@ BOOST_AUTO_TEST_CASE(rows_of_asynchronous_copies_are_priced_by_the_devices_time)
                 .height = rows,
                 .pitch = 4096});
     s.device_time(4, 20 * ms);
+    s.synchronize({.duration = 79 * ms});
     const Finding finding = lone_finding(s, "UMA-104");
     BOOST_TEST(evidence(finding, "time_ns") == 80e6, close);
 }
@@ -100,6 +101,7 @@ BOOST_AUTO_TEST_CASE(rows_that_are_not_a_fault) {
                 .stack = s.stack(),
                 .height = height,
                 .pitch = pitch});
+        s.synchronize();
     };
     copy(256 * rows, 512, rows, Memory::pinned, Memory::device);
     copy(16 * rows, 16, rows, Memory::pinned, Memory::device);
@@ -166,7 +168,7 @@ BOOST_AUTO_TEST_CASE(copies_of_managed_memory_that_are_right) {
 BOOST_AUTO_TEST_CASE(device_memory_that_umadvisor_made_managed_is_copied_rightly) {
     Scenario s;
     s.allocate(256 * mib, Memory::managed, 0, trace::Origin::umadvisor);
-    s.copy(256 * mib, 26 * ms, {.destination = Memory::managed});
+    s.copy_often(256 * mib, 26 * ms, {.destination = Memory::managed});
     lone_finding(s, "UMA-101");
 }
 
@@ -240,15 +242,23 @@ BOOST_AUTO_TEST_SUITE(redundant_sync)
 
 using Sync = Scenario::SyncOptions;
 
+/// What is said of waits that something was queued for is another rule's.
+void nothing_is_redundant(Scenario& scenario) {
+    auto found = test::findings_of(scenario);
+    std::erase_if(found, [](const Finding& finding) { return finding.rule->id == "UMA-506"; });
+    test::nothing_in(found);
+}
+
 struct Rounds : Scenario {
     std::uint64_t kernel = function("step");
     std::uint64_t needed = stack(), spare = stack();
+    std::uint64_t visible = allocate(4096, Memory::pinned);
 
-    /// A launch and a wait for it, then `second`, two hundred times.
+    /// A launch that the host can see the result of, a wait for it, then `second`, two hundred times.
     void rounds(const Sync& second, Sync first = {.duration = 200'000}) {
         first.stack = needed;
         for (int i = 0; i < 200; ++i) {
-            launch(kernel, {});
+            launch(kernel, {visible});
             synchronize(first);
             synchronize(second);
         }
@@ -283,11 +293,11 @@ BOOST_AUTO_TEST_CASE(a_stream_says_nothing_of_the_context_nor_of_another_stream)
     Rounds context, other, event;
     const Sync stream{.kind = SyncKind::stream, .object = 7, .duration = 200'000};
     context.rounds({.stack = context.spare}, stream);
-    nothing_is_found(context);
+    nothing_is_redundant(context);
     other.rounds({.kind = SyncKind::stream, .object = 9, .stack = other.spare}, stream);
-    nothing_is_found(other);
+    nothing_is_redundant(other);
     event.rounds({.kind = SyncKind::event, .object = 9, .stack = event.spare}, stream);
-    nothing_is_found(event);
+    nothing_is_redundant(event);
 }
 
 /// Two hundred rounds with something between two waits.
@@ -300,7 +310,7 @@ void nothing_is_redundant_after(const Between& between) {
         s.synchronize({.stack = 2});
         between(s);
     }
-    nothing_is_found(s);
+    nothing_is_redundant(s);
 }
 
 BOOST_AUTO_TEST_CASE(whatever_is_queued_has_to_be_waited_for) {
@@ -349,7 +359,7 @@ BOOST_AUTO_TEST_CASE(a_copy_that_is_done_on_return_need_not_be_waited_for) {
 BOOST_AUTO_TEST_CASE(one_that_waited_was_needed_whatever_the_trace_tells) {
     Rounds s;
     s.rounds({.stack = s.spare, .duration = 60'000});
-    nothing_is_found(s);
+    nothing_is_redundant(s);
 }
 
 BOOST_AUTO_TEST_CASE(few_are_left_alone) {
@@ -359,7 +369,7 @@ BOOST_AUTO_TEST_CASE(few_are_left_alone) {
         s.synchronize({.stack = 1});
         s.synchronize({.stack = 2, .duration = 20'000});
     }
-    nothing_is_found(s);
+    nothing_is_redundant(s);
 }
 
 BOOST_AUTO_TEST_CASE(work_of_another_thread_may_be_in_flight) {
@@ -374,7 +384,7 @@ BOOST_AUTO_TEST_CASE(work_of_another_thread_may_be_in_flight) {
         s.synchronize({.stack = 1});
         s.synchronize({.stack = 2});
     }
-    nothing_is_found(s);
+    nothing_is_redundant(s);
 }
 
 BOOST_AUTO_TEST_CASE(another_context_was_not_waited_for) {
@@ -395,7 +405,7 @@ BOOST_AUTO_TEST_CASE(another_context_was_not_waited_for) {
         make_current(0xb0);
         s.synchronize({.stack = 2});
     }
-    nothing_is_found(s);
+    nothing_is_redundant(s);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

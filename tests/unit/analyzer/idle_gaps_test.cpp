@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(waits_of_the_stream_in_use_and_of_an_event_behind_it) {
 
 BOOST_AUTO_TEST_CASE(turns_that_are_none) {
     Turns t; // short gaps, short waits, or few
-    BOOST_TEST(t.rounds(10'000, [&] { t.waits_for(ms); }).empty());
+    BOOST_TEST(t.rounds(30'000, [&] { t.waits_for(ms); }).empty());
     BOOST_TEST(t.rounds(2 * ms, [&] { t.waits_for(10'000); }).empty());
     BOOST_TEST(t.rounds(
                     2 * ms, [&] { t.waits_for(ms); }, 4)

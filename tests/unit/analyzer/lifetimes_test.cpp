@@ -47,7 +47,10 @@ struct Program : test::Scenario {
     std::vector<Finding> findings() {
         reader::Trace trace(path());
         const model::Profile profile(trace);
-        return findings::find_all(profile, [](std::uint64_t stack) { return stack; });
+        auto found = findings::find_all(profile, [](std::uint64_t stack) { return stack; });
+        // Its waits separate uses; another test asks what they are for.
+        std::erase_if(found, [](const Finding& finding) { return finding.rule->id == "UMA-506"; });
+        return found;
     }
     Finding lone_finding(std::string_view rule) {
         const auto found = findings();

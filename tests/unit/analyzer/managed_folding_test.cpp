@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(ids_and_names_stay) {
                        "UMA-104 narrow-rows\nUMA-105 managed-copied\nUMA-106 repeated-upload\n"
                        "UMA-107 round-trip\nUMA-108 constant-upload\nUMA-109 serial-copies\n"
                        "UMA-110 default-stream\nUMA-111 through-host\nUMA-112 scalar-download\n"
-                       "UMA-113 far-node\n"
+                       "UMA-113 far-node\nUMA-118 fresh-pages\nUMA-119 pack-round\n"
                        "UMA-201 thrashing\nUMA-202 ping-pong\nUMA-203 first-touch\n"
                        "UMA-204 host-populate\nUMA-205 read-back\nUMA-206 false-sharing\n"
                        "UMA-207 read-only-bouncing\nUMA-208 remote-access\nUMA-209 oversubscribed\n"
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(ids_and_names_stay) {
                        "UMA-403 used-once\nUMA-404 leaked\nUMA-405 oversized\n"
                        "UMA-406 pinned-overuse\nUMA-407 repeated-registration\nUMA-408 fragmentation\n"
                        "UMA-501 redundant-sync\nUMA-502 early-sync\nUMA-503 implicit-sync\n"
-                       "UMA-504 polling\nUMA-505 host-blocked\n");
+                       "UMA-504 polling\nUMA-505 host-blocked\nUMA-506 sync-each-launch\n");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

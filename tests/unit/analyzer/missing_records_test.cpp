@@ -31,7 +31,7 @@ test::TraceBuilder program() {
     const std::uint64_t stack = s.stack();
     s.copy(64, 1000, {.stack = stack});
     s.builder.next_chunk();
-    s.copy(256 * mib, 25 * ms, {.stack = stack});
+    s.copy_often(256 * mib, 25 * ms, {.stack = stack});
     s.builder.last = {s.now, s.now};
     return s.builder;
 }

@@ -138,8 +138,8 @@ std::string two_copies_of_one_caller() {
         frame.module = module;
         s.builder.add(frame);
     }
-    s.copy(256 * test::mib, 26 * test::ms, {.stack = 101});
-    s.copy(256 * test::mib, 26 * test::ms, {.stack = 102});
+    s.copy_often(256 * test::mib, 26 * test::ms, {.stack = 101});
+    s.copy_often(256 * test::mib, 26 * test::ms, {.stack = 102});
     return s.path();
 }
 

@@ -83,7 +83,7 @@ findings::Finding pageable_copy_from(const Frames& frames) {
         s.builder.add(joined);
         parent = joined.id;
     }
-    s.copy(256 * mib, 25 * ms, {.stack = parent});
+    s.copy_often(256 * mib, 25 * ms, {.stack = parent});
     const reports::Report report(s.path());
     BOOST_TEST_REQUIRE(report.findings.size() == 1u);
     return report.findings[0];

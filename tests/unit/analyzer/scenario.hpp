@@ -43,6 +43,11 @@ public:
         std::uint64_t wait_duration = 0;
     };
     void copy(std::uint64_t bytes, std::uint64_t duration, const CopyOptions& options);
+    /// So often that page-locking the buffer pays.
+    void copy_often(std::uint64_t bytes, std::uint64_t duration, const CopyOptions& options) {
+        for (int i = 0; i < 4; ++i)
+            copy(bytes, duration, options);
+    }
 
     void set(std::uint64_t allocation, std::uint64_t bytes, std::uint64_t stack = 0);
     /// Returns the allocation's id.

@@ -57,7 +57,7 @@ std::string trace_of(const std::string& source, std::int64_t ended_ns) {
     joined.id = 77;
     joined.python = 1;
     s.builder.add(joined);
-    s.copy(256 * test::mib, 25 * test::ms, {.stack = 77});
+    s.copy_often(256 * test::mib, 25 * test::ms, {.stack = 77});
     return s.path();
 }
 

@@ -60,8 +60,9 @@ void check_width(const std::string& text, std::size_t width) {
 
 std::string trace_of_pageable_copies() {
     test::Scenario s;
-    s.copy(256 * mib, 25 * ms, {.stack = s.stack()});
-    s.copy(256 * mib, 25 * ms, {.symbol = "cuMemcpyHtoDAsync_v2", .stack = s.stack(), .asynchronous = true});
+    s.copy_often(256 * mib, 25 * ms, {.stack = s.stack()});
+    s.copy_often(256 * mib, 25 * ms,
+                 {.symbol = "cuMemcpyHtoDAsync_v2", .stack = s.stack(), .asynchronous = true});
     return s.path();
 }
 

@@ -1,0 +1,34 @@
+#include "analyzer/findings/replay.hpp"
+
+#include "analyzer/facts/calls.hpp"
+#include "analyzer/reader/error.hpp"
+#include "analyzer/reader/event_stream.hpp"
+#include "analyzer/timeline/clock.hpp"
+
+#include <algorithm>
+#include <variant>
+
+namespace umadvisor::findings {
+
+std::vector<double> replay(const model::Profile& profile, const std::vector<timeline::Edit>& edits) try {
+    if (edits.empty())
+        return {};
+    reader::TraceFile file(profile.trace().file.path());
+    facts::Calls calls(profile.trace(), profile.rates());
+    timeline::Clock clock({}, edits);
+    reader::EventStream events(file);
+    while (const reader::ThreadCursor* const cursor = events.next()) {
+        if (const auto* const time = std::get_if<trace::DeviceTime>(&cursor->event()))
+            clock.measured(
+                time->sample,
+                static_cast<double>(time->nanoseconds - std::min(time->nanoseconds, time->floor_nanoseconds)));
+        if (const std::optional<facts::Call> call = calls.next(*cursor))
+            clock.add(*call);
+    }
+    clock.finish();
+    return clock.savings();
+} catch (const reader::Error&) {
+    return {};
+}
+
+} // namespace umadvisor::findings

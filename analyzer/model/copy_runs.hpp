@@ -1,0 +1,62 @@
+/// Copies of one direction that follow each other with no other work or wait between them.
+#pragma once
+
+#include "analyzer/model/copies.hpp"
+#include "analyzer/model/per_thread.hpp"
+#include "analyzer/model/waits.hpp"
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+namespace umadvisor::model {
+
+/// Small copies of one call site in runs of one kind.
+struct RunCopies {
+    std::uint64_t copies = 0;
+    double spared = 0; ///< calls fewer, were each run one copy
+};
+
+/// A kind of runs: those of the same call sites.
+struct RunTotals {
+    std::uint64_t rounds = 0;
+    std::map<CallSite, RunCopies> small;
+};
+
+/// What a run brings over could be one copy: the host's code between its copies may move before or behind all
+/// of them, while what lies between two runs may depend on the first. Copies of graphs and batches are left
+/// out. Memory: one entry a combination of at most `most_sites` call sites, and `most_kinds` of these.
+class CopyRuns {
+public:
+    static constexpr std::size_t most_sites = 8, most_kinds = 1024;
+
+    void add(const trace::Copy& record, std::uint32_t thread);
+    void add(const trace::Sync& record, std::uint32_t thread);
+    void add(const trace::GraphLaunch&, std::uint32_t thread) { end(thread); }
+    void add(const trace::Set&, std::uint32_t thread) { end(thread); }
+    void add(const trace::Prefetch&, std::uint32_t thread) { end(thread); }
+    void add(const trace::HostFunction&, std::uint32_t thread) { end(thread); }
+    void add(const trace::Pause&, std::uint32_t thread) { end(thread); }
+    void launch(std::uint32_t thread) { end(thread); }
+    void finish();
+
+    const std::map<std::vector<CallSite>, RunTotals>& kinds() const { return kinds_; }
+
+private:
+    struct Member {
+        CallSite site;
+        std::uint64_t small = 0, large = 0;
+    };
+    struct Run {
+        std::vector<Member> members; ///< by site
+        std::uint64_t copies = 0;
+        bool up = false;
+    };
+    void end(std::uint32_t thread);
+    void end(Run& run);
+
+    PerThread<Run> runs_;
+    std::map<std::vector<CallSite>, RunTotals> kinds_;
+};
+
+} // namespace umadvisor::model
