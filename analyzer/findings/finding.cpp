@@ -7,6 +7,7 @@
 #include <array>
 #include <iterator>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 namespace umadvisor::findings {
@@ -38,9 +39,14 @@ void bound_by_replay(const model::Profile& profile, std::vector<Finding>& all) {
             finding.saving_ns = std::clamp(savings[next++], 0.0, finding.saving_ns);
 }
 
+/// What follows a call that fails may not mean what it seems to.
+bool comes_first(const Finding& finding) {
+    return finding.rule == &rule("UMA-701");
+}
+
 /// Neither time nor memory of a run is worth a change that saves so little of it.
 bool is_negligible(const model::Profile& profile, const Finding& finding) {
-    return finding.saving_bytes == 0 &&
+    return !comes_first(finding) && finding.saving_bytes == 0 &&
            finding.saving_ns <
                std::max(least_saving_ns, least_saving_of_run * static_cast<double>(profile.net_ns()));
 }
@@ -85,23 +91,29 @@ void fold(Finding& larger, const Finding& part) {
 
 std::vector<Finding> find_all(const model::Profile& profile, const LineOf& line_of) {
     std::vector<Finding> all;
-    for (const auto find : {&find_allocation_churn, &find_constant_uploads, &find_default_stream,
-                            &find_early_syncs,      &find_far_nodes,        &find_fragmentation,
-                            &find_fresh_pages,      &find_host_blocked,     &find_idle_memory,
-                            &find_implicit_syncs,   &find_leaked,           &find_managed,
-                            &find_managed_copies,   &find_narrow_rows,      &find_never_used,
-                            &find_oversized,        &find_pageable_copies,  &find_pinned_overuse,
-                            &find_polling,          &find_redundant_syncs,  &find_repeated_registrations,
-                            &find_repeated_uploads, &find_reusable_memory,  &find_scalar_downloads,
-                            &find_serial_copies,    &find_small_copies,     &find_sync_each_launch,
-                            &find_through_host,     &find_unused_transfers, &find_used_once})
+    for (const auto find : {&find_calls_fail,       &find_allocation_churn,
+                            &find_constant_uploads, &find_default_stream,
+                            &find_early_syncs,      &find_far_nodes,
+                            &find_fragmentation,    &find_fresh_pages,
+                            &find_host_blocked,     &find_idle_memory,
+                            &find_implicit_syncs,   &find_leaked,
+                            &find_managed,          &find_managed_copies,
+                            &find_narrow_rows,      &find_never_used,
+                            &find_oversized,        &find_pageable_copies,
+                            &find_pinned_overuse,   &find_polling,
+                            &find_redundant_syncs,  &find_repeated_registrations,
+                            &find_repeated_uploads, &find_reusable_memory,
+                            &find_scalar_downloads, &find_serial_copies,
+                            &find_small_copies,     &find_sync_each_launch,
+                            &find_through_host,     &find_unused_transfers,
+                            &find_used_once})
         std::ranges::move(find(profile, line_of), std::back_inserter(all));
     bound_by_replay(profile, all);
     for (Finding& finding : all)
         finding.saving_ns = within_recorded(profile, finding.saving_ns);
     std::erase_if(all, [&profile](const Finding& finding) { return is_negligible(profile, finding); });
     std::ranges::stable_sort(all, std::ranges::greater{}, [](const Finding& finding) {
-        return std::pair(finding.saving_ns, finding.saving_bytes);
+        return std::tuple(comes_first(finding), finding.saving_ns, finding.saving_bytes);
     });
     return fold_same_calls(std::move(all));
 }

@@ -56,6 +56,8 @@ struct Finding {
 using LineOf = std::function<std::uint64_t(std::uint64_t stack)>;
 
 // Each looks at a profile and reports a place once.
+std::vector<Finding> find_calls_fail(const model::Profile& profile,
+                                     const LineOf& line_of); ///< the first comes first
 std::vector<Finding> find_pageable_copies(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_small_copies(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_fresh_pages(const model::Profile& profile, const LineOf& line_of);
@@ -94,7 +96,7 @@ double within_recorded(const model::Profile& profile, double saving_ns);
 /// `part` counts what `larger` does: it is told there, and adds nothing.
 void fold(Finding& larger, const Finding& part);
 
-/// Findings of all rules: those that save most time first, then those that save most memory.
+/// Findings of all rules: calls that fail, those that save most time, then those that save most memory.
 std::vector<Finding> find_all(const model::Profile& profile, const LineOf& line_of);
 
 } // namespace umadvisor::findings

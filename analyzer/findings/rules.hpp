@@ -64,6 +64,8 @@ inline constexpr std::array rules{
     Rule{"UMA-504", "polling", "streams or events asked again and again"},
     Rule{"UMA-505", "host-blocked", "host and device take turns"},
     Rule{"UMA-506", "sync-each-launch", "waits for results that the host does not read"},
+    // Failures.
+    Rule{"UMA-701", "calls-fail", "calls fail"},
 };
 static_assert(std::ranges::is_sorted(rules, {}, &Rule::id));
 

@@ -50,6 +50,8 @@ std::string rate_text(double bytes_per_second) {
 }
 
 std::string saving_text(double nanoseconds, std::uint64_t bytes, double whole_ns) {
+    if (nanoseconds == 0 && bytes == 0)
+        return "no time: mend it first";
     const std::string memory = bytes == 0 ? "" : bytes_text(static_cast<double>(bytes)) + " of memory";
     if (nanoseconds == 0 && bytes != 0)
         return memory;

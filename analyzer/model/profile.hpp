@@ -12,6 +12,7 @@
 #include "analyzer/model/copy_runs.hpp"
 #include "analyzer/model/device_contents.hpp"
 #include "analyzer/model/exported_sites.hpp"
+#include "analyzer/model/failed_calls.hpp"
 #include "analyzer/model/far_copies.hpp"
 #include "analyzer/model/graphs.hpp"
 #include "analyzer/model/idle_gaps.hpp"
@@ -83,6 +84,7 @@ public:
     const IdleSyncs& idle_syncs() const { return idle_syncs_; }
     const NeedlessWaits& needless_waits() const { return needless_waits_; }
     const AllocationFailures& allocation_failures() const { return allocation_failures_; }
+    const FailedCalls& failed_calls() const { return failed_calls_; }
     const IdleGaps& idle_gaps() const { return idle_gaps_; }
     const Polls& polls() const { return polls_; }
     const Lifetimes& lifetimes() const { return lifetimes_; }
@@ -131,7 +133,7 @@ private:
     template <class Record>
     void count(const Record& record);
     template <class Record>
-    void count_call(std::uint64_t entry, const Record& record);
+    void count_call(const CallSite& site, const Record& record);
     void add(const trace::LaunchShape& record, const reader::ThreadCursor& cursor);
     void add(const trace::GraphLaunch& record, const reader::ThreadCursor& cursor);
     void add(const trace::Sync& record, const reader::ThreadCursor& cursor);
@@ -160,6 +162,7 @@ private:
     IdleSyncs idle_syncs_;
     NeedlessWaits needless_waits_;
     AllocationFailures allocation_failures_;
+    FailedCalls failed_calls_;
     IdleGaps idle_gaps_;
     Polls polls_;
     Lifetimes lifetimes_;

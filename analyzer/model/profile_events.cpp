@@ -36,10 +36,13 @@ bool is_node(const Record& record) {
 } // namespace
 
 template <class Record>
-void Profile::count_call(std::uint64_t entry, const Record& record) {
-    CallTotals& totals = calls_[entry];
+void Profile::count_call(const CallSite& site, const Record& record) {
+    CallTotals& totals = calls_[site.entry];
     ++totals.count;
-    totals.failed += record.status != 0;
+    if (record.status != 0) {
+        ++totals.failed;
+        failed_calls_.add(site, record.status, record.start);
+    }
     if constexpr (std::is_same_v<Record, trace::Launch>)
         totals.time.add(record.duration, record.stands_for);
     else // measured, be it zero
@@ -57,10 +60,11 @@ void Profile::count(const Record& record) {
         last_ticks_ = std::max(last_ticks_, record.start + record.duration);
     if constexpr (requires {
                       record.entry;
+                      record.stack;
                       record.status;
                   }) {
         if (is_program_call(record))
-            count_call(record.entry, record);
+            count_call({record.stack, record.entry}, record);
     }
     if constexpr (requires { record.captured; } && !std::is_same_v<Record, trace::LaunchShape>)
         captured_ += record.captured != 0;
@@ -105,7 +109,7 @@ void Profile::observe(const trace::Launch& record, const reader::Shape* shape, s
     needless_waits_.launch(record, shape, thread);
     lifetimes_.launch(record, shape);
     if (shape != nullptr)
-        count_call(shape->entry, record);
+        count_call({shape->stack, shape->entry}, record);
     if (shape != nullptr && shape->captured) {
         ++captured_;
         return;

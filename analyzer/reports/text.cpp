@@ -126,7 +126,8 @@ bool saves_little(const Report& report, const findings::Finding& finding) {
     const bool memory =
         finding.saving_bytes != 0 &&
         static_cast<double>(finding.saving_bytes) >= least_share * static_cast<double>(device_memory(report));
-    return !memory && finding.saving_ns < least_share * static_cast<double>(report.profile.duration_ns());
+    const bool fails = finding.saving_ns == 0 && finding.saving_bytes == 0;
+    return !memory && !fails && finding.saving_ns < least_share * static_cast<double>(report.profile.duration_ns());
 }
 
 void write_small(std::ostream& out, Report& report, const std::vector<const findings::Finding*>& small) {

@@ -1,0 +1,119 @@
+/// Calls that fail: what a program does not look at, and what makes all other advice idle.
+#include "analyzer/findings/finding.hpp"
+#include "analyzer/findings/words.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string_view>
+#include <utility>
+
+namespace umadvisor::findings {
+namespace {
+
+struct Error {
+    std::uint64_t status;
+    std::string_view runtime, driver, words;
+};
+
+/// CUDA Runtime API, cudaError_t; CUDA Driver API, CUresult.
+constexpr std::array errors{
+    Error{1, "cudaErrorInvalidValue", "CUDA_ERROR_INVALID_VALUE", "an invalid value"},
+    Error{3, "cudaErrorInitializationError", "CUDA_ERROR_NOT_INITIALIZED", "CUDA is not initialised"},
+    Error{100, "cudaErrorNoDevice", "CUDA_ERROR_NO_DEVICE", "no device"},
+    Error{101, "cudaErrorInvalidDevice", "CUDA_ERROR_INVALID_DEVICE", "no such device"},
+    Error{201, "cudaErrorDeviceUninitialized", "CUDA_ERROR_INVALID_CONTEXT", "an invalid context"},
+    Error{209, "cudaErrorNoKernelImageForDevice", "CUDA_ERROR_NO_BINARY_FOR_GPU",
+          "no kernel code for this device"},
+    Error{400, "cudaErrorInvalidResourceHandle", "CUDA_ERROR_INVALID_HANDLE", "an invalid handle"},
+    Error{500, "cudaErrorSymbolNotFound", "CUDA_ERROR_NOT_FOUND", "something that is not found"},
+    Error{700, "cudaErrorIllegalAddress", "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access of a kernel"},
+    Error{701, "cudaErrorLaunchOutOfResources", "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
+          "a launch that asks for more than the device has"},
+    Error{702, "cudaErrorLaunchTimeout", "CUDA_ERROR_LAUNCH_TIMEOUT", "a kernel that ran too long"},
+    Error{710, "cudaErrorAssert", "CUDA_ERROR_ASSERT", "an assertion that failed in a kernel"},
+    Error{712, "cudaErrorHostMemoryAlreadyRegistered", "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED",
+          "host memory that is registered already"},
+    Error{713, "cudaErrorHostMemoryNotRegistered", "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED",
+          "host memory that is not registered"},
+    Error{716, "cudaErrorMisalignedAddress", "CUDA_ERROR_MISALIGNED_ADDRESS",
+          "a misaligned address in a kernel"},
+    Error{719, "cudaErrorLaunchFailure", "CUDA_ERROR_LAUNCH_FAILED", "a kernel that died"},
+    Error{801, "cudaErrorNotSupported", "CUDA_ERROR_NOT_SUPPORTED", "something that is not supported here"},
+    Error{900, "cudaErrorStreamCaptureUnsupported", "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
+          "a call that is not allowed while a stream is captured"},
+    Error{901, "cudaErrorStreamCaptureInvalidated", "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED",
+          "a capture that an earlier error has ended"},
+};
+
+std::string error_text(const model::Profile& profile, std::uint64_t status) {
+    const auto* const known = std::ranges::find(errors, status, &Error::status);
+    if (known == errors.end())
+        return "error " + std::to_string(status);
+    return std::string(known->words) + " (" +
+           std::string(profile.uses_runtime() ? known->runtime : known->driver) + ")";
+}
+
+/// Asking costs nothing, whatever the answer, and what a library gives back as it is unloaded may be gone
+/// already.
+bool may_fail(std::string_view entry) {
+    constexpr std::array<std::string_view, 8> parts{
+        "Query",    "Unload",          "Release", "PointerGetAttribute",
+        "GetFlags", "GetAddressRange", "CtxGet",  "EnablePeerAccess"};
+    return std::ranges::any_of(parts, [&](std::string_view part) { return entry.find(part) != entry.npos; });
+}
+
+struct FailedLine {
+    std::uint64_t count = 0, first = UINT64_MAX, entry = 0;
+};
+
+Finding describe(const model::Profile& profile, std::uint64_t stack, std::uint64_t status,
+                 const FailedLine& line) {
+    const model::FailureSite* const fatal = profile.failed_calls().fatal();
+    const bool ends_all = fatal != nullptr && fatal->status == status;
+    const std::uint64_t after = ends_all ? profile.failed_calls().after_fatal() : 0;
+    Finding finding;
+    finding.rule = &rule("UMA-701");
+    finding.title = finding.rule->title;
+    finding.stack = stack;
+    finding.summary = profile.call_name(line.entry) + " fails, " + count_text(line.count, "time") + ": " +
+                      error_text(profile, status);
+    if (after != 0)
+        finding.summary += "; " + count_text(after, "call") + " behind it failed, too";
+    finding.evidence = {{"failed", static_cast<double>(line.count)},
+                        {"status", static_cast<double>(status)},
+                        {"failed_after", static_cast<double>(after)}};
+    if (ends_all)
+        finding.details.push_back("this error ends the context: all other advice is of the time before it");
+    finding.advice = ends_all ? "run the program under compute-sanitizer and look at what each call returns"
+                              : "look at what the call returns, and mend its arguments or leave it out";
+    finding.basis = "calls that fail are worth mending whatever they cost";
+    finding.confidence = Confidence::high;
+    return finding;
+}
+
+} // namespace
+
+std::vector<Finding> find_calls_fail(const model::Profile& profile, const LineOf& line_of) {
+    std::map<std::pair<std::uint64_t, std::uint64_t>, FailedLine> lines; ///< by line and status
+    for (const auto& [site, totals] : profile.failed_calls().sites()) {
+        if (may_fail(profile.dictionary().symbol(site.site.entry)))
+            continue;
+        FailedLine& line = lines[{line_of(site.site.stack), site.status}];
+        line.count += totals.count;
+        if (totals.first < line.first) {
+            line.first = totals.first;
+            line.entry = site.site.entry;
+        }
+    }
+    std::vector<std::pair<std::uint64_t, Finding>> found;
+    for (const auto& [key, line] : lines)
+        found.emplace_back(line.first, describe(profile, key.first, key.second, line));
+    std::ranges::sort(found, {}, [](const auto& each) { return each.first; });
+    std::vector<Finding> findings;
+    for (auto& [at, finding] : found)
+        findings.push_back(std::move(finding));
+    return findings;
+}
+
+} // namespace umadvisor::findings
