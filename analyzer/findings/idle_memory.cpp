@@ -1,5 +1,4 @@
-/// Device memory that is allocated long before it is used, kept long after, or not used for long, when most is
-/// live.
+/// Device memory that is allocated long before its first use or kept long after its last, when most is live.
 #include "analyzer/findings/wasted_memory.hpp"
 #include "analyzer/findings/words.hpp"
 

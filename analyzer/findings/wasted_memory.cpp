@@ -16,15 +16,37 @@ constexpr double tight_share = 0.5;       ///< of the device's memory, live at t
 
 /// Memory that is used is in nobody's way where it is idle for a shorter part of the run.
 bool is_idle_for_long(const model::Profile& profile, model::Waste waste, const WastedLine& line) {
-    const bool used =
-        waste == model::Waste::idle || waste == model::Waste::reusable || waste == model::Waste::used_once;
-    return !used || line.mean_idle_ns() >=
-                        std::max(least_idle_ns, least_idle_share * static_cast<double>(profile.recorded_ns()));
+    return !model::is_about_time(waste) ||
+           line.mean_idle_ns() >=
+               std::max(least_idle_ns, least_idle_share * static_cast<double>(profile.recorded_ns()));
 }
 
-bool is_worth_it(const WastedLine& line) {
-    return line.bytes >= least_saving_bytes &&
-           static_cast<double>(line.bytes) >= least_saving_share * static_cast<double>(line.peak_bytes);
+/// Of the device's memory; 0: its size is not known.
+std::uint64_t memory_of(const model::Profile& profile, std::uint64_t ordinal) {
+    const auto& devices = profile.dictionary().devices;
+    const auto found = std::ranges::find(devices, ordinal, &trace::Device::ordinal);
+    return found == devices.end() ? 0 : found->memory_bytes;
+}
+
+/// To allocate later or free earlier is worth it where the device is short of memory. To leave out what nothing
+/// uses is always easy.
+double least_device_share(trace::Memory memory, model::Waste waste) {
+    if (memory != trace::Memory::device || waste == model::Waste::leaked)
+        return 0;
+    return model::is_about_time(waste) ? 0.01 : 0.001;
+}
+
+bool is_worth_it(const WastedLine& line, double least_bytes) {
+    const auto bytes = static_cast<double>(line.bytes);
+    return line.bytes >= least_saving_bytes && bytes >= least_bytes &&
+           bytes >= least_saving_share * static_cast<double>(line.peak_bytes);
+}
+
+/// What of it the peak would be lower by.
+std::uint64_t spared_bytes(const model::WasteTotals& wasted, model::Waste waste, double spare_share) {
+    return model::is_about_time(waste)
+               ? static_cast<std::uint64_t>(static_cast<double>(wasted.bytes) * spare_share)
+               : wasted.bytes;
 }
 
 Finding finding_of(const Rule& rule, std::uint64_t stack, const WastedLine& line) {
@@ -69,7 +91,7 @@ std::vector<Finding> find_wasted(const model::Profile& profile, const LineOf& li
             continue;
         WastedLine& line = lines[{line_of(site.stack), site.device}];
         line.count += wasted->count;
-        line.bytes += wasted->bytes;
+        line.bytes += spared_bytes(*wasted, waste, totals.peak->spare_share);
         line.held_bytes += wasted->held_bytes;
         line.entry = site.entry;
         line.other = wasted->other;
@@ -80,7 +102,9 @@ std::vector<Finding> find_wasted(const model::Profile& profile, const LineOf& li
     }
     std::vector<Finding> findings;
     for (const auto& [key, line] : lines) {
-        if (!is_worth_it(line) || !is_idle_for_long(profile, waste, line))
+        const double least_bytes =
+            least_device_share(memory, waste) * static_cast<double>(memory_of(profile, key.second));
+        if (!is_worth_it(line, least_bytes) || !is_idle_for_long(profile, waste, line))
             continue;
         Finding finding = finding_of(rule, key.first, line);
         describe(profile, line, finding);

@@ -9,7 +9,8 @@ namespace umadvisor::findings {
 
 /// Allocations of one line that were wasted for one reason, and live when the most was.
 struct WastedLine {
-    std::uint64_t count = 0, bytes = 0, held_bytes = 0; ///< wasted, and with what is not
+    std::uint64_t count = 0;
+    std::uint64_t bytes = 0, held_bytes = 0; ///< by which the peak could be lower; of all these allocations
     std::uint64_t entry = 0;
     std::uint64_t other = 0;      ///< stack: where memory was made that this could have served for; 0: none
     std::uint64_t peak_bytes = 0; ///< of that kind of memory on that device

@@ -26,6 +26,10 @@ std::uint64_t span_of(const trace::Copy& copy, std::uint64_t pitch) {
 
 } // namespace
 
+bool is_about_time(Waste waste) {
+    return waste == Waste::reusable || waste == Waste::used_once || waste == Waste::idle;
+}
+
 const WasteTotals* LifetimeTotals::find(Waste waste) const {
     const WasteTotals& totals = wasted[static_cast<std::size_t>(waste)];
     return totals.count != 0 && totals.peak_at == peak->at ? &totals : nullptr;
@@ -55,7 +59,8 @@ void Lifetimes::add(const trace::Alloc& record) {
                                 .address = record.address,
                                 .bytes = record.bytes,
                                 .start = made_at,
-                                .call_ticks = record.duration};
+                                .call_ticks = record.duration,
+                                .slot = peak.use.add(record.bytes)};
     if (record.memory == trace::Memory::device)
         remember({made_at, record.stack, record.allocation}, record.device, record.bytes);
 }
@@ -83,6 +88,7 @@ void Lifetimes::add(const trace::Free& record) {
     // Nobody has waited: what it was used for may have run until now.
     if (live.awaited)
         live.last_use = record.start;
+    end_use(live);
     judge(record.allocation, live, record.start);
     live.peak->live_bytes -= live.bytes;
     live_.erase(record.allocation);
@@ -90,11 +96,11 @@ void Lifetimes::add(const trace::Free& record) {
 }
 
 void Lifetimes::use(std::uint64_t allocation, Live& live, std::uint64_t start, std::uint64_t end) {
-    const std::uint64_t since = live.last_use != 0 ? live.last_use : live.start;
-    if (!live.awaited && since <= live.peak->at && live.peak->at < start) {
-        live.idle_peak = live.peak->at;
-        live.idle_ticks = start - since;
-    }
+    // What was untold may have used it before.
+    if (live.first_use == 0 && live.start > untold_until_)
+        live.peak->use.begin(live.slot);
+    else
+        live.peak->use.extend(live.slot);
     if (live.first_use == 0)
         live.first_use = start;
     live.last_use = std::max(live.last_use, end);
@@ -104,12 +110,19 @@ void Lifetimes::use(std::uint64_t allocation, Live& live, std::uint64_t start, s
     }
 }
 
+void Lifetimes::end_use(const Live& live) {
+    if (live.awaited || live.start <= untold_until_)
+        live.peak->use.extend(live.slot);
+    live.peak->use.remove(live.slot);
+}
+
 void Lifetimes::wait(std::uint64_t end) {
     ++generation_;
     for (const std::uint64_t allocation : awaited_)
         if (Live* const live = live_.find(allocation)) {
             live->awaited = false;
             live->last_use = std::max(live->last_use, end);
+            live->peak->use.extend(live->slot);
         }
     awaited_.clear();
 }
@@ -179,12 +192,12 @@ WasteTotals& Lifetimes::count(const Live& live, Waste waste, std::uint64_t bytes
     return totals;
 }
 
-/// True: it was used, but for long not, and then was the peak.
+/// True: it was used, but for long not yet or no more, and then was the peak.
 bool Lifetimes::judge_use(std::uint64_t allocation, const Live& live, std::uint64_t end) {
     const bool done = live.last_use <= live.peak->at;
-    const std::uint64_t idle = done                              ? end - live.last_use
-                               : live.idle_peak == live.peak->at ? live.idle_ticks
-                                                                 : 0;
+    const std::uint64_t idle = done                             ? end - live.last_use
+                               : live.first_use > live.peak->at ? live.first_use - live.start
+                                                                : 0;
     const std::uint64_t life = end - live.start;
     if (idle == 0 || idle < life / least_idle_share)
         return false;
@@ -242,10 +255,36 @@ void Lifetimes::finish(std::uint64_t end) {
     for (auto& [allocation, live] : live_)
         if (live.awaited)
             live.last_use = end;
+    for (const auto& [allocation, live] : live_)
+        end_use(live);
     judge_leaks(end);
     for (const auto& [allocation, live] : live_)
         judge(allocation, live, std::max(end, live.start));
     live_.clear();
+    share_out();
+}
+
+/// What lies idle at the peak may be needed at another time when others are not. All idle memory together
+/// lowers the peak down to what is in use at once, at the most, and no further.
+void Lifetimes::share_out() {
+    struct Wasted {
+        std::uint64_t idle = 0, other = 0; ///< bytes; other: of no use at any time
+    };
+    std::map<const PeakMemory*, Wasted> all;
+    for (const auto& [site, totals] : sites_.map())
+        for (const Waste waste :
+             {Waste::never_used, Waste::leaked, Waste::reusable, Waste::used_once, Waste::idle})
+            if (const WasteTotals* const found = totals.find(waste)) {
+                Wasted& wasted = all[totals.peak];
+                (is_about_time(waste) ? wasted.idle : wasted.other) += found->bytes;
+            }
+    for (auto& [place, peak] : peaks_) {
+        const Wasted& wasted = all[&peak];
+        const std::uint64_t needed = peak.use.bytes() + wasted.other;
+        const std::uint64_t spare = peak.peak_bytes - std::min(peak.peak_bytes, needed);
+        if (spare < wasted.idle)
+            peak.spare_share = static_cast<double>(spare) / static_cast<double>(wasted.idle);
+    }
 }
 
 void Lifetimes::add(const trace::Copy& record) {

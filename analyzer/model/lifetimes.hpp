@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analyzer/model/cached_map.hpp"
+#include "analyzer/model/peak_use.hpp"
 #include "analyzer/reader/dictionary.hpp"
 #include "analyzer/reader/flat_map.hpp"
 #include "analyzer/reader/thread_cursor.hpp"
@@ -22,10 +23,12 @@ enum class Waste : std::uint8_t {
     leaked,     ///< live at the end, and done with before its line made the next
     reusable,   ///< done with, when one of its size was made
     used_once,  ///< all uses lie in a hundredth of its life
-    idle,       ///< before its first use, after its last, or for long in between
+    idle,       ///< before its first use, or after its last
     oversized,  ///< copies and sets alone reached it, and less than half of it
 };
 inline constexpr std::size_t wastes = 6;
+/// Such memory is used, but not at the peak.
+bool is_about_time(Waste waste);
 
 struct LifetimeSite {
     std::uint64_t stack = 0, entry = 0, device = 0;
@@ -47,6 +50,10 @@ struct WasteTotals {
 struct PeakMemory {
     std::uint64_t live_bytes = 0, peak_bytes = 0;
     std::uint64_t at = 0; ///< ticks
+    PeakUse use;
+    /// Of the bytes that waited for their use at the peak, or were done with, this share was not needed:
+    /// allocated and freed in time, less would be live at the most. The rest was needed at another time.
+    double spare_share = 1;
 };
 
 struct LifetimeTotals {
@@ -89,9 +96,9 @@ private:
         Site* site = nullptr;
         PeakMemory* peak = nullptr;
         std::uint64_t address = 0, bytes = 0, start = 0, call_ticks = 0;
-        std::uint64_t first_use = 0, last_use = 0;   ///< ticks; 0: not yet. What ran then may still run
-        std::uint64_t idle_peak = 0, idle_ticks = 0; ///< it was idle at this peak, for so long
-        std::uint64_t low = UINT64_MAX, high = 0;    ///< what copies and sets reached, bytes from its begin
+        std::uint64_t first_use = 0, last_use = 0; ///< ticks; 0: not yet. What ran then may still run
+        std::uint64_t low = UINT64_MAX, high = 0;  ///< what copies and sets reached, bytes from its begin
+        PeakUse::Slot slot = 0;                    ///< in PeakMemory::use
         bool reached_by_kernel = false;
         bool awaited = false; ///< used since the last wait
     };
@@ -110,6 +117,8 @@ private:
                std::uint64_t end);
     void use(std::uint64_t allocation, Live& live, std::uint64_t start, std::uint64_t end);
     void wait(std::uint64_t end);
+    void end_use(const Live& live);
+    void share_out();
     void untold(std::uint64_t at) { untold_until_ = at; }
     void judge(std::uint64_t allocation, const Live& live, std::uint64_t end);
     bool judge_use(std::uint64_t allocation, const Live& live, std::uint64_t end);
