@@ -7,10 +7,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <iostream>
 #include <iterator>
 #include <memory>
+#include <string_view>
 
 namespace umadvisor::cli {
 namespace {
@@ -97,7 +99,9 @@ int parse_and_run(std::vector<std::string> arguments, std::vector<std::string> c
     } catch (const CLI::Success& success) { // --help and --version
         return app.exit(success);
     } catch (const CLI::ParseError& error) {
-        return complain(std::string(error.what()) + " (see umadvisor --help)");
+        const auto parsed = std::ranges::find_if(all, [](const Pending& each) { return each.app->parsed(); });
+        const std::string command = parsed == all.end() ? "" : std::string(parsed->command->name) + " ";
+        return complain(std::string(error.what()) + " (see umadvisor " + command + "--help)");
     }
     for (Pending& pending : all) {
         if (!pending.app->parsed())
@@ -145,6 +149,10 @@ int run_arguments(int argc, const char* const* argv) {
         std::none_of(commands().begin(), commands().end(),
                      [&](const Command* c) { return c->name == arguments.front(); }))
         return complain("unknown command " + arguments.front() + " (see umadvisor --help)");
+    constexpr std::array<std::string_view, 3> own{"-h", "--help", "--version"};
+    if (!arguments.empty() && arguments.front().starts_with('-') &&
+        std::ranges::find(own, arguments.front()) == own.end())
+        return complain("unknown option " + arguments.front() + " (see umadvisor --help)");
     try {
         return parse_and_run(std::move(arguments), std::move(command), run);
     } catch (const reader::Error& error) {

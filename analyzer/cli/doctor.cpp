@@ -177,10 +177,14 @@ void look_at_left_segments(Findings& findings) {
         return;
     std::uint64_t bytes = 0;
     std::string ids;
-    for (const LeftSegment& segment : left) {
-        bytes += segment.bytes;
-        ids += " -m " + std::to_string(segment.id);
+    constexpr std::size_t most_ids = 16;
+    for (std::size_t i = 0; i < left.size(); ++i) {
+        bytes += left[i].bytes;
+        if (i < most_ids)
+            ids += " -m " + std::to_string(left[i].id);
     }
+    if (left.size() > most_ids)
+        ids += ", and " + std::to_string(left.size() - most_ids) + " more (ipcs -m)";
     findings.add(Mark::note, "memory",
                  findings::count_text(left.size(), "segment") + " of programs that were killed " +
                      (left.size() == 1 ? "is" : "are") + " left (" + findings::bytes_text(bytes) +

@@ -65,7 +65,7 @@ std::string Report::why_empty() const {
                        ", " + findings::count_text(profile.launches().count(), "launch") + " and " +
                        findings::count_text(managed, "managed allocation");
     if (managed > observed)
-        text += "; where " + std::to_string(managed - observed) + " of them were resident was never sampled";
+        text += "; the residency of " + std::to_string(managed - observed) + " of them was never sampled";
     return text;
 }
 
