@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(ids_and_names_stay) {
                        "UMA-104 narrow-rows\nUMA-105 managed-copied\nUMA-106 repeated-upload\n"
                        "UMA-107 round-trip\nUMA-108 constant-upload\nUMA-109 serial-copies\n"
                        "UMA-110 default-stream\nUMA-111 through-host\nUMA-112 scalar-download\n"
-                       "UMA-113 far-node\n"
+                       "UMA-113 far-node\nUMA-114 same-source-upload\nUMA-115 same-source-twice\n"
                        "UMA-201 thrashing\nUMA-202 ping-pong\nUMA-203 first-touch\n"
                        "UMA-204 host-populate\nUMA-205 read-back\nUMA-206 false-sharing\n"
                        "UMA-207 read-only-bouncing\nUMA-208 remote-access\nUMA-209 oversubscribed\n"
