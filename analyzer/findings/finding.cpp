@@ -103,10 +103,10 @@ std::vector<Finding> find_all(const model::Profile& profile, const LineOf& line_
                             &find_pinned_overuse,   &find_polling,
                             &find_redundant_syncs,  &find_repeated_registrations,
                             &find_repeated_uploads, &find_reusable_memory,
-                            &find_scalar_downloads, &find_serial_copies,
-                            &find_small_copies,     &find_sync_each_launch,
-                            &find_through_host,     &find_unused_transfers,
-                            &find_used_once})
+                            &find_same_sources,     &find_scalar_downloads,
+                            &find_serial_copies,    &find_small_copies,
+                            &find_sync_each_launch, &find_through_host,
+                            &find_unused_transfers, &find_used_once})
         std::ranges::move(find(profile, line_of), std::back_inserter(all));
     bound_by_replay(profile, all);
     for (Finding& finding : all)

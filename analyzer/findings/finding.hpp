@@ -64,6 +64,7 @@ std::vector<Finding> find_fresh_pages(const model::Profile& profile, const LineO
 std::vector<Finding> find_narrow_rows(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_managed_copies(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_repeated_uploads(const model::Profile& profile, const LineOf& line_of);
+std::vector<Finding> find_same_sources(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_constant_uploads(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_unused_transfers(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_serial_copies(const model::Profile& profile, const LineOf& line_of);

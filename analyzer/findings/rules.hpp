@@ -28,6 +28,8 @@ inline constexpr std::array rules{
     Rule{"UMA-111", "through-host", "device memory copied by way of the host"},
     Rule{"UMA-112", "scalar-download", "a scalar read back in every round"},
     Rule{"UMA-113", "far-node", "page-locked memory on another NUMA node than the device's"},
+    Rule{"UMA-114", "same-source-upload", "the same host bytes uploaded to memory that has changed"},
+    Rule{"UMA-115", "same-source-twice", "the same host bytes uploaded to two places"},
     Rule{"UMA-118", "fresh-pages", "downloads into pages that the host has not touched yet"},
     Rule{"UMA-119", "pack-round", "small copies side by side that could be one"},
     // Unified memory.

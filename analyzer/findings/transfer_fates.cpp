@@ -4,16 +4,30 @@
 #include "analyzer/findings/words.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace umadvisor::findings {
 namespace {
 
 using trace::Memory;
 
+/// Less than this part of the run is not worth a change.
+constexpr double least_saving_share_of_time = 0.001;
+
 struct Spent {
     double ns;
     bool measured;
 };
+
+/// Samples of small copies say little of large ones. Pinned memory takes no longer than large copies of it took
+/// in this trace, and what each copy takes besides.
+double longest_ns(const model::Profile& profile, const model::CopySite& site, const model::Tally& transfers) {
+    const auto [bytes, seconds] = profile.copies().link(model::Direction::HtoD);
+    if (bytes == 0 || (site.source != Memory::pinned && site.source != Memory::registered))
+        return std::numeric_limits<double>::infinity();
+    return static_cast<double>(transfers.count) * profile.rates().small_copy_ns +
+           static_cast<double>(transfers.bytes) * seconds * 1e9 / static_cast<double>(bytes);
+}
 
 /// A call that waits tells its time; of others the device does, where samples were taken.
 Spent spent_on(const model::Profile& profile, const model::CopySite& site, const model::Tally& transfers) {
@@ -33,7 +47,7 @@ Spent spent_on(const model::Profile& profile, const model::CopySite& site, const
         found != profile.copies().sites().end() && found->second.measured_bytes != 0) {
         const double rate =
             static_cast<double>(found->second.measured_ns) / static_cast<double>(found->second.measured_bytes);
-        return {std::max(call_ns, bytes * rate), true};
+        return {std::max(call_ns, std::min(bytes * rate, longest_ns(profile, site, transfers))), true};
     }
     const double rate = upload                           ? profile.rates().pinned_to_device
                         : site.source == Memory::unknown ? profile.rates().memory_set
@@ -48,6 +62,11 @@ bool fates_are_told(const model::Profile& profile) {
            std::ranges::none_of(profile.counted(), &model::CountedEntry::moves_memory);
 }
 
+bool is_worth_it(const model::Profile& profile, double saving_ns) {
+    return saving_ns >= least_saving_ns &&
+           saving_ns >= least_saving_share_of_time * static_cast<double>(profile.recorded_ns());
+}
+
 std::map<std::uint64_t, FateGroup> transfers_of_fate(const model::Profile& profile, model::Fate fate,
                                                      const LineOf& line_of) {
     std::map<std::uint64_t, FateGroup> groups;
@@ -60,7 +79,7 @@ std::map<std::uint64_t, FateGroup> transfers_of_fate(const model::Profile& profi
         const Spent spent = spent_on(profile, site.copy, told);
         FateGroup& group = groups[line_of(site.copy.stack)];
         group.transfers.add(told);
-        group.in_part += told.count - totals.seen.count;
+        group.in_part += told.count - std::min(told.count, totals.seen.count);
         group.freed += totals.freed;
         group.spent_ns += spent.ns;
         group.measured &= spent.measured;

@@ -8,6 +8,10 @@ namespace {
 constexpr std::size_t most_ranges = 64, most_awaited = 16;
 constexpr std::size_t most_ranges_in_all = 131'072;
 constexpr std::uint64_t least_seen = 2; ///< as a whole, for parts to be believed
+constexpr std::uint64_t nearly_all = 9; ///< so many times as many were equal as were not
+constexpr std::size_t most_sources = 16'384;
+/// No host program changes bytes faster: had it less time than all of them take, it has not written them anew.
+constexpr double writing_rate = 40e9;
 
 bool overlap(std::uint64_t first, std::uint64_t last, std::uint64_t other_first, std::uint64_t other_last) {
     return first < other_last && other_first < last;
@@ -29,6 +33,14 @@ CopySite site_of(const trace::Copy& copy) {
             false};
 }
 
+Tally share_of(const Tally& tally, std::uint64_t part, std::uint64_t whole) {
+    const double share = static_cast<double>(part) / static_cast<double>(whole);
+    const auto of = [share](std::uint64_t number) {
+        return static_cast<std::uint64_t>(static_cast<double>(number) * share);
+    };
+    return {of(tally.count), of(tally.bytes), of(tally.ticks)};
+}
+
 void append(auto& list, auto entry, std::size_t most) {
     if (list.size() == most)
         list.erase(list.begin());
@@ -38,20 +50,33 @@ void append(auto& list, auto entry, std::size_t most) {
 } // namespace
 
 Tally FateTotals::told(Fate fate) const {
-    if (seen.count < least_seen) // to be equal once may be chance
-        return fate == Fate::repeated || fate == Fate::returned ? Tally() : seen;
+    const bool same_source = fate == Fate::again || fate == Fate::twice;
+    const std::uint64_t equal = seen.count + equal_elsewhere, other = differed + differed_elsewhere;
+    if (equal < least_seen) // to be equal once may be chance
+        return fate == Fate::constant || fate == Fate::unused ? seen : Tally();
     Tally all = seen;
-    if (differed == 0)
+    if (other == 0)
         all.add(in_part);
+    else if (same_source && other * nearly_all <= equal)
+        all.add(share_of(in_part, equal, equal + other));
     return all;
 }
 
 Tally DeviceContents::told(const CopySite& site, bool small) const {
     Tally sum;
-    for (const Fate fate : {Fate::repeated, Fate::returned, Fate::constant, Fate::unused})
+    for (const Fate fate :
+         {Fate::repeated, Fate::returned, Fate::constant, Fate::unused, Fate::again, Fate::twice})
         if (const auto found = sites_.find({site, fate, small}); found != sites_.end())
             sum.add(found->second.told(fate));
     return sum;
+}
+
+bool DeviceContents::holds_download(std::uint64_t allocation, std::uint64_t first, std::uint64_t last) const {
+    const std::vector<Range>* const ranges = sent_.find(allocation);
+    return ranges != nullptr && std::ranges::any_of(*ranges, [&](const Range& range) {
+               return range.first == first && range.last == last && range.downloaded &&
+                      is_followed(allocation, range);
+           });
 }
 
 FateTotals& DeviceContents::totals(std::uint64_t allocation, const Range& range, Fate fate) {
@@ -118,7 +143,46 @@ void DeviceContents::add(const trace::Copy& record, std::uint32_t thread) {
     sent.ticks = record.duration;
     sent.stack = record.stack;
     sent.launches = launches_;
+    if (sent.pending && sent.content.part_hash != 0 && record.status == 0 && record.bytes >= small_copy_bytes)
+        compare_source(record, sent);
     write(record.destination_allocation, sent, record.width == 0 && record.status == 0);
+}
+
+bool DeviceContents::holds(const Source& source) const {
+    const std::vector<Range>* const ranges = sent_.find(source.allocation);
+    return ranges != nullptr && std::ranges::any_of(*ranges, [&](const Range& range) {
+               return range.first == source.first && range.last == source.first + source.bytes &&
+                      range.content.part_hash == source.part_hash && is_followed(source.allocation, range);
+           });
+}
+
+/// Whether the same bytes were sent from the same place on the host before.
+void DeviceContents::compare_source(const trace::Copy& copy, Range& sent) {
+    Source* known = sources_.find(copy.source);
+    if (known == nullptr) {
+        if (sources_known_++ == most_sources) {
+            sources_.clear();
+            sources_known_ = 1;
+        }
+        known = &sources_[copy.source];
+    }
+    if (known->bytes == copy.bytes && known->part_hash == copy.content.part_hash) {
+        const bool wholes = known->whole_hash != 0 && copy.content.whole_hash != 0;
+        const double gap_ns = (static_cast<double>(copy.start) - static_cast<double>(known->ticks_end) -
+                               static_cast<double>(copy.content.look_duration)) *
+                              ns_per_tick_;
+        const bool other_place = known->allocation != copy.destination_allocation || known->first != sent.first;
+        if (!wholes || known->whole_hash == copy.content.whole_hash) {
+            sent.compared = wholes || gap_ns * writing_rate < static_cast<double>(copy.bytes) * 1e9;
+            sent.repeat = other_place && holds(*known) ? Repeat::twice : Repeat::again;
+            sent.source_stack = known->stack;
+        } else {
+            ++totals(copy.destination_allocation, sent, Fate::again).differed;
+        }
+    }
+    *known = {copy.bytes, copy.content.part_hash,     copy.content.whole_hash,
+              copy.stack, copy.start + copy.duration, copy.destination_allocation,
+              sent.first};
 }
 
 void DeviceContents::add(const trace::Set& record) {
@@ -143,7 +207,7 @@ void DeviceContents::add(const trace::Set& record) {
 }
 
 /// `whole_range`: each of its bytes is written, and by this call.
-void DeviceContents::write(std::uint64_t allocation, const Range& sent, bool whole_range) {
+void DeviceContents::write(std::uint64_t allocation, Range sent, bool whole_range) {
     const Memory* const memory = live_.find(allocation);
     if (memory == nullptr)
         return;
@@ -162,7 +226,7 @@ void DeviceContents::write(std::uint64_t allocation, const Range& sent, bool who
             end_unused(allocation, range, sent.stack, false);
     std::erase_if(ranges,
                   [&](const Range& range) { return overlap(range.first, range.last, sent.first, sent.last); });
-    append(ranges, sent, most_ranges);
+    append(ranges, std::move(sent), most_ranges);
 }
 
 /// To be called before each new range. Where there are too many, all count as used.
@@ -222,13 +286,9 @@ void DeviceContents::read(const trace::Copy& copy, std::uint32_t thread) {
 
 void DeviceContents::download(const trace::Copy& copy, std::vector<Range>& ranges, std::uint32_t thread) {
     const bool follows = copy.content_follows != 0;
-    if (copy.content.part_hash == 0 && !follows)
-        return;
     const std::uint64_t last = copy.source + copy.bytes;
     const auto same = std::ranges::find_if(
-        ranges, [&](const Range& range) { return overlap(range.first, range.last, copy.source, last); });
-    if (same != ranges.end() && (same->first != copy.source || same->last != last))
-        return; // a part of what is known, or more
+        ranges, [&](const Range& range) { return range.first == copy.source && range.last == last; });
     Range brought;
     brought.first = copy.source;
     brought.last = last;
@@ -284,14 +344,16 @@ void DeviceContents::add(const trace::Pool& record) {
 void DeviceContents::use_reached(const reader::Shape* shape) {
     if (shape == nullptr || !shape->scanned || shape->untold != 0)
         return use_all();
-    for (const std::uint64_t allocation : shape->touched) {
-        use(allocation);
+    for (std::size_t i = 0; i < shape->touched.size(); ++i) {
+        const std::uint64_t allocation = shape->touched[i];
+        if (sent_.find(allocation) != nullptr)
+            use(allocation, written_.may_write(*shape, i));
         if (!awaited_.empty()) // a kernel may write to where a download goes
             std::erase_if(awaited_, [&](const Awaited& each) { return each.host_allocation == allocation; });
     }
 }
 
-/// A transfer is used: of its fate remains to say that one value was sent.
+/// A transfer is used: of its fate remains to say that one value was sent, or the same bytes as before.
 void DeviceContents::use(std::uint64_t allocation, Range& range) {
     if (!range.pending)
         return;
@@ -309,15 +371,60 @@ void DeviceContents::use(std::uint64_t allocation, Range& range) {
         if (constant != sites_.end() && constant->second.part_hash == content.part_hash)
             ++constant->second.differed;
     }
+    if (range.repeat == Repeat::none || (content.value_bytes != 0 && content.whole_hash != 0))
+        return;
+    FateTotals& repeat =
+        this->totals(allocation, range, range.repeat == Repeat::twice ? Fate::twice : Fate::again);
+    (content.value_bytes != 0 ? repeat.or_constant
+     : range.compared         ? repeat.seen
+                              : repeat.in_part)
+        .add(range.last - range.first, range.ticks);
+    repeat.counterpart = range.source_stack;
 }
 
-void DeviceContents::use(std::uint64_t allocation) {
+void DeviceContents::finish() {
+    use_all();
+    for (auto& [site, totals] : sites_)
+        if (totals.or_constant.count != 0) {
+            const auto constant = sites_.find({site.copy, Fate::constant, site.small});
+            if (constant == sites_.end() || constant->second.seen.count < least_seen ||
+                constant->second.differed != 0)
+                totals.in_part.add(totals.or_constant);
+        }
+    share_evidence();
+}
+
+/// Many ways may lead to one line, and only the uploads of some be compared as a whole.
+void DeviceContents::share_evidence() {
+    struct Evidence {
+        std::uint64_t equal = 0, differed = 0;
+    };
+    std::map<std::pair<Fate, std::uint64_t>, Evidence> lines; // by where the memory was allocated
+    const auto of = [&lines](const FateSite& site, const FateTotals& totals) -> Evidence* {
+        const bool same_source = site.fate == Fate::again || site.fate == Fate::twice;
+        return same_source && totals.allocation_stack != 0 ? &lines[{site.fate, totals.allocation_stack}]
+                                                           : nullptr;
+    };
+    for (const auto& [site, totals] : sites_)
+        if (Evidence* const line = of(site, totals)) {
+            line->equal += totals.seen.count;
+            line->differed += totals.differed;
+        }
+    for (auto& [site, totals] : sites_)
+        if (const Evidence* const line = of(site, totals)) {
+            totals.equal_elsewhere = line->equal - totals.seen.count;
+            totals.differed_elsewhere = line->differed - totals.differed;
+        }
+}
+
+void DeviceContents::use(std::uint64_t allocation, bool changed) {
     std::vector<Range>* const ranges = sent_.find(allocation);
     if (ranges == nullptr)
         return;
     for (Range& range : *ranges)
         use(allocation, range);
-    sent_.erase(allocation);
+    if (changed)
+        sent_.erase(allocation);
     if (Memory* const memory = live_.find(allocation))
         memory->reached = true;
 }

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "analyzer/model/copies.hpp"
+#include "analyzer/model/written_parameters.hpp"
+#include "analyzer/reader/dictionary.hpp"
 #include "analyzer/reader/flat_map.hpp"
 #include "analyzer/reader/thread_cursor.hpp"
 
@@ -18,6 +20,8 @@ enum class Fate : std::uint8_t {
     returned, ///< they had just been downloaded from there
     constant, ///< an upload of one value; it was used
     unused,   ///< overwritten or freed before anything used it
+    again,    ///< the same host bytes had been uploaded to memory that has changed since, or that is gone
+    twice,    ///< the same host bytes had been uploaded to another place, which holds them still
 };
 
 struct FateSite {
@@ -30,23 +34,30 @@ struct FateSite {
 struct FateTotals {
     Tally seen;                    ///< all bytes were, where it is about these
     Tally in_part;                 ///< so as far as some bytes tell
+    Tally or_constant;             ///< uploads of the same bytes that count as constant if that is told of them
     std::uint64_t differed = 0;    ///< so in part, but not in all
     std::uint64_t freed = 0;       ///< of those unused, the others were overwritten
+    std::uint64_t equal_elsewhere = 0, differed_elsewhere = 0; ///< by other calls into memory of the same line
     std::uint64_t counterpart = 0; ///< stack of what sent, read or ended the last before
     std::uint64_t value = 0, value_bytes = 0, part_hash = 0;                        ///< of the last constant
     std::uint64_t allocation_stack = 0, allocation_entry = 0, allocation_bytes = 0; ///< of the last
 
-    /// Those that it can be said of. What parts tell counts where the whole told the same twice and never else.
+    /// Those that it can be said of. What parts tell counts where the whole told the same twice and never else;
+    /// of uploads from the same place the share counts of which the whole told the same, if that is nearly all.
     Tally told(Fate fate) const;
 };
 
 /// Follows the events in the order of time. In doubt bytes have been used and may have changed: a launch does
 /// both to all allocations that its parameters reach, and to all there are where that is not known; so does
-/// each launch of a graph. Kernels may reach memory by pointers that lie in device memory, too: of an
-/// allocation that no parameter has reached yet, nothing is told that a launch came in between. Memory: one
-/// entry a live allocation, 64 ranges each at the most and a bounded number of all, one a site.
+/// each launch of a graph. What a kernel takes as const it only uses. Kernels may reach memory by pointers that
+/// lie in device memory, too: of an allocation that no parameter has reached yet, nothing is told that a launch
+/// came in between. Memory: one entry a live allocation, 64 ranges each at the most and a bounded number of
+/// all, one a site.
 class DeviceContents {
 public:
+    DeviceContents(double ns_per_tick, const reader::Dictionary& dictionary)
+        : ns_per_tick_(ns_per_tick), written_(dictionary) {}
+
     void add(const trace::Alloc& record);
     void add(const trace::Free& record);
     void add(const trace::Copy& record, std::uint32_t thread);
@@ -63,11 +74,13 @@ public:
             use_reached(shape);
     }
     /// The events are at their end.
-    void finish() { use_all(); }
+    void finish();
 
     const std::map<FateSite, FateTotals>& sites() const { return sites_; }
     /// Of the copies that Copies adds up there, those of which a fate is told.
     Tally told(const CopySite& site, bool small) const;
+    /// Whether the bytes from `first` to `last` are those that the latest download of them brought.
+    bool holds_download(std::uint64_t allocation, std::uint64_t first, std::uint64_t last) const;
 
 private:
     /// Allocated by the program for itself, not a variable, which kernels reach without a parameter.
@@ -75,6 +88,9 @@ private:
         std::uint64_t end = 0, bytes = 0, stack = 0, entry = 0;
         bool reached = false; ///< by a parameter of a launch
     };
+
+    /// How an upload repeats an earlier one of the same host bytes.
+    enum class Repeat : std::uint8_t { none, again, twice };
 
     /// What a range holds, and the transfer that nobody has used yet.
     struct Range {
@@ -86,6 +102,15 @@ private:
         std::uint64_t ticks = 0;
         std::uint64_t stack = 0;    ///< of who told the content
         std::uint64_t launches = 0; ///< before it did
+        Repeat repeat{};
+        bool compared = false;          ///< all bytes of both, or the host had no time to change them
+        std::uint64_t source_stack = 0; ///< of the upload that it repeats
+    };
+
+    /// The latest upload from a place on the host.
+    struct Source {
+        std::uint64_t bytes = 0, part_hash = 0, whole_hash = 0, stack = 0, ticks_end = 0;
+        std::uint64_t allocation = 0, first = 0; ///< to where
     };
 
     /// A download whose content is told later.
@@ -96,24 +121,31 @@ private:
 
     void read(const trace::Copy& copy, std::uint32_t thread);
     void download(const trace::Copy& copy, std::vector<Range>& ranges, std::uint32_t thread);
-    void write(std::uint64_t allocation, const Range& range, bool whole_range);
+    void write(std::uint64_t allocation, Range range, bool whole_range);
+    void compare_source(const trace::Copy& copy, Range& sent);
+    bool holds(const Source& source) const;
     void bound();
     bool is_there(std::uint64_t allocation, std::vector<Range>& ranges, const Range& sent);
     bool is_followed(std::uint64_t allocation, const Range& range) const;
     void end_unused(std::uint64_t allocation, const Range& range, std::uint64_t stack, bool freed);
     void use_reached(const reader::Shape* shape);
-    void use(std::uint64_t allocation);
+    void use(std::uint64_t allocation, bool changed);
     void use(std::uint64_t allocation, Range& range);
     void use_all();
     void forget_all();
+    void share_evidence();
     FateTotals& totals(std::uint64_t allocation, const Range& range, Fate fate);
 
+    double ns_per_tick_;
+    WrittenParameters written_;
     std::uint64_t launches_ = 0;
     bool shared_ = false; ///< another process may write what it likes
     reader::FlatMap<Memory> live_;
     reader::FlatMap<std::vector<Range>> sent_; ///< by allocation
     std::size_t ranges_ = 0;                   ///< in sent_, at the most
     std::vector<Awaited> awaited_;
+    reader::FlatMap<Source> sources_; ///< by address on the host
+    std::size_t sources_known_ = 0;
     std::map<FateSite, FateTotals> sites_;
 };
 

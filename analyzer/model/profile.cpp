@@ -36,6 +36,7 @@ Profile::Profile(reader::Trace& trace, Statistics* statistics, machine::Rates ra
       managed_(ns_per_tick,
                trace.dictionary.managed_sources.empty() ? nullptr : &trace.dictionary.managed_sources.back()),
       narrow_rows_(trace.dictionary),
+      contents_(ns_per_tick, trace.dictionary),
       churn_(trace.dictionary),
       idle_syncs_(ns_per_tick),
       needless_waits_(ns_per_tick),

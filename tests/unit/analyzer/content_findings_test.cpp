@@ -1,5 +1,6 @@
 #include "found.hpp"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <functional>
 
@@ -149,6 +150,25 @@ BOOST_AUTO_TEST_CASE(whatever_may_have_written_there_in_between) {
     BOOST_TEST(rules() == Rules{}, boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(the_same_bytes_beside_a_kernel_that_takes_them_as_const) {
+    const std::uint64_t reads = function("_Z5triadPKfPff");
+    upload(1, 7);
+    upload(1, 7); // twice before the first kernel
+    for (int round = 0; round < 3; ++round) {
+        launch(reads, {table, other});
+        upload(1, 7);
+    }
+    const Finding finding = lone("UMA-106");
+    BOOST_TEST(evidence(finding, "transfers") == 4);
+    BOOST_TEST(finding.saving_ns == 4e6);
+    Transfers written;
+    for (int round = 0; round < 4; ++round) {
+        written.upload(1, 7);
+        written.launch(written.function("_Z5scalePfPKff"), {written.table, written.other});
+    }
+    BOOST_TEST(written.rules() == Rules{"UMA-114"}, boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(memory_that_no_parameter_ever_reaches) {
     const auto through_a_pointer = allocate(bytes, Memory::device);
     for (int round = 0; round < 10; ++round) {
@@ -180,6 +200,90 @@ BOOST_AUTO_TEST_CASE(pageable_ones_are_not_counted_by_another_rule_too) {
     for (int round = 0; round < 10; ++round)
         copy(bytes, ms, {.stack = uploading, .to = table, .part = 1, .whole = 7});
     lone("UMA-106"); // what is left of the copies is one, which is not worth page-locking
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_FIXTURE_TEST_SUITE(same_source, Transfers)
+
+BOOST_AUTO_TEST_CASE(the_same_start_for_each_round) {
+    for (int round = 0; round < 10; ++round) {
+        upload(1, 7);
+        launch(kernel, {table}); // may write it
+    }
+    const Finding finding = lone("UMA-114");
+    BOOST_TEST(finding.stack == uploading);
+    BOOST_TEST(finding.allocation_stack == allocated);
+    BOOST_TEST(evidence(finding, "transfers") == 9);
+    // Nine copies inside the device, each a call and its bytes at 1.17 TB/s.
+    BOOST_TEST(finding.saving_ns == 9 * (1e6 - 2400 - bytes / 1170.0), test::close);
+    BOOST_TEST((finding.confidence == Confidence::medium));
+}
+
+BOOST_AUTO_TEST_CASE(memory_made_anew_for_each_round) {
+    for (int round = 0; round < 10; ++round) {
+        const auto brief = allocate(bytes, Memory::device);
+        copy(bytes, ms, {.source = Memory::pinned, .stack = uploading, .to = brief, .part = 1, .whole = 7});
+        launch(kernel, {brief});
+        free(brief, 1000, freeing);
+    }
+    const auto found = findings();
+    BOOST_REQUIRE(!found.empty());
+    BOOST_TEST(found.front().rule->id == "UMA-114");
+    BOOST_TEST(evidence(found.front(), "transfers") == 9);
+}
+
+BOOST_AUTO_TEST_CASE(unchanged_in_most_rounds) {
+    for (std::uint64_t round = 0; round < 60; ++round) {
+        upload(1, round % 2 != 0 ? 0 : round < 56 ? 7 : 100 + round); // every second one is compared
+        launch(kernel, {table});
+    }
+    const Finding finding = lone("UMA-114");
+    BOOST_TEST(evidence(finding, "transfers") > 20);
+    BOOST_TEST(evidence(finding, "transfers") < 58);
+    BOOST_TEST((finding.confidence == Confidence::low));
+}
+
+BOOST_AUTO_TEST_CASE(other_bytes_in_each_round) {
+    for (std::uint64_t round = 1; round <= 10; ++round) {
+        upload(round, 100 + round);
+        launch(kernel, {table});
+        upload(1, 200 + round); // some bytes are equal
+        launch(kernel, {table});
+    }
+    BOOST_TEST(rules() == Rules{}, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(small_ones_cost_no_more_than_a_copy_inside_the_device) {
+    for (int round = 0; round < 1000; ++round) {
+        copy(4096, 8000, {.source = Memory::pinned, .stack = uploading, .to = table, .part = 1, .whole = 7});
+        launch(kernel, {table});
+    }
+    BOOST_TEST(std::ranges::find(rules(), "UMA-114") == rules().end());
+}
+
+BOOST_AUTO_TEST_CASE(to_two_places) {
+    const std::uint64_t second = stack();
+    for (std::uint64_t round = 1; round <= 10; ++round) {
+        upload(round); // the host has no time to write them in between
+        copy(bytes, ms, {.source = Memory::pinned, .stack = second, .to = other, .part = round});
+        launch(kernel, {table, other});
+    }
+    const Finding finding = lone("UMA-115");
+    BOOST_TEST(finding.stack == second);
+    BOOST_REQUIRE_EQUAL(finding.places.size(), 1u);
+    BOOST_TEST(finding.places.front().second == uploading);
+    BOOST_TEST(finding.saving_ns == 10 * (1e6 - 2400 - bytes / 1170.0), test::close);
+}
+
+BOOST_AUTO_TEST_CASE(two_places_with_time_to_write_the_bytes_anew) {
+    for (std::uint64_t round = 1; round <= 10; ++round) {
+        upload(round);
+        now += ms;
+        copy(bytes, ms, {.source = Memory::pinned, .to = other, .part = round});
+        launch(kernel, {table, other});
+    }
+    BOOST_TEST(rules() == Rules{}, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

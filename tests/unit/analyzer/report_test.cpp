@@ -257,8 +257,8 @@ BOOST_AUTO_TEST_CASE(empty_result_says_why) {
     s.allocate(mib, Memory::managed);
     s.launch(s.function("_Z6kernelv"), {});
     const std::string text = text_of(s.path());
-    BOOST_TEST(contains(text, "looked at 1 copy, 1 launch and 1 managed allocation; where 1 of them were "
-                              "resident was never sampled"),
+    BOOST_TEST(contains(text, "looked at 1 copy, 1 launch and 1 managed allocation; the residency of 1 "
+                              "of them was never sampled"),
                text);
 }
 

@@ -1,0 +1,23 @@
+#include "analyzer/model/written_parameters.hpp"
+
+#include "analyzer/symbols/pointer_parameters.hpp"
+
+#include <algorithm>
+
+namespace umadvisor::model {
+
+/// Allocations are told in the order of the parameters, each once. So each belongs to one pointer where there
+/// are as many; else one pointer may be null, or two may lead to the same allocation.
+bool WrittenParameters::may_write(const reader::Shape& shape, std::size_t index) {
+    const auto [kernel, fresh] = kernels_.try_emplace(shape.function);
+    if (fresh)
+        kernel->second = symbols::const_pointers(dictionary_.function_symbol(shape.function));
+    const Pointers& pointers = kernel->second;
+    if (!pointers)
+        return true;
+    if (pointers->size() == shape.touched.size())
+        return !(*pointers)[index];
+    return pointers->empty() || !std::ranges::all_of(*pointers, [](bool is_const) { return is_const; });
+}
+
+} // namespace umadvisor::model

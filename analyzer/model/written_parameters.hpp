@@ -1,0 +1,31 @@
+/// Which of the allocations that a launch reaches its kernel may write.
+#pragma once
+
+#include "analyzer/reader/dictionary.hpp"
+#include "analyzer/reader/thread_cursor.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+namespace umadvisor::model {
+
+/// By the types of the kernel's parameters. Memory: one entry a kernel that was asked for.
+class WrittenParameters {
+public:
+    /// The dictionary must outlive it.
+    explicit WrittenParameters(const reader::Dictionary& dictionary) : dictionary_(dictionary) {}
+
+    /// Whether the kernel may write the `index`-th of `shape.touched`; in doubt it may.
+    bool may_write(const reader::Shape& shape, std::size_t index);
+
+private:
+    using Pointers = std::optional<std::vector<bool>>; ///< whether const, in their order
+
+    const reader::Dictionary& dictionary_;
+    std::unordered_map<std::uint64_t, Pointers> kernels_; ///< by function
+};
+
+} // namespace umadvisor::model
