@@ -45,6 +45,10 @@ std::string time_text(double nanoseconds) {
     return number(nanoseconds) + " ns";
 }
 
+std::string percent_text(double share) {
+    return number(std::round(share * 1000) / 10) + "%";
+}
+
 std::string rate_text(double bytes_per_second) {
     return number(bytes_per_second / 1e9) + " GB/s";
 }

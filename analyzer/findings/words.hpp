@@ -11,6 +11,7 @@ namespace umadvisor::findings {
 
 std::string bytes_text(double bytes);           ///< "256 MiB"
 std::string time_text(double nanoseconds);      ///< "1.0 s", "25 ms", "3.1 us"
+std::string percent_text(double share);         ///< "1.8%" of 0.018
 std::string rate_text(double bytes_per_second); ///< "10.3 GB/s"
 /// What a finding saves: "25 ms", "64 MiB of memory", or both; time of `whole_ns` where that is not 0.
 std::string saving_text(double nanoseconds, std::uint64_t bytes, double whole_ns = 0);

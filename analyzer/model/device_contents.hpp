@@ -32,11 +32,11 @@ struct FateSite {
 };
 
 struct FateTotals {
-    Tally seen;                    ///< all bytes were, where it is about these
-    Tally in_part;                 ///< so as far as some bytes tell
-    Tally or_constant;             ///< uploads of the same bytes that count as constant if that is told of them
-    std::uint64_t differed = 0;    ///< so in part, but not in all
-    std::uint64_t freed = 0;       ///< of those unused, the others were overwritten
+    Tally seen;                 ///< all bytes were, where it is about these
+    Tally in_part;              ///< so as far as some bytes tell
+    Tally or_constant;          ///< uploads of the same bytes that count as constant if that is told of them
+    std::uint64_t differed = 0; ///< so in part, but not in all
+    std::uint64_t freed = 0;    ///< of those unused, the others were overwritten
     std::uint64_t equal_elsewhere = 0, differed_elsewhere = 0; ///< by other calls into memory of the same line
     std::uint64_t counterpart = 0; ///< stack of what sent, read or ended the last before
     std::uint64_t value = 0, value_bytes = 0, part_hash = 0;                        ///< of the last constant

@@ -30,6 +30,7 @@ Profile::Profile(reader::Trace& trace, Statistics* statistics, machine::Rates ra
               Copies::settle(*static_cast<CopyTotals*>(settled.call.owner), settled.call.bytes,
                              settled.own_ns());
       }),
+      predicted_({}, {}, true),
       actions_(trace.dictionary),
       copies_(trace.dictionary),
       graphs_(trace.dictionary),
@@ -54,6 +55,7 @@ Profile::Profile(reader::Trace& trace, Statistics* statistics, machine::Rates ra
             statistics->observe(*cursor);
     }
     clock_.finish();
+    predicted_.finish();
     copy_runs_.finish();
     launches_.finish();
     managed_.finish();

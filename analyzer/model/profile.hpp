@@ -114,6 +114,8 @@ public:
     std::uint64_t recorded_ns() const; ///< of duration_ns, what lay in no pause
     /// Of recorded_ns(), what did not go into making contexts: no change of a program saves that.
     std::uint64_t net_ns() const;
+    /// How well a replay of the run predicts waits that it is not shown.
+    const timeline::Accuracy& replay_accuracy() const { return predicted_.accuracy(); }
     /// What the calls of a site took, and how long they waited.
     facts::SiteTime time_of(const CallSite& site) const { return site_times_.of(site); }
     bool paused() const { return recorded_.pauses() != 0; }
@@ -146,6 +148,7 @@ private:
     facts::Calls facts_;
     facts::SiteTimes site_times_;
     timeline::Clock clock_;
+    timeline::Clock predicted_; ///< the same, of which every second wait is hidden
     RecordedTime recorded_;
     std::uint64_t context_ticks_ = 0; ///< of calls that make contexts
     Actions actions_;

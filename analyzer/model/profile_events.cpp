@@ -77,8 +77,10 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
         observe(*launch, cursor.shape(), cursor.index());
     else
         observe_other(cursor, call);
-    if (call)
+    if (call) {
         clock_.add(*call);
+        predicted_.add(*call);
+    }
 }
 
 void Profile::observe_other(const reader::ThreadCursor& cursor, std::optional<facts::Call>& call) {
@@ -153,6 +155,7 @@ void Profile::add(const trace::Context& record, const reader::ThreadCursor&) {
 void Profile::add(const trace::DeviceTime& record, const reader::ThreadCursor&) {
     const std::uint64_t ns = record.nanoseconds - std::min(record.nanoseconds, record.floor_nanoseconds);
     clock_.measured(record.sample, static_cast<double>(ns));
+    predicted_.measured(record.sample, static_cast<double>(ns));
     if (!graphs_.measure(record.sample, ns) && !launches_.measure(record.sample, ns))
         copies_.measure(record.sample, ns);
     narrow_rows_.measure(record.sample, ns);

@@ -18,10 +18,13 @@ using Json = nlohmann::ordered_json;
 
 Json process_json(const Report& report) {
     const reader::Dictionary& dictionary = report.trace.dictionary;
-    Json object{
-        {"program", report.profile.program()},           {"pid", report.trace.file.header().pid},
-        {"command_line", report.profile.command_line()}, {"duration_ns", report.profile.duration_ns()},
-        {"recorded_ns", report.profile.recorded_ns()},   {"uses_runtime", report.profile.uses_runtime()}};
+    Json object{{"program", report.profile.program()},
+                {"pid", report.trace.file.header().pid},
+                {"command_line", report.profile.command_line()},
+                {"duration_ns", report.profile.duration_ns()},
+                {"net_ns", report.profile.net_ns()},
+                {"recorded_ns", report.profile.recorded_ns()},
+                {"uses_runtime", report.profile.uses_runtime()}};
     if (!dictionary.processes.empty()) {
         const trace::Process& process = dictionary.processes.front();
         object["executable"] = process.executable;
@@ -316,6 +319,10 @@ Json to_json(Report& report) {
         list.push_back(finding_json(report, finding));
     document["findings"] = std::move(list);
     document["findings_left_out"] = report.left_out;
+    const timeline::Accuracy& accuracy = profile.replay_accuracy();
+    document["replay"] = {{"hidden_waits", accuracy.hidden},
+                          {"error_ns", static_cast<std::uint64_t>(accuracy.error_ns)},
+                          {"hidden_ns", static_cast<std::uint64_t>(accuracy.hidden_ns)}};
     document["why_empty"] = report.findings.empty() ? Json(report.why_empty()) : Json(nullptr);
     document["copies"] = copies_json(profile);
     document["copy_lines"] = copy_lines_json(report);

@@ -50,7 +50,7 @@ SarifJson result_of(Report& report, const findings::Finding& finding) {
         finding.stack == 0 ? symbols::CodePlace() : report.symbolizer.line(finding.stack);
     const auto rule =
         std::ranges::find(findings::rules, finding.rule->id, &findings::Rule::id) - findings::rules.begin();
-    const double whole = static_cast<double>(std::max<std::uint64_t>(1, report.profile.duration_ns()));
+    const double whole = static_cast<double>(std::max<std::uint64_t>(1, report.profile.net_ns()));
     SarifJson result{
         {"ruleId", finding.rule->id},
         {"ruleIndex", rule},

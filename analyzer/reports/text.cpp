@@ -94,7 +94,7 @@ Style style_of(findings::Confidence confidence) {
 }
 
 void write_finding(std::ostream& out, Report& report, const findings::Finding& finding, std::size_t number) {
-    const auto total = static_cast<double>(report.profile.duration_ns());
+    const auto total = static_cast<double>(report.profile.net_ns());
     const std::string title = std::string(finding.rule->id) + " " + finding.title;
     out << "\n"
         << (number < 10 ? " " : "") << number << "  " << Styled{Style::title, title}
@@ -127,7 +127,7 @@ bool saves_little(const Report& report, const findings::Finding& finding) {
         finding.saving_bytes != 0 &&
         static_cast<double>(finding.saving_bytes) >= least_share * static_cast<double>(device_memory(report));
     const bool fails = finding.saving_ns == 0 && finding.saving_bytes == 0;
-    return !memory && !fails && finding.saving_ns < least_share * static_cast<double>(report.profile.duration_ns());
+    return !memory && !fails && finding.saving_ns < least_share * static_cast<double>(report.profile.net_ns());
 }
 
 void write_small(std::ostream& out, Report& report, const std::vector<const findings::Finding*>& small) {
@@ -187,6 +187,15 @@ void write_lookups(std::ostream& out, const reader::Dictionary& dictionary) {
     }
 }
 
+/// How well the clock keeps time. Empty: the run has no waits to tell it by.
+std::string replay_text(const model::Profile& profile) {
+    const timeline::Accuracy& accuracy = profile.replay_accuracy();
+    if (accuracy.hidden == 0 || profile.net_ns() == 0)
+        return {};
+    return "replay: " + findings::percent_text(accuracy.error_ns / static_cast<double>(profile.net_ns())) +
+           " off, by " + count_text(accuracy.hidden, "wait") + " that it was not shown";
+}
+
 void write_notes(std::ostream& out, Report& report) {
     for (const std::string& line : completeness_lines(report.trace))
         out << "  ! " << line << "\n";
@@ -199,6 +208,8 @@ void write_notes(std::ostream& out, Report& report) {
     if (const std::string text = call_times_text(report.profile); !text.empty())
         out << "  - time in calls: " << text << "\n";
     if (const std::string text = graphs_text(graphs); !text.empty())
+        out << "  - " << text << "\n";
+    if (const std::string text = replay_text(report.profile); !text.empty())
         out << "  - " << text << "\n";
     const reader::Dictionary& dictionary = report.trace.dictionary;
     write_lookups(out, dictionary);
