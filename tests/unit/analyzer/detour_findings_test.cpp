@@ -96,6 +96,20 @@ BOOST_AUTO_TEST_CASE(what_the_host_may_have_looked_at) {
     nothing_is_found(other);
 }
 
+BOOST_AUTO_TEST_CASE(results_that_the_host_collects_and_sends_on_in_a_few_rounds) {
+    Detour s;
+    for (int round = 0; round < 10; ++round) {
+        s.download(s.from, 64 * mib,
+                   {.ns = 4000 * us, .stack = s.down, .asynchronous = false, .host = Memory::pinned});
+        if (round % 4 == 3)
+            s.upload(s.to, 64 * mib,
+                     {.ns = 5000 * us, .stack = s.up, .asynchronous = false, .host = Memory::pinned});
+        else
+            s.now += 10'000 * us;
+    }
+    nothing_is_found(s);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(scalar_download)
