@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
+#include <string>
 
 namespace umadvisor::findings {
 namespace {
@@ -27,26 +29,71 @@ std::string memory_set(const model::Profile& profile, const model::FateTotals& t
                                   : "cuMemsetD8(destination, " + value + ", bytes)";
 }
 
+/// The uploads of one line that a memory set could replace.
+struct ConstantLine {
+    std::uint64_t stack = 0;
+    FateGroup group;
+    double saving_ns = 0;
+};
+
+double saving_of(const model::Profile& profile, const FateGroup& group) {
+    const double set_ns = static_cast<double>(group.transfers.count) * profile.rates().launch_call_ns +
+                          static_cast<double>(group.transfers.bytes) / profile.rates().memory_set * 1e9;
+    return group.spent_ns - set_ns;
+}
+
+FateGroup sum_of(const std::vector<ConstantLine>& lines) {
+    FateGroup all = lines.front().group;
+    for (std::size_t i = 1; i < lines.size(); ++i) {
+        const FateGroup& group = lines[i].group;
+        all.transfers.add(group.transfers);
+        all.in_part += group.in_part;
+        all.spent_ns += group.spent_ns;
+        all.measured &= group.measured;
+    }
+    return all;
+}
+
+/// `lines`: those with the same remedy, the one that saves most first.
+Finding describe(const model::Profile& profile, const std::vector<ConstantLine>& lines) {
+    const FateGroup all = sum_of(lines);
+    Finding finding = begin_finding(profile, rule("UMA-108"), lines.front().stack, all);
+    finding.summary = transfers_text(profile, all) + ", all bytes of it one value, last " +
+                      value_text(all.last) + " in each " + count_text(all.last.value_bytes, "byte") + ": " +
+                      time_text(all.spent_ns) + " in all";
+    finding.evidence.emplace_back("compared_in_part", static_cast<double>(all.in_part));
+    finding.evidence.emplace_back("value_bytes", static_cast<double>(all.last.value_bytes));
+    if (all.in_part == all.transfers.count)
+        finding.details.emplace_back(
+            "1 KiB of each was looked at: where a buffer holds a few other values, set it "
+            "on the device and upload these alone");
+    for (std::size_t i = 1; i < lines.size(); ++i)
+        finding.places.emplace_back(transfers_text(profile, lines[i].group) + ", into " +
+                                        bytes_text(static_cast<double>(lines[i].group.last.allocation_bytes)) +
+                                        " of device memory",
+                                    lines[i].stack);
+    finding.advice = "write it on the device: " + memory_set(profile, all.last);
+    finding.saving_ns = 0;
+    for (const ConstantLine& line : lines)
+        finding.saving_ns += line.saving_ns;
+    finding.basis = basis_of(profile, all) + ", less memory sets of the same bytes";
+    finding.confidence = Confidence::low; // in another run the same buffer may hold something else
+    return finding;
+}
+
 } // namespace
 
 std::vector<Finding> find_constant_uploads(const model::Profile& profile, const LineOf& line_of) {
+    std::map<std::string, std::vector<ConstantLine>> remedies;
+    for (const auto& [stack, group] : transfers_of_fate(profile, model::Fate::constant, line_of))
+        if (const double saving_ns = saving_of(profile, group); saving_ns > 0)
+            remedies[memory_set(profile, group.last)].push_back({stack, group, saving_ns});
     std::vector<Finding> findings;
-    for (const auto& [stack, group] : transfers_of_fate(profile, model::Fate::constant, line_of)) {
-        const double set_ns = static_cast<double>(group.transfers.count) * profile.rates().launch_call_ns +
-                              static_cast<double>(group.transfers.bytes) / profile.rates().memory_set * 1e9;
-        if (group.spent_ns - set_ns < least_saving_ns)
-            continue;
-        Finding finding = begin_finding(profile, rule("UMA-108"), stack, group);
-        finding.summary = transfers_text(profile, group) + ", all bytes of it one value, last " +
-                          value_text(group.last) + " in each " + count_text(group.last.value_bytes, "byte") +
-                          ": " + time_text(group.spent_ns) + " in all";
-        finding.evidence.emplace_back("compared_in_part", static_cast<double>(group.in_part));
-        finding.evidence.emplace_back("value_bytes", static_cast<double>(group.last.value_bytes));
-        finding.advice = "write it on the device: " + memory_set(profile, group.last);
-        finding.saving_ns = std::max(0.0, group.spent_ns - set_ns);
-        finding.basis = basis_of(profile, group) + ", less memory sets of the same bytes";
-        finding.confidence = Confidence::low; // in another run the same buffer may hold something else
-        findings.push_back(std::move(finding));
+    for (auto& [remedy, lines] : remedies) {
+        std::ranges::stable_sort(lines, std::ranges::greater{}, &ConstantLine::saving_ns);
+        Finding finding = describe(profile, lines);
+        if (finding.saving_ns >= least_saving_ns)
+            findings.push_back(std::move(finding));
     }
     return findings;
 }

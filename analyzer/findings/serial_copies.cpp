@@ -1,12 +1,14 @@
 /// Copies and kernels one after the other that could run side by side.
 #include "analyzer/findings/engine_times.hpp"
 #include "analyzer/findings/finding.hpp"
+#include "analyzer/findings/transfer_fates.hpp"
 #include "analyzer/findings/untold_work.hpp"
 #include "analyzer/findings/words.hpp"
 
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace umadvisor::findings {
 namespace {
@@ -266,22 +268,70 @@ bool goes_through_host(const model::Profile& profile, const model::WorkPattern& 
     });
 }
 
+/// Uploads that other rules advise to do without, by their calls.
+class NeedlessUploads {
+public:
+    explicit NeedlessUploads(const model::Profile& profile) {
+        if (!fates_are_told(profile))
+            return;
+        for (const auto& [site, totals] : profile.contents().sites()) {
+            const std::uint64_t told = totals.told(site.fate).count;
+            calls_[{site.copy.stack, site.copy.entry}].needless += told;
+            calls_[{site.copy.stack, site.copy.entry}].returned +=
+                site.fate == model::Fate::returned ? told : 0;
+        }
+        for (const auto& [site, totals] : profile.copies().sites())
+            if (const auto call = calls_.find({site.stack, site.entry}); call != calls_.end())
+                call->second.copies += totals.small.count + totals.large.count;
+    }
+
+    /// The result of a round goes into the next by way of the host.
+    bool feeds_next_round(const model::WorkPattern& pattern) const {
+        return std::ranges::any_of(pattern.work, [&](const model::Work& work) {
+            const Call* const call = find(work);
+            return call != nullptr && 2 * call->returned > call->copies;
+        });
+    }
+    /// Most copies of this call.
+    bool has(const model::Work& work) const {
+        const Call* const call = find(work);
+        return call != nullptr && 2 * call->needless > call->copies;
+    }
+
+private:
+    struct Call {
+        std::uint64_t needless = 0, returned = 0, copies = 0;
+    };
+    const Call* find(const model::Work& work) const {
+        if (work.action->engine != Engine::to_device)
+            return nullptr;
+        const auto call = calls_.find({work.action->stack, work.action->entry});
+        return call == calls_.end() ? nullptr : &call->second;
+    }
+    std::map<std::pair<std::uint64_t, std::uint64_t>, Call> calls_; ///< by stack and entry
+};
+
 } // namespace
 
 std::vector<Finding> find_serial_copies(const model::Profile& profile, const LineOf& line_of) {
     if (work_is_untold(profile))
         return {};
     const model::Machine machine = machine_of(profile);
+    const NeedlessUploads needless(profile);
     std::map<std::uint64_t, SerialLine> lines;
     for (const model::WorkPattern& pattern : profile.work_patterns().patterns()) {
-        if (pattern.queues.size() != 1 || goes_through_host(profile, pattern))
+        if (pattern.queues.size() != 1 || goes_through_host(profile, pattern) ||
+            needless.feeds_next_round(pattern))
             continue;
         const std::vector<Chain> chains = ChainReader(pattern).read();
         if (chains.empty())
             continue;
-        const EngineTimes times = engine_times(profile, pattern);
+        EngineTimes times = engine_times(profile, pattern);
         if (times.ns.empty())
             continue;
+        for (std::size_t i = 0; i < times.ns.size(); ++i)
+            if (needless.has(pattern.work[i]))
+                times.ns[i] = 0;
         const Plan plan = Planner(pattern, times.ns, chains, machine).best();
         if (plan.best_ns() > (1 - least_overlapped) * plan.serial_ns)
             continue;

@@ -89,6 +89,9 @@ Finding describe_detour(const model::Profile& profile, const DetourKey& key, con
 std::vector<Finding> find_through_host(const model::Profile& profile, const LineOf& line_of) {
     std::map<DetourKey, ThroughHostLine> lines;
     for (const auto& [site, totals] : profile.through_host().sites()) {
+        // Where most downloads of the call are not sent on, the host collects what they bring.
+        if (!profile.through_host().tells_of(site.down))
+            continue;
         ThroughHostLine& line = lines[{line_of(site.down.stack), line_of(site.up.stack), site.from != site.to}];
         line.pairs += totals.pairs;
         line.bytes += totals.bytes;

@@ -1,6 +1,7 @@
 #include "analyzer/model/device_contents.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace umadvisor::model {
 namespace {
@@ -8,6 +9,7 @@ namespace {
 constexpr std::size_t most_ranges = 64, most_awaited = 16;
 constexpr std::size_t most_ranges_in_all = 131'072;
 constexpr std::uint64_t least_seen = 2; ///< as a whole, for parts to be believed
+constexpr std::size_t many_buffers = 4; ///< of one value, as far as some bytes of each tell
 constexpr std::uint64_t nearly_all = 9; ///< so many times as many were equal as were not
 constexpr std::size_t most_sources = 16'384;
 /// No host program changes bytes faster: had it less time than all of them take, it has not written them anew.
@@ -394,8 +396,35 @@ void DeviceContents::finish() {
     share_evidence();
 }
 
+namespace {
+
+/// Buffers that are sent once each are never compared as a whole. Where some bytes of many are the same value,
+/// and all bytes of none were seen to differ, they are believed.
+void believe_many_constants(std::map<FateSite, FateTotals>& sites) {
+    struct Buffers {
+        std::set<std::uint64_t> allocated;
+        std::uint64_t differed = 0;
+    };
+    std::map<std::pair<std::uint64_t, std::uint64_t>, Buffers> values;
+    for (const auto& [site, totals] : sites)
+        if (site.fate == Fate::constant) {
+            Buffers& buffers = values[{totals.value_bytes, totals.value}];
+            buffers.allocated.insert(totals.allocation_stack);
+            buffers.differed += totals.differed;
+        }
+    for (auto& [site, totals] : sites)
+        if (site.fate == Fate::constant && totals.seen.count == 0) {
+            const Buffers& buffers = values[{totals.value_bytes, totals.value}];
+            if (buffers.allocated.size() >= many_buffers && buffers.differed == 0)
+                totals.equal_elsewhere = buffers.allocated.size();
+        }
+}
+
+} // namespace
+
 /// Many ways may lead to one line, and only the uploads of some be compared as a whole.
 void DeviceContents::share_evidence() {
+    believe_many_constants(sites_);
     struct Evidence {
         std::uint64_t equal = 0, differed = 0;
     };

@@ -44,7 +44,7 @@ Profile::Profile(reader::Trace& trace, Statistics* statistics, machine::Rates ra
       allocation_failures_(trace.dictionary),
       idle_gaps_(ns_per_tick),
       lifetimes_(ns_per_tick, trace.dictionary),
-      through_host_(ns_per_tick),
+      through_host_(ns_per_tick, contents_),
       far_copies_(trace),
       noticed_allocations_(trace.dictionary.notices) {
     last_ticks_ = trace.file.header().last.ticks;

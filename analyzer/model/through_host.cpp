@@ -65,6 +65,10 @@ void ThroughHost::upload(Thread& thread, const trace::Copy& copy) {
         !device_of(found->copy.source_allocation, site.from) ||
         !device_of(copy.destination_allocation, site.to))
         return;
+    // The device holds something else by now: the host kept the bytes for later.
+    if (const trace::Copy& down = found->copy;
+        !contents_.holds_download(down.source_allocation, down.source, down.source + down.bytes))
+        return;
     site.down = {found->copy.stack, found->copy.entry};
     site.up = {copy.stack, copy.entry};
     ++calls_[site.down].paired;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analyzer/model/awaited.hpp"
+#include "analyzer/model/device_contents.hpp"
 #include "analyzer/model/per_thread.hpp"
 #include "analyzer/model/waits.hpp"
 #include "analyzer/reader/flat_map.hpp"
@@ -41,7 +42,9 @@ struct ThroughHostTotals {
 /// allocation and a pair of call sites.
 class ThroughHost {
 public:
-    explicit ThroughHost(double ns_per_tick) : ns_per_tick_(ns_per_tick) {}
+    /// `contents` knows of all events before the one that is added, and must outlive it.
+    ThroughHost(double ns_per_tick, const DeviceContents& contents)
+        : ns_per_tick_(ns_per_tick), contents_(contents) {}
 
     void add(const trace::Copy& record, std::uint32_t thread);
     void add(const trace::Sync& record, std::uint32_t thread);
@@ -84,6 +87,7 @@ private:
     void add(ThroughHostWay& way, const trace::Copy& copy);
 
     double ns_per_tick_;
+    const DeviceContents& contents_;
     PerThread<Thread> threads_;
     std::size_t threads_known_ = 0;
     reader::FlatMap<std::uint64_t> devices_; ///< allocation -> device

@@ -82,7 +82,8 @@ bool reusable_after(std::uint64_t others) {
 
 /// Whether an upload that is freed unused is told to be, after as many others, that nobody has used either.
 bool unused_after(std::uint64_t others) {
-    model::DeviceContents contents;
+    const reader::Dictionary dictionary;
+    model::DeviceContents contents(1, dictionary);
     trace::Copy up;
     up.source_memory = trace::Memory::pinned;
     up.destination_memory = trace::Memory::device;

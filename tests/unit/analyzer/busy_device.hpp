@@ -48,6 +48,7 @@ struct BusyDevice : Scenario {
         bool asynchronous = true;
         trace::Memory host = trace::Memory::pinned;
         std::uint64_t host_address = 0x1000'0000;
+        std::uint64_t content = 0; ///< hash of all bytes; 0: not looked at
     };
     void upload(std::uint64_t to, std::uint64_t bytes, const Link& link) {
         trace::Copy copy = across(bytes, link, link.asynchronous ? "cuMemcpyHtoDAsync_v2" : "cuMemcpyHtoD_v2");
@@ -114,6 +115,7 @@ private:
         copy.bytes = bytes;
         copy.asynchronous = link.asynchronous ? 1 : 0;
         copy.stream = link.stream;
+        copy.content.part_hash = copy.content.whole_hash = link.content;
         return copy;
     }
     void give(trace::Copy& copy, const Link& link) {

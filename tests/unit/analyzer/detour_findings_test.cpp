@@ -96,6 +96,33 @@ BOOST_AUTO_TEST_CASE(what_the_host_may_have_looked_at) {
     nothing_is_found(other);
 }
 
+BOOST_AUTO_TEST_CASE(the_device_holds_something_else_by_the_time_of_the_upload) {
+    Detour s;
+    const std::uint64_t stream = s.make_stream();
+    for (int round = 0; round < 10; ++round) {
+        s.download(s.from, 64 * mib, {.stream = stream, .ns = 1200 * us, .stack = s.down});
+        s.kernel({s.from}, stream, 20 * us); // the next block
+        s.upload(s.to, 64 * mib, {.stream = stream, .ns = 1200 * us, .stack = s.up});
+        s.wait(2500 * us);
+    }
+    for (const Finding& finding : test::advice_on(s))
+        BOOST_TEST(finding.rule->id != "UMA-111");
+}
+
+BOOST_AUTO_TEST_CASE(results_that_the_host_collects_and_sends_on_in_a_few_rounds) {
+    Detour s;
+    for (int round = 0; round < 10; ++round) {
+        s.download(s.from, 64 * mib,
+                   {.ns = 4000 * us, .stack = s.down, .asynchronous = false, .host = Memory::pinned});
+        if (round % 4 == 3)
+            s.upload(s.to, 64 * mib,
+                     {.ns = 5000 * us, .stack = s.up, .asynchronous = false, .host = Memory::pinned});
+        else
+            s.now += 10'000 * us;
+    }
+    nothing_is_found(s);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(scalar_download)

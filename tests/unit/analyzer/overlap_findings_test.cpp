@@ -63,6 +63,21 @@ BOOST_AUTO_TEST_CASE(in_kernel_and_out_on_one_stream) {
     BOOST_TEST((finding.confidence == Confidence::medium));
 }
 
+BOOST_AUTO_TEST_CASE(results_that_feed_the_next_round_by_way_of_the_host) {
+    for (const bool changed : {false, true}) {
+        Serial s;
+        for (std::uint64_t round = 1; round <= 10; ++round) {
+            s.upload(
+                s.data, 16 * mib,
+                {.ns = 310 * us, .stack = s.in, .asynchronous = false, .content = round + (changed ? 100 : 0)});
+            s.kernel({s.data}, 0, 110 * us);
+            s.download(s.data, 16 * mib, {.ns = 420 * us, .asynchronous = false, .content = round + 1});
+            s.read_samples();
+        }
+        lone_finding(s, changed ? "UMA-109" : "UMA-107"); // what goes is not to overlap
+    }
+}
+
 BOOST_AUTO_TEST_CASE(parts_that_are_there_get_streams) {
     Serial s;
     for (int round = 0; round < 10; ++round) {

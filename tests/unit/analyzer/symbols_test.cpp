@@ -2,6 +2,7 @@
 #include "analyzer/reader/trace.hpp"
 #include "analyzer/reports/weighed_stacks.hpp"
 #include "analyzer/symbols/demangle.hpp"
+#include "analyzer/symbols/pointer_parameters.hpp"
 #include "analyzer/symbols/symbolizer.hpp"
 #include "scenario.hpp"
 
@@ -436,4 +437,16 @@ BOOST_AUTO_TEST_CASE(rust_names_of_both_manglings) {
     BOOST_TEST(symbols::short_name("_ZN3app17h0000000000000000E") == "app::h0000000000000000");
     BOOST_TEST(symbols::short_name("_Rnonsense") == "_Rnonsense");
     BOOST_TEST(symbols::demangle(std::string(1 << 20, 'R').insert(0, "_R")).starts_with("_RRRR"));
+}
+
+BOOST_AUTO_TEST_CASE(what_a_kernel_may_write_by_the_types_of_its_parameters) {
+    using Pointers = std::vector<bool>;
+    const auto of = [](std::string_view symbol) { return symbols::const_pointers(symbol); };
+    BOOST_TEST((of("_Z5triadPKfS0_Pff") == Pointers{true, true, false}));
+    BOOST_TEST((of("_Z4copyIfEvPKT_PS0_i") == Pointers{true, false}));
+    BOOST_TEST((of("_Z4loadPVKi") == Pointers{false})); // const and volatile: another may write it
+    BOOST_TEST((of("_Z5emptyv") == Pointers{}));
+    BOOST_TEST((of("_Z4walkPKPKf") == std::nullopt));       // by pointers in memory
+    BOOST_TEST((of("_Z5applyPKf6Buffer") == std::nullopt)); // a structure may hold pointers
+    BOOST_TEST((of("kernel") == std::nullopt));
 }

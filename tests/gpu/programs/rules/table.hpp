@@ -51,7 +51,7 @@ inline constexpr Row table[] = {
     {"UMA-106", "fault", "every-step", "", 8 * MiB, 40, look_up<Table::uploaded_each_round>},
     {"UMA-106", "clean", "once", "", 8 * MiB, 40, look_up<Table::uploaded_once>},
     {"UMA-106", "near", "changed", "UMA-303", 8 * MiB, 40, look_up<Table::changed>},
-    {"UMA-106", "near", "written", "", 8 * MiB, 40, look_up<Table::written_by_kernel>},
+    {"UMA-106", "near", "written", "UMA-114", 8 * MiB, 40, look_up<Table::written_by_kernel>},
     {"UMA-107", "fault", "unchanged", "UMA-109", 8 * MiB, 40, take_turns<Trip::unchanged>},
     {"UMA-107", "clean", "download", "", 8 * MiB, 40, take_turns<Trip::download_only>},
     {"UMA-107", "near", "changed", "UMA-109", 8 * MiB, 40, take_turns<Trip::changed>},
