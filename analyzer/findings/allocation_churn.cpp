@@ -9,8 +9,6 @@
 namespace umadvisor::findings {
 namespace {
 
-constexpr std::uint64_t least_rounds = 16;
-
 Finding describe_churn(const model::Profile& profile, std::uint64_t stack, const ChurnLine& line) {
     const auto pairs = static_cast<double>(line.pairs);
     const double waited_ns = std::max(0.0, line.free_ns - line.own_free_ns);
@@ -28,6 +26,8 @@ Finding describe_churn(const model::Profile& profile, std::uint64_t stack, const
     finding.evidence = {{"pairs", pairs},
                         {"bytes", static_cast<double>(line.bytes)},
                         {"peak_live", static_cast<double>(line.peak_live)},
+                        {"largest_bytes", static_cast<double>(line.largest_bytes)},
+                        {"kept_time_ns", line.kept_ns},
                         {"alloc_time_ns", line.alloc_ns},
                         {"free_time_ns", line.free_ns},
                         {"free_wait_ns", waited_ns},
@@ -38,12 +38,14 @@ Finding describe_churn(const model::Profile& profile, std::uint64_t stack, const
                                   "out");
     if (line.free_stack != 0)
         finding.places.emplace_back("freed here", line.free_stack);
-    finding.advice = std::string("keep the memory from round to round, or take it with ") +
+    finding.advice = std::string("allocate the largest size once and keep it from round to round, or take the "
+                                 "memory with ") +
                      (runtime ? "cudaMallocAsync and cudaFreeAsync" : "cuMemAllocAsync and cuMemFreeAsync") +
                      " from a pool whose release threshold is raised";
-    finding.saving_ns = (line.alloc_ns + line.own_free_ns) * spared_share(line);
-    finding.basis = "time of these calls, without what the frees waited for the device, less that of the first "
-                    "round";
+    finding.saving_ns = spared_ns(line);
+    finding.basis =
+        "time of these calls, without what the frees waited for the device, less that of one round of "
+        "the largest size, which stays";
     finding.confidence = waited_ns > line.alloc_ns + line.own_free_ns ? Confidence::medium : Confidence::high;
     return finding;
 }
@@ -53,12 +55,8 @@ Finding describe_churn(const model::Profile& profile, std::uint64_t stack, const
 std::vector<Finding> find_allocation_churn(const model::Profile& profile, const LineOf& line_of) {
     std::vector<Finding> findings;
     for (const auto& [stack, line] : churn_lines(profile, line_of, {trace::Memory::device})) {
-        // Many at once that all live long are one round, however many they are.
-        if (line.pairs == 0 || line.pairs < least_rounds * line.peak_live)
-            continue;
-        Finding finding = describe_churn(profile, stack, line);
-        if (finding.saving_ns >= least_saving_ns)
-            findings.push_back(std::move(finding));
+        if (is_churn(line))
+            findings.push_back(describe_churn(profile, stack, line));
     }
     return findings;
 }

@@ -9,7 +9,9 @@
 namespace umadvisor::findings {
 
 struct ChurnLine {
-    std::uint64_t pairs = 0, bytes = 0, peak_live = 0, entry = 0, free_stack = 0, free_entry = 0;
+    std::uint64_t pairs = 0, bytes = 0, entry = 0, free_stack = 0, free_entry = 0;
+    std::uint64_t peak_live = 0, largest_bytes = 0;
+    double kept_ns = 0; ///< what it costs to make as many once, each of the largest size, and to free them once
     double alloc_ns = 0, free_ns = 0, own_free_ns = 0, lifetime_ns = 0;
     std::uint64_t most = 0; ///< pairs of the site that `free_stack` is of
 };
@@ -18,7 +20,10 @@ struct ChurnLine {
 std::map<std::uint64_t, ChurnLine> churn_lines(const model::Profile& profile, const LineOf& line_of,
                                                std::initializer_list<trace::Memory> memories);
 
-/// What is left when the first round's allocations stay: a share of the calls.
-double spared_share(const ChurnLine& line);
+/// What is saved when one set of the largest size is made once and stays.
+double spared_ns(const ChurnLine& line);
+
+/// More than one set was made, and to keep one is worth it.
+bool is_churn(const ChurnLine& line);
 
 } // namespace umadvisor::findings

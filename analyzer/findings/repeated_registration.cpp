@@ -6,8 +6,6 @@
 namespace umadvisor::findings {
 namespace {
 
-constexpr std::uint64_t least_locked_rounds = 4;
-
 Finding describe_registration(const model::Profile& profile, std::uint64_t stack, const ChurnLine& line) {
     const auto pairs = static_cast<double>(line.pairs);
     Finding finding;
@@ -21,17 +19,20 @@ Finding describe_registration(const model::Profile& profile, std::uint64_t stack
     finding.evidence = {{"pairs", pairs},
                         {"bytes", static_cast<double>(line.bytes)},
                         {"peak_live", static_cast<double>(line.peak_live)},
+                        {"largest_bytes", static_cast<double>(line.largest_bytes)},
+                        {"kept_time_ns", line.kept_ns},
                         {"lock_time_ns", line.alloc_ns},
                         {"unlock_time_ns", line.free_ns},
                         {"mean_lifetime_ns", line.lifetime_ns / pairs}};
     if (line.free_stack != 0)
         finding.places.emplace_back("unlocked here", line.free_stack);
     finding.advice =
-        "lock the memory once before the rounds and unlock it once after them; where the buffers differ, "
-        "copy through a few page-locked ones that are kept";
-    finding.saving_ns = (line.alloc_ns + line.own_free_ns) * spared_share(line);
+        "lock the memory once before the rounds, at the largest size, and unlock it once after them; where the "
+        "buffers differ, copy through a few page-locked ones that are kept";
+    finding.saving_ns = spared_ns(line);
     finding.basis =
-        "time of these calls, without what unlocking waited for the device, less that of the first round";
+        "time of these calls, without what unlocking waited for the device, less that of one round of "
+        "the largest size, which stays";
     finding.confidence = Confidence::high;
     return finding;
 }
@@ -42,11 +43,8 @@ std::vector<Finding> find_repeated_registrations(const model::Profile& profile, 
     std::vector<Finding> findings;
     for (const auto& [stack, line] :
          churn_lines(profile, line_of, {trace::Memory::pinned, trace::Memory::registered})) {
-        if (line.pairs == 0 || line.pairs < least_locked_rounds * line.peak_live)
-            continue;
-        Finding finding = describe_registration(profile, stack, line);
-        if (finding.saving_ns >= least_saving_ns)
-            findings.push_back(std::move(finding));
+        if (is_churn(line))
+            findings.push_back(describe_registration(profile, stack, line));
     }
     return findings;
 }

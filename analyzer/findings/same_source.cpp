@@ -48,7 +48,7 @@ std::vector<Finding> find_same_sources(const model::Profile& profile, const Line
     for (const model::Fate fate : {model::Fate::again, model::Fate::twice})
         for (const auto& [stack, group] : transfers_of_fate(profile, fate, line_of)) {
             Finding finding = describe(profile, fate == model::Fate::twice, stack, group);
-            if (is_worth_it(profile, finding.saving_ns))
+            if (finding.saving_ns >= least_saving_ns)
                 findings.push_back(std::move(finding));
         }
     return findings;

@@ -11,9 +11,6 @@ namespace {
 
 using trace::Memory;
 
-/// Less than this part of the run is not worth a change.
-constexpr double least_saving_share_of_time = 0.001;
-
 struct Spent {
     double ns;
     bool measured;
@@ -60,11 +57,6 @@ Spent spent_on(const model::Profile& profile, const model::CopySite& site, const
 bool fates_are_told(const model::Profile& profile) {
     return !work_is_untold(profile) &&
            std::ranges::none_of(profile.counted(), &model::CountedEntry::moves_memory);
-}
-
-bool is_worth_it(const model::Profile& profile, double saving_ns) {
-    return saving_ns >= least_saving_ns &&
-           saving_ns >= least_saving_share_of_time * static_cast<double>(profile.recorded_ns());
 }
 
 std::map<std::uint64_t, FateGroup> transfers_of_fate(const model::Profile& profile, model::Fate fate,

@@ -19,9 +19,6 @@ struct FateGroup {
     bool on_host = false;      ///< they came from the host
 };
 
-/// Whether a change that saves so much is worth making: as a time, and as a share of the run.
-bool is_worth_it(const model::Profile& profile, double saving_ns);
-
 /// Whether anything can be told: the trace has all calls that may have used or written device memory.
 bool fates_are_told(const model::Profile& profile);
 

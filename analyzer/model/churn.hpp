@@ -1,5 +1,5 @@
-/// Device memory that is allocated and freed again and again, and host memory that is page-locked and unlocked,
-/// by where that was.
+/// Device and managed memory that is allocated and freed again and again, and host memory that is page-locked
+/// and unlocked, by where that was.
 #pragma once
 
 #include "analyzer/model/cached_map.hpp"
@@ -15,7 +15,7 @@ namespace umadvisor::model {
 
 struct ChurnSite {
     std::uint64_t stack = 0, entry = 0;
-    trace::Memory memory{}; ///< device, pinned or registered
+    trace::Memory memory{}; ///< device, managed, pinned or registered
     auto operator<=>(const ChurnSite&) const = default;
 };
 
@@ -26,15 +26,20 @@ struct ChurnTotals {
     std::uint64_t idle_frees = 0, idle_ticks = 0; ///< with nothing queued since the last synchronisation
     std::uint64_t busy_frees = 0, busy_ticks = 0; ///< those may wait for what was queued
     std::uint64_t quickest_busy = 0;
+    std::uint64_t first = 0, last = 0; ///< ticks: the first allocation, and the end of the last free
+    /// Of the pairs whose memory was the largest: this would serve all others.
+    std::uint64_t largest_bytes = 0, largest_pairs = 0, largest_alloc_ticks = 0, largest_free_ticks = 0;
     std::uint64_t free_stack = 0, free_entry = 0; ///< of the last
 
     std::uint64_t free_ticks() const { return idle_ticks + busy_ticks; }
     /// Of free_ticks(), what the frees cost by themselves.
     double own_free_ticks() const;
+    /// What the calls of one round cost whose memory is the largest and stays.
+    double kept_ticks() const;
 };
 
-/// Not what is ordered in streams, mapped by the program itself, or asked for as managed memory. Memory: one
-/// entry a site and one a live allocation.
+/// Not what is ordered in streams or mapped by the program itself. Memory: one entry a site and one a live
+/// allocation.
 class Churn {
 public:
     /// `dictionary` must outlive it.

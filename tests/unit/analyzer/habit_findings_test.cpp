@@ -220,20 +220,87 @@ BOOST_AUTO_TEST_CASE(allocations_that_are_not_churn) {
     }
     for (const auto buffer : kept)
         s.free(buffer, 120'000);
-    // Ten rounds of many at once, fifteen rounds of one, and host memory.
-    for (int round = 0; round < 10; ++round) {
-        std::vector<std::uint64_t> together;
-        for (int i = 0; i < 20; ++i)
-            together.push_back(s.allocate(mib, Memory::device, 5, trace::Origin::program, {}, 80'000));
-        for (const auto buffer : together)
-            s.free(buffer, 120'000);
-    }
-    for (int i = 0; i < 15; ++i)
+    // One round of many at once, rounds that take less than a thousandth of the run, and host memory.
+    std::vector<std::uint64_t> together;
+    for (int i = 0; i < 200; ++i)
+        together.push_back(s.allocate(mib, Memory::device, 5, trace::Origin::program, {}, 80'000));
+    for (const auto buffer : together)
+        s.free(buffer, 120'000);
+    for (int i = 0; i < 4; ++i)
         s.free(s.allocate(mib, Memory::device, 3, trace::Origin::program, {}, 80'000), 120'000);
+    s.now += 600 * ms;
     for (int i = 0; i < 100; ++i)
         s.free(s.allocate(mib, Memory::pinned, 4, trace::Origin::program, "cuMemHostAlloc", 80'000), 120'000);
     for (const Finding& finding : test::findings_of(s))
         BOOST_TEST(finding.rule->id != "UMA-401", finding.summary);
+}
+
+BOOST_AUTO_TEST_CASE(two_rounds_are_enough_where_they_take_long) {
+    Scenario s;
+    for (int i = 0; i < 2; ++i)
+        s.free(s.allocate(mib, Memory::device, 1, trace::Origin::program, {}, 20 * ms));
+    BOOST_TEST(lone_finding(s, "UMA-401").saving_ns == 20e6, close);
+}
+
+BOOST_AUTO_TEST_CASE(of_growing_rounds_the_largest_stays_and_serves_all) {
+    Scenario s;
+    for (std::uint64_t round = 1; round <= 4; ++round) {
+        std::vector<std::uint64_t> together;
+        for (int i = 0; i < 10; ++i)
+            together.push_back(s.allocate(round * mib, Memory::pinned, 1, trace::Origin::program,
+                                          "cuMemHostAlloc", round * ms));
+        s.synchronize();
+        for (const auto buffer : together)
+            s.free(buffer, round * 100'000);
+    }
+    const auto found = test::findings_of(s);
+    const auto churn = std::ranges::find(found, "UMA-407", [](const Finding& each) { return each.rule->id; });
+    BOOST_REQUIRE((churn != found.end()));
+    BOOST_TEST(churn->saving_ns == 10 * (1 + 2 + 3) * 1.1e6, boost::test_tools::tolerance(0.05));
+    BOOST_TEST(evidence(*churn, "largest_bytes") == 4.0 * mib);
+}
+
+BOOST_AUTO_TEST_CASE(ways_to_a_line_that_follow_each_other_need_its_memory_once) {
+    const auto of = [](bool in_turn) {
+        Scenario s;
+        const auto take = [&s](std::uint64_t stack) {
+            return s.allocate(mib, Memory::device, stack, trace::Origin::program, {}, 20 * ms);
+        };
+        const auto first = take(1);
+        if (in_turn)
+            s.free(first);
+        const auto second = take(2);
+        if (!in_turn)
+            s.free(first);
+        s.free(second);
+        reader::Trace trace(s.path());
+        const model::Profile profile(trace);
+        return findings::find_allocation_churn(profile, [](std::uint64_t) { return 1; });
+    };
+    BOOST_REQUIRE(of(true).size() == 1u);
+    BOOST_TEST(of(true).front().saving_ns == 20e6, close);
+    BOOST_TEST(of(false).empty());
+}
+
+BOOST_AUTO_TEST_CASE(managed_memory_for_every_round) {
+    const auto rounds = [](int count, trace::Origin origin) {
+        Scenario s;
+        for (int i = 0; i < count; ++i) {
+            const auto buffer = s.allocate(mib, Memory::managed, 1, origin, {}, ms);
+            s.synchronize();
+            s.free(buffer, 2 * ms, 2);
+        }
+        reader::Trace trace(s.path());
+        const model::Profile profile(trace);
+        return findings::find_managed_churn(profile, [](std::uint64_t stack) { return stack; });
+    };
+    const auto found = rounds(10, trace::Origin::program);
+    BOOST_REQUIRE(found.size() == 1u);
+    BOOST_TEST(found.front().rule->id == "UMA-410");
+    BOOST_TEST(found.front().stack == 1u);
+    BOOST_TEST(found.front().saving_ns == 27e6, close);
+    BOOST_TEST(rounds(1, trace::Origin::program).empty());
+    BOOST_TEST(rounds(10, trace::Origin::umadvisor).empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
