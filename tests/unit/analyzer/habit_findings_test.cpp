@@ -239,7 +239,10 @@ BOOST_AUTO_TEST_CASE(two_rounds_are_enough_where_they_take_long) {
     Scenario s;
     for (int i = 0; i < 2; ++i)
         s.free(s.allocate(mib, Memory::device, 1, trace::Origin::program, {}, 20 * ms));
-    BOOST_TEST(lone_finding(s, "UMA-401").saving_ns == 20e6, close);
+    const auto found = test::findings_of(s); // nothing uses the memory, which is another finding
+    BOOST_REQUIRE(!found.empty());
+    BOOST_TEST(found.front().rule->id == "UMA-401");
+    BOOST_TEST(found.front().saving_ns == 20e6, close);
 }
 
 BOOST_AUTO_TEST_CASE(of_growing_rounds_the_largest_stays_and_serves_all) {
