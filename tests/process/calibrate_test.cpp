@@ -15,7 +15,7 @@ const std::string pageable =
 
 std::string first_basis(const Folder& folder, const std::string& options) {
     const Outcome outcome =
-        run(folder, advisor + " report --json --no-cache --only UMA-101 " + options + " x.umtrace");
+        run(folder, advisor + " report --json --no-cache --only UMA-102 " + options + " x.umtrace");
     BOOST_TEST_REQUIRE(outcome.status == 0, outcome.err);
     return Json::parse(outcome.out).at("findings").at(0).at("basis");
 }

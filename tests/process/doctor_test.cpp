@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(memory_of_killed_programs_whose_traces_are_gone_is_told) {
     check_end(outcome, 0); // a note
     const std::string line = line_of(outcome, "note", "memory");
     BOOST_TEST(told(line), segment << " is not in\n" << outcome.out);
-    BOOST_TEST(line.find(" MiB") != std::string::npos, line);
+    BOOST_TEST(line.find("iB): ") != std::string::npos, line);
     BOOST_TEST(line.find("ipcrm -m ") != std::string::npos, line);
     BOOST_TEST_REQUIRE(run(folder, "ipcrm -m " + segment).status == 0); // it was left there
     BOOST_TEST(!told(line_of(run_sim(folder, doctor), "note", "memory")));

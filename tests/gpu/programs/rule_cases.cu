@@ -64,6 +64,12 @@ void warm_up() {
     CHECK(cudaDeviceSynchronize());
 }
 
+std::size_t device_bytes() {
+    std::size_t available = 0, total = 0;
+    CHECK(cudaMemGetInfo(&available, &total));
+    return total;
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -86,7 +92,8 @@ int main(int argc, char** argv) {
     bool right = true;
     for (unsigned long run = 0; run < choice.repeat; ++run) {
         Trial trial;
-        trial.bytes = std::max(row.bytes / scale, std::min(row.bytes, 4 * KiB));
+        trial.bytes =
+            row.bytes == 0 ? device_bytes() / 64 : std::max(row.bytes / scale, std::min(row.bytes, 4 * KiB));
         trial.rounds = row.rounds;
         row.behave(trial);
         right = right && trial.right;

@@ -43,7 +43,7 @@ EXAMPLES = (
     Example("pingpong_prefetched", absent=("UMA-203",)),
     # Which of them depends on how fast the host is through with it.
     Example("static_managed", ("UMA-201", "UMA-202")),
-    Example("pageable_copies", ("UMA-101",), device_memory=True),
+    Example("pageable_copies", ("UMA-102",), device_memory=True),
     Example("pinned_copies", absent=COPY_RULES + OVERLAP_RULES, device_memory=True),
     Example("graph_replay", absent=COPY_RULES, device_memory=True),
     Example("small_copies", ("UMA-103",), device_memory=True),

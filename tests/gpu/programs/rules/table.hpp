@@ -18,8 +18,8 @@ struct Row {
     const char* rule; ///< that a "fault" deserves and the others do not
     const char* kind; ///< fault, clean, near
     const char* way;
-    const char* also; ///< rules, by comma, that hold as well and are no mistake
-    std::size_t bytes;
+    const char* also;  ///< rules, by comma, that hold as well and are no mistake
+    std::size_t bytes; ///< 0: a 64th of the device's memory
     unsigned rounds;
     void (*behave)(Trial&);
     const char* machine = ""; ///< that it takes, as SIMCUDA_CONFIG has it: rows of other keys than devices and
@@ -57,10 +57,10 @@ inline constexpr Row table[] = {
     {"UMA-107", "near", "changed", "UMA-109", 8 * MiB, 40, take_turns<Trip::changed>},
     {"UMA-108", "fault", "zeros", "", 8 * MiB, 40, begin_anew<Start::uploaded>},
     {"UMA-108", "clean", "memset", "", 8 * MiB, 40, begin_anew<Start::memory_set>},
-    {"UMA-108", "near", "nearly", "", 8 * MiB, 40, begin_anew<Start::nearly>},
+    {"UMA-108", "near", "nearly", "UMA-114", 8 * MiB, 40, begin_anew<Start::nearly>},
     {"UMA-109", "fault", "one-stream", "UMA-107,UMA-505", 16 * MiB, 10, scramble_in_series},
     {"UMA-109", "clean", "four-streams", "", 16 * MiB, 10, scramble_in_streams},
-    {"UMA-109", "near", "one-way", "", 16 * MiB, 10, upload_for_a_sum},
+    {"UMA-109", "near", "one-way", "UMA-114", 16 * MiB, 10, upload_for_a_sum},
     {"UMA-109", "near", "host-steps", "UMA-108", 64 * KiB, 90, steps_by_the_host},
     {"UMA-110", "fault", "blocking", "UMA-505", 16 * MiB, 10, copy_on_blocking_streams},
     {"UMA-110", "clean", "non-blocking", "", 16 * MiB, 10, copy_on_free_streams},
@@ -73,7 +73,7 @@ inline constexpr Row table[] = {
     {"UMA-111", "near", "peers-thinned", "UMA-108,UMA-113", 64 * MiB, 10, thin_for_peer, peers},
     {"UMA-112", "fault", "each-round", "", 1 * KiB, 1000, count_each_round},
     {"UMA-112", "clean", "every-hundredth", "", 1 * KiB, 1000, count_every_hundredth},
-    {"UMA-112", "near", "with-results", "UMA-103", 4 * KiB, 500, count_with_results},
+    {"UMA-112", "near", "with-results", "UMA-103,UMA-119", 4 * KiB, 500, count_with_results},
     {"UMA-113", "fault", "pinned", "", 64 * MiB, 10, upload_from_far, sockets},
     {"UMA-113", "fault", "registered", "", 64 * MiB, 10, upload_registered_from_far, sockets},
     {"UMA-113", "clean", "near", "", 64 * MiB, 10, upload_from_near, sockets},
@@ -120,27 +120,27 @@ inline constexpr Row table[] = {
     {"UMA-213", "clean", "none", "", 64 * MiB, 8, prefetch_not},
     {"UMA-213", "near", "used", "", 64 * MiB, 8, prefetch_used},
 
-    {"UMA-301", "fault", "both-at-once", "UMA-502", 4096 * MiB, 5, both_at_once},
-    {"UMA-301", "clean", "one-at-a-time", "UMA-502", 4096 * MiB, 5, two_phases},
-    {"UMA-301", "near", "in-turns", "UMA-502", 4096 * MiB, 5, both_in_turns},
-    {"UMA-302", "fault", "beside", "UMA-502", 4096 * MiB, 5, one_after_the_other},
-    {"UMA-302", "clean", "same-memory", "UMA-502", 4096 * MiB, 5, the_same_twice},
-    {"UMA-302", "near", "still-read", "UMA-502", 4096 * MiB, 5, first_read_by_second},
+    {"UMA-301", "fault", "both-at-once", "UMA-502", 0, 5, both_at_once},
+    {"UMA-301", "clean", "one-at-a-time", "UMA-502", 0, 5, two_phases},
+    {"UMA-301", "near", "in-turns", "UMA-502", 0, 5, both_in_turns},
+    {"UMA-302", "fault", "beside", "UMA-502", 0, 5, one_after_the_other},
+    {"UMA-302", "clean", "same-memory", "UMA-502", 0, 5, the_same_twice},
+    {"UMA-302", "near", "still-read", "UMA-502", 0, 5, first_read_by_second},
     {"UMA-303", "fault", "upload", "", 8 * MiB, 40, send_drafts<Draft::overwritten>},
-    {"UMA-303", "clean", "upload", "UMA-406", 8 * MiB, 40, send_drafts<Draft::left_out>},
+    {"UMA-303", "clean", "upload", "UMA-114,UMA-406", 8 * MiB, 40, send_drafts<Draft::left_out>},
     {"UMA-303", "near", "used", "", 8 * MiB, 40, send_drafts<Draft::used>},
     {"UMA-303", "fault", "memset", "", 64 * MiB, 100, set_twice<Draft::overwritten>},
     {"UMA-303", "clean", "memset", "", 64 * MiB, 100, set_twice<Draft::left_out>},
 
-    {"UMA-401", "fault", "fresh", "", 1 * KiB, 1000, scratch_fresh},
-    {"UMA-401", "clean", "kept", "", 1 * KiB, 1000, scratch_kept},
-    {"UMA-401", "near", "from-pool", "", 1 * KiB, 1000, scratch_from_pool},
+    {"UMA-401", "fault", "fresh", "UMA-506", 1 * KiB, 1000, scratch_fresh},
+    {"UMA-401", "clean", "kept", "UMA-506", 1 * KiB, 1000, scratch_kept},
+    {"UMA-401", "near", "from-pool", "UMA-506", 1 * KiB, 1000, scratch_from_pool},
     {"UMA-402", "fault", "beside", "UMA-502", 512 * MiB, 5, beside_unused},
     {"UMA-402", "clean", "without", "UMA-502", 512 * MiB, 5, used_alone},
     {"UMA-402", "near", "cleared", "UMA-502", 512 * MiB, 5, beside_cleared},
-    {"UMA-403", "fault", "input-kept", "UMA-502", 4096 * MiB, 5, input_kept},
-    {"UMA-403", "clean", "input-freed", "UMA-502", 4096 * MiB, 5, input_freed},
-    {"UMA-403", "near", "still-read", "UMA-502", 4096 * MiB, 5, first_read_by_second},
+    {"UMA-403", "fault", "input-kept", "UMA-502", 0, 5, input_kept},
+    {"UMA-403", "clean", "input-freed", "UMA-502", 0, 5, input_freed},
+    {"UMA-403", "near", "still-read", "UMA-502", 0, 5, first_read_by_second},
     {"UMA-404", "fault", "every-round", "", 16 * MiB, 20, never_freed},
     {"UMA-404", "clean", "one-for-all", "", 16 * MiB, 20, one_for_all_rounds},
     {"UMA-404", "near", "all-in-use", "", 16 * MiB, 20, all_in_use},
@@ -157,9 +157,9 @@ inline constexpr Row table[] = {
     {"UMA-408", "clean", "before-pieces", "", 16 * MiB, 1, whole_before_pieces, card_of_pieces},
     {"UMA-408", "near", "full", "", 16 * MiB, 1, whole_beside_full, card_of_pieces},
 
-    {"UMA-501", "fault", "every-step", "", 1 * KiB, 500, checked_often},
-    {"UMA-501", "clean", "once", "", 1 * KiB, 500, checked_once},
-    {"UMA-501", "near", "with-kernels", "", 1 * KiB, 500, checked_each_kernel},
+    {"UMA-501", "fault", "every-step", "UMA-506", 1 * KiB, 500, checked_often},
+    {"UMA-501", "clean", "once", "UMA-506", 1 * KiB, 500, checked_once},
+    {"UMA-501", "near", "with-kernels", "UMA-506", 1 * KiB, 500, checked_each_kernel},
     {"UMA-502", "fault", "early", "", 1 * KiB, 50, waited_early},
     {"UMA-502", "clean", "never", "", 1 * KiB, 50, not_waited},
     {"UMA-502", "near", "at-leisure", "", 1 * KiB, 50, waited_at_leisure},

@@ -13,6 +13,6 @@ size = ctypes.c_size_t(4 << 20)
 host = ctypes.create_string_buffer(size.value)
 driver.start()
 driver.allocate(size.value)
-torch.copy_to(host, size)
-torchless.copy_to(host, size)
-driver.released.cuMemcpyDtoH_v2(host, driver.address, size)
+for _ in range(16): torch.copy_to(host, size)  # noqa: E701
+for _ in range(16): torchless.copy_to(host, size)  # noqa: E701
+for _ in range(16): driver.released.cuMemcpyDtoH_v2(host, driver.address, size)  # noqa: E701
