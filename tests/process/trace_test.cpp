@@ -25,13 +25,13 @@ std::ostream& operator<<(std::ostream& out, const Example& example) {
 }
 
 const Example faulty[] = {
-    {"pageable_copies", "UMA-101"}, {"pingpong", "UMA-202"},       {"vector_add_managed", "UMA-204"},
+    {"pageable_copies", "UMA-102"}, {"pingpong", "UMA-202"},       {"vector_add_managed", "UMA-204"},
     {"small_copies", "UMA-103"},    {"static_managed", "UMA-201"}, {"fresh_scratch", "UMA-401"},
     {"checked_often", "UMA-501"},
 };
 
 const Example clean[] = {
-    {"pinned_copies", "UMA-101"},  {"pinned_copies", "UMA-103"}, {"prefetched_add", "UMA-203"},
+    {"pinned_copies", "UMA-102"},  {"pinned_copies", "UMA-103"}, {"prefetched_add", "UMA-203"},
     {"prefetched_add", "UMA-202"}, {"kept_scratch", "UMA-401"},  {"checked_once", "UMA-501"},
     {"pinned_copies", "UMA-109"},
 };

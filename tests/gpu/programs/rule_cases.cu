@@ -93,7 +93,7 @@ int main(int argc, char** argv) {
     for (unsigned long run = 0; run < choice.repeat; ++run) {
         Trial trial;
         trial.bytes =
-            row.bytes == 0 ? device_bytes() / 64 : std::max(row.bytes / scale, std::min(row.bytes, 4 * KiB));
+            row.bytes == 0 ? device_bytes() / 32 : std::max(row.bytes / scale, std::min(row.bytes, 4 * KiB));
         trial.rounds = row.rounds;
         row.behave(trial);
         right = right && trial.right;

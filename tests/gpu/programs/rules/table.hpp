@@ -19,7 +19,7 @@ struct Row {
     const char* kind; ///< fault, clean, near
     const char* way;
     const char* also;  ///< rules, by comma, that hold as well and are no mistake
-    std::size_t bytes; ///< 0: a 64th of the device's memory
+    std::size_t bytes; ///< 0: a 32nd of the device's memory
     unsigned rounds;
     void (*behave)(Trial&);
     const char* machine = ""; ///< that it takes, as SIMCUDA_CONFIG has it: rows of other keys than devices and
@@ -59,7 +59,7 @@ inline constexpr Row table[] = {
     {"UMA-108", "clean", "memset", "", 8 * MiB, 40, begin_anew<Start::memory_set>},
     {"UMA-108", "near", "nearly", "UMA-114", 8 * MiB, 40, begin_anew<Start::nearly>},
     {"UMA-109", "fault", "one-stream", "UMA-107,UMA-505", 16 * MiB, 10, scramble_in_series},
-    {"UMA-109", "clean", "four-streams", "", 16 * MiB, 10, scramble_in_streams},
+    {"UMA-109", "clean", "four-streams", "UMA-505", 16 * MiB, 10, scramble_in_streams},
     {"UMA-109", "near", "one-way", "UMA-114", 16 * MiB, 10, upload_for_a_sum},
     {"UMA-109", "near", "host-steps", "UMA-108", 64 * KiB, 90, steps_by_the_host},
     {"UMA-110", "fault", "blocking", "UMA-505", 16 * MiB, 10, copy_on_blocking_streams},
@@ -88,9 +88,9 @@ inline constexpr Row table[] = {
     {"UMA-202", "near", "device-alone", "", 32 * MiB, 10, device_alone},
     {"UMA-203", "fault", "faults", "", 64 * MiB, 6, first_touch},
     {"UMA-203", "clean", "prefetched", "", 64 * MiB, 6, first_touch_prefetched},
-    {"UMA-203", "near", "device-filled", "", 64 * MiB, 6, first_touch_on_device},
-    {"UMA-204", "fault", "counted", "UMA-203", 64 * MiB, 6, populate_on_host},
-    {"UMA-204", "clean", "device-filled", "", 64 * MiB, 6, populate_on_device},
+    {"UMA-203", "near", "device-filled", "UMA-410", 64 * MiB, 6, first_touch_on_device},
+    {"UMA-204", "fault", "counted", "UMA-203,UMA-410", 64 * MiB, 6, populate_on_host},
+    {"UMA-204", "clean", "device-filled", "UMA-410", 64 * MiB, 6, populate_on_device},
     {"UMA-204", "near", "data", "", 64 * MiB, 6, populate_with_data},
     {"UMA-205", "fault", "faults", "", 64 * MiB, 6, read_back},
     {"UMA-205", "clean", "prefetched", "", 64 * MiB, 6, read_back_prefetched},
@@ -126,9 +126,9 @@ inline constexpr Row table[] = {
     {"UMA-302", "fault", "beside", "UMA-502", 0, 5, one_after_the_other},
     {"UMA-302", "clean", "same-memory", "UMA-502", 0, 5, the_same_twice},
     {"UMA-302", "near", "still-read", "UMA-502", 0, 5, first_read_by_second},
-    {"UMA-303", "fault", "upload", "", 8 * MiB, 40, send_drafts<Draft::overwritten>},
-    {"UMA-303", "clean", "upload", "UMA-114,UMA-406", 8 * MiB, 40, send_drafts<Draft::left_out>},
-    {"UMA-303", "near", "used", "", 8 * MiB, 40, send_drafts<Draft::used>},
+    {"UMA-303", "fault", "upload", "UMA-114", 8 * MiB, 40, send_drafts<Draft::overwritten>},
+    {"UMA-303", "clean", "upload", "UMA-106,UMA-114,UMA-406", 8 * MiB, 40, send_drafts<Draft::left_out>},
+    {"UMA-303", "near", "used", "UMA-114", 8 * MiB, 40, send_drafts<Draft::used>},
     {"UMA-303", "fault", "memset", "", 64 * MiB, 100, set_twice<Draft::overwritten>},
     {"UMA-303", "clean", "memset", "", 64 * MiB, 100, set_twice<Draft::left_out>},
 
