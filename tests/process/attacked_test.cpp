@@ -105,8 +105,8 @@ BOOST_AUTO_TEST_CASE(a_disk_that_others_fill_changes_nothing) {
             folder,
             "unshare -rm sh -c '" + mount + "; { sleep " + wait +
                 "; cat /dev/zero > small/fill 2>/dev/null; } & UMADVISOR_OUTPUT=small/x.umtrace LD_PRELOAD=" +
-                shim + " " + load + "; cat /proc/sysvipc/shm > segments; wait; " + advisor +
-                " report --json small/x.umtrace > report.json'");
+                shim + " " + load + "; status=$?; cat /proc/sysvipc/shm > segments; wait; " + advisor +
+                " report --json small/x.umtrace > report.json; exit $status'");
         BOOST_TEST(outcome.status == 0, outcome.err);
         BOOST_TEST(outcome.out == alone());
         BOOST_TEST(lines(outcome.err) <= 2u, outcome.err); // that it is full, and where it is
