@@ -65,6 +65,13 @@ std::string side_by_side(const SmallCopies& group, const Rule& rule) {
                      " of which one call for each run of copies would spare";
 }
 
+/// One line, or lines that follow each other in a loop without kernels.
+bool is_loop(const SmallCopies& group) {
+    constexpr double least_turns = 4;
+    return group.lines.size() == 1 ||
+           group.count >= least_turns * static_cast<double>(group.lines.size() * group.rounds);
+}
+
 Finding describe(const model::Profile& profile, const Rule& rule, const SmallCopies& group) {
     Finding finding;
     finding.rule = &rule;
@@ -137,8 +144,7 @@ std::vector<Finding> find_small_copies(const model::Profile& profile, const Line
     std::vector<Finding> findings;
     for (const auto& [key, group] : groups)
         if (group.saving_ns >= least_saving_ns)
-            findings.push_back(
-                describe(profile, group.lines.size() > 1 ? rule("UMA-119") : rule("UMA-103"), group));
+            findings.push_back(describe(profile, is_loop(group) ? rule("UMA-103") : rule("UMA-119"), group));
     return findings;
 }
 

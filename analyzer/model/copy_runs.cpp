@@ -27,11 +27,17 @@ void CopyRuns::add(const trace::Copy& record, std::uint32_t thread) {
     }
     run->up = from_host;
     ++run->copies;
+    ++run->unawaited;
     ++(record.bytes < small_copy_bytes ? member->small : member->large);
 }
 
 void CopyRuns::add(const trace::Sync& record, std::uint32_t thread) {
-    if (waits_for_work(record))
+    if (!waits_for_work(record))
+        return;
+    Run* const run = runs_.find(thread);
+    if (run != nullptr && !run->up && run->unawaited == 1)
+        run->unawaited = 0; // the wait for one download is part of it
+    else
         end(thread);
 }
 
@@ -61,7 +67,7 @@ void CopyRuns::end(Run& run) {
             }
     }
     run.members.clear();
-    run.copies = 0;
+    run.copies = run.unawaited = 0;
 }
 
 void CopyRuns::finish() {

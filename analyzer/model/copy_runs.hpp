@@ -50,6 +50,7 @@ private:
     struct Run {
         std::vector<Member> members; ///< by site
         std::uint64_t copies = 0;
+        std::uint64_t unawaited = 0; ///< of these, since the last wait
         bool up = false;
     };
     void end(std::uint32_t thread);
