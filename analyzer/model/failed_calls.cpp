@@ -7,7 +7,7 @@ namespace umadvisor::model {
 namespace {
 
 /// CUresult: out of memory, deinitialized, peer access that is enabled already, not ready.
-constexpr std::array<std::uint64_t, 4> usual{2, 4, 704, 600};
+constexpr std::array<std::uint64_t, 4> harmless_statuses{2, 4, 704, 600};
 /// CUresult: illegal address, launch timeout, assert, hardware stack error, illegal instruction, misaligned
 /// address, invalid address space, invalid program counter, launch failed.
 constexpr std::array<std::uint64_t, 9> fatal_statuses{700, 702, 710, 714, 715, 716, 717, 718, 719};
@@ -15,7 +15,7 @@ constexpr std::array<std::uint64_t, 9> fatal_statuses{700, 702, 710, 714, 715, 7
 } // namespace
 
 void FailedCalls::add(const CallSite& site, std::uint64_t status, std::uint64_t start) {
-    if (status == 0 || std::ranges::find(usual, status) != usual.end())
+    if (status == 0 || std::ranges::find(harmless_statuses, status) != harmless_statuses.end())
         return;
     if (fatal_.status != 0) {
         ++after_fatal_;
