@@ -169,7 +169,9 @@ bool summarize(const RunProcess& process) {
             say(report.why_empty());
         else
             say(findings::count_text(report.findings.size(), "finding") +
-                "; first: " + report.findings.front().title + ", saves about " +
+                "; first: " + report.findings.front().title + ", " +
+                std::string(findings::saving_lead(report.findings.front().saving_ns,
+                                                  report.findings.front().saving_bytes)) +
                 findings::saving_text(report.findings.front().saving_ns, report.findings.front().saving_bytes));
         return report.profile.records() != 0 || !report.trace.dropped_calls.empty();
     } catch (const reader::Error& error) {

@@ -1,5 +1,6 @@
-/// Device memory that one line allocates again and again while the program runs: both calls hold the host, and
-/// a free waits for all that the device has to do.
+/// Device and managed memory that one line allocates again and again while the program runs: both calls hold
+/// the host, and a free waits for all that the device has to do. Of managed memory the driver also makes page
+/// tables each time, and the pages come into being anew.
 #include "analyzer/findings/churn_lines.hpp"
 #include "analyzer/findings/words.hpp"
 
@@ -9,13 +10,13 @@
 namespace umadvisor::findings {
 namespace {
 
-Finding describe_churn(const model::Profile& profile, std::uint64_t stack, const ChurnLine& line) {
+Finding describe_churn(const model::Profile& profile, const Rule& rule, std::uint64_t stack,
+                       const ChurnLine& line) {
     const auto pairs = static_cast<double>(line.pairs);
     const double waited_ns = std::max(0.0, line.free_ns - line.own_free_ns);
-    const bool runtime = profile.uses_runtime();
 
     Finding finding;
-    finding.rule = &rule("UMA-401");
+    finding.rule = &rule;
     finding.title = finding.rule->title;
     finding.stack = stack;
     finding.summary = profile.call_name(line.entry) + " and " + profile.call_name(line.free_entry) + " of " +
@@ -38,10 +39,12 @@ Finding describe_churn(const model::Profile& profile, std::uint64_t stack, const
                                   "out");
     if (line.free_stack != 0)
         finding.places.emplace_back("freed here", line.free_stack);
-    finding.advice = std::string("allocate the largest size once and keep it from round to round, or take the "
-                                 "memory with ") +
-                     (runtime ? "cudaMallocAsync and cudaFreeAsync" : "cuMemAllocAsync and cuMemFreeAsync") +
-                     " from a pool whose release threshold is raised";
+    finding.advice = "allocate the largest size once and keep it from round to round";
+    if (&rule == &findings::rule("UMA-401")) // pools have no managed memory before CUDA 13
+        finding.advice += std::string(", or take the memory with ") +
+                          (profile.uses_runtime() ? "cudaMallocAsync and cudaFreeAsync"
+                                                  : "cuMemAllocAsync and cuMemFreeAsync") +
+                          " from a pool whose release threshold is raised";
     finding.saving_ns = spared_ns(line);
     finding.basis =
         "time of these calls, without what the frees waited for the device, less that of one round of "
@@ -50,15 +53,23 @@ Finding describe_churn(const model::Profile& profile, std::uint64_t stack, const
     return finding;
 }
 
+std::vector<Finding> find_churn(const model::Profile& profile, const LineOf& line_of, const Rule& rule,
+                                trace::Memory memory) {
+    std::vector<Finding> findings;
+    for (const auto& [stack, line] : churn_lines(profile, line_of, {memory}))
+        if (is_churn(line))
+            findings.push_back(describe_churn(profile, rule, stack, line));
+    return findings;
+}
+
 } // namespace
 
 std::vector<Finding> find_allocation_churn(const model::Profile& profile, const LineOf& line_of) {
-    std::vector<Finding> findings;
-    for (const auto& [stack, line] : churn_lines(profile, line_of, {trace::Memory::device})) {
-        if (is_churn(line))
-            findings.push_back(describe_churn(profile, stack, line));
-    }
-    return findings;
+    return find_churn(profile, line_of, rule("UMA-401"), trace::Memory::device);
+}
+
+std::vector<Finding> find_managed_churn(const model::Profile& profile, const LineOf& line_of) {
+    return find_churn(profile, line_of, rule("UMA-410"), trace::Memory::managed);
 }
 
 } // namespace umadvisor::findings

@@ -52,7 +52,7 @@ std::map<std::uint64_t, ChurnLine> churn_lines(const model::Profile& profile, co
             line.free_stack = totals.free_stack;
             line.free_entry = totals.free_entry;
         }
-        // What is still there may be needed to the end.
+        // Memory that is live at the end may be needed until then.
         spans[place].push_back({totals.first, totals.live == 0 ? totals.last : UINT64_MAX, totals.peak_live,
                                 static_cast<double>(profile.estimated_nanoseconds(totals.kept_ticks()))});
     }

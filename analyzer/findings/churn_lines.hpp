@@ -20,7 +20,7 @@ struct ChurnLine {
 std::map<std::uint64_t, ChurnLine> churn_lines(const model::Profile& profile, const LineOf& line_of,
                                                std::initializer_list<trace::Memory> memories);
 
-/// What is saved when one set of the largest size is made once and stays.
+/// The time that the program saves when it makes one set of the largest size and keeps it.
 double spared_ns(const ChurnLine& line);
 
 /// More than one set was made, and to keep one is worth it.

@@ -39,7 +39,7 @@ void bound_by_replay(const model::Profile& profile, std::vector<Finding>& all) {
             finding.saving_ns = std::clamp(savings[next++], 0.0, finding.saving_ns);
 }
 
-/// What follows a call that fails may not mean what it seems to.
+/// Findings on calls that fail: the rest of the run may not mean what it seems to.
 bool comes_first(const Finding& finding) {
     return finding.rule == &rule("UMA-701");
 }

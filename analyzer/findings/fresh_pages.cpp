@@ -16,12 +16,17 @@ struct FreshCopies {
     model::Tally copies;
     model::Footprint memory;
     std::uint64_t largest = 0, entry = 0;
+
+    /// The same copies into memory that was touched before.
+    double usual_ns(const machine::Rates& rates) const {
+        return static_cast<double>(copies.count) * rates.small_copy_ns +
+               static_cast<double>(copies.bytes) / rates.device_to_pageable * 1e9;
+    }
 };
 
 Finding describe(const model::Profile& profile, std::uint64_t stack, const FreshCopies& group) {
     const machine::Rates& rates = profile.rates();
     const auto bytes = static_cast<double>(group.copies.bytes), count = static_cast<double>(group.copies.count);
-    const double usual_ns = count * rates.small_copy_ns + bytes / rates.device_to_pageable * 1e9;
     // A buffer that is kept is touched once, at its largest.
     const double touch_ns = static_cast<double>(group.largest) / rates.first_touch * 1e9;
     const bool once = group.copies.count == 1;
@@ -44,7 +49,7 @@ Finding describe(const model::Profile& profile, std::uint64_t stack, const Fresh
                "that is there already"
              : "keep one buffer of the largest size instead of a new one for each copy, and write to "
                "it once before the first";
-    finding.saving_ns = std::max(0.0, group.copies.own_ns - usual_ns - touch_ns);
+    finding.saving_ns = std::max(0.0, group.copies.own_ns - group.usual_ns(rates) - touch_ns);
     finding.basis = "time of these copies, without waits for earlier work, less the same bytes at " +
                     rate_text(rates.device_to_pageable) + " and one first touch of " +
                     bytes_text(static_cast<double>(group.largest)) + ", " + time_text(touch_ns);
@@ -69,11 +74,9 @@ std::vector<Finding> find_fresh_pages(const model::Profile& profile, const LineO
     }
     std::vector<Finding> findings;
     for (const auto& [stack, group] : groups) {
-        const double usual_ns = static_cast<double>(group.copies.bytes) / rates.device_to_pageable * 1e9 +
-                                static_cast<double>(group.copies.count) * rates.small_copy_ns;
-        // What is copied to again has its pages; the rule pageable-copy speaks of it.
+        // A buffer that is copied to again has its pages; the rule pageable-copy speaks of it.
         if (group.copies.bytes >= 2 * group.memory.bytes() ||
-            group.copies.own_ns < least_times_slower * usual_ns)
+            group.copies.own_ns < least_times_slower * group.usual_ns(rates))
             continue;
         Finding finding = describe(profile, stack, group);
         if (finding.saving_ns >= least_saving_ns)

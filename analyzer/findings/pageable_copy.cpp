@@ -53,7 +53,7 @@ bool is_fault(const model::CopySite& site, model::Direction direction) {
     return up || down;
 }
 
-/// What is copied only once is not worth page-locking.
+/// Page-locking a buffer that is copied only once costs more than it saves.
 constexpr std::uint64_t least_uses = 2;
 
 /// Its calls are counted by the rule narrow-rows.

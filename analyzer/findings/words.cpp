@@ -53,9 +53,19 @@ std::string rate_text(double bytes_per_second) {
     return number(bytes_per_second / 1e9) + " GB/s";
 }
 
+std::string saving_sentence(double nanoseconds, std::uint64_t bytes) {
+    std::string text = std::string(saving_lead(nanoseconds, bytes)) + saving_text(nanoseconds, bytes);
+    text.front() = static_cast<char>(text.front() - ('a' - 'A'));
+    return text;
+}
+
+std::string_view saving_lead(double nanoseconds, std::uint64_t bytes) {
+    return nanoseconds == 0 && bytes == 0 ? "" : "saves about ";
+}
+
 std::string saving_text(double nanoseconds, std::uint64_t bytes, double whole_ns) {
     if (nanoseconds == 0 && bytes == 0)
-        return "no time: mend it first";
+        return "mend it first";
     const std::string memory = bytes == 0 ? "" : bytes_text(static_cast<double>(bytes)) + " of memory";
     if (nanoseconds == 0 && bytes != 0)
         return memory;

@@ -25,7 +25,6 @@ Profile::Profile(reader::Trace& trace, Statistics* statistics, machine::Rates ra
       rates_(std::move(rates)),
       facts_(trace, rates_),
       clock_([this](const timeline::Settled& settled) {
-          site_times_.add(settled);
           if (settled.call.owner != nullptr)
               Copies::settle(*static_cast<CopyTotals*>(settled.call.owner), settled.call.bytes,
                              settled.own_ns());

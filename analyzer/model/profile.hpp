@@ -2,7 +2,6 @@
 #pragma once
 
 #include "analyzer/facts/calls.hpp"
-#include "analyzer/facts/site_times.hpp"
 #include "analyzer/machine/rates.hpp"
 #include "analyzer/model/actions.hpp"
 #include "analyzer/model/allocation_failures.hpp"
@@ -116,8 +115,6 @@ public:
     std::uint64_t net_ns() const;
     /// How well a replay of the run predicts waits that it is not shown.
     const timeline::Accuracy& replay_accuracy() const { return predicted_.accuracy(); }
-    /// What the calls of a site took, and how long they waited.
-    facts::SiteTime time_of(const CallSite& site) const { return site_times_.of(site); }
     bool paused() const { return recorded_.pauses() != 0; }
     std::uint64_t records() const { return records_; }
     std::uint64_t dropped() const;
@@ -146,7 +143,6 @@ private:
     const reader::Trace& trace_;
     machine::Rates rates_;
     facts::Calls facts_;
-    facts::SiteTimes site_times_;
     timeline::Clock clock_;
     timeline::Clock predicted_; ///< the same, of which every second wait is hidden
     RecordedTime recorded_;

@@ -122,7 +122,8 @@ DiffJson compared_json(const std::vector<ReportedFinding>& findings) {
 }
 
 std::ostream& write_head(std::ostream& out, char sign, const ReportedFinding& finding) {
-    return out << "  " << sign << " " << Styled{Style::title, name_text(finding)} << "   saves about "
+    return out << "  " << sign << " " << Styled{Style::title, name_text(finding)} << "   "
+               << findings::saving_lead(finding.saving_ns, finding.saving_bytes)
                << Styled{Style::saving, saving_text(finding)};
 }
 
@@ -194,9 +195,10 @@ nlohmann::ordered_json to_json(const ComparedSide& before, const ComparedSide& a
 }
 
 void write_text(const ReportedFinding& finding, std::ostream& out) {
-    out << "  " << name_text(finding) << "   saves about " << saving_text(finding) << " · confidence "
-        << findings::name(finding.confidence) << "\n    " << place_text(finding)
-        << "\n    write: " << finding.advice << "   (umadvisor explain " << finding.rule << ")\n";
+    out << "  " << name_text(finding) << "   " << findings::saving_lead(finding.saving_ns, finding.saving_bytes)
+        << saving_text(finding) << " · confidence " << findings::name(finding.confidence) << "\n    "
+        << place_text(finding) << "\n    write: " << finding.advice << "   (umadvisor explain " << finding.rule
+        << ")\n";
 }
 
 } // namespace umadvisor::reports

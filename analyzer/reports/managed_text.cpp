@@ -182,7 +182,7 @@ void write_movers(std::ostream& out, Report& report, const ManagedLine& line) {
     }
     for (std::size_t i = 0; i < std::min(line.host_lines.size(), most_movers); ++i) {
         const ManagedHostLine& each = line.host_lines[i];
-        out << "        " << (each.bytes > 0 ? "taken back" : "touched") << " by the host at "
+        out << "        " << (each.bytes > 0 ? "moved back" : "touched") << " by the host at "
             << place_text(report, each.code) << ": " << count_text(each.faults, "fault")
             << (each.bytes > 0 ? ", " + findings::bytes_text(each.bytes) : "") << "\n";
     }

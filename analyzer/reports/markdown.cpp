@@ -55,8 +55,8 @@ void write_section(Report& report, const findings::Finding& finding, std::ostrea
         write_place_item(report, stack, what, out);
     for (const std::string& detail : finding.details)
         out << "- " << plain(detail) << "\n";
-    out << "\n**Write:** " << plain(finding.advice) << "\n\n**Saves about "
-        << findings::saving_text(finding.saving_ns, finding.saving_bytes) << "** (confidence "
+    out << "\n**Write:** " << plain(finding.advice) << "\n\n**"
+        << findings::saving_sentence(finding.saving_ns, finding.saving_bytes) << "** (confidence "
         << name(finding.confidence) << "): " << plain(finding.basis) << "\n";
 }
 

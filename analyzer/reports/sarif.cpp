@@ -51,21 +51,20 @@ SarifJson result_of(Report& report, const findings::Finding& finding) {
     const auto rule =
         std::ranges::find(findings::rules, finding.rule->id, &findings::Rule::id) - findings::rules.begin();
     const double whole = static_cast<double>(std::max<std::uint64_t>(1, report.profile.net_ns()));
-    SarifJson result{
-        {"ruleId", finding.rule->id},
-        {"ruleIndex", rule},
-        {"level", finding.confidence == findings::Confidence::low ? "note" : "warning"},
-        {"rank", std::clamp(100 * finding.saving_ns / whole, 0.0, 100.0)},
-        {"message",
-         {{"text", finding.title + ": " + finding.summary + ". Write: " + finding.advice + ". Saves about " +
-                       findings::saving_text(finding.saving_ns, finding.saving_bytes) + "."}}},
-        {"partialFingerprints", {{"ruleFileFunction/v1", fingerprint_of(finding, place)}}},
-        {"properties",
-         {{"saving_ns", finding.saving_ns},
-          {"saving_bytes", finding.saving_bytes},
-          {"basis", finding.basis},
-          {"confidence", name(finding.confidence)},
-          {"trace", report.trace.file.path()}}}};
+    SarifJson result{{"ruleId", finding.rule->id},
+                     {"ruleIndex", rule},
+                     {"level", finding.confidence == findings::Confidence::low ? "note" : "warning"},
+                     {"rank", std::clamp(100 * finding.saving_ns / whole, 0.0, 100.0)},
+                     {"message",
+                      {{"text", finding.title + ": " + finding.summary + ". Write: " + finding.advice + ". " +
+                                    findings::saving_sentence(finding.saving_ns, finding.saving_bytes) + "."}}},
+                     {"partialFingerprints", {{"ruleFileFunction/v1", fingerprint_of(finding, place)}}},
+                     {"properties",
+                      {{"saving_ns", finding.saving_ns},
+                       {"saving_bytes", finding.saving_bytes},
+                       {"basis", finding.basis},
+                       {"confidence", name(finding.confidence)},
+                       {"trace", report.trace.file.path()}}}};
     if (SarifJson location = location_of(place, ""); !location.empty())
         result["locations"] = {std::move(location)};
     SarifJson related = SarifJson::array();

@@ -98,7 +98,8 @@ void write_finding(std::ostream& out, Report& report, const findings::Finding& f
     const std::string title = std::string(finding.rule->id) + " " + finding.title;
     out << "\n"
         << (number < 10 ? " " : "") << number << "  " << Styled{Style::title, title}
-        << std::string(std::max(title.size() + 2, title_width) - title.size(), ' ') << "saves about "
+        << std::string(std::max(title.size() + 2, title_width) - title.size(), ' ')
+        << findings::saving_lead(finding.saving_ns, finding.saving_bytes)
         << Styled{Style::saving, findings::saving_text(finding.saving_ns, finding.saving_bytes, total)}
         << " · confidence " << Styled{style_of(finding.confidence), name(finding.confidence)} << "\n";
     write_place(out, report, finding.stack, finding.summary);
@@ -139,7 +140,7 @@ void write_small(std::ostream& out, Report& report, const std::vector<const find
         const findings::Finding& finding = *small[i];
         out << "      " << finding.rule->id << " " << finding.title << "   "
             << (finding.stack == 0 ? "no stack recorded" : report.symbolizer.line(finding.stack).text())
-            << "   saves about "
+            << "   " << findings::saving_lead(finding.saving_ns, finding.saving_bytes)
             << Styled{Style::saving, findings::saving_text(finding.saving_ns, finding.saving_bytes)} << "\n";
     }
     if (small.size() > most_small)

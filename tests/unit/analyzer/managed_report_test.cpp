@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(the_section_says_what_moved_it_and_how_that_is_known) {
                "        pulled to the device by step, launched at 0x400020: 6 MiB, one of several candidates\n"
                "        pulled to the device by other, launched at an unknown place: 2 MiB, one of several "
                "candidates\n"
-               "        taken back by the host at 0x400030: 1 fault, 2 MiB\n"
+               "        moved back by the host at 0x400030: 1 fault, 2 MiB\n"
                "        where it was, over 1.01 ms: [" +
                    std::string(63, 'D') + "*]  h host, D device, * both in turn\n");
 }

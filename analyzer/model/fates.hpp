@@ -1,0 +1,49 @@
+/// What is to be said of transfers to device memory, and when the evidence is enough.
+#pragma once
+
+#include "analyzer/model/copies.hpp"
+
+#include <compare>
+#include <cstdint>
+#include <map>
+
+namespace umadvisor::model {
+
+/// What is to be said of a transfer; of each at most one.
+enum class Fate : std::uint8_t {
+    repeated, ///< the same bytes had been uploaded there
+    returned, ///< they had just been downloaded from there
+    constant, ///< an upload of one value; it was used
+    unused,   ///< overwritten or freed before anything used it
+    again,    ///< the same host bytes had been uploaded to memory that has changed since, or that is gone
+    twice,    ///< the same host bytes had been uploaded to another place, which holds them still
+};
+
+struct FateSite {
+    CopySite copy; ///< of a memory set: its source is unknown
+    Fate fate{};
+    bool small = false; ///< as Copies has it
+    auto operator<=>(const FateSite&) const = default;
+};
+
+struct FateTotals {
+    Tally seen;                 ///< all bytes were, where it is about these
+    Tally in_part;              ///< so as far as some bytes tell
+    Tally or_constant;          ///< uploads of the same bytes that count as constant if that is told of them
+    std::uint64_t differed = 0; ///< so in part, but not in all
+    std::uint64_t freed = 0;    ///< of those unused, the others were overwritten
+    std::uint64_t equal_elsewhere = 0, differed_elsewhere = 0; ///< by other calls into memory of the same line
+    std::uint64_t counterpart = 0; ///< stack of what sent, read or ended the last before
+    std::uint64_t value = 0, value_bytes = 0, part_hash = 0;                        ///< of the last constant
+    std::uint64_t allocation_stack = 0, allocation_entry = 0, allocation_bytes = 0; ///< of the last
+
+    /// Those that it can be said of. What parts tell counts where the whole told the same twice and never else;
+    /// of uploads from the same place the share counts of which the whole told the same, if that is nearly all.
+    Tally told(Fate fate) const;
+};
+
+/// At the end of the events: what the uploads of one call site show holds for those of others, too. Many ways
+/// may lead to one line, and only the uploads of some are compared as a whole.
+void share_evidence(std::map<FateSite, FateTotals>& sites);
+
+} // namespace umadvisor::model
