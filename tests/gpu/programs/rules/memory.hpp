@@ -7,6 +7,13 @@
 
 namespace rules {
 
+/// A share of the device's memory that is worth to be spared, and the row's size at least.
+inline std::size_t large(const Trial& trial) {
+    std::size_t free = 0, all = 0;
+    CHECK(cudaMemGetInfo(&free, &all));
+    return std::max(trial.bytes, all / 32 / MiB * MiB);
+}
+
 /// Some milliseconds in which the device uses `words` alone.
 inline void use_for_long(Trial& trial, DeviceWords& words) {
     for (unsigned round = 0; round < trial.rounds; ++round) {
@@ -17,29 +24,32 @@ inline void use_for_long(Trial& trial, DeviceWords& words) {
 }
 
 inline void two_phases(Trial& trial) {
+    const std::size_t bytes = large(trial);
     trial.timed([&] {
         {
-            DeviceWords first(trial.bytes);
+            DeviceWords first(bytes);
             use_for_long(trial, first);
         }
-        DeviceWords second(trial.bytes);
+        DeviceWords second(bytes);
         use_for_long(trial, second);
     });
 }
 /// The second phase's memory is there in the first already.
 inline void both_at_once(Trial& trial) {
+    const std::size_t bytes = large(trial);
     trial.timed([&] {
-        DeviceWords second(trial.bytes);
+        DeviceWords second(bytes);
         {
-            DeviceWords first(trial.bytes);
+            DeviceWords first(bytes);
             use_for_long(trial, first);
         }
         use_for_long(trial, second);
     });
 }
 inline void both_in_turns(Trial& trial) {
+    const std::size_t bytes = large(trial);
     trial.timed([&] {
-        DeviceWords first(trial.bytes), second(trial.bytes);
+        DeviceWords first(bytes), second(bytes);
         for (unsigned phase = 0; phase < 4; ++phase) {
             LAUNCH(add_one, 1, block, nullptr, first.words, std::size_t{block});
             use_for_long(trial, second);
@@ -49,26 +59,29 @@ inline void both_in_turns(Trial& trial) {
 
 /// The first phase's memory stays beside the second's, which is as much.
 inline void one_after_the_other(Trial& trial) {
+    const std::size_t bytes = large(trial);
     trial.timed([&] {
-        DeviceWords first(trial.bytes);
+        DeviceWords first(bytes);
         use_for_long(trial, first);
-        DeviceWords second(trial.bytes);
+        DeviceWords second(bytes);
         use_for_long(trial, second);
     });
 }
 inline void the_same_twice(Trial& trial) {
+    const std::size_t bytes = large(trial);
     trial.timed([&] {
-        DeviceWords memory(trial.bytes);
+        DeviceWords memory(bytes);
         use_for_long(trial, memory);
         use_for_long(trial, memory);
     });
 }
 /// What the first phase made is read to the end of the second.
 inline void first_read_by_second(Trial& trial) {
+    const std::size_t bytes = large(trial);
     trial.timed([&] {
-        DeviceWords first(trial.bytes);
+        DeviceWords first(bytes);
         use_for_long(trial, first);
-        DeviceWords second(trial.bytes);
+        DeviceWords second(bytes);
         for (unsigned round = 0; round < trial.rounds; ++round) {
             LAUNCH(accumulate, grid, block, nullptr, second.words, first.words, first.count);
             CHECK(cudaDeviceSynchronize());
@@ -103,22 +116,24 @@ inline void beside_cleared(Trial& trial) {
 
 /// `input` is read once, and stays while half as much is worked on for long.
 inline void input_kept(Trial& trial) {
+    const std::size_t bytes = large(trial);
     trial.timed([&] {
-        DeviceWords input(trial.bytes);
+        DeviceWords input(bytes);
         LAUNCH(fill, 1, block, nullptr, input.words, std::size_t{block}, 1u);
         CHECK(cudaDeviceSynchronize());
-        DeviceWords used(trial.bytes / 2);
+        DeviceWords used(bytes / 2);
         use_for_long(trial, used);
     });
 }
 inline void input_freed(Trial& trial) {
+    const std::size_t bytes = large(trial);
     trial.timed([&] {
         {
-            DeviceWords input(trial.bytes);
+            DeviceWords input(bytes);
             LAUNCH(fill, 1, block, nullptr, input.words, std::size_t{block}, 1u);
             CHECK(cudaDeviceSynchronize());
         }
-        DeviceWords used(trial.bytes / 2);
+        DeviceWords used(bytes / 2);
         use_for_long(trial, used);
     });
 }
@@ -242,6 +257,27 @@ inline void table_copied(Trial& trial) {
         DeviceWords data(trial.bytes);
         CHECK(cudaMemcpy(data.words, table.words, trial.bytes, cudaMemcpyHostToDevice));
         LAUNCH(add_one, grid, block, nullptr, data.words, data.count);
+    });
+}
+
+inline void heap_table_copied(Trial& trial) {
+    trial.timed([&] {
+        const std::unique_ptr<unsigned[]> table(new unsigned[trial.bytes / sizeof(unsigned)]);
+        fill_table(trial, table.get());
+        DeviceWords data(trial.bytes);
+        CHECK(cudaMemcpy(data.words, table.get(), trial.bytes, cudaMemcpyHostToDevice));
+        LAUNCH(add_one, grid, block, nullptr, data.words, data.count);
+    });
+}
+inline void pinned_table_copied_often(Trial& trial) {
+    trial.timed([&] {
+        const PinnedWords table(trial.bytes);
+        DeviceWords data(trial.bytes);
+        for (unsigned round = 0; round < trial.rounds; ++round) {
+            table.words[0] = round;
+            CHECK(cudaMemcpy(data.words, table.words, trial.bytes, cudaMemcpyHostToDevice));
+            LAUNCH(add_one, grid, block, nullptr, data.words, data.count);
+        }
     });
 }
 
