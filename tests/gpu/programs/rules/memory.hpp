@@ -260,13 +260,23 @@ inline void table_copied(Trial& trial) {
     });
 }
 
-inline void heap_table_copied(Trial& trial) {
+/// A kernel's results come to the host once.
+inline void fetch_results(Trial& trial, unsigned* results) {
+    DeviceWords data(trial.bytes);
+    LAUNCH(fill, grid, block, nullptr, data.words, data.count, 1u);
+    CHECK(cudaMemcpy(results, data.words, trial.bytes, cudaMemcpyDeviceToHost));
+    trial.expect(results[data.count - 1] == 1);
+}
+inline void fetched_to_pinned(Trial& trial) {
     trial.timed([&] {
-        const std::unique_ptr<unsigned[]> table(new unsigned[trial.bytes / sizeof(unsigned)]);
-        fill_table(trial, table.get());
-        DeviceWords data(trial.bytes);
-        CHECK(cudaMemcpy(data.words, table.get(), trial.bytes, cudaMemcpyHostToDevice));
-        LAUNCH(add_one, grid, block, nullptr, data.words, data.count);
+        const PinnedWords results(trial.bytes);
+        fetch_results(trial, results.words);
+    });
+}
+inline void fetched_to_heap(Trial& trial) {
+    trial.timed([&] {
+        const auto results = std::make_unique<unsigned[]>(trial.bytes / sizeof(unsigned)); // touches its pages
+        fetch_results(trial, results.get());
     });
 }
 inline void pinned_table_copied_often(Trial& trial) {
