@@ -16,14 +16,19 @@ namespace {
 constexpr std::array<std::string_view, 3> confidences{"low", "medium", "high"};
 
 /// A pageable copy waits for the device in its own call, and both its rules and the one on such waits count
-/// that.
+/// that. Page-locked memory that is kept and page-locked memory that is given up are two remedies for the same
+/// calls.
 bool same_call(const Finding& one, const Finding& other) {
     const auto copies = [](const Finding& finding) {
         return finding.rule == &rule("UMA-101") || finding.rule == &rule("UMA-102");
     };
     const auto waits = [](const Finding& finding) { return finding.rule == &rule("UMA-503"); };
+    const auto locks = [](const Finding& first, const Finding& second) {
+        return first.rule == &rule("UMA-407") && second.rule == &rule("UMA-409");
+    };
     return one.stack == other.stack && one.stack != 0 &&
-           ((copies(one) && waits(other)) || (waits(one) && copies(other)));
+           ((copies(one) && waits(other)) || (waits(one) && copies(other)) || locks(one, other) ||
+            locks(other, one));
 }
 
 /// No finding promises more than the run without what it edits would be shorter.
@@ -92,15 +97,15 @@ void fold(Finding& larger, const Finding& part) {
 std::vector<Finding> find_all(const model::Profile& profile, const LineOf& line_of) {
     std::vector<Finding> all;
     for (const auto find :
-         {&find_calls_fail,      &find_allocation_churn, &find_constant_uploads,       &find_default_stream,
-          &find_early_syncs,     &find_far_nodes,        &find_fragmentation,          &find_fresh_pages,
-          &find_host_blocked,    &find_idle_memory,      &find_implicit_syncs,         &find_leaked,
-          &find_managed,         &find_managed_churn,    &find_managed_copies,         &find_narrow_rows,
-          &find_never_used,      &find_oversized,        &find_pageable_copies,        &find_pinned_overuse,
-          &find_polling,         &find_redundant_syncs,  &find_repeated_registrations, &find_repeated_uploads,
-          &find_reusable_memory, &find_same_sources,     &find_scalar_downloads,       &find_serial_copies,
-          &find_small_copies,    &find_sync_each_launch, &find_through_host,           &find_unused_transfers,
-          &find_used_once})
+         {&find_calls_fail,       &find_allocation_churn, &find_constant_uploads, &find_default_stream,
+          &find_early_syncs,      &find_far_nodes,        &find_fragmentation,    &find_fresh_pages,
+          &find_host_blocked,     &find_idle_memory,      &find_implicit_syncs,   &find_leaked,
+          &find_managed,          &find_managed_churn,    &find_managed_copies,   &find_narrow_rows,
+          &find_never_used,       &find_oversized,        &find_pageable_copies,  &find_pinned_once,
+          &find_pinned_overuse,   &find_polling,          &find_redundant_syncs,  &find_repeated_registrations,
+          &find_repeated_uploads, &find_reusable_memory,  &find_same_sources,     &find_scalar_downloads,
+          &find_serial_copies,    &find_small_copies,     &find_sync_each_launch, &find_through_host,
+          &find_unused_transfers, &find_used_once})
         std::ranges::move(find(profile, line_of), std::back_inserter(all));
     bound_by_replay(profile, all);
     for (Finding& finding : all)

@@ -82,6 +82,7 @@ std::vector<Finding> find_oversized(const model::Profile& profile, const LineOf&
 std::vector<Finding> find_pinned_overuse(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_repeated_registrations(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_managed_churn(const model::Profile& profile, const LineOf& line_of);
+std::vector<Finding> find_pinned_once(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_fragmentation(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_redundant_syncs(const model::Profile& profile, const LineOf& line_of);
 std::vector<Finding> find_early_syncs(const model::Profile& profile, const LineOf& line_of);

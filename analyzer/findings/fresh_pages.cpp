@@ -28,7 +28,7 @@ Finding describe(const model::Profile& profile, std::uint64_t stack, const Fresh
     const machine::Rates& rates = profile.rates();
     const auto bytes = static_cast<double>(group.copies.bytes), count = static_cast<double>(group.copies.count);
     // A buffer that is kept is touched once, at its largest.
-    const double touch_ns = static_cast<double>(group.largest) / rates.first_touch * 1e9;
+    const double touch_ns = static_cast<double>(group.largest) / rates.host_first_touch * 1e9;
     const bool once = group.copies.count == 1;
 
     Finding finding;

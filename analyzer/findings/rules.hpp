@@ -59,6 +59,7 @@ inline constexpr std::array rules{
     Rule{"UMA-406", "pinned-overuse", "page-locked memory that nothing is copied from or to"},
     Rule{"UMA-407", "repeated-registration", "host memory page-locked again and again"},
     Rule{"UMA-408", "fragmentation", "allocations that fail beside free memory"},
+    Rule{"UMA-409", "pinned-once", "host memory page-locked for few copies"},
     Rule{"UMA-410", "managed-churn", "managed memory allocated and freed again and again"},
     // Synchronisation.
     Rule{"UMA-501", "redundant-sync", "synchronisations with nothing to wait for"},

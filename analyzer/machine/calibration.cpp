@@ -115,6 +115,12 @@ private:
         rates.memory_set =
             rate(bench_.typical([&] { check(cuda_.set_bytes(other_, 1, bytes), "cuMemsetD8"); }));
         rates.small_copy_ns = bench_.typical([&] { check(cuda_.upload(data_, pinned_, 4), "cuMemcpyHtoD"); });
+        rates.host_first_touch = rate(bench_.host_time([] {
+            const std::unique_ptr<char[]> fresh{new char[bytes]};
+            volatile char* const touched = fresh.get();
+            for (std::size_t at = 0; at < bytes; at += page)
+                touched[at] = 1;
+        }));
         rates.host_to_host = rate(bench_.host_time([&] { std::memcpy(host_memory, pinned_, bytes); }));
     }
 

@@ -24,6 +24,14 @@ std::uint64_t span_of(const trace::Copy& copy, std::uint64_t pitch) {
                : pitch * (copy.height * std::max<std::uint64_t>(copy.depth, 1) - 1) + copy.width;
 }
 
+bool is_locked(trace::Memory memory) {
+    return memory == trace::Memory::pinned || memory == trace::Memory::registered;
+}
+
+bool is_on_device(trace::Memory memory) {
+    return memory == trace::Memory::device || memory == trace::Memory::array;
+}
+
 } // namespace
 
 bool is_about_time(Waste waste) {
@@ -38,7 +46,7 @@ const WasteTotals* LifetimeTotals::find(Waste waste) const {
 bool Lifetimes::is_followed(const trace::Alloc& record) const {
     return record.status == 0 && record.captured == 0 && record.part == 0 && record.symbol == 0 &&
            record.origin == trace::Origin::program &&
-           (record.memory == trace::Memory::device || record.memory == trace::Memory::pinned) &&
+           (record.memory == trace::Memory::device || is_locked(record.memory)) &&
            !dictionary_.is_stream_ordered(record.entry);
 }
 
@@ -59,6 +67,7 @@ void Lifetimes::add(const trace::Alloc& record) {
                                 .address = record.address,
                                 .bytes = record.bytes,
                                 .start = made_at,
+                                .lock_ticks = record.duration,
                                 .call_ticks = record.duration,
                                 .slot = peak.use.add(record.bytes)};
     if (record.memory == trace::Memory::device)
@@ -89,6 +98,8 @@ void Lifetimes::add(const trace::Free& record) {
     if (live.awaited)
         live.last_use = record.start;
     end_use(live);
+    // What frees it may be the end of its context, or may have waited for the device.
+    count_lock(live, record.part == 0 && awaited_.empty() ? record.duration : 0);
     judge(record.allocation, live, record.start);
     live.peak->live_bytes -= live.bytes;
     live_.erase(record.allocation);
@@ -255,8 +266,10 @@ void Lifetimes::finish(std::uint64_t end) {
     for (auto& [allocation, live] : live_)
         if (live.awaited)
             live.last_use = end;
-    for (const auto& [allocation, live] : live_)
+    for (const auto& [allocation, live] : live_) {
         end_use(live);
+        count_lock(live, 0);
+    }
     judge_leaks(end);
     for (const auto& [allocation, live] : live_)
         judge(allocation, live, std::max(end, live.start));
@@ -294,11 +307,42 @@ void Lifetimes::add(const trace::Copy& record) {
     reach(record.source_allocation, record.source, span_of(record, record.source_pitch), record.start, end);
     reach(record.destination_allocation, record.destination, span_of(record, record.destination_pitch),
           record.start, end);
+    copied(record, record.source_allocation, true);
+    copied(record, record.destination_allocation, false);
     if (record.asynchronous == 0)
         wait(end);
 }
 
+void Lifetimes::copied(const trace::Copy& record, std::uint64_t allocation, bool up) {
+    Live* const live = live_.find(allocation);
+    if (live == nullptr || !is_locked(live->site->first.memory))
+        return;
+    ++live->copies;
+    (up ? live->up_bytes : live->down_bytes) += record.bytes;
+    live->used_otherwise |=
+        record.asynchronous != 0 || !is_on_device(up ? record.destination_memory : record.source_memory);
+}
+
+void Lifetimes::count_lock(const Live& live, std::uint64_t unlock_ticks) {
+    if (!is_locked(live.site->first.memory))
+        return;
+    LockTotals& totals = live.site->second.lock;
+    totals.needed |= live.used_otherwise || live.reached_by_kernel || live.start <= untold_until_;
+    if (live.copies == 0)
+        return;
+    ++totals.count;
+    totals.bytes += live.bytes;
+    totals.lock_ticks += live.lock_ticks;
+    totals.unlock_ticks += unlock_ticks;
+    totals.late_bytes += unlock_ticks == 0 ? live.bytes : 0;
+    totals.copies += live.copies;
+    totals.up_bytes += live.up_bytes;
+    totals.down_bytes += live.down_bytes;
+}
+
 void Lifetimes::add(const trace::Set& record) {
+    if (Live* const live = live_.find(record.allocation))
+        live->used_otherwise = true;
     if (record.status == 0 && record.captured == 0)
         reach(record.allocation, record.address,
               record.height > 1 ? record.pitch * (record.height - 1) + record.width : record.bytes,

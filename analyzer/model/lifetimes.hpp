@@ -1,4 +1,5 @@
-/// Device and page-locked memory from allocation to free, and what of it lay unused at the peak.
+/// Device and page-locked memory from allocation to free: what of it lay unused at the peak, and what
+/// page-locking was good for.
 #pragma once
 
 #include "analyzer/model/cached_map.hpp"
@@ -32,7 +33,7 @@ bool is_about_time(Waste waste);
 
 struct LifetimeSite {
     std::uint64_t stack = 0, entry = 0, device = 0;
-    trace::Memory memory{}; ///< device or pinned
+    trace::Memory memory{}; ///< device, pinned or registered
     auto operator<=>(const LifetimeSite&) const = default;
 };
 
@@ -56,8 +57,20 @@ struct PeakMemory {
     double spare_share = 1;
 };
 
+/// Of page-locked memory: what locking it took, and the copies that it served.
+struct LockTotals {
+    std::uint64_t count = 0, bytes = 0; ///< of the allocations that were copied
+    std::uint64_t lock_ticks = 0, unlock_ticks = 0;
+    std::uint64_t late_bytes = 0; ///< to be unlocked when the program ends, or at a call that may have waited
+    std::uint64_t copies = 0, up_bytes = 0, down_bytes = 0;
+    /// Of one of them at least, the copies do not tell all: kernels reach it, copies return before they are
+    /// done, or its use is not known in full.
+    bool needed = false;
+};
+
 struct LifetimeTotals {
     const PeakMemory* peak = nullptr;
+    LockTotals lock;
     std::array<WasteTotals, wastes> wasted{};
     /// nullptr: nothing.
     const WasteTotals* find(Waste waste) const;
@@ -95,12 +108,14 @@ private:
     struct Live {
         Site* site = nullptr;
         PeakMemory* peak = nullptr;
-        std::uint64_t address = 0, bytes = 0, start = 0, call_ticks = 0;
+        std::uint64_t address = 0, bytes = 0, start = 0, lock_ticks = 0, call_ticks = 0;
         std::uint64_t first_use = 0, last_use = 0; ///< ticks; 0: not yet. What ran then may still run
         std::uint64_t low = UINT64_MAX, high = 0;  ///< what copies and sets reached, bytes from its begin
         PeakUse::Slot slot = 0;                    ///< in PeakMemory::use
+        std::uint64_t copies = 0, up_bytes = 0, down_bytes = 0; ///< from and to it, synchronous
         bool reached_by_kernel = false;
-        bool awaited = false; ///< used since the last wait
+        bool used_otherwise = false; ///< than by copies to or from a device that the host waits for
+        bool awaited = false;        ///< used since the last wait
     };
     /// Allocations of one size, when they were made.
     struct Made {
@@ -119,6 +134,8 @@ private:
     void wait(std::uint64_t end);
     void end_use(const Live& live);
     void share_out();
+    void copied(const trace::Copy& record, std::uint64_t allocation, bool up);
+    void count_lock(const Live& live, std::uint64_t unlock_ticks);
     void untold(std::uint64_t at) { untold_until_ = at; }
     void judge(std::uint64_t allocation, const Live& live, std::uint64_t end);
     bool judge_use(std::uint64_t allocation, const Live& live, std::uint64_t end);

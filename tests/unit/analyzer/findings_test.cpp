@@ -233,7 +233,7 @@ BOOST_AUTO_TEST_CASE(downloads_into_new_pages) {
     const machine::Rates rates;
     BOOST_TEST(found.front().saving_ns == 190e6 - rates.small_copy_ns -
                                               256 * mib / rates.device_to_pageable * 1e9 -
-                                              256 * mib / rates.first_touch * 1e9,
+                                              256 * mib / rates.host_first_touch * 1e9,
                boost::test_tools::tolerance(0.001));
 }
 

@@ -354,6 +354,120 @@ BOOST_AUTO_TEST_CASE(locked_again_and_again) {
     BOOST_TEST(rounds(1).empty());
 }
 
+namespace {
+
+/// 64 MiB are page-locked in 20 ms, copied to the device so many times, and unlocked in 5 ms.
+struct Locked : Program {
+    std::uint64_t buffer =
+        allocate(64 * mib, Memory::pinned, first_line, trace::Origin::program, "cuMemHostAlloc", 20 * ms);
+    std::uint64_t data = take(64 * mib, second_line);
+
+    void upload(bool asynchronous = false) {
+        copy(64 * mib, 1'200'000,
+             {.symbol = asynchronous ? "cuMemcpyHtoDAsync_v2" : "cuMemcpyHtoD_v2",
+              .source = Memory::pinned,
+              .asynchronous = asynchronous,
+              .from = buffer,
+              .to = data});
+        launch(kernel, {data});
+        synchronize();
+    }
+    std::vector<Finding> found() {
+        free(buffer, 5 * ms);
+        reader::Trace trace(path());
+        const model::Profile profile(trace);
+        return findings::find_pinned_once(profile, [](std::uint64_t stack) { return stack; });
+    }
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(locked_for_one_copy) {
+    Locked p;
+    p.upload();
+    const auto found = p.found();
+    BOOST_REQUIRE(found.size() == 1u);
+    BOOST_TEST(found.front().rule->id == "UMA-409");
+    BOOST_TEST(found.front().stack == p.first_line);
+    const double touch = 64 * mib / 4.4, slower = 64 * mib / 10.3 - 64 * mib / 55.5; // GB/s: nanoseconds
+    BOOST_TEST(found.front().saving_ns == 25e6 - touch - slower, boost::test_tools::tolerance(0.001));
+    BOOST_TEST((found.front().confidence == Confidence::low)); // a sixth of the time of page-locking
+}
+
+BOOST_AUTO_TEST_CASE(locked_for_one_copy_and_left_to_the_end) {
+    Locked p;
+    p.upload();
+    reader::Trace trace(p.path());
+    const model::Profile profile(trace);
+    const auto found = findings::find_pinned_once(profile, [](std::uint64_t stack) { return stack; });
+    BOOST_REQUIRE(found.size() == 1u);
+    const double touch = 64 * mib / 4.4, slower = 64 * mib / 10.3 - 64 * mib / 55.5, unlock = 64 * mib / 15.0;
+    BOOST_TEST(found.front().saving_ns == 20e6 + unlock - touch - slower, boost::test_tools::tolerance(0.001));
+    BOOST_REQUIRE(found.front().details.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(locking_that_copies_or_kernels_need) {
+    Locked often;
+    for (int i = 0; i < 100; ++i)
+        often.upload();
+    BOOST_TEST(often.found().empty());
+    Locked mapped; // a kernel reads it across the link
+    mapped.upload();
+    mapped.launch(mapped.kernel, {mapped.buffer});
+    mapped.synchronize();
+    BOOST_TEST(mapped.found().empty());
+    Locked overlapped;
+    overlapped.upload(true);
+    BOOST_TEST(overlapped.found().empty());
+    Locked in_graph;
+    in_graph.upload();
+    trace::GraphLaunch launch;
+    launch.entry = in_graph.entry("cuGraphLaunch");
+    launch.start = in_graph.now;
+    in_graph.builder.add(launch);
+    BOOST_TEST(in_graph.found().empty());
+    BOOST_TEST(Locked().found().empty()); // never copied: UMA-406
+}
+
+BOOST_AUTO_TEST_CASE(registered_memory_was_touched_before) {
+    const auto registered = [](std::uint64_t lock_ns) {
+        Program p;
+        const auto data = p.take(64 * mib, p.second_line);
+        const auto buffer = p.allocate(64 * mib, Memory::registered, p.first_line, trace::Origin::program,
+                                       "cuMemHostRegister_v2", lock_ns);
+        p.copy(64 * mib, 1'200'000, {.source = Memory::registered, .from = buffer, .to = data});
+        p.free(buffer, ms);
+        reader::Trace trace(p.path());
+        const model::Profile profile(trace);
+        return findings::find_pinned_once(profile, [](std::uint64_t stack) { return stack; });
+    };
+    const auto found = registered(19 * ms);
+    BOOST_REQUIRE(found.size() == 1u);
+    BOOST_TEST(found.front().saving_ns == 20e6 - (64 * mib / 10.3 - 64 * mib / 55.5),
+               boost::test_tools::tolerance(0.001));
+    BOOST_TEST((found.front().confidence == Confidence::medium));
+    BOOST_TEST(registered(4 * ms).empty());
+}
+
+BOOST_AUTO_TEST_CASE(memory_locked_anew_for_one_copy_each_is_one_finding) {
+    Program p;
+    const auto data = p.take(64 * mib, p.second_line);
+    for (int i = 0; i < 3; ++i) {
+        const auto buffer = p.allocate(64 * mib, Memory::pinned, p.first_line, trace::Origin::program,
+                                       "cuMemHostAlloc", 20 * ms);
+        p.copy(64 * mib, 1'200'000, {.source = Memory::pinned, .from = buffer, .to = data});
+        p.launch(p.kernel, {data});
+        p.synchronize();
+        p.free(buffer, 5 * ms);
+    }
+    auto found = p.findings();
+    std::erase_if(found, [&p](const Finding& finding) { return finding.stack != p.first_line; });
+    BOOST_REQUIRE(found.size() == 1u);
+    BOOST_TEST(found.front().rule->id == "UMA-407");
+    BOOST_REQUIRE(found.front().parts.size() == 1u);
+    BOOST_TEST(found.front().parts.front().rule->id == "UMA-409");
+}
+
 BOOST_AUTO_TEST_CASE(room_in_pieces) {
     const auto fails = [](std::uint64_t asked, std::uint64_t freed, std::uint64_t live, bool managed) {
         test::TraceBuilder builder;

@@ -1,5 +1,5 @@
 #pragma once
-// UMA-401: what is allocated again and again.
+// UMA-401 and UMA-410: what is allocated again and again.
 #include "trial.hpp"
 
 namespace rules {
@@ -35,6 +35,29 @@ inline void scratch_kept(Trial& trial) {
 }
 inline void scratch_from_pool(Trial& trial) {
     scratch_rounds(trial, true, true);
+}
+
+inline void managed_scratch_rounds(Trial& trial, bool fresh) {
+    unsigned* kept = nullptr;
+    if (!fresh)
+        CHECK(cudaMallocManaged(&kept, trial.bytes));
+    trial.timed_rounds([&](unsigned) {
+        unsigned* scratch = kept;
+        if (fresh)
+            CHECK(cudaMallocManaged(&scratch, trial.bytes));
+        LAUNCH(fill, 1, block, nullptr, scratch, trial.bytes / sizeof(unsigned), 1u);
+        CHECK(cudaDeviceSynchronize());
+        if (fresh)
+            CHECK(cudaFree(scratch));
+    });
+    if (!fresh)
+        CHECK(cudaFree(kept));
+}
+inline void managed_scratch_fresh(Trial& trial) {
+    managed_scratch_rounds(trial, true);
+}
+inline void managed_scratch_kept(Trial& trial) {
+    managed_scratch_rounds(trial, false);
 }
 
 } // namespace rules

@@ -245,6 +245,37 @@ inline void table_copied(Trial& trial) {
     });
 }
 
+/// A kernel's results come to the host once.
+inline void fetch_results(Trial& trial, unsigned* results) {
+    DeviceWords data(trial.bytes);
+    LAUNCH(fill, grid, block, nullptr, data.words, data.count, 1u);
+    CHECK(cudaMemcpy(results, data.words, trial.bytes, cudaMemcpyDeviceToHost));
+    trial.expect(results[data.count - 1] == 1);
+}
+inline void fetched_to_pinned(Trial& trial) {
+    trial.timed([&] {
+        const PinnedWords results(trial.bytes);
+        fetch_results(trial, results.words);
+    });
+}
+inline void fetched_to_heap(Trial& trial) {
+    trial.timed([&] {
+        const auto results = std::make_unique<unsigned[]>(trial.bytes / sizeof(unsigned)); // touches its pages
+        fetch_results(trial, results.get());
+    });
+}
+inline void pinned_table_copied_often(Trial& trial) {
+    trial.timed([&] {
+        const PinnedWords table(trial.bytes);
+        DeviceWords data(trial.bytes);
+        for (unsigned round = 0; round < trial.rounds; ++round) {
+            table.words[0] = round;
+            CHECK(cudaMemcpy(data.words, table.words, trial.bytes, cudaMemcpyHostToDevice));
+            LAUNCH(add_one, grid, block, nullptr, data.words, data.count);
+        }
+    });
+}
+
 /// Pieces of the row's size until no more than one fits, each used.
 inline std::vector<std::unique_ptr<DeviceWords>> fill_device(Trial& trial) {
     std::vector<std::unique_ptr<DeviceWords>> pieces;
