@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -78,13 +79,17 @@ struct Outcome {
     std::string out, err;
 };
 
-/// Runs a shell command line in `folder`.
+/// Runs a shell command line in `folder`. One that hangs is ended, and what it was is said.
 inline Outcome run(const Folder& folder, const std::string& command) {
-    const std::string out = folder / ".out", err = folder / ".err";
-    const int status =
-        std::system(("export XDG_CACHE_HOME='" + folder.path.string() + "/.cache'; cd '" +
-                     folder.path.string() + "' && { " + command + "\n} >'" + out + "' 2>'" + err + "'")
-                        .c_str());
+    constexpr int ended_by_timeout = 124; // timeout(1)
+    const std::string out = folder / ".out", err = folder / ".err", script = folder / ".command";
+    std::ofstream(script) << command << '\n';
+    const int status = std::system(("export XDG_CACHE_HOME='" + folder.path.string() + "/.cache'; cd '" +
+                                    folder.path.string() + "' && timeout -k 5 240 sh '" + script + "' >'" + out +
+                                    "' 2>'" + err + "'")
+                                       .c_str());
+    if (WIFEXITED(status) && WEXITSTATUS(status) == ended_by_timeout)
+        throw std::runtime_error("hangs: " + command + "\n" + read(err));
     return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read(out), read(err)};
 }
 
