@@ -46,6 +46,7 @@ Finding describe_churn(const model::Profile& profile, const Rule& rule, std::uin
                                                   : "cuMemAllocAsync and cuMemFreeAsync") +
                           " from a pool whose release threshold is raised";
     finding.saving_ns = spared_ns(line);
+    finding.edit = line.calls.shorter(profile, finding.saving_ns);
     finding.basis =
         "time of these calls, without what the frees waited for the device, less that of one round of "
         "the largest size, which stays";

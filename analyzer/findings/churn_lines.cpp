@@ -40,6 +40,7 @@ std::map<std::uint64_t, ChurnLine> churn_lines(const model::Profile& profile, co
         const std::uint64_t place = line_of(site.stack);
         ChurnLine& line = lines[place];
         line.pairs += totals.pairs;
+        line.calls.add({site.stack, site.entry}, totals.pairs);
         line.bytes += totals.bytes;
         line.largest_bytes = std::max(line.largest_bytes, totals.largest_bytes);
         line.entry = site.entry;

@@ -36,10 +36,9 @@ struct ConstantLine {
     double saving_ns = 0;
 };
 
-double saving_of(const model::Profile& profile, const FateGroup& group) {
-    const double set_ns = static_cast<double>(group.transfers.count) * profile.rates().launch_call_ns +
-                          static_cast<double>(group.transfers.bytes) / profile.rates().memory_set * 1e9;
-    return group.spent_ns - set_ns;
+double sets_ns(const model::Profile& profile, const FateGroup& group) {
+    return static_cast<double>(group.transfers.count) * profile.rates().launch_call_ns +
+           static_cast<double>(group.transfers.bytes) / profile.rates().memory_set * 1e9;
 }
 
 FateGroup sum_of(const std::vector<ConstantLine>& lines) {
@@ -47,6 +46,7 @@ FateGroup sum_of(const std::vector<ConstantLine>& lines) {
     for (std::size_t i = 1; i < lines.size(); ++i) {
         const FateGroup& group = lines[i].group;
         all.transfers.add(group.transfers);
+        all.calls.add(group.calls);
         all.in_part += group.in_part;
         all.spent_ns += group.spent_ns;
         all.measured &= group.measured;
@@ -76,6 +76,7 @@ Finding describe(const model::Profile& profile, const std::vector<ConstantLine>&
     finding.saving_ns = 0;
     for (const ConstantLine& line : lines)
         finding.saving_ns += line.saving_ns;
+    finding.edit = all.calls.gone(profile, sets_ns(profile, all));
     finding.basis = basis_of(profile, all) + ", less memory sets of the same bytes";
     finding.confidence = Confidence::low; // in another run the same buffer may hold something else
     return finding;
@@ -86,7 +87,7 @@ Finding describe(const model::Profile& profile, const std::vector<ConstantLine>&
 std::vector<Finding> find_constant_uploads(const model::Profile& profile, const LineOf& line_of) {
     std::map<std::string, std::vector<ConstantLine>> remedies;
     for (const auto& [stack, group] : transfers_of_fate(profile, model::Fate::constant, line_of))
-        if (const double saving_ns = saving_of(profile, group); saving_ns > 0)
+        if (const double saving_ns = group.spent_ns - sets_ns(profile, group); saving_ns > 0)
             remedies[memory_set(profile, group.last)].push_back({stack, group, saving_ns});
     std::vector<Finding> findings;
     for (auto& [remedy, lines] : remedies) {

@@ -1,5 +1,6 @@
 /// Copies between a device and page-locked memory on another NUMA node: every byte crosses the link between
 /// sockets, too.
+#include "analyzer/findings/edited_calls.hpp"
 #include "analyzer/findings/finding.hpp"
 #include "analyzer/findings/transfer_fates.hpp"
 #include "analyzer/findings/words.hpp"
@@ -19,6 +20,7 @@ constexpr double as_fast = 0.95;
 using FarKey = std::tuple<std::uint64_t, model::Direction, std::uint64_t, std::uint64_t>;
 
 struct FarLine {
+    EditedCalls calls;
     double copies = 0, bytes = 0, spent_ns = 0, near_ns = 0;
     std::uint64_t entry = 0, most_bytes = 0;
     model::CallSite allocation; ///< that most of it lies in
@@ -66,6 +68,8 @@ void add_site(FarLine& line, const model::FarSite& site, const model::FarTotals&
               double near_ns) {
     const model::TimedCopies& timed = totals.timed();
     line.copies += share * static_cast<double>(totals.count);
+    line.calls.add({site.copy.stack, site.copy.entry},
+                   static_cast<std::uint64_t>(share * static_cast<double>(totals.count)));
     line.bytes += share * static_cast<double>(totals.bytes);
     line.spent_ns += share * static_cast<double>(totals.bytes) * static_cast<double>(timed.ns) /
                      static_cast<double>(timed.bytes);
@@ -113,6 +117,7 @@ Finding describe_far_node(const model::Profile& profile, const FarKey& key, cons
     finding.allocation_text = profile.call_name(line.allocation.entry);
     finding.advice = advise_node(line.memory, there);
     finding.saving_ns = line.spent_ns - line.near_ns;
+    finding.edit = line.calls.faster(profile, static_cast<std::uint64_t>(line.bytes), finding.saving_ns);
     finding.basis = "time of these copies less the same bytes at " + rate_text(near.bytes_per_second) + ", " +
                     std::string(near.basis);
     finding.confidence = near.confidence;

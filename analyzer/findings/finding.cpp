@@ -31,17 +31,20 @@ bool same_call(const Finding& one, const Finding& other) {
             locks(other, one));
 }
 
-/// No finding promises more than the run without what it edits would be shorter.
+/// A finding's saving is the price of what it edits; of that counts what the run would be shorter by.
 void bound_by_replay(const model::Profile& profile, std::vector<Finding>& all) {
     std::vector<timeline::Edit> edits;
     for (const Finding& finding : all)
         if (!finding.edit.changes.empty())
             edits.push_back(finding.edit);
-    const std::vector<double> savings = replay(profile, edits);
+    const std::vector<timeline::Gain> gains = replay(profile, edits);
     std::size_t next = 0;
     for (Finding& finding : all)
-        if (!finding.edit.changes.empty() && next < savings.size())
-            finding.saving_ns = std::clamp(savings[next++], 0.0, finding.saving_ns);
+        if (!finding.edit.changes.empty() && next < gains.size()) {
+            const timeline::Gain& gain = gains[next++];
+            const double critical_ns = finding.saving_ns * gain.critical_share();
+            finding.saving_ns = std::min(finding.saving_ns, std::max(gain.saved_ns, critical_ns));
+        }
 }
 
 /// Findings on calls that fail: the rest of the run may not mean what it seems to.

@@ -1,5 +1,6 @@
 /// Downloads into memory that the host has not touched before: the driver's staging copy pays for each new
 /// page.
+#include "analyzer/findings/edited_calls.hpp"
 #include "analyzer/findings/finding.hpp"
 #include "analyzer/findings/words.hpp"
 
@@ -14,6 +15,7 @@ constexpr double least_times_slower = 2;
 
 struct FreshCopies {
     model::Tally copies;
+    EditedCalls calls;
     model::Footprint memory;
     std::uint64_t largest = 0, entry = 0;
 
@@ -50,6 +52,8 @@ Finding describe(const model::Profile& profile, std::uint64_t stack, const Fresh
              : "keep one buffer of the largest size instead of a new one for each copy, and write to "
                "it once before the first";
     finding.saving_ns = std::max(0.0, group.copies.own_ns - group.usual_ns(rates) - touch_ns);
+    finding.edit =
+        group.calls.faster(profile, group.copies.bytes, group.copies.own_ns - group.usual_ns(rates), touch_ns);
     finding.basis = "time of these copies, without waits for earlier work, less the same bytes at " +
                     rate_text(rates.device_to_pageable) + " and one first touch of " +
                     bytes_text(static_cast<double>(group.largest)) + ", " + time_text(touch_ns);
@@ -68,6 +72,7 @@ std::vector<Finding> find_fresh_pages(const model::Profile& profile, const LineO
             continue;
         FreshCopies& group = groups[line_of(site.stack)];
         group.copies.add(totals.large);
+        group.calls.add({site.stack, site.entry}, totals.large.count);
         group.memory.add(totals.pageable);
         group.largest = std::max(group.largest, totals.largest);
         group.entry = site.entry;

@@ -11,7 +11,7 @@ namespace {
 /// Fewer may be phases of the program that follow each other.
 constexpr std::uint64_t least_gaps = 5;
 
-Finding gap_finding(const Rule& rule, std::uint64_t stack, const GapLine& line) {
+Finding gap_finding(const model::Profile& profile, const Rule& rule, std::uint64_t stack, const GapLine& line) {
     Finding finding;
     finding.rule = &rule;
     finding.title = rule.title;
@@ -22,6 +22,8 @@ Finding gap_finding(const Rule& rule, std::uint64_t stack, const GapLine& line) 
     if (line.next_stack != 0)
         finding.places.emplace_back("the device gets its next work here", line.next_stack);
     finding.saving_ns = line.overlap_ns;
+    if (&rule != &findings::rule("UMA-505")) // the host goes on with something else instead
+        finding.edit = line.calls.asynchronous(profile);
     finding.basis =
         "of each wait and the gap after it the shorter, as recorded: side by side they take the longer";
     return finding;
@@ -45,6 +47,7 @@ std::vector<Finding> find_gaps(const model::Profile& profile, const LineOf& line
             continue;
         GapLine& line = lines[line_of(site.call.stack)];
         line.gaps += totals.gaps;
+        line.calls.add(site.call, totals.gaps);
         line.entry = site.call.entry;
         line.next_stack = totals.next_stack;
         line.waited_ns += static_cast<double>(profile.nanoseconds(totals.waited_ticks));
@@ -55,7 +58,7 @@ std::vector<Finding> find_gaps(const model::Profile& profile, const LineOf& line
     for (const auto& [stack, line] : lines) {
         if (line.gaps < least_gaps || line.overlap_ns < least_saving_ns)
             continue;
-        findings.push_back(gap_finding(rule, stack, line));
+        findings.push_back(gap_finding(profile, rule, stack, line));
         describe(profile, line, findings.back());
     }
     return findings;

@@ -1,6 +1,7 @@
 /// Waits after which the device had nothing to do, by the line that waited.
 #pragma once
 
+#include "analyzer/findings/edited_calls.hpp"
 #include "analyzer/findings/finding.hpp"
 
 namespace umadvisor::findings {
@@ -8,6 +9,7 @@ namespace umadvisor::findings {
 struct GapLine {
     std::uint64_t gaps = 0, entry = 0, next_stack = 0;
     double waited_ns = 0, idle_ns = 0, overlap_ns = 0;
+    EditedCalls calls;
 };
 
 /// What one rule says of a line, in `finding`, which has its rule, lines, numbers, saving and basis already.

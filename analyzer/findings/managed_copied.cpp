@@ -1,5 +1,7 @@
 /// Explicit copies between managed memory and the host, which could use the memory itself.
 #include "analyzer/findings/managed_copied.hpp"
+
+#include "analyzer/findings/edited_calls.hpp"
 #include "analyzer/findings/finding.hpp"
 #include "analyzer/findings/words.hpp"
 
@@ -14,6 +16,7 @@ enum class Other : std::uint8_t { to_managed, from_managed, both_managed };
 
 struct ManagedCopies {
     model::Tally copies;
+    EditedCalls calls;
     std::uint64_t entry = 0;
     double spent_ns = 0;
     bool known = true; ///< all of the time, by calls that waited
@@ -74,6 +77,7 @@ Finding describe_managed(const model::Profile& profile, std::uint64_t stack, Oth
                         "; the prefetch is not counted where the data is needed on the device anyway";
     }
     finding.saving_ns = std::max(0.0, group.spent_ns - instead_ns);
+    finding.edit = group.calls.faster(profile, group.copies.bytes, finding.saving_ns);
     // Whether the host can do without its copy is not seen.
     finding.confidence = other != Other::both_managed && group.known ? Confidence::medium : Confidence::low;
     return finding;
@@ -110,6 +114,7 @@ std::vector<Finding> find_managed_copies(const model::Profile& profile, const Li
                                                                       : Other::both_managed;
         ManagedCopies& group = groups[{line_of(site.stack), other}];
         group.copies.add(totals.large);
+        group.calls.add({site.stack, site.entry}, totals.large.count);
         group.entry = site.entry;
         group.spent_ns += spent_ns;
         group.known &= !site.asynchronous;

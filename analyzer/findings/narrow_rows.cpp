@@ -1,4 +1,5 @@
 /// Copies of many rows that are too narrow for the link: each row costs packets of its own.
+#include "analyzer/findings/edited_calls.hpp"
 #include "analyzer/findings/finding.hpp"
 #include "analyzer/findings/words.hpp"
 
@@ -18,6 +19,7 @@ constexpr double cache_line = 64;
 struct RowCopies {
     std::uint64_t copies = 0, rows = 0, bytes = 0, span_bytes = 0, entry = 0;
     double spent_ns = 0;
+    EditedCalls calls;
     bool same_pitch = true, all_measured = true;
 };
 
@@ -71,6 +73,7 @@ Finding describe_rows(const model::Profile& profile, std::uint64_t stack, model:
         finding.details.push_back("packing the rows on the host before each copy would take some " +
                                   time_text(packing_ns) + " itself");
     finding.saving_ns = std::max(0.0, group.spent_ns - (whole ? whole_ns : contiguous_ns));
+    finding.edit = group.calls.faster(profile, group.bytes, finding.saving_ns);
     finding.basis = std::string("time of these copies less ") +
                     (whole ? "the rows and what lies between them" : "the same bytes in one piece") + " at " +
                     rate_text(rate) +
@@ -90,6 +93,7 @@ std::vector<Finding> find_narrow_rows(const model::Profile& profile, const LineO
             continue;
         RowCopies& group = groups[{line_of(site.stack), site.direction}];
         group.copies += totals.copies;
+        group.calls.add({site.stack, site.entry}, totals.copies);
         group.rows += totals.rows;
         group.bytes += totals.bytes;
         group.span_bytes += totals.span_bytes;

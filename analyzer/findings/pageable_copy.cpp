@@ -1,6 +1,7 @@
 /// Copies with a pageable end: the driver stages them through a small pinned buffer, at a fraction of the
 /// link's rate, and an Async one holds the calling thread until the staging is done (CUDA Runtime API, "API
 /// synchronization behavior").
+#include "analyzer/findings/edited_calls.hpp"
 #include "analyzer/findings/finding.hpp"
 #include "analyzer/findings/managed_copied.hpp"
 #include "analyzer/findings/transfer_fates.hpp"
@@ -18,6 +19,7 @@ using trace::Memory;
 
 struct PageableCopies {
     model::Tally copies;
+    EditedCalls calls;
     model::Footprint memory; ///< that they go through
     std::uint64_t largest = 0, entry = 0;
     std::set<trace::HostRangeKind> kinds;
@@ -91,6 +93,9 @@ Finding describe(const model::Profile& profile, const Key& key, const PageableCo
                     std::string(words(direction));
     finding.stack = stack;
     finding.saving_ns = std::max(0.0, spent_ns - pinned_ns - lock_ns);
+    if (!graph)
+        finding.edit =
+            group.calls.faster(profile, group.copies.bytes, std::max(0.0, spent_ns - pinned_ns), lock_ns);
     const double reached = spent_ns > 0 ? bytes / (spent_ns * 1e-9) : 0;
     finding.summary =
         profile.call_name(group.entry) + " " + bytes_text(bytes / static_cast<double>(group.copies.count)) +
@@ -157,6 +162,7 @@ std::vector<Finding> find_pageable_copies(const model::Profile& profile, const L
             continue;
         PageableCopies& group = groups[{line_of(site.stack), totals.direction, site.asynchronous, site.graph}];
         group.copies.add(rest);
+        group.calls.add({site.stack, site.entry}, rest.count);
         group.memory.add(totals.pageable);
         group.largest = std::max(group.largest, totals.largest);
         group.entry = site.entry;

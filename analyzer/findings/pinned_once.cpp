@@ -1,5 +1,6 @@
 /// Host memory that is page-locked for so few copies that ordinary memory would take less time, slower copies
 /// and all.
+#include "analyzer/findings/edited_calls.hpp"
 #include "analyzer/findings/finding.hpp"
 #include "analyzer/findings/untold_work.hpp"
 #include "analyzer/findings/words.hpp"
@@ -17,6 +18,7 @@ constexpr double least_lock_share = 0.05, sure_lock_share = 0.25;
 struct LockLine {
     std::uint64_t count = 0, bytes = 0, copies = 0, entry = 0;
     bool needed = false, registered = false;
+    EditedCalls calls; ///< that page-lock
     double lock_ns = 0, unlock_ns = 0;
     double late_unlock_ns = 0;                 ///< estimated
     double touch_ns = 0, slower_copies_ns = 0; ///< of ordinary memory, estimated
@@ -36,6 +38,7 @@ void add(LockLine& line, const model::LifetimeSite& site, const model::LockTotal
         return std::max(0.0, time_of(bytes, pageable) - time_of(bytes, pinned));
     };
     line.count += lock.count;
+    line.calls.add({site.stack, site.entry}, lock.count);
     line.bytes += lock.bytes;
     line.copies += lock.copies;
     line.entry = site.entry;
@@ -92,6 +95,7 @@ Finding describe_lock(const model::Profile& profile, std::uint64_t stack, const 
                          ? "do not page-lock this memory; copy from and to it as it is"
                          : "allocate it with malloc or new; write to memory that is only copied to once before";
     finding.saving_ns = line.saving_ns();
+    finding.edit = line.calls.shorter(profile, finding.saving_ns);
     finding.basis = "time to lock and unlock the pages, less the first touch of ordinary memory and its slower "
                     "copies at the rates of " +
                     profile.rates().whose();

@@ -1,4 +1,5 @@
 /// Synchronisations when nothing has been queued since the last one.
+#include "analyzer/findings/edited_calls.hpp"
 #include "analyzer/findings/finding.hpp"
 #include "analyzer/findings/untold_work.hpp"
 #include "analyzer/findings/words.hpp"
@@ -14,6 +15,7 @@ constexpr std::uint64_t least_redundant = 100;
 struct SyncLine {
     std::uint64_t count = 0, redundant = 0, entry = 0, covered_by = 0, most = 0;
     double redundant_ns = 0;
+    EditedCalls calls;
 };
 
 Finding describe_sync(const model::Profile& profile, std::uint64_t stack, const SyncLine& line) {
@@ -35,6 +37,7 @@ Finding describe_sync(const model::Profile& profile, std::uint64_t stack, const 
     const bool always = line.redundant + 1 >= line.count;
     finding.advice = always ? "leave it out" : "synchronise where something was queued, not in every case";
     finding.saving_ns = line.redundant_ns;
+    finding.edit = line.calls.gone(profile);
     finding.basis = "time of these calls";
     finding.confidence = always ? Confidence::medium : Confidence::low;
     return finding;
@@ -49,6 +52,7 @@ std::vector<Finding> find_redundant_syncs(const model::Profile& profile, const L
     for (const auto& [site, totals] : profile.idle_syncs().sites()) {
         SyncLine& line = lines[{line_of(site.stack), site.entry}];
         line.count += totals.count;
+        line.calls.add(site, totals.redundant, totals.count);
         line.redundant += totals.redundant;
         line.redundant_ns += static_cast<double>(profile.nanoseconds(totals.redundant_ticks));
         line.entry = site.entry;

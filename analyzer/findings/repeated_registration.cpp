@@ -30,6 +30,7 @@ Finding describe_registration(const model::Profile& profile, std::uint64_t stack
         "lock the memory once before the rounds, at the largest size, and unlock it once after them; where the "
         "buffers differ, copy through a few page-locked ones that are kept";
     finding.saving_ns = spared_ns(line);
+    finding.edit = line.calls.shorter(profile, finding.saving_ns);
     finding.basis =
         "time of these calls, without what unlocking waited for the device, less that of one round of "
         "the largest size, which stays";

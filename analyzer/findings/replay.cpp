@@ -10,7 +10,8 @@
 
 namespace umadvisor::findings {
 
-std::vector<double> replay(const model::Profile& profile, const std::vector<timeline::Edit>& edits) try {
+std::vector<timeline::Gain> replay(const model::Profile& profile,
+                                   const std::vector<timeline::Edit>& edits) try {
     if (edits.empty())
         return {};
     reader::TraceFile file(profile.trace().file.path());
@@ -26,7 +27,7 @@ std::vector<double> replay(const model::Profile& profile, const std::vector<time
             clock.add(*call);
     }
     clock.finish();
-    return clock.savings();
+    return clock.gains();
 } catch (const reader::Error&) {
     return {};
 }

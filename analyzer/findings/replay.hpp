@@ -8,8 +8,7 @@
 
 namespace umadvisor::findings {
 
-/// How much earlier the run ends with each edit alone, nanoseconds, by a further pass over the trace; negative:
-/// later. Empty: the trace can no longer be read.
-std::vector<double> replay(const model::Profile& profile, const std::vector<timeline::Edit>& edits);
+/// What each edit alone brings, by a further pass over the trace. Empty: the trace can no longer be read.
+std::vector<timeline::Gain> replay(const model::Profile& profile, const std::vector<timeline::Edit>& edits);
 
 } // namespace umadvisor::findings

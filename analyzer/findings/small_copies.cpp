@@ -1,4 +1,5 @@
 /// Small copies side by side: each costs its call, and one call could carry all of them.
+#include "analyzer/findings/edited_calls.hpp"
 #include "analyzer/findings/finding.hpp"
 #include "analyzer/findings/transfer_fates.hpp"
 #include "analyzer/findings/words.hpp"
@@ -20,6 +21,8 @@ struct SmallCopies {
     std::uint64_t rounds = 0;
     std::set<std::uint64_t> lines;
     bool asynchronous = true;
+    EditedCalls calls;     ///< that are spared
+    double carried_ns = 0; ///< to bring their bytes over with others
 };
 
 /// What a copy of a call site takes on average, of those that the rules on content do not advise to leave out.
@@ -93,6 +96,7 @@ Finding describe(const model::Profile& profile, const Rule& rule, const SmallCop
         std::string("gather the pieces in one buffer and copy it once, or hand them over together with ") +
         (profile.uses_runtime() ? "cudaMemcpyBatchAsync" : "cuMemcpyBatchAsync") + " (CUDA 12.8)";
     finding.saving_ns = group.saving_ns;
+    finding.edit = group.calls.gone(profile, group.carried_ns);
     finding.basis =
         "time of the calls that one copy for all of a run spares, without waits for earlier work, less "
         "the same bytes at " +
@@ -105,8 +109,8 @@ Finding describe(const model::Profile& profile, const Rule& rule, const SmallCop
 void add(SmallCopies& group, const model::Profile& profile, std::uint64_t line, const Usual& usual,
          const model::RunCopies& copies) {
     const double count = static_cast<double>(copies.copies) * usual.share, spared = copies.spared * usual.share;
-    const double saving =
-        spared * std::max(0.0, usual.ns - usual.bytes / profile.rates().pinned_to_device * 1e9);
+    const double carried_ns = usual.bytes / profile.rates().pinned_to_device * 1e9;
+    const double saving = spared * std::max(0.0, usual.ns - carried_ns);
     group.lines.insert(line);
     group.direction = usual.direction;
     group.count += count;
@@ -114,6 +118,8 @@ void add(SmallCopies& group, const model::Profile& profile, std::uint64_t line, 
     group.own_ns += count * usual.ns;
     group.spared += spared;
     group.saving_ns += saving;
+    group.carried_ns += spared * carried_ns;
+    group.calls.add({usual.site->stack, usual.site->entry}, static_cast<std::uint64_t>(spared));
     group.asynchronous &= usual.site->asynchronous;
     if (saving >= group.most_ns) {
         group.most_ns = saving;

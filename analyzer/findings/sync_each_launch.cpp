@@ -1,4 +1,5 @@
 /// Waits though the host reads nothing of what they wait for: launches that could queue up wait for each other.
+#include "analyzer/findings/edited_calls.hpp"
 #include "analyzer/findings/finding.hpp"
 #include "analyzer/findings/untold_work.hpp"
 #include "analyzer/findings/words.hpp"
@@ -61,7 +62,7 @@ std::vector<Finding> find_sync_each_launch(const model::Profile& profile, const 
     if (work_is_untold(profile))
         return {};
     std::map<std::uint64_t, NeedlessLine> lines;
-    timeline::Edit edit;
+    EditedCalls calls;
     for (const auto& [site, totals] : profile.needless_waits().sites()) {
         if (totals.needless == 0)
             continue;
@@ -71,10 +72,7 @@ std::vector<Finding> find_sync_each_launch(const model::Profile& profile, const 
         line.entry = site.entry;
         line.ns += static_cast<double>(profile.nanoseconds(totals.needless_ticks));
         line.event = totals.event;
-        edit.changes.push_back(
-            {.site = site,
-             .what = timeline::Change::What::gone,
-             .share = static_cast<double>(totals.needless) / static_cast<double>(totals.count)});
+        calls.add(site, totals.needless, totals.count);
     }
     double all_ns = 0;
     for (const auto& [stack, line] : lines)
@@ -83,7 +81,7 @@ std::vector<Finding> find_sync_each_launch(const model::Profile& profile, const 
         return {};
     Finding finding = describe(profile, lines);
     finding.saving_ns = all_ns;
-    finding.edit = std::move(edit);
+    finding.edit = calls.gone(profile);
     return {std::move(finding)};
 }
 

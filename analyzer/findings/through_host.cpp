@@ -1,4 +1,5 @@
 /// Device memory copied to another place on a device by way of the host.
+#include "analyzer/findings/edited_calls.hpp"
 #include "analyzer/findings/finding.hpp"
 #include "analyzer/findings/words.hpp"
 
@@ -15,6 +16,7 @@ using DetourKey = std::tuple<std::uint64_t, std::uint64_t, bool>;
 struct ThroughHostLine {
     std::uint64_t pairs = 0, bytes = 0, entry = 0, up_entry = 0;
     double down_ns = 0, up_ns = 0;
+    EditedCalls calls; ///< both copies of each pair
     bool peers = true; ///< may reach each other's memory
     double spent_ns() const { return down_ns + up_ns; }
 };
@@ -77,6 +79,7 @@ Finding describe_detour(const model::Profile& profile, const DetourKey& key, con
         finding.advice = runtime ? "cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream)"
                                  : "cuMemcpyDtoDAsync(to, from, bytes, stream)";
     finding.saving_ns = std::max(0.0, line.spent_ns() - bytes / rate * 1e9);
+    finding.edit = line.calls.gone(profile, bytes / rate * 1e9);
     finding.basis =
         "time of both copies less the same bytes at " + rate_text(rate) +
         (measured > 0 ? ", the rate of such copies in this trace" : ", measured on " + profile.rates().whose());
@@ -94,6 +97,8 @@ std::vector<Finding> find_through_host(const model::Profile& profile, const Line
             continue;
         ThroughHostLine& line = lines[{line_of(site.down.stack), line_of(site.up.stack), site.from != site.to}];
         line.pairs += totals.pairs;
+        line.calls.add(site.down, totals.pairs);
+        line.calls.add(site.up, totals.pairs);
         line.bytes += totals.bytes;
         line.entry = site.down.entry;
         line.up_entry = site.up.entry;

@@ -71,6 +71,8 @@ std::map<std::uint64_t, FateGroup> transfers_of_fate(const model::Profile& profi
         const Spent spent = spent_on(profile, site.copy, told);
         FateGroup& group = groups[line_of(site.copy.stack)];
         group.transfers.add(told);
+        if (!site.copy.graph)
+            group.calls.add({site.copy.stack, site.copy.entry}, told.count);
         group.in_part += told.count - std::min(told.count, totals.seen.count);
         group.freed += totals.freed;
         group.spent_ns += spent.ns;
@@ -96,6 +98,7 @@ Finding begin_finding(const model::Profile& profile, const Rule& rule, std::uint
         finding.allocation_text = profile.call_name(group.last.allocation_entry) + " " +
                                   bytes_text(static_cast<double>(group.last.allocation_bytes));
     finding.saving_ns = group.spent_ns;
+    finding.edit = group.calls.gone(profile);
     finding.basis = basis_of(profile, group);
     return finding;
 }

@@ -1,6 +1,7 @@
 /// What became of transfers to the device, by line, for the rules that advise to do without them.
 #pragma once
 
+#include "analyzer/findings/edited_calls.hpp"
 #include "analyzer/findings/finding.hpp"
 
 #include <map>
@@ -10,6 +11,7 @@ namespace umadvisor::findings {
 /// The transfers of one line that share a fate.
 struct FateGroup {
     model::Tally transfers;
+    EditedCalls calls;
     std::uint64_t in_part = 0; ///< of these, so as far as some of their bytes tell
     std::uint64_t freed = 0;   ///< of these, unused till they were freed
     double spent_ns = 0;       ///< in calls that waited, else by the device
@@ -26,7 +28,8 @@ bool fates_are_told(const model::Profile& profile);
 std::map<std::uint64_t, FateGroup> transfers_of_fate(const model::Profile& profile, model::Fate fate,
                                                      const LineOf& line_of);
 
-/// A finding with what those of all fates say alike: rule, title, line, allocation, evidence.
+/// A finding with what those of all fates say alike: rule, title, line, allocation, evidence, and that these
+/// transfers go.
 Finding begin_finding(const model::Profile& profile, const Rule& rule, std::uint64_t stack,
                       const FateGroup& group);
 

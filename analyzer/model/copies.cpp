@@ -88,4 +88,16 @@ LinkRate Copies::link(Direction direction) const {
     return found == links_.end() ? LinkRate{} : found->second;
 }
 
+std::uint64_t Copies::calls_of(const CallSite& site) const {
+    std::uint64_t count = 0;
+    CopySite first;
+    first.stack = site.stack;
+    first.entry = site.entry;
+    for (auto at = sites().lower_bound(first);
+         at != sites().end() && at->first.stack == site.stack && at->first.entry == site.entry; ++at)
+        if (!at->first.graph)
+            count += at->second.small.count + at->second.large.count;
+    return count;
+}
+
 } // namespace umadvisor::model

@@ -5,6 +5,7 @@
 #include "analyzer/model/cached_map.hpp"
 #include "analyzer/model/direction.hpp"
 #include "analyzer/model/footprint.hpp"
+#include "analyzer/model/waits.hpp"
 #include "analyzer/reader/dictionary.hpp"
 
 #include <compare>
@@ -84,6 +85,8 @@ public:
 
     const std::map<CopySite, CopyTotals>& sites() const { return sites_.map(); }
     LinkRate link(Direction direction) const;
+    /// How many copies the call site made, those of graphs left out.
+    std::uint64_t calls_of(const CallSite& site) const;
     std::uint64_t failed() const { return failed_; }
     const Tally& own() const { return own_; } ///< made by umadvisor itself
     /// Copies of the program that umadvisor staged (--act stage): HtoD or DtoH.

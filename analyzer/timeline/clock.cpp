@@ -104,6 +104,8 @@ void Clock::add(const facts::Call& call) {
     pending.gap_ns = pending.call.start - end;
     end = pending.call.start + pending.call.duration;
     pending.own_ns = pending.call.duration;
+    if (call.queues == Queues::record)
+        pending.told_ns = latency_ * share_before;
     if (call.sample != 0 && call.group != 0)
         awaited_.add(call.sample, call.group);
     window_.push_back(pending);
@@ -146,7 +148,7 @@ Growing Clock::simulate(double factor, bool all_alike) {
             pending.begin = ready.at;
             pending.end = done.at;
         } else if (call.queues == Queues::record) {
-            trial_.record(call);
+            trial_.record(call, Growing{call.start + pending.told_ns, 0});
         } else if (call.queues == Queues::join) {
             trial_.join(call);
         }
@@ -211,7 +213,7 @@ void Clock::learn(const Pending& last, double end) {
 
 /// Of a call that has work of its own to do: nothing is known of what ran before it, and it took very long.
 bool Clock::must_have_waited(const facts::Call& call, double least) const {
-    return call.duration > 10 * std::max(least, usual_free_ns) &&
+    return call.duration >= 10 * std::max(least, usual_free_ns) &&
            std::ranges::any_of(window_,
                                [](const Pending& pending) { return !pending.fixed && pending.doubt > 1; });
 }
@@ -245,16 +247,18 @@ void Clock::fit(Pending& last) {
         if (std::abs(done.at - target) > std::max(clearly_off_ns, 0.05 * call.duration))
             ++accuracy_.misfits;
     }
+    // What had ended when the call began is not what held it up: that time is its own.
+    const bool explained = itself || !blocked || done.at > call.start;
     if (itself) // the copy itself may have taken what its own call took, no longer
         last.waited_ns = std::clamp(last.begin - call.start - last.told_ns, 0.0, call.duration);
     else if (blocked)
-        last.waited_ns = std::clamp(call.duration - least, 0.0, call.duration);
+        last.waited_ns = explained ? std::clamp(call.duration - least, 0.0, call.duration) : 0;
     else if (!call.surely_waits)
         last.waited_ns = std::clamp(done.at - call.start, 0.0, call.duration);
     last.own_ns = itself ? least : call.duration - last.waited_ns;
     const double late = std::max(0.0, done.at - end);
     last.wake_ns = !blocked && !call.surely_waits ? last.own_ns // what it is for, it does after the wait
-                   : blocked                      ? end - done.at + late
+                   : blocked && explained         ? end - done.at + late
                                                   : std::min(wake, std::max(0.0, end - done.at));
     Pending* const alone = only();
     last.late_ns = done.at > end + exact ? done.at - end : 0;
@@ -294,7 +298,7 @@ void Clock::settle(std::size_t count) {
         if (call.queues == Queues::work)
             base_.queue(call, base_.ready(call, call.start + pending.told_ns) + pending.device_ns);
         else if (call.queues == Queues::record)
-            base_.record(call);
+            base_.record(call, call.start + pending.told_ns);
         else if (call.queues == Queues::join)
             base_.join(call);
         if (pending.late_ns > 0)
@@ -316,8 +320,8 @@ void Clock::finish() {
     settle(window_.size());
 }
 
-std::vector<double> Clock::savings() const {
-    return replays_.savings();
+std::vector<Gain> Clock::gains() const {
+    return replays_.gains();
 }
 
 } // namespace umadvisor::timeline

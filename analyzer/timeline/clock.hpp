@@ -51,8 +51,8 @@ public:
     /// Call once, after the last.
     void finish();
 
-    /// How much earlier the run ends with each edit, nanoseconds; negative: later.
-    std::vector<double> savings() const;
+    /// Of each edit.
+    std::vector<Gain> gains() const;
     const Accuracy& accuracy() const { return accuracy_; }
 
 private:

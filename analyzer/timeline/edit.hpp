@@ -3,6 +3,7 @@
 
 #include "analyzer/model/waits.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -13,14 +14,13 @@ struct Change {
     enum class What : std::uint8_t {
         gone,         ///< neither call nor work
         asynchronous, ///< the call returns without a wait
-        faster,       ///< the work takes `fixed_ns` and `ns_per_byte`, where that is less than it took
-        cheaper,      ///< the call's own time is `fixed_ns`, where that is less, and it waits for nothing
+        shorter,      ///< the device needs less for its work; the host, if there is none or it waits for it
     };
     model::CallSite site;
     What what{};
     double share = 1;       ///< of these calls, spread evenly; the others stay
     std::uint64_t kept = 0; ///< this many at the start stay in any case
-    double fixed_ns = 0, ns_per_byte = 0;
+    double less_ns = 0, less_ns_per_byte = 0;
     double added_ns = 0;      ///< that the host needs once, before the first of them
     double added_each_ns = 0; ///< and before each
 };
@@ -28,6 +28,19 @@ struct Change {
 /// All changes that one remedy makes.
 struct Edit {
     std::vector<Change> changes;
+};
+
+/// What a replay with an edit shows, nanoseconds.
+struct Gain {
+    double saved_ns = 0;  ///< by how much the run ends earlier; negative: later
+    double edited_ns = 0; ///< what was changed took so much less
+    double added_ns = 0;  ///< the host needed so much more for it
+
+    /// Of the time that the edit takes away, the share by which the run ends earlier: the rest passed while
+    /// something else took as long. From 0 to 1.
+    double critical_share() const {
+        return edited_ns > 0 ? std::clamp((saved_ns + added_ns) / edited_ns, 0.0, 1.0) : 0;
+    }
 };
 
 } // namespace umadvisor::timeline

@@ -61,6 +61,21 @@ void Replays::Lane::put(const facts::Call& call, double end) {
     queue.next = (queue.next + 1) % queue_length;
 }
 
+Replays::Left Replays::shorten(const Pending& pending, const Change& change) {
+    const facts::Call& call = pending.call;
+    Left left{pending.device_ns, pending.own_ns, pending.wake_ns};
+    const double less_ns = change.less_ns + change.less_ns_per_byte * static_cast<double>(call.bytes);
+    if (call.queues == facts::Queues::nothing) {
+        left.own_ns -= less_ns; // it may be more than that, for the call that undoes it
+        left.wake_ns -= less_ns;
+        return left;
+    }
+    left.device_ns = std::max(0.0, left.device_ns - less_ns);
+    if (call.waits == facts::Waits::itself)
+        left.own_ns = std::max(0.0, left.own_ns - (less_ns - (pending.device_ns - left.device_ns)));
+    return left;
+}
+
 void Replays::step(Lane& lane, const Pending& pending, const Deed& deed) {
     const facts::Call& call = pending.call;
     if (call.thread >= lane.hosts.size())
@@ -69,22 +84,31 @@ void Replays::step(Lane& lane, const Pending& pending, const Deed& deed) {
     if (!host.begun) { // it was started by a thread that is as far ahead as the one heard of last
         host = {call.start - pending.gap_ns - lane.shift, call.start - pending.gap_ns, true};
     }
-    double start = host.end + pending.gap_ns;
+    // What one thread waits for in another shows in no call. Where the others had returned by then, this call
+    // is taken to follow the last of them.
+    const bool follows = lane.latest_recorded <= call.start && lane.latest_recorded >= host.recorded_end &&
+                         lane.latest_recorded > 0;
+    double start = follows ? call.start - lane.shift : host.end + pending.gap_ns;
     const Change* const change = deed.change;
-    if (change != nullptr)
-        start += (deed.first ? change->added_ns : 0) + change->added_each_ns;
+    if (change != nullptr) {
+        const double added_ns = (deed.first ? change->added_ns : 0) + change->added_each_ns;
+        lane.added_ns += added_ns;
+        start += added_ns;
+    }
     double end = start;
+    if (change != nullptr && change->what != What::shorter)
+        lane.edited_ns += change->what == What::asynchronous || call.queues == facts::Queues::nothing
+                              ? call.duration
+                              : std::max(pending.device_ns, call.duration - pending.waited_ns);
     if (change == nullptr || change->what != What::gone) {
-        double device_ns = pending.device_ns, own_ns = pending.own_ns;
-        bool waits = call.waits != facts::Waits::nothing;
-        if (change != nullptr) {
-            const double ns = change->fixed_ns + change->ns_per_byte * static_cast<double>(call.bytes);
-            if (change->what == What::faster)
-                device_ns = std::min(device_ns, ns);
-            if (change->what == What::cheaper)
-                own_ns = std::min(own_ns, ns);
-            waits = waits && change->what != What::asynchronous && change->what != What::cheaper;
+        Left left{pending.device_ns, pending.own_ns, pending.wake_ns};
+        if (change != nullptr && change->what == What::shorter) {
+            left = shorten(pending, *change);
+            lane.edited_ns += std::max(pending.device_ns - left.device_ns + pending.own_ns - left.own_ns, 0.0);
         }
+        const auto [device_ns, own_ns, wake_ns] = left;
+        const bool waits =
+            call.waits != facts::Waits::nothing && (change == nullptr || change->what != What::asynchronous);
         end = start + own_ns;
         double done = end;
         if (call.queues == facts::Queues::work) {
@@ -95,15 +119,15 @@ void Replays::step(Lane& lane, const Pending& pending, const Deed& deed) {
             lane.state.queue(call, done);
             lane.put(call, done);
         } else if (call.queues == facts::Queues::record) {
-            lane.state.record(call);
+            lane.state.record(call, start + pending.told_ns);
         } else if (call.queues == facts::Queues::join) {
             lane.state.join(call);
         }
         if (pending.late_ns > 0 && call.waits != facts::Waits::itself)
             lane.state.limit(call, lane.state.awaited(call) - pending.late_ns);
         if (waits)
-            end = std::max(end, (call.waits == facts::Waits::itself ? done : lane.state.awaited(call)) +
-                                    pending.wake_ns);
+            end =
+                std::max(end, (call.waits == facts::Waits::itself ? done : lane.state.awaited(call)) + wake_ns);
     }
     host.end = end;
     host.recorded_end = call.start + call.duration;
@@ -113,11 +137,11 @@ void Replays::step(Lane& lane, const Pending& pending, const Deed& deed) {
     }
 }
 
-std::vector<double> Replays::savings() const {
-    std::vector<double> savings;
+std::vector<Gain> Replays::gains() const {
+    std::vector<Gain> gains;
     for (const Lane& lane : lanes_)
-        savings.push_back(lane.shift);
-    return savings;
+        gains.push_back({lane.shift, lane.edited_ns, lane.added_ns});
+    return gains;
 }
 
 } // namespace umadvisor::timeline

@@ -36,7 +36,7 @@ public:
 
     bool empty() const { return lanes_.empty(); }
     void settle(const Pending& pending);
-    std::vector<double> savings() const;
+    std::vector<Gain> gains() const;
 
 private:
     static constexpr std::size_t queue_length = 1022, most_queues = 8;
@@ -49,6 +49,7 @@ private:
         std::size_t next = 0;
     };
     struct Lane {
+        double edited_ns = 0, added_ns = 0;
         State<double> state;
         std::vector<Host> hosts;
         std::vector<Queue> queues;             ///< by stream, of the first streams
@@ -69,6 +70,11 @@ private:
         bool first = false;
     };
     static Deed deed(Use& use);
+    /// What the change leaves of a call.
+    struct Left {
+        double device_ns, own_ns, wake_ns;
+    };
+    static Left shorten(const Pending& pending, const Change& change);
     void step(Lane& lane, const Pending& pending, const Deed& deed);
 
     std::vector<Lane> lanes_;

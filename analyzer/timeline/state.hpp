@@ -52,8 +52,11 @@ public:
             device.engines[static_cast<std::size_t>(call.engine)] = end;
     }
 
-    /// An event that is recorded in the legacy default stream stands for the blocking streams, too.
-    void record(const facts::Call& call) { slot(events_, call.event) = end_of_stream(call.stream); }
+    /// An event that is recorded in the legacy default stream stands for the blocking streams, too. The device
+    /// is told of it like of work.
+    void record(const facts::Call& call, Time told) {
+        slot(events_, call.event) = std::max(told, end_of_stream(call.stream));
+    }
     void join(const facts::Call& call) {
         if (const Time event = value(events_, call.event); value(streams_, call.stream.number) < event)
             queue_order(call.stream, event);

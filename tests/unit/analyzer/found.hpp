@@ -14,6 +14,8 @@
 namespace umadvisor::test {
 
 inline const auto close = boost::test_tools::tolerance(0.001);
+/// Of savings by replay: the first call begins at time 0, and nothing can be earlier.
+inline const auto nearly = boost::test_tools::tolerance(0.01);
 
 /// Advice for a calibrated card tells no figure of the one that prices are from where nothing was calibrated.
 inline void check_figures(const std::string& path) {

@@ -1,0 +1,39 @@
+/// The calls that a remedy changes.
+#pragma once
+
+#include "analyzer/model/profile.hpp"
+#include "analyzer/timeline/edit.hpp"
+
+#include <cstdint>
+#include <map>
+
+namespace umadvisor::findings {
+
+/// Counted by call site. From them an edit is made, whose replay says what the remedy saves.
+class EditedCalls {
+public:
+    /// `all`: calls of the site, whether or not they change; 0: as many as it has copies, if that is more.
+    void add(const model::CallSite& site, std::uint64_t count, std::uint64_t all = 0);
+    void add(const EditedCalls& other);
+
+    /// They are left out; the host needs `instead_ns` in all for what does their work.
+    timeline::Edit gone(const model::Profile& profile, double instead_ns = 0) const;
+    /// They return without a wait.
+    timeline::Edit asynchronous(const model::Profile& profile) const;
+    /// They take `ns` less in all; the host needs `added_ns` once, before the first.
+    timeline::Edit shorter(const model::Profile& profile, double ns, double added_ns = 0) const;
+    /// The same, of copies of `bytes` in all: the more of them a copy has, the more it saves.
+    timeline::Edit faster(const model::Profile& profile, std::uint64_t bytes, double ns,
+                          double added_ns = 0) const;
+
+private:
+    struct Count {
+        std::uint64_t changed = 0, all = 0;
+    };
+    timeline::Edit edit(const model::Profile& profile, const timeline::Change& each) const;
+
+    std::uint64_t count_ = 0;
+    std::map<model::CallSite, Count> sites_;
+};
+
+} // namespace umadvisor::findings
