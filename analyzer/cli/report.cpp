@@ -93,6 +93,7 @@ int report(const Arguments& arguments) {
     for (const std::string& path : arguments.rest) {
         reports::Report made(path, options, false, rates);
         made.all = arguments.has("--all");
+        made.all_managed = arguments.has("--managed");
         chosen->apply(made);
         failed = failed || std::ranges::any_of(made.findings, [&](const findings::Finding& finding) {
                      return fail_on && finding.confidence >= *fail_on;
@@ -118,9 +119,10 @@ const Command report_command{
     1,
     1 << 20,
     with_terminal_option(with_finding_options(
-        {{"--all", "", "In the text, findings that save less than 1% of the time in full, too"},
+        {{"--all", "", "In the text, all findings in full, also those that save little"},
          {"--json", "", "The document that docs/report-schema.md describes"},
          {"--machine", "FILE", "What moving memory costs, as written by umadvisor calibrate -o FILE"},
+         {"--managed", "", "In the text, all that is known of managed memory"},
          {"--markdown", "", "For a page that shows Markdown"},
          {"--sarif", "", "For tools that show findings on lines (SARIF 2.1.0)"},
          {"--source", "", "Quote the source also for a trace of another user"}})),

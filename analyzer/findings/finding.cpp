@@ -31,20 +31,39 @@ bool same_call(const Finding& one, const Finding& other) {
             locks(other, one));
 }
 
-/// A finding's saving is the price of what it edits; of that counts what the run would be shorter by.
-void bound_by_replay(const model::Profile& profile, std::vector<Finding>& all) {
+/// A finding's saving is the price of what it edits; of that counts what the run would be shorter by. Returns
+/// what all edits together bring.
+double bound_by_replay(const model::Profile& profile, std::vector<Finding>& all) {
     std::vector<timeline::Edit> edits;
+    timeline::Edit together;
     for (const Finding& finding : all)
-        if (!finding.edit.changes.empty())
+        if (!finding.edit.changes.empty()) {
             edits.push_back(finding.edit);
+            std::ranges::copy(finding.edit.changes, std::back_inserter(together.changes));
+        }
+    edits.push_back(std::move(together));
     const std::vector<timeline::Gain> gains = replay(profile, edits);
+    if (gains.empty())
+        return 0;
     std::size_t next = 0;
     for (Finding& finding : all)
-        if (!finding.edit.changes.empty() && next < gains.size()) {
+        if (!finding.edit.changes.empty()) {
             const timeline::Gain& gain = gains[next++];
             const double critical_ns = finding.saving_ns * gain.critical_share();
             finding.saving_ns = std::min(finding.saving_ns, std::max(gain.saved_ns, critical_ns));
         }
+    return gains.back().saved_ns;
+}
+
+/// Findings without an edit add what they save alone.
+double saved_together(const model::Profile& profile, const std::vector<Finding>& all, double edits_ns) {
+    double sum = 0, most = 0, others_ns = 0;
+    for (const Finding& finding : all) {
+        sum += finding.saving_ns;
+        most = std::max(most, finding.saving_ns);
+        others_ns += finding.edit.changes.empty() ? finding.saving_ns : 0;
+    }
+    return within_recorded(profile, std::min(sum, std::max(most, edits_ns + others_ns)));
 }
 
 /// Findings on calls that fail: the rest of the run may not mean what it seems to.
@@ -97,7 +116,7 @@ void fold(Finding& larger, const Finding& part) {
                              "; that alone would save " + time_text(part.saving_ns) + ": " + part.advice);
 }
 
-std::vector<Finding> find_all(const model::Profile& profile, const LineOf& line_of) {
+Findings find_all(const model::Profile& profile, const LineOf& line_of) {
     std::vector<Finding> all;
     for (const auto find :
          {&find_calls_fail,       &find_allocation_churn, &find_constant_uploads, &find_default_stream,
@@ -110,14 +129,16 @@ std::vector<Finding> find_all(const model::Profile& profile, const LineOf& line_
           &find_serial_copies,    &find_small_copies,     &find_sync_each_launch, &find_through_host,
           &find_unused_transfers, &find_used_once})
         std::ranges::move(find(profile, line_of), std::back_inserter(all));
-    bound_by_replay(profile, all);
+    const double edits_ns = bound_by_replay(profile, all);
     for (Finding& finding : all)
         finding.saving_ns = within_recorded(profile, finding.saving_ns);
     std::erase_if(all, [&profile](const Finding& finding) { return is_negligible(profile, finding); });
     std::ranges::stable_sort(all, std::ranges::greater{}, [](const Finding& finding) {
         return std::tuple(comes_first(finding), finding.saving_ns, finding.saving_bytes);
     });
-    return fold_same_calls(std::move(all));
+    Findings findings{fold_same_calls(std::move(all)), 0};
+    findings.together_ns = saved_together(profile, findings.all, edits_ns);
+    return findings;
 }
 
 } // namespace umadvisor::findings

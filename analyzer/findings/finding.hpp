@@ -99,7 +99,13 @@ double within_recorded(const model::Profile& profile, double saving_ns);
 /// `part` counts what `larger` does: it is told there, and adds nothing.
 void fold(Finding& larger, const Finding& part);
 
-/// Findings of all rules: calls that fail, those that save most time, then those that save most memory.
-std::vector<Finding> find_all(const model::Profile& profile, const LineOf& line_of);
+struct Findings {
+    /// Of all rules: calls that fail, those that save most time, then those that save most memory.
+    std::vector<Finding> all;
+    /// What all of them save together: less than their sum where they mend the same time.
+    double together_ns = 0;
+};
+
+Findings find_all(const model::Profile& profile, const LineOf& line_of);
 
 } // namespace umadvisor::findings

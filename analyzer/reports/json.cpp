@@ -323,6 +323,7 @@ Json to_json(Report& report) {
     document["replay"] = {{"hidden_waits", accuracy.hidden},
                           {"error_ns", static_cast<std::uint64_t>(accuracy.error_ns)},
                           {"hidden_ns", static_cast<std::uint64_t>(accuracy.hidden_ns)}};
+    document["together_ns"] = report.together_ns;
     document["why_empty"] = report.findings.empty() ? Json(report.why_empty()) : Json(nullptr);
     document["copies"] = copies_json(profile);
     document["copy_lines"] = copy_lines_json(report);

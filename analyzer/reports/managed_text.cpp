@@ -15,7 +15,7 @@ namespace {
 using findings::count_text;
 using model::sum_of;
 
-constexpr std::size_t most_lines = 5, most_movers = 3;
+constexpr std::size_t most_lines = 5, most_movers = 3, most_summed = 3;
 
 std::string size_text(std::uint64_t bytes) {
     return findings::bytes_text(static_cast<double>(bytes));
@@ -221,7 +221,37 @@ void write_life(std::ostream& out, const Report& report, const model::Allocation
 
 } // namespace
 
+namespace {
+
+void write_line(std::ostream& out, Report& report, const ManagedLine& line) {
+    out << "    "
+        << (line.site.symbol != 0 || line.site.stack == 0 ? "" : place_text(report, line.site.stack) + "   ")
+        << allocation_name(report, line) << ": " << both_ways(line.moved.to_device, line.moved.to_host)
+        << basis_text(line.basis) << events_text(report, report.profile.managed().totals(), line.activity.told);
+    if (line.activity.round_trips != 0)
+        out << "; " << count_text(line.activity.round_trips, "round trip") << " of blocks";
+    out << "\n";
+}
+
+/// The line that a report of all findings has room for.
+void write_summary(Report& report, std::ostream& out) {
+    const model::ManagedActivity& managed = report.profile.managed();
+    if (!managed.any())
+        return;
+    const std::vector<ManagedLine> lines = managed_lines(report);
+    out << "\nmanaged memory (--managed tells more)\n";
+    write_totals(out, managed, managed_source(report).source);
+    for (std::size_t i = 0; i < std::min(lines.size(), most_summed); ++i)
+        write_line(out, report, lines[i]);
+    if (lines.size() > most_summed)
+        out << "    and " << count_text(lines.size() - most_summed, "further line") << "\n";
+}
+
+} // namespace
+
 void write_managed(Report& report, std::ostream& out) {
+    if (!report.all_managed)
+        return write_summary(report, out);
     const model::ManagedActivity& managed = report.profile.managed();
     if (!managed.any() && report.trace.dictionary.managed_sources.empty())
         return;
@@ -232,14 +262,7 @@ void write_managed(Report& report, std::ostream& out) {
     const std::vector<ManagedLine> lines = managed_lines(report);
     for (std::size_t i = 0; i < std::min(lines.size(), most_lines); ++i) {
         const ManagedLine& line = lines[i];
-        out << "    "
-            << (line.site.symbol != 0 || line.site.stack == 0 ? ""
-                                                              : place_text(report, line.site.stack) + "   ")
-            << allocation_name(report, line) << ": " << both_ways(line.moved.to_device, line.moved.to_host)
-            << basis_text(line.basis) << events_text(report, managed.totals(), line.activity.told);
-        if (line.activity.round_trips != 0)
-            out << "; " << count_text(line.activity.round_trips, "round trip") << " of blocks";
-        out << "\n";
+        write_line(out, report, line);
         write_verdicts(out, report, line);
         write_movers(out, report, line);
         write_life(out, report, line.activity.life);

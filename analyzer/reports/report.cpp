@@ -40,9 +40,11 @@ Report::Report(const std::string& path, const symbols::Options& options, bool wi
       profile(trace, statistics ? &*statistics : nullptr, rates_for(trace.dictionary, rates_of)),
       symbolizer(trace.dictionary, with_source_rule(options, trace),
                  symbols::packed_symbols(trace.file.source())),
-      full_stacks(options.full_stacks),
-      findings(
-          findings::find_all(profile, [this](std::uint64_t stack) { return symbolizer.line_stack(stack); })) {
+      full_stacks(options.full_stacks) {
+    findings::Findings found =
+        findings::find_all(profile, [this](std::uint64_t stack) { return symbolizer.line_stack(stack); });
+    findings = std::move(found.all);
+    together_ns = found.together_ns;
     findings::advise_in_python(findings,
                                [this](std::uint64_t stack) { return symbolizer.python_framework(stack); });
 }

@@ -29,9 +29,11 @@ public:
     std::optional<model::Statistics> statistics; ///< where asked for
     model::Profile profile;
     symbols::Symbolizer symbolizer;
-    bool full_stacks; ///< whole stacks in the text, too
-    bool all = false; ///< in the text, the findings that save little, too
+    bool full_stacks;         ///< whole stacks in the text, too
+    bool all = false;         ///< in the text, all findings in full
+    bool all_managed = false; ///< in the text, all that is known of managed memory
     std::vector<findings::Finding> findings;
+    double together_ns = 0;   ///< that all findings save together, those left out included
     std::size_t left_out = 0; ///< findings that were asked not to be shown
 
     /// Why there are no findings, in a sentence.

@@ -21,7 +21,8 @@ using findings::time_text;
 constexpr std::size_t title_width = 60;
 constexpr double least_share =
     0.01; ///< of the time or of the device's memory, for a finding to be told in full
-constexpr std::size_t most_small = 10;
+/// So that a report fits one screen.
+constexpr std::size_t most_full = 5, most_places = 2, most_small = 5;
 constexpr std::size_t most_counted = 8; ///< entry points named in one line
 constexpr std::size_t most_dropped = 3; ///< call sites of dropped calls named
 
@@ -107,8 +108,12 @@ void write_finding(std::ostream& out, Report& report, const findings::Finding& f
         write_place(out, report, finding.allocation_stack, "allocated here: " + finding.allocation_text);
     else if (!finding.allocation_text.empty())
         out << "    memory: " << finding.allocation_text << "\n";
-    for (const auto& [what, stack] : finding.places)
-        write_place(out, report, stack, what);
+    const std::size_t places =
+        report.all ? finding.places.size() : std::min(finding.places.size(), most_places);
+    for (std::size_t i = 0; i < places; ++i)
+        write_place(out, report, finding.places[i].second, finding.places[i].first);
+    if (places != finding.places.size())
+        out << "    and " << count_text(finding.places.size() - places, "further line") << " (--all)\n";
     for (const std::string& detail : finding.details)
         out << "    " << detail << "\n";
     out << "    write: " << finding.advice << "   (umadvisor explain " << finding.rule->id << ")\n";
@@ -131,11 +136,15 @@ bool saves_little(const Report& report, const findings::Finding& finding) {
     return !memory && !fails && finding.saving_ns < least_share * static_cast<double>(report.profile.net_ns());
 }
 
+/// Those that save little, and those beyond a screen.
 void write_small(std::ostream& out, Report& report, const std::vector<const findings::Finding*>& small) {
     if (small.empty())
         return;
-    out << "\n    " << count_text(small.size(), "finding") << " that save" << (small.size() == 1 ? "s" : "")
-        << " less than 1% of the time or of the device's memory (--all tells more):\n";
+    double saving_ns = 0;
+    for (const findings::Finding* const finding : small)
+        saving_ns += finding->saving_ns;
+    out << "\n    " << count_text(small.size(), "further finding") << ", " << time_text(saving_ns)
+        << " in all (--all tells more):\n";
     for (std::size_t i = 0; i < std::min(small.size(), most_small); ++i) {
         const findings::Finding& finding = *small[i];
         out << "      " << finding.rule->id << " " << finding.title << "   "
@@ -145,6 +154,16 @@ void write_small(std::ostream& out, Report& report, const std::vector<const find
     }
     if (small.size() > most_small)
         out << "      and " << small.size() - most_small << " more\n";
+}
+
+/// What the run would take with all remedies. Empty where one finding says it, or some were left out.
+std::string together_text(const Report& report) {
+    const auto saves = [](const findings::Finding& finding) { return finding.saving_ns > 0; };
+    const auto whole_ns = static_cast<double>(report.profile.net_ns());
+    if (report.left_out != 0 || std::ranges::count_if(report.findings, saves) < 2 || whole_ns <= 0)
+        return {};
+    return "all findings together: " + time_text(whole_ns) + " -> about " +
+           time_text(std::max(0.0, whole_ns - report.together_ns));
 }
 
 /// What the trace holds of the calls that it dropped: the sites that took longest.
@@ -212,6 +231,8 @@ void write_notes(std::ostream& out, Report& report) {
         out << "  - " << text << "\n";
     if (const std::string text = replay_text(report.profile); !text.empty())
         out << "  - " << text << "\n";
+    if (const std::string text = together_text(report); !text.empty())
+        out << "  - " << text << "\n";
     const reader::Dictionary& dictionary = report.trace.dictionary;
     write_lookups(out, dictionary);
     if (report.profile.copies().own().count != 0)
@@ -242,7 +263,7 @@ void write_text(Report& report, std::ostream& out) {
     std::vector<const findings::Finding*> small;
     std::size_t number = 0;
     for (const findings::Finding& finding : report.findings) {
-        if (!report.all && saves_little(report, finding))
+        if (!report.all && (number == most_full || saves_little(report, finding)))
             small.push_back(&finding);
         else
             write_finding(out, report, finding, ++number);

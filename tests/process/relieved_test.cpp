@@ -102,7 +102,7 @@ BOOST_DATA_TEST_CASE(the_queue_rests_while_nothing_can_be_relieved, data::make({
     relieve(folder, "ping_pong --rounds 40", act); // under auto prefetches move it
     BOOST_TEST((asked(folder) == std::vector{true, false}));
     BOOST_TEST(report(folder, "x.umtrace").at("managed").at("totals").at("exact") == false);
-    const std::string text = run_sim(folder, advisor + " report x.umtrace").out;
+    const std::string text = run_sim(folder, advisor + " report --managed x.umtrace").out;
     BOOST_TEST(text.find("left it unread") != std::string::npos, text);
     BOOST_TEST(text.find("    ]  h host") != std::string::npos, text); // where it was by then is not known
 }

@@ -62,7 +62,7 @@ struct Sockets : test::Scenario {
     std::vector<Finding> findings(const machine::Rates& rates = {}) {
         reader::Trace trace(path());
         const model::Profile profile(trace, nullptr, rates);
-        auto found = findings::find_all(profile, [](std::uint64_t stack) { return stack; });
+        auto found = findings::find_all(profile, [](std::uint64_t stack) { return stack; }).all;
         // What the copies bring is not the point.
         std::erase_if(found, [](const Finding& finding) { return finding.rule->id > "UMA-113"; });
         return found;

@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(one_line_reached_by_many_ways_is_one_finding) {
         s.copy(64 * mib, 6 * ms, {.stack = stack});
     reader::Trace trace(s.path());
     const model::Profile profile(trace);
-    const auto found = findings::find_all(profile, [](std::uint64_t stack) { return stack % 2; });
+    const auto found = findings::find_all(profile, [](std::uint64_t stack) { return stack % 2; }).all;
     BOOST_REQUIRE(found.size() == 2u);
     BOOST_TEST(evidence(found.front(), "copies") == 10);
 }

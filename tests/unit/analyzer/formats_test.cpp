@@ -135,10 +135,35 @@ BOOST_AUTO_TEST_CASE(what_saves_little_is_told_in_a_line) {
         return found;
     };
     BOOST_TEST(count(folded, "    write: ") == 1u, folded);
-    BOOST_TEST(count(folded, "1 finding that saves less than 1% of the time") == 1u, folded);
+    BOOST_TEST(count(folded, "1 further finding, ") == 1u, folded);
+    BOOST_TEST(count(folded, "all findings together: ") == 1u, folded);
     BOOST_TEST(count(folded, "UMA-103 many small copies") == 1u, folded);
     BOOST_TEST(count(whole, "    write: ") == 2u, whole);
-    BOOST_TEST(count(whole, "less than 1%") == 0u, whole);
+    BOOST_TEST(count(whole, "further finding") == 0u, whole);
+    BOOST_TEST(count(run({"report", "--only", "UMA-101", path}).out, "together") == 0u);
+    const json document = report_json({path});
+    const double together = document["together_ns"], first = document["findings"][0]["saving_ns"],
+                 second = document["findings"][1]["saving_ns"];
+    BOOST_TEST(together > first);
+    BOOST_TEST(together <= first + second);
+}
+
+BOOST_AUTO_TEST_CASE(a_report_fits_one_screen) {
+    test::Scenario s;
+    std::vector<std::uint64_t> lines;
+    for (int line = 0; line < 40; ++line)
+        lines.push_back(s.stack());
+    for (int i = 0; i < 3; ++i)
+        for (const std::uint64_t line : lines) { // each at least a hundredth of the run
+            s.copy(64 * mib, 20 * ms, {.stack = line});
+            s.synchronize();
+        }
+    const std::string path = s.path();
+    const std::string screen = run({"report", path}).out;
+    BOOST_TEST(std::ranges::count(screen, '\n') <= 60, screen);
+    BOOST_TEST(screen.find("35 further findings") != std::string::npos, screen);
+    const std::string all = run({"report", "--all", path}).out;
+    BOOST_TEST(std::ranges::count(all, '\n') > 120, all);
 }
 
 BOOST_AUTO_TEST_CASE(findings_can_fail_a_build) {

@@ -32,7 +32,7 @@ inline void check_figures(const std::string& path) {
     reader::Trace trace(path);
     const model::Profile profile(trace, nullptr, other);
     for (const findings::Finding& finding :
-         findings::find_all(profile, [](std::uint64_t stack) { return stack; })) {
+         findings::find_all(profile, [](std::uint64_t stack) { return stack; }).all) {
         std::string text = finding.title + "\n" + finding.summary + "\n" + finding.advice + "\n" +
                            finding.basis + "\n" + finding.allocation_text;
         for (const std::string& detail : finding.details)
@@ -48,7 +48,7 @@ inline std::vector<findings::Finding> findings_of(Scenario& scenario, const mach
     check_figures(path);
     reader::Trace trace(path);
     const model::Profile profile(trace, nullptr, rates);
-    return findings::find_all(profile, [](std::uint64_t stack) { return stack; });
+    return findings::find_all(profile, [](std::uint64_t stack) { return stack; }).all;
 }
 
 inline std::vector<std::string> rules_of(const std::vector<findings::Finding>& found) {

@@ -47,7 +47,7 @@ struct Program : test::Scenario {
     std::vector<Finding> findings() {
         reader::Trace trace(path());
         const model::Profile profile(trace);
-        auto found = findings::find_all(profile, [](std::uint64_t stack) { return stack; });
+        auto found = findings::find_all(profile, [](std::uint64_t stack) { return stack; }).all;
         // Its waits separate uses; another test asks what they are for.
         std::erase_if(found, [](const Finding& finding) { return finding.rule->id == "UMA-506"; });
         return found;
@@ -540,7 +540,7 @@ BOOST_AUTO_TEST_CASE(failures_of_one_line_are_one_finding) {
     reader::Trace trace(s.path());
     const model::Profile profile(trace);
     const auto of_line = [&profile](const findings::LineOf& line_of) {
-        auto found = findings::find_all(profile, line_of);
+        auto found = findings::find_all(profile, line_of).all;
         std::erase_if(found, [](const Finding& finding) { return finding.rule->id != "UMA-408"; });
         return found;
     };

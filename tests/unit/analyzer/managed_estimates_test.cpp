@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(no_more_is_promised_than_was_recorded) {
     reader::Trace trace(p.path());
     const model::Profile profile(trace);
     const auto line = [](std::uint64_t stack) { return stack; };
-    const double saving = findings::find_all(profile, line).front().saving_ns;
+    const double saving = findings::find_all(profile, line).all.front().saving_ns;
     BOOST_TEST(saving < static_cast<double>(profile.recorded_ns()));
     // The same in less time than it would take.
     Program quick(256 * mib);
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(no_more_is_promised_than_was_recorded) {
     }
     reader::Trace quick_trace(quick.path());
     const model::Profile quick_profile(quick_trace);
-    BOOST_TEST(findings::find_all(quick_profile, line).front().saving_ns ==
+    BOOST_TEST(findings::find_all(quick_profile, line).all.front().saving_ns ==
                static_cast<double>(quick_profile.recorded_ns()));
 }
 

@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(stacks_with_one_line_are_one_finding) {
     p.bounce(4, p.bytes);
     reader::Trace trace(p.path());
     const model::Profile profile(trace);
-    const auto one_line = findings::find_all(profile, [](std::uint64_t) { return 1; });
+    const auto one_line = findings::find_all(profile, [](std::uint64_t) { return 1; }).all;
     BOOST_REQUIRE(one_line.size() == 1u);
     BOOST_TEST(evidence(one_line.front(), "allocations") == 2);
     BOOST_TEST(ids_of(p) == "UMA-202 UMA-202");

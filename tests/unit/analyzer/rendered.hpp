@@ -16,6 +16,7 @@ inline nlohmann::json json_of(const std::string& path) {
 
 inline std::string text_of(const std::string& path, const symbols::Options& options = {}) {
     reports::Report report(path, options);
+    report.all_managed = true;
     std::ostringstream out;
     reports::write_text(report, out);
     return out.str();

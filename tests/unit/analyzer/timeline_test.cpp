@@ -37,6 +37,7 @@ public:
     double wake = latency * 0.4, told = latency * 0.6;
 
     void work(double ns) { now += ns; } ///< of the host's own
+    std::uint32_t thread = 0;           ///< that makes the calls; another waits for it without a call
 
     void launch(double ns, std::uint32_t stream = 0, double measured = 0, Site site = launches) {
         if (left_out == site)
@@ -81,6 +82,13 @@ public:
         end(call, done);
         tell();
     }
+    /// Which has passed: the call itself takes `ns`.
+    void wait_for_event(double ns, std::uint32_t event) {
+        Call call = begin(waits, us);
+        call.event = event;
+        call.waits = Waits::event;
+        end(call, now + ns);
+    }
     void record(std::uint32_t event, std::uint32_t stream) {
         Call call = begin(records, us);
         call.stream = place(stream);
@@ -113,6 +121,7 @@ private:
         Call call;
         call.site = {static_cast<std::uint64_t>(site), 1};
         call.start = now;
+        call.thread = thread;
         call.least_ns = least;
         return call;
     }
@@ -312,6 +321,63 @@ BOOST_AUTO_TEST_CASE(a_shorter_call_that_queues_nothing_saves_host_time) {
         };
     };
     BOOST_TEST(std::abs(predicted(program(us), {{shorter}}) - 100 * 40 * us) < 50 * us);
+}
+
+BOOST_AUTO_TEST_CASE(threads_that_take_turns_wait_for_each_other) {
+    // As one that trains and one that computes gradients do: no call shows that the one waits.
+    check_gone(
+        [](Machine& machine) {
+            for (int i = 0; i < 100; ++i) {
+                machine.thread = 0;
+                machine.copy(uploads, Engine::up, 1 << 20, 100 * us);
+                machine.thread = 1;
+                machine.launch(50 * us, 0, i < 8 ? 50 * us : 0);
+                machine.wait();
+                machine.work(20 * us);
+            }
+        },
+        uploads, 200 * us);
+}
+
+BOOST_AUTO_TEST_CASE(a_wait_for_an_event_that_has_passed_takes_its_own_time) {
+    // It takes some microseconds though nothing runs; host time that is saved before it is saved.
+    Change shorter;
+    shorter.site = {frees, 1};
+    shorter.what = Change::What::shorter;
+    shorter.less_ns = 40 * us;
+    const Program program = [](Machine& machine) {
+        machine.launch(10 * us, 0, 10 * us);
+        machine.wait();
+        for (int i = 0; i < 100; ++i) {
+            machine.work(30 * us);
+            machine.free(50 * us);
+            machine.record(1, 0);
+            machine.wait_for_event(5 * us, 1);
+        }
+    };
+    BOOST_TEST(std::abs(predicted(program, {{shorter}}) - 100 * 40 * us) < 100 * us);
+}
+
+BOOST_AUTO_TEST_CASE(the_share_of_an_edit_that_counts) {
+    Change shorter;
+    shorter.site = {uploads, 1};
+    shorter.what = Change::What::shorter;
+    shorter.less_ns_per_byte = 50 * us / (1 << 20);
+    const auto gain_of = [&shorter](double host) {
+        Clock clock({}, {{{shorter}}});
+        Machine machine(&clock);
+        for (int i = 0; i < 100; ++i) {
+            machine.copy(uploads, Engine::up, 1 << 20, 100 * us);
+            machine.work(host);
+        }
+        clock.finish();
+        return clock.gains().at(0);
+    };
+    const timeline::Gain gain = gain_of(30 * us);
+    BOOST_TEST(std::abs(gain.edited_ns - 100 * 50 * us) < us);
+    BOOST_TEST(gain.critical_share() > 0.99);
+    BOOST_TEST((timeline::Gain{.saved_ns = -5, .edited_ns = 10, .added_ns = 0}.critical_share()) == 0);
+    BOOST_TEST((timeline::Gain{.saved_ns = 4, .edited_ns = 10, .added_ns = 1}.critical_share()) == 0.5);
 }
 
 BOOST_AUTO_TEST_CASE(kernels_in_the_default_stream_keep_blocking_streams_in_line) {
