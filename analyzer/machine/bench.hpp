@@ -93,17 +93,22 @@ public:
         return std::max(1.0, sum / times - floor_);
     }
     /// Of calls that cost the thread that makes them, whatever the device has to do: median, in nanoseconds.
-    template <class Act>
-    double host_time(const Act& act) {
+    template <class Prepare, class Act>
+    double host_time(const Prepare& prepare, const Act& act) {
         using Clock = std::chrono::steady_clock;
         std::array<double, rounds> taken{};
         for (double& each : taken) {
             wait();
+            prepare();
             const Clock::time_point begin = Clock::now();
             act();
             each = std::chrono::duration<double, std::nano>(Clock::now() - begin).count();
         }
         return median(taken);
+    }
+    template <class Act>
+    double host_time(const Act& act) {
+        return host_time([] {}, act);
     }
 
 private:

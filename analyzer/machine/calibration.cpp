@@ -83,6 +83,7 @@ public:
 
     Calibration measure() {
         measure_copies();
+        measure_host_pages();
         measure_both_ways();
         measure_peer();
         const bool kernels = load_kernel();
@@ -115,13 +116,30 @@ private:
         rates.memory_set =
             rate(bench_.typical([&] { check(cuda_.set_bytes(other_, 1, bytes), "cuMemsetD8"); }));
         rates.small_copy_ns = bench_.typical([&] { check(cuda_.upload(data_, pinned_, 4), "cuMemcpyHtoD"); });
+        rates.host_to_host = rate(bench_.host_time([&] { std::memcpy(host_memory, pinned_, bytes); }));
+    }
+
+    void measure_host_pages() {
+        Rates& rates = result_.rates;
         rates.host_first_touch = rate(bench_.host_time([] {
             const std::unique_ptr<char[]> fresh{new char[bytes]};
             volatile char* const touched = fresh.get();
             for (std::size_t at = 0; at < bytes; at += page)
                 touched[at] = 1;
         }));
-        rates.host_to_host = rate(bench_.host_time([&] { std::memcpy(host_memory, pinned_, bytes); }));
+        constexpr std::size_t few = mib;
+        const auto lock_and_unlock = [this](std::size_t length) {
+            return bench_.host_time([&] {
+                check(cuda_.page_lock(pageable_.get(), length, 0), "cuMemHostRegister");
+                check(cuda_.unlock(pageable_.get()), "cuMemHostUnregister");
+            });
+        };
+        const double few_ns = lock_and_unlock(few), all_ns = lock_and_unlock(bytes);
+        rates.page_lock = static_cast<double>(bytes - few) / std::max(1.0, all_ns - few_ns) * 1e9;
+        rates.page_lock_ns = std::max(1.0, few_ns - static_cast<double>(few) / rates.page_lock * 1e9);
+        rates.host_unlock = rate(
+            bench_.host_time([this] { check(cuda_.page_lock(pageable_.get(), bytes, 0), "cuMemHostRegister"); },
+                             [this] { check(cuda_.unlock(pageable_.get()), "cuMemHostUnregister"); }));
     }
 
     /// Half of the bytes each way, in two streams.

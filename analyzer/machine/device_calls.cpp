@@ -34,6 +34,8 @@ Driver::Driver() {
     find(free, "cuMemFree_v2");
     find(allocate_pinned, "cuMemAllocHost_v2");
     find(free_pinned, "cuMemFreeHost");
+    find(page_lock, "cuMemHostRegister_v2");
+    find(unlock, "cuMemHostUnregister");
     find(allocate_managed, "cuMemAllocManaged");
     find(upload, "cuMemcpyHtoD_v2");
     find(download, "cuMemcpyDtoH_v2");

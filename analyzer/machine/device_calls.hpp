@@ -32,6 +32,8 @@ struct Driver {
     int (*free)(Address);
     int (*allocate_pinned)(void**, std::size_t);
     int (*free_pinned)(void*);
+    int (*page_lock)(void*, std::size_t, unsigned);
+    int (*unlock)(void*);
     int (*allocate_managed)(Address*, std::size_t, unsigned);
     int (*upload)(Address, const void*, std::size_t);
     int (*download)(void*, Address, std::size_t);

@@ -30,7 +30,8 @@ BOOST_AUTO_TEST_CASE(what_was_not_measured_is_not_kept) {
     const Json rates = Json::parse(read(folder / "m.json")).at("rates");
     for (const char* const name :
          {"pinned_to_device_bytes_per_s", "host_to_host_bytes_per_s", "both_ways_ratio",
-          "fault_to_host_written_bytes_per_s", "host_first_write_bytes_per_s"})
+          "fault_to_host_written_bytes_per_s", "host_first_write_bytes_per_s", "host_first_touch_bytes_per_s",
+          "host_unlock_bytes_per_s", "page_lock_bytes_per_s", "page_lock_ns"})
         BOOST_TEST(rates.value(name, 0.0) > 0, name);
     BOOST_TEST(rates.value("prefetch_move_ns", 0.0) > 40'000); // simcuda takes 50 us
     // simcuda compiles no kernels, and has one device.
