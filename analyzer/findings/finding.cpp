@@ -78,6 +78,18 @@ bool is_negligible(const model::Profile& profile, const Finding& finding) {
                std::max(least_saving_ns, least_saving_of_run * static_cast<double>(profile.net_ns()));
 }
 
+/// What the findings before have claimed of the run is not claimed again.
+void claim_once(const model::Profile& profile, std::vector<Finding>& all) {
+    auto left_ns = static_cast<double>(profile.net_ns());
+    if (left_ns <= 0)
+        return;
+    for (Finding& finding : all) {
+        finding.saving_ns = std::min(finding.saving_ns, left_ns);
+        left_ns -= finding.saving_ns;
+    }
+    std::erase_if(all, [&profile](const Finding& finding) { return is_negligible(profile, finding); });
+}
+
 /// Those that save most come first.
 std::vector<Finding> fold_same_calls(std::vector<Finding> all) {
     std::vector<Finding> kept;
@@ -137,6 +149,7 @@ Findings find_all(const model::Profile& profile, const LineOf& line_of) {
         return std::tuple(comes_first(finding), finding.saving_ns, finding.saving_bytes);
     });
     Findings findings{fold_same_calls(std::move(all)), 0};
+    claim_once(profile, findings.all);
     findings.together_ns = saved_together(profile, findings.all, edits_ns);
     return findings;
 }

@@ -277,8 +277,9 @@ public:
         for (const auto& [site, totals] : profile.contents().sites()) {
             const std::uint64_t told = totals.told(site.fate).count;
             calls_[{site.copy.stack, site.copy.entry}].needless += told;
+            // To be silent takes less evidence than to speak.
             calls_[{site.copy.stack, site.copy.entry}].returned +=
-                site.fate == model::Fate::returned ? told : 0;
+                site.fate == model::Fate::returned ? totals.seen.count + totals.in_part.count : 0;
         }
         for (const auto& [site, totals] : profile.copies().sites())
             if (const auto call = calls_.find({site.stack, site.entry}); call != calls_.end())
