@@ -19,8 +19,8 @@ Advice advise_false_sharing(const Habit& habit) {
     advice.text += "; let that one stay on the host: " + advise_host(memory, "SetPreferredLocation") + " and " +
                    advise_device(memory, "SetAccessedBy");
     advice.saving_ns = habit.by_faults(moved, habit.totals.times);
-    advice.basis =
-        "the bytes that came and went by faults, " + habit.prices() + ": set apart, none of them moves";
+    advice.basis = "the bytes that migrated back and forth by faults, " + habit.prices() +
+                   ": set apart, none of them moves";
     advice.confidence = habit.confidence();
     advice.evidence = {{"bytes_to_device", static_cast<double>(moved.to_device)},
                        {"bytes_to_host", static_cast<double>(moved.to_host)}};

@@ -45,8 +45,8 @@ Advice advise_ping_pong(const Habit& habit) {
                 "of its own for what it reads. If both must touch it: " +
                 prefetches(memory, down.saved_ns() > 0),
             .saving_ns = std::max(0.0, up.saved_ns()) + std::max(0.0, down.saved_ns()),
-            .basis = "the bytes that came and went, by faults against by prefetch, " + habit.prices() +
-                     (written != 0 ? ", the host's first writes counted in both" : "") +
+            .basis = "the bytes that migrated back and forth, by page faults instead of by prefetch, " +
+                     habit.prices() + (written != 0 ? ", the host's first writes counted in both" : "") +
                      "; keeping the data on one side saves all of about " + time_text(faults_ns),
             .confidence = habit.confidence(),
             .details = {},
@@ -59,6 +59,6 @@ Advice advise_ping_pong(const Habit& habit) {
 } // namespace
 
 const ManagedRule ping_pong{&rule("UMA-202"), verdicts::VerdictKind::ping_pong, Lead::launch,
-                            "the host takes it back here", &advise_ping_pong};
+                            "the host touches it here", &advise_ping_pong};
 
 } // namespace umadvisor::findings

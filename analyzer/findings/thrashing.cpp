@@ -64,6 +64,6 @@ Advice advise_thrashing(const Habit& habit) {
 } // namespace
 
 const ManagedRule thrashing{&rule("UMA-201"), verdicts::VerdictKind::thrashing, Lead::launch,
-                            "the host takes it back here", &advise_thrashing};
+                            "the host touches it here", &advise_thrashing};
 
 } // namespace umadvisor::findings

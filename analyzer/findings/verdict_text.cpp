@@ -33,38 +33,40 @@ std::string verdict_text(VerdictKind kind, const verdicts::VerdictTotals& totals
     const bool faults = !totals.host_codes.empty(); // else looks have told of it
     switch (kind) {
     case VerdictKind::thrashing:
-        return "host and device take it from each other faster than the driver forgets: " +
+        return "host and device move it back and forth within the driver's thrashing window: " +
                count_text(totals.times, "thrashing event");
     case VerdictKind::false_sharing:
-        return std::string("the host ") + (faults ? "writes in" : "uses") + " one place only, and " + bytes +
-               " came and went for it in " + count_text(totals.times, "return");
+        return std::string("the host ") + (faults ? "writes to" : "uses") + " one place only, and " + bytes +
+               " migrated back and forth for it, " + count_text(totals.times, "time");
     case VerdictKind::read_only_bouncing:
-        return "came back " + count_text(totals.times, "time") + " by faults, " + bytes +
-               " in all, and nobody had changed it";
+        return "migrated to the host " + count_text(totals.times, "time") + " by page faults, " + bytes +
+               " in all, though nobody had changed it";
     case VerdictKind::ping_pong:
-        return "came back " + count_text(totals.times, "time") + " by faults and was pulled over again, " +
+        return "migrated to the host and back " + count_text(totals.times, "time") + " by page faults, " +
                bytes + " in all";
     case VerdictKind::first_touch:
-        return "kernels pulled " + bytes + " over by faults that the host had filled";
+        return "kernels page-faulted in " + bytes + " that the host had initialised";
     case VerdictKind::host_populate:
-        return faults ? "the host's own code filled it, and only kernels used it after that"
-                      : "the host filled it with what a kernel can make, and only kernels used it after that";
+        return faults
+                   ? "the host's own code initialised it, and only kernels used it after that"
+                   : "the host initialised it with what a kernel can make, and only kernels used it after that";
     case VerdictKind::read_back:
-        return "the host took " + bytes + " of what kernels had made by faults, " +
+        return "the host page-faulted back " + bytes + " of what kernels had written, " +
                count_text(totals.times, "time");
     case VerdictKind::remote_access:
         return "kernels reached it across the link, by " + count_text(totals.times, "launch");
     case VerdictKind::oversubscribed:
-        return bytes + " had to make room on the device and came back";
+        return bytes + " was evicted from the device and came back";
     case VerdictKind::prefetch_ping_pong:
         return "prefetches took it back " + count_text(totals.times, "time") +
                " from where the one before had brought it for nothing, " + bytes + " in all";
     case VerdictKind::late_prefetch:
-        return "a prefetch of " + bytes + " came when kernels were pulling it over already";
+        return "a prefetch of " + bytes + " came when kernels were already page-faulting it in";
     case VerdictKind::redundant_prefetch:
-        return count_text(totals.times, "prefetch") + " of what was there, " + bytes + " asked for in all";
+        return count_text(totals.times, "prefetch") + " of what was resident already, " + bytes +
+               " asked for in all";
     case VerdictKind::unused_prefetch:
-        return "prefetched to the device and taken away unused " + count_text(totals.times, "time") + ", " +
+        return "prefetched to the device and moved away unused " + count_text(totals.times, "time") + ", " +
                bytes + " in all";
     }
     return std::string(verdicts::title(kind));

@@ -114,7 +114,7 @@ std::string basis_text(model::MovedBasis basis) {
     case model::MovedBasis::none:
         break;
     }
-    return " (moves not told)";
+    return " (moves unknown)";
 }
 
 /// What happened to it beside moving.
@@ -172,7 +172,7 @@ void write_verdicts(std::ostream& out, Report& report, const ManagedLine& line) 
 }
 
 void write_movers(std::ostream& out, Report& report, const ManagedLine& line) {
-    write_kernels(out, report, line.kernels, "pulled to the device by");
+    write_kernels(out, report, line.kernels, "migrated to the device by");
     for (std::size_t i = 0; i < std::min(line.prefetches.size(), most_movers); ++i) {
         const ManagedPrefetchLine& each = line.prefetches[i];
         out << "        prefetched" << (each.by_umadvisor ? " by umadvisor" : "") << " at "
@@ -182,7 +182,7 @@ void write_movers(std::ostream& out, Report& report, const ManagedLine& line) {
     }
     for (std::size_t i = 0; i < std::min(line.host_lines.size(), most_movers); ++i) {
         const ManagedHostLine& each = line.host_lines[i];
-        out << "        " << (each.bytes > 0 ? "moved back" : "touched") << " by the host at "
+        out << "        " << (each.bytes > 0 ? "migrated back" : "touched") << " by the host at "
             << place_text(report, each.code) << ": " << count_text(each.faults, "fault")
             << (each.bytes > 0 ? ", " + findings::bytes_text(each.bytes) : "") << "\n";
     }

@@ -17,7 +17,7 @@ BOOST_AUTO_TEST_CASE(alternation_is_found_once_and_names_its_lines) {
     BOOST_TEST(finding.stack == p.launched);
     BOOST_TEST(finding.allocation_text == "cudaMallocManaged 32 MiB");
     BOOST_TEST(finding.summary ==
-               "launch of scale: came back 9 times by faults and was pulled over again, 576 MiB in all");
+               "launch of scale: migrated to the host and back 9 times by page faults, 576 MiB in all");
     BOOST_TEST(evidence(finding, "bytes_to_device") == 9.0 * 32 * mib);
     BOOST_TEST(evidence(finding, "bytes_to_host") == 9.0 * 32 * mib);
     BOOST_TEST(finding.saving_ns ==

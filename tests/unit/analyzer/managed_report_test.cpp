@@ -101,26 +101,27 @@ BOOST_AUTO_TEST_CASE(a_trace_without_managed_activity_has_no_section) {
 }
 
 BOOST_AUTO_TEST_CASE(the_section_says_what_moved_it_and_how_that_is_known) {
-    BOOST_TEST(section_of(ping_pong()) ==
-               "managed memory\n"
-               "    from: the driver's own events and totals: they do not say which kernel it was; those named "
-               "ran at the time\n"
-               "    driver 580.159.04: prefetches regions that are needed by more than 51%; thrashing: from 3 "
-               "events within 500 us each, throttled for 500 us, pinned after 10 throttlings for 300 ms, "
-               "forgotten after 2 ms\n"
-               "    in all: 8 MiB to the device, 2 MiB to the host; 2 host faults, 40 device faults\n"
-               "    of the bytes 50% were told move by move; each line says how the others are known\n"
-               "    1 event in no managed allocation that is known\n"
-               "    0x400010   cudaMallocManaged 4 MiB x 2: 8 MiB to the device, 2 MiB to the host "
-               "(extrapolated); 1 host fault; 40 device faults; throttled 1 time for 500 us; 1 round trip of "
-               "blocks\n"
-               "      ! read-back storm: the host took 1 MiB of what kernels had made by faults, 1 time\n"
-               "        pulled to the device by step, launched at 0x400020: 6 MiB, one of several candidates\n"
-               "        pulled to the device by other, launched at an unknown place: 2 MiB, one of several "
-               "candidates\n"
-               "        moved back by the host at 0x400030: 1 fault, 2 MiB\n"
-               "        where it was, over 1.01 ms: [" +
-                   std::string(63, 'D') + "*]  h host, D device, * both in turn\n");
+    BOOST_TEST(
+        section_of(ping_pong()) ==
+        "managed memory\n"
+        "    from: the driver's own events and totals: they do not say which kernel it was; those named "
+        "ran at the time\n"
+        "    driver 580.159.04: prefetches regions that are needed by more than 51%; thrashing: from 3 "
+        "events within 500 us each, throttled for 500 us, pinned after 10 throttlings for 300 ms, "
+        "forgotten after 2 ms\n"
+        "    in all: 8 MiB to the device, 2 MiB to the host; 2 host faults, 40 device faults\n"
+        "    of the bytes 50% were told move by move; each line says how the others are known\n"
+        "    1 event in no managed allocation that is known\n"
+        "    0x400010   cudaMallocManaged 4 MiB x 2: 8 MiB to the device, 2 MiB to the host "
+        "(extrapolated); 1 host fault; 40 device faults; throttled 1 time for 500 us; 1 round trip of "
+        "blocks\n"
+        "      ! read-back storm: the host page-faulted back 1 MiB of what kernels had written, 1 time\n"
+        "        migrated to the device by step, launched at 0x400020: 6 MiB, one of several candidates\n"
+        "        migrated to the device by other, launched at an unknown place: 2 MiB, one of several "
+        "candidates\n"
+        "        migrated back by the host at 0x400030: 1 fault, 2 MiB\n"
+        "        where it was, over 1.01 ms: [" +
+            std::string(63, 'D') + "*]  h host, D device, * both in turn\n");
 }
 
 BOOST_AUTO_TEST_CASE(the_document_holds_the_same_in_numbers) {
