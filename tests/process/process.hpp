@@ -85,8 +85,8 @@ inline Outcome run(const Folder& folder, const std::string& command) {
     const std::string out = folder / ".out", err = folder / ".err", script = folder / ".command";
     std::ofstream(script) << command << '\n';
     const int status = std::system(("export XDG_CACHE_HOME='" + folder.path.string() + "/.cache'; cd '" +
-                                    folder.path.string() + "' && timeout -k 5 240 sh '" + script + "' >'" + out +
-                                    "' 2>'" + err + "'")
+                                    folder.path.string() + "' && timeout -k 5 240 sh '" + script + "' >'" +
+                                    out + "' 2>'" + err + "'")
                                        .c_str());
     if (WIFEXITED(status) && WEXITSTATUS(status) == ended_by_timeout)
         throw std::runtime_error("hangs: " + command + "\n" + read(err));

@@ -122,7 +122,7 @@ inline constexpr Row table[] = {
     {"UMA-213", "near", "used", "", 64 * MiB, 8, prefetch_used},
 
     {"UMA-301", "fault", "both-at-once", "UMA-502", 0, 5, both_at_once},
-    {"UMA-301", "clean", "one-at-a-time", "UMA-502", 0, 5, two_phases},
+    {"UMA-301", "clean", "one-at-a-time", "UMA-502,UMA-401", 0, 5, two_phases},
     {"UMA-301", "near", "in-turns", "UMA-502", 0, 5, both_in_turns},
     {"UMA-302", "fault", "beside", "UMA-502", 0, 5, one_after_the_other},
     {"UMA-302", "clean", "same-memory", "UMA-502", 0, 5, the_same_twice},
@@ -140,7 +140,7 @@ inline constexpr Row table[] = {
     {"UMA-402", "clean", "without", "UMA-502", 512 * MiB, 5, used_alone},
     {"UMA-402", "near", "cleared", "UMA-502", 512 * MiB, 5, beside_cleared},
     {"UMA-403", "fault", "input-kept", "UMA-502", 0, 5, input_kept},
-    {"UMA-403", "clean", "input-freed", "UMA-502", 0, 5, input_freed},
+    {"UMA-403", "clean", "input-freed", "UMA-502,UMA-401", 0, 5, input_freed},
     {"UMA-403", "near", "still-read", "UMA-502", 0, 5, first_read_by_second},
     {"UMA-404", "fault", "every-round", "", 16 * MiB, 20, never_freed},
     {"UMA-404", "clean", "one-for-all", "", 16 * MiB, 20, one_for_all_rounds},
