@@ -78,15 +78,17 @@ bool is_negligible(const model::Profile& profile, const Finding& finding) {
                std::max(least_saving_ns, least_saving_of_run * static_cast<double>(profile.net_ns()));
 }
 
-/// What the findings before have claimed of the run is not claimed again.
+/// What others have claimed of the run is not claimed again. Those that a replay has shown to save come first.
 void claim_once(const model::Profile& profile, std::vector<Finding>& all) {
     auto left_ns = static_cast<double>(profile.net_ns());
     if (left_ns <= 0)
         return;
-    for (Finding& finding : all) {
-        finding.saving_ns = std::min(finding.saving_ns, left_ns);
-        left_ns -= finding.saving_ns;
-    }
+    for (const bool replayed : {true, false})
+        for (Finding& finding : all)
+            if (finding.edit.changes.empty() != replayed) {
+                finding.saving_ns = std::min(finding.saving_ns, left_ns);
+                left_ns -= finding.saving_ns;
+            }
     std::erase_if(all, [&profile](const Finding& finding) { return is_negligible(profile, finding); });
 }
 

@@ -7,6 +7,9 @@ namespace umadvisor::model {
 namespace {
 
 constexpr std::uint64_t least_seen = 2; ///< as a whole, for parts to be believed
+/// Of what comes back from the host one is enough with so many equal parts, which differ from round to round: a
+/// slow host has time to compare no more of large copies.
+constexpr std::uint64_t many_parts = 8;
 constexpr std::size_t many_buffers = 4; ///< of one value, as far as some bytes of each tell
 constexpr std::uint64_t nearly_all = 9; ///< so many times as many were equal as were not
 
@@ -79,7 +82,8 @@ void share_between_sites(std::map<FateSite, FateTotals>& sites) {
 Tally FateTotals::told(Fate fate) const {
     const bool same_source = fate == Fate::again || fate == Fate::twice;
     const std::uint64_t equal = seen.count + equal_elsewhere, other = differed + differed_elsewhere;
-    if (equal < least_seen) // to be equal once may be chance
+    const bool often = fate == Fate::returned && other == 0 && in_part.count >= many_parts;
+    if (equal < (often ? 1 : least_seen)) // to be equal once may be chance
         return fate == Fate::constant || fate == Fate::unused ? seen : Tally();
     Tally all = seen;
     if (other == 0)

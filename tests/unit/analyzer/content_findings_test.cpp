@@ -305,6 +305,21 @@ BOOST_AUTO_TEST_CASE(unchanged_by_the_host) {
     BOOST_TEST(finding.saving_ns == 10.0 * copy_ns, roughly);
 }
 
+BOOST_AUTO_TEST_CASE(unchanged_by_the_host_and_compared_once_as_a_whole) {
+    const auto rounds_of = [](std::uint64_t rounds) {
+        Transfers t;
+        for (std::uint64_t round = 1; round <= rounds; ++round) {
+            t.launch(t.kernel, {t.table});
+            t.download(round, round == 1 ? 7 : 0);
+            t.upload(round, round == 1 ? 7 : 0);
+        }
+        return t.rules();
+    };
+    BOOST_TEST(rounds_of(9) == Rules{"UMA-107"}, boost::test_tools::per_element());
+    // Fewer parts say nothing. What they may say keeps the rule on overlap silent, too.
+    BOOST_TEST(rounds_of(8) == Rules{}, boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(changed_by_the_host) {
     for (std::uint64_t round = 1; round <= 10; ++round) {
         launch(kernel, {table});
