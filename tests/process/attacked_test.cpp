@@ -123,7 +123,8 @@ BOOST_AUTO_TEST_CASE(a_disk_that_others_fill_changes_nothing) {
 
 BOOST_AUTO_TEST_CASE(a_killed_program_leaves_its_records_and_no_segment) {
     std::mt19937 random(11);
-    for (int round = 0; round < 5; ++round) {
+    for (int read_traces = 0, round = 0; read_traces < 5; ++round) {
+        BOOST_TEST_REQUIRE(round < 50);
         const Folder folder;
         std::string process;
         const Outcome outcome = run_attacked(folder, std::chrono::microseconds(random() % 150'000), [&] {
@@ -131,6 +132,9 @@ BOOST_AUTO_TEST_CASE(a_killed_program_leaves_its_records_and_no_segment) {
             process.pop_back();
             kill(std::stoi(process), SIGKILL);
         });
+        if (fs::file_size(folder / "x.umtrace") == 0) // on a busy machine it may not have begun to write
+            continue;
+        ++read_traces;
         const auto found = report(folder, "x.umtrace");
         BOOST_TEST(found.at("completeness").at("chunks_missing") == 0);
         BOOST_TEST(found.at("completeness").at("chunks_lost") == 0);

@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(what_cupti_drops_is_counted_and_ends_the_totals) {
     for (const Json& detail : watched.records("ManagedDetail"))
         lost += detail.at("lost").get<std::uint64_t>();
     BOOST_TEST(lost > 0u);
-    const Outcome text = run(watched.folder, advisor + " report x.umtrace");
+    const Outcome text = run(watched.folder, advisor + " report --managed x.umtrace");
     BOOST_TEST(says(text.out, "CUPTI dropped " + std::to_string(lost) + " events"), text.out);
     BOOST_TEST(says(text.out, "from: CUPTI's"), text.out);
 }
