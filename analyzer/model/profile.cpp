@@ -24,7 +24,7 @@ Profile::Profile(reader::Trace& trace, Statistics* statistics, machine::Rates ra
     : trace_(trace),
       rates_(std::move(rates)),
       facts_(trace, rates_),
-      clock_([this](const timeline::Settled& settled) {
+      clock_([](const timeline::Settled& settled) {
           if (settled.call.owner != nullptr)
               Copies::settle(*static_cast<CopyTotals*>(settled.call.owner), settled.call.bytes,
                              settled.own_ns());
