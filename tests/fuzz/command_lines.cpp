@@ -53,6 +53,7 @@ void add_reports(Lines& lines) {
     lines.add("report --json --full-stacks --no-cache TRACE OTHER", Format::json);
     lines.add("report --markdown TRACE", Format::markdown);
     lines.add("report --markdown --all TRACE OTHER", Format::markdown);
+    lines.add("report --managed --all TRACE");
     lines.add("report --sarif TRACE", Format::sarif);
     lines.add("report --sarif --full-stacks --source --fail-on low TRACE OTHER", Format::sarif, true);
 }
