@@ -78,7 +78,7 @@ bool is_negligible(const model::Profile& profile, const Finding& finding) {
                std::max(least_saving_ns, least_saving_of_run * static_cast<double>(profile.net_ns()));
 }
 
-/// What others have claimed of the run is not claimed again. Those that a replay has shown to save come first.
+/// No finding claims time of the run that another has claimed. Findings with a replay claim first.
 void claim_once(const model::Profile& profile, std::vector<Finding>& all) {
     auto left_ns = static_cast<double>(profile.net_ns());
     if (left_ns <= 0)

@@ -100,9 +100,9 @@ double within_recorded(const model::Profile& profile, double saving_ns);
 void fold(Finding& larger, const Finding& part);
 
 struct Findings {
-    /// Of all rules: calls that fail, those that save most time, then those that save most memory.
+    /// Findings of all rules are ordered: failing calls, then by time saved, then by memory saved.
     std::vector<Finding> all;
-    /// What all of them save together: less than their sum where they mend the same time.
+    /// All findings together save this: less than their sum where they mend the same time.
     double together_ns = 0;
 };
 

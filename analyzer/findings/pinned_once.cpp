@@ -12,7 +12,7 @@ namespace umadvisor::findings {
 namespace {
 
 constexpr double least_run_share = 0.005;
-/// Of the time of page-locking: prices of ordinary memory are no more exact than that.
+/// The saving must be this share of the time of page-locking: prices of ordinary memory are no more exact.
 constexpr double least_lock_share = 0.05, sure_lock_share = 0.25;
 
 struct LockLine {
@@ -46,7 +46,7 @@ void add(LockLine& line, const model::LifetimeSite& site, const model::LockTotal
     line.registered |= site.memory == trace::Memory::registered;
     line.lock_ns += static_cast<double>(profile.nanoseconds(lock.lock_ticks));
     line.unlock_ns += static_cast<double>(profile.nanoseconds(lock.unlock_ticks));
-    // What is registered was there before: its pages have been touched, and the end of the program frees them.
+    // Registered memory was there before: its pages have been touched, and the program frees them in any case.
     if (site.memory == trace::Memory::pinned) {
         line.late_unlock_ns += time_of(lock.late_bytes, rates.host_unlock);
         line.touch_ns += time_of(lock.bytes, rates.host_first_touch);

@@ -8,7 +8,7 @@
 
 namespace umadvisor::findings {
 
-/// What each edit alone brings, by a further pass over the trace. Empty: the trace can no longer be read.
+/// Replays the trace once and returns what each edit alone gains; nothing when the trace can no longer be read.
 std::vector<timeline::Gain> replay(const model::Profile& profile, const std::vector<timeline::Edit>& edits);
 
 } // namespace umadvisor::findings

@@ -43,7 +43,7 @@ void believe_many_constants(std::map<FateSite, FateTotals>& sites) {
         }
 }
 
-/// Uploads that are not told as constant count as uploads of the same bytes.
+/// An upload counts as one of the same bytes unless it is found constant.
 void settle_constants(std::map<FateSite, FateTotals>& sites) {
     for (auto& [site, totals] : sites)
         if (totals.or_constant.count != 0) {

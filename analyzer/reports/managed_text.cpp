@@ -219,10 +219,6 @@ void write_life(std::ostream& out, const Report& report, const model::Allocation
         << (life.left_out != 0 ? "; the middle is left out" : "") << "\n";
 }
 
-} // namespace
-
-namespace {
-
 void write_line(std::ostream& out, Report& report, const ManagedLine& line) {
     out << "    "
         << (line.site.symbol != 0 || line.site.stack == 0 ? "" : place_text(report, line.site.stack) + "   ")
@@ -233,7 +229,7 @@ void write_line(std::ostream& out, Report& report, const ManagedLine& line) {
     out << "\n";
 }
 
-/// The line that a report of all findings has room for.
+/// Writes what one screen has room for: totals, and the allocations that moved most.
 void write_summary(Report& report, std::ostream& out) {
     const model::ManagedActivity& managed = report.profile.managed();
     if (!managed.any())

@@ -136,15 +136,15 @@ bool saves_little(const Report& report, const findings::Finding& finding) {
     return !memory && !fails && finding.saving_ns < least_share * static_cast<double>(report.profile.net_ns());
 }
 
-/// Those that save little, and those beyond a screen.
+/// Lists findings that save little, and those for which one screen has no room.
 void write_small(std::ostream& out, Report& report, const std::vector<const findings::Finding*>& small) {
     if (small.empty())
         return;
     double saving_ns = 0;
     for (const findings::Finding* const finding : small)
         saving_ns += finding->saving_ns;
-    out << "\n    " << count_text(small.size(), "further finding") << ", " << time_text(saving_ns)
-        << " in all (--all tells more):\n";
+    out << "\n    " << count_text(small.size(), "further finding")
+        << (saving_ns > 0 ? ", " + time_text(saving_ns) + " in all" : "") << " (--all tells more):\n";
     for (std::size_t i = 0; i < std::min(small.size(), most_small); ++i) {
         const findings::Finding& finding = *small[i];
         out << "      " << finding.rule->id << " " << finding.title << "   "
