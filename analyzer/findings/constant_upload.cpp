@@ -48,6 +48,7 @@ FateGroup sum_of(const std::vector<ConstantLine>& lines) {
         all.transfers.add(group.transfers);
         all.calls.add(group.calls);
         all.in_part += group.in_part;
+        all.not_looked_at += group.not_looked_at;
         all.spent_ns += group.spent_ns;
         all.measured &= group.measured;
     }

@@ -25,7 +25,8 @@ Finding describe(const model::Profile& profile, model::Fate fate, std::uint64_t 
             : "upload it once, and again only after the host's copy has changed: let a flag or a version "
               "number say so";
     // Where the whole was compared it was equal each time.
-    finding.confidence = group.in_part == 0 && group.measured ? Confidence::high : Confidence::medium;
+    finding.confidence =
+        group.in_part + group.not_looked_at == 0 && group.measured ? Confidence::high : Confidence::medium;
     return finding;
 }
 

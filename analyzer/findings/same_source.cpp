@@ -38,7 +38,8 @@ Finding describe(const model::Profile& profile, bool twice, std::uint64_t stack,
     finding.saving_ns = group.spent_ns - inside_ns(profile, group.transfers);
     finding.edit = group.calls.gone(profile, inside_ns(profile, group.transfers));
     finding.basis = basis_of(profile, group) + ", less copies of the same bytes inside the device";
-    finding.confidence = group.in_part == 0 && group.measured ? Confidence::medium : Confidence::low;
+    finding.confidence =
+        group.in_part + group.not_looked_at == 0 && group.measured ? Confidence::medium : Confidence::low;
     return finding;
 }
 

@@ -73,7 +73,9 @@ std::map<std::uint64_t, FateGroup> transfers_of_fate(const model::Profile& profi
         group.transfers.add(told);
         if (!site.copy.graph)
             group.calls.add({site.copy.stack, site.copy.entry}, told.count);
-        group.in_part += told.count - std::min(told.count, totals.seen.count);
+        const std::uint64_t not_looked_at = totals.taken_for_alike(fate).count;
+        group.not_looked_at += not_looked_at;
+        group.in_part += told.count - not_looked_at - std::min(told.count - not_looked_at, totals.seen.count);
         group.freed += totals.freed;
         group.spent_ns += spent.ns;
         group.measured &= spent.measured;
@@ -93,6 +95,12 @@ Finding begin_finding(const model::Profile& profile, const Rule& rule, std::uint
     finding.evidence = {{"transfers", static_cast<double>(group.transfers.count)},
                         {"bytes", static_cast<double>(group.transfers.bytes)},
                         {"time_ns", group.spent_ns}};
+    if (group.not_looked_at != 0) {
+        finding.evidence.emplace_back("not_looked_at", static_cast<double>(group.not_looked_at));
+        finding.details.push_back(
+            std::to_string(group.not_looked_at) +
+            " of them were not looked at, to save time, and are taken to be like the others");
+    }
     finding.allocation_stack = group.last.allocation_stack;
     if (group.last.allocation_entry != 0)
         finding.allocation_text = profile.call_name(group.last.allocation_entry) + " " +

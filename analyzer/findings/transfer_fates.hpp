@@ -12,13 +12,14 @@ namespace umadvisor::findings {
 struct FateGroup {
     model::Tally transfers;
     EditedCalls calls;
-    std::uint64_t in_part = 0; ///< of these, so as far as some of their bytes tell
-    std::uint64_t freed = 0;   ///< of these, unused till they were freed
-    double spent_ns = 0;       ///< in calls that waited, else by the device
-    bool measured = true;      ///< all of it, in this trace
-    std::uint64_t entry = 0;   ///< of their calls
-    model::FateTotals last;    ///< of one of their sites
-    bool on_host = false;      ///< they came from the host
+    std::uint64_t in_part = 0;       ///< of these, so as far as some of their bytes tell
+    std::uint64_t not_looked_at = 0; ///< of these, taken to be like the others
+    std::uint64_t freed = 0;         ///< of these, unused till they were freed
+    double spent_ns = 0;             ///< in calls that waited, else by the device
+    bool measured = true;            ///< all of it, in this trace
+    std::uint64_t entry = 0;         ///< of their calls
+    model::FateTotals last;          ///< of one of their sites
+    bool on_host = false;            ///< they came from the host
 };
 
 /// Whether anything can be told: the trace has all calls that may have used or written device memory.

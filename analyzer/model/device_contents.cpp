@@ -120,6 +120,13 @@ void DeviceContents::add(const trace::Copy& record, std::uint32_t thread) {
     sent.ticks = record.duration;
     sent.stack = record.stack;
     sent.launches = launches_;
+    if (sent.pending && record.status == 0 && is_host_memory(record.source_memory)) {
+        Looks& looks = looks_[{sent.site, record.bytes < small_copy_bytes}];
+        if (record.content.part_hash != 0)
+            ++looks.count;
+        else
+            looks.without.add(record.bytes, record.duration);
+    }
     if (sent.pending && sent.content.part_hash != 0 && record.status == 0 && record.bytes >= small_copy_bytes)
         compare_source(record, sent);
     write(record.destination_allocation, sent, record.width == 0 && record.status == 0);
@@ -361,6 +368,11 @@ void DeviceContents::use(std::uint64_t allocation, Range& range) {
 
 void DeviceContents::finish() {
     use_all();
+    for (auto& [site, totals] : sites_)
+        if (const auto looks = looks_.find({site.copy, site.small}); looks != looks_.end()) {
+            totals.looked_at = looks->second.count;
+            totals.not_looked_at = looks->second.without;
+        }
     share_evidence(sites_);
 }
 

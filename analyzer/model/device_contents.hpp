@@ -11,6 +11,7 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <utility>
 #include <vector>
 
 namespace umadvisor::model {
@@ -113,6 +114,12 @@ private:
     std::vector<Awaited> awaited_;
     reader::FlatMap<Source> sources_; ///< by address on the host
     std::size_t sources_known_ = 0;
+    /// Of the uploads of one call site.
+    struct Looks {
+        std::uint64_t count = 0;
+        Tally without;
+    };
+    std::map<std::pair<CopySite, bool>, Looks> looks_; ///< true: of small ones
     std::map<FateSite, FateTotals> sites_;
 };
 

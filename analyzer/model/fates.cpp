@@ -79,7 +79,7 @@ void share_between_sites(std::map<FateSite, FateTotals>& sites) {
 
 } // namespace
 
-Tally FateTotals::told(Fate fate) const {
+Tally FateTotals::compared(Fate fate) const {
     const bool same_source = fate == Fate::again || fate == Fate::twice;
     const std::uint64_t equal = seen.count + equal_elsewhere, other = differed + differed_elsewhere;
     const bool often = fate == Fate::returned && other == 0 && in_part.count >= many_parts;
@@ -90,6 +90,19 @@ Tally FateTotals::told(Fate fate) const {
         all.add(in_part);
     else if (same_source && other * nearly_all <= equal)
         all.add(share_of(in_part, equal, equal + other));
+    return all;
+}
+
+Tally FateTotals::taken_for_alike(Fate fate) const {
+    const std::uint64_t alike = compared(fate).count;
+    if (fate == Fate::unused || looked_at < not_looked_at.count || looked_at < alike || alike == 0)
+        return {};
+    return share_of(not_looked_at, alike, looked_at);
+}
+
+Tally FateTotals::told(Fate fate) const {
+    Tally all = compared(fate);
+    all.add(taken_for_alike(fate));
     return all;
 }
 

@@ -27,11 +27,13 @@ struct FateSite {
 };
 
 struct FateTotals {
-    Tally seen;                 ///< all bytes were, where it is about these
-    Tally in_part;              ///< so as far as some bytes tell
-    Tally or_constant;          ///< uploads of the same bytes that count as constant if that is told of them
-    std::uint64_t differed = 0; ///< so in part, but not in all
-    std::uint64_t freed = 0;    ///< of those unused, the others were overwritten
+    Tally seen;          ///< all bytes were, where it is about these
+    Tally in_part;       ///< so as far as some bytes tell
+    Tally or_constant;   ///< uploads of the same bytes that count as constant if that is told of them
+    Tally not_looked_at; ///< uploads of the same call site of which the recorder read no byte
+    std::uint64_t looked_at = 0;
+    std::uint64_t differed = 0;                                ///< so in part, but not in all
+    std::uint64_t freed = 0;                                   ///< of those unused, the others were overwritten
     std::uint64_t equal_elsewhere = 0, differed_elsewhere = 0; ///< by other calls into memory of the same line
     std::uint64_t counterpart = 0; ///< stack of what sent, read or ended the last before
     std::uint64_t value = 0, value_bytes = 0, part_hash = 0;                        ///< of the last constant
@@ -39,6 +41,11 @@ struct FateTotals {
 
     /// Those that it can be said of. What parts tell counts where the whole told the same twice and never else;
     /// of uploads from the same place the share counts of which the whole told the same, if that is nearly all.
+    /// Not of those that were not looked at.
+    Tally compared(Fate fate) const;
+    /// Where half were looked at or more, the others are taken to be like them: so many of them.
+    Tally taken_for_alike(Fate fate) const;
+    /// Both.
     Tally told(Fate fate) const;
 };
 

@@ -25,6 +25,11 @@ constexpr double least_latency = 0, most_latency = 30'000;
 constexpr double doubt_of_measured = 0.001, least_doubt_of_alike = 0.002, most_doubt_of_alike = 0.3,
                  doubt_of_one_alike = 0.1, doubt_of_fitted = 0.2;
 constexpr double event_ns = 1500;
+/// Work of one kind changes in the course of a run: the latest counts for so much of what is expected of the
+/// next.
+constexpr double share_of_latest = 0.35;
+/// The least that was seen is believed less and less, where calls keep taking longer.
+constexpr double growth_of_own = 1.05;
 /// Work that is known well does not grow by more than this to explain a wait; what is left is the wait's own.
 constexpr double most_growth = 0.5;
 constexpr double well_known = 0.3;
@@ -34,24 +39,21 @@ constexpr double exact = 0.5;
 } // namespace
 
 void Clock::Usual::add(double ns) {
-    ++count;
-    sum += ns;
-    squares += ns * ns;
-    longest = std::max(longest, ns);
-}
-
-/// The longest is left out: the first of a kind often pays for faults or for loading code.
-double Clock::Usual::ns() const {
-    return count > 1 ? (sum - longest) / static_cast<double>(count - 1) : sum;
+    const double step = std::max(1.0 / static_cast<double>(++count), share_of_latest);
+    // The first of a kind often pays for faults or for loading code: it does not count.
+    if (count == 2 && ns < mean) {
+        mean = ns;
+        return;
+    }
+    const double off = ns - mean;
+    mean += step * off;
+    variance = (1 - step) * (variance + step * off * off);
 }
 
 double Clock::Usual::spread() const {
     if (count < 3)
         return doubt_of_one_alike;
-    const double others = static_cast<double>(count - 1), mean = ns();
-    const double variance = (squares - longest * longest) / others - mean * mean;
-    return mean > 0 ? std::clamp(std::sqrt(std::max(0.0, variance)) / mean, least_doubt_of_alike,
-                                 most_doubt_of_alike)
+    return mean > 0 ? std::clamp(std::sqrt(variance) / mean, least_doubt_of_alike, most_doubt_of_alike)
                     : doubt_of_one_alike;
 }
 
@@ -70,13 +72,9 @@ void Clock::expect() {
         double doubt = call.doubt;
         const Group* const group = call.group == 0 ? nullptr : groups_.find(call.group);
         if (group != nullptr && doubt > doubt_of_measured) {
-            if (group->measured.count != 0) {
-                pending.expected_ns = group->measured.ns();
-                doubt = group->measured.spread();
-            } else if (group->fitted.count != 0) {
-                pending.expected_ns = group->fitted.ns();
-                doubt = doubt_of_fitted;
-            }
+            pending.expected_ns = group->usual.mean;
+            doubt = group->measured.count != 0 ? group->usual.spread()
+                                               : std::max(doubt_of_fitted, group->usual.spread());
         }
         if (doubt < doubt_of_fitted && pending.expected_ns > 0)
             doubt = std::min(well_known, doubt + event_ns / pending.expected_ns);
@@ -119,8 +117,10 @@ void Clock::add(const facts::Call& call) {
 }
 
 void Clock::measured(std::uint64_t sample, double ns) {
-    if (const auto group = awaited_.take(sample))
+    if (const auto group = awaited_.take(sample)) {
         groups_[*group].measured.add(ns);
+        groups_[*group].usual.add(ns);
+    }
     for (auto pending = window_.rbegin(); pending != window_.rend(); ++pending)
         if (pending->call.sample == sample && pending->call.queues == Queues::work) {
             pending->call.expected_ns = ns;
@@ -185,13 +185,15 @@ Growing Clock::solve(double target, double& factor, bool& all_alike) {
 }
 
 /// Fixes the durations of work that has ended by `until`.
-void Clock::keep(double factor, bool all_alike, double until) {
+void Clock::keep(double factor, bool all_alike, double until, bool known) {
     for (Pending& pending : window_) {
         if (pending.fixed || pending.end > until)
             continue;
         pending.device_ns =
             std::max(0.0, pending.expected_ns * (1 + (factor - 1) * (all_alike ? 1 : pending.weight)));
         pending.fixed = true;
+        if (known && pending.call.group != 0 && pending.call.doubt > doubt_of_measured)
+            groups_[pending.call.group].usual.add(pending.device_ns);
     }
 }
 
@@ -203,12 +205,20 @@ void Clock::learn(const Pending& last, double end) {
     const Group* const group = groups_.find(work->call.group);
     if (group == nullptr || group->measured.count < 2 || latencies_.size() >= 256)
         return;
-    latencies_.push_back(end - work->call.start - group->measured.ns());
+    latencies_.push_back(end - work->call.start - group->measured.mean);
     if (latencies_.size() < 8 || (latencies_.size() & (latencies_.size() - 1)) != 0)
         return;
     std::vector<double> sorted = latencies_;
     std::ranges::nth_element(sorted, sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 4));
     latency_ = std::clamp(sorted[sorted.size() / 4], least_latency, most_latency);
+}
+
+/// What a wait takes by itself, as one that gives memory back does, shows where all work is known to have
+/// ended.
+void Clock::learn_own(Site& site, double ns) const {
+    const bool idle = std::ranges::all_of(window_, [](const Pending& pending) { return pending.fixed; });
+    const double most = !idle ? site.own_ns : site.own_ns == 0 ? ns : site.own_ns * growth_of_own;
+    site.own_ns = std::min(most, ns);
 }
 
 /// Of a call that has work of its own to do: nothing is known of what ran before it, and it took very long.
@@ -223,15 +233,16 @@ void Clock::fit(Pending& last) {
     const double end = call.start + call.duration;
     const bool itself = call.waits == Waits::itself;
     const double wake = itself ? 0 : std::min(call.duration, latency_ * (1 - share_before));
-    const double least = std::min(call.duration, call.least_ns);
+    Site& site = sites_.try_emplace(call.site, sites_.size()).first->second;
+    const double own = std::max(call.least_ns, site.own_ns), least = std::min(call.duration, own);
     double factor = 1;
     bool all_alike = false;
     Growing done = simulate(factor, all_alike);
-    const bool hidden = hides_ && !itself && waits_++ % 2 != 0;
+    const bool hidden = hides_ && !itself && site.seen++ != 0 && (site.seen + site.number) % 2 != 0;
     const bool blocked =
         itself || (call.surely_waits ? call.duration > 2 * least + clearly_ns : must_have_waited(call, least));
     if (hidden && call.surely_waits) {
-        const double predicted = std::max(call.start + least, done.at + wake);
+        const double predicted = std::max(call.start + own, done.at + wake);
         accuracy_.error_ns += std::abs(predicted - end);
         accuracy_.hidden_ns += call.duration;
         ++accuracy_.hidden;
@@ -247,6 +258,8 @@ void Clock::fit(Pending& last) {
         if (std::abs(done.at - target) > std::max(clearly_off_ns, 0.05 * call.duration))
             ++accuracy_.misfits;
     }
+    if (!itself && call.surely_waits)
+        learn_own(site, call.duration);
     // What had ended when the call began is not what held it up: that time is its own.
     const bool explained = itself || !blocked || done.at > call.start;
     if (itself) // the copy itself may have taken what its own call took, no longer
@@ -260,11 +273,8 @@ void Clock::fit(Pending& last) {
     last.wake_ns = !blocked && !call.surely_waits ? last.own_ns // what it is for, it does after the wait
                    : blocked && explained         ? end - done.at + late
                                                   : std::min(wake, std::max(0.0, end - done.at));
-    Pending* const alone = only();
     last.late_ns = done.at > end + exact ? done.at - end : 0;
-    keep(factor, all_alike, std::max(done.at, end) + exact);
-    if (blocked && alone != nullptr && alone->call.group != 0 && alone->fixed)
-        groups_[alone->call.group].fitted.add(alone->device_ns);
+    keep(factor, all_alike, std::max(done.at, end) + exact, blocked);
 }
 
 /// The one whose duration is to be fitted; nullptr: there are none or several.

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <unordered_map>
 #include <vector>
 
 namespace umadvisor::timeline {
@@ -41,7 +42,7 @@ public:
     static constexpr std::size_t window = 4096;
     using Observer = std::function<void(const Settled&)>;
 
-    /// `hidden`: every second wait is predicted only.
+    /// `hidden`: every second wait of each call site is predicted only.
     explicit Clock(Observer observer, const std::vector<Edit>& edits = {}, bool hidden = false);
 
     /// In the order of their starts.
@@ -58,13 +59,20 @@ public:
 private:
     struct Usual {
         std::uint64_t count = 0;
-        double sum = 0, squares = 0, longest = 0;
+        double mean = 0, variance = 0; ///< the latest count most
         void add(double ns);
-        double ns() const;
         double spread() const; ///< how far single ones are off, relative
     };
     struct Group {
-        Usual measured, fitted;
+        Usual measured;
+        Usual usual; ///< what was measured, and what waits told of the others
+    };
+    /// Whose calls wait.
+    struct Site {
+        explicit Site(std::size_t place) : number(place) {}
+        std::size_t number;
+        std::uint64_t seen = 0;
+        double own_ns = 0; ///< that its calls take when nothing is left to wait for; 0: not known
     };
 
     void expect();
@@ -74,20 +82,21 @@ private:
     void fit(Pending& last);
     Growing simulate(double factor, bool all_alike);
     Growing solve(double target, double& factor, bool& all_alike);
-    void keep(double factor, bool all_alike, double until);
+    void keep(double factor, bool all_alike, double until, bool known = false);
     void learn(const Pending& last, double end);
+    void learn_own(Site& site, double ns) const;
     void settle(std::size_t count);
 
     Observer observer_;
     Replays replays_;
     bool hides_;
-    std::uint64_t waits_ = 0;
     std::vector<double> ends_; ///< of each thread's last call
     std::deque<Pending> window_;
     bool unresolved_ = false; ///< the last call of the window waited
     State<double> base_;      ///< at the start of the window
     State<Growing> trial_;
     reader::FlatMap<Group> groups_;
+    std::unordered_map<model::CallSite, Site, model::CallSiteHash> sites_;
     model::Awaited<std::uint64_t> awaited_; ///< groups of samples
     std::vector<double> latencies_;
     double latency_ = 4500; ///< from a launch to the return of a wait for it, without the work itself

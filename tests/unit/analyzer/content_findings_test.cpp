@@ -244,6 +244,26 @@ BOOST_AUTO_TEST_CASE(unchanged_in_most_rounds) {
     BOOST_TEST((finding.confidence == Confidence::low));
 }
 
+BOOST_AUTO_TEST_CASE(those_that_were_not_looked_at_are_taken_for_alike_if_most_were) {
+    const auto rounds = [](Transfers& program, std::uint64_t not_looked_at) {
+        for (std::uint64_t round = 0; round < 12; ++round) {
+            const bool looked = round >= not_looked_at;
+            program.upload(looked ? 1 : 0, looked ? 7 : 0);
+            program.launch(program.kernel, {program.table});
+        }
+    };
+    rounds(*this, 4); // 7 of the 9 others, with the first of all, repeat one
+    const Finding finding = lone("UMA-114");
+    BOOST_TEST(evidence(finding, "transfers") == 7 + 4 * 7 / 9);
+    BOOST_TEST(evidence(finding, "not_looked_at") == 4 * 7 / 9);
+    BOOST_TEST(evidence(finding, "compared_in_part") == 0);
+    BOOST_TEST((finding.confidence == Confidence::low));
+    BOOST_TEST(finding.details.size() == 1u);
+    Transfers few;
+    rounds(few, 8);
+    BOOST_TEST(evidence(few.lone("UMA-114"), "transfers") == 3);
+}
+
 BOOST_AUTO_TEST_CASE(other_bytes_in_each_round) {
     for (std::uint64_t round = 1; round <= 10; ++round) {
         upload(round, 100 + round);
