@@ -51,6 +51,8 @@ double bound_by_replay(const model::Profile& profile, std::vector<Finding>& all)
             const timeline::Gain& gain = gains[next++];
             const double critical_ns = finding.saving_ns * gain.critical_share();
             finding.saving_ns = std::min(finding.saving_ns, std::max(gain.saved_ns, critical_ns));
+            if (profile.replay_error() > most_replay_error)
+                finding.confidence = Confidence::low;
         }
     return gains.back().saved_ns;
 }

@@ -23,6 +23,10 @@ inline constexpr double least_saving_of_run = 0.001;
 inline constexpr std::uint64_t least_saving_bytes = 1024 * 1024;
 inline constexpr double least_saving_share = 0.01;
 
+/// Where a replay is further off than this share of the run, no saving that rests on it is of more than low
+/// confidence.
+inline constexpr double most_replay_error = 0.1;
+
 enum class Confidence : std::uint8_t { low, medium, high };
 std::string_view name(Confidence confidence);
 /// Nothing: none is called so.

@@ -151,6 +151,10 @@ std::uint64_t Profile::net_ns() const {
     return recorded - std::min(recorded, nanoseconds(context_ticks_));
 }
 
+double Profile::replay_error() const {
+    return net_ns() == 0 ? 0 : replay_accuracy().error_ns / static_cast<double>(net_ns());
+}
+
 std::uint64_t Profile::dropped() const {
     std::uint64_t sum = 0;
     for (const std::uint64_t count : trace_.file.header().dropped)

@@ -115,6 +115,8 @@ public:
     std::uint64_t net_ns() const;
     /// How well a replay of the run predicts waits that it is not shown.
     const timeline::Accuracy& replay_accuracy() const { return predicted_.accuracy(); }
+    /// By what share of net_ns() it is off. 0 where no wait tells.
+    double replay_error() const;
     bool paused() const { return recorded_.pauses() != 0; }
     std::uint64_t records() const { return records_; }
     std::uint64_t dropped() const;

@@ -1,3 +1,4 @@
+#include "analyzer/findings/untold_work.hpp"
 #include "analyzer/findings/words.hpp"
 #include "analyzer/reports/action_text.hpp"
 #include "analyzer/reports/call_times.hpp"
@@ -207,13 +208,25 @@ void write_lookups(std::ostream& out, const reader::Dictionary& dictionary) {
     }
 }
 
+/// What may be behind a clock that does not keep time.
+std::string off_because(const Report& report) {
+    if (!missing_lines(report.trace).empty())
+        return "records are missing";
+    if (findings::work_is_untold(report.profile))
+        return "the device did work that no record tells of";
+    return "work of one kind took other times from round to round, or the device had work of others to do";
+}
+
 /// How well the clock keeps time. Empty: the run has no waits to tell it by.
-std::string replay_text(const model::Profile& profile) {
-    const timeline::Accuracy& accuracy = profile.replay_accuracy();
-    if (accuracy.hidden == 0 || profile.net_ns() == 0)
+std::string replay_text(const Report& report) {
+    const timeline::Accuracy& accuracy = report.profile.replay_accuracy();
+    if (accuracy.hidden == 0 || report.profile.net_ns() == 0)
         return {};
-    return "replay: " + findings::percent_text(accuracy.error_ns / static_cast<double>(profile.net_ns())) +
-           " off, by " + count_text(accuracy.hidden, "wait") + " that it was not shown";
+    const double error = report.profile.replay_error();
+    return "replay: " + findings::percent_text(error) + " off, by " + count_text(accuracy.hidden, "wait") +
+           " that it was not shown" +
+           (error > findings::most_replay_error ? "; savings are of low confidence: " + off_because(report)
+                                                : "");
 }
 
 void write_notes(std::ostream& out, Report& report) {
@@ -229,7 +242,7 @@ void write_notes(std::ostream& out, Report& report) {
         out << "  - time in calls: " << text << "\n";
     if (const std::string text = graphs_text(graphs); !text.empty())
         out << "  - " << text << "\n";
-    if (const std::string text = replay_text(report.profile); !text.empty())
+    if (const std::string text = replay_text(report); !text.empty())
         out << "  - " << text << "\n";
     if (const std::string text = together_text(report); !text.empty())
         out << "  - " << text << "\n";

@@ -1,5 +1,6 @@
 /// Findings on waits after which the device has nothing to do, and on polling.
 #include "found.hpp"
+#include "rendered.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -53,6 +54,19 @@ BOOST_AUTO_TEST_CASE(a_needless_wait_before_host_work) {
     Turns shorter;
     BOOST_TEST(lone(shorter.rounds(ms / 2, [&] { shorter.waits_for(ms); }), "UMA-502").saving_ns == 50 * 0.5e6,
                close);
+}
+
+BOOST_AUTO_TEST_CASE(no_more_than_low_confidence_where_a_replay_does_not_keep_time) {
+    Turns t;
+    std::uint64_t round = 0;
+    const auto found = t.rounds(2 * ms, [&] { t.waits_for(++round * 7 % 11 * ms); });
+    BOOST_TEST((lone(found, "UMA-502").confidence == Confidence::low));
+    const std::string text = test::text_of(t.path());
+    BOOST_TEST(
+        test::contains(text, "% off, by 24 waits that it was not shown; savings are of low confidence: "
+                             "work of one kind took other times from round to round, or the device had work of "
+                             "others to do"),
+        text);
 }
 
 BOOST_AUTO_TEST_CASE(waits_of_the_stream_in_use_and_of_an_event_behind_it) {
