@@ -2,6 +2,7 @@
 
 #include "analyzer/findings/replay.hpp"
 #include "analyzer/findings/words.hpp"
+#include "analyzer/timeline/times.hpp"
 
 #include <algorithm>
 #include <array>
@@ -31,29 +32,41 @@ bool same_call(const Finding& one, const Finding& other) {
             locks(other, one));
 }
 
+/// So many findings, those with the highest price, have a replay of their own: three blocks of `Times`, with
+/// the one of all together. Of others the share counts that all together save.
+constexpr std::size_t most_replayed = 6 * timeline::Times::count - 1;
+
 /// A finding's saving is the price of what it edits; of that counts what the run would be shorter by. Returns
 /// what all edits together bring.
 double bound_by_replay(const model::Profile& profile, std::vector<Finding>& all) {
+    std::vector<Finding*> edited;
+    for (Finding& finding : all)
+        if (!finding.edit.changes.empty())
+            edited.push_back(&finding);
+    if (edited.empty())
+        return 0;
+    std::ranges::stable_sort(edited, std::ranges::greater{}, &Finding::saving_ns);
     std::vector<timeline::Edit> edits;
     timeline::Edit together;
-    for (const Finding& finding : all)
-        if (!finding.edit.changes.empty()) {
-            edits.push_back(finding.edit);
-            std::ranges::copy(finding.edit.changes, std::back_inserter(together.changes));
-        }
+    for (const Finding* const finding : edited) {
+        if (edits.size() < most_replayed)
+            edits.push_back(finding->edit);
+        std::ranges::copy(finding->edit.changes, std::back_inserter(together.changes));
+    }
     edits.push_back(std::move(together));
     const std::vector<timeline::Gain> gains = replay(profile, edits);
     if (gains.empty())
         return 0;
-    std::size_t next = 0;
-    for (Finding& finding : all)
-        if (!finding.edit.changes.empty()) {
-            const timeline::Gain& gain = gains[next++];
-            const double critical_ns = finding.saving_ns * gain.critical_share();
-            finding.saving_ns = std::min(finding.saving_ns, std::max(gain.saved_ns, critical_ns));
-            if (profile.replay_error() > most_replay_error)
-                finding.confidence = Confidence::low;
-        }
+    for (std::size_t i = 0; i < edited.size(); ++i) {
+        Finding& finding = *edited[i];
+        const bool alone = i + 1 < gains.size();
+        const timeline::Gain& gain = alone ? gains[i] : gains.back();
+        const double critical_ns = finding.saving_ns * gain.critical_share();
+        finding.saving_ns =
+            std::min(finding.saving_ns, alone ? std::max(gain.saved_ns, critical_ns) : critical_ns);
+        if (profile.replay_error() > most_replay_error)
+            finding.confidence = Confidence::low;
+    }
     return gains.back().saved_ns;
 }
 
@@ -145,10 +158,14 @@ Findings find_all(const model::Profile& profile, const LineOf& line_of) {
           &find_serial_copies,    &find_small_copies,     &find_sync_each_launch, &find_through_host,
           &find_unused_transfers, &find_used_once})
         std::ranges::move(find(profile, line_of), std::back_inserter(all));
+    const auto drop_negligible = [&] {
+        std::erase_if(all, [&profile](const Finding& finding) { return is_negligible(profile, finding); });
+    };
+    drop_negligible(); // a replay makes none larger
     const double edits_ns = bound_by_replay(profile, all);
     for (Finding& finding : all)
         finding.saving_ns = within_recorded(profile, finding.saving_ns);
-    std::erase_if(all, [&profile](const Finding& finding) { return is_negligible(profile, finding); });
+    drop_negligible();
     std::ranges::stable_sort(all, std::ranges::greater{}, [](const Finding& finding) {
         return std::tuple(comes_first(finding), finding.saving_ns, finding.saving_bytes);
     });

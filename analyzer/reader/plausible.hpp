@@ -17,27 +17,48 @@ inline constexpr std::uint64_t most_counted = std::uint64_t{1} << 48;
 
 namespace detail {
 
-template <class... Names>
-[[gnu::always_inline]] constexpr bool is_one_of(std::string_view key, Names... names) {
-    return ((key == names) || ...);
+/// The name of a field, as a number that the compiler works out: names are compared for each field of each
+/// record.
+class Key {
+public:
+    template <std::size_t N>
+    consteval Key(const char (&name)[N]) {
+        for (std::size_t i = 0; i + 1 < N; ++i) {
+            hash_ = (hash_ ^ static_cast<unsigned char>(name[i])) * 0x100000001b3;
+            if (i + 1 == thrashing.size())
+                is_thrashing_ = std::string_view(name, thrashing.size()) == thrashing;
+        }
+    }
+    constexpr bool operator==(const Key& other) const { return hash_ == other.hash_; }
+    constexpr bool is_thrashing() const { return is_thrashing_; } ///< whether it begins so
+
+private:
+    static constexpr std::string_view thrashing = "thrashing_";
+    std::uint64_t hash_ = 0xcbf29ce484222325;
+    bool is_thrashing_ = false;
+};
+
+[[gnu::always_inline]] constexpr bool is_size(Key key) {
+    return (key == "bytes" || key == "memory_bytes" || key == "shared_bytes" || key == "parameter_bytes" ||
+            key == "offset" || key == "width" || key == "pitch" || key == "source_pitch" ||
+            key == "destination_pitch");
 }
-[[gnu::always_inline]] constexpr bool is_size(std::string_view key) {
-    return is_one_of(key, "bytes", "memory_bytes", "shared_bytes", "parameter_bytes", "offset", "width",
-                     "pitch", "source_pitch", "destination_pitch");
+[[gnu::always_inline]] constexpr bool is_time(Key key) {
+    return (key == "start" || key == "time" || key == "loaded" || key == "copy" || key == "duration" ||
+            key == "look_duration" || key == "wait_duration" || key == "nanoseconds" ||
+            key == "floor_nanoseconds" || key == "monotonic_ns");
 }
-[[gnu::always_inline]] constexpr bool is_time(std::string_view key) {
-    return is_one_of(key, "start", "time", "loaded", "copy", "duration", "look_duration", "wait_duration",
-                     "nanoseconds", "floor_nanoseconds", "monotonic_ns");
-}
-[[gnu::always_inline]] constexpr bool is_count(std::string_view key) {
-    return is_one_of(key, "count", "stands_for", "untold", "untold_dependencies", "untold_touched", "nodes",
-                     "pages", "host_pages", "host_faults", "device_faults", "lost", "batch") ||
-           key.starts_with("thrashing_"); // microseconds, and how often
+[[gnu::always_inline]] constexpr bool is_count(Key key) {
+    return (key == "count" || key == "stands_for" || key == "untold" || key == "untold_dependencies" ||
+            key == "untold_touched" || key == "nodes" || key == "pages" || key == "host_pages" ||
+            key == "host_faults" || key == "device_faults" || key == "lost" || key == "batch") ||
+           key.is_thrashing(); // microseconds, and how often
 }
 /// Kernels and rows, in each dimension; numbers of processors.
-[[gnu::always_inline]] constexpr bool is_small(std::string_view key) {
-    return is_one_of(key, "grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z", "height", "depth",
-                     "ordinal", "from", "to");
+[[gnu::always_inline]] constexpr bool is_small(Key key) {
+    return (key == "grid_x" || key == "grid_y" || key == "grid_z" || key == "block_x" || key == "block_y" ||
+            key == "block_z" || key == "height" || key == "depth" || key == "ordinal" || key == "from" ||
+            key == "to");
 }
 
 /// Looks at each field of a record. Inlined, so that of a key only what it stands for is left.
@@ -47,18 +68,18 @@ struct Plausibility {
                   pitch = 0;
 
     template <class T>
-    [[gnu::always_inline]] void number(std::string_view key, const T& value) {
+    [[gnu::always_inline]] void number(Key key, const T& value) {
         if constexpr (!std::is_enum_v<T>)
             look(key, value);
     }
-    [[gnu::always_inline]] void time(std::string_view key, const std::uint64_t& value) { look(key, value); }
-    [[gnu::always_inline]] void address(std::string_view key, const std::uint64_t& value) { look(key, value); }
+    [[gnu::always_inline]] void time(Key key, const std::uint64_t& value) { look(key, value); }
+    [[gnu::always_inline]] void address(Key key, const std::uint64_t& value) { look(key, value); }
     void handle(std::string_view, const std::uint64_t&) {}
     void text(std::string_view, const std::string_view&) {}
     template <std::size_t N>
     void numbers(std::string_view, const trace::Numbers<N>&) {}
 
-    [[gnu::always_inline]] void look(std::string_view key, std::uint64_t value) {
+    [[gnu::always_inline]] void look(Key key, std::uint64_t value) {
         if (is_size(key))
             good = good && value <= most_bytes;
         else if (is_time(key))
@@ -69,7 +90,7 @@ struct Plausibility {
             good = good && value <= UINT32_MAX;
         if (key == "bytes")
             bytes = value;
-        else if (is_one_of(key, "address", "source", "destination"))
+        else if ((key == "address" || key == "source" || key == "destination"))
             highest_address = value > highest_address ? value : highest_address;
         else if (key == "first")
             first = value;
@@ -81,7 +102,7 @@ struct Plausibility {
             height = value;
         else if (key == "depth")
             depth = value;
-        else if (is_one_of(key, "pitch", "source_pitch", "destination_pitch"))
+        else if ((key == "pitch" || key == "source_pitch" || key == "destination_pitch"))
             pitch = value > pitch ? value : pitch;
         else if (key == "status")
             failed = value != 0;
@@ -97,9 +118,9 @@ struct Plausibility {
 /// For calls that failed: a program may ask for anything.
 struct Clamp {
     template <class T>
-    void number(std::string_view key, T& value) {
+    void number(Key key, T& value) {
         if constexpr (!std::is_enum_v<T>)
-            if (is_size(key) || is_one_of(key, "height", "depth"))
+            if (is_size(key) || (key == "height" || key == "depth"))
                 value = value < most_bytes ? value : most_bytes;
     }
     void time(std::string_view, std::uint64_t&) {}

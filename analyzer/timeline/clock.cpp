@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 #include <utility>
 
 namespace umadvisor::timeline {
@@ -121,10 +122,10 @@ void Clock::measured(std::uint64_t sample, double ns) {
         groups_[*group].measured.add(ns);
         groups_[*group].usual.add(ns);
     }
-    for (auto pending = window_.rbegin(); pending != window_.rend(); ++pending)
-        if (pending->call.sample == sample && pending->call.queues == Queues::work) {
-            pending->call.expected_ns = ns;
-            pending->call.doubt = doubt_of_measured;
+    for (Pending& pending : std::views::reverse(window_))
+        if (pending.call.sample == sample && pending.call.queues == Queues::work) {
+            pending.call.expected_ns = ns;
+            pending.call.doubt = doubt_of_measured;
             break;
         }
 }
@@ -150,7 +151,7 @@ Growing Clock::simulate(double factor, bool all_alike) {
         } else if (call.queues == Queues::record) {
             trial_.record(call, Growing{call.start + pending.told_ns, 0});
         } else if (call.queues == Queues::join) {
-            trial_.join(call);
+            trial_.join(call, trial_.event(call.event));
         }
     }
     const facts::Call& last = window_.back().call;
@@ -296,8 +297,11 @@ void Clock::resolve() {
     expect();
     fit(window_.back());
     std::size_t count = 0;
-    while (count < window_.size() && window_[count].fixed)
+    for (const Pending& pending : window_) {
+        if (!pending.fixed)
+            break;
         ++count;
+    }
     settle(count);
 }
 
@@ -310,7 +314,7 @@ void Clock::settle(std::size_t count) {
         else if (call.queues == Queues::record)
             base_.record(call, call.start + pending.told_ns);
         else if (call.queues == Queues::join)
-            base_.join(call);
+            base_.join(call, base_.event(call.event));
         if (pending.late_ns > 0)
             base_.limit(call, call.start + call.duration);
         if (!replays_.empty())

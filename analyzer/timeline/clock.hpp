@@ -5,12 +5,12 @@
 #include "analyzer/model/awaited.hpp"
 #include "analyzer/reader/flat_map.hpp"
 #include "analyzer/timeline/edit.hpp"
-#include "analyzer/timeline/lane.hpp"
+#include "analyzer/timeline/replays.hpp"
 #include "analyzer/timeline/state.hpp"
+#include "analyzer/timeline/window.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <unordered_map>
 #include <vector>
@@ -91,7 +91,7 @@ private:
     Replays replays_;
     bool hides_;
     std::vector<double> ends_; ///< of each thread's last call
-    std::deque<Pending> window_;
+    Window window_;
     bool unresolved_ = false; ///< the last call of the window waited
     State<double> base_;      ///< at the start of the window
     State<Growing> trial_;

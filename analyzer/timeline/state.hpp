@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analyzer/facts/call.hpp"
+#include "analyzer/timeline/times.hpp"
 
 #include <algorithm>
 #include <array>
@@ -14,53 +15,48 @@ namespace umadvisor::timeline {
 struct Growing {
     double at = 0, slope = 0;
     friend Growing operator+(Growing a, Growing b) { return {a.at + b.at, a.slope + b.slope}; }
-    friend bool operator<(Growing a, Growing b) { return a.at < b.at; }
+    friend Growing later(Growing a, Growing b) { return a.at < b.at ? b : a; }
 };
 
-/// `Time` is double or Growing. Every constraint that may bind is a term of a maximum, so that an edit that
-/// lifts one leaves the others in force. Memory: one time a stream, event and engine.
+/// `Time` is double, Growing or Times. Every constraint that may bind is a term of a maximum, so that an edit
+/// that lifts one leaves the others in force. Memory: one time a stream, event and engine.
 template <class Time>
 class State {
 public:
     /// When work that `call` queues can begin, given when the device has been told of it.
-    Time ready(const facts::Call& call, Time told) const {
+    Time ready(const facts::Call& call, const Time& told) const {
         const facts::StreamPlace& stream = call.stream;
-        Time time = std::max(told, value(streams_, stream.number));
+        Time time = later(told, value(streams_, stream.number));
         if (stream.device < devices_.size()) {
             const Device& device = devices_[stream.device];
             if (stream.legacy)
-                time = std::max(time, device.blocking);
+                time = later(time, device.blocking);
             else if (stream.blocking)
-                time = std::max(time, device.legacy);
+                time = later(time, device.legacy);
             if (call.engine != facts::Engine::none)
-                time = std::max(time, device.engines[static_cast<std::size_t>(call.engine)]);
+                time = later(time, device.engines[static_cast<std::size_t>(call.engine)]);
         }
         return time;
     }
 
-    /// The work of `call` ends at `end`.
-    void queue(const facts::Call& call, Time end) {
-        const facts::StreamPlace& stream = call.stream;
-        slot(streams_, stream.number) = end;
-        Device& device = slot(devices_, stream.device);
-        device.all = std::max(device.all, end);
-        if (stream.legacy)
-            device.legacy = std::max(device.legacy, end);
-        else if (stream.blocking)
-            device.blocking = std::max(device.blocking, end);
-        if (call.engine != facts::Engine::none)
-            device.engines[static_cast<std::size_t>(call.engine)] = end;
+    /// The work of `call` ends at `end`; of a time before all others nothing comes.
+    void queue(const facts::Call& call, const Time& end) {
+        order(call.stream, end);
+        Device& device = slot(devices_, call.stream.device);
+        device.all = later(device.all, end);
+        if (call.engine != facts::Engine::none) {
+            Time& engine = device.engines[static_cast<std::size_t>(call.engine)];
+            engine = later(engine, end);
+        }
     }
 
     /// An event that is recorded in the legacy default stream stands for the blocking streams, too. The device
     /// is told of it like of work.
-    void record(const facts::Call& call, Time told) {
-        slot(events_, call.event) = std::max(told, end_of_stream(call.stream));
+    void record(const facts::Call& call, const Time& told) {
+        slot(events_, call.event) = later(told, end_of_stream(call.stream));
     }
-    void join(const facts::Call& call) {
-        if (const Time event = value(events_, call.event); value(streams_, call.stream.number) < event)
-            queue_order(call.stream, event);
-    }
+    Time& event(std::uint32_t number) { return slot(events_, number); }
+    void join(const facts::Call& call, const Time& event) { order(call.stream, event); }
 
     /// When that is done for which `call` waits; not for calls that wait for themselves.
     Time awaited(const facts::Call& call) const {
@@ -77,8 +73,8 @@ public:
     }
 
     /// What `call` waited for had ended by `end`.
-    void limit(const facts::Call& call, Time end) {
-        const auto lower = [end](Time& time) { time = std::min(time, end); };
+    void limit(const facts::Call& call, const Time& end) {
+        const auto lower = [&end](Time& time) { time = earlier(time, end); };
         if (call.waits == facts::Waits::event)
             lower(slot(events_, call.event));
         Device& device = slot(devices_, call.stream.device);
@@ -123,16 +119,18 @@ private:
         const Time own = value(streams_, stream.number);
         if (!stream.legacy || stream.device >= devices_.size())
             return own;
-        return std::max({own, devices_[stream.device].legacy, devices_[stream.device].blocking});
+        const Device& device = devices_[stream.device];
+        return later(own, later(device.legacy, device.blocking));
     }
     /// What `stream` is given next begins no earlier than `time`.
-    void queue_order(const facts::StreamPlace& stream, Time time) {
-        slot(streams_, stream.number) = time;
+    void order(const facts::StreamPlace& stream, const Time& time) {
+        Time& end = slot(streams_, stream.number);
+        end = later(end, time);
         Device& device = slot(devices_, stream.device);
         if (stream.legacy)
-            device.legacy = std::max(device.legacy, time);
+            device.legacy = later(device.legacy, time);
         else if (stream.blocking)
-            device.blocking = std::max(device.blocking, time);
+            device.blocking = later(device.blocking, time);
     }
 
     template <class Slots>

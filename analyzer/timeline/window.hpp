@@ -1,0 +1,56 @@
+/// Calls whose place in time is not decided yet.
+#pragma once
+
+#include "analyzer/facts/call.hpp"
+
+#include <cstddef>
+#include <iterator>
+#include <vector>
+
+namespace umadvisor::timeline {
+
+/// A call in the window of the clock.
+struct Pending {
+    facts::Call call;
+    double gap_ns = 0; ///< of the program's own code since the thread's last call
+    double expected_ns = 0, doubt = 1;
+    double weight = 1;         ///< how much of `expected_ns` the unknown factor scales, from 0 to 1
+    double device_ns = 0;      ///< as fitted
+    bool fixed = false;        ///< device_ns is final
+    double begin = 0, end = 0; ///< of the work, as simulated last
+    double told_ns = 0;        ///< from the call's start until the device knows of the work
+    double own_ns = 0;         ///< that the call takes when what it waits for is done
+    double wake_ns = 0;        ///< from the end of what it waited for to its return
+    double waited_ns = 0;
+    double late_ns = 0; ///< so much after it, what it waited for would have ended: that is taken back
+};
+
+/// A queue in one piece of memory.
+class Window {
+public:
+    auto begin() { return std::next(calls_.begin(), first_); }
+    auto end() { return calls_.end(); }
+    auto begin() const { return std::next(calls_.begin(), first_); }
+    auto end() const { return calls_.end(); }
+    std::size_t size() const { return calls_.size() - static_cast<std::size_t>(first_); }
+    bool empty() const { return size() == 0; }
+    Pending& front() { return *begin(); }
+    Pending& back() { return calls_.back(); }
+    void push_back(const Pending& call) { calls_.push_back(call); }
+    void pop_front() {
+        if (++first_; empty()) {
+            calls_.clear();
+            first_ = 0;
+        } else if (first_ == most_gone) {
+            calls_.erase(calls_.begin(), begin());
+            first_ = 0;
+        }
+    }
+
+private:
+    static constexpr std::ptrdiff_t most_gone = 4096;
+    std::vector<Pending> calls_;
+    std::ptrdiff_t first_ = 0;
+};
+
+} // namespace umadvisor::timeline
