@@ -1,39 +1,40 @@
 #include "analyzer/cli/command.hpp"
+#include "analyzer/cli/first_calibration.hpp"
 #include "analyzer/cli/message.hpp"
 #include "analyzer/cli/output_file.hpp"
 #include "analyzer/cli/usual_rates.hpp"
+#include "analyzer/machine/bench.hpp"
 #include "analyzer/machine/calibration.hpp"
 #include "analyzer/reader/error.hpp"
 
 #include <array>
 #include <charconv>
 #include <cstdio>
+#include <fcntl.h>
 #include <filesystem>
 #include <iostream>
+#include <sys/file.h>
+#include <unistd.h>
 
 namespace umadvisor::cli {
 namespace {
 
-int calibrate(const Arguments& arguments) {
-    int ordinal = 0;
-    if (const std::string text = arguments.value("--device"); !text.empty()) {
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ordinal);
-        if (error != std::errc() || end != text.data() + text.size() || ordinal < 0) {
-            say("--device takes a number from 0, not " + text);
-            return usage_error;
-        }
+/// One process at a time measures: two would disturb each other. Where that cannot be had, it goes without.
+class Turn {
+public:
+    explicit Turn(const std::string& folder)
+        : folder_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+        ::flock(folder_, LOCK_EX);
     }
-    std::string path = arguments.value("--output");
-    if (path.empty())
-        path = usual_rates_file();
-    if (path.empty())
-        throw reader::Error("neither XDG_CONFIG_HOME nor HOME says where to write; give -o FILE");
-    std::error_code failed; // should it not be there, the file cannot be written
-    if (const auto folder = std::filesystem::path(path).parent_path(); !folder.empty())
-        std::filesystem::create_directories(folder, failed);
-    check_output_name(path, true);
-    const machine::Calibration found = machine::calibrate(ordinal);
-    write_output_file(path, true, machine::rates_text(found.rates));
+    ~Turn() { ::close(folder_); }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+private:
+    int folder_;
+};
+
+void print(const machine::Calibration& found, const std::string& path) {
     std::cout << found.rates.device << "\n";
     machine::Rates::each(found.rates, [](std::string_view name, double value) {
         if (value <= 0)
@@ -52,6 +53,38 @@ int calibrate(const Arguments& arguments) {
     for (const std::string& sentence : found.unmeasured)
         std::cout << "not measured: " << sentence << "\n";
     std::cout << "written to " << path << "\n";
+}
+
+int calibrate(const Arguments& arguments) {
+    int ordinal = 0;
+    if (const std::string text = arguments.value("--device"); !text.empty()) {
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ordinal);
+        if (error != std::errc() || end != text.data() + text.size() || ordinal < 0) {
+            say("--device takes a number from 0, not " + text);
+            return usage_error;
+        }
+    }
+    const std::string output = arguments.value("--output");
+    const std::string path = output.empty() ? usual_rates_file() : output;
+    if (path.empty())
+        throw reader::Error("neither XDG_CONFIG_HOME nor HOME says where to write; give -o FILE");
+    const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+    std::error_code failed; // should it not be there, the file cannot be written
+    if (!folder.empty())
+        std::filesystem::create_directories(folder, failed);
+    check_output_name(path, true);
+    const Turn turn(folder.empty() ? "." : folder.string());
+    if (const std::string name = arguments.value(std::string(unknown_device_flag)); !name.empty()) {
+        if (!usual_rates(name).device.empty()) // by now
+            return done;
+        ordinal = machine::ordinal_of(name);
+    }
+    const machine::Calibration found = machine::calibrate(ordinal);
+    if (output.empty())
+        keep_usual_rates(found.rates);
+    else
+        write_output_file(path, true, machine::rates_text({found.rates}));
+    print(found, path);
     return done;
 }
 
@@ -64,8 +97,10 @@ const Command calibrate_command{
     0,
     0,
     {{"-o,--output", "FILE",
-      "Where it is kept; ~/.config/umadvisor/machine.json if not said, where reports look for it"},
-     {"--device", "N", "The device to measure; 0 if not said"}},
+      "Where it is kept; if not said, ~/.config/umadvisor/machine.json, beside other devices': reports look "
+      "there"},
+     {"--device", "N", "The device to measure; 0 if not said"},
+     {unknown_device_flag, "NAME", ""}},
     &calibrate};
 
 } // namespace umadvisor::cli

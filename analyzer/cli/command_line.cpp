@@ -26,6 +26,21 @@ constexpr const char* footer =
 
 constexpr int most_values = 1 << 10; ///< of a repeatable option
 
+/// Says in the usage line what is given besides options: FILE, FILE FILE, FILE..., [RULE].
+class PlainFormatter : public CLI::Formatter {
+public:
+    std::string make_option_usage(const CLI::Option* option) const override {
+        const std::string name = make_option_name(option, true);
+        std::string text = name;
+        for (int i = 1; i < option->get_expected_min(); ++i)
+            text += " " + name;
+        if (option->get_expected_max() > std::max(option->get_expected_min(), 1))
+            text += "...";
+        return option->get_required() ? text : "[" + text + "]";
+    }
+    std::string make_positionals(const CLI::App*) const override { return {}; } // would say it again
+};
+
 /// One subcommand while its arguments are parsed.
 struct Pending {
     const Command* command = nullptr;
@@ -83,6 +98,7 @@ int parse_and_run(std::vector<std::string> arguments, std::vector<std::string> c
     app.set_version_flag("--version", "umadvisor " UMADVISOR_VERSION);
     app.require_subcommand(1);
     app.footer(footer);
+    app.formatter(std::make_shared<PlainFormatter>()); // of subcommands, too
     std::vector<Pending> all;
     for (const Command* command : commands()) {
         Pending& pending = all.emplace_back();

@@ -244,9 +244,10 @@ void look_at_rates(Findings& findings, const DriverProbe& driver) {
             return findings.add(Mark::part, "estimates", error.what());
         }
     }
-    findings.add(Mark::part, "estimates",
-                 "stand on what a trace tells, else on an H200's figures; umadvisor calibrate measures this "
-                 "machine's in seconds");
+    findings.add(
+        Mark::part, "estimates",
+        "stand on what a trace tells, else on an H200's figures; the first run measures this machine's, as "
+        "umadvisor calibrate does in seconds");
 }
 
 /// Those that would change the trials; what the user has set for programs is looked at by itself.

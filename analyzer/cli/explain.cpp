@@ -2,16 +2,26 @@
 #include "analyzer/cli/message.hpp"
 #include "analyzer/cli/rule_pages.hpp"
 
+#include <algorithm>
+#include <cctype>
 #include <iostream>
 
 namespace umadvisor::cli {
 namespace {
 
+/// Whether `text` means the page: "UMA-101", "uma-101", "101", "pageable-copy".
+bool means(std::string text, const RulePage& page) {
+    std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
+    constexpr std::string_view prefix = "uma-";
+    const std::string_view number = page.id.substr(prefix.size());
+    return text == page.name || text == number ||
+           (text.starts_with(prefix) && text.substr(prefix.size()) == number);
+}
+
 int explain(const Arguments& arguments) {
     std::string known;
     for (const RulePage& page : rule_pages()) {
-        if (arguments.rest.empty() || page.id == arguments.rest.front() ||
-            page.name == arguments.rest.front()) {
+        if (arguments.rest.empty() || means(arguments.rest.front(), page)) {
             std::cout << page.text;
             if (!arguments.rest.empty())
                 return done;
@@ -27,7 +37,9 @@ int explain(const Arguments& arguments) {
 } // namespace
 
 const Command explain_command{
-    "explain", "Explain a rule, by its id or its name: cause, cure, when to ignore it", "RULE", 0, 1, {},
+    "explain", "Explain a rule, by its id, its number or its name: cause, cure, when to ignore it",
+    "RULE",    0,
+    1,         {},
     &explain};
 
 } // namespace umadvisor::cli

@@ -67,11 +67,13 @@ private:
     reports::SarifLog log_;
 };
 
-/// What --machine FILE says, whatever the device, else what umadvisor calibrate has kept of it.
+/// What --machine FILE says, whatever its device, else what umadvisor calibrate has kept of the trace's.
 reports::RatesOf rates_of(const Arguments& arguments) {
     if (!arguments.has("--machine"))
         return &usual_rates;
-    return [rates = machine::read_rates(arguments.value("--machine"))](const std::string&) { return rates; };
+    return [all = machine::read_rates(arguments.value("--machine"))](const std::string& device) {
+        return machine::rates_of(all, device);
+    };
 }
 
 int report(const Arguments& arguments) {

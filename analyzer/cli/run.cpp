@@ -1,18 +1,15 @@
 #include "analyzer/cli/act_modes.hpp"
 #include "analyzer/cli/command.hpp"
+#include "analyzer/cli/first_calibration.hpp"
 #include "analyzer/cli/launcher.hpp"
 #include "analyzer/cli/message.hpp"
 #include "analyzer/cli/program_file.hpp"
-#include "analyzer/cli/progress.hpp"
 #include "analyzer/cli/run_list.hpp"
+#include "analyzer/cli/run_summary.hpp"
 #include "analyzer/cli/shim.hpp"
-#include "analyzer/cli/stack_options.hpp"
 #include "analyzer/cli/trace_names.hpp"
-#include "analyzer/cli/usual_rates.hpp"
-#include "analyzer/findings/words.hpp"
 #include "analyzer/reader/error.hpp"
 #include "analyzer/reader/source.hpp"
-#include "analyzer/reports/report.hpp"
 #include "trace/size_text.hpp"
 
 #include <algorithm>
@@ -131,55 +128,6 @@ void write_what_is_left(const std::string& path) {
     }
 }
 
-/// From the working directory, where it lies below that.
-std::string shown_path(const std::string& path) {
-    std::error_code failed;
-    const std::filesystem::path here = std::filesystem::current_path(failed);
-    const std::string near = failed ? path : std::filesystem::path(path).lexically_relative(here).string();
-    return near.empty() || near.starts_with("..") ? path : near;
-}
-
-/// One that entered CUDA for others: mpirun, a launcher of Python workers.
-bool recorded_nothing(const reports::Report& report) {
-    return report.profile.records() == 0 && report.trace.dropped_calls.empty() &&
-           report.trace.file.completeness().whole();
-}
-
-/// Says what there is of one process. Whether its trace is worth a report.
-bool summarize(const RunProcess& process) {
-    const std::string who = "process " + process.pid;
-    if (process.path.empty()) {
-        say("no trace of " + who + ": " + process.trouble);
-        return false;
-    }
-    const std::string path = shown_path(process.path);
-    try {
-        reports::Report report(process.path, stack_options(), false, &usual_rates);
-        end_progress();
-        if (std::to_string(report.trace.file.header().pid) != process.pid) {
-            say("no trace of " + who + ": " + path + " is another process's by now");
-            return false;
-        }
-        if (recorded_nothing(report)) {
-            say(report.profile.program() + " (pid " + process.pid + "): no CUDA call was recorded: " + path);
-            return false;
-        }
-        say(reports::headline(report));
-        if (report.findings.empty())
-            say(report.why_empty());
-        else
-            say(findings::count_text(report.findings.size(), "finding") +
-                "; first: " + report.findings.front().title + ", " +
-                std::string(findings::saving_lead(report.findings.front().saving_ns,
-                                                  report.findings.front().saving_bytes)) +
-                findings::saving_text(report.findings.front().saving_ns, report.findings.front().saving_bytes));
-        return report.profile.records() != 0 || !report.trace.dropped_calls.empty();
-    } catch (const reader::Error& error) {
-        say(error.what());
-        return false;
-    }
-}
-
 /// Of this run: those that its list tells of. Where it tells of none, what was written by name meanwhile: the
 /// list does not reach a process of another user, or with another environment, and may be swept away.
 std::vector<RunProcess> processes_of(const RunList& list, const std::string& output, std::uint64_t begin,
@@ -192,21 +140,15 @@ std::vector<RunProcess> processes_of(const RunList& list, const std::string& out
     return processes;
 }
 
-void summarize(const std::vector<RunProcess>& processes, bool told) {
-    if (!processes.empty() && !told)
-        say("no process reported its trace; these were written during the run:");
-    std::string next;
+/// So that no report stands on another card's prices. After the program, which it would disturb.
+void know_devices(const std::vector<RunProcess>& processes, bool quiet) {
+    std::vector<std::string> paths;
     for (const RunProcess& process : processes)
-        if (summarize(process))
-            next += " " + shown_path(process.path);
-    if (!next.empty())
-        say("next: umadvisor report" + next);
-    else if (processes.empty() && driver_found())
-        say("no trace: no process reported one. Either none used CUDA, or one could not report it: it ran as "
-            "another "
-            "user, in a container, or without UMADVISOR_RUN");
-    else if (processes.empty())
-        say("no trace: no CUDA driver here (libcuda.so.1 is not found); umadvisor doctor says more");
+        if (!process.path.empty())
+            paths.push_back(process.path);
+    for (const std::string& line : calibrate_unknown_devices(paths))
+        if (!quiet)
+            say(line);
 }
 
 /// Without one the traces are written all the same, and each process says where.
@@ -256,6 +198,8 @@ int run(const Arguments& arguments) {
     if (!list || !started)
         return status;
     const std::vector<RunProcess> processes = processes_of(*list, output, begin, told);
+    if (!arguments.has("--no-calibrate"))
+        know_devices(processes, quiet);
     if (!quiet)
         summarize(processes, told);
     else
@@ -303,6 +247,9 @@ const Command run_command{
       "Hash the bytes of copies between host and device, so that equal ones are found: sample (some of them, "
       "all "
       "where they may be equal again; the default but beside --act), full, off"},
+     {"--no-calibrate", "",
+      "Do not measure, once the program has ended, what moving memory costs on a device that umadvisor "
+      "calibrate was not run on (1 to 2 s, once for each kind of device)"},
      {"-q,--quiet", "", "Say nothing, neither here nor in the program"}},
     &run,
     true};

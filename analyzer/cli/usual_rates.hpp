@@ -13,4 +13,8 @@ std::string usual_rates_file(); ///< in config_folder(); empty: there is none
 /// as machine::read_rates() does.
 machine::Rates usual_rates(const std::string& device);
 
+/// Puts `rates` into the usual file, beside those of other devices; a damaged file is made anew. Throws
+/// reader::Error where it cannot be written.
+void keep_usual_rates(const machine::Rates& rates);
+
 } // namespace umadvisor::cli

@@ -55,10 +55,12 @@ int whatif(const Arguments& arguments) {
         return wrong(trouble);
 
     reader::Trace trace(arguments.rest.front());
-    question.rates = arguments.has("--machine") ? machine::read_rates(arguments.value("--machine"))
-                     : trace.dictionary.devices.empty()
-                         ? machine::Rates()
-                         : usual_rates(std::string(trace.dictionary.devices.front().device_name));
+    const auto& devices = trace.dictionary.devices;
+    const std::string device(devices.empty() ? std::string_view() : devices.front().device_name);
+    if (arguments.has("--machine"))
+        question.rates = machine::rates_of(machine::read_rates(arguments.value("--machine")), device);
+    else if (!devices.empty())
+        question.rates = usual_rates(device);
     // Each policy is replayed on the same blocks: what one gives back, the next takes again, and the kernel
     // need not clear it in between (mallopt(3)).
     ::mallopt(M_MMAP_THRESHOLD, 1 << 30);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -19,6 +20,7 @@ struct Error {
 /// CUDA Runtime API, cudaError_t; CUDA Driver API, CUresult.
 constexpr std::array errors{
     Error{1, "cudaErrorInvalidValue", "CUDA_ERROR_INVALID_VALUE", "an invalid value"},
+    Error{model::out_of_memory, "cudaErrorMemoryAllocation", "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
     Error{3, "cudaErrorInitializationError", "CUDA_ERROR_NOT_INITIALIZED", "CUDA is not initialised"},
     Error{100, "cudaErrorNoDevice", "CUDA_ERROR_NO_DEVICE", "no device"},
     Error{101, "cudaErrorInvalidDevice", "CUDA_ERROR_INVALID_DEVICE", "no such device"},
@@ -64,11 +66,69 @@ bool may_fail(std::string_view entry) {
 }
 
 struct FailedLine {
-    std::uint64_t count = 0, first = UINT64_MAX, entry = 0;
+    std::uint64_t count = 0, entry = 0;
+    const model::FailedTotals* first = nullptr;
 };
 
-Finding describe(const model::Profile& profile, std::uint64_t stack, std::uint64_t status,
-                 const FailedLine& line) {
+/// What one line held.
+struct Holder {
+    std::uint64_t stack = 0, count = 0, bytes = 0;
+    std::string what;
+};
+
+/// Largest first.
+std::vector<Holder> holders_of(const model::Profile& profile, const LineOf& line_of,
+                               const std::vector<model::Holding>& holdings) {
+    std::map<std::pair<std::uint64_t, std::string>, Holder> lines;
+    for (const model::Holding& holding : holdings) {
+        const model::AllocationSite& site = holding.site;
+        std::string what = site.symbol != 0
+                               ? "variable " + std::string(profile.dictionary().string(site.symbol))
+                               : profile.call_name(site.entry);
+        if (site.memory == trace::Memory::managed)
+            what += ", managed";
+        const std::uint64_t stack = line_of(site.stack);
+        Holder& holder = lines[{stack, what}];
+        holder.stack = stack;
+        holder.what = what;
+        holder.count += holding.count;
+        holder.bytes += holding.bytes;
+    }
+    std::vector<Holder> all;
+    for (auto& [key, holder] : lines)
+        all.push_back(std::move(holder));
+    std::ranges::stable_sort(all, std::greater(), &Holder::bytes);
+    return all;
+}
+
+/// Who had the memory when there was none left. What contexts and other processes had is not in a trace.
+void add_holders(const model::Profile& profile, const LineOf& line_of, const model::FailedTotals& first,
+                 Finding& finding) {
+    std::uint64_t held = 0, managed = 0;
+    for (const model::Holding& holding : *first.holdings) {
+        held += holding.bytes;
+        managed += holding.site.memory == trace::Memory::managed ? holding.bytes : 0;
+    }
+    for (const Holder& holder : holders_of(profile, line_of, *first.holdings))
+        finding.places.emplace_back("held " + bytes_text(static_cast<double>(holder.bytes)) +
+                                        " then: " + holder.what + ", " + count_text(holder.count, "allocation"),
+                                    holder.stack);
+    const auto& devices = profile.dictionary().devices;
+    std::string text = "the program held " + (held == 0 ? "nothing" : bytes_text(static_cast<double>(held))) +
+                       (first.of_host ? " of page-locked memory then" : " then");
+    if (managed != 0)
+        text += ", " + bytes_text(static_cast<double>(managed)) + " of it managed, which may be on the host";
+    if (!first.of_host && devices.size() == 1)
+        text += "; the device has " + bytes_text(static_cast<double>(devices.front().memory_bytes));
+    else if (!first.of_host && devices.size() > 1)
+        text += ", on all devices together";
+    finding.details.push_back(text);
+    finding.evidence.insert(finding.evidence.end(), {{"held_bytes", static_cast<double>(held)},
+                                                     {"held_managed_bytes", static_cast<double>(managed)}});
+}
+
+Finding describe(const model::Profile& profile, const LineOf& line_of, std::uint64_t stack,
+                 std::uint64_t status, const FailedLine& line) {
     const model::FailureSite* const fatal = profile.failed_calls().fatal();
     const bool ends_all = fatal != nullptr && fatal->status == status;
     const std::uint64_t after = ends_all ? profile.failed_calls().after_fatal() : 0;
@@ -76,8 +136,12 @@ Finding describe(const model::Profile& profile, std::uint64_t stack, std::uint64
     finding.rule = &rule("UMA-701");
     finding.title = finding.rule->title;
     finding.stack = stack;
-    finding.summary = profile.call_name(line.entry) + " fails, " + count_text(line.count, "time") + ": " +
-                      error_text(profile, status);
+    const model::FailedTotals& first = *line.first;
+    finding.summary = profile.call_name(line.entry) +
+                      (first.bytes == 0 ? "" : " of " + bytes_text(static_cast<double>(first.bytes))) +
+                      (first.from_null ? " from a null pointer" : "") +
+                      (first.to_null ? " to a null pointer" : "") + " fails, " +
+                      count_text(line.count, "time") + ": " + error_text(profile, status);
     if (after != 0)
         finding.summary += "; " + count_text(after, "call") + " behind it failed, too";
     finding.evidence = {{"failed", static_cast<double>(line.count)},
@@ -87,6 +151,13 @@ Finding describe(const model::Profile& profile, std::uint64_t stack, std::uint64
         finding.details.push_back("this error ends the context: all other advice is of the time before it");
     finding.advice = ends_all ? "run the program under compute-sanitizer and look at what each call returns"
                               : "look at what the call returns, and mend its arguments or leave it out";
+    if (status == model::out_of_memory) {
+        finding.evidence.emplace_back("bytes", static_cast<double>(first.bytes));
+        if (first.holdings)
+            add_holders(profile, line_of, first, finding);
+        finding.advice = "look at what the call returns, and free what is not needed any more before it, or "
+                         "work in smaller parts";
+    }
     finding.basis = "calls that fail are worth mending whatever they cost";
     finding.confidence = Confidence::high;
     return finding;
@@ -101,14 +172,14 @@ std::vector<Finding> find_calls_fail(const model::Profile& profile, const LineOf
             continue;
         FailedLine& line = lines[{line_of(site.site.stack), site.status}];
         line.count += totals.count;
-        if (totals.first < line.first) {
-            line.first = totals.first;
+        if (line.first == nullptr || totals.start < line.first->start) {
+            line.first = &totals;
             line.entry = site.site.entry;
         }
     }
     std::vector<std::pair<std::uint64_t, Finding>> found;
     for (const auto& [key, line] : lines)
-        found.emplace_back(line.first, describe(profile, key.first, key.second, line));
+        found.emplace_back(line.first->start, describe(profile, line_of, key.first, key.second, line));
     std::ranges::sort(found, {}, [](const auto& each) { return each.first; });
     std::vector<Finding> findings;
     for (auto& [at, finding] : found)

@@ -1,6 +1,28 @@
 #include "analyzer/machine/bench.hpp"
 
+#include "analyzer/reader/error.hpp"
+
 namespace umadvisor::machine {
+namespace {
+
+std::string name_of(const Driver& cuda, int device) {
+    std::array<char, 256> name{};
+    check(cuda.get_name(name.data(), static_cast<int>(name.size()) - 1, device), "cuDeviceGetName");
+    return name.data();
+}
+
+} // namespace
+
+int ordinal_of(const std::string& name) {
+    const Driver cuda;
+    int count = 0;
+    check(cuda.initialize(0), "cuInit");
+    check(cuda.count_devices(&count), "cuDeviceGetCount");
+    for (int ordinal = 0; ordinal < count; ++ordinal)
+        if (int device = 0; cuda.get_device(&device, ordinal) == 0 && name_of(cuda, device) == name)
+            return ordinal;
+    throw reader::Error("no device is called " + name + " here; umadvisor doctor says which there are");
+}
 
 Bench::Bench(int ordinal) {
     check(cuda_.initialize(0), "cuInit");
@@ -13,9 +35,7 @@ Bench::Bench(int ordinal) {
 }
 
 std::string Bench::device_name() const {
-    std::array<char, 256> name{};
-    check(cuda_.get_name(name.data(), static_cast<int>(name.size()) - 1, device_), "cuDeviceGetName");
-    return name.data();
+    return name_of(cuda_, device_);
 }
 
 } // namespace umadvisor::machine

@@ -13,6 +13,9 @@
 
 namespace umadvisor::machine {
 
+/// The first device of that name. Throws reader::Error where there is none.
+int ordinal_of(const std::string& name);
+
 /// Takes the device's primary context, current on the thread. Throws reader::Error where a call fails.
 class Bench {
 public:

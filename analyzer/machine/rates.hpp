@@ -4,6 +4,7 @@
 #include "residency/prices.hpp"
 
 #include <string>
+#include <vector>
 
 namespace umadvisor::machine {
 
@@ -86,10 +87,12 @@ struct Rates {
     }
 };
 
-/// Throws reader::Error when the file cannot be read or is none of these.
-Rates read_rates(const std::string& path);
+/// Of each device in the file, at least one. Throws reader::Error when it cannot be read or is none of these.
+std::vector<Rates> read_rates(const std::string& path);
+/// Those of `device`, else the first; `all` is not empty.
+const Rates& rates_of(const std::vector<Rates>& all, const std::string& device);
 
 /// The text of such a file. Leaves out rates of zero: they were not measured.
-std::string rates_text(const Rates& rates);
+std::string rates_text(const std::vector<Rates>& all);
 
 } // namespace umadvisor::machine

@@ -1,11 +1,8 @@
 #include "analyzer/model/allocation_failures.hpp"
 
+#include "analyzer/model/failed_calls.hpp"
+
 namespace umadvisor::model {
-namespace {
-
-constexpr std::uint64_t out_of_memory = 2; ///< CUDA_ERROR_OUT_OF_MEMORY
-
-} // namespace
 
 void AllocationFailures::add(const trace::Alloc& record) {
     untold_ = untold_ || record.memory == trace::Memory::managed || dictionary_.is_stream_ordered(record.entry);

@@ -1,5 +1,6 @@
 #include "analyzer/model/allocations.hpp"
 
+#include "analyzer/model/direction.hpp"
 #include "analyzer/reader/saturated.hpp"
 
 #include <algorithm>
@@ -38,6 +39,14 @@ void Allocations::add(const trace::Free& record) {
     --live->site->live;
     live->site->live_bytes -= live->bytes;
     live_.erase(record.allocation);
+}
+
+std::vector<Holding> Allocations::holdings(bool of_host) const {
+    std::vector<Holding> all;
+    for (const auto& [site, totals] : sites())
+        if (totals.live_bytes != 0 && is_host_memory(site.memory) == of_host)
+            all.push_back({site, totals.live, totals.live_bytes});
+    return all;
 }
 
 Allocations::Live* Allocations::find_managed(std::uint64_t allocation) {

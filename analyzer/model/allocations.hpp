@@ -35,6 +35,12 @@ struct AllocationTotals {
     std::vector<FirstLaunch> first_launches;                ///< those that were sampled; at most a few
 };
 
+/// What the program has at a moment, by where it was made.
+struct Holding {
+    AllocationSite site;
+    std::uint64_t count = 0, bytes = 0;
+};
+
 class Allocations {
 public:
     void add(const trace::Alloc& record);
@@ -50,6 +56,8 @@ public:
     void measure(std::uint64_t sample, std::uint64_t nanoseconds);
 
     const std::map<AllocationSite, AllocationTotals>& sites() const { return sites_.map(); }
+    /// What is live now, of memory of the host or of devices.
+    std::vector<Holding> holdings(bool of_host) const;
     /// Device time of a FirstLaunch; 0: never read.
     std::uint64_t first_launch_ns(std::uint64_t sample) const;
 

@@ -6,26 +6,28 @@
 namespace umadvisor::model {
 namespace {
 
-/// CUresult: out of memory, deinitialized, peer access that is enabled already, not ready.
-constexpr std::array<std::uint64_t, 4> harmless_statuses{2, 4, 704, 600};
+/// CUresult: deinitialized, peer access that is enabled already, not ready.
+constexpr std::array<std::uint64_t, 3> harmless_statuses{4, 704, 600};
 /// CUresult: illegal address, launch timeout, assert, hardware stack error, illegal instruction, misaligned
 /// address, invalid address space, invalid program counter, launch failed.
 constexpr std::array<std::uint64_t, 9> fatal_statuses{700, 702, 710, 714, 715, 716, 717, 718, 719};
 
 } // namespace
 
-void FailedCalls::add(const CallSite& site, std::uint64_t status, std::uint64_t start) {
+FailedTotals* FailedCalls::add(const CallSite& site, std::uint64_t status, std::uint64_t start) {
     if (status == 0 || std::ranges::find(harmless_statuses, status) != harmless_statuses.end())
-        return;
+        return nullptr;
     if (fatal_.status != 0) {
         ++after_fatal_;
-        return;
+        return nullptr;
     }
-    FailedTotals& totals = sites_[{site, status}];
-    if (totals.count++ == 0)
-        totals.first = start;
     if (std::ranges::find(fatal_statuses, status) != fatal_statuses.end())
         fatal_ = {site, status};
+    FailedTotals& totals = sites_[{site, status}];
+    if (totals.count++ != 0)
+        return nullptr;
+    totals.start = start;
+    return &totals;
 }
 
 } // namespace umadvisor::model

@@ -1,11 +1,14 @@
 /// Calls of the program that failed, by where they were made and what went wrong.
 #pragma once
 
+#include "analyzer/model/allocations.hpp"
 #include "analyzer/model/waits.hpp"
 
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <vector>
 
 namespace umadvisor::model {
 
@@ -15,17 +18,26 @@ struct FailureSite {
     auto operator<=>(const FailureSite&) const = default;
 };
 
+inline constexpr std::uint64_t out_of_memory = 2; ///< CUresult
+
 struct FailedTotals {
     std::uint64_t count = 0;
-    std::uint64_t first = 0; ///< ticks
+    // Of the first:
+    std::uint64_t start = 0;                 ///< ticks
+    bool from_null = false, to_null = false; ///< a copy's ends
+    // And where memory was out:
+    std::uint64_t bytes = 0;                      ///< asked for, by an allocation
+    bool of_host = false;                         ///< page-locked memory, not a device's
+    std::optional<std::vector<Holding>> holdings; ///< what the program had of that kind; nothing: not looked at
 };
 
-/// Answers of queries and what fails because the process ends are no failures; an allocation for which there is
-/// no memory is AllocationFailures'. After an error that ends the context (CUDA Driver API, CUresult: "the
-/// process must be terminated and relaunched") all that fails fails by it. Memory: one entry a site and status.
+/// Answers of queries and what fails because the process ends are no failures. After an error that ends the
+/// context (CUDA Driver API, CUresult: "the process must be terminated and relaunched") all that fails fails by
+/// it. Memory: one entry a site and status, and for a few that were out of memory one a site of allocations.
 class FailedCalls {
 public:
-    void add(const CallSite& site, std::uint64_t status, std::uint64_t start);
+    /// Returns the totals to fill in where it is the first of its kind, else nullptr.
+    FailedTotals* add(const CallSite& site, std::uint64_t status, std::uint64_t start);
 
     const std::map<FailureSite, FailedTotals>& sites() const { return sites_; }
     /// The first call that met the end of its context, and how many failed behind it; nullptr: none did.

@@ -135,6 +135,8 @@ private:
     void count(const Record& record);
     template <class Record>
     void count_call(const CallSite& site, const Record& record);
+    template <class Record>
+    void describe_failure(const Record& record, FailedTotals& first);
     void add(const trace::LaunchShape& record, const reader::ThreadCursor& cursor);
     void add(const trace::GraphLaunch& record, const reader::ThreadCursor& cursor);
     void add(const trace::Sync& record, const reader::ThreadCursor& cursor);

@@ -1,4 +1,5 @@
 /// What each event of a trace adds to a profile.
+#include "analyzer/model/direction.hpp"
 #include "analyzer/model/own_calls.hpp"
 #include "analyzer/model/profile.hpp"
 
@@ -36,12 +37,33 @@ bool is_node(const Record& record) {
 } // namespace
 
 template <class Record>
+void Profile::describe_failure(const Record& record, FailedTotals& first) {
+    if constexpr (std::is_same_v<Record, trace::Copy>) {
+        const auto is_null = [](std::uint64_t address, trace::Memory memory) { // an array has no address
+            return address == 0 && memory == trace::Memory::unknown;
+        };
+        first.from_null = is_null(record.source, record.source_memory);
+        first.to_null = is_null(record.destination, record.destination_memory);
+    }
+    if (record.status != out_of_memory)
+        return;
+    if constexpr (std::is_same_v<Record, trace::Alloc>) {
+        first.bytes = record.bytes;
+        first.of_host = is_host_memory(record.memory);
+    }
+    constexpr std::size_t most_looks = 16; // each keeps one entry a site of allocations
+    if (failed_calls_.sites().size() <= most_looks)
+        first.holdings = allocations_.holdings(first.of_host);
+}
+
+template <class Record>
 void Profile::count_call(const CallSite& site, const Record& record) {
     CallTotals& totals = calls_[site.entry];
     ++totals.count;
     if (record.status != 0) {
         ++totals.failed;
-        failed_calls_.add(site, record.status, record.start);
+        if (FailedTotals* const first = failed_calls_.add(site, record.status, record.start))
+            describe_failure(record, *first);
     }
     if constexpr (std::is_same_v<Record, trace::Launch>)
         totals.time.add(record.duration, record.stands_for);

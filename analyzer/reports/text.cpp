@@ -24,6 +24,7 @@ constexpr double least_share =
     0.01; ///< of the time or of the device's memory, for a finding to be told in full
 /// So that a report fits one screen.
 constexpr std::size_t most_full = 5, most_places = 2, most_small = 5;
+constexpr std::size_t most_holders = 4; ///< of memory, where an allocation failed
 constexpr std::size_t most_counted = 8; ///< entry points named in one line
 constexpr std::size_t most_dropped = 3; ///< call sites of dropped calls named
 
@@ -109,8 +110,8 @@ void write_finding(std::ostream& out, Report& report, const findings::Finding& f
         write_place(out, report, finding.allocation_stack, "allocated here: " + finding.allocation_text);
     else if (!finding.allocation_text.empty())
         out << "    memory: " << finding.allocation_text << "\n";
-    const std::size_t places =
-        report.all ? finding.places.size() : std::min(finding.places.size(), most_places);
+    const std::size_t most = finding.rule->name == "calls-fail" ? most_holders : most_places;
+    const std::size_t places = report.all ? finding.places.size() : std::min(finding.places.size(), most);
     for (std::size_t i = 0; i < places; ++i)
         write_place(out, report, finding.places[i].second, finding.places[i].first);
     if (places != finding.places.size())

@@ -15,7 +15,8 @@ const std::string pageable =
 
 std::string first_basis(const Folder& folder, const std::string& options) {
     const Outcome outcome =
-        run(folder, advisor + " report --json --no-cache --only UMA-102 " + options + " x.umtrace");
+        run(folder, "XDG_CONFIG_HOME=$PWD/config " + advisor + " report --json --no-cache --only UMA-102 " +
+                        options + " x.umtrace");
     BOOST_TEST_REQUIRE(outcome.status == 0, outcome.err);
     return Json::parse(outcome.out).at("findings").at(0).at("basis");
 }
@@ -63,7 +64,8 @@ BOOST_AUTO_TEST_CASE(its_usual_place) {
     BOOST_TEST_REQUIRE(run_sim(folder, "HOME=$PWD XDG_CONFIG_HOME=config " + advisor + " calibrate").status ==
                        0);
     BOOST_TEST(fs::exists(folder.path / ".config/umadvisor/machine.json"));
-    const Outcome outcome = run(folder, "HOME=$PWD " + advisor + " report --no-cache x.umtrace");
+    const Outcome outcome =
+        run(folder, "HOME=$PWD XDG_CONFIG_HOME= " + advisor + " report --no-cache x.umtrace");
     BOOST_TEST(outcome.out.find("the calibrated simcuda H200 model") != std::string::npos, outcome.out);
     BOOST_TEST(run_sim(folder, "HOME= XDG_CONFIG_HOME= " + advisor + " calibrate").status == 1);
 }
@@ -75,6 +77,110 @@ BOOST_AUTO_TEST_CASE(a_damaged_file_is_told_of) {
                                             " report --machine m.json x.umtrace");
     BOOST_TEST(outcome.status == 1);
     BOOST_TEST(outcome.err.find("umadvisor calibrate") != std::string::npos, outcome.err);
+}
+
+BOOST_AUTO_TEST_CASE(devices_of_different_names_stay_known_side_by_side) {
+    const Folder folder;
+    fs::create_directories(folder.path / "config/umadvisor");
+    const std::string file = folder / "config/umadvisor/machine.json";
+    std::ofstream(file) << R"([{"schema": "umadvisor-machine-1", "device": "another card", "rates": {}},
+               {"schema": "umadvisor-machine-1", "device": "simcuda H200 model", "rates": {}}])";
+    const Outcome outcome = run_sim(folder, "XDG_CONFIG_HOME=$PWD/config " + advisor + " calibrate");
+    BOOST_TEST_REQUIRE(outcome.status == 0, outcome.err);
+    const Json machines = Json::parse(read(file));
+    BOOST_TEST(machines.size() == 2u, machines);
+    BOOST_TEST(machines.at(0).at("device") == "simcuda H200 model");
+    BOOST_TEST(!machines.at(0).at("rates").empty());
+    BOOST_TEST(machines.at(1).at("device") == "another card");
+    BOOST_TEST_REQUIRE(run_sim(folder, pageable).status == 0);
+    for (const std::string options : {"", "--machine config/umadvisor/machine.json"})
+        BOOST_TEST(first_basis(folder, options).find("on the calibrated simcuda H200 model") !=
+                   std::string::npos);
+}
+
+/// What `run` does about a device that is not known, with nothing known in $PWD/config.
+namespace {
+
+const std::string first_run = "export XDG_CONFIG_HOME=$PWD/config; " + advisor + " run -o x.umtrace ";
+const std::string copies = examples + "/sim/pageable_copies";
+const std::string known = "config/umadvisor/machine.json";
+
+std::size_t times(const std::string& text, const std::string& part) {
+    std::size_t count = 0;
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+        ++count;
+    return count;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(the_first_run_on_a_device_calibrates_it) {
+    const Folder folder;
+    const Outcome first = run_sim(folder, first_run + "-- sh -c '" + copies + "; exit 5'");
+    BOOST_TEST(first.status == 5);
+    BOOST_TEST(first.out == run_sim(folder, copies).out);
+    const std::size_t line = first.err.find("umadvisor: calibrated simcuda H200 model");
+    BOOST_TEST(line < first.err.find("umadvisor: pageable_copies (pid"), first.err); // and so stands on it
+    BOOST_TEST(lines(first.err) == 4u, first.err);
+    BOOST_TEST(Json::parse(read(folder / known)).at("device") == "simcuda H200 model");
+    BOOST_TEST(first_basis(folder, "").find("on the calibrated simcuda H200 model") != std::string::npos);
+    const Outcome second = run_sim(folder, first_run + "-f -- " + copies);
+    BOOST_TEST(lines(second.err) == 3u, second.err);
+}
+
+BOOST_AUTO_TEST_CASE(a_quiet_run_calibrates_without_a_word_and_no_calibrate_does_not) {
+    const Folder folder;
+    const Outcome without = run_sim(folder, first_run + "--no-calibrate -- " + copies);
+    BOOST_TEST(without.status == 0);
+    BOOST_TEST(times(without.err, "calibrate") == 0u, without.err);
+    BOOST_TEST(!fs::exists(folder / known));
+    const Outcome quiet = run_sim(folder, first_run + "-f -q -- " + copies);
+    BOOST_TEST(quiet.status == 0);
+    BOOST_TEST(quiet.err == "");
+    BOOST_TEST(fs::exists(folder / known));
+}
+
+BOOST_AUTO_TEST_CASE(where_nothing_was_recorded_nothing_is_calibrated) {
+    const Folder folder;
+    for (const std::string& program :
+         {std::string("/bin/true"), advisor + " doctor --trial-program", std::string("./missing")}) {
+        const Outcome outcome = run_sim(folder, first_run + "-- " + program);
+        BOOST_TEST(times(outcome.err, "calibrated") == 0u, outcome.err);
+        BOOST_TEST(!fs::exists(folder / known), program);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(processes_of_a_launcher_and_runs_side_by_side_calibrate_once) {
+    const Folder folder;
+    const std::string rank = advisor + " run -- sh -c '" + copies + " & " + copies + " & wait' & ";
+    const Outcome ranks = run_sim(folder, "export XDG_CONFIG_HOME=$PWD/config; " + rank + rank + rank + "wait");
+    BOOST_TEST(times(ranks.err, "calibrated") == 1u, ranks.err);
+    BOOST_TEST(times(ranks.err, "next: ") == 3u, ranks.err);
+}
+
+/// Whatever it is, the run has its summary and its exit status.
+BOOST_AUTO_TEST_CASE(what_cannot_be_calibrated_takes_one_line) {
+    const Folder folder;
+    const auto check = [&](const std::string& environment, const std::string& why) {
+        const Outcome outcome =
+            run_sim(folder, environment + advisor + " run -f -o x.umtrace -- " + "env LD_LIBRARY_PATH='" +
+                                simcuda + "' sh -c '" + copies + "; exit 5'");
+        BOOST_TEST(outcome.status == 5, outcome.err);
+        BOOST_TEST(lines(outcome.err) == 4u, outcome.err);
+        BOOST_TEST(times(outcome.err, "simcuda H200 model is not calibrated") == 1u, outcome.err);
+        BOOST_TEST(times(outcome.err, why) == 1u, outcome.err);
+        BOOST_TEST(times(outcome.err, "next: umadvisor report x.umtrace") == 1u, outcome.err);
+    };
+    check("XDG_CONFIG_HOME=/proc ", "/proc/umadvisor/machine.json");
+    check("HOME= XDG_CONFIG_HOME= ", "neither XDG_CONFIG_HOME nor HOME");
+    check("XDG_CONFIG_HOME=$PWD/config LD_LIBRARY_PATH= ", "libcuda.so.1");
+    for (const auto& [does, why] : {std::pair{"abort();", "signal 6"}, {"for (;;) pause();", "given up"}}) {
+        std::ofstream(folder / "driver.c")
+            << "#include <stdlib.h>\n#include <unistd.h>\nint cuInit(unsigned flags) { " << does
+            << " }\n__attribute__((constructor)) static void begin(void) { cuInit(0); }\n";
+        BOOST_TEST_REQUIRE(run(folder, "cc -shared -fPIC -o libcuda.so.1 driver.c").status == 0);
+        check("XDG_CONFIG_HOME=$PWD/config LD_LIBRARY_PATH=$PWD ", why);
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

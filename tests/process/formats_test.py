@@ -20,7 +20,8 @@ def record(folder):
     """Traces of examples, and those that a GPU recorded."""
     for name in EXAMPLES:
         trace = Path(folder, f"{name}.umtrace")
-        subprocess.run([BUILD / "bin/umadvisor", "run", "-q", "-o", trace, "--", BUILD / "bin/sim" / name], check=True,
+        subprocess.run([BUILD / "bin/umadvisor", "run", "-q", "--no-calibrate", "-o", trace, "--",
+                        BUILD / "bin/sim" / name], check=True,
                        stdout=subprocess.DEVNULL, env={**os.environ, "LD_LIBRARY_PATH": str(BUILD / "lib/simcuda")})
         yield trace
     for packed in sorted((ROOT / "tests/golden/reports").glob("*.umtrace.xz")):

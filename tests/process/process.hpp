@@ -79,15 +79,20 @@ struct Outcome {
     std::string out, err;
 };
 
+/// Goes to `folder`, on a machine whose device is known: no run calibrates it.
+inline std::string enter(const Folder& folder) {
+    return "export XDG_CACHE_HOME='" + folder.path.string() +
+           "/.cache' XDG_CONFIG_HOME='" UMADVISOR_SOURCE "/tests/process/config'; cd '" + folder.path.string() +
+           "' && ";
+}
+
 /// Runs a shell command line in `folder`. One that hangs is ended, and what it was is said.
 inline Outcome run(const Folder& folder, const std::string& command) {
     constexpr int ended_by_timeout = 124; // timeout(1)
     const std::string out = folder / ".out", err = folder / ".err", script = folder / ".command";
     std::ofstream(script) << command << '\n';
-    const int status = std::system(("export XDG_CACHE_HOME='" + folder.path.string() + "/.cache'; cd '" +
-                                    folder.path.string() + "' && timeout -k 5 240 sh '" + script + "' >'" +
-                                    out + "' 2>'" + err + "'")
-                                       .c_str());
+    const int status = std::system(
+        (enter(folder) + "timeout -k 5 240 sh '" + script + "' >'" + out + "' 2>'" + err + "'").c_str());
     if (WIFEXITED(status) && WEXITSTATUS(status) == ended_by_timeout)
         throw std::runtime_error("hangs: " + command + "\n" + read(err));
     return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read(out), read(err)};

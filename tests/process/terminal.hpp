@@ -18,8 +18,7 @@ inline std::string on_terminal(const Folder& folder, const std::string& command,
     const winsize size{24, columns, 0, 0};
     const pid_t child = forkpty(&terminal, nullptr, nullptr, &size);
     if (child == 0) {
-        execl("/bin/sh", "sh", "-c", ("cd '" + folder.path.string() + "' && " + command).c_str(),
-              static_cast<char*>(nullptr));
+        execl("/bin/sh", "sh", "-c", (enter(folder) + command).c_str(), static_cast<char*>(nullptr));
         _exit(127);
     }
     BOOST_TEST_REQUIRE(child > 0);

@@ -47,7 +47,8 @@ class Advised:
     def run(self, command, options=(), environment=None, timeout=120):
         """Returns the outcome and the traces it left, largest first."""
         folder = self.new_folder()
-        wrapped = [self.bundle.umadvisor, "run", "-f", "-o", folder / "run.umtrace", *options, "--", *command]
+        wrapped = [self.bundle.umadvisor, "run", "--no-calibrate", "-f", "-o", folder / "run.umtrace", *options, "--",
+                   *command]
         outcome = run(wrapped, environment or self.bundle.environment(), timeout)
         traces = sorted(folder.glob("*.umtrace"), key=lambda path: -path.stat().st_size)
         return outcome, traces

@@ -81,7 +81,7 @@ class Differential:
         extra = {}
         if mode:
             act = ["--act", *mode.act.split()] if mode.act else []
-            command = [self.bundle.umadvisor, "run", "-q", "-f", "-o", trace, *act, "--", *command]
+            command = [self.bundle.umadvisor, "run", "-q", "--no-calibrate", "-f", "-o", trace, *act, "--", *command]
             if mode.card:
                 extra["SIMCUDA_CONFIG"] = f"capacity={mode.card}"
             if mode.late:

@@ -17,8 +17,8 @@ def measure(bundle, arguments=()):
     with tempfile.TemporaryDirectory(prefix="umadvisor-stage-") as folder:
         trace = Path(folder) / "stage.umtrace"
         options = ["-q", "--hash", "off", "-c", "cudaProfilerApi", "--act", "stage", "-o", trace]
-        outcome = run([bundle.umadvisor, "run", *options, "--", bundle.program("stage_rates"), *arguments],
-                      bundle.environment(), TIME_LIMIT)
+        outcome = run([bundle.umadvisor, "run", "--no-calibrate", *options, "--", bundle.program("stage_rates"),
+                       *arguments], bundle.environment(), TIME_LIMIT)
         require(outcome.status == 0, f"stage_rates: {outcome.explain()}")
         answer = run([bundle.umadvisor, "report", "--json", trace], bundle.environment())
         require(answer.status == 0, f"umadvisor report: {answer.explain()}")

@@ -118,6 +118,30 @@ BOOST_AUTO_TEST_CASE(help_and_version_are_no_errors) {
         BOOST_TEST(variables.out.find(name) != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(help_says_plainly_how_many_files_there_may_be) {
+    for (const auto& [command, usage] : {std::pair{"report", "FILE..."},
+                                         {"check", "FILE..."},
+                                         {"plan", "FILE..."},
+                                         {"diff", "FILE FILE"},
+                                         {"tree", "FILE"},
+                                         {"explain", "[RULE]"},
+                                         {"help", "TOPIC"}}) {
+        const std::string help = run({command, "--help"}).out;
+        BOOST_TEST(help.find(std::string("Usage: umadvisor ") + command + " [OPTIONS] " + usage + "\n") !=
+                       std::string::npos,
+                   help);
+        BOOST_TEST(help.find("TEXT") == std::string::npos, help);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_rule_goes_by_its_number_its_id_in_any_case_and_its_name) {
+    const std::string page = run({"explain", "UMA-101"}).out;
+    for (const char* name : {"101", "uma-101", "Uma-101", "pageable-copy", "Pageable-Copy"})
+        BOOST_TEST(run({"explain", name}).out == page, name);
+    for (const char* name : {"", "1", "uma-", "UMA-1", "uma-pageable-copy", "101 "})
+        BOOST_TEST(run({"explain", name}).status == 2, name);
+}
+
 BOOST_AUTO_TEST_CASE(every_rule_has_its_page) {
     for (const findings::Rule& rule : findings::rules) {
         const Result page = run({"explain", std::string(rule.id)});

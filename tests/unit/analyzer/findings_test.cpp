@@ -181,46 +181,6 @@ BOOST_AUTO_TEST_CASE(copies_by_umadvisor_and_failed_ones_do_not_count) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_AUTO_TEST_SUITE(calls_fail)
-
-BOOST_AUTO_TEST_CASE(a_kernel_that_dies_is_told_once_and_first) {
-    Scenario s;
-    const auto upload = s.stack(), wait = s.stack();
-    s.copy_often(256 * mib, 26 * ms, {.stack = upload});
-    s.synchronize({.stack = wait, .status = 700});
-    for (int i = 0; i < 87; ++i)
-        s.copy(mib, 1000, {.stack = upload, .status = 700});
-    const auto found = findings_of(s);
-    BOOST_REQUIRE(found.size() == 2u);
-    BOOST_TEST(found[0].rule->id == "UMA-701");
-    BOOST_TEST(found[0].stack == wait);
-    BOOST_TEST(found[0].summary == "cudaDeviceSynchronize fails, 1 time: an illegal memory access of a kernel "
-                                   "(cudaErrorIllegalAddress); 87 calls behind it failed, too");
-    BOOST_TEST(found[1].rule->id == "UMA-101");
-    BOOST_TEST(evidence(found[1], "copies") == 4);
-}
-
-BOOST_AUTO_TEST_CASE(lines_and_errors_are_told_apart) {
-    Scenario s;
-    const auto one = s.stack(), other = s.stack();
-    s.copy(mib, 1000, {.stack = other, .status = 1});
-    for (int i = 0; i < 3; ++i)
-        s.copy(mib, 1000, {.stack = one, .status = 1});
-    const auto found = findings_of(s);
-    BOOST_REQUIRE(found.size() == 2u);
-    BOOST_TEST(found[0].stack == other); // it failed first
-    BOOST_TEST(evidence(found[1], "failed") == 3);
-}
-
-BOOST_AUTO_TEST_CASE(answers_are_no_failures) {
-    Scenario s;
-    s.synchronize({.kind = trace::SyncKind::stream_query, .status = 600});
-    s.copy(mib, 1000, {.status = 4}); // the process ends
-    BOOST_TEST(rules_of(s) == Rules{}, boost::test_tools::per_element());
-}
-
-BOOST_AUTO_TEST_SUITE_END()
-
 BOOST_AUTO_TEST_SUITE(fresh_pages)
 
 BOOST_AUTO_TEST_CASE(downloads_into_new_pages) {

@@ -28,7 +28,7 @@ struct End {
 End classify_end(std::uint64_t address, std::uint64_t bytes) {
     const Allocation* found = driver().find(address);
     if (!found) {
-        return {address, pageable, !driver().arena.holds(address), 0, -1};
+        return {address, pageable, address != 0 && !driver().arena.holds(address), 0, -1};
     }
     return {address, found->memory, bytes <= found->address + found->bytes - address, found->device,
             found->host_node};

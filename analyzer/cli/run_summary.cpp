@@ -1,0 +1,84 @@
+#include "analyzer/cli/run_summary.hpp"
+
+#include "analyzer/cli/message.hpp"
+#include "analyzer/cli/progress.hpp"
+#include "analyzer/cli/shim.hpp"
+#include "analyzer/cli/stack_options.hpp"
+#include "analyzer/cli/usual_rates.hpp"
+#include "analyzer/findings/words.hpp"
+#include "analyzer/reader/error.hpp"
+#include "analyzer/reports/report.hpp"
+
+#include <filesystem>
+
+namespace umadvisor::cli {
+namespace {
+
+/// From the working directory, where it lies below that.
+std::string shown_path(const std::string& path) {
+    std::error_code failed;
+    const std::filesystem::path here = std::filesystem::current_path(failed);
+    const std::string near = failed ? path : std::filesystem::path(path).lexically_relative(here).string();
+    return near.empty() || near.starts_with("..") ? path : near;
+}
+
+/// One that entered CUDA for others: mpirun, a launcher of Python workers.
+bool recorded_nothing(const reports::Report& report) {
+    return report.profile.records() == 0 && report.trace.dropped_calls.empty() &&
+           report.trace.file.completeness().whole();
+}
+
+/// Says what there is of one process. Whether its trace is worth a report.
+bool summarize(const RunProcess& process) {
+    const std::string who = "process " + process.pid;
+    if (process.path.empty()) {
+        say("no trace of " + who + ": " + process.trouble);
+        return false;
+    }
+    const std::string path = shown_path(process.path);
+    try {
+        reports::Report report(process.path, stack_options(), false, &usual_rates);
+        end_progress();
+        if (std::to_string(report.trace.file.header().pid) != process.pid) {
+            say("no trace of " + who + ": " + path + " is another process's by now");
+            return false;
+        }
+        if (recorded_nothing(report)) {
+            say(report.profile.program() + " (pid " + process.pid + "): no CUDA call was recorded: " + path);
+            return false;
+        }
+        say(reports::headline(report));
+        if (report.findings.empty())
+            say(report.why_empty());
+        else
+            say(findings::count_text(report.findings.size(), "finding") +
+                "; first: " + report.findings.front().title + ", " +
+                std::string(findings::saving_lead(report.findings.front().saving_ns,
+                                                  report.findings.front().saving_bytes)) +
+                findings::saving_text(report.findings.front().saving_ns, report.findings.front().saving_bytes));
+        return report.profile.records() != 0 || !report.trace.dropped_calls.empty();
+    } catch (const reader::Error& error) {
+        say(error.what());
+        return false;
+    }
+}
+
+} // namespace
+
+void summarize(const std::vector<RunProcess>& processes, bool told) {
+    if (!processes.empty() && !told)
+        say("no process reported its trace; these were written during the run:");
+    std::string next;
+    for (const RunProcess& process : processes)
+        if (summarize(process))
+            next += " " + shown_path(process.path);
+    if (!next.empty())
+        say("next: umadvisor report" + next);
+    else if (processes.empty() && driver_found())
+        say("no trace: no process reported one. Either none used CUDA, or one could not report it: it ran as "
+            "another user, in a container, or without UMADVISOR_RUN");
+    else if (processes.empty())
+        say("no trace: no CUDA driver here (libcuda.so.1 is not found); umadvisor doctor says more");
+}
+
+} // namespace umadvisor::cli
