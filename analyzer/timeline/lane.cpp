@@ -71,7 +71,9 @@ Replays::Left Replays::shorten(const Pending& pending, const Change& change) {
         return left;
     }
     left.device_ns = std::max(0.0, left.device_ns - less_ns);
-    if (call.waits == facts::Waits::itself)
+    if (call.staged) // device and host do it at the same time
+        left.own_ns = std::max(std::min(left.own_ns, call.least_ns), left.own_ns - less_ns);
+    else if (call.waits == facts::Waits::itself)
         left.own_ns = std::max(0.0, left.own_ns - (less_ns - (pending.device_ns - left.device_ns)));
     return left;
 }
@@ -104,7 +106,8 @@ void Replays::step(Lane& lane, const Pending& pending, const Deed& deed) {
         Left left{pending.device_ns, pending.own_ns, pending.wake_ns};
         if (change != nullptr && change->what == What::shorter) {
             left = shorten(pending, *change);
-            lane.edited_ns += std::max(pending.device_ns - left.device_ns + pending.own_ns - left.own_ns, 0.0);
+            const double device_ns = pending.device_ns - left.device_ns, host_ns = pending.own_ns - left.own_ns;
+            lane.edited_ns += call.staged ? std::max(device_ns, host_ns) : std::max(device_ns + host_ns, 0.0);
         }
         const auto [device_ns, own_ns, wake_ns] = left;
         const bool waits =

@@ -26,6 +26,8 @@ public:
     Time ready(const facts::Call& call, Time told) const {
         const facts::StreamPlace& stream = call.stream;
         Time time = std::max(told, value(streams_, stream.number));
+        if (call.event != 0) // the graph's launch before
+            time = std::max(time, value(events_, call.event));
         if (stream.device < devices_.size()) {
             const Device& device = devices_[stream.device];
             if (stream.legacy)
@@ -42,6 +44,8 @@ public:
     void queue(const facts::Call& call, Time end) {
         const facts::StreamPlace& stream = call.stream;
         slot(streams_, stream.number) = end;
+        if (call.event != 0)
+            slot(events_, call.event) = end;
         Device& device = slot(devices_, stream.device);
         device.all = std::max(device.all, end);
         if (stream.legacy)
