@@ -41,11 +41,14 @@ struct Call {
     double start = 0, duration = 0;
     std::uint32_t thread = 0; ///< reader::ThreadCursor::index()
     StreamPlace stream;
-    std::uint32_t event = 0; ///< that is recorded or waited for; 0: none
+    /// That is recorded or waited for; of work: that it waits for and stands for from then on, as the launches
+    /// of one graph do. 0: none.
+    std::uint32_t event = 0;
     Queues queues{};
     Waits waits{};
     /// False: whether the call waited is not known; frees take time of their own.
     bool surely_waits = true;
+    bool staged = false; ///< its host time is that of copying its bytes aside: pageable memory, no wait
     Engine engine{};
     double least_ns = 0; ///< what a call of this entry takes that waits for nothing
 

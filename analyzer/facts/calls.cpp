@@ -112,12 +112,25 @@ std::optional<Call> Calls::of(const trace::Launch& record, const reader::ThreadC
     return call;
 }
 
+/// The version that those of one executable graph, which is updated, began with.
+std::uint64_t Calls::graph_of(std::uint64_t version) {
+    const auto [graph, fresh] = graphs_.try_emplace(version, version);
+    if (!fresh)
+        return graph->second;
+    const auto& versions = trace_.dictionary.graph_versions;
+    const auto found = versions.find(version);
+    const auto base = graphs_.find(found == versions.end() ? 0 : found->second.base);
+    return graph->second = base == graphs_.end() ? version : base->second;
+}
+
 std::optional<Call> Calls::of(const trace::GraphLaunch& record, const reader::ThreadCursor& cursor) {
     Call call = begin(record, cursor.index());
     if (record.status != 0 || record.captured != 0)
         return call;
     call.sample = record.sample;
     queue_unknown(call, record.stream, mixed(4, record.version) | 1);
+    if (record.version != 0)
+        call.event = events_.of(mixed(8, graph_of(record.version)));
     return call;
 }
 
@@ -149,6 +162,8 @@ std::optional<Call> Calls::of(const trace::Copy& record, const reader::ThreadCur
         call.waits = from_host || to_host || managed ? Waits::itself : Waits::nothing;
     else if (pageable && (to_host || record.bytes > staged_bytes))
         call.waits = Waits::itself;
+    else
+        call.staged = pageable && from_host;
     const double rate = from_host ? (pageable ? rates_.pageable_to_device : rates_.pinned_to_device)
                         : to_host ? (pageable ? rates_.device_to_pageable : rates_.device_to_pinned)
                                   : rates_.device_to_device;

@@ -47,8 +47,8 @@ private:
     std::uint32_t next_;
 };
 
-/// Follows the events in the order of time. Memory: one entry for each live stream and event, each context and
-/// each entry point.
+/// Follows the events in the order of time. Memory: one entry for each live stream and event, each context,
+/// each version of a graph and each entry point.
 class Calls {
 public:
     /// Both must outlive it.
@@ -83,6 +83,7 @@ private:
         return (static_cast<double>(ticks) - static_cast<double>(first_)) * ns_per_tick_;
     }
     double least(const Call& call);
+    std::uint64_t graph_of(std::uint64_t version);
 
     const reader::Trace& trace_;
     const machine::Rates& rates_;
@@ -92,6 +93,7 @@ private:
     std::unordered_set<std::uint64_t> not_blocking_; ///< streams
     Numbers streams_, events_{1};
     std::unordered_map<std::uint64_t, std::uint32_t> devices_; ///< contexts
+    std::unordered_map<std::uint64_t, std::uint64_t> graphs_;  ///< by version: the first one
     reader::FlatMap<double> least_;                            ///< by entry
     double launch_ns_;                                         ///< of a launch call that was not measured
 };

@@ -233,7 +233,8 @@ void Clock::fit(Pending& last) {
     const facts::Call& call = last.call;
     const double end = call.start + call.duration;
     const bool itself = call.waits == Waits::itself;
-    const double wake = itself ? 0 : std::min(call.duration, latency_ * (1 - share_before));
+    const double usual_wake = latency_ * (1 - share_before);
+    const double wake = itself ? 0 : std::min(call.duration, usual_wake);
     Site& site = sites_.try_emplace(call.site, sites_.size()).first->second;
     const double own = std::max(call.least_ns, site.own_ns), least = std::min(call.duration, own);
     double factor = 1;
@@ -243,12 +244,12 @@ void Clock::fit(Pending& last) {
     const bool blocked =
         itself || (call.surely_waits ? call.duration > 2 * least + clearly_ns : must_have_waited(call, least));
     if (hidden && call.surely_waits) {
-        const double predicted = std::max(call.start + own, done.at + wake);
+        const double predicted = std::max(call.start + own, done.at + usual_wake);
         accuracy_.error_ns += std::abs(predicted - end);
         accuracy_.hidden_ns += call.duration;
         ++accuracy_.hidden;
         keep(1, false, HUGE_VAL);
-        last.wake_ns = wake;
+        last.wake_ns = usual_wake;
         return;
     }
     if (blocked || done.at > end) {
@@ -273,7 +274,7 @@ void Clock::fit(Pending& last) {
     const double late = std::max(0.0, done.at - end);
     last.wake_ns = !blocked && !call.surely_waits ? last.own_ns // what it is for, it does after the wait
                    : blocked && explained         ? end - done.at + late
-                                                  : std::min(wake, std::max(0.0, end - done.at));
+                                                  : std::min(usual_wake, std::max(0.0, end - done.at));
     last.late_ns = done.at > end + exact ? done.at - end : 0;
     keep(factor, all_alike, std::max(done.at, end) + exact, blocked);
 }

@@ -110,7 +110,9 @@ Replays::Left Replays::shorten(const Pending& pending, const Change& change) {
         return left;
     }
     left.device_ns = std::max(0.0, left.device_ns - less_ns);
-    if (waits_for_itself(call))
+    if (call.staged) // device and host do it at the same time
+        left.own_ns = std::max(std::min(left.own_ns, call.least_ns), left.own_ns - less_ns);
+    else if (waits_for_itself(call))
         left.own_ns = std::max(0.0, left.own_ns - (less_ns - (pending.device_ns - left.device_ns)));
     return left;
 }
@@ -130,7 +132,8 @@ void Replays::step(Lanes& lanes, const Pending& pending, bool follows, std::span
         start.at[lane] += added_ns;
         if (change.what == What::shorter) {
             const Left left = shorten(pending, change);
-            gain.edited_ns += std::max(pending.device_ns - left.device_ns + pending.own_ns - left.own_ns, 0.0);
+            const double device_ns = pending.device_ns - left.device_ns, host_ns = pending.own_ns - left.own_ns;
+            gain.edited_ns += call.staged ? std::max(device_ns, host_ns) : std::max(device_ns + host_ns, 0.0);
             device.at[lane] = left.device_ns;
             own.at[lane] = left.own_ns;
             wake.at[lane] = left.wake_ns;

@@ -27,6 +27,8 @@ public:
     Time ready(const facts::Call& call, const Time& told) const {
         const facts::StreamPlace& stream = call.stream;
         Time time = later(told, value(streams_, stream.number));
+        if (call.event != 0) // the graph's launch before
+            time = later(time, value(events_, call.event));
         if (stream.device < devices_.size()) {
             const Device& device = devices_[stream.device];
             if (stream.legacy)
@@ -42,6 +44,10 @@ public:
     /// The work of `call` ends at `end`; of a time before all others nothing comes.
     void queue(const facts::Call& call, const Time& end) {
         order(call.stream, end);
+        if (call.event != 0) {
+            Time& event = slot(events_, call.event);
+            event = later(event, end);
+        }
         Device& device = slot(devices_, call.stream.device);
         device.all = later(device.all, end);
         if (call.engine != facts::Engine::none) {

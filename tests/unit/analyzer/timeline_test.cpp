@@ -1,200 +1,13 @@
-/// The clock against runs whose times are known exactly: a reference machine makes the calls of a program with
-/// or without a change, and the clock, which sees the unchanged run alone, has to say what the change brings.
-#include "analyzer/timeline/clock.hpp"
+/// The clock against runs whose times are known exactly: what it fits, and what it says of changes.
+#include "reference_machine.hpp"
 
-#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
-#include <cstdint>
-#include <functional>
-#include <map>
-#include <vector>
 
 BOOST_AUTO_TEST_SUITE(analyzer_timeline)
 
-using namespace umadvisor;
-using facts::Call;
-using facts::Engine;
-using facts::Queues;
-using facts::Waits;
-using timeline::Change;
-using timeline::Clock;
-using timeline::Edit;
-
-namespace {
-
-constexpr double us = 1000, ms = 1'000'000;
-constexpr double latency = 4.5 * us;
-enum Site : std::uint64_t { launches = 1, waits, uploads, downloads, records, joins, frees, others };
-
-/// A host thread and a device that do what the program under test asks for, with times that are given.
-class Machine {
-public:
-    explicit Machine(Clock* clock) : clock_(clock) {}
-
-    double now = 0;
-    std::uint64_t left_out = 0; ///< the site whose calls are not made
-    double wake = latency * 0.4, told = latency * 0.6;
-
-    void work(double ns) { now += ns; } ///< of the host's own
-    std::uint32_t thread = 0;           ///< that makes the calls; another waits for it without a call
-
-    /// `kind`: of the work; 0: by its length.
-    void launch(double ns, std::uint32_t stream = 0, double measured = 0, Site site = launches,
-                std::uint64_t kind = 0) {
-        if (left_out == site)
-            return;
-        Call call = begin(site, 2 * us);
-        call.stream = place(stream);
-        call.queues = Queues::work;
-        call.group = (kind != 0 ? kind : static_cast<std::uint64_t>(ns)) * 2 + 1;
-        call.expected_ns = 3 * us;
-        call.doubt = 10;
-        if (measured != 0)
-            call.sample = ++sample_;
-        queue(stream, now + told, ns);
-        end(call, now + 2 * us);
-        if (measured != 0)
-            measured_.push_back({call.sample, measured});
-    }
-    void wait(std::uint32_t stream = 0, Site site = waits) {
-        if (left_out == site)
-            return;
-        Call call = begin(site, us);
-        call.stream = place(stream);
-        call.waits = Waits::stream;
-        const double until = stream == 0 ? std::max({ends_[0], blocking_}) : ends_[stream];
-        end(call, std::max(now + us, until + wake));
-        tell();
-    }
-    /// Blocks until it is done.
-    void copy(Site site, Engine engine, std::uint64_t bytes, double ns, std::uint32_t stream = 0) {
-        if (left_out == site)
-            return;
-        Call call = begin(site, us);
-        call.stream = place(stream);
-        call.queues = Queues::work;
-        call.waits = Waits::itself;
-        call.engine = engine;
-        call.bytes = bytes;
-        call.expected_ns = 5 * us + static_cast<double>(bytes) / 20.0;
-        call.doubt = 0.5;
-        call.group = bytes * 8 + site * 2 + 1;
-        const double done = queue(stream, now, ns);
-        end(call, done);
-        tell();
-    }
-    /// Which has passed: the call itself takes `ns`.
-    void wait_for_event(double ns, std::uint32_t event, Site site = waits) {
-        Call call = begin(site, us);
-        call.event = event;
-        call.waits = Waits::event;
-        end(call, now + ns);
-    }
-    void record(std::uint32_t event, std::uint32_t stream) {
-        Call call = begin(records, us);
-        call.stream = place(stream);
-        call.event = event;
-        call.queues = Queues::record;
-        events_[event] = ends_[stream];
-        end(call, now + us);
-    }
-    void join(std::uint32_t stream, std::uint32_t event) {
-        Call call = begin(joins, us);
-        call.stream = place(stream);
-        call.event = event;
-        call.queues = Queues::join;
-        ends_[stream] = std::max(ends_[stream], events_[event]);
-        end(call, now + us);
-    }
-    void free(double own_ns) {
-        if (left_out == frees)
-            return;
-        Call call = begin(frees, own_ns);
-        call.waits = Waits::device;
-        call.surely_waits = false;
-        end(call, std::max(now, all_) + own_ns);
-        tell();
-    }
-
-private:
-    facts::StreamPlace place(std::uint32_t stream) const { return {stream, 0, stream == 0, stream < 100}; }
-    Call begin(Site site, double least) const {
-        Call call;
-        call.site = {static_cast<std::uint64_t>(site), 1};
-        call.start = now;
-        call.thread = thread;
-        call.least_ns = least;
-        return call;
-    }
-    double queue(std::uint32_t stream, double from, double ns) {
-        double start = std::max(from, ends_[stream]);
-        if (stream == 0)
-            start = std::max(start, blocking_);
-        else if (stream < 100)
-            start = std::max(start, ends_[0]);
-        const double done = start + ns;
-        ends_[stream] = done;
-        if (stream != 0 && stream < 100)
-            blocking_ = std::max(blocking_, done);
-        all_ = std::max(all_, done);
-        return done;
-    }
-    void end(Call& call, double at) {
-        call.duration = at - now;
-        now = at;
-        if (clock_ != nullptr)
-            clock_->add(call);
-    }
-    void tell() {
-        for (const auto& [sample, ns] : measured_)
-            if (clock_ != nullptr)
-                clock_->measured(sample, ns);
-        measured_.clear();
-    }
-
-    Clock* clock_;
-    std::map<std::uint32_t, double> ends_, events_;
-    double blocking_ = 0, all_ = 0;
-    std::uint64_t sample_ = 0;
-    std::vector<std::pair<std::uint64_t, double>> measured_;
-};
-
-using Program = std::function<void(Machine&)>;
-
-Change gone(Site site) {
-    Change change;
-    change.site = {static_cast<std::uint64_t>(site), 1};
-    change.what = Change::What::gone;
-    return change;
-}
-
-/// What the clock says that `edit` brings.
-double predicted(const Program& program, const Edit& edit) {
-    Clock clock({}, {edit});
-    Machine machine(&clock);
-    program(machine);
-    clock.finish();
-    return clock.gains().at(0).saved_ns;
-}
-
-/// What leaving the calls of `site` out does bring.
-double real(const Program& program, Site site) {
-    Machine whole(nullptr), without(nullptr);
-    program(whole);
-    without.left_out = site;
-    program(without);
-    return whole.now - without.now;
-}
-
-void check_gone(const Program& program, Site site, double tolerance) {
-    const double truth = real(program, site);
-    BOOST_TEST_CONTEXT("site " << site)
-    BOOST_TEST(std::abs(predicted(program, {{gone(site)}}) - truth) <= tolerance,
-               "predicted " << predicted(program, {{gone(site)}}) << " ns, really " << truth);
-}
-
-} // namespace
+using namespace reference;
+using umadvisor::timeline::Settled;
 
 BOOST_AUTO_TEST_CASE(without_a_change_nothing_is_saved) {
     const Program program = [](Machine& machine) {
@@ -222,7 +35,7 @@ BOOST_AUTO_TEST_CASE(waits_that_overlap_with_the_hosts_work) {
                 }
                 machine.wait(0, others);
             },
-            waits, 20 * us);
+            {waits}, 20 * us);
 }
 
 BOOST_AUTO_TEST_CASE(one_of_two_waits_for_the_same_work_saves_nothing) {
@@ -235,7 +48,7 @@ BOOST_AUTO_TEST_CASE(one_of_two_waits_for_the_same_work_saves_nothing) {
         }
         machine.wait(0, downloads);
     };
-    check_gone(program, waits, 60 * us);
+    check_gone(program, {waits}, 60 * us);
     // Both do.
     BOOST_TEST(predicted(program, {{gone(waits), gone(others)}}) > 45 * ms);
 }
@@ -249,11 +62,11 @@ BOOST_AUTO_TEST_CASE(a_short_kernel_and_a_wait_again_and_again) {
             }
             machine.wait(0, others);
         },
-        waits, 500 * us);
+        {waits}, 500 * us);
 }
 
 BOOST_AUTO_TEST_CASE(a_kernel_is_not_sold_as_a_copy) {
-    Clock clock([](const timeline::Settled& settled) {
+    Clock clock([](const Settled& settled) {
         if (settled.call.site.stack == downloads) {
             BOOST_TEST(settled.own_ns() < 20 * us);
             BOOST_TEST(settled.waited_ns > 290 * ms);
@@ -269,7 +82,7 @@ BOOST_AUTO_TEST_CASE(a_kernel_is_not_sold_as_a_copy) {
 
 BOOST_AUTO_TEST_CASE(fresh_pages_are_not_sold_as_a_kernel) {
     double own = 0;
-    Clock clock([&own](const timeline::Settled& settled) {
+    Clock clock([&own](const Settled& settled) {
         if (settled.call.site.stack == downloads)
             own += settled.own_ns();
     });
@@ -284,10 +97,7 @@ BOOST_AUTO_TEST_CASE(fresh_pages_are_not_sold_as_a_kernel) {
 
 BOOST_AUTO_TEST_CASE(a_shorter_copy_saves_its_own_time_only) {
     const double each = 70 * us;
-    Change shorter;
-    shorter.site = {downloads, 1};
-    shorter.what = Change::What::shorter;
-    shorter.less_ns = each;
+    const Change less = shorter(downloads, each);
     const Program program = [](Machine& machine) {
         for (int i = 0; i < 20; ++i) {
             machine.launch(10 * ms, 0, i < 8 ? 10 * ms : 0);
@@ -295,24 +105,21 @@ BOOST_AUTO_TEST_CASE(a_shorter_copy_saves_its_own_time_only) {
         }
     };
     // Where the kernel was not measured itself, the two share what is not known.
-    const double saved = predicted(program, {{shorter}});
+    const double saved = predicted(program, {{less}});
     BOOST_TEST(std::abs(saved - 20 * each) < 4 * each);
     // What the remedy costs is taken off, where it does not pass while the kernel runs.
-    Change dear = shorter;
+    Change dear = less;
     dear.added_ns = 500 * us;
     BOOST_TEST(std::abs(predicted(program, {{dear}}) - saved) < us);
     const Program copies = [](Machine& machine) {
         for (int i = 0; i < 20; ++i)
             machine.copy(downloads, Engine::down, 1 << 20, 100 * us);
     };
-    BOOST_TEST(std::abs(predicted(copies, {{dear}}) - (predicted(copies, {{shorter}}) - 500 * us)) < us);
+    BOOST_TEST(std::abs(predicted(copies, {{dear}}) - (predicted(copies, {{less}}) - 500 * us)) < us);
 }
 
 BOOST_AUTO_TEST_CASE(a_shorter_call_that_queues_nothing_saves_host_time) {
-    Change shorter;
-    shorter.site = {frees, 1};
-    shorter.what = Change::What::shorter;
-    shorter.less_ns = 40 * us;
+    const Change less = shorter(frees, 40 * us);
     const auto program = [](double kernel) {
         return [kernel](Machine& machine) {
             for (int i = 0; i < 100; ++i) {
@@ -322,7 +129,7 @@ BOOST_AUTO_TEST_CASE(a_shorter_call_that_queues_nothing_saves_host_time) {
             machine.wait(0, others);
         };
     };
-    BOOST_TEST(std::abs(predicted(program(us), {{shorter}}) - 100 * 40 * us) < 50 * us);
+    BOOST_TEST(std::abs(predicted(program(us), {{less}}) - 100 * 40 * us) < 50 * us);
 }
 
 BOOST_AUTO_TEST_CASE(threads_that_take_turns_wait_for_each_other) {
@@ -338,15 +145,12 @@ BOOST_AUTO_TEST_CASE(threads_that_take_turns_wait_for_each_other) {
                 machine.work(20 * us);
             }
         },
-        uploads, 200 * us);
+        {uploads}, 200 * us);
 }
 
 BOOST_AUTO_TEST_CASE(a_wait_for_an_event_that_has_passed_takes_its_own_time) {
     // It takes some microseconds though nothing runs; host time that is saved before it is saved.
-    Change shorter;
-    shorter.site = {frees, 1};
-    shorter.what = Change::What::shorter;
-    shorter.less_ns = 40 * us;
+    const Change less = shorter(frees, 40 * us);
     const Program program = [](Machine& machine) {
         machine.launch(10 * us, 0, 10 * us);
         machine.wait();
@@ -354,19 +158,17 @@ BOOST_AUTO_TEST_CASE(a_wait_for_an_event_that_has_passed_takes_its_own_time) {
             machine.work(30 * us);
             machine.free(50 * us);
             machine.record(1, 0);
-            machine.wait_for_event(5 * us, 1);
+            machine.wait_for_passed(5 * us, 1);
         }
     };
-    BOOST_TEST(std::abs(predicted(program, {{shorter}}) - 100 * 40 * us) < 100 * us);
+    BOOST_TEST(std::abs(predicted(program, {{less}}) - 100 * 40 * us) < 100 * us);
 }
 
 BOOST_AUTO_TEST_CASE(the_share_of_an_edit_that_counts) {
-    Change shorter;
-    shorter.site = {uploads, 1};
-    shorter.what = Change::What::shorter;
-    shorter.less_ns_per_byte = 50 * us / (1 << 20);
-    const auto gain_of = [&shorter](double host) {
-        Clock clock({}, {{{shorter}}});
+    Change less = shorter(uploads, 0);
+    less.less_ns_per_byte = 50 * us / (1 << 20);
+    const auto gain_of = [&less](double host) {
+        Clock clock({}, {{{less}}});
         Machine machine(&clock);
         for (int i = 0; i < 100; ++i) {
             machine.copy(uploads, Engine::up, 1 << 20, 100 * us);
@@ -375,11 +177,11 @@ BOOST_AUTO_TEST_CASE(the_share_of_an_edit_that_counts) {
         clock.finish();
         return clock.gains().at(0);
     };
-    const timeline::Gain gain = gain_of(30 * us);
+    const Gain gain = gain_of(30 * us);
     BOOST_TEST(std::abs(gain.edited_ns - 100 * 50 * us) < us);
     BOOST_TEST(gain.critical_share() > 0.99);
-    BOOST_TEST((timeline::Gain{.saved_ns = -5, .edited_ns = 10, .added_ns = 0}.critical_share()) == 0);
-    BOOST_TEST((timeline::Gain{.saved_ns = 4, .edited_ns = 10, .added_ns = 1}.critical_share()) == 0.5);
+    BOOST_TEST((Gain{.saved_ns = -5, .edited_ns = 10, .added_ns = 0}.critical_share()) == 0);
+    BOOST_TEST((Gain{.saved_ns = 4, .edited_ns = 10, .added_ns = 1}.critical_share()) == 0.5);
 }
 
 BOOST_AUTO_TEST_CASE(kernels_in_the_default_stream_keep_blocking_streams_in_line) {
@@ -393,7 +195,7 @@ BOOST_AUTO_TEST_CASE(kernels_in_the_default_stream_keep_blocking_streams_in_line
                 machine.wait(2);
             }
         },
-        others, 2 * ms);
+        {others}, 2 * ms);
 }
 
 BOOST_AUTO_TEST_CASE(events_order_streams) {
@@ -409,7 +211,7 @@ BOOST_AUTO_TEST_CASE(events_order_streams) {
                 machine.wait(102, others);
             }
         },
-        waits, 200 * us);
+        {waits}, 200 * us);
 }
 
 BOOST_AUTO_TEST_CASE(a_free_waits_for_what_runs) {
@@ -422,7 +224,7 @@ BOOST_AUTO_TEST_CASE(a_free_waits_for_what_runs) {
         }
         machine.wait(0, others);
     };
-    check_gone(program, frees, 100 * us);
+    check_gone(program, {frees}, 100 * us);
 }
 
 BOOST_AUTO_TEST_CASE(a_share_of_the_calls_is_spread_evenly) {
@@ -472,7 +274,7 @@ BOOST_AUTO_TEST_CASE(waits_that_take_time_of_their_own) {
     for (int i = 0; i < 100; ++i) {
         machine.launch(0.1 * ms, 0, i < 8 ? 0.1 * ms : 0);
         machine.wait();
-        machine.wait_for_event(0.25 * ms, 1, others);
+        machine.wait_for_passed(0.25 * ms, 1, others);
     }
     clock.finish();
     BOOST_TEST(clock.accuracy().error_ns < 0.03 * machine.now);
