@@ -140,10 +140,13 @@ void Replays::step(Lane& lane, const Pending& pending, const Deed& deed) {
     }
 }
 
-std::vector<Gain> Replays::gains() const {
+std::vector<Gain> Replays::gains(double device_end) const {
     std::vector<Gain> gains;
-    for (const Lane& lane : lanes_)
-        gains.push_back({lane.shift, lane.edited_ns, lane.added_ns});
+    for (const Lane& lane : lanes_) {
+        const double end = std::max(lane.latest_recorded, device_end);
+        const double edited_end = std::max(lane.latest_recorded - lane.shift, lane.state.end());
+        gains.push_back({end - edited_end, lane.edited_ns, lane.added_ns});
+    }
     return gains;
 }
 

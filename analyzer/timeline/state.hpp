@@ -80,6 +80,14 @@ public:
         }
     }
 
+    /// When all that was queued so far is done.
+    Time end() const {
+        Time last{};
+        for (const Device& device : devices_)
+            last = std::max(last, device.all);
+        return last;
+    }
+
     /// What `call` waited for had ended by `end`.
     void limit(const facts::Call& call, Time end) {
         const auto lower = [end](Time& time) { time = std::min(time, end); };
