@@ -83,10 +83,17 @@ void IdleGaps::add(const trace::Copy& record, std::uint32_t thread) {
     const bool alone = queued_ == 0;
     if (is_host_memory(record.source_memory)) // looked at before the call
         pass(record.content.look_duration);
+    if (record.source < results_end_ && record.source + record.bytes > results_ &&
+        site_.reason == WaitReason::results)
+        open_ = false;
     queue(thread, record.stack, record.stream, record.start,
           managed ? Concern::managed
           : host  ? Concern::results
                   : Concern::none);
+    if (is_host_memory(record.destination_memory)) {
+        results_ = record.destination;
+        results_end_ = results_ + record.bytes;
+    }
     if (!host || (record.asynchronous != 0 && !pageable))
         return;
     // Its own bytes are what other rules speak of; of small ones, whole calls.

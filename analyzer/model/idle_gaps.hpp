@@ -35,8 +35,9 @@ struct GapTotals {
 
 /// Follows the events in the order of time, of programs in which one thread alone queues work: of others it is
 /// not known when the device was idle. A wait counts where it covers all that was queued since the last. Work
-/// on managed memory is left to the rules on that. Memory: one entry a call site and one a live allocation that
-/// the host can reach.
+/// on managed memory is left to the rules on that, and a gap in which the host works on results that it then
+/// gives back is none: the device has to wait for them. Memory: one entry a call site and one a live allocation
+/// that the host can reach.
 class IdleGaps {
 public:
     explicit IdleGaps(double ns_per_tick) : ns_per_tick_(ns_per_tick) {}
@@ -88,7 +89,8 @@ private:
     bool open_ = false;
     GapSite site_;
     std::uint64_t gap_start_ = 0, waited_ticks_ = 0, passed_ticks_ = 0;
-    std::uint64_t quickest_free_ = UINT64_MAX; ///< ticks
+    std::uint64_t results_ = 0, results_end_ = 0; ///< where the last copy to the host went
+    std::uint64_t quickest_free_ = UINT64_MAX;    ///< ticks
 };
 
 } // namespace umadvisor::model

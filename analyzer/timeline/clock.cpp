@@ -336,7 +336,7 @@ void Clock::finish() {
 }
 
 std::vector<Gain> Clock::gains() const {
-    return replays_.gains();
+    return replays_.gains(base_.end());
 }
 
 } // namespace umadvisor::timeline

@@ -189,10 +189,14 @@ void Replays::step(Lanes& lanes, const Pending& pending, bool follows, std::span
     host = end;
 }
 
-std::vector<Gain> Replays::gains() const {
+std::vector<Gain> Replays::gains(double device_end) const {
     std::vector<Gain> gains = gains_;
-    for (std::size_t replay = 0; replay < gains.size(); ++replay)
-        gains[replay].saved_ns = lanes_[replay / Times::count].shift.at[replay % Times::count];
+    const double end = std::max(latest_end_, device_end);
+    for (std::size_t replay = 0; replay < gains.size(); ++replay) {
+        const Lanes& lanes = lanes_[replay / Times::count];
+        const std::size_t lane = replay % Times::count;
+        gains[replay].saved_ns = end - std::max(latest_end_ - lanes.shift.at[lane], lanes.state.end().at[lane]);
+    }
     return gains;
 }
 

@@ -23,7 +23,8 @@ public:
 
     bool empty() const { return gains_.empty(); }
     void settle(const Pending& pending);
-    std::vector<Gain> gains() const;
+    /// `device_end`: when the device is done without any edit. A run ends when both host and device are done.
+    std::vector<Gain> gains(double device_end) const;
 
 private:
     static constexpr std::size_t queue_length = 1022, most_queues = 8;

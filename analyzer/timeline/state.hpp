@@ -78,6 +78,14 @@ public:
         }
     }
 
+    /// When all that was queued so far is done.
+    Time end() const {
+        Time last{};
+        for (const Device& device : devices_)
+            last = later(last, device.all);
+        return last;
+    }
+
     /// What `call` waited for had ended by `end`.
     void limit(const facts::Call& call, const Time& end) {
         const auto lower = [&end](Time& time) { time = earlier(time, end); };

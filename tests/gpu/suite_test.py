@@ -11,7 +11,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from suite import act_order, act_programs, act_times, advice, cmake_sample, comparison, contest, differential, frameworks, habits  # noqa: E402
-from suite import managed_bytes, program_list, samples, verdicts  # noqa: E402
+from suite import clock, managed_bytes, program_list, samples, verdicts  # noqa: E402
 from suite.bundle import Bundle as RealBundle  # noqa: E402
 from suite.cases import NOT_RUN, Cases, Failure  # noqa: E402
 from suite.process import Outcome  # noqa: E402
@@ -436,7 +436,7 @@ class Advice(unittest.TestCase):
                 return Path("/")
         cases, advised = Cases(), Advised()
         with unittest.mock.patch.multiple(
-                advice, rows=lambda _bundle: [self.row(""), self.row("devices=2")], _calibrate=lambda *_: "machine.json",
+                advice, rows=lambda _bundle: [self.row(""), self.row("devices=2")], calibrate=lambda *_: "machine.json",
                 machine_of=lambda _bundle: {"devices": 1, "host_nodes": 1}, measure=lambda *_: [1, 1]):
             advice.check_advice(cases, RealBundle("/", sim), advised)
         return cases
@@ -446,6 +446,34 @@ class Advice(unittest.TestCase):
         self.assertEqual((on_gpu.count(advice.PART, NOT_RUN), on_simcuda.count(advice.PART, NOT_RUN)), (1, 0))
         self.assertIn("1 rows", [row[1] for row in on_gpu.rows])
         self.assertIn("2 rows", [row[1] for row in on_simcuda.rows])
+
+
+class Clock(unittest.TestCase):
+    @staticmethod
+    def report(error_ns, hidden_ns):
+        return {"process": {"net_ns": 1000}, "replay": {"error_ns": error_ns, "hidden_ns": hidden_ns}, "together_ns": 5000,
+                "findings": [{"rule": "UMA-502", "saving_ns": 3000}, {"rule": "UMA-101", "saving_ns": 2000}]}
+
+    def test_a_promise_is_right_when_it_is_close_to_what_is_gained(self):
+        program = clock.Program("turns", frozenset({"UMA-502"}), False)
+        self.assertEqual(program.promised_us(self.report(0, 0)), 3)
+        self.assertTrue(program.is_right(3, 10, 6.8))
+        self.assertFalse(program.is_right(3, 10, 6))
+        self.assertTrue(program.is_right(0.5, 100, 99.9))  # a hundredth of the run
+        self.assertFalse(program.is_right(3, 10, 11))
+
+    def test_where_nothing_is_gained_nothing_may_be_promised(self):
+        program = clock.Program("two-waits", frozenset(), False)
+        self.assertEqual(program.promised_us(self.report(0, 0)), 5)
+        self.assertTrue(program.is_right(0.05, 10, 10))
+        self.assertFalse(program.is_right(0.2, 10, 10))
+
+    def test_hidden_waits_count_where_there_are_enough(self):
+        self.assertEqual(clock.hidden_error(self.report(20, 50)), 0.02)
+        self.assertIsNone(clock.hidden_error(self.report(20, 49)))
+
+    def test_together_is_held_against_the_mended_run(self):
+        self.assertAlmostEqual(clock.together_error(30, 100, 80), 0.125)
 
 
 class Verdicts(unittest.TestCase):

@@ -162,7 +162,7 @@ def errors(answers):
 def check_advice(cases, bundle, advised):
     """Returns the lines for the results."""
     answers = []
-    machine = "" if bundle.sim else cases.check(PART, "calibrated", lambda: _calibrate(bundle, advised))
+    machine = "" if bundle.sim else cases.check(PART, "calibrated", lambda: calibrate(bundle, advised))
     has = None if bundle.sim else cases.check(PART, "machine", lambda: machine_of(bundle)) or {}
     for row in cases.check(PART, "rows", lambda: rows(bundle)) or []:
         name = " ".join((row.rule, row.kind, row.way))
@@ -187,7 +187,8 @@ def check_advice(cases, bundle, advised):
         for each in answers if each.false or each.missed]
 
 
-def _calibrate(bundle, advised):
+def calibrate(bundle, advised):
+    """A file of what this machine does, for reports."""
     file = str(advised.new_folder() / "machine.json")
     outcome = run([bundle.umadvisor, "calibrate", "-o", file], bundle.environment())
     require(outcome.status == 0, outcome.explain())

@@ -275,7 +275,7 @@ double time_of(const Program& program, const std::vector<Site>& left_out) {
     Machine machine(nullptr);
     machine.left_out = left_out;
     program(machine);
-    return machine.now;
+    return machine.end();
 }
 
 std::vector<Gain> gains(const Program& program, const std::vector<Edit>& edits) {

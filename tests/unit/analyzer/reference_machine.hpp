@@ -4,6 +4,7 @@
 
 #include "analyzer/timeline/clock.hpp"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <cstddef>
@@ -42,7 +43,8 @@ public:
     double wake = latency * 0.4, told = latency * 0.6;
     std::uint32_t thread = 0; ///< that makes the calls; another waits for it without a call
 
-    void work(double ns) { now += ns; } ///< of the host's own
+    void work(double ns) { now += ns; }                ///< of the host's own
+    double end() const { return std::max(now, all_); } ///< of all that host and device do
 
     // Work that the host does not wait for, unless the stream's queue is full. `measured`: what is said of it;
     // `kind`: of the work, 0: by its length.

@@ -20,14 +20,15 @@ double told(int i, double ns) {
     return i < measured_runs ? ns : 0;
 }
 
-Program turns(int rounds, double kernel, double host) {
+Program turns(int rounds, double kernel, double host, bool waits_at_end = true) {
     return [=](Machine& machine) {
         for (int i = 0; i < rounds; ++i) {
             machine.launch(kernel, 0, told(i, kernel));
             machine.wait();
             machine.work(host);
         }
-        machine.wait(0, others);
+        if (waits_at_end)
+            machine.wait(0, others);
     };
 }
 
@@ -41,6 +42,12 @@ BOOST_AUTO_TEST_CASE(host_and_device_work_side_by_side_without_waits) {
         const double saved = predicted(turns(rounds, ms, host), {{gone(waits)}});
         BOOST_TEST(std::abs(saved - rounds * std::min(ms, host)) < rounds * (latency + launch_call) + 2 * us);
     }
+}
+
+BOOST_AUTO_TEST_CASE(a_run_ends_when_the_device_is_done) {
+    // What the host does after its last call no call shows: one round is not known.
+    for (const double host : {200 * us, ms, 3 * ms})
+        check_gone(turns(100, ms, host, false), {waits}, std::min(ms, host) + us);
 }
 
 // 2

@@ -23,10 +23,10 @@ struct Trial {
     template <class Act>
     void timed(const Act& act) {
         CHECK(cudaDeviceSynchronize());
-        const example::Stopwatch watch;
+        const habits::Nanoseconds begin = habits::now();
         act();
         CHECK(cudaDeviceSynchronize());
-        microseconds += watch.microseconds();
+        microseconds += static_cast<double>(habits::now() - begin) / 1e3;
     }
     /// The same `rounds` times.
     template <class Act>
