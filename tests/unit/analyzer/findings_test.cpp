@@ -106,6 +106,18 @@ BOOST_AUTO_TEST_CASE(a_wait_for_kernels_is_no_copy_time) {
         BOOST_TEST(finding.saving_ns < 3 * 200'000, finding.rule->id << ": " << finding.summary);
 }
 
+BOOST_AUTO_TEST_CASE(staging_holds_the_host_though_the_device_has_time) {
+    Scenario s;
+    for (int i = 0; i < 50; ++i) {
+        s.copy(mib, ms / 5, {.symbol = "cuMemcpyHtoDAsync_v2", .stack = 7, .asynchronous = true});
+        s.now += ms;
+    }
+    const auto found = findings_of(s);
+    BOOST_REQUIRE(found.size() == 1u);
+    BOOST_TEST(found.front().rule->id == "UMA-102");
+    BOOST_TEST(found.front().saving_ns > 50 * 0.17e6); // of 0.2 ms each, less 19 us and what locking takes
+}
+
 BOOST_AUTO_TEST_CASE(asynchronous_in_name_only) {
     Scenario s;
     for (int i = 0; i < 4; ++i)
