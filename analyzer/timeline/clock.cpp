@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ranges>
 #include <utility>
 
 namespace umadvisor::timeline {
@@ -122,10 +121,10 @@ void Clock::measured(std::uint64_t sample, double ns) {
         groups_[*group].measured.add(ns);
         groups_[*group].usual.add(ns);
     }
-    for (Pending& pending : std::views::reverse(window_))
-        if (pending.call.sample == sample && pending.call.queues == Queues::work) {
-            pending.call.expected_ns = ns;
-            pending.call.doubt = doubt_of_measured;
+    for (auto pending = window_.end(); pending != window_.begin();)
+        if ((--pending)->call.sample == sample && pending->call.queues == Queues::work) {
+            pending->call.expected_ns = ns;
+            pending->call.doubt = doubt_of_measured;
             break;
         }
 }

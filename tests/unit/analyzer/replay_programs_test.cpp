@@ -128,11 +128,13 @@ BOOST_AUTO_TEST_CASE(page_locked_memory_instead_of_pageable) {
         std::uint64_t bytes;
         double pageable, pinned;
     };
-    for (const auto [bytes, pageable, pinned] :
+    for (const Length& length :
          {Length{4096, 8 * us, 7 * us}, Length{65536, 20 * us, 9 * us}, Length{65537, 25 * us, 9 * us},
           Length{1 << 20, 120 * us, 26 * us}, Length{256 << 20, 30 * ms, 5 * ms}})
         for (const double kernel : {0.0, 300 * us})
             for (const Engine engine : {Engine::up, Engine::down}) {
+                const std::uint64_t bytes = length.bytes;
+                const double pageable = length.pageable, pinned = length.pinned;
                 const auto program = [&](double copy, double locking) {
                     return [=](Machine& machine) {
                         for (int i = 0; i < 20; ++i) {
