@@ -9,7 +9,7 @@
 namespace umadvisor::cli {
 namespace {
 
-/// Whether `text` means the page: "UMA-101", "uma-101", "101", "pageable-copy".
+/// Whether `text` names the rule of this page: "UMA-101", "uma-101", "101" or "pageable-copy" for one page.
 bool means(std::string text, const RulePage& page) {
     std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
     constexpr std::string_view prefix = "uma-";

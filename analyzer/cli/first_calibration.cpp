@@ -19,8 +19,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds allowed{30}; ///< a driver without other users takes seconds to wake up
 
-/// What Ctrl-C ends is the measuring, not this process, which has a program's exit status to pass on. A
-/// handler, unlike an ignored signal, is not the child's, too (execve(2)).
+/// While it lives, Ctrl-C ends the child that measures, but not this process, which still has to pass on the
+/// program's exit status. The child does not inherit a handler as it would an ignored signal (execve(2)).
 class Outlived {
 public:
     Outlived() : before_(::signal(SIGINT, [](int) {})) {
@@ -35,7 +35,7 @@ private:
     void (*before_)(int);
 };
 
-/// Of the device whose prices a report on the trace stands on; empty: of none, or they are known.
+/// The name of the device whose prices a report on the trace uses; empty if it has none or they are known.
 std::string unknown_device(const std::string& path) {
     try {
         reader::Trace trace(path);
@@ -48,7 +48,7 @@ std::string unknown_device(const std::string& path) {
     }
 }
 
-/// What is wrong, of the one line that the child says; what it says to do is for those who give its options.
+/// The part of the child's error line that says what is wrong. Its advice is for users of `calibrate`.
 std::string words_of(const ChildResult& child) {
     constexpr std::string_view begin = "umadvisor: ";
     const std::size_t at = child.err.find(begin);

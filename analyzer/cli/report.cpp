@@ -67,7 +67,8 @@ private:
     reports::SarifLog log_;
 };
 
-/// What --machine FILE says, whatever its device, else what umadvisor calibrate has kept of the trace's.
+/// The prices in the file of --machine, whatever its device; without one, those that `umadvisor calibrate` kept
+/// for the trace's device.
 reports::RatesOf rates_of(const Arguments& arguments) {
     if (!arguments.has("--machine"))
         return &usual_rates;

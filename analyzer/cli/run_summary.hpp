@@ -1,4 +1,4 @@
-/// What `umadvisor run` says at its end.
+/// The summary that `umadvisor run` prints at its end.
 #pragma once
 
 #include "analyzer/cli/run_list.hpp"

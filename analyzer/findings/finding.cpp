@@ -32,8 +32,8 @@ bool same_call(const Finding& one, const Finding& other) {
             locks(other, one));
 }
 
-/// So many findings, those with the highest price, have a replay of their own: three blocks of `Times`, with
-/// the one of all together. Of others the share counts that all together save.
+/// This many findings, those with the highest price, have a replay of their own; with the replay of all
+/// findings together they fill six blocks of `Times`. For the others, the share that all together save counts.
 constexpr std::size_t most_replayed = 6 * timeline::Times::count - 1;
 
 /// A finding's saving is the price of what it edits; of that counts what the run would be shorter by. Returns
