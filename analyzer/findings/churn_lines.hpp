@@ -25,5 +25,4 @@ std::map<std::uint64_t, ChurnLine> churn_lines(const model::Profile& profile, co
 /// The time that the program saves when it makes one set of the largest size and keeps it.
 double spared_ns(const ChurnLine& line);
 
-
 } // namespace umadvisor::findings
