@@ -17,10 +17,13 @@ model::MovedBytes moved_by_thrashing(const Habit& habit) {
     return all ? memory.moved : habit.bytes_both_ways();
 }
 
-/// Times that one side took it from the other: as the driver told, or as often as it was seen to arrive. A
-/// verdict that stands on moves counts pages, many of which come at once.
-std::uint64_t takings(const Habit& habit) {
+/// How often the host was held up: by its faults, where the driver told them. A thrashing event is of one page,
+/// of which a fault moves many. Else as often as the memory was seen to arrive: a verdict that stands on moves
+/// counts pages, many of which come at once.
+std::uint64_t host_held_up(const Habit& habit) {
     const model::ManagedTotals& totals = habit.memory.profile.managed().totals();
+    if (totals.ever_told(trace::ManagedEventKind::host_fault))
+        return model::sum_of(habit.memory.activity.told.host_faults);
     const bool seen = !totals.ever_told(trace::ManagedEventKind::thrashing) &&
                       !totals.ever_told(trace::ManagedEventKind::migration);
     return seen ? habit.totals.times : habit.memory.activity.told.thrashings;
@@ -30,7 +33,7 @@ Advice advise_thrashing(const Habit& habit) {
     const ManagedMemory& memory = habit.memory;
     const model::ManagedTally& told = memory.activity.told;
     const model::MovedBytes moved = moved_by_thrashing(habit);
-    const double faults_ns = std::max(habit.by_faults(moved, 0), static_cast<double>(takings(habit)) *
+    const double faults_ns = std::max(habit.by_faults(moved, 0), static_cast<double>(host_held_up(habit)) *
                                                                      memory.profile.rates().host_fault_ns);
     const auto throttled_ns = static_cast<double>(memory.profile.nanoseconds(told.throttled_ticks));
     const double remote_ns = (static_cast<double>(moved.to_device) + static_cast<double>(moved.to_host)) /
@@ -49,10 +52,9 @@ Advice advise_thrashing(const Habit& habit) {
             "own (a __managed__ variable: alignas(2 << 20)) that stays on the host: " +
             stay;
     advice.saving_ns = std::max(0.0, faults_ns + throttled_ns - remote_ns);
-    advice.basis = "what moved, or how often one took it from the other, by faults, and the time for which the "
-                   "driver made "
-                   "processors wait, " +
-                   habit.prices() + "; less the same bytes once across the link";
+    advice.basis =
+        "what moved, or the host's faults, and the time for which the driver made processors wait, " +
+        habit.prices() + "; less the same bytes once across the link";
     advice.confidence = std::min(habit.confidence(), Confidence::medium);
     advice.evidence = {{"bytes_to_device", static_cast<double>(moved.to_device)},
                        {"bytes_to_host", static_cast<double>(moved.to_host)},

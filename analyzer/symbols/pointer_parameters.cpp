@@ -90,7 +90,9 @@ std::optional<std::vector<bool>> const_pointers(std::string_view symbol) {
     for (std::string_view type : split(*list)) {
         type = without_restrict(type);
         if (!type.ends_with('*')) {
-            if (std::ranges::find(numbers, type) == numbers.end())
+            if (type.ends_with(" const>") && type.find(',') == std::string_view::npos)
+                pointers.push_back(true); // a view or a pointer class of constants
+            else if (std::ranges::find(numbers, type) == numbers.end())
                 return std::nullopt;
             continue;
         }

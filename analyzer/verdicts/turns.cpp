@@ -138,10 +138,11 @@ void judge_turns(const Subject& subject, std::vector<Verdict>& found) {
         verdict.times = thrashing;
     } else if (!turns.alternate()) {
         return;
-    } else if (subject.terms.faults_told ? one_place_only(subject, turns)
+    } else if (subject.terms.faults_told ? one_place_only(subject, turns) && content_of(turns) != Content::same
                                          : one_place_by_looks(subject, turns)) {
         verdict.kind = VerdictKind::false_sharing;
-    } else if (content_of(turns) == Content::same) {
+    } else if (content_of(turns) == Content::same && !subject.marks.kernels_may_write) {
+        // Where kernels may write, the host may have written the same again.
         verdict.kind = VerdictKind::read_only_bouncing;
     }
     found.push_back(verdict);

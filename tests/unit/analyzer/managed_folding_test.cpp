@@ -103,6 +103,7 @@ BOOST_AUTO_TEST_CASE(prefetches_by_umadvisor_are_no_fault_of_the_run) {
 
 BOOST_AUTO_TEST_CASE(calls_are_the_drivers_where_the_program_uses_no_runtime) {
     Program p(64 * mib, false);
+    p.kernel = p.function("_Z3sumPKfi");
     p.bounce(4, p.bytes, 5);
     const Finding finding = only_finding(p);
     BOOST_TEST(contains(finding.advice, "cuMemAdvise(ptr, bytes, CU_MEM_ADVISE_SET_READ_MOSTLY, "
