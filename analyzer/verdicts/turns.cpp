@@ -65,13 +65,15 @@ std::uint64_t thrashing_of(const Subject& subject) {
     return quick >= subject.terms.thrashing_threshold ? quick : 0;
 }
 
-/// Each time one page is all that the host asks for, always the same, and it writes there. The page with which
-/// the driver's granule begins says nothing: a loop over the whole granule faults there, too.
+/// Each time one page is all that the host asks for, always the same, it writes there, and no more than the
+/// driver's granule comes for it. The page with which the granule begins says nothing: a loop over the whole
+/// granule faults there, too. Nor does one fault with which all of the memory came.
 bool one_place_only(const Subject& subject, const Turns& turns) {
     const std::uint64_t place = turns.returns.front()->lowest;
     return std::ranges::all_of(turns.returns,
                                [&](const Stay* stay) {
-                                   return stay->faults == 1 && stay->write_faults == 1 && stay->lowest == place;
+                                   return stay->faults == 1 && stay->write_faults == 1 &&
+                                          stay->lowest == place && stay->by_fault <= granule;
                                }) &&
            (place % granule >= page || subject.bytes() <= page);
 }
@@ -138,7 +140,7 @@ void judge_turns(const Subject& subject, std::vector<Verdict>& found) {
         verdict.times = thrashing;
     } else if (!turns.alternate()) {
         return;
-    } else if (subject.terms.faults_told ? one_place_only(subject, turns) && content_of(turns) != Content::same
+    } else if (subject.terms.faults_told ? one_place_only(subject, turns)
                                          : one_place_by_looks(subject, turns)) {
         verdict.kind = VerdictKind::false_sharing;
     } else if (content_of(turns) == Content::same && !subject.marks.kernels_may_write) {

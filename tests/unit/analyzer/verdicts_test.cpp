@@ -59,18 +59,20 @@ BOOST_AUTO_TEST_CASE(read_only_bouncing) {
 }
 
 BOOST_AUTO_TEST_CASE(false_sharing) {
-    const auto flag = [](std::uint64_t offset, bool write, std::uint64_t faults, std::uint64_t moving = 0) {
+    const auto flag = [](std::uint64_t offset, bool write, std::uint64_t faults, std::uint64_t moving = 0,
+                         std::uint64_t came = 1 << 16) {
         Life life;
         life.look(0).device_round();
         for (std::uint64_t i = 0; i < 3; ++i)
-            life.host_fault(offset + i * moving, write, faults).totals(1 << 16).look(1 << 16).device_round();
+            life.host_fault(offset + i * moving, write, faults).totals(came).look(came).device_round();
         return life.names();
     };
     BOOST_TEST(flag(5 * page, true, 1) == "false_sharing");
-    BOOST_TEST(flag(5 * page, false, 1) == "ping_pong");      // the host reads what the kernel made
-    BOOST_TEST(flag(5 * page, true, 3) == "ping_pong");       // more than one page
-    BOOST_TEST(flag(5 * page, true, 1, page) == "ping_pong"); // not the same one
-    BOOST_TEST(flag(16 * page, true, 1) == "ping_pong");      // a loop over the granule begins there, too
+    BOOST_TEST(flag(5 * page, false, 1) == "ping_pong");            // the host reads what the kernel made
+    BOOST_TEST(flag(5 * page, true, 3) == "ping_pong");             // more than one page
+    BOOST_TEST(flag(5 * page, true, 1, page) == "ping_pong");       // not the same one
+    BOOST_TEST(flag(5 * page, true, 1, 0, 1 << 20) == "ping_pong"); // all of it comes, and is copied
+    BOOST_TEST(flag(16 * page, true, 1) == "ping_pong");            // a loop over the granule begins there, too
     Life variable(page);
     variable.look(0).device_round();
     for (int i = 0; i < 3; ++i)
