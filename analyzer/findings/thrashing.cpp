@@ -38,19 +38,25 @@ Advice advise_thrashing(const Habit& habit) {
     const auto throttled_ns = static_cast<double>(memory.profile.nanoseconds(told.throttled_ticks));
     const double remote_ns = (static_cast<double>(moved.to_device) + static_cast<double>(moved.to_host)) /
                              memory.profile.rates().remote_access * 1e9;
-    const std::string stay = advise_host(memory, "SetPreferredLocation") + " and " +
-                             advise_device(memory, "SetAccessedBy") + " right after the allocation";
+    const bool runtime = memory.profile.uses_runtime();
+    const std::string pinned =
+        std::string("page-locked memory of its own (") +
+        (runtime ? "cudaHostAlloc with cudaHostAllocMapped" : "cuMemHostAlloc with CU_MEMHOSTALLOC_DEVICEMAP") +
+        ")";
 
     Advice advice;
     if (memory.bytes <= flag_bytes * memory.allocations)
-        advice.text = "let it stay on the host and be reached from the device: " + stay;
-    else
         advice.text =
-            "let one side finish before the other begins: " + prefetch_to_device(memory) +
-            " before the launch, " + prefetch_to_host(memory) +
-            " before the host's loop. What both poll meanwhile, a flag, moves to an allocation of its "
-            "own (a __managed__ variable: alignas(2 << 20)) that stays on the host: " +
-            stay;
+            std::string("keep what kernels count or write in device memory (a __device__ variable, or ") +
+            (runtime ? "cudaMalloc" : "cuMemAlloc") +
+            ") and copy the value to the host after the wait; put what both sides must see while a "
+            "kernel runs into " +
+            pinned;
+    else
+        advice.text = std::string("let one side finish before the other begins: ") +
+                      (runtime ? "cudaStreamSynchronize(stream)" : "cuStreamSynchronize(stream)") + " and " +
+                      prefetch_to_host(memory) + " before the host's loop, " + prefetch_to_device(memory) +
+                      " before the launch; put a flag that both poll meanwhile into " + pinned;
     advice.saving_ns = std::max(0.0, faults_ns + throttled_ns - remote_ns);
     advice.basis =
         "what moved, or the host's faults, and the time for which the driver made processors wait, " +
