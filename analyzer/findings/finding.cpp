@@ -81,14 +81,14 @@ double saved_together(const model::Profile& profile, const std::vector<Finding>&
     return within_recorded(profile, std::min(sum, std::max(most, edits_ns + others_ns)));
 }
 
-/// Findings on calls that fail: the rest of the run may not mean what it seems to.
-bool comes_first(const Finding& finding) {
-    return finding.rule == &rule("UMA-701");
+/// Calls that fail come before wrong results: the rest of the run may not mean what it seems to. 0: neither.
+int urgency(const Finding& finding) {
+    return finding.rule == &rule("UMA-701") ? 2 : finding.rule == &rule("UMA-601") ? 1 : 0;
 }
 
 /// Neither time nor memory of a run is worth a change that saves so little of it.
 bool is_negligible(const model::Profile& profile, const Finding& finding) {
-    return !comes_first(finding) && finding.saving_bytes == 0 &&
+    return urgency(finding) == 0 && finding.saving_bytes == 0 &&
            finding.saving_ns <
                std::max(least_saving_ns, least_saving_of_run * static_cast<double>(profile.net_ns()));
 }
@@ -159,7 +159,7 @@ Findings find_all(const model::Profile& profile, const LineOf& line_of) {
         finding.saving_ns = within_recorded(profile, finding.saving_ns);
     drop_negligible();
     std::ranges::stable_sort(all, std::ranges::greater{}, [](const Finding& finding) {
-        return std::tuple(comes_first(finding), finding.saving_ns, finding.saving_bytes);
+        return std::tuple(urgency(finding), finding.saving_ns, finding.saving_bytes);
     });
     Findings findings{fold_same_calls(std::move(all)), 0};
     claim_once(profile, findings.all);

@@ -1,5 +1,6 @@
 #include "analyzer/findings/managed.hpp"
 
+#include "analyzer/findings/missing_sync.hpp"
 #include "analyzer/findings/verdict_text.hpp"
 #include "analyzer/findings/words.hpp"
 #include "analyzer/reader/shown_name.hpp"
@@ -246,12 +247,15 @@ std::string Habit::prices() const {
 
 std::vector<Finding> find_managed(const model::Profile& profile, const LineOf& line_of) {
     const FirstLaunches firsts = first_launches_of(profile);
+    const std::set<std::uint64_t> racing = lines_that_race(profile, line_of);
     std::vector<Finding> findings;
     for (const auto& [line, memory] : memories_of(profile, firsts, line_of)) {
         std::vector<Found> found;
         for (const ManagedRule* const rule : managed_rules) {
             const verdicts::VerdictTotals* const totals = memory.find(rule->kind);
-            if (totals == nullptr || !holds(profile, rule->kind, *totals))
+            if (totals == nullptr || !holds(profile, rule->kind, *totals) ||
+                ((takes_turns(rule->kind) || rule->kind == VerdictKind::read_back) &&
+                 racing.contains(line.stack)))
                 continue;
             Finding finding = describe(*rule, {memory, *totals}, line_of);
             if (finding.saving_ns >= least_saving_ns)

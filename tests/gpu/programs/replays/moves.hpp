@@ -34,8 +34,8 @@ private:
     bool locked_ = false;
 };
 
-/// Makes the bytes others than those of the round before, in little time: how fast the host fills memory differs
-/// by more from run to run than what is to be measured.
+/// Makes the bytes others than those of the round before, in little time: how fast the host fills memory
+/// differs by more from run to run than what is to be measured.
 inline void change_on_host(const HostWords& host, unsigned round) {
     constexpr std::size_t page = 4096 / sizeof(unsigned);
     for (std::size_t at = 0; at < host.count; at += page)
