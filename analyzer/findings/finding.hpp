@@ -61,7 +61,8 @@ double within_recorded(const model::Profile& profile, double saving_ns);
 void fold(Finding& larger, const Finding& part);
 
 struct Findings {
-    /// Findings of all rules are ordered: failing calls, wrong results, then by time saved, then by memory saved.
+    /// Findings of all rules are ordered: failing calls, wrong results, then by time saved, then by memory
+    /// saved.
     std::vector<Finding> all;
     /// All findings together save this: less than their sum where they mend the same time.
     double together_ns = 0;
