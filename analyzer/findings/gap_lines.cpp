@@ -24,6 +24,12 @@ Finding gap_finding(const model::Profile& profile, const Rule& rule, std::uint64
     // With two sets of buffers the host waits for results a round later, and frees them then: a gap hides no
     // more than one wait. For what it does not need it never waits: a long gap may make up for a short one
     // before it.
+    if (&rule == &findings::rule("UMA-503")) { // whether a free waited, the clock may not know
+        finding.saving_ns = line.overlap_ns;
+        finding.basis =
+            "of each wait and the gap after it the shorter, as recorded: side by side they take the longer";
+        return finding;
+    }
     const bool needed = &rule == &findings::rule("UMA-505");
     EditedCalls calls = line.calls;
     if (needed)

@@ -108,7 +108,8 @@ void ManagedActivity::reach_all(const reader::Shape& shape, std::uint64_t start,
     const std::uint64_t device = contexts_.of(thread, shape.stream).device;
     for (std::size_t i = 0; i < shape.touched.size(); ++i)
         if (ManagedAllocation* const allocation = ranges_.find_live(shape.touched[i])) {
-            allocation->marks.kernels_may_write |= written_.may_write(shape, i);
+            ++allocation->marks.launches;
+            allocation->marks.writing_launches += written_.may_write(shape, i);
             reach(*allocation, kernel, queue, device, start);
         }
     if (anywhere) {
@@ -125,7 +126,8 @@ void ManagedActivity::reach(std::uint64_t id, const KernelSite& kernel, const tr
     ManagedAllocation* const allocation = ranges_.find_live(id);
     if (allocation == nullptr)
         return;
-    allocation->marks.kernels_may_write = true; // which parameter of the kernel it is, is not known
+    ++allocation->marks.launches;
+    ++allocation->marks.writing_launches; // which parameter of the kernel it is, is not known
     reach(*allocation, kernel, queue_of(thread, record.stream), contexts_.of(thread, record.stream).device,
           record.start);
 }

@@ -100,6 +100,11 @@ Content content_of(const Turns& turns) {
     return 4 * changed <= compared ? Content::same : Content::changing;
 }
 
+/// Most launches, but for one in four: the device may have filled it.
+bool kernels_read(const Marks& marks) {
+    return marks.writing_launches <= marks.launches / 4;
+}
+
 /// Of what came back each time one line has changed, always the same, and around it nothing or all: somebody
 /// wants the line, the other side what lies beside it.
 bool one_line_only(const Turns& turns) {
@@ -143,7 +148,7 @@ void judge_turns(const Subject& subject, std::vector<Verdict>& found) {
     } else if (subject.terms.faults_told ? one_place_only(subject, turns)
                                          : one_place_by_looks(subject, turns)) {
         verdict.kind = VerdictKind::false_sharing;
-    } else if (content_of(turns) == Content::same && !subject.marks.kernels_may_write) {
+    } else if (content_of(turns) == Content::same && kernels_read(subject.marks)) {
         // Where kernels may write, the host may have written the same again.
         verdict.kind = VerdictKind::read_only_bouncing;
     }
