@@ -65,15 +65,13 @@ std::uint64_t thrashing_of(const Subject& subject) {
     return quick >= subject.terms.thrashing_threshold ? quick : 0;
 }
 
-/// Each time one page is all that the host asks for, always the same, it writes there, and no more than the
-/// driver's granule comes for it. The page with which the granule begins says nothing: a loop over the whole
-/// granule faults there, too. Nor does one fault with which all of the memory came.
+/// Each time one page is all that the host asks for, always the same, and it writes there. The page with which
+/// the driver's granule begins says nothing: a loop over the whole granule faults there, too.
 bool one_place_only(const Subject& subject, const Turns& turns) {
     const std::uint64_t place = turns.returns.front()->lowest;
     return std::ranges::all_of(turns.returns,
                                [&](const Stay* stay) {
-                                   return stay->faults == 1 && stay->write_faults == 1 &&
-                                          stay->lowest == place && stay->by_fault <= granule;
+                                   return stay->faults == 1 && stay->write_faults == 1 && stay->lowest == place;
                                }) &&
            (place % granule >= page || subject.bytes() <= page);
 }
@@ -98,11 +96,6 @@ Content content_of(const Turns& turns) {
     if (compared == 0)
         return Content::unknown;
     return 4 * changed <= compared ? Content::same : Content::changing;
-}
-
-/// Most launches, but for one in four: the device may have filled it.
-bool kernels_read(const Marks& marks) {
-    return marks.writing_launches <= marks.launches / 4;
 }
 
 /// Of what came back each time one line has changed, always the same, and around it nothing or all: somebody
@@ -148,8 +141,7 @@ void judge_turns(const Subject& subject, std::vector<Verdict>& found) {
     } else if (subject.terms.faults_told ? one_place_only(subject, turns)
                                          : one_place_by_looks(subject, turns)) {
         verdict.kind = VerdictKind::false_sharing;
-    } else if (content_of(turns) == Content::same && kernels_read(subject.marks)) {
-        // Where kernels may write, the host may have written the same again.
+    } else if (content_of(turns) == Content::same) {
         verdict.kind = VerdictKind::read_only_bouncing;
     }
     found.push_back(verdict);

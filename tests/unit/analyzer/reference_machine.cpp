@@ -31,14 +31,11 @@ Call Machine::begin_work(Site site, std::uint32_t stream, std::uint64_t group) {
 
 /// Work runs when the device knows of it, what is before it in order is done, and its engine is free.
 double Machine::queue(const Call& call, double from, double ns) {
-    constexpr std::uint32_t own = 1000;
-    const StreamPlace at =
-        std::ranges::find(apart, static_cast<Site>(call.site.stack)) == apart.end() ? call.stream : place(own);
-    const std::uint32_t stream = at.number;
+    const std::uint32_t stream = call.stream.number;
     double start = std::max(from, ends_[stream]);
-    if (at.legacy)
+    if (call.stream.legacy)
         start = std::max(start, blocking_);
-    else if (at.blocking)
+    else if (call.stream.blocking)
         start = std::max(start, ends_[0]);
     double& engine = engines_[static_cast<std::size_t>(call.engine)];
     if (call.engine != Engine::none)
@@ -47,7 +44,7 @@ double Machine::queue(const Call& call, double from, double ns) {
     if (call.engine != Engine::none)
         engine = done;
     ends_[stream] = done;
-    if (at.blocking && !at.legacy)
+    if (call.stream.blocking && !call.stream.legacy)
         blocking_ = std::max(blocking_, done);
     all_ = std::max(all_, done);
     return done;
@@ -72,16 +69,13 @@ void Machine::tell() {
 }
 
 void Machine::launch(Call call, double ns, double measured) {
-    call.wide = wide;
     if (measured != 0)
         call.sample = ++sample_;
     std::vector<double>& queued = queued_[call.stream.number];
     const double room = queued.size() < queue_length ? 0 : queued[queued.size() - queue_length];
     const double begun = std::max(now, room);
     queued.push_back(queue(call, begun + told, ns));
-    const double waited = quick_launches ? begun - now : 0;
-    end(call, begun - waited + 2 * us);
-    now += waited;
+    end(call, begun + 2 * us);
     if (measured != 0)
         measured_.emplace_back(call.sample, measured);
 }
@@ -269,10 +263,6 @@ Change gone(Site site) {
 
 Change asynchronous(Site site) {
     return change(site, Change::What::asynchronous);
-}
-
-Change own_stream(Site site) {
-    return change(site, Change::What::own_stream);
 }
 
 Change shorter(Site site, double less_ns) {
