@@ -10,7 +10,6 @@ namespace umadvisor::model {
 namespace {
 
 constexpr std::size_t most_first_launches = 64; ///< of one site
-constexpr std::size_t most_firsts = 4096;       ///< of all
 
 } // namespace
 
@@ -62,15 +61,11 @@ void Allocations::reach_all(const trace::Launch& record, const reader::Shape& sh
 
 void Allocations::reach(std::uint64_t allocation, const LaunchGroup& group, std::uint64_t sample) {
     Live* const live = find_managed(allocation);
-    if (live == nullptr || std::exchange(live->launched_on, true) || sample == 0)
+    if (live == nullptr || std::exchange(live->launched_on, true) || sample == 0 || live->on_host == 0 ||
+        live->site->first_launches.size() == most_first_launches)
         return;
-    auto first = first_launches_.find(sample);
-    if (first == first_launches_.end() && first_launches_.size() == most_firsts)
-        return;
-    first = first_launches_.try_emplace(sample).first;
-    reader::add_saturated(first->second.bytes, live->bytes);
-    if (live->on_host != 0 && live->site->first_launches.size() != most_first_launches)
-        live->site->first_launches.push_back({sample, live->on_host, group});
+    live->site->first_launches.push_back({sample, live->on_host, group});
+    first_launches_.emplace(sample, 0);
 }
 
 void Allocations::add(const trace::Residency& record) {
@@ -87,13 +82,12 @@ void Allocations::add(const trace::Residency& record) {
 
 void Allocations::measure(std::uint64_t sample, std::uint64_t nanoseconds) {
     if (const auto found = first_launches_.find(sample); found != first_launches_.end())
-        found->second.ns = nanoseconds;
+        found->second = nanoseconds;
 }
 
-const Allocations::First& Allocations::first_launch(std::uint64_t sample) const {
-    static constexpr First none;
+std::uint64_t Allocations::first_launch_ns(std::uint64_t sample) const {
     const auto found = first_launches_.find(sample);
-    return found == first_launches_.end() ? none : found->second;
+    return found == first_launches_.end() ? 0 : found->second;
 }
 
 } // namespace umadvisor::model
