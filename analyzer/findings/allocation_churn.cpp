@@ -58,7 +58,7 @@ std::vector<Finding> find_churn(const model::Profile& profile, const LineOf& lin
                                 trace::Memory memory) {
     std::vector<Finding> findings;
     for (const auto& [stack, line] : churn_lines(profile, line_of, {memory}))
-        if (is_churn(line))
+        if (spared_ns(line) >= least_saving_ns)
             findings.push_back(describe_churn(profile, rule, stack, line));
     return findings;
 }

@@ -66,8 +66,4 @@ double spared_ns(const ChurnLine& line) {
     return std::max(0.0, line.alloc_ns + line.own_free_ns - line.kept_ns);
 }
 
-bool is_churn(const ChurnLine& line) {
-    return line.pairs > line.peak_live && spared_ns(line) >= least_saving_ns;
-}
-
 } // namespace umadvisor::findings

@@ -25,7 +25,4 @@ std::map<std::uint64_t, ChurnLine> churn_lines(const model::Profile& profile, co
 /// The time that the program saves when it makes one set of the largest size and keeps it.
 double spared_ns(const ChurnLine& line);
 
-/// More than one set was made, and to keep one is worth it.
-bool is_churn(const ChurnLine& line);
-
 } // namespace umadvisor::findings

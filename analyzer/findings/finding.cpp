@@ -81,14 +81,14 @@ double saved_together(const model::Profile& profile, const std::vector<Finding>&
     return within_recorded(profile, std::min(sum, std::max(most, edits_ns + others_ns)));
 }
 
-/// Findings on calls that fail: the rest of the run may not mean what it seems to.
-bool comes_first(const Finding& finding) {
-    return finding.rule == &rule("UMA-701");
+/// Calls that fail come before wrong results: the rest of the run may not mean what it seems to. 0: neither.
+int urgency(const Finding& finding) {
+    return finding.rule == &rule("UMA-701") ? 2 : finding.rule == &rule("UMA-601") ? 1 : 0;
 }
 
 /// Neither time nor memory of a run is worth a change that saves so little of it.
 bool is_negligible(const model::Profile& profile, const Finding& finding) {
-    return !comes_first(finding) && finding.saving_bytes == 0 &&
+    return urgency(finding) == 0 && finding.saving_bytes == 0 &&
            finding.saving_ns <
                std::max(least_saving_ns, least_saving_of_run * static_cast<double>(profile.net_ns()));
 }
@@ -147,17 +147,9 @@ void fold(Finding& larger, const Finding& part) {
 
 Findings find_all(const model::Profile& profile, const LineOf& line_of) {
     std::vector<Finding> all;
-    for (const auto find :
-         {&find_calls_fail,       &find_allocation_churn, &find_constant_uploads, &find_default_stream,
-          &find_early_syncs,      &find_far_nodes,        &find_fragmentation,    &find_fresh_pages,
-          &find_host_blocked,     &find_idle_memory,      &find_implicit_syncs,   &find_leaked,
-          &find_managed,          &find_managed_churn,    &find_managed_copies,   &find_narrow_rows,
-          &find_never_used,       &find_oversized,        &find_pageable_copies,  &find_pinned_once,
-          &find_pinned_overuse,   &find_polling,          &find_redundant_syncs,  &find_repeated_registrations,
-          &find_repeated_uploads, &find_reusable_memory,  &find_same_sources,     &find_scalar_downloads,
-          &find_serial_copies,    &find_small_copies,     &find_sync_each_launch, &find_through_host,
-          &find_unused_transfers, &find_used_once})
-        std::ranges::move(find(profile, line_of), std::back_inserter(all));
+    for (auto rule = rules.begin(); rule != rules.end(); ++rule)
+        if (std::none_of(rules.begin(), rule, [rule](const Rule& other) { return other.find == rule->find; }))
+            std::ranges::move(rule->find(profile, line_of), std::back_inserter(all));
     const auto drop_negligible = [&] {
         std::erase_if(all, [&profile](const Finding& finding) { return is_negligible(profile, finding); });
     };
@@ -167,7 +159,7 @@ Findings find_all(const model::Profile& profile, const LineOf& line_of) {
         finding.saving_ns = within_recorded(profile, finding.saving_ns);
     drop_negligible();
     std::ranges::stable_sort(all, std::ranges::greater{}, [](const Finding& finding) {
-        return std::tuple(comes_first(finding), finding.saving_ns, finding.saving_bytes);
+        return std::tuple(urgency(finding), finding.saving_ns, finding.saving_bytes);
     });
     Findings findings{fold_same_calls(std::move(all)), 0};
     claim_once(profile, findings.all);

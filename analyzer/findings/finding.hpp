@@ -6,7 +6,6 @@
 #include "analyzer/timeline/edit.hpp"
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -55,48 +54,6 @@ struct Finding {
     std::vector<Part> parts; ///< of rules that speak of the same moves, and save less
 };
 
-/// Maps a stack to one that stands for all stacks with the same line of the program, so that a line which is
-/// reached by many ways is one finding.
-using LineOf = std::function<std::uint64_t(std::uint64_t stack)>;
-
-// Each looks at a profile and reports a place once.
-std::vector<Finding> find_calls_fail(const model::Profile& profile,
-                                     const LineOf& line_of); ///< the first comes first
-std::vector<Finding> find_pageable_copies(const model::Profile& profile, const LineOf& line_of);
-std::vector<Finding> find_small_copies(const model::Profile& profile, const LineOf& line_of);
-std::vector<Finding> find_fresh_pages(const model::Profile& profile, const LineOf& line_of);
-std::vector<Finding> find_narrow_rows(const model::Profile& profile, const LineOf& line_of);
-std::vector<Finding> find_managed_copies(const model::Profile& profile, const LineOf& line_of);
-std::vector<Finding> find_repeated_uploads(const model::Profile& profile, const LineOf& line_of);
-std::vector<Finding> find_same_sources(const model::Profile& profile, const LineOf& line_of);
-std::vector<Finding> find_constant_uploads(const model::Profile& profile, const LineOf& line_of);
-std::vector<Finding> find_unused_transfers(const model::Profile& profile, const LineOf& line_of);
-std::vector<Finding> find_serial_copies(const model::Profile& profile, const LineOf& line_of);
-std::vector<Finding> find_default_stream(const model::Profile& profile, const LineOf& line_of);
-std::vector<Finding> find_through_host(const model::Profile& profile, const LineOf& line_of);
-std::vector<Finding> find_scalar_downloads(const model::Profile& profile, const LineOf& line_of);
-std::vector<Finding> find_far_nodes(const model::Profile& profile, const LineOf& line_of);
-std::vector<Finding> find_allocation_churn(const model::Profile& profile, const LineOf& line_of);
-std::vector<Finding> find_idle_memory(const model::Profile& profile, const LineOf& line_of);
-std::vector<Finding> find_reusable_memory(const model::Profile& profile, const LineOf& line_of);
-std::vector<Finding> find_never_used(const model::Profile& profile, const LineOf& line_of);
-std::vector<Finding> find_used_once(const model::Profile& profile, const LineOf& line_of);
-std::vector<Finding> find_leaked(const model::Profile& profile, const LineOf& line_of);
-std::vector<Finding> find_oversized(const model::Profile& profile, const LineOf& line_of);
-std::vector<Finding> find_pinned_overuse(const model::Profile& profile, const LineOf& line_of);
-std::vector<Finding> find_repeated_registrations(const model::Profile& profile, const LineOf& line_of);
-std::vector<Finding> find_managed_churn(const model::Profile& profile, const LineOf& line_of);
-std::vector<Finding> find_pinned_once(const model::Profile& profile, const LineOf& line_of);
-std::vector<Finding> find_fragmentation(const model::Profile& profile, const LineOf& line_of);
-std::vector<Finding> find_redundant_syncs(const model::Profile& profile, const LineOf& line_of);
-std::vector<Finding> find_early_syncs(const model::Profile& profile, const LineOf& line_of);
-std::vector<Finding> find_implicit_syncs(const model::Profile& profile, const LineOf& line_of);
-std::vector<Finding> find_sync_each_launch(const model::Profile& profile, const LineOf& line_of);
-std::vector<Finding> find_polling(const model::Profile& profile, const LineOf& line_of);
-std::vector<Finding> find_host_blocked(const model::Profile& profile, const LineOf& line_of);
-std::vector<Finding> find_managed(const model::Profile& profile,
-                                  const LineOf& line_of); ///< all on managed memory
-
 /// No change saves more than the time that was recorded, without what making contexts took.
 double within_recorded(const model::Profile& profile, double saving_ns);
 
@@ -104,7 +61,8 @@ double within_recorded(const model::Profile& profile, double saving_ns);
 void fold(Finding& larger, const Finding& part);
 
 struct Findings {
-    /// Findings of all rules are ordered: failing calls, then by time saved, then by memory saved.
+    /// Findings of all rules are ordered: failing calls, wrong results, then by time saved, then by memory
+    /// saved.
     std::vector<Finding> all;
     /// All findings together save this: less than their sum where they mend the same time.
     double together_ns = 0;

@@ -20,19 +20,32 @@ std::optional<double> later_ns(const ManagedMemory& memory, const model::LaunchG
            static_cast<double>(all->measured - firsts->second.count);
 }
 
-/// First launch against the later ones of the same kernel and shape. Where one launch touched several
-/// allocations first, each gets its share by bytes.
+/// Of what a first launch takes for all memory that it is the first on, by bytes.
+double share_of(const ManagedMemory& memory, const model::FirstLaunch& launch) {
+    return static_cast<double>(launch.bytes) /
+           static_cast<double>(memory.profile.allocations().first_launch(launch.sample).bytes);
+}
+
+/// Batches of faults, of which each launch has one at the least, whatever memory they are of.
+double batches(const Habit& habit) {
+    double count = static_cast<double>(habit.totals.allocations);
+    for (const model::FirstLaunch& launch : habit.memory.first_launches)
+        count -= 1 - share_of(habit.memory, launch);
+    return std::max(0.0, count);
+}
+
+/// First launch against the later ones of the same kernel and shape. Memory without pages costs faults in it,
+/// too.
 FirstTouchSaving measured_saving(const Habit& habit) {
     const ManagedMemory& memory = habit.memory;
     FirstTouchSaving saving;
     for (const model::FirstLaunch& launch : memory.first_launches) {
-        const auto first = static_cast<double>(memory.profile.allocations().first_launch_ns(launch.sample));
+        const auto first = static_cast<double>(memory.profile.allocations().first_launch(launch.sample).ns);
         const std::optional<double> later = later_ns(memory, launch.group);
         if (first == 0 || !later)
             continue;
-        const double share =
-            static_cast<double>(launch.bytes) / static_cast<double>(memory.firsts.bytes.at(launch.sample));
-        saving.ns += std::max(0.0, (first - *later) * share - habit.by_prefetch({launch.bytes, 0}, 1));
+        saving.ns += std::max(0.0, (first - *later) * share_of(memory, launch) -
+                                       habit.by_prefetch({launch.bytes, 0}, 1));
         reader::add_saturated(saving.measured_bytes, launch.bytes);
     }
     return saving;
@@ -64,7 +77,7 @@ FirstTouchSaving first_touch_saving(const Habit& habit) {
     const std::uint64_t rest = bytes - std::min(bytes, saving.measured_bytes);
     saving.all_measured = saving.measured_bytes != 0 && rest <= bytes / 16;
     if (!saving.all_measured)
-        saving.ns += std::max(0.0, habit.by_faults({rest, 0}, habit.totals.allocations) -
+        saving.ns += std::max(0.0, habit.by_faults({rest, 0}, batches(habit)) -
                                        habit.by_prefetch({rest, 0}, habit.totals.allocations));
     return saving;
 }

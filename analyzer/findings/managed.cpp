@@ -1,5 +1,6 @@
 #include "analyzer/findings/managed.hpp"
 
+#include "analyzer/findings/missing_sync.hpp"
 #include "analyzer/findings/verdict_text.hpp"
 #include "analyzer/findings/words.hpp"
 #include "analyzer/reader/shown_name.hpp"
@@ -17,12 +18,11 @@ using Memories = std::map<model::AllocationSite, ManagedMemory>;
 
 FirstLaunches first_launches_of(const model::Profile& profile) {
     FirstLaunches firsts;
+    std::set<std::uint64_t> counted;
     for (const auto& [site, totals] : profile.allocations().sites())
         for (const model::FirstLaunch& launch : totals.first_launches) {
-            const auto [known, fresh] = firsts.bytes.try_emplace(launch.sample);
-            reader::add_saturated(known->second, launch.bytes);
-            const std::uint64_t ns = profile.allocations().first_launch_ns(launch.sample);
-            if (!fresh || ns == 0)
+            const std::uint64_t ns = profile.allocations().first_launch(launch.sample).ns;
+            if (!counted.insert(launch.sample).second || ns == 0)
                 continue; // of a launch that touched several first, the time counts once
             FirstLaunches::Times& times = firsts.times[launch.group];
             ++times.count;
@@ -221,16 +221,14 @@ const Rule& rule_of(VerdictKind kind) {
 }
 
 /// A fault has its price, however little it brings to the device.
-double Habit::by_faults(const model::MovedBytes& moved, std::uint64_t times, std::uint64_t written) const {
+double Habit::by_faults(const model::MovedBytes& moved, double times, std::uint64_t written) const {
     const machine::Rates& rates = memory.profile.rates();
     double ns = 0;
     if (moved.to_device != 0)
-        ns += std::max(nanoseconds_at(moved.to_device, rates.fault_to_device),
-                       static_cast<double>(times) * rates.device_fault_ns);
+        ns += std::max(nanoseconds_at(moved.to_device, rates.fault_to_device), times * rates.device_fault_ns);
     if (moved.to_host != 0)
         ns += nanoseconds_at(moved.to_host - written, rates.fault_to_host) +
-              nanoseconds_at(written, rates.fault_to_host_written) +
-              static_cast<double>(times) * rates.host_fault_ns;
+              nanoseconds_at(written, rates.fault_to_host_written) + times * rates.host_fault_ns;
     return ns;
 }
 
@@ -249,12 +247,15 @@ std::string Habit::prices() const {
 
 std::vector<Finding> find_managed(const model::Profile& profile, const LineOf& line_of) {
     const FirstLaunches firsts = first_launches_of(profile);
+    const std::set<std::uint64_t> racing = lines_that_race(profile, line_of);
     std::vector<Finding> findings;
     for (const auto& [line, memory] : memories_of(profile, firsts, line_of)) {
         std::vector<Found> found;
         for (const ManagedRule* const rule : managed_rules) {
             const verdicts::VerdictTotals* const totals = memory.find(rule->kind);
-            if (totals == nullptr || !holds(profile, rule->kind, *totals))
+            if (totals == nullptr || !holds(profile, rule->kind, *totals) ||
+                ((takes_turns(rule->kind) || rule->kind == VerdictKind::read_back) &&
+                 racing.contains(line.stack)))
                 continue;
             Finding finding = describe(*rule, {memory, *totals}, line_of);
             if (finding.saving_ns >= least_saving_ns)

@@ -19,8 +19,7 @@ struct FirstLaunches {
     struct Times {
         std::uint64_t count = 0, ns = 0;
     };
-    std::map<std::uint64_t, std::uint64_t> bytes; ///< that each had to fetch; by sample
-    std::map<model::LaunchGroup, Times> times;    ///< of those whose device time is known
+    std::map<model::LaunchGroup, Times> times; ///< of those whose device time is known
 };
 
 /// All managed memory that one line allocated.
@@ -52,7 +51,7 @@ struct Habit {
 
     // Prices of moves, in nanoseconds; `times` is how often each way, and `written` of what came to the host
     // the bytes that it writes: their first write costs a fault a page, by prefetch, too.
-    double by_faults(const model::MovedBytes& moved, std::uint64_t times, std::uint64_t written = 0) const;
+    double by_faults(const model::MovedBytes& moved, double times, std::uint64_t written = 0) const;
     double by_prefetch(const model::MovedBytes& moved, std::uint64_t times, std::uint64_t written = 0) const;
     /// "at the prices of an H200"
     std::string prices() const;

@@ -44,7 +44,7 @@ std::vector<Finding> find_repeated_registrations(const model::Profile& profile, 
     std::vector<Finding> findings;
     for (const auto& [stack, line] :
          churn_lines(profile, line_of, {trace::Memory::pinned, trace::Memory::registered})) {
-        if (is_churn(line))
+        if (spared_ns(line) >= least_saving_ns)
             findings.push_back(describe_registration(profile, stack, line));
     }
     return findings;

@@ -17,10 +17,13 @@ model::MovedBytes moved_by_thrashing(const Habit& habit) {
     return all ? memory.moved : habit.bytes_both_ways();
 }
 
-/// Times that one side took it from the other: as the driver told, or as often as it was seen to arrive. A
-/// verdict that stands on moves counts pages, many of which come at once.
-std::uint64_t takings(const Habit& habit) {
+/// How often the host was held up: by its faults, where the driver told them. A thrashing event is of one page,
+/// of which a fault moves many. Else as often as the memory was seen to arrive: a verdict that stands on moves
+/// counts pages, many of which come at once.
+std::uint64_t host_held_up(const Habit& habit) {
     const model::ManagedTotals& totals = habit.memory.profile.managed().totals();
+    if (totals.ever_told(trace::ManagedEventKind::host_fault))
+        return model::sum_of(habit.memory.activity.told.host_faults);
     const bool seen = !totals.ever_told(trace::ManagedEventKind::thrashing) &&
                       !totals.ever_told(trace::ManagedEventKind::migration);
     return seen ? habit.totals.times : habit.memory.activity.told.thrashings;
@@ -30,29 +33,34 @@ Advice advise_thrashing(const Habit& habit) {
     const ManagedMemory& memory = habit.memory;
     const model::ManagedTally& told = memory.activity.told;
     const model::MovedBytes moved = moved_by_thrashing(habit);
-    const double faults_ns = std::max(habit.by_faults(moved, 0), static_cast<double>(takings(habit)) *
+    const double faults_ns = std::max(habit.by_faults(moved, 0), static_cast<double>(host_held_up(habit)) *
                                                                      memory.profile.rates().host_fault_ns);
     const auto throttled_ns = static_cast<double>(memory.profile.nanoseconds(told.throttled_ticks));
     const double remote_ns = (static_cast<double>(moved.to_device) + static_cast<double>(moved.to_host)) /
                              memory.profile.rates().remote_access * 1e9;
-    const std::string stay = advise_host(memory, "SetPreferredLocation") + " and " +
-                             advise_device(memory, "SetAccessedBy") + " right after the allocation";
+    const bool runtime = memory.profile.uses_runtime();
+    const std::string pinned =
+        std::string("page-locked memory of its own (") +
+        (runtime ? "cudaHostAlloc with cudaHostAllocMapped" : "cuMemHostAlloc with CU_MEMHOSTALLOC_DEVICEMAP") +
+        ")";
 
     Advice advice;
     if (memory.bytes <= flag_bytes * memory.allocations)
-        advice.text = "let it stay on the host and be reached from the device: " + stay;
-    else
         advice.text =
-            "let one side finish before the other begins: " + prefetch_to_device(memory) +
-            " before the launch, " + prefetch_to_host(memory) +
-            " before the host's loop. What both poll meanwhile, a flag, moves to an allocation of its "
-            "own (a __managed__ variable: alignas(2 << 20)) that stays on the host: " +
-            stay;
+            std::string("keep what kernels count or write in device memory (a __device__ variable, or ") +
+            (runtime ? "cudaMalloc" : "cuMemAlloc") +
+            ") and copy the value to the host after the wait; put what both sides must see while a "
+            "kernel runs into " +
+            pinned;
+    else
+        advice.text = std::string("let one side finish before the other begins: ") +
+                      (runtime ? "cudaStreamSynchronize(stream)" : "cuStreamSynchronize(stream)") + " and " +
+                      prefetch_to_host(memory) + " before the host's loop, " + prefetch_to_device(memory) +
+                      " before the launch; put a flag that both poll meanwhile into " + pinned;
     advice.saving_ns = std::max(0.0, faults_ns + throttled_ns - remote_ns);
-    advice.basis = "what moved, or how often one took it from the other, by faults, and the time for which the "
-                   "driver made "
-                   "processors wait, " +
-                   habit.prices() + "; less the same bytes once across the link";
+    advice.basis =
+        "what moved, or the host's faults, and the time for which the driver made processors wait, " +
+        habit.prices() + "; less the same bytes once across the link";
     advice.confidence = std::min(habit.confidence(), Confidence::medium);
     advice.evidence = {{"bytes_to_device", static_cast<double>(moved.to_device)},
                        {"bytes_to_host", static_cast<double>(moved.to_host)},

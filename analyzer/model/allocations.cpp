@@ -10,6 +10,7 @@ namespace umadvisor::model {
 namespace {
 
 constexpr std::size_t most_first_launches = 64; ///< of one site
+constexpr std::size_t most_firsts = 4096;       ///< of all
 
 } // namespace
 
@@ -61,11 +62,15 @@ void Allocations::reach_all(const trace::Launch& record, const reader::Shape& sh
 
 void Allocations::reach(std::uint64_t allocation, const LaunchGroup& group, std::uint64_t sample) {
     Live* const live = find_managed(allocation);
-    if (live == nullptr || std::exchange(live->launched_on, true) || sample == 0 || live->on_host == 0 ||
-        live->site->first_launches.size() == most_first_launches)
+    if (live == nullptr || std::exchange(live->launched_on, true) || sample == 0)
         return;
-    live->site->first_launches.push_back({sample, live->on_host, group});
-    first_launches_.emplace(sample, 0);
+    auto first = first_launches_.find(sample);
+    if (first == first_launches_.end() && first_launches_.size() == most_firsts)
+        return;
+    first = first_launches_.try_emplace(sample).first;
+    reader::add_saturated(first->second.bytes, live->bytes);
+    if (live->on_host != 0 && live->site->first_launches.size() != most_first_launches)
+        live->site->first_launches.push_back({sample, live->on_host, group});
 }
 
 void Allocations::add(const trace::Residency& record) {
@@ -82,12 +87,13 @@ void Allocations::add(const trace::Residency& record) {
 
 void Allocations::measure(std::uint64_t sample, std::uint64_t nanoseconds) {
     if (const auto found = first_launches_.find(sample); found != first_launches_.end())
-        found->second = nanoseconds;
+        found->second.ns = nanoseconds;
 }
 
-std::uint64_t Allocations::first_launch_ns(std::uint64_t sample) const {
+const Allocations::First& Allocations::first_launch(std::uint64_t sample) const {
+    static constexpr First none;
     const auto found = first_launches_.find(sample);
-    return found == first_launches_.end() ? 0 : found->second;
+    return found == first_launches_.end() ? none : found->second;
 }
 
 } // namespace umadvisor::model

@@ -58,8 +58,13 @@ public:
     const std::map<AllocationSite, AllocationTotals>& sites() const { return sites_.map(); }
     /// What is live now, of memory of the host or of devices.
     std::vector<Holding> holdings(bool of_host) const;
-    /// Device time of a FirstLaunch; 0: never read.
-    std::uint64_t first_launch_ns(std::uint64_t sample) const;
+    /// A sampled launch that was the first on some managed memory.
+    struct First {
+        std::uint64_t ns = 0; ///< device time; 0: never read
+        std::uint64_t bytes =
+            0; ///< of all memory that it was the first on, where it lay and where it had no pages
+    };
+    const First& first_launch(std::uint64_t sample) const;
 
 private:
     struct Live {
@@ -74,8 +79,8 @@ private:
 
     CachedMap<std::map<AllocationSite, AllocationTotals>> sites_;
     reader::FlatMap<Live> live_;
-    bool any_managed_ = false;                                        ///< ever
-    std::unordered_map<std::uint64_t, std::uint64_t> first_launches_; ///< sample -> nanoseconds, 0 until read
+    bool any_managed_ = false;                                ///< ever
+    std::unordered_map<std::uint64_t, First> first_launches_; ///< by sample; at most a few
 };
 
 } // namespace umadvisor::model

@@ -35,6 +35,7 @@ Profile::Profile(reader::Trace& trace, Statistics* statistics, machine::Rates ra
       graphs_(trace.dictionary),
       managed_(ns_per_tick,
                trace.dictionary.managed_sources.empty() ? nullptr : &trace.dictionary.managed_sources.back()),
+      missing_syncs_(trace.dictionary),
       narrow_rows_(trace.dictionary),
       contents_(ns_per_tick, trace.dictionary),
       churn_(trace.dictionary),
@@ -58,6 +59,7 @@ Profile::Profile(reader::Trace& trace, Statistics* statistics, machine::Rates ra
     copy_runs_.finish();
     launches_.finish();
     managed_.finish();
+    missing_syncs_.finish();
     contents_.finish();
     lifetimes_.finish(last_ticks_);
     for (const reader::DroppedCalls& site : trace.dropped_calls)

@@ -19,6 +19,7 @@
 #include "analyzer/model/launches.hpp"
 #include "analyzer/model/lifetimes.hpp"
 #include "analyzer/model/managed_activity.hpp"
+#include "analyzer/model/missing_syncs.hpp"
 #include "analyzer/model/narrow_rows.hpp"
 #include "analyzer/model/needless_waits.hpp"
 #include "analyzer/model/noticed_allocations.hpp"
@@ -80,6 +81,7 @@ public:
     const NarrowRows& narrow_rows() const { return narrow_rows_; }
     const DeviceContents& contents() const { return contents_; }
     const Churn& churn() const { return churn_; }
+    const MissingSyncs& missing_syncs() const { return missing_syncs_; }
     const IdleSyncs& idle_syncs() const { return idle_syncs_; }
     const NeedlessWaits& needless_waits() const { return needless_waits_; }
     const AllocationFailures& allocation_failures() const { return allocation_failures_; }
@@ -158,6 +160,7 @@ private:
     Graphs graphs_;
     Allocations allocations_;
     ManagedActivity managed_;
+    MissingSyncs missing_syncs_;
     Waits waits_;
     NarrowRows narrow_rows_;
     DeviceContents contents_;

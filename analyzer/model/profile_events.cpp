@@ -113,7 +113,7 @@ void Profile::observe_other(const reader::ThreadCursor& cursor, std::optional<fa
                   scalar_downloads_, through_host_, copy_runs_, needless_waits_);
             if (is_node(record))
                 return;
-            offer(record, cursor.index(), waits_, contents_, managed_, recorded_, allocations_,
+            offer(record, cursor.index(), waits_, contents_, managed_, missing_syncs_, recorded_, allocations_,
                   allocation_failures_, actions_, far_copies_, narrow_rows_, graphs_, polls_, exported_sites_,
                   staging_sites_, noticed_allocations_);
             if constexpr (std::is_same_v<std::remove_cvref_t<decltype(record)>, trace::Copy>)
@@ -145,6 +145,7 @@ void Profile::observe(const trace::Launch& record, const reader::Shape* shape, s
     if (shape == nullptr)
         return;
     allocations_.launch(record, *shape);
+    missing_syncs_.launch(record, *shape);
     if (record.status == 0)
         managed_.launch(*shape, record.start, thread);
 }

@@ -99,6 +99,7 @@ Json stack_json(Report& report, std::uint64_t stack) {
 }
 
 Json finding_json(Report& report, const findings::Finding& finding) {
+    const ResolvedFinding resolved = resolve(report, finding);
     Json evidence = Json::object();
     for (const auto& [key, value] : finding.evidence)
         evidence[std::string(key)] = value;
@@ -108,7 +109,7 @@ Json finding_json(Report& report, const findings::Finding& finding) {
                 {"summary", finding.summary},
                 {"details", finding.details},
                 {"evidence", evidence},
-                {"line", place_json(report, finding.stack)},
+                {"line", place_json(resolved.line)},
                 {"stack", stack_json(report, finding.stack)},
                 {"allocation", nullptr},
                 {"places", Json::array()},
@@ -120,11 +121,10 @@ Json finding_json(Report& report, const findings::Finding& finding) {
                 {"parts", Json::array()}};
     for (const findings::Finding::Part& part : finding.parts)
         object["parts"].push_back(part.rule->id);
-    for (const auto& [what, stack] : finding.places)
-        object["places"].push_back({{"text", what}, {"line", place_json(report, stack)}});
-    if (!finding.allocation_text.empty())
-        object["allocation"] = {{"text", finding.allocation_text},
-                                {"line", place_json(report, finding.allocation_stack)}};
+    for (const ResolvedPlace& each : resolved.others)
+        object["places"].push_back({{"text", each.what}, {"line", place_json(each)}});
+    if (resolved.memory)
+        object["allocation"] = {{"text", finding.allocation_text}, {"line", place_json(*resolved.memory)}};
     return object;
 }
 

@@ -4,6 +4,7 @@
 #include "analyzer/reports/action_text.hpp"
 #include "analyzer/reports/completeness_text.hpp"
 #include "analyzer/reports/notice_text.hpp"
+#include "analyzer/reports/resolved.hpp"
 
 #include <ostream>
 
@@ -33,26 +34,26 @@ std::string code(std::string_view text) {
     return result + "`";
 }
 
-std::string place_markdown(Report& report, std::uint64_t stack) {
-    return stack == 0 ? "no stack recorded" : code(report.symbolizer.line(stack).text());
+std::string place_markdown(const ResolvedPlace& at) {
+    return at.stack == 0 ? at.text() : code(at.text());
 }
 
-void write_place_item(Report& report, std::uint64_t stack, std::string_view what, std::ostream& out) {
-    out << "- " << place_markdown(report, stack) << ": " << plain(what) << "\n";
-    const std::string source = stack == 0 ? "" : report.symbolizer.source_text(report.symbolizer.line(stack));
-    if (!source.empty())
-        out << "  " << code(source) << "\n";
+void write_place_item(const ResolvedPlace& at, std::ostream& out) {
+    out << "- " << place_markdown(at) << ": " << plain(at.what) << "\n";
+    if (!at.source.empty())
+        out << "  " << code(at.source) << "\n";
 }
 
-void write_section(Report& report, const findings::Finding& finding, std::ostream& out) {
+void write_section(const ResolvedFinding& resolved, std::ostream& out) {
+    const findings::Finding& finding = resolved.finding;
     out << "\n## " << finding.rule->id << " " << plain(finding.title) << "\n\n";
-    write_place_item(report, finding.stack, finding.summary, out);
-    if (finding.allocation_stack != 0)
-        write_place_item(report, finding.allocation_stack, "allocated here: " + finding.allocation_text, out);
-    else if (!finding.allocation_text.empty())
-        out << "- memory: " << plain(finding.allocation_text) << "\n";
-    for (const auto& [what, stack] : finding.places)
-        write_place_item(report, stack, what, out);
+    write_place_item(resolved.line, out);
+    if (resolved.memory && resolved.memory->stack != 0)
+        write_place_item(*resolved.memory, out);
+    else if (resolved.memory)
+        out << "- " << plain(resolved.memory->what) << "\n";
+    for (const ResolvedPlace& each : resolved.others)
+        write_place_item(each, out);
     for (const std::string& detail : finding.details)
         out << "- " << plain(detail) << "\n";
     out << "\n**Write:** " << plain(finding.advice) << "\n\n**"
@@ -69,7 +70,7 @@ void write_actions_section(Report& report, std::ostream& out) {
             << plain(action_text(report, line.totals, line.wasted, line.gain_ns)) << " (" << plain(line.basis)
             << ")\n";
         for (const ActionPlace* const place : told_places(line))
-            out << "  - " << place_markdown(report, place->stack) << ": "
+            out << "  - " << place_markdown(resolve_place(report, place->stack, "")) << ": "
                 << plain(action_text(report, place->totals, place->wasted, place->gain_ns)) << "\n";
     }
     for (const trace::Notice& notice : report.trace.dictionary.notices)
@@ -88,13 +89,16 @@ void write_markdown(Report& report, std::ostream& out) {
         return write_actions_section(report, out);
     }
     out << "\n| rule | finding | line | saves about | confidence |\n|---|---|---|---|---|\n";
+    std::vector<ResolvedFinding> all;
     for (const findings::Finding& finding : report.findings)
-        out << "| " << finding.rule->id << " | " << plain(finding.title) << " | "
-            << place_markdown(report, finding.stack) << " | "
-            << findings::saving_text(finding.saving_ns, finding.saving_bytes) << " | "
-            << name(finding.confidence) << " |\n";
-    for (const findings::Finding& finding : report.findings)
-        write_section(report, finding, out);
+        all.push_back(resolve(report, finding));
+    for (const ResolvedFinding& each : all)
+        out << "| " << each.finding.rule->id << " | " << plain(each.finding.title) << " | "
+            << place_markdown(each.line) << " | "
+            << findings::saving_text(each.finding.saving_ns, each.finding.saving_bytes) << " | "
+            << name(each.finding.confidence) << " |\n";
+    for (const ResolvedFinding& each : all)
+        write_section(each, out);
     write_actions_section(report, out);
     for (const std::string& note : report.symbolizer.source_notes())
         out << "\n> " << plain(note) << "\n";

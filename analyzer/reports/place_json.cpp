@@ -4,17 +4,20 @@
 
 namespace umadvisor::reports {
 
-nlohmann::ordered_json place_json(Report& report, std::uint64_t stack) {
-    if (stack == 0)
+nlohmann::ordered_json place_json(const ResolvedPlace& at) {
+    if (at.stack == 0)
         return nullptr;
-    const symbols::CodePlace place = report.symbolizer.line(stack);
-    return {{"text", place.text()},
-            {"function", place.function},
-            {"file", reader::shown_name(place.file)},
-            {"line", place.line},
-            {"module", reader::shown_name(place.module)},
-            {"offset", place.offset},
-            {"source", report.symbolizer.source_text(place)}};
+    return {{"text", at.text()},
+            {"function", at.place.function},
+            {"file", reader::shown_name(at.place.file)},
+            {"line", at.place.line},
+            {"module", reader::shown_name(at.place.module)},
+            {"offset", at.place.offset},
+            {"source", at.source}};
+}
+
+nlohmann::ordered_json place_json(Report& report, std::uint64_t stack) {
+    return place_json(resolve_place(report, stack, ""));
 }
 
 } // namespace umadvisor::reports

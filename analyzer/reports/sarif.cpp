@@ -2,6 +2,7 @@
 
 #include "analyzer/findings/words.hpp"
 #include "analyzer/reports/completeness_text.hpp"
+#include "analyzer/reports/resolved.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -26,6 +27,7 @@ std::string uri_of(const std::string& path) {
     return uri;
 }
 
+/// `text` may be empty.
 SarifJson location_of(const symbols::CodePlace& place, const std::string& text) {
     SarifJson location = SarifJson::object();
     if (!place.file.empty()) {
@@ -46,8 +48,8 @@ std::string fingerprint_of(const findings::Finding& finding, const symbols::Code
 }
 
 SarifJson result_of(Report& report, const findings::Finding& finding) {
-    const symbols::CodePlace place =
-        finding.stack == 0 ? symbols::CodePlace() : report.symbolizer.line(finding.stack);
+    const ResolvedFinding resolved = resolve(report, finding);
+    const symbols::CodePlace& place = resolved.line.place;
     const auto rule =
         std::ranges::find(findings::rules, finding.rule->id, &findings::Rule::id) - findings::rules.begin();
     const double whole = static_cast<double>(std::max<std::uint64_t>(1, report.profile.net_ns()));
@@ -68,12 +70,11 @@ SarifJson result_of(Report& report, const findings::Finding& finding) {
     if (SarifJson location = location_of(place, ""); !location.empty())
         result["locations"] = {std::move(location)};
     SarifJson related = SarifJson::array();
-    if (finding.allocation_stack != 0)
-        related.push_back(location_of(report.symbolizer.line(finding.allocation_stack),
-                                      "allocated here: " + finding.allocation_text));
-    for (const auto& [what, stack] : finding.places)
-        if (stack != 0)
-            related.push_back(location_of(report.symbolizer.line(stack), what));
+    if (resolved.memory && resolved.memory->stack != 0)
+        related.push_back(location_of(resolved.memory->place, resolved.memory->what));
+    for (const ResolvedPlace& each : resolved.others)
+        if (each.stack != 0)
+            related.push_back(location_of(each.place, each.what));
     if (!related.empty())
         result["relatedLocations"] = std::move(related);
     return result;

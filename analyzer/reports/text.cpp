@@ -6,6 +6,7 @@
 #include "analyzer/reports/managed_text.hpp"
 #include "analyzer/reports/notice_text.hpp"
 #include "analyzer/reports/report.hpp"
+#include "analyzer/reports/resolved.hpp"
 #include "analyzer/reports/terminal_text.hpp"
 
 #include <algorithm>
@@ -77,16 +78,14 @@ std::string unrecorded_text(const model::Profile& profile) {
     return calls == 0 ? "" : count_text(calls, "call") + " that move memory counted but not recorded: " + names;
 }
 
-void write_place(std::ostream& out, Report& report, std::uint64_t stack, const std::string& what) {
-    const symbols::CodePlace place = report.symbolizer.line(stack);
-    out << "    " << (stack == 0 ? "no stack recorded" : place.text()) << "   " << what << "\n";
-    const std::string source = report.symbolizer.source_text(place);
-    if (!source.empty())
-        out << "        " << Styled{Style::source, std::to_string(place.line) + " |   " + source} << "\n";
+void write_place(std::ostream& out, Report& report, const ResolvedPlace& at) {
+    out << "    " << at.text() << "   " << at.what << "\n";
+    if (!at.source.empty())
+        out << "        " << Styled{Style::source, std::to_string(at.place.line) + " |   " + at.source} << "\n";
     if (!report.full_stacks)
         return;
     std::size_t number = 0;
-    for (const Report::StackLine& line : report.whole_stack(stack))
+    for (const Report::StackLine& line : report.whole_stack(at.stack))
         out << "        #" << number++ << " " << line.text << (line.inlined ? " (inlined)" : "") << "\n";
 }
 
@@ -97,6 +96,7 @@ Style style_of(findings::Confidence confidence) {
 }
 
 void write_finding(std::ostream& out, Report& report, const findings::Finding& finding, std::size_t number) {
+    const ResolvedFinding resolved = resolve(report, finding);
     const auto total = static_cast<double>(report.profile.net_ns());
     const std::string title = std::string(finding.rule->id) + " " + finding.title;
     out << "\n"
@@ -105,17 +105,17 @@ void write_finding(std::ostream& out, Report& report, const findings::Finding& f
         << findings::saving_lead(finding.saving_ns, finding.saving_bytes)
         << Styled{Style::saving, findings::saving_text(finding.saving_ns, finding.saving_bytes, total)}
         << " · confidence " << Styled{style_of(finding.confidence), name(finding.confidence)} << "\n";
-    write_place(out, report, finding.stack, finding.summary);
-    if (finding.allocation_stack != 0)
-        write_place(out, report, finding.allocation_stack, "allocated here: " + finding.allocation_text);
-    else if (!finding.allocation_text.empty())
-        out << "    memory: " << finding.allocation_text << "\n";
+    write_place(out, report, resolved.line);
+    if (resolved.memory && resolved.memory->stack != 0)
+        write_place(out, report, *resolved.memory);
+    else if (resolved.memory)
+        out << "    " << resolved.memory->what << "\n";
     const std::size_t most = finding.rule->name == "calls-fail" ? most_holders : most_places;
-    const std::size_t places = report.all ? finding.places.size() : std::min(finding.places.size(), most);
+    const std::size_t places = report.all ? resolved.others.size() : std::min(resolved.others.size(), most);
     for (std::size_t i = 0; i < places; ++i)
-        write_place(out, report, finding.places[i].second, finding.places[i].first);
-    if (places != finding.places.size())
-        out << "    and " << count_text(finding.places.size() - places, "further line") << " (--all)\n";
+        write_place(out, report, resolved.others[i]);
+    if (places != resolved.others.size())
+        out << "    and " << count_text(resolved.others.size() - places, "further line") << " (--all)\n";
     for (const std::string& detail : finding.details)
         out << "    " << detail << "\n";
     out << "    write: " << finding.advice << "   (umadvisor explain " << finding.rule->id << ")\n";

@@ -68,6 +68,17 @@ std::vector<std::string_view> split(std::string_view list) {
     return types;
 }
 
+/// A class that stands for one pointer, by its name: DevicePtr<float const>, thrust::device_ptr<int>.
+bool is_view(std::string_view type) {
+    const std::size_t open = type.find('<');
+    if (open == std::string_view::npos || !type.ends_with('>') ||
+        type.find_first_of("<,", open + 1) != type.npos)
+        return false;
+    const std::string_view name = type.substr(0, open);
+    return std::ranges::any_of(std::array<std::string_view, 6>{"Ptr", "_ptr", "Span", "span", "View", "view"},
+                               [&](std::string_view end) { return name.ends_with(end); });
+}
+
 /// The type without what holds for the pointer itself.
 std::string_view without_restrict(std::string_view type) {
     for (const std::string_view word :
@@ -90,7 +101,9 @@ std::optional<std::vector<bool>> const_pointers(std::string_view symbol) {
     for (std::string_view type : split(*list)) {
         type = without_restrict(type);
         if (!type.ends_with('*')) {
-            if (std::ranges::find(numbers, type) == numbers.end())
+            if (is_view(type))
+                pointers.push_back(type.ends_with(" const>"));
+            else if (std::ranges::find(numbers, type) == numbers.end())
                 return std::nullopt;
             continue;
         }

@@ -1,6 +1,7 @@
 #include "interposer/record/chunk_memory.hpp"
 
 #include "interposer/record/clock.hpp"
+#include "interposer/record/pages.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -62,8 +63,11 @@ bool ChunkMemory::map(std::uint32_t slots) noexcept {
     id_ = shmget(IPC_PRIVATE, bytes_, IPC_CREAT | IPC_EXCL | SHM_NORESERVE | 0600);
     if (id_ < 0)
         return false;
-    void* const at = shmat(id_, nullptr, 0);
-    if (at == reinterpret_cast<void*>(-1)) {
+    void* const failed = reinterpret_cast<void*>(-1);
+    void* at = shmat(id_, place_apart(bytes_), SHM_RND);
+    if (at == failed)
+        at = shmat(id_, nullptr, 0);
+    if (at == failed) {
         shmctl(id_, IPC_RMID, nullptr);
         id_ = -1;
         return false;
@@ -83,8 +87,8 @@ bool ChunkMemory::create(dev_t device, ino_t inode) noexcept {
         if (slots > most)
             continue;
         bytes_ = trace::segment_bytes(slots_ = slots);
-        void* const at =
-            mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        void* const at = mmap(place_apart(bytes_), bytes_, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         base_ = at == MAP_FAILED ? nullptr : static_cast<std::uint8_t*>(at);
     }
     if (base_ == nullptr)

@@ -2,6 +2,7 @@
 /// the caller).
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -15,18 +16,32 @@ constexpr std::size_t closed = 64 * 1024; ///< a page, on every kernel
 constexpr std::size_t whole_pages(std::size_t bytes) noexcept {
     return (bytes + closed - 1) & ~(closed - 1);
 }
+inline constinit std::atomic<std::uintptr_t> mapped_apart{0}; ///< bytes
 } // namespace detail
+
+/// Where to ask the kernel for `bytes`: a place far from what it maps for the program, whose memory then has
+/// the neighbours that it has alone. A program that reads past the end of a managed allocation may find another
+/// one there, and fails where it finds our pages. Only asked for (mmap(2): a hint): what is taken, or beyond
+/// the address space, the kernel replaces by a place of its own choice. Differs from run to run as the shim's
+/// own address does.
+inline void* place_apart(std::size_t bytes) noexcept {
+    constexpr std::uintptr_t start = 0x5e00'0000'0000, span = 1ull << 40;
+    const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(&detail::mapped_apart) +
+                                  detail::mapped_apart.fetch_add(bytes, std::memory_order_relaxed);
+    return reinterpret_cast<void*>(start + ((offset % span) & ~(detail::closed - 1)));
+}
 
 /// Zeroed pages that cost nothing until touched; nullptr when there are none. Between two that are closed: the
 /// kernel would make one mapping of these and the program's malloc beside them, in which the large chunks of
 /// malloc are not to be found any more.
 inline void* map_pages(std::size_t bytes) noexcept {
     const std::size_t open = detail::whole_pages(bytes);
-    void* const all =
-        mmap(nullptr, open + 2 * detail::closed, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    const std::size_t bytes_of_all = open + 2 * detail::closed;
+    void* const all = mmap(place_apart(bytes_of_all), bytes_of_all, PROT_NONE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (all == MAP_FAILED)
         return nullptr;
-    munlock(all, open + 2 * detail::closed); // a program that locks its memory (mlockall(2)) does not mean ours
+    munlock(all, bytes_of_all); // a program that locks its memory (mlockall(2)) does not mean ours
     void* const at = static_cast<char*>(all) + detail::closed;
     return mprotect(at, open, PROT_READ | PROT_WRITE) == 0 ? at : nullptr;
 }

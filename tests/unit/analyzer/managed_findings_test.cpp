@@ -117,13 +117,17 @@ BOOST_AUTO_TEST_CASE(false_sharing) {
 }
 
 BOOST_AUTO_TEST_CASE(read_only_bouncing) {
-    BOOST_TEST(ids([](Program& p) { p.bounce(4, p.bytes, 5); }) == "UMA-207");
+    BOOST_TEST(ids([](Program& p) {
+                   p.kernel = p.function("_Z3sumPKfi");
+                   p.bounce(4, p.bytes, 5);
+               }) == "UMA-207");
     BOOST_TEST(ids([](Program& p) {
                    p.round();
                    p.round();
                }) == "");
     BOOST_TEST(ids([](Program& p) { p.bounce(4, p.bytes, 5, 1); }) == "UMA-202"); // somebody writes
     Program p;
+    p.kernel = p.function("_Z3sumPKfi");
     p.bounce(4, p.bytes, 5);
     const Finding finding = only_finding(p);
     BOOST_TEST(finding.saving_ns == 4 * 64 * (up_by_faults + down_by_faults), about);

@@ -103,6 +103,7 @@ BOOST_AUTO_TEST_CASE(prefetches_by_umadvisor_are_no_fault_of_the_run) {
 
 BOOST_AUTO_TEST_CASE(calls_are_the_drivers_where_the_program_uses_no_runtime) {
     Program p(64 * mib, false);
+    p.kernel = p.function("_Z3sumPKfi");
     p.bounce(4, p.bytes, 5);
     const Finding finding = only_finding(p);
     BOOST_TEST(contains(finding.advice, "cuMemAdvise(ptr, bytes, CU_MEM_ADVISE_SET_READ_MOSTLY, "
@@ -135,7 +136,8 @@ BOOST_AUTO_TEST_CASE(ids_and_names_stay) {
                        "UMA-406 pinned-overuse\nUMA-407 repeated-registration\nUMA-408 fragmentation\n"
                        "UMA-409 pinned-once\nUMA-410 managed-churn\n"
                        "UMA-501 redundant-sync\nUMA-502 early-sync\nUMA-503 implicit-sync\n"
-                       "UMA-504 polling\nUMA-505 host-blocked\nUMA-506 sync-each-launch\nUMA-701 calls-fail\n");
+                       "UMA-504 polling\nUMA-505 host-blocked\nUMA-506 sync-each-launch\n"
+                       "UMA-601 missing-sync\nUMA-701 calls-fail\n");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -59,11 +59,12 @@ BOOST_AUTO_TEST_CASE(read_only_bouncing) {
 }
 
 BOOST_AUTO_TEST_CASE(false_sharing) {
-    const auto flag = [](std::uint64_t offset, bool write, std::uint64_t faults, std::uint64_t moving = 0) {
+    const auto flag = [](std::uint64_t offset, bool write, std::uint64_t faults, std::uint64_t moving = 0,
+                         std::uint64_t came = 1 << 16) {
         Life life;
         life.look(0).device_round();
         for (std::uint64_t i = 0; i < 3; ++i)
-            life.host_fault(offset + i * moving, write, faults).totals(1 << 16).look(1 << 16).device_round();
+            life.host_fault(offset + i * moving, write, faults).totals(came).look(came).device_round();
         return life.names();
     };
     BOOST_TEST(flag(5 * page, true, 1) == "false_sharing");

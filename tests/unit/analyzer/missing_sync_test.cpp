@@ -1,0 +1,133 @@
+/// The host reads managed memory that kernels may still write.
+#include "found.hpp"
+#include "managed_scenario.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+BOOST_AUTO_TEST_SUITE(analyzer_missing_sync)
+
+using namespace umadvisor;
+using findings::Finding;
+using test::address_of;
+using test::mib;
+using test::ms;
+using trace::SyncKind;
+
+namespace {
+
+struct Program : test::Managed {
+    std::uint64_t allocated = stack(), launched = stack(), read_at = stack();
+    std::uint64_t kernel = function("_Z4fillPfi");
+    std::uint64_t memory = 0;
+
+    explicit Program(std::uint64_t bytes = 4 * mib) {
+        tell(test::light_kinds);
+        memory = managed(bytes, allocated);
+    }
+    void launch() { Scenario::launch(kernel, {memory}, 0, launched); }
+    void touch(trace::FaultAccess access = trace::FaultAccess::read, std::uint64_t thread = 4242,
+               std::uint64_t of = 0) {
+        trace::ManagedEvent record;
+        record.kind = trace::ManagedEventKind::host_fault;
+        record.address = address_of(of == 0 ? memory : of);
+        record.bytes = 4096;
+        record.cause = static_cast<std::uint64_t>(access);
+        record.code = read_at;
+        record.thread = thread;
+        event(record);
+        now += 10'000;
+    }
+    bool is_told() {
+        return std::ranges::any_of(test::findings_of(*this),
+                                   [](const Finding& finding) { return finding.rule->id == "UMA-601"; });
+    }
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_read_behind_a_launch_without_any_wait_is_told) {
+    Program p;
+    p.launch();
+    p.touch();
+    const Finding finding = test::lone(test::findings_of(p), "UMA-601");
+    BOOST_TEST(finding.stack == p.read_at);
+    BOOST_TEST(finding.allocation_stack == p.allocated);
+    BOOST_REQUIRE(finding.places.size() == 1u);
+    BOOST_TEST(finding.places[0].first == "launched here");
+    BOOST_TEST(finding.places[0].second == p.launched);
+    BOOST_TEST(finding.saving_ns == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_read_between_two_launches_is_told_though_the_last_is_waited_for) {
+    Program p;
+    p.launch();
+    p.touch();
+    p.launch();
+    p.synchronize();
+    BOOST_TEST(p.is_told());
+}
+
+BOOST_AUTO_TEST_CASE(a_read_behind_a_wait_is_fine) {
+    for (const SyncKind kind : {SyncKind::context, SyncKind::stream, SyncKind::event, SyncKind::event_query}) {
+        Program p;
+        p.launch();
+        p.synchronize({.kind = kind});
+        p.touch();
+        p.launch();
+        BOOST_TEST(!p.is_told());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_query_that_finds_work_running_is_no_wait) {
+    for (const test::Scenario::SyncOptions& options :
+         {test::Scenario::SyncOptions{.kind = SyncKind::stream_query, .status = 600},
+          test::Scenario::SyncOptions{.kind = SyncKind::event_query, .status = 600}}) {
+        Program p;
+        p.launch();
+        p.synchronize(options);
+        p.touch();
+        BOOST_TEST(p.is_told());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_synchronous_copy_waits) {
+    Program p;
+    p.launch();
+    p.copy(mib, 1000, {});
+    p.touch();
+    BOOST_TEST(!p.is_told());
+}
+
+BOOST_AUTO_TEST_CASE(host_and_kernel_may_meet_on_purpose) {
+    Program waits; // behind the read
+    waits.launch();
+    waits.touch();
+    waits.synchronize();
+    BOOST_TEST(!waits.is_told());
+
+    Program flag(64);
+    flag.launch();
+    flag.touch();
+    BOOST_TEST(!flag.is_told());
+
+    Program threads;
+    threads.launch();
+    threads.touch();
+    threads.touch(trace::FaultAccess::read, 4243);
+    BOOST_TEST(!threads.is_told());
+}
+
+BOOST_AUTO_TEST_CASE(writes_and_memory_that_kernels_only_read_tell_nothing) {
+    Program writes;
+    writes.launch();
+    writes.touch(trace::FaultAccess::write);
+    BOOST_TEST(!writes.is_told());
+
+    Program reads;
+    reads.kernel = reads.function("_Z3sumPKfi");
+    reads.launch();
+    reads.touch();
+    BOOST_TEST(!reads.is_told());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
