@@ -26,12 +26,25 @@ double share_of(const ManagedMemory& memory, const model::FirstLaunch& launch) {
            static_cast<double>(memory.profile.allocations().first_launch(launch.sample).bytes);
 }
 
-/// Batches of faults, of which each launch has one at the least, whatever memory they are of.
-double batches(const Habit& habit) {
-    double count = static_cast<double>(habit.totals.allocations);
-    for (const model::FirstLaunch& launch : habit.memory.first_launches)
-        count -= 1 - share_of(habit.memory, launch);
-    return std::max(0.0, count);
+/// Batches of faults, of which each launch has one at the least, whatever memory they are of. Launches that
+/// brought a part each and were not timed are like those that were.
+double batches(const Habit& habit, std::uint64_t bytes) {
+    const auto allocations = static_cast<double>(habit.totals.allocations);
+    double timed = 0, timed_bytes = 0, count = allocations;
+    for (const model::FirstLaunch& launch : habit.memory.first_launches) {
+        if (launch.bytes == 0)
+            continue;
+        timed += share_of(habit.memory, launch);
+        timed_bytes += static_cast<double>(launch.bytes);
+        count -= 1;
+    }
+    const double alike = timed_bytes == 0 ? 0 : timed * static_cast<double>(bytes) / timed_bytes;
+    return std::max(timed + std::max(0.0, count), std::min(alike, static_cast<double>(habit.totals.times)));
+}
+
+/// Nobody looked before the next launch, and it took too little longer than others to have brought half of it.
+bool left_much(const Habit& habit, const model::FirstLaunch& launch, double longer_ns) {
+    return longer_ns < habit.by_faults({launch.bytes, 0}, 0) / 2;
 }
 
 /// First launch against the later ones of the same kernel and shape. Memory without pages costs faults in it,
@@ -41,11 +54,21 @@ FirstTouchSaving measured_saving(const Habit& habit) {
     FirstTouchSaving saving;
     for (const model::FirstLaunch& launch : memory.first_launches) {
         const auto first = static_cast<double>(memory.profile.allocations().first_launch(launch.sample).ns);
-        const std::optional<double> later = later_ns(memory, launch.group);
-        if (first == 0 || !later)
+        if (first == 0 || launch.bytes == 0)
             continue;
-        saving.ns += std::max(0.0, (first - *later) * share_of(memory, launch) -
-                                       habit.by_prefetch({launch.bytes, 0}, 1));
+        const double share = share_of(memory, launch);
+        const std::optional<double> later = later_ns(memory, launch.group);
+        if (!later) {
+            if (launch.seen) {
+                saving.whole_ns += first * share;
+                reader::add_saturated(saving.whole_bytes, launch.bytes);
+            }
+            continue;
+        }
+        const double longer_ns = (first - *later) * share;
+        if (!launch.seen && left_much(habit, launch, longer_ns))
+            continue;
+        saving.ns += std::max(0.0, longer_ns - habit.by_prefetch({launch.bytes, 0}, 1));
         reader::add_saturated(saving.measured_bytes, launch.bytes);
     }
     return saving;
@@ -76,9 +99,13 @@ FirstTouchSaving first_touch_saving(const Habit& habit) {
     const std::uint64_t bytes = habit.bytes_to_device();
     const std::uint64_t rest = bytes - std::min(bytes, saving.measured_bytes);
     saving.all_measured = saving.measured_bytes != 0 && rest <= bytes / 16;
-    if (!saving.all_measured)
-        saving.ns += std::max(0.0, habit.by_faults({rest, 0}, batches(habit)) -
-                                       habit.by_prefetch({rest, 0}, habit.totals.allocations));
+    if (saving.all_measured)
+        return saving;
+    double faults_ns = habit.by_faults({rest, 0}, batches(habit, rest));
+    if (saving.whole_bytes != 0) // no faults take longer than the launches that had them
+        faults_ns = std::min(faults_ns, saving.whole_ns * static_cast<double>(rest) /
+                                            static_cast<double>(saving.whole_bytes));
+    saving.ns += std::max(0.0, faults_ns - habit.by_prefetch({rest, 0}, habit.totals.allocations));
     return saving;
 }
 

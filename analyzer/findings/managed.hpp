@@ -93,6 +93,9 @@ struct FirstTouchSaving {
     double ns = 0;
     std::uint64_t measured_bytes = 0; ///< whose launches were timed
     bool all_measured = false;        ///< but for a few bytes
+    /// Launches that brought all there was and have nothing to be held against: what they took altogether.
+    double whole_ns = 0;
+    std::uint64_t whole_bytes = 0;
 };
 FirstTouchSaving first_touch_saving(const Habit& habit);
 

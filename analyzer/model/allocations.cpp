@@ -62,15 +62,42 @@ void Allocations::reach_all(const trace::Launch& record, const reader::Shape& sh
 
 void Allocations::reach(std::uint64_t allocation, const LaunchGroup& group, std::uint64_t sample) {
     Live* const live = find_managed(allocation);
-    if (live == nullptr || std::exchange(live->launched_on, true) || sample == 0)
+    if (live == nullptr)
+        return;
+    ++live->launches;
+    if (std::exchange(live->launched_on, true) || sample == 0)
         return;
     auto first = first_launches_.find(sample);
     if (first == first_launches_.end() && first_launches_.size() == most_firsts)
         return;
     first = first_launches_.try_emplace(sample).first;
-    reader::add_saturated(first->second.bytes, live->bytes);
-    if (live->on_host != 0 && live->site->first_launches.size() != most_first_launches)
+    reader::add_saturated(first->second.bytes, live->rest ? live->on_host : live->bytes);
+    if (live->on_host != 0 && live->site->first_launches.size() != most_first_launches) {
         live->site->first_launches.push_back({sample, live->on_host, group});
+        live->first = live->site->first_launches.size();
+    }
+}
+
+/// A look after the wait for launches. What is still there did not come by the first of them.
+void Allocations::settle(Live& live, std::uint64_t on_host) {
+    const std::uint64_t launches = std::exchange(live.launches, 0);
+    if (live.settled || launches == 0)
+        return;
+    if (const std::size_t at = std::exchange(live.first, 0); at != 0) {
+        FirstLaunch& first = live.site->first_launches[at - 1];
+        const std::uint64_t left = std::min(first.bytes, launches == 1  ? on_host
+                                                         : on_host != 0 ? first.bytes
+                                                                        : 0);
+        first.bytes -= left;
+        first.seen = launches == 1;
+        First& all = first_launches_[first.sample];
+        all.bytes -= std::min(all.bytes, left);
+        if (first.seen && first.bytes == 0 && at == live.site->first_launches.size())
+            live.site->first_launches.pop_back();
+    }
+    live.settled = on_host == 0 || on_host > live.on_host;
+    live.launched_on = live.settled;
+    live.rest = true;
 }
 
 void Allocations::add(const trace::Residency& record) {
@@ -81,8 +108,14 @@ void Allocations::add(const trace::Residency& record) {
     // A part of a large allocation stands for all of it.
     const double share =
         std::min(1.0, static_cast<double>(record.host_pages) / static_cast<double>(record.pages));
-    if (record.offset == 0)
-        live->on_host = reader::saturated(share * static_cast<double>(live->bytes));
+    if (record.offset != 0)
+        return;
+    const std::uint64_t on_host = reader::saturated(share * static_cast<double>(live->bytes));
+    if (record.moment == trace::SampleMoment::after_synchronize)
+        settle(*live, on_host);
+    else if ((live->launched_on || live->rest) && on_host > live->on_host)
+        live->settled = live->launched_on = true; // the host took it back
+    live->on_host = on_host;
 }
 
 void Allocations::measure(std::uint64_t sample, std::uint64_t nanoseconds) {

@@ -22,10 +22,13 @@ struct AllocationSite {
 };
 
 /// The first launch on managed memory that was on the host: its device time can be held against later launches.
+/// Where looks show that it left some there, the next launch is the first on that.
 struct FirstLaunch {
     std::uint64_t sample = 0;
-    std::uint64_t bytes = 0; ///< that were on the host
+    std::uint64_t bytes =
+        0; ///< that were on the host, and have gone as far as looks tell; 0: not known how many
     LaunchGroup group;
+    bool seen = false; ///< a look between it and the next launch has told what went
 };
 
 struct AllocationTotals {
@@ -73,7 +76,12 @@ private:
         std::uint64_t on_host = 0; ///< bytes, when it was looked at last
         bool managed = false;      ///< by the program
         bool looked_at = false, launched_on = false;
+        bool rest = false;          ///< a launch was first on some of it and left the rest
+        bool settled = false;       ///< nothing more is first
+        std::uint64_t launches = 0; ///< since the last look after a wait
+        std::size_t first = 0;      ///< from 1: of `first_launches` the one that no look has told of; 0: none
     };
+    void settle(Live& live, std::uint64_t on_host);
     void reach_all(const trace::Launch& record, const reader::Shape& shape);
     Live* find_managed(std::uint64_t allocation);
 

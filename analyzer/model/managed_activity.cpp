@@ -64,6 +64,7 @@ void ManagedActivity::forget_expired() {
         if (allocation->prefetched)
             std::erase(prefetched_, allocation.get());
         shared_.forget(*allocation);
+        arrivals_.forget(*allocation);
         judge(*allocation);
         allocation->site->take_blocks(*allocation);
     }
@@ -93,6 +94,7 @@ void ManagedActivity::reach(ManagedAllocation& allocation, const KernelSite& ker
     allocation.launches.launch(kernel, queue, device, start);
     allocation.stays.add({.time = start, .kind = UseKind::launch, .kernel = kernel, .queue = queue});
     shared_.use(allocation);
+    arrivals_.launch(allocation);
     if (!std::exchange(allocation.launched_on, true))
         launched_on_.push_back(&allocation);
     totals_.reach(*allocation.site, &kernel);
@@ -111,6 +113,7 @@ void ManagedActivity::reach_all(const reader::Shape& shape, std::uint64_t start,
         anywhere_.launch(kernel, queue, device, start);
         all_.launch(kernel, queue, device, start);
         totals_.reach_any();
+        arrivals_.launch_anywhere();
         terms_.first_anywhere = std::min(terms_.first_anywhere, start);
         terms_.last_anywhere = std::max(terms_.last_anywhere, start);
     }
@@ -124,8 +127,10 @@ void ManagedActivity::reach(std::uint64_t id, const KernelSite& kernel, const tr
 }
 
 void ManagedActivity::touch(std::uint64_t id) {
-    if (ManagedAllocation* const allocation = ranges_.find_live(id))
+    if (ManagedAllocation* const allocation = ranges_.find_live(id)) {
         totals_.reach(*allocation->site);
+        arrivals_.touch(*allocation);
+    }
 }
 
 void ManagedActivity::add(const trace::Prefetch& record) {
@@ -139,6 +144,8 @@ void ManagedActivity::add(const trace::Prefetch& record) {
     const bool to_host = is_host(record.location);
     if (to_host)
         shared_.prefetch_to_host();
+    else
+        arrivals_.prefetch(record.bytes);
     allocation->marks.by_umadvisor =
         allocation->marks.by_umadvisor || record.origin == trace::Origin::umadvisor;
     const std::uint64_t offset = record.address - std::min(record.address, allocation->address);
@@ -227,7 +234,7 @@ void ManagedActivity::add(const trace::Sync& record, std::uint32_t thread) {
 
 void ManagedActivity::wait(const Waited& waited) {
     anywhere_.wait(waited);
-    all_.wait(waited);
+    const bool running = all_.wait(waited);
     std::erase_if(launched_on_, [&waited](ManagedAllocation* allocation) {
         allocation->launched_on = allocation->launches.wait(waited);
         if (!allocation->launched_on)
@@ -240,6 +247,8 @@ void ManagedActivity::wait(const Waited& waited) {
             allocation->stays.add({.time = waited.end, .kind = UseKind::wait});
     }
     prefetched_.clear();
+    if (launched_on_.empty() && !running)
+        arrivals_.waited(waited.end);
 }
 
 std::vector<KernelSite> ManagedActivity::candidates(const ManagedAllocation* allocation, std::uint64_t time,
@@ -323,8 +332,12 @@ void ManagedActivity::add(const trace::ManagedEvent& record) {
 }
 
 void ManagedActivity::add(const trace::ManagedCounters& record) {
-    shared_.share(totals_.exact() != nullptr ? *totals_.exact() : trace::ManagedCounters{}, record,
-                  totals_.tells(trace::ManagedEventKind::migration), launched_on_);
+    const trace::ManagedCounters before =
+        totals_.exact() != nullptr ? *totals_.exact() : trace::ManagedCounters{};
+    shared_.share(before, record, totals_.tells(trace::ManagedEventKind::migration), launched_on_);
+    arrivals_.moved(record.bytes_to_device - std::min(record.bytes_to_device, before.bytes_to_device),
+                    record.bytes_to_host - std::min(record.bytes_to_host, before.bytes_to_host));
+    told_ = record.start;
     if (const std::optional<UntoldInterval> untold = totals_.add(record)) {
         totals_.set_apart(untold->moved);
         reader::add_saturated(untold->site->by_launches.to_device, untold->moved.to_device);
@@ -345,6 +358,7 @@ void ManagedActivity::add(const trace::ManagedCounters& record) {
 }
 
 void ManagedActivity::finish() {
+    arrivals_.finish(told_);
     ranges_.for_each([this](ManagedAllocation& allocation) {
         judge(allocation);
         allocation.site->take_blocks(allocation);

@@ -6,6 +6,7 @@
 #include "analyzer/model/managed_ranges.hpp"
 #include "analyzer/model/moved_estimate.hpp"
 #include "analyzer/model/shared_totals.hpp"
+#include "analyzer/model/sure_arrivals.hpp"
 #include "analyzer/model/thrashing_replay.hpp"
 
 #include <cstdint>
@@ -86,6 +87,7 @@ private:
     std::vector<ManagedAllocation*> launched_on_; ///< by launches that nobody has waited for
     std::vector<ManagedAllocation*> prefetched_;  ///< since the last wait; each once
     SharedTotals shared_;
+    SureArrivals arrivals_;
     RunningLaunches anywhere_; ///< may reach any memory
     RunningLaunches all_;      ///< that reach any managed memory
     RecordedEvents events_;
@@ -95,6 +97,7 @@ private:
     WastedBytes wasted_;
     verdicts::Terms terms_;
     ThrashingReplay replay_;
+    std::uint64_t told_ = 0; ///< when the driver's totals were told last, ticks
 };
 
 } // namespace umadvisor::model

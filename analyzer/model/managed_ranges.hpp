@@ -34,6 +34,7 @@ struct ManagedAllocation {
     bool launched_on = false;      ///< by launches that nobody has waited for
     bool prefetched = false;       ///< since the last wait
     bool recent = false;           ///< used since the driver's totals were told last
+    bool arriving = false;         ///< reached since all launches were waited for; SureArrivals
     std::uint64_t late_totals = 0; ///< ticks: the last that were shared with it for a fault told late
     RunningLaunches launches;
     std::deque<PrefetchCall> prefetches; ///< the last few

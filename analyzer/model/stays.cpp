@@ -92,6 +92,8 @@ void Stays::take(const UseStep& step) {
         return look_after_wait(step);
     case UseKind::totals:
         return totals(step);
+    case UseKind::arrival:
+        return arrive(step);
     }
 }
 
@@ -117,7 +119,7 @@ Stay& Stays::begin(bool on_device, std::uint64_t time) {
     launches_.clear();
     pending_.clear();
     covered_.clear();
-    seen_there_ = false;
+    seen_there_ = prefetched_ = false;
     faults_before_ = launched_since_totals_;
     before_launch_ = on_device ? on_host_ : 0;
     stays_.push_back({.on_device = on_device, .begin = time});
@@ -138,6 +140,7 @@ Stay& Stays::follow_launches(std::uint64_t by_fault) {
     const std::uint64_t faults = pending_faults_;
     Stay& stay = begin(true, pending_time_);
     stay.by_fault = by_fault;
+    stay.pulls = by_fault != 0;
     stay.kernel = pending_kernel_;
     stay.last_kernel = pending_last_kernel_;
     launches_ = launches;
@@ -200,12 +203,14 @@ void Stays::prefetch_to_device(const UseStep& step) {
     if (!here() || !now().on_device) {
         const bool nowhere = !here();
         Stay& stay = begin(true, step.time);
+        prefetched_ = true;
         stay.populated = nowhere;
         stay.by_prefetch = nowhere ? 0 : step.bytes;
         stay.prefetch_stack = step.place;
         return cover(step);
     }
     Stay& stay = now();
+    prefetched_ = true;
     if (!waited_ && !stay.populated && stay.by_prefetch == 0) {
         stay.late_bytes += step.bytes;
         stay.prefetch_stack = step.place;
@@ -267,14 +272,23 @@ void Stays::arrived_by_faults(std::uint64_t left_on_host) {
     const std::uint64_t gone = before_launch_ - std::min(before_launch_, left_on_host);
     const std::uint64_t known = before_launch_ + now().by_prefetch;
     const std::uint64_t under_way = known - std::min(known, bytes_);
-    now().by_fault = std::max(now().by_fault, gone - std::min(gone, under_way));
+    const std::uint64_t by_faults = gone - std::min(gone, under_way);
+    now().pulls += by_faults > now().by_fault;
+    now().by_fault = std::max(now().by_fault, by_faults);
     now().unmeasured = false;
 }
 
 /// Some was there, and launches since have pulled over more.
 void Stays::pulled_more(const UseStep& step) {
-    if (!step.faults_told && now().by_prefetch == 0 && step.host_bytes < on_host_)
+    if (step.host_bytes >= on_host_)
+        return;
+    if (step.faults_told) {
+        if (!prefetched_)
+            arrived_by_faults(step.host_bytes);
+    } else if (now().by_prefetch == 0) {
+        ++now().pulls;
         now().by_fault = std::min(bytes_, now().by_fault + (on_host_ - step.host_bytes));
+    }
 }
 
 /// The first look at what was launched on, by launches that are over, since it came to the device.
@@ -386,6 +400,12 @@ void Stays::totals(const UseStep& step) {
         measure_by_totals(stay, step);
     }
     launched_since_totals_ = false;
+}
+
+/// Nobody has looked since, and the host has not asked for it again.
+void Stays::arrive(const UseStep& step) {
+    if (here() && !now().on_device && !pending_.empty())
+        follow_launches(std::min(bytes_, step.bytes));
 }
 
 /// What the host's faults brought, where the driver's totals have all of it.

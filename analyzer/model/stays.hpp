@@ -21,6 +21,7 @@ struct Stay {
 
     // On the device.
     std::uint64_t launches = 0;         ///< of the stream with the most
+    std::uint64_t pulls = 0;            ///< looks that found more of it gone from the host by faults
     std::uint64_t device_faults = 0;    ///< in the meantime; others' among them
     bool unmeasured = false;            ///< no look told how much faults brought: `by_fault` is the least
     std::uint64_t late_bytes = 0;       ///< prefetched after a launch had begun to pull them over
@@ -103,6 +104,7 @@ private:
     void look_before_launch(const UseStep& step);
     void look_after_wait(const UseStep& step);
     void totals(const UseStep& step);
+    void arrive(const UseStep& step);
 
     Stay& begin(bool on_device, std::uint64_t time);
     Stay& follow_launches(std::uint64_t by_fault);
@@ -133,6 +135,7 @@ private:
     std::uint64_t before_launch_ = 0; ///< the same, before what is on the device was launched on
     bool seen_there_ = false;         ///< a look has confirmed where the present stay is
     bool launched_since_totals_ = false;
+    bool prefetched_ = false;    ///< to the device, during the present stay
     bool faults_before_ = false; ///< of the totals that come next, some may be of the stay before
     std::uint64_t last_wait_ = 0;
     bool waited_ = true;   ///< for all launches so far

@@ -35,6 +35,7 @@ void UnseenRounds::take(const UseStep& step) {
         given_up_ = true;
         return;
     case UseKind::totals:
+    case UseKind::arrival:
         return;
     }
 }

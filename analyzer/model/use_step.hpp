@@ -15,14 +15,15 @@ enum class UseKind : std::uint8_t {
     host_fault,
     look_before_launch, ///< or prefetch or free: at the host's page table
     look_after_wait,
-    totals, ///< the driver's, since they were told last: of all memory that was reached in between
+    totals,  ///< the driver's, since they were told last: of all memory that was reached in between
+    arrival, ///< by the driver's totals, so much must have come for launches up to the wait before it
 };
 
 /// Fields that a kind does not name are 0. Offsets are of the allocation.
 struct UseStep {
     std::uint64_t time = 0; ///< ticks
     UseKind kind{};
-    std::uint64_t offset = 0, bytes = 0; ///< prefetch: its range; host fault: the pages
+    std::uint64_t offset = 0, bytes = 0; ///< prefetch: its range; host fault: the pages; arrival: no offset
     std::uint64_t count = 1;             ///< launches, host faults
     std::uint64_t place = 0;             ///< host fault: frame of the instruction; prefetch: stack
     bool write = false;                  ///< host fault

@@ -22,7 +22,7 @@ void judge_first_touch(const Subject& subject, std::vector<Verdict>& found) {
         !subject.much(stays[1].by_fault) || takes_turns(found) || has(found, VerdictKind::late_prefetch))
         return;
     found.push_back({.kind = VerdictKind::first_touch,
-                     .times = 1,
+                     .times = std::max<std::uint64_t>(1, stays[1].pulls),
                      .bytes = stays[1].by_fault,
                      .kernel = stays[1].kernel,
                      .host_code = stays[0].code});

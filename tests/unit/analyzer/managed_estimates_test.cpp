@@ -113,6 +113,117 @@ BOOST_AUTO_TEST_CASE(first_touch_measured_against_later_launches_of_the_kernel) 
     BOOST_TEST((finding.confidence == Confidence::high));
 }
 
+namespace {
+
+/// The host has filled it, and the driver says so.
+struct Filled : Program {
+    explicit Filled(std::uint64_t size = 64 * mib) : Program(size) {
+        tell(test::light_kinds);
+        counters(0, 0);
+        fault(Kind::host_fault, test::address_of(id), 0, touched);
+        now += ms;
+        filled({.regularity = trace::Regularity::irregular});
+    }
+    /// Waited for, and all but `left` of the memory has gone from the host.
+    void timed_round(std::uint64_t sample, std::uint64_t nanoseconds, std::uint64_t left) {
+        launch(kernel, {id}, sample, launched);
+        wait();
+        if (sample != 0)
+            device_time(sample, nanoseconds);
+        look(left, after);
+    }
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(each_of_many_launches_pulls_a_part) {
+    const auto of = [](std::uint64_t parts) {
+        Filled p;
+        for (std::uint64_t i = 0; i < 64; ++i)
+            p.timed_round(i < 8 ? i + 1 : 0, ms / 4, p.bytes - std::min(i + 1, parts) * mib);
+        return test::findings_of(p);
+    };
+    const auto found = of(64);
+    BOOST_REQUIRE(found.size() == 1u);
+    BOOST_TEST(found.front().rule->id == "UMA-203");
+    BOOST_TEST(evidence(found.front(), "bytes_to_device") == 64.0 * mib);
+    // A batch of faults each, where the bytes alone would take less.
+    BOOST_TEST(found.front().saving_ns == 64 * (120e3 - up_by_prefetch), about);
+    BOOST_TEST(of(8).empty()); // an eighth of it is all that they use
+    Filled prefetched;
+    prefetched.to_device();
+    for (std::uint64_t i = 0; i < 64; ++i)
+        prefetched.timed_round(0, 0, 0);
+    BOOST_TEST(ids_of(prefetched) == "");
+}
+
+BOOST_AUTO_TEST_CASE(launches_that_pull_a_part_take_no_longer_than_they_took) {
+    Filled p;
+    for (std::uint64_t i = 0; i < 64; ++i)
+        p.timed_round(i < 8 ? i + 1 : 0, 100'000, p.bytes - (i + 1) * mib);
+    BOOST_TEST(only_finding(p).saving_ns == 64 * (100e3 - up_by_prefetch), about);
+}
+
+BOOST_AUTO_TEST_CASE(launches_that_pull_a_part_are_held_against_those_that_pull_nothing) {
+    Filled p;
+    p.timed_round(1, 3 * ms, 63 * mib);
+    p.timed_round(2, 5 * ms, 32 * mib);
+    p.timed_round(3, 7 * ms, 0);
+    for (std::uint64_t sample = 4; sample < 9; ++sample)
+        p.timed_round(sample, ms, 0);
+    const Finding finding = only_finding(p);
+    BOOST_TEST(finding.rule->id == "UMA-203");
+    BOOST_TEST(finding.saving_ns == 12e6 - 64 * up_by_prefetch, about);
+    BOOST_TEST((finding.confidence == Confidence::high));
+}
+
+namespace {
+
+/// Launches that nobody waits for, and how much has come to the device by the driver's totals when all is
+/// freed.
+std::string ids_without_waits(std::uint64_t came, bool another, bool prefetched) {
+    Filled p;
+    const std::uint64_t other = another ? p.managed(64 * mib, p.line) : 0;
+    if (prefetched)
+        p.to_device();
+    for (std::uint64_t i = 0; i < 64; ++i) {
+        if (another)
+            p.launch(p.kernel, {p.id, other}, 0, p.launched);
+        else
+            p.launch(p.kernel, {p.id}, 0, p.launched);
+        p.counters(i * came / 128, 0);
+    }
+    p.free(p.id, 20 * ms);
+    p.counters(came, 0);
+    return ids_of(p);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(what_came_for_launches_that_nobody_waited_for) {
+    BOOST_TEST(ids_without_waits(64 * mib, false, false) == "UMA-203");
+    BOOST_TEST(ids_without_waits(8 * mib, false, false) == ""); // an eighth of it is all that they use
+    BOOST_TEST(ids_without_waits(64 * mib, false, true) == "");
+    // Which of two it was, nobody knows, unless it was both.
+    BOOST_TEST(ids_without_waits(64 * mib, true, false) == "");
+    BOOST_TEST(ids_without_waits(128 * mib, true, false) == "UMA-203");
+}
+
+BOOST_AUTO_TEST_CASE(launches_that_nobody_waited_for_pay_together) {
+    Filled p;
+    for (std::uint64_t sample = 1; sample < 9; ++sample)
+        p.launch(p.kernel, {p.id}, sample, p.launched);
+    for (int i = 0; i < 56; ++i)
+        p.launch(p.kernel, {p.id}, 0, p.launched);
+    p.free(p.id, 20 * ms);
+    for (std::uint64_t sample = 1; sample < 9; ++sample)
+        p.device_time(sample, ms / 4);
+    p.counters(p.bytes, 0);
+    const Finding finding = only_finding(p);
+    BOOST_TEST(finding.rule->id == "UMA-203");
+    BOOST_TEST(finding.saving_ns == 64 * (up_by_faults - up_by_prefetch), about);
+}
+
 BOOST_AUTO_TEST_CASE(memory_without_pages_has_its_share_of_a_first_launch) {
     Program p(64 * mib);
     const auto made_by_the_kernel = p.managed(192 * mib, p.touched);

@@ -139,6 +139,17 @@ BOOST_AUTO_TEST_CASE(where_the_first_look_is_late_it_tells_what_there_was_to_pul
     BOOST_TEST(text(life.stays()) == "device 4194304 by fault, host 4194304 by fault, device 4194304 by fault");
 }
 
+BOOST_AUTO_TEST_CASE(what_comes_piece_by_piece_adds_up) {
+    Life life, prefetched;
+    life.fill();
+    for (std::uint64_t left = 3; left != 0; --left)
+        life.launch().wait().look_after(left << 20);
+    BOOST_TEST(text(life.stays()) == "host populated, device 3145728 by fault");
+    BOOST_TEST(life.stays().list()[1].launches == 3u);
+    prefetched.fill().launch().wait().look_after(3 << 20).to_device().launch().wait().look_after(0);
+    BOOST_TEST(text(prefetched.stays()) == "host populated, device 1048576 by fault");
+}
+
 BOOST_AUTO_TEST_CASE(without_faults_what_comes_piece_by_piece_adds_up) {
     Life life;
     life.terms.faults_told = false;
