@@ -94,7 +94,7 @@ void ManagedActivity::reach(ManagedAllocation& allocation, const KernelSite& ker
     allocation.launches.launch(kernel, queue, device, start);
     allocation.stays.add({.time = start, .kind = UseKind::launch, .kernel = kernel, .queue = queue});
     shared_.use(allocation);
-    arrivals_.launch(allocation);
+    arrivals_.launch(allocation, device);
     if (!std::exchange(allocation.launched_on, true))
         launched_on_.push_back(&allocation);
     totals_.reach(*allocation.site, &kernel);

@@ -21,7 +21,9 @@ ManagedAllocation::ManagedAllocation(const trace::Alloc& record, BlockBudget& bl
       last(last_byte(record.address, std::max<std::uint64_t>(record.bytes, 1))),
       from(record.start),
       blocks(block_budget),
-      stays(bytes(), step_budget) {}
+      stays(bytes(), step_budget) {
+    marks.address = address;
+}
 
 void ManagedAllocation::add(const PrefetchCall& call) {
     if (prefetches.size() == most_prefetch_calls)

@@ -13,7 +13,13 @@ std::uint64_t most_of(const ManagedAllocation& allocation) {
 
 } // namespace
 
-void SureArrivals::launch(ManagedAllocation& allocation) {
+void SureArrivals::launch(ManagedAllocation& allocation, std::uint64_t device) {
+    const std::uint64_t before = std::exchange(device_, device);
+    unknown_ = unknown_ || (before != no_device && before != device);
+    touch(allocation);
+}
+
+void SureArrivals::touch(ManagedAllocation& allocation) {
     over_ = 0;
     if (allocation.arriving)
         return;
@@ -59,6 +65,7 @@ void SureArrivals::close() {
     reached_.clear();
     prefetched_before_ = prefetched_;
     came_ = otherwise_ = prefetched_ = over_ = 0;
+    device_ = no_device;
     unknown_ = false;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "analyzer/model/managed_ranges.hpp"
+#include "analyzer/reader/saturated.hpp"
 
 #include <cstdint>
 #include <vector>
@@ -15,14 +16,15 @@ class SureArrivals {
 public:
     static constexpr std::size_t most = 256;
 
-    void launch(ManagedAllocation& allocation);
+    /// Totals of several devices may count what went from one to the other: nothing is sure of such a time.
+    void launch(ManagedAllocation& allocation, std::uint64_t device);
     /// It may reach any memory: nothing is sure of this time.
     void launch_anywhere() {
         over_ = 0;
         unknown_ = true;
     }
     /// A copy, say, that reads or writes it.
-    void touch(ManagedAllocation& allocation) { launch(allocation); }
+    void touch(ManagedAllocation& allocation);
     /// `bytes` may come by prefetch, now or later.
     void prefetch(std::uint64_t bytes) { reader::add_saturated(prefetched_, bytes); }
     /// The program has waited for all launches; at that time, in ticks.
@@ -35,6 +37,7 @@ public:
     void forget(ManagedAllocation& allocation);
 
 private:
+    static constexpr std::uint64_t no_device = UINT64_MAX;
     void close();
 
     std::vector<ManagedAllocation*> reached_;
@@ -42,6 +45,7 @@ private:
     std::uint64_t otherwise_ = 0;                          ///< of these, what may have come before and gone
     std::uint64_t prefetched_ = 0, prefetched_before_ = 0; ///< now, and in the time before: it may come late
     std::uint64_t over_ = 0;                               ///< ticks; 0: launches run
+    std::uint64_t device_ = no_device;
     bool unknown_ = false;
 };
 

@@ -73,7 +73,7 @@ bool one_place_only(const Subject& subject, const Turns& turns) {
                                [&](const Stay* stay) {
                                    return stay->faults == 1 && stay->write_faults == 1 && stay->lowest == place;
                                }) &&
-           (place % granule >= page || subject.bytes() <= page);
+           ((subject.marks.address + place) % granule >= page || subject.bytes() <= page);
 }
 
 enum class Content : std::uint8_t { unknown, same, changing };

@@ -35,6 +35,7 @@ struct Marks {
     std::uint64_t thrashing_pages = 0, remote_pages = 0; ///< 4 KiB each; an event for each time
     std::uint64_t replayed_pages = 0; ///< that thrash by the driver's rule, applied to the moves that were told
     std::uint64_t evicted_bytes = 0;
+    std::uint64_t address = 0; ///< of its first byte: the driver's granules are aligned
     bool far_advised = false;  ///< preferred on the host, or to be reached from where it is
     bool by_umadvisor = false; ///< some of its prefetches were not the program's
 };
