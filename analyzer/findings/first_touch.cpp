@@ -9,23 +9,6 @@
 namespace umadvisor::findings {
 namespace {
 
-/// What launches of a group take that are nobody's first. Nothing: none was measured.
-std::optional<double> later_ns(const ManagedMemory& memory, const model::LaunchGroup& group) {
-    const model::LaunchTotals* const all = memory.profile.launches().find(group);
-    const auto firsts = memory.firsts.times.find(group);
-    if (all == nullptr || firsts == memory.firsts.times.end() || all->measured <= firsts->second.count ||
-        all->measured_ns < firsts->second.ns)
-        return std::nullopt;
-    return static_cast<double>(all->measured_ns - firsts->second.ns) /
-           static_cast<double>(all->measured - firsts->second.count);
-}
-
-/// Of what a first launch takes for all memory that it is the first on, by bytes.
-double share_of(const ManagedMemory& memory, const model::FirstLaunch& launch) {
-    return static_cast<double>(launch.bytes) /
-           static_cast<double>(memory.profile.allocations().first_launch(launch.sample).bytes);
-}
-
 /// Batches of faults, of which each launch has one at the least, whatever memory they are of. Launches that
 /// brought a part each and were not timed are like those that were.
 double batches(const Habit& habit, std::uint64_t bytes) {
@@ -34,7 +17,7 @@ double batches(const Habit& habit, std::uint64_t bytes) {
     for (const model::FirstLaunch& launch : habit.memory.first_launches) {
         if (launch.bytes == 0)
             continue;
-        timed += share_of(habit.memory, launch);
+        timed += share_of(habit.memory.profile, launch);
         timed_bytes += static_cast<double>(launch.bytes);
         count -= 1;
     }
@@ -56,8 +39,8 @@ FirstTouchSaving measured_saving(const Habit& habit) {
         const auto first = static_cast<double>(memory.profile.allocations().first_launch(launch.sample).ns);
         if (first == 0 || launch.bytes == 0)
             continue;
-        const double share = share_of(memory, launch);
-        const std::optional<double> later = later_ns(memory, launch.group);
+        const double share = share_of(memory.profile, launch);
+        const std::optional<double> later = memory.firsts.later_ns(memory.profile, launch.group);
         if (!later) {
             if (launch.seen) {
                 saving.whole_ns += first * share;

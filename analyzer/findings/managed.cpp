@@ -16,21 +16,6 @@ using verdicts::VerdictKind;
 
 using Memories = std::map<model::AllocationSite, ManagedMemory>;
 
-FirstLaunches first_launches_of(const model::Profile& profile) {
-    FirstLaunches firsts;
-    std::set<std::uint64_t> counted;
-    for (const auto& [site, totals] : profile.allocations().sites())
-        for (const model::FirstLaunch& launch : totals.first_launches) {
-            const std::uint64_t ns = profile.allocations().first_launch(launch.sample).ns;
-            if (!counted.insert(launch.sample).second || ns == 0)
-                continue; // of a launch that touched several first, the time counts once
-            FirstLaunches::Times& times = firsts.times[launch.group];
-            ++times.count;
-            reader::add_saturated(times.ns, ns);
-        }
-    return firsts;
-}
-
 /// By line. No advice on what umadvisor made managed: it is not the program's managed memory.
 Memories memories_of(const model::Profile& profile, const FirstLaunches& firsts, const LineOf& line_of) {
     Memories memories;
@@ -54,15 +39,6 @@ Memories memories_of(const model::Profile& profile, const FirstLaunches& firsts,
         memory.basis = estimate.basis(memory.activity);
     }
     return memories;
-}
-
-std::string allocation_text(const ManagedMemory& memory) {
-    if (memory.site.symbol != 0)
-        return "variable " + reader::shown_name(memory.profile.dictionary().string(memory.site.symbol));
-    const double count = static_cast<double>(std::max<std::uint64_t>(1, memory.allocations));
-    return memory.profile.call_name(memory.site.entry) + " " +
-           bytes_text(static_cast<double>(memory.bytes) / count) +
-           (memory.allocations > 1 ? " x " + std::to_string(memory.allocations) : "");
 }
 
 struct Place {
@@ -182,6 +158,15 @@ double nanoseconds_at(std::uint64_t bytes, double bytes_per_second) {
 }
 
 } // namespace
+
+std::string allocation_text(const ManagedMemory& memory) {
+    if (memory.site.symbol != 0)
+        return "variable " + reader::shown_name(memory.profile.dictionary().string(memory.site.symbol));
+    const double count = static_cast<double>(std::max<std::uint64_t>(1, memory.allocations));
+    return memory.profile.call_name(memory.site.entry) + " " +
+           bytes_text(static_cast<double>(memory.bytes) / count) +
+           (memory.allocations > 1 ? " x " + std::to_string(memory.allocations) : "");
+}
 
 const verdicts::VerdictTotals* ManagedMemory::find(VerdictKind kind) const {
     const auto found = activity.verdicts.kinds().find(kind);

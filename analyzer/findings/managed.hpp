@@ -3,6 +3,7 @@
 #pragma once
 
 #include "analyzer/findings/finding.hpp"
+#include "analyzer/findings/first_launches.hpp"
 
 #include <array>
 #include <cstdint>
@@ -13,14 +14,6 @@
 #include <vector>
 
 namespace umadvisor::findings {
-
-/// First launches on managed memory that was on the host, of all lines.
-struct FirstLaunches {
-    struct Times {
-        std::uint64_t count = 0, ns = 0;
-    };
-    std::map<model::LaunchGroup, Times> times; ///< of those whose device time is known
-};
 
 /// All managed memory that one line allocated.
 struct ManagedMemory {
@@ -98,6 +91,9 @@ struct FirstTouchSaving {
     std::uint64_t whole_bytes = 0;
 };
 FirstTouchSaving first_touch_saving(const Habit& habit);
+
+/// "cudaMallocManaged 32 MiB x 2", or the variable.
+std::string allocation_text(const ManagedMemory& memory);
 
 // Calls as the program has to write them.
 std::string prefetch_to_device(const ManagedMemory& memory);

@@ -57,10 +57,11 @@ Allocations::Live* Allocations::find_managed(std::uint64_t allocation) {
 
 void Allocations::reach_all(const trace::Launch& record, const reader::Shape& shape) {
     for (const std::uint64_t allocation : shape.touched)
-        reach(allocation, Launches::group_of(shape), record.sample);
+        reach(allocation, Launches::group_of(shape), record.sample, shape.stack);
 }
 
-void Allocations::reach(std::uint64_t allocation, const LaunchGroup& group, std::uint64_t sample) {
+void Allocations::reach(std::uint64_t allocation, const LaunchGroup& group, std::uint64_t sample,
+                        std::uint64_t stack) {
     Live* const live = find_managed(allocation);
     if (live == nullptr)
         return;
@@ -71,11 +72,20 @@ void Allocations::reach(std::uint64_t allocation, const LaunchGroup& group, std:
     if (first == first_launches_.end() && first_launches_.size() == most_firsts)
         return;
     first = first_launches_.try_emplace(sample).first;
+    if (live->looked_at && !live->touched && live->site->populating.size() != most_first_launches)
+        live->site->populating.push_back({{sample, live->bytes, group}, stack});
     reader::add_saturated(first->second.bytes, live->rest ? live->on_host : live->bytes);
     if (live->on_host != 0 && live->site->first_launches.size() != most_first_launches) {
         live->site->first_launches.push_back({sample, live->on_host, group});
         live->first = live->site->first_launches.size();
     }
+}
+
+void Allocations::touch(std::uint64_t allocation) {
+    if (!any_managed_)
+        return;
+    if (Live* const live = find_managed(allocation))
+        live->touched = true;
 }
 
 /// A look after the wait for launches. What is still there did not come by the first of them.
@@ -116,6 +126,7 @@ void Allocations::add(const trace::Residency& record) {
     else if ((live->launched_on || live->rest) && on_host > live->on_host)
         live->settled = live->launched_on = true; // the host took it back
     live->on_host = on_host;
+    live->touched = live->touched || on_host != 0;
 }
 
 void Allocations::measure(std::uint64_t sample, std::uint64_t nanoseconds) {

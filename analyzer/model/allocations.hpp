@@ -31,11 +31,18 @@ struct FirstLaunch {
     bool seen = false; ///< a look between it and the next launch has told what went
 };
 
+/// The first launch on managed memory that nothing had used before: it has its pages made.
+struct PopulatingLaunch {
+    FirstLaunch launch;
+    std::uint64_t stack = 0;
+};
+
 struct AllocationTotals {
     std::uint64_t count = 0, failed = 0, bytes = 0, ticks = 0, largest = 0;
     std::uint64_t live = 0, live_bytes = 0, peak_bytes = 0; ///< live at the end
     std::uint64_t observed = 0;                             ///< managed ones whose residency was sampled
     std::vector<FirstLaunch> first_launches;                ///< those that were sampled; at most a few
+    std::vector<PopulatingLaunch> populating;               ///< the same
 };
 
 /// What the program has at a moment, by where it was made.
@@ -53,8 +60,16 @@ public:
             reach_all(record, shape);
     }
     /// A kernel of a graph that was launched there may reach `allocation`.
-    void reach(std::uint64_t allocation, const LaunchGroup& group, std::uint64_t sample = 0);
+    void reach(std::uint64_t allocation, const LaunchGroup& group, std::uint64_t sample = 0,
+               std::uint64_t stack = 0);
     void add(const trace::Residency& record);
+    // What they touch is not populated by a launch.
+    void add(const trace::Prefetch& record) { touch(record.allocation); }
+    void add(const trace::Set& record) { touch(record.allocation); }
+    void add(const trace::Copy& record) {
+        touch(record.source_allocation);
+        touch(record.destination_allocation);
+    }
     /// Device time of a sampled launch.
     void measure(std::uint64_t sample, std::uint64_t nanoseconds);
 
@@ -76,6 +91,7 @@ private:
         std::uint64_t on_host = 0; ///< bytes, when it was looked at last
         bool managed = false;      ///< by the program
         bool looked_at = false, launched_on = false;
+        bool touched = false;       ///< by what is no launch, or the host had some of it
         bool rest = false;          ///< a launch was first on some of it and left the rest
         bool settled = false;       ///< nothing more is first
         std::uint64_t launches = 0; ///< since the last look after a wait
@@ -84,6 +100,7 @@ private:
     void settle(Live& live, std::uint64_t on_host);
     void reach_all(const trace::Launch& record, const reader::Shape& shape);
     Live* find_managed(std::uint64_t allocation);
+    void touch(std::uint64_t allocation);
 
     CachedMap<std::map<AllocationSite, AllocationTotals>> sites_;
     reader::FlatMap<Live> live_;

@@ -81,6 +81,7 @@ void ManagedActivity::judge(ManagedAllocation& allocation) {
         for (const verdicts::WastedPrefetch& each : verdicts::wasted_prefetches(subject))
             reader::add_saturated(wasted_[{each.why, each.stack}], each.bytes);
     allocation.site->late.add(verdicts::late_candidates(subject));
+    allocation.site->made_by_kernels(allocation.stays);
     const MovedBytes moved{allocation.stays.arrived(true), allocation.stays.arrived(false)};
     for (MovedBytes* const sum : {&allocation.site->by_stays, &by_stays_}) {
         reader::add_saturated(sum->to_device, moved.to_device);

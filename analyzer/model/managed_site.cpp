@@ -77,6 +77,15 @@ void ManagedSiteActivity::keep_largest_blocks() {
         blocks.resize(most_blocks);
 }
 
+void ManagedSiteActivity::made_by_kernels(const Stays& stays) {
+    const std::deque<Stay>& list = stays.list();
+    if (list.empty() || !list.front().on_device || !list.front().populated)
+        return;
+    add_saturated(made, stays.bytes());
+    if (list.size() > 1)
+        add_saturated(made_and_returned, std::min(stays.bytes(), list[1].arrived()));
+}
+
 /// Than the allocation whose life is kept.
 bool ManagedSiteActivity::moved_more(const std::deque<Stay>& stays) const {
     return life.stays.empty() || moved(stays) > moved(life.stays);
@@ -119,6 +128,8 @@ void ManagedSiteActivity::add(const ManagedSiteActivity& other) {
     add_saturated(round_trips, other.round_trips);
     verdicts.add(other.verdicts);
     late.add(other.late);
+    add_saturated(made, other.made);
+    add_saturated(made_and_returned, other.made_and_returned);
     if (moved_more(other.life.stays))
         life = other.life;
 }

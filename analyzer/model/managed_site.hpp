@@ -74,6 +74,7 @@ struct ManagedSiteActivity {
     std::uint64_t blocks_seen = 0, round_trips = 0; ///< of all blocks
     verdicts::VerdictTally verdicts;
     verdicts::LateCandidates late;
+    std::uint64_t made = 0, made_and_returned = 0; ///< bytes that kernels used first; and that came to the host
     AllocationLife life; ///< of the allocation that moved most; the first of equal ones
 
     void touched_by_host(std::uint64_t code, std::uint64_t faults, std::uint64_t bytes);
@@ -81,6 +82,7 @@ struct ManagedSiteActivity {
     /// The end of an allocation: of its blocks those with the most traffic are kept.
     void take_blocks(const ManagedAllocation& allocation);
     void add(const ManagedSiteActivity& other);
+    void made_by_kernels(const Stays& stays);
     /// The same for where it was: that of the allocation that moved most is kept.
     void take_life(const ManagedAllocation& allocation);
 

@@ -77,6 +77,11 @@ public:
     void add(const ManagedWords& data) {
         LAUNCH(add_up, grid, block, nullptr, words_.words, data.words, data.count);
     }
+    /// The `part`th of `parts`.
+    void add_part(const ManagedWords& data, unsigned part, unsigned parts) {
+        const std::size_t count = data.count / parts;
+        LAUNCH(add_up, grid, block, nullptr, words_.words, data.words + part * count, count);
+    }
 
 private:
     DeviceWords words_;

@@ -71,6 +71,66 @@ inline void first_touch_on_device(Trial& trial) {
     }
 }
 
+inline void touch_in_parts(Trial& trial, bool prefetched, bool waits, unsigned used) {
+    constexpr unsigned parts = 64;
+    Digest digest;
+    for (unsigned round = 0; round < trial.rounds; ++round) {
+        const ManagedWords data(trial.bytes);
+        data.fill_from_host(round);
+        trial.timed([&] {
+            if (prefetched)
+                data.prefetch(on_device);
+            for (unsigned part = 0; part < parts; ++part) {
+                digest.add_part(data, part % used, parts);
+                if (waits)
+                    CHECK(cudaDeviceSynchronize());
+            }
+        });
+    }
+}
+inline void first_touch_in_parts(Trial& trial) {
+    touch_in_parts(trial, false, true, 64);
+}
+inline void first_touch_without_waits(Trial& trial) {
+    touch_in_parts(trial, false, false, 64);
+}
+inline void prefetched_in_parts(Trial& trial) {
+    touch_in_parts(trial, true, true, 64);
+}
+inline void first_touch_of_one_part(Trial& trial) {
+    touch_in_parts(trial, false, true, 1);
+}
+
+// UMA-214
+
+inline void make_pages(Trial& trial, bool prefetched) {
+    for (unsigned round = 0; round < trial.rounds; ++round) {
+        const ManagedWords data(trial.bytes);
+        trial.timed([&] {
+            if (prefetched)
+                data.prefetch(on_device);
+            for (unsigned use = 0; use < 10; ++use) {
+                data.raise();
+                CHECK(cudaDeviceSynchronize());
+            }
+        });
+    }
+}
+inline void populate_by_faults(Trial& trial) {
+    make_pages(trial, false);
+}
+inline void populate_by_prefetch(Trial& trial) {
+    make_pages(trial, true);
+}
+inline void populate_by_memset(Trial& trial) {
+    const ManagedWords data(trial.bytes);
+    CHECK(cudaMemset(data.words, 0, trial.bytes));
+    trial.timed_rounds([&](unsigned) {
+        data.raise();
+        CHECK(cudaDeviceSynchronize());
+    });
+}
+
 // UMA-204. Both fill and use are timed; filling on the host takes longer than the move, which is what counts.
 
 inline void populate(Trial& trial, bool counted, bool given) {

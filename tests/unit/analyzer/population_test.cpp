@@ -1,0 +1,113 @@
+#include "managed_program.hpp"
+
+BOOST_AUTO_TEST_SUITE(analyzer_population)
+
+using namespace umadvisor;
+using namespace test::managed_program;
+using test::mib;
+using test::ms;
+
+namespace {
+
+/// A launch on memory that `look` has found to have `on_host` on the host, and eleven more of the same kernel.
+void kernel_after(Program& p, std::uint64_t on_host, std::uint64_t first_ns, std::uint64_t later_ns = ms) {
+    p.look(on_host, before);
+    for (std::uint64_t sample = 1; sample < 12; ++sample) {
+        p.round(sample);
+        p.device_time(sample, sample == 1 ? first_ns : later_ns);
+    }
+}
+
+/// What a prefetch of so many MiB takes that have no pages.
+constexpr double made_by_prefetch(double mebibytes) {
+    return mebibytes / 2 * 0.3e6 / 32;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_kernel_that_uses_it_first_has_its_pages_made) {
+    Program p;
+    kernel_after(p, 0, 9 * ms);
+    const Finding finding = only_finding(p);
+    BOOST_TEST(finding.rule->id == "UMA-214");
+    BOOST_TEST(finding.rule->name == "population");
+    BOOST_TEST(finding.saving_ns == 8e6 - made_by_prefetch(64), about);
+    BOOST_TEST(finding.stack == p.launched);
+    BOOST_TEST(finding.allocation_stack == p.line);
+    BOOST_TEST((finding.confidence == Confidence::high));
+    BOOST_TEST(contains(finding.advice, "cudaMemPrefetchAsync(ptr, bytes, {cudaMemLocationTypeDevice, device}"),
+               finding.advice);
+    BOOST_TEST(contains(finding.advice, "or cudaMalloc where the host never looks at it"), finding.advice);
+}
+
+BOOST_AUTO_TEST_CASE(no_population) {
+    BOOST_TEST(ids([](Program& p) { kernel_after(p, 0, ms); }) == ""); // it took no longer
+    BOOST_TEST(ids([](Program& p) {
+                   p.to_device();
+                   kernel_after(p, 0, 9 * ms);
+               }) == "");
+    BOOST_TEST(ids([](Program& p) {
+                   p.look(0, before);
+                   p.set(p.id, p.bytes);
+                   kernel_after(p, 0, 9 * ms);
+               }) == "");
+    BOOST_TEST(ids([](Program& p) { // nobody looked: the host may have filled it
+                   for (std::uint64_t sample = 1; sample < 12; ++sample) {
+                       p.launch(p.kernel, {p.id}, sample, p.launched);
+                       p.wait();
+                       p.device_time(sample, sample == 1 ? 9 * ms : ms);
+                   }
+               }) == "");
+    BOOST_TEST(ids([](Program& p) { kernel_after(p, p.bytes, 9 * ms); }) == "UMA-203"); // the host filled it
+}
+
+/// Its code is loaded, say.
+BOOST_AUTO_TEST_CASE(a_first_launch_is_longer_for_other_reasons_too) {
+    Program p(4 * mib);
+    kernel_after(p, 0, 90 * ms);
+    BOOST_TEST(only_finding(p).saving_ns == 2 * 4 * up_by_faults - made_by_prefetch(4), about);
+}
+
+BOOST_AUTO_TEST_CASE(filled_memory_and_memory_without_pages_share_a_first_launch) {
+    Program p(64 * mib);
+    const auto made = p.managed(192 * mib, p.touched);
+    p.filled({.regularity = trace::Regularity::irregular});
+    p.residency(made, 192 * mib, 0, before);
+    for (std::uint64_t sample = 1; sample < 12; ++sample) {
+        p.launch(p.kernel, {p.id, made}, sample, p.launched);
+        p.wait();
+        p.device_time(sample, sample == 1 ? 41 * ms : ms);
+        p.look(0, after);
+        p.residency(made, 192 * mib, 0, after);
+    }
+    const auto found = test::findings_of(p);
+    BOOST_REQUIRE(found.size() == 2u);
+    BOOST_TEST(found[0].rule->id == "UMA-214");
+    BOOST_TEST(found[0].saving_ns == 30e6 - made_by_prefetch(192), about);
+    BOOST_TEST(found[1].rule->id == "UMA-203");
+    BOOST_TEST(found[1].saving_ns == 10e6 - 64 * up_by_prefetch, about);
+}
+
+/// No later launch tells how much of it is the kernel's own; that the host finds all of it afterwards tells
+/// that the kernel has used it.
+BOOST_AUTO_TEST_CASE(a_single_launch_populates_what_comes_back) {
+    const auto single = [](std::uint64_t came_back, std::uint64_t took) {
+        Program p;
+        p.look(0, before);
+        p.round(1);
+        p.device_time(1, took);
+        p.look(came_back, before);
+        return test::findings_of(p);
+    };
+    const auto found = single(64 * mib, 9 * ms);
+    BOOST_REQUIRE(found.size() == 1u);
+    BOOST_TEST(found.front().rule->id == "UMA-214");
+    BOOST_TEST(found.front().saving_ns == 64 * up_by_faults - made_by_prefetch(64), about);
+    BOOST_TEST((found.front().confidence == Confidence::low));
+    const auto quick = single(64 * mib, 3 * ms); // no more than it took
+    BOOST_REQUIRE(quick.size() == 1u);
+    BOOST_TEST(quick.front().saving_ns == 3e6 - made_by_prefetch(64), about);
+    BOOST_TEST(single(8 * mib, 9 * ms).empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
