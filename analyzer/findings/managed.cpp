@@ -1,6 +1,7 @@
 #include "analyzer/findings/managed.hpp"
 
 #include "analyzer/findings/missing_sync.hpp"
+#include "analyzer/findings/remote_atomics.hpp"
 #include "analyzer/findings/verdict_text.hpp"
 #include "analyzer/findings/words.hpp"
 #include "analyzer/reader/shown_name.hpp"
@@ -153,6 +154,23 @@ std::vector<Finding> fold_moves(std::vector<Found> all) {
     return findings;
 }
 
+/// What kernels that are slowed down from afar do in the same memory is part of that. Thrashing is told beside
+/// it where other kernels take part: they wait for faults.
+void take_place(const ManagedMemory& memory, RemoteAtomics& remote, std::vector<Found>& found) {
+    std::erase_if(found, [&](const Found& each) {
+        const bool same =
+            each.kind == VerdictKind::ping_pong || each.kind == VerdictKind::false_sharing ||
+            each.kind == VerdictKind::remote_access ||
+            (each.kind == VerdictKind::thrashing &&
+             std::ranges::all_of(memory.find(each.kind)->kernels, [&remote](const model::KernelSite& kernel) {
+                 return remote.kernels.contains(kernel.function);
+             }));
+        if (same)
+            fold(remote.finding, each.finding);
+        return same;
+    });
+}
+
 double nanoseconds_at(std::uint64_t bytes, double bytes_per_second) {
     return static_cast<double>(bytes) / bytes_per_second * 1e9;
 }
@@ -245,6 +263,11 @@ std::vector<Finding> find_managed(const model::Profile& profile, const LineOf& l
             Finding finding = describe(*rule, {memory, *totals}, line_of);
             if (finding.saving_ns >= least_saving_ns)
                 found.push_back({rule->kind, std::move(finding)});
+        }
+        if (std::optional<RemoteAtomics> remote = remote_atomics(memory, line_of);
+            remote && remote->finding.saving_ns >= least_saving_ns) {
+            take_place(memory, *remote, found);
+            findings.push_back(std::move(remote->finding));
         }
         std::ranges::move(fold_moves(std::move(found)), std::back_inserter(findings));
     }

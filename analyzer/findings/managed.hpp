@@ -95,6 +95,9 @@ FirstTouchSaving first_touch_saving(const Habit& habit);
 /// "cudaMallocManaged 32 MiB x 2", or the variable.
 std::string allocation_text(const ManagedMemory& memory);
 
+/// What to write instead of counters, and of what both sides poll, in little managed memory.
+std::string keep_counters_on_device(const ManagedMemory& memory);
+
 // Calls as the program has to write them.
 std::string prefetch_to_device(const ManagedMemory& memory);
 std::string prefetch_to_host(const ManagedMemory& memory);

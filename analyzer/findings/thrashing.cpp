@@ -29,6 +29,13 @@ std::uint64_t host_held_up(const Habit& habit) {
     return seen ? habit.totals.times : habit.memory.activity.told.thrashings;
 }
 
+std::string pinned_of_its_own(bool runtime) {
+    return std::string("page-locked memory of its own (") +
+           (runtime ? "cudaHostAlloc with cudaHostAllocMapped"
+                    : "cuMemHostAlloc with CU_MEMHOSTALLOC_DEVICEMAP") +
+           ")";
+}
+
 Advice advise_thrashing(const Habit& habit) {
     const ManagedMemory& memory = habit.memory;
     const model::ManagedTally& told = memory.activity.told;
@@ -39,24 +46,16 @@ Advice advise_thrashing(const Habit& habit) {
     const double remote_ns = (static_cast<double>(moved.to_device) + static_cast<double>(moved.to_host)) /
                              memory.profile.rates().remote_access * 1e9;
     const bool runtime = memory.profile.uses_runtime();
-    const std::string pinned =
-        std::string("page-locked memory of its own (") +
-        (runtime ? "cudaHostAlloc with cudaHostAllocMapped" : "cuMemHostAlloc with CU_MEMHOSTALLOC_DEVICEMAP") +
-        ")";
 
     Advice advice;
     if (memory.bytes <= flag_bytes * memory.allocations)
-        advice.text =
-            std::string("keep what kernels count or write in device memory (a __device__ variable, or ") +
-            (runtime ? "cudaMalloc" : "cuMemAlloc") +
-            ") and copy the value to the host after the wait; put what both sides must see while a "
-            "kernel runs into " +
-            pinned;
+        advice.text = keep_counters_on_device(memory);
     else
         advice.text = std::string("let one side finish before the other begins: ") +
                       (runtime ? "cudaStreamSynchronize(stream)" : "cuStreamSynchronize(stream)") + " and " +
                       prefetch_to_host(memory) + " before the host's loop, " + prefetch_to_device(memory) +
-                      " before the launch; put a flag that both poll meanwhile into " + pinned;
+                      " before the launch; put a flag that both poll meanwhile into " +
+                      pinned_of_its_own(runtime);
     advice.saving_ns = std::max(0.0, faults_ns + throttled_ns - remote_ns);
     advice.basis =
         "what moved, or the host's faults, and the time for which the driver made processors wait, " +
@@ -70,6 +69,15 @@ Advice advise_thrashing(const Habit& habit) {
 }
 
 } // namespace
+
+std::string keep_counters_on_device(const ManagedMemory& memory) {
+    const bool runtime = memory.profile.uses_runtime();
+    return std::string("keep what kernels count or write in device memory (a __device__ variable, or ") +
+           (runtime ? "cudaMalloc" : "cuMemAlloc") +
+           ") and copy the value to the host after the wait; put what both sides must see while a kernel runs "
+           "into " +
+           pinned_of_its_own(runtime);
+}
 
 const ManagedRule thrashing{&rule("UMA-201"), verdicts::VerdictKind::thrashing, Lead::launch,
                             "the host touches it here", &advise_thrashing};

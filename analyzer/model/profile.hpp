@@ -23,6 +23,7 @@
 #include "analyzer/model/narrow_rows.hpp"
 #include "analyzer/model/needless_waits.hpp"
 #include "analyzer/model/noticed_allocations.hpp"
+#include "analyzer/model/placed_launches.hpp"
 #include "analyzer/model/polls.hpp"
 #include "analyzer/model/recorded_time.hpp"
 #include "analyzer/model/scalar_downloads.hpp"
@@ -77,6 +78,7 @@ public:
     const Graphs& graphs() const { return graphs_; }
     const Allocations& allocations() const { return allocations_; }
     const ManagedActivity& managed() const { return managed_; }
+    const PlacedLaunches& placed_launches() const { return placed_launches_; }
     const Waits& waits() const { return waits_; }
     const NarrowRows& narrow_rows() const { return narrow_rows_; }
     const DeviceContents& contents() const { return contents_; }
@@ -160,6 +162,7 @@ private:
     Graphs graphs_;
     Allocations allocations_;
     ManagedActivity managed_;
+    PlacedLaunches placed_launches_;
     MissingSyncs missing_syncs_;
     Waits waits_;
     NarrowRows narrow_rows_;

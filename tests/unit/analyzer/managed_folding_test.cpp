@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(ids_and_names_stay) {
                "UMA-207 read-only-bouncing\nUMA-208 remote-access\nUMA-209 oversubscribed\n"
                "UMA-210 prefetch-ping-pong\nUMA-211 late-prefetch\nUMA-212 redundant-prefetch\n"
                "UMA-213 unused-prefetch\n"
-               "UMA-214 population\nUMA-301 idle-memory\nUMA-302 reusable-memory\n"
+               "UMA-214 population\nUMA-215 remote-atomics\nUMA-301 idle-memory\nUMA-302 reusable-memory\n"
                "UMA-303 unused-transfer\nUMA-401 allocation-churn\nUMA-402 never-used\n"
                "UMA-403 used-once\nUMA-404 leaked\nUMA-405 oversized\n"
                "UMA-406 pinned-overuse\nUMA-407 repeated-registration\nUMA-408 fragmentation\n"

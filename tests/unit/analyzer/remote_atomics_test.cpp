@@ -1,0 +1,162 @@
+#include "managed_program.hpp"
+
+#include <utility>
+
+BOOST_AUTO_TEST_SUITE(analyzer_remote_atomics)
+
+using namespace umadvisor;
+using namespace test::managed_program;
+using test::ms;
+
+namespace {
+
+/// A counter in managed memory: the host sets it, a kernel counts, the host reads it.
+struct Counter : Program {
+    Counter() : Program(4) {
+        tell(test::all_kinds);
+        counters(0, 0);
+    }
+    void atomic() {
+        trace::ManagedEvent record;
+        record.kind = Kind::device_fault;
+        record.address = test::address_of(id);
+        record.bytes = 4096;
+        record.to = test::device;
+        record.cause = static_cast<std::uint64_t>(trace::FaultAccess::atomic);
+        event(record);
+    }
+    void remote_map() {
+        trace::ManagedEvent record;
+        record.kind = Kind::remote_map;
+        record.address = test::address_of(id);
+        record.bytes = 4096;
+        record.to = test::device;
+        record.cause = static_cast<std::uint64_t>(trace::RemoteMapCause::thrashing);
+        event(record);
+    }
+    /// All of its page is looked at.
+    void look_at_page(bool on_host, trace::SampleMoment moment) {
+        trace::Residency record;
+        record.start = now;
+        record.allocation = id;
+        record.moment = moment;
+        record.pages = 1;
+        record.host_pages = on_host ? 1 : 0;
+        builder.add(record);
+        now += ms;
+    }
+    void count(bool stays_on_host, std::uint64_t nanoseconds, bool sampled = true) {
+        if (std::exchange(on_device, !stays_on_host)) // it sets the counter
+            fault(Kind::host_fault, test::address_of(id), 0, touched);
+        look_at_page(true, before);
+        sample += sampled;
+        launch(kernel, {id}, sampled ? sample : 0, launched);
+        wait();
+        look_at_page(stays_on_host, after);
+        if (sampled)
+            device_time(sample, nanoseconds);
+    }
+    std::uint64_t sample = 0;
+    bool on_device = true;
+};
+
+/// A kernel that takes `near_ns` with its counter on the device and `far_ns` with it on the host.
+void rounds(Counter& p, std::uint64_t near_ns, std::uint64_t far_ns) {
+    for (int i = 0; i < 3; ++i)
+        p.count(false, near_ns);
+    for (int i = 0; i < 5; ++i)
+        p.count(true, far_ns);
+    for (int i = 0; i < 75; ++i)
+        p.count(true, 0, false);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_counter_that_stays_on_the_host) {
+    Counter p;
+    p.atomic();
+    p.remote_map();
+    rounds(p, 200'000, 1'700'000);
+    const Finding finding = only_finding(p); // what moved for it is a part of it
+    BOOST_TEST(finding.rule->id == "UMA-215");
+    BOOST_TEST(finding.rule->name == "remote-atomics");
+    BOOST_TEST(evidence(finding, "launches") == 80.0);
+    BOOST_TEST(evidence(finding, "atomic_faults") == 1.0);
+    BOOST_TEST(finding.saving_ns == 80 * (1.5e6 - machine::Rates{}.small_copy_ns), about);
+    BOOST_TEST(finding.stack == p.launched);
+    BOOST_REQUIRE(finding.places.size() == 1u);
+    BOOST_TEST(finding.places.front().second == p.touched);
+    BOOST_TEST(!finding.parts.empty());
+    BOOST_TEST(contains(finding.advice, "a __device__ variable"), finding.advice);
+    BOOST_TEST(!contains(finding.advice, "SetPreferredLocation"), finding.advice);
+    BOOST_TEST((finding.confidence == Confidence::medium));
+}
+
+BOOST_AUTO_TEST_CASE(what_the_driver_mapped_is_enough_atomics_are_enough) {
+    Counter mapped, atomics, neither;
+    mapped.remote_map();
+    atomics.atomic();
+    for (Counter* const p : {&mapped, &atomics, &neither})
+        rounds(*p, 200'000, 1'700'000);
+    BOOST_TEST(only_finding(mapped).rule->id == "UMA-215");
+    BOOST_TEST(only_finding(atomics).rule->id == "UMA-215");
+    for (const Finding& finding : test::findings_of(neither))
+        BOOST_TEST(finding.rule->id != "UMA-215");
+}
+
+BOOST_AUTO_TEST_CASE(a_flag_that_launches_read_from_afar_at_no_cost) {
+    const auto told = [](std::uint64_t near_ns, std::uint64_t far_ns) {
+        Counter p;
+        p.remote_map();
+        rounds(p, near_ns, far_ns);
+        return contains(ids_of(p), "UMA-215");
+    };
+    BOOST_TEST(told(200'000, 1'700'000));
+    BOOST_TEST(!told(200'000, 205'000));
+    BOOST_TEST(!told(1'700'000, 200'000));
+}
+
+/// Launches that go there always: nothing tells what they would take otherwise.
+BOOST_AUTO_TEST_CASE(nothing_is_said_without_a_launch_to_compare_with) {
+    Counter p;
+    p.remote_map();
+    for (int i = 0; i < 80; ++i)
+        p.count(true, 1'700'000);
+    BOOST_TEST(!contains(ids_of(p), "UMA-215"));
+}
+
+BOOST_AUTO_TEST_CASE(times_that_overlap_decide_nothing) {
+    Counter p;
+    p.remote_map();
+    p.count(false, 2'000'000); // as slow as the slowest from afar
+    rounds(p, 200'000, 1'700'000);
+    BOOST_TEST(!contains(ids_of(p), "UMA-215"));
+}
+
+/// Looks are left out while they show the same.
+BOOST_AUTO_TEST_CASE(launches_between_two_looks_that_agree_are_alike) {
+    Counter p;
+    p.remote_map();
+    for (int i = 0; i < 3; ++i)
+        p.count(false, 200'000);
+    for (int i = 0; i < 5; ++i)
+        p.count(true, 1'700'000);
+    for (int i = 0; i < 40; ++i)
+        p.launch(p.kernel, {p.id}, 0, p.launched);
+    p.wait();
+    p.look_at_page(true, after);
+    BOOST_TEST(evidence(test::lone(test::findings_of(p), "UMA-215"), "launches") == 45.0);
+}
+
+BOOST_AUTO_TEST_CASE(counters_in_device_memory_are_fine) {
+    BOOST_TEST(ids(
+                   [](Program& p) {
+                       for (std::uint64_t sample = 1; sample < 12; ++sample) {
+                           p.round(sample);
+                           p.device_time(sample, 10'000);
+                       }
+                   },
+                   4) == "");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
