@@ -127,9 +127,10 @@ void ManagedActivity::reach(std::uint64_t id, const KernelSite& kernel, const tr
               record.start);
 }
 
-void ManagedActivity::touch(std::uint64_t id) {
+void ManagedActivity::touch(std::uint64_t id, std::uint64_t time) {
     if (ManagedAllocation* const allocation = ranges_.find_live(id)) {
         totals_.reach(*allocation->site);
+        arrivals_.host_touch(*allocation, time);
         arrivals_.touch(*allocation);
     }
 }
@@ -143,10 +144,12 @@ void ManagedActivity::add(const trace::Prefetch& record) {
     if (!std::exchange(allocation->prefetched, true))
         prefetched_.push_back(allocation);
     const bool to_host = is_host(record.location);
-    if (to_host)
+    if (to_host) {
         shared_.prefetch_to_host();
-    else
+        arrivals_.host_touch(*allocation, record.start);
+    } else {
         arrivals_.prefetch(record.bytes);
+    }
     allocation->marks.by_umadvisor =
         allocation->marks.by_umadvisor || record.origin == trace::Origin::umadvisor;
     const std::uint64_t offset = record.address - std::min(record.address, allocation->address);
@@ -177,26 +180,29 @@ void ManagedActivity::add(const trace::Residency& record) {
     // A part of a large allocation stands for all of it.
     const double share =
         std::min(1.0, static_cast<double>(record.host_pages) / static_cast<double>(record.pages));
+    const std::uint64_t on_host = reader::saturated(share * static_cast<double>(allocation->bytes()));
+    if (totals_.tells(trace::ManagedEventKind::host_fault))
+        arrivals_.look(*allocation, on_host, record.start);
     allocation->stays.add({.time = record.start,
                            .kind = record.moment == trace::SampleMoment::after_synchronize
                                        ? UseKind::look_after_wait
                                        : UseKind::look_before_launch,
                            .faults_told = totals_.tells(trace::ManagedEventKind::host_fault),
-                           .host_bytes = reader::saturated(share * static_cast<double>(allocation->bytes())),
+                           .host_bytes = on_host,
                            .content = record.content,
                            .lone_line = record.lone_line,
                            .regularity = record.regularity});
 }
 
 void ManagedActivity::add(const trace::Set& record) {
-    touch(record.allocation);
+    touch(record.allocation, record.start);
 }
 
 void ManagedActivity::add(const trace::Copy& record, std::uint32_t thread) {
     if (sites_.empty())
         return;
-    touch(record.source_allocation);
-    touch(record.destination_allocation);
+    touch(record.source_allocation, record.start);
+    touch(record.destination_allocation, record.start);
     // It returns when it is done, and so is what came before it in its stream.
     if (record.status == 0 && record.asynchronous == 0)
         wait({false, queue_of(thread, record.stream), UINT64_MAX,
@@ -306,6 +312,7 @@ void ManagedActivity::add(const trace::ManagedEvent& record) {
         site.touched_by_host(record.code, faults_of(record), 0);
         shared_.use(*allocation);
         shared_.share_late(*allocation, record.start);
+        arrivals_.host_touch(*allocation, record.start);
         allocation->stays.add({.time = record.start,
                                .kind = UseKind::host_fault,
                                .offset = record.address - allocation->address,

@@ -72,7 +72,7 @@ private:
     void reach_all(const reader::Shape& shape, std::uint64_t start, std::uint32_t thread);
     void reach(ManagedAllocation& allocation, const KernelSite& kernel, const WorkQueue& queue,
                std::uint64_t device, std::uint64_t start);
-    void touch(std::uint64_t allocation);
+    void touch(std::uint64_t allocation, std::uint64_t time);
     void wait(const Waited& waited);
     void forget_expired();
     void judge(ManagedAllocation& allocation);

@@ -24,6 +24,12 @@ struct PrefetchCall {
     bool to_host = false, by_umadvisor = false;
 };
 
+/// How much of an allocation the host had when it was looked at last.
+struct OnHost {
+    std::uint64_t bytes = UINT64_MAX; ///< UINT64_MAX: not known
+    std::uint64_t time = 0, epoch = 0;
+};
+
 struct ManagedAllocation {
     ManagedAllocation(const trace::Alloc& record, BlockBudget& block_budget, StepBudget& step_budget);
 
@@ -31,11 +37,13 @@ struct ManagedAllocation {
     std::uint64_t from;              ///< ticks
     std::uint64_t until = UINT64_MAX;
     ManagedSiteActivity* site = nullptr;
-    bool launched_on = false;      ///< by launches that nobody has waited for
-    bool prefetched = false;       ///< since the last wait
-    bool recent = false;           ///< used since the driver's totals were told last
-    bool arriving = false;         ///< reached since all launches were waited for; SureArrivals
-    std::uint64_t late_totals = 0; ///< ticks: the last that were shared with it for a fault told late
+    bool launched_on = false;        ///< by launches that nobody has waited for
+    bool prefetched = false;         ///< since the last wait
+    bool recent = false;             ///< used since the driver's totals were told last
+    bool arriving = false;           ///< reached since all launches were waited for; SureArrivals
+    std::uint64_t most_arriving = 0; ///< bytes that the host had when that began; SureArrivals
+    OnHost on_host;                  ///< SureArrivals
+    std::uint64_t late_totals = 0;   ///< ticks: the last that were shared with it for a fault told late
     RunningLaunches launches;
     std::deque<PrefetchCall> prefetches; ///< the last few
     BlockHistory blocks;

@@ -4,14 +4,6 @@
 #include <utility>
 
 namespace umadvisor::model {
-namespace {
-
-/// All pages that hold a part of it: those at its ends may be another's, too.
-std::uint64_t most_of(const ManagedAllocation& allocation) {
-    return (allocation.last / verdicts::page - allocation.address / verdicts::page + 1) * verdicts::page;
-}
-
-} // namespace
 
 void SureArrivals::launch(ManagedAllocation& allocation, std::uint64_t device) {
     const std::uint64_t before = std::exchange(device_, device);
@@ -28,12 +20,31 @@ void SureArrivals::touch(ManagedAllocation& allocation) {
         return;
     }
     allocation.arriving = true;
+    allocation.most_arriving = most_of(allocation);
     reached_.push_back(&allocation);
+}
+
+/// With the pages that hold its ends: those may be another's, too. All of it, where nothing says less.
+std::uint64_t SureArrivals::most_of(const ManagedAllocation& allocation) const {
+    using verdicts::page;
+    const std::uint64_t all = (allocation.last / page - allocation.address / page + 1) * page;
+    const bool shared = allocation.address % page != 0 || (allocation.last + 1) % page != 0;
+    const OnHost& seen = allocation.on_host;
+    return seen.epoch != epoch_ ? all : std::min(all, reader::saturated_sum(seen.bytes, shared ? 2 * page : 0));
+}
+
+void SureArrivals::host_touch(ManagedAllocation& allocation, std::uint64_t time) {
+    if (time < allocation.on_host.time)
+        return;
+    allocation.on_host.bytes = UINT64_MAX;
+    if (allocation.arriving)
+        allocation.most_arriving = most_of(allocation);
 }
 
 void SureArrivals::moved(std::uint64_t to_device, std::uint64_t to_host) {
     reader::add_saturated(came_, to_device);
     reader::add_saturated(otherwise_, to_host);
+    epoch_ += to_host != 0;
     if (over_ != 0)
         close();
 }
@@ -48,19 +59,21 @@ void SureArrivals::forget(ManagedAllocation& allocation) {
     if (!std::exchange(allocation.arriving, false))
         return;
     std::erase(reached_, &allocation);
-    reader::add_saturated(otherwise_, most_of(allocation));
+    reader::add_saturated(otherwise_, allocation.most_arriving);
 }
 
 void SureArrivals::close() {
     std::uint64_t all =
         reader::saturated_sum(otherwise_, reader::saturated_sum(prefetched_, prefetched_before_));
     for (const ManagedAllocation* const allocation : reached_)
-        reader::add_saturated(all, most_of(*allocation));
+        reader::add_saturated(all, allocation->most_arriving);
     for (ManagedAllocation* const allocation : reached_) {
         allocation->arriving = false;
-        const std::uint64_t by_others = all - most_of(*allocation);
-        if (!unknown_ && came_ > by_others)
-            allocation->stays.add({.time = over_, .kind = UseKind::arrival, .bytes = came_ - by_others});
+        const std::uint64_t by_others = all - allocation->most_arriving;
+        if (!unknown_ && came_ > by_others && allocation->most_arriving != 0)
+            allocation->stays.add({.time = over_,
+                                   .kind = UseKind::arrival,
+                                   .bytes = std::min(came_ - by_others, allocation->most_arriving)});
     }
     reached_.clear();
     prefetched_before_ = prefetched_;

@@ -25,6 +25,12 @@ public:
     }
     /// A copy, say, that reads or writes it.
     void touch(ManagedAllocation& allocation);
+    /// So much of it was on the host then. Only where a touch of the host would be told.
+    void look(ManagedAllocation& allocation, std::uint64_t bytes, std::uint64_t time) const {
+        allocation.on_host = {bytes, time, epoch_};
+    }
+    /// The host touches it, or will have it, and pages of it may be made.
+    void host_touch(ManagedAllocation& allocation, std::uint64_t time);
     /// `bytes` may come by prefetch, now or later.
     void prefetch(std::uint64_t bytes) { reader::add_saturated(prefetched_, bytes); }
     /// The program has waited for all launches; at that time, in ticks.
@@ -38,6 +44,7 @@ public:
 
 private:
     static constexpr std::uint64_t no_device = UINT64_MAX;
+    std::uint64_t most_of(const ManagedAllocation& allocation) const;
     void close();
 
     std::vector<ManagedAllocation*> reached_;
@@ -46,6 +53,7 @@ private:
     std::uint64_t prefetched_ = 0, prefetched_before_ = 0; ///< now, and in the time before: it may come late
     std::uint64_t over_ = 0;                               ///< ticks; 0: launches run
     std::uint64_t device_ = no_device;
+    std::uint64_t epoch_ = 0; ///< goes on when something has come to the host: looks before it are out of date
     bool unknown_ = false;
 };
 

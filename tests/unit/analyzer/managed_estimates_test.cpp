@@ -181,9 +181,11 @@ namespace {
 
 /// Launches that nobody waits for, and how much has come to the device by the driver's totals when all is
 /// freed.
-std::string ids_without_waits(std::uint64_t came, bool another, bool prefetched) {
+std::string ids_without_waits(std::uint64_t came, bool another, bool prefetched, bool looked_at = false) {
     Filled p;
     const std::uint64_t other = another ? p.managed(64 * mib, p.line) : 0;
+    if (looked_at)
+        p.residency(other, 64 * mib, 0, before);
     if (prefetched)
         p.to_device();
     for (std::uint64_t i = 0; i < 64; ++i) {
@@ -207,6 +209,8 @@ BOOST_AUTO_TEST_CASE(what_came_for_launches_that_nobody_waited_for) {
     // Which of two it was, nobody knows, unless it was both.
     BOOST_TEST(ids_without_waits(64 * mib, true, false) == "");
     BOOST_TEST(ids_without_waits(128 * mib, true, false) == "UMA-203");
+    // Of which the host has no page, nothing can have come.
+    BOOST_TEST(ids_without_waits(64 * mib, true, false, true) == "UMA-203");
 }
 
 BOOST_AUTO_TEST_CASE(launches_that_nobody_waited_for_pay_together) {
