@@ -35,7 +35,9 @@ struct Marks {
     std::uint64_t thrashing_pages = 0, remote_pages = 0; ///< 4 KiB each; an event for each time
     std::uint64_t replayed_pages = 0; ///< that thrash by the driver's rule, applied to the moves that were told
     std::uint64_t evicted_bytes = 0;
-    bool far_advised = false;  ///< preferred on the host, or to be reached from where it is
+    bool far_advised = false; ///< preferred on the host, or to be reached from where it is
+    /// That reach it, and of those the ones whose kernel may write it by the types of its parameters.
+    std::uint64_t launches = 0, writing_launches = 0;
     bool by_umadvisor = false; ///< some of its prefetches were not the program's
 };
 
