@@ -45,10 +45,20 @@ public:
     using Arguments = std::tuple<std::remove_cv_t<Parameters>...>;
     static constexpr std::size_t count = sizeof...(Parameters);
 
-    /// The entry's name lives as long as the program.
+    /// `name` must live as long as the program.
     static KernelEntry make_entry(const char* name, Image& image) {
-        static const std::string& symbol = *new std::string(symbol_of(name));
-        return {symbol.c_str(), count, offsets.data(), sizes.data(), run, nullptr, &image};
+        return {name, count, offsets.data(), sizes.data(), run, nullptr, &image};
+    }
+
+    /// Mangled, as nvcc names kernels; names of templates and in namespaces stay as they are. It lives as long
+    /// as the program.
+    static const char* symbol_of(std::string_view name) {
+        if (name.find_first_of(":<") != name.npos)
+            return name.data();
+        const std::string parameters = (Mangled<Parameters>::text() + ... + std::string());
+        static const std::string& symbol = *new std::string(
+            "_Z" + std::to_string(name.size()) + std::string(name) + (count == 0 ? "v" : parameters));
+        return symbol.c_str();
     }
 
     static void run(void** arguments, const Shape& shape) {
@@ -56,14 +66,6 @@ public:
     }
 
 private:
-    /// Mangled, as nvcc names kernels; names of templates and in namespaces stay as they are.
-    static std::string symbol_of(std::string_view name) {
-        if (name.find_first_of(":<") != name.npos)
-            return std::string(name);
-        const std::string parameters = (Mangled<Parameters>::text() + ... + std::string());
-        return "_Z" + std::to_string(name.size()) + std::string(name) + (count == 0 ? "v" : parameters);
-    }
-
     // One more than there are, so that a kernel without parameters has arrays too.
     using Numbers = std::array<std::size_t, count + 1>;
 
@@ -103,7 +105,7 @@ private:
 /// kernel<<<grid, block, 0, stream>>>(given...): errors are left for cudaGetLastError.
 template <auto kernel, class... Given>
 void launch(const char* name, Image& image, dim3 grid, dim3 block, cudaStream_t stream, Given&&... given) {
-    static KernelEntry entry = Kernel<kernel>::make_entry(name, image);
+    static KernelEntry entry = Kernel<kernel>::make_entry(Kernel<kernel>::symbol_of(name), image);
     typename Kernel<kernel>::Arguments arguments(std::forward<Given>(given)...);
     std::apply(
         [&](auto&... argument) {
