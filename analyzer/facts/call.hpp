@@ -53,6 +53,7 @@ struct Call {
     double least_ns = 0; ///< what a call of this entry takes that waits for nothing
 
     // The next fields describe the work that the call queues.
+    bool wide = false; ///< a kernel that may fill the device: another gains nothing by running beside it
     std::uint64_t bytes = 0;
     std::uint64_t sample = 0; ///< of the DeviceTime that may tell how long it took
     double expected_ns = 0;   ///< on the device

@@ -19,6 +19,8 @@ constexpr double least_work_ns = 1500;
 /// Of kernels of which nothing is known.
 constexpr double unknown_kernel_ns = 3000, unknown_doubt = 10;
 constexpr double pageable_doubt = 0.5, pinned_doubt = 0.1;
+/// As many blocks may fill the multiprocessors of a small device.
+constexpr std::uint64_t wide_blocks = 16;
 /// A wait of which no quicker one was seen.
 constexpr double usual_wait_ns = 1000;
 
@@ -109,6 +111,7 @@ std::optional<Call> Calls::of(const trace::Launch& record, const reader::ThreadC
         return call;
     call.sample = record.sample;
     queue_unknown(call, shape->stream, group_of(*shape));
+    call.wide = shape->grid[0] * shape->grid[1] * shape->grid[2] >= wide_blocks;
     return call;
 }
 
@@ -129,6 +132,7 @@ std::optional<Call> Calls::of(const trace::GraphLaunch& record, const reader::Th
         return call;
     call.sample = record.sample;
     queue_unknown(call, record.stream, mixed(4, record.version) | 1);
+    call.wide = true;
     if (record.version != 0)
         call.event = events_.of(mixed(8, graph_of(record.version)));
     return call;

@@ -29,6 +29,14 @@ std::string memory_set(const model::Profile& profile, const model::FateTotals& t
                                   : "cuMemsetD8(destination, " + value + ", bytes)";
 }
 
+/// The value may be another in each upload.
+std::string content_text(const model::FateTotals& last) {
+    const std::string value = value_text(last);
+    return value == "0" ? "nothing but zeros"
+                        : "nothing but one " + std::to_string(8 * last.value_bytes) +
+                              "-bit value, the last time " + value;
+}
+
 /// The uploads of one line that a memory set could replace.
 struct ConstantLine {
     std::uint64_t stack = 0;
@@ -59,8 +67,7 @@ FateGroup sum_of(const std::vector<ConstantLine>& lines) {
 Finding describe(const model::Profile& profile, const std::vector<ConstantLine>& lines) {
     const FateGroup all = sum_of(lines);
     Finding finding = begin_finding(profile, rule("UMA-108"), lines.front().stack, all);
-    finding.summary = transfers_text(profile, all) + ", all bytes of it one value, last " +
-                      value_text(all.last) + " in each " + count_text(all.last.value_bytes, "byte") + ": " +
+    finding.summary = transfers_text(profile, all) + ", " + content_text(all.last) + ": " +
                       time_text(all.spent_ns) + " in all";
     finding.evidence.emplace_back("compared_in_part", static_cast<double>(all.in_part));
     finding.evidence.emplace_back("value_bytes", static_cast<double>(all.last.value_bytes));

@@ -6,6 +6,13 @@ namespace umadvisor::findings {
 
 using What = timeline::Change::What;
 
+namespace {
+
+/// Device work begins and ends in no less.
+constexpr double least_work_ns = 1500;
+
+} // namespace
+
 void EditedCalls::add(const model::CallSite& site, std::uint64_t count, std::uint64_t all) {
     Count& sum = sites_[site];
     sum.changed += count;
@@ -43,7 +50,17 @@ timeline::Edit EditedCalls::gone(const model::Profile& profile, double instead_n
 timeline::Edit EditedCalls::asynchronous(const model::Profile& profile) const {
     timeline::Change each;
     each.what = What::asynchronous;
+    each.less_ns = std::max(0.0, profile.rates().small_copy_ns - least_work_ns);
     return edit(profile, each);
+}
+
+timeline::Edit EditedCalls::own_stream(const model::Profile& profile) const {
+    timeline::Change each;
+    each.what = What::own_stream;
+    timeline::Edit all = edit(profile, each);
+    for (timeline::Change& change : all.changes)
+        change.share = 1; // those that keep nothing waiting, too
+    return all;
 }
 
 timeline::Edit EditedCalls::shorter(const model::Profile& profile, double ns, double added_ns) const {

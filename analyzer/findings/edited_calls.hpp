@@ -18,8 +18,10 @@ public:
 
     /// They are left out; the host needs `instead_ns` in all for what does their work.
     timeline::Edit gone(const model::Profile& profile, double instead_ns = 0) const;
-    /// They return without a wait.
+    /// They return without a wait. What a copy's call takes beside its bytes holds the device no longer.
     timeline::Edit asynchronous(const model::Profile& profile) const;
+    /// Their work gets a stream of its own.
+    timeline::Edit own_stream(const model::Profile& profile) const;
     /// They take `ns` less in all; the host needs `added_ns` once, before the first.
     timeline::Edit shorter(const model::Profile& profile, double ns, double added_ns = 0) const;
     /// The same, of copies of `bytes` in all: the more of them a copy has, the more it saves.

@@ -38,6 +38,7 @@ struct Finding {
     std::vector<std::pair<std::string_view, double>> evidence; ///< the same in numbers; keys end in their unit
     std::vector<std::string> details;                          ///< further sentences
     std::uint64_t stack = 0;                                   ///< offending line; 0: none recorded
+    bool touched_by_host = false;       ///< there: the code is known, what called it may not be
     std::uint64_t allocation_stack = 0; ///< line of the CUDA allocation concerned; 0: none
     std::string allocation_text; ///< "cudaMallocManaged 32 MiB"; empty where no CUDA allocation is concerned
     std::vector<std::pair<std::string, std::uint64_t>> places; ///< further lines that matter: what and stack

@@ -21,16 +21,24 @@ Finding gap_finding(const model::Profile& profile, const Rule& rule, std::uint64
                         {"device_idle_ns", line.idle_ns}};
     if (line.next_stack != 0)
         finding.places.emplace_back("the device gets its next work here", line.next_stack);
-    finding.saving_ns = line.overlap_ns;
-    finding.basis =
-        "of each wait and the gap after it the shorter, as recorded: side by side they take the longer";
-    // Behind UMA-505 the host goes on with something else instead. Whether a free waited, the clock may not
-    // know.
-    if (&rule == &findings::rule("UMA-502")) {
-        finding.saving_ns = line.waited_ns; // a long gap may make up for a short one before it
-        finding.edit = line.calls.asynchronous(profile);
-        finding.basis = "replay of the run without these waits";
+    // With two sets of buffers the host waits for results a round later, and frees them then: a gap hides no
+    // more than one wait. For what it does not need it never waits: a long gap may make up for a short one
+    // before it.
+    if (&rule == &findings::rule("UMA-503")) { // whether a free waited, the clock may not know
+        finding.saving_ns = line.overlap_ns;
+        finding.basis =
+            "of each wait and the gap after it the shorter, as recorded: side by side they take the longer";
+        return finding;
     }
+    const bool needed = &rule == &findings::rule("UMA-505");
+    EditedCalls calls = line.calls;
+    if (needed)
+        calls.add(line.behind);
+    finding.saving_ns = needed ? line.overlap_ns : line.waited_ns;
+    finding.edit = calls.asynchronous(profile);
+    finding.basis = needed ? "replay of the run without these waits; at most the shorter of each wait and the "
+                             "gap after it, since a result is needed a round later"
+                           : "replay of the run without these waits";
     return finding;
 }
 
@@ -53,6 +61,8 @@ std::vector<Finding> find_gaps(const model::Profile& profile, const LineOf& line
         GapLine& line = lines[line_of(site.call.stack)];
         line.gaps += totals.gaps;
         line.calls.add(site.call, totals.gaps);
+        for (const model::CallSite& call : totals.behind)
+            line.behind.add(call, 1);
         line.entry = site.call.entry;
         line.next_stack = totals.next_stack;
         line.waited_ns += static_cast<double>(profile.nanoseconds(totals.waited_ticks));

@@ -9,7 +9,7 @@ namespace umadvisor::findings {
 struct GapLine {
     std::uint64_t gaps = 0, entry = 0, next_stack = 0;
     double waited_ns = 0, idle_ns = 0, overlap_ns = 0;
-    EditedCalls calls;
+    EditedCalls calls, behind; ///< the waits, and calls in the gaps that would wait in their place
 };
 
 /// What one rule says of a line, in `finding`, which has its rule, lines, numbers, saving and basis already.

@@ -71,6 +71,7 @@ std::vector<Place> places_of(const ManagedRule& rule, const Habit& habit, const 
 /// The line where the change begins is the finding's own.
 void add_places(Finding& finding, std::vector<Place> places, const LineOf& line_of) {
     finding.stack = places.empty() ? finding.allocation_stack : line_of(places.front().stack);
+    finding.touched_by_host = !places.empty() && places.front().kind == Lead::host;
     for (std::size_t i = 1; i < places.size(); ++i)
         finding.places.emplace_back(std::move(places[i].what), places[i].stack);
 }

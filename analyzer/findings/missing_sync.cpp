@@ -45,6 +45,7 @@ Finding describe(const model::Profile& profile, const LineOf& line_of, const mod
     const auto most = std::ranges::max_element(lines, {}, [](const auto& line) { return line.second; });
     const std::uint64_t launch = line_of(missing.kernel.stack);
     finding.stack = most == lines.end() ? launch : most->first;
+    finding.touched_by_host = finding.stack != launch;
     const std::string kernel = kernels_text(profile, {missing.kernel.function});
     finding.summary = "the host reads it, " + count_text(missing.reads, "page fault") +
                       ", after the launch of " + kernel + ", and no call in between waits for the kernel";

@@ -1,4 +1,5 @@
 /// Streams and events that are asked again and again whether they are done.
+#include "analyzer/findings/edited_calls.hpp"
 #include "analyzer/findings/finding.hpp"
 #include "analyzer/findings/words.hpp"
 
@@ -13,11 +14,14 @@ constexpr std::uint64_t least_in_vain_share = 10; ///< queries in vain for one t
 struct PollLine {
     std::uint64_t queries = 0, in_vain = 0, entry = 0;
     double in_vain_ns = 0, between_ns = 0;
+    EditedCalls calls;
+
+    /// The host had something else to do, and the queries held it up. Where it does nothing but ask, nothing is
+    /// done sooner without them.
+    bool held_up() const { return between_ns > in_vain_ns; }
 };
 
 Finding describe_polling(const model::Profile& profile, std::uint64_t stack, const PollLine& line) {
-    // The host had something else to do, and the queries held it up; or it did nothing but ask.
-    const bool held_up = line.between_ns > line.in_vain_ns;
     Finding finding;
     finding.rule = &rule("UMA-504");
     finding.title = finding.rule->title;
@@ -35,10 +39,9 @@ Finding describe_polling(const model::Profile& profile, std::uint64_t stack, con
         "cudaEventBlockingSync, and cudaEventSynchronize(event) where the result is needed; or "
         "cudaLaunchHostFunc for what is to follow";
     finding.saving_ns = line.in_vain_ns;
-    finding.basis =
-        held_up ? "time of the queries in vain, which came between the host's own work"
-                : "the host's time in queries in vain: it is free for other work, but nothing is done sooner";
-    finding.confidence = held_up ? Confidence::medium : Confidence::low;
+    finding.edit = line.calls.gone(profile);
+    finding.basis = "replay of the run without the queries in vain, which came between the host's own work";
+    finding.confidence = Confidence::medium;
     return finding;
 }
 
@@ -50,13 +53,14 @@ std::vector<Finding> find_polling(const model::Profile& profile, const LineOf& l
         PollLine& line = lines[line_of(site.stack)];
         line.queries += totals.queries;
         line.in_vain += totals.not_ready;
+        line.calls.add(site, totals.not_ready, totals.queries);
         line.entry = site.entry;
         line.in_vain_ns += static_cast<double>(profile.nanoseconds(totals.not_ready_ticks));
         line.between_ns += static_cast<double>(profile.nanoseconds(totals.between_ticks));
     }
     std::vector<Finding> findings;
     for (const auto& [stack, line] : lines)
-        if (line.in_vain >= least_in_vain && line.in_vain_ns >= least_saving_ns &&
+        if (line.in_vain >= least_in_vain && line.held_up() && line.in_vain_ns >= least_saving_ns &&
             line.in_vain >= least_in_vain_share * (line.queries - line.in_vain))
             findings.push_back(describe_polling(profile, stack, line));
     return findings;

@@ -1,33 +1,46 @@
 /// Loops that read a scalar back in each round, so that the host cannot run ahead of the device.
+#include "analyzer/findings/edited_calls.hpp"
 #include "analyzer/findings/finding.hpp"
 #include "analyzer/findings/untold_work.hpp"
 #include "analyzer/findings/words.hpp"
 
-#include <algorithm>
 #include <map>
 
 namespace umadvisor::findings {
 namespace {
 
 constexpr std::uint64_t least_scalar_rounds = 100;
-/// A loop that the device keeps busy gains less by running ahead.
-constexpr double least_scalar_gain = 0.1;
+/// A loop that the device keeps busy gains nothing by running ahead.
+constexpr double most_busy = 0.9;
 
 struct ScalarLine {
     std::uint64_t count = 0, rounds = 0, kernels = 0, entry = 0, wait_stack = 0;
     double round_ns = 0, blocked_ns = 0, device_ns = 0;
     bool measured = true; ///< device times of all kernels
+    EditedCalls calls;
 
-    /// A round without the wait takes as long as the host or the device, whichever takes longer.
-    double saving_ns() const { return std::max(0.0, std::min(blocked_ns, round_ns - device_ns)); }
+    bool is_worth_it() const {
+        return rounds >= least_scalar_rounds && measured && device_ns <= most_busy * round_ns &&
+               blocked_ns >= least_saving_ns;
+    }
 };
 
-void add(ScalarLine& line, const model::Profile& profile, const model::ScalarTotals& totals) {
+std::uint64_t waits_at(const model::Profile& profile, const model::CallSite& site) {
+    const auto found = profile.idle_syncs().sites().find(site);
+    return found == profile.idle_syncs().sites().end() ? 0 : found->second.count;
+}
+
+void add(ScalarLine& line, const model::Profile& profile, const model::CallSite& site,
+         const model::ScalarTotals& totals) {
+    line.entry = site.entry;
+    line.calls.add(site, totals.rounds, totals.count);
+    if (totals.wait != model::CallSite{})
+        line.calls.add(totals.wait, totals.rounds, waits_at(profile, totals.wait));
     line.count += totals.count;
     line.rounds += totals.rounds;
     line.round_ns += static_cast<double>(profile.nanoseconds(totals.round_ticks));
     line.blocked_ns += static_cast<double>(profile.nanoseconds(totals.blocked_ticks));
-    line.wait_stack = totals.wait_stack;
+    line.wait_stack = totals.wait.stack;
     for (const auto& [kernel, count] : totals.kernels) {
         line.kernels += count;
         line.device_ns += kernel->second.usual_ns() * static_cast<double>(count);
@@ -58,8 +71,9 @@ Finding describe_scalars(const model::Profile& profile, std::uint64_t stack, con
         std::string("keep the value on the device and read it every k-th round; or copy it with ") +
         (profile.uses_runtime() ? "cudaMemcpyAsync" : "cuMemcpyDtoHAsync") +
         " into pinned memory, record an event, and look at it one round later";
-    finding.saving_ns = line.saving_ns();
-    finding.basis = "time of these rounds less that of the host's calls or of the kernels, whichever is longer";
+    finding.saving_ns = line.blocked_ns;
+    finding.edit = line.calls.asynchronous(profile);
+    finding.basis = "replay of the run without the waits for these copies";
     finding.confidence = Confidence::medium;
     return finding;
 }
@@ -73,14 +87,11 @@ std::vector<Finding> find_scalar_downloads(const model::Profile& profile, const 
     for (const auto& [site, totals] : profile.scalar_downloads().sites()) {
         if (!profile.scalar_downloads().tells_of(site))
             continue;
-        ScalarLine& line = lines[line_of(site.stack)];
-        line.entry = site.entry;
-        add(line, profile, totals);
+        add(lines[line_of(site.stack)], profile, site, totals);
     }
     std::vector<Finding> findings;
     for (const auto& [stack, line] : lines)
-        if (line.rounds >= least_scalar_rounds && line.measured && line.saving_ns() >= least_saving_ns &&
-            line.saving_ns() >= least_scalar_gain * line.round_ns)
+        if (line.is_worth_it())
             findings.push_back(describe_scalars(profile, stack, line));
     return findings;
 }

@@ -17,7 +17,8 @@ void CopyRuns::add(const trace::Copy& record, std::uint32_t thread) {
     const CallSite site{record.stack, record.entry};
     auto member = std::ranges::find(run->members, site, &Member::site);
     if (run->copies != 0 &&
-        (run->up != from_host || (member == run->members.end() && run->members.size() == most_sites))) {
+        (run->up != from_host || (member == run->members.end() && run->members.size() == most_sites) ||
+         (run->last != site && run->turns > most_turns))) {
         end(thread);
         member = run->members.end();
     }
@@ -25,6 +26,8 @@ void CopyRuns::add(const trace::Copy& record, std::uint32_t thread) {
         run->members.push_back({site});
         member = run->members.end() - 1;
     }
+    run->turns = run->copies != 0 && run->last == site ? run->turns + 1 : 1;
+    run->last = site;
     run->up = from_host;
     ++run->copies;
     ++run->unawaited;

@@ -24,11 +24,12 @@ struct RunTotals {
 };
 
 /// What a run brings over could be one copy: the host's code between its copies may move before or behind all
-/// of them, while what lies between two runs may depend on the first. Copies of graphs and batches are left
-/// out. Memory: one entry a combination of at most `most_sites` call sites, and `most_kinds` of these.
+/// of them, while what lies between two runs may depend on the first. At most `most_turns` copies of one call
+/// site in a row share a run with other sites behind them. Copies of graphs and batches are left out. Memory:
+/// one entry a combination of at most `most_sites` call sites, and `most_kinds` of these.
 class CopyRuns {
 public:
-    static constexpr std::size_t most_sites = 8, most_kinds = 1024;
+    static constexpr std::size_t most_sites = 8, most_kinds = 1024, most_turns = 16;
 
     void add(const trace::Copy& record, std::uint32_t thread);
     void add(const trace::Sync& record, std::uint32_t thread);
@@ -52,6 +53,8 @@ private:
         std::uint64_t copies = 0;
         std::uint64_t unawaited = 0; ///< of these, since the last wait
         bool up = false;
+        CallSite last;
+        std::uint64_t turns = 0; ///< of the last, in a row
     };
     void end(std::uint32_t thread);
     void end(Run& run);

@@ -33,6 +33,7 @@ void IdleGaps::queue(std::uint32_t thread, std::uint64_t stack, std::uint64_t st
             totals.idle_ticks += idle;
             totals.overlap_ticks += std::min(waited_ticks_, idle);
             totals.next_stack = stack;
+            totals.behind.insert(passed_waits_.begin(), passed_waits_.end());
         }
     }
     mixed_ |= queued_ != 0 && stream != stream_;
@@ -52,6 +53,7 @@ void IdleGaps::wait(const GapSite& site, std::uint64_t end, std::uint64_t waited
     gap_start_ = end;
     waited_ticks_ = waited;
     passed_ticks_ = 0;
+    passed_waits_.clear();
     queued_ = 0;
     mixed_ = false;
     concern_ = Concern::none;
@@ -116,7 +118,7 @@ void IdleGaps::add(const trace::Sync& record, std::uint32_t thread) {
         return;
     const bool stream = record.kind == trace::SyncKind::stream, event = record.kind == trace::SyncKind::event;
     if (open_ || record.status != 0 || (!stream && !event && record.kind != trace::SyncKind::context)) {
-        pass(record.duration);
+        pass_wait({record.stack, record.entry}, record.duration);
         return;
     }
     const bool covers = stream  ? on_one_stream(record.object)
@@ -135,7 +137,7 @@ void IdleGaps::add(const trace::Free& record) {
         return;
     // One in the order of a stream does not wait.
     if (open_ || nanoseconds(record.duration) < least_wait_ns) {
-        pass(record.duration);
+        pass_wait({record.stack, record.entry}, record.duration);
         quickest_free_ = std::min(quickest_free_, record.duration);
         return;
     }

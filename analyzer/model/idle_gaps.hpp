@@ -7,7 +7,9 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <unordered_set>
+#include <vector>
 
 namespace umadvisor::model {
 
@@ -31,6 +33,7 @@ struct GapTotals {
     std::uint64_t idle_ticks = 0;    ///< by the device: until the host queued the next, without its CUDA calls
     std::uint64_t overlap_ticks = 0; ///< of each pair of them the shorter: what overlapping would hide
     std::uint64_t next_stack = 0;    ///< of the call that ended the last gap
+    std::set<CallSite> behind; ///< frees and synchronisations in the gaps: without the wait these would wait
 };
 
 /// Follows the events in the order of time, of programs in which one thread alone queues work: of others it is
@@ -72,6 +75,12 @@ private:
     void wait(const GapSite& site, std::uint64_t end, std::uint64_t waited, bool covers);
     /// In a gap: a call that other rules speak of, or what recording took.
     void pass(std::uint64_t duration) { passed_ticks_ += duration; }
+    /// One that would wait if the work were not done yet.
+    void pass_wait(const CallSite& site, std::uint64_t duration) {
+        pass(duration);
+        if (open_)
+            passed_waits_.push_back(site);
+    }
     bool on_one_stream(std::uint64_t stream) const { return !mixed_ && stream_ == stream; }
     double nanoseconds(std::uint64_t ticks) const { return static_cast<double>(ticks) * ns_per_tick_; }
 
@@ -89,6 +98,7 @@ private:
     bool open_ = false;
     GapSite site_;
     std::uint64_t gap_start_ = 0, waited_ticks_ = 0, passed_ticks_ = 0;
+    std::vector<CallSite> passed_waits_;
     std::uint64_t results_ = 0, results_end_ = 0; ///< where the last copy to the host went
     std::uint64_t quickest_free_ = UINT64_MAX;    ///< ticks
 };

@@ -27,11 +27,13 @@ constexpr std::uint64_t set_preferred_location = 3, set_accessed_by = 5; // CUme
 
 } // namespace
 
-ManagedActivity::ManagedActivity(double ns_per_tick, const trace::ManagedSource* source)
-    : ManagedActivity(ns_per_tick, rule_of(source)) {}
+ManagedActivity::ManagedActivity(double ns_per_tick, const trace::ManagedSource* source,
+                                 const reader::Dictionary& dictionary)
+    : ManagedActivity(ns_per_tick, rule_of(source), dictionary) {}
 
-ManagedActivity::ManagedActivity(double ns_per_tick, const residency::ThrashingParameters& rule)
-    : replay_(ns_per_tick, rule) {
+ManagedActivity::ManagedActivity(double ns_per_tick, const residency::ThrashingParameters& rule,
+                                 const reader::Dictionary& dictionary)
+    : written_(dictionary), replay_(ns_per_tick, rule) {
     terms_.ns_per_tick = ns_per_tick;
     terms_.thrashing_lapse_ns = rule.lapse;
     terms_.thrashing_threshold = rule.threshold;
@@ -107,9 +109,12 @@ void ManagedActivity::reach_all(const reader::Shape& shape, std::uint64_t start,
     const bool anywhere = !shape.scanned || shape.untold != 0;
     const WorkQueue queue = queue_of(thread, shape.stream);
     const std::uint64_t device = contexts_.of(thread, shape.stream).device;
-    for (const std::uint64_t id : shape.touched)
-        if (ManagedAllocation* const allocation = ranges_.find_live(id))
+    for (std::size_t i = 0; i < shape.touched.size(); ++i)
+        if (ManagedAllocation* const allocation = ranges_.find_live(shape.touched[i])) {
+            ++allocation->marks.launches;
+            allocation->marks.writing_launches += written_.may_write(shape, i);
             reach(*allocation, kernel, queue, device, start);
+        }
     if (anywhere) {
         anywhere_.launch(kernel, queue, device, start);
         all_.launch(kernel, queue, device, start);
@@ -122,9 +127,13 @@ void ManagedActivity::reach_all(const reader::Shape& shape, std::uint64_t start,
 
 void ManagedActivity::reach(std::uint64_t id, const KernelSite& kernel, const trace::GraphLaunch& record,
                             std::uint32_t thread) {
-    if (ManagedAllocation* const allocation = ranges_.find_live(id))
-        reach(*allocation, kernel, queue_of(thread, record.stream), contexts_.of(thread, record.stream).device,
-              record.start);
+    ManagedAllocation* const allocation = ranges_.find_live(id);
+    if (allocation == nullptr)
+        return;
+    ++allocation->marks.launches;
+    ++allocation->marks.writing_launches; // which parameter of the kernel it is, is not known
+    reach(*allocation, kernel, queue_of(thread, record.stream), contexts_.of(thread, record.stream).device,
+          record.start);
 }
 
 void ManagedActivity::touch(std::uint64_t id, std::uint64_t time) {

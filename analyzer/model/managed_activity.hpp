@@ -8,6 +8,7 @@
 #include "analyzer/model/shared_totals.hpp"
 #include "analyzer/model/sure_arrivals.hpp"
 #include "analyzer/model/thrashing_replay.hpp"
+#include "analyzer/model/written_parameters.hpp"
 
 #include <cstdint>
 #include <map>
@@ -21,7 +22,9 @@ namespace umadvisor::model {
 class ManagedActivity {
 public:
     /// `source` says which parameters the driver used; defaults where it was not asked.
-    ManagedActivity(double ns_per_tick, const trace::ManagedSource* source);
+    /// The dictionary must outlive it.
+    ManagedActivity(double ns_per_tick, const trace::ManagedSource* source,
+                    const reader::Dictionary& dictionary);
 
     void add(const trace::Alloc& record);
     void add(const trace::Free& record);
@@ -66,7 +69,8 @@ public:
     MovedEstimate estimate() const { return {totals_, by_stays_}; }
 
 private:
-    ManagedActivity(double ns_per_tick, const residency::ThrashingParameters& rule);
+    ManagedActivity(double ns_per_tick, const residency::ThrashingParameters& rule,
+                    const reader::Dictionary& dictionary);
 
     WorkQueue queue_of(std::uint32_t thread, std::uint64_t stream) const;
     void reach_all(const reader::Shape& shape, std::uint64_t start, std::uint32_t thread);
@@ -82,6 +86,7 @@ private:
                              const trace::ManagedEvent& record);
 
     Contexts contexts_;
+    WrittenParameters written_;
     Sites sites_;
     ManagedRanges ranges_;
     std::vector<ManagedAllocation*> launched_on_; ///< by launches that nobody has waited for

@@ -9,6 +9,7 @@
 #include "analyzer/model/churn.hpp"
 #include "analyzer/model/copies.hpp"
 #include "analyzer/model/copy_runs.hpp"
+#include "analyzer/model/default_stream_order.hpp"
 #include "analyzer/model/device_contents.hpp"
 #include "analyzer/model/exported_sites.hpp"
 #include "analyzer/model/failed_calls.hpp"
@@ -81,6 +82,7 @@ public:
     const PlacedLaunches& placed_launches() const { return placed_launches_; }
     const Waits& waits() const { return waits_; }
     const NarrowRows& narrow_rows() const { return narrow_rows_; }
+    const DefaultStreamOrder& default_stream_order() const { return default_stream_order_; }
     const DeviceContents& contents() const { return contents_; }
     const Churn& churn() const { return churn_; }
     const MissingSyncs& missing_syncs() const { return missing_syncs_; }
@@ -166,6 +168,7 @@ private:
     MissingSyncs missing_syncs_;
     Waits waits_;
     NarrowRows narrow_rows_;
+    DefaultStreamOrder default_stream_order_;
     DeviceContents contents_;
     Churn churn_;
     IdleSyncs idle_syncs_;

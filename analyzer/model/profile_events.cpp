@@ -4,12 +4,16 @@
 #include "analyzer/model/profile.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
+#include <span>
 #include <type_traits>
 #include <variant>
 
 namespace umadvisor::model {
 namespace {
+
+using trace::Memory;
 
 /// Hands a record to those that have a use for its type; one that nobody wants costs nothing.
 template <class Record, class... Observers>
@@ -32,6 +36,41 @@ bool is_node(const Record& record) {
         return record.captured != 0;
     else
         return false;
+}
+
+/// Which allocations work reaches.
+struct Reach {
+    std::span<const std::uint64_t> parameters; ///< of a kernel
+    std::array<std::uint64_t, 2> ends{};       ///< of a copy or set
+    std::size_t count = 0;
+    bool told = false; ///< it reaches no other
+
+    std::span<const std::uint64_t> allocations() const {
+        return count == 0 ? parameters : std::span(ends).first(count);
+    }
+    void add(std::uint64_t allocation, Memory memory) {
+        if (allocation != 0)
+            ends[count++] = allocation;
+        told &= allocation != 0 || is_host_memory(memory);
+    }
+};
+
+Reach reach_of(const reader::ThreadCursor& cursor) {
+    Reach reach;
+    if (std::holds_alternative<trace::Launch>(cursor.event())) {
+        if (const reader::Shape* const shape = cursor.shape()) {
+            reach.parameters = shape->touched;
+            reach.told = shape->scanned && shape->untold == 0;
+        }
+    } else if (const auto* const copy = std::get_if<trace::Copy>(&cursor.event())) {
+        reach.told = true;
+        reach.add(copy->source_allocation, copy->source_memory);
+        reach.add(copy->destination_allocation, copy->destination_memory);
+    } else if (const auto* const set = std::get_if<trace::Set>(&cursor.event())) {
+        reach.told = true;
+        reach.add(set->allocation, set->memory);
+    }
+    return reach;
 }
 
 } // namespace
@@ -100,6 +139,8 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
     else
         observe_other(cursor, call);
     if (call) {
+        const Reach reach = reach_of(cursor);
+        default_stream_order_.add(*call, reach.allocations(), reach.told);
         clock_.add(*call);
         predicted_.add(*call);
     }

@@ -34,10 +34,10 @@ void ScalarDownloads::launch(const Launches::Group* group, Thread& thread) {
 }
 
 void ScalarDownloads::finish(Thread& thread, const CallSite& site, std::uint64_t blocked, std::uint64_t end,
-                             std::uint64_t wait_stack) {
+                             const CallSite& wait) {
     ScalarTotals& totals = sites_[site];
     ++totals.count;
-    totals.wait_stack = wait_stack;
+    totals.wait = wait;
     if (thread.last_end != 0 && thread.last_end < end && thread.known && !thread.kernels.empty()) {
         ++totals.rounds;
         totals.round_ticks += end - thread.last_end;
@@ -51,7 +51,7 @@ void ScalarDownloads::finish(Thread& thread, const CallSite& site, std::uint64_t
 void ScalarDownloads::download(Thread& thread, const trace::Copy& copy) {
     const CallSite site{copy.stack, copy.entry};
     if (copy.asynchronous == 0) {
-        finish(thread, site, copy.duration, copy.start + copy.duration, 0);
+        finish(thread, site, copy.duration, copy.start + copy.duration, {});
     } else {
         thread.copy = site;
         thread.copy_ticks = copy.duration;
@@ -78,7 +78,8 @@ void ScalarDownloads::add(const trace::Sync& sync, std::uint32_t thread) {
         return;
     Thread& state = threads_[thread];
     if (state.copy != CallSite{} && sync.status == 0)
-        finish(state, state.copy, state.copy_ticks + sync.duration, sync.start + sync.duration, sync.stack);
+        finish(state, state.copy, state.copy_ticks + sync.duration, sync.start + sync.duration,
+               {sync.stack, sync.entry});
     else
         restart(state, 0);
 }

@@ -18,7 +18,7 @@ struct ScalarTotals {
     std::uint64_t count = 0;
     std::uint64_t rounds = 0; ///< of `count`, those with kernels alone since the one before
     std::uint64_t round_ticks = 0, blocked_ticks = 0; ///< of the rounds, and in the calls that end them
-    std::uint64_t wait_stack = 0; ///< the synchronisation behind an asynchronous copy; 0: the copy waits itself
+    CallSite wait; ///< the synchronisation behind an asynchronous copy; none: the copy waits itself
     std::unordered_map<const Launches::Group*, std::uint64_t> kernels; ///< that the rounds launched
 };
 
@@ -57,7 +57,7 @@ private:
     };
     void download(Thread& thread, const trace::Copy& copy);
     void finish(Thread& thread, const CallSite& site, std::uint64_t blocked, std::uint64_t end,
-                std::uint64_t wait_stack);
+                const CallSite& wait);
     static void restart(Thread& thread, std::uint64_t end);
     static void launch(const Launches::Group* group, Thread& thread);
 

@@ -39,18 +39,13 @@ private:
     }
 
     double ready_at(std::size_t index) const {
-        double ready = static_cast<double>(index) * machine_.call_ns;
-        const auto wait_for = [&](std::size_t other) {
-            // Within a stream, one engine's next operation is at hand already.
-            const bool at_hand = operations_[other].stream == operations_[index].stream &&
-                                 operations_[other].engine == operations_[index].engine;
-            ready = std::max(ready, slots_[other].end + (at_hand ? 0 : machine_.handover_ns));
-        };
-        if (before_[index] != nothing)
-            wait_for(before_[index]);
-        for (const std::uint32_t other : operations_[index].after)
-            wait_for(other);
-        return ready;
+        const double ready = static_cast<double>(index) * machine_.call_ns;
+        const std::size_t before = before_[index];
+        if (before == nothing)
+            return ready;
+        // One engine's next operation is at hand already.
+        const bool at_hand = operations_[before].engine == operations_[index].engine;
+        return std::max(ready, slots_[before].end + (at_hand ? 0 : machine_.handover_ns));
     }
 
     /// When the next of those that wait becomes ready.

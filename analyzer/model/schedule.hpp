@@ -16,8 +16,6 @@ struct Operation {
     Engine engine{};
     std::uint32_t stream = 0;
     double ns = 0; ///< with the engine and the link to itself
-    std::vector<std::uint32_t>
-        after; ///< indices of operations before it that it waits for, beside its stream's
 };
 
 struct Machine {

@@ -11,7 +11,6 @@ namespace umadvisor::model {
 namespace {
 
 constexpr std::uint64_t threads_own = std::uint64_t{1} << 63;
-constexpr std::uint64_t non_blocking_flag = 1; ///< CU_STREAM_NON_BLOCKING
 /// A loop without waits is cut where the next round begins.
 constexpr std::uint32_t long_enough = 48;
 
@@ -81,46 +80,25 @@ WorkPatterns::Numbered* WorkPatterns::number(const WorkAction& action) {
     return &found->second;
 }
 
-std::uint32_t WorkPatterns::queue_in(Stretch& stretch, std::uint32_t thread, std::uint64_t stream) {
+void WorkPatterns::busy_with(std::uint32_t thread, std::uint64_t stream) {
     const std::uint64_t own = queue_of(thread, stream);
-    for (std::size_t i = 0; i < stretch.queues.size(); ++i)
-        if (stretch.queues[i].stream == own)
-            return static_cast<std::uint32_t>(i);
-    return add_queue(stretch, own);
-}
-
-std::uint32_t WorkPatterns::add_queue(Stretch& stretch, std::uint64_t own) {
-    QueueKind kind = own == legacy_stream ? QueueKind::legacy : QueueKind::blocking;
-    if (kind == QueueKind::blocking && (own & threads_own) == 0) {
-        const auto made = streams_.find(own);
-        if (made == streams_.end())
-            stretch.spoiled = true;
-        else if (made->second)
-            kind = QueueKind::non_blocking;
-    }
-    stretch.queues.push_back({.stream = own, .kind = kind, .after = {}});
     if (std::ranges::find(busy_, own) == busy_.end())
         busy_.push_back(own);
-    return static_cast<std::uint32_t>(stretch.queues.size() - 1);
 }
 
 void WorkPatterns::give(Stretch& stretch, std::uint32_t thread, std::uint64_t stream, Given given,
                         std::span<const std::uint64_t> reached) {
-    given.queue = queue_in(stretch, thread, stream);
-    // Work that nobody has waited for runs beside this.
-    stretch.spoiled |= busy_.size() != stretch.queues.size() || stretch.given.size() == most_work;
+    busy_with(thread, stream);
+    // Work of another stream that nobody has waited for runs beside this.
+    stretch.spoiled |= busy_.size() != 1 || stretch.given.size() == most_work;
     if (stretch.spoiled)
         return;
-    Queue& queue = stretch.queues[given.queue];
-    given.after = std::exchange(queue.after, {});
-    queue.last = static_cast<std::uint32_t>(stretch.given.size());
     stretch.reached.insert(stretch.reached.end(), reached.begin(), reached.end());
     given.reached = stretch.reached.size();
     stretch.given.push_back(std::move(given));
 }
 
-/// A word each: action, queue, count and numbers of what it comes after, count and numbers of what it reaches.
-/// At the end stand the kinds of the queues and their number. None: there are too many actions.
+/// A word each: action, count and numbers of what it reaches. None: there are too many actions.
 WorkPatterns::Words WorkPatterns::words_of(const Stretch& stretch) {
     Words words;
     std::unordered_map<std::uint64_t, std::uint32_t> allocations;
@@ -131,9 +109,7 @@ WorkPatterns::Words WorkPatterns::words_of(const Stretch& stretch) {
             return {};
         ++numbered->time.count;
         numbered->time.ticks += given.ticks;
-        words.insert(words.end(),
-                     {numbered->number, given.queue, static_cast<std::uint32_t>(given.after.size())});
-        words.insert(words.end(), given.after.begin(), given.after.end());
+        words.push_back(numbered->number);
         words.push_back(static_cast<std::uint32_t>(given.reached - reached));
         for (; reached < given.reached; ++reached)
             words.push_back(
@@ -141,9 +117,6 @@ WorkPatterns::Words WorkPatterns::words_of(const Stretch& stretch) {
                     .try_emplace(stretch.reached[reached], static_cast<std::uint32_t>(allocations.size()))
                     .first->second);
     }
-    for (const Queue& queue : stretch.queues)
-        words.push_back(static_cast<std::uint32_t>(queue.kind));
-    words.push_back(static_cast<std::uint32_t>(stretch.queues.size()));
     return words;
 }
 
@@ -155,10 +128,8 @@ void WorkPatterns::finish(Stretch& stretch) {
         else if (patterns_.size() < most_patterns && !words.empty())
             patterns_.emplace(words, 1);
     }
-    stretch.queues.clear();
     stretch.given.clear();
     stretch.reached.clear();
-    stretch.events.clear();
     stretch.copies = stretch.spoiled = false;
 }
 
@@ -171,7 +142,7 @@ void WorkPatterns::launch(const trace::Launch& launch, const reader::Shape* shap
     }
     stretch.spoiled |= !shape->scanned || shape->untold != 0;
     if (stretch.spoiled)
-        queue_in(stretch, thread, shape->stream);
+        busy_with(thread, shape->stream);
     else
         give(stretch, *shape, group, thread);
 }
@@ -179,8 +150,7 @@ void WorkPatterns::launch(const trace::Launch& launch, const reader::Shape* shap
 [[gnu::noinline]] void WorkPatterns::give(Stretch& stretch, const reader::Shape& shape,
                                           const Launches::Group* group, std::uint32_t thread) {
     give(stretch, thread, shape.stream,
-         {.action = {.engine = Engine::compute, .stack = shape.stack, .entry = shape.entry, .kernel = group},
-          .after = {}},
+         {.action = {.engine = Engine::compute, .stack = shape.stack, .entry = shape.entry, .kernel = group}},
          shape.touched);
 }
 
@@ -212,7 +182,7 @@ void WorkPatterns::add(const trace::Copy& copy, std::uint32_t thread) {
         reached[count++] = copy.destination_allocation;
     stretch.spoiled |= reached[0] == 0 || reached[count - 1] == 0;
     stretch.copies = true;
-    give(stretch, thread, copy.stream, {.action = action, .ticks = copy.duration, .after = {}},
+    give(stretch, thread, copy.stream, {.action = action, .ticks = copy.duration},
          std::span(reached).first(count));
     if (waits(copy, action.engine)) {
         std::erase(busy_, queue_of(thread, copy.stream));
@@ -234,7 +204,7 @@ void WorkPatterns::add(const trace::Set& set, std::uint32_t thread) {
     action.entry = set.entry;
     action.bytes = set.bytes;
     action.destination = set.memory;
-    give(stretch, thread, set.stream, {.action = action, .after = {}}, std::span(&set.allocation, 1));
+    give(stretch, thread, set.stream, {.action = action}, std::span(&set.allocation, 1));
 }
 
 void WorkPatterns::add(const trace::Sync& sync, std::uint32_t thread) {
@@ -257,33 +227,11 @@ void WorkPatterns::add(const trace::Sync& sync, std::uint32_t thread) {
 void WorkPatterns::add(const trace::Stream& stream, std::uint32_t thread) {
     if (stream.status != 0 || stream.captured != 0)
         return;
-    if (stream.action == trace::StreamAction::create) {
-        streams_[stream.stream] = (stream.flags & non_blocking_flag) != 0;
-    } else if (stream.action == trace::StreamAction::destroy) {
-        streams_.erase(stream.stream);
+    if (stream.action == trace::StreamAction::create)
+        return;
+    if (stream.action == trace::StreamAction::destroy)
         std::erase(busy_, stream.stream);
-        stretch_of(thread).spoiled |= !stretch_of(thread).given.empty();
-    } else {
-        Stretch& stretch = stretch_of(thread);
-        const std::uint32_t* const found = stretch.events.find(stream.event);
-        if (stream.action != trace::StreamAction::wait_event || found == nullptr)
-            stretch.spoiled = true;
-        else
-            stretch.queues[queue_in(stretch, thread, stream.stream)].after.push_back(*found);
-    }
-}
-
-void WorkPatterns::add(const trace::Event& event, std::uint32_t thread) {
-    if (event.status != 0 || event.captured != 0)
-        return;
-    Stretch& stretch = stretch_of(thread);
-    if (event.action == trace::EventAction::record_context)
-        stretch.spoiled = true;
-    if (event.action != trace::EventAction::record || stretch.spoiled)
-        return;
-    const auto queue = std::ranges::find(stretch.queues, queue_of(thread, event.stream), &Queue::stream);
-    if (queue != stretch.queues.end() && queue->last != UINT32_MAX) // else there is nothing to wait for
-        stretch.events[event.event] = queue->last;
+    interrupt(thread);
 }
 
 void WorkPatterns::add(const trace::DeviceTime& time) {
@@ -296,7 +244,7 @@ void WorkPatterns::add(const trace::DeviceTime& time) {
 void WorkPatterns::spoil(std::uint64_t stream, std::uint32_t thread) {
     Stretch& stretch = stretch_of(thread);
     stretch.spoiled = true;
-    queue_in(stretch, thread, stream);
+    busy_with(thread, stream);
 }
 
 void WorkPatterns::interrupt(std::uint32_t thread) {
@@ -309,21 +257,16 @@ std::vector<WorkPattern> WorkPatterns::patterns() const {
     for (const auto& [words, times] : patterns_) {
         WorkPattern& pattern = patterns.emplace_back();
         pattern.times = times;
-        const auto kinds = words.end() - 1 - static_cast<std::ptrdiff_t>(words.back());
-        for (auto kind = kinds; kind != words.end() - 1; ++kind)
-            pattern.queues.push_back(static_cast<QueueKind>(*kind));
         const auto read_list = [](auto& word) {
             const auto first = word + 1;
             word = first + static_cast<std::ptrdiff_t>(*word);
             return std::vector<std::uint32_t>(first, word);
         };
-        for (auto word = words.begin(); word != kinds;) {
+        for (auto word = words.begin(); word != words.end();) {
             Work& work = pattern.work.emplace_back();
             const Actions::value_type* const action = by_number_[*word++];
             work.action = &action->first;
             work.time = &action->second.time;
-            work.queue = *word++;
-            work.after = read_list(word);
             work.reaches = read_list(word);
         }
     }

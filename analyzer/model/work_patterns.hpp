@@ -5,7 +5,6 @@
 #include "analyzer/model/launches.hpp"
 #include "analyzer/model/per_thread.hpp"
 #include "analyzer/model/schedule.hpp"
-#include "analyzer/reader/flat_map.hpp"
 
 #include <cstdint>
 #include <span>
@@ -36,22 +35,17 @@ struct WorkTime {
 struct Work {
     const WorkAction* action = nullptr;
     const WorkTime* time = nullptr;
-    std::uint32_t queue = 0;            ///< in the order of first use in the pattern
-    std::vector<std::uint32_t> after;   ///< operations of other queues that an event orders before it
     std::vector<std::uint32_t> reaches; ///< allocations, in the order of first use in the pattern
 };
 
-enum class QueueKind : std::uint8_t { legacy, blocking, non_blocking };
-
 struct WorkPattern {
-    std::vector<QueueKind> queues;
     std::vector<Work> work;
     std::uint64_t times = 0; ///< that it came
 };
 
-/// Patterns of all that a thread gives the device until it waits. Not kept are those that are longer than
-/// `most_work`, have no copy, run beside the work of other threads or on streams or with calls that are not
-/// known in full. Memory: one entry an action, at most `most_actions`, a pattern, at most `most_patterns`, and
+/// Patterns of all that a thread gives one stream until it waits. Not kept are those that are longer than
+/// `most_work`, have no copy, run beside work of other streams or threads or with calls that are not known in
+/// full. Memory: one entry an action, at most `most_actions`, a pattern, at most `most_patterns`, and
 /// a thread, at most `most_threads`: what goes beyond is not followed, or the threads so far are forgotten.
 class WorkPatterns {
 public:
@@ -62,7 +56,6 @@ public:
     void add(const trace::Set& set, std::uint32_t thread);
     void add(const trace::Sync& sync, std::uint32_t thread);
     void add(const trace::Stream& stream, std::uint32_t thread);
-    void add(const trace::Event& event, std::uint32_t thread);
     void add(const trace::DeviceTime& time);
     // Work that is not followed here.
     void add(const trace::GraphLaunch& record, std::uint32_t thread) { spoil(record.stream, thread); }
@@ -90,21 +83,11 @@ private:
     struct Given {
         WorkAction action;
         std::uint64_t ticks = 0;
-        std::uint32_t queue = 0;
-        std::vector<std::uint32_t> after;
         std::size_t reached = 0; ///< end of its part of the stretch's `reached`
     };
-    struct Queue {
-        std::uint64_t stream = 0;
-        QueueKind kind{};
-        std::uint32_t last = UINT32_MAX;  ///< given to it
-        std::vector<std::uint32_t> after; ///< what the next operation waits for
-    };
     struct Stretch { ///< from a wait to the next
-        std::vector<Queue> queues;
         std::vector<Given> given;
-        std::vector<std::uint64_t> reached;    ///< allocations
-        reader::FlatMap<std::uint32_t> events; ///< what was last when they were recorded
+        std::vector<std::uint64_t> reached; ///< allocations
         bool copies = false, spoiled = false;
     };
     struct Numbered {
@@ -126,8 +109,7 @@ private:
     void give(Stretch& stretch, std::uint32_t thread, std::uint64_t stream, Given given,
               std::span<const std::uint64_t> reached);
     void give(Stretch& stretch, const reader::Shape& shape, const Launches::Group* group, std::uint32_t thread);
-    std::uint32_t add_queue(Stretch& stretch, std::uint64_t stream);
-    std::uint32_t queue_in(Stretch& stretch, std::uint32_t thread, std::uint64_t stream);
+    void busy_with(std::uint32_t thread, std::uint64_t stream);
     void finish(Stretch& stretch);
     Words words_of(const Stretch& stretch);
     Numbered* number(const WorkAction& action);
@@ -137,10 +119,9 @@ private:
     Awaited<WorkTime*> awaited_;
     std::unordered_map<Words, std::uint64_t, WordsHash> patterns_; ///< how often
     PerThread<Stretch> stretches_;
-    std::size_t threads_ = 0;                         ///< with a stretch
-    bool forgotten_ = false;                          ///< stretches may begin in the middle
-    std::unordered_map<std::uint64_t, bool> streams_; ///< made by the program; whether they are non-blocking
-    std::vector<std::uint64_t> busy_;                 ///< queues that nobody has waited for
+    std::size_t threads_ = 0;         ///< with a stretch
+    bool forgotten_ = false;          ///< stretches may begin in the middle
+    std::vector<std::uint64_t> busy_; ///< queues that nobody has waited for
 };
 
 } // namespace umadvisor::model

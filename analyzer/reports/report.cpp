@@ -1,5 +1,6 @@
 #include "analyzer/reports/report.hpp"
 
+#include "analyzer/findings/own_lines.hpp"
 #include "analyzer/findings/python_advice.hpp"
 #include "analyzer/findings/words.hpp"
 #include "analyzer/reader/saturated.hpp"
@@ -45,6 +46,9 @@ Report::Report(const std::string& path, const symbols::Options& options, bool wi
         findings::find_all(profile, [this](std::uint64_t stack) { return symbolizer.line_stack(stack); });
     findings = std::move(found.all);
     together_ns = found.together_ns;
+    findings::prefer_own_lines(findings, [this](std::uint64_t stack) {
+        return symbolizer.owner(symbolizer.line(stack)) == symbols::Owner::program;
+    });
     findings::advise_in_python(findings,
                                [this](std::uint64_t stack) { return symbolizer.python_framework(stack); });
 }

@@ -75,8 +75,9 @@ bool is_view(std::string_view type) {
         type.find_first_of("<,", open + 1) != type.npos)
         return false;
     const std::string_view name = type.substr(0, open);
-    return std::ranges::any_of(std::array<std::string_view, 6>{"Ptr", "_ptr", "Span", "span", "View", "view"},
-                               [&](std::string_view end) { return name.ends_with(end); });
+    constexpr std::array<std::string_view, 8> ends{"Pointer", "pointer", "Ptr",  "_ptr",
+                                                   "Span",    "span",    "View", "view"};
+    return std::ranges::any_of(ends, [&](std::string_view end) { return name.ends_with(end); });
 }
 
 /// The type without what holds for the pointer itself.

@@ -307,14 +307,16 @@ void Clock::resolve() {
 
 void Clock::settle(std::size_t count) {
     for (; count != 0; --count) {
-        const Pending& pending = window_.front();
+        Pending& pending = window_.front();
         const facts::Call& call = pending.call;
-        if (call.queues == Queues::work)
-            base_.queue(call, base_.ready(call, call.start + pending.told_ns) + pending.device_ns);
-        else if (call.queues == Queues::record)
+        if (call.queues == Queues::work) {
+            pending.end = base_.ready(call, call.start + pending.told_ns) + pending.device_ns;
+            base_.queue(call, pending.end);
+        } else if (call.queues == Queues::record) {
             base_.record(call, call.start + pending.told_ns);
-        else if (call.queues == Queues::join)
+        } else if (call.queues == Queues::join) {
             base_.join(call, base_.event(call.event));
+        }
         if (pending.late_ns > 0)
             base_.limit(call, call.start + call.duration);
         if (!replays_.empty())

@@ -13,8 +13,10 @@ namespace umadvisor::timeline {
 struct Change {
     enum class What : std::uint8_t {
         gone,         ///< neither call nor work
-        asynchronous, ///< the call returns without a wait
+        asynchronous, ///< the call returns without a wait; the device needs less for its work
         shorter,      ///< the device needs less for its work; the host, if there is none or it waits for it
+        own_stream,   ///< its work and that of other streams wait no longer for each other by the rule of the
+                      ///< legacy default stream
     };
     model::CallSite site;
     What what{};

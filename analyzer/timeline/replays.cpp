@@ -22,8 +22,11 @@ bool waits_for_itself(const facts::Call& call) {
 Replays::Replays(const std::vector<Edit>& edits)
     : lanes_((edits.size() + Times::count - 1) / Times::count), gains_(edits.size()) {
     for (std::size_t replay = 0; replay < edits.size(); ++replay)
-        for (const Change& change : edits[replay].changes)
+        for (const Change& change : edits[replay].changes) {
             uses_[key_of(change.site)].push_back({replay, change});
+            if (change.what == What::own_stream)
+                lanes_[replay / Times::count].apart[replay % Times::count] = true;
+        }
 }
 
 /// Whether the change is made this time. The share of the calls that is changed is spread evenly.
@@ -63,21 +66,24 @@ void Replays::settle(const Pending& pending) {
         threads_.resize(call.thread + 1);
     Thread& thread = threads_[call.thread];
     if (!thread.begun) { // it was started by a thread that is as far ahead as the one heard of last
-        thread = {call.start - pending.gap_ns, true};
+        thread.end = call.start - pending.gap_ns;
+        thread.begun = true;
         for (Lanes& lanes : lanes_) {
             lanes.hosts.resize(threads_.size());
+            lanes.rooms.resize(threads_.size());
             lanes.hosts[call.thread] = Times(thread.end) - lanes.shift;
         }
     }
     // What one thread waits for in another shows in no call. Where the others had returned by then, this call
     // is taken to follow the last of them.
-    const bool follows = latest_end_ <= call.start && latest_end_ >= thread.end && latest_end_ > 0;
+    const bool follows = latest_end_ <= call.start && latest_end_ > thread.end;
+    const Unheld unheld = unhold(pending, thread);
     auto deed = deeds_.begin();
     for (std::size_t block = 0; block < lanes_.size(); ++block) {
         const auto first = deed;
         while (deed != deeds_.end() && deed->replay < (block + 1) * Times::count)
             ++deed;
-        step(lanes_[block], pending, follows, {first, deed}, block * Times::count);
+        step(lanes_[block], pending, unheld, follows, {first, deed}, block * Times::count);
     }
     thread.end = call.start + call.duration;
     if (thread.end >= latest_end_) {
@@ -87,18 +93,99 @@ void Replays::settle(const Pending& pending) {
     }
 }
 
-Times* Replays::Lanes::room(const facts::Call& call) {
+template <class Kind>
+Kind* Replays::queue_of(std::vector<Kind>& queues, const facts::Call& call) {
     if (call.queues != facts::Queues::work || call.engine != facts::Engine::none ||
         call.stream.number >= most_queues)
         return nullptr;
     if (call.stream.number >= queues.size())
         queues.resize(call.stream.number + 1);
-    Queue& queue = queues[call.stream.number];
-    if (queue.ends.empty())
-        queue.ends.resize(queue_length);
-    Times* const room = &queue.ends[queue.next];
-    queue.next = (queue.next + 1) % queue_length;
-    return room;
+    return &queues[call.stream.number];
+}
+
+/// While the queue fills or empties, each launch finds another number.
+void Replays::Recorded::learn(double now) {
+    constexpr std::size_t least_length = 900, surely = 16;
+    while (pending != 0 && end(pending) <= now)
+        --pending;
+    if (pending + 1 < level || pending > level + 1) {
+        level = pending;
+        steady = 0;
+    } else if (++steady >= surely && pending >= least_length) {
+        length = std::min(length, pending - 1); // less than a launch is off
+    }
+    pending = std::min(pending + 1, queue_length);
+}
+
+/// A launch into a full queue takes until there is room; where its duration was not measured, the program's own
+/// time behind it is longer by that.
+Replays::Unheld Replays::unhold(const Pending& pending, Thread& thread) {
+    const facts::Call& call = pending.call;
+    Unheld unheld{pending.gap_ns, pending.own_ns};
+    if (thread.room > thread.end) {
+        unheld.behind_full = true;
+        unheld.early_ns = std::max(0.0, thread.room - call.start);
+        unheld.gap_ns = std::max(0.0, call.start - thread.room);
+    }
+    thread.room = 0;
+    Recorded* const queue = queue_of(queues_, call);
+    if (queue == nullptr)
+        return unheld;
+    queue->learn(call.start);
+    unheld.length = queue->length;
+    const double room = queue->end(queue->length), end = call.start + call.duration;
+    queue->push(pending.end);
+    launch_ns_ = std::min(launch_ns_, call.duration);
+    if (room > end) {
+        unheld.own_ns = std::min(unheld.own_ns, launch_ns_);
+        unheld.waits_later = true;
+        unheld.later_ns = room - end;
+        thread.room = room;
+    } else if (room > call.start) {
+        unheld.own_ns = end - room;
+    }
+    return unheld;
+}
+
+namespace {
+
+/// As it would be in a stream that does not wait for the legacy default stream, nor that for it.
+facts::Call in_own_stream(facts::Call call) {
+    call.stream.legacy = call.stream.blocking = false;
+    return call;
+}
+
+/// From `others` where `taken`.
+void take(Times& times, const Times& others, std::span<const bool> taken) {
+    for (std::size_t lane = 0; lane < taken.size(); ++lane)
+        if (taken[lane])
+            times.at[lane] = others.at[lane];
+}
+
+} // namespace
+
+Times Replays::Lanes::done(const facts::Call& call, const Times& told, const Times& device,
+                           std::span<const bool> own) {
+    Times ready = state.ready(call, told);
+    if (!own.empty())
+        take(ready, state.ready(in_own_stream(call), told), own);
+    if (call.wide)
+        ready = later(ready, wide);
+    const Times done = ready + device;
+    if (call.wide)
+        take(wide, done, apart);
+    return done;
+}
+
+void Replays::Lanes::queue(const facts::Call& call, const Times& done, std::span<const bool> own) {
+    if (own.empty()) {
+        state.queue(call, done);
+        return;
+    }
+    Times in_order = done;
+    take(in_order, Times{}, own);
+    state.queue(call, in_order);
+    state.queue(in_own_stream(call), done);
 }
 
 Replays::Left Replays::shorten(const Pending& pending, const Change& change) {
@@ -118,12 +205,17 @@ Replays::Left Replays::shorten(const Pending& pending, const Change& change) {
     return left;
 }
 
-void Replays::step(Lanes& lanes, const Pending& pending, bool follows, std::span<const Deed> deeds,
-                   std::size_t first_replay) {
+void Replays::step(Lanes& lanes, const Pending& pending, const Unheld& unheld, bool follows,
+                   std::span<const Deed> deeds, std::size_t first_replay) {
     const facts::Call& call = pending.call;
     Times& host = lanes.hosts[call.thread];
-    Times start = follows ? Times(call.start) - lanes.shift : host + pending.gap_ns;
-    Times device(pending.device_ns), own(pending.own_ns), wake(pending.wake_ns);
+    Times start = host;
+    if (unheld.behind_full)
+        start = later(start, lanes.rooms[call.thread] - unheld.early_ns);
+    start = follows ? Times(call.start) - lanes.shift : start + unheld.gap_ns;
+    Times device(pending.device_ns), own(unheld.own_ns), wake(pending.wake_ns);
+    std::array<bool, Times::count> own_stream{};
+    std::span<const bool> in_own_stream; ///< empty: in none
     for (const Deed& deed : deeds) {
         const std::size_t lane = deed.replay - first_replay;
         const Change& change = deed.change;
@@ -136,9 +228,14 @@ void Replays::step(Lanes& lanes, const Pending& pending, bool follows, std::span
             const double device_ns = pending.device_ns - left.device_ns, host_ns = pending.own_ns - left.own_ns;
             gain.edited_ns += call.staged ? std::max(device_ns, host_ns) : std::max(device_ns + host_ns, 0.0);
             device.at[lane] = left.device_ns;
-            own.at[lane] = left.own_ns;
+            own.at[lane] -= host_ns;
             wake.at[lane] = left.wake_ns;
+        } else if (change.what == What::own_stream) { // it takes no less itself
+            own_stream[lane] = true;
+            in_own_stream = own_stream;
         } else {
+            if (change.what == What::asynchronous && waits_for_itself(call))
+                device.at[lane] = std::max(0.0, pending.device_ns - change.less_ns);
             gain.edited_ns += change.what == What::asynchronous || call.queues == facts::Queues::nothing
                                   ? call.duration
                                   : std::max(pending.device_ns, call.duration - pending.waited_ns);
@@ -153,18 +250,18 @@ void Replays::step(Lanes& lanes, const Pending& pending, bool follows, std::span
     const auto never = [](std::size_t) { return 0.0; };
     Times end = start + own, done = end;
     if (call.queues == facts::Queues::work) {
-        Times* const room = lanes.room(call);
-        if (room != nullptr) {
-            const double recorded = threads_[call.thread].end;
-            for (std::size_t lane = 0; lane < Times::count; ++lane)
-                if (host.at[lane] != recorded) // else the run itself says when the queue was full
-                    end.at[lane] = std::max(end.at[lane], room->at[lane] + own.at[lane]);
+        Queue<Times>* const queue = queue_of(lanes.queues, call);
+        if (queue != nullptr && unheld.waits_later) {
+            lanes.rooms[call.thread] = queue->end(unheld.length);
+            end = later(end, lanes.rooms[call.thread] - unheld.later_ns);
+        } else if (queue != nullptr) {
+            end = later(end, queue->end(unheld.length) + own);
         }
-        done = lanes.state.ready(call, later(start + pending.told_ns, end - own)) + device;
+        done = lanes.done(call, later(start + pending.told_ns, end - own), device, in_own_stream);
         without_gone(done, never);
-        lanes.state.queue(call, done);
-        if (room != nullptr)
-            *room = done;
+        lanes.queue(call, done, in_own_stream);
+        if (queue != nullptr)
+            queue->push(done);
     } else if (call.queues == facts::Queues::record) {
         const Times before = lanes.state.event(call.event);
         lanes.state.record(call, start + pending.told_ns);

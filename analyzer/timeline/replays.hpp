@@ -8,6 +8,8 @@
 #include "analyzer/timeline/times.hpp"
 #include "analyzer/timeline/window.hpp"
 
+#include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -16,7 +18,8 @@
 namespace umadvisor::timeline {
 
 /// One replay for each edit, `Times::count` of them side by side. A launch behind 1,022 others on its stream
-/// waits for the first of them (measured: docs/measurements.md).
+/// waits for the first of them (measured: docs/measurements.md), or behind as many as the run shows. Where work
+/// gets a stream of its own, wide kernels still run one at a time.
 class Replays {
 public:
     explicit Replays(const std::vector<Edit>& edits);
@@ -44,22 +47,57 @@ private:
     };
     /// A thread, as recorded.
     struct Thread {
-        double end = 0; ///< of its last call
+        double end = 0;  ///< of its last call
+        double room = 0; ///< when that found room in its queue, if later: it took longer than it is known to
         bool begun = false;
     };
+    /// What was launched last on a stream.
+    template <class Time>
     struct Queue {
-        std::vector<Times> ends; ///< of what was launched last
+        std::vector<Time> ends = std::vector<Time>(queue_length);
         std::size_t next = 0;
+
+        /// Of the last `length` launches, the end of the first.
+        const Time& end(std::size_t length) const {
+            return ends[(next + queue_length - length) % queue_length];
+        }
+        void push(const Time& end) {
+            ends[next] = end;
+            next = (next + 1) % queue_length;
+        }
+    };
+    /// As recorded. Where launches keep finding as many before them that have not ended, so many fill it.
+    struct Recorded : Queue<double> {
+        std::size_t length = queue_length; ///< that holds up the next
+        std::size_t pending = 0, level = 0, steady = 0;
+
+        void learn(double now);
+    };
+    /// Of the call's stream, if it is one of the first; nullptr: the call launches nothing.
+    template <class Kind>
+    static Kind* queue_of(std::vector<Kind>& queues, const facts::Call& call);
+    /// What the host does around a call, as recorded, without being held up by full queues.
+    struct Unheld {
+        double gap_ns = 0, own_ns = 0;
+        bool behind_full = false;          ///< the launch before waited for room after its end,
+        double early_ns = 0;               ///< and by so much less than was to be expected
+        bool waits_later = false;          ///< this launch does so,
+        double later_ns = 0;               ///< for so long
+        std::size_t length = queue_length; ///< of its queue
     };
     struct Lanes {
         State<Times> state;
-        std::vector<Times> hosts;  ///< ends of the last call, by thread
-        std::vector<Queue> queues; ///< by stream, of the first streams
-        Times shift;               ///< by how much earlier than recorded the call that ended last did
+        std::vector<Times> hosts;         ///< ends of the last call, by thread
+        std::vector<Times> rooms;         ///< when that found room, if it waited later
+        std::vector<Queue<Times>> queues; ///< by stream
+        Times shift;                      ///< by how much earlier than recorded the call that ended last did
+        std::array<bool, Times::count> apart{}; ///< in which work gets a stream of its own
+        Times wide;                             ///< of these: the end of the last wide kernel
 
-        /// When what is launched next finds room in the queue of its stream: to be replaced by its own end.
-        /// nullptr: it needs none.
-        Times* room(const facts::Call& call);
+        /// When work of the call that the device is told of at `told` and that takes `device` is done.
+        Times done(const facts::Call& call, const Times& told, const Times& device, std::span<const bool> own);
+        /// `done` comes in the order of the streams; of those in a stream of their `own`, beside it.
+        void queue(const facts::Call& call, const Times& done, std::span<const bool> own);
     };
     /// What is left of a call, nanoseconds.
     struct Left {
@@ -69,15 +107,18 @@ private:
     void find_deeds(const model::CallSite& site);
     static bool make(Use& use);
     static Left shorten(const Pending& pending, const Change& change);
-    void step(Lanes& lanes, const Pending& pending, bool follows, std::span<const Deed> deeds,
-              std::size_t first_replay);
+    Unheld unhold(const Pending& pending, Thread& thread);
+    void step(Lanes& lanes, const Pending& pending, const Unheld& unheld, bool follows,
+              std::span<const Deed> deeds, std::size_t first_replay);
 
     std::vector<Lanes> lanes_;
     std::vector<Gain> gains_;
     reader::FlatMap<std::vector<Use>> uses_; ///< by call site, in the order of the replays
     std::vector<Deed> deeds_;
     std::vector<Thread> threads_;
-    double latest_end_ = 0; ///< as recorded, of all threads
+    std::vector<Recorded> queues_; ///< by stream
+    double launch_ns_ = HUGE_VAL;  ///< that the shortest launch took
+    double latest_end_ = 0;        ///< as recorded, of all threads
 };
 
 } // namespace umadvisor::timeline

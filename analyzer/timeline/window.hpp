@@ -17,7 +17,7 @@ struct Pending {
     double weight = 1;         ///< how much of `expected_ns` the unknown factor scales, from 0 to 1
     double device_ns = 0;      ///< as fitted
     bool fixed = false;        ///< device_ns is final
-    double begin = 0, end = 0; ///< of the work, as simulated last
+    double begin = 0, end = 0; ///< of the work, as simulated last; when it is settled, as fitted
     double told_ns = 0;        ///< from the call's start until the device knows of the work
     double own_ns = 0;         ///< that the call takes when what it waits for is done
     double wake_ns = 0;        ///< from the end of what it waited for to its return

@@ -65,17 +65,6 @@ std::uint64_t thrashing_of(const Subject& subject) {
     return quick >= subject.terms.thrashing_threshold ? quick : 0;
 }
 
-/// Each time one page is all that the host asks for, always the same, and it writes there. The page with which
-/// the driver's granule begins says nothing: a loop over the whole granule faults there, too.
-bool one_place_only(const Subject& subject, const Turns& turns) {
-    const std::uint64_t place = turns.returns.front()->lowest;
-    return std::ranges::all_of(turns.returns,
-                               [&](const Stay* stay) {
-                                   return stay->faults == 1 && stay->write_faults == 1 && stay->lowest == place;
-                               }) &&
-           ((subject.marks.address + place) % granule >= page || subject.bytes() <= page);
-}
-
 enum class Content : std::uint8_t { unknown, same, changing };
 
 /// The same: what the host had each time before the device took it was what it had the time before, but for one
@@ -98,6 +87,11 @@ Content content_of(const Turns& turns) {
     return 4 * changed <= compared ? Content::same : Content::changing;
 }
 
+/// Most launches, but for one in four: the device may have filled it.
+bool kernels_read(const Marks& marks) {
+    return marks.writing_launches <= marks.launches / 4;
+}
+
 /// Of what came back each time one line has changed, always the same, and around it nothing or all: somebody
 /// wants the line, the other side what lies beside it.
 bool one_line_only(const Turns& turns) {
@@ -115,6 +109,21 @@ bool one_line_only(const Turns& turns) {
 bool one_place_by_looks(const Subject& subject, const Turns& turns) {
     return one_line_only(turns) ||
            (subject.bytes() <= page && subject.bytes() > line && content_of(turns) == Content::changing);
+}
+
+/// Each time one page is all that the host asks for, always the same, and it writes there. The page with which
+/// the driver's granule begins says nothing: a loop over the whole granule faults there, too. Nor does one
+/// fault that brought more than a granule, unless the contents show that one line alone has changed.
+bool one_place_by_faults(const Subject& subject, const Turns& turns) {
+    const std::uint64_t place = turns.returns.front()->lowest;
+    const bool all_came =
+        std::ranges::any_of(turns.returns, [](const Stay* stay) { return stay->by_fault > granule; });
+    return std::ranges::all_of(turns.returns,
+                               [&](const Stay* stay) {
+                                   return stay->faults == 1 && stay->write_faults == 1 && stay->lowest == place;
+                               }) &&
+           ((subject.marks.address + place) % granule >= page || subject.bytes() <= page) &&
+           (!all_came || one_line_only(turns));
 }
 
 } // namespace
@@ -138,10 +147,11 @@ void judge_turns(const Subject& subject, std::vector<Verdict>& found) {
         verdict.times = thrashing;
     } else if (!turns.alternate()) {
         return;
-    } else if (subject.terms.faults_told ? one_place_only(subject, turns)
+    } else if (subject.terms.faults_told ? one_place_by_faults(subject, turns)
                                          : one_place_by_looks(subject, turns)) {
         verdict.kind = VerdictKind::false_sharing;
-    } else if (content_of(turns) == Content::same) {
+    } else if (content_of(turns) == Content::same && kernels_read(subject.marks)) {
+        // Where kernels may write, the host may have written the same again.
         verdict.kind = VerdictKind::read_only_bouncing;
     }
     found.push_back(verdict);

@@ -37,6 +37,8 @@ struct Marks {
     std::uint64_t evicted_bytes = 0;
     std::uint64_t address = 0; ///< of its first byte: the driver's granules are aligned
     bool far_advised = false;  ///< preferred on the host, or to be reached from where it is
+    /// That reach it, and of those the ones whose kernel may write it by the types of its parameters.
+    std::uint64_t launches = 0, writing_launches = 0;
     bool by_umadvisor = false; ///< some of its prefetches were not the program's
 };
 

@@ -1,11 +1,15 @@
 #pragma once
 
+#include "tools/simcuda/device_pointer.hpp"
 #include "tools/simcuda/image.hpp"
 
 #include <cuda_runtime_api.h>
 
 #include <array>
+#include <string>
+#include <string_view>
 #include <tuple>
+#include <typeinfo>
 #include <utility>
 
 // CUDA's names for a thread's place, in the global namespace as there.
@@ -21,6 +25,16 @@ namespace {
 [[maybe_unused]] Image translation_unit;
 } // namespace
 
+/// A parameter's type as the Itanium C++ ABI writes it, a DevicePointer as the pointer that it is with nvcc.
+template <class T>
+struct Mangled {
+    static std::string text() { return typeid(T).name(); }
+};
+template <class T>
+struct Mangled<DevicePointer<T>> {
+    static std::string text() { return typeid(T*).name(); }
+};
+
 template <auto kernel>
 class Kernel;
 
@@ -31,8 +45,20 @@ public:
     using Arguments = std::tuple<std::remove_cv_t<Parameters>...>;
     static constexpr std::size_t count = sizeof...(Parameters);
 
+    /// `name` must live as long as the program.
     static KernelEntry make_entry(const char* name, Image& image) {
         return {name, count, offsets.data(), sizes.data(), run, nullptr, &image};
+    }
+
+    /// Mangled, as nvcc names kernels; names of templates and in namespaces stay as they are. It lives as long
+    /// as the program.
+    static const char* symbol_of(std::string_view name) {
+        if (name.find_first_of(":<") != name.npos)
+            return name.data();
+        const std::string parameters = (Mangled<Parameters>::text() + ... + std::string());
+        static const std::string& symbol = *new std::string(
+            "_Z" + std::to_string(name.size()) + std::string(name) + (count == 0 ? "v" : parameters));
+        return symbol.c_str();
     }
 
     static void run(void** arguments, const Shape& shape) {
@@ -79,7 +105,7 @@ private:
 /// kernel<<<grid, block, 0, stream>>>(given...): errors are left for cudaGetLastError.
 template <auto kernel, class... Given>
 void launch(const char* name, Image& image, dim3 grid, dim3 block, cudaStream_t stream, Given&&... given) {
-    static KernelEntry entry = Kernel<kernel>::make_entry(name, image);
+    static KernelEntry entry = Kernel<kernel>::make_entry(Kernel<kernel>::symbol_of(name), image);
     typename Kernel<kernel>::Arguments arguments(std::forward<Given>(given)...);
     std::apply(
         [&](auto&... argument) {

@@ -38,6 +38,8 @@ class Bundle:
             clean["LD_LIBRARY_PATH"] = str(self.root / "lib" / "simcuda")
             # A card that a program can outgrow: oversubscribe does, the others stay far below.
             clean["SIMCUDA_CONFIG"] = "capacity=128M"
+            # Prices are those of an H200, whatever this machine was calibrated to.
+            clean["XDG_CONFIG_HOME"] = os.devnull
         return {**clean, **extra}
 
     def commit(self):

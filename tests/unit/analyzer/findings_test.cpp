@@ -324,6 +324,21 @@ BOOST_AUTO_TEST_CASE(few_that_take_long_are_worth_it) {
     BOOST_TEST(rules_of(s) == Rules{"UMA-103"}, boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(loops_that_follow_each_other_are_findings_of_their_own) {
+    Scenario s;
+    const std::uint64_t lines[] = {s.stack(), s.stack()};
+    for (const std::uint64_t line : lines)
+        for (int i = 0; i < 500; ++i)
+            s.copy(6, 5000, {.source = Memory::pinned, .stack = line});
+    const auto found = findings_of(s);
+    BOOST_TEST_REQUIRE(found.size() == 2u);
+    for (const Finding& each : found) {
+        BOOST_TEST(each.rule->id == "UMA-103");
+        BOOST_TEST(each.places.empty());
+        BOOST_TEST(each.saving_ns <= 500 * 5000.0);
+    }
+}
+
 /// In each of `rounds` a kernel, and `downloads` small copies of its result.
 void add_rounds(Scenario& s, int rounds, int downloads) {
     const auto kernel = s.function("f");

@@ -121,6 +121,8 @@ BOOST_AUTO_TEST_CASE(read_only_bouncing) {
                    p.kernel = p.function("_Z3sumPKfi");
                    p.bounce(4, p.bytes, 5);
                }) == "UMA-207");
+    // It writes, and the host writes the same again.
+    BOOST_TEST(ids([](Program& p) { p.bounce(4, p.bytes, 5); }) == "UMA-202");
     BOOST_TEST(ids([](Program& p) {
                    p.round();
                    p.round();

@@ -31,11 +31,14 @@ Call Machine::begin_work(Site site, std::uint32_t stream, std::uint64_t group) {
 
 /// Work runs when the device knows of it, what is before it in order is done, and its engine is free.
 double Machine::queue(const Call& call, double from, double ns) {
-    const std::uint32_t stream = call.stream.number;
+    constexpr std::uint32_t own = 1000;
+    const StreamPlace at =
+        std::ranges::find(apart, static_cast<Site>(call.site.stack)) == apart.end() ? call.stream : place(own);
+    const std::uint32_t stream = at.number;
     double start = std::max(from, ends_[stream]);
-    if (call.stream.legacy)
+    if (at.legacy)
         start = std::max(start, blocking_);
-    else if (call.stream.blocking)
+    else if (at.blocking)
         start = std::max(start, ends_[0]);
     double& engine = engines_[static_cast<std::size_t>(call.engine)];
     if (call.engine != Engine::none)
@@ -44,7 +47,7 @@ double Machine::queue(const Call& call, double from, double ns) {
     if (call.engine != Engine::none)
         engine = done;
     ends_[stream] = done;
-    if (call.stream.blocking && !call.stream.legacy)
+    if (at.blocking && !at.legacy)
         blocking_ = std::max(blocking_, done);
     all_ = std::max(all_, done);
     return done;
@@ -69,13 +72,16 @@ void Machine::tell() {
 }
 
 void Machine::launch(Call call, double ns, double measured) {
+    call.wide = wide;
     if (measured != 0)
         call.sample = ++sample_;
     std::vector<double>& queued = queued_[call.stream.number];
     const double room = queued.size() < queue_length ? 0 : queued[queued.size() - queue_length];
     const double begun = std::max(now, room);
     queued.push_back(queue(call, begun + told, ns));
-    end(call, begun + 2 * us);
+    const double waited = quick_launches ? begun - now : 0;
+    end(call, begun - waited + 2 * us);
+    now += waited;
     if (measured != 0)
         measured_.emplace_back(call.sample, measured);
 }
@@ -263,6 +269,10 @@ Change gone(Site site) {
 
 Change asynchronous(Site site) {
     return change(site, Change::What::asynchronous);
+}
+
+Change own_stream(Site site) {
+    return change(site, Change::What::own_stream);
 }
 
 Change shorter(Site site, double less_ns) {

@@ -40,8 +40,12 @@ public:
 
     double now = 0;
     std::vector<Site> left_out;
+    std::vector<Site> apart; ///< their work gets a non-blocking stream of its own
     double wake = latency * 0.4, told = latency * 0.6;
-    std::uint32_t thread = 0; ///< that makes the calls; another waits for it without a call
+    std::size_t queue_length = 1022;
+    bool quick_launches = false; ///< none is told to take longer, though it waits for room in a full queue
+    bool wide = false;           ///< every kernel fills the device
+    std::uint32_t thread = 0;    ///< that makes the calls; another waits for it without a call
 
     void work(double ns) { now += ns; }                ///< of the host's own
     double end() const { return std::max(now, all_); } ///< of all that host and device do
@@ -95,8 +99,6 @@ private:
     void end(Call& call, double at);
     void tell();
 
-    static constexpr std::size_t queue_length = 1022;
-
     Clock* clock_;
     std::map<std::uint32_t, double> ends_, events_, posts_;
     std::map<std::uint32_t, std::vector<double>> queued_; ///< the ends of all launches, by stream
@@ -114,6 +116,7 @@ inline constexpr int measured_runs = 8;
 Change gone(Site site);
 Change asynchronous(Site site);
 Change shorter(Site site, double less_ns);
+Change own_stream(Site site);
 
 /// How long the program takes.
 double time_of(const Program& program, const std::vector<Site>& left_out = {});
@@ -139,6 +142,18 @@ inline void check_gone(const Program& program, const std::vector<Site>& sites, d
         program(machine);
     };
     check_edit(program, without, edit, tolerance);
+}
+
+/// The same of giving the work of these sites a stream of its own.
+inline void check_apart(const Program& program, const std::vector<Site>& sites, double tolerance) {
+    Edit edit;
+    for (const Site site : sites)
+        edit.changes.push_back(own_stream(site));
+    const Program apart = [&](Machine& machine) {
+        machine.apart = sites;
+        program(machine);
+    };
+    check_edit(program, apart, edit, tolerance);
 }
 
 } // namespace reference

@@ -122,6 +122,27 @@ BOOST_AUTO_TEST_CASE(without_an_early_wait_the_host_runs_ahead_as_far_as_the_que
             {waits}, us);
 }
 
+BOOST_AUTO_TEST_CASE(launches_that_a_full_queue_held_up_are_held_up_no_longer) {
+    // A launch that is told to take as long as any leaves the time to what the program does behind it. A queue
+    // may hold fewer than it usually does.
+    for (const bool quick : {false, true})
+        for (const std::size_t length : {std::size_t{985}, std::size_t{1022}}) {
+            const Program program = [=](Machine& machine) {
+                machine.quick_launches = quick;
+                machine.queue_length = length;
+                for (int i = 0; i < 1500; ++i) {
+                    machine.launch(10 * us, 1, told(i, 10 * us));
+                    machine.launch(90 * us, 1, told(i, 90 * us), others);
+                    machine.work(5 * us);
+                }
+                machine.wait(1);
+            };
+            BOOST_TEST_CONTEXT((quick ? "quick" : "measured") << " launches, " << length << " of them")
+            check_gone(program, {others}, us);
+            BOOST_TEST(std::abs(predicted(program, {})) < 1);
+        }
+}
+
 // 5
 BOOST_AUTO_TEST_CASE(page_locked_memory_instead_of_pageable) {
     struct Length {
@@ -243,6 +264,62 @@ BOOST_AUTO_TEST_CASE(a_call_in_the_default_stream_is_a_barrier_for_blocking_stre
             },
             {others}, us);
     }
+}
+
+BOOST_AUTO_TEST_CASE(work_of_the_default_stream_in_a_stream_of_its_own) {
+    // Eight streams of small kernels, and one launch in the default stream after each.
+    for (const std::uint32_t first : {1U, 101U}) {
+        BOOST_TEST_CONTEXT("streams from " << first)
+        check_apart(
+            [first](Machine& machine) {
+                machine.quick_launches = true;
+                for (int i = 0; i < 2000; ++i) { // in the end more than the queue holds
+                    machine.launch(140 * us, first + static_cast<std::uint32_t>(i % 8), told(i, 140 * us));
+                    machine.launch(3 * us, 0, told(i, 3 * us), others);
+                }
+                machine.wait_for_device();
+            },
+            {others}, 5 * us);
+    }
+    // Another that stays there keeps its place in the order.
+    check_apart(
+        [](Machine& machine) {
+            for (int i = 0; i < 50; ++i) {
+                machine.launch(300 * us, 1, told(i, 300 * us));
+                machine.launch(200 * us, 0, told(i, 200 * us), others);
+                machine.launch(400 * us, 2, told(i, 400 * us));
+                machine.launch(100 * us, 0, told(i, 100 * us), frees);
+                machine.wait_for_device();
+            }
+        },
+        {others}, us);
+    // Copies of one direction share an engine whatever their streams are.
+    const Program copies = [](Machine& machine) {
+        for (int i = 0; i < 50; ++i) {
+            machine.copy_behind(uploads, Engine::up, 1 << 20, 100 * us, 1);
+            machine.copy_behind(downloads, Engine::up, 1 << 20, 100 * us, 0);
+            machine.copy_behind(uploads, Engine::up, 1 << 20, 100 * us, 2);
+            machine.wait_for_device();
+        }
+    };
+    check_apart(copies, {downloads}, us);
+    BOOST_TEST(predicted(copies, {{own_stream(downloads)}}) < us);
+}
+
+BOOST_AUTO_TEST_CASE(wide_kernels_gain_nothing_side_by_side) {
+    const auto program = [](bool wide) {
+        return [wide](Machine& machine) {
+            machine.wide = wide;
+            for (int i = 0; i < 50; ++i) {
+                machine.launch(300 * us, 1, told(i, 300 * us));
+                machine.launch(200 * us, 0, told(i, 200 * us), others);
+                machine.launch(400 * us, 2, told(i, 400 * us));
+                machine.wait_for_device();
+            }
+        };
+    };
+    check_apart(program(false), {others}, us);
+    BOOST_TEST(predicted(program(true), {{own_stream(others)}}) < us);
 }
 
 // 9

@@ -68,10 +68,16 @@ BOOST_AUTO_TEST_CASE(false_sharing) {
         return life.names();
     };
     BOOST_TEST(flag(5 * page, true, 1) == "false_sharing");
-    BOOST_TEST(flag(5 * page, false, 1) == "ping_pong");      // the host reads what the kernel made
-    BOOST_TEST(flag(5 * page, true, 3) == "ping_pong");       // more than one page
-    BOOST_TEST(flag(5 * page, true, 1, page) == "ping_pong"); // not the same one
-    BOOST_TEST(flag(16 * page, true, 1) == "ping_pong");      // a loop over the granule begins there, too
+    BOOST_TEST(flag(5 * page, false, 1) == "ping_pong");            // the host reads what the kernel made
+    BOOST_TEST(flag(5 * page, true, 3) == "ping_pong");             // more than one page
+    BOOST_TEST(flag(5 * page, true, 1, page) == "ping_pong");       // not the same one
+    BOOST_TEST(flag(5 * page, true, 1, 0, 1 << 20) == "ping_pong"); // all of it comes, and is copied
+    BOOST_TEST(flag(16 * page, true, 1) == "ping_pong");            // a loop over the granule begins there, too
+    Life watched; // all of it comes, and one line of it has changed
+    watched.look(0).device_round();
+    for (std::uint64_t i = 0; i < 3; ++i)
+        watched.host_fault(5 * page, true).totals(1 << 20).look(1 << 20, 7 + i, 5 * page + 64).device_round();
+    BOOST_TEST(watched.names() == "false_sharing");
     // The granules are the driver's: an allocation may begin in the middle of one.
     Life shifted;
     shifted.marks.address = 0x7f00'0000'b000;

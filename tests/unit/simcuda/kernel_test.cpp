@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(names_and_parameters_reach_the_driver) {
     auto* parameter = driver_symbol<decltype(cuKernelGetParamInfo)>("cuKernelGetParamInfo");
     BOOST_REQUIRE(load(&library, &translation_unit, nullptr, nullptr, 0, nullptr, nullptr, 0) == CUDA_SUCCESS);
     LAUNCH(scale, 1, 1, nullptr, nullptr, nullptr, 1.0f, 0);
-    BOOST_REQUIRE(find(&kernel, library, "scale") == CUDA_SUCCESS);
+    BOOST_REQUIRE(find(&kernel, library, "_Z5scalePKfPffi") == CUDA_SUCCESS);
     const std::size_t offsets[] = {0, 8, 16, 20};
     const std::size_t sizes[] = {8, 8, 4, 4};
     for (std::size_t index = 0; index < 4; ++index) {

@@ -1,0 +1,17 @@
+/// Findings are told at lines of the program, not at those of libraries that it called.
+#pragma once
+
+#include "analyzer/findings/finding.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace umadvisor::findings {
+
+/// Where the host touched managed memory is known without what called that code: a memcpy of the C library is
+/// at fault for nobody. A line of the program that took part takes its place as the finding's own, first of
+/// `places`, then the allocation's. `is_own`: whether a stack's line is the program's.
+void prefer_own_lines(std::vector<Finding>& findings, const std::function<bool(std::uint64_t stack)>& is_own);
+
+} // namespace umadvisor::findings

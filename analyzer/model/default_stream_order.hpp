@@ -1,0 +1,56 @@
+/// Work in the legacy default stream that stands between work of other streams, by call site.
+#pragma once
+
+#include "analyzer/facts/call.hpp"
+#include "analyzer/model/waits.hpp"
+#include "analyzer/reader/flat_map.hpp"
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <span>
+#include <vector>
+
+namespace umadvisor::model {
+
+struct DefaultStreamTotals {
+    std::uint64_t between =
+        0; ///< so often it came behind work of blocking streams and had more of it behind it
+    std::uint64_t streams = 0;     ///< the most of these
+    std::uint64_t other_stack = 0; ///< of work that was kept waiting last
+    /// Reaches memory that work of these streams does, or may: the order may be needed.
+    bool shares = false;
+    bool copies = false; ///< it is a copy
+};
+
+/// Memory: one entry a call site, and of each context one an allocation that was reached since the host waited
+/// for all of it, `most_reached` at most.
+class DefaultStreamOrder {
+public:
+    static constexpr std::size_t most_reached = 65'536;
+
+    /// `reached`: allocations that the call's work reaches; `told`: it reaches no other.
+    void add(const facts::Call& call, std::span<const std::uint64_t> reached, bool told);
+
+    const std::map<CallSite, DefaultStreamTotals>& sites() const { return sites_; }
+
+private:
+    /// What was queued since the host waited for all of it.
+    struct Stretch {
+        std::set<std::uint32_t> streams; ///< blocking ones with work
+        reader::FlatMap<bool> reached;   ///< allocations, by that work
+        bool told = true;
+        std::set<DefaultStreamTotals*> barriers, open; ///< in the default stream; open: nothing came behind
+        reader::FlatMap<std::vector<DefaultStreamTotals*>> reached_by_barriers;
+        bool barriers_told = true;
+    };
+    void add_barrier(Stretch& stretch, const facts::Call& call, std::span<const std::uint64_t> reached,
+                     bool told);
+    static void add_beside(Stretch& stretch, const facts::Call& call, std::span<const std::uint64_t> reached,
+                           bool told);
+
+    std::map<CallSite, DefaultStreamTotals> sites_;
+    std::vector<Stretch> stretches_; ///< by StreamPlace::device
+};
+
+} // namespace umadvisor::model
