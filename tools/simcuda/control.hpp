@@ -58,6 +58,7 @@ struct Control {
     std::uint64_t
         bytes_to_device[6]; ///< by migration cause: unknown, user, coherence, prefetch, eviction, counters
     std::uint64_t bytes_to_host[6];
+    std::uint64_t bytes_between_devices;
     std::uint64_t bytes_remote_mapped;
     std::uint64_t prefetch_calls;
     std::uint64_t evicted_blocks;

@@ -66,6 +66,7 @@ CUresult release(CUdevice device, bool reset) {
             forget_pools(device);
         }
         forget_streams(owner.primary);
+        owner.primary.peers.clear();
         owner.primary.sticky = CUDA_SUCCESS;
         driver().contexts.erase(&owner.primary);
         Thread& thread = this_thread();

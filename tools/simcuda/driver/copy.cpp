@@ -47,6 +47,12 @@ double link_share(const End& device, const End& host) {
     return host.host_node >= 0 && host.host_node != driver().config.node_of(device.device) ? far_share : 1;
 }
 
+/// Between the memory of two devices. Managed memory is brought to the device that copies.
+bool leads_to_peer(const End& target, const End& source) {
+    const auto stays = [](const End& end) { return end.memory == device_memory || end.memory == array_memory; };
+    return stays(target) && stays(source) && target.device != source.device;
+}
+
 double copy_speed(CopyDirection direction, const End& target, const End& source) {
     const residency::Prices& prices = driver().prices;
     switch (direction) {
@@ -57,7 +63,9 @@ double copy_speed(CopyDirection direction, const End& target, const End& source)
         return target.memory == pageable ? prices.device_to_pageable
                                          : prices.device_to_pinned * link_share(source, target);
     case device_to_device:
-        return prices.device_to_device;
+        return !leads_to_peer(target, source)              ? prices.device_to_device
+               : peer_access(source.device, target.device) ? prices.peer
+                                                           : prices.peer_through_host;
     default:
         return prices.host_to_host;
     }

@@ -121,6 +121,7 @@ struct Config {
     bool contiguous = false; ///< device memory is one range of addresses, no longer than `capacity`
     int driver_version = 13000;
     bool concurrent_managed_access = true;
+    bool peers = true;       ///< devices may reach each other's memory
     bool tools_queue = true; ///< the unified-memory module's tools device may be opened
     int tools_enables = std::numeric_limits<int>::max(); ///< events or counters, that it grants
     residency::Parameters parameters;
@@ -181,6 +182,9 @@ struct Thread {
 };
 Thread& this_thread();
 CUctx_st* current_context();
+/// Whether a context of one of the devices may reach the memory of one of the other's. The caller holds the
+/// mutex.
+bool peer_access(int device, int other);
 /// One more user keeps the device's primary context. The caller holds the mutex.
 void use_primary(Device& device);
 

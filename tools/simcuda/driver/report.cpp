@@ -50,6 +50,8 @@ void apply(Driver& state, const std::string& key, const std::string& value) {
     } else if (key == "host_nodes") {
         state.config.host_nodes = std::max(1, std::atoi(value.c_str()));
         state.config.devices = std::max(state.config.devices, state.config.host_nodes);
+    } else if (key == "peers") {
+        state.config.peers = value != "0";
     } else if (key == "driver") {
         state.config.driver_version = std::atoi(value.c_str());
     } else if (key == "concurrent") {
@@ -135,6 +137,7 @@ void refresh_control(Driver& state) {
         control.bytes_to_device[cause] = counters.bytes_to_device[cause];
         control.bytes_to_host[cause] = counters.bytes_to_host[cause];
     }
+    control.bytes_between_devices = counters.bytes_between_devices;
     control.bytes_remote_mapped = counters.bytes_remote_mapped;
     control.prefetch_calls = counters.prefetch_calls;
     control.evicted_blocks = counters.evicted_blocks;
@@ -179,6 +182,7 @@ void write_report(Driver& state) {
     number("illegal_addresses", control.illegal_addresses);
     number("host_faults", control.host_faults);
     number("device_fault_groups", control.device_fault_groups);
+    number("bytes_between_devices", control.bytes_between_devices);
     number("bytes_remote_mapped", control.bytes_remote_mapped);
     number("prefetch_calls", control.prefetch_calls);
     number("evicted_blocks", control.evicted_blocks);

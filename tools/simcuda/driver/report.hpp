@@ -11,6 +11,7 @@ namespace simcuda {
 ///     host_nodes=N         NUMA nodes of the host (1), with a device each: device n is nearest to node n % N,
 ///                          and pinned and registered memory lies on node m % N, where the thread that asks
 ///                          runs on node m
+///     peers=0              devices cannot reach each other's memory: no peer access
 ///     driver=VERSION       what cuDriverGetVersion answers (13000)
 ///     concurrent=0         no concurrent managed access: prefetch and advice to a device are refused
 ///     thrashing=0          the driver's thrashing detection off
