@@ -89,6 +89,23 @@ struct Device {
     }
 };
 
+/// What the driver says of two devices between which the program copies. Since 1.1.
+struct PeerLink {
+    static constexpr Type type = Type::peer_link;
+    static constexpr std::string_view name = "PeerLink";
+    std::uint64_t device = 0, peer = 0; ///< ordinals
+    std::uint64_t access = 0;           ///< 1: each could be given access to the other's memory
+    std::uint64_t native_atomics = 0;   ///< 1: atomics go over the link between them, as over NVLink
+
+    template <class Self, class Visitor>
+    static void fields(Self& r, Visitor& v) {
+        v.number("device", r.device);
+        v.number("peer", r.peer);
+        v.number("access", r.access);
+        v.number("native_atomics", r.native_atomics);
+    }
+};
+
 struct Driver {
     static constexpr Type type = Type::driver;
     static constexpr std::string_view name = "Driver";

@@ -73,6 +73,7 @@ bool visit_type(Type type, Visitor&& v) {
         UMADVISOR_RECORD(PythonFrame);
         UMADVISOR_RECORD(ManagedSource);
         UMADVISOR_RECORD(HostReturn);
+        UMADVISOR_RECORD(PeerLink);
 #undef UMADVISOR_RECORD
     }
     return false;

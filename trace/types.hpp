@@ -75,6 +75,7 @@ enum class Type : std::uint8_t {
     python_frame = 82,
     managed_source = 83,
     host_return = 84,
+    peer_link = 85,
 };
 
 /// A bounded list of numbers inside a record. What lies beyond `count` is never written nor copied: one of

@@ -51,6 +51,7 @@ Calls::Calls(const reader::Trace& trace, const machine::Rates& rates)
       rates_(rates),
       ns_per_tick_(static_cast<double>(trace.time.length(1'000'000)) / 1e6),
       first_(trace.file.header().first.ticks),
+      peers_(trace.dictionary),
       launch_ns_(rates.launch_call_ns) {}
 
 StreamPlace Calls::place(std::uint64_t stream, std::uint32_t thread) {
@@ -146,6 +147,14 @@ std::optional<Call> Calls::of(const trace::HostFunction& record, const reader::T
     return call;
 }
 
+/// Of a copy that no host memory takes part in.
+double Calls::rate_on_devices(const trace::Copy& record) const {
+    const std::optional<model::PeerCopy> way = peers_.between_devices(record);
+    return !way                          ? rates_.device_to_device
+           : peers_.enabled(way->pair()) ? rates_.to_peer(peers_.linked(way->pair()))
+                                         : rates_.to_peer_through_host();
+}
+
 std::optional<Call> Calls::of(const trace::Copy& record, const reader::ThreadCursor& cursor) {
     Call call = begin(record, cursor.index());
     const bool from_host = stays_on_host(record.source_memory),
@@ -170,10 +179,11 @@ std::optional<Call> Calls::of(const trace::Copy& record, const reader::ThreadCur
         call.staged = pageable && from_host;
     const double rate = from_host ? (pageable ? rates_.pageable_to_device : rates_.pinned_to_device)
                         : to_host ? (pageable ? rates_.device_to_pageable : rates_.device_to_pinned)
-                                  : rates_.device_to_device;
+                                  : rate_on_devices(record);
     call.expected_ns = (call.waits == Waits::itself ? rates_.small_copy_ns : least_work_ns) +
                        static_cast<double>(record.bytes) / rate * 1e9;
-    call.doubt = pageable || managed ? pageable_doubt : pinned_doubt;
+    const bool to_peer = peers_.between_devices(record).has_value(); // by which way is the driver's to choose
+    call.doubt = pageable || managed || to_peer ? pageable_doubt : pinned_doubt;
     call.group = mixed(mixed(mixed(6, record.stack), record.entry), record.bytes) | 1;
     return call;
 }
@@ -262,13 +272,20 @@ std::optional<Call> Calls::of(const trace::Context& record, const reader::Thread
     return begin(record, cursor.index());
 }
 
+std::optional<Call> Calls::of(const trace::Peer& record, const reader::ThreadCursor& cursor) {
+    peers_.add(record);
+    return begin(record, cursor.index());
+}
+
 std::optional<Call> Calls::of(const trace::Alloc& record, const reader::ThreadCursor& cursor) {
+    peers_.add(record);
     if (record.part != 0)
         return std::nullopt;
     return begin(record, cursor.index());
 }
 
 std::optional<Call> Calls::of(const trace::Free& record, const reader::ThreadCursor& cursor) {
+    peers_.add(record);
     if (record.part != 0)
         return std::nullopt;
     Call call = begin(record, cursor.index());

@@ -5,6 +5,7 @@
 #include "analyzer/machine/rates.hpp"
 #include "analyzer/model/contexts.hpp"
 #include "analyzer/model/direction.hpp"
+#include "analyzer/model/peers.hpp"
 #include "analyzer/reader/flat_map.hpp"
 #include "analyzer/reader/thread_cursor.hpp"
 #include "analyzer/reader/trace.hpp"
@@ -47,8 +48,8 @@ private:
     std::uint32_t next_;
 };
 
-/// Follows the events in the order of time. Memory: one entry for each live stream and event, each context,
-/// each version of a graph and each entry point.
+/// Follows the events in the order of time. Memory: one entry for each live stream, event and allocation of
+/// device memory, each context, each version of a graph and each entry point.
 class Calls {
 public:
     /// Both must outlive it.
@@ -73,6 +74,7 @@ private:
     std::optional<Call> of(const trace::GraphLaunch& record, const reader::ThreadCursor& cursor);
     std::optional<Call> of(const trace::HostFunction& record, const reader::ThreadCursor& cursor);
     std::optional<Call> of(const trace::Context& record, const reader::ThreadCursor& cursor);
+    std::optional<Call> of(const trace::Peer& record, const reader::ThreadCursor& cursor);
     template <class Record>
     std::optional<Call> of(const Record& record, const reader::ThreadCursor& cursor);
 
@@ -83,6 +85,7 @@ private:
         return (static_cast<double>(ticks) - static_cast<double>(first_)) * ns_per_tick_;
     }
     double least(const Call& call);
+    double rate_on_devices(const trace::Copy& record) const;
     std::uint64_t graph_of(std::uint64_t version);
 
     const reader::Trace& trace_;
@@ -90,6 +93,7 @@ private:
     double ns_per_tick_;
     std::uint64_t first_;
     model::Contexts contexts_;
+    model::Peers peers_;
     std::unordered_set<std::uint64_t> not_blocking_; ///< streams
     Numbers streams_, events_{1};
     std::unordered_map<std::uint64_t, std::uint32_t> devices_; ///< contexts

@@ -50,7 +50,7 @@ Finding describe_detour(const model::Profile& profile, const DetourKey& key, con
         measured_rate(profile, other_device ? model::Direction::PtoP : model::Direction::DtoD);
     // Without a way of their own, devices hand bytes over through the link of each, both at once.
     const double rate = measured > 0   ? measured
-                        : other_device ? profile.rates().peer
+                        : other_device ? profile.rates().to_peer(false)
                                        : profile.rates().device_to_device;
     const bool runtime = profile.uses_runtime();
 

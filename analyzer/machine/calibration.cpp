@@ -179,15 +179,20 @@ private:
         Handle peer = nullptr;
         Address there = 0;
         check(cuda_.retain_context(&peer, next), "cuDevicePrimaryCtxRetain");
-        cuda_.enable_peer_access(peer, 0);
         check(cuda_.set_context(peer), "cuCtxSetCurrent");
         const bool room = cuda_.allocate(&there, bytes) == 0;
         check(cuda_.set_context(bench_.context()), "cuCtxSetCurrent");
-        if (room)
-            result_.rates.peer = rate(bench_.typical([&] {
-                check(cuda_.copy_to_peer(there, peer, data_, bench_.context(), bytes, nullptr),
-                      "cuMemcpyPeerAsync");
-            }));
+        if (room) {
+            const auto copied = [&] {
+                return rate(bench_.typical([&] {
+                    check(cuda_.copy_to_peer(there, peer, data_, bench_.context(), bytes, nullptr),
+                          "cuMemcpyPeerAsync");
+                }));
+            };
+            result_.rates.peer_through_host = copied();
+            if (cuda_.enable_peer_access(peer, 0) == 0)
+                result_.rates.peer = copied();
+        }
         bench_.wait();
         cuda_.set_context(peer);
         if (room)

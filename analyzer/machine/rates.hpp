@@ -16,8 +16,10 @@ struct Rates {
     double pinned_to_device = usual.pinned_to_device, device_to_pinned = usual.device_to_pinned;
     double pageable_to_device = usual.pageable_to_device, device_to_pageable = usual.device_to_pageable;
     double device_to_device = usual.device_to_device;
-    double peer = usual.pinned_to_device; ///< from device to device: by the link where nothing else is known
-    double both_ways_ratio = 1.16;        ///< how much longer copies take while as many go the other way
+    /// From device to device with peer access, and as the driver does it without: through the host.
+    /// 0: not measured, see to_peer() and to_peer_through_host().
+    double peer = 0, peer_through_host = 0;
+    double both_ways_ratio = 1.16;              ///< how much longer copies take while as many go the other way
     double device_memory = usual.device_memory; ///< gone through by a kernel
     double memory_set = 2.8e12;                 ///< device memory written by the driver's memory sets
     double host_to_host = usual.host_to_host;   ///< by one thread
@@ -49,6 +51,14 @@ struct Rates {
     /// Of one that moves, besides.
     double prefetch_move_ns = static_cast<double>(usual.prefetch_move);
 
+    /// What copies to a peer reach with peer access. Where it was not measured: what NVLink had between two
+    /// H100, if the devices have a link of their own (`linked`), else the rate of the host's link.
+    double to_peer(bool linked) const { return peer > 0 ? peer : linked ? usual.peer : pinned_to_device; }
+
+    double to_peer_through_host() const {
+        return peer_through_host > 0 ? peer_through_host : usual.peer_through_host;
+    }
+
     std::string device; ///< that was measured; empty: none
     /// "an H200", "the calibrated NVIDIA H200"
     std::string whose() const { return device.empty() ? "an H200" : "the calibrated " + device; }
@@ -62,6 +72,7 @@ struct Rates {
         visit("device_to_pageable_bytes_per_s", self.device_to_pageable);
         visit("device_to_device_bytes_per_s", self.device_to_device);
         visit("peer_bytes_per_s", self.peer);
+        visit("peer_through_host_bytes_per_s", self.peer_through_host);
         visit("both_ways_ratio", self.both_ways_ratio);
         visit("device_memory_bytes_per_s", self.device_memory);
         visit("memory_set_bytes_per_s", self.memory_set);

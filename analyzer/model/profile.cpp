@@ -47,6 +47,7 @@ Profile::Profile(reader::Trace& trace, Statistics* statistics, machine::Rates ra
       lifetimes_(ns_per_tick, trace.dictionary),
       through_host_(ns_per_tick, contents_),
       far_copies_(trace),
+      peer_copies_(trace.dictionary),
       noticed_allocations_(trace.dictionary.notices) {
     last_ticks_ = trace.file.header().last.ticks;
     reader::EventStream events(trace.file);

@@ -24,6 +24,7 @@
 #include "analyzer/model/narrow_rows.hpp"
 #include "analyzer/model/needless_waits.hpp"
 #include "analyzer/model/noticed_allocations.hpp"
+#include "analyzer/model/peer_copies.hpp"
 #include "analyzer/model/placed_launches.hpp"
 #include "analyzer/model/polls.hpp"
 #include "analyzer/model/recorded_time.hpp"
@@ -97,6 +98,7 @@ public:
     const ScalarDownloads& scalar_downloads() const { return scalar_downloads_; }
     const ThroughHost& through_host() const { return through_host_; }
     const FarCopies& far_copies() const { return far_copies_; }
+    const PeerCopies& peer_copies() const { return peer_copies_; }
     const ExportedSites& exported_sites() const { return exported_sites_; }
     const StagingSites& staging_sites() const { return staging_sites_; }
     const NoticedAllocations& noticed_allocations() const { return noticed_allocations_; }
@@ -182,6 +184,7 @@ private:
     ScalarDownloads scalar_downloads_;
     ThroughHost through_host_;
     FarCopies far_copies_;
+    PeerCopies peer_copies_;
     ExportedSites exported_sites_;
     StagingSites staging_sites_;
     NoticedAllocations noticed_allocations_;

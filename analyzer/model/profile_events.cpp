@@ -155,8 +155,8 @@ void Profile::observe_other(const reader::ThreadCursor& cursor, std::optional<fa
             if (is_node(record))
                 return;
             offer(record, cursor.index(), waits_, contents_, managed_, missing_syncs_, recorded_, allocations_,
-                  placed_launches_, allocation_failures_, actions_, far_copies_, narrow_rows_, graphs_, polls_,
-                  exported_sites_, staging_sites_, noticed_allocations_);
+                  placed_launches_, allocation_failures_, actions_, far_copies_, peer_copies_, narrow_rows_,
+                  graphs_, polls_, exported_sites_, staging_sites_, noticed_allocations_);
             if constexpr (std::is_same_v<std::remove_cvref_t<decltype(record)>, trace::Copy>)
                 call->owner = copies_.add(record);
             else if constexpr (requires { add(record, cursor); })
@@ -225,6 +225,7 @@ void Profile::add(const trace::DeviceTime& record, const reader::ThreadCursor&) 
         copies_.measure(record.sample, ns);
     narrow_rows_.measure(record.sample, ns);
     far_copies_.measure(record.sample, ns);
+    peer_copies_.measure(record.sample, ns);
     allocations_.measure(record.sample, ns);
     placed_launches_.measure(record.sample, ns);
 }

@@ -91,6 +91,8 @@ void Dictionary::keep(Record record) {
         managed_sources.push_back(record);
     else if constexpr (std::is_same_v<Record, trace::HostReturn>)
         host_returns.push_back(record);
+    else if constexpr (std::is_same_v<Record, trace::PeerLink>)
+        peer_links.push_back(record);
     else if constexpr (std::is_same_v<Record, trace::PythonCode>)
         python_codes.insert_or_assign(record.id, record);
     else if constexpr (std::is_same_v<Record, trace::PythonLines>)

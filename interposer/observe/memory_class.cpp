@@ -71,7 +71,7 @@ End classify(std::uint64_t address, std::uint64_t bytes) noexcept {
         return {trace::Memory::unknown, 0, 0};
     Allocation allocation;
     if (allocations().find(address, allocation))
-        return {allocation.memory, allocation.id, 0};
+        return {allocation.memory, allocation.id, 0, allocation.device};
     const std::uint64_t generation = allocations().generation();
     const std::uint64_t now = record::monotonic_nanoseconds();
     RangeCache::Entry entry{};

@@ -11,6 +11,7 @@ struct End {
     trace::Memory memory;
     std::uint64_t allocation; ///< id; 0: none of ours
     std::uint64_t host_range; ///< id of the HostRange record of pageable memory; 0: not known
+    std::uint32_t device = 0; ///< ordinal of the device that `allocation` was made for
 };
 
 /// Decided from our own index first; else the driver is asked, once for each range until an allocation or

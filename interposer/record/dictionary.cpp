@@ -78,5 +78,6 @@ template void define(const trace::PythonLines&) noexcept;
 template void define(const trace::PythonFrame&) noexcept;
 template void define(const trace::ManagedSource&) noexcept;
 template void define(const trace::HostReturn&) noexcept;
+template void define(const trace::PeerLink&) noexcept;
 
 } // namespace umadvisor::record

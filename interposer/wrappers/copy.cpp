@@ -6,6 +6,7 @@
 #include "interposer/observe/copy_contents.hpp"
 #include "interposer/observe/device_timer.hpp"
 #include "interposer/observe/memory_class.hpp"
+#include "interposer/observe/peer_links.hpp"
 #include "interposer/wrappers/stream.hpp"
 
 #include <bit>
@@ -37,6 +38,8 @@ void describe_copy(trace::Copy& record, const CopyBox& box) noexcept {
     record.destination_allocation = to.allocation;
     record.source_memory = from.memory;
     record.source_allocation = from.allocation;
+    if (from.device != to.device && from.memory == trace::Memory::device && to.memory == trace::Memory::device)
+        observe::tell_peer_link(from.device, to.device);
     record.host_range = from.host_range != 0 ? from.host_range : to.host_range;
     record.width = box.width;
     record.height = box.height;

@@ -191,6 +191,38 @@ BOOST_AUTO_TEST_CASE(memory_of_the_other_device) {
     BOOST_TEST(peers[0].at("peer") == 1);
     BOOST_TEST(peers[1].at("status") == 704); // CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED
     BOOST_TEST(peers[2].at("action") == "disable");
+    const auto links = dump(folder, "x.umtrace", "PeerLink");
+    BOOST_TEST_REQUIRE(links.size() == 1u);
+    BOOST_TEST(links[0].at("device") == 0);
+    BOOST_TEST(links[0].at("peer") == 1);
+    BOOST_TEST(links[0].at("access") == 1);
+    BOOST_TEST(links[0].at("native_atomics") == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_driver_that_does_not_say_whether_devices_reach_each_other) {
+    const Folder folder;
+    run_unnoticed(folder, "devices", "SIMCUDA_CONFIG=fail=cuDeviceCanAccessPeer:0:3", "-2dev");
+    BOOST_TEST(dump(folder, "x.umtrace", "Peer").size() == 3u);
+    BOOST_TEST(dump(folder, "x.umtrace", "PeerLink").empty());
+}
+
+BOOST_AUTO_TEST_CASE(devices_out_of_each_others_reach) {
+    const Folder folder;
+    const Outcome outcome =
+        run_sim(folder, "export SIMCUDA_CONFIG=devices=2,peers=0 UMADVISOR_OUTPUT=x.umtrace "
+                        "UMADVISOR_QUIET=1; LD_PRELOAD=" +
+                            shim + " " + examples + "/sim/rule_cases --rule UMA-120 --case near");
+    BOOST_TEST(outcome.status == 0, outcome.err);
+    const auto links = dump(folder, "x.umtrace", "PeerLink");
+    BOOST_TEST_REQUIRE(links.size() == 1u);
+    BOOST_TEST(links[0].at("access") == 0);
+    BOOST_TEST(links[0].at("native_atomics") == 0);
+}
+
+BOOST_AUTO_TEST_CASE(without_copies_between_devices_nobody_asks) {
+    const Folder folder;
+    run_unnoticed(folder, "contexts", "", "-2dev");
+    BOOST_TEST(dump(folder, "x.umtrace", "PeerLink").empty());
 }
 
 BOOST_DATA_TEST_CASE(threads_that_come_without_a_context, data::make(settings), setting) {

@@ -24,7 +24,7 @@ inline void check_figures(const std::string& path) {
     machine::Rates::each(other, [&usual](std::string_view name, double& value) {
         // How fast a trace's own pageable copies were is told as it was measured, and scenarios have the
         // H200's.
-        if (name.ends_with("bytes_per_s") && name.find("pageable") == std::string_view::npos)
+        if (value > 0 && name.ends_with("bytes_per_s") && name.find("pageable") == std::string_view::npos)
             usual.push_back(" " + findings::rate_text(value));
         value *= 1.0371;
     });

@@ -96,6 +96,7 @@ INSTANTIATE(ManagedDetail);
 INSTANTIATE(Content);
 INSTANTIATE(ManagedSource);
 INSTANTIATE(HostReturn);
+INSTANTIATE(PeerLink);
 INSTANTIATE(Entry);
 INSTANTIATE(String);
 INSTANTIATE(Process);

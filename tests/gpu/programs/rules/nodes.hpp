@@ -1,5 +1,5 @@
 #pragma once
-// UMA-111 between devices, and UMA-113: what takes several devices or NUMA nodes.
+// UMA-111 between devices, UMA-113 and UMA-120: what takes several devices or NUMA nodes.
 #include "transfers.hpp"
 
 #include <sched.h>
@@ -127,16 +127,30 @@ inline void pass_to_peer_through_host(Trial& trial) {
         CHECK(cudaMemcpy(to, host.get(), trial.bytes, cudaMemcpyHostToDevice));
     });
 }
-/// Where the devices cannot reach each other the driver finds a way.
-inline void pass_to_peer_directly(Trial& trial) {
+/// Device 1 may reach device 0 from then on, if it can.
+inline void enable_peer_access() {
     int reaches = 0;
     CHECK(cudaDeviceCanAccessPeer(&reaches, 1, 0));
     CHECK(cudaSetDevice(1));
     if (reaches != 0 && cudaDeviceEnablePeerAccess(0, 0) == cudaErrorPeerAccessAlreadyEnabled)
         cudaGetLastError(); // by the repetition before
     CHECK(cudaSetDevice(0));
+}
+/// Where the devices cannot reach each other the driver finds a way.
+inline void pass_to_peer_directly(Trial& trial) {
+    enable_peer_access();
     pass_to_peer(
         trial, [&](unsigned* to, const unsigned* from) { CHECK(cudaMemcpyPeer(to, 1, from, 0, trial.bytes)); });
+}
+inline void pass_to_peer_without_access(Trial& trial) {
+    pass_to_peer(trial, [&](unsigned* to, const unsigned* from) {
+        CHECK(cudaMemcpyPeerAsync(to, 1, from, 0, trial.bytes, nullptr));
+        CHECK(cudaStreamSynchronize(nullptr));
+    });
+}
+inline void pass_to_peer_with_access(Trial& trial) {
+    enable_peer_access();
+    pass_to_peer_without_access(trial);
 }
 /// The host takes every other word and sends those on twice.
 inline void thin_for_peer(Trial& trial) {

@@ -27,6 +27,7 @@ struct Row {
 };
 
 inline constexpr const char* peers = "devices=2";
+inline constexpr const char* strangers = "devices=2,peers=0";
 inline constexpr const char* sockets = "host_nodes=2";
 inline constexpr const char* small_card = "capacity=24M";
 inline constexpr const char* card_of_pieces = "capacity=64M,contiguous=1";
@@ -80,6 +81,9 @@ inline constexpr Row table[] = {
     {"UMA-113", "clean", "near", "", 64 * MiB, 10, upload_from_near, sockets},
     {"UMA-113", "near", "pageable", "UMA-101", 64 * MiB, 10, upload_pageable_from_far, sockets},
     {"UMA-113", "near", "small", "", 64 * MiB, 10, upload_pieces_from_far, sockets},
+    {"UMA-120", "fault", "without-access", "UMA-409", 64 * MiB, 10, pass_to_peer_without_access, peers},
+    {"UMA-120", "clean", "with-access", "UMA-409", 64 * MiB, 10, pass_to_peer_with_access, peers},
+    {"UMA-120", "near", "out-of-reach", "UMA-409", 64 * MiB, 10, pass_to_peer_without_access, strangers},
 
     {"UMA-201", "fault", "at-once", "UMA-202", 64 * KiB, 40, contend_for_pages},
     {"UMA-201", "clean", "on-host", "", 64 * KiB, 40, leave_pages_on_host},

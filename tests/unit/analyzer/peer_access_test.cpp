@@ -1,0 +1,278 @@
+/// UMA-120: copies between two devices without peer access.
+#include "busy_device.hpp"
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+
+BOOST_AUTO_TEST_SUITE(analyzer_peer_access)
+
+using namespace umadvisor;
+using findings::Confidence;
+using findings::Finding;
+using test::BusyDevice;
+using test::close;
+using test::evidence;
+using test::mib;
+using test::us;
+using trace::Memory;
+using trace::PeerAction;
+
+namespace {
+
+/// 20 copies of 64 MiB between two H100: 36.4 ms without peer access, 3.8 with.
+constexpr std::uint64_t through_host_ns = 1820 * us, linked_ns = 190 * us;
+
+/// Two devices that could reach each other over NVLink; memory on each that kernels read.
+struct TwoDevices : BusyDevice {
+    std::uint64_t here = memory(0), there = memory(1), line = stack(), stream = make_stream();
+    std::string_view symbol = "cuMemcpyPeerAsync";
+    std::uint64_t copy_bytes = 64 * mib, rows = 0;
+
+    void link(bool access = true, bool native_atomics = true) {
+        trace::PeerLink record;
+        record.device = 0;
+        record.peer = 1;
+        record.access = access;
+        record.native_atomics = native_atomics;
+        builder.add(record);
+    }
+    void peer(PeerAction action, std::uint64_t status = 0, std::uint64_t device = 0) {
+        trace::Peer record;
+        record.entry = entry(action == PeerAction::enable ? "cuCtxEnablePeerAccess" : "cuCtxDisablePeerAccess");
+        record.start = now;
+        record.duration = 1000;
+        record.action = action;
+        record.device = device;
+        record.peer = 1 - device;
+        record.status = status;
+        builder.add(record);
+        now += 2000;
+    }
+    /// `ns` of the device; 0: not sampled.
+    void pass(std::uint64_t from, std::uint64_t to, std::uint64_t ns, std::uint64_t at = 0) {
+        trace::Copy copy;
+        copy.entry = entry(symbol);
+        copy.start = now;
+        copy.duration = 1300;
+        copy.stack = at != 0 ? at : line;
+        copy.bytes = copy_bytes;
+        if (rows != 0) {
+            copy.width = copy_bytes / rows;
+            copy.height = rows;
+            copy.depth = 1;
+        }
+        copy.asynchronous = 1;
+        copy.stream = stream;
+        copy.source_memory = copy.destination_memory = Memory::device;
+        copy.source = 0x7f00'0000'0000 + (from << 32);
+        copy.destination = 0x7f00'0000'0000 + (to << 32);
+        copy.source_allocation = from;
+        copy.destination_allocation = to;
+        if (ns != 0)
+            copy.sample = ++samples;
+        builder.add(copy);
+        now += 2300;
+        kernel({to}, stream, 5 * us);
+        wait(ns + 50 * us);
+        if (ns != 0)
+            device_time(copy.sample, ns);
+    }
+    void passes(std::uint64_t ns = through_host_ns, int count = 20) {
+        for (int round = 0; round < count; ++round)
+            pass(here, there, ns);
+    }
+};
+
+std::vector<Finding> told_of_peers(TwoDevices& s, const machine::Rates& rates = {}) {
+    reader::Trace trace(s.path());
+    const model::Profile profile(trace, nullptr, rates);
+    auto found = findings::find_all(profile, [](std::uint64_t stack) { return stack; }).all;
+    std::erase_if(found, [](const Finding& finding) { return finding.rule->id != "UMA-120"; });
+    return found;
+}
+
+Finding told_once(TwoDevices& s, const machine::Rates& rates = {}) {
+    const auto found = told_of_peers(s, rates);
+    BOOST_REQUIRE_EQUAL(found.size(), 1u);
+    return found.front();
+}
+
+void is_silent(TwoDevices& s) {
+    BOOST_TEST(told_of_peers(s).empty());
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(copies_that_pass_through_the_host) {
+    TwoDevices s;
+    s.link();
+    s.passes();
+    const Finding finding = told_once(s);
+    BOOST_TEST(finding.stack == s.line);
+    BOOST_TEST(evidence(finding, "copies") == 20);
+    BOOST_TEST(finding.saving_ns == 20 * (1820e3 - 5e3 - 64 * mib / 353.0), test::nearly);
+    BOOST_TEST(finding.summary.find("64 MiB x 20 from device 0 to device 1") != std::string::npos,
+               finding.summary);
+    BOOST_TEST(finding.summary.find("36.9 GB/s") != std::string::npos, finding.summary);
+    for (const char* const call : {"cudaSetDevice(0); cudaDeviceEnablePeerAccess(1, 0)",
+                                   "cudaSetDevice(1); cudaDeviceEnablePeerAccess(0, 0)"})
+        BOOST_TEST(finding.advice.find(call) != std::string::npos, finding.advice);
+    BOOST_TEST(finding.basis.find("353 GB/s, measured over NVLink between two H100") != std::string::npos,
+               finding.basis);
+    BOOST_TEST((finding.confidence == Confidence::medium));
+}
+
+BOOST_AUTO_TEST_CASE(copies_with_access) {
+    for (const std::uint64_t device : {0, 1}) {
+        TwoDevices s;
+        s.link();
+        s.peer(PeerAction::enable, 0, device);
+        s.passes(linked_ns);
+        is_silent(s);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(devices_that_cannot_reach_each_other) {
+    TwoDevices out_of_reach, not_told;
+    out_of_reach.link(false, false);
+    out_of_reach.passes();
+    is_silent(out_of_reach);
+    not_told.passes();
+    is_silent(not_told);
+}
+
+BOOST_AUTO_TEST_CASE(access_that_was_asked_for) {
+    TwoDevices refused, both, given_up, already;
+    refused.link();
+    refused.peer(PeerAction::enable, 711); // CUDA_ERROR_TOO_MANY_PEERS
+    refused.passes();
+    is_silent(refused);
+    both.link(); // a program that measures either way
+    both.passes();
+    both.peer(PeerAction::enable);
+    both.passes(linked_ns);
+    is_silent(both);
+    given_up.link();
+    given_up.peer(PeerAction::enable);
+    given_up.peer(PeerAction::disable);
+    given_up.passes();
+    is_silent(given_up);
+    already.link();
+    already.peer(PeerAction::enable, 704); // CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED
+    already.passes(linked_ns);
+    is_silent(already);
+}
+
+BOOST_AUTO_TEST_CASE(access_that_nobody_uses) {
+    TwoDevices s;
+    s.link();
+    s.peer(PeerAction::enable);
+    s.peer(PeerAction::enable, 0, 1);
+    s.kernel({s.here}, s.stream, 20 * us);
+    s.wait();
+    is_silent(s);
+}
+
+BOOST_AUTO_TEST_CASE(copies_within_a_device) {
+    TwoDevices s;
+    const std::uint64_t beside = s.memory(0);
+    s.link();
+    for (int round = 0; round < 20; ++round)
+        s.pass(s.here, beside, through_host_ns);
+    is_silent(s);
+}
+
+BOOST_AUTO_TEST_CASE(copies_of_little_or_of_few_bytes) {
+    TwoDevices little, few;
+    little.link();
+    little.copy_bytes = 4096;
+    little.passes(300 * us);
+    is_silent(little);
+    few.link();
+    few.copy_bytes = mib; // 27 us each
+    few.passes(30 * us);
+    is_silent(few);
+}
+
+BOOST_AUTO_TEST_CASE(copies_that_are_as_fast) {
+    TwoDevices s;
+    s.link(true, false); // no link of their own: 55.5 GB/s are what it may reach
+    s.passes(1250 * us);
+    is_silent(s);
+}
+
+BOOST_AUTO_TEST_CASE(memory_that_peer_access_does_not_govern) {
+    TwoDevices pooled, mapped, rows;
+    const auto passes_to = [](TwoDevices& s, trace::Alloc record) {
+        s.link();
+        record.start = s.now;
+        record.allocation = 500;
+        record.address = 0x7f00'0000'0000 + (record.allocation << 32);
+        record.bytes = 64 * mib;
+        record.memory = Memory::device;
+        record.device = 1;
+        s.builder.add(record);
+        s.now += 2000;
+        for (int round = 0; round < 20; ++round)
+            s.pass(s.here, 500, through_host_ns);
+    };
+    trace::Alloc from_pool, range;
+    from_pool.entry = pooled.entry("cuMemAllocAsync");
+    passes_to(pooled, from_pool);
+    is_silent(pooled);
+    range.entry = mapped.entry("cuMemMap");
+    range.part = 1;
+    passes_to(mapped, range);
+    is_silent(mapped);
+    rows.link();
+    rows.rows = 1024;
+    rows.passes();
+    is_silent(rows);
+}
+
+BOOST_AUTO_TEST_CASE(both_ways_and_each_line_apart) {
+    TwoDevices s;
+    const std::uint64_t other = s.stack();
+    s.link();
+    s.passes(through_host_ns, 5);
+    for (int round = 0; round < 5; ++round)
+        s.pass(s.there, s.here, through_host_ns);
+    for (int round = 0; round < 20; ++round)
+        s.pass(s.here, s.there, through_host_ns, other);
+    const auto found = told_of_peers(s);
+    BOOST_REQUIRE_EQUAL(found.size(), 2u);
+    BOOST_TEST(found[0].stack == other);
+    BOOST_TEST(evidence(found[0], "copies") == 20);
+    BOOST_TEST(found[1].summary.find("x 10 between device 0 and device 1") != std::string::npos,
+               found[1].summary);
+    BOOST_TEST(found[1].saving_ns == found[0].saving_ns / 2, test::nearly);
+}
+
+BOOST_AUTO_TEST_CASE(calibrated_rates_are_those_of_the_price) {
+    TwoDevices s;
+    machine::Rates rates;
+    rates.device = "Odd Card";
+    rates.peer = 100e9;
+    s.link();
+    s.passes();
+    const Finding finding = told_once(s, rates);
+    BOOST_TEST(finding.saving_ns == 20 * (1820e3 - 5e3 - 64 * mib / 100.0), test::nearly);
+    BOOST_TEST(finding.basis.find("100 GB/s, measured on the calibrated Odd Card") != std::string::npos,
+               finding.basis);
+    BOOST_TEST((finding.confidence == Confidence::high));
+}
+
+BOOST_AUTO_TEST_CASE(times_that_were_not_measured_are_those_of_the_way_through_the_host) {
+    TwoDevices s;
+    s.link();
+    for (int round = 0; round < 20; ++round) {
+        s.pass(s.here, s.there, 0);
+        s.wait(through_host_ns);
+    }
+    const Finding finding = told_once(s);
+    BOOST_TEST(evidence(finding, "time_ns") == 20 * 64.0 * mib / 36.9, close);
+    BOOST_TEST(finding.basis.find("36.9 GB/s, measured between two H100") != std::string::npos, finding.basis);
+    BOOST_TEST((finding.confidence == Confidence::low));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
