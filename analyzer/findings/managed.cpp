@@ -271,6 +271,9 @@ std::vector<Finding> find_managed(const model::Profile& profile, const LineOf& l
             findings.push_back(std::move(remote->finding));
         }
         std::ranges::move(fold_moves(std::move(found)), std::back_inserter(findings));
+        if (auto between = find_device_ping_pong(memory, line_of);
+            between && !racing.contains(line.stack) && between->saving_ns >= least_saving_ns)
+            findings.push_back(std::move(*between));
     }
     return findings;
 }

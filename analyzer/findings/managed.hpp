@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -77,6 +78,11 @@ inline constexpr std::array<const ManagedRule*, verdicts::verdict_kinds> managed
     &thrashing,          &ping_pong,       &first_touch,       &host_populate,      &read_back,
     &false_sharing,      &remote_access,   &oversubscribed,    &prefetch_ping_pong, &late_prefetch,
     &redundant_prefetch, &unused_prefetch, &read_only_bouncing};
+
+/// What devices take from each other; nothing: they do not, or the trace does not tell of their moves.
+std::optional<Finding> find_device_ping_pong(const ManagedMemory& memory, const LineOf& line_of);
+/// "cudaMallocManaged 32 MiB x 4"
+std::string allocation_text(const ManagedMemory& memory);
 
 /// The rule that speaks of such verdicts.
 const Rule& rule_of(verdicts::VerdictKind kind);

@@ -95,6 +95,11 @@ void ManagedActivity::judge(ManagedAllocation& allocation) {
 void ManagedActivity::reach(ManagedAllocation& allocation, const KernelSite& kernel, const WorkQueue& queue,
                             std::uint64_t device, std::uint64_t start) {
     allocation.launches.launch(kernel, queue, device, start);
+    if (queue.context != 0) { // else nobody told on which device
+        if (allocation.device && *allocation.device != device)
+            allocation.site->devices.turn(pair_of(*allocation.device, device), allocation.bytes());
+        allocation.device = device;
+    }
     allocation.stays.add({.time = start, .kind = UseKind::launch, .kernel = kernel, .queue = queue});
     shared_.use(allocation);
     arrivals_.launch(allocation, device);
@@ -292,6 +297,8 @@ void ManagedActivity::attribute_migration(ManagedAllocation& allocation, const B
                                         : PrefetchSite{call->stack, call->entry, call->by_umadvisor},
                         direction, record.bytes);
     } else if (direction != MoveDirection::to_host) {
+        if (direction == MoveDirection::between_devices && record.from != record.to)
+            site.devices.moved(pair_of(record.from - 1, record.to - 1), record.bytes);
         site.kernels.add(candidates(&allocation, record.start, record.to - 1), bytes, 0);
     } else if (cause != trace::MigrationCause::eviction) {
         site.touched_by_host(block.host_code, 0, record.bytes);

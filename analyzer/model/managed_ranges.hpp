@@ -10,6 +10,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -45,6 +46,7 @@ struct ManagedAllocation {
     OnHost on_host;                  ///< SureArrivals
     std::uint64_t late_totals = 0;   ///< ticks: the last that were shared with it for a fault told late
     RunningLaunches launches;
+    std::optional<std::uint64_t> device; ///< of the last launch that reaches it
     std::deque<PrefetchCall> prefetches; ///< the last few
     BlockHistory blocks;
     Stays stays;

@@ -116,6 +116,7 @@ void ManagedSiteActivity::add(const ManagedSiteActivity& other) {
         to->others.add(from->others);
         to->nobody.add(from->nobody);
     }
+    devices.add(other.devices);
     for (const auto& [code, access] : other.host_codes)
         touched_by_host(code, access.faults, access.bytes);
     for (const auto& [site, moved] : other.prefetches) {

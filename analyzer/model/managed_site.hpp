@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analyzer/model/block_history.hpp"
+#include "analyzer/model/device_turns.hpp"
 #include "analyzer/model/managed_tally.hpp"
 #include "analyzer/model/managed_totals.hpp"
 #include "analyzer/model/running_launches.hpp"
@@ -72,6 +73,7 @@ struct ManagedSiteActivity {
     std::map<PrefetchSite, MovedBytes> prefetches;  ///< stack 0: those beyond the bound and unknown ones
     std::vector<BlockOfAllocation> blocks;          ///< with the most traffic
     std::uint64_t blocks_seen = 0, round_trips = 0; ///< of all blocks
+    DevicePairs devices;                            ///< that take it from each other
     verdicts::VerdictTally verdicts;
     verdicts::LateCandidates late;
     std::uint64_t made = 0, made_and_returned = 0; ///< bytes that kernels used first; and that came to the host

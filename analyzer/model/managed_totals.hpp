@@ -4,6 +4,7 @@
 #include "analyzer/model/managed_tally.hpp"
 #include "analyzer/model/running_launches.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -57,6 +58,13 @@ public:
     /// Faults of the device, of which `told` is a part, as the driver counts them: it tells of each
     /// multiprocessor that asked for a page, and counts the page once.
     std::uint64_t device_faults(std::uint64_t told) const;
+    /// Bytes that moved between devices, of which `told` is a part, at the least: the driver has no total of
+    /// them. By its total of faults, which are told no less often than they are counted.
+    std::uint64_t between_devices(std::uint64_t told) const { return std::max(told, device_faults(told)); }
+    /// Whether that is more than what was told in all.
+    bool between_devices_is_estimated() const {
+        return between_devices(told_.between_devices) > told_.between_devices;
+    }
 
     bool tells(trace::ManagedEventKind kind) const { return (kinds_ >> bit(kind) & 1) != 0; }
     bool ever_told(trace::ManagedEventKind kind) const { return (ever_ >> bit(kind) & 1) != 0; }

@@ -19,13 +19,17 @@ struct DevicePair {
     auto operator<=>(const DevicePair&) const = default;
 };
 
+inline DevicePair pair_of(std::uint64_t device, std::uint64_t other) {
+    return device < other ? DevicePair{device, other} : DevicePair{other, device};
+}
+
 /// The ways of a copy from one device to another.
 struct PeerCopy {
     std::uint64_t from = 0, to = 0;
     /// Peer access is what it is up to: both ends are of cuMemAlloc. Pools and mapped ranges have access rights
     /// of their own.
     bool plain = true;
-    DevicePair pair() const { return from < to ? DevicePair{from, to} : DevicePair{to, from}; }
+    DevicePair pair() const { return pair_of(from, to); }
 };
 
 /// Follows what the program enables. Memory: one entry a live allocation of device memory, and one for two

@@ -11,6 +11,7 @@ namespace {
 /// From bytes that were told to all of them.
 struct ManagedScale {
     double to_device = 1, to_host = 1;
+    double pulled = 1; ///< by kernels, from another device, too
 };
 
 double ratio(std::uint64_t whole, std::uint64_t part) {
@@ -119,18 +120,23 @@ std::vector<ManagedLine> managed_lines(Report& report) {
         const auto all_told = [](std::uint64_t told, std::uint64_t by_launches) {
             return reader::saturated_sum(told, by_launches);
         };
-        const ManagedScale scale{ratio(line.moved.to_device, all_told(model::sum_of(activity.told.to_device),
-                                                                      activity.by_launches.to_device)),
+        line.between_devices = managed.totals().between_devices(activity.told.between_devices);
+        const std::uint64_t to_device =
+            all_told(model::sum_of(activity.told.to_device), activity.by_launches.to_device);
+        const ManagedScale scale{ratio(line.moved.to_device, to_device),
                                  ratio(line.moved.to_host, all_told(model::sum_of(activity.told.to_host),
-                                                                    activity.by_launches.to_host))};
-        line.kernels = kernel_lines(report, activity.kernels, scale.to_device);
+                                                                    activity.by_launches.to_host)),
+                                 ratio(all_told(line.moved.to_device, line.between_devices),
+                                       all_told(to_device, activity.told.between_devices))};
+        line.kernels = kernel_lines(report, activity.kernels, scale.pulled);
         line.evictors = kernel_lines(report, activity.evictors, scale.to_host);
         line.host_lines = host_lines(report, activity, line.moved.to_host);
         line.prefetches = prefetch_lines(report, activity, scale);
         lines.push_back(std::move(line));
     }
     std::ranges::stable_sort(lines, std::ranges::greater{}, [](const ManagedLine& line) {
-        return std::pair(reader::saturated_sum(line.moved.to_device, line.moved.to_host),
+        return std::pair(reader::saturated_sum(reader::saturated_sum(line.moved.to_device, line.moved.to_host),
+                                               line.between_devices),
                          line.activity.told.events);
     });
     return lines;

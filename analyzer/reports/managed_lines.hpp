@@ -36,6 +36,7 @@ struct ManagedLine {
     model::ManagedSiteActivity activity;
     model::MovedBytes moved;
     model::MovedBasis basis{};
+    std::uint64_t between_devices = 0;      ///< bytes, at the least
     std::vector<ManagedKernelLine> kernels; ///< those that pulled most first; as are the others
     std::vector<ManagedKernelLine> evictors;
     std::vector<ManagedHostLine> host_lines;

@@ -25,6 +25,14 @@ std::string both_ways(std::uint64_t to_device, std::uint64_t to_host) {
     return size_text(to_device) + " to the device, " + size_text(to_host) + " to the host";
 }
 
+/// Empty: nothing did.
+std::string between_text(const model::ManagedTotals& totals, std::uint64_t told) {
+    if (told == 0)
+        return "";
+    return std::string(totals.between_devices_is_estimated() ? ", at least " : ", ") +
+           size_text(totals.between_devices(told)) + " between devices";
+}
+
 std::string micros(std::uint64_t us) {
     return findings::time_text(static_cast<double>(us) * 1e3);
 }
@@ -72,7 +80,7 @@ void write_totals(std::ostream& out, const model::ManagedActivity& managed, trac
     out << "    in all: "
         << (exact != nullptr ? both_ways(exact->bytes_to_device, exact->bytes_to_host)
                              : both_ways(sum_of(totals.told().to_device), sum_of(totals.told().to_host)))
-        << "; " << faults_text(totals) << "\n";
+        << between_text(totals, totals.told().between_devices) << "; " << faults_text(totals) << "\n";
     if (exact != nullptr && totals.told_share() < 1)
         out << "    of the bytes " << static_cast<int>(std::floor(totals.told_share() * 100))
             << "% were told move by move; each line says how the others are known\n";
@@ -223,6 +231,7 @@ void write_line(std::ostream& out, Report& report, const ManagedLine& line) {
     out << "    "
         << (line.site.symbol != 0 || line.site.stack == 0 ? "" : place_text(report, line.site.stack) + "   ")
         << allocation_name(report, line) << ": " << both_ways(line.moved.to_device, line.moved.to_host)
+        << between_text(report.profile.managed().totals(), line.activity.told.between_devices)
         << basis_text(line.basis) << events_text(report, report.profile.managed().totals(), line.activity.told);
     if (line.activity.round_trips != 0)
         out << "; " << count_text(line.activity.round_trips, "round trip") << " of blocks";

@@ -27,6 +27,44 @@ BOOST_AUTO_TEST_CASE(every_byte_and_fault_is_told) {
         }
 }
 
+namespace {
+
+/// Two devices, and all that the driver tells.
+Watched in_turn(const std::string& way) {
+    return Watched("devices_in_turn " + way, "SIMCUDA_CONFIG=devices=2 UMADVISOR_UM_DETAIL=full", programs);
+}
+
+std::vector<Json> ping_pongs(const Watched& watched) {
+    std::vector<Json> found;
+    const Json whole = report(watched.folder, "x.umtrace");
+    for (const Json& finding : whole.at("findings"))
+        if (finding.at("rule") == "UMA-202")
+            found.push_back(finding);
+    return found;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(what_moves_between_devices_is_told) {
+    const Watched watched = in_turn("turns");
+    const auto migrations = watched.events("migration");
+    const std::uint64_t between = moved(migrations, 1, 2) + moved(migrations, 2, 1);
+    BOOST_TEST(between == 11u * (16 << 20));
+    BOOST_TEST(watched.counted.at("bytes_between_devices") == between);
+    const auto found = ping_pongs(watched);
+    BOOST_TEST_REQUIRE(found.size() == 1u);
+    BOOST_TEST(found[0].at("title") == "ping-pong of managed memory between device 0 and device 1");
+    BOOST_TEST(found[0].at("evidence").at("bytes_between_devices") == between);
+    BOOST_TEST(found[0].at("evidence").at("times") == 11);
+    const Outcome text = run(watched.folder, advisor + " report x.umtrace");
+    BOOST_TEST(text.out.find("176 MiB between devices") != std::string::npos, text.out);
+}
+
+BOOST_AUTO_TEST_CASE(devices_that_have_a_part_each_do_not_ping_pong) {
+    for (const char* const way : {"parts", "once"})
+        BOOST_TEST(ping_pongs(in_turn(way)).empty(), way);
+}
+
 BOOST_AUTO_TEST_CASE(times_are_those_of_the_trace) {
     const Watched watched("pingpong");
     const auto launches = watched.records("Launch");

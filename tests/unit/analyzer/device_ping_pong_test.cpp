@@ -1,0 +1,162 @@
+/// UMA-202 between devices: managed memory that two of them use in turn.
+#include "managed_program.hpp"
+#include "rendered.hpp"
+
+BOOST_AUTO_TEST_SUITE(analyzer_device_ping_pong)
+
+using namespace umadvisor;
+using namespace test::managed_program;
+using test::mib;
+using test::ms;
+using trace::FaultAccess;
+using trace::MigrationCause;
+
+namespace {
+
+/// 64 MiB of managed memory and two devices, numbered 1 and 2 by the driver.
+struct TwoDevices : test::Managed {
+    std::uint64_t line = stack(), launched[2] = {stack(), stack()};
+    std::uint64_t kernel = function("_Z5scalePfi");
+    std::uint64_t bytes = 64 * mib, id = managed(bytes, line);
+    std::uint64_t between = 0, faults = 0;
+
+    TwoDevices() { tell(test::all_kinds); }
+
+    void use_device(std::uint64_t ordinal) {
+        trace::Context record;
+        record.entry = entry("cuCtxSetCurrent");
+        record.start = now;
+        record.action = trace::ContextAction::set_current;
+        record.context = 0x900 + ordinal;
+        record.device = ordinal;
+        builder.add(record);
+        now += 100;
+    }
+    void move(std::uint64_t length, std::uint64_t from, std::uint64_t to,
+              MigrationCause cause = MigrationCause::coherence) {
+        trace::ManagedEvent record;
+        record.kind = Kind::migration;
+        record.address = test::address_of(id);
+        record.bytes = length;
+        record.from = from;
+        record.to = to;
+        record.cause = static_cast<std::uint64_t>(cause);
+        event(record);
+    }
+    void device_faults(std::uint64_t to, std::uint64_t count) {
+        trace::ManagedEvent record;
+        record.kind = Kind::device_fault;
+        record.address = test::address_of(id);
+        record.bytes = 4096;
+        record.to = to;
+        record.cause = static_cast<std::uint64_t>(FaultAccess::write);
+        record.count = count - 1;
+        event(record);
+        faults += count;
+    }
+    /// A kernel on the device; `length` comes from the other one by its faults.
+    void round(std::uint64_t ordinal, std::uint64_t length, MigrationCause cause = MigrationCause::coherence) {
+        use_device(ordinal);
+        launch(kernel, {id}, 0, launched[ordinal]);
+        now += ms;
+        if (length != 0) {
+            if (cause == MigrationCause::coherence)
+                device_faults(ordinal + 1, 100);
+            move(length, 2 - ordinal, ordinal + 1, cause);
+            between += length;
+        }
+        now += 10 * ms;
+        synchronize();
+    }
+    void turns(int count, std::uint64_t length, MigrationCause cause = MigrationCause::coherence) {
+        round(0, 0);
+        for (int turn = 1; turn <= count; ++turn)
+            round(static_cast<std::uint64_t>(turn % 2), length, cause);
+    }
+    void totals(std::uint64_t device_faults) {
+        trace::ManagedCounters record;
+        record.start = now;
+        record.bytes_to_device = bytes;
+        record.device_faults = device_faults;
+        builder.add(record);
+        now += 100;
+    }
+};
+
+double saved_ns(double moved) {
+    return moved / (256.0 * mib / 23e-3) * 1e9 - moved / 55.5;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(two_devices_that_use_it_in_turn) {
+    TwoDevices s;
+    s.turns(20, s.bytes);
+    const Finding finding = only_finding(s);
+    BOOST_TEST(finding.rule->id == "UMA-202");
+    BOOST_TEST(finding.title == "ping-pong of managed memory between device 0 and device 1");
+    BOOST_TEST(contains(finding.summary, "20 times"), finding.summary);
+    BOOST_TEST(contains(finding.summary, "1.25 GiB went between device 0 and device 1"), finding.summary);
+    BOOST_TEST((finding.stack == s.launched[0] || finding.stack == s.launched[1]));
+    BOOST_TEST(finding.places.size() == 1u);
+    BOOST_TEST(finding.allocation_stack == s.line);
+    for (const char* const remedy : {"cudaMemAdviseSetPreferredLocation", "cudaMemAdviseSetAccessedBy",
+                                     "cudaMemAdviseSetReadMostly", "split the allocation"})
+        BOOST_TEST(contains(finding.advice, remedy), finding.advice);
+    BOOST_TEST(finding.saving_ns == saved_ns(20.0 * 64 * mib), about);
+    BOOST_TEST((finding.confidence == Confidence::medium));
+}
+
+BOOST_AUTO_TEST_CASE(each_device_after_the_other_was_done) {
+    TwoDevices s;
+    for (int round = 0; round < 10; ++round)
+        s.round(0, 0);
+    s.round(1, s.bytes);
+    for (int round = 0; round < 10; ++round)
+        s.round(1, 0);
+    BOOST_TEST(ids_of(s) == "");
+}
+
+BOOST_AUTO_TEST_CASE(an_edge_that_they_exchange) {
+    TwoDevices s;
+    s.turns(20, mib);
+    BOOST_TEST(ids_of(s) == "");
+}
+
+BOOST_AUTO_TEST_CASE(prefetched_from_one_to_the_other) {
+    TwoDevices s;
+    s.turns(20, s.bytes, MigrationCause::user);
+    BOOST_TEST(ids_of(s) == "");
+}
+
+BOOST_AUTO_TEST_CASE(moves_that_nobody_told) {
+    TwoDevices s;
+    s.turns(20, 0);
+    s.totals(5000);
+    BOOST_TEST(ids_of(s) == "");
+}
+
+BOOST_AUTO_TEST_CASE(moves_of_which_a_part_was_told) {
+    TwoDevices s;
+    s.totals(0);
+    s.turns(4, s.bytes);
+    s.tell(test::light_kinds);
+    s.turns(15, 0);
+    s.totals(4 * s.faults);
+    const Finding finding = only_finding(s);
+    BOOST_TEST(contains(finding.summary, "at least 1 GiB went"), finding.summary);
+    BOOST_TEST((finding.confidence == Confidence::low));
+}
+
+BOOST_AUTO_TEST_CASE(totals_have_what_went_between_devices) {
+    TwoDevices between, alone;
+    between.turns(20, between.bytes);
+    const std::string text = test::text_of(between.path());
+    BOOST_TEST(contains(text, "to the host, 1.25 GiB between devices"), text);
+    alone.round(0, 0);
+    alone.migrate(test::address_of(alone.id), alone.bytes, test::device);
+    const std::string other = test::text_of(alone.path());
+    BOOST_TEST(!contains(other, "between devices"), other);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
