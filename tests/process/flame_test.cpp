@@ -22,18 +22,18 @@ BOOST_AUTO_TEST_CASE(lines_of_a_program_with_what_they_copied) {
     const Folder folder;
     const std::string trace = record(folder);
     BOOST_TEST(run(folder, advisor + " flame --by copied " + trace).out ==
-               "main (pageable_copies.cu:45);upload (pageable_copies.cu:21);cudaMemcpy 33554432\n"
-               "main (pageable_copies.cu:45);upload (pageable_copies.cu:22);cudaMemcpyAsync 33554432\n"
+               "main (pageable_copies.cu:45);upload (pageable_copies.cu:21);cudaMemcpy 16777216\n"
+               "main (pageable_copies.cu:45);upload (pageable_copies.cu:22);cudaMemcpyAsync 16777216\n"
                "main (pageable_copies.cu:51);cudaMemcpy 8388608\n");
     BOOST_TEST(run(folder, advisor + " tree --by copied " + trace).out ==
-               "100.0%    72 MiB  pageable_copies: bytes copied\n"
-               " 88.9%    64 MiB  ├ main (pageable_copies.cu:45)\n"
-               " 44.4%    32 MiB  │ ├ upload (pageable_copies.cu:21)\n"
-               " 44.4%    32 MiB  │ │ cudaMemcpy\n"
-               " 44.4%    32 MiB  │ └ upload (pageable_copies.cu:22)\n"
-               " 44.4%    32 MiB  │   cudaMemcpyAsync\n"
-               " 11.1%     8 MiB  └ main (pageable_copies.cu:51)\n"
-               " 11.1%     8 MiB    cudaMemcpy\n");
+               "100.0%    40 MiB  pageable_copies: bytes copied\n"
+               " 80.0%    32 MiB  ├ main (pageable_copies.cu:45)\n"
+               " 40.0%    16 MiB  │ ├ upload (pageable_copies.cu:21)\n"
+               " 40.0%    16 MiB  │ │ cudaMemcpy\n"
+               " 40.0%    16 MiB  │ └ upload (pageable_copies.cu:22)\n"
+               " 40.0%    16 MiB  │   cudaMemcpyAsync\n"
+               " 20.0%     8 MiB  └ main (pageable_copies.cu:51)\n"
+               " 20.0%     8 MiB    cudaMemcpy\n");
 }
 
 BOOST_AUTO_TEST_CASE(whole_stacks_begin_where_the_program_does) {
@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(whole_stacks_begin_where_the_program_does) {
     BOOST_TEST(lines(whole.out) == 3u);
     BOOST_TEST(whole.out.find(";main (pageable_copies.cu:51);cudaMemcpy (") != std::string::npos, whole.out);
     const Outcome hidden = run(folder, advisor + " flame --hide upload --by copied " + trace);
-    BOOST_TEST(hidden.out.find("main (pageable_copies.cu:45);cudaMemcpy 33554432\n") != std::string::npos,
+    BOOST_TEST(hidden.out.find("main (pageable_copies.cu:45);cudaMemcpy 16777216\n") != std::string::npos,
                hidden.out);
 }
 
