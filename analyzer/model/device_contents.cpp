@@ -67,6 +67,7 @@ FateTotals& DeviceContents::totals(std::uint64_t allocation, const Range& range,
 }
 
 void DeviceContents::add(const trace::Alloc& record) {
+    written_.add(record);
     if (record.status == 0 && record.memory == trace::Memory::device && record.symbol == 0 && record.part == 0)
         live_[record.allocation] = {record.address + record.bytes, record.bytes, record.stack, record.entry,
                                     false};

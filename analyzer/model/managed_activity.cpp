@@ -47,6 +47,7 @@ WorkQueue ManagedActivity::queue_of(std::uint32_t thread, std::uint64_t stream) 
 void ManagedActivity::add(const trace::Alloc& record) {
     if (record.status != 0 || record.memory != trace::Memory::managed || record.bytes == 0)
         return;
+    written_.add(record);
     ManagedAllocation& allocation = ranges_.add(record);
     const auto site =
         sites_.try_emplace({record.stack, record.entry, record.symbol, record.memory, record.origin}).first;

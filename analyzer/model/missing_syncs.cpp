@@ -24,6 +24,7 @@ bool MissingSyncs::Memory::holds(std::uint64_t place, std::uint64_t time) const 
 void MissingSyncs::add(const trace::Alloc& record) {
     if (record.status != 0)
         return;
+    written_.add(record);
     if (record.memory == trace::Memory::managed) {
         on_purpose_ |= record.symbol != 0;
         retire(record.allocation, record.start);

@@ -7,7 +7,8 @@
 namespace umadvisor::model {
 
 /// Allocations are told in the order of the parameters, each once. So each belongs to one pointer where there
-/// are as many; else one pointer may be null, or two may lead to the same allocation.
+/// are as many; else one pointer may be null, or two may lead to the same allocation. Behind them stand the
+/// managed variables of the kernel's module, of which the parameters tell nothing.
 bool WrittenParameters::may_write(const reader::Shape& shape, std::size_t index) {
     const auto [kernel, fresh] = kernels_.try_emplace(shape.function);
     if (fresh)
@@ -15,9 +16,13 @@ bool WrittenParameters::may_write(const reader::Shape& shape, std::size_t index)
     const Pointers& pointers = kernel->second;
     if (!pointers)
         return true;
-    if (pointers->size() == shape.touched.size())
+    const auto variable = std::ranges::find_if(
+        shape.touched, [this](std::uint64_t allocation) { return variables_.contains(allocation); });
+    const auto by_parameters = static_cast<std::size_t>(variable - shape.touched.begin());
+    if (pointers->size() == by_parameters && index < by_parameters)
         return !(*pointers)[index];
-    return pointers->empty() || !std::ranges::all_of(*pointers, [](bool is_const) { return is_const; });
+    return index >= by_parameters || pointers->empty() ||
+           !std::ranges::all_of(*pointers, [](bool is_const) { return is_const; });
 }
 
 } // namespace umadvisor::model

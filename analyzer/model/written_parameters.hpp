@@ -3,21 +3,28 @@
 
 #include "analyzer/reader/dictionary.hpp"
 #include "analyzer/reader/thread_cursor.hpp"
+#include "trace/records.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace umadvisor::model {
 
-/// By the types of the kernel's parameters. Memory: one entry a kernel that was asked for.
+/// By the types of the kernel's parameters. Memory: one entry a kernel that was asked for, and one a
+/// managed variable.
 class WrittenParameters {
 public:
     /// The dictionary must outlive it.
     explicit WrittenParameters(const reader::Dictionary& dictionary) : dictionary_(dictionary) {}
 
+    void add(const trace::Alloc& record) {
+        if (record.symbol != 0 && record.memory == trace::Memory::managed)
+            variables_.insert(record.allocation);
+    }
     /// Whether the kernel may write the `index`-th of `shape.touched`; in doubt it may.
     bool may_write(const reader::Shape& shape, std::size_t index);
 
@@ -26,6 +33,7 @@ private:
 
     const reader::Dictionary& dictionary_;
     std::unordered_map<std::uint64_t, Pointers> kernels_; ///< by function
+    std::unordered_set<std::uint64_t> variables_;         ///< managed ones of modules
 };
 
 } // namespace umadvisor::model

@@ -121,6 +121,18 @@ BOOST_AUTO_TEST_CASE(read_only_bouncing) {
                    p.kernel = p.function("_Z3sumPKfi");
                    p.bounce(4, p.bytes, 5);
                }) == "UMA-207");
+    // No parameter leads to the variables of its module.
+    BOOST_TEST(ids([](Program& p) {
+                   p.add_variable();
+                   p.digest = p.allocate(4, trace::Memory::device);
+                   p.kernel = p.function("_Z3sumPKfPf");
+                   p.bounce(4, p.bytes, 5);
+               }) == "UMA-207");
+    BOOST_TEST(ids([](Program& p) {
+                   p.add_variable();
+                   p.kernel = p.function("_Z3sumPKfPf"); // one of the two is null
+                   p.bounce(4, p.bytes, 5);
+               }) == "UMA-202");
     // It writes, and the host writes the same again.
     BOOST_TEST(ids([](Program& p) { p.bounce(4, p.bytes, 5); }) == "UMA-202");
     BOOST_TEST(ids([](Program& p) {

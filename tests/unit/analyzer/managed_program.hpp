@@ -39,7 +39,20 @@ struct Program : Bare {
     std::uint64_t line = stack(), launched = stack(), prefetched = stack(), touched = stack();
     std::uint64_t kernel = function("_Z5scalePfi");
     std::uint64_t bytes, id;
+    std::uint64_t digest = 0;   ///< device memory behind it among the kernel's parameters
+    std::uint64_t variable = 0; ///< managed, of the kernel's module
 
+    void add_variable() {
+        builder.add(trace::String{77, "answer"});
+        trace::Alloc record;
+        record.start = now;
+        record.allocation = variable = 900;
+        record.address = test::address_of(variable);
+        record.bytes = 4096;
+        record.memory = trace::Memory::managed;
+        record.symbol = 77;
+        builder.add(record);
+    }
     void look(std::uint64_t host_bytes, trace::SampleMoment moment, const Look& look = {}) {
         trace::Residency record;
         record.start = now;
@@ -61,7 +74,12 @@ struct Program : Bare {
     }
     /// A kernel has used all of it, and the program has waited.
     void round(std::uint64_t sample = 0) {
-        launch(kernel, {id}, sample, launched);
+        if (digest != 0)
+            launch(kernel, {id, digest, variable}, sample, launched);
+        else if (variable != 0)
+            launch(kernel, {id, variable}, sample, launched);
+        else
+            launch(kernel, {id}, sample, launched);
         wait();
         look(0, after);
     }
