@@ -7,7 +7,6 @@
 namespace umadvisor::model {
 namespace {
 
-constexpr std::uint64_t granule = 64 * 1024; ///< what the driver moves at the least, where there is as much
 constexpr std::uint64_t most_for_a_fault = 2 << 20; ///< a block
 constexpr std::size_t most_queues = 32, most_covered = 64;
 

@@ -12,6 +12,9 @@
 
 namespace umadvisor::model {
 
+/// Bytes that the driver moves at the least, where there is as much: for neighbours of what is wanted, too.
+inline constexpr std::uint64_t granule = 64 * 1024;
+
 /// A time in which what is used of the allocation is on one side.
 struct Stay {
     bool on_device = false;

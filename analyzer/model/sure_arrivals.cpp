@@ -70,10 +70,9 @@ void SureArrivals::close() {
     for (ManagedAllocation* const allocation : reached_) {
         allocation->arriving = false;
         const std::uint64_t by_others = all - allocation->most_arriving;
-        if (!unknown_ && came_ > by_others && allocation->most_arriving != 0)
-            allocation->stays.add({.time = over_,
-                                   .kind = UseKind::arrival,
-                                   .bytes = std::min(came_ - by_others, allocation->most_arriving)});
+        const std::uint64_t own = std::min(came_ - std::min(came_, by_others), allocation->most_arriving);
+        if (!unknown_ && own >= granule) // less may have come for what lies beside it
+            allocation->stays.add({.time = over_, .kind = UseKind::arrival, .bytes = own});
     }
     reached_.clear();
     prefetched_before_ = prefetched_;

@@ -7,10 +7,10 @@
 namespace umadvisor::verdicts {
 namespace {
 
+using model::granule;
 using model::Stay;
 
-constexpr std::uint64_t granule = 64 * 1024; ///< of the driver's moves to the host
-constexpr std::uint64_t line = 64;           ///< what lies in one is used together
+constexpr std::uint64_t line = 64; ///< what lies in one is used together
 
 /// What came back by faults and was pulled over by faults again.
 struct Turns {

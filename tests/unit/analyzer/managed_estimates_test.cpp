@@ -181,8 +181,9 @@ namespace {
 
 /// Launches that nobody waits for, and how much has come to the device by the driver's totals when all is
 /// freed.
-std::string ids_without_waits(std::uint64_t came, bool another, bool prefetched, bool looked_at = false) {
-    Filled p;
+std::string ids_without_waits(std::uint64_t came, bool another, bool prefetched, bool looked_at = false,
+                              std::uint64_t size = 64 * mib) {
+    Filled p(size);
     const std::uint64_t other = another ? p.managed(64 * mib, p.line) : 0;
     if (looked_at)
         p.residency(other, 64 * mib, 0, before);
@@ -211,6 +212,9 @@ BOOST_AUTO_TEST_CASE(what_came_for_launches_that_nobody_waited_for) {
     BOOST_TEST(ids_without_waits(128 * mib, true, false) == "UMA-203");
     // Of which the host has no page, nothing can have come.
     BOOST_TEST(ids_without_waits(64 * mib, true, false, true) == "UMA-203");
+    // A granule may be wanted for what lies beside it.
+    BOOST_TEST(ids_without_waits(80 * mib, true, false, false, 16 * mib) == "UMA-203");
+    BOOST_TEST(ids_without_waits(65 * mib, true, false, false, 32 * 1024) == "");
 }
 
 BOOST_AUTO_TEST_CASE(launches_that_nobody_waited_for_pay_together) {
