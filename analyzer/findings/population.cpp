@@ -18,7 +18,8 @@ constexpr std::uint64_t least_unmeasured = 1 << 20;
 
 struct Populated {
     std::uint64_t bytes = 0, launches = 0, measured = 0;
-    double longer_ns = 0; ///< what making the pages took
+    std::uint64_t untimed_bytes = 0; ///< made by launches like these
+    double longer_ns = 0;            ///< what making the pages took
     double saving_ns = 0;
     std::map<std::uint64_t, std::set<std::uint64_t>> kernels; ///< by line of the launch
     double most_ns = 0;
@@ -75,6 +76,16 @@ void add(Populated& all, const model::Profile& profile, const FirstLaunches& fir
     }
 }
 
+/// What was not timed took as long for each byte.
+void extend(Populated& all) {
+    if (all.untimed_bytes == 0 || all.bytes == 0)
+        return;
+    const double times = 1 + static_cast<double>(all.untimed_bytes) / static_cast<double>(all.bytes);
+    reader::add_saturated(all.bytes, all.untimed_bytes);
+    all.longer_ns *= times;
+    all.saving_ns *= times;
+}
+
 Finding describe_population(const ManagedMemory& memory, const Populated& all) {
     const model::Profile& profile = memory.profile;
     const bool measured = all.measured == all.launches;
@@ -88,8 +99,9 @@ Finding describe_population(const ManagedMemory& memory, const Populated& all) {
                       ": the first to use it; faults make the pages of " +
                       bytes_text(static_cast<double>(all.bytes)) + " that nobody had touched, in " +
                       time_text(all.longer_ns);
-    finding.evidence = {{"launches", static_cast<double>(all.launches)},
+    finding.evidence = {{"timed_launches", static_cast<double>(all.launches)},
                         {"bytes", static_cast<double>(all.bytes)},
+                        {"untimed_bytes", static_cast<double>(all.untimed_bytes)},
                         {"time_ns", all.longer_ns}};
     for (const auto& [line, kernels] : all.kernels)
         if (line != all.most_stack)
@@ -104,7 +116,9 @@ Finding describe_population(const ManagedMemory& memory, const Populated& all) {
                         : "the bytes at the price of faults, at most this memory's share of the first launch, "
                           "less a prefetch of memory that has no pages, at the prices of " +
                               profile.rates().whose();
-    finding.confidence = measured ? Confidence::high : Confidence::low;
+    finding.confidence = !measured                ? Confidence::low
+                         : all.untimed_bytes != 0 ? Confidence::medium
+                                                  : Confidence::high;
     return finding;
 }
 
@@ -122,13 +136,16 @@ std::vector<Finding> find_population(const model::Profile& profile, const LineOf
             lines.try_emplace(line, ManagedMemory{profile, firsts, line}, Populated{}).first->second;
         reader::add_saturated(memory.allocations, totals.count);
         reader::add_saturated(memory.bytes, totals.bytes);
+        reader::add_saturated(all.untimed_bytes, totals.populated_untimed);
         for (const model::PopulatingLaunch& each : totals.populating)
             add(all, profile, firsts, each, came_back(profile, site), line_of);
     }
     std::vector<Finding> findings;
-    for (const auto& [line, each] : lines)
+    for (auto& [line, each] : lines) {
+        extend(each.second);
         if (each.second.saving_ns >= least_saving_ns)
             findings.push_back(describe_population(each.first, each.second));
+    }
     return findings;
 }
 

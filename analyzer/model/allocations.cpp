@@ -66,13 +66,19 @@ void Allocations::reach(std::uint64_t allocation, const LaunchGroup& group, std:
     if (live == nullptr)
         return;
     ++live->launches;
-    if (std::exchange(live->launched_on, true) || sample == 0)
+    if (std::exchange(live->launched_on, true))
         return;
+    const bool populates = live->looked_at && !live->touched;
+    if (sample == 0) {
+        if (populates)
+            reader::add_saturated(live->site->populated_untimed, live->bytes);
+        return;
+    }
     auto first = first_launches_.find(sample);
     if (first == first_launches_.end() && first_launches_.size() == most_firsts)
         return;
     first = first_launches_.try_emplace(sample).first;
-    if (live->looked_at && !live->touched && live->site->populating.size() != most_first_launches)
+    if (populates && live->site->populating.size() != most_first_launches)
         live->site->populating.push_back({{sample, live->bytes, group}, stack});
     reader::add_saturated(first->second.bytes, live->rest ? live->on_host : live->bytes);
     if (live->on_host != 0 && live->site->first_launches.size() != most_first_launches) {

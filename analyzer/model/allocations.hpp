@@ -43,6 +43,7 @@ struct AllocationTotals {
     std::uint64_t observed = 0;                             ///< managed ones whose residency was sampled
     std::vector<FirstLaunch> first_launches;                ///< those that were sampled; at most a few
     std::vector<PopulatingLaunch> populating;               ///< the same
+    std::uint64_t populated_untimed = 0; ///< bytes that launches made, of which no device time is known
 };
 
 /// What the program has at a moment, by where it was made.

@@ -40,6 +40,22 @@ BOOST_AUTO_TEST_CASE(a_kernel_that_uses_it_first_has_its_pages_made) {
     BOOST_TEST(contains(finding.advice, "or cudaMalloc where the host never looks at it"), finding.advice);
 }
 
+BOOST_AUTO_TEST_CASE(launches_that_were_not_timed_make_pages_as_fast) {
+    Program p;
+    kernel_after(p, 0, 9 * ms);
+    for (int i = 0; i < 3; ++i) {
+        const std::uint64_t again = p.managed(p.bytes, p.line);
+        p.residency(again, p.bytes, 0, before);
+        p.launch(p.kernel, {again}, 0, p.launched);
+        p.wait();
+        p.free(again);
+    }
+    const Finding finding = only_finding(p);
+    BOOST_TEST(finding.rule->id == "UMA-214");
+    BOOST_TEST(finding.saving_ns == 4 * (8e6 - made_by_prefetch(64)), about);
+    BOOST_TEST((finding.confidence == Confidence::medium));
+}
+
 BOOST_AUTO_TEST_CASE(no_population) {
     BOOST_TEST(ids([](Program& p) { kernel_after(p, 0, ms); }) == ""); // it took no longer
     BOOST_TEST(ids([](Program& p) {
