@@ -1,6 +1,7 @@
 #include "analyzer/findings/managed.hpp"
 
 #include "analyzer/findings/missing_sync.hpp"
+#include "analyzer/findings/neighbours.hpp"
 #include "analyzer/findings/remote_atomics.hpp"
 #include "analyzer/findings/verdict_text.hpp"
 #include "analyzer/findings/words.hpp"
@@ -16,6 +17,28 @@ namespace {
 using verdicts::VerdictKind;
 
 using Memories = std::map<model::AllocationSite, ManagedMemory>;
+
+/// That move it, by any of its verdicts.
+std::set<model::KernelSite> kernels_of(const ManagedMemory& memory) {
+    std::set<model::KernelSite> kernels;
+    for (const auto& [kind, totals] : memory.activity.verdicts.kinds())
+        kernels.insert(totals.kernels.begin(), totals.kernels.end());
+    return kernels;
+}
+
+void share_faults(Memories& memories) {
+    std::map<model::KernelSite, double> pulled;
+    for (const auto& [line, memory] : memories)
+        for (const model::KernelSite& kernel : kernels_of(memory))
+            pulled[kernel] += static_cast<double>(memory.moved.to_device);
+    for (auto& [line, memory] : memories) {
+        double most = 0;
+        for (const model::KernelSite& kernel : kernels_of(memory))
+            most = std::max(most, pulled[kernel]);
+        if (most != 0)
+            memory.share_of_faults = static_cast<double>(memory.moved.to_device) / most;
+    }
+}
 
 /// By line. No advice on what umadvisor made managed: it is not the program's managed memory.
 Memories memories_of(const model::Profile& profile, const FirstLaunches& firsts, const LineOf& line_of) {
@@ -39,6 +62,7 @@ Memories memories_of(const model::Profile& profile, const FirstLaunches& firsts,
         memory.moved = estimate.moved(memory.activity);
         memory.basis = estimate.basis(memory.activity);
     }
+    share_faults(memories);
     return memories;
 }
 
@@ -172,6 +196,16 @@ void take_place(const ManagedMemory& memory, RemoteAtomics& remote, std::vector<
     });
 }
 
+/// `bytes` in all.
+std::string text_of(const model::Profile& profile, const model::AllocationSite& site, std::uint64_t count,
+                    std::uint64_t bytes) {
+    if (site.symbol != 0)
+        return "variable " + reader::shown_name(profile.dictionary().string(site.symbol));
+    const auto each = static_cast<double>(bytes) / static_cast<double>(std::max<std::uint64_t>(1, count));
+    return profile.call_name(site.entry) + " " + bytes_text(each) +
+           (count > 1 ? " x " + std::to_string(count) : "");
+}
+
 double nanoseconds_at(std::uint64_t bytes, double bytes_per_second) {
     return static_cast<double>(bytes) / bytes_per_second * 1e9;
 }
@@ -179,12 +213,14 @@ double nanoseconds_at(std::uint64_t bytes, double bytes_per_second) {
 } // namespace
 
 std::string allocation_text(const ManagedMemory& memory) {
-    if (memory.site.symbol != 0)
-        return "variable " + reader::shown_name(memory.profile.dictionary().string(memory.site.symbol));
-    const double count = static_cast<double>(std::max<std::uint64_t>(1, memory.allocations));
-    return memory.profile.call_name(memory.site.entry) + " " +
-           bytes_text(static_cast<double>(memory.bytes) / count) +
-           (memory.allocations > 1 ? " x " + std::to_string(memory.allocations) : "");
+    return text_of(memory.profile, memory.site, memory.allocations, memory.bytes);
+}
+
+std::string allocation_text(const model::Profile& profile, const model::AllocationSite& site) {
+    const auto& sites = profile.allocations().sites();
+    const auto found = sites.find(site);
+    return found == sites.end() ? text_of(profile, site, 0, 0)
+                                : text_of(profile, site, found->second.count, found->second.bytes);
 }
 
 const verdicts::VerdictTotals* ManagedMemory::find(VerdictKind kind) const {
@@ -224,12 +260,13 @@ const Rule& rule_of(VerdictKind kind) {
     return *(*std::ranges::find(managed_rules, kind, &ManagedRule::kind))->rule;
 }
 
-/// A fault has its price, however little it brings to the device.
+/// A launch's faults have their price, however little they bring to the device.
 double Habit::by_faults(const model::MovedBytes& moved, double times, std::uint64_t written) const {
     const machine::Rates& rates = memory.profile.rates();
     double ns = 0;
     if (moved.to_device != 0)
-        ns += std::max(nanoseconds_at(moved.to_device, rates.fault_to_device), times * rates.device_fault_ns);
+        ns += std::max(nanoseconds_at(moved.to_device, rates.fault_to_device),
+                       times * rates.device_fault_ns * memory.share_of_faults);
     if (moved.to_host != 0)
         ns += nanoseconds_at(moved.to_host - written, rates.fault_to_host) +
               nanoseconds_at(written, rates.fault_to_host_written) + times * rates.host_fault_ns;
@@ -252,8 +289,9 @@ std::string Habit::prices() const {
 std::vector<Finding> find_managed(const model::Profile& profile, const LineOf& line_of) {
     const FirstLaunches firsts = first_launches_of(profile);
     const std::set<std::uint64_t> racing = lines_that_race(profile, line_of);
-    std::vector<Finding> findings;
-    for (const auto& [line, memory] : memories_of(profile, firsts, line_of)) {
+    const Memories memories = memories_of(profile, firsts, line_of);
+    std::vector<OnMemory> findings;
+    for (const auto& [line, memory] : memories) {
         std::vector<Found> found;
         for (const ManagedRule* const rule : managed_rules) {
             const verdicts::VerdictTotals* const totals = memory.find(rule->kind);
@@ -268,14 +306,15 @@ std::vector<Finding> find_managed(const model::Profile& profile, const LineOf& l
         if (std::optional<RemoteAtomics> remote = remote_atomics(memory, line_of);
             remote && remote->finding.saving_ns >= least_saving_ns) {
             take_place(memory, *remote, found);
-            findings.push_back(std::move(remote->finding));
+            findings.push_back({&memory, std::move(remote->finding)});
         }
-        std::ranges::move(fold_moves(std::move(found)), std::back_inserter(findings));
+        for (Finding& each : fold_moves(std::move(found)))
+            findings.push_back({&memory, std::move(each)});
         if (auto between = find_device_ping_pong(memory, line_of);
             between && !racing.contains(line.stack) && between->saving_ns >= least_saving_ns)
-            findings.push_back(std::move(*between));
+            findings.push_back({&memory, std::move(*between)});
     }
-    return findings;
+    return with_neighbours(std::move(findings), line_of);
 }
 
 } // namespace umadvisor::findings

@@ -26,6 +26,8 @@ struct ManagedMemory {
     std::vector<model::FirstLaunch> first_launches{};
     model::MovedBytes moved{};
     model::MovedBasis basis{};
+    /// Of what its kernels pull over, by bytes: their faults on several allocations come in the same batches.
+    double share_of_faults = 1;
 
     const verdicts::VerdictTotals* find(verdicts::VerdictKind kind) const;
 };
@@ -81,8 +83,6 @@ inline constexpr std::array<const ManagedRule*, verdicts::verdict_kinds> managed
 
 /// What devices take from each other; nothing: they do not, or the trace does not tell of their moves.
 std::optional<Finding> find_device_ping_pong(const ManagedMemory& memory, const LineOf& line_of);
-/// "cudaMallocManaged 32 MiB x 4"
-std::string allocation_text(const ManagedMemory& memory);
 
 /// The rule that speaks of such verdicts.
 const Rule& rule_of(verdicts::VerdictKind kind);
@@ -100,6 +100,8 @@ FirstTouchSaving first_touch_saving(const Habit& habit);
 
 /// "cudaMallocManaged 32 MiB x 2", or the variable.
 std::string allocation_text(const ManagedMemory& memory);
+/// The same of one call site.
+std::string allocation_text(const model::Profile& profile, const model::AllocationSite& site);
 
 /// What to write instead of counters, and of what both sides poll, in little managed memory.
 std::string keep_counters_on_device(const ManagedMemory& memory);

@@ -33,6 +33,16 @@ std::string prefetches(const ManagedMemory& memory, bool back_too) {
                     : there + " (not back: the host's own faults are no slower)";
 }
 
+/// To prefetch all of an allocation of which both sides use a part would move the rest for nothing.
+std::string only_the_part(const Habit& habit) {
+    const std::uint64_t each = habit.memory.bytes / std::max<std::uint64_t>(1, habit.memory.allocations);
+    const std::uint64_t at_a_time = habit.totals.bytes / 2 / std::max<std::uint64_t>(1, habit.totals.times);
+    if (at_a_time > each / 2)
+        return "";
+    return ", but only the part that both use: about " + bytes_text(static_cast<double>(at_a_time)) +
+           " at a time, not all " + bytes_text(static_cast<double>(each));
+}
+
 Advice advise_ping_pong(const Habit& habit) {
     const ManagedMemory& memory = habit.memory;
     const model::MovedBytes moved = habit.bytes_both_ways();
@@ -43,7 +53,7 @@ Advice advise_ping_pong(const Habit& habit) {
     return {.text =
                 "keep the data on one side: do the host's step in a kernel, or give the host a small buffer "
                 "of its own for what it reads. If both must touch it: " +
-                prefetches(memory, down.saved_ns() > 0),
+                prefetches(memory, down.saved_ns() > 0) + only_the_part(habit),
             .saving_ns = std::max(0.0, up.saved_ns()) + std::max(0.0, down.saved_ns()),
             .basis = "the bytes that migrated back and forth, by page faults instead of by prefetch, " +
                      habit.prices() + (written != 0 ? ", the host's first writes counted in both" : "") +

@@ -52,6 +52,13 @@ void ManagedActivity::add(const trace::Alloc& record) {
     const auto site =
         sites_.try_emplace({record.stack, record.entry, record.symbol, record.memory, record.origin}).first;
     allocation.site = &site->second;
+    allocation.made_at = &site->first;
+    for (ManagedAllocation* const other : ranges_.beside(allocation)) {
+        if (other->made_at == allocation.made_at)
+            continue;
+        site->second.stands_beside(*other->made_at);
+        other->site->stands_beside(site->first);
+    }
     forget_expired();
 }
 

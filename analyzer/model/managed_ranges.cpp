@@ -5,7 +5,7 @@
 namespace umadvisor::model {
 namespace {
 
-constexpr std::size_t most_prefetch_calls = 32;
+constexpr std::size_t most_prefetch_calls = 32, most_beside = 4;
 
 /// Last byte of a range that is not empty; the last there is where it would wrap.
 std::uint64_t last_byte(std::uint64_t address, std::uint64_t bytes) {
@@ -57,6 +57,25 @@ ManagedAllocation& ManagedRanges::add(const trace::Alloc& record) {
         at = retire(at, record.start);
     ids_[fresh->id] = fresh.get();
     return *(live_[fresh->address] = std::move(fresh));
+}
+
+std::vector<ManagedAllocation*> ManagedRanges::beside(const ManagedAllocation& allocation) const {
+    std::vector<ManagedAllocation*> found;
+    const auto here = live_.find(allocation.address);
+    auto before = here;
+    for (std::size_t count = 0; count != most_beside && before != live_.begin(); ++count) {
+        --before;
+        if (before->second->last / granule != allocation.address / granule)
+            break;
+        found.push_back(before->second.get());
+    }
+    auto after = std::next(here);
+    for (std::size_t count = 0; count != most_beside && after != live_.end(); ++count, ++after) {
+        if (after->first / granule != allocation.last / granule)
+            break;
+        found.push_back(after->second.get());
+    }
+    return found;
 }
 
 ManagedAllocation* ManagedRanges::remove(const trace::Free& record) {

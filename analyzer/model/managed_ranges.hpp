@@ -16,6 +16,7 @@
 
 namespace umadvisor::model {
 
+struct AllocationSite;
 struct ManagedSiteActivity;
 
 /// A call that moves a part of an allocation, or will.
@@ -38,6 +39,7 @@ struct ManagedAllocation {
     std::uint64_t from;              ///< ticks
     std::uint64_t until = UINT64_MAX;
     ManagedSiteActivity* site = nullptr;
+    const AllocationSite* made_at = nullptr;
     bool launched_on = false;        ///< by launches that nobody has waited for
     bool prefetched = false;         ///< since the last wait
     bool recent = false;             ///< used since the driver's totals were told last
@@ -74,6 +76,8 @@ public:
     ManagedAllocation* remove(const trace::Free& record);
     /// The one that `address` was in at `time`; nullptr: none.
     ManagedAllocation* find(std::uint64_t address, std::uint64_t time);
+    /// The nearest live ones that hold a byte of a granule that it holds one of, a few each way.
+    std::vector<ManagedAllocation*> beside(const ManagedAllocation& allocation) const;
     /// By the id of one that lives.
     ManagedAllocation* find_live(std::uint64_t id);
     bool empty() const { return live_.empty() && freed_.empty(); }

@@ -117,6 +117,8 @@ void ManagedSiteActivity::add(const ManagedSiteActivity& other) {
         to->nobody.add(from->nobody);
     }
     devices.add(other.devices);
+    for (const AllocationSite& neighbour : other.neighbours)
+        stands_beside(neighbour);
     for (const auto& [code, access] : other.host_codes)
         touched_by_host(code, access.faults, access.bytes);
     for (const auto& [site, moved] : other.prefetches) {

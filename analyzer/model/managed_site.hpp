@@ -1,6 +1,7 @@
 /// What happened to the managed memory of one allocating line, and who made it happen.
 #pragma once
 
+#include "analyzer/model/allocations.hpp"
 #include "analyzer/model/block_history.hpp"
 #include "analyzer/model/device_turns.hpp"
 #include "analyzer/model/managed_tally.hpp"
@@ -12,6 +13,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -62,7 +64,8 @@ struct AllocationLife {
 
 /// Memory: bounded, whatever happens.
 struct ManagedSiteActivity {
-    static constexpr std::size_t most_codes = 256, most_prefetch_sites = 64, most_blocks = 32;
+    static constexpr std::size_t most_codes = 256, most_prefetch_sites = 64, most_blocks = 32,
+                                 most_neighbours = 8;
 
     ManagedTally told;
     MovedBytes by_launches; ///< given to it without any event, since launches reached nothing else
@@ -74,6 +77,7 @@ struct ManagedSiteActivity {
     std::vector<BlockOfAllocation> blocks;          ///< with the most traffic
     std::uint64_t blocks_seen = 0, round_trips = 0; ///< of all blocks
     DevicePairs devices;                            ///< that take it from each other
+    std::set<AllocationSite> neighbours;            ///< other ones with memory in a granule of this
     verdicts::VerdictTally verdicts;
     verdicts::LateCandidates late;
     std::uint64_t made = 0, made_and_returned = 0; ///< bytes that kernels used first; and that came to the host
@@ -85,6 +89,10 @@ struct ManagedSiteActivity {
     void take_blocks(const ManagedAllocation& allocation);
     void add(const ManagedSiteActivity& other);
     void made_by_kernels(const Stays& stays);
+    void stands_beside(const AllocationSite& other) {
+        if (neighbours.size() < most_neighbours)
+            neighbours.insert(other);
+    }
     /// The same for where it was: that of the allocation that moved most is kept.
     void take_life(const ManagedAllocation& allocation);
 

@@ -24,7 +24,7 @@ BOOST_AUTO_TEST_CASE(lines_of_a_program_with_what_they_copied) {
     BOOST_TEST(run(folder, advisor + " flame --by copied " + trace).out ==
                "main (pageable_copies.cu:45);upload (pageable_copies.cu:21);cudaMemcpy 16777216\n"
                "main (pageable_copies.cu:45);upload (pageable_copies.cu:22);cudaMemcpyAsync 16777216\n"
-               "main (pageable_copies.cu:51);cudaMemcpy 8388608\n");
+               "main (pageable_copies.cu:53);cudaMemcpy 8388608\n");
     BOOST_TEST(run(folder, advisor + " tree --by copied " + trace).out ==
                "100.0%    40 MiB  pageable_copies: bytes copied\n"
                " 80.0%    32 MiB  ├ main (pageable_copies.cu:45)\n"
@@ -32,7 +32,7 @@ BOOST_AUTO_TEST_CASE(lines_of_a_program_with_what_they_copied) {
                " 40.0%    16 MiB  │ │ cudaMemcpy\n"
                " 40.0%    16 MiB  │ └ upload (pageable_copies.cu:22)\n"
                " 40.0%    16 MiB  │   cudaMemcpyAsync\n"
-               " 20.0%     8 MiB  └ main (pageable_copies.cu:51)\n"
+               " 20.0%     8 MiB  └ main (pageable_copies.cu:53)\n"
                " 20.0%     8 MiB    cudaMemcpy\n");
 }
 
@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(whole_stacks_begin_where_the_program_does) {
     const Outcome whole = run(folder, advisor + " flame --full-stacks --by copied " + trace);
     BOOST_TEST(whole.out.starts_with("_start (pageable_copies);"), whole.out);
     BOOST_TEST(lines(whole.out) == 3u);
-    BOOST_TEST(whole.out.find(";main (pageable_copies.cu:51);cudaMemcpy (") != std::string::npos, whole.out);
+    BOOST_TEST(whole.out.find(";main (pageable_copies.cu:53);cudaMemcpy (") != std::string::npos, whole.out);
     const Outcome hidden = run(folder, advisor + " flame --hide upload --by copied " + trace);
     BOOST_TEST(hidden.out.find("main (pageable_copies.cu:45);cudaMemcpy 16777216\n") != std::string::npos,
                hidden.out);

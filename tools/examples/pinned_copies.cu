@@ -34,17 +34,19 @@ int main(int argc, char** argv) {
     CHECK(cudaMemset(total, 0, options.bytes()));
     cudaStream_t stream;
     CHECK(cudaStreamCreate(&stream));
+    for (std::size_t i = 0; i < n; ++i)
+        host[i] = static_cast<float>(i % 1000);
 
     std::vector<double> uploads;
     for (std::size_t round = 0; round < options.rounds; ++round) {
-        for (std::size_t i = 0; i < n; ++i)
-            host[i] = static_cast<float>(i % 1000 + round);
         const example::Stopwatch watch;
         upload(data, host, n / 2, stream);
         CHECK(cudaStreamSynchronize(stream));
         uploads.push_back(watch.microseconds());
         LAUNCH(accumulate, 264, 256, stream, total, data, n);
         CHECK(cudaStreamSynchronize(stream));
+        for (std::size_t i = 0; i < n; ++i)
+            host[i] += 1;
     }
     CHECK(cudaMemcpy(back, total, options.bytes(), cudaMemcpyDeviceToHost));
 

@@ -398,6 +398,32 @@ BOOST_AUTO_TEST_CASE(a_flag_among_data_costs_a_fault_each_way) {
     BOOST_TEST(finding.saving_ns == 10 * (120e3 + 30e3) + bytes_ns, about);
 }
 
+BOOST_AUTO_TEST_CASE(faults_of_one_launch_on_several_allocations_come_together) {
+    const auto findings = [](bool together) {
+        Program p(64 * mib);
+        const std::uint64_t little = p.managed(4096, p.touched);
+        const std::uint64_t alone = p.function("_Z4skipPfi");
+        for (int i = 0; i < 10; ++i) {
+            p.look(64 * mib, before, {.content = 1 + static_cast<std::uint64_t>(i)});
+            p.residency(little, 4096, i == 0 ? 0 : 4096, before);
+            if (together) {
+                p.launch(p.kernel, {p.id, little}, 0, p.launched);
+            } else {
+                p.launch(p.kernel, {p.id}, 0, p.launched);
+                p.launch(alone, {little}, 0, p.launched);
+            }
+            p.wait();
+            p.look(0, after);
+            p.residency(little, 4096, 0, after);
+        }
+        return test::findings_of(p);
+    };
+    BOOST_TEST(findings(false).size() == 2u);
+    const auto found = findings(true); // 4 KiB among 64 MiB cost nothing of their own
+    BOOST_REQUIRE(found.size() == 1u);
+    BOOST_TEST(evidence(found[0], "allocation_bytes") == 64.0 * mib);
+}
+
 BOOST_AUTO_TEST_CASE(what_was_copied_there_was_not_made_there) {
     const auto filled_by = [](std::string_view module_path) {
         Program p;

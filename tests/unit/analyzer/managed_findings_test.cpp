@@ -43,6 +43,22 @@ BOOST_AUTO_TEST_CASE(ping_pong) {
                }) == "");
 }
 
+BOOST_AUTO_TEST_CASE(a_part_that_goes_back_and_forth) {
+    const auto advice = [](std::uint64_t part) {
+        Program p(16 * mib);
+        p.look(0, before);
+        p.round();
+        for (int i = 0; i < 8; ++i) {
+            p.look(part, before);
+            p.round();
+        }
+        return only_finding(p).advice;
+    };
+    BOOST_TEST(contains(advice(mib), "only the part that both use: about 1 MiB at a time, not all 16 MiB"),
+               advice(mib));
+    BOOST_TEST(!contains(advice(12 * mib), "only the part"), advice(12 * mib));
+}
+
 BOOST_AUTO_TEST_CASE(first_touch) {
     BOOST_TEST(ids([](Program& p) {
                    p.filled();

@@ -1,0 +1,73 @@
+#include "analyzer/findings/neighbours.hpp"
+
+#include "analyzer/findings/words.hpp"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace umadvisor::findings {
+namespace {
+
+/// Larger memory has granules of its own for the most part.
+constexpr std::uint64_t most_bytes = 2 * model::granule;
+
+bool goes_by_faults(const Finding& finding) {
+    constexpr std::string_view rules_of_turns[] = {"UMA-201", "UMA-202", "UMA-205", "UMA-206", "UMA-207"};
+    return std::ranges::find(rules_of_turns, finding.rule->id) != std::end(rules_of_turns);
+}
+
+/// By line, without its own.
+std::set<model::AllocationSite> neighbours_of(const ManagedMemory& memory, const LineOf& line_of) {
+    std::set<model::AllocationSite> neighbours;
+    if (memory.bytes / std::max<std::uint64_t>(1, memory.allocations) > most_bytes)
+        return neighbours;
+    for (model::AllocationSite site : memory.activity.neighbours) {
+        site.stack = line_of(site.stack);
+        if (site != memory.site)
+            neighbours.insert(site);
+    }
+    return neighbours;
+}
+
+void tell(Finding& finding, const ManagedMemory& memory, const std::set<model::AllocationSite>& neighbours) {
+    std::string names;
+    for (const model::AllocationSite& site : neighbours) {
+        const std::string name = allocation_text(memory.profile, site);
+        names += (names.empty() ? "" : ", ") + name;
+        if (site.symbol == 0)
+            finding.places.emplace_back(name + " is allocated here", site.stack);
+    }
+    finding.summary += "; it shares 64 KiB with " + names +
+                       ": the driver moves these together, for whichever of them is wanted";
+}
+
+} // namespace
+
+std::vector<Finding> with_neighbours(std::vector<OnMemory> found, const LineOf& line_of) {
+    std::ranges::stable_sort(found, std::ranges::greater{},
+                             [](const OnMemory& each) { return each.finding.saving_ns; });
+    std::vector<OnMemory> kept;
+    for (OnMemory& each : found) {
+        const auto neighbours = goes_by_faults(each.finding) ? neighbours_of(*each.memory, line_of)
+                                                             : std::set<model::AllocationSite>{};
+        const auto larger = std::ranges::find_if(kept, [&](const OnMemory& other) {
+            return other.finding.rule == each.finding.rule && other.finding.stack == each.finding.stack &&
+                   neighbours.contains(other.memory->site);
+        });
+        if (larger != kept.end()) {
+            fold(larger->finding, each.finding);
+            continue;
+        }
+        if (!neighbours.empty())
+            tell(each.finding, *each.memory, neighbours);
+        kept.push_back(std::move(each));
+    }
+    std::vector<Finding> findings;
+    for (OnMemory& each : kept)
+        findings.push_back(std::move(each.finding));
+    return findings;
+}
+
+} // namespace umadvisor::findings
