@@ -18,28 +18,6 @@ using verdicts::VerdictKind;
 
 using Memories = std::map<model::AllocationSite, ManagedMemory>;
 
-/// That move it, by any of its verdicts.
-std::set<model::KernelSite> kernels_of(const ManagedMemory& memory) {
-    std::set<model::KernelSite> kernels;
-    for (const auto& [kind, totals] : memory.activity.verdicts.kinds())
-        kernels.insert(totals.kernels.begin(), totals.kernels.end());
-    return kernels;
-}
-
-void share_faults(Memories& memories) {
-    std::map<model::KernelSite, double> pulled;
-    for (const auto& [line, memory] : memories)
-        for (const model::KernelSite& kernel : kernels_of(memory))
-            pulled[kernel] += static_cast<double>(memory.moved.to_device);
-    for (auto& [line, memory] : memories) {
-        double most = 0;
-        for (const model::KernelSite& kernel : kernels_of(memory))
-            most = std::max(most, pulled[kernel]);
-        if (most != 0)
-            memory.share_of_faults = static_cast<double>(memory.moved.to_device) / most;
-    }
-}
-
 /// By line. No advice on what umadvisor made managed: it is not the program's managed memory.
 Memories memories_of(const model::Profile& profile, const FirstLaunches& firsts, const LineOf& line_of) {
     Memories memories;
@@ -62,7 +40,6 @@ Memories memories_of(const model::Profile& profile, const FirstLaunches& firsts,
         memory.moved = estimate.moved(memory.activity);
         memory.basis = estimate.basis(memory.activity);
     }
-    share_faults(memories);
     return memories;
 }
 
@@ -136,6 +113,58 @@ Finding describe(const ManagedRule& rule, const Habit& habit, const LineOf& line
 
 bool takes_turns(VerdictKind kind) {
     return kind <= VerdictKind::ping_pong;
+}
+
+/// What a kernel pulls over again and again, of one memory.
+struct Pull {
+    const ManagedMemory* memory;
+    double times, bytes; ///< each time
+};
+using Pulls = std::map<model::KernelSite, std::vector<Pull>>;
+
+Pulls pulls_of(const Memories& memories) {
+    constexpr std::size_t most = 64; // of one kernel
+    Pulls pulls;
+    for (const auto& [line, memory] : memories)
+        for (const auto& [kind, totals] : memory.activity.verdicts.kinds()) {
+            if (!takes_turns(kind) || totals.times == 0)
+                continue;
+            const auto times = static_cast<double>(totals.times);
+            for (const model::KernelSite& kernel : totals.kernels)
+                if (std::vector<Pull>& of_kernel = pulls[kernel]; of_kernel.size() < most)
+                    of_kernel.push_back({&memory, times, static_cast<double>(totals.bytes) / 2 / times});
+        }
+    return pulls;
+}
+
+/// The faults of a launch come in batches, whatever memory they are on: by bytes. What other memory is pulled
+/// over less often shares as many.
+double share_of_faults(const Pulls& pulls, const ManagedMemory& memory, const verdicts::VerdictTotals& totals) {
+    std::map<model::AllocationSite, Pull> others;
+    for (const model::KernelSite& kernel : totals.kernels)
+        if (const auto found = pulls.find(kernel); found != pulls.end())
+            for (const Pull& pull : found->second)
+                if (pull.memory != &memory)
+                    others.try_emplace(pull.memory->site, pull);
+    const auto times = static_cast<double>(totals.times);
+    const double own = static_cast<double>(totals.bytes) / 2 / times;
+    if (others.empty() || own == 0)
+        return 1;
+    std::vector<Pull> by_times;
+    double beside = 0;
+    for (const auto& [other, pull] : others) {
+        by_times.push_back(pull);
+        beside += pull.bytes;
+    }
+    std::ranges::sort(by_times, {}, &Pull::times);
+    double shared = 0, at = 0;
+    for (const Pull& pull : by_times) {
+        const double until = std::min(pull.times, times);
+        shared += (until - at) * own / (own + beside);
+        at = until;
+        beside = std::max(0.0, beside - pull.bytes);
+    }
+    return (shared + times - at) / times;
 }
 
 /// Whether both count the same moves, at least in part.
@@ -266,7 +295,7 @@ double Habit::by_faults(const model::MovedBytes& moved, double times, std::uint6
     double ns = 0;
     if (moved.to_device != 0)
         ns += std::max(nanoseconds_at(moved.to_device, rates.fault_to_device),
-                       times * rates.device_fault_ns * memory.share_of_faults);
+                       times * rates.device_fault_ns * share_of_faults);
     if (moved.to_host != 0)
         ns += nanoseconds_at(moved.to_host - written, rates.fault_to_host) +
               nanoseconds_at(written, rates.fault_to_host_written) + times * rates.host_fault_ns;
@@ -290,6 +319,7 @@ std::vector<Finding> find_managed(const model::Profile& profile, const LineOf& l
     const FirstLaunches firsts = first_launches_of(profile);
     const std::set<std::uint64_t> racing = lines_that_race(profile, line_of);
     const Memories memories = memories_of(profile, firsts, line_of);
+    const Pulls pulls = pulls_of(memories);
     std::vector<OnMemory> findings;
     for (const auto& [line, memory] : memories) {
         std::vector<Found> found;
@@ -299,7 +329,9 @@ std::vector<Finding> find_managed(const model::Profile& profile, const LineOf& l
                 ((takes_turns(rule->kind) || rule->kind == VerdictKind::read_back) &&
                  racing.contains(line.stack)))
                 continue;
-            Finding finding = describe(*rule, {memory, *totals}, line_of);
+            const double share =
+                takes_turns(rule->kind) && totals->times != 0 ? share_of_faults(pulls, memory, *totals) : 1;
+            Finding finding = describe(*rule, {memory, *totals, share}, line_of);
             if (finding.saving_ns >= least_saving_ns)
                 found.push_back({rule->kind, std::move(finding)});
         }

@@ -26,8 +26,6 @@ struct ManagedMemory {
     std::vector<model::FirstLaunch> first_launches{};
     model::MovedBytes moved{};
     model::MovedBasis basis{};
-    /// Of what its kernels pull over, by bytes: their faults on several allocations come in the same batches.
-    double share_of_faults = 1;
 
     const verdicts::VerdictTotals* find(verdicts::VerdictKind kind) const;
 };
@@ -36,6 +34,8 @@ struct ManagedMemory {
 struct Habit {
     const ManagedMemory& memory;
     const verdicts::VerdictTotals& totals;
+    /// Of the device's faults, where those on other memory come in the same batches.
+    double share_of_faults = 1;
 
     /// Bytes that moved because of it, as the verdict has them, but no more than is known to have moved.
     std::uint64_t bytes_to_device() const;

@@ -1,6 +1,7 @@
 /// Managed memory that nobody has touched has no pages. The first kernel that uses it has them made, fault by
 /// fault; a prefetch makes them all at once.
 #include "analyzer/findings/managed.hpp"
+#include "analyzer/findings/untold_work.hpp"
 #include "analyzer/findings/words.hpp"
 
 #include <algorithm>
@@ -17,9 +18,9 @@ constexpr std::uint64_t block_bytes = 2 << 20;
 constexpr std::uint64_t least_unmeasured = 1 << 20;
 
 struct Populated {
-    std::uint64_t bytes = 0, launches = 0, measured = 0;
-    std::uint64_t untimed_bytes = 0; ///< made by launches like these
-    double longer_ns = 0;            ///< what making the pages took
+    std::uint64_t bytes = 0, launches = 0, measured = 0; ///< of launches that took longer
+    std::uint64_t timed_bytes = 0, untimed_bytes = 0;    ///< made by launches that tell how long; and by others
+    double longer_ns = 0;                                ///< what making the pages took
     double saving_ns = 0;
     std::map<std::uint64_t, std::set<std::uint64_t>> kernels; ///< by line of the launch
     double most_ns = 0;
@@ -60,7 +61,10 @@ std::optional<double> made_in_ns(const model::Profile& profile, const FirstLaunc
 void add(Populated& all, const model::Profile& profile, const FirstLaunches& firsts,
          const model::PopulatingLaunch& each, bool returned, const LineOf& line_of) {
     const std::optional<double> longer = made_in_ns(profile, firsts, each.launch, returned);
-    const double saving = longer ? std::max(0.0, *longer - by_prefetch(profile.rates(), each.launch.bytes)) : 0;
+    if (!longer)
+        return;
+    reader::add_saturated(all.timed_bytes, each.launch.bytes);
+    const double saving = std::max(0.0, *longer - by_prefetch(profile.rates(), each.launch.bytes));
     if (saving == 0)
         return;
     ++all.launches;
@@ -78,10 +82,10 @@ void add(Populated& all, const model::Profile& profile, const FirstLaunches& fir
 
 /// What was not timed took as long for each byte.
 void extend(Populated& all) {
-    if (all.untimed_bytes == 0 || all.bytes == 0)
+    if (all.untimed_bytes == 0 || all.timed_bytes == 0)
         return;
-    const double times = 1 + static_cast<double>(all.untimed_bytes) / static_cast<double>(all.bytes);
-    reader::add_saturated(all.bytes, all.untimed_bytes);
+    const double times = 1 + static_cast<double>(all.untimed_bytes) / static_cast<double>(all.timed_bytes);
+    all.bytes = reader::saturated(static_cast<double>(all.bytes) * times);
     all.longer_ns *= times;
     all.saving_ns *= times;
 }
@@ -125,6 +129,8 @@ Finding describe_population(const ManagedMemory& memory, const Populated& all) {
 } // namespace
 
 std::vector<Finding> find_population(const model::Profile& profile, const LineOf& line_of) {
+    if (memory_use_is_untold(profile)) // somebody may have used it before
+        return {};
     const FirstLaunches firsts = first_launches_of(profile);
     std::map<model::AllocationSite, std::pair<ManagedMemory, Populated>> lines;
     for (const auto& [site, totals] : profile.allocations().sites()) {

@@ -29,7 +29,8 @@ void Allocations::add(const trace::Alloc& record) {
     ++site.live;
     // What umadvisor made managed is not the program's managed memory: no advice on it.
     const bool managed = record.memory == trace::Memory::managed && record.origin == trace::Origin::program;
-    live_[record.allocation] = {.bytes = record.bytes, .site = &site, .managed = managed};
+    live_[record.allocation] = {
+        .bytes = record.bytes, .site = &site, .managed = managed, .unknown_uses = unknown_uses_};
     any_managed_ |= managed;
 }
 
@@ -58,6 +59,7 @@ Allocations::Live* Allocations::find_managed(std::uint64_t allocation) {
 void Allocations::reach_all(const trace::Launch& record, const reader::Shape& shape) {
     for (const std::uint64_t allocation : shape.touched)
         reach(allocation, Launches::group_of(shape), record.sample, shape.stack);
+    unknown_uses_ += !shape.scanned || shape.untold != 0;
 }
 
 void Allocations::reach(std::uint64_t allocation, const LaunchGroup& group, std::uint64_t sample,
@@ -68,18 +70,16 @@ void Allocations::reach(std::uint64_t allocation, const LaunchGroup& group, std:
     ++live->launches;
     if (std::exchange(live->launched_on, true))
         return;
-    const bool populates = live->looked_at && !live->touched;
-    if (sample == 0) {
-        if (populates)
-            reader::add_saturated(live->site->populated_untimed, live->bytes);
-        return;
-    }
+    const bool populates = live->looked_at && !live->touched && live->unknown_uses == unknown_uses_;
     auto first = first_launches_.find(sample);
-    if (first == first_launches_.end() && first_launches_.size() == most_firsts)
+    const bool timed = sample != 0 && (first != first_launches_.end() || first_launches_.size() < most_firsts);
+    if (populates && timed && live->site->populating.size() < most_first_launches)
+        live->site->populating.push_back({{sample, live->bytes, group}, stack});
+    else if (populates)
+        reader::add_saturated(live->site->populated_untimed, live->bytes);
+    if (!timed)
         return;
     first = first_launches_.try_emplace(sample).first;
-    if (populates && live->site->populating.size() != most_first_launches)
-        live->site->populating.push_back({{sample, live->bytes, group}, stack});
     reader::add_saturated(first->second.bytes, live->rest ? live->on_host : live->bytes);
     if (live->on_host != 0 && live->site->first_launches.size() != most_first_launches) {
         live->site->first_launches.push_back({sample, live->on_host, group});
@@ -124,6 +124,7 @@ void Allocations::add(const trace::Residency& record) {
     // A part of a large allocation stands for all of it.
     const double share =
         std::min(1.0, static_cast<double>(record.host_pages) / static_cast<double>(record.pages));
+    live->touched = live->touched || record.host_pages != 0;
     if (record.offset != 0)
         return;
     const std::uint64_t on_host = reader::saturated(share * static_cast<double>(live->bytes));
@@ -132,7 +133,6 @@ void Allocations::add(const trace::Residency& record) {
     else if ((live->launched_on || live->rest) && on_host > live->on_host)
         live->settled = live->launched_on = true; // the host took it back
     live->on_host = on_host;
-    live->touched = live->touched || on_host != 0;
 }
 
 void Allocations::measure(std::uint64_t sample, std::uint64_t nanoseconds) {

@@ -60,13 +60,17 @@ public:
         if (any_managed_ && record.status == 0)
             reach_all(record, shape);
     }
-    /// A kernel of a graph that was launched there may reach `allocation`.
-    void reach(std::uint64_t allocation, const LaunchGroup& group, std::uint64_t sample = 0,
-               std::uint64_t stack = 0);
+    /// A graph was launched of which a kernel may reach `allocation`, after copies and memory sets of the same.
+    void reach(std::uint64_t allocation, const LaunchGroup& group) {
+        touch(allocation);
+        reach(allocation, group, 0, 0);
+    }
     void add(const trace::Residency& record);
     // What they touch is not populated by a launch.
     void add(const trace::Prefetch& record) { touch(record.allocation); }
     void add(const trace::Set& record) { touch(record.allocation); }
+    /// Advice may say that its pages are to be on the host.
+    void add(const trace::Advise& record) { touch(record.allocation); }
     void add(const trace::Copy& record) {
         touch(record.source_allocation);
         touch(record.destination_allocation);
@@ -92,13 +96,15 @@ private:
         std::uint64_t on_host = 0; ///< bytes, when it was looked at last
         bool managed = false;      ///< by the program
         bool looked_at = false, launched_on = false;
-        bool touched = false;       ///< by what is no launch, or the host had some of it
-        bool rest = false;          ///< a launch was first on some of it and left the rest
-        bool settled = false;       ///< nothing more is first
-        std::uint64_t launches = 0; ///< since the last look after a wait
-        std::size_t first = 0;      ///< from 1: of `first_launches` the one that no look has told of; 0: none
+        bool touched = false;           ///< by what is no launch, or the host had some of it
+        bool rest = false;              ///< a launch was first on some of it and left the rest
+        bool settled = false;           ///< nothing more is first
+        std::uint64_t launches = 0;     ///< since the last look after a wait
+        std::uint64_t unknown_uses = 0; ///< of all, when it was made
+        std::size_t first = 0; ///< from 1: of `first_launches` the one that no look has told of; 0: none
     };
     void settle(Live& live, std::uint64_t on_host);
+    void reach(std::uint64_t allocation, const LaunchGroup& group, std::uint64_t sample, std::uint64_t stack);
     void reach_all(const trace::Launch& record, const reader::Shape& shape);
     Live* find_managed(std::uint64_t allocation);
     void touch(std::uint64_t allocation);
@@ -106,6 +112,7 @@ private:
     CachedMap<std::map<AllocationSite, AllocationTotals>> sites_;
     reader::FlatMap<Live> live_;
     bool any_managed_ = false;                                ///< ever
+    std::uint64_t unknown_uses_ = 0;                          ///< launches that may reach any memory
     std::unordered_map<std::uint64_t, First> first_launches_; ///< by sample; at most a few
 };
 

@@ -6,6 +6,14 @@
 
 namespace umadvisor::model {
 
+std::size_t WrittenParameters::count_before_variables(const reader::Shape& shape) const {
+    if (variables_.empty())
+        return shape.touched.size();
+    const auto variable = std::ranges::find_if(
+        shape.touched, [this](std::uint64_t allocation) { return variables_.contains(allocation); });
+    return static_cast<std::size_t>(variable - shape.touched.begin());
+}
+
 /// Allocations are told in the order of the parameters, each once. So each belongs to one pointer where there
 /// are as many; else one pointer may be null, or two may lead to the same allocation. Behind them stand the
 /// managed variables of the kernel's module, of which the parameters tell nothing.
@@ -16,13 +24,12 @@ bool WrittenParameters::may_write(const reader::Shape& shape, std::size_t index)
     const Pointers& pointers = kernel->second;
     if (!pointers)
         return true;
-    const auto variable = std::ranges::find_if(
-        shape.touched, [this](std::uint64_t allocation) { return variables_.contains(allocation); });
-    const auto by_parameters = static_cast<std::size_t>(variable - shape.touched.begin());
-    if (pointers->size() == by_parameters && index < by_parameters)
+    const std::size_t by_parameters = count_before_variables(shape);
+    if (index >= by_parameters || by_parameters > pointers->size()) // or a number holds an address
+        return true;
+    if (pointers->size() == by_parameters)
         return !(*pointers)[index];
-    return index >= by_parameters || pointers->empty() ||
-           !std::ranges::all_of(*pointers, [](bool is_const) { return is_const; });
+    return !std::ranges::all_of(*pointers, [](bool is_const) { return is_const; });
 }
 
 } // namespace umadvisor::model

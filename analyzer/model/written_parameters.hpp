@@ -29,6 +29,9 @@ public:
     bool may_write(const reader::Shape& shape, std::size_t index);
 
 private:
+    /// Of the allocations that a launch reaches, those that its parameters lead to.
+    std::size_t count_before_variables(const reader::Shape& shape) const;
+
     using Pointers = std::optional<std::vector<bool>>; ///< whether const, in their order
 
     const reader::Dictionary& dictionary_;

@@ -68,16 +68,20 @@ std::vector<std::string_view> split(std::string_view list) {
     return types;
 }
 
-/// A class that stands for one pointer, by its name: DevicePtr<float const>, thrust::device_ptr<int>.
+/// A class that is known to hold one pointer: thrust::device_ptr<int>, std::span<float const,
+/// 18446744073709551615ul>.
 bool is_view(std::string_view type) {
     const std::size_t open = type.find('<');
-    if (open == std::string_view::npos || !type.ends_with('>') ||
-        type.find_first_of("<,", open + 1) != type.npos)
+    if (open == std::string_view::npos || !type.ends_with('>') || type.find('<', open + 1) != type.npos)
         return false;
-    const std::string_view name = type.substr(0, open);
-    constexpr std::array<std::string_view, 8> ends{"Pointer", "pointer", "Ptr",  "_ptr",
-                                                   "Span",    "span",    "View", "view"};
-    return std::ranges::any_of(ends, [&](std::string_view end) { return name.ends_with(end); });
+    const std::string_view qualified = type.substr(0, open);
+    const std::string_view name = qualified.substr(qualified.rfind(':') + 1);
+    return name == "device_ptr" || name == "span" || name == "DevicePtr";
+}
+
+bool is_view_of_constants(std::string_view type) {
+    const std::string_view element = type.substr(type.find('<') + 1);
+    return element.substr(0, element.find_first_of(",>")).ends_with(" const");
 }
 
 /// The type without what holds for the pointer itself.
@@ -103,7 +107,7 @@ std::optional<std::vector<bool>> const_pointers(std::string_view symbol) {
         type = without_restrict(type);
         if (!type.ends_with('*')) {
             if (is_view(type))
-                pointers.push_back(type.ends_with(" const>"));
+                pointers.push_back(is_view_of_constants(type));
             else if (std::ranges::find(numbers, type) == numbers.end())
                 return std::nullopt;
             continue;

@@ -424,6 +424,24 @@ BOOST_AUTO_TEST_CASE(faults_of_one_launch_on_several_allocations_come_together) 
     BOOST_TEST(evidence(found[0], "allocation_bytes") == 64.0 * mib);
 }
 
+BOOST_AUTO_TEST_CASE(what_comes_more_often_pays_its_own_faults) {
+    Program p(64 * mib);
+    const std::uint64_t little = p.managed(4096, p.touched);
+    for (int i = 0; i < 40; ++i) {
+        p.look(i < 4 && i != 0 ? 64 * mib : 0, before);
+        p.residency(little, 4096, i == 0 ? 0 : 4096, before);
+        p.launch(p.kernel, {p.id, little}, 0, p.launched);
+        p.wait();
+        p.look(0, after);
+        p.residency(little, 4096, 0, after);
+    }
+    const auto found = test::findings_of(p);
+    BOOST_REQUIRE(found.size() == 2u);
+    const Finding& small = evidence(found[0], "allocation_bytes") == 4096 ? found[0] : found[1];
+    BOOST_TEST(small.saving_ns > 36 * 120e3);
+    BOOST_TEST(small.saving_ns < 37 * (120e3 + 30e3));
+}
+
 BOOST_AUTO_TEST_CASE(what_was_copied_there_was_not_made_there) {
     const auto filled_by = [](std::string_view module_path) {
         Program p;

@@ -56,6 +56,22 @@ BOOST_AUTO_TEST_CASE(launches_that_were_not_timed_make_pages_as_fast) {
     BOOST_TEST((finding.confidence == Confidence::medium));
 }
 
+/// One that took long and ten that did not: the rest is like all of them.
+BOOST_AUTO_TEST_CASE(launches_that_were_not_timed_are_like_all_that_were) {
+    Program p;
+    kernel_after(p, 0, 9 * ms);
+    for (std::uint64_t i = 0; i < 20; ++i) {
+        const std::uint64_t again = p.managed(p.bytes, p.line), sample = i < 10 ? 100 + i : 0;
+        p.residency(again, p.bytes, 0, before);
+        p.launch(p.kernel, {again}, sample, p.launched);
+        p.wait();
+        if (sample != 0)
+            p.device_time(sample, ms);
+        p.free(again);
+    }
+    BOOST_TEST(only_finding(p).saving_ns == 21.0 / 11 * (8e6 - made_by_prefetch(64)), about);
+}
+
 BOOST_AUTO_TEST_CASE(no_population) {
     BOOST_TEST(ids([](Program& p) { kernel_after(p, 0, ms); }) == ""); // it took no longer
     BOOST_TEST(ids([](Program& p) {
@@ -75,6 +91,10 @@ BOOST_AUTO_TEST_CASE(no_population) {
                    }
                }) == "");
     BOOST_TEST(ids([](Program& p) { kernel_after(p, p.bytes, 9 * ms); }) == "UMA-203"); // the host filled it
+    BOOST_TEST(ids([](Program& p) {
+                   p.advise(3, trace::Location::host); // SetPreferredLocation
+                   kernel_after(p, 0, 9 * ms);
+               }) == "");
 }
 
 /// Its code is loaded, say.

@@ -444,9 +444,11 @@ BOOST_AUTO_TEST_CASE(what_a_kernel_may_write_by_the_types_of_its_parameters) {
     const auto of = [](std::string_view symbol) { return symbols::const_pointers(symbol); };
     BOOST_TEST((of("_Z5triadPKfS0_Pff") == Pointers{true, true, false}));
     BOOST_TEST((of("_Z4copyIfEvPKT_PS0_i") == Pointers{true, false}));
-    BOOST_TEST((of("_Z4loadPVKi") == Pointers{false}));             // const and volatile: another may write it
-    BOOST_TEST((of("_Z3sum4SpanIKfEPf") == Pointers{true, false})); // a view of constants
-    BOOST_TEST((of("_Z3sum4SpanIfEPf") == Pointers{false, false}));
+    BOOST_TEST((of("_Z4loadPVKi") == Pointers{false})); // const and volatile: another may write it
+    BOOST_TEST((of("_Z3sumN6thrust10device_ptrIKfEEPf") == Pointers{true, false})); // of constants
+    BOOST_TEST((of("_Z3sumN6thrust10device_ptrIfEEPf") == Pointers{false, false}));
+    BOOST_TEST((of("_Z3sumSt4spanIKfLm18446744073709551615EEPf") == Pointers{true, false}));
+    BOOST_TEST((of("_Z3bfs9GraphViewIKiE") == std::nullopt)); // which may hold others beside
     BOOST_TEST((of("_Z3sum7ComplexIfEPf") == std::nullopt));
     BOOST_TEST((of("_Z5emptyv") == Pointers{}));
     BOOST_TEST((of("_Z4walkPKPKf") == std::nullopt));       // by pointers in memory
