@@ -320,6 +320,7 @@ std::vector<Finding> find_managed(const model::Profile& profile, const LineOf& l
     const std::set<std::uint64_t> racing = lines_that_race(profile, line_of);
     const Memories memories = memories_of(profile, firsts, line_of);
     const Pulls pulls = pulls_of(memories);
+    const PlacedByLine placed = placed_by_line(profile, line_of);
     std::vector<OnMemory> findings;
     for (const auto& [line, memory] : memories) {
         std::vector<Found> found;
@@ -335,7 +336,7 @@ std::vector<Finding> find_managed(const model::Profile& profile, const LineOf& l
             if (finding.saving_ns >= least_saving_ns)
                 found.push_back({rule->kind, std::move(finding)});
         }
-        if (std::optional<RemoteAtomics> remote = remote_atomics(memory, line_of);
+        if (std::optional<RemoteAtomics> remote = remote_atomics(memory, placed, line_of);
             remote && remote->finding.saving_ns >= least_saving_ns) {
             take_place(memory, *remote, found);
             findings.push_back({&memory, std::move(remote->finding)});

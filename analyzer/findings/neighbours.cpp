@@ -18,6 +18,11 @@ bool goes_by_faults(const Finding& finding) {
     return std::ranges::find(rules_of_turns, finding.rule->id) != std::end(rules_of_turns);
 }
 
+/// What a kernel takes longer it takes once, though several allocations of it stay on the host.
+bool slows_the_kernel(const Finding& finding) {
+    return finding.rule->id == "UMA-215";
+}
+
 /// By line, without its own.
 std::set<model::AllocationSite> neighbours_of(const ManagedMemory& memory, const LineOf& line_of) {
     std::set<model::AllocationSite> neighbours;
@@ -54,7 +59,7 @@ std::vector<Finding> with_neighbours(std::vector<OnMemory> found, const LineOf& 
                                                              : std::set<model::AllocationSite>{};
         const auto larger = std::ranges::find_if(kept, [&](const OnMemory& other) {
             return other.finding.rule == each.finding.rule && other.finding.stack == each.finding.stack &&
-                   neighbours.contains(other.memory->site);
+                   (neighbours.contains(other.memory->site) || slows_the_kernel(each.finding));
         });
         if (larger != kept.end()) {
             fold(larger->finding, each.finding);

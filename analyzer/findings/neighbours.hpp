@@ -13,7 +13,8 @@ struct OnMemory {
 };
 
 /// The findings, those on little memory that shares a granule with other lines' told with these by name. Of two
-/// neighbours' that begin at the same line one is left: what moves is the granule, once.
+/// neighbours' that begin at the same line one is left: what moves is the granule, once. So of launches that
+/// are slowed down.
 std::vector<Finding> with_neighbours(std::vector<OnMemory> found, const LineOf& line_of);
 
 } // namespace umadvisor::findings

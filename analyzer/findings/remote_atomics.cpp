@@ -16,6 +16,10 @@ namespace {
 /// What is less is noise, or what a kernel takes for other data.
 constexpr double least_ratio = 2;
 constexpr std::size_t fewest_far = 2;
+/// Where the driver told of no atomics, a kernel may only have more to do later: seen less often, it has to
+/// take so many times as long.
+constexpr std::size_t fewest_near = 3;
+constexpr double sure_ratio = 16;
 constexpr std::size_t most_host_lines = 4;
 
 struct Slow {
@@ -31,14 +35,15 @@ double mean_of(const std::vector<double>& values) {
 /// Told only where the fastest launch with the memory on the host is slower than the slowest with it on the
 /// device.
 std::optional<Slow> slow_group(const model::Profile& profile, const model::LaunchGroup& launched,
-                               const model::PlacedLaunches::Group& group) {
+                               const model::PlacedLaunches::Group& group, bool atomics) {
     const model::PlacedLaunches& placed = profile.placed_launches();
     const std::vector<double> near = placed.times(group.near), far = placed.times(group.far);
     if (near.empty() || far.size() < fewest_far ||
         *std::ranges::min_element(far) <= *std::ranges::max_element(near))
         return std::nullopt;
     Slow slow{launched.function, group.stack, group.far.count, mean_of(near), mean_of(far)};
-    if (slow.far_ns < least_ratio * slow.near_ns)
+    const bool sure = atomics || near.size() >= fewest_near;
+    if (slow.far_ns < (sure ? least_ratio : sure_ratio) * slow.near_ns)
         return std::nullopt;
     // A copy of the value after each launch is what the remedy costs.
     slow.longer_ns = static_cast<double>(slow.count) *
@@ -47,17 +52,15 @@ std::optional<Slow> slow_group(const model::Profile& profile, const model::Launc
 }
 
 /// That which loses most comes first.
-std::vector<Slow> slow_groups(const ManagedMemory& memory, const LineOf& line_of) {
+std::vector<Slow> slow_groups(const ManagedMemory& memory, const PlacedByLine& placed, bool atomics) {
     std::vector<Slow> all;
-    for (const auto& [site, groups] : memory.profile.placed_launches().sites()) {
-        model::AllocationSite line = site;
-        line.stack = line_of(site.stack);
-        if (line != memory.site)
-            continue;
-        for (const auto& [launched, group] : groups)
-            if (const std::optional<Slow> slow = slow_group(memory.profile, launched, group))
+    const auto found = placed.find(memory.site);
+    if (found == placed.end())
+        return all;
+    for (const model::PlacedLaunches::Groups* const groups : found->second)
+        for (const auto& [launched, group] : *groups)
+            if (const std::optional<Slow> slow = slow_group(memory.profile, launched, group, atomics))
                 all.push_back(*slow);
-    }
     std::ranges::stable_sort(all, std::ranges::greater{}, &Slow::longer_ns);
     return all;
 }
@@ -82,13 +85,24 @@ std::string advice_on(const ManagedMemory& memory) {
 
 } // namespace
 
-std::optional<RemoteAtomics> remote_atomics(const ManagedMemory& memory, const LineOf& line_of) {
+PlacedByLine placed_by_line(const model::Profile& profile, const LineOf& line_of) {
+    PlacedByLine placed;
+    for (const auto& [site, groups] : profile.placed_launches().sites()) {
+        model::AllocationSite line = site;
+        line.stack = line_of(site.stack);
+        placed[line].push_back(&groups);
+    }
+    return placed;
+}
+
+std::optional<RemoteAtomics> remote_atomics(const ManagedMemory& memory, const PlacedByLine& placed,
+                                            const LineOf& line_of) {
     const model::ManagedTally& told = memory.activity.told;
     const std::uint64_t atomics = told.device_faults[static_cast<std::size_t>(trace::FaultAccess::atomic)];
     const std::uint64_t mapped = model::sum_of(told.remote_bytes);
     if (atomics == 0 && mapped == 0)
         return std::nullopt;
-    const std::vector<Slow> slow = slow_groups(memory, line_of);
+    const std::vector<Slow> slow = slow_groups(memory, placed, atomics != 0);
     if (slow.empty())
         return std::nullopt;
     RemoteAtomics found;

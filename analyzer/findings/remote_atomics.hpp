@@ -9,6 +9,10 @@
 
 namespace umadvisor::findings {
 
+/// Of each allocating line; its stack stands for all with that line.
+using PlacedByLine = std::map<model::AllocationSite, std::vector<const model::PlacedLaunches::Groups*>>;
+PlacedByLine placed_by_line(const model::Profile& profile, const LineOf& line_of);
+
 struct RemoteAtomics {
     Finding finding;
     std::set<std::uint64_t> kernels; ///< that it slows down
@@ -16,6 +20,7 @@ struct RemoteAtomics {
 
 /// Nothing where the driver told neither of a mapping across the link nor of atomics, or where no launch is
 /// seen to take longer with the memory on the host.
-std::optional<RemoteAtomics> remote_atomics(const ManagedMemory& memory, const LineOf& line_of);
+std::optional<RemoteAtomics> remote_atomics(const ManagedMemory& memory, const PlacedByLine& placed,
+                                            const LineOf& line_of);
 
 } // namespace umadvisor::findings

@@ -116,6 +116,23 @@ BOOST_AUTO_TEST_CASE(a_flag_that_launches_read_from_afar_at_no_cost) {
     BOOST_TEST(!told(1'700'000, 200'000));
 }
 
+/// It may have more to do later.
+BOOST_AUTO_TEST_CASE(a_single_launch_to_compare_with_has_to_be_far_faster) {
+    const auto told = [](std::uint64_t near_ns, bool atomics) {
+        Counter p;
+        p.remote_map();
+        if (atomics)
+            p.atomic();
+        p.count(false, near_ns);
+        for (int i = 0; i < 80; ++i)
+            p.count(true, 1'700'000);
+        return contains(ids_of(p), "UMA-215");
+    };
+    BOOST_TEST(!told(200'000, false));
+    BOOST_TEST(told(200'000, true));
+    BOOST_TEST(told(100'000, false));
+}
+
 /// Launches that go there always: nothing tells what they would take otherwise.
 BOOST_AUTO_TEST_CASE(nothing_is_said_without_a_launch_to_compare_with) {
     Counter p;
