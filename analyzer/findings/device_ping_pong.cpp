@@ -25,7 +25,8 @@ struct Bounce {
 std::optional<Bounce> bounce_of(const ManagedMemory& memory) {
     std::optional<Bounce> most;
     for (const auto& [pair, turns] : memory.activity.devices.pairs()) {
-        const std::uint64_t bytes = memory.profile.managed().totals().between_devices(turns.told_bytes);
+        const std::uint64_t bytes =
+            std::min(turns.whole_bytes, memory.profile.managed().totals().between_devices(turns.told_bytes));
         if (turns.turns >= least_turns && bytes != 0 && bytes >= turns.whole_bytes / exchanged_part &&
             (!most || bytes > most->bytes))
             most = {pair, turns, bytes};
@@ -54,7 +55,9 @@ std::string advise_devices(const ManagedMemory& memory, const Bounce& bounce) {
                               advise_device(memory, "SetAccessedBy") + " for device " + second +
                               ", which then reaches it where it is";
     const std::string apart = "split the allocation, so that each device has what it works on";
-    return apart + "; or " + stays + "; where both only read it, " + copies;
+    const std::string moves =
+        prefetch_to_device(memory) + " before each launch, where one makes what the other uses";
+    return apart + "; or " + moves + "; or " + stays + "; where both only read it, " + copies;
 }
 
 void add_places(Finding& finding, const std::vector<model::KernelSite>& kernels, const ManagedMemory& memory,

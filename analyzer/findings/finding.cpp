@@ -55,8 +55,14 @@ double bound_by_replay(const model::Profile& profile, std::vector<Finding>& all)
     }
     edits.push_back(std::move(together));
     const std::vector<timeline::Gain> gains = replay(profile, edits);
-    if (gains.empty())
+    if (gains.empty()) {
+        // Rules without a price of their own promise the whole run, and leave it to the replay.
+        const auto net_ns = static_cast<double>(profile.net_ns());
+        std::erase_if(all, [net_ns](const Finding& finding) {
+            return !finding.edit.changes.empty() && finding.saving_ns >= net_ns;
+        });
         return 0;
+    }
     for (std::size_t i = 0; i < edited.size(); ++i) {
         Finding& finding = *edited[i];
         const bool alone = i + 1 < gains.size();

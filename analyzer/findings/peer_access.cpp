@@ -29,7 +29,7 @@ struct PeerLine {
 void add_site(PeerLine& line, const model::Profile& profile, const model::PeerSite& site,
               const model::PeerTotals& totals) {
     const machine::Rates& rates = profile.rates();
-    const model::DevicePair pair = model::PeerCopy{site.from, site.to}.pair();
+    const model::DevicePair pair = model::pair_of(site.from, site.to);
     const bool linked = profile.peer_copies().peers().linked(pair);
     const auto bytes = static_cast<double>(totals.bytes);
     const double ns_per_byte = totals.sampled_bytes != 0 ? static_cast<double>(totals.sampled_ns) /
@@ -37,7 +37,7 @@ void add_site(PeerLine& line, const model::Profile& profile, const model::PeerSi
                                                          : 1e9 / rates.to_peer_through_host();
     line.calls.add(site.call, totals.count);
     line.copies += totals.count;
-    line.bytes += totals.bytes;
+    reader::add_saturated(line.bytes, totals.bytes);
     line.entry = site.call.entry;
     line.spent_ns += bytes * ns_per_byte;
     line.peer_ns +=
@@ -78,9 +78,7 @@ std::string basis_of(const model::Profile& profile, const PeerLine& line) {
                                   : "their bytes at " + without + ", measured between two H100";
     const std::string peer = rate_text(rates.to_peer(line.linked));
     return spent + " less the same bytes at " + peer +
-           (rates.peer > 0 ? ", measured on " + rates.whose()
-            : line.linked  ? ", measured over NVLink between two H100"
-                           : ", which copies between the host and a device reach");
+           (rates.peer > 0 ? ", measured on " + rates.whose() : ", measured over NVLink between two H100");
 }
 
 Finding describe_peer_access(const model::Profile& profile, std::uint64_t stack, const PeerLine& line) {
@@ -119,8 +117,10 @@ std::vector<Finding> find_peer_access(const model::Profile& profile, const LineO
     std::map<std::uint64_t, PeerLine> lines;
     for (const auto& [site, totals] : profile.peer_copies().without_access()) {
         // A program that enables it somewhere, or was refused, knows why these do without: it measures both,
-        // say.
-        if (!profile.peer_copies().peers().asked_for(model::PeerCopy{site.from, site.to}.pair()))
+        // say. What copies reach without a link of their own has to be measured.
+        const model::DevicePair pair = model::pair_of(site.from, site.to);
+        const model::Peers& peers = profile.peer_copies().peers();
+        if (!peers.asked_for(pair) && (peers.linked(pair) || profile.rates().peer > 0))
             add_site(lines[line_of(site.call.stack)], profile, site, totals);
     }
     std::vector<Finding> findings;

@@ -37,7 +37,9 @@ std::string prefetches(const ManagedMemory& memory, bool back_too) {
 std::string only_the_part(const Habit& habit) {
     const std::uint64_t each = habit.memory.bytes / std::max<std::uint64_t>(1, habit.memory.allocations);
     const std::uint64_t at_a_time = habit.totals.bytes / 2 / std::max<std::uint64_t>(1, habit.totals.times);
-    if (at_a_time > each / 2)
+    const bool known = habit.memory.basis != model::MovedBasis::none &&
+                       habit.memory.allocations == habit.totals.allocations && at_a_time > model::granule;
+    if (!known || at_a_time > each / 2)
         return "";
     return ", but only the part that both use: about " + bytes_text(static_cast<double>(at_a_time)) +
            " at a time, not all " + bytes_text(static_cast<double>(each));

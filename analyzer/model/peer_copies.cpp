@@ -1,5 +1,7 @@
 #include "analyzer/model/peer_copies.hpp"
 
+#include "analyzer/reader/saturated.hpp"
+
 namespace umadvisor::model {
 
 void PeerCopies::add(const trace::Copy& copy) {
@@ -11,15 +13,15 @@ void PeerCopies::add(const trace::Copy& copy) {
         return;
     PeerTotals& totals = without_access_[{{copy.stack, copy.entry}, way->from, way->to}];
     ++totals.count;
-    totals.bytes += copy.bytes;
+    reader::add_saturated(totals.bytes, copy.bytes);
     if (copy.sample != 0)
         awaited_.add(copy.sample, {&totals, copy.bytes});
 }
 
 void PeerCopies::measure(std::uint64_t sample, std::uint64_t nanoseconds) {
     if (const auto sampled = awaited_.take(sample)) {
-        sampled->totals->sampled_bytes += sampled->bytes;
-        sampled->totals->sampled_ns += nanoseconds;
+        reader::add_saturated(sampled->totals->sampled_bytes, sampled->bytes);
+        reader::add_saturated(sampled->totals->sampled_ns, nanoseconds);
     }
 }
 

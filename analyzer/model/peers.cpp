@@ -9,7 +9,7 @@ constexpr std::uint64_t already_enabled = 704; ///< CUDA_ERROR_PEER_ACCESS_ALREA
 
 Peers::Peers(const reader::Dictionary& dictionary) : dictionary_(dictionary) {
     for (const trace::PeerLink& link : dictionary.peer_links)
-        links_[PeerCopy{link.device, link.peer}.pair()] = link;
+        links_[pair_of(link.device, link.peer)] = link;
 }
 
 void Peers::add(const trace::Alloc& record) {
@@ -20,7 +20,7 @@ void Peers::add(const trace::Alloc& record) {
 }
 
 void Peers::add(const trace::Peer& record) {
-    const DevicePair pair = PeerCopy{record.device, record.peer}.pair();
+    const DevicePair pair = pair_of(record.device, record.peer);
     asked_for_.insert(pair);
     if (record.action == trace::PeerAction::disable && record.status == 0)
         enabled_.erase(pair);

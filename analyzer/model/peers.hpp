@@ -40,7 +40,10 @@ public:
     explicit Peers(const reader::Dictionary& dictionary);
 
     void add(const trace::Alloc& record);
-    void add(const trace::Free& record) { places_.erase(record.allocation); }
+    void add(const trace::Free& record) {
+        if (record.status == 0 && record.captured == 0)
+            places_.erase(record.allocation);
+    }
     void add(const trace::Peer& record);
 
     /// Nothing: within a device, or the trace does not tell.

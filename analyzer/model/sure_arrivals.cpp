@@ -27,7 +27,8 @@ void SureArrivals::touch(ManagedAllocation& allocation) {
 /// With the pages that hold its ends: those may be another's, too. All of it, where nothing says less.
 std::uint64_t SureArrivals::most_of(const ManagedAllocation& allocation) const {
     using verdicts::page;
-    const std::uint64_t all = (allocation.last / page - allocation.address / page + 1) * page;
+    const std::uint64_t pages = allocation.last / page - allocation.address / page + 1;
+    const std::uint64_t all = std::min(pages, UINT64_MAX / page) * page;
     const bool shared = allocation.address % page != 0 || (allocation.last + 1) % page != 0;
     const OnHost& seen = allocation.on_host;
     return seen.epoch != epoch_ ? all : std::min(all, reader::saturated_sum(seen.bytes, shared ? 2 * page : 0));

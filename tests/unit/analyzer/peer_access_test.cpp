@@ -141,6 +141,17 @@ BOOST_AUTO_TEST_CASE(devices_that_cannot_reach_each_other) {
     is_silent(not_told);
 }
 
+/// What copies reach over the host's links nobody knows before it is measured.
+BOOST_AUTO_TEST_CASE(devices_without_a_link_of_their_own) {
+    TwoDevices s;
+    s.link(true, false);
+    s.passes();
+    is_silent(s);
+    machine::Rates rates;
+    rates.peer = 50e9;
+    BOOST_TEST(told_once(s, rates).saving_ns == 20 * (1820e3 - 5e3 - 64 * mib / 50.0), test::nearly);
+}
+
 BOOST_AUTO_TEST_CASE(access_that_was_asked_for) {
     TwoDevices refused, both, given_up, already;
     refused.link();
