@@ -4,6 +4,17 @@
 
 namespace umadvisor::model {
 
+void DefaultStreamOrder::add(const trace::Alloc& record) {
+    if (record.status == 0 && record.symbol != 0 && record.memory != trace::Memory::managed)
+        variables_.insert(record.allocation);
+}
+
+bool DefaultStreamOrder::has_variable(std::span<const std::uint64_t> allocations) const {
+    return !variables_.empty() && std::ranges::any_of(allocations, [this](std::uint64_t allocation) {
+        return variables_.contains(allocation);
+    });
+}
+
 void DefaultStreamOrder::add(const facts::Call& call, std::span<const std::uint64_t> reached, bool told) {
     const bool works = call.queues == facts::Queues::work;
     if (!works && call.waits == facts::Waits::nothing)
@@ -11,6 +22,7 @@ void DefaultStreamOrder::add(const facts::Call& call, std::span<const std::uint6
     if (call.stream.device >= stretches_.size())
         stretches_.resize(call.stream.device + 1);
     Stretch& stretch = stretches_[call.stream.device];
+    told = told && !has_variable(reached);
     const bool waits_for_all =
         (call.waits == facts::Waits::device && call.surely_waits) ||
         (call.stream.legacy && (call.waits == facts::Waits::itself || call.waits == facts::Waits::stream));

@@ -274,6 +274,67 @@ BOOST_AUTO_TEST_CASE(work_whose_order_may_be_needed) {
     nothing_is_found(behind);
 }
 
+BOOST_AUTO_TEST_CASE(variables_of_a_module_that_no_parameter_shows) {
+    const auto rounds_with = [](std::uint64_t symbol, bool copy, Memory memory = Memory::device) {
+        Streams s;
+        trace::Alloc variable;
+        variable.entry = s.entry("cuModuleGetGlobal_v2");
+        variable.start = s.now;
+        variable.allocation = 99;
+        variable.address = 0x7f00'0000'0000 + (variable.allocation << 32);
+        variable.bytes = 64 * mib;
+        variable.memory = memory;
+        variable.symbol = symbol;
+        s.builder.add(variable);
+        for (int round = 0; round < 10; ++round) {
+            s.upload(s.next, 16 * mib, {.stream = s.first, .ns = 303 * us});
+            if (copy) {
+                s.upload(variable.allocation, mib, {.ns = 50 * us, .stack = s.line});
+            } else {
+                trace::Set set;
+                set.entry = s.entry("cuMemsetD8Async");
+                set.start = s.now;
+                set.stack = s.line;
+                set.address = variable.address;
+                set.allocation = variable.allocation;
+                set.bytes = 32 * mib;
+                set.memory = memory;
+                set.asynchronous = 1;
+                s.builder.add(set);
+                s.now += 3000;
+            }
+            s.kernel({s.last}, s.second, 303 * us);
+            s.wait();
+        }
+        return std::ranges::any_of(advice_on(s),
+                                   [](const Finding& each) { return each.rule->id == "UMA-110"; });
+    };
+    for (const bool copy : {false, true}) {
+        BOOST_TEST(rounds_with(0, copy)); // the program's own allocation
+        BOOST_TEST(!rounds_with(7, copy));
+    }
+    BOOST_TEST(rounds_with(7, false, Memory::managed)); // launches list these
+}
+
+BOOST_AUTO_TEST_CASE(kernels_without_parameters_work_on_variables) {
+    for (const bool in_default_stream : {false, true}) {
+        Streams s;
+        for (int round = 0; round < 10; ++round) {
+            s.upload(s.next, 16 * mib, {.stream = s.first, .ns = 303 * us});
+            if (in_default_stream)
+                s.kernel({}, 0, 50 * us, s.line);
+            else
+                s.kernel({s.current}, 0, 50 * us, s.line);
+            if (in_default_stream)
+                s.kernel({s.last}, s.second, 303 * us);
+            else
+                s.kernel({}, s.second, 303 * us);
+            s.wait();
+        }
+        nothing_is_found(s);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(what_waits_for_nothing_or_has_to) {
     Streams non_blocking(true), own, dependent;
     non_blocking.rounds(0, non_blocking.current);
