@@ -170,10 +170,16 @@ void MissingSyncs::add(const trace::ManagedEvent& record) {
     for (Window& window : memory->windows) {
         if (record.start <= window.begin || record.start >= window.end)
             continue;
-        if (memory->bytes <= page && small_reads_.size() < most_small_reads)
+        if (memory->bytes <= page) {
+            if (small_reads_.size() == most_small_reads)
+                small_reads_.pop_front();
             small_reads_.push_back(record.start);
+        }
+        const bool behind_flag =
+            !small_reads_.empty() && window.begin <= small_reads_.back() && small_reads_.back() < record.start;
         if (window.reads.size() < most_reads)
-            window.reads.push_back({record.start, record.code, reader::saturated_sum(record.count, 1)});
+            window.reads.push_back(
+                {record.start, record.code, reader::saturated_sum(record.count, 1), behind_flag});
     }
 }
 
@@ -185,7 +191,7 @@ void MissingSyncs::judge(const Memory& memory, const Window& window) {
     MissingSync seen;
     for (const Read& read : window.reads) {
         const bool missing = read.time < window.last_launch || !window.waited;
-        if (!missing || (flag != small_reads_.end() && *flag < read.time))
+        if (!missing || read.behind_flag || (flag != small_reads_.end() && *flag < read.time))
             continue;
         reader::add_saturated(seen.reads, read.faults);
         reader::add_saturated(seen.codes[read.code], read.faults);

@@ -63,6 +63,7 @@ public:
 private:
     struct Read {
         std::uint64_t time = 0, code = 0, faults = 0;
+        bool behind_flag = false; ///< a small read was told before it, from inside the window
     };
     /// From a launch up to the next wait.
     struct Window {
@@ -92,7 +93,7 @@ private:
     std::vector<std::uint64_t> open_;                   ///< of those, with a window that no wait has closed
     std::deque<Memory> freed_;
     std::unordered_set<std::uint64_t> host_memory_; ///< live allocations that kernels can reach
-    std::deque<std::uint64_t> small_reads_;         ///< times; the last of them
+    std::deque<std::uint64_t> small_reads_;         ///< times; the last of them: some are told late
     std::uint64_t thread_ = 0;                      ///< that touches managed memory
     bool on_purpose_ = false;
     bool joined_ = false; ///< streams wait for each other

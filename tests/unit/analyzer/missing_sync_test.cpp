@@ -24,7 +24,17 @@ struct Program : test::Managed {
         tell(test::light_kinds);
         memory = managed(bytes, allocated);
     }
-    void launch() { Scenario::launch(kernel, {memory}, 0, launched); }
+    void launch(std::uint64_t mailbox = 0) {
+        if (mailbox == 0)
+            Scenario::launch(kernel, {memory}, 0, launched);
+        else
+            Scenario::launch(kernel, {memory, mailbox}, 0, launched);
+    }
+    /// Chunks hold so many records.
+    void make_room() {
+        builder.next_chunk();
+        builder.next_chunk(test::drain);
+    }
     void touch(trace::FaultAccess access = trace::FaultAccess::read, std::uint64_t thread = 4242,
                std::uint64_t of = 0) {
         trace::ManagedEvent record;
@@ -115,6 +125,37 @@ BOOST_AUTO_TEST_CASE(host_and_kernel_may_meet_on_purpose) {
     threads.touch();
     threads.touch(trace::FaultAccess::read, 4243);
     BOOST_TEST(!threads.is_told());
+}
+
+BOOST_AUTO_TEST_CASE(a_mailbox_may_be_polled_for_long) {
+    constexpr auto read = trace::FaultAccess::read;
+    for (const bool polled : {true, false}) {
+        Program p;
+        const std::uint64_t mailbox = p.managed(64);
+        for (int round = 0; round < 5000; ++round) {
+            if (round % 500 == 0)
+                p.make_room();
+            p.launch(mailbox);
+            p.touch(read, 4242, mailbox);
+            p.synchronize();
+        }
+        p.launch(mailbox);
+        if (polled) // without, nothing says that the data may be read
+            p.touch(read, 4242, mailbox);
+        p.touch();
+        BOOST_TEST(p.is_told() != polled);
+    }
+    Program at_once; // while one kernel runs; the data is read early
+    const std::uint64_t mailbox = at_once.managed(64);
+    at_once.launch(mailbox);
+    at_once.touch(read, 4242, mailbox);
+    at_once.touch();
+    for (int poll = 0; poll < 5000; ++poll) {
+        if (poll % 500 == 0)
+            at_once.make_room();
+        at_once.touch(read, 4242, mailbox);
+    }
+    BOOST_TEST(!at_once.is_told());
 }
 
 BOOST_AUTO_TEST_CASE(writes_and_memory_that_kernels_only_read_tell_nothing) {
