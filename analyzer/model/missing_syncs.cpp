@@ -43,8 +43,9 @@ void MissingSyncs::add(const trace::Free& record) {
     if (record.status != 0)
         return;
     host_memory_.erase(record.allocation);
-    close_all(record.start, false);
     retire(record.allocation, record.start);
+    if (!dictionary_.is_stream_ordered(record.entry))
+        close_all(record.start, false);
 }
 
 void MissingSyncs::retire(std::uint64_t allocation, std::uint64_t time) {
@@ -72,8 +73,10 @@ void MissingSyncs::launch(const trace::Launch& record, const reader::Shape& shap
                        std::ranges::none_of(shape.touched, [this](std::uint64_t allocation) {
                            return host_memory_.contains(allocation);
                        });
-    if (!known)
+    if (!known) {
+        untold_launch_ = record.start;
         return close_all(record.start, true);
+    }
     std::size_t index = 0;
     for (const std::uint64_t allocation : shape.touched) {
         const std::size_t place = index++;
@@ -83,9 +86,14 @@ void MissingSyncs::launch(const trace::Launch& record, const reader::Shape& shap
         Memory& memory = found->second;
         if (memory.streams.size() < most_streams)
             memory.streams.insert(shape.stream);
-        if (!memory.windows.empty() && memory.windows.back().end == UINT64_MAX) {
-            memory.windows.back().last_launch = record.start;
-        } else if (written_.may_write(shape, place)) {
+        Window* const last = memory.windows.empty() ? nullptr : &memory.windows.back();
+        if (last != nullptr && last->end == UINT64_MAX) {
+            last->last_launch = record.start;
+            continue;
+        }
+        if (last != nullptr)
+            last->waited = true; // be it in a free of other memory: the program goes on
+        if (written_.may_write(shape, place)) {
             if (memory.windows.size() == most_windows) {
                 judge(memory, memory.windows.front());
                 memory.windows.pop_front();
@@ -188,9 +196,10 @@ void MissingSyncs::judge(const Memory& memory, const Window& window) {
         return;
     const auto flag = std::ranges::find_if(
         small_reads_, [&](std::uint64_t time) { return window.begin <= time && time < window.end; });
+    const bool waited = window.waited || (window.end < memory.until && window.end < untold_launch_);
     MissingSync seen;
     for (const Read& read : window.reads) {
-        const bool missing = read.time < window.last_launch || !window.waited;
+        const bool missing = read.time < window.last_launch || !waited;
         if (!missing || read.behind_flag || (flag != small_reads_.end() && *flag < read.time))
             continue;
         reader::add_saturated(seen.reads, read.faults);
