@@ -37,19 +37,23 @@ void DefaultStreamOrder::add(const facts::Call& call, std::span<const std::uint6
     }
 }
 
+bool DefaultStreamOrder::has_room(const Stretch& stretch, DefaultStreamTotals& totals) {
+    return stretch.reached_by_barriers.size() < most_reached &&
+           (stretch.barriers.size() < most_barriers || stretch.barriers.contains(&totals));
+}
+
 void DefaultStreamOrder::add_barrier(Stretch& stretch, const facts::Call& call,
                                      std::span<const std::uint64_t> reached, bool told) {
     DefaultStreamTotals& totals = sites_[call.site];
     totals.copies |= call.engine != facts::Engine::none;
-    totals.shares |= call.staged || !told || !stretch.told ||
+    totals.shares |= call.staged || !told || !stretch.told || !has_room(stretch, totals) ||
                      std::ranges::any_of(reached, [&stretch](std::uint64_t allocation) {
                          return stretch.reached.contains(allocation);
                      });
+    if (totals.shares) // whatever comes behind it
+        return;
     stretch.barriers.insert(&totals);
     stretch.open.insert(&totals);
-    stretch.barriers_told &= told && stretch.reached_by_barriers.size() < most_reached;
-    if (!stretch.barriers_told)
-        return;
     for (const std::uint64_t allocation : reached) {
         std::vector<DefaultStreamTotals*>& by = stretch.reached_by_barriers[allocation];
         if (std::ranges::find(by, &totals) == by.end())
@@ -66,9 +70,14 @@ void DefaultStreamOrder::add_beside(Stretch& stretch, const facts::Call& call,
             stretch.reached[allocation] = true;
     if (stretch.barriers.empty())
         return;
-    if (!told || !stretch.barriers_told)
+    if (!told) {
         for (DefaultStreamTotals* const barrier : stretch.barriers)
             barrier->shares = true;
+        stretch.barriers.clear();
+        stretch.open.clear();
+        stretch.reached_by_barriers.clear();
+        return;
+    }
     for (const std::uint64_t allocation : reached)
         if (const auto* const by = stretch.reached_by_barriers.find(allocation))
             for (DefaultStreamTotals* const barrier : *by)

@@ -26,10 +26,11 @@ struct DefaultStreamTotals {
 
 /// Work on a variable of a module may share it with any kernel of that: launches list managed ones alone.
 /// Memory: one entry a call site and one a live variable, and of each context one an allocation that was
-/// reached since the host waited for all of it, `most_reached` at most.
+/// reached since the host waited for all of it, `most_reached` at most. Beyond that, and beyond `most_barriers`
+/// call sites in the default stream since then, a site is taken to share memory.
 class DefaultStreamOrder {
 public:
-    static constexpr std::size_t most_reached = 65'536;
+    static constexpr std::size_t most_reached = 65'536, most_barriers = 256;
 
     void add(const trace::Alloc& record);
     void add(const trace::Free& record) { variables_.erase(record.allocation); }
@@ -44,10 +45,11 @@ private:
         std::set<std::uint32_t> streams; ///< blocking ones with work
         reader::FlatMap<bool> reached;   ///< allocations, by that work
         bool told = true;
-        std::set<DefaultStreamTotals*> barriers, open; ///< in the default stream; open: nothing came behind
+        /// In the default stream, those that share nothing so far; open: nothing came behind.
+        std::set<DefaultStreamTotals*> barriers, open;
         reader::FlatMap<std::vector<DefaultStreamTotals*>> reached_by_barriers;
-        bool barriers_told = true;
     };
+    static bool has_room(const Stretch& stretch, DefaultStreamTotals& totals);
     void add_barrier(Stretch& stretch, const facts::Call& call, std::span<const std::uint64_t> reached,
                      bool told);
     static void add_beside(Stretch& stretch, const facts::Call& call, std::span<const std::uint64_t> reached,

@@ -252,6 +252,62 @@ BOOST_AUTO_TEST_CASE(a_launch_on_the_default_stream_after_each_of_many_streams) 
     BOOST_TEST(finding.saving_ns == 160 * 140e3, boost::test_tools::tolerance(0.05));
 }
 
+namespace {
+
+/// What is known of work that never runs.
+struct Order {
+    model::DefaultStreamOrder seen;
+
+    void work(std::uint64_t stack, std::uint32_t stream, std::uint64_t allocation, bool told = true) {
+        facts::Call call;
+        call.site = {stack, 1};
+        call.queues = facts::Queues::work;
+        call.stream = {stream, 0, stream == 0, stream != 0};
+        seen.add(call, std::span(&allocation, 1), told);
+    }
+    void wait() {
+        facts::Call call;
+        call.waits = facts::Waits::device;
+        seen.add(call, {}, true);
+    }
+    std::ptrdiff_t free_of_order() const {
+        return std::ranges::count_if(
+            seen.sites(), [](const auto& site) { return site.second.between != 0 && !site.second.shares; });
+    }
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(what_many_lines_have_in_the_default_stream_is_kept_up_to_a_bound) {
+    Order order;
+    order.work(1, 1, 10);
+    for (std::uint64_t line = 0; line < 20'000; ++line)
+        order.work(100 + line, 0, 20);
+    order.work(1, 1, 10);
+    BOOST_TEST(order.free_of_order() == 256);
+    for (int launch = 0; launch < 20'000; ++launch) // which may reach anything
+        order.work(2, 1, 10, false);
+    BOOST_TEST(order.free_of_order() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(order_that_was_needed_once_may_be_needed_again) {
+    Order order;
+    for (const std::uint64_t allocation : {10, 20, 30}) {
+        order.work(1, 1, 10);
+        order.work(100, 0, allocation); // shared in the first stretch alone
+        if (allocation == 30)
+            order.work(101, 0, 30);
+        order.work(1, 1, 10);
+        order.wait();
+        BOOST_TEST(order.free_of_order() == (allocation == 30 ? 1 : 0));
+    }
+    order.work(1, 1, 10);
+    order.work(101, 0, 30);
+    order.work(1, 1, 10);
+    order.work(1, 1, 30); // behind it
+    BOOST_TEST(order.free_of_order() == 0);
+}
+
 BOOST_AUTO_TEST_CASE(work_whose_order_may_be_needed) {
     Streams unknown, waited, behind;
     unknown.scanned = false;
