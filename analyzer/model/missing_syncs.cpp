@@ -1,7 +1,9 @@
 #include "analyzer/model/missing_syncs.hpp"
 
+#include "analyzer/model/contexts.hpp"
 #include "analyzer/model/waits.hpp"
 #include "analyzer/reader/saturated.hpp"
+#include "analyzer/verdicts/verdict.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -9,10 +11,15 @@
 namespace umadvisor::model {
 namespace {
 
-constexpr std::uint64_t page = 4096;
-constexpr std::uint64_t named_streams = 2; // up to it, streams are default streams (FORMAT.md)
+using verdicts::page;
+
 constexpr std::size_t most_freed = 64, most_windows = 8, most_reads = 64, most_small_reads = 4096;
 constexpr std::size_t most_streams = 64;
+
+/// No handles: they come before all of those (FORMAT.md).
+bool is_default_stream(std::uint64_t stream) {
+    return stream <= stream_of_the_thread;
+}
 
 } // namespace
 
@@ -54,7 +61,7 @@ void MissingSyncs::retire(std::uint64_t allocation, std::uint64_t time) {
         return;
     found->second.until = time;
     close(found->second, time, false);
-    std::erase(open_, allocation);
+    open_.erase(allocation);
     if (const auto at = by_address_.find(found->second.address);
         at != by_address_.end() && at->second == allocation)
         by_address_.erase(at);
@@ -100,7 +107,7 @@ void MissingSyncs::launch(const trace::Launch& record, const reader::Shape& shap
             }
             memory.windows.push_back({.begin = reader::saturated_sum(record.start, record.duration),
                                       .kernel = {shape.function, shape.stack, shape.entry}});
-            open_.push_back(allocation);
+            open_.insert(allocation);
         }
     }
 }
@@ -123,12 +130,12 @@ void MissingSyncs::add(const trace::Sync& record) {
     if (record.status != 0)
         return;
     const bool one = record.kind == trace::SyncKind::stream || record.kind == trace::SyncKind::stream_query;
-    if (!one || joined_ || record.object <= named_streams)
+    if (!one || joined_ || is_default_stream(record.object))
         return close_all(record.start, true);
     std::erase_if(open_, [&](std::uint64_t allocation) {
         Memory& memory = live_.at(allocation);
-        const bool waits = memory.streams.contains(record.object) || *memory.streams.begin() <= named_streams ||
-                           memory.streams.size() == most_streams;
+        const bool waits = memory.streams.contains(record.object) ||
+                           is_default_stream(*memory.streams.begin()) || memory.streams.size() == most_streams;
         if (waits)
             close(memory, record.start, true);
         return waits;

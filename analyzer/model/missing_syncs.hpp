@@ -93,7 +93,7 @@ private:
     WrittenParameters written_;
     std::unordered_map<std::uint64_t, Memory> live_;    ///< by allocation
     std::map<std::uint64_t, std::uint64_t> by_address_; ///< of those
-    std::vector<std::uint64_t> open_;                   ///< of those, with a window that no wait has closed
+    std::set<std::uint64_t> open_;                      ///< of those, with a window that no wait has closed
     std::deque<Memory> freed_;
     std::unordered_set<std::uint64_t> host_memory_; ///< live allocations that kernels can reach
     std::deque<std::uint64_t> small_reads_;         ///< times; the last of them: some are told late

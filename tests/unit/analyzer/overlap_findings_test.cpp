@@ -252,6 +252,26 @@ BOOST_AUTO_TEST_CASE(a_launch_on_the_default_stream_after_each_of_many_streams) 
     BOOST_TEST(finding.saving_ns == 160 * 140e3, boost::test_tools::tolerance(0.05));
 }
 
+BOOST_AUTO_TEST_CASE(kernels_that_fill_the_device_gain_nothing) {
+    const auto is_told = [](std::uint64_t x, std::uint64_t y, std::uint64_t z) {
+        Streams s;
+        s.grid[0] = x;
+        s.grid[1] = y;
+        s.grid[2] = z;
+        for (int round = 0; round < 10; ++round) {
+            s.kernel({s.next}, s.first, 300 * us);
+            s.kernel({s.current}, 0, 300 * us, s.line);
+            s.kernel({s.last}, s.second, 300 * us);
+            s.wait(910 * us);
+        }
+        return std::ranges::any_of(advice_on(s),
+                                   [](const Finding& each) { return each.rule->id == "UMA-110"; });
+    };
+    BOOST_TEST(is_told(15, 1, 1));
+    BOOST_TEST(!is_told(4, 2, 2));
+    BOOST_TEST(!is_told(1 << 22, 1 << 21, 1 << 21)); // 2^64 blocks
+}
+
 namespace {
 
 /// What is known of work that never runs.
