@@ -29,6 +29,9 @@ enum class Queues : std::uint8_t {
 enum class Engine : std::uint8_t { none, up, down };
 inline constexpr std::size_t engines = 3;
 
+/// Device work begins and ends in no less.
+inline constexpr double least_work_ns = 1500;
+
 /// A stream, as far as order is concerned. `number` and `device` have no gaps.
 struct StreamPlace {
     std::uint32_t number = 0, device = 0;

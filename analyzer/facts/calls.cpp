@@ -1,6 +1,7 @@
 #include "analyzer/facts/calls.hpp"
 
 #include "analyzer/model/copies.hpp"
+#include "analyzer/reader/saturated.hpp"
 
 #include <algorithm>
 #include <type_traits>
@@ -14,8 +15,6 @@ using trace::Memory;
 /// Pageable memory to the device: the driver stages up to so much and returns ("What waits for what" in
 /// docs/measurements.md).
 constexpr std::uint64_t staged_bytes = 2 * 1024 * 1024;
-/// Device work begins and ends in no less.
-constexpr double least_work_ns = 1500;
 /// Of kernels of which nothing is known.
 constexpr double unknown_kernel_ns = 3000, unknown_doubt = 10;
 constexpr double pageable_doubt = 0.5, pinned_doubt = 0.1;
@@ -112,7 +111,8 @@ std::optional<Call> Calls::of(const trace::Launch& record, const reader::ThreadC
         return call;
     call.sample = record.sample;
     queue_unknown(call, shape->stream, group_of(*shape));
-    call.wide = shape->grid[0] * shape->grid[1] * shape->grid[2] >= wide_blocks;
+    const std::uint64_t of_plane = reader::saturated_product(shape->grid[0], shape->grid[1]);
+    call.wide = reader::saturated_product(of_plane, shape->grid[2]) >= wide_blocks;
     return call;
 }
 

@@ -1,17 +1,12 @@
 #include "analyzer/findings/edited_calls.hpp"
 
+#include "analyzer/facts/call.hpp"
+
 #include <algorithm>
 
 namespace umadvisor::findings {
 
 using What = timeline::Change::What;
-
-namespace {
-
-/// Device work begins and ends in no less.
-constexpr double least_work_ns = 1500;
-
-} // namespace
 
 void EditedCalls::add(const model::CallSite& site, std::uint64_t count, std::uint64_t all) {
     Count& sum = sites_[site];
@@ -50,7 +45,7 @@ timeline::Edit EditedCalls::gone(const model::Profile& profile, double instead_n
 timeline::Edit EditedCalls::asynchronous(const model::Profile& profile) const {
     timeline::Change each;
     each.what = What::asynchronous;
-    each.less_ns = std::max(0.0, profile.rates().small_copy_ns - least_work_ns);
+    each.less_ns = std::max(0.0, profile.rates().small_copy_ns - facts::least_work_ns);
     return edit(profile, each);
 }
 

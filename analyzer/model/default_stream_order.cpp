@@ -4,6 +4,17 @@
 
 namespace umadvisor::model {
 
+void DefaultStreamOrder::add(const trace::Alloc& record) {
+    if (record.status == 0 && record.symbol != 0 && record.memory != trace::Memory::managed)
+        variables_.insert(record.allocation);
+}
+
+bool DefaultStreamOrder::has_variable(std::span<const std::uint64_t> allocations) const {
+    return !variables_.empty() && std::ranges::any_of(allocations, [this](std::uint64_t allocation) {
+        return variables_.contains(allocation);
+    });
+}
+
 void DefaultStreamOrder::add(const facts::Call& call, std::span<const std::uint64_t> reached, bool told) {
     const bool works = call.queues == facts::Queues::work;
     if (!works && call.waits == facts::Waits::nothing)
@@ -11,6 +22,7 @@ void DefaultStreamOrder::add(const facts::Call& call, std::span<const std::uint6
     if (call.stream.device >= stretches_.size())
         stretches_.resize(call.stream.device + 1);
     Stretch& stretch = stretches_[call.stream.device];
+    told = told && !has_variable(reached);
     const bool waits_for_all =
         (call.waits == facts::Waits::device && call.surely_waits) ||
         (call.stream.legacy && (call.waits == facts::Waits::itself || call.waits == facts::Waits::stream));
@@ -25,19 +37,23 @@ void DefaultStreamOrder::add(const facts::Call& call, std::span<const std::uint6
     }
 }
 
+bool DefaultStreamOrder::has_room(const Stretch& stretch, DefaultStreamTotals& totals) {
+    return stretch.reached_by_barriers.size() < most_reached &&
+           (stretch.barriers.size() < most_barriers || stretch.barriers.contains(&totals));
+}
+
 void DefaultStreamOrder::add_barrier(Stretch& stretch, const facts::Call& call,
                                      std::span<const std::uint64_t> reached, bool told) {
     DefaultStreamTotals& totals = sites_[call.site];
     totals.copies |= call.engine != facts::Engine::none;
-    totals.shares |= call.staged || !told || !stretch.told ||
+    totals.shares |= call.staged || !told || !stretch.told || !has_room(stretch, totals) ||
                      std::ranges::any_of(reached, [&stretch](std::uint64_t allocation) {
                          return stretch.reached.contains(allocation);
                      });
+    if (totals.shares) // whatever comes behind it
+        return;
     stretch.barriers.insert(&totals);
     stretch.open.insert(&totals);
-    stretch.barriers_told &= told && stretch.reached_by_barriers.size() < most_reached;
-    if (!stretch.barriers_told)
-        return;
     for (const std::uint64_t allocation : reached) {
         std::vector<DefaultStreamTotals*>& by = stretch.reached_by_barriers[allocation];
         if (std::ranges::find(by, &totals) == by.end())
@@ -54,9 +70,14 @@ void DefaultStreamOrder::add_beside(Stretch& stretch, const facts::Call& call,
             stretch.reached[allocation] = true;
     if (stretch.barriers.empty())
         return;
-    if (!told || !stretch.barriers_told)
+    if (!told) {
         for (DefaultStreamTotals* const barrier : stretch.barriers)
             barrier->shares = true;
+        stretch.barriers.clear();
+        stretch.open.clear();
+        stretch.reached_by_barriers.clear();
+        return;
+    }
     for (const std::uint64_t allocation : reached)
         if (const auto* const by = stretch.reached_by_barriers.find(allocation))
             for (DefaultStreamTotals* const barrier : *by)

@@ -4,6 +4,7 @@
 #include "analyzer/facts/call.hpp"
 #include "analyzer/model/waits.hpp"
 #include "analyzer/reader/flat_map.hpp"
+#include "trace/memory_records.hpp"
 
 #include <cstdint>
 #include <map>
@@ -23,12 +24,16 @@ struct DefaultStreamTotals {
     bool copies = false; ///< it is a copy
 };
 
-/// Memory: one entry a call site, and of each context one an allocation that was reached since the host waited
-/// for all of it, `most_reached` at most.
+/// Work on a variable of a module may share it with any kernel of that: launches list managed ones alone.
+/// Memory: one entry a call site and one a live variable, and of each context one an allocation that was
+/// reached since the host waited for all of it, `most_reached` at most. Beyond that, and beyond `most_barriers`
+/// call sites in the default stream since then, a site is taken to share memory.
 class DefaultStreamOrder {
 public:
-    static constexpr std::size_t most_reached = 65'536;
+    static constexpr std::size_t most_reached = 65'536, most_barriers = 256;
 
+    void add(const trace::Alloc& record);
+    void add(const trace::Free& record) { variables_.erase(record.allocation); }
     /// `reached`: allocations that the call's work reaches; `told`: it reaches no other.
     void add(const facts::Call& call, std::span<const std::uint64_t> reached, bool told);
 
@@ -40,17 +45,21 @@ private:
         std::set<std::uint32_t> streams; ///< blocking ones with work
         reader::FlatMap<bool> reached;   ///< allocations, by that work
         bool told = true;
-        std::set<DefaultStreamTotals*> barriers, open; ///< in the default stream; open: nothing came behind
+        /// In the default stream, those that share nothing so far; open: nothing came behind.
+        std::set<DefaultStreamTotals*> barriers, open;
         reader::FlatMap<std::vector<DefaultStreamTotals*>> reached_by_barriers;
-        bool barriers_told = true;
     };
+    static bool has_room(const Stretch& stretch, DefaultStreamTotals& totals);
     void add_barrier(Stretch& stretch, const facts::Call& call, std::span<const std::uint64_t> reached,
                      bool told);
     static void add_beside(Stretch& stretch, const facts::Call& call, std::span<const std::uint64_t> reached,
                            bool told);
 
+    bool has_variable(std::span<const std::uint64_t> allocations) const;
+
     std::map<CallSite, DefaultStreamTotals> sites_;
-    std::vector<Stretch> stretches_; ///< by StreamPlace::device
+    std::set<std::uint64_t> variables_; ///< `__device__` and `__constant__` ones that are known, by allocation
+    std::vector<Stretch> stretches_;    ///< by StreamPlace::device
 };
 
 } // namespace umadvisor::model

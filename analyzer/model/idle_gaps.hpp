@@ -9,7 +9,6 @@
 #include <map>
 #include <set>
 #include <unordered_set>
-#include <vector>
 
 namespace umadvisor::model {
 
@@ -79,7 +78,7 @@ private:
     void pass_wait(const CallSite& site, std::uint64_t duration) {
         pass(duration);
         if (open_)
-            passed_waits_.push_back(site);
+            passed_waits_.insert(site);
     }
     bool on_one_stream(std::uint64_t stream) const { return !mixed_ && stream_ == stream; }
     double nanoseconds(std::uint64_t ticks) const { return static_cast<double>(ticks) * ns_per_tick_; }
@@ -98,7 +97,7 @@ private:
     bool open_ = false;
     GapSite site_;
     std::uint64_t gap_start_ = 0, waited_ticks_ = 0, passed_ticks_ = 0;
-    std::vector<CallSite> passed_waits_;
+    std::set<CallSite> passed_waits_;
     std::uint64_t results_ = 0, results_end_ = 0; ///< where the last copy to the host went
     std::uint64_t quickest_free_ = UINT64_MAX;    ///< ticks
 };

@@ -1,7 +1,9 @@
 #include "analyzer/model/missing_syncs.hpp"
 
+#include "analyzer/model/contexts.hpp"
 #include "analyzer/model/waits.hpp"
 #include "analyzer/reader/saturated.hpp"
+#include "analyzer/verdicts/verdict.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -9,10 +11,15 @@
 namespace umadvisor::model {
 namespace {
 
-constexpr std::uint64_t page = 4096;
-constexpr std::uint64_t named_streams = 2; // up to it, streams are default streams (FORMAT.md)
+using verdicts::page;
+
 constexpr std::size_t most_freed = 64, most_windows = 8, most_reads = 64, most_small_reads = 4096;
 constexpr std::size_t most_streams = 64;
+
+/// No handles: they come before all of those (FORMAT.md).
+bool is_default_stream(std::uint64_t stream) {
+    return stream <= stream_of_the_thread;
+}
 
 } // namespace
 
@@ -43,8 +50,9 @@ void MissingSyncs::add(const trace::Free& record) {
     if (record.status != 0)
         return;
     host_memory_.erase(record.allocation);
-    close_all(record.start, false);
     retire(record.allocation, record.start);
+    if (!dictionary_.is_stream_ordered(record.entry))
+        close_all(record.start, false);
 }
 
 void MissingSyncs::retire(std::uint64_t allocation, std::uint64_t time) {
@@ -53,7 +61,7 @@ void MissingSyncs::retire(std::uint64_t allocation, std::uint64_t time) {
         return;
     found->second.until = time;
     close(found->second, time, false);
-    std::erase(open_, allocation);
+    open_.erase(allocation);
     if (const auto at = by_address_.find(found->second.address);
         at != by_address_.end() && at->second == allocation)
         by_address_.erase(at);
@@ -72,8 +80,10 @@ void MissingSyncs::launch(const trace::Launch& record, const reader::Shape& shap
                        std::ranges::none_of(shape.touched, [this](std::uint64_t allocation) {
                            return host_memory_.contains(allocation);
                        });
-    if (!known)
+    if (!known) {
+        untold_launch_ = record.start;
         return close_all(record.start, true);
+    }
     std::size_t index = 0;
     for (const std::uint64_t allocation : shape.touched) {
         const std::size_t place = index++;
@@ -83,16 +93,21 @@ void MissingSyncs::launch(const trace::Launch& record, const reader::Shape& shap
         Memory& memory = found->second;
         if (memory.streams.size() < most_streams)
             memory.streams.insert(shape.stream);
-        if (!memory.windows.empty() && memory.windows.back().end == UINT64_MAX) {
-            memory.windows.back().last_launch = record.start;
-        } else if (written_.may_write(shape, place)) {
+        Window* const last = memory.windows.empty() ? nullptr : &memory.windows.back();
+        if (last != nullptr && last->end == UINT64_MAX) {
+            last->last_launch = record.start;
+            continue;
+        }
+        if (last != nullptr)
+            last->waited = true; // be it in a free of other memory: the program goes on
+        if (written_.may_write(shape, place)) {
             if (memory.windows.size() == most_windows) {
                 judge(memory, memory.windows.front());
                 memory.windows.pop_front();
             }
             memory.windows.push_back({.begin = reader::saturated_sum(record.start, record.duration),
                                       .kernel = {shape.function, shape.stack, shape.entry}});
-            open_.push_back(allocation);
+            open_.insert(allocation);
         }
     }
 }
@@ -115,12 +130,12 @@ void MissingSyncs::add(const trace::Sync& record) {
     if (record.status != 0)
         return;
     const bool one = record.kind == trace::SyncKind::stream || record.kind == trace::SyncKind::stream_query;
-    if (!one || joined_ || record.object <= named_streams)
+    if (!one || joined_ || is_default_stream(record.object))
         return close_all(record.start, true);
     std::erase_if(open_, [&](std::uint64_t allocation) {
         Memory& memory = live_.at(allocation);
-        const bool waits = memory.streams.contains(record.object) || *memory.streams.begin() <= named_streams ||
-                           memory.streams.size() == most_streams;
+        const bool waits = memory.streams.contains(record.object) ||
+                           is_default_stream(*memory.streams.begin()) || memory.streams.size() == most_streams;
         if (waits)
             close(memory, record.start, true);
         return waits;
@@ -170,10 +185,16 @@ void MissingSyncs::add(const trace::ManagedEvent& record) {
     for (Window& window : memory->windows) {
         if (record.start <= window.begin || record.start >= window.end)
             continue;
-        if (memory->bytes <= page && small_reads_.size() < most_small_reads)
+        if (memory->bytes <= page) {
+            if (small_reads_.size() == most_small_reads)
+                small_reads_.pop_front();
             small_reads_.push_back(record.start);
+        }
+        const bool behind_flag =
+            !small_reads_.empty() && window.begin <= small_reads_.back() && small_reads_.back() < record.start;
         if (window.reads.size() < most_reads)
-            window.reads.push_back({record.start, record.code, reader::saturated_sum(record.count, 1)});
+            window.reads.push_back(
+                {record.start, record.code, reader::saturated_sum(record.count, 1), behind_flag});
     }
 }
 
@@ -182,10 +203,11 @@ void MissingSyncs::judge(const Memory& memory, const Window& window) {
         return;
     const auto flag = std::ranges::find_if(
         small_reads_, [&](std::uint64_t time) { return window.begin <= time && time < window.end; });
+    const bool waited = window.waited || (window.end < memory.until && window.end < untold_launch_);
     MissingSync seen;
     for (const Read& read : window.reads) {
-        const bool missing = read.time < window.last_launch || !window.waited;
-        if (!missing || (flag != small_reads_.end() && *flag < read.time))
+        const bool missing = read.time < window.last_launch || !waited;
+        if (!missing || read.behind_flag || (flag != small_reads_.end() && *flag < read.time))
             continue;
         reader::add_saturated(seen.reads, read.faults);
         reader::add_saturated(seen.codes[read.code], read.faults);

@@ -31,16 +31,18 @@ struct MissingSync {
 };
 
 /// A read counts if it came behind the launch, and the program launched again or ended its work on the memory
-/// without any wait behind the read. Where a wait follows, host and kernel may meet on purpose: they exchange
-/// flags while the kernel runs. For the same reason reads do not count behind those of an allocation that is
-/// no larger than a page, nor does anything in a program with host functions, managed variables or several
-/// threads that touch managed memory. Events of managed memory may come some milliseconds late. Memory:
-/// live managed and page-locked allocations, the 64 managed ones freed last, eight windows with 64 reads for
-/// each, and sites.
+/// without any wait behind the read. A free that is not in the order of a stream waits for the device; it
+/// counts if kernels may reach the memory again, and not where a program frees all that it has. Where a wait
+/// follows, host and kernel may meet on purpose: they exchange flags while the kernel runs. For the same reason
+/// reads do not count behind those of an allocation that is no larger than a page, nor does anything in a
+/// program with host functions, managed variables or several threads that touch managed memory. Events of
+/// managed memory may come some milliseconds late. Memory: live managed and page-locked allocations, the 64
+/// managed ones freed last, eight windows with 64 reads for each, and sites.
 class MissingSyncs {
 public:
     /// The dictionary must outlive it.
-    explicit MissingSyncs(const reader::Dictionary& dictionary) : written_(dictionary) {}
+    explicit MissingSyncs(const reader::Dictionary& dictionary)
+        : dictionary_(dictionary), written_(dictionary) {}
 
     void add(const trace::Alloc& record);
     void add(const trace::Free& record);
@@ -63,12 +65,13 @@ public:
 private:
     struct Read {
         std::uint64_t time = 0, code = 0, faults = 0;
+        bool behind_flag = false; ///< a small read was told before it, from inside the window
     };
     /// From a launch up to the next wait.
     struct Window {
         std::uint64_t begin = 0, last_launch = 0, end = UINT64_MAX; ///< ticks
         KernelSite kernel;
-        bool waited = false; ///< it ended in a wait
+        bool waited = false; ///< it ended in a wait; of a free of other memory that shows later
         std::vector<Read> reads{};
     };
     struct Memory {
@@ -86,16 +89,18 @@ private:
     void judge(const Memory& memory);
     Memory* find(std::uint64_t address, std::uint64_t time);
 
+    const reader::Dictionary& dictionary_;
     WrittenParameters written_;
     std::unordered_map<std::uint64_t, Memory> live_;    ///< by allocation
     std::map<std::uint64_t, std::uint64_t> by_address_; ///< of those
-    std::vector<std::uint64_t> open_;                   ///< of those, with a window that no wait has closed
+    std::set<std::uint64_t> open_;                      ///< of those, with a window that no wait has closed
     std::deque<Memory> freed_;
     std::unordered_set<std::uint64_t> host_memory_; ///< live allocations that kernels can reach
-    std::deque<std::uint64_t> small_reads_;         ///< times; the last of them
+    std::deque<std::uint64_t> small_reads_;         ///< times; the last of them: some are told late
     std::uint64_t thread_ = 0;                      ///< that touches managed memory
     bool on_purpose_ = false;
-    bool joined_ = false; ///< streams wait for each other
+    std::uint64_t untold_launch_ = 0; ///< ticks: of the last that may reach any memory
+    bool joined_ = false;             ///< streams wait for each other
     Sites sites_;
 };
 

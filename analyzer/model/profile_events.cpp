@@ -60,7 +60,8 @@ Reach reach_of(const reader::ThreadCursor& cursor) {
     if (std::holds_alternative<trace::Launch>(cursor.event())) {
         if (const reader::Shape* const shape = cursor.shape()) {
             reach.parameters = shape->touched;
-            reach.told = shape->scanned && shape->untold == 0;
+            // Without any it can only work on `__device__` variables, which no launch lists.
+            reach.told = shape->scanned && shape->untold == 0 && !shape->touched.empty();
         }
     } else if (const auto* const copy = std::get_if<trace::Copy>(&cursor.event())) {
         reach.told = true;
@@ -156,7 +157,8 @@ void Profile::observe_other(const reader::ThreadCursor& cursor, std::optional<fa
                 return;
             offer(record, cursor.index(), waits_, contents_, managed_, missing_syncs_, recorded_, allocations_,
                   placed_launches_, allocation_failures_, actions_, far_copies_, peer_copies_, narrow_rows_,
-                  graphs_, polls_, exported_sites_, staging_sites_, noticed_allocations_);
+                  graphs_, polls_, exported_sites_, staging_sites_, noticed_allocations_,
+                  default_stream_order_);
             if constexpr (std::is_same_v<std::remove_cvref_t<decltype(record)>, trace::Copy>)
                 call->owner = copies_.add(record);
             else if constexpr (requires { add(record, cursor); })

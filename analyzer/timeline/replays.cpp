@@ -169,11 +169,13 @@ Times Replays::Lanes::done(const facts::Call& call, const Times& told, const Tim
     Times ready = state.ready(call, told);
     if (!own.empty())
         take(ready, state.ready(in_own_stream(call), told), own);
-    if (call.wide)
-        ready = later(ready, wide);
-    const Times done = ready + device;
-    if (call.wide)
-        take(wide, done, apart);
+    if (!call.wide)
+        return ready + device;
+    if (call.stream.device >= wide.size())
+        wide.resize(call.stream.device + 1);
+    Times& last = wide[call.stream.device];
+    const Times done = later(ready, last) + device;
+    take(last, done, apart);
     return done;
 }
 

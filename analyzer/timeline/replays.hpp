@@ -92,7 +92,7 @@ private:
         std::vector<Queue<Times>> queues; ///< by stream
         Times shift;                      ///< by how much earlier than recorded the call that ended last did
         std::array<bool, Times::count> apart{}; ///< in which work gets a stream of its own
-        Times wide;                             ///< of these: the end of the last wide kernel
+        std::vector<Times> wide;                ///< of these, by device: the end of the last wide kernel
 
         /// When work of the call that the device is told of at `told` and that takes `device` is done.
         Times done(const facts::Call& call, const Times& told, const Times& device, std::span<const bool> own);

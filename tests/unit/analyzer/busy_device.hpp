@@ -77,7 +77,10 @@ struct BusyDevice : Scenario {
         shape.function = function_id;
         shape.stream = stream;
         shape.stack = stack;
-        shape.grid_x = shape.grid_y = shape.grid_z = shape.block_x = shape.block_y = shape.block_z = 1;
+        shape.grid_x = grid[0];
+        shape.grid_y = grid[1];
+        shape.grid_z = grid[2];
+        shape.block_x = shape.block_y = shape.block_z = 1;
         shape.scanned = scanned ? 1 : 0;
         for (const std::uint64_t allocation : allocations)
             shape.touched.add(allocation);
@@ -104,6 +107,7 @@ struct BusyDevice : Scenario {
     }
 
     bool scanned = true;
+    std::uint64_t grid[3] = {1, 1, 1};
 
 private:
     trace::Copy across(std::uint64_t bytes, const Link& link, std::string_view symbol) {

@@ -24,7 +24,27 @@ struct Program : test::Managed {
         tell(test::light_kinds);
         memory = managed(bytes, allocated);
     }
-    void launch() { Scenario::launch(kernel, {memory}, 0, launched); }
+    void launch(std::uint64_t mailbox = 0) {
+        if (mailbox == 0)
+            Scenario::launch(kernel, {memory}, 0, launched);
+        else
+            Scenario::launch(kernel, {memory, mailbox}, 0, launched);
+    }
+    /// Chunks hold so many records.
+    void make_room() {
+        builder.next_chunk();
+        builder.next_chunk(test::drain);
+    }
+    void free_in_stream(std::uint64_t allocation) {
+        trace::Free record;
+        record.entry = entry("cuMemFreeAsync");
+        record.start = now;
+        record.duration = 1000;
+        record.allocation = allocation;
+        record.address = address_of(allocation);
+        builder.add(record);
+        now += 2000;
+    }
     void touch(trace::FaultAccess access = trace::FaultAccess::read, std::uint64_t thread = 4242,
                std::uint64_t of = 0) {
         trace::ManagedEvent record;
@@ -115,6 +135,96 @@ BOOST_AUTO_TEST_CASE(host_and_kernel_may_meet_on_purpose) {
     threads.touch();
     threads.touch(trace::FaultAccess::read, 4243);
     BOOST_TEST(!threads.is_told());
+}
+
+BOOST_AUTO_TEST_CASE(a_mailbox_may_be_polled_for_long) {
+    constexpr auto read = trace::FaultAccess::read;
+    for (const bool polled : {true, false}) {
+        Program p;
+        const std::uint64_t mailbox = p.managed(64);
+        for (int round = 0; round < 5000; ++round) {
+            if (round % 500 == 0)
+                p.make_room();
+            p.launch(mailbox);
+            p.touch(read, 4242, mailbox);
+            p.synchronize();
+        }
+        p.launch(mailbox);
+        if (polled) // without, nothing says that the data may be read
+            p.touch(read, 4242, mailbox);
+        p.touch();
+        BOOST_TEST(p.is_told() != polled);
+    }
+    Program at_once; // while one kernel runs; the data is read early
+    const std::uint64_t mailbox = at_once.managed(64);
+    at_once.launch(mailbox);
+    at_once.touch(read, 4242, mailbox);
+    at_once.touch();
+    for (int poll = 0; poll < 5000; ++poll) {
+        if (poll % 500 == 0)
+            at_once.make_room();
+        at_once.touch(read, 4242, mailbox);
+    }
+    BOOST_TEST(!at_once.is_told());
+}
+
+BOOST_AUTO_TEST_CASE(a_free_in_the_order_of_a_stream_is_no_wait_and_ends_no_other_memory) {
+    for (const bool waited : {true, false}) { // for the kernel, which writes what the host does not read
+        Program p;
+        const std::uint64_t scratch = p.allocate(mib, trace::Memory::device);
+        p.launch();
+        p.touch();
+        p.free_in_stream(scratch);
+        if (waited)
+            p.synchronize({.kind = SyncKind::stream});
+        BOOST_TEST(p.is_told() != waited);
+    }
+    Program behind;
+    const std::uint64_t scratch = behind.allocate(mib, trace::Memory::device);
+    behind.launch();
+    behind.free_in_stream(scratch);
+    behind.touch();
+    BOOST_TEST(behind.is_told());
+}
+
+BOOST_AUTO_TEST_CASE(other_frees_wait_for_the_device) {
+    Program behind;
+    const std::uint64_t scratch = behind.allocate(mib, trace::Memory::device);
+    behind.launch();
+    behind.free(scratch);
+    behind.touch();
+    BOOST_TEST(!behind.is_told());
+
+    enum class Then { launch, launch_untold, free_all };
+    for (const Then then : {Then::launch, Then::launch_untold, Then::free_all}) {
+        Program p; // whose kernel may write what the host does not read
+        const std::uint64_t temporary = p.allocate(mib, trace::Memory::device);
+        const std::uint64_t page_locked = p.allocate(mib, trace::Memory::pinned);
+        p.launch();
+        p.touch();
+        p.free(temporary);
+        if (then == Then::launch)
+            p.launch();
+        else if (then == Then::launch_untold)
+            p.launch(page_locked);
+        p.synchronize();
+        p.free(p.memory);
+        BOOST_TEST(p.is_told() == (then == Then::free_all));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(memory_that_is_freed_without_a_wait_behind_the_read_is_told) {
+    for (const bool in_stream : {true, false}) {
+        Program p;
+        p.launch();
+        p.touch();
+        if (in_stream)
+            p.free_in_stream(p.memory);
+        else
+            p.free(p.memory);
+        p.synchronize();
+        BOOST_TEST(p.is_told());
+    }
 }
 
 BOOST_AUTO_TEST_CASE(writes_and_memory_that_kernels_only_read_tell_nothing) {

@@ -252,6 +252,82 @@ BOOST_AUTO_TEST_CASE(a_launch_on_the_default_stream_after_each_of_many_streams) 
     BOOST_TEST(finding.saving_ns == 160 * 140e3, boost::test_tools::tolerance(0.05));
 }
 
+BOOST_AUTO_TEST_CASE(kernels_that_fill_the_device_gain_nothing) {
+    const auto is_told = [](std::uint64_t x, std::uint64_t y, std::uint64_t z) {
+        Streams s;
+        s.grid[0] = x;
+        s.grid[1] = y;
+        s.grid[2] = z;
+        for (int round = 0; round < 10; ++round) {
+            s.kernel({s.next}, s.first, 300 * us);
+            s.kernel({s.current}, 0, 300 * us, s.line);
+            s.kernel({s.last}, s.second, 300 * us);
+            s.wait(910 * us);
+        }
+        return std::ranges::any_of(advice_on(s),
+                                   [](const Finding& each) { return each.rule->id == "UMA-110"; });
+    };
+    BOOST_TEST(is_told(15, 1, 1));
+    BOOST_TEST(!is_told(4, 2, 2));
+    BOOST_TEST(!is_told(1 << 22, 1 << 21, 1 << 21)); // 2^64 blocks
+}
+
+namespace {
+
+/// What is known of work that never runs.
+struct Order {
+    model::DefaultStreamOrder seen;
+
+    void work(std::uint64_t stack, std::uint32_t stream, std::uint64_t allocation, bool told = true) {
+        facts::Call call;
+        call.site = {stack, 1};
+        call.queues = facts::Queues::work;
+        call.stream = {stream, 0, stream == 0, stream != 0};
+        seen.add(call, std::span(&allocation, 1), told);
+    }
+    void wait() {
+        facts::Call call;
+        call.waits = facts::Waits::device;
+        seen.add(call, {}, true);
+    }
+    std::ptrdiff_t free_of_order() const {
+        return std::ranges::count_if(
+            seen.sites(), [](const auto& site) { return site.second.between != 0 && !site.second.shares; });
+    }
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(what_many_lines_have_in_the_default_stream_is_kept_up_to_a_bound) {
+    Order order;
+    order.work(1, 1, 10);
+    for (std::uint64_t line = 0; line < 20'000; ++line)
+        order.work(100 + line, 0, 20);
+    order.work(1, 1, 10);
+    BOOST_TEST(order.free_of_order() == 256);
+    for (int launch = 0; launch < 20'000; ++launch) // which may reach anything
+        order.work(2, 1, 10, false);
+    BOOST_TEST(order.free_of_order() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(order_that_was_needed_once_may_be_needed_again) {
+    Order order;
+    for (const std::uint64_t allocation : {10, 20, 30}) {
+        order.work(1, 1, 10);
+        order.work(100, 0, allocation); // shared in the first stretch alone
+        if (allocation == 30)
+            order.work(101, 0, 30);
+        order.work(1, 1, 10);
+        order.wait();
+        BOOST_TEST(order.free_of_order() == (allocation == 30 ? 1 : 0));
+    }
+    order.work(1, 1, 10);
+    order.work(101, 0, 30);
+    order.work(1, 1, 10);
+    order.work(1, 1, 30); // behind it
+    BOOST_TEST(order.free_of_order() == 0);
+}
+
 BOOST_AUTO_TEST_CASE(work_whose_order_may_be_needed) {
     Streams unknown, waited, behind;
     unknown.scanned = false;
@@ -272,6 +348,67 @@ BOOST_AUTO_TEST_CASE(work_whose_order_may_be_needed) {
         behind.wait(1210 * us);
     }
     nothing_is_found(behind);
+}
+
+BOOST_AUTO_TEST_CASE(variables_of_a_module_that_no_parameter_shows) {
+    const auto rounds_with = [](std::uint64_t symbol, bool copy, Memory memory = Memory::device) {
+        Streams s;
+        trace::Alloc variable;
+        variable.entry = s.entry("cuModuleGetGlobal_v2");
+        variable.start = s.now;
+        variable.allocation = 99;
+        variable.address = 0x7f00'0000'0000 + (variable.allocation << 32);
+        variable.bytes = 64 * mib;
+        variable.memory = memory;
+        variable.symbol = symbol;
+        s.builder.add(variable);
+        for (int round = 0; round < 10; ++round) {
+            s.upload(s.next, 16 * mib, {.stream = s.first, .ns = 303 * us});
+            if (copy) {
+                s.upload(variable.allocation, mib, {.ns = 50 * us, .stack = s.line});
+            } else {
+                trace::Set set;
+                set.entry = s.entry("cuMemsetD8Async");
+                set.start = s.now;
+                set.stack = s.line;
+                set.address = variable.address;
+                set.allocation = variable.allocation;
+                set.bytes = 32 * mib;
+                set.memory = memory;
+                set.asynchronous = 1;
+                s.builder.add(set);
+                s.now += 3000;
+            }
+            s.kernel({s.last}, s.second, 303 * us);
+            s.wait();
+        }
+        return std::ranges::any_of(advice_on(s),
+                                   [](const Finding& each) { return each.rule->id == "UMA-110"; });
+    };
+    for (const bool copy : {false, true}) {
+        BOOST_TEST(rounds_with(0, copy)); // the program's own allocation
+        BOOST_TEST(!rounds_with(7, copy));
+    }
+    BOOST_TEST(rounds_with(7, false, Memory::managed)); // launches list these
+}
+
+BOOST_AUTO_TEST_CASE(kernels_without_parameters_work_on_variables) {
+    for (const bool in_default_stream : {false, true}) {
+        Streams s;
+        for (int round = 0; round < 10; ++round) {
+            s.upload(s.next, 16 * mib, {.stream = s.first, .ns = 303 * us});
+            if (in_default_stream)
+                s.kernel({}, 0, 50 * us, s.line);
+            else
+                s.kernel({s.current}, 0, 50 * us, s.line);
+            if (in_default_stream)
+                s.kernel({s.last}, s.second, 303 * us);
+            else
+                s.kernel({}, s.second, 303 * us);
+            s.wait();
+        }
+        nothing_is_found(s);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(what_waits_for_nothing_or_has_to) {

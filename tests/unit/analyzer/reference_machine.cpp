@@ -31,7 +31,7 @@ Call Machine::begin_work(Site site, std::uint32_t stream, std::uint64_t group) {
 
 /// Work runs when the device knows of it, what is before it in order is done, and its engine is free.
 double Machine::queue(const Call& call, double from, double ns) {
-    constexpr std::uint32_t own = 1000;
+    constexpr std::uint32_t own = 499;
     const StreamPlace at =
         std::ranges::find(apart, static_cast<Site>(call.site.stack)) == apart.end() ? call.stream : place(own);
     const std::uint32_t stream = at.number;

@@ -32,8 +32,9 @@ inline constexpr double us = 1000, ms = 1'000'000;
 inline constexpr double latency = 4.5 * us;
 enum Site : std::uint64_t { launches = 1, waits, uploads, downloads, records, joins, frees, others };
 
-/// Streams: 0 is the legacy default stream, those from 100 on are non-blocking, the others blocking. All times
-/// are nanoseconds. A call whose site is left out is not made, and so is its work.
+/// Streams: 0 is the legacy default stream, those from 100 on are non-blocking, from 500 on of a second device,
+/// the others blocking. All times are nanoseconds. A call whose site is left out is not made, and so is its
+/// work.
 class Machine {
 public:
     explicit Machine(Clock* clock) : clock_(clock) {}
@@ -89,7 +90,9 @@ public:
     Site unseen{};
 
 private:
-    static StreamPlace place(std::uint32_t stream) { return {stream, 0, stream == 0, stream < 100}; }
+    static StreamPlace place(std::uint32_t stream) {
+        return {stream, stream < 500 ? 0U : 1U, stream == 0, stream < 100};
+    }
     bool is_left_out(Site site) const;
     Call begin(Site site, double least) const;
     Call begin_work(Site site, std::uint32_t stream, std::uint64_t group);

@@ -322,6 +322,21 @@ BOOST_AUTO_TEST_CASE(wide_kernels_gain_nothing_side_by_side) {
     BOOST_TEST(predicted(program(true), {{own_stream(others)}}) < us);
 }
 
+BOOST_AUTO_TEST_CASE(wide_kernels_of_other_devices_run_beside) {
+    const Program program = [](Machine& machine) {
+        machine.wide = true;
+        for (int i = 0; i < 50; ++i) {
+            machine.launch(300 * us, 1, told(i, 300 * us));
+            machine.launch(200 * us, 0, told(i, 200 * us), others);
+            machine.launch(400 * us, 501, told(i, 400 * us));
+            machine.wait(501);
+            machine.wait(0);
+        }
+    };
+    const double gain = predicted(program, {{own_stream(others)}});
+    BOOST_TEST(std::abs(gain) < us, gain / us << " us"); // beside the kernel before it: that fills its device
+}
+
 // 9
 BOOST_AUTO_TEST_CASE(an_event_stands_for_what_it_was_recorded_behind_last) {
     const Program program = [](Machine& machine) {
