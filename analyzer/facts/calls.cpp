@@ -147,7 +147,7 @@ std::optional<Call> Calls::of(const trace::HostFunction& record, const reader::T
     return call;
 }
 
-/// Of a copy that no host memory takes part in.
+/// Bytes per second that a copy reaches whose ends are both device memory.
 double Calls::rate_on_devices(const trace::Copy& record) const {
     const std::optional<model::PeerCopy> way = peers_.between_devices(record);
     return !way                          ? rates_.device_to_device

@@ -47,7 +47,8 @@ std::vector<model::KernelSite> pullers(const ManagedMemory& memory) {
     return sites;
 }
 
-/// Whether both only read it faults do not tell: `a[i] += 1` begins with a read fault.
+/// Faults do not show whether both devices only read: `a[i] += 1` begins with a read fault. So the advice names
+/// the remedy for each case.
 std::string advise_devices(const ManagedMemory& memory, const Bounce& bounce) {
     const std::string first = std::to_string(bounce.pair.low), second = std::to_string(bounce.pair.high);
     const std::string copies = advise_device(memory, "SetReadMostly") + " gives each device a copy";

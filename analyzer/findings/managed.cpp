@@ -115,7 +115,7 @@ bool takes_turns(VerdictKind kind) {
     return kind <= VerdictKind::ping_pong;
 }
 
-/// What a kernel pulls over again and again, of one memory.
+/// How often a kernel pulls one memory over, and how much of it each time.
 struct Pull {
     const ManagedMemory* memory;
     double times, bytes; ///< each time
@@ -137,8 +137,8 @@ Pulls pulls_of(const Memories& memories) {
     return pulls;
 }
 
-/// The faults of a launch come in batches, whatever memory they are on: by bytes. What other memory is pulled
-/// over less often shares as many.
+/// The part of the faults that this memory pays. A launch takes faults on all its memory in the same batches,
+/// which are shared by bytes. Memory that is pulled over less often shares as many times as it comes.
 double share_of_faults(const Pulls& pulls, const ManagedMemory& memory, const verdicts::VerdictTotals& totals) {
     std::map<model::AllocationSite, Pull> others;
     for (const model::KernelSite& kernel : totals.kernels)
@@ -225,12 +225,14 @@ void take_place(const ManagedMemory& memory, RemoteAtomics& remote, std::vector<
     });
 }
 
-/// `bytes` in all.
+/// The call and the size of one allocation of `count`, which have `bytes` altogether.
 std::string text_of(const model::Profile& profile, const model::AllocationSite& site, std::uint64_t count,
                     std::uint64_t bytes) {
     if (site.symbol != 0)
         return "variable " + reader::shown_name(profile.dictionary().string(site.symbol));
-    const auto each = static_cast<double>(bytes) / static_cast<double>(std::max<std::uint64_t>(1, count));
+    if (count == 0) // no allocation of exactly this call site was recorded
+        return profile.call_name(site.entry);
+    const auto each = static_cast<double>(bytes) / static_cast<double>(count);
     return profile.call_name(site.entry) + " " + bytes_text(each) +
            (count > 1 ? " x " + std::to_string(count) : "");
 }

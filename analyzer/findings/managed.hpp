@@ -34,7 +34,7 @@ struct ManagedMemory {
 struct Habit {
     const ManagedMemory& memory;
     const verdicts::VerdictTotals& totals;
-    /// Of the device's faults, where those on other memory come in the same batches.
+    /// This memory's part of the device's faults: a launch takes those on all its memory in the same batches.
     double share_of_faults = 1;
 
     /// Bytes that moved because of it, as the verdict has them, but no more than is known to have moved.
@@ -81,7 +81,8 @@ inline constexpr std::array<const ManagedRule*, verdicts::verdict_kinds> managed
     &false_sharing,      &remote_access,   &oversubscribed,    &prefetch_ping_pong, &late_prefetch,
     &redundant_prefetch, &unused_prefetch, &read_only_bouncing};
 
-/// What devices take from each other; nothing: they do not, or the trace does not tell of their moves.
+/// The finding on memory that two devices take from each other. Nothing where they do not, or where the trace
+/// has no moves between devices.
 std::optional<Finding> find_device_ping_pong(const ManagedMemory& memory, const LineOf& line_of);
 
 /// The rule that speaks of such verdicts.

@@ -18,12 +18,12 @@ bool goes_by_faults(const Finding& finding) {
     return std::ranges::find(rules_of_turns, finding.rule->id) != std::end(rules_of_turns);
 }
 
-/// What a kernel takes longer it takes once, though several allocations of it stay on the host.
+/// A kernel that is slowed down loses its time once, however many of its allocations stay on the host.
 bool slows_the_kernel(const Finding& finding) {
     return finding.rule->id == "UMA-215";
 }
 
-/// By line, without its own.
+/// The lines that allocate what shares a granule with it, its own line left out.
 std::set<model::AllocationSite> neighbours_of(const ManagedMemory& memory, const LineOf& line_of) {
     std::set<model::AllocationSite> neighbours;
     if (memory.bytes / std::max<std::uint64_t>(1, memory.allocations) > most_bytes)

@@ -16,8 +16,8 @@ namespace {
 /// What is less is noise, or what a kernel takes for other data.
 constexpr double least_ratio = 2;
 constexpr std::size_t fewest_far = 2;
-/// Where the driver told of no atomics, a kernel may only have more to do later: seen less often, it has to
-/// take so many times as long.
+/// A kernel may take longer later because it has more to do. Unless the driver reported atomics, or so many
+/// launches were fast, the slow ones have to take `sure_ratio` times as long.
 constexpr std::size_t fewest_near = 3;
 constexpr double sure_ratio = 16;
 constexpr std::size_t most_host_lines = 4;
