@@ -208,8 +208,9 @@ std::vector<Finding> fold_moves(std::vector<Found> all) {
     return findings;
 }
 
-/// What kernels that are slowed down from afar do in the same memory is part of that. Thrashing is told beside
-/// it where other kernels take part: they wait for faults.
+/// What kernels that are slowed down from afar do in the same memory is part of that. Where the memory thrashes,
+/// that is why the driver leaves it on the host, and its rule speaks of both. Thrashing is told beside it where
+/// other kernels take part: they wait for faults.
 void take_place(const ManagedMemory& memory, RemoteAtomics& remote, std::vector<Found>& found) {
     std::erase_if(found, [&](const Found& each) {
         const bool same =
@@ -219,8 +220,14 @@ void take_place(const ManagedMemory& memory, RemoteAtomics& remote, std::vector<
              std::ranges::all_of(memory.find(each.kind)->kernels, [&remote](const model::KernelSite& kernel) {
                  return remote.kernels.contains(kernel.function);
              }));
-        if (same)
+        if (same && each.kind == VerdictKind::thrashing) {
+            remote.finding.rule = each.finding.rule;
+            remote.finding.title = each.finding.title;
+            remote.finding.places = each.finding.places;
+            remote.finding.details.push_back(each.finding.summary);
+        } else if (same) {
             fold(remote.finding, each.finding);
+        }
         return same;
     });
 }

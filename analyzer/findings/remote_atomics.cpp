@@ -32,16 +32,21 @@ double mean_of(const std::vector<double>& values) {
     return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-/// Told only where the fastest launch with the memory on the host is slower than the slowest with it on the
-/// device.
+/// That of which a quarter are smaller (`quarters` 1), half (2), or three quarters (3).
+double quartile(std::vector<double> values, std::size_t quarters) {
+    std::ranges::sort(values);
+    return values[std::min(values.size() - 1, values.size() * quarters / 4)];
+}
+
+/// Told only where launches with the memory on the host are slower than those with it on the device, but for a
+/// quarter of both: the memory may move while a kernel runs.
 std::optional<Slow> slow_group(const model::Profile& profile, const model::LaunchGroup& launched,
                                const model::PlacedLaunches::Group& group, bool atomics) {
     const model::PlacedLaunches& placed = profile.placed_launches();
     const std::vector<double> near = placed.times(group.near), far = placed.times(group.far);
-    if (near.empty() || far.size() < fewest_far ||
-        *std::ranges::min_element(far) <= *std::ranges::max_element(near))
+    if (near.empty() || far.size() < fewest_far || quartile(far, 1) <= quartile(near, 3))
         return std::nullopt;
-    Slow slow{launched.function, group.stack, group.far.count, mean_of(near), mean_of(far)};
+    Slow slow{launched.function, group.stack, group.far.count, quartile(near, 2), mean_of(far)};
     const bool sure = atomics || near.size() >= fewest_near;
     if (slow.far_ns < (sure ? least_ratio : sure_ratio) * slow.near_ns)
         return std::nullopt;

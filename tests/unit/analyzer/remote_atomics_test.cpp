@@ -150,6 +150,30 @@ BOOST_AUTO_TEST_CASE(times_that_overlap_decide_nothing) {
     BOOST_TEST(!contains(ids_of(p), "UMA-215"));
 }
 
+/// The memory may move while a kernel runs.
+BOOST_AUTO_TEST_CASE(one_time_in_the_wrong_place_decides_nothing) {
+    Counter p;
+    p.remote_map();
+    p.count(false, 2'000'000);
+    p.count(true, 200'000);
+    for (int i = 0; i < 2; ++i)
+        rounds(p, 200'000, 1'700'000);
+    BOOST_TEST(contains(ids_of(p), "UMA-215"));
+}
+
+/// The driver leaves the memory on the host since it thrashes.
+BOOST_AUTO_TEST_CASE(a_counter_that_thrashes_costs_what_its_launches_take_longer) {
+    Counter p;
+    p.atomic();
+    p.thrash(5);
+    rounds(p, 200'000, 1'700'000);
+    const Finding finding = only_finding(p);
+    BOOST_TEST(finding.rule->id == "UMA-201");
+    BOOST_TEST(finding.saving_ns == 80 * (1.5e6 - machine::Rates{}.small_copy_ns), about);
+    BOOST_TEST(contains(finding.details.back(), "thrashing window: 5 thrashing events"), finding.details.back());
+    BOOST_TEST(contains(finding.advice, "a __device__ variable"), finding.advice);
+}
+
 /// Looks are left out while they show the same.
 BOOST_AUTO_TEST_CASE(launches_between_two_looks_that_agree_are_alike) {
     Counter p;
