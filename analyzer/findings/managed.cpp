@@ -208,9 +208,9 @@ std::vector<Finding> fold_moves(std::vector<Found> all) {
     return findings;
 }
 
-/// What kernels that are slowed down from afar do in the same memory is part of that. Where the memory thrashes,
-/// that is why the driver leaves it on the host, and its rule speaks of both. Thrashing is told beside it where
-/// other kernels take part: they wait for faults.
+/// What kernels that are slowed down from afar do in the same memory is part of that. Where the memory
+/// thrashes, that is why the driver leaves it on the host, and its rule speaks of both. Thrashing is told
+/// beside it where other kernels take part: they wait for faults.
 void take_place(const ManagedMemory& memory, RemoteAtomics& remote, std::vector<Found>& found) {
     std::erase_if(found, [&](const Found& each) {
         const bool same =

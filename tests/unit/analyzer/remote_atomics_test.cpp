@@ -170,7 +170,8 @@ BOOST_AUTO_TEST_CASE(a_counter_that_thrashes_costs_what_its_launches_take_longer
     const Finding finding = only_finding(p);
     BOOST_TEST(finding.rule->id == "UMA-201");
     BOOST_TEST(finding.saving_ns == 80 * (1.5e6 - machine::Rates{}.small_copy_ns), about);
-    BOOST_TEST(contains(finding.details.back(), "thrashing window: 5 thrashing events"), finding.details.back());
+    BOOST_TEST(contains(finding.details.back(), "thrashing window: 5 thrashing events"),
+               finding.details.back());
     BOOST_TEST(contains(finding.advice, "a __device__ variable"), finding.advice);
 }
 
