@@ -10,8 +10,9 @@
 namespace umadvisor::findings {
 namespace {
 
-/// The same copy into memory that is there reaches the usual rate; this much slower, it made the pages.
-constexpr double least_times_slower = 2;
+/// The same copy into memory that is there reaches the usual rate; this much slower, it made the pages. It then
+/// takes what their first touch takes, too, or most of that: a machine whose copies are slow makes no pages.
+constexpr double least_times_slower = 2, least_of_touch = 0.5;
 
 struct FreshCopies {
     model::Tally copies;
@@ -23,6 +24,11 @@ struct FreshCopies {
     double usual_ns(const machine::Rates& rates) const {
         return static_cast<double>(copies.count) * rates.small_copy_ns +
                static_cast<double>(copies.bytes) / rates.device_to_pageable * 1e9;
+    }
+    bool makes_pages(const machine::Rates& rates) const {
+        const double usual = usual_ns(rates),
+                     touch = static_cast<double>(copies.bytes) / rates.host_first_touch * 1e9;
+        return copies.own_ns >= least_times_slower * usual && copies.own_ns >= usual + least_of_touch * touch;
     }
 };
 
@@ -80,8 +86,7 @@ std::vector<Finding> find_fresh_pages(const model::Profile& profile, const LineO
     std::vector<Finding> findings;
     for (const auto& [stack, group] : groups) {
         // A buffer that is copied to again has its pages; the rule pageable-copy speaks of it.
-        if (group.copies.bytes >= 2 * group.memory.bytes() ||
-            group.copies.own_ns < least_times_slower * group.usual_ns(rates))
+        if (group.copies.bytes >= 2 * group.memory.bytes() || !group.makes_pages(rates))
             continue;
         Finding finding = describe(profile, stack, group);
         if (finding.saving_ns >= least_saving_ns)
