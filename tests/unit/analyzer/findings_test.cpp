@@ -219,9 +219,14 @@ BOOST_AUTO_TEST_CASE(a_download_at_the_usual_rate_has_its_pages) {
 /// Making its pages alone would have taken longer.
 BOOST_AUTO_TEST_CASE(a_download_on_a_machine_whose_copies_are_slow_has_its_pages) {
     Scenario s;
-    for (int i = 0; i < 4; ++i)
+    const auto stack = s.stack();
+    for (std::uint64_t buffer = 1; buffer <= 48; ++buffer)
         s.copy(16 * mib, 2 * ms,
-               {.symbol = "cuMemcpyDtoH_v2", .source = Memory::device, .destination = Memory::pageable});
+               {.symbol = "cuMemcpyDtoH_v2",
+                .source = Memory::device,
+                .destination = Memory::pageable,
+                .stack = stack,
+                .to = buffer});
     BOOST_TEST(rules_of(s) == Rules{}, boost::test_tools::per_element());
 }
 
