@@ -1,5 +1,7 @@
 #include "analyzer/model/managed_activity.hpp"
 
+#include "analyzer/model/untold_moves.hpp"
+
 #include <algorithm>
 
 namespace umadvisor::model {
@@ -23,7 +25,7 @@ residency::ThrashingParameters rule_of(const trace::ManagedSource* source) {
     return rule;
 }
 
-constexpr std::uint64_t set_preferred_location = 3, set_accessed_by = 5; // CUmem_advise
+constexpr std::uint64_t set_read_mostly = 1, set_preferred_location = 3, set_accessed_by = 5; // CUmem_advise
 
 } // namespace
 
@@ -53,6 +55,7 @@ void ManagedActivity::add(const trace::Alloc& record) {
         sites_.try_emplace({record.stack, record.entry, record.symbol, record.memory, record.origin}).first;
     allocation.site = &site->second;
     allocation.made_at = &site->first;
+    site->second.allocated(record.bytes);
     for (ManagedAllocation* const other : ranges_.beside(allocation)) {
         if (other->made_at == allocation.made_at)
             continue;
@@ -167,6 +170,7 @@ void ManagedActivity::add(const trace::Prefetch& record) {
         prefetched_.push_back(allocation);
     const bool to_host = is_host(record.location);
     if (to_host) {
+        allocation->site->prefetched_to_host = true;
         shared_.prefetch_to_host();
         arrivals_.host_touch(*allocation, record.start);
     } else {
@@ -190,6 +194,8 @@ void ManagedActivity::add(const trace::Advise& record) {
     ManagedAllocation* const allocation = ranges_.find_live(record.allocation);
     if (record.status != 0 || allocation == nullptr)
         return;
+    if (record.advice == set_read_mostly)
+        allocation->site->read_mostly = true;
     if ((record.advice == set_preferred_location && is_host(record.location)) ||
         (record.advice == set_accessed_by && record.location == trace::Location::device))
         allocation->marks.far_advised = true;
@@ -395,6 +401,12 @@ void ManagedActivity::finish() {
         judge(allocation);
         allocation.site->take_blocks(allocation);
     });
+    if (!totals_.shares_out())
+        return;
+    std::vector<ManagedSiteActivity*> sites;
+    for (auto& [line, site] : sites_)
+        sites.push_back(&site);
+    untold_ = share_untold(sites, totals_);
 }
 
 } // namespace umadvisor::model

@@ -66,7 +66,7 @@ public:
     using WastedBytes = std::map<std::pair<verdicts::WastedPrefetch::Why, std::uint64_t>, std::uint64_t>;
     const WastedBytes& wasted_by_umadvisor() const { return wasted_; }
 
-    MovedEstimate estimate() const { return {totals_, by_stays_}; }
+    MovedEstimate estimate() const { return {totals_, by_stays_, untold_}; }
 
 private:
     ManagedActivity(double ns_per_tick, const residency::ThrashingParameters& rule,
@@ -98,6 +98,7 @@ private:
     RecordedEvents events_;
     ManagedTotals totals_;
     MovedBytes by_stays_; ///< of all lines
+    MovedBytes untold_;   ///< what the totals have and no line can be given
     ManagedTally unattributed_;
     WastedBytes wasted_;
     verdicts::Terms terms_;

@@ -43,6 +43,12 @@ void KernelShares::add(std::span<const KernelSite> candidates, double bytes, dou
     }
 }
 
+void ManagedSiteActivity::allocated(std::uint64_t bytes) {
+    const std::uint64_t whole = reader::saturated_sum(bytes, granule - 1) / granule * granule;
+    add_saturated(in_granules, whole);
+    largest = std::max(largest, whole);
+}
+
 void ManagedSiteActivity::touched_by_host(std::uint64_t code, std::uint64_t faults, std::uint64_t bytes) {
     HostAccess& access = bounded(host_codes, code, std::uint64_t{0}, most_codes);
     add_saturated(access.faults, faults);
@@ -100,7 +106,13 @@ void ManagedSiteActivity::take_life(const ManagedAllocation& allocation) {
 }
 
 void ManagedSiteActivity::add(const ManagedSiteActivity& other) {
+    add_saturated(in_granules, other.in_granules);
+    largest = std::max(largest, other.largest);
+    read_mostly = read_mostly || other.read_mostly;
+    prefetched_to_host = prefetched_to_host || other.prefetched_to_host;
     told.add(other.told);
+    add_saturated(extrapolated.to_device, other.extrapolated.to_device);
+    add_saturated(extrapolated.to_host, other.extrapolated.to_host);
     add_saturated(by_launches.to_device, other.by_launches.to_device);
     add_saturated(by_launches.to_host, other.by_launches.to_host);
     add_saturated(by_stays.to_device, other.by_stays.to_device);

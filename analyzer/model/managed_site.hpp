@@ -67,11 +67,16 @@ struct ManagedSiteActivity {
     static constexpr std::size_t most_codes = 256, most_prefetch_sites = 64, most_blocks = 32,
                                  most_neighbours = 8;
 
+    std::uint64_t in_granules = 0;   ///< bytes of all allocations, each in whole granules
+    std::uint64_t largest = 0;       ///< of these
+    bool read_mostly = false;        ///< it may lie on both sides
+    bool prefetched_to_host = false; ///< it may come there without a fault
     ManagedTally told;
-    MovedBytes by_launches; ///< given to it without any event, since launches reached nothing else
-    MovedBytes by_stays;    ///< where it was seen
-    KernelShares kernels;   ///< that pulled it to the device
-    KernelShares evictors;  ///< that ran when it had to make room
+    MovedBytes extrapolated; ///< what was told, and its share of what was not; `by_launches` is not in it
+    MovedBytes by_launches;  ///< given to it without any event, since launches reached nothing else
+    MovedBytes by_stays;     ///< where it was seen
+    KernelShares kernels;    ///< that pulled it to the device
+    KernelShares evictors;   ///< that ran when it had to make room
     std::map<std::uint64_t, HostAccess> host_codes; ///< by frame; 0: those of which no more is known
     std::map<PrefetchSite, MovedBytes> prefetches;  ///< stack 0: those beyond the bound and unknown ones
     std::vector<BlockOfAllocation> blocks;          ///< with the most traffic
@@ -83,6 +88,7 @@ struct ManagedSiteActivity {
     std::uint64_t made = 0, made_and_returned = 0; ///< bytes that kernels used first; and that came to the host
     AllocationLife life; ///< of the allocation that moved most; the first of equal ones
 
+    void allocated(std::uint64_t bytes);
     void touched_by_host(std::uint64_t code, std::uint64_t faults, std::uint64_t bytes);
     void prefetched(const PrefetchSite& site, MoveDirection direction, std::uint64_t bytes);
     /// The end of an allocation: of its blocks those with the most traffic are kept.

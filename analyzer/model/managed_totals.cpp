@@ -20,13 +20,6 @@ std::uint64_t grow(std::uint64_t& total, std::uint64_t now) {
     return total - before;
 }
 
-std::uint64_t scale_up(std::uint64_t part, std::uint64_t told, std::uint64_t whole) {
-    if (told == 0 || whole <= told)
-        return part;
-    return reader::saturated(static_cast<double>(part) *
-                             (static_cast<double>(whole) / static_cast<double>(told)));
-}
-
 } // namespace
 
 std::string_view name(MovedBasis basis) {
@@ -83,7 +76,7 @@ void ManagedTotals::set_apart(const MovedBytes& moved) {
     reader::add_saturated(apart_.to_host, moved.to_host);
 }
 
-MovedBytes ManagedTotals::rest() const {
+MovedBytes ManagedTotals::to_share_out() const {
     return {above(exact_.bytes_to_device, apart_.to_device), above(exact_.bytes_to_host, apart_.to_host)};
 }
 
@@ -110,21 +103,8 @@ bool ManagedTotals::all_told() const {
 }
 
 bool ManagedTotals::shares_out() const {
-    const MovedBytes told = told_bytes(), whole = rest();
+    const MovedBytes told = told_bytes(), whole = to_share_out();
     return !all_told() && (whole.to_device > told.to_device || whole.to_host > told.to_host);
-}
-
-MovedBytes ManagedTotals::extrapolate(const MovedBytes& told) const {
-    if (all_told())
-        return told;
-    const MovedBytes all = told_bytes(), whole = rest();
-    return {scale_up(told.to_device, all.to_device, whole.to_device),
-            scale_up(told.to_host, all.to_host, whole.to_host)};
-}
-
-MovedBytes ManagedTotals::untold() const {
-    const MovedBytes told = told_bytes(), whole = rest();
-    return {told.to_device == 0 ? whole.to_device : 0, told.to_host == 0 ? whole.to_host : 0};
 }
 
 } // namespace umadvisor::model

@@ -77,18 +77,15 @@ public:
 
     /// Of the bytes that moved, those of which events told; 1 where nothing moved.
     double told_share() const;
-    /// `told` bytes with what is missing shared out evenly.
-    MovedBytes extrapolate(const MovedBytes& told) const;
     bool all_told() const;
     /// Some of what moved was neither told nor set apart.
     bool shares_out() const;
-    /// What moved and can be given to no memory, since nothing was told.
-    MovedBytes untold() const;
+    /// The driver's totals less what was set apart.
+    MovedBytes to_share_out() const;
 
 private:
     static constexpr unsigned bit(trace::ManagedEventKind kind) { return static_cast<unsigned>(kind) & 63; }
     MovedBytes told_bytes() const { return {sum_of(told_.to_device), sum_of(told_.to_host)}; }
-    MovedBytes rest() const;
 
     ManagedTally told_;
     trace::ManagedCounters exact_;

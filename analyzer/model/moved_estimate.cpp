@@ -28,8 +28,8 @@ MovedBytes told_of(const ManagedSiteActivity& site) {
 
 /// Where the stays add up to what the driver counted, they tell better whose moves were not told than a sample
 /// of the moves does.
-MovedEstimate::MovedEstimate(const ManagedTotals& totals, const MovedBytes& by_stays)
-    : totals_(totals), by_stays_(by_stays), whole_(by_stays) {
+MovedEstimate::MovedEstimate(const ManagedTotals& totals, const MovedBytes& by_stays, const MovedBytes& untold)
+    : totals_(totals), by_stays_(by_stays), untold_(untold), whole_(by_stays) {
     const trace::ManagedCounters* const exact = totals.exact();
     if (exact != nullptr)
         whole_ = {exact->bytes_to_device, exact->bytes_to_host};
@@ -42,7 +42,7 @@ MovedBytes MovedEstimate::moved(const ManagedSiteActivity& site) const {
     if (stays_tell_)
         return {scaled(site.by_stays.to_device, by_stays_.to_device, whole_.to_device),
                 scaled(site.by_stays.to_host, by_stays_.to_host, whole_.to_host)};
-    const MovedBytes told = totals_.extrapolate(told_of(site));
+    const MovedBytes told = totals_.shares_out() ? site.extrapolated : told_of(site);
     return {reader::saturated_sum(told.to_device, site.by_launches.to_device),
             reader::saturated_sum(told.to_host, site.by_launches.to_host)};
 }
@@ -51,18 +51,16 @@ MovedBasis MovedEstimate::basis(const ManagedSiteActivity& site) const {
     if (stays_tell_)
         return any(site.by_stays) ? MovedBasis::stays : MovedBasis::none;
     const MovedBytes told = told_of(site);
-    if (any(told)) {
-        if (totals_.all_told())
-            return MovedBasis::counted;
-        const MovedBytes all = totals_.extrapolate(told);
-        if (all.to_device != told.to_device || all.to_host != told.to_host)
-            return MovedBasis::extrapolated;
-    }
+    if (any(told) && totals_.all_told())
+        return MovedBasis::counted;
+    if (totals_.shares_out() &&
+        (site.extrapolated.to_device != told.to_device || site.extrapolated.to_host != told.to_host))
+        return MovedBasis::extrapolated;
     return any(site.by_launches) ? MovedBasis::launches : MovedBasis::none;
 }
 
 MovedBytes MovedEstimate::untold() const {
-    return stays_tell_ ? MovedBytes{} : totals_.untold();
+    return stays_tell_ ? MovedBytes{} : untold_;
 }
 
 } // namespace umadvisor::model

@@ -5,10 +5,10 @@
 
 namespace umadvisor::model {
 
-/// `totals` must outlive it; `by_stays` is the sum over all lines.
+/// `totals` must outlive it; `by_stays` is the sum over all lines, `untold` what share_untold() left to nobody.
 class MovedEstimate {
 public:
-    MovedEstimate(const ManagedTotals& totals, const MovedBytes& by_stays);
+    MovedEstimate(const ManagedTotals& totals, const MovedBytes& by_stays, const MovedBytes& untold);
 
     MovedBytes moved(const ManagedSiteActivity& site) const;
     MovedBasis basis(const ManagedSiteActivity& site) const;
@@ -17,7 +17,7 @@ public:
 
 private:
     const ManagedTotals& totals_;
-    MovedBytes by_stays_, whole_; ///< whole: what stays are brought to
+    MovedBytes by_stays_, untold_, whole_; ///< whole: what stays are brought to
     bool stays_tell_;
 };
 

@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(bytes_are_extrapolated_from_the_windows_in_which_they_were_
     Managed s;
     s.counters(0, 0);
     const auto line = s.stack(), other_line = s.stack();
-    const auto memory = s.managed(8 * mib, line), other = s.managed(8 * mib, other_line);
+    const auto memory = s.managed(16 * mib, line), other = s.managed(16 * mib, other_line);
     const auto kernel = s.function("_Z6kernelv");
     s.launch(kernel, {memory, other});
     s.tell(all_kinds);
@@ -69,12 +69,61 @@ BOOST_AUTO_TEST_CASE(lost_events_make_bytes_extrapolated) {
     BOOST_TEST(read.activity.estimate().moved(read.site(line)).to_host == 2 * mib);
 }
 
+/// It goes over as often as it comes back, and once more; how often it came back its faults tell.
+BOOST_AUTO_TEST_CASE(little_memory_does_not_move_more_than_its_faults_allow) {
+    Managed s;
+    s.counters(0, 0);
+    const auto line = s.stack(), little_line = s.stack();
+    const auto memory = s.managed(mib, line), little = s.managed(16 * 1024, little_line);
+    s.launch(s.function("_Z6kernelv"), {memory, little});
+    s.tell(all_kinds);
+    for (const auto each : {memory, little}) {
+        s.migrate(address_of(each), 16 * 1024, device);
+        s.migrate(address_of(each), 16 * 1024, host);
+    }
+    for (int i = 0; i < 100; ++i)
+        s.fault(trace::ManagedEventKind::host_fault, address_of(memory));
+    s.fault(trace::ManagedEventKind::host_fault, address_of(little));
+    s.now += 10;
+    s.counters(32 * 1024, 32 * 1024);
+    s.tell(light_kinds);
+    s.now += 10;
+    s.counters(64 * mib, 64 * mib);
+    const ManagedRead read(s);
+    const model::MovedEstimate estimate = read.activity.estimate();
+    const model::MovedBytes moved = estimate.moved(read.site(little_line));
+    BOOST_TEST(moved.to_host <= 64u * 1024 * 1024 / 101);
+    BOOST_TEST(moved.to_host <= 64u * 1024);
+    BOOST_TEST(moved.to_device <= moved.to_host + 64 * 1024);
+    BOOST_TEST(estimate.moved(read.site(line)).to_host > 63 * mib);
+    BOOST_TEST(estimate.moved(read.site(line)).to_device > 63 * mib);
+}
+
+/// Nothing told of its moves, but it had to move for the totals to be what they are.
+BOOST_AUTO_TEST_CASE(totals_that_fill_all_memory_there_is_moved_all_of_it) {
+    for (const bool other_memory : {false, true}) {
+        Managed s;
+        s.tell(light_kinds);
+        s.counters(0, 0);
+        const auto line = s.stack(), memory = s.managed(64 * mib, line), small = s.managed(mib, s.stack());
+        if (other_memory)
+            s.managed(64 * mib, s.stack());
+        s.launch(s.function("_Z6kernelv"), {memory, small});
+        s.counters(64 * mib, 0);
+        const ManagedRead read(s);
+        const model::MovedEstimate estimate = read.activity.estimate();
+        BOOST_TEST((estimate.basis(read.site(line)) == MovedBasis::extrapolated) == !other_memory);
+        BOOST_TEST((estimate.moved(read.site(line)).to_device > 62 * mib) == !other_memory);
+        BOOST_TEST((estimate.untold().to_device == 64 * mib) == other_memory);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(counters_alone_are_given_to_the_only_memory_that_launches_reached) {
     Managed s;
     s.tell(light_kinds);
     s.counters(0, 0);
     const auto line = s.stack(), other_line = s.stack();
-    const auto memory = s.managed(8 * mib, line), other = s.managed(8 * mib, other_line);
+    const auto memory = s.managed(64 * mib, line), other = s.managed(64 * mib, other_line);
     const auto kernel = s.function("_Z6kernelv");
     s.launch(kernel, {memory});
     s.counters(mib, 0); // it alone
