@@ -318,6 +318,24 @@ BOOST_AUTO_TEST_CASE(device_work_may_change_the_source) {
     copies.upload(source, to, one, 12);
     test::nothing_in(copies.told());
 
+    Program waited; // for the copy that changes it alone
+    source = waited.pinned(), to = waited.device();
+    waited.busy(one);
+    waited.upload(source, to, one, 11);
+    waited.download(waited.scratch(), source, two, {0, 1024});
+    waited.wait(SyncKind::stream, two);
+    waited.upload(source, to, one, 12);
+    BOOST_TEST(!waited.tells("UMA-602"));
+
+    Program running; // before both
+    source = running.pinned(), to = running.device();
+    running.busy(two);
+    running.download(running.scratch(), source, two, {0, 1024});
+    running.busy(one);
+    running.upload(source, to, one, 11);
+    running.upload(source, to, one, 12);
+    BOOST_TEST(!running.tells("UMA-602"));
+
     Program kernel;
     source = kernel.pinned(), to = kernel.device();
     kernel.busy(one);
