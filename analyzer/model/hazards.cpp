@@ -139,9 +139,11 @@ void Hazards::use(std::uint64_t allocation, const Use& use, const facts::Call& c
             uses_.clear();
         uses = &uses_[allocation];
     }
-    for (const Use& earlier : *uses) {
-        if (order_.before(earlier.moment, call.stream) || !meet(*memory, earlier, use))
+    for (Use& earlier : *uses) {
+        if (order_.before(earlier.moment, call.stream) || earlier.met == call.stream.number + 1 ||
+            !meet(*memory, earlier, use))
             continue;
+        earlier.met = call.stream.number + 1;
         const HazardKind kind =
             use.kind == AccessKind::free ? HazardKind::freed_in_flight : HazardKind::unordered_streams;
         HazardTotals* const totals = note({kind, earlier.site, use.site}, earlier.work, call.start, *memory);

@@ -96,6 +96,8 @@ private:
         CallSite site;
         StreamOrder::Moment moment{};
         LeastEnds::Work work{};
+        std::uint32_t met =
+            0; ///< number, plus 1, of the stream whose work met it: what comes behind that does, too
     };
     /// The latest upload from a place on the host.
     struct Source {
