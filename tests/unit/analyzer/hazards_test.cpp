@@ -413,6 +413,23 @@ BOOST_AUTO_TEST_CASE(what_orders_streams) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(what_one_thread_waits_for_another_may_know) {
+    for (const bool covers : {true, false}) {
+        Program p;
+        const std::uint64_t from = p.pinned(), to = p.pinned(), data = p.device();
+        p.busy(one);
+        const std::uint64_t begin = p.now;
+        p.synchronize(
+            {.kind = SyncKind::stream, .object = covers ? one : two, .duration = 50'000, .thread = 2});
+        const std::uint64_t end = p.now;
+        p.now = begin + 10'000; // while that waits
+        p.upload(from, data, one);
+        p.now = end;
+        p.download(data, to, two);
+        BOOST_TEST(p.tells("UMA-604") != covers);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(an_event_that_was_recorded_too_early_orders_nothing) {
     Program p;
     const std::uint64_t from = p.pinned(), to = p.pinned(), data = p.device();
