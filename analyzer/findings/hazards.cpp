@@ -1,8 +1,8 @@
 /// Work on the same bytes that nothing orders: UMA-602 to 604.
+#include "analyzer/model/hazards.hpp"
 #include "analyzer/findings/finding.hpp"
 #include "analyzer/findings/untold_work.hpp"
 #include "analyzer/findings/words.hpp"
-#include "analyzer/model/hazards.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -96,8 +96,13 @@ Finding describe(const model::Profile& profile, const LineOf& line_of, const Haz
                         {"times_in_flight", static_cast<double>(totals.proved)},
                         {"left_ns", totals.left_ns},
                         {"bytes", static_cast<double>(totals.bytes)}};
-    finding.details.push_back("by measured times and the order of its stream the first still had " +
-                              time_text(totals.left_ns) + " or more to go when the second was called");
+    finding.details.push_back(
+        "by measured times and the order of its stream " +
+        std::string(site.kind == HazardKind::reused_source ? "the copy" : "the use that came first") +
+        " still had " + time_text(totals.left_ns) + " or more to go when the " +
+        (site.kind == HazardKind::reused_source     ? "changed source was uploaded again"
+         : site.kind == HazardKind::freed_in_flight ? "free was called"
+                                                    : "other was called"));
     finding.advice = advice_of(profile, site.kind);
     finding.basis = "a wrong result is worth mending whatever it costs";
     finding.confidence = Confidence::high;
