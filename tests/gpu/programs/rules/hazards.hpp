@@ -119,52 +119,58 @@ inline void free_behind_event(Trial& trial) {
     });
 }
 
-/// One stream brings the input and the other works on it, in `parts` side by side; `order` stands between.
+/// One stream brings the input, 3 in each word, and another adds 1 to it. `order` stands between, is given the
+/// data, too, and makes the output `expected`; 0: it orders nothing.
 template <class Order>
-void hand_over(Trial& trial, unsigned flags, bool ordered, const Order& order) {
+void hand_over(Trial& trial, unsigned flags, unsigned expected, const Order& order) {
     const PinnedWords input(trial.bytes), output(trial.bytes);
     const DeviceWords busy(KiB), data(trial.bytes);
     CHECK(cudaMemset(busy.words, 0, KiB));
     fill_with(input, 3);
     const Streams streams(2, flags);
-    const Event there, taken;
+    const Event there;
     trial.timed_rounds([&](unsigned) {
         work_on_device(busy.words, flight_us, streams[0]);
         CHECK(cudaMemcpyAsync(data.words, input.words, trial.bytes, cudaMemcpyHostToDevice, streams[0]));
-        order(there.event, streams[0], streams[1]);
+        order(there.event, streams[0], streams[1], data);
         LAUNCH(add_one, grid, block, streams[1], data.words, data.count);
         CHECK(cudaMemcpyAsync(output.words, data.words, trial.bytes, cudaMemcpyDeviceToHost, streams[1]));
         CHECK(cudaDeviceSynchronize());
     });
-    trial.expect(!ordered || (output.words[0] == 4 && output.words[output.count - 1] == 4));
+    trial.expect(expected == 0 || (output.words[0] == expected && output.words[output.count - 1] == expected));
 }
 
 inline void hand_over_unordered(Trial& trial) {
-    hand_over(trial, cudaStreamNonBlocking, false, [](cudaEvent_t, cudaStream_t, cudaStream_t) {});
+    hand_over(trial, cudaStreamNonBlocking, 0,
+              [](cudaEvent_t, cudaStream_t, cudaStream_t, const DeviceWords&) {});
 }
 inline void hand_over_early_event(Trial& trial) {
     const Streams idle(1, cudaStreamNonBlocking); // its event stands for nothing
-    hand_over(trial, cudaStreamNonBlocking, false, [&](cudaEvent_t there, cudaStream_t, cudaStream_t to) {
-        CHECK(cudaEventRecord(there, idle[0]));
-        CHECK(cudaStreamWaitEvent(to, there, 0));
-    });
+    hand_over(trial, cudaStreamNonBlocking, 0,
+              [&](cudaEvent_t there, cudaStream_t, cudaStream_t to, const DeviceWords&) {
+                  CHECK(cudaEventRecord(there, idle[0]));
+                  CHECK(cudaStreamWaitEvent(to, there, 0));
+              });
 }
 inline void hand_over_by_event(Trial& trial) {
-    hand_over(trial, cudaStreamNonBlocking, true, [](cudaEvent_t there, cudaStream_t from, cudaStream_t to) {
-        CHECK(cudaEventRecord(there, from));
-        CHECK(cudaStreamWaitEvent(to, there, 0));
-    });
+    hand_over(trial, cudaStreamNonBlocking, 4,
+              [](cudaEvent_t there, cudaStream_t from, cudaStream_t to, const DeviceWords&) {
+                  CHECK(cudaEventRecord(there, from));
+                  CHECK(cudaStreamWaitEvent(to, there, 0));
+              });
 }
 inline void hand_over_by_host(Trial& trial) {
-    hand_over(trial, cudaStreamNonBlocking, true,
-              [](cudaEvent_t, cudaStream_t from, cudaStream_t) { CHECK(cudaStreamSynchronize(from)); });
+    hand_over(trial, cudaStreamNonBlocking, 4,
+              [](cudaEvent_t, cudaStream_t from, cudaStream_t, const DeviceWords&) {
+                  CHECK(cudaStreamSynchronize(from));
+              });
 }
-/// Work in the default stream stands between blocking streams.
+/// The default stream is in order with both, and works on the data in between.
 inline void hand_over_by_default_stream(Trial& trial) {
-    const DeviceWords other(KiB);
-    hand_over(trial, cudaStreamDefault, true, [&](cudaEvent_t, cudaStream_t, cudaStream_t) {
-        LAUNCH(add_one, 1, block, nullptr, other.words, other.count);
-    });
+    hand_over(trial, cudaStreamDefault, 5,
+              [](cudaEvent_t, cudaStream_t, cudaStream_t, const DeviceWords& data) {
+                  LAUNCH(add_one, grid, block, nullptr, data.words, data.count);
+              });
 }
 
 } // namespace rules
