@@ -43,6 +43,7 @@ struct Call {
     model::CallSite site;
     double start = 0, duration = 0;
     std::uint32_t thread = 0; ///< reader::ThreadCursor::index()
+    /// Also of a free in the order of a stream, which neither queues work nor waits here.
     StreamPlace stream;
     /// That is recorded or waited for; of work: that it waits for and stands for from then on, as the launches
     /// of one graph do. 0: none.
@@ -51,6 +52,9 @@ struct Call {
     Waits waits{};
     /// False: whether the call waited is not known; frees take time of their own.
     bool surely_waits = true;
+    /// A query succeeded: the host knows to be done what a call of this kind waits for. `stream` and `event`
+    /// are those that were asked.
+    Waits found_done{};
     bool staged = false; ///< its host time is that of copying its bytes aside: pageable memory, no wait
     Engine engine{};
     double least_ns = 0; ///< what a call of this entry takes that waits for nothing

@@ -220,10 +220,24 @@ std::optional<Call> Calls::of(const trace::Prefetch& record, const reader::Threa
     return call;
 }
 
+void Calls::query(Call& call, const trace::Sync& record) {
+    if (record.kind == trace::SyncKind::stream_query) {
+        call.stream = place(record.object, call.thread);
+        call.found_done = Waits::stream;
+    } else if (record.kind == trace::SyncKind::event_query) {
+        call.event = events_.of(record.object);
+        call.found_done = Waits::event;
+    }
+}
+
 std::optional<Call> Calls::of(const trace::Sync& record, const reader::ThreadCursor& cursor) {
     Call call = begin(record, cursor.index());
-    if (record.status != 0 || !model::waits_for_work(record))
+    if (record.status != 0)
         return call;
+    if (!model::waits_for_work(record)) {
+        query(call, record);
+        return call;
+    }
     call.least_ns = least(call);
     call.stream = place(record.kind == trace::SyncKind::stream ? record.object : 0, cursor.index());
     call.waits = record.kind == trace::SyncKind::stream  ? Waits::stream
@@ -289,9 +303,12 @@ std::optional<Call> Calls::of(const trace::Free& record, const reader::ThreadCur
     if (record.part != 0)
         return std::nullopt;
     Call call = begin(record, cursor.index());
-    if (record.status != 0 || record.captured != 0 ||
-        trace_.dictionary.symbol(record.entry).find("Async") != std::string_view::npos)
+    if (record.status != 0 || record.captured != 0)
         return call;
+    if (trace_.dictionary.is_stream_ordered(record.entry)) {
+        call.stream = place(record.stream, cursor.index());
+        return call;
+    }
     call.stream = place(0, cursor.index());
     call.waits = Waits::device;
     call.surely_waits = false;

@@ -78,6 +78,7 @@ private:
     template <class Record>
     std::optional<Call> of(const Record& record, const reader::ThreadCursor& cursor);
 
+    void query(Call& call, const trace::Sync& record);
     void queue_unknown(Call& call, std::uint64_t stream, std::uint64_t group);
     StreamPlace place(std::uint64_t stream, std::uint32_t thread);
     double length(std::uint64_t ticks) const { return static_cast<double>(ticks) * ns_per_tick_; }

@@ -89,7 +89,7 @@ double saved_together(const model::Profile& profile, const std::vector<Finding>&
 
 /// Calls that fail come before wrong results: the rest of the run may not mean what it seems to. 0: neither.
 int urgency(const Finding& finding) {
-    return finding.rule == &rule("UMA-701") ? 2 : finding.rule == &rule("UMA-601") ? 1 : 0;
+    return finding.rule == &rule("UMA-701") ? 2 : finding.rule->id.starts_with("UMA-6") ? 1 : 0;
 }
 
 /// Neither time nor memory of a run is worth a change that saves so little of it.

@@ -1,6 +1,7 @@
 #include "analyzer/model/profile.hpp"
 
 #include "analyzer/model/api_names.hpp"
+#include "analyzer/model/hazards.hpp"
 #include "analyzer/model/statistics.hpp"
 #include "analyzer/reader/event_stream.hpp"
 #include "analyzer/reader/shown_name.hpp"
@@ -37,6 +38,7 @@ Profile::Profile(reader::Trace& trace, Statistics* statistics, machine::Rates ra
                trace.dictionary.managed_sources.empty() ? nullptr : &trace.dictionary.managed_sources.back(),
                trace.dictionary),
       missing_syncs_(trace.dictionary),
+      hazards_(std::make_unique<Hazards>(trace.dictionary)),
       narrow_rows_(trace.dictionary),
       contents_(ns_per_tick, trace.dictionary),
       churn_(trace.dictionary),
@@ -62,6 +64,7 @@ Profile::Profile(reader::Trace& trace, Statistics* statistics, machine::Rates ra
     launches_.finish();
     managed_.finish();
     missing_syncs_.finish();
+    hazards_->finish();
     contents_.finish();
     lifetimes_.finish(last_ticks_);
     for (const reader::DroppedCalls& site : trace.dropped_calls)
@@ -74,6 +77,8 @@ Profile::Profile(reader::Trace& trace, Statistics* statistics, machine::Rates ra
         }
     replay_graphs();
 }
+
+Profile::~Profile() = default;
 
 void Profile::replay_graphs() {
     graphs_.replay([this](const GraphSite& site, const reader::GraphNode& node, std::uint64_t count) {

@@ -38,6 +38,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -46,6 +47,7 @@
 
 namespace umadvisor::model {
 
+class Hazards;
 class Statistics;
 
 struct CallTotals {
@@ -69,6 +71,7 @@ public:
     explicit Profile(reader::Trace& trace, Statistics* statistics = nullptr, machine::Rates rates = {})
         : Profile(trace, statistics, std::move(rates),
                   static_cast<double>(trace.time.length(1'000'000)) / 1e6) {}
+    ~Profile();
 
     const reader::Trace& trace() const { return trace_; }
     const reader::Dictionary& dictionary() const { return trace_.dictionary; }
@@ -87,6 +90,7 @@ public:
     const DeviceContents& contents() const { return contents_; }
     const Churn& churn() const { return churn_; }
     const MissingSyncs& missing_syncs() const { return missing_syncs_; }
+    const Hazards& hazards() const { return *hazards_; }
     const IdleSyncs& idle_syncs() const { return idle_syncs_; }
     const NeedlessWaits& needless_waits() const { return needless_waits_; }
     const AllocationFailures& allocation_failures() const { return allocation_failures_; }
@@ -168,6 +172,7 @@ private:
     ManagedActivity managed_;
     PlacedLaunches placed_launches_;
     MissingSyncs missing_syncs_;
+    std::unique_ptr<Hazards> hazards_; ///< by pointer: few need to know what it is made of
     Waits waits_;
     NarrowRows narrow_rows_;
     DefaultStreamOrder default_stream_order_;

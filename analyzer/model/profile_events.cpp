@@ -1,5 +1,6 @@
 /// What each event of a trace adds to a profile.
 #include "analyzer/model/direction.hpp"
+#include "analyzer/model/hazards.hpp"
 #include "analyzer/model/own_calls.hpp"
 #include "analyzer/model/profile.hpp"
 
@@ -141,6 +142,7 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
         observe_other(cursor, call);
     if (call) {
         const Reach reach = reach_of(cursor);
+        hazards_->add(*call, cursor);
         default_stream_order_.add(*call, reach.allocations(), reach.told);
         clock_.add(*call);
         predicted_.add(*call);
@@ -155,9 +157,9 @@ void Profile::observe_other(const reader::ThreadCursor& cursor, std::optional<fa
                   scalar_downloads_, through_host_, copy_runs_, needless_waits_);
             if (is_node(record))
                 return;
-            offer(record, cursor.index(), waits_, contents_, managed_, missing_syncs_, recorded_, allocations_,
-                  placed_launches_, allocation_failures_, actions_, far_copies_, peer_copies_, narrow_rows_,
-                  graphs_, polls_, exported_sites_, staging_sites_, noticed_allocations_,
+            offer(record, cursor.index(), waits_, contents_, managed_, missing_syncs_, *hazards_, recorded_,
+                  allocations_, placed_launches_, allocation_failures_, actions_, far_copies_, peer_copies_,
+                  narrow_rows_, graphs_, polls_, exported_sites_, staging_sites_, noticed_allocations_,
                   default_stream_order_);
             if constexpr (std::is_same_v<std::remove_cvref_t<decltype(record)>, trace::Copy>)
                 call->owner = copies_.add(record);
@@ -222,6 +224,7 @@ void Profile::add(const trace::Context& record, const reader::ThreadCursor&) {
 void Profile::add(const trace::DeviceTime& record, const reader::ThreadCursor&) {
     const std::uint64_t ns = record.nanoseconds - std::min(record.nanoseconds, record.floor_nanoseconds);
     clock_.measured(record.sample, static_cast<double>(ns));
+    hazards_->measured(record.sample, static_cast<double>(ns));
     predicted_.measured(record.sample, static_cast<double>(ns));
     if (!graphs_.measure(record.sample, ns) && !launches_.measure(record.sample, ns))
         copies_.measure(record.sample, ns);

@@ -27,12 +27,16 @@ public:
     }
     /// Whether the kernel may write the `index`-th of `shape.touched`; in doubt it may.
     bool may_write(const reader::Shape& shape, std::size_t index);
+    /// The place of the only one that it may write, where each belongs to one pointer of a known type: the
+    /// kernel has nowhere else to leave a result. Nothing: there is none, or that is not known.
+    std::optional<std::size_t> only_written(const reader::Shape& shape);
 
 private:
     /// Of the allocations that a launch reaches, those that its parameters lead to.
     std::size_t count_before_variables(const reader::Shape& shape) const;
 
     using Pointers = std::optional<std::vector<bool>>; ///< whether const, in their order
+    const Pointers& pointers_of(std::uint64_t function);
 
     const reader::Dictionary& dictionary_;
     std::unordered_map<std::uint64_t, Pointers> kernels_; ///< by function

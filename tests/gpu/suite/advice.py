@@ -16,6 +16,7 @@ FLOOR = 0.97       # of precision and of recall
 MEDIAN_ERROR = 0.15
 LARGEST_ERROR = 1  # a factor of two
 SHOWN = 0.01       # of the time, or of the device's memory: less is told in one line
+HAZARDS = "UMA-6"  # rules of the group: told in full whatever they save, and none may be false
 REPEATS = 4        # in one process, of which the first is not counted
 ROUNDS = 3         # processes of the fault and of its clean twin in turn: what the machine does meets both
 
@@ -95,7 +96,8 @@ def told(report, full=False):
         least_ns = SHOWN * report["process"]["duration_ns"]
         least_bytes = SHOWN * max((each["memory_bytes"] for each in report["devices"]), default=0)
     found = [each for each in report["findings"]
-             if each["saving_ns"] >= max(1, least_ns) or each["saving_bytes"] >= max(1, least_bytes)]
+             if each["saving_ns"] >= max(1, least_ns) or each["saving_bytes"] >= max(1, least_bytes)
+             or each["rule"].startswith(HAZARDS)]
     return frozenset({rule for each in found for rule in (each["rule"], *each["parts"])})
 
 
@@ -131,9 +133,11 @@ def measure_pairs(bundle, advised, answers, machine):
 
 
 def pairs(answers):
-    """The first fault and the first clean twin of each rule that has both and promises time, not memory alone."""
+    """The first fault and the first clean twin of each rule that has both and promises time, not memory alone or a right result."""
     by_rule = defaultdict(dict)
     for each in answers:
+        if each.row.rule.startswith(HAZARDS):
+            continue
         by_rule[each.row.rule].setdefault(each.row.kind, each)
     return [(of["fault"], of["clean"]) for _, of in sorted(by_rule.items())
             if {"fault", "clean"} <= of.keys() and not (of["fault"].memory and not of["fault"].promised[0])]
@@ -173,6 +177,7 @@ def check_advice(cases, bundle, advised):
     figures, hits = [], sum(bool(each.row.wanted) and not each.missed for each in answers)
     false, missed = sum(len(each.false) for each in answers), sum(bool(each.missed) for each in answers)
     cases.check(PART, f"{len(answers)} rows", lambda: _judge(hits, false, missed, figures))
+    cases.check(PART, "hazards", lambda: _judge_hazards(answers, figures))
     suffix = ".sim" if bundle.sim else ""
     complete = defaultdict(set)
     for each in answers:
@@ -207,6 +212,18 @@ def _judge(hits, false, missed, figures):
     figures += [figure("rules.precision", [precision], "1"), figure("rules.recall", [recall], "1")]
     text = f"precision {precision:.3f}, recall {recall:.3f}: {hits} hits, {missed} misses, {false} false"
     require(min(precision, recall) >= FLOOR, text)
+    return text
+
+
+def _judge_hazards(answers, figures):
+    """A false hazard costs trust in all others: none is let pass."""
+    faults = [each for each in answers if each.row.rule.startswith(HAZARDS) and each.row.wanted]
+    hits = sum(not each.missed for each in faults)
+    false = sum(sum(rule.startswith(HAZARDS) for rule in each.told - each.row.wanted - each.row.also) for each in answers)
+    recall = hits / len(faults) if faults else 0
+    figures += [figure("hazards.recall", [recall], "1"), figure("hazards.false", [false], "1")]
+    text = f"{hits} of {len(faults)} hazards told, {false} false in {len(answers)} rows"
+    require(recall >= FLOOR and false == 0, text)
     return text
 
 

@@ -139,7 +139,8 @@ BOOST_AUTO_TEST_CASE(ids_and_names_stay) {
                "UMA-409 pinned-once\nUMA-410 managed-churn\n"
                "UMA-501 redundant-sync\nUMA-502 early-sync\nUMA-503 implicit-sync\n"
                "UMA-504 polling\nUMA-505 host-blocked\nUMA-506 sync-each-launch\n"
-               "UMA-601 missing-sync\nUMA-701 calls-fail\n");
+               "UMA-601 missing-sync\nUMA-602 reused-source\nUMA-603 freed-in-flight\n"
+               "UMA-604 unordered-streams\nUMA-701 calls-fail\n");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

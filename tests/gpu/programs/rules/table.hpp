@@ -2,6 +2,7 @@
 // Every rule with a program that has the fault, its clean twin and one that nearly has it.
 #include "allocation.hpp"
 #include "contents.hpp"
+#include "hazards.hpp"
 #include "memory.hpp"
 #include "nodes.hpp"
 #include "one_way.hpp"
@@ -189,6 +190,22 @@ inline constexpr Row table[] = {
     {"UMA-505", "fault", "turns", "", 512 * KiB, 50, results_in_turns},
     {"UMA-505", "clean", "side-by-side", "", 512 * KiB, 50, results_of_the_last},
     {"UMA-505", "near", "at-leisure", "", 512 * KiB, 50, results_at_leisure},
+
+    {"UMA-602", "fault", "refilled", "", 1 * MiB, 12, refill_in_flight},
+    {"UMA-602", "clean", "event", "", 1 * MiB, 12, refill_behind_event},
+    {"UMA-602", "near", "two-buffers", "", 1 * MiB, 12, refill_two_in_turn},
+    {"UMA-602", "near", "polled", "", 1 * MiB, 12, refill_when_polled},
+    {"UMA-602", "near", "stream-wait", "", 1 * MiB, 12, refill_behind_stream},
+    {"UMA-602", "near", "called-back", "", 1 * MiB, 12, refill_when_called_back},
+    {"UMA-603", "fault", "other-stream", "", 4 * MiB, 12, free_elsewhere},
+    {"UMA-603", "clean", "same-stream", "", 4 * MiB, 12, free_in_same_stream},
+    {"UMA-603", "near", "behind-event", "", 4 * MiB, 12, free_behind_event},
+    {"UMA-604", "fault", "unordered", "", 16 * MiB, 12, hand_over_unordered},
+    {"UMA-604", "fault", "early-event", "", 16 * MiB, 12, hand_over_early_event},
+    {"UMA-604", "clean", "event", "", 16 * MiB, 12, hand_over_by_event},
+    {"UMA-604", "near", "host-waits", "", 16 * MiB, 12, hand_over_by_host},
+    {"UMA-604", "near", "default-stream", "", 16 * MiB, 12, hand_over_by_default_stream},
+    {"UMA-604", "near", "parts", "UMA-505", 16 * MiB, 10, scramble_in_streams},
 };
 
 } // namespace rules

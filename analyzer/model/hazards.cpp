@@ -1,0 +1,333 @@
+#include "analyzer/model/hazards.hpp"
+
+#include "analyzer/model/direction.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <variant>
+
+namespace umadvisor::model {
+namespace {
+
+constexpr std::size_t most_allocations = 4096, most_uses = 16, most_sources = 4096;
+constexpr std::size_t most_sites = 1024, most_open = 64;
+/// Host and kernels, or two kernels, may agree by so much memory while they run.
+constexpr std::uint64_t most_flag_bytes = 4096, least_bytes = 256;
+
+bool is_page_locked(trace::Memory memory) {
+    return memory == trace::Memory::pinned || memory == trace::Memory::registered;
+}
+
+/// Work on it is in the order of streams from first to last, and an address tells the bytes.
+bool is_followed(trace::Memory memory) {
+    return memory == trace::Memory::device || memory == trace::Memory::managed || is_page_locked(memory);
+}
+
+/// The bytes of the rows lie side by side.
+bool is_one_piece(std::uint64_t width, std::uint64_t height, std::uint64_t depth, std::uint64_t pitch) {
+    return width == 0 || (depth <= 1 && (height <= 1 || pitch == width));
+}
+
+/// What the source held differs for sure.
+bool differs(std::uint64_t part, std::uint64_t whole, const trace::CopyContent& content) {
+    return part != content.part_hash || (whole != 0 && content.whole_hash != 0 && whole != content.whole_hash);
+}
+
+/// An event that a graph records or waits for orders streams without a call.
+bool graphs_have_events(const reader::Dictionary& dictionary) {
+    return std::ranges::any_of(dictionary.graph_versions, [](const auto& version) {
+        return std::ranges::any_of(version.second.nodes, [](const reader::GraphNode& node) {
+            using enum trace::GraphNodeKind;
+            return node.kind == event_record || node.kind == event_wait || node.kind == other;
+        });
+    });
+}
+
+} // namespace
+
+Hazards::Hazards(const reader::Dictionary& dictionary) : dictionary_(dictionary), written_(dictionary) {
+    if (graphs_have_events(dictionary))
+        order_.give_up();
+}
+
+void Hazards::add(const trace::Alloc& record) {
+    if (record.status != 0 || record.captured != 0)
+        return;
+    written_.add(record);
+    kernels_tell_ &= record.symbol == 0;
+    if (!is_followed(record.memory))
+        return;
+    uses_.erase(record.allocation);
+    Memory& memory = live_[record.allocation];
+    memory = {.address = record.address,
+              .bytes = record.bytes,
+              .site = {record.stack, record.entry, record.symbol, record.memory, record.origin},
+              .on_host = is_page_locked(record.memory)};
+}
+
+void Hazards::forget(std::uint64_t allocation) {
+    live_.erase(allocation);
+    uses_.erase(allocation);
+}
+
+/// A kernel may write all page-locked memory that its parameters lead to.
+void Hazards::add(const trace::LaunchShape& record) {
+    sources_tell_ &= record.scanned != 0 && record.untold == 0;
+    for (const std::uint64_t allocation : record.touched)
+        if (Memory* const memory = live_.find(allocation))
+            memory->reached = true;
+}
+
+void Hazards::add(const trace::Stream& record) {
+    using enum trace::StreamAction;
+    if (record.action != create && record.action != destroy && record.action != wait_event)
+        order_.give_up(); // values in memory, or all of a context
+    streams_made_ = true;
+}
+
+void Hazards::add(const trace::Event& record) {
+    if (record.action == trace::EventAction::record_context)
+        order_.give_up();
+}
+
+void Hazards::add(const trace::Context& record) {
+    if (record.action == trace::ContextAction::create_green ||
+        record.action == trace::ContextAction::from_green)
+        order_.give_up();
+}
+
+HazardTotals* Hazards::note(const HazardSite& site, const LeastEnds::Work& work, double at,
+                            const Memory& memory) {
+    if (sites_.size() == most_sites && !sites_.contains(site))
+        return nullptr;
+    HazardTotals& totals = sites_[site];
+    if (++totals.times == 1) {
+        totals.allocation = memory.site;
+        totals.allocation_bytes = memory.bytes;
+    }
+    std::vector<Open>& open = open_[site];
+    if (open.size() < most_open)
+        open.push_back({work, at});
+    return &totals;
+}
+
+bool Hazards::meet(const Memory& memory, const Use& earlier, const Use& later) const {
+    if (!earlier.writes && !later.writes)
+        return false;
+    if (later.kind == AccessKind::free)
+        return true;
+    const bool kernel = earlier.kind == AccessKind::kernel;
+    if (kernel || later.kind == AccessKind::kernel) {
+        const Use& other = kernel ? later : earlier;
+        return other.kind != AccessKind::kernel && memory.bytes > most_flag_bytes &&
+               other.first <= memory.address && other.last - memory.address >= memory.bytes;
+    }
+    const bool same = earlier.writes && later.writes && earlier.kind == later.kind &&
+                      earlier.made_of == later.made_of; // whichever comes last
+    const std::uint64_t first = std::max(earlier.first, later.first);
+    const std::uint64_t last = std::min(earlier.last, later.last);
+    return !same && first < last && last - first >= least_bytes;
+}
+
+void Hazards::use(std::uint64_t allocation, const Use& use, const facts::Call& call) {
+    const Memory* const memory = live_.find(allocation);
+    if (memory == nullptr)
+        return;
+    std::vector<Use>* uses = uses_.find(allocation);
+    if (uses == nullptr) {
+        if (uses_.size() == most_allocations)
+            uses_.clear();
+        uses = &uses_[allocation];
+    }
+    for (Use& earlier : *uses) {
+        if (order_.before(earlier.moment, call.stream) || earlier.met == call.stream.number + 1 ||
+            !meet(*memory, earlier, use))
+            continue;
+        earlier.met = call.stream.number + 1;
+        const HazardKind kind =
+            use.kind == AccessKind::free ? HazardKind::freed_in_flight : HazardKind::unordered_streams;
+        HazardTotals* const totals = note({kind, earlier.site, use.site}, earlier.work, call.start, *memory);
+        if (totals == nullptr || totals->times > 1)
+            continue;
+        totals->bytes = std::min(earlier.last, use.last) - std::max(earlier.first, use.first);
+        totals->first = earlier.kind;
+        totals->second = use.kind;
+        totals->first_kernel = earlier.kernel;
+        totals->second_kernel = use.kernel;
+    }
+    std::erase_if(*uses, [&](const Use& earlier) {
+        return order_.is_awaited(earlier.moment) ||
+               (earlier.moment.stream == use.moment.stream && earlier.kind == use.kind &&
+                earlier.writes == use.writes && earlier.first == use.first && earlier.last == use.last);
+    });
+    if (uses->size() == most_uses)
+        uses->erase(uses->begin());
+    uses->push_back(use);
+}
+
+void Hazards::use(const trace::Copy& copy, const facts::Call& call, const LeastEnds::Work& work) {
+    // A synchronous copy between devices may wait for both.
+    if (copy.asynchronous == 0 && dictionary_.symbol(copy.entry).find("Peer") != std::string_view::npos)
+        return;
+    const auto end = [&](std::uint64_t address, bool writes) {
+        return Use{.kind = AccessKind::copy,
+                   .writes = writes,
+                   .first = address,
+                   .last = address + copy.bytes,
+                   .made_of = copy.source - copy.destination,
+                   .kernel = 0,
+                   .site = call.site,
+                   .moment = order_.last(call.stream),
+                   .work = work};
+    };
+    if (copy.source_allocation != 0 && is_followed(copy.source_memory) &&
+        is_one_piece(copy.width, copy.height, copy.depth, copy.source_pitch))
+        use(copy.source_allocation, end(copy.source, false), call);
+    if (copy.destination_allocation != 0 && is_followed(copy.destination_memory) &&
+        is_one_piece(copy.width, copy.height, copy.depth, copy.destination_pitch))
+        use(copy.destination_allocation, end(copy.destination, true), call);
+}
+
+void Hazards::use(const trace::Set& set, const facts::Call& call, const LeastEnds::Work& work) {
+    if (set.allocation != 0 && is_followed(set.memory) && is_one_piece(set.width, set.height, 1, set.pitch))
+        use(set.allocation,
+            Use{.kind = AccessKind::set,
+                .writes = true,
+                .first = set.address,
+                .last = set.address + set.bytes,
+                .made_of = set.value,
+                .kernel = 0,
+                .site = call.site,
+                .moment = order_.last(call.stream),
+                .work = work},
+            call);
+}
+
+void Hazards::launch(const reader::Shape& shape, const facts::Call& call, const LeastEnds::Work& work) {
+    if (!kernels_tell_ || !shape.scanned || shape.untold != 0 || shape.touched.empty())
+        return;
+    const std::optional<std::size_t> written = written_.only_written(shape);
+    if (!written && shape.touched.size() != 1)
+        return;
+    const std::uint64_t allocation = shape.touched[written.value_or(0)];
+    if (const Memory* const memory = live_.find(allocation))
+        use(allocation,
+            Use{.kind = AccessKind::kernel,
+                .writes = written.has_value(),
+                .first = memory->address,
+                .last = memory->address + memory->bytes,
+                .made_of = 0,
+                .kernel = shape.function,
+                .site = call.site,
+                .moment = order_.last(call.stream),
+                .work = work},
+            call);
+}
+
+/// Frees in the order of a stream come before what their stream is given next, as work does.
+void Hazards::free(const trace::Free& record, facts::Call call) {
+    if (record.status == 0 && dictionary_.is_stream_ordered(record.entry)) {
+        call.queues = facts::Queues::work;
+        order_.add(call);
+        if (const Memory* const memory = live_.find(record.allocation))
+            use(record.allocation,
+                Use{.kind = AccessKind::free,
+                    .writes = true,
+                    .first = memory->address,
+                    .last = memory->address + memory->bytes,
+                    .made_of = 0,
+                    .kernel = 0,
+                    .site = call.site,
+                    .moment = order_.last(call.stream),
+                    .work = {}},
+                call);
+    } else {
+        order_.add(call);
+    }
+    if (record.status == 0)
+        forget(record.allocation);
+}
+
+/// The device writes it.
+void Hazards::change(std::uint64_t allocation, const facts::Call& call) {
+    Memory* const memory = live_.find(allocation);
+    if (memory == nullptr || !memory->on_host)
+        return;
+    memory->reached |= memory->writes != 0 && !order_.is_awaited(memory->written);
+    memory->written = order_.last(call.stream);
+    ++memory->writes;
+}
+
+void Hazards::upload(const trace::Copy& copy, const facts::Call& call, const LeastEnds::Work& work) {
+    Memory* const memory = live_.find(copy.source_allocation);
+    if (memory == nullptr || !memory->on_host || memory->reached || !sources_tell_ ||
+        copy.destination_memory != trace::Memory::device || copy.asynchronous == 0 || copy.width != 0 ||
+        copy.batch != 0 || copy.content.part_hash == 0)
+        return;
+    if (memory->writes != 0 && !order_.is_awaited(memory->written))
+        return;
+    if (sources_.size() == most_sources)
+        sources_.clear();
+    Source& source = sources_[copy.source];
+    if (source.bytes == copy.bytes && source.allocation == copy.source_allocation &&
+        source.writes == memory->writes && !order_.is_awaited(source.moment) &&
+        differs(source.part_hash, source.whole_hash, copy.content)) {
+        HazardTotals* const totals =
+            note({HazardKind::reused_source, source.site, call.site}, source.work, call.start, *memory);
+        if (totals != nullptr)
+            totals->bytes = copy.bytes;
+    }
+    source = {.bytes = copy.bytes,
+              .part_hash = copy.content.part_hash,
+              .whole_hash = copy.content.whole_hash,
+              .allocation = copy.source_allocation,
+              .writes = memory->writes,
+              .site = call.site,
+              .moment = order_.last(call.stream),
+              .work = work};
+}
+
+void Hazards::add(const facts::Call& call, const reader::ThreadCursor& cursor) {
+    if (order_.unknown())
+        return;
+    if (const auto* const record = std::get_if<trace::Free>(&cursor.event()))
+        return free(*record, call);
+    order_.add(call);
+    if (call.queues != facts::Queues::work)
+        return;
+    const auto* const copy = std::get_if<trace::Copy>(&cursor.event());
+    const auto* const set = std::get_if<trace::Set>(&cursor.event());
+    const LeastEnds::Work work = ends_.add(call, copy != nullptr  ? copy->bytes
+                                                 : set != nullptr ? set->bytes
+                                                                  : 0);
+    if (std::holds_alternative<trace::GraphLaunch>(cursor.event())) // its nodes may write page-locked memory
+        sources_tell_ = false;
+    if (copy != nullptr || set != nullptr)
+        change(copy != nullptr ? copy->destination_allocation : set->allocation, call);
+    if (copy != nullptr && copy->origin == trace::Origin::program)
+        upload(*copy, call, work);
+    if (!streams_made_ && !order_.several_streams())
+        return;
+    if (copy != nullptr) {
+        use(*copy, call, work);
+    } else if (set != nullptr) {
+        use(*set, call, work);
+    } else if (std::holds_alternative<trace::Launch>(cursor.event()) && cursor.shape() != nullptr) {
+        launch(*cursor.shape(), call, work);
+    }
+}
+
+void Hazards::finish() {
+    for (auto& [site, open] : open_) {
+        HazardTotals& totals = sites_.at(site);
+        for (const Open& each : open) {
+            const double left = each.work.end() - each.at;
+            totals.proved += left > 0 ? 1 : 0;
+            totals.left_ns = std::max(totals.left_ns, left);
+        }
+    }
+    open_.clear();
+    std::erase_if(sites_, [this](const auto& site) { return order_.unknown() || site.second.proved == 0; });
+}
+
+} // namespace umadvisor::model

@@ -1,0 +1,140 @@
+/// Pairs of uses of the same bytes that nothing orders, though they must not meet.
+#pragma once
+
+#include "analyzer/facts/call.hpp"
+#include "analyzer/model/allocations.hpp"
+#include "analyzer/model/least_ends.hpp"
+#include "analyzer/model/stream_order.hpp"
+#include "analyzer/model/written_parameters.hpp"
+#include "analyzer/reader/dictionary.hpp"
+#include "analyzer/reader/flat_map.hpp"
+#include "analyzer/reader/thread_cursor.hpp"
+#include "trace/graph_records.hpp"
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+namespace umadvisor::model {
+
+enum class HazardKind : std::uint8_t {
+    reused_source,     ///< the host changes the source of an upload that has not been done
+    freed_in_flight,   ///< memory is freed in a stream while another works on it
+    unordered_streams, ///< two streams use the same bytes, and one at least writes
+};
+
+/// Two call sites: `first` queued the work that was still to do at `second`.
+struct HazardSite {
+    HazardKind kind{};
+    CallSite first, second;
+    auto operator<=>(const HazardSite&) const = default;
+};
+
+/// What a use of memory is.
+enum class AccessKind : std::uint8_t { copy, set, kernel, free };
+
+struct HazardTotals {
+    std::uint64_t times = 0;  ///< that no call ordered both
+    std::uint64_t proved = 0; ///< of these, the first cannot have ended when the second was called
+    double left_ns = 0;       ///< how long the first had still to go then, at the least: the longest of these
+    std::uint64_t bytes = 0;  ///< that both use
+    AllocationSite allocation;
+    std::uint64_t allocation_bytes = 0;
+    AccessKind first{}, second{};
+    std::uint64_t first_kernel = 0, second_kernel = 0; ///< functions
+};
+
+/// Nothing is told but with two proofs: no call of the program orders both uses (StreamOrder), and the first
+/// cannot have ended when the second was called (LeastEnds), so that the host cannot have found out by a way
+/// that is not recorded. Bytes are those of copies, memory sets and frees. A kernel counts where its parameters
+/// lead to one allocation that it may write and no other such, the other use is all of that allocation, and it
+/// is larger than a flag. Sources of uploads are told from their hashes, and only where no device work may
+/// have changed them. Memory: 16 uses each of 4,096 allocations, as many sources, and a bounded number of
+/// call sites.
+class Hazards {
+public:
+    /// The dictionary must outlive it.
+    explicit Hazards(const reader::Dictionary& dictionary);
+
+    void add(const trace::Alloc& record);
+    void add(const trace::Free& record) {
+        if (record.part != 0)
+            forget(record.allocation);
+    }
+    void add(const trace::LaunchShape& record);
+    void add(const trace::Stream& record);
+    void add(const trace::Event& record);
+    void add(const trace::Context& record);
+    void add(const trace::Ipc&) { order_.give_up(); }
+    void add(const trace::External&) { order_.give_up(); }
+    void measured(std::uint64_t sample, double ns) { ends_.measured(sample, ns); }
+    /// What the event at `cursor` does.
+    void add(const facts::Call& call, const reader::ThreadCursor& cursor);
+    /// Call once, at the end.
+    void finish();
+
+    using Sites = std::map<HazardSite, HazardTotals>;
+    const Sites& sites() const { return sites_; }
+
+private:
+    struct Memory {
+        std::uint64_t address = 0, bytes = 0;
+        AllocationSite site;
+        bool on_host = false;
+        bool reached = false;          ///< of the host's: the device may write it at any time
+        StreamOrder::Moment written{}; ///< of the host's: by this device work last
+        std::uint64_t writes = 0;      ///< how many such there were
+    };
+    struct Use {
+        AccessKind kind{};
+        bool writes = false;
+        std::uint64_t first = 0, last = 0; ///< addresses; last: one behind
+        std::uint64_t made_of = 0;         ///< equal: what they write is the same
+        std::uint64_t kernel = 0;
+        CallSite site;
+        StreamOrder::Moment moment{};
+        LeastEnds::Work work{};
+        std::uint32_t met =
+            0; ///< number, plus 1, of the stream whose work met it: what comes behind that does, too
+    };
+    /// The latest upload from a place on the host.
+    struct Source {
+        std::uint64_t bytes = 0, part_hash = 0, whole_hash = 0, allocation = 0, writes = 0;
+        CallSite site;
+        StreamOrder::Moment moment{};
+        LeastEnds::Work work{};
+    };
+    /// Whether the first had ended shows when its time is told.
+    struct Open {
+        LeastEnds::Work work;
+        double at;
+    };
+
+    void forget(std::uint64_t allocation);
+    void use(std::uint64_t allocation, const Use& use, const facts::Call& call);
+    void use(const trace::Copy& copy, const facts::Call& call, const LeastEnds::Work& work);
+    void use(const trace::Set& set, const facts::Call& call, const LeastEnds::Work& work);
+    void launch(const reader::Shape& shape, const facts::Call& call, const LeastEnds::Work& work);
+    void free(const trace::Free& record, facts::Call call);
+    void change(std::uint64_t allocation, const facts::Call& call);
+    void upload(const trace::Copy& copy, const facts::Call& call, const LeastEnds::Work& work);
+    bool meet(const Memory& memory, const Use& earlier, const Use& later) const;
+    HazardTotals* note(const HazardSite& site, const LeastEnds::Work& work, double at, const Memory& memory);
+
+    const reader::Dictionary& dictionary_;
+    StreamOrder order_;
+    LeastEnds ends_;
+    WrittenParameters written_;
+    reader::FlatMap<Memory> live_;           ///< by allocation
+    reader::FlatMap<std::vector<Use>> uses_; ///< the same
+    reader::FlatMap<Source> sources_;        ///< by address
+    bool kernels_tell_ = true;               ///< which memory they write
+    bool sources_tell_ = true;               ///< nothing but what is told may write page-locked memory
+    bool streams_made_ = false;
+    Sites sites_;
+    std::map<HazardSite, std::vector<Open>> open_;
+};
+
+} // namespace umadvisor::model
