@@ -12,8 +12,6 @@ using facts::Waits;
 
 /// A wait that takes longer than this beyond its own call has waited.
 constexpr double clearly_ns = 1000;
-/// What no durations explain, beyond what waits for an event on an idle stream take.
-constexpr double clearly_off_ns = 10'000;
 /// A free takes no longer by itself where it has little to undo.
 constexpr double usual_free_ns = 100'000;
 /// Of the latency between a launch and the return of a wait for it, what passes before the kernel begins.
@@ -35,6 +33,11 @@ constexpr double most_growth = 0.5;
 constexpr double well_known = 0.3;
 /// Close enough, in nanoseconds.
 constexpr double exact = 0.5;
+
+bool same_place(const facts::Call& one, const facts::Call& other) {
+    return one.stream.number == other.stream.number && one.event == other.event &&
+           one.stream.device == other.stream.device;
+}
 
 } // namespace
 
@@ -62,23 +65,29 @@ Clock::Clock(Observer observer, const std::vector<Edit>& edits, bool hidden)
 
 /// What is expected of the work that is not fixed yet, by all that is known by now.
 void Clock::expect() {
+    places_.clear();
+    unknown_ = {};
     double most = 0;
     for (Pending& pending : window_) {
+        const facts::Call& call = pending.call;
+        if (places_.empty() || !same_place(*places_.back(), call))
+            places_.push_back(&call);
         if (pending.fixed)
             continue;
-        const facts::Call& call = pending.call;
         pending.told_ns = call.waits == Waits::itself ? 0 : latency_ * share_before;
         pending.expected_ns = call.expected_ns;
         double doubt = call.doubt;
-        const Group* const group = call.group == 0 ? nullptr : groups_.find(call.group);
-        if (group != nullptr && doubt > doubt_of_measured) {
-            pending.expected_ns = group->usual.mean;
-            doubt = group->measured.count != 0 ? group->usual.spread()
-                                               : std::max(doubt_of_fitted, group->usual.spread());
+        const Group& group = groups_[call.group];
+        if (group.usual.count != 0 && doubt > doubt_of_measured) {
+            pending.expected_ns = group.usual.mean;
+            doubt = group.usual.spread();
+            if (group.measured.count == 0)
+                doubt = std::max(doubt_of_fitted, doubt);
         }
         if (doubt < doubt_of_fitted && pending.expected_ns > 0)
             doubt = std::min(well_known, doubt + event_ns / pending.expected_ns);
         pending.doubt = doubt;
+        unknown_ = {unknown_.count + 1, &pending, std::max(unknown_.most_doubt, doubt)};
         most = std::max(most, pending.expected_ns * doubt * doubt);
     }
     // The likeliest durations, by least squares: what is long or doubtful takes most of what is to be
@@ -90,8 +99,11 @@ void Clock::expect() {
 
 void Clock::add(const facts::Call& call) {
     resolve();
-    Pending pending;
-    pending.call = call;
+    base_.prepare(call);
+    trial_.prepare(call);
+    if (call.group >= groups_.size())
+        groups_.resize(std::size_t{call.group} + 1);
+    Pending& pending = window_.add(call);
     pending.fixed = call.queues != Queues::work;
     if (call.thread >= ends_.size())
         ends_.resize(call.thread + 1);
@@ -106,7 +118,6 @@ void Clock::add(const facts::Call& call) {
         pending.told_ns = latency_ * share_before;
     if (call.sample != 0 && call.group != 0)
         awaited_.add(call.sample, call.group);
-    window_.push_back(pending);
     unresolved_ = call.waits != Waits::nothing;
     if (window_.size() >= window) {
         resolve();
@@ -131,8 +142,8 @@ void Clock::measured(std::uint64_t sample, double ns) {
 
 /// With the durations that `factor` gives, when that ends for which the last call of the window waited.
 Growing Clock::simulate(double factor, bool all_alike) {
-    for (const Pending& pending : window_)
-        trial_.take(base_, pending.call);
+    for (const facts::Call* const place : places_)
+        trial_.take(base_, *place);
     Growing done;
     for (Pending& pending : window_) {
         const facts::Call& call = pending.call;
@@ -158,15 +169,10 @@ Growing Clock::simulate(double factor, bool all_alike) {
 }
 
 /// Finds the factor with which the wait's work ends at `target`: its end is a convex, growing, piecewise linear
-/// function of the factor, so that Newton's steps come from the right and do not pass it.
-Growing Clock::solve(double target, double& factor, bool& all_alike) {
-    factor = 1;
-    all_alike = false;
-    double most = 1 + most_growth;
-    for (const Pending& pending : window_)
-        if (!pending.fixed && pending.doubt > well_known)
-            most = 1e12;
-    Growing end = simulate(factor, all_alike);
+/// function of the factor, so that Newton's steps come from the right and do not pass it. `end`: when it ends
+/// with what is expected.
+Growing Clock::solve(Growing end, double target, double& factor, bool& all_alike) {
+    const double most = unknown_.most_doubt > well_known ? 1e12 : 1 + most_growth;
     for (int step = 0; step < 40 && std::abs(end.at - target) > exact; ++step) {
         double next = end.slope > 0 ? factor - (end.at - target) / end.slope : (end.at < target ? most : -1);
         if (next < 0 && !all_alike) { // even what was measured took less
@@ -198,14 +204,14 @@ void Clock::keep(double factor, bool all_alike, double until, bool known) {
 }
 
 void Clock::learn(const Pending& last, double end) {
-    const Pending* const work = only();
-    if (work == nullptr || work->call.group == 0 || work->call.sample != 0 ||
+    const Pending* const work = unknown_.last;
+    if (unknown_.count != 1 || work->call.group == 0 || work->call.sample != 0 ||
         last.call.waits == Waits::itself || work->call.engine != facts::Engine::none)
         return;
-    const Group* const group = groups_.find(work->call.group);
-    if (group == nullptr || group->measured.count < 2 || latencies_.size() >= 256)
+    const Usual& measured = groups_[work->call.group].measured;
+    if (measured.count < 2 || latencies_.size() >= 256)
         return;
-    latencies_.push_back(end - work->call.start - group->measured.mean);
+    latencies_.push_back(end - work->call.start - measured.mean);
     if (latencies_.size() < 8 || (latencies_.size() & (latencies_.size() - 1)) != 0)
         return;
     std::vector<double> sorted = latencies_;
@@ -216,16 +222,13 @@ void Clock::learn(const Pending& last, double end) {
 /// What a wait takes by itself, as one that gives memory back does, shows where all work is known to have
 /// ended.
 void Clock::learn_own(Site& site, double ns) const {
-    const bool idle = std::ranges::all_of(window_, [](const Pending& pending) { return pending.fixed; });
-    const double most = !idle ? site.own_ns : site.own_ns == 0 ? ns : site.own_ns * growth_of_own;
+    const double most = unknown_.count != 0 ? site.own_ns : site.own_ns == 0 ? ns : site.own_ns * growth_of_own;
     site.own_ns = std::min(most, ns);
 }
 
 /// Of a call that has work of its own to do: nothing is known of what ran before it, and it took very long.
 bool Clock::must_have_waited(const facts::Call& call, double least) const {
-    return call.duration >= 10 * std::max(least, usual_free_ns) &&
-           std::ranges::any_of(window_,
-                               [](const Pending& pending) { return !pending.fixed && pending.doubt > 1; });
+    return call.duration >= 10 * std::max(least, usual_free_ns) && unknown_.most_doubt > 1;
 }
 
 void Clock::fit(Pending& last) {
@@ -255,9 +258,7 @@ void Clock::fit(Pending& last) {
         if (blocked && !itself)
             learn(last, end);
         const double target = blocked ? end - wake : end;
-        done = solve(target, factor, all_alike);
-        if (std::abs(done.at - target) > std::max(clearly_off_ns, 0.05 * call.duration))
-            ++accuracy_.misfits;
+        done = solve(done, target, factor, all_alike);
     }
     if (!itself && call.surely_waits)
         learn_own(site, call.duration);
@@ -276,18 +277,6 @@ void Clock::fit(Pending& last) {
                                                   : std::min(usual_wake, std::max(0.0, end - done.at));
     last.late_ns = done.at > end + exact ? done.at - end : 0;
     keep(factor, all_alike, std::max(done.at, end) + exact, blocked);
-}
-
-/// The one whose duration is to be fitted; nullptr: there are none or several.
-Pending* Clock::only() {
-    Pending* found = nullptr;
-    for (Pending& pending : window_)
-        if (!pending.fixed) {
-            if (found != nullptr)
-                return nullptr;
-            found = &pending;
-        }
-    return found;
 }
 
 /// Settles what the latest wait decides. Samples of the work that it waited for have come meanwhile.

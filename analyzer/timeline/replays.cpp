@@ -31,11 +31,8 @@ Replays::Replays(const std::vector<Edit>& edits)
 
 /// Whether the change is made this time. The share of the calls that is changed is spread evenly.
 bool Replays::make(Use& use) {
-    const std::uint64_t seen = use.seen++;
-    if (seen < use.change.kept)
-        return false;
-    const auto due = static_cast<std::uint64_t>(
-        std::floor(static_cast<double>(seen + 1 - use.change.kept) * use.change.share + 1e-9));
+    const auto due =
+        static_cast<std::uint64_t>(std::floor(static_cast<double>(++use.seen) * use.change.share + 1e-9));
     if (due <= use.done)
         return false;
     use.done = due;
@@ -210,6 +207,7 @@ Replays::Left Replays::shorten(const Pending& pending, const Change& change) {
 void Replays::step(Lanes& lanes, const Pending& pending, const Unheld& unheld, bool follows,
                    std::span<const Deed> deeds, std::size_t first_replay) {
     const facts::Call& call = pending.call;
+    lanes.state.prepare(call);
     Times& host = lanes.hosts[call.thread];
     Times start = host;
     if (unheld.behind_full)

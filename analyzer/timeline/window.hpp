@@ -36,19 +36,23 @@ public:
     bool empty() const { return size() == 0; }
     Pending& front() { return *begin(); }
     Pending& back() { return calls_.back(); }
-    void push_back(const Pending& call) { calls_.push_back(call); }
+    Pending& add(const facts::Call& call) {
+        Pending& pending = calls_.emplace_back();
+        pending.call = call;
+        return pending;
+    }
     void pop_front() {
         if (++first_; empty()) {
             calls_.clear();
             first_ = 0;
-        } else if (first_ == most_gone) {
+        } else if (first_ >= most_gone && size() <= static_cast<std::size_t>(first_)) {
             calls_.erase(calls_.begin(), begin());
             first_ = 0;
         }
     }
 
 private:
-    static constexpr std::ptrdiff_t most_gone = 4096;
+    static constexpr std::ptrdiff_t most_gone = 64;
     std::vector<Pending> calls_;
     std::ptrdiff_t first_ = 0;
 };
