@@ -65,6 +65,8 @@ struct Call {
     double doubt = 1;
 
     void* owner = nullptr; ///< of whoever asked for settled calls
+
+    Call() noexcept {} // not defaulted: to fill it with zeros first takes longer
 };
 
 } // namespace umadvisor::facts

@@ -346,6 +346,8 @@ std::optional<Call> Calls::of(const Record& record, const reader::ThreadCursor& 
 }
 
 std::optional<Call> Calls::next(const reader::ThreadCursor& cursor) {
+    if (const auto* const launch = std::get_if<trace::Launch>(&cursor.event())) // most are
+        return of(*launch, cursor);
     return std::visit([&](const auto& record) { return of(record, cursor); }, cursor.event());
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <utility>
 
 namespace umadvisor::timeline {
@@ -34,6 +35,12 @@ constexpr double well_known = 0.3;
 /// Close enough, in nanoseconds.
 constexpr double exact = 0.5;
 
+/// What the events around work that was measured took is part of it.
+double with_events(double doubt, double expected_ns) {
+    return doubt < doubt_of_fitted && expected_ns > 0 ? std::min(well_known, doubt + event_ns / expected_ns)
+                                                      : doubt;
+}
+
 bool same_place(const facts::Call& one, const facts::Call& other) {
     return one.stream.number == other.stream.number && one.event == other.event &&
            one.stream.device == other.stream.device;
@@ -60,6 +67,13 @@ double Clock::Usual::spread() const {
                     : doubt_of_one_alike;
 }
 
+void Clock::Group::add(double ns, bool is_measured) {
+    usual.add(ns);
+    if (is_measured)
+        measured.add(ns);
+    doubt = with_events(std::max(measured.count != 0 ? 0 : doubt_of_fitted, usual.spread()), usual.mean);
+}
+
 Clock::Clock(Observer observer, const std::vector<Edit>& edits, bool hidden)
     : observer_(std::move(observer)), replays_(edits), hides_(hidden) {}
 
@@ -75,20 +89,12 @@ void Clock::expect() {
         if (pending.fixed)
             continue;
         pending.told_ns = call.waits == Waits::itself ? 0 : latency_ * share_before;
-        pending.expected_ns = call.expected_ns;
-        double doubt = call.doubt;
         const Group& group = groups_[call.group];
-        if (group.usual.count != 0 && doubt > doubt_of_measured) {
-            pending.expected_ns = group.usual.mean;
-            doubt = group.usual.spread();
-            if (group.measured.count == 0)
-                doubt = std::max(doubt_of_fitted, doubt);
-        }
-        if (doubt < doubt_of_fitted && pending.expected_ns > 0)
-            doubt = std::min(well_known, doubt + event_ns / pending.expected_ns);
-        pending.doubt = doubt;
-        unknown_ = {unknown_.count + 1, &pending, std::max(unknown_.most_doubt, doubt)};
-        most = std::max(most, pending.expected_ns * doubt * doubt);
+        const bool alike = group.usual.count != 0 && call.doubt > doubt_of_measured;
+        pending.expected_ns = alike ? group.usual.mean : call.expected_ns;
+        pending.doubt = alike ? group.doubt : with_events(call.doubt, call.expected_ns);
+        unknown_ = {unknown_.count + 1, &pending, std::max(unknown_.most_doubt, pending.doubt)};
+        most = std::max(most, pending.expected_ns * pending.doubt * pending.doubt);
     }
     // The likeliest durations, by least squares: what is long or doubtful takes most of what is to be
     // explained.
@@ -128,10 +134,8 @@ void Clock::add(const facts::Call& call) {
 }
 
 void Clock::measured(std::uint64_t sample, double ns) {
-    if (const auto group = awaited_.take(sample)) {
-        groups_[*group].measured.add(ns);
-        groups_[*group].usual.add(ns);
-    }
+    if (const auto group = awaited_.take(sample))
+        groups_[*group].add(ns, true);
     for (auto pending = window_.end(); pending != window_.begin();)
         if ((--pending)->call.sample == sample && pending->call.queues == Queues::work) {
             pending->call.expected_ns = ns;
@@ -199,7 +203,7 @@ void Clock::keep(double factor, bool all_alike, double until, bool known) {
             std::max(0.0, pending.expected_ns * (1 + (factor - 1) * (all_alike ? 1 : pending.weight)));
         pending.fixed = true;
         if (known && pending.call.group != 0 && pending.call.doubt > doubt_of_measured)
-            groups_[pending.call.group].usual.add(pending.device_ns);
+            groups_[pending.call.group].add(pending.device_ns, false);
     }
 }
 
@@ -237,7 +241,9 @@ void Clock::fit(Pending& last) {
     const bool itself = call.waits == Waits::itself;
     const double usual_wake = latency_ * (1 - share_before);
     const double wake = itself ? 0 : std::min(call.duration, usual_wake);
-    Site& site = sites_.try_emplace(call.site, sites_.size()).first->second;
+    Site& site = sites_[call.site];
+    if (site.number == SIZE_MAX)
+        site.number = sites_.map().size() - 1;
     const double own = std::max(call.least_ns, site.own_ns), least = std::min(call.duration, own);
     double factor = 1;
     bool all_alike = false;
@@ -295,11 +301,13 @@ void Clock::resolve() {
 }
 
 void Clock::settle(std::size_t count) {
-    for (; count != 0; --count) {
-        Pending& pending = window_.front();
+    for (Pending& pending : std::span(window_.begin(), count)) {
         const facts::Call& call = pending.call;
-        if (call.queues == Queues::work) {
+        if (call.queues == Queues::work)
             pending.end = base_.ready(call, call.start + pending.told_ns) + pending.device_ns;
+        if (!replays_.empty())
+            replays_.settle(pending, base_);
+        if (call.queues == Queues::work) {
             base_.queue(call, pending.end);
         } else if (call.queues == Queues::record) {
             base_.record(call, call.start + pending.told_ns);
@@ -308,12 +316,10 @@ void Clock::settle(std::size_t count) {
         }
         if (pending.late_ns > 0)
             base_.limit(call, call.start + call.duration);
-        if (!replays_.empty())
-            replays_.settle(pending);
         if (observer_)
             observer_({call, pending.waited_ns, pending.device_ns});
-        window_.pop_front();
     }
+    window_.drop(count);
 }
 
 void Clock::finish() {

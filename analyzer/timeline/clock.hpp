@@ -3,6 +3,7 @@
 
 #include "analyzer/facts/call.hpp"
 #include "analyzer/model/awaited.hpp"
+#include "analyzer/model/cached_map.hpp"
 #include "analyzer/timeline/edit.hpp"
 #include "analyzer/timeline/replays.hpp"
 #include "analyzer/timeline/state.hpp"
@@ -56,7 +57,9 @@ private:
     };
     struct Group {
         Usual measured;
-        Usual usual; ///< what was measured, and what waits told of the others
+        Usual usual;      ///< what was measured, and what waits told of the others
+        double doubt = 0; ///< how far off `usual` may be
+        void add(double ns, bool is_measured);
     };
     /// What there is in the window whose duration is to be fitted.
     struct Unknown {
@@ -66,8 +69,7 @@ private:
     };
     /// Whose calls wait.
     struct Site {
-        explicit Site(std::size_t place) : number(place) {}
-        std::size_t number;
+        std::size_t number = SIZE_MAX; ///< SIZE_MAX: none yet
         std::uint64_t seen = 0;
         double own_ns = 0; ///< that its calls take when nothing is left to wait for; 0: not known
     };
@@ -94,7 +96,7 @@ private:
     std::vector<const facts::Call*> places_; ///< of the window, by their first call
     Unknown unknown_;
     std::vector<Group> groups_;
-    std::unordered_map<model::CallSite, Site, model::CallSiteHash> sites_;
+    model::CachedMap<std::unordered_map<model::CallSite, Site, model::CallSiteHash>> sites_;
     model::Awaited<std::uint32_t> awaited_; ///< groups of samples
     std::vector<double> latencies_;
     double latency_ = 4500; ///< from a launch to the return of a wait for it, without the work itself

@@ -123,6 +123,30 @@ public:
             device.engines[engine] = Time{from.engines[engine]};
     }
 
+    /// Shows `visit` each time that `other` keeps, and its own of the same thing before it. Stops where that
+    /// returns false, and returns false then.
+    template <class Other, class Visit>
+    bool visit_with(const State<Other>& other, const Visit& visit) {
+        streams_.resize(std::max(streams_.size(), other.streams_.size()));
+        events_.resize(std::max(events_.size(), other.events_.size()));
+        devices_.resize(std::max(devices_.size(), other.devices_.size()));
+        const auto each = [&visit](auto& own, const auto& others) {
+            for (std::size_t i = 0; i < others.size(); ++i)
+                if (!visit(own[i], others[i]))
+                    return false;
+            return true;
+        };
+        for (std::size_t i = 0; i < other.devices_.size(); ++i) {
+            Device& own = devices_[i];
+            const auto& theirs = other.devices_[i];
+            if (!visit(own.legacy, theirs.legacy) || !visit(own.blocking, theirs.blocking) ||
+                !visit(own.all, theirs.all) || !each(own.engines, theirs.engines))
+                return false;
+        }
+        return each(streams_, other.streams_) && each(events_, other.events_);
+    }
+    std::size_t size() const { return streams_.size() + events_.size() + devices_.size(); }
+
 private:
     template <class>
     friend class State;
