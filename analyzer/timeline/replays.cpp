@@ -26,7 +26,7 @@ Replays::Replays(const std::vector<Edit>& edits)
             uses_[key_of(change.site)].push_back({replay, change});
             if (change.what == What::own_stream) {
                 lanes_[replay / Times::count].apart[replay % Times::count] = true;
-                lanes_[replay / Times::count].in_step = false;
+                leave_step(replay / Times::count, {});
             }
         }
 }
@@ -93,22 +93,25 @@ bool Replays::keeps_step(Lanes& lanes, const State<double>& recorded) const {
     return lanes.state.visit_with(recorded, keeps);
 }
 
-void Replays::enter_step(Lanes& lanes, const State<double>& recorded) {
-    if (std::ranges::find(lanes.apart, true) != lanes.apart.end())
-        return;
+bool Replays::enters_step(Lanes& lanes, const State<double>& recorded) const {
+    if (!lanes.waited || lanes.steps < lanes.look || std::ranges::find(lanes.apart, true) != lanes.apart.end())
+        return false;
     constexpr std::size_t most_steps = 4096;
     lanes.look = lanes.steps + std::min(lanes.steps, most_steps);
     if (!keeps_step(lanes, recorded))
-        return;
+        return false;
     lanes.in_step = true;
     for (std::size_t thread = 0; thread < lanes.hosts.size(); ++thread)
         lanes.with[thread] = std::ranges::equal(lanes.hosts[thread].at,
                                                 (Times(threads_[thread].end) - lanes.shift).at, is_alike);
+    return true;
 }
 
-void Replays::leave_step(Lanes& lanes, const State<double>& recorded) const {
+void Replays::leave_step(std::size_t block, const State<double>& recorded) {
+    Lanes& lanes = lanes_[block];
     if (!std::exchange(lanes.in_step, false))
         return;
+    replayed_.push_back(block);
     lanes.state.visit_with(recorded, [&lanes](Times& time, double as_recorded) {
         time = Times(as_recorded) - lanes.shift;
         return true;
@@ -145,35 +148,32 @@ void Replays::settle(const Pending& pending, const State<double>& recorded) {
     // What one thread waits for in another shows in no call. Where the others had returned by then, this call
     // is taken to follow the last of them.
     const bool follows = latest_end_ <= call.start && latest_end_ > thread.end;
-    for (Lanes& lanes : lanes_) {
-        if (!lanes.in_step && lanes.waited && lanes.steps >= lanes.look)
-            enter_step(lanes, recorded);
+    std::erase_if(replayed_, [&](std::size_t block) { return enters_step(lanes_[block], recorded); });
+    for (std::size_t block = 0; block < lanes_.size() && call.thread != last_thread_; ++block)
         if (follows)
-            lanes.with[call.thread] = true;
-        else if (!lanes.with[call.thread])
-            leave_step(lanes, recorded);
-    }
+            lanes_[block].with[call.thread] = true;
+        else if (!lanes_[block].with[call.thread])
+            leave_step(block, recorded);
     for (const Deed& deed : deeds_)
-        leave_step(lanes_[deed.replay / Times::count], recorded);
+        leave_step(deed.replay / Times::count, recorded);
     const Unheld unheld = unhold(pending, thread);
-    auto deed = deeds_.begin();
-    for (std::size_t block = 0; block < lanes_.size(); ++block) {
-        const auto first = deed;
-        while (deed != deeds_.end() && deed->replay < (block + 1) * Times::count)
-            ++deed;
-        if (!lanes_[block].in_step)
-            step(lanes_[block], pending, unheld, follows, {first, deed}, block * Times::count);
-    }
+    for (const std::size_t block : replayed_)
+        step(lanes_[block], pending, unheld, follows, deeds_of(block), block * Times::count);
     if (Recorded* const queue = queue_of(queues_, call))
         queue->push(pending.end);
     last_thread_ = call.thread;
     thread.end = call.start + call.duration;
     if (thread.end >= latest_end_) {
         latest_end_ = thread.end;
-        for (Lanes& lanes : lanes_)
-            if (!lanes.in_step)
-                lanes.shift = Times(latest_end_) - lanes.hosts[call.thread];
+        for (const std::size_t block : replayed_)
+            lanes_[block].shift = Times(latest_end_) - lanes_[block].hosts[call.thread];
     }
+}
+
+std::span<const Replays::Deed> Replays::deeds_of(std::size_t block) const {
+    const auto first = std::ranges::lower_bound(deeds_, block * Times::count, {}, &Deed::replay);
+    const auto last = std::ranges::lower_bound(deeds_, (block + 1) * Times::count, {}, &Deed::replay);
+    return {first, last};
 }
 
 template <class Kind>

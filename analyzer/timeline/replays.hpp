@@ -119,8 +119,9 @@ private:
     static bool make(Use& use);
     static Left shorten(const Pending& pending, const Change& change);
     bool keeps_step(Lanes& lanes, const State<double>& recorded) const;
-    void enter_step(Lanes& lanes, const State<double>& recorded);
-    void leave_step(Lanes& lanes, const State<double>& recorded) const;
+    bool enters_step(Lanes& lanes, const State<double>& recorded) const;
+    void leave_step(std::size_t block, const State<double>& recorded);
+    std::span<const Deed> deeds_of(std::size_t block) const;
     Times room(const Lanes& lanes, const Queue<Times>& queue, const facts::Call& call,
                std::size_t length) const;
     Unheld unhold(const Pending& pending, Thread& thread);
@@ -128,6 +129,7 @@ private:
               std::span<const Deed> deeds, std::size_t first_replay);
 
     std::vector<Lanes> lanes_;
+    std::vector<std::size_t> replayed_; ///< blocks of lanes_, call by call: those that are not in step
     std::vector<Gain> gains_;
     reader::FlatMap<std::vector<Use>> uses_; ///< by call site, in the order of the replays
     std::vector<Deed> deeds_;
