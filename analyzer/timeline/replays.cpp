@@ -86,11 +86,13 @@ bool Replays::keeps_step(Lanes& lanes, const State<double>& recorded) const {
                    is_alike(time.at[lane], as_recorded - lanes.shift.at[lane]);
         return all;
     };
+    if (!lanes.state.visit_with(recorded, keeps))
+        return false;
     for (std::size_t stream = 0; stream < lanes.queues.size(); ++stream)
         for (std::size_t back = std::min(lanes.queues[stream].count, queue_length); back != 0; --back)
             if (!keeps(lanes.queues[stream].end(back), queues_[stream].end(back)))
                 return false;
-    return lanes.state.visit_with(recorded, keeps);
+    return true;
 }
 
 bool Replays::enters_step(Lanes& lanes, const State<double>& recorded) const {
