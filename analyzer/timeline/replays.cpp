@@ -151,6 +151,7 @@ void Replays::settle(const Pending& pending, const State<double>& recorded) {
     // is taken to follow the last of them.
     const bool follows = latest_end_ <= call.start && latest_end_ > thread.end;
     std::erase_if(replayed_, [&](std::size_t block) { return enters_step(lanes_[block], recorded); });
+    // The thread of the last call is with all that are in step.
     for (std::size_t block = 0; block < lanes_.size() && call.thread != last_thread_; ++block)
         if (follows)
             lanes_[block].with[call.thread] = true;
