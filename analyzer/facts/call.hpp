@@ -48,6 +48,7 @@ struct Call {
     /// That is recorded or waited for; of work: that it waits for and stands for from then on, as the launches
     /// of one graph do. 0: none.
     std::uint32_t event = 0;
+    std::uint32_t group = 0; ///< of work that is expected to take the same time, without gaps; 0: of none
     Queues queues{};
     Waits waits{};
     /// False: whether the call waited is not known; frees take time of their own.
@@ -67,8 +68,9 @@ struct Call {
     /// How far off `expected_ns` may be, from 0 (this work was measured) to 1 (a guess).
     double doubt = 1;
 
-    std::uint64_t group = 0; ///< work that is expected to take the same time; 0: none
-    void* owner = nullptr;   ///< of whoever asked for settled calls
+    void* owner = nullptr; ///< of whoever asked for settled calls
+
+    Call() noexcept {} // not defaulted: to fill it with zeros first takes longer
 };
 
 } // namespace umadvisor::facts

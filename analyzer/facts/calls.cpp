@@ -28,7 +28,7 @@ std::uint64_t mixed(std::uint64_t hash, std::uint64_t number) {
     return hash ^ hash >> 32;
 }
 
-std::uint64_t group_of(const reader::Shape& shape) {
+std::uint64_t key_of(const reader::Shape& shape) {
     std::uint64_t hash = mixed(1, shape.function);
     for (const std::uint64_t number : {shape.grid[0], shape.grid[1], shape.grid[2], shape.block[0],
                                        shape.block[1], shape.block[2], shape.shared_bytes})
@@ -54,6 +54,13 @@ Calls::Calls(const reader::Trace& trace, const machine::Rates& rates)
       launch_ns_(rates.launch_call_ns) {}
 
 StreamPlace Calls::place(std::uint64_t stream, std::uint32_t thread) {
+    Placed& placed = placed_[(mixed(5, stream) + thread) % placed_.size()];
+    if (placed.stream != stream || placed.thread != thread)
+        placed = {stream, thread, find_place(stream, thread)};
+    return placed.place;
+}
+
+StreamPlace Calls::find_place(std::uint64_t stream, std::uint32_t thread) {
     const std::uint64_t context = contexts_.of(thread, stream).context;
     StreamPlace place;
     place.device = devices_.try_emplace(context, static_cast<std::uint32_t>(devices_.size())).first->second;
@@ -89,12 +96,37 @@ double Calls::least(const Call& call) {
 }
 
 /// Only measurements and waits tell how long such work takes.
-void Calls::queue_unknown(Call& call, std::uint64_t stream, std::uint64_t group) {
+void Calls::queue_unknown(Call& call, std::uint64_t stream, std::uint32_t group) {
     call.stream = place(stream, call.thread);
     call.queues = Queues::work;
     call.expected_ns = unknown_kernel_ns;
     call.doubt = unknown_doubt;
     call.group = group;
+}
+
+std::uint32_t Calls::group(std::uint64_t key) {
+    std::uint32_t& number = groups_[key];
+    if (number == 0)
+        number = static_cast<std::uint32_t>(groups_.size());
+    return number;
+}
+
+std::optional<Call> Calls::of(const trace::LaunchShape&, const reader::ThreadCursor& cursor) {
+    std::vector<Kernel>& kernels = kernels_[cursor.index()];
+    const std::size_t place = cursor.defined()->place;
+    if (place >= kernels.size())
+        kernels.resize(place + 1);
+    kernels[place] = {};
+    return std::nullopt;
+}
+
+const Calls::Kernel& Calls::kernel(const reader::Shape& shape, std::uint32_t thread) {
+    Kernel& kernel = kernels_[thread][shape.place];
+    if (kernel.group == 0) {
+        const std::uint64_t of_plane = reader::saturated_product(shape.grid[0], shape.grid[1]);
+        kernel = {group(key_of(shape)), reader::saturated_product(of_plane, shape.grid[2]) >= wide_blocks};
+    }
+    return kernel;
 }
 
 std::optional<Call> Calls::of(const trace::Launch& record, const reader::ThreadCursor& cursor) {
@@ -110,9 +142,9 @@ std::optional<Call> Calls::of(const trace::Launch& record, const reader::ThreadC
     if (record.status != 0 || shape->captured)
         return call;
     call.sample = record.sample;
-    queue_unknown(call, shape->stream, group_of(*shape));
-    const std::uint64_t of_plane = reader::saturated_product(shape->grid[0], shape->grid[1]);
-    call.wide = reader::saturated_product(of_plane, shape->grid[2]) >= wide_blocks;
+    const Kernel& launched = kernel(*shape, call.thread);
+    queue_unknown(call, shape->stream, launched.group);
+    call.wide = launched.wide;
     return call;
 }
 
@@ -132,7 +164,7 @@ std::optional<Call> Calls::of(const trace::GraphLaunch& record, const reader::Th
     if (record.status != 0 || record.captured != 0)
         return call;
     call.sample = record.sample;
-    queue_unknown(call, record.stream, mixed(4, record.version) | 1);
+    queue_unknown(call, record.stream, group(mixed(4, record.version) | 1));
     call.wide = true;
     if (record.version != 0)
         call.event = events_.of(mixed(8, graph_of(record.version)));
@@ -143,7 +175,7 @@ std::optional<Call> Calls::of(const trace::HostFunction& record, const reader::T
     Call call = begin(record, cursor.index());
     if (record.status != 0 || record.captured != 0)
         return call;
-    queue_unknown(call, record.stream, mixed(5, record.function_address) | 1);
+    queue_unknown(call, record.stream, group(mixed(5, record.function_address) | 1));
     return call;
 }
 
@@ -184,7 +216,7 @@ std::optional<Call> Calls::of(const trace::Copy& record, const reader::ThreadCur
                        static_cast<double>(record.bytes) / rate * 1e9;
     const bool to_peer = peers_.between_devices(record).has_value(); // by which way is the driver's to choose
     call.doubt = pageable || managed || to_peer ? pageable_doubt : pinned_doubt;
-    call.group = mixed(mixed(mixed(6, record.stack), record.entry), record.bytes) | 1;
+    call.group = group(mixed(mixed(mixed(6, record.stack), record.entry), record.bytes) | 1);
     return call;
 }
 
@@ -199,7 +231,7 @@ std::optional<Call> Calls::of(const trace::Set& record, const reader::ThreadCurs
         call.waits = Waits::itself;
     call.expected_ns = least_work_ns + static_cast<double>(record.bytes) / rates_.memory_set * 1e9;
     call.doubt = pinned_doubt;
-    call.group = mixed(mixed(mixed(7, record.stack), record.entry), record.bytes) | 1;
+    call.group = group(mixed(mixed(mixed(7, record.stack), record.entry), record.bytes) | 1);
     return call;
 }
 
@@ -216,7 +248,7 @@ std::optional<Call> Calls::of(const trace::Prefetch& record, const reader::Threa
         rates_.prefetch_call_ns +
         static_cast<double>(record.bytes) / (up ? rates_.prefetch_to_device : rates_.prefetch_to_host) * 1e9;
     call.doubt = pageable_doubt; // what lies there already takes next to nothing
-    call.group = mixed(mixed(mixed(8, record.stack), record.entry), record.bytes) | 1;
+    call.group = group(mixed(mixed(mixed(8, record.stack), record.entry), record.bytes) | 1);
     return call;
 }
 
@@ -272,9 +304,11 @@ std::optional<Call> Calls::of(const trace::Stream& record, const reader::ThreadC
         call.event = events_.of(record.event);
         call.queues = Queues::join;
     } else if (record.action == trace::StreamAction::create) {
+        placed_.fill({});
         if ((record.flags & 1) != 0) // CU_STREAM_NON_BLOCKING
             not_blocking_.insert(record.stream);
     } else if (record.action == trace::StreamAction::destroy) {
+        placed_.fill({});
         streams_.destroy(record.stream);
         not_blocking_.erase(record.stream);
     }
@@ -283,6 +317,7 @@ std::optional<Call> Calls::of(const trace::Stream& record, const reader::ThreadC
 
 std::optional<Call> Calls::of(const trace::Context& record, const reader::ThreadCursor& cursor) {
     contexts_.add(record, cursor.index());
+    placed_.fill({});
     return begin(record, cursor.index());
 }
 
@@ -329,6 +364,8 @@ std::optional<Call> Calls::of(const Record& record, const reader::ThreadCursor& 
 }
 
 std::optional<Call> Calls::next(const reader::ThreadCursor& cursor) {
+    if (const auto* const launch = std::get_if<trace::Launch>(&cursor.event())) // most are
+        return of(*launch, cursor);
     return std::visit([&](const auto& record) { return of(record, cursor); }, cursor.event());
 }
 

@@ -6,16 +6,19 @@
 #include "analyzer/model/contexts.hpp"
 #include "analyzer/model/direction.hpp"
 #include "analyzer/model/peers.hpp"
+#include "analyzer/model/per_thread.hpp"
 #include "analyzer/reader/flat_map.hpp"
 #include "analyzer/reader/thread_cursor.hpp"
 #include "analyzer/reader/trace.hpp"
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
 namespace umadvisor::facts {
 
@@ -49,7 +52,7 @@ private:
 };
 
 /// Follows the events in the order of time. Memory: one entry for each live stream, event and allocation of
-/// device memory, each context, each version of a graph and each entry point.
+/// device memory, each context, each version of a graph, each entry point and each kind of work.
 class Calls {
 public:
     /// Both must outlive it.
@@ -62,6 +65,7 @@ private:
     template <class Record>
     Call begin(const Record& record, std::uint32_t thread);
 
+    std::optional<Call> of(const trace::LaunchShape& record, const reader::ThreadCursor& cursor);
     std::optional<Call> of(const trace::Launch& record, const reader::ThreadCursor& cursor);
     std::optional<Call> of(const trace::Copy& record, const reader::ThreadCursor& cursor);
     std::optional<Call> of(const trace::Set& record, const reader::ThreadCursor& cursor);
@@ -79,8 +83,23 @@ private:
     std::optional<Call> of(const Record& record, const reader::ThreadCursor& cursor);
 
     void query(Call& call, const trace::Sync& record);
-    void queue_unknown(Call& call, std::uint64_t stream, std::uint64_t group);
+    /// What all launches of one shape have in common.
+    struct Kernel {
+        std::uint32_t group = 0; ///< 0: not known yet
+        bool wide = false;
+    };
+    /// Where work goes that a thread puts into a stream.
+    struct Placed {
+        std::uint64_t stream = 0;
+        std::uint32_t thread = UINT32_MAX; ///< UINT32_MAX: of none
+        StreamPlace place;
+    };
+
+    const Kernel& kernel(const reader::Shape& shape, std::uint32_t thread);
+    std::uint32_t group(std::uint64_t key);
+    void queue_unknown(Call& call, std::uint64_t stream, std::uint32_t group);
     StreamPlace place(std::uint64_t stream, std::uint32_t thread);
+    StreamPlace find_place(std::uint64_t stream, std::uint32_t thread);
     double length(std::uint64_t ticks) const { return static_cast<double>(ticks) * ns_per_tick_; }
     double at(std::uint64_t ticks) const {
         return (static_cast<double>(ticks) - static_cast<double>(first_)) * ns_per_tick_;
@@ -99,8 +118,11 @@ private:
     Numbers streams_, events_{1};
     std::unordered_map<std::uint64_t, std::uint32_t> devices_; ///< contexts
     std::unordered_map<std::uint64_t, std::uint64_t> graphs_;  ///< by version: the first one
-    reader::FlatMap<double> least_;                            ///< by entry
-    double launch_ns_;                                         ///< of a launch call that was not measured
+    std::array<Placed, 64> placed_;                            ///< found lately
+    model::PerThread<std::vector<Kernel>> kernels_;            ///< by shape
+    reader::FlatMap<std::uint32_t> groups_;
+    reader::FlatMap<double> least_; ///< by entry
+    double launch_ns_;              ///< of a launch call that was not measured
 };
 
 } // namespace umadvisor::facts

@@ -52,12 +52,13 @@ void CopyRuns::end(std::uint32_t thread) {
 void CopyRuns::end(Run& run) {
     std::uint64_t small = 0;
     std::vector<CallSite> sites;
-    for (const Member& member : run.members) {
-        sites.push_back(member.site);
-        small += member.small;
-    }
+    if (run.copies >= 2) // most end with none or one
+        for (const Member& member : run.members) {
+            sites.push_back(member.site);
+            small += member.small;
+        }
     std::ranges::sort(sites);
-    if (run.copies >= 2 && small != 0 && (kinds_.size() < most_kinds || kinds_.contains(sites))) {
+    if (small != 0 && (kinds_.size() < most_kinds || kinds_.contains(sites))) {
         RunTotals& totals = kinds_[sites];
         ++totals.rounds;
         // One call stays; where one of them is large, it is that.

@@ -1,5 +1,7 @@
 #include "analyzer/model/default_stream_order.hpp"
 
+#include "analyzer/facts/call.hpp"
+
 #include <algorithm>
 
 namespace umadvisor::model {

@@ -1,7 +1,6 @@
 /// Work in the legacy default stream that stands between work of other streams, by call site.
 #pragma once
 
-#include "analyzer/facts/call.hpp"
 #include "analyzer/model/waits.hpp"
 #include "analyzer/reader/flat_map.hpp"
 #include "trace/memory_records.hpp"
@@ -11,6 +10,10 @@
 #include <set>
 #include <span>
 #include <vector>
+
+namespace umadvisor::facts {
+struct Call;
+}
 
 namespace umadvisor::model {
 

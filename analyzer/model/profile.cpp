@@ -1,6 +1,7 @@
 #include "analyzer/model/profile.hpp"
 
 #include "analyzer/model/api_names.hpp"
+#include "analyzer/model/clocks.hpp"
 #include "analyzer/model/hazards.hpp"
 #include "analyzer/model/statistics.hpp"
 #include "analyzer/reader/event_stream.hpp"
@@ -24,13 +25,7 @@ std::string_view file_name(std::string_view path) {
 Profile::Profile(reader::Trace& trace, Statistics* statistics, machine::Rates rates, double ns_per_tick)
     : trace_(trace),
       rates_(std::move(rates)),
-      facts_(trace, rates_),
-      clock_([](const timeline::Settled& settled) {
-          if (settled.call.owner != nullptr)
-              Copies::settle(*static_cast<CopyTotals*>(settled.call.owner), settled.call.bytes,
-                             settled.own_ns());
-      }),
-      predicted_({}, {}, true),
+      clocks_(std::make_unique<Clocks>(trace, rates_)),
       actions_(trace.dictionary),
       copies_(trace.dictionary),
       graphs_(trace.dictionary),
@@ -58,8 +53,8 @@ Profile::Profile(reader::Trace& trace, Statistics* statistics, machine::Rates ra
         if (statistics != nullptr)
             statistics->observe(*cursor);
     }
-    clock_.finish();
-    predicted_.finish();
+    accuracy_ = clocks_->finish();
+    clocks_.reset();
     copy_runs_.finish();
     launches_.finish();
     managed_.finish();

@@ -1,7 +1,6 @@
 /// Everything reports and findings are made from: one pass over the events of a trace.
 #pragma once
 
-#include "analyzer/facts/calls.hpp"
 #include "analyzer/machine/rates.hpp"
 #include "analyzer/model/actions.hpp"
 #include "analyzer/model/allocation_failures.hpp"
@@ -34,16 +33,19 @@
 #include "analyzer/model/waits.hpp"
 #include "analyzer/model/work_patterns.hpp"
 #include "analyzer/reader/trace.hpp"
-#include "analyzer/timeline/clock.hpp"
+#include "analyzer/timeline/edit.hpp"
 
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+namespace umadvisor::facts {
+struct Call;
+}
 
 namespace umadvisor::model {
 
@@ -126,7 +128,7 @@ public:
     /// Of recorded_ns(), what did not go into making contexts: no change of a program saves that.
     std::uint64_t net_ns() const;
     /// How well a replay of the run predicts waits that it is not shown.
-    const timeline::Accuracy& replay_accuracy() const { return predicted_.accuracy(); }
+    const timeline::Accuracy& replay_accuracy() const { return accuracy_; }
     /// By what share of net_ns() it is off. 0 where no wait tells.
     double replay_error() const;
     bool paused() const { return recorded_.pauses() != 0; }
@@ -141,7 +143,7 @@ private:
     Profile(reader::Trace& trace, Statistics* statistics, machine::Rates rates, double ns_per_tick);
 
     void observe(const reader::ThreadCursor& cursor);
-    void observe_other(const reader::ThreadCursor& cursor, std::optional<facts::Call>& call);
+    void observe_other(const reader::ThreadCursor& cursor, facts::Call* call);
     void observe(const trace::Launch& record, const reader::Shape* shape, std::uint32_t thread);
     template <class Record>
     void count(const Record& record);
@@ -158,9 +160,9 @@ private:
 
     const reader::Trace& trace_;
     machine::Rates rates_;
-    facts::Calls facts_;
-    timeline::Clock clock_;
-    timeline::Clock predicted_; ///< the same, of which every second wait is hidden
+    struct Clocks;
+    std::unique_ptr<Clocks> clocks_; ///< while events are read
+    timeline::Accuracy accuracy_;
     RecordedTime recorded_;
     std::uint64_t context_ticks_ = 0; ///< of calls that make contexts
     Actions actions_;

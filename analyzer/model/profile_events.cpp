@@ -1,4 +1,5 @@
 /// What each event of a trace adds to a profile.
+#include "analyzer/model/clocks.hpp"
 #include "analyzer/model/direction.hpp"
 #include "analyzer/model/hazards.hpp"
 #include "analyzer/model/own_calls.hpp"
@@ -134,22 +135,21 @@ void Profile::count(const Record& record) {
 }
 
 void Profile::observe(const reader::ThreadCursor& cursor) {
-    std::optional<facts::Call> call = facts_.next(cursor);
+    std::optional<facts::Call> call = clocks_->facts.next(cursor);
     if (const auto* const launch =
             std::get_if<trace::Launch>(&cursor.event())) // most are: told apart by a branch
         observe(*launch, cursor.shape(), cursor.index());
     else
-        observe_other(cursor, call);
+        observe_other(cursor, call ? &*call : nullptr);
     if (call) {
         const Reach reach = reach_of(cursor);
         hazards_->add(*call, cursor);
         default_stream_order_.add(*call, reach.allocations(), reach.told);
-        clock_.add(*call);
-        predicted_.add(*call);
+        clocks_->add(*call);
     }
 }
 
-void Profile::observe_other(const reader::ThreadCursor& cursor, std::optional<facts::Call>& call) {
+void Profile::observe_other(const reader::ThreadCursor& cursor, facts::Call* call) {
     std::visit(
         [&](const auto& record) {
             count(record);
@@ -223,9 +223,8 @@ void Profile::add(const trace::Context& record, const reader::ThreadCursor&) {
 
 void Profile::add(const trace::DeviceTime& record, const reader::ThreadCursor&) {
     const std::uint64_t ns = record.nanoseconds - std::min(record.nanoseconds, record.floor_nanoseconds);
-    clock_.measured(record.sample, static_cast<double>(ns));
+    clocks_->measured(record.sample, static_cast<double>(ns));
     hazards_->measured(record.sample, static_cast<double>(ns));
-    predicted_.measured(record.sample, static_cast<double>(ns));
     if (!graphs_.measure(record.sample, ns) && !launches_.measure(record.sample, ns))
         copies_.measure(record.sample, ns);
     narrow_rows_.measure(record.sample, ns);

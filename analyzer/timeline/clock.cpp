@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <utility>
 
 namespace umadvisor::timeline {
@@ -12,8 +13,6 @@ using facts::Waits;
 
 /// A wait that takes longer than this beyond its own call has waited.
 constexpr double clearly_ns = 1000;
-/// What no durations explain, beyond what waits for an event on an idle stream take.
-constexpr double clearly_off_ns = 10'000;
 /// A free takes no longer by itself where it has little to undo.
 constexpr double usual_free_ns = 100'000;
 /// Of the latency between a launch and the return of a wait for it, what passes before the kernel begins.
@@ -36,6 +35,17 @@ constexpr double well_known = 0.3;
 /// Close enough, in nanoseconds.
 constexpr double exact = 0.5;
 
+/// What the events around work that was measured took is part of it.
+double with_events(double doubt, double expected_ns) {
+    return doubt < doubt_of_fitted && expected_ns > 0 ? std::min(well_known, doubt + event_ns / expected_ns)
+                                                      : doubt;
+}
+
+bool same_place(const facts::Call& one, const facts::Call& other) {
+    return one.stream.number == other.stream.number && one.event == other.event &&
+           one.stream.device == other.stream.device;
+}
+
 } // namespace
 
 void Clock::Usual::add(double ns) {
@@ -57,29 +67,34 @@ double Clock::Usual::spread() const {
                     : doubt_of_one_alike;
 }
 
+void Clock::Group::add(double ns, bool is_measured) {
+    usual.add(ns);
+    if (is_measured)
+        measured.add(ns);
+    doubt = with_events(std::max(measured.count != 0 ? 0 : doubt_of_fitted, usual.spread()), usual.mean);
+}
+
 Clock::Clock(Observer observer, const std::vector<Edit>& edits, bool hidden)
     : observer_(std::move(observer)), replays_(edits), hides_(hidden) {}
 
 /// What is expected of the work that is not fixed yet, by all that is known by now.
 void Clock::expect() {
+    places_.clear();
+    unknown_ = {};
     double most = 0;
     for (Pending& pending : window_) {
+        const facts::Call& call = pending.call;
+        if (places_.empty() || !same_place(*places_.back(), call))
+            places_.push_back(&call);
         if (pending.fixed)
             continue;
-        const facts::Call& call = pending.call;
         pending.told_ns = call.waits == Waits::itself ? 0 : latency_ * share_before;
-        pending.expected_ns = call.expected_ns;
-        double doubt = call.doubt;
-        const Group* const group = call.group == 0 ? nullptr : groups_.find(call.group);
-        if (group != nullptr && doubt > doubt_of_measured) {
-            pending.expected_ns = group->usual.mean;
-            doubt = group->measured.count != 0 ? group->usual.spread()
-                                               : std::max(doubt_of_fitted, group->usual.spread());
-        }
-        if (doubt < doubt_of_fitted && pending.expected_ns > 0)
-            doubt = std::min(well_known, doubt + event_ns / pending.expected_ns);
-        pending.doubt = doubt;
-        most = std::max(most, pending.expected_ns * doubt * doubt);
+        const Group& group = groups_[call.group];
+        const bool alike = group.usual.count != 0 && call.doubt > doubt_of_measured;
+        pending.expected_ns = alike ? group.usual.mean : call.expected_ns;
+        pending.doubt = alike ? group.doubt : with_events(call.doubt, call.expected_ns);
+        unknown_ = {unknown_.count + 1, &pending, std::max(unknown_.most_doubt, pending.doubt)};
+        most = std::max(most, pending.expected_ns * pending.doubt * pending.doubt);
     }
     // The likeliest durations, by least squares: what is long or doubtful takes most of what is to be
     // explained.
@@ -90,8 +105,11 @@ void Clock::expect() {
 
 void Clock::add(const facts::Call& call) {
     resolve();
-    Pending pending;
-    pending.call = call;
+    base_.prepare(call);
+    trial_.prepare(call);
+    if (call.group >= groups_.size())
+        groups_.resize(std::size_t{call.group} + 1);
+    Pending& pending = window_.add(call);
     pending.fixed = call.queues != Queues::work;
     if (call.thread >= ends_.size())
         ends_.resize(call.thread + 1);
@@ -106,7 +124,6 @@ void Clock::add(const facts::Call& call) {
         pending.told_ns = latency_ * share_before;
     if (call.sample != 0 && call.group != 0)
         awaited_.add(call.sample, call.group);
-    window_.push_back(pending);
     unresolved_ = call.waits != Waits::nothing;
     if (window_.size() >= window) {
         resolve();
@@ -117,10 +134,8 @@ void Clock::add(const facts::Call& call) {
 }
 
 void Clock::measured(std::uint64_t sample, double ns) {
-    if (const auto group = awaited_.take(sample)) {
-        groups_[*group].measured.add(ns);
-        groups_[*group].usual.add(ns);
-    }
+    if (const auto group = awaited_.take(sample))
+        groups_[*group].add(ns, true);
     for (auto pending = window_.end(); pending != window_.begin();)
         if ((--pending)->call.sample == sample && pending->call.queues == Queues::work) {
             pending->call.expected_ns = ns;
@@ -131,8 +146,8 @@ void Clock::measured(std::uint64_t sample, double ns) {
 
 /// With the durations that `factor` gives, when that ends for which the last call of the window waited.
 Growing Clock::simulate(double factor, bool all_alike) {
-    for (const Pending& pending : window_)
-        trial_.take(base_, pending.call);
+    for (const facts::Call* const place : places_)
+        trial_.take(base_, *place);
     Growing done;
     for (Pending& pending : window_) {
         const facts::Call& call = pending.call;
@@ -158,15 +173,10 @@ Growing Clock::simulate(double factor, bool all_alike) {
 }
 
 /// Finds the factor with which the wait's work ends at `target`: its end is a convex, growing, piecewise linear
-/// function of the factor, so that Newton's steps come from the right and do not pass it.
-Growing Clock::solve(double target, double& factor, bool& all_alike) {
-    factor = 1;
-    all_alike = false;
-    double most = 1 + most_growth;
-    for (const Pending& pending : window_)
-        if (!pending.fixed && pending.doubt > well_known)
-            most = 1e12;
-    Growing end = simulate(factor, all_alike);
+/// function of the factor, so that Newton's steps come from the right and do not pass it. `end`: when it ends
+/// with what is expected.
+Growing Clock::solve(Growing end, double target, double& factor, bool& all_alike) {
+    const double most = unknown_.most_doubt > well_known ? 1e12 : 1 + most_growth;
     for (int step = 0; step < 40 && std::abs(end.at - target) > exact; ++step) {
         double next = end.slope > 0 ? factor - (end.at - target) / end.slope : (end.at < target ? most : -1);
         if (next < 0 && !all_alike) { // even what was measured took less
@@ -193,19 +203,19 @@ void Clock::keep(double factor, bool all_alike, double until, bool known) {
             std::max(0.0, pending.expected_ns * (1 + (factor - 1) * (all_alike ? 1 : pending.weight)));
         pending.fixed = true;
         if (known && pending.call.group != 0 && pending.call.doubt > doubt_of_measured)
-            groups_[pending.call.group].usual.add(pending.device_ns);
+            groups_[pending.call.group].add(pending.device_ns, false);
     }
 }
 
 void Clock::learn(const Pending& last, double end) {
-    const Pending* const work = only();
-    if (work == nullptr || work->call.group == 0 || work->call.sample != 0 ||
+    const Pending* const work = unknown_.last;
+    if (unknown_.count != 1 || work->call.group == 0 || work->call.sample != 0 ||
         last.call.waits == Waits::itself || work->call.engine != facts::Engine::none)
         return;
-    const Group* const group = groups_.find(work->call.group);
-    if (group == nullptr || group->measured.count < 2 || latencies_.size() >= 256)
+    const Usual& measured = groups_[work->call.group].measured;
+    if (measured.count < 2 || latencies_.size() >= 256)
         return;
-    latencies_.push_back(end - work->call.start - group->measured.mean);
+    latencies_.push_back(end - work->call.start - measured.mean);
     if (latencies_.size() < 8 || (latencies_.size() & (latencies_.size() - 1)) != 0)
         return;
     std::vector<double> sorted = latencies_;
@@ -216,16 +226,13 @@ void Clock::learn(const Pending& last, double end) {
 /// What a wait takes by itself, as one that gives memory back does, shows where all work is known to have
 /// ended.
 void Clock::learn_own(Site& site, double ns) const {
-    const bool idle = std::ranges::all_of(window_, [](const Pending& pending) { return pending.fixed; });
-    const double most = !idle ? site.own_ns : site.own_ns == 0 ? ns : site.own_ns * growth_of_own;
+    const double most = unknown_.count != 0 ? site.own_ns : site.own_ns == 0 ? ns : site.own_ns * growth_of_own;
     site.own_ns = std::min(most, ns);
 }
 
 /// Of a call that has work of its own to do: nothing is known of what ran before it, and it took very long.
 bool Clock::must_have_waited(const facts::Call& call, double least) const {
-    return call.duration >= 10 * std::max(least, usual_free_ns) &&
-           std::ranges::any_of(window_,
-                               [](const Pending& pending) { return !pending.fixed && pending.doubt > 1; });
+    return call.duration >= 10 * std::max(least, usual_free_ns) && unknown_.most_doubt > 1;
 }
 
 void Clock::fit(Pending& last) {
@@ -234,7 +241,9 @@ void Clock::fit(Pending& last) {
     const bool itself = call.waits == Waits::itself;
     const double usual_wake = latency_ * (1 - share_before);
     const double wake = itself ? 0 : std::min(call.duration, usual_wake);
-    Site& site = sites_.try_emplace(call.site, sites_.size()).first->second;
+    Site& site = sites_[call.site];
+    if (site.number == SIZE_MAX)
+        site.number = sites_.map().size() - 1;
     const double own = std::max(call.least_ns, site.own_ns), least = std::min(call.duration, own);
     double factor = 1;
     bool all_alike = false;
@@ -255,9 +264,7 @@ void Clock::fit(Pending& last) {
         if (blocked && !itself)
             learn(last, end);
         const double target = blocked ? end - wake : end;
-        done = solve(target, factor, all_alike);
-        if (std::abs(done.at - target) > std::max(clearly_off_ns, 0.05 * call.duration))
-            ++accuracy_.misfits;
+        done = solve(done, target, factor, all_alike);
     }
     if (!itself && call.surely_waits)
         learn_own(site, call.duration);
@@ -278,18 +285,6 @@ void Clock::fit(Pending& last) {
     keep(factor, all_alike, std::max(done.at, end) + exact, blocked);
 }
 
-/// The one whose duration is to be fitted; nullptr: there are none or several.
-Pending* Clock::only() {
-    Pending* found = nullptr;
-    for (Pending& pending : window_)
-        if (!pending.fixed) {
-            if (found != nullptr)
-                return nullptr;
-            found = &pending;
-        }
-    return found;
-}
-
 /// Settles what the latest wait decides. Samples of the work that it waited for have come meanwhile.
 void Clock::resolve() {
     if (!std::exchange(unresolved_, false))
@@ -306,11 +301,13 @@ void Clock::resolve() {
 }
 
 void Clock::settle(std::size_t count) {
-    for (; count != 0; --count) {
-        Pending& pending = window_.front();
+    for (Pending& pending : std::span(window_.begin(), count)) {
         const facts::Call& call = pending.call;
-        if (call.queues == Queues::work) {
+        if (call.queues == Queues::work)
             pending.end = base_.ready(call, call.start + pending.told_ns) + pending.device_ns;
+        if (!replays_.empty())
+            replays_.settle(pending, base_);
+        if (call.queues == Queues::work) {
             base_.queue(call, pending.end);
         } else if (call.queues == Queues::record) {
             base_.record(call, call.start + pending.told_ns);
@@ -319,12 +316,10 @@ void Clock::settle(std::size_t count) {
         }
         if (pending.late_ns > 0)
             base_.limit(call, call.start + call.duration);
-        if (!replays_.empty())
-            replays_.settle(pending);
         if (observer_)
             observer_({call, pending.waited_ns, pending.device_ns});
-        window_.pop_front();
     }
+    window_.drop(count);
 }
 
 void Clock::finish() {

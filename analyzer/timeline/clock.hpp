@@ -3,7 +3,7 @@
 
 #include "analyzer/facts/call.hpp"
 #include "analyzer/model/awaited.hpp"
-#include "analyzer/reader/flat_map.hpp"
+#include "analyzer/model/cached_map.hpp"
 #include "analyzer/timeline/edit.hpp"
 #include "analyzer/timeline/replays.hpp"
 #include "analyzer/timeline/state.hpp"
@@ -24,14 +24,6 @@ struct Settled {
     double device_ns = 0; ///< that its own work took
 
     double own_ns() const { return call.duration - waited_ns; }
-};
-
-/// How well predicted waits agree with recorded ones.
-struct Accuracy {
-    std::uint64_t hidden = 0;  ///< waits that were predicted, not fitted
-    double error_ns = 0;       ///< the sum of how far their ends are off
-    double hidden_ns = 0;      ///< what they took
-    std::uint64_t misfits = 0; ///< waits that no durations explain
 };
 
 /// Fits what is not known, the durations of device work, so that every wait ends when the trace says, and
@@ -65,23 +57,29 @@ private:
     };
     struct Group {
         Usual measured;
-        Usual usual; ///< what was measured, and what waits told of the others
+        Usual usual;      ///< what was measured, and what waits told of the others
+        double doubt = 0; ///< how far off `usual` may be
+        void add(double ns, bool is_measured);
+    };
+    /// What there is in the window whose duration is to be fitted.
+    struct Unknown {
+        std::size_t count = 0;
+        const Pending* last = nullptr;
+        double most_doubt = 0;
     };
     /// Whose calls wait.
     struct Site {
-        explicit Site(std::size_t place) : number(place) {}
-        std::size_t number;
+        std::size_t number = SIZE_MAX; ///< SIZE_MAX: none yet
         std::uint64_t seen = 0;
         double own_ns = 0; ///< that its calls take when nothing is left to wait for; 0: not known
     };
 
     void expect();
-    Pending* only();
     void resolve();
     bool must_have_waited(const facts::Call& call, double least) const;
     void fit(Pending& last);
     Growing simulate(double factor, bool all_alike);
-    Growing solve(double target, double& factor, bool& all_alike);
+    Growing solve(Growing end, double target, double& factor, bool& all_alike);
     void keep(double factor, bool all_alike, double until, bool known = false);
     void learn(const Pending& last, double end);
     void learn_own(Site& site, double ns) const;
@@ -95,9 +93,11 @@ private:
     bool unresolved_ = false; ///< the last call of the window waited
     State<double> base_;      ///< at the start of the window
     State<Growing> trial_;
-    reader::FlatMap<Group> groups_;
-    std::unordered_map<model::CallSite, Site, model::CallSiteHash> sites_;
-    model::Awaited<std::uint64_t> awaited_; ///< groups of samples
+    std::vector<const facts::Call*> places_; ///< of the window, by their first call
+    Unknown unknown_;
+    std::vector<Group> groups_;
+    model::CachedMap<std::unordered_map<model::CallSite, Site, model::CallSiteHash>> sites_;
+    model::Awaited<std::uint32_t> awaited_; ///< groups of samples
     std::vector<double> latencies_;
     double latency_ = 4500; ///< from a launch to the return of a wait for it, without the work itself
     Accuracy accuracy_;

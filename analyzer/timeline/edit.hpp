@@ -1,4 +1,4 @@
-/// What could be otherwise in a run.
+/// What could be otherwise in a run, and what replays say of it.
 #pragma once
 
 #include "analyzer/model/waits.hpp"
@@ -20,8 +20,7 @@ struct Change {
     };
     model::CallSite site;
     What what{};
-    double share = 1;       ///< of these calls, spread evenly; the others stay
-    std::uint64_t kept = 0; ///< this many at the start stay in any case
+    double share = 1; ///< of these calls, spread evenly; the others stay
     double less_ns = 0, less_ns_per_byte = 0;
     double added_ns = 0;      ///< that the host needs once, before the first of them
     double added_each_ns = 0; ///< and before each
@@ -30,6 +29,13 @@ struct Change {
 /// All changes that one remedy makes.
 struct Edit {
     std::vector<Change> changes;
+};
+
+/// How well a replay keeps time: how predicted waits agree with recorded ones.
+struct Accuracy {
+    std::uint64_t hidden = 0; ///< waits that were predicted, not fitted
+    double error_ns = 0;      ///< the sum of how far their ends are off
+    double hidden_ns = 0;     ///< what they took
 };
 
 /// What a replay with an edit shows, nanoseconds.

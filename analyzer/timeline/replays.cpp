@@ -24,18 +24,17 @@ Replays::Replays(const std::vector<Edit>& edits)
     for (std::size_t replay = 0; replay < edits.size(); ++replay)
         for (const Change& change : edits[replay].changes) {
             uses_[key_of(change.site)].push_back({replay, change});
-            if (change.what == What::own_stream)
+            if (change.what == What::own_stream) {
                 lanes_[replay / Times::count].apart[replay % Times::count] = true;
+                leave_step(replay / Times::count, {});
+            }
         }
 }
 
 /// Whether the change is made this time. The share of the calls that is changed is spread evenly.
 bool Replays::make(Use& use) {
-    const std::uint64_t seen = use.seen++;
-    if (seen < use.change.kept)
-        return false;
-    const auto due = static_cast<std::uint64_t>(
-        std::floor(static_cast<double>(seen + 1 - use.change.kept) * use.change.share + 1e-9));
+    const auto due =
+        static_cast<std::uint64_t>(std::floor(static_cast<double>(++use.seen) * use.change.share + 1e-9));
     if (due <= use.done)
         return false;
     use.done = due;
@@ -59,7 +58,79 @@ void Replays::find_deeds(const model::CallSite& site) {
     }
 }
 
-void Replays::settle(const Pending& pending) {
+namespace {
+
+/// Close enough, in nanoseconds.
+constexpr double unequal_ns = 0.01;
+/// A wait returns so much after the end of work, at most, that had ended before it began.
+constexpr double longest_wake_ns = 15'000;
+
+bool is_alike(double time, double other) {
+    return std::abs(time - other) < unequal_ns;
+}
+
+} // namespace
+
+/// Whether nothing is left of what was changed but that all happens earlier. What has passed by far for both
+/// host and device holds up nothing any more.
+bool Replays::keeps_step(Lanes& lanes, const State<double>& recorded) const {
+    const Thread& thread = threads_[last_thread_];
+    if (thread.end != latest_end_ || thread.room != 0)
+        return false;
+    const Times passed = lanes.hosts[last_thread_] - longest_wake_ns;
+    const auto keeps = [&](const Times& time, double as_recorded) {
+        const bool recorded_passed = as_recorded < thread.end - longest_wake_ns;
+        bool all = true;
+        for (std::size_t lane = 0; lane < Times::count; ++lane)
+            all &= (recorded_passed && time.at[lane] < passed.at[lane]) ||
+                   is_alike(time.at[lane], as_recorded - lanes.shift.at[lane]);
+        return all;
+    };
+    if (!lanes.state.visit_with(recorded, keeps))
+        return false;
+    for (std::size_t stream = 0; stream < lanes.queues.size(); ++stream)
+        for (std::size_t back = std::min(lanes.queues[stream].count, queue_length); back != 0; --back)
+            if (!keeps(lanes.queues[stream].end(back), queues_[stream].end(back)))
+                return false;
+    return true;
+}
+
+bool Replays::enters_step(Lanes& lanes, const State<double>& recorded) const {
+    if (!lanes.waited || lanes.steps < lanes.look || std::ranges::find(lanes.apart, true) != lanes.apart.end())
+        return false;
+    constexpr std::size_t most_steps = 4096;
+    lanes.look = lanes.steps + std::min(lanes.steps, most_steps);
+    if (!keeps_step(lanes, recorded))
+        return false;
+    lanes.in_step = true;
+    for (std::size_t thread = 0; thread < lanes.hosts.size(); ++thread)
+        lanes.with[thread] = std::ranges::equal(lanes.hosts[thread].at,
+                                                (Times(threads_[thread].end) - lanes.shift).at, is_alike);
+    return true;
+}
+
+void Replays::leave_step(std::size_t block, const State<double>& recorded) {
+    Lanes& lanes = lanes_[block];
+    if (!std::exchange(lanes.in_step, false))
+        return;
+    replayed_.push_back(block);
+    lanes.state.visit_with(recorded, [&lanes](Times& time, double as_recorded) {
+        time = Times(as_recorded) - lanes.shift;
+        return true;
+    });
+    for (std::size_t thread = 0; thread < lanes.hosts.size(); ++thread)
+        if (lanes.with[thread]) {
+            lanes.hosts[thread] = Times(threads_[thread].end) - lanes.shift;
+            lanes.rooms[thread] = Times(threads_[thread].room) - lanes.shift;
+        }
+    for (Queue<Times>& queue : lanes.queues)
+        queue.count = 0;
+    lanes.shift_before = lanes.shift;
+    lanes.steps = 0;
+    lanes.look = (lanes.state.size() + lanes.hosts.size()) / 8; // a step takes as long as a look at a few
+}
+
+void Replays::settle(const Pending& pending, const State<double>& recorded) {
     const facts::Call& call = pending.call;
     find_deeds(call.site);
     if (call.thread >= threads_.size())
@@ -71,26 +142,41 @@ void Replays::settle(const Pending& pending) {
         for (Lanes& lanes : lanes_) {
             lanes.hosts.resize(threads_.size());
             lanes.rooms.resize(threads_.size());
+            lanes.with.resize(threads_.size());
             lanes.hosts[call.thread] = Times(thread.end) - lanes.shift;
+            lanes.with[call.thread] = true;
         }
     }
     // What one thread waits for in another shows in no call. Where the others had returned by then, this call
     // is taken to follow the last of them.
     const bool follows = latest_end_ <= call.start && latest_end_ > thread.end;
+    std::erase_if(replayed_, [&](std::size_t block) { return enters_step(lanes_[block], recorded); });
+    // The thread of the last call is with all that are in step.
+    for (std::size_t block = 0; block < lanes_.size() && call.thread != last_thread_; ++block)
+        if (follows)
+            lanes_[block].with[call.thread] = true;
+        else if (!lanes_[block].with[call.thread])
+            leave_step(block, recorded);
+    for (const Deed& deed : deeds_)
+        leave_step(deed.replay / Times::count, recorded);
     const Unheld unheld = unhold(pending, thread);
-    auto deed = deeds_.begin();
-    for (std::size_t block = 0; block < lanes_.size(); ++block) {
-        const auto first = deed;
-        while (deed != deeds_.end() && deed->replay < (block + 1) * Times::count)
-            ++deed;
-        step(lanes_[block], pending, unheld, follows, {first, deed}, block * Times::count);
-    }
+    for (const std::size_t block : replayed_)
+        step(lanes_[block], pending, unheld, follows, deeds_of(block), block * Times::count);
+    if (Recorded* const queue = queue_of(queues_, call))
+        queue->push(pending.end);
+    last_thread_ = call.thread;
     thread.end = call.start + call.duration;
     if (thread.end >= latest_end_) {
         latest_end_ = thread.end;
-        for (Lanes& lanes : lanes_)
-            lanes.shift = Times(latest_end_) - lanes.hosts[call.thread];
+        for (const std::size_t block : replayed_)
+            lanes_[block].shift = Times(latest_end_) - lanes_[block].hosts[call.thread];
     }
+}
+
+std::span<const Replays::Deed> Replays::deeds_of(std::size_t block) const {
+    const auto first = std::ranges::lower_bound(deeds_, block * Times::count, {}, &Deed::replay);
+    const auto last = std::ranges::lower_bound(deeds_, (block + 1) * Times::count, {}, &Deed::replay);
+    return {first, last};
 }
 
 template <class Kind>
@@ -134,7 +220,6 @@ Replays::Unheld Replays::unhold(const Pending& pending, Thread& thread) {
     queue->learn(call.start);
     unheld.length = queue->length;
     const double room = queue->end(queue->length), end = call.start + call.duration;
-    queue->push(pending.end);
     launch_ns_ = std::min(launch_ns_, call.duration);
     if (room > end) {
         unheld.own_ns = std::min(unheld.own_ns, launch_ns_);
@@ -145,6 +230,13 @@ Replays::Unheld Replays::unhold(const Pending& pending, Thread& thread) {
         unheld.own_ns = end - room;
     }
     return unheld;
+}
+
+/// The end of the first of the last `length` launches on the stream of `call`.
+Times Replays::room(const Lanes& lanes, const Queue<Times>& queue, const facts::Call& call,
+                    std::size_t length) const {
+    return length <= queue.count ? queue.end(length)
+                                 : Times(queues_[call.stream.number].end(length)) - lanes.shift_before;
 }
 
 namespace {
@@ -210,6 +302,9 @@ Replays::Left Replays::shorten(const Pending& pending, const Change& change) {
 void Replays::step(Lanes& lanes, const Pending& pending, const Unheld& unheld, bool follows,
                    std::span<const Deed> deeds, std::size_t first_replay) {
     const facts::Call& call = pending.call;
+    ++lanes.steps;
+    lanes.waited = call.waits != facts::Waits::nothing;
+    lanes.state.prepare(call);
     Times& host = lanes.hosts[call.thread];
     Times start = host;
     if (unheld.behind_full)
@@ -254,10 +349,10 @@ void Replays::step(Lanes& lanes, const Pending& pending, const Unheld& unheld, b
     if (call.queues == facts::Queues::work) {
         Queue<Times>* const queue = queue_of(lanes.queues, call);
         if (queue != nullptr && unheld.waits_later) {
-            lanes.rooms[call.thread] = queue->end(unheld.length);
+            lanes.rooms[call.thread] = room(lanes, *queue, call, unheld.length);
             end = later(end, lanes.rooms[call.thread] - unheld.later_ns);
         } else if (queue != nullptr) {
-            end = later(end, queue->end(unheld.length) + own);
+            end = later(end, room(lanes, *queue, call, unheld.length) + own);
         }
         done = lanes.done(call, later(start + pending.told_ns, end - own), device, in_own_stream);
         without_gone(done, never);
@@ -295,7 +390,9 @@ std::vector<Gain> Replays::gains(double device_end) const {
     for (std::size_t replay = 0; replay < gains.size(); ++replay) {
         const Lanes& lanes = lanes_[replay / Times::count];
         const std::size_t lane = replay % Times::count;
-        gains[replay].saved_ns = end - std::max(latest_end_ - lanes.shift.at[lane], lanes.state.end().at[lane]);
+        const double shift = lanes.shift.at[lane];
+        gains[replay].saved_ns =
+            lanes.in_step ? shift : end - std::max(latest_end_ - shift, lanes.state.end().at[lane]);
     }
     return gains;
 }

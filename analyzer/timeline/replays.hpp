@@ -19,13 +19,15 @@ namespace umadvisor::timeline {
 
 /// One replay for each edit, `Times::count` of them side by side. A launch behind 1,022 others on its stream
 /// waits for the first of them (measured: docs/measurements.md), or behind as many as the run shows. Where work
-/// gets a stream of its own, wide kernels still run one at a time.
+/// gets a stream of its own, wide kernels still run one at a time. Between changes, a replay soon does what the
+/// run did, only earlier or later: it takes no time until the next.
 class Replays {
 public:
     explicit Replays(const std::vector<Edit>& edits);
 
     bool empty() const { return gains_.empty(); }
-    void settle(const Pending& pending);
+    /// `recorded`: the state before the call, without any edit.
+    void settle(const Pending& pending, const State<double>& recorded);
     /// `device_end`: when the device is done without any edit. A run ends when both host and device are done.
     std::vector<Gain> gains(double device_end) const;
 
@@ -55,7 +57,7 @@ private:
     template <class Time>
     struct Queue {
         std::vector<Time> ends = std::vector<Time>(queue_length);
-        std::size_t next = 0;
+        std::size_t next = 0, count = 0; ///< count: of all, or since the replay is out of step
 
         /// Of the last `length` launches, the end of the first.
         const Time& end(std::size_t length) const {
@@ -64,6 +66,7 @@ private:
         void push(const Time& end) {
             ends[next] = end;
             next = (next + 1) % queue_length;
+            ++count;
         }
     };
     /// As recorded. Where launches keep finding as many before them that have not ended, so many fill it.
@@ -94,6 +97,14 @@ private:
         std::array<bool, Times::count> apart{}; ///< in which work gets a stream of its own
         std::vector<Times> wide;                ///< of these, by device: the end of the last wide kernel
 
+        /// Whatever may still matter happens as recorded, only earlier by `shift`: state, queues, and hosts and
+        /// rooms of the threads that are `with` it, are not kept.
+        bool in_step = true;
+        std::vector<char> with;
+        Times shift_before;              ///< when it last was in step
+        std::size_t steps = 0, look = 0; ///< since then; so many before the next look whether it is again
+        bool waited = false;             ///< the last step's call
+
         /// When work of the call that the device is told of at `told` and that takes `device` is done.
         Times done(const facts::Call& call, const Times& told, const Times& device, std::span<const bool> own);
         /// `done` comes in the order of the streams; of those in a stream of their `own`, beside it.
@@ -107,18 +118,26 @@ private:
     void find_deeds(const model::CallSite& site);
     static bool make(Use& use);
     static Left shorten(const Pending& pending, const Change& change);
+    bool keeps_step(Lanes& lanes, const State<double>& recorded) const;
+    bool enters_step(Lanes& lanes, const State<double>& recorded) const;
+    void leave_step(std::size_t block, const State<double>& recorded);
+    std::span<const Deed> deeds_of(std::size_t block) const;
+    Times room(const Lanes& lanes, const Queue<Times>& queue, const facts::Call& call,
+               std::size_t length) const;
     Unheld unhold(const Pending& pending, Thread& thread);
     void step(Lanes& lanes, const Pending& pending, const Unheld& unheld, bool follows,
               std::span<const Deed> deeds, std::size_t first_replay);
 
     std::vector<Lanes> lanes_;
+    std::vector<std::size_t> replayed_; ///< blocks of lanes_, call by call: those that are not in step
     std::vector<Gain> gains_;
     reader::FlatMap<std::vector<Use>> uses_; ///< by call site, in the order of the replays
     std::vector<Deed> deeds_;
     std::vector<Thread> threads_;
     std::vector<Recorded> queues_; ///< by stream
-    double launch_ns_ = HUGE_VAL;  ///< that the shortest launch took
-    double latest_end_ = 0;        ///< as recorded, of all threads
+    std::uint32_t last_thread_ = 0;
+    double launch_ns_ = HUGE_VAL; ///< that the shortest launch took
+    double latest_end_ = 0;       ///< as recorded, of all threads
 };
 
 } // namespace umadvisor::timeline

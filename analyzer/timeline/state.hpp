@@ -23,21 +23,27 @@ struct Growing {
 template <class Time>
 class State {
 public:
+    /// Makes room for what is kept of the stream, event and device of `call`. Each of them wants that before it
+    /// is handed to any other function.
+    void prepare(const facts::Call& call) {
+        make_room(streams_, call.stream.number);
+        make_room(events_, call.event);
+        make_room(devices_, call.stream.device);
+    }
+
     /// When work that `call` queues can begin, given when the device has been told of it.
     Time ready(const facts::Call& call, const Time& told) const {
         const facts::StreamPlace& stream = call.stream;
-        Time time = later(told, value(streams_, stream.number));
+        const Device& device = devices_[stream.device];
+        Time time = later(told, streams_[stream.number]);
         if (call.event != 0) // the graph's launch before
-            time = later(time, value(events_, call.event));
-        if (stream.device < devices_.size()) {
-            const Device& device = devices_[stream.device];
-            if (stream.legacy)
-                time = later(time, device.blocking);
-            else if (stream.blocking)
-                time = later(time, device.legacy);
-            if (call.engine != facts::Engine::none)
-                time = later(time, device.engines[static_cast<std::size_t>(call.engine)]);
-        }
+            time = later(time, events_[call.event]);
+        if (stream.legacy)
+            time = later(time, device.blocking);
+        else if (stream.blocking)
+            time = later(time, device.legacy);
+        if (call.engine != facts::Engine::none)
+            time = later(time, device.engines[static_cast<std::size_t>(call.engine)]);
         return time;
     }
 
@@ -45,10 +51,10 @@ public:
     void queue(const facts::Call& call, const Time& end) {
         order(call.stream, end);
         if (call.event != 0) {
-            Time& event = slot(events_, call.event);
+            Time& event = events_[call.event];
             event = later(event, end);
         }
-        Device& device = slot(devices_, call.stream.device);
+        Device& device = devices_[call.stream.device];
         device.all = later(device.all, end);
         if (call.engine != facts::Engine::none) {
             Time& engine = device.engines[static_cast<std::size_t>(call.engine)];
@@ -59,9 +65,9 @@ public:
     /// An event that is recorded in the legacy default stream stands for the blocking streams, too. The device
     /// is told of it like of work.
     void record(const facts::Call& call, const Time& told) {
-        slot(events_, call.event) = later(told, end_of_stream(call.stream));
+        events_[call.event] = later(told, end_of_stream(call.stream));
     }
-    Time& event(std::uint32_t number) { return slot(events_, number); }
+    Time& event(std::uint32_t number) { return events_[number]; }
     void join(const facts::Call& call, const Time& event) { order(call.stream, event); }
 
     /// When that is done for which `call` waits; not for calls that wait for themselves.
@@ -70,9 +76,9 @@ public:
         case facts::Waits::stream:
             return end_of_stream(call.stream);
         case facts::Waits::event:
-            return value(events_, call.event);
+            return events_[call.event];
         case facts::Waits::device:
-            return call.stream.device < devices_.size() ? devices_[call.stream.device].all : Time{};
+            return devices_[call.stream.device].all;
         default:
             return Time{};
         }
@@ -90,14 +96,14 @@ public:
     void limit(const facts::Call& call, const Time& end) {
         const auto lower = [&end](Time& time) { time = earlier(time, end); };
         if (call.waits == facts::Waits::event)
-            lower(slot(events_, call.event));
-        Device& device = slot(devices_, call.stream.device);
+            lower(events_[call.event]);
+        Device& device = devices_[call.stream.device];
         if (call.waits == facts::Waits::device) {
             std::ranges::for_each(streams_, lower);
             lower(device.all);
             lower(device.blocking);
         } else {
-            lower(slot(streams_, call.stream.number));
+            lower(streams_[call.stream.number]);
         }
         lower(device.legacy);
         std::ranges::for_each(device.engines, lower);
@@ -106,12 +112,9 @@ public:
     /// Takes over what `other` knows of the stream, event and device of `call`.
     template <class Other>
     void take(const State<Other>& other, const facts::Call& call) {
-        slot(streams_, call.stream.number) = Time{State<Other>::value(other.streams_, call.stream.number)};
-        slot(events_, call.event) = Time{State<Other>::value(other.events_, call.event)};
-        Device& device = slot(devices_, call.stream.device);
-        device = {};
-        if (call.stream.device >= other.devices_.size())
-            return;
+        streams_[call.stream.number] = Time{other.streams_[call.stream.number]};
+        events_[call.event] = Time{other.events_[call.event]};
+        Device& device = devices_[call.stream.device];
         const auto& from = other.devices_[call.stream.device];
         device.legacy = Time{from.legacy};
         device.blocking = Time{from.blocking};
@@ -119,6 +122,30 @@ public:
         for (std::size_t engine = 0; engine < facts::engines; ++engine)
             device.engines[engine] = Time{from.engines[engine]};
     }
+
+    /// Shows `visit` each time that `other` keeps, and its own of the same thing before it. Stops where that
+    /// returns false, and returns false then.
+    template <class Other, class Visit>
+    bool visit_with(const State<Other>& other, const Visit& visit) {
+        streams_.resize(std::max(streams_.size(), other.streams_.size()));
+        events_.resize(std::max(events_.size(), other.events_.size()));
+        devices_.resize(std::max(devices_.size(), other.devices_.size()));
+        const auto each = [&visit](auto& own, const auto& others) {
+            for (std::size_t i = 0; i < others.size(); ++i)
+                if (!visit(own[i], others[i]))
+                    return false;
+            return true;
+        };
+        for (std::size_t i = 0; i < other.devices_.size(); ++i) {
+            Device& own = devices_[i];
+            const auto& theirs = other.devices_[i];
+            if (!visit(own.legacy, theirs.legacy) || !visit(own.blocking, theirs.blocking) ||
+                !visit(own.all, theirs.all) || !each(own.engines, theirs.engines))
+                return false;
+        }
+        return each(streams_, other.streams_) && each(events_, other.events_);
+    }
+    std::size_t size() const { return streams_.size() + events_.size() + devices_.size(); }
 
 private:
     template <class>
@@ -130,17 +157,17 @@ private:
     };
 
     Time end_of_stream(const facts::StreamPlace& stream) const {
-        const Time own = value(streams_, stream.number);
-        if (!stream.legacy || stream.device >= devices_.size())
+        const Time own = streams_[stream.number];
+        if (!stream.legacy)
             return own;
         const Device& device = devices_[stream.device];
         return later(own, later(device.legacy, device.blocking));
     }
     /// What `stream` is given next begins no earlier than `time`.
     void order(const facts::StreamPlace& stream, const Time& time) {
-        Time& end = slot(streams_, stream.number);
+        Time& end = streams_[stream.number];
         end = later(end, time);
-        Device& device = slot(devices_, stream.device);
+        Device& device = devices_[stream.device];
         if (stream.legacy)
             device.legacy = later(device.legacy, time);
         else if (stream.blocking)
@@ -148,13 +175,9 @@ private:
     }
 
     template <class Slots>
-    static typename Slots::value_type& slot(Slots& slots, std::uint32_t number) {
+    static void make_room(Slots& slots, std::uint32_t number) {
         if (number >= slots.size())
-            slots.resize(number + 1);
-        return slots[number];
-    }
-    static Time value(const std::vector<Time>& slots, std::uint32_t number) {
-        return number < slots.size() ? slots[number] : Time{};
+            slots.resize(std::size_t{number} + 1);
     }
 
     std::vector<Time> streams_, events_;

@@ -11,6 +11,8 @@ namespace umadvisor::timeline {
 
 /// A call in the window of the clock.
 struct Pending {
+    explicit Pending(const facts::Call& of) noexcept : call(of) {}
+
     facts::Call call;
     double gap_ns = 0; ///< of the program's own code since the thread's last call
     double expected_ns = 0, doubt = 1;
@@ -34,21 +36,22 @@ public:
     auto end() const { return calls_.end(); }
     std::size_t size() const { return calls_.size() - static_cast<std::size_t>(first_); }
     bool empty() const { return size() == 0; }
-    Pending& front() { return *begin(); }
     Pending& back() { return calls_.back(); }
-    void push_back(const Pending& call) { calls_.push_back(call); }
-    void pop_front() {
-        if (++first_; empty()) {
+    Pending& add(const facts::Call& call) { return calls_.emplace_back(call); }
+    /// So many from the front.
+    void drop(std::size_t count) {
+        first_ += static_cast<std::ptrdiff_t>(count);
+        if (empty()) {
             calls_.clear();
             first_ = 0;
-        } else if (first_ == most_gone) {
+        } else if (first_ >= most_gone && size() <= static_cast<std::size_t>(first_)) {
             calls_.erase(calls_.begin(), begin());
             first_ = 0;
         }
     }
 
 private:
-    static constexpr std::ptrdiff_t most_gone = 4096;
+    static constexpr std::ptrdiff_t most_gone = 64;
     std::vector<Pending> calls_;
     std::ptrdiff_t first_ = 0;
 };

@@ -1,4 +1,5 @@
 /// Findings on what could run side by side.
+#include "analyzer/facts/call.hpp"
 #include "busy_device.hpp"
 
 #include <algorithm>

@@ -23,7 +23,7 @@ Call Machine::begin_work(Site site, std::uint32_t stream, std::uint64_t group) {
     Call call = begin(site, 2 * us);
     call.stream = place(stream);
     call.queues = Queues::work;
-    call.group = group * 2 + 1;
+    call.group = groups_.try_emplace(group, groups_.size() + 1).first->second;
     call.expected_ns = 3 * us;
     call.doubt = 10;
     return call;

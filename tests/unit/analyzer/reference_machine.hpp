@@ -108,6 +108,7 @@ private:
     std::map<std::uint64_t, double> graphs_;
     double engines_[umadvisor::facts::engines] = {};
     double blocking_ = 0, all_ = 0, host_server_ = 0;
+    std::map<std::uint64_t, std::uint32_t> groups_;
     std::uint64_t sample_ = 0;
     std::vector<std::pair<std::uint64_t, double>> measured_;
 };

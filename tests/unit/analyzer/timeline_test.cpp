@@ -237,9 +237,6 @@ BOOST_AUTO_TEST_CASE(a_share_of_the_calls_is_spread_evenly) {
     Edit edit{{gone(uploads)}};
     edit.changes[0].share = 0.5;
     BOOST_TEST(std::abs(predicted(program, edit) - 50 * 10 * us) < us);
-    edit.changes[0] = gone(uploads);
-    edit.changes[0].kept = 1;
-    BOOST_TEST(std::abs(predicted(program, edit) - 99 * 10 * us) < us);
 }
 
 BOOST_AUTO_TEST_CASE(hidden_waits_tell_how_well_the_clock_keeps_time) {
@@ -278,20 +275,6 @@ BOOST_AUTO_TEST_CASE(waits_that_take_time_of_their_own) {
     }
     clock.finish();
     BOOST_TEST(clock.accuracy().error_ns < 0.03 * machine.now);
-}
-
-BOOST_AUTO_TEST_CASE(a_wait_that_nothing_explains_is_counted) {
-    Clock clock({});
-    Machine machine(&clock);
-    machine.launch(ms, 0, ms);
-    machine.wait();
-    machine.wake = 50 * ms; // somebody else held the thread
-    for (int i = 0; i < 3; ++i) {
-        machine.launch(ms, 0, ms);
-        machine.wait();
-    }
-    clock.finish();
-    BOOST_TEST(clock.accuracy().misfits == 3u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,43 @@
+/// When what is read happened. A header of its own: those who read a profile have no use for it.
+#pragma once
+
+#include "analyzer/facts/calls.hpp"
+#include "analyzer/model/copies.hpp"
+#include "analyzer/model/profile.hpp"
+#include "analyzer/timeline/clock.hpp"
+
+#include <cstdint>
+
+namespace umadvisor::model {
+
+struct Profile::Clocks {
+    Clocks(const reader::Trace& trace, const machine::Rates& rates)
+        : facts(trace, rates),
+          clock([](const timeline::Settled& settled) {
+              if (settled.call.owner != nullptr)
+                  Copies::settle(*static_cast<CopyTotals*>(settled.call.owner), settled.call.bytes,
+                                 settled.own_ns());
+          }),
+          predicted({}, {}, true) {}
+
+    void add(const facts::Call& call) {
+        clock.add(call);
+        predicted.add(call);
+    }
+    void measured(std::uint64_t sample, double ns) {
+        clock.measured(sample, ns);
+        predicted.measured(sample, ns);
+    }
+    /// Returns how well they keep time. Call once, after the last.
+    timeline::Accuracy finish() {
+        clock.finish();
+        predicted.finish();
+        return predicted.accuracy();
+    }
+
+    facts::Calls facts;
+    timeline::Clock clock;
+    timeline::Clock predicted; ///< the same, of which every second wait is hidden
+};
+
+} // namespace umadvisor::model
