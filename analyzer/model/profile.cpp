@@ -31,6 +31,7 @@ Profile::Profile(reader::Trace& trace, Statistics* statistics, machine::Rates ra
       }),
       predicted_({}, {}, true),
       actions_(trace.dictionary),
+      action_gains_(trace.dictionary),
       copies_(trace.dictionary),
       graphs_(trace.dictionary),
       managed_(ns_per_tick,
@@ -56,6 +57,7 @@ Profile::Profile(reader::Trace& trace, Statistics* statistics, machine::Rates ra
         if (statistics != nullptr)
             statistics->observe(*cursor);
     }
+    action_gains_.finish();
     clock_.finish();
     predicted_.finish();
     copy_runs_.finish();
