@@ -16,6 +16,9 @@ constexpr std::size_t most_rounds = 64; ///< that are kept of one kind
 constexpr std::size_t most_alone = 1024;
 constexpr std::size_t most_done = 256;
 constexpr std::size_t fewest_before = 2; ///< rounds without advice
+/// Memory that comes and goes twice as often as the driver calls thrashing (500 us) is throttled and pinned in
+/// the long run: a few rounds left alone tell nothing of that.
+constexpr double brief_ns = 1e6;
 /// Differences within so much of a round are none.
 constexpr double least_share = 0.02;
 /// Rounds that differ by more than this many times their usual difference, do.
@@ -63,7 +66,8 @@ bool is_own(trace::Origin origin) {
 
 } // namespace
 
-ActionGains::ActionGains(const reader::Dictionary& dictionary) : dictionary_(dictionary) {
+ActionGains::ActionGains(const reader::Dictionary& dictionary, double ns_per_tick)
+    : dictionary_(dictionary), brief_(static_cast<std::uint32_t>(brief_ns / ns_per_tick)) {
     acts_ = std::ranges::any_of(dictionary.options, [](const trace::Option& option) {
         return option.option == "ACT" || option.option == "PLAN";
     });
@@ -281,6 +285,7 @@ void ActionGains::tell_compared(const Thread& thread) {
         if (gains.empty())
             continue;
         const double gain = median(gains);
+        const bool brief = median(others) + gain < brief_;
         const bool alike = !differs(gain, others);
         std::map<ActionKind, std::uint64_t> bytes;
         for (const auto& [place, moved] : site->places)
@@ -293,10 +298,13 @@ void ActionGains::tell_compared(const Thread& thread) {
                 static_cast<double>(std::max<std::uint64_t>(moved, 1)) / static_cast<double>(bytes[place.kind]);
             const bool all = bytes.size() == 1 || place.kind == ActionKind::to_host;
             ActionGain& to = sites_[place];
-            to.ticks += alike ? 0 : share * (all ? to_host : gain - to_host) * static_cast<double>(site->acted);
+            to.ticks += alike || brief
+                            ? 0
+                            : share * (all ? to_host : gain - to_host) * static_cast<double>(site->acted);
             to.with += site->acted;
             to.without += gains.size();
             to.alike = alike;
+            to.brief = brief;
         }
     }
 }

@@ -21,6 +21,7 @@ namespace umadvisor::model {
 struct ActionGain {
     double ticks = 0;                    ///< below zero: the program was slower with it
     std::uint64_t with = 0, without = 0; ///< rounds or copies that were held against each other
+    bool brief = false;                  ///< rounds of less than a millisecond: nothing is told
     bool alike = false;                  ///< they took equally long, as far as they vary by themselves
 };
 
@@ -38,7 +39,7 @@ struct ActionGain {
 /// call site whose copies are staged.
 class ActionGains {
 public:
-    explicit ActionGains(const reader::Dictionary& dictionary);
+    ActionGains(const reader::Dictionary& dictionary, double ns_per_tick);
 
     void add(const trace::Prefetch& record, std::uint32_t thread);
     void add(const trace::Advise& record, std::uint32_t thread);
@@ -111,6 +112,7 @@ private:
 
     const reader::Dictionary& dictionary_;
     bool acts_ = false;
+    std::uint32_t brief_; ///< ticks
     std::map<std::uint32_t, Thread> threads_;
     std::map<std::pair<ActionSite, int>, Copies> copies_;
     std::map<ActionSite, ActionGain> sites_;

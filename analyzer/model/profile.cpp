@@ -31,7 +31,7 @@ Profile::Profile(reader::Trace& trace, Statistics* statistics, machine::Rates ra
       }),
       predicted_({}, {}, true),
       actions_(trace.dictionary),
-      action_gains_(trace.dictionary),
+      action_gains_(trace.dictionary, ns_per_tick),
       copies_(trace.dictionary),
       graphs_(trace.dictionary),
       managed_(ns_per_tick,

@@ -42,6 +42,10 @@ std::string basis_of(ActionKind kind, const model::ActionGain& compared, bool kn
         return "gains room, not time";
     if (compared.without == 0)
         return "gain not known: nothing in this run was left without it to compare (umadvisor ab times both)";
+    if (!known && compared.brief)
+        return "gain not known: in rounds of less than 1 ms the driver's thrashing detection decides what "
+               "faults "
+               "take in the long run (umadvisor ab times both)";
     const std::string both = count(compared.with) + " with it against " + count(compared.without) +
                              (staged                       ? " that the driver made"
                               : kind == ActionKind::relief ? " before it"
@@ -74,7 +78,8 @@ std::vector<ActionLine> action_lines(const Report& report) {
             model::ActionGain& all = compared[site.kind];
             all.with = std::max(all.with, found->second.with); // those of one loop are the same rounds
             all.without = std::max(all.without, found->second.without);
-            if (!found->second.alike)
+            all.brief = all.brief || found->second.brief;
+            if (!found->second.alike && !found->second.brief)
                 place.gain_ns = found->second.ticks * ns_per_tick;
         }
         add(line.totals, totals);

@@ -106,6 +106,8 @@ DeviceTurns::Step DeviceTurns::end_round(Entry& entry, std::uint64_t bytes, std:
         entry.last = took;
         if (took != 0 && ++entry.rounds > watched) // the first one moves what the host has filled
             step = try_something(entry, bytes);
+        if (entry.state == State::watching && entry.rounds == most_watched)
+            enter(entry, State::left); // each launch would ask about it for nothing
         break;
     case State::trying_bring:
     case State::trying_copies:

@@ -51,6 +51,7 @@ public:
 
     static constexpr std::uint64_t least_bytes = 256 * 1024;
     static constexpr unsigned watched = 2, tried = 2; ///< rounds
+    static constexpr unsigned most_watched = 32;      ///< without anything to try
     static constexpr std::uint64_t fault_rate = 32;   ///< bytes a nanosecond: faults move no more
 
 private:

@@ -10,7 +10,7 @@ from .results import figure, result_text, times
 PART = "act-gains"
 PAIRS = 3
 SHARE = 0.03  # of a bare run: less is no gain, and no loss
-SIM_SMALLER = 8  # simcuda goes through every element
+SIM_SMALLER = 2  # simcuda goes through every element
 
 
 @dataclass(frozen=True)

@@ -144,6 +144,26 @@ BOOST_FIXTURE_TEST_CASE(an_action_that_does_nothing_gains_nothing, Loop) {
     BOOST_TEST(contains(text_of(where), "no difference: "), text_of(where));
 }
 
+BOOST_FIXTURE_TEST_CASE(of_brief_rounds_nothing_is_told, Loop) {
+    const auto brief = [this](std::uint64_t microseconds, bool brought) {
+        if (brought)
+            prefetch(trace::Reason::not_resident, 50'000, site);
+        launch(kernel, {memory}, 0, site);
+        synchronize({.stack = wait_site, .duration = microseconds * 1000});
+    };
+    for (int i = 0; i < 20; ++i)
+        brief(300, true);
+    compare(true);
+    for (int i = 0; i < 8; ++i)
+        brief(100, false);
+    compare(false);
+    for (int i = 0; i < 20; ++i)
+        brief(300, true);
+    const std::string where = path();
+    BOOST_TEST(test::json_of(where)["actions"]["lines"][0]["gain_ns"].is_null());
+    BOOST_TEST(contains(text_of(where), "gain not known: in rounds of less than 1 ms"), text_of(where));
+}
+
 BOOST_FIXTURE_TEST_CASE(without_a_round_left_alone_nothing_is_told, Loop) {
     rounds(20, {2, 3});
     compare(true); // and the next round never comes
