@@ -144,6 +144,25 @@ struct ManagedSource {
     }
 };
 
+/// One end of a few rounds of a thread in which --act prefetch brings nothing, so that their time can be held
+/// against that of rounds in which it does. Since version 1.1.
+struct Comparison {
+    static constexpr Type type = Type::comparison;
+    static constexpr std::string_view name = "Comparison";
+    std::uint64_t start = 0;  ///< ticks
+    std::uint64_t stack = 0;  ///< of the launch that each round begins with
+    std::uint64_t leaves = 0; ///< 1: they begin
+    std::uint64_t whole = 0;  ///< at the end, 1: another round has begun; 0: none has come in time
+
+    template <class Self, class Visitor>
+    static void fields(Self& r, Visitor& v) {
+        v.number("start", r.start);
+        v.number("stack", r.stack);
+        v.number("leaves", r.leaves);
+        v.number("whole", r.whole);
+    }
+};
+
 /// Something that --act prefetch has learned: what the host takes back after a wait. Of several with one key
 /// the last holds.
 struct HostReturn {

@@ -208,7 +208,7 @@ enum class Reason : std::uint8_t {
     makes_room = 5,       ///< prefetch to the host: the device is full, and others are wanted there sooner
     spill = 6,            ///< --act rewrite=spill: the card had no room
     budget = 7,           ///< refused: as much is rewritten as there may be
-    read_by_both = 8,     ///< advice: host and device read it in turns, and nobody writes it
+    read_by_both = 8,     ///< advice: host and device, or two devices, read it in turns, and nobody writes it
     small_and_shared = 9, ///< advice: little memory that host and device take from each other
     no_relief = 10,       ///< such advice taken back: it was not clearly better
     next_launch = 11,     ///< prefetch: what the next launch is expected to reach, while another runs

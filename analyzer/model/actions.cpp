@@ -2,26 +2,8 @@
 
 #include "analyzer/reader/saturated.hpp"
 
-#include <algorithm>
-
 namespace umadvisor::model {
 namespace {
-
-ActionKind kind_of_prefetch(trace::Reason reason) {
-    switch (reason) {
-    case trace::Reason::not_resident:
-    case trace::Reason::next_launch:
-        return ActionKind::to_device;
-    case trace::Reason::host_returns:
-        return ActionKind::to_host;
-    case trace::Reason::makes_room:
-        return ActionKind::room;
-    case trace::Reason::place_rewritten:
-        return ActionKind::place;
-    default:
-        return ActionKind::other;
-    }
-}
 
 ActionKind kind_of_advice(trace::Reason reason) {
     switch (reason) {
@@ -38,6 +20,22 @@ ActionKind kind_of_advice(trace::Reason reason) {
 
 } // namespace
 
+ActionKind kind_of(const trace::Prefetch& record) {
+    switch (record.reason) {
+    case trace::Reason::not_resident:
+    case trace::Reason::next_launch:
+        return ActionKind::to_device;
+    case trace::Reason::host_returns:
+        return ActionKind::to_host;
+    case trace::Reason::makes_room:
+        return ActionKind::room;
+    case trace::Reason::place_rewritten:
+        return ActionKind::place;
+    default:
+        return ActionKind::other;
+    }
+}
+
 std::string_view name(ActionKind kind) {
     constexpr std::string_view names[] = {
         "prefetch_to_device", "prefetch_to_host", "make_room", "rewrite", "place_rewritten",
@@ -47,7 +45,7 @@ std::string_view name(ActionKind kind) {
 }
 
 template <class Record>
-ActionTotals& Actions::count(ActionKind kind, const Record& record, std::uint64_t bytes) {
+void Actions::count(ActionKind kind, const Record& record, std::uint64_t bytes) {
     ActionTotals& totals = sites_[{kind, record.stack}];
     ++totals.count;
     reader::add_saturated(totals.ticks, record.duration);
@@ -55,7 +53,6 @@ ActionTotals& Actions::count(ActionKind kind, const Record& record, std::uint64_
         ++totals.failed;
     else
         reader::add_saturated(totals.bytes, bytes);
-    return totals;
 }
 
 void Actions::add(const trace::Alloc& record) {
@@ -65,7 +62,7 @@ void Actions::add(const trace::Alloc& record) {
 
 void Actions::add(const trace::Prefetch& record) {
     if (record.origin == trace::Origin::umadvisor)
-        count(kind_of_prefetch(record.reason), record, record.bytes);
+        count(kind_of(record), record, record.bytes);
 }
 
 void Actions::add(const trace::Advise& record) {
@@ -77,9 +74,7 @@ void Actions::add(const trace::Copy& record) {
     if (record.staged == 0)
         return;
     const bool to_device = direction_of(record, dictionary_.symbol(record.entry)) == Direction::HtoD;
-    ActionTotals& totals =
-        count(to_device ? ActionKind::stage_to_device : ActionKind::stage_to_host, record, record.bytes);
-    reader::add_saturated(totals.waited_ticks, std::min(record.wait_duration, record.duration));
+    count(to_device ? ActionKind::stage_to_device : ActionKind::stage_to_host, record, record.bytes);
 }
 
 } // namespace umadvisor::model

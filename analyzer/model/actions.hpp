@@ -24,7 +24,8 @@ enum class ActionKind : std::uint8_t {
     relief, ///< advice, or advice taken back
     other,  ///< for a reason that is newer than this analyzer
 };
-std::string_view name(ActionKind kind); ///< "prefetch_to_device", as the JSON report has it
+ActionKind kind_of(const trace::Prefetch& record); ///< of umadvisor
+std::string_view name(ActionKind kind);            ///< "prefetch_to_device", as the JSON report has it
 
 struct ActionSite {
     ActionKind kind{};
@@ -36,8 +37,6 @@ struct ActionTotals {
     std::uint64_t count = 0, failed = 0;
     std::uint64_t bytes = 0; ///< of what did not fail
     std::uint64_t ticks = 0; ///< that the calls took, those that failed among them
-    std::uint64_t waited_ticks =
-        0; ///< of these: they waited for work that the driver would have waited for, too
 };
 
 /// Memory: one entry a site.
@@ -54,7 +53,7 @@ public:
 
 private:
     template <class Record>
-    ActionTotals& count(ActionKind kind, const Record& record, std::uint64_t bytes);
+    void count(ActionKind kind, const Record& record, std::uint64_t bytes);
 
     const reader::Dictionary& dictionary_;
     std::map<ActionSite, ActionTotals> sites_;

@@ -23,7 +23,7 @@ struct QueuesNothing
                        std::is_same<Record, trace::Range>, std::is_same<Record, trace::Peer>,
                        std::is_same<Record, trace::Advise>, std::is_same<Record, trace::ManagedEvent>,
                        std::is_same<Record, trace::ManagedCounters>, std::is_same<Record, trace::ManagedDetail>,
-                       std::is_same<Record, trace::Content>> {};
+                       std::is_same<Record, trace::Content>, std::is_same<Record, trace::Comparison>> {};
 
 struct IdleSyncTotals {
     std::uint64_t count = 0, redundant = 0;

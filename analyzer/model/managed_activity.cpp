@@ -179,12 +179,15 @@ void ManagedActivity::add(const trace::Prefetch& record) {
     allocation->marks.by_umadvisor =
         allocation->marks.by_umadvisor || record.origin == trace::Origin::umadvisor;
     const std::uint64_t offset = record.address - std::min(record.address, allocation->address);
-    allocation->stays.add(
-        {.time = record.start,
-         .kind = to_host ? UseKind::prefetch_to_host : UseKind::prefetch_to_device,
-         .offset = offset,
-         .bytes = std::min(record.bytes, allocation->bytes() - std::min(offset, allocation->bytes())),
-         .place = record.stack});
+    // From the device that had it to another: it was not there before, and it does not leave the devices.
+    const bool passed_on = !to_host && allocation->device && *allocation->device != record.location_id;
+    if (!passed_on)
+        allocation->stays.add(
+            {.time = record.start,
+             .kind = to_host ? UseKind::prefetch_to_host : UseKind::prefetch_to_device,
+             .offset = offset,
+             .bytes = std::min(record.bytes, allocation->bytes() - std::min(offset, allocation->bytes())),
+             .place = record.stack});
     allocation->add({record.address, record.address + std::min(record.bytes - 1, UINT64_MAX - record.address),
                      record.start, record.stack, record.entry, is_host(record.location),
                      record.origin == trace::Origin::umadvisor});

@@ -27,6 +27,7 @@ Profile::Profile(reader::Trace& trace, Statistics* statistics, machine::Rates ra
       rates_(std::move(rates)),
       clocks_(std::make_unique<Clocks>(trace, rates_)),
       actions_(trace.dictionary),
+      action_gains_(trace.dictionary, ns_per_tick),
       copies_(trace.dictionary),
       graphs_(trace.dictionary),
       managed_(ns_per_tick,
@@ -53,6 +54,7 @@ Profile::Profile(reader::Trace& trace, Statistics* statistics, machine::Rates ra
         if (statistics != nullptr)
             statistics->observe(*cursor);
     }
+    action_gains_.finish();
     accuracy_ = clocks_->finish();
     clocks_.reset();
     copy_runs_.finish();

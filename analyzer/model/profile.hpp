@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analyzer/machine/rates.hpp"
+#include "analyzer/model/action_gains.hpp"
 #include "analyzer/model/actions.hpp"
 #include "analyzer/model/allocation_failures.hpp"
 #include "analyzer/model/allocations.hpp"
@@ -79,6 +80,7 @@ public:
     const reader::Dictionary& dictionary() const { return trace_.dictionary; }
     const machine::Rates& rates() const { return rates_; }
     const Actions& actions() const { return actions_; }
+    const ActionGains& action_gains() const { return action_gains_; }
     const Copies& copies() const { return copies_; }
     const CopyRuns& copy_runs() const { return copy_runs_; }
     const Launches& launches() const { return launches_; }
@@ -166,6 +168,7 @@ private:
     RecordedTime recorded_;
     std::uint64_t context_ticks_ = 0; ///< of calls that make contexts
     Actions actions_;
+    ActionGains action_gains_;
     Copies copies_;
     CopyRuns copy_runs_;
     Launches launches_;

@@ -76,6 +76,17 @@ Reach reach_of(const reader::ThreadCursor& cursor) {
     return reach;
 }
 
+/// What umadvisor makes of a staged copy is no fault of the program: it takes no longer than by the driver.
+void add_copy(Copies& copies, const trace::Copy& record, const reader::Timescale& time, facts::Call& call) {
+    CopyTotals* const totals = copies.add(record);
+    if (totals == nullptr || record.staged == 0) {
+        call.owner = totals;
+        return;
+    }
+    const std::uint64_t ticks = record.duration - std::min(record.duration, record.wait_duration);
+    Copies::settle(*totals, record.bytes, std::min(static_cast<double>(time.length(ticks)), call.expected_ns));
+}
+
 } // namespace
 
 template <class Record>
@@ -158,11 +169,11 @@ void Profile::observe_other(const reader::ThreadCursor& cursor, facts::Call* cal
             if (is_node(record))
                 return;
             offer(record, cursor.index(), waits_, contents_, managed_, missing_syncs_, *hazards_, recorded_,
-                  allocations_, placed_launches_, allocation_failures_, actions_, far_copies_, peer_copies_,
+                  allocations_, placed_launches_, allocation_failures_, actions_, action_gains_, far_copies_, peer_copies_,
                   narrow_rows_, graphs_, polls_, exported_sites_, staging_sites_, noticed_allocations_,
                   default_stream_order_);
             if constexpr (std::is_same_v<std::remove_cvref_t<decltype(record)>, trace::Copy>)
-                call->owner = copies_.add(record);
+                add_copy(copies_, record, trace_.time, *call);
             else if constexpr (requires { add(record, cursor); })
                 add(record, cursor);
         },
@@ -174,6 +185,7 @@ void Profile::observe(const trace::Launch& record, const reader::Shape* shape, s
     churn_.add(record);
     idle_syncs_.add(record, thread);
     idle_gaps_.launch(record, shape, thread);
+    action_gains_.launch(record, shape, thread);
     copy_runs_.launch(thread);
     needless_waits_.launch(record, shape, thread);
     lifetimes_.launch(record, shape);

@@ -12,23 +12,6 @@ namespace {
 using model::ActionKind;
 using Why = verdicts::WastedPrefetch::Why;
 
-/// What moving bytes took and would have taken without us, in bytes per second.
-struct RatePair {
-    double ours, otherwise;
-};
-
-std::optional<RatePair> rates_of(ActionKind kind, const machine::Rates& rates) {
-    if (kind == ActionKind::to_device)
-        return RatePair{rates.prefetch_to_device, rates.fault_to_device};
-    if (kind == ActionKind::to_host)
-        return RatePair{rates.prefetch_to_host, rates.fault_to_host};
-    return std::nullopt;
-}
-
-double time_of(std::uint64_t bytes, double rate) {
-    return static_cast<double>(bytes) / rate * 1e9;
-}
-
 WastedBytes wasted_at(const Report& report, const model::ActionSite& site) {
     const auto bytes = [&](Why why) -> std::uint64_t {
         const auto& all = report.profile.managed().wasted_by_umadvisor();
@@ -50,36 +33,24 @@ WastedBytes wasted_at(const Report& report, const model::ActionSite& site) {
     }
 }
 
-std::string basis_of(ActionKind kind, const machine::Rates& rates) {
-    const auto against = [&rates](double ours, const char* what, double otherwise, const char* others) {
-        return findings::rate_text(ours) + " by " + what + " against " + findings::rate_text(otherwise) +
-               " by " + others + ", measured on " + rates.whose() + ", less the time of the calls";
+std::string basis_of(ActionKind kind, const model::ActionGain& compared, bool known) {
+    const bool staged = kind == ActionKind::stage_to_device || kind == ActionKind::stage_to_host;
+    const auto count = [&](std::uint64_t number) {
+        return findings::count_text(number, staged ? "copy" : "round");
     };
-    const auto against_driver = [&rates](double rate) {
-        return "the time of the calls, but for that of work before them in their stream, against " +
-               findings::rate_text(rate) + " by the driver's own pageable copies, measured on " + rates.whose();
-    };
-    switch (kind) {
-    case ActionKind::to_device:
-        return against(rates.prefetch_to_device, "prefetch", rates.fault_to_device, "faults");
-    case ActionKind::to_host:
-        return against(rates.prefetch_to_host, "prefetch", rates.fault_to_host, "faults");
-    case ActionKind::stage_to_device:
-        return against_driver(rates.pageable_to_device);
-    case ActionKind::stage_to_host:
-        return against_driver(rates.device_to_pageable);
-    case ActionKind::room:
-        return "the time of the calls; the driver would have had to make the same room";
-    case ActionKind::place:
-        return "the time of the calls; memory of the device would have needed none";
-    case ActionKind::rewrite:
+    if (kind == ActionKind::rewrite)
         return "gains room, not time";
-    case ActionKind::relief:
-        return "gain not estimated: nobody saw what would have moved without it (umadvisor ab times both)";
-    case ActionKind::other:
-        break;
-    }
-    return "gain not estimated";
+    if (compared.without == 0)
+        return "gain not known: nothing in this run was left without it to compare (umadvisor ab times both)";
+    if (!known && compared.brief)
+        return "gain not known: in rounds of less than 1 ms the driver's thrashing detection decides what "
+               "faults "
+               "take in the long run (umadvisor ab times both)";
+    const std::string both = count(compared.with) + " with it against " + count(compared.without) +
+                             (staged                       ? " that the driver made"
+                              : kind == ActionKind::relief ? " before it"
+                                                           : " left without it");
+    return known ? "the program's own time: " + both : "no difference: " + both + " took equally long";
 }
 
 void add(model::ActionTotals& to, const model::ActionTotals& more) {
@@ -87,7 +58,6 @@ void add(model::ActionTotals& to, const model::ActionTotals& more) {
     to.failed += more.failed;
     reader::add_saturated(to.bytes, more.bytes);
     reader::add_saturated(to.ticks, more.ticks);
-    reader::add_saturated(to.waited_ticks, more.waited_ticks);
 }
 
 } // namespace
@@ -96,34 +66,22 @@ std::uint64_t WastedBytes::sum() const {
     return reader::saturated_sum(there, unused);
 }
 
-std::optional<double> action_gain_ns(ActionKind kind, const model::ActionTotals& totals, double call_ns,
-                                     const WastedBytes& wasted, const machine::Rates& rates) {
-    if (const auto pair = rates_of(kind, rates)) {
-        const std::uint64_t useful = totals.bytes - std::min(totals.bytes, wasted.sum());
-        return time_of(useful, pair->otherwise) - time_of(useful, pair->ours) -
-               time_of(wasted.unused, pair->ours) - call_ns;
-    }
-    switch (kind) {
-    case ActionKind::stage_to_device:
-        return time_of(totals.bytes, rates.pageable_to_device) - call_ns;
-    case ActionKind::stage_to_host:
-        return time_of(totals.bytes, rates.device_to_pageable) - call_ns;
-    case ActionKind::room:
-    case ActionKind::place:
-        return -call_ns;
-    default:
-        return std::nullopt;
-    }
-}
-
 std::vector<ActionLine> action_lines(const Report& report) {
-    const machine::Rates& rates = report.profile.rates();
+    const auto& gains = report.profile.action_gains().sites();
+    const double ns_per_tick = static_cast<double>(report.profile.nanoseconds(1'000'000)) / 1e6;
     std::map<ActionKind, ActionLine> lines;
+    std::map<ActionKind, model::ActionGain> compared;
     for (const auto& [site, totals] : report.profile.actions().sites()) {
         ActionPlace place{site.stack, totals, wasted_at(report, site), std::nullopt};
-        const std::uint64_t call_ns = report.profile.nanoseconds(totals.ticks - totals.waited_ticks);
-        place.gain_ns = action_gain_ns(site.kind, totals, static_cast<double>(call_ns), place.wasted, rates);
         ActionLine& line = lines[site.kind];
+        if (const auto found = gains.find(site); found != gains.end()) {
+            model::ActionGain& all = compared[site.kind];
+            all.with = std::max(all.with, found->second.with); // those of one loop are the same rounds
+            all.without = std::max(all.without, found->second.without);
+            all.brief = all.brief || found->second.brief;
+            if (!found->second.alike && !found->second.brief)
+                place.gain_ns = found->second.ticks * ns_per_tick;
+        }
         add(line.totals, totals);
         reader::add_saturated(line.wasted.there, place.wasted.there);
         reader::add_saturated(line.wasted.unused, place.wasted.unused);
@@ -134,7 +92,7 @@ std::vector<ActionLine> action_lines(const Report& report) {
     std::vector<ActionLine> result;
     for (auto& [kind, line] : lines) {
         line.kind = kind;
-        line.basis = basis_of(kind, rates);
+        line.basis = basis_of(kind, compared[kind], line.gain_ns.has_value());
         std::ranges::stable_sort(line.places, [](const ActionPlace& a, const ActionPlace& b) {
             return a.gain_ns.value_or(0) > b.gain_ns.value_or(0);
         });

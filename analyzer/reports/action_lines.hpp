@@ -1,4 +1,4 @@
-/// What umadvisor did to the program (--act), what it gained by estimate, and what it refused.
+/// What umadvisor did to the program (--act), what it gained, and what it refused.
 #pragma once
 
 #include "analyzer/model/actions.hpp"
@@ -19,16 +19,11 @@ struct WastedBytes {
     std::uint64_t sum() const;
 };
 
-/// What actions of a kind gained, in nanoseconds; below zero: they cost more than they saved. The time of the
-/// calls is taken off. Nothing where the kind is no gain by itself to be measured against anything.
-std::optional<double> action_gain_ns(model::ActionKind kind, const model::ActionTotals& totals, double call_ns,
-                                     const WastedBytes& wasted, const machine::Rates& rates);
-
 struct ActionPlace {
     std::uint64_t stack = 0; ///< of the program's call that it was done for
     model::ActionTotals totals;
     WastedBytes wasted;
-    std::optional<double> gain_ns;
+    std::optional<double> gain_ns; ///< below zero: the program was slower with it; nothing: not known
 };
 
 struct ActionLine {

@@ -47,7 +47,7 @@ void write_actions(Report& report, std::ostream& out) {
     for (const ActionLine& line : action_lines(report)) {
         out << "    " << action_title(line.kind) << ": "
             << action_text(report, line.totals, line.wasted, line.gain_ns) << "\n";
-        out << "        " << (line.gain_ns ? "by " : "") << line.basis << "\n";
+        out << "        " << (line.gain_ns ? "from " : "") << line.basis << "\n";
         for (const ActionPlace* const place : told_places(line))
             out << "        "
                 << (place->stack == 0 ? "no stack recorded" : report.symbolizer.line(place->stack).text())

@@ -27,7 +27,7 @@ struct Side {
     CUevent ends = nullptr;   ///< what was brought ahead is there
     CUdevice device = -1;
     Launching beside{nullptr, 0}; ///< the launch that `moves` go along with
-    Moves moves{{0, 0, 0, {}}, {0, 0, 0, {}}, 0, 0};
+    Moves moves{{0, 0, 0, {}}, {0, 0, 0, {}}, 0, 0, 0, {}};
 };
 
 constinit std::atomic_flag taken{};           ///< guards `side`
@@ -75,6 +75,7 @@ bool plan_next(const observe::Touched& running, const observe::Touched& next, CU
     Moves& moves = side.moves;
     moves.out.count = moves.in.count = 0;
     moves.given_up = moves.parted = 0;
+    moves.shared_count = 0;
     plan_moves_ahead(running, next, side.device, stream, moves);
     if (moves.in.count == 0 && moves.out.count == 0)
         return false;

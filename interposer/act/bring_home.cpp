@@ -1,5 +1,6 @@
 #include "interposer/act/bring.hpp"
 #include "interposer/act/knowledge.hpp"
+#include "interposer/act/left_round.hpp"
 #include "interposer/act/mix.hpp"
 #include "interposer/act/placement.hpp"
 #include "interposer/attach/real.hpp"
@@ -118,7 +119,7 @@ void bring_home(const Wait& wait) noexcept {
     const CUstream stream =
         wait.what == Wait::For::stream ? reinterpret_cast<CUstream>(wait.stream) : CU_STREAM_PER_THREAD;
     std::uint32_t brought = 0;
-    if (home.bytes >= HostReturns::least_together)
+    if (home.bytes >= HostReturns::least_together && !round_is_left())
         brought = bring(home.ranges, home.count, stream, wait.stack);
     if (brought != 0) {
         const record::Quiet quiet;
@@ -152,7 +153,9 @@ void return_behind(bool launched) noexcept {
     Behind& list = behind();
     if (list.count == 0)
         return;
-    leave(list.ranges, launched ? bring(list.ranges, list.count, list.launch.stream, list.launch.stack) : 0,
+    leave(list.ranges,
+          launched && !round_is_left() ? bring(list.ranges, list.count, list.launch.stream, list.launch.stack)
+                                       : 0,
           list.count);
     list.count = 0;
 }

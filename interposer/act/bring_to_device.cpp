@@ -1,6 +1,7 @@
 #include "interposer/act/bring.hpp"
 #include "interposer/act/devices.hpp"
 #include "interposer/act/knowledge.hpp"
+#include "interposer/act/left_round.hpp"
 #include "interposer/act/move_plan.hpp"
 #include "interposer/observe/capture.hpp"
 #include "interposer/observe/contexts.hpp"
@@ -27,10 +28,12 @@ bool begin(const observe::Touched& touched) {
         const observe::Allocation& allocation = touched.managed[i];
         addresses[i] = allocation.address;
         knowledge.host_returns.launch(allocation.id);
-        if (knowledge.residency.resident(allocation.id, device))
+        const bool shared = knowledge.turns.concerns(allocation.id);
+        if (!shared && knowledge.residency.resident(allocation.id, device))
             continue;
         resident = false;
-        knowledge.pointees.read(allocation); // before it leaves
+        if (!shared)
+            knowledge.pointees.read(allocation); // before it leaves
     }
     knowledge.sequence.add({addresses, touched.managed_count});
     return resident;
@@ -61,7 +64,29 @@ private:
     void bring(const observe::Touched& touched) {
         const record::OffStack<Moves> moves;
         plan_moves(touched, device_, launch_.stream, *moves);
+        if (round_is_left() || may_be_left(*moves))
+            leave(*moves);
         make_moves(*moves, device_, launch_, trace::Reason::not_resident);
+    }
+
+    /// Where others leave for it, what is planned comes true only if all of it is done.
+    bool may_be_left(const Moves& moves) const {
+        std::uint64_t bytes = moves.in.bytes;
+        for (std::uint32_t i = 0; i < moves.shared_count; ++i) {
+            if (moves.shared[i].begins_copies || moves.shared[i].ends_copies)
+                return false;
+            bytes += moves.shared[i].brings ? moves.shared[i].range.bytes : 0;
+        }
+        if (moves.out.count != 0 || bytes == 0 || knowledge.residency.crowded())
+            return false;
+        return leave_round(launch_.stack, bytes);
+    }
+
+    /// Faults bring it, as they would have. Advice is of more than this round.
+    static void leave(Moves& moves) {
+        moves.in.count = 0;
+        for (std::uint32_t i = 0; i < moves.shared_count; ++i)
+            moves.shared[i].brings = false;
     }
 
     static constexpr unsigned most_depth = 3;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "interposer/act/allocation_names.hpp"
+#include "interposer/act/compared_rounds.hpp"
+#include "interposer/act/device_turns.hpp"
 #include "interposer/act/host_returns.hpp"
 #include "interposer/act/last_reach.hpp"
 #include "interposer/act/launch_sequence.hpp"
@@ -22,6 +24,8 @@ struct Knowledge {
     AllocationNames names;
     Pointees pointees;
     LaunchSequence sequence;
+    ComparedRounds compared_rounds;
+    DeviceTurns turns;
 };
 extern constinit Knowledge knowledge;
 extern constinit Mode prefetch_mode;

@@ -4,6 +4,7 @@
 #include "interposer/act/eviction_plan.hpp"
 #include "interposer/act/knowledge.hpp"
 #include "interposer/act/placement.hpp"
+#include "interposer/act/run_time.hpp"
 #include "interposer/record/off_stack.hpp"
 #include "interposer/record/recorder.hpp"
 
@@ -62,6 +63,30 @@ void make_room(const observe::Touched& touched, const observe::Touched* running,
                                     out.ranges[i].address + out.ranges[i].bytes);
 }
 
+/// Under the lock. What is to be done about an allocation that several devices reach.
+void share(const observe::Allocation& allocation, CUdevice device, std::uint64_t held, Moves& moves) {
+    using Step = DeviceTurns::Step;
+    if (moves.shared_count == Moves::most_shared)
+        return;
+    // A full card makes room by blocks, of which nobody knows here which device has them.
+    const bool fits = !knowledge.residency.crowded() && held + allocation.bytes <= managed_capacity(device);
+    Step step = Step::leave;
+    if (fits)
+        step = knowledge.turns.launch(allocation.id, allocation.bytes, static_cast<std::uint32_t>(device),
+                                      knowledge.residency.synchronizations(), run_time());
+    else if (knowledge.turns.concerns(allocation.id))
+        step = knowledge.turns.leave(allocation.id) ? Step::end_copies : Step::leave;
+    const DeviceTurns::Change change = knowledge.turns.take_change(allocation.id);
+    if (step == Step::leave && change == DeviceTurns::Change::none)
+        return;
+    moves.shared[moves.shared_count++] = {{allocation.id, allocation.address, allocation.bytes},
+                                          step == Step::begin_copies,
+                                          step == Step::end_copies || step == Step::end_and_bring,
+                                          step == Step::bring || step == Step::begin_copies ||
+                                              step == Step::end_and_bring,
+                                          change};
+}
+
 /// What of the launch's memory is to be brought.
 struct Selection {
     bool brought[observe::Touched::max_managed] = {}; ///< by the order in which it is touched
@@ -69,8 +94,8 @@ struct Selection {
 };
 
 /// Under the lock. Fills in what `moves` tells of allocations that are left to faults.
-void select(const observe::Touched& touched, std::uint32_t device, CUstream stream, Selection& selection,
-            Moves& moves) {
+void select(const observe::Touched& touched, std::uint32_t device, CUstream stream, bool ahead,
+            Selection& selection, Moves& moves) {
     ResidencyMap& residency = knowledge.residency;
     for (std::uint32_t i = 0; i < touched.managed_count; ++i) {
         const observe::Allocation& allocation = touched.managed[i];
@@ -80,6 +105,10 @@ void select(const observe::Touched& touched, std::uint32_t device, CUstream stre
         const ResidencyMap::Wanted wanted = residency.wanted_on(allocation.id, device);
         if (wanted == ResidencyMap::Wanted::now_here_too)
             moves.parted = allocation.id;
+        if (wanted == ResidencyMap::Wanted::placed)
+            knowledge.turns.leave(allocation.id);
+        else if (wanted != ResidencyMap::Wanted::here && !ahead)
+            share(allocation, static_cast<CUdevice>(device), residency.device_bytes(device), moves);
         if (wanted != ResidencyMap::Wanted::here || residency.resident(allocation.id, device))
             continue;
         selection.brought[i] = residency.worth_bringing(allocation.id, reinterpret_cast<std::uint64_t>(stream));
@@ -127,11 +156,12 @@ std::uint64_t plan(const observe::Touched& touched, const observe::Touched* runn
 }
 
 /// What is missing decides whether the driver is asked for the device's room, which is not done under the lock.
-Selection select_and_look(const observe::Touched& touched, CUdevice device, CUstream stream, Moves& moves) {
+Selection select_and_look(const observe::Touched& touched, CUdevice device, CUstream stream, bool ahead,
+                          Moves& moves) {
     Selection selection;
     {
         const record::Guard guard(knowledge.mutex);
-        select(touched, static_cast<std::uint32_t>(device), stream, selection, moves);
+        select(touched, static_cast<std::uint32_t>(device), stream, ahead, selection, moves);
     }
     note_others_for(device, selection.held, selection.missing);
     return selection;
@@ -144,10 +174,47 @@ void make(const PrefetchPlan& plan, CUdevice to, Launching launch, trace::Reason
             prefetch_mode.fail(answer);
 }
 
+void tell_change(const SharedMove& move) {
+    const record::About about{.allocation = move.range.allocation};
+    if (move.change == DeviceTurns::Change::brings)
+        record::note(about,
+                     "--act prefetch: a managed allocation is brought to each device that launches after "
+                     "another one: rounds are shorter so");
+    else if (move.change == DeviceTurns::Change::copies)
+        record::note(about,
+                     "--act prefetch: SetReadMostly for a managed allocation that several devices reach: "
+                     "rounds are shorter so");
+    else if (move.change == DeviceTurns::Change::gives_up)
+        record::note(about, "--act prefetch: a managed allocation that several devices reach is left to faults "
+                            "again: rounds became as long as before");
+}
+
+/// What fails leaves the memory as the program had it.
+void make_shared(const SharedMove& move, CUdevice device, Launching launch) {
+    tell_change(move);
+    CUresult answer = CUDA_SUCCESS;
+    if (move.begins_copies)
+        answer = advise(move.range, CU_MEM_ADVISE_SET_READ_MOSTLY, device, trace::Reason::read_by_both);
+    if (move.ends_copies)
+        answer = advise(move.range, CU_MEM_ADVISE_UNSET_READ_MOSTLY, device, trace::Reason::no_relief);
+    bool copies = false;
+    if (answer == CUDA_SUCCESS && move.brings)
+        answer = prefetch_range(move.range, device, launch.stream, trace::Reason::not_resident, launch.stack);
+    if (answer == CUDA_SUCCESS)
+        return;
+    prefetch_mode.fail(answer);
+    {
+        const record::Guard guard(knowledge.mutex);
+        copies = knowledge.turns.leave(move.range.allocation);
+    }
+    if (copies)
+        advise(move.range, CU_MEM_ADVISE_UNSET_READ_MOSTLY, device, trace::Reason::no_relief);
+}
+
 } // namespace
 
 void plan_moves(const observe::Touched& touched, CUdevice device, CUstream stream, Moves& moves) noexcept {
-    const Selection selection = select_and_look(touched, device, stream, moves);
+    const Selection selection = select_and_look(touched, device, stream, false, moves);
     const record::Guard guard(knowledge.mutex);
     const std::uint64_t capacity = plan(touched, nullptr, device, selection, moves);
     for (std::uint32_t i = 0; i < touched.managed_count; ++i)
@@ -156,7 +223,7 @@ void plan_moves(const observe::Touched& touched, CUdevice device, CUstream strea
 
 void plan_moves_ahead(const observe::Touched& running, const observe::Touched& next, CUdevice device,
                       CUstream stream, Moves& moves) noexcept {
-    const Selection selection = select_and_look(next, device, stream, moves);
+    const Selection selection = select_and_look(next, device, stream, true, moves);
     const record::Guard guard(knowledge.mutex);
     plan(next, &running, device, selection, moves);
 }
@@ -170,9 +237,12 @@ void make_moves(const Moves& moves, CUdevice device, Launching launch, trace::Re
     if (moves.parted != 0)
         record::note(
             record::About{.allocation = moves.parted},
-            "--act prefetch: a managed allocation is left to faults: launches on several devices reach it");
+            "--act prefetch: launches on several devices reach a managed allocation: it is left to faults, but "
+            "for what makes their rounds shorter");
     make(moves.out, CU_DEVICE_CPU, launch, trace::Reason::makes_room);
     make(moves.in, device, launch, reason);
+    for (std::uint32_t i = 0; i < moves.shared_count; ++i)
+        make_shared(moves.shared[i], device, launch);
 }
 
 } // namespace umadvisor::act

@@ -4,11 +4,15 @@
 #include "interposer/act/bring_ahead.hpp"
 #include "interposer/act/devices.hpp"
 #include "interposer/act/knowledge.hpp"
+#include "interposer/act/left_round.hpp"
+#include "interposer/act/placement.hpp"
 #include "interposer/act/plan.hpp"
 #include "interposer/act/relieve.hpp"
+#include "interposer/observe/capture.hpp"
 #include "interposer/observe/residency_sampler.hpp"
 #include "interposer/record/clock.hpp"
 #include "interposer/record/off_stack.hpp"
+#include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
 
 #include <atomic>
@@ -67,6 +71,35 @@ constexpr observe::ResidencyListener listener{
         },
 };
 
+bool takes_turns(const observe::Allocation& allocation) {
+    const record::Guard guard(knowledge.mutex);
+    return knowledge.turns.concerns(allocation.id);
+}
+
+/// Of memory that several devices reach. Copies that they have by our advice end.
+void leave_turns(const observe::Allocation& allocation) {
+    bool copies = false;
+    {
+        const record::Guard guard(knowledge.mutex);
+        copies = knowledge.turns.leave(allocation.id);
+    }
+    if (!copies)
+        return;
+    const record::Quiet quiet;
+    const observe::RelaxedCapture relaxed;
+    advise({allocation.id, allocation.address, allocation.bytes}, CU_MEM_ADVISE_UNSET_READ_MOSTLY,
+           CU_DEVICE_CPU, trace::Reason::no_relief);
+}
+
+/// The program has said itself whether each device may have one.
+void leave_copies_to_program(std::uint64_t address) {
+    observe::Allocation allocation;
+    if (!prefetch_mode.on.load(std::memory_order_acquire) || !observe::allocations().find(address, allocation))
+        return;
+    const record::Guard guard(knowledge.mutex);
+    knowledge.turns.leave(allocation.id);
+}
+
 } // namespace
 
 void start_prefetching() noexcept {
@@ -87,6 +120,7 @@ void before_launch(CUstream stream, attach::Entry launch_entry, const observe::T
         return;
     const CUstream handle =
         stream == nullptr && attach::uses_per_thread_stream(launch_entry) ? CU_STREAM_PER_THREAD : stream;
+    end_left_round(stack);
     await_ahead(handle);
     bring_to_device(touched, {handle, stack});
     plan_return(touched, {handle, stack});
@@ -114,6 +148,7 @@ void after_synchronize(const Wait& wait) noexcept {
         knowledge.residency.synchronized(seen, wait.what == Wait::For::everything,
                                          wait.what == Wait::For::stream ? wait.stream : none);
     }
+    count_wait();
     bring_home(wait);
 }
 
@@ -123,6 +158,8 @@ void note_prefetch(const trace::Prefetch& done) noexcept {
     observe::Allocation allocation;
     if (!observe::allocations().find(done.address, allocation) || allocation.memory != trace::Memory::managed)
         return;
+    if (takes_turns(allocation)) // who prefetches by hand knows which part goes where
+        leave_turns(allocation);
     const record::Guard guard(knowledge.mutex);
     ResidencyView view;
     if (!knowledge.residency.see(allocation.id, allocation.address, allocation.bytes, view))
@@ -139,6 +176,7 @@ void leave_to_faults(std::uint64_t address, std::uint64_t bytes, bool alone) noe
     if (!prefetch_mode.on.load(std::memory_order_acquire) ||
         !observe::allocations().find(address, allocation) || allocation.memory != trace::Memory::managed)
         return;
+    leave_turns(allocation);
     const std::uint64_t last = bytes != 0 ? address + bytes : allocation.address + allocation.bytes;
     const record::Guard guard(knowledge.mutex);
     ResidencyView view;
@@ -152,7 +190,9 @@ void note_advice(const trace::Advise& advice) noexcept {
         advice.advice == CU_MEM_ADVISE_SET_PREFERRED_LOCATION && advice.location != trace::Location::device;
     const bool from_afar =
         advice.advice == CU_MEM_ADVISE_SET_ACCESSED_BY && advice.location == trace::Location::device;
-    if (advice.advice != CU_MEM_ADVISE_SET_READ_MOSTLY && advice.advice != CU_MEM_ADVISE_UNSET_READ_MOSTLY)
+    if (advice.advice == CU_MEM_ADVISE_SET_READ_MOSTLY || advice.advice == CU_MEM_ADVISE_UNSET_READ_MOSTLY)
+        leave_copies_to_program(advice.address);
+    else
         leave_to_faults(advice.address, advice.bytes, home || from_afar);
 }
 
@@ -219,6 +259,7 @@ void forget_residency(const observe::Allocation& allocation) noexcept {
         return;
     const record::Guard guard(knowledge.mutex);
     knowledge.residency.forget(allocation.id);
+    knowledge.turns.forget(allocation.id);
     knowledge.pointees.forget(allocation.id);
     knowledge.names.remove(allocation.id);
 }

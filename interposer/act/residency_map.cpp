@@ -125,11 +125,13 @@ ResidencyMap::Wanted ResidencyMap::wanted_on(std::uint64_t allocation, std::uint
     if (known->device == device)
         return Wanted::here;
     if (known->device == several_devices)
-        return Wanted::elsewhere_too;
+        return known->placed ? Wanted::placed : Wanted::elsewhere_too;
+    known->placed = std::find(known->blocks, known->blocks + known->count, BlockState::left_alone) !=
+                    known->blocks + known->count;
     for (std::size_t i = 0; i < known->count; ++i)
         set(*known, i, BlockState::left_alone);
     known->device = several_devices;
-    return Wanted::now_here_too;
+    return known->placed ? Wanted::placed : Wanted::now_here_too;
 }
 
 bool ResidencyMap::resident(std::uint64_t allocation, std::uint32_t device) const noexcept {

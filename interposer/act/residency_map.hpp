@@ -25,8 +25,10 @@ public:
 
     enum class Wanted : std::uint8_t {
         here,
-        elsewhere_too, ///< is left to faults: launches of several devices each want a part, or all in turn
+        elsewhere_too, ///< by block it is left to faults: launches of several devices want it
+                       ///< (device_turns.hpp)
         now_here_too,  ///< the same, since just now
+        placed,        ///< the same, and the program has said of a part where it is to be
     };
     /// A launch on the device, or the program's prefetch to it, wants the allocation.
     Wanted wanted_on(std::uint64_t allocation, std::uint32_t device) noexcept;
@@ -113,6 +115,9 @@ public:
     /// Never 0; another one once something that was on the device may not be any more.
     std::uint64_t epoch() const noexcept { return epoch_; }
 
+    /// Another number once the program has waited for the device.
+    std::uint64_t synchronizations() const noexcept { return synchronizations_; }
+
     /// Bytes known to be on the device.
     std::uint64_t device_bytes(std::uint32_t device) const noexcept {
         return device < max_devices ? device_bytes_[device] : 0;
@@ -122,6 +127,7 @@ private:
     struct Known {
         std::uint64_t allocation, address, bytes;
         std::uint32_t device; ///< that wants it, or one of these
+        bool placed; ///< in part, by the program, before several devices wanted it
         BlockState* blocks;
         std::size_t count;
         std::size_t missing, on_device; ///< blocks

@@ -15,8 +15,7 @@ namespace {
 
 record::Mutex mutex; ///< guards `trials`
 constinit StageTrials trials;
-constinit bool compares = false;    ///< this and the next: written before the first copy
-constinit trace::ClockPair begun{}; ///< for the rate of the ticks
+constinit trace::ClockPair begun{}; ///< written before the first copy, for the rate of the ticks
 constinit std::atomic_flag told_of_plan{};
 
 std::uint64_t name_of(std::uint64_t stack, StageWay way) {
@@ -45,27 +44,24 @@ double speed_of(const StagePace& pace) {
 } // namespace
 
 void initialize_stage_sites(const runtime::Options& options) noexcept {
-    compares = options.act_auto;
+    if (!options.act_auto)
+        trials.only_measure();
     begun = record::read_clock_pair();
 }
 
 trace::Reason reason_to_leave(StageWay way) noexcept {
-    if (!compares && !forbids_staging())
-        return trace::Reason::none;
     const std::uint64_t stack = record::stack();
     if (forbids_staging() && never_stage(record::stack_key(stack))) {
         if (!told_of_plan.test_and_set(std::memory_order_relaxed))
             record::note("--act stage: copies at call sites that the plan names are left to the driver");
         return trace::Reason::never_stage;
     }
-    if (!compares)
-        return trace::Reason::none;
     const record::Guard guard(mutex);
     return reason_of(trials.choose(name_of(stack, way)));
 }
 
 void detail::judge_staging(trace::Copy& copy) noexcept {
-    if (!compares || copy.status != CUDA_SUCCESS)
+    if (copy.status != CUDA_SUCCESS)
         return;
     const StageWay way = stage_way(copy);
     const std::uint64_t name = name_of(copy.stack, way);

@@ -1,5 +1,6 @@
-/// Call sites whose copies are not staged though they could be: `--act auto` gives up those where the driver
-/// turns out to be faster, and a plan names some.
+/// Call sites whose copies are not staged though they could be: now and then the driver makes one, so that the
+/// trace tells what staging gains; `--act auto` gives up those where the driver turns out to be faster, and a
+/// plan names some.
 #pragma once
 
 #include "interposer/act/stage_plan.hpp"

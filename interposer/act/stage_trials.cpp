@@ -5,7 +5,8 @@ namespace umadvisor::act {
 namespace {
 
 constexpr std::uint64_t first = 5; ///< copy
-constexpr std::uint64_t soon = 3;  ///< copies
+constexpr std::uint64_t first_measured = 96;
+constexpr std::uint64_t soon = 3; ///< copies
 constexpr std::uint64_t growth = 4;
 constexpr unsigned most_losses = 2;
 
@@ -41,7 +42,7 @@ bool StageTrials::compared(std::uint64_t name, StagePace copy, StagePace& staged
         return false; // another thread's comparison has come between
     staged = site->staged;
     site->staged = {};
-    if (!copy.faster_than(staged)) {
+    if (measures_ || !copy.faster_than(staged)) {
         site->losses = 0;
         site->next = growth * site->copies;
         return false;
@@ -55,7 +56,7 @@ StageTrials::Site* StageTrials::find(std::uint64_t name) noexcept {
         Site& site = sites_[(hash + i) % most_sites];
         if (site.name == 0) {
             site.name = name;
-            site.next = first;
+            site.next = measures_ ? first_measured : first;
         }
         if (site.name == name)
             return &site;

@@ -19,12 +19,18 @@ struct StagePace {
 /// is pinned, is in one comparison alone: each takes the copies that were staged since the one before. A site
 /// is given up as a whole, so its copies count by their bytes, whatever their lengths.
 ///
+/// Where it is only to be told what staging gains, no site is given up, and the first comparison comes so late
+/// that it costs little.
+///
 /// Not thread-safe: its owner's lock covers it. Sites that there is no room for are staged, and never compared.
 class StageTrials {
 public:
     enum class Choice : std::uint8_t { stage, compare, leave };
 
     constexpr StageTrials() noexcept = default;
+
+    /// Before the first copy: no site is given up.
+    void only_measure() noexcept { measures_ = true; }
 
     /// A copy is about to be made at `site`, which is not 0.
     Choice choose(std::uint64_t site) noexcept;
@@ -47,6 +53,7 @@ private:
     /// Nullptr: there is no room.
     Site* find(std::uint64_t name) noexcept;
 
+    bool measures_ = false;
     Site sites_[most_sites] = {};
 };
 

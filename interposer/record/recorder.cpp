@@ -145,6 +145,7 @@ template void write(const trace::ManagedEvent&) noexcept;
 template void write(const trace::ManagedCounters&) noexcept;
 template void write(const trace::ManagedDetail&) noexcept;
 template void write(const trace::Content&) noexcept;
+template void write(const trace::Comparison&) noexcept;
 template void write(const trace::GraphLaunch&) noexcept;
 template void write(const trace::Graph&) noexcept;
 

@@ -54,6 +54,7 @@ public:
     }
 
     std::size_t mib() const { return options_.mib; }
+    bool by_hand() const { return by_hand_; }
 
     /// Elements of one array where `parts` of equal size share the working set.
     template <class T>
@@ -83,11 +84,11 @@ public:
 
     /// With --hand: moves `count` elements on `stream`. Else nothing.
     template <class T>
-    void to_device(const T* data, std::size_t count, cudaStream_t stream = nullptr) const {
+    void to_device(const T* data, std::size_t count, cudaStream_t stream = nullptr, int device = 0) const {
         if (round() != 0)
             habits::pass_host_time(count * sizeof(T)); // and what goes to the device it has written
         if (by_hand_)
-            CHECK(cudaMemPrefetchAsync(data, count * sizeof(T), {cudaMemLocationTypeDevice, 0}, 0, stream));
+            CHECK(cudaMemPrefetchAsync(data, count * sizeof(T), {cudaMemLocationTypeDevice, device}, 0, stream));
     }
     template <class T>
     void to_host(const T* data, std::size_t count, cudaStream_t stream = nullptr) {

@@ -29,6 +29,16 @@ def free_device_memory():
         cuda.cuDevicePrimaryCtxRelease_v2(device)
 
 
+def devices():
+    """How many there are; 0 without a driver."""
+    try:
+        cuda = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return 0
+    count = ctypes.c_int()
+    return 0 if cuda.cuInit(0) or cuda.cuDeviceGetCount(ctypes.byref(count)) else count.value
+
+
 def refusal(at_once, held=0):
     """Why the suite must not run here with so many programs at once, or with `held` bytes that a part of it may hold; empty
     when it may."""

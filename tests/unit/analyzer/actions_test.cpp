@@ -12,7 +12,6 @@
 BOOST_AUTO_TEST_SUITE(analyzer_actions)
 
 using namespace umadvisor;
-using model::ActionKind;
 using nlohmann::json;
 using test::contains;
 using test::Life;
@@ -23,8 +22,6 @@ using test::text_of;
 using verdicts::WastedPrefetch;
 
 namespace {
-
-const auto close = boost::test_tools::tolerance(1e-6);
 
 struct Prefetched {
     trace::Reason reason = trace::Reason::not_resident;
@@ -62,33 +59,6 @@ std::uint64_t wasted(Life& life, WastedPrefetch::Why why) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(gains_are_bytes_at_both_rates_less_the_calls) {
-    machine::Rates rates;
-    rates.fault_to_device = 10e9;
-    rates.prefetch_to_device = 50e9;
-    rates.fault_to_host = 8e9;
-    rates.prefetch_to_host = 16e9;
-    rates.pageable_to_device = 10e9;
-    rates.device_to_pageable = 20e9;
-    const auto gain = [&](ActionKind kind, std::uint64_t bytes, double call_ns,
-                          const reports::WastedBytes& waste = {}) {
-        const auto ns = reports::action_gain_ns(kind, {1, 0, bytes, 0}, call_ns, waste, rates);
-        BOOST_TEST_REQUIRE(ns.has_value());
-        return *ns;
-    };
-    constexpr std::uint64_t gb = 1'000'000'000;
-    BOOST_TEST(gain(ActionKind::to_device, gb, 1e6) == 100e6 - 20e6 - 1e6, close);
-    BOOST_TEST(gain(ActionKind::to_host, gb, 1e6) == 125e6 - 62.5e6 - 1e6, close);
-    // What was there did not move, what was not used moved for nothing; neither saved anything.
-    BOOST_TEST(gain(ActionKind::to_device, gb, 1e6, {gb / 2, 0}) == 40e6 - 1e6, close);
-    BOOST_TEST(gain(ActionKind::to_host, gb, 1e6, {0, gb}) == -62.5e6 - 1e6, close);
-    BOOST_TEST(gain(ActionKind::stage_to_device, gb, 25e6) == 75e6, close);
-    BOOST_TEST(gain(ActionKind::stage_to_host, gb, 60e6) == -10e6, close);
-    BOOST_TEST(gain(ActionKind::room, gb, 1e6) == -1e6, close);
-    BOOST_TEST(gain(ActionKind::place, gb, 1e6) == -1e6, close);
-    BOOST_TEST(!reports::action_gain_ns(ActionKind::rewrite, {1, 0, gb, 0}, 1e6, {}, rates).has_value());
-}
-
 BOOST_AUTO_TEST_CASE(prefetches_are_told_by_reason_and_by_the_line_they_were_done_for) {
     Scenario s;
     const auto good = s.stack(), bad = s.stack(), wait = s.stack(), line = s.stack();
@@ -114,8 +84,7 @@ BOOST_AUTO_TEST_CASE(prefetches_are_told_by_reason_and_by_the_line_they_were_don
     BOOST_TEST(device["time_ns"] == 2'100'000);
     BOOST_TEST_REQUIRE(device["places"].size() == 2u);
     BOOST_TEST(device["places"][0]["line"]["text"] == "0x400010");
-    BOOST_TEST(device["places"][0]["gain_ns"].get<double>() > 10e6);
-    BOOST_TEST(device["places"][1]["gain_ns"].get<double>() < 0);
+    BOOST_TEST(device["places"][0]["gain_ns"].is_null());
     BOOST_TEST(actions["lines"][1]["action"] == "prefetch_to_host");
     BOOST_TEST(actions["lines"][2]["action"] == "make_room");
     BOOST_TEST(actions["lines"][3]["action"] == "other");
@@ -124,10 +93,9 @@ BOOST_AUTO_TEST_CASE(prefetches_are_told_by_reason_and_by_the_line_they_were_don
     BOOST_TEST(contains(text, "What umadvisor did\n    prefetched to the device before launches: 3 calls (1 "
                               "failed), 256 MiB, 2.1 ms in calls"),
                text);
-    BOOST_TEST(contains(text, "0x400010   1 call, 256 MiB, 50 us in calls; saved about 17.7 ms"), text);
+    BOOST_TEST(contains(text, "0x400010   1 call, 256 MiB, 50 us in calls\n"), text);
     BOOST_TEST(contains(text, "0x400020   2 calls (1 failed), 4 KiB, 2.05 ms in calls"), text);
-    BOOST_TEST(contains(text, "; lost about "), text);
-    BOOST_TEST(contains(text, "1 call, 2 MiB, 50 us in calls\n        gain not estimated\n"), text);
+    BOOST_TEST(contains(text, "1 call, 2 MiB, 50 us in calls\n        gain not known: "), text);
 }
 
 BOOST_AUTO_TEST_CASE(refusals_are_told_once_and_in_the_section) {
@@ -155,7 +123,7 @@ BOOST_AUTO_TEST_CASE(where_nothing_was_done_nothing_is_said) {
     BOOST_TEST(!contains(text_of(path), "What umadvisor did"));
 }
 
-BOOST_AUTO_TEST_CASE(what_the_host_was_given_for_nothing_counts_against_it) {
+BOOST_AUTO_TEST_CASE(what_the_host_was_given_for_nothing_is_told) {
     Scenario s;
     const auto wait = s.stack(), line = s.stack();
     const auto memory = s.allocate(256 * mib, trace::Memory::managed, line);
@@ -170,7 +138,7 @@ BOOST_AUTO_TEST_CASE(what_the_host_was_given_for_nothing_counts_against_it) {
     const json actions = actions_of(s.path());
     BOOST_TEST(actions["lines"][1]["action"] == "prefetch_to_host");
     BOOST_TEST(actions["lines"][1]["unused_bytes"].get<std::uint64_t>() >= 512 * mib);
-    BOOST_TEST(actions["lines"][1]["places"][0]["gain_ns"].get<double>() < 0);
+    BOOST_TEST(contains(text_of(s.path()), "for nothing"));
 }
 
 BOOST_AUTO_TEST_CASE(prefetches_for_nothing_are_told_apart) {

@@ -94,6 +94,7 @@ INSTANTIATE(ManagedEvent);
 INSTANTIATE(ManagedCounters);
 INSTANTIATE(ManagedDetail);
 INSTANTIATE(Content);
+INSTANTIATE(Comparison);
 INSTANTIATE(ManagedSource);
 INSTANTIATE(HostReturn);
 INSTANTIATE(PeerLink);

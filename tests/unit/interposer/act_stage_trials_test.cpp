@@ -50,6 +50,14 @@ BOOST_FIXTURE_TEST_CASE(a_site_where_the_driver_is_faster_twice_running_is_given
         BOOST_TEST_REQUIRE((copy(1, 50) == Choice::leave));
 }
 
+BOOST_FIXTURE_TEST_CASE(where_it_is_only_measured_no_site_is_given_up_and_comparisons_come_late, Copies) {
+    trials.only_measure();
+    for (int i = 0; i < 2000; ++i)
+        BOOST_TEST_REQUIRE((copy(100, 50) != Choice::leave));
+    BOOST_TEST(compared == (Numbers{96, 384, 1536}), boost::test_tools::per_element());
+    BOOST_TEST(given_up_at == 0u);
+}
+
 BOOST_FIXTURE_TEST_CASE(what_made_staging_slow_once_is_forgiven, Copies) {
     copy(10'000, 100); // pins the ring
     for (int i = 0; i < 100; ++i)

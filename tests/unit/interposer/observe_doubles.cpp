@@ -69,6 +69,8 @@ void write(const Record& record) noexcept {
         recorder().prefetches.push_back(record);
     else if constexpr (std::is_same_v<Record, trace::Content>)
         recorder().contents.push_back(record);
+    else if constexpr (std::is_same_v<Record, trace::Comparison>)
+        recorder().comparisons.push_back(record);
     else
         recorder().advices.push_back(record);
 }
@@ -77,6 +79,7 @@ template void write(const trace::DeviceTime&) noexcept;
 template void write(const trace::Prefetch&) noexcept;
 template void write(const trace::Advise&) noexcept;
 template void write(const trace::Content&) noexcept;
+template void write(const trace::Comparison&) noexcept;
 
 template <class Record>
 void define(const Record& record) noexcept {

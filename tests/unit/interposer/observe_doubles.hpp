@@ -25,6 +25,7 @@ struct FakeRecorder {
     std::vector<trace::Prefetch> prefetches;
     std::vector<trace::Advise> advices;
     std::vector<trace::Content> contents;
+    std::vector<trace::Comparison> comparisons;
     std::vector<trace::HostReturn> host_returns;
     std::vector<std::pair<trace::Function, std::string>> functions;
     std::vector<std::pair<trace::HostRange, std::string>> host_ranges;
