@@ -156,9 +156,9 @@ void Profile::observe_other(const reader::ThreadCursor& cursor, std::optional<fa
             if (is_node(record))
                 return;
             offer(record, cursor.index(), waits_, contents_, managed_, missing_syncs_, recorded_, allocations_,
-                  placed_launches_, allocation_failures_, actions_, far_copies_, peer_copies_, narrow_rows_,
-                  graphs_, polls_, exported_sites_, staging_sites_, noticed_allocations_,
-                  default_stream_order_);
+                  placed_launches_, allocation_failures_, actions_, remote_uses_, write_combined_, far_copies_,
+                  peer_copies_, narrow_rows_, graphs_, polls_, exported_sites_, staging_sites_,
+                  noticed_allocations_, default_stream_order_);
             if constexpr (std::is_same_v<std::remove_cvref_t<decltype(record)>, trace::Copy>)
                 call->owner = copies_.add(record);
             else if constexpr (requires { add(record, cursor); })
@@ -174,6 +174,7 @@ void Profile::observe(const trace::Launch& record, const reader::Shape* shape, s
     idle_gaps_.launch(record, shape, thread);
     copy_runs_.launch(thread);
     needless_waits_.launch(record, shape, thread);
+    write_combined_.launch(record, thread);
     lifetimes_.launch(record, shape);
     if (shape != nullptr)
         count_call({shape->stack, shape->entry}, record);
@@ -190,6 +191,7 @@ void Profile::observe(const trace::Launch& record, const reader::Shape* shape, s
     allocations_.launch(record, *shape);
     placed_launches_.launch(record, *shape);
     missing_syncs_.launch(record, *shape);
+    remote_uses_.launch(record, *shape);
     if (record.status == 0)
         managed_.launch(*shape, record.start, thread);
 }
@@ -230,6 +232,7 @@ void Profile::add(const trace::DeviceTime& record, const reader::ThreadCursor&) 
     peer_copies_.measure(record.sample, ns);
     allocations_.measure(record.sample, ns);
     placed_launches_.measure(record.sample, ns);
+    remote_uses_.measure(record.sample, ns);
 }
 
 } // namespace umadvisor::model

@@ -14,14 +14,18 @@ std::size_t WrittenParameters::count_before_variables(const reader::Shape& shape
     return static_cast<std::size_t>(variable - shape.touched.begin());
 }
 
+const WrittenParameters::Pointers& WrittenParameters::pointers_of(const reader::Shape& shape) {
+    const auto [kernel, fresh] = kernels_.try_emplace(shape.function);
+    if (fresh)
+        kernel->second = symbols::const_pointers(dictionary_.function_symbol(shape.function));
+    return kernel->second;
+}
+
 /// Allocations are told in the order of the parameters, each once. So each belongs to one pointer where there
 /// are as many; else one pointer may be null, or two may lead to the same allocation. Behind them stand the
 /// managed variables of the kernel's module, of which the parameters tell nothing.
 bool WrittenParameters::may_write(const reader::Shape& shape, std::size_t index) {
-    const auto [kernel, fresh] = kernels_.try_emplace(shape.function);
-    if (fresh)
-        kernel->second = symbols::const_pointers(dictionary_.function_symbol(shape.function));
-    const Pointers& pointers = kernel->second;
+    const Pointers& pointers = pointers_of(shape);
     if (!pointers)
         return true;
     const std::size_t by_parameters = count_before_variables(shape);
@@ -30,6 +34,12 @@ bool WrittenParameters::may_write(const reader::Shape& shape, std::size_t index)
     if (pointers->size() == by_parameters)
         return !(*pointers)[index];
     return !std::ranges::all_of(*pointers, [](bool is_const) { return is_const; });
+}
+
+bool WrittenParameters::surely_writes(const reader::Shape& shape, std::size_t index) {
+    const Pointers& pointers = pointers_of(shape);
+    return pointers && count_before_variables(shape) == pointers->size() && index < pointers->size() &&
+           !(*pointers)[index] && std::ranges::count(*pointers, false) == 1;
 }
 
 } // namespace umadvisor::model

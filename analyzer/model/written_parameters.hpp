@@ -27,12 +27,15 @@ public:
     }
     /// Whether the kernel may write the `index`-th of `shape.touched`; in doubt it may.
     bool may_write(const reader::Shape& shape, std::size_t index);
+    /// Whether that is all that the kernel can write: then it does.
+    bool surely_writes(const reader::Shape& shape, std::size_t index);
 
 private:
     /// Of the allocations that a launch reaches, those that its parameters lead to.
     std::size_t count_before_variables(const reader::Shape& shape) const;
 
     using Pointers = std::optional<std::vector<bool>>; ///< whether const, in their order
+    const Pointers& pointers_of(const reader::Shape& shape);
 
     const reader::Dictionary& dictionary_;
     std::unordered_map<std::uint64_t, Pointers> kernels_; ///< by function

@@ -23,6 +23,7 @@ struct Change {
     double share = 1;       ///< of these calls, spread evenly; the others stay
     std::uint64_t kept = 0; ///< this many at the start stay in any case
     double less_ns = 0, less_ns_per_byte = 0;
+    double less_share = 0;    ///< of what the device needs for its work
     double added_ns = 0;      ///< that the host needs once, before the first of them
     double added_each_ns = 0; ///< and before each
 };
