@@ -26,6 +26,9 @@ struct Prices {
     double device_memory = 1.17e12;
     double device_operations = 33e12;
     double host_to_host = 10e9;
+    /// Host memory that no cache holds, read by the host: not measured, some hundred MB/s by the vendors'
+    /// manuals.
+    double write_combined_read = 0.2e9;
     /// What a row of a copy takes at the least, however narrow: 1.3 to 2.6 ns.
     double copied_row_ns = 1.4;
 

@@ -229,7 +229,8 @@ std::optional<Call> Calls::of(const trace::Set& record, const reader::ThreadCurs
     call.bytes = record.bytes;
     if (record.asynchronous == 0 && record.memory != Memory::device)
         call.waits = Waits::itself;
-    call.expected_ns = least_work_ns + static_cast<double>(record.bytes) / rates_.memory_set * 1e9;
+    const double rate = stays_on_host(record.memory) ? rates_.device_to_pinned : rates_.memory_set;
+    call.expected_ns = least_work_ns + static_cast<double>(record.bytes) / rate * 1e9;
     call.doubt = pinned_doubt;
     call.group = group(mixed(mixed(mixed(7, record.stack), record.entry), record.bytes) | 1);
     return call;

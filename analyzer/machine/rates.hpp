@@ -23,6 +23,7 @@ struct Rates {
     double device_memory = usual.device_memory; ///< gone through by a kernel
     double memory_set = 2.8e12;                 ///< device memory written by the driver's memory sets
     double host_to_host = usual.host_to_host;   ///< by one thread
+    double write_combined_read = usual.write_combined_read; ///< likewise; not calibrated
     /// Managed memory; the host had it before. 256 MiB came to the device by faults in 23 to 40 ms, back in 29.
     double fault_to_device = 256.0 * 1024 * 1024 / 23e-3, fault_to_host = 256.0 * 1024 * 1024 / 29e-3;
     /// The same where the host writes what it takes: each page faults once more when it is first written to,

@@ -44,6 +44,8 @@ Profile::Profile(reader::Trace& trace, Statistics* statistics, machine::Rates ra
       idle_gaps_(ns_per_tick),
       lifetimes_(ns_per_tick, trace.dictionary),
       through_host_(ns_per_tick, contents_),
+      remote_uses_(ns_per_tick, trace.dictionary),
+      write_combined_(ns_per_tick, trace.dictionary),
       far_copies_(trace),
       peer_copies_(trace.dictionary),
       noticed_allocations_(trace.dictionary.notices) {
@@ -64,6 +66,7 @@ Profile::Profile(reader::Trace& trace, Statistics* statistics, machine::Rates ra
     hazards_->finish();
     contents_.finish();
     lifetimes_.finish(last_ticks_);
+    remote_uses_.finish();
     for (const reader::DroppedCalls& site : trace.dropped_calls)
         if (site.known) {
             CallTotals& totals = calls_[site.entry];

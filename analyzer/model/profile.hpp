@@ -28,11 +28,13 @@
 #include "analyzer/model/placed_launches.hpp"
 #include "analyzer/model/polls.hpp"
 #include "analyzer/model/recorded_time.hpp"
+#include "analyzer/model/remote_uses.hpp"
 #include "analyzer/model/scalar_downloads.hpp"
 #include "analyzer/model/staging_sites.hpp"
 #include "analyzer/model/through_host.hpp"
 #include "analyzer/model/waits.hpp"
 #include "analyzer/model/work_patterns.hpp"
+#include "analyzer/model/write_combined.hpp"
 #include "analyzer/reader/trace.hpp"
 #include "analyzer/timeline/edit.hpp"
 
@@ -105,6 +107,8 @@ public:
     const WorkPatterns& work_patterns() const { return work_patterns_; }
     const ScalarDownloads& scalar_downloads() const { return scalar_downloads_; }
     const ThroughHost& through_host() const { return through_host_; }
+    const RemoteUses& remote_uses() const { return remote_uses_; }
+    const WriteCombined& write_combined() const { return write_combined_; }
     const FarCopies& far_copies() const { return far_copies_; }
     const PeerCopies& peer_copies() const { return peer_copies_; }
     const ExportedSites& exported_sites() const { return exported_sites_; }
@@ -193,6 +197,8 @@ private:
     WorkPatterns work_patterns_;
     ScalarDownloads scalar_downloads_;
     ThroughHost through_host_;
+    RemoteUses remote_uses_;
+    WriteCombined write_combined_;
     FarCopies far_copies_;
     PeerCopies peer_copies_;
     ExportedSites exported_sites_;

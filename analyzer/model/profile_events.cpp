@@ -169,9 +169,9 @@ void Profile::observe_other(const reader::ThreadCursor& cursor, facts::Call* cal
             if (is_node(record))
                 return;
             offer(record, cursor.index(), waits_, contents_, managed_, missing_syncs_, *hazards_, recorded_,
-                  allocations_, placed_launches_, allocation_failures_, actions_, action_gains_, far_copies_, peer_copies_,
-                  narrow_rows_, graphs_, polls_, exported_sites_, staging_sites_, noticed_allocations_,
-                  default_stream_order_);
+                  allocations_, placed_launches_, allocation_failures_, actions_, action_gains_, remote_uses_,
+                  write_combined_, far_copies_, peer_copies_, narrow_rows_, graphs_, polls_, exported_sites_,
+                  staging_sites_, noticed_allocations_, default_stream_order_);
             if constexpr (std::is_same_v<std::remove_cvref_t<decltype(record)>, trace::Copy>)
                 add_copy(copies_, record, trace_.time, *call);
             else if constexpr (requires { add(record, cursor); })
@@ -188,6 +188,7 @@ void Profile::observe(const trace::Launch& record, const reader::Shape* shape, s
     action_gains_.launch(record, shape, thread);
     copy_runs_.launch(thread);
     needless_waits_.launch(record, shape, thread);
+    write_combined_.launch(record, thread);
     lifetimes_.launch(record, shape);
     if (shape != nullptr)
         count_call({shape->stack, shape->entry}, record);
@@ -204,6 +205,7 @@ void Profile::observe(const trace::Launch& record, const reader::Shape* shape, s
     allocations_.launch(record, *shape);
     placed_launches_.launch(record, *shape);
     missing_syncs_.launch(record, *shape);
+    remote_uses_.launch(record, *shape);
     if (record.status == 0)
         managed_.launch(*shape, record.start, thread);
 }
@@ -244,6 +246,7 @@ void Profile::add(const trace::DeviceTime& record, const reader::ThreadCursor&) 
     peer_copies_.measure(record.sample, ns);
     allocations_.measure(record.sample, ns);
     placed_launches_.measure(record.sample, ns);
+    remote_uses_.measure(record.sample, ns);
 }
 
 } // namespace umadvisor::model

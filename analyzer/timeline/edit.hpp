@@ -22,6 +22,7 @@ struct Change {
     What what{};
     double share = 1; ///< of these calls, spread evenly; the others stay
     double less_ns = 0, less_ns_per_byte = 0;
+    double less_share = 0;    ///< of what the device needs for its work
     double added_ns = 0;      ///< that the host needs once, before the first of them
     double added_each_ns = 0; ///< and before each
 };

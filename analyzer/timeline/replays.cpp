@@ -285,7 +285,8 @@ void Replays::Lanes::queue(const facts::Call& call, const Times& done, std::span
 Replays::Left Replays::shorten(const Pending& pending, const Change& change) {
     const facts::Call& call = pending.call;
     Left left{pending.device_ns, pending.own_ns, pending.wake_ns};
-    const double less_ns = change.less_ns + change.less_ns_per_byte * static_cast<double>(call.bytes);
+    const double less_ns = change.less_ns + change.less_ns_per_byte * static_cast<double>(call.bytes) +
+                           change.less_share * pending.device_ns;
     if (call.queues == facts::Queues::nothing) {
         left.own_ns -= less_ns; // it may be more than that, for the call that undoes it
         left.wake_ns -= less_ns;

@@ -23,6 +23,7 @@ struct End {
     bool inside; ///< the whole range lies in one allocation, or in memory CUDA does not know
     int device;
     int host_node; ///< -1: any
+    bool write_combined = false;
 };
 
 End classify_end(std::uint64_t address, std::uint64_t bytes) {
@@ -30,8 +31,12 @@ End classify_end(std::uint64_t address, std::uint64_t bytes) {
     if (!found) {
         return {address, pageable, address != 0 && !driver().arena.holds(address), 0, -1};
     }
-    return {address, found->memory, bytes <= found->address + found->bytes - address, found->device,
-            found->host_node};
+    return {address,
+            found->memory,
+            bytes <= found->address + found->bytes - address,
+            found->device,
+            found->host_node,
+            (found->flags & CU_MEMHOSTALLOC_WRITECOMBINED) != 0 && found->memory == pinned};
 }
 
 bool on_device(const End& end) {
@@ -67,7 +72,7 @@ double copy_speed(CopyDirection direction, const End& target, const End& source)
                : peer_access(source.device, target.device) ? prices.peer
                                                            : prices.peer_through_host;
     default:
-        return prices.host_to_host;
+        return source.write_combined ? prices.write_combined_read : prices.host_to_host;
     }
 }
 

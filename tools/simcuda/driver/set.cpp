@@ -19,8 +19,10 @@ Nanoseconds fill(CUstream_st& stream, const Allocation& memory, CUdeviceptr addr
     ++state.control.sets.calls;
     state.control.sets.bytes += bytes;
     const Nanoseconds start = earliest_start(stream, Engine::compute);
+    const bool on_host = memory.memory == pinned || memory.memory == registered;
     Nanoseconds duration =
-        state.prices.kernel_minimum + residency::transfer_time(bytes, state.prices.device_memory);
+        state.prices.kernel_minimum +
+        residency::transfer_time(bytes, on_host ? state.prices.device_to_pinned : state.prices.device_memory);
     for (std::size_t row = 0; row < height; ++row) {
         const CUdeviceptr at = address + row * pitch;
         if (memory.memory == managed) {

@@ -3,6 +3,7 @@
 #include "allocation.hpp"
 #include "contents.hpp"
 #include "hazards.hpp"
+#include "host_memory.hpp"
 #include "memory.hpp"
 #include "nodes.hpp"
 #include "one_way.hpp"
@@ -85,6 +86,17 @@ inline constexpr Row table[] = {
     {"UMA-120", "fault", "without-access", "UMA-409", 64 * MiB, 10, pass_to_peer_without_access, peers},
     {"UMA-120", "clean", "with-access", "UMA-409", 64 * MiB, 10, pass_to_peer_with_access, peers},
     {"UMA-120", "near", "out-of-reach", "UMA-409", 64 * MiB, 10, pass_to_peer_without_access, strangers},
+    {"UMA-121", "fault", "table", "", 64 * MiB, 20, add_host_table<HostTable::reread>},
+    {"UMA-121", "clean", "copied", "", 64 * MiB, 20, add_host_table<HostTable::copied>},
+    {"UMA-121", "near", "refilled", "", 64 * MiB, 20, add_host_table<HostTable::refilled>},
+    {"UMA-121", "near", "read-once", "", 64 * MiB, 20, add_host_table<HostTable::read_once>},
+    {"UMA-122", "fault", "results", "", 64 * MiB, 20, make_host_results<HostResult::rewritten>},
+    {"UMA-122", "clean", "downloaded", "", 64 * MiB, 20, make_host_results<HostResult::downloaded>},
+    {"UMA-122", "near", "read-each-round", "UMA-505", 64 * MiB, 20,
+     make_host_results<HostResult::read_each_round>},
+    {"UMA-123", "fault", "copied-out", "", 8 * MiB, 10, pass_combined<Combined::read>},
+    {"UMA-123", "clean", "not-combined", "", 8 * MiB, 10, pass_combined<Combined::not_combined>},
+    {"UMA-123", "near", "written", "", 8 * MiB, 10, pass_combined<Combined::written>},
 
     {"UMA-201", "fault", "at-once", "UMA-202", 64 * KiB, 40, contend_for_pages},
     {"UMA-201", "clean", "on-host", "", 64 * KiB, 40, leave_pages_on_host},
