@@ -278,7 +278,8 @@ Finding describe(const model::Profile& profile, const Shared& shared) {
         "device time of this work" +
         std::string(shared.measured ? "" : " (memory sets at " + rate_text(rates.device_to_pinned) + ")") +
         ", no more than the link takes for this memory at " + rate_text(rates.remote_access) +
-        ", less the same in device memory and copies of " +
+        (shared.scattered_ns > 0 ? ", or for a word of each thread by itself," : ",") +
+        " less the same in device memory and copies of " +
         bytes_text(static_cast<double>(spans.up_bytes) + static_cast<double>(spans.down_bytes)) + " at " +
         rate_text(rates.pinned_to_device) + ", measured on " + rates.whose();
     finding.confidence = 2 * shared.scattered_ns > shared.spared_ns ? Confidence::low : Confidence::medium;

@@ -127,6 +127,7 @@ BOOST_AUTO_TEST_CASE(ids_and_names_stay) {
                "UMA-110 default-stream\nUMA-111 through-host\nUMA-112 scalar-download\n"
                "UMA-113 far-node\nUMA-114 same-source-upload\nUMA-115 same-source-twice\n"
                "UMA-118 fresh-pages\nUMA-119 pack-round\nUMA-120 peer-access\n"
+               "UMA-121 zero-copy-reread\nUMA-122 remote-write\nUMA-123 write-combined-read\n"
                "UMA-201 thrashing\nUMA-202 ping-pong\nUMA-203 first-touch\n"
                "UMA-204 host-populate\nUMA-205 read-back\nUMA-206 false-sharing\n"
                "UMA-207 read-only-bouncing\nUMA-208 remote-access\nUMA-209 oversubscribed\n"
