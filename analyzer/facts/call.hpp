@@ -64,6 +64,7 @@ struct Call {
     double doubt = 1;
 
     std::uint64_t group = 0; ///< work that is expected to take the same time; 0: none
+    std::uint64_t kin = 0;   ///< the group's work and that of the same kernel from other lines; 0: none
     void* owner = nullptr;   ///< of whoever asked for settled calls
 };
 

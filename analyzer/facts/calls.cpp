@@ -20,8 +20,8 @@ constexpr double unknown_kernel_ns = 3000, unknown_doubt = 10;
 constexpr double pageable_doubt = 0.5, pinned_doubt = 0.1;
 /// As many blocks may fill the multiprocessors of a small device.
 constexpr std::uint64_t wide_blocks = 16;
-/// A wait of which no quicker one was seen.
-constexpr double usual_wait_ns = 1000;
+/// A wait, and a free, of which no quicker one was seen.
+constexpr double usual_wait_ns = 1000, usual_free_ns = 60'000;
 
 std::uint64_t mixed(std::uint64_t hash, std::uint64_t number) {
     hash = (hash ^ number) * 0x9e3779b97f4a7c15;
@@ -83,8 +83,9 @@ Call Calls::begin(const Record& record, std::uint32_t thread) {
 
 /// The quickest of this entry tells what its calls take by themselves.
 double Calls::least(const Call& call) {
+    const double usual_ns = call.surely_waits ? usual_wait_ns : usual_free_ns;
     double& least = least_[call.site.entry];
-    least = least == 0 ? std::min(call.duration, usual_wait_ns) : std::min(least, call.duration);
+    least = least == 0 ? std::min(call.duration, usual_ns) : std::min(least, call.duration);
     return least;
 }
 
@@ -110,7 +111,9 @@ std::optional<Call> Calls::of(const trace::Launch& record, const reader::ThreadC
     if (record.status != 0 || shape->captured)
         return call;
     call.sample = record.sample;
-    queue_unknown(call, shape->stream, group_of(*shape));
+    // Each line has work of its own for a kernel.
+    call.kin = group_of(*shape);
+    queue_unknown(call, shape->stream, mixed(mixed(9, call.kin), shape->stack) | 1);
     const std::uint64_t of_plane = reader::saturated_product(shape->grid[0], shape->grid[1]);
     call.wide = reader::saturated_product(of_plane, shape->grid[2]) >= wide_blocks;
     return call;

@@ -121,6 +121,8 @@ public:
     std::uint64_t recorded_ns() const; ///< of duration_ns, what lay in no pause
     /// Of recorded_ns(), what did not go into making contexts: no change of a program saves that.
     std::uint64_t net_ns() const;
+    /// That has seen the whole run.
+    const timeline::Clock& clock() const { return clock_; }
     /// How well a replay of the run predicts waits that it is not shown.
     const timeline::Accuracy& replay_accuracy() const { return predicted_.accuracy(); }
     /// By what share of net_ns() it is off. 0 where no wait tells.

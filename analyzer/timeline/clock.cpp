@@ -60,8 +60,37 @@ double Clock::Usual::spread() const {
 Clock::Clock(Observer observer, const std::vector<Edit>& edits, bool hidden)
     : observer_(std::move(observer)), replays_(edits), hides_(hidden) {}
 
+const Clock::Group* Clock::measured_in(std::uint64_t group) const {
+    const Group* const found = group == 0 ? nullptr : groups_.find(group);
+    return found != nullptr && found->measured.count != 0 ? found : nullptr;
+}
+
+/// Work of its own group, or else of the same kernel: that takes as long wherever it is launched, or few of the
+/// group's waits have told of it.
+const Clock::Group* Clock::known_of(const facts::Call& call) const {
+    constexpr std::uint64_t few = 3;
+    const Group* const group = call.group == 0 ? nullptr : groups_.find(call.group);
+    if (group != nullptr && group->measured.count != 0)
+        return group;
+    const Group* const kin = measured_in(call.kin);
+    const bool told = group != nullptr && group->usual.count != 0;
+    if (kin != nullptr && (!told || group->usual.count < few || kin->usual.spread() < doubt_of_one_alike))
+        return kin;
+    return told ? group : nullptr;
+}
+
+/// What was measured in the whole run.
+const Clock::Group* Clock::told_of(const facts::Call& call) const {
+    if (earlier_ == nullptr)
+        return nullptr;
+    const Group* const group = earlier_->measured_in(call.group);
+    return group != nullptr ? group : earlier_->measured_in(call.kin);
+}
+
 /// What is expected of the work that is not fixed yet, by all that is known by now.
 void Clock::expect() {
+    // A wait that is one for sure tells more of what it waited for.
+    const bool unsure = !window_.empty() && !window_.back().call.surely_waits;
     double most = 0;
     for (Pending& pending : window_) {
         if (pending.fixed)
@@ -70,7 +99,9 @@ void Clock::expect() {
         pending.told_ns = call.waits == Waits::itself ? 0 : latency_ * share_before;
         pending.expected_ns = call.expected_ns;
         double doubt = call.doubt;
-        const Group* const group = call.group == 0 ? nullptr : groups_.find(call.group);
+        const Group* group = known_of(call);
+        if (group == nullptr && unsure)
+            group = told_of(call);
         if (group != nullptr && doubt > doubt_of_measured) {
             pending.expected_ns = group->usual.mean;
             doubt = group->measured.count != 0 ? group->usual.spread()
@@ -104,8 +135,10 @@ void Clock::add(const facts::Call& call) {
     pending.own_ns = pending.call.duration;
     if (call.queues == Queues::record)
         pending.told_ns = latency_ * share_before;
-    if (call.sample != 0 && call.group != 0)
+    if (call.sample != 0 && call.group != 0) {
         awaited_.add(call.sample, call.group);
+        groups_[call.group].kin = call.kin;
+    }
     window_.push_back(pending);
     unresolved_ = call.waits != Waits::nothing;
     if (window_.size() >= window) {
@@ -118,8 +151,13 @@ void Clock::add(const facts::Call& call) {
 
 void Clock::measured(std::uint64_t sample, double ns) {
     if (const auto group = awaited_.take(sample)) {
-        groups_[*group].measured.add(ns);
-        groups_[*group].usual.add(ns);
+        const std::uint64_t kin = groups_[*group].kin;
+        for (const std::uint64_t each : {*group, kin})
+            if (each != 0) {
+                Group& of_kind = groups_[each];
+                of_kind.measured.add(ns);
+                of_kind.usual.add(ns);
+            }
     }
     for (auto pending = window_.end(); pending != window_.begin();)
         if ((--pending)->call.sample == sample && pending->call.queues == Queues::work) {
@@ -202,7 +240,7 @@ void Clock::learn(const Pending& last, double end) {
     if (work == nullptr || work->call.group == 0 || work->call.sample != 0 ||
         last.call.waits == Waits::itself || work->call.engine != facts::Engine::none)
         return;
-    const Group* const group = groups_.find(work->call.group);
+    const Group* const group = known_of(work->call);
     if (group == nullptr || group->measured.count < 2 || latencies_.size() >= 256)
         return;
     latencies_.push_back(end - work->call.start - group->measured.mean);
@@ -233,9 +271,10 @@ void Clock::fit(Pending& last) {
     const double end = call.start + call.duration;
     const bool itself = call.waits == Waits::itself;
     const double usual_wake = latency_ * (1 - share_before);
-    const double wake = itself ? 0 : std::min(call.duration, usual_wake);
     Site& site = sites_.try_emplace(call.site, sites_.size()).first->second;
     const double own = std::max(call.least_ns, site.own_ns), least = std::min(call.duration, own);
+    // What it is for, a free does after the wait.
+    const double wake = itself ? 0 : std::min(call.duration, call.surely_waits ? usual_wake : own);
     double factor = 1;
     bool all_alike = false;
     Growing done = simulate(factor, all_alike);

@@ -45,6 +45,9 @@ public:
     /// `hidden`: every second wait of each call site is predicted only.
     explicit Clock(Observer observer, const std::vector<Edit>& edits = {}, bool hidden = false);
 
+    /// `earlier` has seen the whole run, and must outlive this clock. What was measured of a kind of work late
+    /// in the run then tells of calls of which it is not known whether they waited for such work.
+    void know(const Clock& earlier) { earlier_ = &earlier; }
     /// In the order of their starts.
     void add(const facts::Call& call);
     /// The device took `ns` for the work that carries `sample`.
@@ -66,6 +69,7 @@ private:
     struct Group {
         Usual measured;
         Usual usual; ///< what was measured, and what waits told of the others
+        std::uint64_t kin = 0;
     };
     /// Whose calls wait.
     struct Site {
@@ -75,6 +79,9 @@ private:
         double own_ns = 0; ///< that its calls take when nothing is left to wait for; 0: not known
     };
 
+    const Group* known_of(const facts::Call& call) const;
+    const Group* measured_in(std::uint64_t group) const;
+    const Group* told_of(const facts::Call& call) const;
     void expect();
     Pending* only();
     void resolve();
@@ -96,6 +103,7 @@ private:
     State<double> base_;      ///< at the start of the window
     State<Growing> trial_;
     reader::FlatMap<Group> groups_;
+    const Clock* earlier_ = nullptr;
     std::unordered_map<model::CallSite, Site, model::CallSiteHash> sites_;
     model::Awaited<std::uint64_t> awaited_; ///< groups of samples
     std::vector<double> latencies_;
