@@ -20,8 +20,8 @@ constexpr double unknown_kernel_ns = 3000, unknown_doubt = 10;
 constexpr double pageable_doubt = 0.5, pinned_doubt = 0.1;
 /// As many blocks may fill the multiprocessors of a small device.
 constexpr std::uint64_t wide_blocks = 16;
-/// A wait of which no quicker one was seen.
-constexpr double usual_wait_ns = 1000;
+/// A wait, and a free, of which no quicker one was seen.
+constexpr double usual_wait_ns = 1000, usual_free_ns = 60'000;
 
 std::uint64_t mixed(std::uint64_t hash, std::uint64_t number) {
     hash = (hash ^ number) * 0x9e3779b97f4a7c15;
@@ -90,8 +90,9 @@ Call Calls::begin(const Record& record, std::uint32_t thread) {
 
 /// The quickest of this entry tells what its calls take by themselves.
 double Calls::least(const Call& call) {
+    const double usual_ns = call.surely_waits ? usual_wait_ns : usual_free_ns;
     double& least = least_[call.site.entry];
-    least = least == 0 ? std::min(call.duration, usual_wait_ns) : std::min(least, call.duration);
+    least = least == 0 ? std::min(call.duration, usual_ns) : std::min(least, call.duration);
     return least;
 }
 
@@ -124,7 +125,10 @@ const Calls::Kernel& Calls::kernel(const reader::Shape& shape, std::uint32_t thr
     Kernel& kernel = kernels_[thread][shape.place];
     if (kernel.group == 0) {
         const std::uint64_t of_plane = reader::saturated_product(shape.grid[0], shape.grid[1]);
-        kernel = {group(key_of(shape)), reader::saturated_product(of_plane, shape.grid[2]) >= wide_blocks};
+        const std::uint64_t key = key_of(shape);
+        // Each line has work of its own for a kernel.
+        kernel = {group(mixed(mixed(9, key), shape.stack) | 1), group(key),
+                  reader::saturated_product(of_plane, shape.grid[2]) >= wide_blocks};
     }
     return kernel;
 }
@@ -143,6 +147,7 @@ std::optional<Call> Calls::of(const trace::Launch& record, const reader::ThreadC
         return call;
     call.sample = record.sample;
     const Kernel& launched = kernel(*shape, call.thread);
+    call.kin = launched.kin;
     queue_unknown(call, shape->stream, launched.group);
     call.wide = launched.wide;
     return call;

@@ -86,6 +86,7 @@ private:
     /// What all launches of one shape have in common.
     struct Kernel {
         std::uint32_t group = 0; ///< 0: not known yet
+        std::uint32_t kin = 0;
         bool wide = false;
     };
     /// Where work goes that a thread puts into a stream.

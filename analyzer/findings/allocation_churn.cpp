@@ -10,6 +10,16 @@
 namespace umadvisor::findings {
 namespace {
 
+/// Memory that a line takes a second time may be that of the program's next phase, unless this costs much of
+/// the run; from the third time on it is taken again and again.
+bool is_churn(const model::Profile& profile, const ChurnLine& line) {
+    constexpr std::uint64_t surely_rounds = 3;
+    constexpr double much_of_run = 0.01;
+    const bool surely = line.pairs >= surely_rounds * std::max<std::uint64_t>(line.peak_live, 1);
+    const double least_ns = surely ? 0 : much_of_run * static_cast<double>(profile.net_ns());
+    return spared_ns(line) >= std::max(least_saving_ns, least_ns);
+}
+
 Finding describe_churn(const model::Profile& profile, const Rule& rule, std::uint64_t stack,
                        const ChurnLine& line) {
     const auto pairs = static_cast<double>(line.pairs);
@@ -58,7 +68,7 @@ std::vector<Finding> find_churn(const model::Profile& profile, const LineOf& lin
                                 trace::Memory memory) {
     std::vector<Finding> findings;
     for (const auto& [stack, line] : churn_lines(profile, line_of, {memory}))
-        if (spared_ns(line) >= least_saving_ns)
+        if (is_churn(profile, line))
             findings.push_back(describe_churn(profile, rule, stack, line));
     return findings;
 }

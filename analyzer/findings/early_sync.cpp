@@ -18,7 +18,7 @@ void describe_early_sync(const model::Profile& profile, const GapLine& line, Fin
 } // namespace
 
 std::vector<Finding> find_early_syncs(const model::Profile& profile, const LineOf& line_of) {
-    return find_gaps(profile, line_of, rule("UMA-502"), model::WaitReason::needless, describe_early_sync);
+    return find_gaps(profile, line_of, rule("UMA-502"), {model::WaitReason::needless}, describe_early_sync);
 }
 
 } // namespace umadvisor::findings

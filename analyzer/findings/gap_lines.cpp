@@ -3,6 +3,7 @@
 #include "analyzer/findings/untold_work.hpp"
 #include "analyzer/findings/words.hpp"
 
+#include <algorithm>
 #include <map>
 
 namespace umadvisor::findings {
@@ -21,20 +22,20 @@ Finding gap_finding(const model::Profile& profile, const Rule& rule, std::uint64
                         {"device_idle_ns", line.idle_ns}};
     if (line.next_stack != 0)
         finding.places.emplace_back("the device gets its next work here", line.next_stack);
-    // With two sets of buffers the host waits for results a round later, and frees them then: a gap hides no
-    // more than one wait. For what it does not need it never waits: a long gap may make up for a short one
-    // before it.
-    if (&rule == &findings::rule("UMA-503")) { // whether a free waited, the clock may not know
+    const bool needed = &rule == &findings::rule("UMA-505");
+    if (&rule == &findings::rule("UMA-503") && !line.frees) { // the rest of such a copy is for other rules
         finding.saving_ns = line.overlap_ns;
         finding.basis =
             "of each wait and the gap after it the shorter, as recorded: side by side they take the longer";
         return finding;
     }
-    const bool needed = &rule == &findings::rule("UMA-505");
+    // With two sets of buffers the host waits for results a round later: a gap hides no more than one wait. For
+    // what it does not need it never waits: a long gap may make up for a short one before it, and work that
+    // comes after the last wait hides that.
     EditedCalls calls = line.calls;
     if (needed)
         calls.add(line.behind);
-    finding.saving_ns = needed ? line.overlap_ns : line.waited_ns;
+    finding.saving_ns = needed ? line.overlap_ns : line.turn_ns;
     finding.edit = calls.asynchronous(profile);
     finding.basis = needed ? "replay of the run without these waits; at most the shorter of each wait and the "
                              "gap after it, since a result is needed a round later"
@@ -51,20 +52,30 @@ std::string turns_text(const model::Profile& profile, const GapLine& line) {
 }
 
 std::vector<Finding> find_gaps(const model::Profile& profile, const LineOf& line_of, const Rule& rule,
-                               model::WaitReason reason, DescribeGap describe) {
+                               std::initializer_list<model::WaitReason> reasons, DescribeGap describe) {
     if (work_is_untold(profile))
         return {};
+    const auto& sites = profile.idle_gaps().sites();
+    std::map<model::CallSite, std::uint64_t> calls;
+    for (const auto& [site, totals] : sites)
+        calls[site.call] += totals.calls;
     std::map<std::uint64_t, GapLine> lines;
-    for (const auto& [site, totals] : profile.idle_gaps().sites()) {
-        if (site.reason != reason)
+    for (const auto& [site, totals] : sites) {
+        if (std::ranges::find(reasons, site.reason) == reasons.end())
             continue;
         GapLine& line = lines[line_of(site.call.stack)];
         line.gaps += totals.gaps;
-        line.calls.add(site.call, totals.gaps);
+        line.turn_ns += static_cast<double>(profile.nanoseconds(totals.turn_ticks));
+        line.frees &= site.reason == model::WaitReason::freed;
+        if (site.reason == model::WaitReason::needless || site.reason == model::WaitReason::freed)
+            line.calls.add(site.call, totals.calls, calls[site.call]); // the remedy changes them all
+        else
+            line.calls.add(site.call, totals.gaps);
         for (const model::CallSite& call : totals.behind)
             line.behind.add(call, 1);
         line.entry = site.call.entry;
-        line.next_stack = totals.next_stack;
+        if (totals.next_stack != 0)
+            line.next_stack = totals.next_stack;
         line.waited_ns += static_cast<double>(profile.nanoseconds(totals.waited_ticks));
         line.idle_ns += static_cast<double>(profile.nanoseconds(totals.idle_ticks));
         line.overlap_ns += static_cast<double>(profile.nanoseconds(totals.overlap_ticks));

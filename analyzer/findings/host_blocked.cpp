@@ -16,7 +16,7 @@ void describe_host_blocked(const model::Profile& profile, const GapLine& line, F
 } // namespace
 
 std::vector<Finding> find_host_blocked(const model::Profile& profile, const LineOf& line_of) {
-    return find_gaps(profile, line_of, rule("UMA-505"), model::WaitReason::results, describe_host_blocked);
+    return find_gaps(profile, line_of, rule("UMA-505"), {model::WaitReason::results}, describe_host_blocked);
 }
 
 } // namespace umadvisor::findings

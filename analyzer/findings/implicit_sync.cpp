@@ -16,7 +16,8 @@ void describe_implicit_sync(const model::Profile& profile, const GapLine& line, 
 } // namespace
 
 std::vector<Finding> find_implicit_syncs(const model::Profile& profile, const LineOf& line_of) {
-    return find_gaps(profile, line_of, rule("UMA-503"), model::WaitReason::unasked, describe_implicit_sync);
+    return find_gaps(profile, line_of, rule("UMA-503"), {model::WaitReason::unasked, model::WaitReason::freed},
+                     describe_implicit_sync);
 }
 
 } // namespace umadvisor::findings

@@ -17,6 +17,7 @@ std::vector<timeline::Gain> replay(const model::Profile& profile,
     reader::TraceFile file(profile.trace().file.path());
     facts::Calls calls(profile.trace(), profile.rates());
     timeline::Clock clock({}, edits);
+    clock.know(profile.clock());
     reader::EventStream events(file);
     while (const reader::ThreadCursor* const cursor = events.next()) {
         if (const auto* const time = std::get_if<trace::DeviceTime>(&cursor->event()))

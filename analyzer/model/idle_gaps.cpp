@@ -13,8 +13,10 @@ namespace {
 constexpr double least_wait_ns = 20'000, least_gap_ns = 50'000;
 /// A free with nothing to wait for takes no longer than this, or than the quickest of the trace.
 constexpr double most_own_free_ns = 200'000;
-/// What a copy takes by itself, cautiously: its call, and its bytes.
-constexpr double copy_call_ns = 20'000, pageable_bytes_per_ns = 10, pinned_bytes_per_ns = 50;
+/// What a copy takes by itself: its bytes, and its call. A call that took no more than the cautious figure
+/// beyond its bytes may not have waited.
+constexpr double pageable_bytes_per_ns = 10, pinned_bytes_per_ns = 50;
+constexpr double copy_call_ns = 7'000, most_copy_call_ns = 20'000;
 
 } // namespace
 
@@ -24,8 +26,7 @@ void IdleGaps::queue(std::uint32_t thread, std::uint64_t stack, std::uint64_t st
         thread_ = thread;
     many_threads_ |= thread != thread_;
     if (std::exchange(open_, false) && !many_threads_) {
-        const std::uint64_t gap = start - std::min(start, gap_start_);
-        const std::uint64_t idle = gap - std::min(gap, passed_ticks_);
+        const std::uint64_t idle = count_turn(start);
         if (nanoseconds(idle) >= least_gap_ns) {
             GapTotals& totals = sites_[site_];
             ++totals.gaps;
@@ -43,14 +44,27 @@ void IdleGaps::queue(std::uint32_t thread, std::uint64_t stack, std::uint64_t st
     concern_ = std::max(concern_, concern);
 }
 
-void IdleGaps::wait(const GapSite& site, std::uint64_t end, std::uint64_t waited, bool covers) {
+std::uint64_t IdleGaps::count_turn(std::uint64_t now) {
+    const std::uint64_t gap = now - std::min(now, gap_start_);
+    const std::uint64_t idle = gap - std::min(gap, passed_ticks_);
+    if (nanoseconds(idle) >= least_gap_ns && !std::exchange(counted_, true))
+        sites_[site_].turn_ticks += duration_;
+    return idle;
+}
+
+void IdleGaps::wait(const GapSite& site, std::uint64_t end, std::uint64_t duration, std::uint64_t waited,
+                    bool covers) {
     if (open_) // nothing was queued since the wait before it
         return;
     open_ = covers && queued_ != 0 && concern_ != Concern::managed && nanoseconds(waited) >= least_wait_ns;
     if (!covers)
         return;
+    if (queued_ != 0 && concern_ != Concern::managed)
+        ++sites_[site].calls;
     site_ = site;
     gap_start_ = end;
+    duration_ = duration;
+    counted_ = false;
     waited_ticks_ = waited;
     passed_ticks_ = 0;
     passed_waits_.clear();
@@ -99,15 +113,15 @@ void IdleGaps::add(const trace::Copy& record, std::uint32_t thread) {
     if (!host || (record.asynchronous != 0 && !pageable))
         return;
     // Its own bytes are what other rules speak of; of small ones, whole calls.
-    const double own_ns = copy_call_ns + static_cast<double>(record.bytes) /
-                                             (pageable ? pageable_bytes_per_ns : pinned_bytes_per_ns);
-    const double waited_ns = nanoseconds(record.duration) - own_ns;
+    const double bytes_ns =
+        static_cast<double>(record.bytes) / (pageable ? pageable_bytes_per_ns : pinned_bytes_per_ns);
+    const double beyond_ns = nanoseconds(record.duration) - bytes_ns;
+    const bool waited =
+        !alone && record.bytes >= small_copy_bytes && beyond_ns >= most_copy_call_ns + least_wait_ns;
     const bool asked = is_host_memory(record.destination_memory) && record.asynchronous == 0;
     wait({{record.stack, record.entry}, asked ? WaitReason::results : WaitReason::unasked},
-         record.start + record.duration,
-         alone || waited_ns <= 0 || record.bytes < small_copy_bytes
-             ? 0
-             : static_cast<std::uint64_t>(waited_ns / ns_per_tick_),
+         record.start + record.duration, record.duration,
+         waited ? static_cast<std::uint64_t>((beyond_ns - copy_call_ns) / ns_per_tick_) : 0,
          on_one_stream(record.stream));
     if (is_host_memory(record.destination_memory)) // after it
         pass(record.content.look_duration);
@@ -118,14 +132,14 @@ void IdleGaps::add(const trace::Sync& record, std::uint32_t thread) {
         return;
     const bool stream = record.kind == trace::SyncKind::stream, event = record.kind == trace::SyncKind::event;
     if (open_ || record.status != 0 || (!stream && !event && record.kind != trace::SyncKind::context)) {
-        pass_wait({record.stack, record.entry}, record.duration);
+        pass_wait({record.stack, record.entry}, record.start, record.duration);
         return;
     }
     const bool covers = stream  ? on_one_stream(record.object)
                         : event ? !mixed_ && record.object == last_event_
                                 : true;
     wait({{record.stack, record.entry}, concern_ == Concern::none ? WaitReason::needless : WaitReason::results},
-         record.start + record.duration, record.duration, covers);
+         record.start + record.duration, record.duration, record.duration, covers);
 }
 
 void IdleGaps::add(const trace::Free& record) {
@@ -137,14 +151,14 @@ void IdleGaps::add(const trace::Free& record) {
         return;
     // One in the order of a stream does not wait.
     if (open_ || nanoseconds(record.duration) < least_wait_ns) {
-        pass_wait({record.stack, record.entry}, record.duration);
+        pass_wait({record.stack, record.entry}, record.start, record.duration);
         quickest_free_ = std::min(quickest_free_, record.duration);
         return;
     }
     quickest_free_ = std::min(quickest_free_, record.duration);
     const double own_ns = std::min(nanoseconds(quickest_free_), most_own_free_ns);
     const double waited_ns = std::max(0.0, nanoseconds(record.duration) - own_ns);
-    wait({{record.stack, record.entry}, WaitReason::unasked}, record.start + record.duration,
+    wait({{record.stack, record.entry}, WaitReason::freed}, record.start + record.duration, record.duration,
          static_cast<std::uint64_t>(waited_ns / ns_per_tick_), true);
 }
 

@@ -17,7 +17,8 @@ enum class WaitReason : std::uint8_t {
     needless, ///< a synchronisation, though the host gets nothing of what it waited for and may overwrite
               ///< nothing
     results,  ///< a synchronisation or a copy to the host, of work that the host may have asked results of
-    unasked,  ///< the call is there for something else: a free, or a copy behind other work
+    unasked,  ///< the call is there for something else: a copy behind other work
+    freed,    ///< the call is there to free memory
 };
 
 struct GapSite {
@@ -28,6 +29,8 @@ struct GapSite {
 
 struct GapTotals {
     std::uint64_t gaps = 0;
+    std::uint64_t calls = 0;      ///< that waited for this reason, with or without a gap after them
+    std::uint64_t turn_ticks = 0; ///< that calls took after which the host worked, be it until it waited again
     std::uint64_t waited_ticks = 0;  ///< by the host, before the gaps
     std::uint64_t idle_ticks = 0;    ///< by the device: until the host queued the next, without its CUDA calls
     std::uint64_t overlap_ticks = 0; ///< of each pair of them the shorter: what overlapping would hide
@@ -71,15 +74,21 @@ private:
     }
     void queue(std::uint32_t thread, std::uint64_t stack, std::uint64_t stream, std::uint64_t start,
                Concern concern);
-    void wait(const GapSite& site, std::uint64_t end, std::uint64_t waited, bool covers);
+    /// A call that ended at `end`. Of its `duration` it `waited`; where it `covers` all that was queued.
+    void wait(const GapSite& site, std::uint64_t end, std::uint64_t duration, std::uint64_t waited,
+              bool covers);
     /// In a gap: a call that other rules speak of, or what recording took.
     void pass(std::uint64_t duration) { passed_ticks_ += duration; }
     /// One that would wait if the work were not done yet.
-    void pass_wait(const CallSite& site, std::uint64_t duration) {
-        pass(duration);
-        if (open_)
+    void pass_wait(const CallSite& site, std::uint64_t start, std::uint64_t duration) {
+        if (open_) {
+            count_turn(start);
             passed_waits_.insert(site);
+        }
+        pass(duration);
     }
+    /// How long the host worked from the wait to `now`; if long enough, the wait is counted, once.
+    std::uint64_t count_turn(std::uint64_t now);
     bool on_one_stream(std::uint64_t stream) const { return !mixed_ && stream_ == stream; }
     double nanoseconds(std::uint64_t ticks) const { return static_cast<double>(ticks) * ns_per_tick_; }
 
@@ -96,7 +105,8 @@ private:
     // The gap that may have begun:
     bool open_ = false;
     GapSite site_;
-    std::uint64_t gap_start_ = 0, waited_ticks_ = 0, passed_ticks_ = 0;
+    std::uint64_t gap_start_ = 0, duration_ = 0, waited_ticks_ = 0, passed_ticks_ = 0;
+    bool counted_ = false; ///< the wait before it
     std::set<CallSite> passed_waits_;
     std::uint64_t results_ = 0, results_end_ = 0; ///< where the last copy to the host went
     std::uint64_t quickest_free_ = UINT64_MAX;    ///< ticks

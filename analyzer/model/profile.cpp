@@ -58,7 +58,6 @@ Profile::Profile(reader::Trace& trace, Statistics* statistics, machine::Rates ra
     }
     action_gains_.finish();
     accuracy_ = clocks_->finish();
-    clocks_.reset();
     copy_runs_.finish();
     launches_.finish();
     managed_.finish();
@@ -79,6 +78,10 @@ Profile::Profile(reader::Trace& trace, Statistics* statistics, machine::Rates ra
 }
 
 Profile::~Profile() = default;
+
+const timeline::Clock& Profile::clock() const {
+    return clocks_->clock;
+}
 
 void Profile::replay_graphs() {
     graphs_.replay([this](const GraphSite& site, const reader::GraphNode& node, std::uint64_t count) {

@@ -49,6 +49,9 @@
 namespace umadvisor::facts {
 struct Call;
 }
+namespace umadvisor::timeline {
+class Clock;
+}
 
 namespace umadvisor::model {
 
@@ -133,6 +136,8 @@ public:
     std::uint64_t recorded_ns() const; ///< of duration_ns, what lay in no pause
     /// Of recorded_ns(), what did not go into making contexts: no change of a program saves that.
     std::uint64_t net_ns() const;
+    /// That has seen the whole run.
+    const timeline::Clock& clock() const;
     /// How well a replay of the run predicts waits that it is not shown.
     const timeline::Accuracy& replay_accuracy() const { return accuracy_; }
     /// By what share of net_ns() it is off. 0 where no wait tells.
@@ -167,7 +172,7 @@ private:
     const reader::Trace& trace_;
     machine::Rates rates_;
     struct Clocks;
-    std::unique_ptr<Clocks> clocks_; ///< while events are read
+    std::unique_ptr<Clocks> clocks_;
     timeline::Accuracy accuracy_;
     RecordedTime recorded_;
     std::uint64_t context_ticks_ = 0; ///< of calls that make contexts

@@ -77,10 +77,38 @@ void Clock::Group::add(double ns, bool is_measured) {
 Clock::Clock(Observer observer, const std::vector<Edit>& edits, bool hidden)
     : observer_(std::move(observer)), replays_(edits), hides_(hidden) {}
 
+const Clock::Group* Clock::measured_in(std::uint32_t group) const {
+    return group < groups_.size() && groups_[group].measured.count != 0 ? &groups_[group] : nullptr;
+}
+
+/// Work of its own group, or else of the same kernel: that takes as long wherever it is launched, or few of the
+/// group's waits have told of it.
+const Clock::Group* Clock::known_of(const facts::Call& call) const {
+    constexpr std::uint64_t few = 3;
+    const Group& group = groups_[call.group];
+    if (group.measured.count != 0)
+        return &group;
+    const Group* const kin = measured_in(call.kin);
+    const bool told = group.usual.count != 0;
+    if (kin != nullptr && (!told || group.usual.count < few || kin->usual.spread() < doubt_of_one_alike))
+        return kin;
+    return told ? &group : nullptr;
+}
+
+/// What was measured in the whole run.
+const Clock::Group* Clock::told_of(const facts::Call& call) const {
+    if (earlier_ == nullptr)
+        return nullptr;
+    const Group* const group = earlier_->measured_in(call.group);
+    return group != nullptr ? group : earlier_->measured_in(call.kin);
+}
+
 /// What is expected of the work that is not fixed yet, by all that is known by now.
 void Clock::expect() {
     places_.clear();
     unknown_ = {};
+    // A wait that is one for sure tells more of what it waited for.
+    const bool unsure = !window_.empty() && !window_.back().call.surely_waits;
     double most = 0;
     for (Pending& pending : window_) {
         const facts::Call& call = pending.call;
@@ -89,10 +117,12 @@ void Clock::expect() {
         if (pending.fixed)
             continue;
         pending.told_ns = call.waits == Waits::itself ? 0 : latency_ * share_before;
-        const Group& group = groups_[call.group];
-        const bool alike = group.usual.count != 0 && call.doubt > doubt_of_measured;
-        pending.expected_ns = alike ? group.usual.mean : call.expected_ns;
-        pending.doubt = alike ? group.doubt : with_events(call.doubt, call.expected_ns);
+        const Group* group = known_of(call);
+        if (group == nullptr && unsure)
+            group = told_of(call);
+        const bool alike = group != nullptr && call.doubt > doubt_of_measured;
+        pending.expected_ns = alike ? group->usual.mean : call.expected_ns;
+        pending.doubt = alike ? group->doubt : with_events(call.doubt, call.expected_ns);
         unknown_ = {unknown_.count + 1, &pending, std::max(unknown_.most_doubt, pending.doubt)};
         most = std::max(most, pending.expected_ns * pending.doubt * pending.doubt);
     }
@@ -107,8 +137,8 @@ void Clock::add(const facts::Call& call) {
     resolve();
     base_.prepare(call);
     trial_.prepare(call);
-    if (call.group >= groups_.size())
-        groups_.resize(std::size_t{call.group} + 1);
+    if (const std::size_t last = std::max(call.group, call.kin); last >= groups_.size())
+        groups_.resize(last + 1);
     Pending& pending = window_.add(call);
     pending.fixed = call.queues != Queues::work;
     if (call.thread >= ends_.size())
@@ -122,8 +152,10 @@ void Clock::add(const facts::Call& call) {
     pending.own_ns = pending.call.duration;
     if (call.queues == Queues::record)
         pending.told_ns = latency_ * share_before;
-    if (call.sample != 0 && call.group != 0)
+    if (call.sample != 0 && call.group != 0) {
         awaited_.add(call.sample, call.group);
+        groups_[call.group].kin = call.kin;
+    }
     unresolved_ = call.waits != Waits::nothing;
     if (window_.size() >= window) {
         resolve();
@@ -134,8 +166,11 @@ void Clock::add(const facts::Call& call) {
 }
 
 void Clock::measured(std::uint64_t sample, double ns) {
-    if (const auto group = awaited_.take(sample))
+    if (const auto group = awaited_.take(sample)) {
         groups_[*group].add(ns, true);
+        if (const std::uint32_t kin = groups_[*group].kin; kin != 0)
+            groups_[kin].add(ns, true);
+    }
     for (auto pending = window_.end(); pending != window_.begin();)
         if ((--pending)->call.sample == sample && pending->call.queues == Queues::work) {
             pending->call.expected_ns = ns;
@@ -212,10 +247,10 @@ void Clock::learn(const Pending& last, double end) {
     if (unknown_.count != 1 || work->call.group == 0 || work->call.sample != 0 ||
         last.call.waits == Waits::itself || work->call.engine != facts::Engine::none)
         return;
-    const Usual& measured = groups_[work->call.group].measured;
-    if (measured.count < 2 || latencies_.size() >= 256)
+    const Group* const group = known_of(work->call);
+    if (group == nullptr || group->measured.count < 2 || latencies_.size() >= 256)
         return;
-    latencies_.push_back(end - work->call.start - measured.mean);
+    latencies_.push_back(end - work->call.start - group->measured.mean);
     if (latencies_.size() < 8 || (latencies_.size() & (latencies_.size() - 1)) != 0)
         return;
     std::vector<double> sorted = latencies_;
@@ -240,11 +275,12 @@ void Clock::fit(Pending& last) {
     const double end = call.start + call.duration;
     const bool itself = call.waits == Waits::itself;
     const double usual_wake = latency_ * (1 - share_before);
-    const double wake = itself ? 0 : std::min(call.duration, usual_wake);
     Site& site = sites_[call.site];
     if (site.number == SIZE_MAX)
         site.number = sites_.map().size() - 1;
     const double own = std::max(call.least_ns, site.own_ns), least = std::min(call.duration, own);
+    // What it is for, a free does after the wait.
+    const double wake = itself ? 0 : std::min(call.duration, call.surely_waits ? usual_wake : own);
     double factor = 1;
     bool all_alike = false;
     Growing done = simulate(factor, all_alike);

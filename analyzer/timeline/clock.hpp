@@ -37,6 +37,9 @@ public:
     /// `hidden`: every second wait of each call site is predicted only.
     explicit Clock(Observer observer, const std::vector<Edit>& edits = {}, bool hidden = false);
 
+    /// `earlier` has seen the whole run, and must outlive this clock. What was measured of a kind of work late
+    /// in the run then tells of calls of which it is not known whether they waited for such work.
+    void know(const Clock& earlier) { earlier_ = &earlier; }
     /// In the order of their starts.
     void add(const facts::Call& call);
     /// The device took `ns` for the work that carries `sample`.
@@ -59,6 +62,7 @@ private:
         Usual measured;
         Usual usual;      ///< what was measured, and what waits told of the others
         double doubt = 0; ///< how far off `usual` may be
+        std::uint32_t kin = 0;
         void add(double ns, bool is_measured);
     };
     /// What there is in the window whose duration is to be fitted.
@@ -74,6 +78,9 @@ private:
         double own_ns = 0; ///< that its calls take when nothing is left to wait for; 0: not known
     };
 
+    const Group* known_of(const facts::Call& call) const;
+    const Group* measured_in(std::uint32_t group) const;
+    const Group* told_of(const facts::Call& call) const;
     void expect();
     void resolve();
     bool must_have_waited(const facts::Call& call, double least) const;
@@ -96,6 +103,7 @@ private:
     std::vector<const facts::Call*> places_; ///< of the window, by their first call
     Unknown unknown_;
     std::vector<Group> groups_;
+    const Clock* earlier_ = nullptr;
     model::CachedMap<std::unordered_map<model::CallSite, Site, model::CallSiteHash>> sites_;
     model::Awaited<std::uint32_t> awaited_; ///< groups of samples
     std::vector<double> latencies_;

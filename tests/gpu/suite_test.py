@@ -468,6 +468,24 @@ class Clock(unittest.TestCase):
         self.assertTrue(program.is_right(0.05, 10, 10))
         self.assertFalse(program.is_right(0.2, 10, 10))
 
+    def test_medians_of_rounds_are_held_against_each_other(self):
+        rounds = clock.Rounds()
+        for number, values in enumerate(((30, 100, 60), (31, 101, 70), (90, 102, 71))):
+            rounds.add(number, *values)
+        self.assertEqual(rounds.medians, (31, 101, 70))
+        self.assertEqual(rounds.report, 1)
+        self.assertTrue(rounds.differ)  # by 30 where 3.1 is allowed
+        self.assertFalse(rounds.are_enough({"UMA-502"}))
+        self.assertTrue(rounds.are_enough(frozenset()))
+
+    def test_rounds_that_agree_are_enough(self):
+        rounds = clock.Rounds()
+        for values in ((30, 100, 70), (31, 101, 71), (32, 102, 72)):
+            rounds.add(None, *values)
+        self.assertFalse(rounds.differ)
+        self.assertTrue(rounds.are_enough({"UMA-502"}))
+        self.assertFalse(clock.Rounds().are_enough(frozenset()))
+
     def test_hidden_waits_count_where_there_are_enough(self):
         self.assertEqual(clock.hidden_error(self.report(20, 50)), 0.02)
         self.assertIsNone(clock.hidden_error(self.report(20, 49)))

@@ -1,9 +1,11 @@
 """What the replay promises, against programs that were changed by hand: those of replays.cu have a mended twin each, as
-the faults of rule_cases have. On simcuda, whose times are not true, nothing is judged."""
+the faults of rule_cases have. A process is recorded, and one is timed without umadvisor as it is and one as it is
+mended, in turn: medians are compared, since the speeds of a machine differ from process to process. On simcuda, whose
+times are not true, nothing is judged."""
 
 import json
 import statistics
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from . import advice
 from .cases import require
@@ -16,7 +18,7 @@ OF_RUN = 0.01        # or of the run: a promise is right when it is off by no mo
 LEAST_RIGHT = 15     # of the programs
 TOGETHER = 0.15      # of the mended run: so far its foretold time may be off
 LEAST_WAITS = 0.1    # of the run: with fewer waits nothing shows how well the replay keeps time
-REPEATS = 5          # in one process, of which the first is not counted
+ROUNDS, MOST_ROUNDS = 3, 9  # the more where they differ by more than a promise may be off
 
 # Rules of which the first fault has a twin that mends all that is found in it.
 PAIRS = ("UMA-101", "UMA-102", "UMA-106", "UMA-108", "UMA-110", "UMA-202", "UMA-203", "UMA-205", "UMA-207", "UMA-502",
@@ -31,8 +33,8 @@ class Program:
     rules: frozenset  # whose findings speak of the change; none: it saves nothing
     in_range: bool    # cudaProfilerStart and cudaProfilerStop say what is recorded, and it is not all
 
-    def command(self, bundle, case, repeat=1):
-        return [bundle.program("replays"), "--program", self.name, "--case", case, "--repeat", str(repeat)]
+    def command(self, bundle, case):
+        return [bundle.program("replays"), "--program", self.name, "--case", case]
 
     @property
     def options(self):
@@ -47,8 +49,52 @@ class Program:
     def is_right(self, promised_us, before_us, after_us):
         if not self.rules:
             return promised_us < OF_RUN * before_us
-        gained_us = before_us - after_us
-        return abs(promised_us - gained_us) <= max(CLOSE * abs(gained_us), OF_RUN * before_us)
+        return abs(promised_us - (before_us - after_us)) <= tolerance_us(before_us, after_us)
+
+
+@dataclass
+class Rounds:
+    """What was recorded and timed in turn, all in microseconds."""
+
+    promised_us: list = field(default_factory=list)
+    before_us: list = field(default_factory=list)
+    after_us: list = field(default_factory=list)
+    reports: list = field(default_factory=list)
+
+    def add(self, report, promised_us, before_us, after_us):
+        self.reports.append(report)
+        self.promised_us.append(promised_us)
+        self.before_us.append(before_us)
+        self.after_us.append(after_us)
+
+    @property
+    def medians(self):
+        return tuple(statistics.median(each) for each in (self.promised_us, self.before_us, self.after_us))
+
+    @property
+    def report(self):
+        """The one with the middle promise."""
+        return self.reports[self.promised_us.index(statistics.median_low(self.promised_us))]
+
+    @property
+    def differ(self):
+        """By more than a promise may be off: more rounds are to tell."""
+        _, before_us, after_us = self.medians
+        return any((max(each) - min(each)) / 2 > tolerance_us(before_us, after_us)
+                   for each in (self.promised_us, self.before_us, self.after_us))
+
+    def are_enough(self, rules):
+        """`rules`: of the findings on the change. Where there are none, all that counts is that little is promised."""
+        done = len(self.reports)
+        return done >= MOST_ROUNDS or (done >= ROUNDS and not (rules and self.differ))
+
+    @property
+    def each(self):
+        return {name: [round(us, 1) for us in getattr(self, name)] for name in ("promised_us", "before_us", "after_us")}
+
+
+def tolerance_us(before_us, after_us):
+    return max(CLOSE * abs(before_us - after_us), OF_RUN * before_us)
 
 
 def hidden_error(report):
@@ -103,37 +149,44 @@ def _judge(holds, text):
     return text
 
 
-def _trace(bundle, advised, command, machine, environment, hidden, options=()):
-    """The report of one recorded run."""
+def _report(bundle, advised, command, machine, environment, options=()):
+    """Of one recorded run."""
     outcome, traces = advised.run(command, options, environment)
     require(outcome.status == 0, outcome.explain())
     require(len(traces) == 1, f"{len(traces)} traces")
     report = advised.report(traces[0], ("--machine", machine) if machine else ())
     traces[0].unlink()
-    error = hidden_error(report)
-    if error is not None:
-        hidden.append(error)
     return report
 
 
-def _measure(bundle, program, case):
-    """Microseconds of the program's own part, without umadvisor."""
-    outcome = run(program.command(bundle, case, REPEATS), bundle.environment())
+def _time_us(command, environment, what):
+    """Microseconds that one run without umadvisor tells of itself."""
+    outcome = run(command, environment)
     require(outcome.status == 0, outcome.explain())
-    return statistics.median([json.loads(line)["us"] for line in outcome.stdout.splitlines()][1:])
+    return sum(json.loads(line)[what] for line in outcome.stdout.splitlines())
+
+
+def _add_hidden(rounds, hidden):
+    errors = [error for error in map(hidden_error, rounds.reports) if error is not None]
+    if errors:
+        hidden.append(statistics.median(errors))
 
 
 def _check_program(bundle, advised, program, machine, lines, hidden):
-    command = program.command(bundle, "before")
+    before, after = (program.command(bundle, case) for case in ("before", "after"))
+    environment, rounds = bundle.environment(), Rounds()
+    while not (rounds.reports if bundle.sim else rounds.are_enough(program.rules)):
+        report = _report(bundle, advised, before, machine, environment, program.options)
+        rounds.add(report, program.promised_us(report), *(_time_us(each, environment, "us") for each in (before, after)))
     # What waits for work that was not recorded cannot be foretold.
-    report = _trace(bundle, advised, command, machine, bundle.environment(), [] if program.in_range else hidden,
-                    program.options)
-    promised_us = program.promised_us(report)
-    before_us, after_us = (_measure(bundle, program, case) for case in ("before", "after"))
+    if not program.in_range:
+        _add_hidden(rounds, hidden)
+    promised_us, before_us, after_us = rounds.medians
     right = program.is_right(promised_us, before_us, after_us)
     lines.append({"program": program.name, "before_us": round(before_us, 1), "after_us": round(after_us, 1),
                   "gained_us": round(before_us - after_us, 1), "promised_us": round(promised_us, 1), "right": right,
-                  "hidden_error": _rounded(hidden_error(report)), "found": _found(report)})
+                  "hidden_error": _rounded(hidden_error(rounds.report)), "found": _found(rounds.report),
+                  "each": rounds.each})
     text = f"promised {promised_us:.0f} us, gained {before_us - after_us:.0f} of {before_us:.0f} us"
     return text if right or bundle.sim else f"WRONG: {text}"
 
@@ -156,21 +209,18 @@ def _pairs(bundle):
             for rule in PAIRS]
 
 
-def _run_us(bundle, row):
-    """Microseconds of all that a row does, without umadvisor."""
-    command = [bundle.program("rule_cases"), *row.arguments, "--repeat", str(REPEATS)]
-    outcome = run(command, row.environment(bundle))
-    require(outcome.status == 0, outcome.explain())
-    return statistics.median([json.loads(line)["run_us"] for line in outcome.stdout.splitlines()][1:])
-
-
 def _check_pair(bundle, advised, fault, clean, machine, pairs, hidden):
-    command = [bundle.program("rule_cases"), *fault.arguments]
-    report = _trace(bundle, advised, command, machine, fault.environment(bundle), hidden)
-    together_us = report["together_ns"] / 1e3
-    fault_us, clean_us = (_run_us(bundle, row) for row in (fault, clean))
+    commands = [[bundle.program("rule_cases"), *row.arguments] for row in (fault, clean)]
+    environments, rounds = [row.environment(bundle) for row in (fault, clean)], Rounds()
+    for _ in range(1 if bundle.sim else ROUNDS):
+        report = _report(bundle, advised, commands[0], machine, environments[0])
+        rounds.add(report, report["together_ns"] / 1e3,
+                   *(_time_us(command, environment, "run_us") for command, environment in zip(commands, environments)))
+    _add_hidden(rounds, hidden)
+    together_us, fault_us, clean_us = rounds.medians
     error = together_error(together_us, fault_us, clean_us)
     pairs.append({"rule": fault.rule, "way": fault.way, "fault_us": round(fault_us, 1), "clean_us": round(clean_us, 1),
                   "together_us": round(together_us, 1), "error": round(error, 3),
-                  "hidden_error": _rounded(hidden_error(report)), "found": _found(report)})
+                  "hidden_error": _rounded(hidden_error(rounds.report)), "found": _found(rounds.report),
+                  "each": rounds.each})
     return f"foretold {fault_us - together_us:.0f} us, is {clean_us:.0f} us"

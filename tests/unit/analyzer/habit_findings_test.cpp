@@ -248,6 +248,19 @@ BOOST_AUTO_TEST_CASE(two_rounds_are_enough_where_they_take_long) {
     BOOST_TEST(found.front().saving_ns == 20e6, close);
 }
 
+BOOST_AUTO_TEST_CASE(two_rounds_that_take_little_may_be_two_phases) {
+    for (const int rounds : {2, 3}) {
+        Scenario s;
+        for (int i = 0; i < rounds; ++i) {
+            s.free(s.allocate(mib, Memory::device, 1, trace::Origin::program, {}, 80'000), 120'000);
+            s.now += 50 * ms;
+        }
+        const auto found = test::findings_of(s);
+        BOOST_TEST(std::ranges::any_of(found, [](const Finding& each) { return each.rule->id == "UMA-401"; }) ==
+                   (rounds == 3));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(of_growing_rounds_the_largest_stays_and_serves_all) {
     Scenario s;
     for (std::uint64_t round = 1; round <= 4; ++round) {

@@ -23,7 +23,12 @@ Call Machine::begin_work(Site site, std::uint32_t stream, std::uint64_t group) {
     Call call = begin(site, 2 * us);
     call.stream = place(stream);
     call.queues = Queues::work;
-    call.group = groups_.try_emplace(group, groups_.size() + 1).first->second;
+    const auto number_of = [this](std::uint64_t key) {
+        return groups_.try_emplace(key, groups_.size() + 1).first->second;
+    };
+    const std::uint64_t kin = group * 2 + 1;
+    call.kin = number_of(kin);
+    call.group = number_of(kin ^ (static_cast<std::uint64_t>(site) << 56U));
     call.expected_ns = 3 * us;
     call.doubt = 10;
     return call;
@@ -65,6 +70,11 @@ void Machine::end(Call& call, double at) {
 }
 
 void Machine::tell() {
+    if (!tells_late)
+        tell_all();
+}
+
+void Machine::tell_all() {
     for (const auto& [sample, ns] : measured_)
         if (clock_ != nullptr)
             clock_->measured(sample, ns);
@@ -289,7 +299,12 @@ double time_of(const Program& program, const std::vector<Site>& left_out) {
 }
 
 std::vector<Gain> gains(const Program& program, const std::vector<Edit>& edits) {
+    Clock earlier({});
+    Machine first(&earlier);
+    program(first);
+    earlier.finish();
     Clock clock({}, edits);
+    clock.know(earlier);
     Machine machine(&clock);
     program(machine);
     clock.finish();

@@ -47,12 +47,13 @@ public:
     bool quick_launches = false; ///< none is told to take longer, though it waits for room in a full queue
     bool wide = false;           ///< every kernel fills the device
     std::uint32_t thread = 0;    ///< that makes the calls; another waits for it without a call
+    bool tells_late = false;     ///< what was measured, with tell_all() only
 
     void work(double ns) { now += ns; }                ///< of the host's own
     double end() const { return std::max(now, all_); } ///< of all that host and device do
 
     // Work that the host does not wait for, unless the stream's queue is full. `measured`: what is said of it;
-    // `kind`: of the work, 0: by its length.
+    // `kind`: of the work, 0: by its length. A kind is of a kernel: each site has work of its own for it.
     void launch(double ns, std::uint32_t stream = 0, double measured = 0, Site site = launches,
                 std::uint64_t kind = 0);
     /// The launches of one `graph` do not overlap, on whatever streams they are.
@@ -85,6 +86,7 @@ public:
     };
     void run(const std::vector<std::vector<Step>>& threads);
     void post(std::uint32_t flag) { posts_[flag] = now; }
+    void tell_all();
 
     /// The clock is not shown the calls of this site, though they are made.
     Site unseen{};
@@ -124,7 +126,8 @@ Change own_stream(Site site);
 
 /// How long the program takes.
 double time_of(const Program& program, const std::vector<Site>& left_out = {});
-/// What the clock says of each edit, and of itself, when it has seen the unchanged run.
+/// What the clock says of each edit, and of itself, when it has seen the unchanged run. Before the edits are
+/// replayed, another clock has seen all of it.
 std::vector<Gain> gains(const Program& program, const std::vector<Edit>& edits);
 double predicted(const Program& program, const Edit& edit);
 Accuracy accuracy(const Program& program, Site unseen = {}, bool hidden = false);

@@ -227,6 +227,25 @@ BOOST_AUTO_TEST_CASE(a_free_waits_for_what_runs) {
     check_gone(program, {frees}, 100 * us);
 }
 
+BOOST_AUTO_TEST_CASE(a_free_waited_for_kernels_whose_times_are_told_at_the_end) {
+    // It takes less than a millisecond, as frees of much memory may do by themselves.
+    const auto program = [](bool told) {
+        return [told](Machine& machine) {
+            machine.tells_late = true;
+            for (int i = 0; i < 50; ++i) {
+                machine.launch(450 * us, 0, told && i < 8 ? 450 * us : 0);
+                machine.free(60 * us);
+                machine.work(ms);
+            }
+            machine.tell_all();
+            machine.wait(0, others);
+        };
+    };
+    const Edit edit{{asynchronous(frees)}};
+    BOOST_TEST(std::abs(predicted(program(true), edit) - 50 * 450 * us) < 200 * us);
+    BOOST_TEST(predicted(program(false), edit) < 50 * 10 * us); // it may have taken all of that by itself
+}
+
 BOOST_AUTO_TEST_CASE(a_share_of_the_calls_is_spread_evenly) {
     const Program program = [](Machine& machine) {
         for (int i = 0; i < 100; ++i) {
@@ -252,6 +271,36 @@ BOOST_AUTO_TEST_CASE(hidden_waits_tell_how_well_the_clock_keeps_time) {
         BOOST_TEST(clock.accuracy().hidden == 199u); // the first of a site is shown
         BOOST_TEST((clock.accuracy().error_ns < 0.02 * machine.now) == alike);
     }
+}
+
+BOOST_AUTO_TEST_CASE(a_kernel_takes_what_it_takes_for_each_line) {
+    // Two threads launch the same kernel, each with work of its own for it. From one line they cannot be told
+    // apart.
+    for (const bool lines : {true, false}) {
+        Clock clock({}, {}, true);
+        Machine machine(&clock);
+        for (int i = 0; i < 400; ++i) {
+            machine.launch(0.3 * ms, 101, i < 4 ? 0.3 * ms : 0, launches, 1);
+            machine.wait(101);
+            if (i % 4 == 0) {
+                machine.launch(2 * ms, 102, i < 16 ? 2 * ms : 0, lines ? others : launches, 1);
+                machine.wait(102, downloads);
+            }
+        }
+        clock.finish();
+        BOOST_TEST((clock.accuracy().error_ns < 0.01 * machine.now) == lines);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_a_kernel_took_elsewhere_tells_of_a_new_line) {
+    Clock clock({}, {}, true);
+    Machine machine(&clock);
+    for (int i = 0; i < 100; ++i) {
+        machine.launch(ms, 0, i < 8 ? ms : 0, i < 50 ? launches : others, 1);
+        machine.wait();
+    }
+    clock.finish();
+    BOOST_TEST(clock.accuracy().error_ns < 0.01 * machine.now);
 }
 
 BOOST_AUTO_TEST_CASE(the_latest_tells_most_of_what_comes_next) {
