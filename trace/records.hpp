@@ -50,6 +50,7 @@ bool visit_type(Type type, Visitor&& v) {
         UMADVISOR_RECORD(ManagedCounters);
         UMADVISOR_RECORD(ManagedDetail);
         UMADVISOR_RECORD(Content);
+        UMADVISOR_RECORD(Query);
         UMADVISOR_RECORD(GraphLaunch);
         UMADVISOR_RECORD(Graph);
         UMADVISOR_RECORD(Entry);

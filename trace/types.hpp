@@ -53,6 +53,7 @@ enum class Type : std::uint8_t {
     managed_counters = 30,
     managed_detail = 31,
     content = 32,
+    query = 33,
 
     entry = 64,
     string = 65,

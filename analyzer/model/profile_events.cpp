@@ -142,6 +142,7 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
     if (call) {
         const Reach reach = reach_of(cursor);
         default_stream_order_.add(*call, reach.allocations(), reach.told);
+        pool_trims_.add(*call, std::holds_alternative<trace::Sync>(cursor.event()));
         clock_.add(*call);
         predicted_.add(*call);
     }
@@ -152,12 +153,12 @@ void Profile::observe_other(const reader::ThreadCursor& cursor, std::optional<fa
         [&](const auto& record) {
             count(record);
             offer(record, cursor.index(), churn_, idle_syncs_, idle_gaps_, lifetimes_, work_patterns_,
-                  scalar_downloads_, through_host_, copy_runs_, needless_waits_);
+                  scalar_downloads_, through_host_, copy_runs_, needless_waits_, pool_trims_);
             if (is_node(record))
                 return;
             offer(record, cursor.index(), waits_, contents_, managed_, missing_syncs_, recorded_, allocations_,
                   placed_launches_, allocation_failures_, actions_, far_copies_, peer_copies_, narrow_rows_,
-                  graphs_, polls_, exported_sites_, staging_sites_, noticed_allocations_,
+                  graphs_, polls_, queries_, exported_sites_, staging_sites_, noticed_allocations_,
                   default_stream_order_);
             if constexpr (std::is_same_v<std::remove_cvref_t<decltype(record)>, trace::Copy>)
                 call->owner = copies_.add(record);
