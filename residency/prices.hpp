@@ -12,6 +12,9 @@ struct Prices {
     Nanoseconds async_copy_call = 1'300;
     Nanoseconds small_copy = 5'000;
     Nanoseconds query_call = 300;
+    Nanoseconds memory_info_call = 4'000;
+    Nanoseconds stream_create_call = 18'000;
+    Nanoseconds stream_destroy_call = 13'000;
     Nanoseconds kernel_minimum = 2'000;
 
     double pageable_to_device = 10.3e9;
@@ -32,6 +35,8 @@ struct Prices {
     /// What a row of a copy takes at the least, however narrow: 1.3 to 2.6 ns.
     double copied_row_ns = 1.4;
 
+    /// A pool that has to map memory anew (110 us for 128 MiB), or gives it back (as much: 250 us for 256 MiB).
+    double pool_map = 1.2e12;
     /// Pinning is per byte: 81 ms to allocate, 7.9 ms to register and 3.3 ms to unregister 256 MiB.
     double host_allocate = 3.3e9;
     double host_register = 34e9;

@@ -94,6 +94,19 @@ struct PlainCall {
     }
 };
 
+/// A question to the driver that is recorded for the time it takes: what is free, where memory lies. `entry`
+/// tells which.
+struct Query : PlainCall {
+    static constexpr Type type = Type::query;
+    static constexpr std::string_view name = "Query";
+
+    template <class Self, class Visitor>
+    static void fields(Self& r, Visitor& v) {
+        call_fields(r, v);
+        v.number("status", r.status);
+    }
+};
+
 struct Alloc : Call {
     static constexpr Type type = Type::alloc;
     static constexpr std::string_view name = "Alloc";

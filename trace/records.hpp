@@ -51,6 +51,7 @@ bool visit_type(Type type, Visitor&& v) {
         UMADVISOR_RECORD(ManagedDetail);
         UMADVISOR_RECORD(Content);
         UMADVISOR_RECORD(Comparison);
+        UMADVISOR_RECORD(Query);
         UMADVISOR_RECORD(GraphLaunch);
         UMADVISOR_RECORD(Graph);
         UMADVISOR_RECORD(Entry);

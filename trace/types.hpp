@@ -54,6 +54,7 @@ enum class Type : std::uint8_t {
     managed_detail = 31,
     content = 32,
     comparison = 33,
+    query = 34,
 
     entry = 64,
     string = 65,

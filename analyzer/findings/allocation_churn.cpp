@@ -20,20 +20,37 @@ bool is_churn(const model::Profile& profile, const ChurnLine& line) {
     return spared_ns(line) >= std::max(least_saving_ns, least_ns);
 }
 
+std::string churn_remedy(const model::Profile& profile, const Rule& rule, const ChurnLine& line) {
+    if (line.slab)
+        return "allocate one block for all that live at once and hand out its pieces (at a multiple of 256 "
+               "bytes)" +
+               std::string(line.upkeep_calls != 0 ? ", and advise it once" : "");
+    std::string text = "allocate the largest size once and keep it from round to round";
+    if (line.upkeep_calls != 0)
+        text += ": its advice holds as long";
+    if (&rule == &findings::rule("UMA-401")) // pools have no managed memory before CUDA 13
+        text += std::string(", or take the memory with ") +
+                (profile.uses_runtime() ? "cudaMallocAsync and cudaFreeAsync"
+                                        : "cuMemAllocAsync and cuMemFreeAsync") +
+                " from a pool whose release threshold is raised";
+    return text;
+}
+
 Finding describe_churn(const model::Profile& profile, const Rule& rule, std::uint64_t stack,
                        const ChurnLine& line) {
     const auto pairs = static_cast<double>(line.pairs);
     const double waited_ns = std::max(0.0, line.free_ns - line.own_free_ns);
 
-    Finding finding;
-    finding.rule = &rule;
-    finding.title = finding.rule->title;
-    finding.stack = stack;
-    finding.summary = profile.call_name(line.entry) + " and " + profile.call_name(line.free_entry) + " of " +
-                      bytes_text(static_cast<double>(line.bytes) / pairs) + " on average, " +
-                      std::to_string(line.pairs) + " times, each for " + time_text(line.lifetime_ns / pairs) +
-                      ": " + time_text(line.alloc_ns) + " in the allocations and " + time_text(line.free_ns) +
-                      " in the frees";
+    Finding finding = churn_finding(profile, rule, stack, line, "freed here");
+    finding.summary =
+        profile.call_name(line.entry) + " and " + profile.call_name(line.free_entry) + " of " +
+        bytes_text(static_cast<double>(line.bytes) / pairs) + " on average, " + std::to_string(line.pairs) +
+        " times, each for " + time_text(line.lifetime_ns / pairs) + ": " + time_text(line.alloc_ns) +
+        " in the allocations" +
+        (line.upkeep_calls != 0 ? ", " + time_text(line.upkeep_ns) + " in " +
+                                      std::to_string(line.upkeep_calls) + " calls that advise them"
+                                : "") +
+        " and " + time_text(line.free_ns) + " in the frees";
     finding.evidence = {{"pairs", pairs},
                         {"bytes", static_cast<double>(line.bytes)},
                         {"peak_live", static_cast<double>(line.peak_live)},
@@ -43,31 +60,31 @@ Finding describe_churn(const model::Profile& profile, const Rule& rule, std::uin
                         {"free_time_ns", line.free_ns},
                         {"free_wait_ns", waited_ns},
                         {"mean_lifetime_ns", line.lifetime_ns / pairs}};
+    if (line.upkeep_calls != 0)
+        finding.evidence.insert(
+            finding.evidence.end(),
+            {{"advice_calls", static_cast<double>(line.upkeep_calls)}, {"advice_time_ns", line.upkeep_ns}});
     if (waited_ns >= least_saving_ns)
         finding.details.push_back("of that the frees waited " + time_text(waited_ns) +
                                   " for the device: without them the host could go on, which the saving leaves "
                                   "out");
-    if (line.free_stack != 0)
-        finding.places.emplace_back("freed here", line.free_stack);
-    finding.advice = "allocate the largest size once and keep it from round to round";
-    if (&rule == &findings::rule("UMA-401")) // pools have no managed memory before CUDA 13
-        finding.advice += std::string(", or take the memory with ") +
-                          (profile.uses_runtime() ? "cudaMallocAsync and cudaFreeAsync"
-                                                  : "cuMemAllocAsync and cuMemFreeAsync") +
-                          " from a pool whose release threshold is raised";
-    finding.saving_ns = spared_ns(line);
-    finding.edit = line.calls.shorter(profile, finding.saving_ns);
-    finding.basis =
-        "time of these calls, without what the frees waited for the device, less that of one round of "
-        "the largest size, which stays";
-    finding.confidence = waited_ns > line.alloc_ns + line.own_free_ns ? Confidence::medium : Confidence::high;
+    if (line.slab)
+        finding.title = "many small managed allocations";
+    finding.advice = churn_remedy(profile, rule, line);
+    finding.basis = line.slab
+                        ? "time of these calls, without what the frees waited for the device, less that of one "
+                          "allocation for all, at the price of one of these for each 2 MiB"
+                        : "time of these calls, without what the frees waited for the device, less that of one "
+                          "round of the largest size, which stays";
+    finding.confidence =
+        waited_ns > line.alloc_ns + line.upkeep_ns + line.own_free_ns ? Confidence::medium : Confidence::high;
     return finding;
 }
 
 std::vector<Finding> find_churn(const model::Profile& profile, const LineOf& line_of, const Rule& rule,
-                                trace::Memory memory) {
+                                model::Made made) {
     std::vector<Finding> findings;
-    for (const auto& [stack, line] : churn_lines(profile, line_of, {memory}))
+    for (const auto& [stack, line] : churn_lines(profile, line_of, {made}))
         if (is_churn(profile, line))
             findings.push_back(describe_churn(profile, rule, stack, line));
     return findings;
@@ -76,11 +93,11 @@ std::vector<Finding> find_churn(const model::Profile& profile, const LineOf& lin
 } // namespace
 
 std::vector<Finding> find_allocation_churn(const model::Profile& profile, const LineOf& line_of) {
-    return find_churn(profile, line_of, rule("UMA-401"), trace::Memory::device);
+    return find_churn(profile, line_of, rule("UMA-401"), model::Made::device);
 }
 
 std::vector<Finding> find_managed_churn(const model::Profile& profile, const LineOf& line_of) {
-    return find_churn(profile, line_of, rule("UMA-410"), trace::Memory::managed);
+    return find_churn(profile, line_of, rule("UMA-410"), model::Made::managed);
 }
 
 } // namespace umadvisor::findings

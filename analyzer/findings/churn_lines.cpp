@@ -1,10 +1,14 @@
 #include "analyzer/findings/churn_lines.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <vector>
 
 namespace umadvisor::findings {
 namespace {
+
+/// So many live managed allocations of one line are better cut from one.
+constexpr std::uint64_t least_for_slab = 64;
 
 /// While this time lasts, so much of one site is needed at once.
 struct Span {
@@ -28,34 +32,62 @@ void add_spans(ChurnLine& line, std::vector<Span>& spans) {
     }
 }
 
+void add_site(ChurnLine& line, const model::Profile& profile, const model::ChurnSite& site,
+              const model::ChurnTotals& totals) {
+    line.pairs += totals.pairs;
+    line.calls.add({site.stack, site.entry}, totals.pairs);
+    line.bytes += totals.bytes;
+    line.largest_bytes = std::max(line.largest_bytes, totals.largest_bytes);
+    line.entry = site.entry;
+    line.upkeep_calls += totals.upkeep_calls;
+    line.uses += totals.uses;
+    line.alike += totals.alike;
+    line.alloc_ns += static_cast<double>(profile.nanoseconds(totals.alloc_ticks));
+    line.upkeep_ns += static_cast<double>(profile.nanoseconds(totals.upkeep_ticks));
+    line.free_ns += static_cast<double>(profile.nanoseconds(totals.free_ticks()));
+    line.own_free_ns += static_cast<double>(profile.estimated_nanoseconds(totals.own_free_ticks()));
+    line.lifetime_ns += static_cast<double>(profile.nanoseconds(totals.lifetime_ticks));
+    line.built_ns += static_cast<double>(profile.nanoseconds(totals.built_ticks));
+    if (totals.pairs > line.most) {
+        line.most = totals.pairs;
+        line.free_stack = totals.free_stack;
+        line.free_entry = totals.free_entry;
+    }
+}
+
+/// What it costs to have as many at once and to keep them.
+double kept_site_ns(ChurnLine& line, const model::Profile& profile, const model::ChurnSite& site,
+                    const model::ChurnTotals& totals) {
+    double ticks = totals.kept_ticks();
+    if (site.made == model::Made::managed && totals.peak_live >= least_for_slab &&
+        totals.slab_ticks() < ticks) {
+        ticks = totals.slab_ticks();
+        line.slab = true;
+    }
+    return static_cast<double>(profile.estimated_nanoseconds(ticks));
+}
+
 } // namespace
 
 std::map<std::uint64_t, ChurnLine> churn_lines(const model::Profile& profile, const LineOf& line_of,
-                                               std::initializer_list<trace::Memory> memories) {
+                                               std::initializer_list<model::Made> kinds) {
     std::map<std::uint64_t, ChurnLine> lines;
     std::map<std::uint64_t, std::vector<Span>> spans;
     for (const auto& [site, totals] : profile.churn().sites()) {
-        if (std::ranges::find(memories, site.memory) == memories.end())
+        if (std::ranges::find(kinds, site.made) == kinds.end())
             continue;
         const std::uint64_t place = line_of(site.stack);
         ChurnLine& line = lines[place];
-        line.pairs += totals.pairs;
-        line.calls.add({site.stack, site.entry}, totals.pairs);
-        line.bytes += totals.bytes;
-        line.largest_bytes = std::max(line.largest_bytes, totals.largest_bytes);
-        line.entry = site.entry;
-        line.alloc_ns += static_cast<double>(profile.nanoseconds(totals.alloc_ticks));
-        line.free_ns += static_cast<double>(profile.nanoseconds(totals.free_ticks()));
-        line.own_free_ns += static_cast<double>(profile.estimated_nanoseconds(totals.own_free_ticks()));
-        line.lifetime_ns += static_cast<double>(profile.nanoseconds(totals.lifetime_ticks));
-        if (totals.pairs > line.most) {
-            line.most = totals.pairs;
-            line.free_stack = totals.free_stack;
-            line.free_entry = totals.free_entry;
+        add_site(line, profile, site, totals);
+        const double kept = kept_site_ns(line, profile, site, totals);
+        if (site.shape != 0) { // one of another shape cannot serve
+            line.peak_live += totals.peak_live;
+            line.kept_ns += kept;
+            continue;
         }
-        // Memory that is live at the end may be needed until then.
-        spans[place].push_back({totals.first, totals.live == 0 ? totals.last : UINT64_MAX, totals.peak_live,
-                                static_cast<double>(profile.estimated_nanoseconds(totals.kept_ticks()))});
+        // What is live at the end may be needed until then.
+        spans[place].push_back(
+            {totals.first, totals.live == 0 ? totals.last : UINT64_MAX, totals.peak_live, kept});
     }
     for (auto& [place, of_line] : spans)
         add_spans(lines[place], of_line);
@@ -63,7 +95,39 @@ std::map<std::uint64_t, ChurnLine> churn_lines(const model::Profile& profile, co
 }
 
 double spared_ns(const ChurnLine& line) {
-    return std::max(0.0, line.alloc_ns + line.own_free_ns - line.kept_ns);
+    return std::max(0.0, line.alloc_ns + line.upkeep_ns + line.own_free_ns - line.kept_ns);
+}
+
+namespace {
+
+/// What many small ones cost that live at once is spared where they are made, and where they are freed: that
+/// may be long after.
+timeline::Edit apart(const model::Profile& profile, const ChurnLine& line, double spared) {
+    const double all_ns = line.alloc_ns + line.upkeep_ns + line.own_free_ns;
+    const double share = all_ns > 0 ? spared / all_ns : 0;
+    timeline::Edit edit = line.calls.shorter(profile, (line.alloc_ns + line.upkeep_ns) * share);
+    EditedCalls frees;
+    frees.add({line.free_stack, line.free_entry}, line.pairs);
+    std::ranges::copy(frees.shorter(profile, line.own_free_ns * share).changes,
+                      std::back_inserter(edit.changes));
+    return edit;
+}
+
+} // namespace
+
+Finding churn_finding(const model::Profile& profile, const Rule& rule, std::uint64_t stack,
+                      const ChurnLine& line, std::string_view end_place) {
+    Finding finding;
+    finding.rule = &rule;
+    finding.title = rule.title;
+    finding.stack = stack;
+    if (line.free_stack != 0)
+        finding.places.emplace_back(end_place, line.free_stack);
+    finding.saving_ns = spared_ns(line);
+    finding.edit =
+        line.slab ? apart(profile, line, finding.saving_ns) : line.calls.shorter(profile, finding.saving_ns);
+    finding.confidence = Confidence::high;
+    return finding;
 }
 
 } // namespace umadvisor::findings

@@ -1,4 +1,4 @@
-/// Memory that is taken and given back again and again, by the line that takes it.
+/// What is made and given up again and again, by the line that makes it.
 #pragma once
 
 #include "analyzer/findings/edited_calls.hpp"
@@ -12,17 +12,24 @@ namespace umadvisor::findings {
 struct ChurnLine {
     std::uint64_t pairs = 0, bytes = 0, entry = 0, free_stack = 0, free_entry = 0;
     std::uint64_t peak_live = 0, largest_bytes = 0;
-    EditedCalls calls;  ///< the allocations
+    std::uint64_t upkeep_calls = 0;    ///< on each that one which stays needs once: advice, access rights
+    std::uint64_t uses = 0, alike = 0; ///< of graphs, as in model::ChurnTotals
+    EditedCalls calls;                 ///< that make them
     double kept_ns = 0; ///< what it costs to make as many once, each of the largest size, and to free them once
-    double alloc_ns = 0, free_ns = 0, own_free_ns = 0, lifetime_ns = 0;
+    bool slab = false;  ///< `kept_ns` is the price of one managed allocation that holds many small ones
+    double alloc_ns = 0, upkeep_ns = 0, free_ns = 0, own_free_ns = 0, lifetime_ns = 0, built_ns = 0;
     std::uint64_t most = 0; ///< pairs of the site that `free_stack` is of
 };
 
-/// By line, of these kinds of memory.
+/// By line, of these kinds.
 std::map<std::uint64_t, ChurnLine> churn_lines(const model::Profile& profile, const LineOf& line_of,
-                                               std::initializer_list<trace::Memory> memories);
+                                               std::initializer_list<model::Made> kinds);
 
 /// The time that the program saves when it makes one set of the largest size and keeps it.
 double spared_ns(const ChurnLine& line);
+
+/// A finding of `rule` at the line `stack`, but for summary, advice and basis.
+Finding churn_finding(const model::Profile& profile, const Rule& rule, std::uint64_t stack,
+                      const ChurnLine& line, std::string_view end_place);
 
 } // namespace umadvisor::findings

@@ -8,10 +8,7 @@ namespace {
 
 Finding describe_registration(const model::Profile& profile, std::uint64_t stack, const ChurnLine& line) {
     const auto pairs = static_cast<double>(line.pairs);
-    Finding finding;
-    finding.rule = &rule("UMA-407");
-    finding.title = finding.rule->title;
-    finding.stack = stack;
+    Finding finding = churn_finding(profile, rule("UMA-407"), stack, line, "unlocked here");
     finding.summary = profile.call_name(line.entry) + " and " + profile.call_name(line.free_entry) + " of " +
                       bytes_text(static_cast<double>(line.bytes) / pairs) + " on average, " +
                       std::to_string(line.pairs) + " times: " + time_text(line.alloc_ns) +
@@ -24,17 +21,12 @@ Finding describe_registration(const model::Profile& profile, std::uint64_t stack
                         {"lock_time_ns", line.alloc_ns},
                         {"unlock_time_ns", line.free_ns},
                         {"mean_lifetime_ns", line.lifetime_ns / pairs}};
-    if (line.free_stack != 0)
-        finding.places.emplace_back("unlocked here", line.free_stack);
     finding.advice =
         "lock the memory once before the rounds, at the largest size, and unlock it once after them; where the "
         "buffers differ, copy through a few page-locked ones that are kept";
-    finding.saving_ns = spared_ns(line);
-    finding.edit = line.calls.shorter(profile, finding.saving_ns);
     finding.basis =
         "time of these calls, without what unlocking waited for the device, less that of one round of "
         "the largest size, which stays";
-    finding.confidence = Confidence::high;
     return finding;
 }
 
@@ -43,7 +35,7 @@ Finding describe_registration(const model::Profile& profile, std::uint64_t stack
 std::vector<Finding> find_repeated_registrations(const model::Profile& profile, const LineOf& line_of) {
     std::vector<Finding> findings;
     for (const auto& [stack, line] :
-         churn_lines(profile, line_of, {trace::Memory::pinned, trace::Memory::registered})) {
+         churn_lines(profile, line_of, {model::Made::pinned, model::Made::registered})) {
         if (spared_ns(line) >= least_saving_ns)
             findings.push_back(describe_registration(profile, stack, line));
     }

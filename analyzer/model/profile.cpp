@@ -42,6 +42,7 @@ Profile::Profile(reader::Trace& trace, Statistics* statistics, machine::Rates ra
       needless_waits_(ns_per_tick),
       allocation_failures_(trace.dictionary),
       idle_gaps_(ns_per_tick),
+      pool_trims_(trace.dictionary),
       lifetimes_(ns_per_tick, trace.dictionary),
       through_host_(ns_per_tick, contents_),
       remote_uses_(ns_per_tick, trace.dictionary),

@@ -27,6 +27,8 @@
 #include "analyzer/model/peer_copies.hpp"
 #include "analyzer/model/placed_launches.hpp"
 #include "analyzer/model/polls.hpp"
+#include "analyzer/model/pool_trims.hpp"
+#include "analyzer/model/queries.hpp"
 #include "analyzer/model/recorded_time.hpp"
 #include "analyzer/model/remote_uses.hpp"
 #include "analyzer/model/scalar_downloads.hpp"
@@ -106,6 +108,8 @@ public:
     const FailedCalls& failed_calls() const { return failed_calls_; }
     const IdleGaps& idle_gaps() const { return idle_gaps_; }
     const Polls& polls() const { return polls_; }
+    const PoolTrims& pool_trims() const { return pool_trims_; }
+    const Queries& queries() const { return queries_; }
     const Lifetimes& lifetimes() const { return lifetimes_; }
     const WorkPatterns& work_patterns() const { return work_patterns_; }
     const ScalarDownloads& scalar_downloads() const { return scalar_downloads_; }
@@ -198,6 +202,8 @@ private:
     FailedCalls failed_calls_;
     IdleGaps idle_gaps_;
     Polls polls_;
+    PoolTrims pool_trims_;
+    Queries queries_;
     Lifetimes lifetimes_;
     WorkPatterns work_patterns_;
     ScalarDownloads scalar_downloads_;

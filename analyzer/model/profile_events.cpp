@@ -157,6 +157,7 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
         hazards_->add(*call, cursor);
         default_stream_order_.add(*call, reach.allocations(), reach.told);
         clocks_->add(*call);
+        pool_trims_.add(*call, std::holds_alternative<trace::Sync>(cursor.event()));
     }
 }
 
@@ -165,12 +166,12 @@ void Profile::observe_other(const reader::ThreadCursor& cursor, facts::Call* cal
         [&](const auto& record) {
             count(record);
             offer(record, cursor.index(), churn_, idle_syncs_, idle_gaps_, lifetimes_, work_patterns_,
-                  scalar_downloads_, through_host_, copy_runs_, needless_waits_);
+                  scalar_downloads_, through_host_, copy_runs_, needless_waits_, pool_trims_);
             if (is_node(record))
                 return;
             offer(record, cursor.index(), waits_, contents_, managed_, missing_syncs_, *hazards_, recorded_,
                   allocations_, placed_launches_, allocation_failures_, actions_, action_gains_, remote_uses_,
-                  write_combined_, far_copies_, peer_copies_, narrow_rows_, graphs_, polls_, exported_sites_,
+                  write_combined_, far_copies_, peer_copies_, narrow_rows_, graphs_, polls_, queries_, exported_sites_,
                   staging_sites_, noticed_allocations_, default_stream_order_);
             if constexpr (std::is_same_v<std::remove_cvref_t<decltype(record)>, trace::Copy>)
                 add_copy(copies_, record, trace_.time, *call);

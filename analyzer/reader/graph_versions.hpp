@@ -21,6 +21,9 @@ struct GraphNode {
 /// A version is its base with these nodes put in the place of those of the same number.
 struct GraphVersion {
     std::uint64_t base = 0, untold = 0;
+    /// Hashes, of versions without a base: of what an update of an executable graph cannot change (nodes, their
+    /// kinds, kernels and order), and of all that was told of the nodes.
+    std::uint64_t shape = 0, content = 0;
     std::vector<GraphNode> nodes;
 
     void add(const trace::GraphNode& record) {
@@ -29,6 +32,7 @@ struct GraphVersion {
             untold = record.untold;
             return;
         }
+        hash(record);
         nodes.push_back({record.node,
                          record.parent,
                          record.kind,
@@ -42,6 +46,26 @@ struct GraphVersion {
                          {record.block_x, record.block_y, record.block_z},
                          record.shared_bytes,
                          {record.touched.begin(), record.touched.end()}});
+    }
+
+private:
+    static std::uint64_t mixed(std::uint64_t hash, std::uint64_t number) {
+        hash = (hash ^ number) * 0x9e3779b97f4a7c15;
+        return hash ^ hash >> 32;
+    }
+    void hash(const trace::GraphNode& record) {
+        for (const std::uint64_t number :
+             {record.node, static_cast<std::uint64_t>(record.kind), record.parent, record.function})
+            shape = mixed(shape, number);
+        for (const std::uint64_t number : record.dependencies)
+            shape = mixed(shape, number);
+        content = mixed(content, shape);
+        for (const std::uint64_t number : {record.disabled, record.bytes, record.destination, record.source,
+                                           record.value, record.grid_x, record.grid_y, record.grid_z,
+                                           record.block_x, record.block_y, record.block_z, record.shared_bytes})
+            content = mixed(content, number);
+        for (const std::uint64_t number : record.touched)
+            content = mixed(content, number);
     }
 };
 

@@ -18,7 +18,8 @@ using Event =
                  trace::DeviceTime, trace::GpuModule, trace::Clock, trace::VirtualMemory, trace::Pool,
                  trace::Context, trace::Peer, trace::HostFunction, trace::Ipc, trace::External, trace::Range,
                  trace::Pause, trace::Discard, trace::Attach, trace::ManagedEvent, trace::ManagedCounters,
-                 trace::ManagedDetail, trace::Content, trace::Comparison, trace::GraphLaunch, trace::Graph>;
+                 trace::ManagedDetail, trace::Content, trace::Comparison, trace::GraphLaunch, trace::Graph,
+                 trace::Query>;
 
 /// A launch shape, kept small: a chunk may define thousands.
 struct Shape {

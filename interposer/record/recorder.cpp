@@ -141,6 +141,7 @@ template void write(const trace::Ipc&) noexcept;
 template void write(const trace::External&) noexcept;
 template void write(const trace::Discard&) noexcept;
 template void write(const trace::Attach&) noexcept;
+template void write(const trace::Query&) noexcept;
 template void write(const trace::ManagedEvent&) noexcept;
 template void write(const trace::ManagedCounters&) noexcept;
 template void write(const trace::ManagedDetail&) noexcept;

@@ -8,7 +8,7 @@
 #include "interposer/observe/allocations.hpp"
 #include "interposer/observe/managed_watch.hpp"
 #include "interposer/observe/pools.hpp"
-#include "interposer/wrappers/hook.hpp"
+#include "interposer/wrappers/query.hpp"
 
 namespace umadvisor::wrappers {
 
@@ -271,7 +271,7 @@ struct get_managed : get_global {};
 struct get_memory_info : WhilePaused {
     template <Entry E>
     static CUresult call(std::size_t* free, std::size_t* total) noexcept {
-        const CUresult result = attach::real<E>()(free, total);
+        const CUresult result = ask<E>(free, total);
         if (result == CUDA_SUCCESS)
             act::adjust_memory_info(free, total);
         return result;

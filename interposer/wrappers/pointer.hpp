@@ -3,7 +3,7 @@
 
 #include "interposer/act/pool_twins.hpp"
 #include "interposer/act/rewrite.hpp"
-#include "interposer/wrappers/hook.hpp"
+#include "interposer/wrappers/query.hpp"
 
 namespace umadvisor::wrappers {
 
@@ -23,7 +23,7 @@ struct get_pointer_attribute : WhilePaused {
                 disguise(which, data); // as the driver does, release 580
             return CUDA_ERROR_INVALID_VALUE;
         }
-        const CUresult result = attach::real<E>()(data, which, address);
+        const CUresult result = ask<E>(data, which, address);
         if (disguised && result == CUDA_SUCCESS)
             disguise(which, data);
         return result;
@@ -46,7 +46,7 @@ struct get_pointer_attributes : WhilePaused {
     template <Entry E>
     static CUresult call(unsigned count, CUpointer_attribute* which, void** data,
                          CUdeviceptr address) noexcept {
-        const CUresult result = attach::real<E>()(count, which, data, address);
+        const CUresult result = ask<E>(count, which, data, address);
         if (result == CUDA_SUCCESS && act::passes_for_device_memory(address))
             for (unsigned i = 0; i < count; ++i)
                 get_pointer_attribute::disguise(which[i], data[i]);

@@ -90,6 +90,7 @@ INSTANTIATE(Ipc);
 INSTANTIATE(External);
 INSTANTIATE(Discard);
 INSTANTIATE(Attach);
+INSTANTIATE(Query);
 INSTANTIATE(ManagedEvent);
 INSTANTIATE(ManagedCounters);
 INSTANTIATE(ManagedDetail);

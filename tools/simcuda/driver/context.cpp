@@ -85,6 +85,7 @@ CUresult synchronize(CUctx_st& context) {
     }
     ++state.control.synchronizations;
     state.clock.advance_to(context_end(context));
+    trim_pools();
     return context.sticky;
 }
 

@@ -1,6 +1,7 @@
 // Events carry the time at which their stream gets to them.
 #include "tools/simcuda/driver/capture.hpp"
 #include "tools/simcuda/driver/graph.hpp"
+#include "tools/simcuda/driver/pool.hpp"
 #include "tools/simcuda/driver/stream.hpp"
 
 #include <algorithm>
@@ -134,6 +135,7 @@ extern "C" CUresult CUDAAPI cuEventSynchronize(CUevent event) {
     if (event->recorded) {
         driver().clock.advance_to(event->time);
     }
+    trim_pools();
     return CUDA_SUCCESS;
 }
 

@@ -247,7 +247,7 @@ SIMCUDA_STREAM_PAIR(cuMemFreeAsync, _ptsz, (CUdeviceptr address, CUstream handle
 })
 
 extern "C" CUresult CUDAAPI cuMemGetInfo_v2(size_t* free, size_t* total) {
-    SIMCUDA_ENTER(Entry::cuMemGetInfo_v2)
+    SIMCUDA_ENTER(Entry::cuMemGetInfo_v2, Needs::context, driver().prices.memory_info_call)
     std::uint64_t left = 0;
     {
         const Guard guard(driver().mutex);

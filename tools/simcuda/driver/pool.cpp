@@ -135,6 +135,11 @@ CUresult allocate(CUmemPoolHandle_st& pool, CUdeviceptr* address, std::uint64_t 
                           : pool.memory == managed     ? allocate_managed(address, bytes, CU_MEM_ATTACH_GLOBAL)
                                                        : allocate_pinned(address, bytes);
     if (made == CUDA_SUCCESS) {
+        if (pool.mapped >= bytes) {
+            pool.mapped -= bytes;
+        } else if (pool.memory == device_memory) {
+            driver().clock.advance(residency::transfer_time(bytes, driver().prices.pool_map));
+        }
         Allocation& allocation = driver().allocations.at(*address);
         allocation.pooled = true;
         allocation.pool = &pool;
@@ -215,6 +220,17 @@ CUresult simcuda::allocate_from_current_pool(CUdeviceptr* address, std::uint64_t
 void simcuda::leave_pool(const Allocation& allocation) {
     if (pools().live.contains(allocation.pool)) {
         allocation.pool->used -= allocation.bytes;
+        allocation.pool->mapped += allocation.memory == device_memory ? allocation.bytes : 0;
+    }
+}
+
+void simcuda::trim_pools() {
+    for (CUmemoryPool pool : pools().live) {
+        if (pool->mapped > pool->release_threshold) {
+            driver().clock.advance(
+                residency::transfer_time(pool->mapped - pool->release_threshold, driver().prices.pool_map));
+            pool->mapped = pool->release_threshold;
+        }
     }
 }
 

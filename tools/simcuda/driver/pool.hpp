@@ -2,14 +2,16 @@
 
 #include "tools/simcuda/driver/driver.hpp"
 
-/// A memory pool of stream-ordered allocation. Memory that is freed goes back to the device at once: nothing
-/// is kept for later.
+/// A memory pool of stream-ordered allocation. The addresses of memory that is freed are free at once; that its
+/// pool has still mapped it, up to the next synchronisation or as far as the release threshold goes, shows in
+/// what the next allocation takes.
 struct CUmemPoolHandle_st {
     simcuda::MemoryClass memory = simcuda::device_memory;
     CUmemLocation location{};
     bool imported = false; ///< of another process: its pointers can be imported, nothing allocated
     cuuint64_t release_threshold = 0;
     cuuint64_t used = 0, used_high = 0;
+    cuuint64_t mapped = 0; ///< of what is free
     int reuse[3] = {1, 1, 1};
 };
 
@@ -22,6 +24,8 @@ CUresult allocate_from_current_pool(CUdeviceptr* address, std::uint64_t bytes);
 CUresult allocate_pooled(CUmemPoolHandle_st& pool, CUdeviceptr* address, std::uint64_t bytes);
 /// Before an allocation is released: its pool, if it has one, uses less.
 void leave_pool(const Allocation& allocation);
+/// At a synchronisation of a stream, event or context: pools give back what they hold beyond their threshold.
+void trim_pools();
 /// A reset destroys the pools that the program has made on the device, as it does all resources there.
 void forget_pools(int device);
 /// What a context leaves behind; `pools`: with it goes what came from pools of its device.

@@ -1,6 +1,7 @@
 #include "tools/simcuda/driver/stream.hpp"
 #include "tools/simcuda/driver/capture.hpp"
 #include "tools/simcuda/driver/graph.hpp"
+#include "tools/simcuda/driver/pool.hpp"
 
 #include <algorithm>
 
@@ -160,7 +161,7 @@ CUresult reached(Nanoseconds then) {
 } // namespace
 
 extern "C" CUresult CUDAAPI cuStreamCreate(CUstream* stream, unsigned flags) {
-    SIMCUDA_ENTER(Entry::cuStreamCreate)
+    SIMCUDA_ENTER(Entry::cuStreamCreate, Needs::context, driver().prices.stream_create_call)
     return create(stream, flags, 0);
 }
 
@@ -170,7 +171,7 @@ extern "C" CUresult CUDAAPI cuStreamCreateWithPriority(CUstream* stream, unsigne
 }
 
 extern "C" CUresult CUDAAPI cuStreamDestroy_v2(CUstream handle) {
-    SIMCUDA_ENTER(Entry::cuStreamDestroy_v2)
+    SIMCUDA_ENTER(Entry::cuStreamDestroy_v2, Needs::context, driver().prices.stream_destroy_call)
     Driver& state = driver();
     const Guard guard(state.mutex);
     if (!state.streams.contains(handle) || handle->legacy) {
@@ -191,6 +192,7 @@ SIMCUDA_STREAM_PAIR(cuStreamSynchronize, _ptsz, (CUstream handle),
                         }
                         ++driver().control.synchronizations;
                         driver().clock.advance_to(earliest_start(stream, Engine::none));
+                        trim_pools();
                         return stream.context->sticky;
                     });)
 

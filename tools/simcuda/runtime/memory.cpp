@@ -30,6 +30,21 @@ extern "C" cudaError_t CUDARTAPI cudaMallocAsync(void** pointer, size_t bytes, c
     });
 }
 
+extern "C" cudaError_t CUDARTAPI cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
+    return with_driver([&](const Driver& real) {
+        CUdevice ordinal = 0;
+        const CUresult known = real.device_get(&ordinal, device);
+        return known == CUDA_SUCCESS ? real.default_pool(pool, ordinal) : known;
+    });
+}
+
+extern "C" cudaError_t CUDARTAPI cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute,
+                                                         void* value) {
+    return with_driver([&](const Driver& real) {
+        return real.set_pool_attribute(pool, static_cast<CUmemPool_attribute>(attribute), value);
+    });
+}
+
 extern "C" cudaError_t CUDARTAPI cudaFree(void* pointer) {
     return with_driver(
         [&](const Driver& real) { return pointer ? real.release(address(pointer)) : CUDA_SUCCESS; });

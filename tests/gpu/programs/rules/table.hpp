@@ -10,6 +10,7 @@
 #include "overlap.hpp"
 #include "placement.hpp"
 #include "prefetched.hpp"
+#include "rounds.hpp"
 #include "synchronisation.hpp"
 #include "transfers.hpp"
 #include "turns.hpp"
@@ -186,6 +187,14 @@ inline constexpr Row table[] = {
     {"UMA-409", "near", "many-copies", "UMA-106,UMA-114,UMA-303", 64 * MiB, 40, pinned_table_copied_often},
     {"UMA-410", "fault", "fresh", "UMA-506", 64 * KiB, 1000, managed_scratch_fresh},
     {"UMA-410", "clean", "kept", "UMA-506", 64 * KiB, 1000, managed_scratch_kept},
+    {"UMA-411", "fault", "made-anew", "UMA-506", 1 * KiB, 300, replay_steps<Exec::made_anew>},
+    {"UMA-411", "clean", "updated", "UMA-506", 1 * KiB, 300, replay_steps<Exec::updated>},
+    {"UMA-411", "near", "other-shape", "UMA-506", 1 * KiB, 100, replay_steps<Exec::of_other_shape>},
+    {"UMA-413", "fault", "made-anew", "", 1 * KiB, 1000, streams_made_anew},
+    {"UMA-413", "clean", "kept", "", 1 * KiB, 1000, streams_from_a_set},
+    {"UMA-414", "fault", "given-back", "UMA-506", 128 * MiB, 100, scratch_of_rounds<Pooled::given_back>},
+    {"UMA-414", "clean", "kept", "UMA-506", 128 * MiB, 100, scratch_of_rounds<Pooled::kept>},
+    {"UMA-414", "near", "no-wait", "UMA-506", 128 * MiB, 100, scratch_of_rounds<Pooled::no_wait>},
 
     {"UMA-501", "fault", "every-step", "UMA-506", 1 * KiB, 500, checked_often},
     {"UMA-501", "clean", "once", "UMA-506", 1 * KiB, 500, checked_once},
@@ -202,6 +211,9 @@ inline constexpr Row table[] = {
     {"UMA-505", "fault", "turns", "", 512 * KiB, 50, results_in_turns},
     {"UMA-505", "clean", "side-by-side", "", 512 * KiB, 50, results_of_the_last},
     {"UMA-505", "near", "at-leisure", "", 512 * KiB, 50, results_at_leisure},
+    {"UMA-507", "fault", "each-round", "", 1 * KiB, 2000, ask_each_round},
+    {"UMA-507", "clean", "once", "", 1 * KiB, 2000, ask_once},
+    {"UMA-507", "near", "now-and-then", "", 1 * KiB, 2000, ask_now_and_then},
 
     {"UMA-602", "fault", "refilled", "", 1 * MiB, 12, refill_in_flight},
     {"UMA-602", "clean", "event", "", 1 * MiB, 12, refill_behind_event},

@@ -1,0 +1,20 @@
+/// Questions to the driver that are recorded for the time they take.
+#pragma once
+
+#include "interposer/wrappers/hook.hpp"
+
+namespace umadvisor::wrappers {
+
+/// Not in a pause: nothing that is recorded later refers to a question.
+void finish_query(trace::Query& record) noexcept;
+
+/// Asks the driver.
+template <Entry E, class... Arguments>
+CUresult ask(Arguments... arguments) noexcept {
+    trace::Query record;
+    const CUresult result = timed<E>(record, arguments...);
+    finish_query(record);
+    return result;
+}
+
+} // namespace umadvisor::wrappers

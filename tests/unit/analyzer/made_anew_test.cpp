@@ -1,0 +1,428 @@
+#include "found.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <functional>
+
+BOOST_AUTO_TEST_SUITE(analyzer_made_anew)
+
+using namespace umadvisor;
+using findings::Confidence;
+using findings::Finding;
+using test::close;
+using test::evidence;
+using test::mib;
+using test::ms;
+using test::Scenario;
+using trace::Memory;
+
+namespace {
+
+constexpr std::uint64_t us = 1000;
+
+/// A program that makes, gives up and asks.
+struct Rounds : Scenario {
+    std::uint64_t kernel = function("step");
+    std::uint64_t made_at = stack(), ended_at = stack();
+    std::uint64_t data = allocate(4096, Memory::device);
+
+    template <class Record>
+    void call(Record record, std::string_view symbol, std::uint64_t duration, std::uint64_t at) {
+        record.entry = entry(symbol);
+        record.start = now;
+        record.duration = duration;
+        record.stack = at;
+        builder.add(record);
+        now += duration + 1000;
+    }
+
+    void graph_nodes(std::uint64_t version, std::uint64_t nodes, std::uint64_t grid = 1) {
+        for (std::uint64_t number = 1; number <= nodes; ++number) {
+            trace::GraphNode node;
+            node.version = version;
+            node.node = number;
+            node.kind = trace::GraphNodeKind::kernel;
+            node.function = kernel;
+            node.grid_x = grid;
+            if (number > 1)
+                node.dependencies.add(number - 1);
+            builder.add(node);
+        }
+    }
+    void graph(trace::GraphAction action, std::uint64_t version, std::uint64_t duration) {
+        trace::Graph record;
+        record.action = action;
+        record.graph = 0x9000;
+        record.exec = action == trace::GraphAction::begin_capture || action == trace::GraphAction::end_capture
+                          ? 0
+                          : 0x8000;
+        record.version = version;
+        record.stream = 7;
+        const bool ends = action == trace::GraphAction::destroy;
+        call(record, ends ? "cuGraphExecDestroy" : "cuGraphInstantiateWithFlags", duration,
+             ends ? ended_at : made_at);
+    }
+    void launch_graph(std::uint64_t version) {
+        trace::GraphLaunch record;
+        record.version = version;
+        record.stream = 7;
+        call(record, "cuGraphLaunch", 10 * us, made_at);
+    }
+    /// Captured, instantiated, launched and destroyed.
+    void graph_round(std::uint64_t version, std::uint64_t nodes, std::uint64_t launches = 1,
+                     std::uint64_t grid = 1) {
+        builder.next_dictionary_chunk();
+        graph_nodes(version, nodes, grid);
+        graph(trace::GraphAction::begin_capture, 0, us);
+        now += 50 * us;
+        graph(trace::GraphAction::end_capture, 0, us);
+        graph(trace::GraphAction::instantiate, version, 60 * us);
+        for (std::uint64_t i = 0; i < launches; ++i)
+            launch_graph(version);
+        synchronize({.duration = 100 * us});
+        graph(trace::GraphAction::destroy, version, 15 * us);
+    }
+
+    void virtual_memory(trace::VirtualMemoryAction action, std::string_view symbol, std::uint64_t address,
+                        std::uint64_t bytes, std::uint64_t handle, std::uint64_t duration) {
+        trace::VirtualMemory record;
+        record.action = action;
+        record.address = address;
+        record.bytes = bytes;
+        record.handle = handle;
+        call(record, symbol, duration, action == trace::VirtualMemoryAction::unmap ? ended_at : made_at);
+    }
+    void map_range(std::uint64_t pieces) {
+        using Action = trace::VirtualMemoryAction;
+        for (std::uint64_t piece = 0; piece < pieces; ++piece) {
+            const std::uint64_t address = 0x3000'0000'0000 + piece * 2 * mib;
+            virtual_memory(Action::create, "cuMemCreate", 0, 2 * mib, piece + 1, 300 * us);
+            virtual_memory(Action::map, "cuMemMap", address, 2 * mib, piece + 1, us);
+            virtual_memory(Action::set_access, "cuMemSetAccess", address, 2 * mib, 0, 50 * us);
+            virtual_memory(Action::release, "cuMemRelease", 0, 0, piece + 1, us);
+        }
+    }
+    void unmap_range(std::uint64_t pieces) {
+        virtual_memory(trace::VirtualMemoryAction::unmap, "cuMemUnmap", 0x3000'0000'0000, pieces * 2 * mib, 0,
+                       pieces * 10 * us);
+    }
+
+    void stream(trace::StreamAction action, std::uint64_t handle, std::uint64_t duration) {
+        trace::Stream record;
+        record.action = action;
+        record.stream = handle;
+        const bool made = action == trace::StreamAction::create;
+        call(record, made ? "cuStreamCreate" : "cuStreamDestroy_v2", duration, made ? made_at : ended_at);
+    }
+    void event(trace::EventAction action, std::uint64_t handle, std::uint64_t duration) {
+        trace::Event record;
+        record.action = action;
+        record.event = handle;
+        const bool made = action == trace::EventAction::create;
+        call(record, made ? "cuEventCreate" : "cuEventDestroy_v2", duration, made ? made_at : ended_at);
+    }
+
+    std::uint64_t pooled(std::uint64_t bytes, std::uint64_t duration, std::uint64_t at = 0) {
+        return allocate(bytes, Memory::device, at == 0 ? made_at : at, trace::Origin::program,
+                        "cuMemAllocAsync", duration);
+    }
+    void free_pooled(std::uint64_t allocation) {
+        trace::Free record;
+        record.allocation = allocation;
+        record.stream = 7;
+        call(record, "cuMemFreeAsync", us / 2, 0);
+    }
+    void pool(trace::PoolAction action, std::uint64_t handle, std::uint64_t attribute = 0,
+              std::uint64_t value = 0, std::uint64_t duration = us) {
+        trace::Pool record;
+        record.action = action;
+        record.pool = handle;
+        record.attribute = attribute;
+        record.value = value;
+        call(record, "cuMemPoolSetAttribute", duration, ended_at);
+    }
+    void query(std::string_view symbol, std::uint64_t duration) {
+        call(trace::Query(), symbol, duration, made_at);
+    }
+
+    std::vector<Finding> found(std::string_view rule) {
+        auto all = test::findings_of(*this);
+        std::erase_if(all, [rule](const Finding& each) { return each.rule->id != rule; });
+        return all;
+    }
+    Finding one(std::string_view rule) { return test::lone(found(rule), rule); }
+    bool silent(std::string_view rule) { return found(rule).empty(); }
+};
+
+void times(int count, const std::function<void(std::uint64_t)>& act) {
+    for (int i = 0; i < count; ++i)
+        act(static_cast<std::uint64_t>(i));
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_graph_made_for_each_launch) {
+    Rounds s;
+    times(100, [&](std::uint64_t i) { s.graph_round(i + 1, 48); });
+    const Finding finding = s.one("UMA-411");
+    BOOST_TEST(finding.stack == s.made_at);
+    BOOST_REQUIRE(finding.places.size() == 1u);
+    BOOST_TEST(finding.places.front().second == s.ended_at);
+    BOOST_TEST(finding.saving_ns == 99 * 75e3, close);
+    BOOST_TEST(evidence(finding, "nodes") == 48);
+    BOOST_TEST(evidence(finding, "launches") == 100);
+    BOOST_TEST(evidence(finding, "capture_time_ns") == 100 * 53e3, close);
+    BOOST_TEST(finding.advice.find("launch it in each") != std::string::npos, finding.advice);
+    BOOST_TEST((finding.confidence == Confidence::high));
+}
+
+BOOST_AUTO_TEST_CASE(a_graph_whose_arguments_change_is_updated) {
+    Rounds s;
+    times(100, [&](std::uint64_t i) { s.graph_round(i + 1, 48, 1, i + 1); });
+    const Finding finding = s.one("UMA-411");
+    BOOST_TEST(finding.advice.find("cudaGraphExecUpdate") != std::string::npos, finding.advice);
+    BOOST_TEST((finding.confidence == Confidence::medium));
+}
+
+BOOST_AUTO_TEST_CASE(graphs_that_cannot_serve_again_or_are_kept) {
+    Rounds other_shape;
+    times(50, [&](std::uint64_t i) { other_shape.graph_round(i + 1, i + 1); });
+    BOOST_TEST(other_shape.silent("UMA-411"));
+
+    Rounds kept;
+    kept.graph_round(1, 48, 1000);
+    BOOST_TEST(kept.silent("UMA-411"));
+
+    Rounds unknown; // its nodes were not told
+    times(200, [&](std::uint64_t) {
+        unknown.graph(trace::GraphAction::instantiate, 0, 60 * us);
+        unknown.launch_graph(0);
+        unknown.graph(trace::GraphAction::destroy, 0, 15 * us);
+    });
+    BOOST_TEST(unknown.silent("UMA-411"));
+}
+
+BOOST_AUTO_TEST_CASE(what_the_end_of_a_graph_waits_for_is_not_saved) {
+    Rounds s;
+    times(100, [&](std::uint64_t i) {
+        s.graph_nodes(i + 1, 10);
+        s.graph(trace::GraphAction::instantiate, i + 1, 60 * us);
+        s.launch_graph(i + 1);
+        s.graph(trace::GraphAction::destroy, i + 1, i == 0 ? 15 * us : ms);
+    });
+    BOOST_TEST(s.one("UMA-411").saving_ns <= 100 * 75e3);
+}
+
+BOOST_AUTO_TEST_CASE(a_range_mapped_for_each_round) {
+    Rounds s;
+    times(4, [&](std::uint64_t) {
+        s.map_range(16);
+        s.synchronize({.duration = 100 * us});
+        s.unmap_range(16);
+    });
+    const Finding finding = s.one("UMA-412");
+    BOOST_TEST(finding.saving_ns == 3 * 16 * 362e3, close);
+    BOOST_TEST(evidence(finding, "pairs") == 64);
+    BOOST_TEST(evidence(finding, "peak_live") == 16);
+    BOOST_TEST(evidence(finding, "access_calls") == 64);
+    BOOST_TEST(finding.advice.find("cuMemSetAccess") != std::string::npos, finding.advice);
+}
+
+BOOST_AUTO_TEST_CASE(a_range_mapped_once) {
+    Rounds s;
+    s.map_range(128);
+    s.now += 1000 * ms;
+    s.synchronize({.duration = 100 * us});
+    s.unmap_range(128);
+    BOOST_TEST(s.silent("UMA-412"));
+    Rounds growing; // and never given back
+    growing.map_range(64);
+    BOOST_TEST(growing.silent("UMA-412"));
+}
+
+BOOST_AUTO_TEST_CASE(streams_and_events_made_for_each_round) {
+    Rounds s;
+    times(300, [&](std::uint64_t) {
+        s.stream(trace::StreamAction::create, 0x500, 18 * us);
+        s.launch(s.kernel, {s.data});
+        s.stream(trace::StreamAction::destroy, 0x500, 13 * us);
+    });
+    const Finding finding = s.one("UMA-413");
+    BOOST_TEST(finding.stack == s.made_at);
+    BOOST_TEST(finding.saving_ns == 299 * 31e3, close);
+
+    Rounds timed;
+    times(1000, [&](std::uint64_t i) {
+        timed.event(trace::EventAction::create, 0x600 + i % 2, 2 * us);
+        timed.event(trace::EventAction::destroy, 0x600 + i % 2, us);
+    });
+    BOOST_TEST(timed.one("UMA-413").saving_ns == 999 * 3e3, close);
+}
+
+BOOST_AUTO_TEST_CASE(streams_that_are_kept) {
+    Rounds s;
+    times(64, [&](std::uint64_t i) { s.stream(trace::StreamAction::create, 0x500 + i, 18 * us); });
+    times(300, [&](std::uint64_t) { s.launch(s.kernel, {s.data}); });
+    times(64, [&](std::uint64_t i) { s.stream(trace::StreamAction::destroy, 0x500 + i, 13 * us); });
+    BOOST_TEST(s.silent("UMA-413"));
+}
+
+BOOST_AUTO_TEST_CASE(many_small_managed_allocations_with_advice) {
+    Rounds s;
+    std::vector<std::uint64_t> nodes;
+    times(640, [&](std::uint64_t) {
+        nodes.push_back(s.allocate(64 * 1024, Memory::managed, s.made_at, trace::Origin::program, {}, 3 * us));
+        for (int i = 0; i < 2; ++i) {
+            trace::Advise advice;
+            advice.allocation = nodes.back();
+            advice.bytes = 64 * 1024;
+            s.call(advice, "cuMemAdvise_v2", 3 * us, s.ended_at);
+        }
+    });
+    s.synchronize({.duration = 100 * us});
+    for (const std::uint64_t node : nodes)
+        s.free(node, 16 * us, s.ended_at);
+    const Finding finding = s.one("UMA-410");
+    BOOST_TEST(evidence(finding, "advice_calls") == 1280);
+    BOOST_TEST(evidence(finding, "advice_time_ns") == 1280 * 3e3, close);
+    // 40 MiB in 2 MiB blocks: 21 at the price of one of these each.
+    BOOST_TEST(finding.saving_ns == (640 - 21) * 25e3, close);
+    BOOST_TEST(finding.summary.find("that advise them") != std::string::npos, finding.summary);
+    BOOST_TEST(finding.advice.find("one block") != std::string::npos, finding.advice);
+    BOOST_TEST(finding.advice.find("cudaMemAdvise") == std::string::npos, finding.advice);
+}
+
+BOOST_AUTO_TEST_CASE(few_or_large_managed_allocations_at_once) {
+    for (const auto& [count, bytes] : {std::pair<int, std::uint64_t>{32, 64 * 1024}, {128, 16 * mib}}) {
+        Rounds s;
+        std::vector<std::uint64_t> all;
+        times(count, [&, bytes = bytes](std::uint64_t) {
+            all.push_back(s.allocate(bytes, Memory::managed, s.made_at, trace::Origin::program, {}, 100 * us));
+        });
+        for (const std::uint64_t each : all)
+            s.free(each, 100 * us);
+        BOOST_TEST(s.silent("UMA-410"));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(managed_memory_advised_in_each_round) {
+    Rounds s;
+    times(100, [&](std::uint64_t) {
+        const auto buffer = s.allocate(mib, Memory::managed, s.made_at, trace::Origin::program, {}, 50 * us);
+        trace::Advise advice;
+        advice.allocation = buffer;
+        s.call(advice, "cuMemAdvise_v2", 20 * us, s.ended_at);
+        s.synchronize({.duration = 100 * us});
+        s.free(buffer, 30 * us);
+    });
+    BOOST_TEST(s.one("UMA-410").saving_ns == 99 * 100e3, close);
+}
+
+BOOST_AUTO_TEST_CASE(a_pool_that_gives_its_memory_back_at_each_wait) {
+    Rounds s;
+    const auto also = s.stack();
+    times(100, [&](std::uint64_t) {
+        const auto first = s.pooled(128 * mib, 110 * us), second = s.pooled(64 * mib, 55 * us, also);
+        s.launch(s.kernel, {first});
+        s.free_pooled(first);
+        s.free_pooled(second);
+        s.synchronize(
+            {.kind = trace::SyncKind::stream, .object = 0, .stack = s.ended_at, .duration = 300 * us});
+    });
+    const Finding finding = s.one("UMA-414");
+    BOOST_TEST(finding.stack == s.made_at);
+    BOOST_TEST(evidence(finding, "mapped_anew") == 198);
+    BOOST_TEST(evidence(finding, "synchronisations") == 100);
+    BOOST_TEST(evidence(finding, "idle_synchronisations") == 0); // all of them waited for a kernel
+    BOOST_TEST(finding.saving_ns == 99 * 165e3 - 198 * 2.4e3, close);
+    BOOST_TEST(finding.advice.find("cudaMemPoolAttrReleaseThreshold") != std::string::npos, finding.advice);
+    BOOST_TEST(finding.places.size() == 2u);
+    BOOST_TEST((finding.confidence == Confidence::medium));
+    BOOST_TEST(s.silent("UMA-401"));
+}
+
+BOOST_AUTO_TEST_CASE(a_wait_with_nothing_to_wait_for_gave_memory_back) {
+    Rounds s;
+    times(100, [&](std::uint64_t) {
+        const auto memory = s.pooled(128 * mib, 110 * us);
+        s.launch(s.kernel, {memory});
+        s.synchronize({.kind = trace::SyncKind::stream, .object = 0, .duration = 100 * us});
+        s.free_pooled(memory);
+        s.synchronize({.kind = trace::SyncKind::stream, .object = 0, .duration = 130 * us});
+    });
+    const Finding finding = s.one("UMA-414");
+    BOOST_TEST(evidence(finding, "idle_synchronisations") == 100);
+    BOOST_TEST(finding.saving_ns == 99 * 107.6e3 + 100 * 127.6e3, close);
+}
+
+BOOST_AUTO_TEST_CASE(pools_that_keep_their_memory) {
+    const auto rounds = [](Rounds& s, std::uint64_t duration, bool wait) {
+        times(100, [&](std::uint64_t) {
+            const auto memory = s.pooled(128 * mib, duration);
+            s.launch(s.kernel, {memory});
+            s.free_pooled(memory);
+            if (wait)
+                s.synchronize({.duration = 300 * us});
+        });
+        return s.silent("UMA-414");
+    };
+    Rounds raised;
+    raised.pool(trace::PoolAction::get, 0x77);
+    raised.pool(trace::PoolAction::set_attribute, 0x77, 4, UINT64_MAX);
+    BOOST_TEST(rounds(raised, 110 * us, true));
+    Rounds raised_first; // before the program asks which pool is the default
+    raised_first.pool(trace::PoolAction::set_attribute, 0x77, 4, UINT64_MAX);
+    raised_first.pool(trace::PoolAction::set, 0x77);
+    BOOST_TEST(rounds(raised_first, 110 * us, true));
+    Rounds other_attribute;
+    other_attribute.pool(trace::PoolAction::set_attribute, 0, 2, 1);
+    BOOST_TEST(!rounds(other_attribute, 110 * us, true));
+    Rounds quick; // its memory had not gone
+    BOOST_TEST(rounds(quick, 2 * us, true));
+    Rounds never_waits; // what is freed is handed out again
+    BOOST_TEST(rounds(never_waits, 110 * us, false));
+}
+
+BOOST_AUTO_TEST_CASE(a_pool_that_the_program_trims_in_each_round) {
+    Rounds s;
+    s.pool(trace::PoolAction::get, 0x77);
+    s.pool(trace::PoolAction::set_attribute, 0x77, 4, UINT64_MAX);
+    times(100, [&](std::uint64_t) {
+        const auto memory = s.pooled(128 * mib, 110 * us);
+        s.launch(s.kernel, {memory});
+        s.free_pooled(memory);
+        s.synchronize({.duration = 100 * us});
+        s.pool(trace::PoolAction::trim, 0x77, 0, 0, 120 * us);
+    });
+    const Finding finding = s.one("UMA-414");
+    BOOST_TEST(evidence(finding, "trims") == 100);
+    BOOST_TEST(finding.saving_ns == 99 * 107.6e3 + 100 * 120e3, close);
+    BOOST_TEST(finding.advice.find("cudaMemPoolTrimTo") != std::string::npos, finding.advice);
+}
+
+BOOST_AUTO_TEST_CASE(free_memory_asked_for_before_each_launch) {
+    Rounds s;
+    times(1000, [&](std::uint64_t) {
+        s.query("cuMemGetInfo_v2", 4 * us);
+        s.launch(s.kernel, {s.data});
+    });
+    const Finding finding = s.one("UMA-507");
+    BOOST_TEST(finding.stack == s.made_at);
+    BOOST_TEST(evidence(finding, "queries") == 1000);
+    BOOST_TEST(finding.saving_ns == 999 * 4e3, close);
+    BOOST_TEST(finding.summary.find("cudaMemGetInfo 1000 times") != std::string::npos, finding.summary);
+}
+
+BOOST_AUTO_TEST_CASE(questions_that_cost_little) {
+    Rounds once;
+    once.query("cuMemGetInfo_v2", 50 * ms);
+    times(100, [&](std::uint64_t) { once.launch(once.kernel, {once.data}); });
+    BOOST_TEST(once.silent("UMA-507"));
+    Rounds seldom; // less than a hundredth of the run
+    times(1000, [&](std::uint64_t) {
+        seldom.query("cuPointerGetAttributes", us / 4);
+        seldom.now += 100 * us;
+    });
+    BOOST_TEST(seldom.silent("UMA-507"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
