@@ -11,6 +11,7 @@ PART = "act-gains"
 PAIRS = 3
 SHARE = 0.03  # of a bare run: less is no gain, and no loss
 SIM_SMALLER = 2  # simcuda goes through every element
+SIM_ROUNDS = 300
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,10 @@ class Program:
 
     def command(self, bundle):
         mib = max(1, self.mib // SIM_SMALLER) if bundle.sim else self.mib
-        return [bundle.program(self.name), "--time", "--mib", mib, "--rounds", self.rounds]
+        return [bundle.program(self.name), "--time", "--mib", mib, "--rounds", self.count(bundle)]
+
+    def count(self, bundle):
+        return min(self.rounds, SIM_ROUNDS) if bundle.sim else self.rounds
 
     def time_of(self, outcome):
         """Microseconds of all rounds."""
