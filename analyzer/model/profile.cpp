@@ -48,6 +48,8 @@ Profile::Profile(reader::Trace& trace, Statistics* statistics, machine::Rates ra
       through_host_(ns_per_tick, contents_),
       far_copies_(trace),
       peer_copies_(trace.dictionary),
+      statements_(ns_per_tick, trace.dictionary),
+      growth_(trace.dictionary),
       noticed_allocations_(trace.dictionary.notices) {
     last_ticks_ = trace.file.header().last.ticks;
     reader::EventStream events(trace.file);

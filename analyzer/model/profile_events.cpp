@@ -152,7 +152,7 @@ void Profile::observe_other(const reader::ThreadCursor& cursor, std::optional<fa
         [&](const auto& record) {
             count(record);
             offer(record, cursor.index(), churn_, idle_syncs_, idle_gaps_, lifetimes_, work_patterns_,
-                  scalar_downloads_, through_host_, copy_runs_, needless_waits_);
+                  scalar_downloads_, through_host_, copy_runs_, needless_waits_, statements_, growth_);
             if (is_node(record))
                 return;
             offer(record, cursor.index(), waits_, contents_, managed_, missing_syncs_, recorded_, allocations_,
@@ -174,6 +174,8 @@ void Profile::observe(const trace::Launch& record, const reader::Shape* shape, s
     idle_gaps_.launch(record, shape, thread);
     copy_runs_.launch(thread);
     needless_waits_.launch(record, shape, thread);
+    statements_.launch(record, shape, thread);
+    growth_.launch();
     lifetimes_.launch(record, shape);
     if (shape != nullptr)
         count_call({shape->stack, shape->entry}, record);

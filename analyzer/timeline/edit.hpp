@@ -23,7 +23,9 @@ struct Change {
     double share = 1;       ///< of these calls, spread evenly; the others stay
     std::uint64_t kept = 0; ///< this many at the start stay in any case
     double less_ns = 0, less_ns_per_byte = 0;
-    double added_ns = 0;      ///< that the host needs once, before the first of them
+    double less_before_ns =
+        0;               ///< of the thread's own time before each goes so much with it, where there is as much
+    double added_ns = 0; ///< that the host needs once, before the first of them
     double added_each_ns = 0; ///< and before each
 };
 

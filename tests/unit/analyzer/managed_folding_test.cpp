@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(ids_and_names_stay) {
                "UMA-107 round-trip\nUMA-108 constant-upload\nUMA-109 serial-copies\n"
                "UMA-110 default-stream\nUMA-111 through-host\nUMA-112 scalar-download\n"
                "UMA-113 far-node\nUMA-114 same-source-upload\nUMA-115 same-source-twice\n"
-               "UMA-118 fresh-pages\nUMA-119 pack-round\nUMA-120 peer-access\n"
+               "UMA-116 python-statement\nUMA-118 fresh-pages\nUMA-119 pack-round\nUMA-120 peer-access\n"
                "UMA-201 thrashing\nUMA-202 ping-pong\nUMA-203 first-touch\n"
                "UMA-204 host-populate\nUMA-205 read-back\nUMA-206 false-sharing\n"
                "UMA-207 read-only-bouncing\nUMA-208 remote-access\nUMA-209 oversubscribed\n"
@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(ids_and_names_stay) {
                "UMA-303 unused-transfer\nUMA-401 allocation-churn\nUMA-402 never-used\n"
                "UMA-403 used-once\nUMA-404 leaked\nUMA-405 oversized\n"
                "UMA-406 pinned-overuse\nUMA-407 repeated-registration\nUMA-408 fragmentation\n"
-               "UMA-409 pinned-once\nUMA-410 managed-churn\n"
+               "UMA-409 pinned-once\nUMA-410 managed-churn\nUMA-417 growth\n"
                "UMA-501 redundant-sync\nUMA-502 early-sync\nUMA-503 implicit-sync\n"
                "UMA-504 polling\nUMA-505 host-blocked\nUMA-506 sync-each-launch\n"
                "UMA-601 missing-sync\nUMA-701 calls-fail\n");
