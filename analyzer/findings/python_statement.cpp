@@ -32,16 +32,21 @@ constexpr double most_copy_bytes_per_s = 150e9, least_copy_bytes_per_s = 1e9;
 /// Of a line of code that logs: what it costs beside the work of the round is worth a word from here on.
 constexpr double least_logging_of_run = 0.02;
 
-/// Code that keeps records of a run, by the names under which it is installed.
-constexpr const char* logging_code[] = {
-    "*/trainer/connectors/logger_connector/*", // PyTorch Lightning's, whatever package it comes in
-    "*-packages/lightning/pytorch/loggers/*",
-    "*-packages/pytorch_lightning/loggers/*",
-    "*-packages/wandb/*",
-    "*-packages/mlflow/*",
-    "*-packages/tensorboard/*",
-    "*-packages/tensorboardX/*",
-    "*-packages/torch/utils/tensorboard/*",
+/// Code that keeps records of a run, by the names under which it is installed; `function`: only there.
+constexpr struct {
+    const char *file, *function;
+} logging_code[] = {
+    // PyTorch Lightning's, whatever package it comes in.
+    {"*/trainer/connectors/logger_connector/*", "*"},
+    {"*-packages/lightning/pytorch/core/module.py", "LightningModule.log*"},
+    {"*-packages/pytorch_lightning/core/module.py", "LightningModule.log*"},
+    {"*-packages/lightning/pytorch/loggers/*", "*"},
+    {"*-packages/pytorch_lightning/loggers/*", "*"},
+    {"*-packages/wandb/*", "*"},
+    {"*-packages/mlflow/*", "*"},
+    {"*-packages/tensorboard/*", "*"},
+    {"*-packages/tensorboardX/*", "*"},
+    {"*-packages/torch/utils/tensorboard/*", "*"},
 };
 
 PythonFramework framework_at(const reader::Dictionary& dictionary, std::uint64_t stack) {
@@ -74,9 +79,11 @@ bool logs(const reader::Dictionary& dictionary, std::uint64_t stack) {
             break;
         if (const auto code = dictionary.python_codes.find(frame->second.code);
             code != dictionary.python_codes.end()) {
-            const std::string file(code->second.file);
-            if (std::ranges::any_of(
-                    logging_code, [&file](const char* glob) { return ::fnmatch(glob, file.c_str(), 0) == 0; }))
+            const std::string file(code->second.file), function(code->second.function);
+            if (std::ranges::any_of(logging_code, [&](const auto& known) {
+                    return ::fnmatch(known.file, file.c_str(), 0) == 0 &&
+                           ::fnmatch(known.function, function.c_str(), 0) == 0;
+                }))
                 return true;
         }
         id = frame->second.parent;
@@ -89,13 +96,13 @@ const char* keep_constant(PythonFramework framework) {
     case PythonFramework::torch:
         return "make the tensor once, before the loop, and keep it on the device (in a module: "
                "register_buffer); where "
-               "it is one number, write the number: x - 0.5 needs no tensor. Mind: torch.tensor(list, "
+               "it is one number, write the number: x * 0.5 needs no tensor. Mind: torch.tensor(list, "
                "device=device) "
                "and torch.tensor(list).to(device) build it, upload it and wait for it each time";
     case PythonFramework::cupy:
         return "call cupy.asarray once, before the loop, and keep the result; where it is one number, write "
                "the "
-               "number: x - 0.5 needs no array";
+               "number: x * 0.5 needs no array";
     case PythonFramework::jax:
         return "call jnp.asarray once, before the loop, and pass the result; in a jitted function a NumPy "
                "constant "

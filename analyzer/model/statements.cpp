@@ -49,7 +49,7 @@ void Statements::launch(const trace::Launch& record, const reader::Shape* shape,
     if (!watches_ || shape == nullptr)
         return;
     if (record.duration != 0)
-        launch_ticks_ += (std::min(record.duration, 4 * launch_ticks_) - launch_ticks_) / 16;
+        launch_ticks_ += std::min(record.duration, 4 * launch_ticks_) / 16 - launch_ticks_ / 16;
     note({{shape->stack, shape->entry},
           PythonSite::Kind::launch,
           record.start,
@@ -70,12 +70,14 @@ PythonSite* Statements::enter(const Seen& call) {
         numbers_.emplace(call.site, number);
         sites_.push_back({.site = call.site, .kind = call.kind});
     }
-    if (thread.last != none && number != none && call.start >= thread.end) {
+    if (thread.last != none && number != none) {
         const PythonStep step{thread.last, number};
+        // The end of a launch that was not measured is a guess.
+        const std::uint64_t gap = call.start - std::min(call.start, thread.end);
         if (const auto known = steps_.find(step); known != steps_.end())
-            known->second.add(call.start - thread.end);
+            known->second.add(gap);
         else if (steps_.size() < most_steps)
-            steps_[step].add(call.start - thread.end);
+            steps_[step].add(gap);
     }
     settle_background(number);
     thread.last = python_last_ = number;

@@ -24,10 +24,10 @@ public:
     /// A call that the script makes at this line, by way of code of these files, the innermost first. Each has
     /// a stack of its own.
     std::uint64_t call_at(int line, std::initializer_list<const char*> files = {}) {
-        std::uint64_t python = frame_of(script, 0);
+        std::uint64_t python = frame_of(script, line, 0);
         std::vector<const char*> inwards(files);
         for (std::size_t i = inwards.size(); i-- > 0;)
-            python = frame_of(inwards[i], python);
+            python = frame_of(inwards[i], 1, python);
         trace::Frame joined;
         joined.id = 1'000'000 + ++stacks_;
         joined.parent = stack();
@@ -58,21 +58,32 @@ public:
     }
 
 private:
-    std::uint64_t frame_of(const char* file, std::uint64_t parent) {
-        trace::PythonCode code;
-        code.id = ++codes_;
-        code.file = file;
-        code.function = "f";
-        builder.add(code);
+    /// Each line is two bytes of code.
+    std::uint64_t frame_of(const char* file, int line, std::uint64_t parent) {
+        const auto [code, fresh] = codes_.try_emplace(file, codes_.size() + 1);
+        if (fresh) {
+            std::string table;
+            for (int i = 0; i < 100; ++i)
+                table += "\x02\x01";
+            trace::PythonCode record;
+            record.id = code->second;
+            record.format = trace::LineTable::ranges;
+            record.file = file;
+            record.function = "f";
+            record.lines = table;
+            builder.add(record);
+        }
         trace::PythonFrame frame;
-        frame.id = codes_;
+        frame.id = ++frames_;
         frame.parent = parent;
-        frame.code = codes_;
+        frame.code = code->second;
+        frame.instruction = 2 * static_cast<std::uint64_t>(line);
         builder.add(frame);
         return frame.id;
     }
 
-    std::uint64_t codes_ = 0, stacks_ = 0;
+    std::map<std::string, std::uint64_t> codes_;
+    std::uint64_t frames_ = 0, stacks_ = 0;
     std::map<std::uint64_t, std::uint64_t> lines_; ///< the stack that stands for a stack's line
     std::map<int, std::uint64_t> first_at_;
 };
