@@ -29,6 +29,8 @@ constexpr std::uint64_t least_batches = 8;
 constexpr std::uint64_t batch_bytes = 1 << 20;
 /// A copy on the host goes no faster and no more slowly than this: what takes another time is something else.
 constexpr double most_copy_bytes_per_s = 150e9, least_copy_bytes_per_s = 1e9;
+/// A framework needs less from one copy of a line to the next.
+constexpr double least_fill_ns = 100'000;
 /// Of a line of code that logs: what it costs beside the work of the round is worth a word from here on.
 constexpr double least_logging_of_run = 0.02;
 
@@ -282,14 +284,15 @@ void add_locks(FilledLine& line, const model::Profile& profile, const PythonSite
 std::vector<Finding> filled_batches(const model::Profile& profile, const LineOf& line_of) {
     const std::vector<PythonSite>& sites = profile.statements().sites();
     std::map<std::uint64_t, FilledLine> lines;
+    SameStatement same_statement(profile.dictionary());
     for (const auto& [step, gap] : profile.statements().steps()) {
         const PythonSite& copy = sites[step.second];
         if (copy.kind != Kind::upload || !copy.pinned || copy.bytes < batch_bytes * copy.count ||
-            line_of(copy.site.stack) != line_of(sites[step.first].site.stack))
+            !same_statement(copy.site.stack, sites[step.first].site.stack))
             continue;
         const double ns = static_cast<double>(profile.estimated_nanoseconds(gap.mean()));
         const double speed = static_cast<double>(copy.bytes) / static_cast<double>(copy.count) / ns * 1e9;
-        if (speed < least_copy_bytes_per_s || speed > most_copy_bytes_per_s)
+        if (ns < least_fill_ns || speed < least_copy_bytes_per_s || speed > most_copy_bytes_per_s)
             continue;
         FilledLine& line = lines[line_of(copy.site.stack)];
         const double filled_ns = ns * static_cast<double>(gap.count());

@@ -1,7 +1,5 @@
 #include "analyzer/findings/python_statements.hpp"
 
-#include "analyzer/symbols/python_stack.hpp"
-
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -41,44 +39,27 @@ double median_ns(const model::Profile& profile, const model::Distribution& gap) 
     return static_cast<double>(profile.estimated_nanoseconds(gap.median()));
 }
 
-/// Whether two stacks end at one line of one function, whosever that is. No object file is looked into for
-/// this.
-class SameLine {
-public:
-    explicit SameLine(const reader::Dictionary& dictionary) : dictionary_(dictionary), lines_(dictionary) {}
-
-    bool operator()(std::uint64_t one, std::uint64_t other) {
-        const auto first = place_of(one);
-        return first.first != 0 && first == place_of(other);
-    }
-
-private:
-    /// Code and line; 0: not known.
-    std::pair<std::uint64_t, int> place_of(std::uint64_t stack) {
-        const auto joined = dictionary_.frames.find(stack);
-        if (joined == dictionary_.frames.end())
-            return {};
-        const auto frame = dictionary_.python_frames.find(joined->second.python);
-        if (frame == dictionary_.python_frames.end())
-            return {};
-        return {frame->second.code, lines_.of(frame->second)};
-    }
-
-    const reader::Dictionary& dictionary_;
-    symbols::PythonLines lines_;
-};
-
 } // namespace
+
+std::pair<std::uint64_t, int> SameStatement::place_of(std::uint64_t stack) {
+    const auto joined = dictionary_.frames.find(stack);
+    if (joined == dictionary_.frames.end())
+        return {};
+    const auto frame = dictionary_.python_frames.find(joined->second.python);
+    if (frame == dictionary_.python_frames.end())
+        return {};
+    return {frame->second.code, lines_.of(frame->second)};
+}
 
 PythonStatements::PythonStatements(const model::Profile& profile, const LineOf& line_of)
     : profile_(profile), line_of_(line_of) {
     const std::vector<PythonSite>& sites = profile.statements().sites();
     std::vector<Weighed> between;
-    SameLine same_line(profile.dictionary());
+    SameStatement same_statement(profile.dictionary());
     for (const auto& [step, gap] : profile.statements().steps()) {
         const double ns = median_ns(profile, gap);
         if (step.first < step.second && ns >= least_between_ns &&
-            same_line(sites[step.first].site.stack, sites[step.second].site.stack))
+            same_statement(sites[step.first].site.stack, sites[step.second].site.stack))
             between.push_back({ns, gap.count()});
     }
     usual_ns_ =

@@ -4,10 +4,32 @@
 #include "analyzer/findings/edited_calls.hpp"
 #include "analyzer/findings/rules.hpp"
 #include "analyzer/model/profile.hpp"
+#include "analyzer/symbols/python_stack.hpp"
 
 #include <cstdint>
+#include <utility>
 
 namespace umadvisor::findings {
+
+/// Whether two stacks end at one line of one function, whosever that is. No object file is looked into for
+/// this.
+class SameStatement {
+public:
+    explicit SameStatement(const reader::Dictionary& dictionary)
+        : dictionary_(dictionary), lines_(dictionary) {}
+
+    bool operator()(std::uint64_t one, std::uint64_t other) {
+        const auto first = place_of(one);
+        return first.first != 0 && first == place_of(other);
+    }
+
+private:
+    /// Code and line; 0: not known.
+    std::pair<std::uint64_t, int> place_of(std::uint64_t stack);
+
+    const reader::Dictionary& dictionary_;
+    symbols::PythonLines lines_;
+};
 
 /// What goes with calls of Python code that a remedy takes away, nanoseconds.
 struct StatementTime {

@@ -13,6 +13,9 @@ constexpr double usual_launch_ns = 3000;
 /// No framework copies its arguments aside more slowly: what a thread did before it uploaded them, within this
 /// time, it did for the upload.
 constexpr double slow_copy_bytes_per_s = 5e9;
+/// Who waits for an upload is there when it is made, within the time that a slow copy of so many bytes takes.
+/// Who comes later had other things to do meanwhile.
+constexpr double prompt_bytes = 1 << 20;
 
 bool is_locked_host(trace::Memory memory) {
     return memory == trace::Memory::pinned || memory == trace::Memory::registered;
@@ -181,7 +184,9 @@ void Statements::await(PythonSite& site, const trace::Stream& record, std::uint6
     reader::add_saturated(awaited.bytes, upload.bytes);
     awaited.content.looked += upload.looked;
     awaited.content.repeated += upload.repeated;
-    if (upload.end > before && record.start > begin) {
+    const auto prompt = static_cast<std::uint64_t>(prompt_bytes * ticks_per_byte_);
+    if (upload.end > before && record.start > begin &&
+        record.start <= reader::saturated_sum(upload.end, prompt)) {
         ++awaited.rounds;
         awaited.ticks += record.start - begin;
     }
