@@ -18,6 +18,8 @@ void EditedCalls::add(const model::CallSite& site, std::uint64_t count, std::uin
 void EditedCalls::add(const EditedCalls& other) {
     for (const auto& [site, count] : other.sites_)
         add(site, count.changed, count.all);
+    for (const auto& [site, count] : other.sites_)
+        add_time_before(site, count.before_ns);
 }
 
 timeline::Edit EditedCalls::edit(const model::Profile& profile, const timeline::Change& each) const {
@@ -29,6 +31,7 @@ timeline::Edit EditedCalls::edit(const model::Profile& profile, const timeline::
         edit.changes.push_back(each);
         edit.changes.back().site = site;
         edit.changes.back().share = static_cast<double>(count.changed) / static_cast<double>(all);
+        edit.changes.back().less_before_ns = count.before_ns / static_cast<double>(count.changed);
         if (edit.changes.size() > 1)
             edit.changes.back().added_ns = 0;
     }

@@ -15,6 +15,8 @@ public:
     /// `all`: calls of the site, whether or not they change; 0: as many as it has copies, if that is more.
     void add(const model::CallSite& site, std::uint64_t count, std::uint64_t all = 0);
     void add(const EditedCalls& other);
+    /// With all of these calls that change, `ns` of the thread's own time before them go, too.
+    void add_time_before(const model::CallSite& site, double ns) { sites_[site].before_ns += ns; }
 
     /// They are left out; the host needs `instead_ns` in all for what does their work.
     timeline::Edit gone(const model::Profile& profile, double instead_ns = 0) const;
@@ -31,6 +33,7 @@ public:
 private:
     struct Count {
         std::uint64_t changed = 0, all = 0;
+        double before_ns = 0;
     };
     timeline::Edit edit(const model::Profile& profile, const timeline::Change& each) const;
 

@@ -160,14 +160,23 @@ Findings find_all(const model::Profile& profile, const LineOf& line_of) {
         std::erase_if(all, [&profile](const Finding& finding) { return is_negligible(profile, finding); });
     };
     drop_negligible(); // a replay makes none larger
+    std::vector<Finding> waits;
+    std::ranges::copy_if(all, std::back_inserter(waits), [&profile](const Finding& finding) {
+        return finding.rule == &rule("UMA-112") && profile.statements().is_python(finding.stack);
+    });
     const double edits_ns = bound_by_replay(profile, all);
     for (Finding& finding : all)
         finding.saving_ns = within_recorded(profile, finding.saving_ns);
     drop_negligible();
+    std::erase_if(waits, [&all](const Finding& wait) {
+        return std::ranges::any_of(all, [&wait](const Finding& finding) {
+            return finding.rule == wait.rule && finding.stack == wait.stack;
+        });
+    });
     std::ranges::stable_sort(all, std::ranges::greater{}, [](const Finding& finding) {
         return std::tuple(urgency(finding), finding.saving_ns, finding.saving_bytes);
     });
-    Findings findings{fold_same_calls(std::move(all)), 0};
+    Findings findings{fold_same_calls(std::move(all)), std::move(waits), 0};
     claim_once(profile, findings.all);
     findings.together_ns = saved_together(profile, findings.all, edits_ns);
     return findings;

@@ -44,7 +44,9 @@ struct Finding {
     std::vector<std::pair<std::string, std::uint64_t>> places; ///< further lines that matter: what and stack
     std::string advice;                                        ///< what to write instead
     double saving_ns = 0;
-    timeline::Edit edit;            ///< what the remedy changes; `saving_ns` is at most what its replay gains
+    double statement_ns =
+        0;               ///< that the Python statements take which the remedy takes away; 0: it takes none away
+    timeline::Edit edit; ///< what the remedy changes; `saving_ns` is at most what its replay gains
     std::uint64_t saving_bytes = 0; ///< by how much the program would need less memory at its peak
     std::string basis;              ///< what the saving was worked out from
     Confidence confidence{};
@@ -65,6 +67,9 @@ struct Findings {
     /// Findings of all rules are ordered: failing calls, wrong results, then by time saved, then by memory
     /// saved.
     std::vector<Finding> all;
+    /// Reads that lines of Python wait for in every round, and that the replay gains nothing without.
+    /// `saving_ns` is the time of the waits.
+    std::vector<Finding> hidden;
     /// All findings together save this: less than their sum where they mend the same time.
     double together_ns = 0;
 };

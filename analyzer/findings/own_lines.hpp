@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analyzer/findings/finding.hpp"
+#include "analyzer/findings/python_advice.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -13,5 +14,11 @@ namespace umadvisor::findings {
 /// at fault for nobody. A line of the program that took part takes its place as the finding's own, first of
 /// `places`, then the allocation's. `is_own`: whether a stack's line is the program's.
 void prefer_own_lines(std::vector<Finding>& findings, const std::function<bool(std::uint64_t stack)>& is_own);
+
+/// What threads of a framework do, they do for a line of Python: the one at which the program was meanwhile. It
+/// takes the place of the finding's own where that lies in a library, with the confidence that this has.
+void prefer_python_lines(std::vector<Finding>& findings, const model::Profile& profile, const LineOf& line_of,
+                         const std::function<bool(std::uint64_t stack)>& is_own,
+                         const FrameworkOf& framework_of);
 
 } // namespace umadvisor::findings

@@ -24,6 +24,8 @@ static_assert(std::ranges::adjacent_find(advices, std::greater_equal{}, [](const
 const PythonAdvice* python_advice(const Rule& rule, symbols::PythonFramework framework) {
     const auto found = std::ranges::find_if(
         advices, [&](const PythonAdvice& each) { return each.rule == rule.id && each.framework == framework; });
+    if (found == advices.end() && framework == symbols::PythonFramework::numba)
+        return python_advice(rule, symbols::PythonFramework::none);
     return found == advices.end() ? nullptr : &*found;
 }
 

@@ -1,6 +1,7 @@
 /// Small copies side by side: each costs its call, and one call could carry all of them.
 #include "analyzer/findings/edited_calls.hpp"
 #include "analyzer/findings/finding.hpp"
+#include "analyzer/findings/python_statements.hpp"
 #include "analyzer/findings/transfer_fates.hpp"
 #include "analyzer/findings/words.hpp"
 
@@ -18,6 +19,7 @@ struct SmallCopies {
     model::Direction direction{};
     double count = 0, bytes = 0, own_ns = 0;
     double spared = 0, saving_ns = 0, most_ns = 0;
+    double statement_ns = 0; ///< of Python code, that goes with the calls that are spared
     std::uint64_t rounds = 0;
     std::set<std::uint64_t> lines;
     bool asynchronous = true;
@@ -97,20 +99,37 @@ Finding describe(const model::Profile& profile, const Rule& rule, const SmallCop
         (profile.uses_runtime() ? "cudaMemcpyBatchAsync" : "cuMemcpyBatchAsync") + " (CUDA 12.8)";
     finding.saving_ns = group.saving_ns;
     finding.edit = group.calls.gone(profile, group.carried_ns);
+    if (group.statement_ns > 0) {
+        finding.statement_ns = group.statement_ns;
+        finding.evidence.emplace_back("statement_ns", group.statement_ns);
+        finding.details.push_back("with what Python does around each: " +
+                                  time_text(group.statement_ns / group.spared) + " of the host's time");
+    }
     finding.basis =
-        "time of the calls that one copy for all of a run spares, without waits for earlier work, less "
-        "the same bytes at " +
-        rate_text(profile.rates().pinned_to_device) + ", measured on " + profile.rates().whose() +
-        "; gathering on the host is not counted";
+        std::string("time of the calls that one copy for all of a run spares, without waits for earlier work") +
+        (group.statement_ns > 0 ? ", with the waits for each and the time between them that is surely theirs"
+                                : "") +
+        ", less the same bytes at " + rate_text(profile.rates().pinned_to_device) + ", measured on " +
+        profile.rates().whose() + "; gathering on the host is not counted";
     finding.confidence = group.asynchronous ? Confidence::medium : Confidence::high;
     return finding;
 }
 
-void add(SmallCopies& group, const model::Profile& profile, std::uint64_t line, const Usual& usual,
-         const model::RunCopies& copies) {
+void add(SmallCopies& group, const model::Profile& profile, const PythonStatements& statements,
+         std::uint64_t line, const Usual& usual, const model::RunCopies& copies) {
     const double count = static_cast<double>(copies.copies) * usual.share, spared = copies.spared * usual.share;
     const double carried_ns = usual.bytes / profile.rates().pinned_to_device * 1e9;
-    const double saving = spared * std::max(0.0, usual.ns - carried_ns);
+    double saving = spared * std::max(0.0, usual.ns - carried_ns);
+    const model::CallSite site{usual.site->stack, usual.site->entry};
+    if (const model::PythonSite* const python = profile.statements().find(site)) {
+        const auto all = static_cast<double>(python->count);
+        const StatementTime time = statements.of_copy(*python, group.calls, std::min(1.0, spared / all));
+        const double around_ns = spared * (time.before_ns + time.wait_ns) / all;
+        group.statement_ns += around_ns + spared * usual.ns;
+        saving += around_ns;
+    } else {
+        group.calls.add(site, static_cast<std::uint64_t>(spared));
+    }
     group.lines.insert(line);
     group.direction = usual.direction;
     group.count += count;
@@ -119,7 +138,6 @@ void add(SmallCopies& group, const model::Profile& profile, std::uint64_t line, 
     group.spared += spared;
     group.saving_ns += saving;
     group.carried_ns += spared * carried_ns;
-    group.calls.add({usual.site->stack, usual.site->entry}, static_cast<std::uint64_t>(spared));
     group.asynchronous &= usual.site->asynchronous;
     if (saving >= group.most_ns) {
         group.most_ns = saving;
@@ -132,6 +150,7 @@ void add(SmallCopies& group, const model::Profile& profile, std::uint64_t line, 
 
 std::vector<Finding> find_small_copies(const model::Profile& profile, const LineOf& line_of) {
     const std::map<model::CallSite, Usual> usual = usual_copies(profile);
+    const PythonStatements statements(profile, line_of);
     std::map<std::pair<std::set<std::uint64_t>, model::Direction>, SmallCopies> groups;
     for (const auto& [sites, totals] : profile.copy_runs().kinds()) {
         std::set<std::uint64_t> lines;
@@ -142,7 +161,7 @@ std::vector<Finding> find_small_copies(const model::Profile& profile, const Line
             if (found == usual.end() || found->second.share == 0)
                 continue;
             SmallCopies& group = groups[{lines, found->second.direction}];
-            add(group, profile, line_of(site.stack), found->second, copies);
+            add(group, profile, statements, line_of(site.stack), found->second, copies);
             group.lines.insert(lines.begin(), lines.end());
             group.rounds = std::max(group.rounds, totals.rounds);
         }

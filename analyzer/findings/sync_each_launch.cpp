@@ -1,6 +1,7 @@
 /// Waits though the host reads nothing of what they wait for: launches that could queue up wait for each other.
 #include "analyzer/findings/edited_calls.hpp"
 #include "analyzer/findings/finding.hpp"
+#include "analyzer/findings/python_statements.hpp"
 #include "analyzer/findings/untold_work.hpp"
 #include "analyzer/findings/words.hpp"
 
@@ -64,7 +65,8 @@ std::vector<Finding> find_sync_each_launch(const model::Profile& profile, const 
     std::map<std::uint64_t, NeedlessLine> lines;
     EditedCalls calls;
     for (const auto& [site, totals] : profile.needless_waits().sites()) {
-        if (totals.needless == 0)
+        // The statement that uploads a constant goes with its wait, which is the framework's.
+        if (totals.needless == 0 || waits_for_constant_upload(profile, site))
             continue;
         NeedlessLine& line = lines[line_of(site.stack)];
         line.count += totals.count;

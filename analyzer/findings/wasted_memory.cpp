@@ -1,5 +1,6 @@
 #include "analyzer/findings/wasted_memory.hpp"
 
+#include "analyzer/findings/library_memory.hpp"
 #include "analyzer/findings/untold_work.hpp"
 #include "analyzer/findings/words.hpp"
 
@@ -87,7 +88,8 @@ std::vector<Finding> find_wasted(const model::Profile& profile, const LineOf& li
     std::map<std::pair<std::uint64_t, std::uint64_t>, WastedLine> lines; ///< by line and device
     for (const auto& [site, totals] : profile.lifetimes().sites()) {
         const model::WasteTotals* const wasted = totals.find(waste);
-        if (site.memory != memory || wasted == nullptr)
+        if (site.memory != memory || wasted == nullptr ||
+            library_memory_at(profile.dictionary(), site.stack) != nullptr)
             continue;
         WastedLine& line = lines[{line_of(site.stack), site.device}];
         line.count += wasted->count;

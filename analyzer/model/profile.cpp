@@ -49,6 +49,8 @@ Profile::Profile(reader::Trace& trace, Statistics* statistics, machine::Rates ra
       write_combined_(ns_per_tick, trace.dictionary),
       far_copies_(trace),
       peer_copies_(trace.dictionary),
+      statements_(ns_per_tick, trace.dictionary),
+      growth_(trace.dictionary),
       noticed_allocations_(trace.dictionary.notices) {
     last_ticks_ = trace.file.header().last.ticks;
     reader::EventStream events(trace.file);

@@ -15,6 +15,7 @@
 #include "analyzer/model/failed_calls.hpp"
 #include "analyzer/model/far_copies.hpp"
 #include "analyzer/model/graphs.hpp"
+#include "analyzer/model/growth.hpp"
 #include "analyzer/model/idle_gaps.hpp"
 #include "analyzer/model/idle_syncs.hpp"
 #include "analyzer/model/launches.hpp"
@@ -33,6 +34,7 @@
 #include "analyzer/model/remote_uses.hpp"
 #include "analyzer/model/scalar_downloads.hpp"
 #include "analyzer/model/staging_sites.hpp"
+#include "analyzer/model/statements.hpp"
 #include "analyzer/model/through_host.hpp"
 #include "analyzer/model/waits.hpp"
 #include "analyzer/model/work_patterns.hpp"
@@ -120,6 +122,8 @@ public:
     const PeerCopies& peer_copies() const { return peer_copies_; }
     const ExportedSites& exported_sites() const { return exported_sites_; }
     const StagingSites& staging_sites() const { return staging_sites_; }
+    const Statements& statements() const { return statements_; }
+    const Growth& growth() const { return growth_; }
     const NoticedAllocations& noticed_allocations() const { return noticed_allocations_; }
     const std::map<std::uint64_t, CallTotals>& calls() const { return calls_.map(); } ///< by entry
     std::vector<CountedEntry> counted() const; ///< called, but not recorded one by one; most often called first
@@ -214,6 +218,8 @@ private:
     PeerCopies peer_copies_;
     ExportedSites exported_sites_;
     StagingSites staging_sites_;
+    Statements statements_;
+    Growth growth_;
     NoticedAllocations noticed_allocations_;
     CachedMap<std::map<std::uint64_t, CallTotals>> calls_;
     std::uint64_t captured_ = 0;

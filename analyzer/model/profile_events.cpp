@@ -166,13 +166,14 @@ void Profile::observe_other(const reader::ThreadCursor& cursor, facts::Call* cal
         [&](const auto& record) {
             count(record);
             offer(record, cursor.index(), churn_, idle_syncs_, idle_gaps_, lifetimes_, work_patterns_,
-                  scalar_downloads_, through_host_, copy_runs_, needless_waits_, pool_trims_);
+                  scalar_downloads_, through_host_, copy_runs_, needless_waits_, pool_trims_, statements_,
+                  growth_);
             if (is_node(record))
                 return;
             offer(record, cursor.index(), waits_, contents_, managed_, missing_syncs_, *hazards_, recorded_,
                   allocations_, placed_launches_, allocation_failures_, actions_, action_gains_, remote_uses_,
-                  write_combined_, far_copies_, peer_copies_, narrow_rows_, graphs_, polls_, queries_, exported_sites_,
-                  staging_sites_, noticed_allocations_, default_stream_order_);
+                  write_combined_, far_copies_, peer_copies_, narrow_rows_, graphs_, polls_, queries_,
+                  exported_sites_, staging_sites_, noticed_allocations_, default_stream_order_);
             if constexpr (std::is_same_v<std::remove_cvref_t<decltype(record)>, trace::Copy>)
                 add_copy(copies_, record, trace_.time, *call);
             else if constexpr (requires { add(record, cursor); })
@@ -190,6 +191,8 @@ void Profile::observe(const trace::Launch& record, const reader::Shape* shape, s
     copy_runs_.launch(thread);
     needless_waits_.launch(record, shape, thread);
     write_combined_.launch(record, thread);
+    statements_.launch(record, shape, thread);
+    growth_.launch();
     lifetimes_.launch(record, shape);
     if (shape != nullptr)
         count_call({shape->stack, shape->entry}, record);

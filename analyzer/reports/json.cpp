@@ -119,6 +119,8 @@ Json finding_json(Report& report, const findings::Finding& finding) {
                 {"basis", finding.basis},
                 {"confidence", name(finding.confidence)},
                 {"parts", Json::array()}};
+    if (finding.statement_ns > 0)
+        object["statement_ns"] = finding.statement_ns;
     for (const findings::Finding::Part& part : finding.parts)
         object["parts"].push_back(part.rule->id);
     for (const ResolvedPlace& each : resolved.others)

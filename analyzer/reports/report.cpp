@@ -45,12 +45,17 @@ Report::Report(const std::string& path, const symbols::Options& options, bool wi
     findings::Findings found =
         findings::find_all(profile, [this](std::uint64_t stack) { return symbolizer.line_stack(stack); });
     findings = std::move(found.all);
+    hidden = std::move(found.hidden);
     together_ns = found.together_ns;
-    findings::prefer_own_lines(findings, [this](std::uint64_t stack) {
+    const auto is_own = [this](std::uint64_t stack) {
         return symbolizer.owner(symbolizer.line(stack)) == symbols::Owner::program;
-    });
-    findings::advise_in_python(findings,
-                               [this](std::uint64_t stack) { return symbolizer.python_framework(stack); });
+    };
+    const auto framework_of = [this](std::uint64_t stack) { return symbolizer.python_framework(stack); };
+    findings::prefer_own_lines(findings, is_own);
+    findings::prefer_python_lines(
+        findings, profile, [this](std::uint64_t stack) { return symbolizer.line_stack(stack); }, is_own,
+        framework_of);
+    findings::advise_in_python(findings, framework_of);
 }
 
 std::string Report::why_empty() const {

@@ -33,6 +33,8 @@ public:
     bool all = false;         ///< in the text, all findings in full
     bool all_managed = false; ///< in the text, all that is known of managed memory
     std::vector<findings::Finding> findings;
+    std::vector<findings::Finding>
+        hidden;               ///< of Python, whose replay gains nothing: what they cost passes meanwhile
     double together_ns = 0;   ///< that all findings save together, those left out included
     std::size_t left_out = 0; ///< findings that were asked not to be shown
 

@@ -1,3 +1,4 @@
+#include "analyzer/findings/library_memory.hpp"
 #include "analyzer/findings/untold_work.hpp"
 #include "analyzer/findings/words.hpp"
 #include "analyzer/reports/action_text.hpp"
@@ -230,6 +231,20 @@ std::string replay_text(const Report& report) {
                                                 : "");
 }
 
+/// What is a fault by its kind, and costs nothing since the host is the slower one.
+std::vector<std::string> hidden_lines(Report& report) {
+    constexpr std::size_t most_hidden = 3;
+    std::vector<std::string> lines;
+    for (const findings::Finding& finding : report.hidden) {
+        if (lines.size() == most_hidden)
+            break;
+        lines.push_back(report.symbolizer.line(finding.stack).text() + ": " + finding.title + " (" +
+                        std::string(finding.rule->id) + "), without a gain: " + time_text(finding.saving_ns) +
+                        " in these waits, but the host is the slower one");
+    }
+    return lines;
+}
+
 void write_notes(std::ostream& out, Report& report) {
     for (const std::string& line : completeness_lines(report.trace))
         out << "  ! " << line << "\n";
@@ -243,7 +258,11 @@ void write_notes(std::ostream& out, Report& report) {
         out << "  - time in calls: " << text << "\n";
     if (const std::string text = graphs_text(graphs); !text.empty())
         out << "  - " << text << "\n";
+    if (const std::string text = findings::library_memory_text(report.profile); !text.empty())
+        out << "  - memory of libraries: " << text << "\n";
     if (const std::string text = replay_text(report); !text.empty())
+        out << "  - " << text << "\n";
+    for (const std::string& text : hidden_lines(report))
         out << "  - " << text << "\n";
     if (const std::string text = together_text(report); !text.empty())
         out << "  - " << text << "\n";

@@ -27,6 +27,8 @@ constexpr FrameworkPath framework_paths[] = {
     {PythonFramework::jax, "*-packages/jaxlib/*"},
     {PythonFramework::jax, "*-packages/jax_plugins/*"},
     {PythonFramework::jax, "*-packages/jax_cuda*"},
+    {PythonFramework::numba, "*-packages/numba/cuda/*"},
+    {PythonFramework::numba, "*-packages/numba_cuda/*"},
 };
 
 } // namespace

@@ -7,10 +7,11 @@
 namespace umadvisor::symbols {
 
 enum class PythonFramework : std::uint8_t {
-    none, ///< or one that uses CUDA's own names: Numba, PyCUDA, cuda-python, ctypes
+    none, ///< or one that uses CUDA's own names: PyCUDA, cuda-python, ctypes
     torch,
     cupy,
     jax,
+    numba, ///< CUDA's own names hold, too, where there are no others
 };
 
 /// Of the path of a loaded object or of a Python file.

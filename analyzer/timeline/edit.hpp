@@ -22,7 +22,9 @@ struct Change {
     What what{};
     double share = 1; ///< of these calls, spread evenly; the others stay
     double less_ns = 0, less_ns_per_byte = 0;
-    double less_share = 0;    ///< of what the device needs for its work
+    double less_share = 0; ///< of what the device needs for its work
+    /// Of the thread's own time before each goes so much with it, where there is as much.
+    double less_before_ns = 0;
     double added_ns = 0;      ///< that the host needs once, before the first of them
     double added_each_ns = 0; ///< and before each
 };

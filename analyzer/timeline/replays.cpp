@@ -321,6 +321,11 @@ void Replays::step(Lanes& lanes, const Pending& pending, const Unheld& unheld, b
         const double added_ns = (deed.first ? change.added_ns : 0) + change.added_each_ns;
         gain.added_ns += added_ns;
         start.at[lane] += added_ns;
+        if (change.less_before_ns > 0 && !follows) { // else the thread waited for another, not for itself
+            const double less_ns = std::min(change.less_before_ns, unheld.gap_ns);
+            gain.edited_ns += less_ns;
+            start.at[lane] -= less_ns;
+        }
         if (change.what == What::shorter) {
             const Left left = shorten(pending, change);
             const double device_ns = pending.device_ns - left.device_ns, host_ns = pending.own_ns - left.own_ns;

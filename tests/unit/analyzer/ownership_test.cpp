@@ -69,6 +69,18 @@ BOOST_AUTO_TEST_CASE(frameworks_are_not_the_program) {
     BOOST_TEST((ownership.of(native("f", "/usr/lib/libpython3.11.so.1.0")) == Owner::interpreter));
 }
 
+BOOST_AUTO_TEST_CASE(packages_that_programs_are_written_on_are_no_lines_of_theirs) {
+    const Ownership ownership;
+    for (const char* const package : {"lightning", "pytorch_lightning", "accelerate", "transformers", "timm",
+                                      "torch_geometric", "ignite", "deepspeed", "megatron", "vllm", "sglang",
+                                      "rmm", "cudf", "numba", "numba_cuda", "torchmetrics", "wandb", "optax"})
+        BOOST_TEST((ownership.of(python("f", packages + "/" + package + "/core.py")) == Owner::framework),
+                   package);
+    BOOST_TEST((ownership.of(python("f", packages + "/my_model/core.py")) == Owner::program));
+    BOOST_TEST((ownership.of(native("f", packages + "/jax_plugins/xla_cuda13/xla_cuda_plugin.so")) ==
+                Owner::framework));
+}
+
 BOOST_AUTO_TEST_CASE(the_line_of_a_python_program_under_a_framework) {
     const Ownership ownership;
     const std::vector<CodePlace> stack{

@@ -151,6 +151,16 @@ BOOST_AUTO_TEST_CASE(a_thread_of_the_framework_has_no_python_line_but_a_python_p
     BOOST_TEST(speaks_of_cuda(finding));
 }
 
+BOOST_AUTO_TEST_CASE(numba_has_words_of_its_own_and_the_names_of_cuda_for_the_rest) {
+    const findings::Finding finding = pageable_copy_from(
+        {{"/nowhere/libffi.so.8"}, {packages + "/numba_cuda/numba/cuda/dispatcher.py", script}});
+    BOOST_TEST(speaks(finding, PythonFramework::numba));
+    BOOST_TEST(finding.advice.find("cuda.to_device(a) once") != std::string::npos, finding.advice);
+    const findings::Rule& churn = findings::rule("UMA-109");
+    BOOST_TEST(findings::python_advice(churn, PythonFramework::numba) ==
+               findings::python_advice(churn, PythonFramework::none));
+}
+
 BOOST_AUTO_TEST_CASE(the_trap_follows_the_advice) {
     const std::string advice = pageable_copy_from({{torch_library}, {script}}).advice;
     BOOST_TEST(advice.find("non_blocking=True). Mind: .pin_memory() is a copy itself") != std::string::npos,
@@ -214,6 +224,7 @@ BOOST_AUTO_TEST_CASE(frameworks_are_advised_in_their_own_words) {
         {"UMA-401", cupy, {"cupy.cuda.MemoryPool", "MemoryAsyncPool"}},
         {"UMA-401", jax, {"XLA_PYTHON_CLIENT_ALLOCATOR"}},
         {"UMA-402", jax, {"XLA_PYTHON_CLIENT_PREALLOCATE=false"}},
+        {"UMA-417", torch, {"loss.detach()"}},
         {"UMA-505", torch, {"CUDA graph"}},
     };
     for (const auto& [rule, framework, words] : expected)

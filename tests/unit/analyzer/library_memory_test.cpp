@@ -1,0 +1,97 @@
+/// Memory that libraries keep for themselves.
+#include "analyzer/findings/library_memory.hpp"
+#include "found.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <initializer_list>
+#include <string>
+
+BOOST_AUTO_TEST_SUITE(analyzer_library_memory)
+
+using namespace umadvisor;
+using test::mib;
+using test::ms;
+using test::Scenario;
+using trace::Memory;
+
+namespace {
+
+/// A stack through these objects, the innermost first.
+std::uint64_t stack_through(Scenario& s, std::initializer_list<const char*> objects) {
+    static std::uint64_t next = 500'000;
+    std::uint64_t parent = 0;
+    const std::vector<const char*> inwards(objects);
+    for (std::size_t i = inwards.size(); i-- > 0;) {
+        trace::Module module;
+        module.id = ++next;
+        module.path = inwards[i];
+        s.builder.add(module);
+        trace::Frame frame;
+        frame.id = ++next;
+        frame.parent = parent;
+        frame.module = module.id;
+        frame.address = 0x1000 * frame.id;
+        s.builder.add(frame);
+        parent = frame.id;
+    }
+    return parent;
+}
+
+std::string library_of(std::initializer_list<const char*> objects) {
+    Scenario s;
+    const std::uint64_t stack = stack_through(s, objects);
+    const reader::Trace trace(s.path());
+    const findings::LibraryMemory* const library = findings::library_memory_at(trace.dictionary, stack);
+    return library == nullptr ? "" : std::string(library->library);
+}
+
+constexpr const char *cudart = "/venv/lib/libcudart.so.13", *cublas = "/venv/lib/libcublas.so.13",
+                     *allocator = "/venv/torch/lib/libc10_cuda.so",
+                     *torch_cuda = "/venv/torch/lib/libtorch_cuda.so",
+                     *torch_cpu = "/venv/torch/lib/libtorch_cpu.so", *program = "/home/user/solver";
+
+/// Half a gibibyte that nothing uses, beside memory that is used for long.
+std::vector<findings::Finding> unused_from(std::initializer_list<const char*> objects) {
+    Scenario s;
+    const auto kernel = s.function("step");
+    const auto used = s.allocate(512 * mib, Memory::device, s.stack());
+    s.allocate(512 * mib, Memory::device, stack_through(s, objects));
+    for (int i = 0; i < 10; ++i) {
+        s.launch(kernel, {used});
+        s.synchronize({.duration = 10 * ms});
+    }
+    std::vector<findings::Finding> found = test::findings_of(s);
+    std::erase_if(found, [](const findings::Finding& finding) { return finding.rule->id != "UMA-402"; });
+    return found;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_library_that_asks_the_driver_itself_has_the_memory) {
+    BOOST_TEST(library_of({cudart, cublas, torch_cuda, program}) == "cuBLAS");
+    BOOST_TEST(library_of({"/usr/lib/libcuda.so.1", "/usr/lib/libcudnn_ops.so.9", program}) == "cuDNN");
+    BOOST_TEST(library_of({allocator, allocator, torch_cuda}) == "PyTorch's workspaces");
+}
+
+BOOST_AUTO_TEST_CASE(tensors_and_memory_of_the_program_are_its_own) {
+    BOOST_TEST(library_of({cudart, allocator, torch_cpu, torch_cuda}) == "");
+    BOOST_TEST(library_of({cudart, program, cublas}) == "");
+    BOOST_TEST(library_of({cudart}) == "");
+    BOOST_TEST(library_of({}) == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_workspace_is_no_memory_that_a_line_could_leave_out) {
+    BOOST_TEST(unused_from({cudart, program}).size() == 1u);
+    test::nothing_in(unused_from({cudart, cublas, program}));
+}
+
+BOOST_AUTO_TEST_CASE(what_libraries_took_is_one_line) {
+    Scenario s;
+    s.allocate(64 * mib, Memory::device, stack_through(s, {cudart, cublas}));
+    s.allocate(1 * mib, Memory::device, stack_through(s, {cudart, "/venv/lib/libcusolver.so.12"}));
+    reader::Trace trace(s.path());
+    const std::string text = findings::library_memory_text(model::Profile(trace));
+    BOOST_TEST(text == "64 MiB by cuBLAS (CUBLAS_WORKSPACE_CONFIG, or cublasSetWorkspace)");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

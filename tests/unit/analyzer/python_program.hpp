@@ -1,0 +1,91 @@
+/// A program in Python as a scenario: calls have lines.
+#pragma once
+
+#include "found.hpp"
+
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace umadvisor::test {
+
+class PythonProgram : public Scenario {
+public:
+    static constexpr const char* script = "/home/user/train.py";
+
+    PythonProgram() {
+        trace::Interpreter interpreter;
+        interpreter.module = 1;
+        builder.add(interpreter);
+    }
+
+    /// A call that the script makes at this line, by way of code of these files, the innermost first. Each has
+    /// a stack of its own.
+    std::uint64_t call_at(int line, std::initializer_list<const char*> files = {}) {
+        std::uint64_t python = frame_of(script, line, 0);
+        std::vector<const char*> inwards(files);
+        for (std::size_t i = inwards.size(); i-- > 0;)
+            python = frame_of(inwards[i], 1, python);
+        trace::Frame joined;
+        joined.id = 1'000'000 + ++stacks_;
+        joined.parent = stack();
+        joined.python = python;
+        builder.add(joined);
+        lines_[joined.id] = first_at_.try_emplace(line, joined.id).first->second;
+        return joined.id;
+    }
+    /// A call of a thread without Python.
+    std::uint64_t call_elsewhere() { return stack(); }
+
+    findings::LineOf line_of() const {
+        return [lines = lines_](std::uint64_t stack) {
+            const auto found = lines.find(stack);
+            return found == lines.end() ? stack : found->second;
+        };
+    }
+    std::vector<findings::Finding> found() {
+        reader::Trace trace(path());
+        const model::Profile profile(trace);
+        return findings::find_all(profile, line_of()).all;
+    }
+
+    /// The host's own time.
+    void pass(std::uint64_t nanoseconds) { now += nanoseconds - 1000; } ///< calls leave 1000 behind them
+    void wait(std::uint64_t stack, std::uint64_t duration) {
+        synchronize({.kind = trace::SyncKind::stream, .stack = stack, .duration = duration});
+    }
+
+private:
+    /// Each line is two bytes of code.
+    std::uint64_t frame_of(const char* file, int line, std::uint64_t parent) {
+        const auto [code, fresh] = codes_.try_emplace(file, codes_.size() + 1);
+        if (fresh) {
+            std::string table;
+            for (int i = 0; i < 100; ++i)
+                table += "\x02\x01";
+            trace::PythonCode record;
+            record.id = code->second;
+            record.format = trace::LineTable::ranges;
+            record.file = file;
+            record.function = "f";
+            record.lines = table;
+            builder.add(record);
+        }
+        trace::PythonFrame frame;
+        frame.id = ++frames_;
+        frame.parent = parent;
+        frame.code = code->second;
+        frame.instruction = 2 * static_cast<std::uint64_t>(line);
+        builder.add(frame);
+        return frame.id;
+    }
+
+    std::map<std::string, std::uint64_t> codes_;
+    std::uint64_t frames_ = 0, stacks_ = 0;
+    std::map<std::uint64_t, std::uint64_t> lines_; ///< the stack that stands for a stack's line
+    std::map<int, std::uint64_t> first_at_;
+};
+
+} // namespace umadvisor::test

@@ -1,0 +1,370 @@
+/// Findings on statements of Python that cost more than their CUDA calls.
+#include "python_program.hpp"
+
+#include "analyzer/findings/own_lines.hpp"
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+
+BOOST_AUTO_TEST_SUITE(analyzer_python_statements)
+
+using namespace umadvisor;
+using findings::Confidence;
+using findings::Finding;
+using test::evidence;
+using test::mib;
+using test::ms;
+using test::nearly;
+using test::PythonProgram;
+using trace::Memory;
+
+namespace {
+
+constexpr std::uint64_t us = 1000;
+
+std::vector<Finding> of_rule(const std::vector<Finding>& all, std::string_view rule) {
+    std::vector<Finding> found;
+    std::ranges::copy_if(all, std::back_inserter(found),
+                         [rule](const Finding& finding) { return finding.rule->id == rule; });
+    return found;
+}
+
+Finding lone_of(const std::vector<Finding>& all, std::string_view rule) {
+    const std::vector<Finding> found = of_rule(all, rule);
+    BOOST_REQUIRE_EQUAL(found.size(), 1u);
+    return found.front();
+}
+
+/// x - torch.tensor([...], device=device), step after step: line 22 uploads a few bytes and waits, line 23
+/// launches two kernels.
+struct Steps : PythonProgram {
+    std::uint64_t upload = call_at(22), wait_for_it = call_at(22), first = call_at(23), second = call_at(23);
+    std::uint64_t kernel = function("add");
+    std::uint64_t before = 30 * us;
+
+    void run(int steps, bool same, std::uint64_t kernel_ns = 2 * us, std::uint64_t bytes = 12) {
+        for (int step = 0; step < steps; ++step) {
+            if (step % 200 == 0)
+                builder.next_chunk();
+            pass(before);
+            copy(bytes, 1400,
+                 {.symbol = "cuMemcpyHtoDAsync_v2",
+                  .stack = upload,
+                  .asynchronous = true,
+                  .part = same ? 7u : static_cast<std::uint64_t>(step) + 1});
+            wait(wait_for_it, step == 0 ? 4 * us : std::max(4 * us, 2 * kernel_ns - 8 * us));
+            pass(7 * us);
+            launch(kernel, {}, step < 8 ? 2u * static_cast<unsigned>(step) + 1 : 0, first);
+            now += 7 * us - 600; // as launch() leaves 600
+            launch(kernel, {}, step < 8 ? 2u * static_cast<unsigned>(step) + 2 : 0, second);
+            if (step < 8) {
+                device_time(2u * static_cast<unsigned>(step) + 1, kernel_ns);
+                device_time(2u * static_cast<unsigned>(step) + 2, kernel_ns);
+            }
+        }
+    }
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_constant_that_is_uploaded_in_every_step_costs_its_statement) {
+    Steps s;
+    s.run(1000, true);
+    const std::vector<Finding> all = s.found();
+    const Finding finding = lone_of(all, "UMA-116");
+    BOOST_TEST(finding.stack == s.upload);
+    BOOST_TEST(evidence(finding, "rounds") == 1000);
+    // Of the 30 us before its first call so much counts as lies between two calls of line 23.
+    BOOST_TEST(finding.statement_ns == 1000 * (7e3 + 1.4e3 + 1e3 + 4e3), boost::test_tools::tolerance(0.03));
+    BOOST_TEST(finding.saving_ns <= finding.statement_ns);
+    BOOST_TEST(finding.saving_ns > 0.9 * finding.statement_ns);
+    BOOST_TEST((finding.confidence == Confidence::medium));
+    // The wait is the statement's, and no line of its own to leave out.
+    BOOST_TEST(of_rule(all, "UMA-506").empty());
+}
+
+BOOST_AUTO_TEST_CASE(values_that_change_are_no_constant) {
+    Steps s;
+    s.run(1000, false);
+    BOOST_TEST(of_rule(s.found(), "UMA-116").empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_constant_of_the_start_is_none_of_every_round) {
+    Steps s;
+    s.run(50, true);
+    BOOST_TEST(of_rule(s.found(), "UMA-116").empty());
+}
+
+BOOST_AUTO_TEST_CASE(uploads_of_batches_are_no_constants) {
+    Steps s;
+    s.run(1000, true, 2 * us, 64 * 1024);
+    BOOST_TEST(of_rule(s.found(), "UMA-116").empty());
+}
+
+BOOST_AUTO_TEST_CASE(the_time_before_a_statement_shrinks_as_far_as_there_is_some) {
+    Steps s;
+    s.before = 3 * us;
+    s.run(1000, true);
+    BOOST_TEST(lone_of(s.found(), "UMA-116").statement_ns == 1000 * (3e3 + 1.4e3 + 1e3 + 4e3),
+               boost::test_tools::tolerance(0.03));
+}
+
+BOOST_AUTO_TEST_CASE(a_device_that_is_the_slower_one_hides_the_statement) {
+    Steps s;
+    s.run(1000, true, 100 * us);
+    for (const Finding& finding : of_rule(s.found(), "UMA-116"))
+        BOOST_TEST(finding.saving_ns < 0.2 * finding.statement_ns);
+}
+
+namespace {
+
+constexpr const char* connector =
+    "/venv/lib/python3.12/site-packages/lightning/pytorch/trainer/connectors/logger_connector/result.py";
+constexpr const char* metric = "/venv/lib/python3.12/site-packages/torchmetrics/metric.py";
+
+/// self.log(...) at line 27, by way of code in `file`, beside a kernel of line 22.
+void log_each_step(PythonProgram& s, const char* file, int steps) {
+    const auto first = s.call_at(27, {file}), second = s.call_at(27, {file}), forward = s.call_at(22);
+    const auto kernel = s.function("gemm");
+    for (int step = 0; step < steps; ++step) {
+        s.pass(100 * us);
+        s.launch(kernel, {}, 0, forward);
+        s.now += 40 * us;
+        for (const std::uint64_t call : {first, second}) {
+            s.copy(4, 5 * us,
+                   {.symbol = "cuMemcpyDtoDAsync_v2",
+                    .source = Memory::device,
+                    .stack = call,
+                    .asynchronous = true});
+            s.pass(call == first ? 300 * us : 20 * us);
+        }
+    }
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(what_is_logged_in_every_step_costs_what_the_logging_code_takes) {
+    PythonProgram s;
+    log_each_step(s, connector, 500);
+    const Finding finding = lone_of(s.found(), "UMA-116");
+    BOOST_TEST(finding.statement_ns > 500 * 310e3);
+    BOOST_TEST(finding.statement_ns < 500 * 360e3);
+    BOOST_TEST(finding.saving_ns > 0.9 * finding.statement_ns);
+    BOOST_TEST(finding.summary.find("500 rounds") != std::string::npos, finding.summary);
+}
+
+BOOST_AUTO_TEST_CASE(metrics_are_work_and_a_log_now_and_then_is_none) {
+    PythonProgram s;
+    log_each_step(s, metric, 500);
+    test::nothing_in(of_rule(s.found(), "UMA-116"));
+    PythonProgram rare;
+    log_each_step(rare, connector, 50);
+    test::nothing_in(of_rule(rare.found(), "UMA-116"));
+}
+
+namespace {
+
+/// x.pin_memory().to("cuda", non_blocking=True): the allocator of page-locked memory asks for an event, the
+/// host copies for `fill`, and the upload follows. Then a kernel that takes `kernel_ns`.
+void upload_batches(PythonProgram& s, std::uint64_t fill, std::uint64_t kernel_ns, int batches,
+                    bool one_line = true) {
+    const auto query = s.call_at(one_line ? 22 : 20), upload = s.call_at(22), use = s.call_at(23);
+    const auto kernel = s.function("mean");
+    for (int batch = 0; batch < batches; ++batch) {
+        s.pass(20 * us);
+        s.synchronize({.kind = trace::SyncKind::event_query, .stack = query, .duration = us});
+        s.pass(fill);
+        s.copy(64 * mib, 6 * us,
+               {.symbol = "cuMemcpyHtoDAsync_v2",
+                .source = Memory::pinned,
+                .stack = upload,
+                .asynchronous = true});
+        s.launch(kernel, {}, static_cast<unsigned>(batch) + 1, use);
+        s.device_time(static_cast<unsigned>(batch) + 1, kernel_ns);
+    }
+    s.wait(s.call_at(24), 4 * ms);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(page_locked_memory_that_the_line_fills_itself_is_a_copy_of_the_host) {
+    PythonProgram s;
+    upload_batches(s, 5 * ms, 10 * us, 40);
+    const Finding finding = lone_of(s.found(), "UMA-116");
+    BOOST_TEST(finding.statement_ns == 40 * 5e6, nearly);
+    BOOST_TEST(finding.summary.find("copy on the host") != std::string::npos, finding.summary);
+    // The uploads take 1.2 ms each, and are then what the run waits for.
+    BOOST_TEST(finding.saving_ns > 0.6 * finding.statement_ns);
+    BOOST_TEST(finding.saving_ns < 0.85 * finding.statement_ns);
+}
+
+BOOST_AUTO_TEST_CASE(what_lies_between_two_lines_may_be_anything) {
+    PythonProgram s;
+    upload_batches(s, 5 * ms, 10 * us, 40, false);
+    test::nothing_in(of_rule(s.found(), "UMA-116"));
+}
+
+BOOST_AUTO_TEST_CASE(time_that_no_copy_takes_is_other_code) {
+    PythonProgram slow;
+    upload_batches(slow, 200 * ms, 10 * us, 40);
+    test::nothing_in(of_rule(slow.found(), "UMA-116"));
+    PythonProgram quick;
+    upload_batches(quick, 200 * us, 10 * us, 40);
+    test::nothing_in(of_rule(quick.found(), "UMA-116"));
+}
+
+namespace {
+
+/// A function of jax.jit with arguments in the host's memory: another thread uploads them, and line 26 makes
+/// its stream wait for them and launches. `python_ns`: between the rounds, before the upload.
+void call_with_host_arguments(PythonProgram& s, std::uint64_t python_ns, int rounds, bool awaited = true,
+                              std::uint64_t later_ns = 50 * us) {
+    const auto wait_for = s.call_at(26), launch = s.call_at(26), upload = s.call_elsewhere(),
+               record = s.call_elsewhere();
+    const auto kernel = s.function("fusion");
+    for (int round = 0; round < rounds; ++round) {
+        s.pass(python_ns);
+        trace::Copy copy;
+        copy.entry = s.entry("cuMemcpyHtoDAsync_v2");
+        copy.start = s.now += 3 * ms; // of which it prepared 16 MiB for 3 ms
+        copy.duration = 10 * us;
+        copy.stack = upload;
+        copy.bytes = 16 * mib;
+        copy.source_memory = Memory::pinned;
+        copy.destination_memory = Memory::device;
+        copy.asynchronous = 1;
+        copy.stream = 8;
+        copy.content.part_hash = 9;
+        s.builder.add(copy, 2);
+        trace::Event event;
+        event.entry = s.entry("cuEventRecord");
+        event.start = s.now += 20 * us;
+        event.duration = us;
+        event.stack = record;
+        event.action = trace::EventAction::record;
+        event.event = 0x77;
+        event.stream = 8;
+        s.builder.add(event, 2);
+        s.now += later_ns;
+        if (awaited) {
+            trace::Stream wait;
+            wait.entry = s.entry("cuStreamWaitEvent");
+            wait.start = s.now;
+            wait.duration = us;
+            wait.stack = wait_for;
+            wait.action = trace::StreamAction::wait_event;
+            wait.stream = 9;
+            wait.event = 0x77;
+            s.builder.add(wait);
+            s.now += 2 * us;
+        }
+        s.launch(kernel, {}, 0, launch);
+    }
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(arguments_that_another_thread_uploads_are_told_at_the_line_that_waits) {
+    PythonProgram s;
+    call_with_host_arguments(s, 1 * ms, 40);
+    const Finding finding = lone_of(s.found(), "UMA-116");
+    BOOST_TEST(finding.stack == s.line_of()(finding.stack)); // line 26
+    // The first round has no call before it.
+    BOOST_TEST(evidence(finding, "rounds") == 39);
+    BOOST_TEST(finding.saving_ns > 38 * 3e6);
+    BOOST_TEST(finding.saving_ns < 40 * 4.2e6);
+    BOOST_TEST((finding.confidence == Confidence::medium)); // the same bytes
+}
+
+BOOST_AUTO_TEST_CASE(what_python_does_long_before_the_upload_is_not_counted) {
+    PythonProgram s;
+    call_with_host_arguments(s, 100 * ms, 40);
+    BOOST_TEST(lone_of(s.found(), "UMA-116").saving_ns < 40 * 4.2e6);
+}
+
+BOOST_AUTO_TEST_CASE(uploads_that_no_line_waits_for_are_ahead_of_their_use) {
+    PythonProgram s;
+    call_with_host_arguments(s, 1 * ms, 40, false);
+    test::nothing_in(of_rule(s.found(), "UMA-116"));
+    PythonProgram later;
+    call_with_host_arguments(later, 1 * ms, 40, true, 5 * ms);
+    test::nothing_in(of_rule(later.found(), "UMA-116"));
+}
+
+/// torch.tensor(list of values of the device): the host reads one after the other at one line.
+BOOST_AUTO_TEST_CASE(reads_side_by_side_count_what_python_does_around_them) {
+    PythonProgram s;
+    const auto download = s.call_at(27), wait = s.call_at(27), forward = s.call_at(20);
+    s.launch(s.function("softmax"), {}, 0, forward);
+    for (int i = 0; i < 6000; ++i) {
+        if (i % 500 == 0)
+            s.builder.next_chunk();
+        s.copy(8, 1300,
+               {.symbol = "cuMemcpyDtoHAsync_v2",
+                .source = Memory::device,
+                .destination = Memory::pageable,
+                .stack = download,
+                .asynchronous = true});
+        s.wait(wait, 5 * us);
+        s.pass(3 * us);
+    }
+    const Finding finding = lone_of(s.found(), "UMA-103");
+    BOOST_TEST(finding.statement_ns == 6000 * (1.3e3 + 1e3 + 5e3 + 3e3), boost::test_tools::tolerance(0.03));
+    BOOST_TEST(finding.saving_ns > 0.9 * finding.statement_ns);
+    BOOST_TEST(finding.saving_ns <= finding.statement_ns);
+}
+
+namespace {
+
+/// What a thread without Python does `where` the calls before and behind are made.
+std::vector<Finding> moved(PythonProgram& s, std::uint64_t before, std::uint64_t behind,
+                           std::uint64_t elsewhere, std::optional<symbols::PythonFramework> framework) {
+    for (int i = 0; i < 20; ++i) {
+        s.wait(before, us);
+        trace::Set set;
+        set.entry = s.entry("cuMemsetD8Async");
+        set.start = s.now += 10 * us;
+        set.duration = us;
+        set.stack = elsewhere;
+        s.builder.add(set, 2);
+        s.now += 10 * us;
+        s.wait(behind, us);
+    }
+    reader::Trace trace(s.path());
+    const model::Profile profile(trace);
+    Finding finding;
+    finding.rule = &findings::rule("UMA-407");
+    finding.stack = elsewhere;
+    finding.confidence = Confidence::high;
+    std::vector<Finding> all{finding};
+    findings::prefer_python_lines(
+        all, profile, s.line_of(), [elsewhere](std::uint64_t stack) { return stack != elsewhere; },
+        [framework](std::uint64_t) { return framework; });
+    return all;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(what_a_thread_of_the_framework_does_is_told_at_the_line_that_runs) {
+    PythonProgram s;
+    const auto first = s.call_at(26), second = s.call_at(26), elsewhere = s.call_elsewhere();
+    const Finding finding = moved(s, first, second, elsewhere, symbols::PythonFramework::jax).front();
+    BOOST_TEST(finding.stack == first);
+    BOOST_TEST((finding.confidence == Confidence::medium));
+    BOOST_REQUIRE_EQUAL(finding.places.size(), 1u);
+    BOOST_TEST(finding.places[0].second == elsewhere);
+}
+
+BOOST_AUTO_TEST_CASE(between_two_lines_the_one_that_waits_is_told_or_the_one_that_starts_a_backward_pass) {
+    for (const bool torch : {false, true}) {
+        PythonProgram s;
+        const auto first = s.call_at(30), second = s.call_at(31), elsewhere = s.call_elsewhere();
+        const Finding finding = moved(s, first, second, elsewhere,
+                                      torch ? symbols::PythonFramework::torch : symbols::PythonFramework::jax)
+                                    .front();
+        BOOST_TEST(finding.stack == (torch ? first : second));
+        BOOST_TEST((finding.confidence == Confidence::low));
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
