@@ -277,7 +277,7 @@ void add_locks(FilledLine& line, const model::Profile& profile, const PythonSite
     timeline::Change gone;
     gone.site = site.site;
     gone.what = timeline::Change::What::gone;
-    gone.kept = 1;
+    gone.share = (count - 1) / count; // one stays
     line.edit.changes.push_back(gone);
 }
 
