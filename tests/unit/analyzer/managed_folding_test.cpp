@@ -137,9 +137,11 @@ BOOST_AUTO_TEST_CASE(ids_and_names_stay) {
                "UMA-303 unused-transfer\nUMA-401 allocation-churn\nUMA-402 never-used\n"
                "UMA-403 used-once\nUMA-404 leaked\nUMA-405 oversized\n"
                "UMA-406 pinned-overuse\nUMA-407 repeated-registration\nUMA-408 fragmentation\n"
-               "UMA-409 pinned-once\nUMA-410 managed-churn\nUMA-417 growth\n"
+               "UMA-409 pinned-once\nUMA-410 managed-churn\n"
+               "UMA-411 graph-churn\nUMA-412 map-churn\nUMA-413 stream-churn\nUMA-414 pool-trim\nUMA-417 growth\n"
                "UMA-501 redundant-sync\nUMA-502 early-sync\nUMA-503 implicit-sync\n"
                "UMA-504 polling\nUMA-505 host-blocked\nUMA-506 sync-each-launch\n"
+               "UMA-507 query-each-step\n"
                "UMA-601 missing-sync\nUMA-602 reused-source\nUMA-603 freed-in-flight\n"
                "UMA-604 unordered-streams\nUMA-701 calls-fail\n");
 }
