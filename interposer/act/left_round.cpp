@@ -11,10 +11,10 @@ namespace umadvisor::act {
 namespace {
 
 struct Left {
-    std::uint64_t waits;      ///< of the thread, so far
-    std::uint64_t site;       ///< 0: no round is left alone
-    std::uint64_t site_waits; ///< at its begin
-    std::uint64_t deadline;   ///< nanoseconds
+    std::uint64_t waits;               ///< of the thread, so far
+    std::uint64_t site;                ///< 0: no round is left alone
+    std::uint64_t site_waits;          ///< at its begin
+    std::uint64_t least_end, deadline; ///< nanoseconds
 };
 thread_local constinit Left left{};
 
