@@ -127,7 +127,7 @@ private:
     struct Known {
         std::uint64_t allocation, address, bytes;
         std::uint32_t device; ///< that wants it, or one of these
-        bool placed; ///< in part, by the program, before several devices wanted it
+        bool placed;          ///< in part, by the program, before several devices wanted it
         BlockState* blocks;
         std::size_t count;
         std::size_t missing, on_device; ///< blocks

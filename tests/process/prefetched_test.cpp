@@ -226,8 +226,8 @@ BOOST_AUTO_TEST_CASE(what_several_devices_reach_is_left_to_faults) {
     for (const auto& [allocation, devices] : brought)
         found.push_back(devices);
     BOOST_TEST((found == expected), Json(found).dump());
-    BOOST_TEST(notices_line(report(folder, "x.umtrace"), "launches on several devices reach a managed allocation",
-                            "managed_devices.cpp"));
+    BOOST_TEST(notices_line(report(folder, "x.umtrace"),
+                            "launches on several devices reach a managed allocation", "managed_devices.cpp"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

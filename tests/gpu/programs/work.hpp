@@ -88,7 +88,8 @@ public:
         if (round() != 0)
             habits::pass_host_time(count * sizeof(T)); // and what goes to the device it has written
         if (by_hand_)
-            CHECK(cudaMemPrefetchAsync(data, count * sizeof(T), {cudaMemLocationTypeDevice, device}, 0, stream));
+            CHECK(
+                cudaMemPrefetchAsync(data, count * sizeof(T), {cudaMemLocationTypeDevice, device}, 0, stream));
     }
     template <class T>
     void to_host(const T* data, std::size_t count, cudaStream_t stream = nullptr) {

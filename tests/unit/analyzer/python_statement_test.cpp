@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 
-BOOST_AUTO_TEST_SUITE(analyzer_python_statements)
+BOOST_AUTO_TEST_SUITE(analyzer_python_statement)
 
 using namespace umadvisor;
 using findings::Confidence;

@@ -46,7 +46,7 @@ void add_host_table(Trial& trial) {
 
 enum class HostResult { rewritten, downloaded, read_each_round };
 
-/// Each round clears all results and makes them anew.
+/// Each round clears all results and makes them anew, or makes them once for the host to read.
 template <HostResult How>
 void make_host_results(Trial& trial) {
     const PinnedWords results(trial.bytes);
@@ -56,7 +56,8 @@ void make_host_results(Trial& trial) {
         if (How == HostResult::downloaded)
             CHECK(cudaMalloc(&words, trial.bytes));
         for (unsigned round = 0; round < trial.rounds; ++round) {
-            CHECK(cudaMemsetAsync(words, 0, trial.bytes, nullptr));
+            if (How != HostResult::read_each_round)
+                CHECK(cudaMemsetAsync(words, 0, trial.bytes, nullptr));
             LAUNCH(fill, grid, block, nullptr, words, results.count, round);
             if (How == HostResult::read_each_round) {
                 CHECK(cudaDeviceSynchronize());
