@@ -51,7 +51,7 @@ double share_by(double rest, const std::vector<Claim>& claims, std::vector<doubl
 std::vector<Claim> claims_to_host(const std::vector<ManagedSiteActivity*>& sites, bool by_faults) {
     std::vector<Claim> claims;
     for (const ManagedSiteActivity* const site : sites) {
-        Claim& claim = claims.emplace_back(told_to_host(*site), without_bound, told_to_host(*site));
+        Claim& claim = claims.emplace_back(Claim{told_to_host(*site), without_bound, told_to_host(*site)});
         if (!by_faults)
             continue;
         // Its faults may all have made pages: nothing comes by these.
