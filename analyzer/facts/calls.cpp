@@ -39,10 +39,6 @@ std::uint64_t key_of(const reader::Shape& shape) {
 bool stays_on_host(Memory memory) {
     return model::is_host_memory(memory);
 }
-bool is_pinned(Memory memory) {
-    return memory == Memory::pinned || memory == Memory::registered;
-}
-
 } // namespace
 
 Calls::Calls(const reader::Trace& trace, const machine::Rates& rates)
@@ -206,8 +202,8 @@ std::optional<Call> Calls::of(const trace::Copy& record, const reader::ThreadCur
     call.least_ns = least(call);
     const bool managed =
         record.source_memory == Memory::managed || record.destination_memory == Memory::managed;
-    const bool pageable =
-        (from_host && !is_pinned(record.source_memory)) || (to_host && !is_pinned(record.destination_memory));
+    const bool pageable = (from_host && !model::is_page_locked(record.source_memory)) ||
+                          (to_host && !model::is_page_locked(record.destination_memory));
     if (record.asynchronous == 0)
         call.waits = from_host || to_host || managed ? Waits::itself : Waits::nothing;
     else if (pageable && (to_host || record.bytes > staged_bytes))

@@ -83,13 +83,13 @@ private:
     std::optional<Call> of(const Record& record, const reader::ThreadCursor& cursor);
 
     void query(Call& call, const trace::Sync& record);
-    /// What all launches of one shape have in common.
+    /// All launches of one shape have these numbers.
     struct Kernel {
         std::uint32_t group = 0; ///< 0: not known yet
         std::uint32_t kin = 0;
         bool wide = false;
     };
-    /// Where work goes that a thread puts into a stream.
+    /// The stream's place in the clock, for work that this thread queues there.
     struct Placed {
         std::uint64_t stream = 0;
         std::uint32_t thread = UINT32_MAX; ///< UINT32_MAX: of none

@@ -55,7 +55,7 @@ void add_site(ChurnLine& line, const model::Profile& profile, const model::Churn
     }
 }
 
-/// What it costs to have as many at once and to keep them.
+/// The cost of the remedy: the program makes as many as it has at once, and keeps them.
 double kept_site_ns(ChurnLine& line, const model::Profile& profile, const model::ChurnSite& site,
                     const model::ChurnTotals& totals) {
     double ticks = totals.kept_ticks();
@@ -65,6 +65,19 @@ double kept_site_ns(ChurnLine& line, const model::Profile& profile, const model:
         line.slab = true;
     }
     return static_cast<double>(profile.estimated_nanoseconds(ticks));
+}
+
+/// One slab in place of many small allocations spares time where they are made and where they are freed. As
+/// they live at once, the frees may come long after, so each place has its own part of the saving.
+timeline::Edit apart(const model::Profile& profile, const ChurnLine& line, double spared) {
+    const double all_ns = line.alloc_ns + line.upkeep_ns + line.own_free_ns;
+    const double share = all_ns > 0 ? spared / all_ns : 0;
+    timeline::Edit edit = line.calls.shorter(profile, (line.alloc_ns + line.upkeep_ns) * share);
+    EditedCalls frees;
+    frees.add({line.free_stack, line.free_entry}, line.pairs);
+    std::ranges::copy(frees.shorter(profile, line.own_free_ns * share).changes,
+                      std::back_inserter(edit.changes));
+    return edit;
 }
 
 } // namespace
@@ -85,7 +98,7 @@ std::map<std::uint64_t, ChurnLine> churn_lines(const model::Profile& profile, co
             line.kept_ns += kept;
             continue;
         }
-        // What is live at the end may be needed until then.
+        // An object that lives at the end may be needed until then.
         spans[place].push_back(
             {totals.first, totals.live == 0 ? totals.last : UINT64_MAX, totals.peak_live, kept});
     }
@@ -97,23 +110,6 @@ std::map<std::uint64_t, ChurnLine> churn_lines(const model::Profile& profile, co
 double spared_ns(const ChurnLine& line) {
     return std::max(0.0, line.alloc_ns + line.upkeep_ns + line.own_free_ns - line.kept_ns);
 }
-
-namespace {
-
-/// What many small ones cost that live at once is spared where they are made, and where they are freed: that
-/// may be long after.
-timeline::Edit apart(const model::Profile& profile, const ChurnLine& line, double spared) {
-    const double all_ns = line.alloc_ns + line.upkeep_ns + line.own_free_ns;
-    const double share = all_ns > 0 ? spared / all_ns : 0;
-    timeline::Edit edit = line.calls.shorter(profile, (line.alloc_ns + line.upkeep_ns) * share);
-    EditedCalls frees;
-    frees.add({line.free_stack, line.free_entry}, line.pairs);
-    std::ranges::copy(frees.shorter(profile, line.own_free_ns * share).changes,
-                      std::back_inserter(edit.changes));
-    return edit;
-}
-
-} // namespace
 
 Finding churn_finding(const model::Profile& profile, const Rule& rule, std::uint64_t stack,
                       const ChurnLine& line, std::string_view end_place) {

@@ -1,4 +1,5 @@
-/// What is made and given up again and again, by the line that makes it.
+/// Memory, graphs, streams and events that the program makes and gives up again and again, by the line that
+/// makes them.
 #pragma once
 
 #include "analyzer/findings/edited_calls.hpp"

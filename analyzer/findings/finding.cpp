@@ -162,7 +162,7 @@ Findings find_all(const model::Profile& profile, const LineOf& line_of) {
     drop_negligible(); // a replay makes none larger
     std::vector<Finding> waits;
     std::ranges::copy_if(all, std::back_inserter(waits), [&profile](const Finding& finding) {
-        return finding.rule == &rule("UMA-112") && profile.statements().is_python(finding.stack);
+        return finding.rule == &rule("UMA-112") && profile.dictionary().is_python(finding.stack);
     });
     const double edits_ns = bound_by_replay(profile, all);
     for (Finding& finding : all)

@@ -44,9 +44,9 @@ struct Finding {
     std::vector<std::pair<std::string, std::uint64_t>> places; ///< further lines that matter: what and stack
     std::string advice;                                        ///< what to write instead
     double saving_ns = 0;
-    double statement_ns =
-        0;               ///< that the Python statements take which the remedy takes away; 0: it takes none away
-    timeline::Edit edit; ///< what the remedy changes; `saving_ns` is at most what its replay gains
+    /// The time of the Python statements that the remedy takes away; 0: it takes none away.
+    double statement_ns = 0;
+    timeline::Edit edit;            ///< what the remedy changes; `saving_ns` is at most what its replay gains
     std::uint64_t saving_bytes = 0; ///< by how much the program would need less memory at its peak
     std::string basis;              ///< what the saving was worked out from
     Confidence confidence{};

@@ -13,8 +13,8 @@ namespace umadvisor::findings {
 namespace {
 
 constexpr std::size_t growth_parts = 4;
-/// In each quarter of the launches from its first allocation on, a line that grows makes at least such a share
-/// of what it makes in all: what a program sets up before its rounds, or in the first of them, does not.
+/// A line that grows allocates at least this share of its bytes in each quarter of the launches since its first
+/// allocation. What a program sets up before its rounds, or in the first of them, does not.
 constexpr double least_quarter_share = 0.1;
 /// Where a line makes as much in one quarter as in another, there is little doubt.
 constexpr double even_share = 0.6;
@@ -66,8 +66,8 @@ void add(GrowingLine& line, const model::GrowthSite& site, const model::GrowthTo
 
 /// Lines that grow, by device.
 std::map<std::uint64_t, Lines> growing_lines(const model::Profile& profile, const LineOf& line_of) {
-    std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t>
-        first; ///< launches before, by device and line
+    // Launches before its first allocation, by device and line.
+    std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> first;
     for (const auto& [site, totals] : profile.growth().sites())
         for (const model::GrowthPiece& piece : totals.pieces) {
             const auto [entry, fresh] = first.try_emplace({site.device, line_of(site.stack)}, piece.launches);
@@ -100,10 +100,11 @@ bool has_grown_much(std::uint64_t grown, std::uint64_t peak, std::uint64_t memor
 
 Finding describe(const model::Profile& profile, std::uint64_t device, const Lines& lines) {
     const auto largest = std::ranges::max_element(lines, {}, [](const auto& line) { return line.second.sum; });
-    std::uint64_t sum = 0, later = 0, pieces = 0, since = largest->second.since;
+    std::uint64_t sum = 0, freed = 0, later = 0, pieces = 0, since = largest->second.since;
     bool even = true;
     for (const auto& [stack, line] : lines) {
         sum += line.sum;
+        freed += line.freed;
         later += line.later();
         pieces += line.pieces;
         since = std::min(since, line.since);
@@ -116,11 +117,10 @@ Finding describe(const model::Profile& profile, std::uint64_t device, const Line
     finding.rule = &rule("UMA-417");
     finding.title = finding.rule->title;
     finding.stack = largest->first;
-    finding.summary =
-        profile.call_name(largest->second.entry) + " " + count_text(pieces, "time") + ", " +
-        bytes_text(static_cast<double>(sum)) + " in all, from " + time_text(since_ns) +
-        " of the run to its end, and none of it freed: what this line makes in a round is still there in "
-        "the next";
+    finding.summary = profile.call_name(largest->second.entry) + " " + count_text(pieces, "time") + ", " +
+                      bytes_text(static_cast<double>(sum)) + " in all, from " + time_text(since_ns) +
+                      " of the run to its end, and " + (freed == 0 ? "none" : "hardly any") +
+                      " of it freed: what this line makes in a round is still there in the next";
     finding.evidence = {{"allocations", static_cast<double>(pieces)},
                         {"bytes", static_cast<double>(sum)},
                         {"peak_bytes", static_cast<double>(peak)},

@@ -50,8 +50,7 @@ Finding describe_graphs(const model::Profile& profile, std::uint64_t stack, cons
                  "cudaGraphInstantiate"
                : "keep the executable graph: cudaGraphExecUpdate(exec, graph, &result) with the new graph in "
                  "place of cudaGraphExecDestroy and cudaGraphInstantiate; where only pointers and numbers "
-                 "change, "
-                 "cudaGraphExecKernelNodeSetParams does without a new graph",
+                 "change, cudaGraphExecKernelNodeSetParams does without a new graph",
          "time of these calls, without what they waited for the device, less that of one round, which stays; "
          "what an update takes where arguments change is not taken off, and what building and capturing the "
          "graphs takes is not counted"});
@@ -69,13 +68,13 @@ Finding describe_graphs(const model::Profile& profile, std::uint64_t stack, cons
 Finding describe_maps(const model::Profile& profile, std::uint64_t stack, const ChurnLine& line) {
     const auto pairs = static_cast<double>(line.pairs);
     const std::string bytes = " of " + bytes_text(static_cast<double>(line.bytes) / pairs) + " on average";
-    Finding finding = describe_made(
-        profile, rule("UMA-412"), stack, line,
-        {bytes, "unmapped here",
-         "keep the range mapped from round to round; where it must be built, make it of few large pieces "
-         "(cuMemCreate) and give access to all of it by one cuMemSetAccess",
-         "time of cuMemCreate, cuMemMap, cuMemSetAccess, cuMemUnmap and cuMemRelease, less that of one round, "
-         "which stays"});
+    Finding finding =
+        describe_made(profile, rule("UMA-412"), stack, line,
+                      {bytes, "unmapped here",
+                       "keep the range mapped from round to round; where it must be built, make it of few "
+                       "large pieces (cuMemCreate) and give access to all of it by one cuMemSetAccess",
+                       "time of cuMemCreate, cuMemMap, cuMemSetAccess, cuMemUnmap and cuMemRelease, less that "
+                       "of one round, which stays"});
     finding.evidence.insert(finding.evidence.end(), {{"bytes", static_cast<double>(line.bytes)},
                                                      {"access_calls", static_cast<double>(line.upkeep_calls)}});
     return finding;

@@ -137,8 +137,9 @@ Pulls pulls_of(const Memories& memories) {
     return pulls;
 }
 
-/// The part of the faults that this memory pays. A launch takes faults on all its memory in the same batches,
-/// which are shared by bytes. Memory that is pulled over less often shares as many times as it comes.
+/// The part of a kernel's faults that this memory pays for. A launch takes the faults on all its memory in the
+/// same batches, and each allocation pays by its bytes. An allocation that migrates less often pays in fewer
+/// launches.
 double share_of_faults(const Pulls& pulls, const ManagedMemory& memory, const verdicts::VerdictTotals& totals) {
     std::map<model::AllocationSite, Pull> others;
     for (const model::KernelSite& kernel : totals.kernels)
@@ -208,9 +209,9 @@ std::vector<Finding> fold_moves(std::vector<Found> all) {
     return findings;
 }
 
-/// What kernels that are slowed down from afar do in the same memory is part of that. Where the memory
-/// thrashes, that is why the driver leaves it on the host, and its rule speaks of both. Thrashing is told
-/// beside it where other kernels take part: they wait for faults.
+/// Other findings on the memory that slows these kernels down become parts of this one. Where the memory
+/// thrashes, the driver leaves it on the host for that reason, and the finding is the rule thrashing's. Where
+/// other kernels take part in the thrashing, they wait for faults, and both findings stay.
 void take_place(const ManagedMemory& memory, RemoteAtomics& remote, std::vector<Found>& found) {
     std::erase_if(found, [&](const Found& each) {
         const bool same =
@@ -225,6 +226,10 @@ void take_place(const ManagedMemory& memory, RemoteAtomics& remote, std::vector<
             remote.finding.title = each.finding.title;
             remote.finding.places = each.finding.places;
             remote.finding.details.push_back(each.finding.summary);
+            if (each.finding.saving_ns > remote.finding.saving_ns) {
+                remote.finding.saving_ns = each.finding.saving_ns;
+                remote.finding.basis = each.finding.basis;
+            }
         } else if (same) {
             fold(remote.finding, each.finding);
         }

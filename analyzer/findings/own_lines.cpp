@@ -54,7 +54,7 @@ void prefer_python_lines(std::vector<Finding>& findings, const model::Profile& p
     if (statements.background().empty())
         return;
     for (Finding& finding : findings) {
-        if (finding.stack == 0 || statements.is_python(finding.stack) || is_own(finding.stack))
+        if (finding.stack == 0 || profile.dictionary().is_python(finding.stack) || is_own(finding.stack))
             continue;
         const Meanwhile meanwhile =
             python_meanwhile(statements, line_of(finding.stack), line_of, is_own,

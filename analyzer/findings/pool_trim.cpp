@@ -15,7 +15,8 @@ namespace {
 /// had memory mapped.
 constexpr double times_a_launch = 4;
 constexpr std::uint64_t least_mapped = 3;
-/// Beside so many that were served by the pool, memory that came back is not what the line is about.
+/// The pool serves most allocations of some lines from what it has kept. Such a line is no finding: less than
+/// this share of its allocations had memory mapped anew.
 constexpr double least_mapped_share = 0.5;
 constexpr std::size_t most_pool_places = 4;
 
@@ -95,7 +96,7 @@ Finding describe_pool(const model::Profile& profile, std::uint64_t stack, const 
     finding.edit = line.calls.shorter(profile, finding.saving_ns);
     finding.basis = "time of these allocations and of giving the memory back, less what allocations take that "
                     "their pool can serve";
-    finding.confidence = Confidence::medium; // what a pool keeps is told by no call
+    finding.confidence = Confidence::medium; // no call shows what a pool keeps
     return finding;
 }
 
@@ -118,7 +119,7 @@ std::vector<Finding> find_pool_trims(const model::Profile& profile, const LineOf
         line.trim_ns += static_cast<double>(profile.estimated_nanoseconds(totals.trim_ticks));
         line.calls.add(site, totals.anew, totals.allocations);
     }
-    // One remedy mends all lines: it is told at the one that costs most.
+    // The threshold is the pool's: one finding, at the line that costs most, speaks for all lines.
     const double served_ns = profile.rates().launch_call_ns;
     std::erase_if(lines, [served_ns](const auto& entry) {
         const PoolLine& line = entry.second;

@@ -97,18 +97,15 @@ const char* keep_constant(PythonFramework framework) {
     switch (framework) {
     case PythonFramework::torch:
         return "make the tensor once, before the loop, and keep it on the device (in a module: "
-               "register_buffer); where "
-               "it is one number, write the number: x * 0.5 needs no tensor. Mind: torch.tensor(list, "
-               "device=device) "
-               "and torch.tensor(list).to(device) build it, upload it and wait for it each time";
+               "register_buffer); where it is one number, write the number: x * 0.5 needs no tensor. Mind: "
+               "torch.tensor(list, device=device) and torch.tensor(list).to(device) build it, upload it and "
+               "wait for it each time";
     case PythonFramework::cupy:
         return "call cupy.asarray once, before the loop, and keep the result; where it is one number, write "
-               "the "
-               "number: x * 0.5 needs no array";
+               "the number: x * 0.5 needs no array";
     case PythonFramework::jax:
         return "call jnp.asarray once, before the loop, and pass the result; in a jitted function a NumPy "
-               "constant "
-               "becomes part of the compiled program";
+               "constant becomes part of the compiled program";
     case PythonFramework::numba:
         return "call cuda.to_device once, before the loop, and pass what it returns; numbers are passed as "
                "they are";
@@ -122,12 +119,10 @@ const char* pin_ahead(PythonFramework framework) {
     if (framework == PythonFramework::torch)
         return "pin the data once, before the loop (data = [d.pin_memory() for d in data], or torch.empty(..., "
                "pin_memory=True) filled in place), or let another thread do it: DataLoader(..., "
-               "pin_memory=True). Mind: "
-               ".pin_memory() is a copy of its own, and the line waits for it";
+               "pin_memory=True). Mind: .pin_memory() is a copy of its own, and the line waits for it";
     if (framework == PythonFramework::cupy)
         return "keep the host's array page-locked: cupyx.empty_pinned once, filled in place, instead of a copy "
-               "to "
-               "page-locked memory in each round";
+               "to page-locked memory in each round";
     return "fill the page-locked memory ahead of the round that uploads it: once, or in another thread";
 }
 
@@ -162,8 +157,7 @@ Finding begin_statement(std::uint64_t stack, const StatementLine& line, double s
 
 std::string sure_time_text(const PythonStatements& statements) {
     return "from the first call of the line to its last, and before the first what this program needs between "
-           "two "
-           "calls of one line (" +
+           "two calls of one line (" +
            time_text(statements.usual_ns()) + "), as the replay of the run without them gains it";
 }
 
@@ -190,8 +184,7 @@ std::vector<Finding> constant_uploads(const model::Profile& profile, const LineO
                           bytes_text(static_cast<double>(line.bytes) / static_cast<double>(line.time.calls)) +
                           " " + count_text(line.time.calls, "time") + ": " +
                           time_text(ns / static_cast<double>(line.rounds)) +
-                          " of the host's time in each round, of which the copy "
-                          "takes " +
+                          " of the host's time in each round, of which the copy takes " +
                           time_text(line.time.call_ns / static_cast<double>(line.rounds));
         finding.advice = keep_constant(line.framework);
         finding.edit = line.calls.gone(profile);
@@ -243,14 +236,13 @@ std::vector<Finding> logging(const model::Profile& profile, const LineOf& line_o
                           ", of which its CUDA calls take " +
                           time_text(line.time.call_ns / static_cast<double>(line.rounds));
         finding.advice = "log every k-th round (if batch_idx % 100 == 0: ...), and have the progress bar off "
-                         "or refreshed as rarely "
-                         "(lightning: Trainer(enable_progress_bar=False), RichProgressBar(refresh_rate=100), "
-                         "prog_bar=False)";
+                         "or refreshed as rarely (lightning: Trainer(enable_progress_bar=False), "
+                         "RichProgressBar(refresh_rate=100), prog_bar=False)";
         finding.edit = line.calls.gone(profile);
-        finding.basis =
-            "from the first call of the logging code to its last, and before the first what this program "
-            "needs between two calls of one line (" +
-            time_text(statements.usual_ns()) + "); what it does behind its last call is not counted";
+        finding.basis = "from the first call of the logging code to its last, and before the first what this "
+                        "program needs between two calls of one line (" +
+                        time_text(statements.usual_ns()) +
+                        "); what it does behind its last call is not counted";
         findings.push_back(std::move(finding));
     }
     return findings;
@@ -336,13 +328,11 @@ std::vector<Finding> filled_batches(const model::Profile& profile, const LineOf&
         finding.evidence.emplace_back("lock_ns", line.lock_ns);
         if (2 * line.repeated > line.rounds)
             finding.details.push_back(std::to_string(line.repeated) +
-                                      " of the uploads bring bytes that had been "
-                                      "uploaded before");
+                                      " of the uploads bring bytes that had been uploaded before");
         finding.advice = pin_ahead(line.framework);
         finding.edit = line.edit;
-        finding.basis =
-            "replay of the run without these copies on the host and without page-locking after the first "
-            "time; what pinning ahead of the loop costs is not counted";
+        finding.basis = "replay of the run without these copies on the host and without page-locking after the "
+                        "first time; what pinning ahead of the loop costs is not counted";
         findings.push_back(std::move(finding));
     }
     return findings;
@@ -381,19 +371,16 @@ std::vector<Finding> awaited_uploads(const model::Profile& profile, const LineOf
         finding.advice =
             line.framework == PythonFramework::jax
                 ? "call jax.device_put(x) once, before the loop, and pass the result: a NumPy argument of a "
-                  "jitted "
-                  "function is uploaded by every call. What changes in each round, jax.device_put for the next "
-                  "round "
-                  "while this one is computed"
+                  "jitted function is uploaded by every call. What changes in each round, jax.device_put for "
+                  "the next round while this one is computed"
                 : "move the arguments to the device once, before the loop, and pass what lies there";
         const bool same = awaited.content.looked != 0 && 2 * awaited.content.repeated >= awaited.content.looked;
         if (same)
             finding.details.push_back(
                 "the bytes had been uploaded before, " + std::to_string(awaited.content.repeated) + " of " +
                 std::to_string(awaited.content.looked) + " times that they were compared");
-        finding.basis =
-            "the time in which the thread of this line made no call while the uploads that it then waited "
-            "for were prepared and made";
+        finding.basis = "the time in which the thread of this line made no call while the uploads that it then "
+                        "waited for were prepared and made";
         finding.confidence = same ? Confidence::medium : Confidence::low;
         findings.push_back(std::move(finding));
     }

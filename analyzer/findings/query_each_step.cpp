@@ -27,8 +27,8 @@ struct QueryLine {
 std::string query_advice(std::string_view entry) {
     if (entry.find("MemGetInfo") != std::string_view::npos)
         return "ask once, before the rounds, and keep the answer: what is free changes only by what the "
-               "program "
-               "itself allocates and frees, and by other processes; ask again where an allocation has failed";
+               "program itself allocates and frees, and by other processes; ask again where an allocation has "
+               "failed";
     if (entry.find("Pointer") != std::string_view::npos)
         return "keep what is known of a pointer beside it: where memory lies is settled when it is allocated";
     return "ask once, before the rounds, and keep the answer: it does not change while the program runs";

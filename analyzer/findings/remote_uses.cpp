@@ -1,5 +1,5 @@
-/// Page-locked memory that kernels reach across the link in launch after launch, though the host lets it be:
-/// most of it read (UMA-121) or most of it written (UMA-122).
+/// Page-locked memory that kernels reach across the link in launch after launch, though the host does not touch
+/// it: most of it read (UMA-121) or most of it written (UMA-122).
 #include "analyzer/findings/finding.hpp"
 #include "analyzer/findings/link_time.hpp"
 #include "analyzer/findings/untold_work.hpp"
@@ -261,7 +261,7 @@ Finding describe(const model::Profile& profile, const Shared& shared) {
     const auto times = static_cast<double>(use.launches + use.sets);
     finding.summary = work_text(profile, use) + ": " + time_text(use.device_ns / times) + " each, as long as " +
                       (written ? "writing " : "reaching ") + bytes_text(use.bytes / times) +
-                      " of page-locked memory across the link takes; the host lets it be in between";
+                      " of page-locked memory across the link takes; the host does not touch it in between";
     finding.evidence = {
         {"launches", static_cast<double>(launches)},
         {"memory_sets", static_cast<double>(sets)},

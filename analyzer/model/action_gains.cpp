@@ -341,8 +341,10 @@ void ActionGains::tell_copies() {
     }
     for (const auto& [site, of] : known)
         if (2 * of.bytes >= of.all_bytes && of.without != 0) // else most have nothing like them
-            sites_[site] = {of.alike() ? 0 : of.gain * of.all_bytes / of.bytes, of.with, of.without,
-                            of.alike()};
+            sites_[site] = {.ticks = of.alike() ? 0 : of.gain * of.all_bytes / of.bytes,
+                            .with = of.with,
+                            .without = of.without,
+                            .alike = of.alike()};
 }
 
 void ActionGains::finish() {

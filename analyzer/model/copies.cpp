@@ -5,13 +5,6 @@
 #include <algorithm>
 
 namespace umadvisor::model {
-namespace {
-
-bool is_pinned(trace::Memory memory) {
-    return memory == trace::Memory::pinned || memory == trace::Memory::registered;
-}
-
-} // namespace
 
 CopyTotals* Copies::add(const trace::Copy& copy) {
     if (copy.origin != trace::Origin::program) {
@@ -36,7 +29,7 @@ CopyTotals* Copies::add(const trace::Copy& copy) {
     totals.largest = std::max(totals.largest, copy.bytes);
     totals.calls += copy.batch <= 1;
     const bool link = copy.bytes >= link_copy_bytes &&
-                      (is_pinned(copy.source_memory) || is_pinned(copy.destination_memory)) &&
+                      (is_page_locked(copy.source_memory) || is_page_locked(copy.destination_memory)) &&
                       !has_narrow_rows(copy);
     if (copy.asynchronous == 0 && copy.bytes >= link_copy_bytes)
         totals.link = link ? &links_[totals.direction] : nullptr;

@@ -15,9 +15,11 @@ std::string_view name(Direction direction);
 /// "host to device" and so on.
 std::string_view words(Direction direction);
 
+inline bool is_page_locked(trace::Memory memory) {
+    return memory == trace::Memory::pinned || memory == trace::Memory::registered;
+}
 inline bool is_host_memory(trace::Memory memory) {
-    return memory == trace::Memory::pageable || memory == trace::Memory::pinned ||
-           memory == trace::Memory::registered;
+    return memory == trace::Memory::pageable || is_page_locked(memory);
 }
 
 /// By the entry point where it tells (cuMemcpyHtoD), else by the memory of both ends; managed memory then

@@ -22,10 +22,8 @@ void Growth::add(const trace::Alloc& record) {
     live.peak_bytes = std::max(live.peak_bytes, live.bytes);
     Place& place = places_[record.allocation];
     place = {.device = record.device, .bytes = record.bytes};
-    const auto frame = dictionary_.frames.find(record.stack);
     const GrowthSite site{record.stack, record.entry, record.device};
-    if (frame == dictionary_.frames.end() || frame->second.python == 0 ||
-        (sites_.size() == most_sites && !sites_.contains(site)))
+    if (!dictionary_.is_python(record.stack) || (sites_.size() == most_sites && !sites_.contains(site)))
         return;
     GrowthTotals& totals = sites_[site];
     totals.complete &= totals.pieces.size() < most_pieces;

@@ -11,6 +11,12 @@ std::string_view name(Basis basis) {
     return names[static_cast<std::size_t>(basis)];
 }
 
+void LaunchTotals::measure(std::uint64_t nanoseconds) {
+    ++measured;
+    measured_ns += nanoseconds;
+    longest_ns = std::max(longest_ns, nanoseconds);
+}
+
 double LaunchTotals::usual_ns() const {
     if (measured == 0)
         return 0;
@@ -116,10 +122,7 @@ bool Launches::measure(std::uint64_t sample, std::uint64_t nanoseconds) {
     const auto awaited = awaited_.take(sample);
     if (!awaited)
         return false;
-    LaunchTotals& totals = **awaited;
-    ++totals.measured;
-    totals.measured_ns += nanoseconds;
-    totals.longest_ns = std::max(totals.longest_ns, nanoseconds);
+    (*awaited)->measure(nanoseconds);
     return true;
 }
 

@@ -37,6 +37,7 @@ struct LaunchTotals {
     std::uint64_t measured = 0, measured_ns = 0, longest_ns = 0; ///< device time, event floor taken off
     double waited_ticks = 0; ///< share of the synchronisations after launches that were not sampled
 
+    void measure(std::uint64_t nanoseconds);
     /// Mean of the measured launches without the longest, which often paid for faults or code loading.
     double usual_ns() const;
 };

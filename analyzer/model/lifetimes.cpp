@@ -1,5 +1,6 @@
 #include "analyzer/model/lifetimes.hpp"
 
+#include "analyzer/model/direction.hpp"
 #include "analyzer/model/waits.hpp"
 
 #include <algorithm>
@@ -24,10 +25,6 @@ std::uint64_t span_of(const trace::Copy& copy, std::uint64_t pitch) {
                : pitch * (copy.height * std::max<std::uint64_t>(copy.depth, 1) - 1) + copy.width;
 }
 
-bool is_locked(trace::Memory memory) {
-    return memory == trace::Memory::pinned || memory == trace::Memory::registered;
-}
-
 bool is_on_device(trace::Memory memory) {
     return memory == trace::Memory::device || memory == trace::Memory::array;
 }
@@ -46,7 +43,7 @@ const WasteTotals* LifetimeTotals::find(Waste waste) const {
 bool Lifetimes::is_followed(const trace::Alloc& record) const {
     return record.status == 0 && record.captured == 0 && record.part == 0 && record.symbol == 0 &&
            record.origin == trace::Origin::program &&
-           (record.memory == trace::Memory::device || is_locked(record.memory)) &&
+           (record.memory == trace::Memory::device || is_page_locked(record.memory)) &&
            !dictionary_.is_stream_ordered(record.entry);
 }
 
@@ -315,7 +312,7 @@ void Lifetimes::add(const trace::Copy& record) {
 
 void Lifetimes::copied(const trace::Copy& record, std::uint64_t allocation, bool up) {
     Live* const live = live_.find(allocation);
-    if (live == nullptr || !is_locked(live->site->first.memory))
+    if (live == nullptr || !is_page_locked(live->site->first.memory))
         return;
     ++live->copies;
     (up ? live->up_bytes : live->down_bytes) += record.bytes;
@@ -324,7 +321,7 @@ void Lifetimes::copied(const trace::Copy& record, std::uint64_t allocation, bool
 }
 
 void Lifetimes::count_lock(const Live& live, std::uint64_t unlock_ticks) {
-    if (!is_locked(live.site->first.memory))
+    if (!is_page_locked(live.site->first.memory))
         return;
     LockTotals& totals = live.site->second.lock;
     totals.needed |= live.used_otherwise || live.reached_by_kernel || live.start <= untold_until_;

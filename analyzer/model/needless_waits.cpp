@@ -1,6 +1,7 @@
 #include "analyzer/model/needless_waits.hpp"
 
 #include "analyzer/model/copies.hpp"
+#include "analyzer/model/direction.hpp"
 #include "analyzer/reader/saturated.hpp"
 
 #include <utility>
@@ -13,10 +14,6 @@ using trace::Memory;
 /// The host does nothing of its own in so little time.
 constexpr double at_once_ns = 20'000;
 
-bool is_pinned(Memory memory) {
-    return memory == Memory::pinned || memory == Memory::registered;
-}
-
 } // namespace
 
 NeedlessWaits::NeedlessWaits(double ns_per_tick)
@@ -28,7 +25,7 @@ void NeedlessWaits::add(const trace::Alloc& record) {
     if (record.memory == Memory::managed) {
         always_visible_ |= record.symbol != 0; // a variable, which kernels reach without a parameter
         managed_.insert(record.allocation);
-    } else if (is_pinned(record.memory)) {
+    } else if (is_page_locked(record.memory)) {
         readable_.insert(record.allocation);
         ++generation_;
     } else if (record.memory != Memory::device) {

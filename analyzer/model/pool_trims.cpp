@@ -55,7 +55,7 @@ void PoolTrims::add(const trace::Free& record) {
     live_.erase(record.allocation);
 }
 
-/// `share` is told which part of what goes back is of which site.
+/// Calls `share` for each site that allocated what goes back, with the site's part of those bytes.
 template <class Share>
 void PoolTrims::give_back(Pool& pool, std::uint64_t stack, const Share& share) {
     for (const auto& [site, bytes] : pool.freed) {
@@ -87,7 +87,15 @@ void PoolTrims::add(const trace::Pool& record) {
 }
 
 void PoolTrims::add(const facts::Call& call, bool waits) {
-    const bool alone = call.waits == facts::Waits::stream && !call.stream.legacy
+    // Programs without pools are many, and launches are: which streams are busy matters from the first pool on.
+    if (call.waits == facts::Waits::device)
+        busy_before_ = false;
+    else if (pools_.empty() && call.queues == facts::Queues::work)
+        busy_before_ = true;
+    if (pools_.empty())
+        return;
+    const bool alone = busy_before_ ? false
+                       : call.waits == facts::Waits::stream && !call.stream.legacy
                            ? !busy_.contains(call.stream.number)
                        : call.waits == facts::Waits::event ? false
                                                            : busy_.empty();

@@ -63,7 +63,8 @@ private:
     CachedMap<std::map<CallSite, PoolTrimTotals>> sites_;
     std::map<std::uint64_t, Pool> pools_; ///< 0: those of `usual_`, and what names none
     std::set<std::uint64_t> usual_;       ///< handles of default and current pools
-    std::set<std::uint32_t> busy_;        ///< streams with work that nobody has waited for
+    std::set<std::uint32_t> busy_;        ///< streams with work since the first pool that nobody has waited for
+    bool busy_before_ = false;            ///< work from before it may still run
     reader::FlatMap<Live> live_;
 };
 

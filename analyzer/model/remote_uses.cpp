@@ -1,5 +1,6 @@
 #include "analyzer/model/remote_uses.hpp"
 
+#include "analyzer/model/direction.hpp"
 #include "analyzer/reader/saturated.hpp"
 
 #include <algorithm>
@@ -12,10 +13,6 @@ using trace::Memory;
 
 /// No host goes through its memory faster.
 constexpr double host_bytes_per_ns = 100;
-
-bool is_page_locked(Memory memory) {
-    return memory == Memory::pinned || memory == Memory::registered;
-}
 
 } // namespace
 
@@ -231,13 +228,8 @@ void RemoteUses::close_all() {
 }
 
 void RemoteUses::measure(std::uint64_t sample, std::uint64_t nanoseconds) {
-    const auto awaited = samples_.take(sample);
-    if (!awaited)
-        return;
-    LaunchTotals& totals = **awaited;
-    ++totals.measured;
-    totals.measured_ns += nanoseconds;
-    totals.longest_ns = std::max(totals.longest_ns, nanoseconds);
+    if (const auto awaited = samples_.take(sample))
+        (*awaited)->measure(nanoseconds);
 }
 
 } // namespace umadvisor::model

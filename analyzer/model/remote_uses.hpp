@@ -50,8 +50,8 @@ struct RemoteReach {
     std::uint64_t count = 0;
     std::uint64_t bytes = 0;        ///< of the memory of one line
     std::uint64_t remote_bytes = 0; ///< of all such memory that the same work reaches
-    std::uint64_t one_way_bytes =
-        0; ///< that cross the link in one direction at the least, if it uses all of that
+    /// If the work uses all of that, at least so many cross the link in one direction.
+    std::uint64_t one_way_bytes = 0;
     std::uint64_t local_bytes = 0; ///< of device memory that the same work reaches
     std::uint64_t writes = 0;      ///< of `count`, surely
     void add(const RemoteReach& other);

@@ -17,10 +17,6 @@ constexpr double slow_copy_bytes_per_s = 5e9;
 /// Who comes later had other things to do meanwhile.
 constexpr double prompt_bytes = 1 << 20;
 
-bool is_locked_host(trace::Memory memory) {
-    return memory == trace::Memory::pinned || memory == trace::Memory::registered;
-}
-
 PythonSite::Kind kind_of(const trace::Copy& record) {
     const bool from_host = is_host_memory(record.source_memory),
                to_host = is_host_memory(record.destination_memory);
@@ -37,11 +33,6 @@ Statements::Statements(double ns_per_tick, const reader::Dictionary& dictionary)
       ticks_per_byte_(1e9 / slow_copy_bytes_per_s / ns_per_tick),
       watches_(!dictionary.python_frames.empty()),
       launch_ticks_(static_cast<std::uint64_t>(usual_launch_ns / ns_per_tick)) {}
-
-bool Statements::is_python(std::uint64_t stack) const {
-    const auto frame = dictionary_.frames.find(stack);
-    return frame != dictionary_.frames.end() && frame->second.python != 0;
-}
 
 const PythonSite* Statements::find(const CallSite& site) const {
     const auto found = numbers_.find(site);
@@ -132,7 +123,7 @@ void Statements::count(PythonSite& site, const trace::Copy& record) {
     const trace::Memory host =
         kind == PythonSite::Kind::upload ? record.source_memory : record.destination_memory;
     site.kind = site.count == 1 || site.kind == kind ? kind : PythonSite::Kind::other;
-    site.pinned &= is_locked_host(host);
+    site.pinned &= is_page_locked(host);
     site.pageable &= host == trace::Memory::pageable;
     reader::add_saturated(site.bytes, record.bytes);
     site.most_bytes = std::max(site.most_bytes, record.bytes);

@@ -83,7 +83,6 @@ public:
     /// thread that ran Python last, they were made, and how often.
     using Background = std::unordered_map<CallSite, std::map<PythonStep, std::uint64_t>, CallSiteHash>;
     const Background& background() const { return background_; }
-    bool is_python(std::uint64_t stack) const;
 
 private:
     static constexpr std::uint32_t none = ~std::uint32_t{0};
@@ -108,7 +107,7 @@ private:
 
     template <class Record>
     void note(const Seen& call, const Record& record) {
-        if (is_python(call.site.stack)) {
+        if (dictionary_.is_python(call.site.stack)) {
             PythonSite* const site = enter(call);
             if constexpr (std::is_same_v<Record, trace::Copy>) {
                 if (site != nullptr)

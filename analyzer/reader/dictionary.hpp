@@ -58,6 +58,11 @@ public:
         const bool* const known = stream_ordered_.find(entry);
         return known != nullptr && *known;
     }
+    /// Whether a stack has Python frames.
+    bool is_python(std::uint64_t stack) const {
+        const auto frame = frames.find(stack);
+        return frame != frames.end() && frame->second.python != 0;
+    }
     /// Mangled kernel name; empty where it is not known.
     std::string_view function_symbol(std::uint64_t function) const;
     std::string_view string(std::uint64_t id) const;

@@ -44,8 +44,7 @@ std::string basis_of(ActionKind kind, const model::ActionGain& compared, bool kn
         return "gain not known: nothing in this run was left without it to compare (umadvisor ab times both)";
     if (!known && compared.brief)
         return "gain not known: in rounds of less than 1 ms the driver's thrashing detection decides what "
-               "faults "
-               "take in the long run (umadvisor ab times both)";
+               "faults take in the long run (umadvisor ab times both)";
     const std::string both = count(compared.with) + " with it against " + count(compared.without) +
                              (staged                       ? " that the driver made"
                               : kind == ActionKind::relief ? " before it"

@@ -197,17 +197,18 @@ void make_shared(const SharedMove& move, CUdevice device, Launching launch) {
         answer = advise(move.range, CU_MEM_ADVISE_SET_READ_MOSTLY, device, trace::Reason::read_by_both);
     if (move.ends_copies)
         answer = advise(move.range, CU_MEM_ADVISE_UNSET_READ_MOSTLY, device, trace::Reason::no_relief);
-    bool copies = false;
+    const bool refused = move.begins_copies && answer != CUDA_SUCCESS; // there is nothing to take back
     if (answer == CUDA_SUCCESS && move.brings)
         answer = prefetch_range(move.range, device, launch.stream, trace::Reason::not_resident, launch.stack);
     if (answer == CUDA_SUCCESS)
         return;
     prefetch_mode.fail(answer);
+    bool copies = false;
     {
         const record::Guard guard(knowledge.mutex);
         copies = knowledge.turns.leave(move.range.allocation);
     }
-    if (copies)
+    if (copies && !refused)
         advise(move.range, CU_MEM_ADVISE_UNSET_READ_MOSTLY, device, trace::Reason::no_relief);
 }
 

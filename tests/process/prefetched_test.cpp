@@ -230,4 +230,23 @@ BOOST_AUTO_TEST_CASE(what_several_devices_reach_is_left_to_faults) {
                             "launches on several devices reach a managed allocation", "managed_devices.cpp"));
 }
 
+BOOST_AUTO_TEST_CASE(advice_for_several_devices_that_is_refused_leaves_nothing_behind) {
+    const Folder folder;
+    const std::string table = examples + "/sim/device_table --rounds 24 --mib 8";
+    const auto advice = [&](const std::string& fault) {
+        const std::string config = "export SIMCUDA_CONFIG=capacity=1G,devices=2" + fault + "; ";
+        const Outcome acted =
+            run_sim(folder, config + advisor + " run -f -o x.umtrace --act prefetch -- " + table);
+        BOOST_TEST(acted.status == 0, acted.err);
+        std::vector<std::string> reasons;
+        for (const Json& each : dump(folder, "x.umtrace", "Advise"))
+            reasons.push_back(each.at("reason"));
+        return reasons;
+    };
+    using Reasons = std::vector<std::string>;
+    BOOST_TEST((advice("") == Reasons{"read_by_both"}));
+    BOOST_TEST((advice(",fail=cuMemAdvise:1:1") == Reasons{"read_by_both"}));
+    BOOST_TEST((advice(",fail=cuMemPrefetchAsync:0:1") == Reasons{"read_by_both", "no_relief"}));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -290,6 +290,8 @@ BOOST_FIXTURE_TEST_CASE(copies_that_the_driver_makes_as_fast_gain_nothing, Loop)
     BOOST_TEST(lines()[0]["gain_ns"].is_null());
     copy(8 * mib, ms, {.reason = trace::Reason::compared});
     BOOST_TEST(lines()[0]["gain_ns"].is_null());
+    BOOST_TEST(
+        contains(text_of(path()), "no difference: 10 copies with it against 1 copy that the driver made"));
     copy(8 * mib, ms / 2, {.reason = trace::Reason::compared});
     copy(8 * mib, ms / 2, {.reason = trace::Reason::slower_staged});
     BOOST_TEST(lines()[0]["gain_ns"].get<double>() == -5e6, within);

@@ -175,6 +175,19 @@ BOOST_AUTO_TEST_CASE(a_counter_that_thrashes_costs_what_its_launches_take_longer
     BOOST_TEST(contains(finding.advice, "a __device__ variable"), finding.advice);
 }
 
+BOOST_AUTO_TEST_CASE(thrashing_that_costs_more_than_its_launches_take_longer_keeps_its_price) {
+    Counter p;
+    p.atomic();
+    p.thrash(5);
+    for (int i = 0; i < 1000; ++i)
+        p.fault(Kind::host_fault, test::address_of(p.id), 0, p.touched);
+    rounds(p, 200'000, 420'000);
+    const Finding finding = only_finding(p);
+    BOOST_TEST(finding.rule->id == "UMA-201");
+    BOOST_TEST(finding.saving_ns > 1000 * 0.9 * machine::Rates{}.host_fault_ns);
+    BOOST_TEST(contains(finding.basis, "the host's faults"), finding.basis);
+}
+
 /// Looks are left out while they show the same.
 BOOST_AUTO_TEST_CASE(launches_between_two_looks_that_agree_are_alike) {
     Counter p;
