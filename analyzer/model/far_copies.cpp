@@ -1,13 +1,10 @@
 #include "analyzer/model/far_copies.hpp"
 
+#include "analyzer/model/direction.hpp"
 #include "analyzer/model/narrow_rows.hpp"
 
 namespace umadvisor::model {
 namespace {
-
-bool is_page_locked(trace::Memory memory) {
-    return memory == trace::Memory::pinned || memory == trace::Memory::registered;
-}
 
 bool is_of_device(trace::Memory memory) {
     return memory == trace::Memory::device || memory == trace::Memory::array;
