@@ -2,11 +2,13 @@
 
 #include "analyzer/findings/replay.hpp"
 #include "analyzer/findings/words.hpp"
+#include "analyzer/timeline/clock.hpp"
 #include "analyzer/timeline/times.hpp"
 
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <span>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -36,15 +38,78 @@ bool same_call(const Finding& one, const Finding& other) {
 /// findings together they fill six blocks of `Times`. For the others, the share that all together save counts.
 constexpr std::size_t most_replayed = 6 * timeline::Times::count - 1;
 
-/// A finding's saving is the price of what it edits; of that counts what the run would be shorter by. Returns
-/// what all edits together bring.
-double bound_by_replay(const model::Profile& profile, std::vector<Finding>& all) {
+/// What all edits together bring, and both ends of what calls allow of that.
+struct Together {
+    double saved_ns = 0, at_least_ns = 0, at_most_ns = 0;
+};
+
+/// So many of the dearest are replayed both ways where calls do not decide how the run went. With all together
+/// and the run as it is, each way fills a block.
+constexpr std::size_t most_bounded = timeline::Times::count - 2;
+/// Both ends are told where they lie so far apart, of the larger; and by `least_saving_of_run`.
+constexpr double least_range = 0.25;
+
+bool is_range(const model::Profile& profile, double at_least_ns, double at_most_ns) {
+    return at_most_ns - at_least_ns > least_range * at_most_ns &&
+           at_most_ns - at_least_ns > least_saving_of_run * static_cast<double>(profile.net_ns());
+}
+
+/// Whether the host goes on without data that it may look at.
+bool leaves_waits_out(const timeline::Edit& edit) {
+    return std::ranges::any_of(edit.changes, [](const timeline::Change& change) {
+        return change.what == timeline::Change::What::asynchronous;
+    });
+}
+
+/// The dearest of those whose replay rests on what calls do not decide.
+std::vector<std::size_t> undecided(const model::Profile& profile, const std::vector<timeline::Edit>& edits) {
+    const bool all =
+        profile.clock().undecided_ns() > least_saving_of_run * static_cast<double>(profile.net_ns());
+    std::vector<std::size_t> result;
+    for (std::size_t i = 0; i + 1 < edits.size() && result.size() < most_bounded; ++i)
+        if (all || leaves_waits_out(edits[i]))
+            result.push_back(i);
+    return result;
+}
+
+constexpr std::array ways{timeline::Assumed::short_work, timeline::Assumed::long_work};
+
+/// Adds replays of `chosen`, of all together and of the run as it is, one way and the other.
+void add_ways(std::vector<timeline::Edit>& edits, const std::vector<std::size_t>& chosen) {
+    if (chosen.empty())
+        return;
+    const std::size_t together = edits.size() - 1;
+    for (const timeline::Assumed way : ways) {
+        const auto add = [&](std::vector<timeline::Change> changes) {
+            edits.push_back({std::move(changes), way});
+        };
+        for (const std::size_t each : chosen)
+            add(edits[each].changes);
+        add(edits[together].changes);
+        add({});
+    }
+}
+
+/// The run as it is, which takes as long each way but for what is off, is the last.
+std::vector<timeline::Gain> gains_of_way(std::span<const timeline::Gain> gains) {
+    std::vector<timeline::Gain> result(gains.begin(), gains.end() - 1);
+    for (timeline::Gain& gain : result)
+        gain.saved_ns -= gains.back().saved_ns;
+    return result;
+}
+
+double gained(double price_ns, const timeline::Gain& gain) {
+    return std::min(price_ns, std::max(gain.saved_ns, price_ns * gain.critical_share()));
+}
+
+/// A finding's saving is the price of what it edits; of that counts what the run would be shorter by.
+Together bound_by_replay(const model::Profile& profile, std::vector<Finding>& all) {
     std::vector<Finding*> edited;
     for (Finding& finding : all)
         if (!finding.edit.changes.empty())
             edited.push_back(&finding);
     if (edited.empty())
-        return 0;
+        return {};
     std::ranges::stable_sort(edited, std::ranges::greater{}, &Finding::saving_ns);
     std::vector<timeline::Edit> edits;
     timeline::Edit together;
@@ -54,6 +119,9 @@ double bound_by_replay(const model::Profile& profile, std::vector<Finding>& all)
         std::ranges::copy(finding->edit.changes, std::back_inserter(together.changes));
     }
     edits.push_back(std::move(together));
+    const std::size_t last = edits.size() - 1;
+    const std::vector<std::size_t> chosen = undecided(profile, edits);
+    add_ways(edits, chosen);
     const std::vector<timeline::Gain> gains = replay(profile, edits);
     if (gains.empty()) {
         // Rules without a price of their own promise the whole run, and leave it to the replay.
@@ -61,19 +129,49 @@ double bound_by_replay(const model::Profile& profile, std::vector<Finding>& all)
         std::erase_if(all, [net_ns](const Finding& finding) {
             return !finding.edit.changes.empty() && finding.saving_ns >= net_ns;
         });
-        return 0;
+        return {};
     }
+    std::vector<double> prices;
     for (std::size_t i = 0; i < edited.size(); ++i) {
         Finding& finding = *edited[i];
-        const bool alone = i + 1 < gains.size();
-        const timeline::Gain& gain = alone ? gains[i] : gains.back();
-        const double critical_ns = finding.saving_ns * gain.critical_share();
+        prices.push_back(finding.saving_ns);
         finding.saving_ns =
-            std::min(finding.saving_ns, alone ? std::max(gain.saved_ns, critical_ns) : critical_ns);
+            i < last ? gained(finding.saving_ns, gains[i]) : finding.saving_ns * gains[last].critical_share();
         if (profile.replay_error() > most_replay_error)
             finding.confidence = Confidence::low;
     }
-    return gains.back().saved_ns;
+    Together all_edits{gains[last].saved_ns, gains[last].saved_ns, gains[last].saved_ns};
+    if (chosen.empty())
+        return all_edits;
+    const std::size_t of_way = chosen.size() + 2;
+    for (std::size_t way = 0; way < ways.size(); ++way) {
+        const std::vector<timeline::Gain> ended =
+            gains_of_way(std::span(gains).subspan(last + 1 + way * of_way, of_way));
+        for (std::size_t i = 0; i < chosen.size(); ++i) {
+            Finding& finding = *edited[chosen[i]];
+            const double edited_ns = gains[chosen[i]].edited_ns;
+            // What the calls themselves needed is more where they waited for less.
+            const double dearer = edited_ns > 0 ? std::max(1.0, ended[i].edited_ns / edited_ns) : 1;
+            const double end_ns = std::max(0.0, gained(prices[chosen[i]] * dearer, ended[i]));
+            const double least_ns = way == 0 ? finding.saving_ns : finding.saving_at_least_ns;
+            finding.saving_at_least_ns = std::min(least_ns, end_ns);
+            finding.saving_at_most_ns = std::max({finding.saving_ns, finding.saving_at_most_ns, end_ns});
+        }
+        all_edits.at_least_ns = std::min(all_edits.at_least_ns, ended.back().saved_ns);
+        all_edits.at_most_ns = std::max(all_edits.at_most_ns, ended.back().saved_ns);
+    }
+    return all_edits;
+}
+
+/// The ends of what calls allow stay around the saving, and are left out where they are close to it.
+void tidy_ranges(const model::Profile& profile, std::vector<Finding>& all) {
+    for (Finding& finding : all) {
+        const double least_ns = std::min(finding.saving_at_least_ns, finding.saving_ns);
+        const double most_ns = std::max(within_recorded(profile, finding.saving_at_most_ns), finding.saving_ns);
+        const bool told = finding.saving_at_most_ns > 0 && is_range(profile, least_ns, most_ns);
+        finding.saving_at_least_ns = told ? least_ns : 0;
+        finding.saving_at_most_ns = told ? most_ns : 0;
+    }
 }
 
 /// Findings without an edit add what they save alone.
@@ -164,7 +262,7 @@ Findings find_all(const model::Profile& profile, const LineOf& line_of) {
     std::ranges::copy_if(all, std::back_inserter(waits), [&profile](const Finding& finding) {
         return finding.rule == &rule("UMA-112") && profile.dictionary().is_python(finding.stack);
     });
-    const double edits_ns = bound_by_replay(profile, all);
+    const Together edits = bound_by_replay(profile, all);
     for (Finding& finding : all)
         finding.saving_ns = within_recorded(profile, finding.saving_ns);
     drop_negligible();
@@ -176,9 +274,16 @@ Findings find_all(const model::Profile& profile, const LineOf& line_of) {
     std::ranges::stable_sort(all, std::ranges::greater{}, [](const Finding& finding) {
         return std::tuple(urgency(finding), finding.saving_ns, finding.saving_bytes);
     });
-    Findings findings{fold_same_calls(std::move(all)), std::move(waits), 0};
+    Findings findings{.all = fold_same_calls(std::move(all)), .hidden = std::move(waits)};
     claim_once(profile, findings.all);
-    findings.together_ns = saved_together(profile, findings.all, edits_ns);
+    tidy_ranges(profile, findings.all);
+    findings.together_ns = saved_together(profile, findings.all, edits.saved_ns);
+    const double least_ns = std::max(0.0, findings.together_ns - (edits.saved_ns - edits.at_least_ns));
+    const double most_ns = within_recorded(profile, findings.together_ns + (edits.at_most_ns - edits.saved_ns));
+    if (is_range(profile, least_ns, most_ns)) {
+        findings.together_at_least_ns = least_ns;
+        findings.together_at_most_ns = most_ns;
+    }
     return findings;
 }
 

@@ -44,6 +44,8 @@ struct Finding {
     std::vector<std::pair<std::string, std::uint64_t>> places; ///< further lines that matter: what and stack
     std::string advice;                                        ///< what to write instead
     double saving_ns = 0;
+    /// Where calls do not decide how the run went, and the ends of what they allow lie far apart; 0: they do.
+    double saving_at_least_ns = 0, saving_at_most_ns = 0;
     /// The time of the Python statements that the remedy takes away; 0: it takes none away.
     double statement_ns = 0;
     timeline::Edit edit;            ///< what the remedy changes; `saving_ns` is at most what its replay gains
@@ -72,6 +74,7 @@ struct Findings {
     std::vector<Finding> hidden;
     /// All findings together save this: less than their sum where they mend the same time.
     double together_ns = 0;
+    double together_at_least_ns = 0, together_at_most_ns = 0; ///< as of a finding
 };
 
 Findings find_all(const model::Profile& profile, const LineOf& line_of);

@@ -119,6 +119,10 @@ Json finding_json(Report& report, const findings::Finding& finding) {
                 {"basis", finding.basis},
                 {"confidence", name(finding.confidence)},
                 {"parts", Json::array()}};
+    if (finding.saving_at_most_ns > 0) {
+        object["saving_at_least_ns"] = finding.saving_at_least_ns;
+        object["saving_at_most_ns"] = finding.saving_at_most_ns;
+    }
     if (finding.statement_ns > 0)
         object["statement_ns"] = finding.statement_ns;
     for (const findings::Finding::Part& part : finding.parts)
@@ -326,6 +330,10 @@ Json to_json(Report& report) {
                           {"error_ns", static_cast<std::uint64_t>(accuracy.error_ns)},
                           {"hidden_ns", static_cast<std::uint64_t>(accuracy.hidden_ns)}};
     document["together_ns"] = report.together_ns;
+    if (report.together_at_most_ns > 0) {
+        document["together_at_least_ns"] = report.together_at_least_ns;
+        document["together_at_most_ns"] = report.together_at_most_ns;
+    }
     document["why_empty"] = report.findings.empty() ? Json(report.why_empty()) : Json(nullptr);
     document["copies"] = copies_json(profile);
     document["copy_lines"] = copy_lines_json(report);

@@ -47,6 +47,8 @@ Report::Report(const std::string& path, const symbols::Options& options, bool wi
     findings = std::move(found.all);
     hidden = std::move(found.hidden);
     together_ns = found.together_ns;
+    together_at_least_ns = found.together_at_least_ns;
+    together_at_most_ns = found.together_at_most_ns;
     const auto is_own = [this](std::uint64_t stack) {
         return symbolizer.owner(symbolizer.line(stack)) == symbols::Owner::program;
     };

@@ -120,6 +120,9 @@ void write_finding(std::ostream& out, Report& report, const findings::Finding& f
     for (const std::string& detail : finding.details)
         out << "    " << detail << "\n";
     out << "    write: " << finding.advice << "   (umadvisor explain " << finding.rule->id << ")\n";
+    if (finding.saving_at_most_ns > 0)
+        out << "    calls leave open how the run went: it saves " << time_text(finding.saving_at_least_ns)
+            << " to " << time_text(finding.saving_at_most_ns) << "\n";
     out << "    saving from: " << finding.basis << "\n";
 }
 
@@ -166,7 +169,12 @@ std::string together_text(const Report& report) {
     if (report.left_out != 0 || std::ranges::count_if(report.findings, saves) < 2 || whole_ns <= 0)
         return {};
     return "all findings together: " + time_text(whole_ns) + " -> about " +
-           time_text(std::max(0.0, whole_ns - report.together_ns));
+           time_text(std::max(0.0, whole_ns - report.together_ns)) +
+           (report.together_at_most_ns > 0
+                ? ", " + time_text(std::max(0.0, whole_ns - report.together_at_most_ns)) + " to " +
+                      time_text(std::max(0.0, whole_ns - report.together_at_least_ns)) +
+                      " by what calls leave open"
+                : "");
 }
 
 /// What the trace holds of the calls that it dropped: the sites that took longest.

@@ -229,13 +229,81 @@ Growing Clock::solve(Growing end, double target, double& factor, bool& all_alike
     return end;
 }
 
+namespace {
+
+double fitted(const Pending& pending, double factor, bool all_alike) {
+    return std::max(0.0, pending.expected_ns * (1 + (factor - 1) * (all_alike ? 1 : pending.weight)));
+}
+
+} // namespace
+
+/// Work that a wait did not find running, and work that had ended long before what a wait found running began,
+/// may have been shorter, or longer by as much as its stream was idle behind it: the host was the slower one.
+void Clock::bound(double until, bool blocked, double factor, bool all_alike) {
+    nexts_.assign(nexts_.size(), {until, !blocked});
+    for (auto at = window_.end(); at != window_.begin();) {
+        Pending& pending = *--at;
+        const facts::Call& call = pending.call;
+        if (call.queues != Queues::work)
+            continue;
+        if (call.stream.number >= nexts_.size())
+            nexts_.resize(call.stream.number + 1, {until, !blocked});
+        Next& next = nexts_[call.stream.number];
+        const double idle_ns = std::max(0.0, next.begin - pending.end);
+        next = {pending.begin, next.idle || idle_ns > exact};
+        // Of the work that held up a wait, the whole is known.
+        if (!next.idle || pending.fixed || pending.doubt <= well_known || call.waits == Waits::itself)
+            continue;
+        const double ns = fitted(pending, factor, all_alike);
+        const double least_ns = std::max(facts::least_work_ns, pending.expected_ns * (1 - pending.doubt));
+        const double most_ns = pending.doubt > 1
+                                   ? ns + idle_ns // nothing is known of it
+                                   : std::min(pending.expected_ns * (1 + pending.doubt), ns + idle_ns);
+        pending.undecided = true;
+        pending.short_work = {std::min(ns, least_ns), pending.own_ns};
+        pending.long_work = {std::max(ns, most_ns), pending.own_ns};
+        undecided_ns_ += pending.long_work.device_ns - pending.short_work.device_ns;
+    }
+}
+
+/// When that ends for which the last call of the window waited, at one end of what is possible.
+double Clock::awaited_with(Pending::Split Pending::*split) {
+    for (const facts::Call* const place : places_)
+        trial_.take(base_, *place);
+    for (const Pending& pending : window_) {
+        const facts::Call& call = pending.call;
+        const Growing told{call.start + pending.told_ns, 0};
+        if (call.queues == Queues::work) {
+            const double ns = pending.undecided ? (pending.*split).device_ns : pending.device_ns;
+            trial_.queue(call, trial_.ready(call, told) + Growing{ns, 0});
+        } else if (call.queues == Queues::record) {
+            trial_.record(call, told);
+        } else if (call.queues == Queues::join) {
+            trial_.join(call, trial_.event(call.event));
+        }
+    }
+    return trial_.awaited(window_.back().call).at;
+}
+
+/// What of its time passed behind work depends on how long that took.
+void Clock::bound_free(Pending& last) {
+    const facts::Call& call = last.call;
+    const auto own_ns = [&](Pending::Split Pending::*split) {
+        const double waited_ns = awaited_with(split) - call.start;
+        return call.duration - std::clamp(waited_ns, 0.0, std::max(0.0, call.duration - call.least_ns));
+    };
+    last.short_work = {0, std::max(last.own_ns, own_ns(&Pending::short_work))};
+    last.long_work = {0, std::min(last.own_ns, own_ns(&Pending::long_work))};
+    last.undecided = last.short_work.own_ns - last.long_work.own_ns > exact;
+    undecided_ns_ += last.short_work.own_ns - last.long_work.own_ns;
+}
+
 /// Fixes the durations of work that has ended by `until`.
 void Clock::keep(double factor, bool all_alike, double until, bool known) {
     for (Pending& pending : window_) {
         if (pending.fixed || pending.end > until)
             continue;
-        pending.device_ns =
-            std::max(0.0, pending.expected_ns * (1 + (factor - 1) * (all_alike ? 1 : pending.weight)));
+        pending.device_ns = fitted(pending, factor, all_alike);
         pending.fixed = true;
         if (known && pending.call.group != 0 && pending.call.doubt > doubt_of_measured)
             groups_[pending.call.group].add(pending.device_ns, false);
@@ -318,7 +386,16 @@ void Clock::fit(Pending& last) {
                    : blocked && explained         ? end - done.at + late
                                                   : std::min(usual_wake, std::max(0.0, end - done.at));
     last.late_ns = done.at > end + exact ? done.at - end : 0;
+    const bool unknown = !hides_ && unknown_.most_doubt > well_known;
+    if (unknown) {
+        // A free that took very long with nothing known before it is taken for a wait, which is not certain.
+        const bool guessed = blocked && !call.surely_waits && !itself;
+        const double spared = call.surely_waits ? last.wake_ns : least;
+        bound(blocked && !guessed ? done.at : end - spared, blocked && !guessed, factor, all_alike);
+    }
     keep(factor, all_alike, std::max(done.at, end) + exact, blocked);
+    if (unknown && !call.surely_waits && !itself)
+        bound_free(last);
 }
 
 /// Settles what the latest wait decides. Samples of the work that it waited for have come meanwhile.

@@ -50,6 +50,8 @@ public:
     /// Of each edit.
     std::vector<Gain> gains() const;
     const Accuracy& accuracy() const { return accuracy_; }
+    /// Of all work and all frees, how far the ends of what the calls allow lie apart.
+    double undecided_ns() const { return undecided_ns_; }
 
 private:
     struct Usual {
@@ -87,6 +89,9 @@ private:
     void fit(Pending& last);
     Growing simulate(double factor, bool all_alike);
     Growing solve(Growing end, double target, double& factor, bool& all_alike);
+    void bound(double until, bool blocked, double factor, bool all_alike);
+    void bound_free(Pending& last);
+    double awaited_with(Pending::Split Pending::*split);
     void keep(double factor, bool all_alike, double until, bool known = false);
     void learn(const Pending& last, double end);
     void learn_own(Site& site, double ns) const;
@@ -109,6 +114,12 @@ private:
     std::vector<double> latencies_;
     double latency_ = 4500; ///< from a launch to the return of a wait for it, without the work itself
     Accuracy accuracy_;
+    struct Next {
+        double begin = 0;
+        bool idle = false; ///< the stream was, somewhere from there on
+    };
+    std::vector<Next> nexts_; ///< by stream, of what follows in the window
+    double undecided_ns_ = 0;
 };
 
 } // namespace umadvisor::timeline

@@ -29,9 +29,19 @@ struct Change {
     double added_each_ns = 0; ///< and before each
 };
 
+/// Where calls do not decide how a stretch of the run went, a replay takes one of these to be so.
+enum class Assumed : std::uint8_t {
+    likely,
+    short_work, ///< the device's work was short, frees took the time themselves, and the host does without what
+                ///< it no longer waits for until its next wait
+    long_work,  ///< the work took as long as the recorded waits allow, frees waited for it, and the host needs
+                ///< what it no longer waits for at its next call
+};
+
 /// All changes that one remedy makes.
 struct Edit {
     std::vector<Change> changes;
+    Assumed assumed{};
 };
 
 /// How well a replay keeps time: how predicted waits agree with recorded ones.

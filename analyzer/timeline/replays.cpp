@@ -21,7 +21,10 @@ bool waits_for_itself(const facts::Call& call) {
 
 Replays::Replays(const std::vector<Edit>& edits)
     : lanes_((edits.size() + Times::count - 1) / Times::count), gains_(edits.size()) {
-    for (std::size_t replay = 0; replay < edits.size(); ++replay)
+    for (std::size_t replay = 0; replay < edits.size(); ++replay) {
+        Lanes& lanes = lanes_[replay / Times::count];
+        lanes.assumed[replay % Times::count] = edits[replay].assumed;
+        lanes.assumes |= edits[replay].assumed != Assumed::likely;
         for (const Change& change : edits[replay].changes) {
             uses_[key_of(change.site)].push_back({replay, change});
             if (change.what == What::own_stream) {
@@ -29,6 +32,7 @@ Replays::Replays(const std::vector<Edit>& edits)
                 leave_step(replay / Times::count, {});
             }
         }
+    }
 }
 
 /// Whether the change is made this time. The share of the calls that is changed is spread evenly.
@@ -86,6 +90,9 @@ bool Replays::keeps_step(Lanes& lanes, const State<double>& recorded) const {
                    is_alike(time.at[lane], as_recorded - lanes.shift.at[lane]);
         return all;
     };
+    for (std::size_t lane = 0; lane < Times::count && !lanes.owed.empty(); ++lane)
+        if (std::ranges::any_of(lanes.owed, [lane](const Times& owed) { return owed.at[lane] > 0; }))
+            return false;
     if (!lanes.state.visit_with(recorded, keeps))
         return false;
     for (std::size_t stream = 0; stream < lanes.queues.size(); ++stream)
@@ -282,10 +289,19 @@ void Replays::Lanes::queue(const facts::Call& call, const Times& done, std::span
     state.queue(in_own_stream(call), done);
 }
 
-Replays::Left Replays::shorten(const Pending& pending, const Change& change) {
+/// A remedy that spares a free takes away all that this is taken to have needed itself.
+double Replays::share_of_free(const Lanes& lanes, std::size_t lane, const Pending& pending) {
+    if (!lanes.assumes || !pending.undecided || pending.call.queues != facts::Queues::nothing ||
+        lanes.assumed[lane] == Assumed::likely || pending.own_ns <= 0)
+        return 1;
+    return (lanes.assumed[lane] == Assumed::short_work ? pending.short_work : pending.long_work).own_ns /
+           pending.own_ns;
+}
+
+Replays::Left Replays::shorten(const Pending& pending, const Change& change, double share) {
     const facts::Call& call = pending.call;
     Left left{pending.device_ns, pending.own_ns, pending.wake_ns};
-    const double less_ns = change.less_ns + change.less_ns_per_byte * static_cast<double>(call.bytes) +
+    const double less_ns = share * change.less_ns + change.less_ns_per_byte * static_cast<double>(call.bytes) +
                            change.less_share * pending.device_ns;
     if (call.queues == facts::Queues::nothing) {
         left.own_ns -= less_ns; // it may be more than that, for the call that undoes it
@@ -300,6 +316,21 @@ Replays::Left Replays::shorten(const Pending& pending, const Change& change) {
     return left;
 }
 
+void Replays::assume(const Lanes& lanes, const Pending& pending, Times& device, Times& own, Times& wake) {
+    for (std::size_t lane = 0; lane < Times::count; ++lane) {
+        if (lanes.assumed[lane] == Assumed::likely)
+            continue;
+        const Pending::Split& split =
+            lanes.assumed[lane] == Assumed::short_work ? pending.short_work : pending.long_work;
+        if (pending.call.queues == facts::Queues::work) {
+            device.at[lane] = split.device_ns;
+        } else { // a free
+            own.at[lane] += split.own_ns - pending.own_ns;
+            wake.at[lane] = split.own_ns;
+        }
+    }
+}
+
 void Replays::step(Lanes& lanes, const Pending& pending, const Unheld& unheld, bool follows,
                    std::span<const Deed> deeds, std::size_t first_replay) {
     const facts::Call& call = pending.call;
@@ -311,7 +342,11 @@ void Replays::step(Lanes& lanes, const Pending& pending, const Unheld& unheld, b
     if (unheld.behind_full)
         start = later(start, lanes.rooms[call.thread] - unheld.early_ns);
     start = follows ? Times(call.start) - lanes.shift : start + unheld.gap_ns;
+    if (call.thread < lanes.owed.size())
+        start = later(start, std::exchange(lanes.owed[call.thread], Times()));
     Times device(pending.device_ns), own(unheld.own_ns), wake(pending.wake_ns);
+    if (lanes.assumes && pending.undecided)
+        assume(lanes, pending, device, own, wake);
     std::array<bool, Times::count> own_stream{};
     std::span<const bool> in_own_stream; ///< empty: in none
     for (const Deed& deed : deeds) {
@@ -327,12 +362,12 @@ void Replays::step(Lanes& lanes, const Pending& pending, const Unheld& unheld, b
             start.at[lane] -= less_ns;
         }
         if (change.what == What::shorter) {
-            const Left left = shorten(pending, change);
+            const Left left = shorten(pending, change, share_of_free(lanes, lane, pending));
             const double device_ns = pending.device_ns - left.device_ns, host_ns = pending.own_ns - left.own_ns;
             gain.edited_ns += call.staged ? std::max(device_ns, host_ns) : std::max(device_ns + host_ns, 0.0);
-            device.at[lane] = left.device_ns;
+            device.at[lane] = std::max(0.0, device.at[lane] - device_ns);
             own.at[lane] -= host_ns;
-            wake.at[lane] = left.wake_ns;
+            wake.at[lane] -= pending.wake_ns - left.wake_ns;
         } else if (change.what == What::own_stream) { // it takes no less itself
             own_stream[lane] = true;
             in_own_stream = own_stream;
@@ -382,8 +417,14 @@ void Replays::step(Lanes& lanes, const Pending& pending, const Unheld& unheld, b
     if (call.waits != facts::Waits::nothing) {
         Times awaited = later(end, (waits_for_itself(call) ? done : lanes.state.awaited(call)) + wake);
         for (const Deed& deed : deeds)
-            if (deed.change.what == What::asynchronous)
-                awaited.at[deed.replay - first_replay] = end.at[deed.replay - first_replay];
+            if (deed.change.what == What::asynchronous) {
+                const std::size_t lane = deed.replay - first_replay;
+                if (lanes.assumed[lane] == Assumed::long_work) {
+                    lanes.owed.resize(lanes.hosts.size());
+                    lanes.owed[call.thread].at[lane] = awaited.at[lane];
+                }
+                awaited.at[lane] = end.at[lane];
+            }
         end = awaited;
     }
     without_gone(end, [&](std::size_t lane) { return start.at[lane]; });

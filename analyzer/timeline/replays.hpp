@@ -96,6 +96,9 @@ private:
         Times shift;                      ///< by how much earlier than recorded the call that ended last did
         std::array<bool, Times::count> apart{}; ///< in which work gets a stream of its own
         std::vector<Times> wide;                ///< of these, by device: the end of the last wide kernel
+        std::array<Assumed, Times::count> assumed{};
+        bool assumes = false;    ///< of any
+        std::vector<Times> owed; ///< by thread: its next call begins no earlier
 
         /// Whatever may still matter happens as recorded, only earlier by `shift`: state, queues, and hosts and
         /// rooms of the threads that are `with` it, are not kept.
@@ -115,9 +118,12 @@ private:
         double device_ns, own_ns, wake_ns;
     };
 
+    /// What each replay takes an undecided call to have done.
+    static void assume(const Lanes& lanes, const Pending& pending, Times& device, Times& own, Times& wake);
     void find_deeds(const model::CallSite& site);
     static bool make(Use& use);
-    static Left shorten(const Pending& pending, const Change& change);
+    static double share_of_free(const Lanes& lanes, std::size_t lane, const Pending& pending);
+    static Left shorten(const Pending& pending, const Change& change, double share);
     bool keeps_step(Lanes& lanes, const State<double>& recorded) const;
     bool enters_step(Lanes& lanes, const State<double>& recorded) const;
     void leave_step(std::size_t block, const State<double>& recorded);

@@ -25,6 +25,13 @@ struct Pending {
     double wake_ns = 0;        ///< from the end of what it waited for to its return
     double waited_ns = 0;
     double late_ns = 0; ///< so much after it, what it waited for would have ended: that is taken back
+
+    /// The calls do not decide how long its work took, or what of a free's time was a wait.
+    bool undecided = false;
+    struct Split {
+        double device_ns = 0, own_ns = 0;
+    };
+    Split short_work, long_work; ///< where it is undecided, the ends of what is possible
 };
 
 /// A queue in one piece of memory.

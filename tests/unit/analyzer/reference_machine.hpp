@@ -22,6 +22,7 @@ using umadvisor::facts::Queues;
 using umadvisor::facts::StreamPlace;
 using umadvisor::facts::Waits;
 using umadvisor::timeline::Accuracy;
+using umadvisor::timeline::Assumed;
 using umadvisor::timeline::Change;
 using umadvisor::timeline::Clock;
 using umadvisor::timeline::Edit;

@@ -246,6 +246,89 @@ BOOST_AUTO_TEST_CASE(a_free_waited_for_kernels_whose_times_are_told_at_the_end) 
     BOOST_TEST(predicted(program(false), edit) < 50 * 10 * us); // it may have taken all of that by itself
 }
 
+namespace {
+
+/// What the edit saves where undecided work was short, and where it was long.
+std::pair<double, double> both_ways(const Program& program, Edit edit) {
+    edit.assumed = Assumed::short_work;
+    const double if_short = predicted(program, edit);
+    edit.assumed = Assumed::long_work;
+    return {if_short, predicted(program, edit)};
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_free_that_may_have_waited_is_replayed_both_ways) {
+    const auto program = [](bool told) {
+        return [told](Machine& machine) {
+            for (int i = 0; i < 50; ++i) {
+                machine.launch(450 * us, 0, told ? 450 * us : 0);
+                machine.free(60 * us);
+                machine.work(ms);
+            }
+            machine.wait(0, others);
+        };
+    };
+    const auto [if_short, if_long] = both_ways(program(false), {{asynchronous(frees)}});
+    BOOST_TEST(if_short < 50 * 10 * us);
+    BOOST_TEST(if_long > 50 * 400 * us);
+    // Where the device's times tell, either way is the same.
+    const auto [told_short, told_long] = both_ways(program(true), {{asynchronous(frees)}});
+    BOOST_TEST(std::abs(told_short - told_long) < 50 * 10 * us);
+}
+
+BOOST_AUTO_TEST_CASE(work_that_no_wait_found_running_may_have_been_long) {
+    const auto program = [](double kernel, bool told) {
+        return [kernel, told](Machine& machine) {
+            for (int i = 0; i < 50; ++i) {
+                machine.launch(kernel, 0, told ? kernel : 0);
+                machine.free_in_order(2 * ms);
+                machine.work(100 * us);
+                machine.wait();
+            }
+        };
+    };
+    const Edit edit{{gone(frees)}};
+    for (const double kernel : {5 * us, 20 * us}) {
+        const auto [if_short, if_long] = both_ways(program(kernel, false), edit);
+        BOOST_TEST(std::abs(if_short - 50 * 2 * ms) < 50 * 20 * us);
+        BOOST_TEST(if_long <= if_short);
+        const auto [told_short, told_long] = both_ways(program(kernel, true), edit);
+        BOOST_TEST(std::abs(told_short - told_long) < 50 * us);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_host_may_need_what_it_no_longer_waits_for) {
+    const Program program = [](Machine& machine) {
+        for (int i = 0; i < 50; ++i) {
+            machine.launch(ms, 0, ms);
+            machine.copy(downloads, Engine::down, 4096, 8 * us);
+            machine.work(300 * us);
+        }
+        machine.wait(0, others);
+    };
+    const auto [without, at_the_next_call] = both_ways(program, {{asynchronous(downloads)}});
+    BOOST_TEST(std::abs(without - predicted(program, {{asynchronous(downloads)}})) < us);
+    BOOST_TEST(std::abs(at_the_next_call - 49 * 300 * us) < 50 * 20 * us);
+    BOOST_TEST(without >= at_the_next_call);
+}
+
+BOOST_AUTO_TEST_CASE(without_a_change_either_way_takes_as_long) {
+    const Program program = [](Machine& machine) {
+        for (int i = 0; i < 100; ++i) {
+            machine.launch(100 * us, 0);
+            machine.work(i % 2 == 0 ? 300 * us : 20 * us);
+            machine.free(50 * us);
+            machine.launch(40 * us, 1);
+            machine.wait(1);
+        }
+        machine.wait(0, others);
+    };
+    const auto [if_short, if_long] = both_ways(program, {});
+    BOOST_TEST(std::abs(if_short) < 100 * us);
+    BOOST_TEST(std::abs(if_long) < 100 * us);
+}
+
 BOOST_AUTO_TEST_CASE(a_share_of_the_calls_is_spread_evenly) {
     const Program program = [](Machine& machine) {
         for (int i = 0; i < 100; ++i) {
