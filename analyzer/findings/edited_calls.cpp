@@ -45,8 +45,9 @@ timeline::Edit EditedCalls::gone(const model::Profile& profile, double instead_n
     return edit(profile, each);
 }
 
-timeline::Edit EditedCalls::asynchronous(const model::Profile& profile) const {
+timeline::Edit EditedCalls::asynchronous(const model::Profile& profile, bool data_needed) const {
     timeline::Change each;
+    each.data_needed = data_needed;
     each.what = What::asynchronous;
     each.less_ns = std::max(0.0, profile.rates().small_copy_ns - facts::least_work_ns);
     return edit(profile, each);

@@ -21,7 +21,8 @@ public:
     /// They are left out; the host needs `instead_ns` in all for what does their work.
     timeline::Edit gone(const model::Profile& profile, double instead_ns = 0) const;
     /// They return without a wait. What a copy's call takes beside its bytes holds the device no longer.
-    timeline::Edit asynchronous(const model::Profile& profile) const;
+    /// `data_needed`: the host may look at what they brought.
+    timeline::Edit asynchronous(const model::Profile& profile, bool data_needed = false) const;
     /// Their work gets a stream of its own.
     timeline::Edit own_stream(const model::Profile& profile) const;
     /// They take `ns` less in all; the host needs `added_ns` once, before the first.

@@ -48,6 +48,8 @@ struct Together {
 constexpr std::size_t most_bounded = timeline::Times::count - 2;
 /// Both ends are told where they lie so far apart, of the larger; and by `least_saving_of_run`.
 constexpr double least_range = 0.25;
+/// Replays take time: where less of the run is open than a finding that is told in full saves, there are none.
+constexpr double least_open_of_run = 0.01;
 
 bool is_range(const model::Profile& profile, double at_least_ns, double at_most_ns) {
     return at_most_ns - at_least_ns > least_range * at_most_ns &&
@@ -56,18 +58,18 @@ bool is_range(const model::Profile& profile, double at_least_ns, double at_most_
 
 /// Whether the host goes on without data that it may look at.
 bool leaves_waits_out(const timeline::Edit& edit) {
-    return std::ranges::any_of(edit.changes, [](const timeline::Change& change) {
-        return change.what == timeline::Change::What::asynchronous;
-    });
+    return std::ranges::any_of(edit.changes, [](const timeline::Change& change) { return change.data_needed; });
 }
 
-/// The dearest of those whose replay rests on what calls do not decide.
-std::vector<std::size_t> undecided(const model::Profile& profile, const std::vector<timeline::Edit>& edits) {
-    const bool all =
-        profile.clock().undecided_ns() > least_saving_of_run * static_cast<double>(profile.net_ns());
+/// The dearest of those whose replay rests on what calls do not decide, and so much of it that their saving may
+/// differ by as much as is told.
+std::vector<std::size_t> undecided(const model::Profile& profile, std::span<const Finding* const> edited,
+                                   std::size_t alone) {
+    const double open_ns = profile.clock().undecided_ns();
+    const bool much = open_ns > least_open_of_run * static_cast<double>(profile.net_ns());
     std::vector<std::size_t> result;
-    for (std::size_t i = 0; i + 1 < edits.size() && result.size() < most_bounded; ++i)
-        if (all || leaves_waits_out(edits[i]))
+    for (std::size_t i = 0; i < std::min(edited.size(), alone) && result.size() < most_bounded; ++i)
+        if ((much && open_ns > least_range * edited[i]->saving_ns) || leaves_waits_out(edited[i]->edit))
             result.push_back(i);
     return result;
 }
@@ -120,7 +122,7 @@ Together bound_by_replay(const model::Profile& profile, std::vector<Finding>& al
     }
     edits.push_back(std::move(together));
     const std::size_t last = edits.size() - 1;
-    const std::vector<std::size_t> chosen = undecided(profile, edits);
+    const std::vector<std::size_t> chosen = undecided(profile, edited, last);
     add_ways(edits, chosen);
     const std::vector<timeline::Gain> gains = replay(profile, edits);
     if (gains.empty()) {

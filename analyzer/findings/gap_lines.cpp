@@ -36,7 +36,7 @@ Finding gap_finding(const model::Profile& profile, const Rule& rule, std::uint64
     if (needed)
         calls.add(line.behind);
     finding.saving_ns = needed ? line.overlap_ns : line.turn_ns;
-    finding.edit = calls.asynchronous(profile);
+    finding.edit = calls.asynchronous(profile, needed);
     finding.basis = needed ? "replay of the run without these waits; at most the shorter of each wait and the "
                              "gap after it, since a result is needed a round later"
                            : "replay of the run without these waits";

@@ -72,7 +72,7 @@ Finding describe_scalars(const model::Profile& profile, std::uint64_t stack, con
         (profile.uses_runtime() ? "cudaMemcpyAsync" : "cuMemcpyDtoHAsync") +
         " into pinned memory, record an event, and look at it one round later";
     finding.saving_ns = line.blocked_ns;
-    finding.edit = line.calls.asynchronous(profile);
+    finding.edit = line.calls.asynchronous(profile, true);
     finding.basis = "replay of the run without the waits for these copies";
     finding.confidence = Confidence::medium;
     return finding;

@@ -27,6 +27,7 @@ struct Change {
     double less_before_ns = 0;
     double added_ns = 0;      ///< that the host needs once, before the first of them
     double added_each_ns = 0; ///< and before each
+    bool data_needed = false; ///< asynchronous: the host may look at what the call no longer waits for
 };
 
 /// Where calls do not decide how a stretch of the run went, a replay takes one of these to be so.

@@ -419,7 +419,7 @@ void Replays::step(Lanes& lanes, const Pending& pending, const Unheld& unheld, b
         for (const Deed& deed : deeds)
             if (deed.change.what == What::asynchronous) {
                 const std::size_t lane = deed.replay - first_replay;
-                if (lanes.assumed[lane] == Assumed::long_work) {
+                if (deed.change.data_needed && lanes.assumed[lane] == Assumed::long_work) {
                     lanes.owed.resize(lanes.hosts.size());
                     lanes.owed[call.thread].at[lane] = awaited.at[lane];
                 }

@@ -167,6 +167,39 @@ BOOST_AUTO_TEST_CASE(results_make_it_a_turn) {
     lone(found, "UMA-505");
 }
 
+BOOST_AUTO_TEST_CASE(results_that_the_next_call_may_depend_on_save_a_range) {
+    const auto rounds = [](Turns& t, bool asks) {
+        t.rounds(2 * ms, [&] {
+            t.copy(64 * 1024, ms,
+                   {.symbol = "cuMemcpyDtoHAsync_v2",
+                    .source = Memory::device,
+                    .destination = Memory::pinned,
+                    .stack = t.waits});
+            if (!asks)
+                return;
+            trace::Event record;
+            record.entry = t.entry("cuEventRecord");
+            record.start = t.now;
+            record.action = trace::EventAction::record;
+            record.event = 7;
+            t.builder.add(record);
+        });
+        return lone(t.findings(), "UMA-505");
+    };
+    Turns asks; // right behind the copy: what is asked may be what the copy brought
+    const Finding open = rounds(asks, true);
+    BOOST_TEST(open.saving_at_least_ns < 1e6);
+    BOOST_TEST(open.saving_at_most_ns == open.saving_ns);
+    const nlohmann::json report = test::json_of(asks.path());
+    BOOST_TEST(report["findings"][0]["saving_at_most_ns"].get<double>() == open.saving_at_most_ns);
+    BOOST_TEST(test::contains(test::text_of(asks.path()), "calls leave open how the run went: it saves "));
+
+    Turns works; // the host's own work hides the wait, whether or not the next call needs the result
+    const Finding decided = rounds(works, false);
+    BOOST_TEST(decided.saving_at_most_ns == 0);
+    BOOST_TEST(!test::json_of(works.path())["findings"][0].contains("saving_at_most_ns"));
+}
+
 BOOST_AUTO_TEST_CASE(what_is_freed_behind_a_turn_is_freed_a_round_later) {
     // The free does not wait in the place of the copy.
     Turns t;

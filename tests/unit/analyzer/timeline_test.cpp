@@ -307,10 +307,14 @@ BOOST_AUTO_TEST_CASE(the_host_may_need_what_it_no_longer_waits_for) {
         }
         machine.wait(0, others);
     };
-    const auto [without, at_the_next_call] = both_ways(program, {{asynchronous(downloads)}});
+    Change needed = asynchronous(downloads);
+    needed.data_needed = true;
+    const auto [without, at_the_next_call] = both_ways(program, {{needed}});
     BOOST_TEST(std::abs(without - predicted(program, {{asynchronous(downloads)}})) < us);
     BOOST_TEST(std::abs(at_the_next_call - 49 * 300 * us) < 50 * 20 * us);
     BOOST_TEST(without >= at_the_next_call);
+    const auto [unneeded, as_well] = both_ways(program, {{asynchronous(downloads)}});
+    BOOST_TEST(std::abs(unneeded - as_well) < us);
 }
 
 BOOST_AUTO_TEST_CASE(without_a_change_either_way_takes_as_long) {
