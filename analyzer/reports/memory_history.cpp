@@ -9,7 +9,8 @@
 namespace umadvisor::reports {
 namespace {
 
-constexpr std::uint64_t array_alignment = 512;
+/// Where arrays are said to lie; over one another, should there be more than fits.
+constexpr std::uint64_t last_array = std::uint64_t{1} << 62, array_alignment = 512;
 /// Larger than any memory; what damage or a hostile trace says is more than that is cut, so that sums stay
 /// small.
 constexpr std::uint64_t most_bytes = std::uint64_t{1} << 56;
@@ -79,6 +80,8 @@ void MemoryHistory::add(const trace::Alloc& record) {
     if (record.status != 0 || record.allocation == 0)
         return;
     if (memory.address == 0 || memory.address > UINT64_MAX - memory.bytes) { // an array has none
+        if (next_array_ > last_array)
+            next_array_ = first_array;
         memory.address = next_array_;
         next_array_ += (memory.bytes + array_alignment - 1) / array_alignment * array_alignment;
     }

