@@ -1,5 +1,6 @@
 /// Calls that fail: what a program does not look at, and what makes all other advice idle.
 #include "analyzer/findings/finding.hpp"
+#include "analyzer/findings/untold_work.hpp"
 #include "analyzer/findings/words.hpp"
 
 #include <algorithm>
@@ -66,21 +67,22 @@ bool may_fail(std::string_view entry) {
 }
 
 struct FailedLine {
-    std::uint64_t count = 0, entry = 0;
+    std::uint64_t count = 0, answered = 0, entry = 0;
     const model::FailedTotals* first = nullptr;
 };
 
 /// What one line held.
 struct Holder {
     std::uint64_t stack = 0, count = 0, bytes = 0;
+    std::uint64_t idle_bytes = 0, idle_ticks = 0; ///< of it, what nothing uses any more
     std::string what;
 };
 
 /// Largest first.
 std::vector<Holder> holders_of(const model::Profile& profile, const LineOf& line_of,
-                               const std::vector<model::Holding>& holdings) {
+                               const model::FailedTotals& first) {
     std::map<std::pair<std::uint64_t, std::string>, Holder> lines;
-    for (const model::Holding& holding : holdings) {
+    for (const model::Holding& holding : *first.holdings) {
         const model::AllocationSite& site = holding.site;
         std::string what = site.symbol != 0
                                ? "variable " + std::string(profile.dictionary().string(site.symbol))
@@ -94,6 +96,15 @@ std::vector<Holder> holders_of(const model::Profile& profile, const LineOf& line
         holder.count += holding.count;
         holder.bytes += holding.bytes;
     }
+    if (!memory_use_is_untold(profile))
+        for (const model::IdleHolding& idle : first.idle)
+            if (const auto found = lines.find({line_of(idle.stack), profile.call_name(idle.entry)});
+                found != lines.end()) {
+                Holder& holder = found->second;
+                holder.idle_ticks =
+                    holder.idle_bytes == 0 ? idle.ticks : std::min(holder.idle_ticks, idle.ticks);
+                holder.idle_bytes += idle.bytes;
+            }
     std::vector<Holder> all;
     for (auto& [key, holder] : lines)
         all.push_back(std::move(holder));
@@ -109,10 +120,18 @@ void add_holders(const model::Profile& profile, const LineOf& line_of, const mod
         held += holding.bytes;
         managed += holding.site.memory == trace::Memory::managed ? holding.bytes : 0;
     }
-    for (const Holder& holder : holders_of(profile, line_of, *first.holdings))
-        finding.places.emplace_back("held " + bytes_text(static_cast<double>(holder.bytes)) +
-                                        " then: " + holder.what + ", " + count_text(holder.count, "allocation"),
-                                    holder.stack);
+    std::uint64_t idle = 0;
+    for (const Holder& holder : holders_of(profile, line_of, first)) {
+        idle += holder.idle_bytes;
+        finding.places.emplace_back(
+            "held " + bytes_text(static_cast<double>(holder.bytes)) + " then: " + holder.what + ", " +
+                count_text(holder.count, "allocation") +
+                (holder.idle_bytes == 0
+                     ? ""
+                     : "; " + bytes_text(static_cast<double>(holder.idle_bytes)) + " of it not used for " +
+                           time_text(static_cast<double>(profile.nanoseconds(holder.idle_ticks)))),
+            holder.stack);
+    }
     const auto& devices = profile.dictionary().devices;
     std::string text = "the program held " + (held == 0 ? "nothing" : bytes_text(static_cast<double>(held))) +
                        (first.of_host ? " of page-locked memory then" : " then");
@@ -124,7 +143,36 @@ void add_holders(const model::Profile& profile, const LineOf& line_of, const mod
         text += ", on all devices together";
     finding.details.push_back(text);
     finding.evidence.insert(finding.evidence.end(), {{"held_bytes", static_cast<double>(held)},
-                                                     {"held_managed_bytes", static_cast<double>(managed)}});
+                                                     {"held_managed_bytes", static_cast<double>(managed)},
+                                                     {"held_idle_bytes", static_cast<double>(idle)}});
+    if (first.of_host || devices.size() != 1 || first.bytes == 0 || devices.front().memory_bytes == 0)
+        return;
+    const std::uint64_t all = devices.front().memory_bytes, own = held - managed;
+    if (first.bytes > all)
+        finding.details.push_back("no device of this size has room for it, whatever is freed");
+    else if (first.bytes <= all - std::min(all, own))
+        finding.details.push_back(
+            "the device has room for what it held and this together, managed memory aside: the driver's own "
+            "memory, pools and other processes have the rest, or what is free lies in pieces");
+}
+
+/// What the program can do about it, by what it held.
+std::string oom_advice(const model::Profile& profile, const model::FailedTotals& first,
+                       const Finding& finding) {
+    const auto& devices = profile.dictionary().devices;
+    if (!first.of_host && devices.size() == 1 && devices.front().memory_bytes != 0 &&
+        first.bytes > devices.front().memory_bytes)
+        return "look at what the call returns, and work in smaller parts; or take managed memory "
+               "(cudaMallocManaged), which may be larger than the device";
+    const auto idle =
+        std::ranges::find(finding.evidence, "held_idle_bytes", &std::pair<std::string_view, double>::first);
+    std::string text = "look at what the call returns, and free what is not needed any more before it";
+    if (idle != finding.evidence.end() && idle->second != 0)
+        text += " (" + bytes_text(idle->second) + " were used before and lay idle)";
+    text += ", or work in smaller parts";
+    return first.of_host
+               ? text
+               : text + "; umadvisor run --act rewrite=spill lets the program go on in managed memory";
 }
 
 Finding describe(const model::Profile& profile, const LineOf& line_of, std::uint64_t stack,
@@ -155,8 +203,7 @@ Finding describe(const model::Profile& profile, const LineOf& line_of, std::uint
         finding.evidence.emplace_back("bytes", static_cast<double>(first.bytes));
         if (first.holdings)
             add_holders(profile, line_of, first, finding);
-        finding.advice = "look at what the call returns, and free what is not needed any more before it, or "
-                         "work in smaller parts";
+        finding.advice = oom_advice(profile, first, finding);
     }
     finding.basis = "calls that fail are worth mending whatever they cost";
     finding.confidence = Confidence::high;
@@ -172,6 +219,7 @@ std::vector<Finding> find_calls_fail(const model::Profile& profile, const LineOf
             continue;
         FailedLine& line = lines[{line_of(site.site.stack), site.status}];
         line.count += totals.count;
+        line.answered += totals.answered;
         if (line.first == nullptr || totals.start < line.first->start) {
             line.first = &totals;
             line.entry = site.site.entry;
@@ -179,7 +227,8 @@ std::vector<Finding> find_calls_fail(const model::Profile& profile, const LineOf
     }
     std::vector<std::pair<std::uint64_t, Finding>> found;
     for (const auto& [key, line] : lines)
-        found.emplace_back(line.first->start, describe(profile, line_of, key.first, key.second, line));
+        if (line.answered < line.count) // else the program got its memory
+            found.emplace_back(line.first->start, describe(profile, line_of, key.first, key.second, line));
     std::ranges::sort(found, {}, [](const auto& each) { return each.first; });
     std::vector<Finding> findings;
     for (auto& [at, finding] : found)

@@ -30,4 +30,29 @@ FailedTotals* FailedCalls::add(const CallSite& site, std::uint64_t status, std::
     return &totals;
 }
 
+void FailedCalls::tried(const trace::Alloc& record, std::uint32_t thread) {
+    const auto before = tries_.find(thread);
+    const bool failed = record.status == out_of_memory && fatal_.status == 0;
+    if (before == tries_.end() && !failed)
+        return;
+    const CallSite site{record.stack, record.entry};
+    const bool follows = before != tries_.end() && record.memory == before->second.memory &&
+                         (record.bytes == before->second.bytes ||
+                          (site == before->second.last && record.bytes < before->second.bytes));
+    if (!failed) {
+        if (follows && record.status == 0)
+            for (const auto& [each, count] : before->second.failed)
+                sites_[{each, out_of_memory}].answered += count;
+        tries_.erase(before);
+        return;
+    }
+    if (!follows)
+        tries_[thread] = {};
+    Tries& tries = tries_[thread];
+    ++tries.failed[site];
+    tries.last = site;
+    tries.bytes = record.bytes;
+    tries.memory = record.memory;
+}
+
 } // namespace umadvisor::model

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analyzer/model/allocations.hpp"
+#include "analyzer/model/lifetimes.hpp"
 #include "analyzer/model/waits.hpp"
 
 #include <compare>
@@ -29,6 +30,8 @@ struct FailedTotals {
     std::uint64_t bytes = 0;                      ///< asked for, by an allocation
     bool of_host = false;                         ///< page-locked memory, not a device's
     std::optional<std::vector<Holding>> holdings; ///< what the program had of that kind; nothing: not looked at
+    std::vector<IdleHolding> idle;                ///< of it, what was not used any more
+    std::uint64_t answered = 0;                   ///< of all, after which the thread got memory in its next try
 };
 
 /// Answers of queries and what fails because the process ends are no failures. After an error that ends the
@@ -38,6 +41,10 @@ class FailedCalls {
 public:
     /// Returns the totals to fill in where it is the first of its kind, else nullptr.
     FailedTotals* add(const CallSite& site, std::uint64_t status, std::uint64_t start);
+    /// An allocation of the program, failed or not, after add(). A failure for want of memory is answered where
+    /// the thread's next allocation of that kind succeeds: of as many bytes (what was in the way is freed and
+    /// the call made again), or of fewer by the same call (what fits is looked for).
+    void tried(const trace::Alloc& record, std::uint32_t thread);
 
     const std::map<FailureSite, FailedTotals>& sites() const { return sites_; }
     /// The first call that met the end of its context, and how many failed behind it; nullptr: none did.
@@ -46,6 +53,14 @@ public:
 
 private:
     std::map<FailureSite, FailedTotals> sites_; ///< before the context ended
+    /// Failures of one thread in a row, each the next try after the one before.
+    struct Tries {
+        std::map<CallSite, std::uint64_t> failed;
+        CallSite last;
+        std::uint64_t bytes = 0;
+        trace::Memory memory{};
+    };
+    std::map<std::uint32_t, Tries> tries_; ///< by thread
     FailureSite fatal_;
     std::uint64_t after_fatal_ = 0;
 };

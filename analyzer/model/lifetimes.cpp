@@ -234,6 +234,28 @@ void Lifetimes::judge(std::uint64_t allocation, const Live& live, std::uint64_t 
         count(live, Waste::oversized, live.bytes - (live.high - live.low), 0, end);
 }
 
+std::vector<IdleHolding> Lifetimes::idle(std::uint64_t now) const {
+    std::map<std::pair<std::uint64_t, std::uint64_t>, IdleHolding> lines;
+    for (const auto& [allocation, live] : live_) {
+        const LifetimeSite& site = live.site->first;
+        if (paused_ || site.memory != trace::Memory::device || live.first_use == 0 || live.awaited ||
+            live.start <= untold_until_ || now <= live.last_use)
+            continue;
+        const std::uint64_t ticks = now - live.last_use;
+        if (static_cast<double>(ticks) < close_ticks_ || ticks < (now - live.start) / least_idle_share)
+            continue;
+        IdleHolding& line =
+            lines.try_emplace({site.stack, site.entry}, IdleHolding{site.stack, site.entry, 0, ticks})
+                .first->second;
+        line.bytes += live.bytes;
+        line.ticks = std::min(line.ticks, ticks);
+    }
+    std::vector<IdleHolding> all;
+    for (const auto& [key, line] : lines)
+        all.push_back(line);
+    return all;
+}
+
 /// Takes those out of live_ that are leaked.
 void Lifetimes::judge_leaks(std::uint64_t end) {
     std::map<const Site*, std::vector<std::pair<std::uint64_t, std::uint64_t>>> left;

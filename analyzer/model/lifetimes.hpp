@@ -68,6 +68,13 @@ struct LockTotals {
     bool needed = false;
 };
 
+/// Of one line, what is live and was used, but not for long.
+struct IdleHolding {
+    std::uint64_t stack = 0, entry = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t ticks = 0; ///< since the last use of any of it
+};
+
 struct LifetimeTotals {
     const PeakMemory* peak = nullptr;
     LockTotals lock;
@@ -98,6 +105,9 @@ public:
     void add(const trace::LaunchShape&) { ++generation_; }
     /// `shape`: nullptr where it is lost.
     void launch(const trace::Launch& record, const reader::Shape* shape);
+    /// Device memory that work has used and that was idle for a quarter of its life at least, now. Not what
+    /// waits for its first use, nor what work that is not told in full may have used.
+    std::vector<IdleHolding> idle(std::uint64_t now) const;
     /// Call once, with the last moment of the trace.
     void finish(std::uint64_t end);
 

@@ -107,6 +107,8 @@ void Profile::describe_failure(const Record& record, FailedTotals& first) {
     constexpr std::size_t most_looks = 16; // each keeps one entry a site of allocations
     if (failed_calls_.sites().size() <= most_looks)
         first.holdings = allocations_.holdings(first.of_host);
+    if (first.holdings && !first.of_host)
+        first.idle = lifetimes_.idle(record.start);
 }
 
 template <class Record>
@@ -165,6 +167,9 @@ void Profile::observe_other(const reader::ThreadCursor& cursor, facts::Call* cal
     std::visit(
         [&](const auto& record) {
             count(record);
+            if constexpr (std::is_same_v<std::remove_cvref_t<decltype(record)>, trace::Alloc>)
+                if (is_program_call(record))
+                    failed_calls_.tried(record, cursor.index());
             offer(record, cursor.index(), churn_, idle_syncs_, idle_gaps_, lifetimes_, work_patterns_,
                   scalar_downloads_, through_host_, copy_runs_, needless_waits_, pool_trims_, statements_,
                   growth_);

@@ -18,27 +18,6 @@ using symbols::CodePlace;
 constexpr std::size_t most_text = 4 << 20; ///< bytes, of all frames
 constexpr std::size_t frame_bytes = 24;    ///< beside its name
 
-/// Innermost first.
-std::vector<CodePlace> shown_frames(symbols::Symbolizer& symbolizer, std::uint64_t stack, bool full) {
-    std::vector<CodePlace> frames = symbolizer.places(stack);
-    if (full || frames.empty())
-        return frames;
-    // A runtime that is linked into the program calls itself by names that tell nothing: what is inside of the
-    // line that a report shows is its own.
-    symbols::LineChoice choice;
-    for (const CodePlace& frame : frames)
-        if (!choice.offer({symbolizer.owner(frame), frame.inlined, frame.unknown()}))
-            break;
-    const CodePlace line = frames[choice.index()];
-    frames.erase(frames.begin(), frames.begin() + static_cast<std::ptrdiff_t>(choice.index()));
-    std::erase_if(frames, [&](const CodePlace& place) {
-        return place.unknown() || symbolizer.owner(place) != symbols::Owner::program;
-    });
-    if (frames.empty())
-        frames.push_back(line);
-    return frames;
-}
-
 CodePlace named(std::string name) {
     CodePlace place;
     place.function = std::move(name);
@@ -72,6 +51,26 @@ std::size_t text_of(const std::vector<CodePlace>& frames) {
 }
 
 } // namespace
+
+std::vector<CodePlace> shown_frames(symbols::Symbolizer& symbolizer, std::uint64_t stack, bool full) {
+    std::vector<CodePlace> frames = symbolizer.places(stack);
+    if (full || frames.empty())
+        return frames;
+    // A runtime that is linked into the program calls itself by names that tell nothing: what is inside of the
+    // line that a report shows is its own.
+    symbols::LineChoice choice;
+    for (const CodePlace& frame : frames)
+        if (!choice.offer({symbolizer.owner(frame), frame.inlined, frame.unknown()}))
+            break;
+    const CodePlace line = frames[choice.index()];
+    frames.erase(frames.begin(), frames.begin() + static_cast<std::ptrdiff_t>(choice.index()));
+    std::erase_if(frames, [&](const CodePlace& place) {
+        return place.unknown() || symbolizer.owner(place) != symbols::Owner::program;
+    });
+    if (frames.empty())
+        frames.push_back(line);
+    return frames;
+}
 
 std::uint64_t WeighedStacks::sum() const {
     std::uint64_t sum = 0;

@@ -29,6 +29,10 @@ struct WeighedStacks {
 WeighedStacks weighed_stacks(const model::Profile& profile, symbols::Symbolizer& symbolizer, model::Weight by,
                              bool full);
 
+/// The program's own frames of a stack, the innermost first, or all of them with `full`; never none where the
+/// stack has any.
+std::vector<symbols::CodePlace> shown_frames(symbols::Symbolizer& symbolizer, std::uint64_t stack, bool full);
+
 /// "upload (upload.cu:41)", "f (libf.so)", "libf.so+0x1234", "cudaMemcpy".
 std::string frame_text(const symbols::CodePlace& frame);
 

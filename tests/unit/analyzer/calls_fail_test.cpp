@@ -28,6 +28,12 @@ void run_out_of_memory(Scenario& s, std::uint64_t bytes, std::uint64_t stack, Me
     s.builder.add(record);
 }
 
+std::size_t failures(Scenario& s) {
+    const auto found = findings_of(s);
+    return static_cast<std::size_t>(
+        std::ranges::count(found, "UMA-701", [](const Finding& finding) { return finding.rule->id; }));
+}
+
 Finding lone_failure(Scenario& s) {
     auto found = findings_of(s);
     std::erase_if(found, [](const Finding& finding) { return finding.rule->id != "UMA-701"; });
@@ -130,6 +136,87 @@ BOOST_AUTO_TEST_CASE(a_program_that_held_nothing_says_so) {
     BOOST_TEST(finding.places.empty());
     BOOST_TEST(finding.details.front().starts_with("the program held nothing then; the device has "),
                finding.details.front());
+}
+
+BOOST_AUTO_TEST_CASE(memory_that_is_freed_and_asked_for_again_is_no_failed_run) {
+    Scenario s;
+    const auto asking = s.stack(), again = s.stack(); // an allocator's second try is another of its lines
+    const auto cached = s.allocate(512 * mib, Memory::device, s.stack());
+    run_out_of_memory(s, 1024 * mib, asking);
+    s.free(cached);
+    s.allocate(1024 * mib, Memory::device, again);
+    BOOST_TEST(failures(s) == 0u);
+    // Once more, and now even that is not enough.
+    run_out_of_memory(s, 2048 * mib, asking);
+    run_out_of_memory(s, 2048 * mib, again);
+    BOOST_TEST(failures(s) == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(a_search_for_what_fits_is_no_failed_run) {
+    Scenario s;
+    const auto line = s.stack();
+    for (std::uint64_t bytes = 8192 * mib; bytes != 1024 * mib; bytes /= 2)
+        run_out_of_memory(s, bytes, line);
+    s.allocate(1024 * mib, Memory::device, line);
+    BOOST_TEST(failures(s) == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(other_memory_that_comes_after_a_failure_does_not_mend_it) {
+    Scenario smaller, larger, other, never;
+    const auto line = smaller.stack();
+    run_out_of_memory(smaller, 1024 * mib, line);
+    smaller.allocate(mib, Memory::device, line + 1); // by another line
+    BOOST_TEST(failures(smaller) == 1u);
+    run_out_of_memory(larger, 1024 * mib, line);
+    larger.allocate(2048 * mib, Memory::device, line);
+    BOOST_TEST(failures(larger) == 1u);
+    run_out_of_memory(other, 1024 * mib, line);
+    other.allocate(1024 * mib, Memory::managed, line);
+    BOOST_TEST(failures(other) == 1u);
+    for (int i = 0; i < 4; ++i)
+        run_out_of_memory(never, 1024 * mib >> i, line);
+    BOOST_TEST(failures(never) == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(what_was_used_and_lies_idle_is_told_by_line) {
+    Scenario s;
+    const auto done = s.stack(), waiting = s.stack(), busy = s.stack();
+    const auto kernel = s.function("_Z4stepPf");
+    const auto first = s.allocate(256 * mib, Memory::device, done);
+    s.allocate(64 * mib, Memory::device, waiting); // its use may still come
+    s.launch(kernel, {first});
+    s.synchronize();
+    s.now += 100 * ms;
+    const auto second = s.allocate(128 * mib, Memory::device, busy);
+    s.launch(kernel, {second});
+    s.synchronize();
+    run_out_of_memory(s, 1024 * mib, s.stack());
+    const Finding finding = lone_failure(s);
+    BOOST_TEST_REQUIRE(finding.places.size() == 3u);
+    BOOST_TEST(finding.places[0].first ==
+               "held 256 MiB then: cudaMalloc, 1 allocation; 256 MiB of it not used for 101 ms");
+    BOOST_TEST(finding.places[1].first == "held 128 MiB then: cudaMalloc, 1 allocation");
+    BOOST_TEST(finding.places[2].first == "held 64 MiB then: cudaMalloc, 1 allocation");
+    BOOST_TEST(evidence(finding, "held_idle_bytes") == 256 * mib);
+    BOOST_TEST(finding.advice.find("256 MiB were used before and lay idle") != std::string::npos,
+               finding.advice);
+    BOOST_TEST(finding.advice.find("rewrite=spill") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(what_the_device_has_is_held_against_what_was_asked_for) {
+    const auto asked = [](std::uint64_t bytes) {
+        Scenario s(8192 * mib);
+        s.allocate(4096 * mib, Memory::device, s.stack());
+        s.allocate(4096 * mib, Memory::managed, s.stack());
+        run_out_of_memory(s, bytes, s.stack());
+        return lone_failure(s);
+    };
+    const Finding absurd = asked(std::uint64_t{1} << 50), fits = asked(2048 * mib), large = asked(6144 * mib);
+    BOOST_TEST(absurd.details.back() == "no device of this size has room for it, whatever is freed");
+    BOOST_TEST(absurd.advice.find("cudaMallocManaged") != std::string::npos, absurd.advice);
+    BOOST_TEST(fits.details.back().starts_with("the device has room for what it held and this together"),
+               fits.details.back());
+    BOOST_TEST(large.details.back().starts_with("the program held 8 GiB then"), large.details.back());
 }
 
 BOOST_AUTO_TEST_CASE(answers_are_no_failures) {

@@ -7,7 +7,7 @@ constexpr std::uint64_t address_of(std::uint64_t allocation) {
 }
 } // namespace
 
-Scenario::Scenario() {
+Scenario::Scenario(std::uint64_t device_bytes) {
     trace::Runtime runtime;
     runtime.object = "/usr/bin/program";
     builder.add(runtime);
@@ -18,6 +18,7 @@ Scenario::Scenario() {
     builder.add(process);
     trace::Device device;
     device.device_name = "NVIDIA H200";
+    device.memory_bytes = device_bytes;
     builder.add(device);
 }
 

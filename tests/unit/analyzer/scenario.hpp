@@ -14,7 +14,8 @@ inline constexpr std::uint64_t ms = 1'000'000;
 /// A builder that keeps a clock and gives entry points and stacks their numbers.
 class Scenario {
 public:
-    Scenario();
+    /// On a device with so much memory; 0: the trace does not tell how much.
+    explicit Scenario(std::uint64_t device_bytes = 0);
 
     TraceBuilder builder;
     std::uint64_t now = 10'000; ///< ticks, nanoseconds

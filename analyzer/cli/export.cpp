@@ -1,0 +1,74 @@
+#include "analyzer/cli/command.hpp"
+#include "analyzer/cli/export_format.hpp"
+#include "analyzer/cli/message.hpp"
+#include "analyzer/cli/progress.hpp"
+#include "analyzer/cli/stack_options.hpp"
+#include "analyzer/reader/error.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace umadvisor::cli {
+namespace {
+
+std::vector<const ExportFormat*> formats() {
+    return {&memory_viz_format()};
+}
+
+std::string flag_of(const ExportFormat& format) {
+    return std::string(format.flag.flags);
+}
+
+/// nullptr: not exactly one was asked for.
+const ExportFormat* chosen(const Arguments& arguments) {
+    const auto is_asked = [&](const ExportFormat* format) { return arguments.has(flag_of(*format)); };
+    const std::vector<const ExportFormat*> all = formats();
+    return std::ranges::count_if(all, is_asked) == 1 ? *std::ranges::find_if(all, is_asked) : nullptr;
+}
+
+int export_trace(const Arguments& arguments) {
+    const ExportFormat* const format = chosen(arguments);
+    if (format == nullptr) {
+        std::string flags;
+        for (const ExportFormat* each : formats())
+            flags += (flags.empty() ? "" : ", ") + flag_of(*each);
+        say("export takes one format: " + flags);
+        return usage_error;
+    }
+    if (!arguments.has("--output")) {
+        say("export needs -o FILE: where " + flag_of(*format) + " goes (see umadvisor export --help)");
+        return usage_error;
+    }
+    if (!format->check(arguments))
+        return usage_error;
+    const std::string& path = arguments.rest.front();
+    const std::string output = arguments.value("--output");
+    std::error_code failed;
+    if (std::filesystem::equivalent(path, output, failed))
+        throw reader::Error(output + ": is the trace itself; name another output");
+    OutputFile file(output, arguments.has("--force"));
+    format->write(arguments, file);
+    end_progress();
+    file.commit();
+    return done;
+}
+
+std::vector<OptionSpec> all_options() {
+    std::vector<OptionSpec> options;
+    for (const ExportFormat* format : formats()) {
+        options.push_back(format->flag);
+        options.insert(options.end(), format->options.begin(), format->options.end());
+    }
+    options.push_back({"-o,--output", "FILE", "What is written"});
+    options.push_back({"-f,--force", "", "Replace an existing file"});
+    return with_stack_options(std::move(options));
+}
+
+} // namespace
+
+const Command export_command{"export",     "Write a trace for another tool", "FILE", 1, 1, all_options(),
+                             &export_trace};
+
+} // namespace umadvisor::cli
