@@ -31,9 +31,8 @@ bool change_inside(timeline::Edit& edit) {
 void keep_inside(const model::Profile& profile, std::vector<Finding>& findings) {
     if (!profile.inside())
         return;
-    std::erase_if(findings, [](Finding& finding) {
-        return lies_outside(finding) || !change_inside(finding.edit);
-    });
+    std::erase_if(findings,
+                  [](Finding& finding) { return lies_outside(finding) || !change_inside(finding.edit); });
     for (Finding& finding : findings) {
         finding.allocation_stack = reader::plain_stack(finding.allocation_stack);
         for (auto& [what, stack] : finding.places)
@@ -41,7 +40,8 @@ void keep_inside(const model::Profile& profile, std::vector<Finding>& findings) 
     }
 }
 
-void take_inside_part(const model::Profile& profile, const model::ManagedSiteActivity& memory, Finding& finding) {
+void take_inside_part(const model::Profile& profile, const model::ManagedSiteActivity& memory,
+                      Finding& finding) {
     if (!profile.inside())
         return;
     const double share = memory.inside_share();

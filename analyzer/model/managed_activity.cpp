@@ -322,9 +322,10 @@ void ManagedActivity::attribute_migration(ManagedAllocation& allocation, const B
             site.devices.moved(pair_of(record.from - 1, record.to - 1), record.bytes);
         const std::vector<KernelSite> movers = candidates(&allocation, record.start, record.to - 1);
         // What was launched inside belongs there also when it ran later.
-        site.moves.add(bytes, movers.empty() ? inside_ : std::ranges::any_of(movers, [](const KernelSite& kernel) {
-            return !reader::is_outside(kernel.stack);
-        }));
+        site.moves.add(bytes,
+                       movers.empty() ? inside_ : std::ranges::any_of(movers, [](const KernelSite& kernel) {
+                           return !reader::is_outside(kernel.stack);
+                       }));
         site.kernels.add(movers, bytes, 0);
     } else if (cause != trace::MigrationCause::eviction) {
         site.touched_by_host(block.host_code, 0, record.bytes);

@@ -43,8 +43,7 @@ RangeTotals* NamedRanges::totals_of(const trace::Range& record, std::uint32_t pa
         ++unnamed_;
         return nullptr;
     }
-    RangeTotals& totals =
-        found != names_.end() ? found->second : names_[{record.domain, record.text}];
+    RangeTotals& totals = found != names_.end() ? found->second : names_[{record.domain, record.text}];
     totals.text = record.text;
     totals.domain = record.domain;
     std::uint64_t depth = 0;

@@ -15,10 +15,10 @@ namespace umadvisor::model {
 
 /// Where the time of the thread went, nanoseconds.
 struct RangeTimes {
-    double wait_ns = 0;           ///< for work that was queued before, in whatever call
-    double copy_ns = 0;           ///< in calls that copy, set or prefetch, without such waits
-    double call_ns = 0;           ///< in other calls
-    double all_ns = 0;            ///< from the beginning to the end
+    double wait_ns = 0;            ///< for work that was queued before, in whatever call
+    double copy_ns = 0;            ///< in calls that copy, set or prefetch, without such waits
+    double call_ns = 0;            ///< in other calls
+    double all_ns = 0;             ///< from the beginning to the end
     std::uint64_t host_faults = 0; ///< page faults on managed memory that were told
 
     double own_ns() const { return std::max(0.0, all_ns - wait_ns - copy_ns - call_ns); }

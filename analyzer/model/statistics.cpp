@@ -11,7 +11,8 @@
 namespace umadvisor::model {
 
 void Statistics::add(const trace::Copy& copy) {
-    if (reader::is_outside(copy.stack) || copy.status != 0 || copy.captured != 0 || copy.origin == trace::Origin::umadvisor)
+    if (reader::is_outside(copy.stack) || copy.status != 0 || copy.captured != 0 ||
+        copy.origin == trace::Origin::umadvisor)
         return;
     const Direction direction = direction_of(copy, dictionary_.symbol(copy.entry));
     CopyStatistics& kind =

@@ -42,8 +42,9 @@ std::string list(const Names& names, const Dictionary& dictionary) {
     std::vector<std::pair<std::uint64_t, std::string>> texts;
     for (const auto& [key, count] : names.counts) {
         const std::string_view domain = dictionary.string(key.first);
-        texts.emplace_back(count, shown_name(dictionary.string(key.second), longest_listed) +
-                                      (domain.empty() ? "" : " (domain " + shown_name(domain, longest_listed) + ")"));
+        texts.emplace_back(count,
+                           shown_name(dictionary.string(key.second), longest_listed) +
+                               (domain.empty() ? "" : " (domain " + shown_name(domain, longest_listed) + ")"));
     }
     std::ranges::stable_sort(texts, std::ranges::greater{}, &std::pair<std::uint64_t, std::string>::first);
     std::string text;
@@ -59,9 +60,10 @@ std::string list(const Names& names, const Dictionary& dictionary) {
 } // namespace
 
 bool is_library_domain(std::string_view domain) {
-    constexpr std::array libraries{"NCCL*",   "CCCL*",    "cub",      "cub::*",    "thrust",  "thrust::*", "cu[A-Z]*",
-                                   "cublas*", "cudnn*",   "cusolver*", "cusparse*", "cufft*",  "curand*",   "cutensor*",
-                                   "nv[A-Z]*", "NVSHMEM*", "TensorRT*", "libcudf*",  "UCX*",    "NPP*",      "CUDA*"};
+    constexpr std::array libraries{"NCCL*",    "CCCL*",     "cub",      "cub::*",    "thrust",    "thrust::*",
+                                   "cu[A-Z]*", "cublas*",   "cudnn*",   "cusolver*", "cusparse*", "cufft*",
+                                   "curand*",  "cutensor*", "nv[A-Z]*", "NVSHMEM*",  "TensorRT*", "libcudf*",
+                                   "UCX*",     "NPP*",      "CUDA*"};
     return std::ranges::any_of(libraries, [domain](const char* glob) { return matches(glob, domain); });
 }
 
@@ -95,11 +97,11 @@ RangeChoice::RangeChoice(TraceFile& file, const Dictionary& dictionary, const Ra
     file.completeness() = before;
     if (found)
         return;
-    const std::string asked =
-        query.name + (query.domain.empty() ? "" : " in a domain called " + query.domain);
+    const std::string asked = query.name + (query.domain.empty() ? "" : " in a domain called " + query.domain);
     throw Error(names.counts.empty()
                     ? file.path() + ": has no ranges; umadvisor run records those that a program names by NVTX"
-                    : file.path() + ": no range is called " + asked + "; there are: " + list(names, dictionary));
+                    : file.path() + ": no range is called " + asked +
+                          "; there are: " + list(names, dictionary));
 }
 
 } // namespace umadvisor::reader

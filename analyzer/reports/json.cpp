@@ -238,18 +238,18 @@ Json allocations_json(Report& report) {
     for (const auto& [site, totals] : report.profile.allocations().sites())
         if (!reader::is_outside(site.stack))
             list.push_back({{"memory", name(site.memory)},
-                        {"call", report.profile.call_name(site.entry)},
-                        {"variable", reader::shown_name(report.trace.dictionary.string(site.symbol))},
-                        {"rewritten", site.origin == trace::Origin::umadvisor},
-                        {"line", place_json(report, site.stack)},
-                        {"count", totals.count},
-                        {"failed", totals.failed},
-                        {"bytes", totals.bytes},
-                        {"largest_bytes", totals.largest},
-                        {"peak_bytes", totals.peak_bytes},
-                        {"live_at_end", totals.live},
-                        {"time_ns", report.profile.nanoseconds(totals.ticks)},
-                        {"residency_observed", totals.observed}});
+                            {"call", report.profile.call_name(site.entry)},
+                            {"variable", reader::shown_name(report.trace.dictionary.string(site.symbol))},
+                            {"rewritten", site.origin == trace::Origin::umadvisor},
+                            {"line", place_json(report, site.stack)},
+                            {"count", totals.count},
+                            {"failed", totals.failed},
+                            {"bytes", totals.bytes},
+                            {"largest_bytes", totals.largest},
+                            {"peak_bytes", totals.peak_bytes},
+                            {"live_at_end", totals.live},
+                            {"time_ns", report.profile.nanoseconds(totals.ticks)},
+                            {"residency_observed", totals.observed}});
     return list;
 }
 

@@ -44,8 +44,8 @@ const RangeTotals* steps_of(const Report& report) {
         if (totals.count < least_steps || totals.total.all_ns < least_share * whole_ns ||
             !is_asked_for(report, totals))
             continue;
-        if (best == nullptr || std::tuple(best->depth, -best->total.all_ns) >
-                                   std::tuple(totals.depth, -totals.total.all_ns))
+        if (best == nullptr ||
+            std::tuple(best->depth, -best->total.all_ns) > std::tuple(totals.depth, -totals.total.all_ns))
             best = &totals;
     }
     return best;
@@ -69,7 +69,8 @@ std::string why_text(Report& report, const RangeTotals& steps, const RangeTimes&
     std::string text = ": " + time_text(most.ns) + " more " + most.text;
     if (most.in_calls && steps.longest_ns * 2 > most.ns) {
         const std::uint64_t stack = reader::plain_stack(steps.longest.stack);
-        text += ", " + time_text(steps.longest_ns) + " in one " + report.profile.call_name(steps.longest.entry) +
+        text += ", " + time_text(steps.longest_ns) + " in one " +
+                report.profile.call_name(steps.longest.entry) +
                 (stack == 0 ? "" : " at " + report.symbolizer.line(stack).text());
     }
     if (worst.host_faults > 2 * median.host_faults + 10)
@@ -93,8 +94,8 @@ std::string steps_text(Report& report) {
     if (steps == nullptr)
         return {};
     const RangeTimes median = steps->median();
-    return "\"" + shown(report, steps->text, longest_name) + "\" x " + std::to_string(steps->count) + ", median " +
-           time_text(median.all_ns) + ", worst " + time_text(steps->worst.all_ns) + " (step " +
+    return "\"" + shown(report, steps->text, longest_name) + "\" x " + std::to_string(steps->count) +
+           ", median " + time_text(median.all_ns) + ", worst " + time_text(steps->worst.all_ns) + " (step " +
            std::to_string(steps->worst_index) + why_text(report, *steps, median) + ")";
 }
 
@@ -110,7 +111,8 @@ std::string looked_at_text(const Report& report) {
             time_text(static_cast<double>(report.profile.duration_ns()));
     if (report.profile.inside()->times > 1 && report.together_ns > 0)
         text += "; all findings save " +
-                time_text(report.together_ns / static_cast<double>(report.profile.inside()->times)) + " of each";
+                time_text(report.together_ns / static_cast<double>(report.profile.inside()->times)) +
+                " of each";
     return text;
 }
 

@@ -8,8 +8,8 @@
 
 namespace umadvisor::reports {
 
-/// "\"train_step\" x 200, median 12.1 ms, worst 58.3 ms (step 17: ...)": of the outermost ranges of one name that
-/// recur and take most of the time, or of those that are looked at. Empty where there are none.
+/// "\"train_step\" x 200, median 12.1 ms, worst 58.3 ms (step 17: ...)": of the outermost ranges of one name
+/// that recur and take most of the time, or of those that are looked at. Empty where there are none.
 std::string steps_text(Report& report);
 
 /// What is looked at: "ranges called \"train_step\": 200, 2.42 s of 5.1 s"; empty where all of the run is.

@@ -43,11 +43,10 @@ Report::Report(const std::string& path, const symbols::Options& options, bool wi
       symbolizer(trace.dictionary, with_source_rule(options, trace),
                  symbols::packed_symbols(trace.file.source())),
       full_stacks(options.full_stacks) {
-    findings::Findings found =
-        findings::find_all(profile, [this](std::uint64_t stack) {
-            // What is called outside the ranges that are looked at has lines of its own.
-            return symbolizer.line_stack(stack) | (stack & reader::outside_mark);
-        });
+    findings::Findings found = findings::find_all(profile, [this](std::uint64_t stack) {
+        // What is called outside the ranges that are looked at has lines of its own.
+        return symbolizer.line_stack(stack) | (stack & reader::outside_mark);
+    });
     findings = std::move(found.all);
     hidden = std::move(found.hidden);
     together_ns = found.together_ns;

@@ -291,7 +291,8 @@ BOOST_AUTO_TEST_CASE(an_unknown_name) {
     program.pop();
     const std::string path = program.path();
     for (const char* command : {"report", "stats", "flame", "tree", "dump"}) {
-        check_one_line(run({command, "--range", "step", path}), 1, "no range is called step; there are: train_step");
+        check_one_line(run({command, "--range", "step", path}), 1,
+                       "no range is called step; there are: train_step");
         check_one_line(run({command, "--domain", "x", path}), 2, "--domain says of which domain");
     }
     Named none;
