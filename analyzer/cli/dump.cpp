@@ -2,6 +2,7 @@
 
 #include "analyzer/cli/command.hpp"
 #include "analyzer/cli/message.hpp"
+#include "analyzer/cli/range_options.hpp"
 #include "analyzer/reports/completeness_text.hpp"
 
 #include <iostream>
@@ -10,8 +11,11 @@ namespace umadvisor::cli {
 namespace {
 
 int dump(const Arguments& arguments) {
+    const std::optional<reader::RangeQuery> ranges = range_query(arguments);
+    if (!ranges)
+        return usage_error;
     for (const std::string& path : arguments.rest) {
-        reader::Trace trace(path);
+        reader::Trace trace(path, *ranges);
         if (arguments.has("--json"))
             reports::write_json_dump(trace, std::cout);
         else
@@ -24,7 +28,7 @@ int dump(const Arguments& arguments) {
 
 } // namespace
 
-const Command dump_command{"dump", "Print every record of a trace in the order of time", "FILE", 1,
-                           1,      {{"--json", "", "One JSON object a line"}},           &dump};
+const Command dump_command{"dump", "Print every record of a trace in the order of time",           "FILE", 1,
+                           1,      with_range_options({{"--json", "", "One JSON object a line"}}), &dump};
 
 } // namespace umadvisor::cli

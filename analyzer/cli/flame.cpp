@@ -3,6 +3,7 @@
 #include "analyzer/cli/command.hpp"
 #include "analyzer/cli/message.hpp"
 #include "analyzer/cli/output_file.hpp"
+#include "analyzer/cli/range_options.hpp"
 #include "analyzer/cli/stack_options.hpp"
 #include "analyzer/cli/weighing.hpp"
 #include "analyzer/reader/error.hpp"
@@ -27,7 +28,8 @@ std::string text_of(const reports::WeighedStacks& stacks, bool speedscope) {
 int flame(const Arguments& arguments) {
     const std::string format = arguments.value("--format"), output = arguments.value("--output");
     const std::optional<model::Weight> by = weight_of(arguments);
-    if (!by)
+    const std::optional<reader::RangeQuery> ranges = range_query(arguments);
+    if (!by || !ranges)
         return usage_error;
     if (arguments.has("--format") && format != "collapsed" && format != "speedscope") {
         say("--format takes collapsed or speedscope, not " + format);
@@ -36,7 +38,7 @@ int flame(const Arguments& arguments) {
     const bool force = arguments.has("--force");
     if (!output.empty())
         check_output_name(output, force);
-    const std::string text = text_of(weigh(arguments, *by), format == "speedscope");
+    const std::string text = text_of(weigh(arguments, *by, *ranges), format == "speedscope");
     if (output.empty())
         std::cout << text;
     else
@@ -52,12 +54,12 @@ const Command flame_command{
     "FILE",
     1,
     1,
-    with_stack_options(
+    with_stack_options(with_range_options(
         {weight_option(),
          {"--format", "collapsed|speedscope",
           "A line for each stack, as flamegraph.pl reads it (the default), or JSON for speedscope"},
          {"-o,--output", "FILE", "Instead of the standard output"},
-         {"-f,--force", "", "Replace an existing file"}}),
+         {"-f,--force", "", "Replace an existing file"}})),
     &flame};
 
 } // namespace umadvisor::cli

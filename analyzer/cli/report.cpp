@@ -5,6 +5,7 @@
 #include "analyzer/cli/losses.hpp"
 #include "analyzer/cli/message.hpp"
 #include "analyzer/cli/progress.hpp"
+#include "analyzer/cli/range_options.hpp"
 #include "analyzer/cli/stack_options.hpp"
 #include "analyzer/cli/terminal.hpp"
 #include "analyzer/cli/usual_rates.hpp"
@@ -88,13 +89,14 @@ int report(const Arguments& arguments) {
     }
     std::optional<findings::Confidence> fail_on;
     const std::optional<reports::Selection> chosen = selection(arguments);
-    if (!chosen || !read_fail_on(arguments, fail_on))
+    const std::optional<reader::RangeQuery> ranges = range_query(arguments);
+    if (!chosen || !ranges || !read_fail_on(arguments, fail_on))
         return usage_error;
     bool failed = false, partial = false;
     const symbols::Options options = stack_options(arguments);
     const reports::RatesOf rates = rates_of(arguments);
     for (const std::string& path : arguments.rest) {
-        reports::Report made(path, options, false, rates);
+        reports::Report made(path, options, false, rates, *ranges);
         made.all = arguments.has("--all");
         made.all_managed = arguments.has("--managed");
         chosen->apply(made);
@@ -121,14 +123,14 @@ const Command report_command{
     "FILE",
     1,
     1 << 20,
-    with_terminal_option(with_finding_options(
+    with_terminal_option(with_finding_options(with_range_options(
         {{"--all", "", "In the text, all findings in full, also those that save little"},
          {"--json", "", "The document that docs/report-schema.md describes"},
          {"--machine", "FILE", "What moving memory costs, as written by umadvisor calibrate -o FILE"},
          {"--managed", "", "In the text, all that is known of managed memory"},
          {"--markdown", "", "For a page that shows Markdown"},
          {"--sarif", "", "For tools that show findings on lines (SARIF 2.1.0)"},
-         {"--source", "", "Quote the source also for a trace of another user"}})),
+         {"--source", "", "Quote the source also for a trace of another user"}}))),
     &report};
 
 } // namespace umadvisor::cli

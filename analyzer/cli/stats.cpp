@@ -4,6 +4,7 @@
 #include "analyzer/cli/losses.hpp"
 #include "analyzer/cli/message.hpp"
 #include "analyzer/cli/progress.hpp"
+#include "analyzer/cli/range_options.hpp"
 #include "analyzer/cli/stack_options.hpp"
 #include "analyzer/cli/terminal.hpp"
 #include "analyzer/reports/json_text.hpp"
@@ -55,7 +56,8 @@ int stats(const Arguments& arguments) {
         return usage_error;
     }
     const std::optional<reports::Terminal> shown_on = terminal(arguments);
-    if (!shown_on)
+    const std::optional<reader::RangeQuery> ranges = range_query(arguments);
+    if (!shown_on || !ranges)
         return usage_error;
     std::vector<std::string> wanted = arguments.values("--table");
     for (const std::string& name : wanted)
@@ -67,7 +69,7 @@ int stats(const Arguments& arguments) {
     if (!chosen)
         wanted.assign(reports::stats_tables.begin(), reports::stats_tables.end());
 
-    reports::Report report(arguments.rest.front(), stack_options(arguments), true);
+    reports::Report report(arguments.rest.front(), stack_options(arguments), true, {}, *ranges);
     std::vector<reports::Table> tables;
     for (const std::string& name : wanted) {
         reports::Table table = stats_table(report, name);
@@ -93,11 +95,11 @@ const Command stats_command{
     "FILE",
     1,
     1,
-    with_terminal_option(with_stack_options(
+    with_terminal_option(with_stack_options(with_range_options(
         {{"--format", "text|csv|json", "How they are written; text if not said (docs/stats.md)"},
          {"--table", "NAME",
           "Only this one of api, copies, copy-sizes, allocations, kernels, managed; may be given several times",
-          true}})),
+          true}}))),
     &stats};
 
 } // namespace umadvisor::cli

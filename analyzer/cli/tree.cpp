@@ -2,6 +2,7 @@
 
 #include "analyzer/cli/command.hpp"
 #include "analyzer/cli/message.hpp"
+#include "analyzer/cli/range_options.hpp"
 #include "analyzer/cli/stack_options.hpp"
 #include "analyzer/cli/terminal.hpp"
 #include "analyzer/cli/weighing.hpp"
@@ -27,7 +28,8 @@ int complain(const std::string& text) {
 int tree(const Arguments& arguments) {
     constexpr double widest = 10'000;
     const std::optional<model::Weight> by = weight_of(arguments);
-    if (!by)
+    const std::optional<reader::RangeQuery> ranges = range_query(arguments);
+    if (!by || !ranges)
         return usage_error;
     const std::optional<reports::Terminal> shown_on = terminal(arguments);
     if (!shown_on)
@@ -45,7 +47,7 @@ int tree(const Arguments& arguments) {
             return complain("--threshold takes a percentage such as 1 or 0.5, not " +
                             arguments.value("--threshold"));
     }
-    const reports::WeighedStacks stacks = weigh(arguments, *by);
+    const reports::WeighedStacks stacks = weigh(arguments, *by, *ranges);
     reports::TerminalText text({.colour = shown_on->colour}); // lines are cut, not wrapped
     if (!stacks.stacks.empty())
         reports::write_tree(stacks, style, text.stream());
@@ -61,10 +63,10 @@ const Command tree_command{
     "FILE",
     1,
     1,
-    with_terminal_option(with_stack_options(
+    with_terminal_option(with_stack_options(with_range_options(
         {weight_option(),
          {"--threshold", "PERCENT", "Leave out branches that weigh less; 1 where nothing is said"},
-         {"--width", "COLUMNS", "Cut longer lines; 0: none. Where nothing is said: the terminal's"}})),
+         {"--width", "COLUMNS", "Cut longer lines; 0: none. Where nothing is said: the terminal's"}}))),
     &tree};
 
 } // namespace umadvisor::cli

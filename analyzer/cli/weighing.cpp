@@ -22,8 +22,8 @@ std::optional<model::Weight> weight_of(const Arguments& arguments) {
     return std::nullopt;
 }
 
-reports::WeighedStacks weigh(const Arguments& arguments, model::Weight by) {
-    reader::Trace trace(arguments.rest.front());
+reports::WeighedStacks weigh(const Arguments& arguments, model::Weight by, const reader::RangeQuery& ranges) {
+    reader::Trace trace(arguments.rest.front(), ranges);
     const model::Profile profile(trace);
     const symbols::Options options = stack_options(arguments);
     symbols::Symbolizer symbolizer(trace.dictionary, options, symbols::packed_symbols(trace.file.source()));

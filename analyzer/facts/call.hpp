@@ -50,6 +50,7 @@ struct Call {
     std::uint32_t event = 0;
     std::uint32_t group = 0; ///< of work that is expected to take the same time, without gaps; 0: of none
     std::uint32_t kin = 0;   ///< of that of the same kernel from any line, numbered as groups are; 0: of none
+    std::uint32_t range = 0; ///< that it was called in, as model::NamedRanges numbers them; 0: none
     Queues queues{};
     Waits waits{};
     /// False: whether the call waited is not known; frees take time of their own.

@@ -1,5 +1,6 @@
 #include "analyzer/findings/finding.hpp"
 
+#include "analyzer/findings/inside.hpp"
 #include "analyzer/findings/replay.hpp"
 #include "analyzer/findings/words.hpp"
 #include "analyzer/timeline/clock.hpp"
@@ -259,6 +260,7 @@ Findings find_all(const model::Profile& profile, const LineOf& line_of) {
     const auto drop_negligible = [&] {
         std::erase_if(all, [&profile](const Finding& finding) { return is_negligible(profile, finding); });
     };
+    keep_inside(profile, all);
     drop_negligible(); // a replay makes none larger
     std::vector<Finding> waits;
     std::ranges::copy_if(all, std::back_inserter(waits), [&profile](const Finding& finding) {

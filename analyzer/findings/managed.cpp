@@ -1,10 +1,12 @@
 #include "analyzer/findings/managed.hpp"
 
+#include "analyzer/findings/inside.hpp"
 #include "analyzer/findings/missing_sync.hpp"
 #include "analyzer/findings/neighbours.hpp"
 #include "analyzer/findings/remote_atomics.hpp"
 #include "analyzer/findings/verdict_text.hpp"
 #include "analyzer/findings/words.hpp"
+#include "analyzer/reader/outside.hpp"
 #include "analyzer/reader/shown_name.hpp"
 
 #include <algorithm>
@@ -62,6 +64,9 @@ std::vector<Place> places_of(const ManagedRule& rule, const Habit& habit, const 
         places.push_back({Lead::prefetch, "prefetched here", stack});
     std::stable_partition(places.begin(), places.end(),
                           [&rule](const Place& place) { return place.kind == rule.lead; });
+    // First of all those inside the ranges that are looked at.
+    std::stable_partition(places.begin(), places.end(),
+                          [](const Place& place) { return !reader::is_outside(place.stack); });
     std::set<std::uint64_t> seen;
     std::erase_if(places, [&](const Place& place) {
         return place.stack == 0 || !seen.insert(line_of(place.stack)).second;
@@ -361,6 +366,8 @@ std::vector<Finding> find_managed(const model::Profile& profile, const LineOf& l
             between && !racing.contains(line.stack) && between->saving_ns >= least_saving_ns)
             findings.push_back({&memory, std::move(*between)});
     }
+    for (OnMemory& each : findings)
+        take_inside_part(profile, each.memory->activity, each.finding);
     return with_neighbours(std::move(findings), line_of);
 }
 

@@ -18,7 +18,7 @@ std::vector<timeline::Gain> replay(const model::Profile& profile,
     facts::Calls calls(profile.trace(), profile.rates());
     timeline::Clock clock({}, edits);
     clock.know(profile.clock());
-    reader::EventStream events(file);
+    reader::EventStream events(file, profile.trace().choice());
     while (const reader::ThreadCursor* const cursor = events.next()) {
         if (const auto* const time = std::get_if<trace::DeviceTime>(&cursor->event()))
             clock.measured(

@@ -3,6 +3,7 @@
 
 #include "analyzer/facts/calls.hpp"
 #include "analyzer/model/copies.hpp"
+#include "analyzer/model/named_ranges.hpp"
 #include "analyzer/model/profile.hpp"
 #include "analyzer/timeline/clock.hpp"
 
@@ -11,9 +12,11 @@
 namespace umadvisor::model {
 
 struct Profile::Clocks {
-    Clocks(const reader::Trace& trace, const machine::Rates& rates)
+    Clocks(const reader::Trace& trace, const machine::Rates& rates, NamedRanges& ranges)
         : facts(trace, rates),
-          clock([](const timeline::Settled& settled) {
+          clock([&ranges](const timeline::Settled& settled) {
+              if (settled.call.range != 0)
+                  ranges.settle(settled.call, settled.waited_ns);
               if (settled.call.owner != nullptr)
                   Copies::settle(*static_cast<CopyTotals*>(settled.call.owner), settled.call.bytes,
                                  settled.own_ns());

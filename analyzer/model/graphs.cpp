@@ -16,7 +16,8 @@ LaunchGroup group_of(const reader::GraphNode& node) {
     return {node.function,
             {node.grid[0], node.grid[1], node.grid[2]},
             {node.block[0], node.block[1], node.block[2]},
-            node.shared_bytes};
+            node.shared_bytes,
+            false};
 }
 
 bool Graphs::below_conditional(const reader::GraphNode& node, const Nodes& nodes) {

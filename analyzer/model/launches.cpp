@@ -1,5 +1,7 @@
 #include "analyzer/model/launches.hpp"
 
+#include "analyzer/reader/outside.hpp"
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -29,7 +31,8 @@ LaunchGroup Launches::group_of(const reader::Shape& shape) {
     return {shape.function,
             {shape.grid[0], shape.grid[1], shape.grid[2]},
             {shape.block[0], shape.block[1], shape.block[2]},
-            shape.shared_bytes};
+            shape.shared_bytes,
+            reader::is_outside(shape.stack)};
 }
 
 void Launches::define(std::uint32_t thread, const reader::Shape& shape) {
@@ -116,6 +119,12 @@ void Launches::finish() {
             call_time_ += launched.call_time;
         }
     });
+    for (auto& [group, totals] : groups_) {
+        LaunchGroup twin = group;
+        twin.outside = !group.outside;
+        if (const auto found = groups_.find(twin); found != groups_.end())
+            totals.outside = &found->second;
+    }
 }
 
 bool Launches::measure(std::uint64_t sample, std::uint64_t nanoseconds) {
@@ -139,6 +148,8 @@ DeviceTimeEstimate Launches::estimate(const LaunchTotals& totals, double ns_per_
         return {static_cast<double>(totals.measured_ns) +
                     totals.usual_ns() * static_cast<double>(ran - totals.measured),
                 Basis::extrapolated};
+    if (totals.outside != nullptr && totals.outside->measured != 0) // of the same kernel and shape
+        return {totals.outside->usual_ns() * static_cast<double>(ran), Basis::extrapolated};
     if (totals.waited_ticks > 0)
         return {totals.waited_ticks * ns_per_tick, Basis::inferred};
     return {};

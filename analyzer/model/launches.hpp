@@ -27,6 +27,7 @@ std::string_view name(Basis basis);
 struct LaunchGroup {
     std::uint64_t function = 0;
     std::uint64_t grid[3] = {}, block[3] = {}, shared_bytes = 0;
+    bool outside = false; ///< of the ranges that are looked at
     auto operator<=>(const LaunchGroup&) const = default;
 };
 
@@ -36,6 +37,7 @@ struct LaunchTotals {
     std::uint64_t replayed = 0;                                  ///< of `count`, as nodes of graphs
     std::uint64_t measured = 0, measured_ns = 0, longest_ns = 0; ///< device time, event floor taken off
     double waited_ticks = 0; ///< share of the synchronisations after launches that were not sampled
+    const LaunchTotals* outside = nullptr; ///< the same launches outside the ranges that are looked at
 
     void measure(std::uint64_t nanoseconds);
     /// Mean of the measured launches without the longest, which often paid for faults or code loading.

@@ -1,6 +1,7 @@
 #include "analyzer/model/managed_activity.hpp"
 
 #include "analyzer/model/untold_moves.hpp"
+#include "analyzer/reader/outside.hpp"
 
 #include <algorithm>
 
@@ -106,6 +107,7 @@ void ManagedActivity::judge(ManagedAllocation& allocation) {
 void ManagedActivity::reach(ManagedAllocation& allocation, const KernelSite& kernel, const WorkQueue& queue,
                             std::uint64_t device, std::uint64_t start) {
     allocation.launches.launch(kernel, queue, device, start);
+    allocation.site->launches.add(1, inside_);
     if (queue.context != 0) { // else nobody told on which device
         if (allocation.device && *allocation.device != device)
             allocation.site->devices.turn(pair_of(*allocation.device, device), allocation.bytes());
@@ -307,6 +309,8 @@ void ManagedActivity::attribute_migration(ManagedAllocation& allocation, const B
     const MoveDirection direction = direction_of(record);
     const auto cause = static_cast<trace::MigrationCause>(record.cause);
     const auto bytes = static_cast<double>(record.bytes);
+    if (direction == MoveDirection::to_host || cause == trace::MigrationCause::user)
+        site.moves.add(bytes, inside_);
     if (cause == trace::MigrationCause::user) {
         const PrefetchCall* const call =
             allocation.find_prefetch(record.address, record.start, direction == MoveDirection::to_host);
@@ -316,7 +320,13 @@ void ManagedActivity::attribute_migration(ManagedAllocation& allocation, const B
     } else if (direction != MoveDirection::to_host) {
         if (direction == MoveDirection::between_devices && record.from != record.to)
             site.devices.moved(pair_of(record.from - 1, record.to - 1), record.bytes);
-        site.kernels.add(candidates(&allocation, record.start, record.to - 1), bytes, 0);
+        const std::vector<KernelSite> movers = candidates(&allocation, record.start, record.to - 1);
+        // What was launched inside belongs there also when it ran later.
+        site.moves.add(bytes,
+                       movers.empty() ? inside_ : std::ranges::any_of(movers, [](const KernelSite& kernel) {
+                           return !reader::is_outside(kernel.stack);
+                       }));
+        site.kernels.add(movers, bytes, 0);
     } else if (cause != trace::MigrationCause::eviction) {
         site.touched_by_host(block.host_code, 0, record.bytes);
     } else {

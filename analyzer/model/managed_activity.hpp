@@ -26,6 +26,8 @@ public:
     ManagedActivity(double ns_per_tick, const trace::ManagedSource* source,
                     const reader::Dictionary& dictionary);
 
+    /// Whether what is added from here on lies inside the ranges that are looked at.
+    void look(bool inside) { inside_ = inside; }
     void add(const trace::Alloc& record);
     void add(const trace::Free& record);
     void launch(const reader::Shape& shape, std::uint64_t start, std::uint32_t thread) {
@@ -103,6 +105,7 @@ private:
     WastedBytes wasted_;
     verdicts::Terms terms_;
     ThrashingReplay replay_;
+    bool inside_ = true;
     std::uint64_t told_ = 0; ///< when the driver's totals were told last, ticks
 };
 

@@ -106,6 +106,8 @@ void ManagedSiteActivity::take_life(const ManagedAllocation& allocation) {
 }
 
 void ManagedSiteActivity::add(const ManagedSiteActivity& other) {
+    moves.add(other.moves);
+    launches.add(other.launches);
     add_saturated(in_granules, other.in_granules);
     largest = std::max(largest, other.largest);
     read_mostly = read_mostly || other.read_mostly;

@@ -62,6 +62,19 @@ struct AllocationLife {
     std::uint64_t left_out = 0; ///< stays, in the middle
 };
 
+/// How much of something lies inside the ranges that are looked at.
+struct InsidePart {
+    double inside = 0, all = 0;
+    void add(double amount, bool is_inside) {
+        all += amount;
+        inside += is_inside ? amount : 0;
+    }
+    void add(const InsidePart& other) {
+        inside += other.inside;
+        all += other.all;
+    }
+};
+
 /// Memory: bounded, whatever happens.
 struct ManagedSiteActivity {
     static constexpr std::size_t most_codes = 256, most_prefetch_sites = 64, most_blocks = 32,
@@ -69,6 +82,7 @@ struct ManagedSiteActivity {
 
     std::uint64_t in_granules = 0;   ///< bytes of all allocations, each in whole granules
     std::uint64_t largest = 0;       ///< of these
+    InsidePart moves, launches;      ///< moves: bytes that migrated; launches: that reach it
     bool read_mostly = false;        ///< it may lie on both sides
     bool prefetched_to_host = false; ///< it may come there without a fault
     ManagedTally told;
@@ -89,6 +103,11 @@ struct ManagedSiteActivity {
     AllocationLife life; ///< of the allocation that moved most; the first of equal ones
 
     void allocated(std::uint64_t bytes);
+    /// What of its moves lies inside the ranges that are looked at; where none was told, of its launches.
+    double inside_share() const {
+        const InsidePart& part = moves.all > 0 ? moves : launches;
+        return part.all > 0 ? part.inside / part.all : 0;
+    }
     void touched_by_host(std::uint64_t code, std::uint64_t faults, std::uint64_t bytes);
     void prefetched(const PrefetchSite& site, MoveDirection direction, std::uint64_t bytes);
     /// The end of an allocation: of its blocks those with the most traffic are kept.

@@ -3,8 +3,10 @@
 #include "analyzer/model/api_names.hpp"
 #include "analyzer/model/clocks.hpp"
 #include "analyzer/model/hazards.hpp"
+#include "analyzer/model/named_ranges.hpp"
 #include "analyzer/model/statistics.hpp"
 #include "analyzer/reader/event_stream.hpp"
+#include "analyzer/reader/outside.hpp"
 #include "analyzer/reader/shown_name.hpp"
 
 #include <algorithm>
@@ -25,7 +27,8 @@ std::string_view file_name(std::string_view path) {
 Profile::Profile(reader::Trace& trace, Statistics* statistics, machine::Rates rates, double ns_per_tick)
     : trace_(trace),
       rates_(std::move(rates)),
-      clocks_(std::make_unique<Clocks>(trace, rates_)),
+      ranges_(std::make_unique<NamedRanges>(ns_per_tick)),
+      clocks_(std::make_unique<Clocks>(trace, rates_, *ranges_)),
       actions_(trace.dictionary),
       action_gains_(trace.dictionary, ns_per_tick),
       copies_(trace.dictionary),
@@ -53,12 +56,16 @@ Profile::Profile(reader::Trace& trace, Statistics* statistics, machine::Rates ra
       growth_(trace.dictionary),
       noticed_allocations_(trace.dictionary.notices) {
     last_ticks_ = trace.file.header().last.ticks;
-    reader::EventStream events(trace.file);
+    reader::EventStream events(trace.file, trace.choice());
     while (const reader::ThreadCursor* cursor = events.next()) {
+        if (events.marks() != nullptr)
+            managed_.look(events.inside());
         observe(*cursor);
         if (statistics != nullptr)
             statistics->observe(*cursor);
     }
+    if (const reader::RangeMarks* const marks = events.marks())
+        inside_ = {marks->entered(), marks->ticks(last_ticks_)};
     action_gains_.finish();
     accuracy_ = clocks_->finish();
     copy_runs_.finish();
@@ -70,7 +77,7 @@ Profile::Profile(reader::Trace& trace, Statistics* statistics, machine::Rates ra
     lifetimes_.finish(last_ticks_);
     remote_uses_.finish();
     for (const reader::DroppedCalls& site : trace.dropped_calls)
-        if (site.known) {
+        if (site.known && !inside_) { // nobody knows where they were called
             CallTotals& totals = calls_[site.entry];
             totals.count += site.calls;
             totals.failed += site.failed;
@@ -89,7 +96,9 @@ const timeline::Clock& Profile::clock() const {
 void Profile::replay_graphs() {
     graphs_.replay([this](const GraphSite& site, const reader::GraphNode& node, std::uint64_t count) {
         if (node.kind == trace::GraphNodeKind::kernel) {
-            launches_.add_replayed(group_of(node), count);
+            LaunchGroup group = group_of(node);
+            group.outside = reader::is_outside(site.stack);
+            launches_.add_replayed(group, count);
         } else if (node.kind == trace::GraphNodeKind::copy) {
             trace::Copy copy;
             copy.entry = site.entry;
@@ -162,7 +171,7 @@ std::uint64_t Profile::recorded_ns() const {
 }
 
 std::uint64_t Profile::net_ns() const {
-    const std::uint64_t recorded = recorded_ns();
+    const std::uint64_t recorded = inside_ ? nanoseconds(inside_->ticks) : recorded_ns();
     return recorded - std::min(recorded, nanoseconds(context_ticks_));
 }
 

@@ -45,6 +45,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -60,6 +61,7 @@ class Clock;
 namespace umadvisor::model {
 
 class Hazards;
+class NamedRanges;
 class Statistics;
 
 struct CallTotals {
@@ -124,6 +126,8 @@ public:
     const StagingSites& staging_sites() const { return staging_sites_; }
     const Statements& statements() const { return statements_; }
     const Growth& growth() const { return growth_; }
+    /// Whose pending calls the clock settled at the end of the run.
+    const NamedRanges& ranges() const { return *ranges_; }
     const NoticedAllocations& noticed_allocations() const { return noticed_allocations_; }
     const std::map<std::uint64_t, CallTotals>& calls() const { return calls_.map(); } ///< by entry
     std::vector<CountedEntry> counted() const; ///< called, but not recorded one by one; most often called first
@@ -142,7 +146,14 @@ public:
     }
     std::uint64_t duration_ns() const; ///< from the first to the last moment the trace knows of
     std::uint64_t recorded_ns() const; ///< of duration_ns, what lay in no pause
-    /// Of recorded_ns(), what did not go into making contexts: no change of a program saves that.
+    /// Where only some ranges are looked at, what lay inside; nothing: all of the run is.
+    struct Inside {
+        std::uint64_t times = 0; ///< that a thread entered
+        std::uint64_t ticks = 0; ///< while one was inside
+    };
+    const std::optional<Inside>& inside() const { return inside_; }
+    /// Of recorded_ns(), or of the time inside, what did not go into making contexts: no change of a program
+    /// saves that.
     std::uint64_t net_ns() const;
     /// That has seen the whole run.
     const timeline::Clock& clock() const;
@@ -173,17 +184,22 @@ private:
     void add(const trace::LaunchShape& record, const reader::ThreadCursor& cursor);
     void add(const trace::GraphLaunch& record, const reader::ThreadCursor& cursor);
     void add(const trace::Sync& record, const reader::ThreadCursor& cursor);
+    void add(const trace::Range& record, const reader::ThreadCursor& cursor);
+    void add(const trace::Pause& record, const reader::ThreadCursor& cursor);
+    void add(const trace::ManagedEvent& record, const reader::ThreadCursor& cursor);
     void add(const trace::DeviceTime& record, const reader::ThreadCursor& cursor);
     void add(const trace::Context& record, const reader::ThreadCursor& cursor);
     void replay_graphs();
 
     const reader::Trace& trace_;
     machine::Rates rates_;
+    std::unique_ptr<NamedRanges> ranges_;
     struct Clocks;
     std::unique_ptr<Clocks> clocks_;
     timeline::Accuracy accuracy_;
     RecordedTime recorded_;
     std::uint64_t context_ticks_ = 0; ///< of calls that make contexts
+    std::optional<Inside> inside_;
     Actions actions_;
     ActionGains action_gains_;
     Copies copies_;

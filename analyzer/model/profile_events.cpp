@@ -2,8 +2,10 @@
 #include "analyzer/model/clocks.hpp"
 #include "analyzer/model/direction.hpp"
 #include "analyzer/model/hazards.hpp"
+#include "analyzer/model/named_ranges.hpp"
 #include "analyzer/model/own_calls.hpp"
 #include "analyzer/model/profile.hpp"
+#include "analyzer/reader/outside.hpp"
 
 #include <algorithm>
 #include <array>
@@ -113,6 +115,8 @@ void Profile::describe_failure(const Record& record, FailedTotals& first) {
 
 template <class Record>
 void Profile::count_call(const CallSite& site, const Record& record) {
+    if (reader::is_outside(site.stack))
+        return;
     CallTotals& totals = calls_[site.entry];
     ++totals.count;
     if (record.status != 0) {
@@ -155,6 +159,7 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
     else
         observe_other(cursor, call ? &*call : nullptr);
     if (call) {
+        call->range = ranges_->enter(call->thread);
         const Reach reach = reach_of(cursor);
         hazards_->add(*call, cursor);
         default_stream_order_.add(*call, reach.allocations(), reach.told);
@@ -223,6 +228,18 @@ void Profile::add(const trace::LaunchShape&, const reader::ThreadCursor& cursor)
     launches_.define(cursor.index(), *cursor.defined());
 }
 
+void Profile::add(const trace::Range& record, const reader::ThreadCursor& cursor) {
+    ranges_->add(record, cursor.index(), cursor.time());
+}
+
+void Profile::add(const trace::Pause&, const reader::ThreadCursor&) {
+    ranges_->pause();
+}
+
+void Profile::add(const trace::ManagedEvent& record, const reader::ThreadCursor&) {
+    ranges_->add(record);
+}
+
 void Profile::add(const trace::GraphLaunch& record, const reader::ThreadCursor& cursor) {
     if (record.captured != 0 || record.status != 0)
         return;
@@ -240,7 +257,9 @@ void Profile::add(const trace::Sync& record, const reader::ThreadCursor& cursor)
 }
 
 void Profile::add(const trace::Context& record, const reader::ThreadCursor&) {
-    if (record.action == trace::ContextAction::create || record.action == trace::ContextAction::retain_primary)
+    const bool makes =
+        record.action == trace::ContextAction::create || record.action == trace::ContextAction::retain_primary;
+    if (makes && !reader::is_outside(record.stack))
         context_ticks_ += record.duration;
 }
 

@@ -2,6 +2,7 @@
 
 #include "analyzer/model/own_calls.hpp"
 #include "analyzer/reader/dictionary.hpp"
+#include "analyzer/reader/outside.hpp"
 #include "analyzer/reader/saturated.hpp"
 
 #include <algorithm>
@@ -10,7 +11,8 @@
 namespace umadvisor::model {
 
 void Statistics::add(const trace::Copy& copy) {
-    if (copy.status != 0 || copy.captured != 0 || copy.origin == trace::Origin::umadvisor)
+    if (reader::is_outside(copy.stack) || copy.status != 0 || copy.captured != 0 ||
+        copy.origin == trace::Origin::umadvisor)
         return;
     const Direction direction = direction_of(copy, dictionary_.symbol(copy.entry));
     CopyStatistics& kind =
@@ -26,7 +28,7 @@ void Statistics::observe(const reader::ThreadCursor& cursor) {
             using Record = std::decay_t<decltype(record)>;
             if constexpr (std::is_same_v<Record, trace::Launch>) {
                 const reader::Shape* const shape = cursor.shape();
-                if (shape == nullptr)
+                if (shape == nullptr || reader::is_outside(shape->stack))
                     return;
                 if (record.duration != 0)
                     calls_[shape->entry].add(record.duration, reader::saturated_sum(1, record.stands_for));
@@ -41,6 +43,9 @@ void Statistics::observe(const reader::ThreadCursor& cursor) {
                                      record.duration;
                                      record.status;
                                  }) {
+                if constexpr (requires { record.stack; })
+                    if (reader::is_outside(record.stack))
+                        return;
                 if (is_program_call(record))
                     calls_[record.entry].add(record.duration);
             }

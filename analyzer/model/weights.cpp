@@ -1,6 +1,7 @@
 #include "analyzer/model/weights.hpp"
 
 #include "analyzer/reader/error.hpp"
+#include "analyzer/reader/outside.hpp"
 #include "analyzer/reader/saturated.hpp"
 
 #include <array>
@@ -92,7 +93,7 @@ std::string_view words(Weight weight) {
 std::vector<WeighedSite> weigh(const Profile& profile, Weight weight) {
     std::vector<WeighedSite> result;
     for (const auto& [site, sum] : sums_of(profile, weight))
-        if (sum != 0)
+        if (sum != 0 && !reader::is_outside(site.first.stack))
             result.push_back({site.first, site.second, sum});
     return result;
 }

@@ -3,10 +3,13 @@
 #include <cstdint>
 #include <map>
 #include <utility>
+#include <variant>
 
 namespace umadvisor::reader {
 
-EventStream::EventStream(TraceFile& file) : file_(file) {
+EventStream::EventStream(TraceFile& file, const RangeChoice* choice) : file_(file) {
+    if (choice != nullptr)
+        marks_.emplace(*choice);
     std::map<std::uint32_t, std::vector<const ChunkInfo*>> threads;
     for (const ChunkInfo& chunk : file.chunks())
         if (chunk.kind == trace::ChunkKind::event)
@@ -22,7 +25,22 @@ EventStream::EventStream(TraceFile& file) : file_(file) {
     }
 }
 
-const ThreadCursor* EventStream::next() {
+void EventStream::mark(ThreadCursor& cursor) {
+    const std::uint32_t thread = cursor.index();
+    inside_ = marks_->inside(thread);
+    if (const auto* const range = std::get_if<trace::Range>(&cursor.event())) {
+        marks_->add(*range, thread, cursor.time());
+        inside_ = inside_ || marks_->inside(thread); // both ends of a range are part of it
+    } else if (std::holds_alternative<trace::Pause>(cursor.event())) {
+        marks_->pause(cursor.time());
+    } else if (std::holds_alternative<trace::ManagedEvent>(cursor.event())) {
+        inside_ = marks_->any_inside();
+    }
+    if (!inside_)
+        cursor.mark_outside();
+}
+
+ThreadCursor* EventStream::next_event() {
     if (running_ == nullptr)
         return next_thread();
     if (!running_->advance()) {
@@ -36,7 +54,7 @@ const ThreadCursor* EventStream::next() {
     return next_thread();
 }
 
-const ThreadCursor* EventStream::next_thread() {
+ThreadCursor* EventStream::next_thread() {
     running_ = nullptr;
     while (running_ == nullptr && !heads_.empty()) {
         current_ = heads_.top().thread;
@@ -45,6 +63,8 @@ const ThreadCursor* EventStream::next_thread() {
         if (thread.cursor == nullptr) {
             thread.cursor =
                 std::make_unique<ThreadCursor>(file_, thread.number, current_, std::move(thread.chunks));
+            if (marks_)
+                thread.cursor->tell_outside_apart();
             if (!thread.cursor->advance())
                 thread.cursor.reset(); // the file has become shorter
         }

@@ -1,9 +1,11 @@
 /// The events of all threads in the order of time.
 #pragma once
 
+#include "analyzer/reader/range_marks.hpp"
 #include "analyzer/reader/thread_cursor.hpp"
 
 #include <memory>
+#include <optional>
 #include <queue>
 #include <vector>
 
@@ -14,10 +16,21 @@ namespace umadvisor::reader {
 class EventStream {
 public:
     /// `file` must outlive the stream. Losses are counted in its completeness as they are met.
-    explicit EventStream(TraceFile& file);
+    /// `choice`, if any, must outlive it, too: what is called outside of these ranges is marked (outside.hpp).
+    explicit EventStream(TraceFile& file, const RangeChoice* choice = nullptr);
 
     /// The next event, valid until the next call; nullptr at the end.
-    const ThreadCursor* next();
+    const ThreadCursor* next() {
+        ThreadCursor* const cursor = next_event();
+        if (marks_ && cursor != nullptr)
+            mark(*cursor);
+        return cursor;
+    }
+    /// Whether the current event lies inside the ranges that are looked at: by the thread that made it, or, of
+    /// events of managed memory, which no call makes, by any thread. Without a choice everything does.
+    bool inside() const { return inside_; }
+    /// nullptr: without a choice.
+    const RangeMarks* marks() const { return marks_ ? &*marks_ : nullptr; }
 
 private:
     struct Head {
@@ -33,7 +46,9 @@ private:
         std::unique_ptr<ThreadCursor> cursor; ///< from its first event to its last
     };
 
-    const ThreadCursor* next_thread();
+    ThreadCursor* next_event();
+    ThreadCursor* next_thread();
+    void mark(ThreadCursor& cursor);
 
     TraceFile& file_;
     std::vector<Thread> threads_;
@@ -41,6 +56,8 @@ private:
     std::size_t current_ = 0;
     ThreadCursor* running_ = nullptr; ///< that of current_
     Head next_{};                     ///< the first of heads_, or later than all
+    std::optional<RangeMarks> marks_;
+    bool inside_ = true;
 };
 
 } // namespace umadvisor::reader

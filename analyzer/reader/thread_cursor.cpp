@@ -1,6 +1,7 @@
 #include "analyzer/reader/thread_cursor.hpp"
 
 #include "analyzer/reader/chunk_walk.hpp"
+#include "analyzer/reader/outside.hpp"
 
 #include <algorithm>
 #include <type_traits>
@@ -73,6 +74,7 @@ ThreadCursor::Decoded ThreadCursor::decode_event(const trace::RawRecord& raw) {
     shape_ = nullptr;
     if constexpr (std::is_same_v<Record, trace::LaunchShape>) {
         define(record);
+        twin_follows_ = twins_;
         return Decoded::event;
     } else {
         if constexpr (std::is_same_v<Record, trace::Launch>)
@@ -98,7 +100,30 @@ ThreadCursor::Decoded ThreadCursor::decode(const trace::RawRecord& raw) {
     return decoded;
 }
 
+void ThreadCursor::define_twin() {
+    auto& record = std::get<trace::LaunchShape>(event_);
+    record.shape |= outside_mark;
+    record.stack |= outside_mark;
+    define(record);
+}
+
+void ThreadCursor::mark_outside() {
+    std::visit(
+        [this](auto& record) {
+            using Record = std::decay_t<decltype(record)>;
+            if constexpr (std::is_same_v<Record, trace::Launch>)
+                shape_ = shapes_.find(record.shape | outside_mark);
+            else if constexpr (!std::is_same_v<Record, trace::LaunchShape> && requires { record.stack; })
+                record.stack |= outside_mark;
+        },
+        event_);
+}
+
 bool ThreadCursor::advance() {
+    if (std::exchange(twin_follows_, false)) {
+        define_twin();
+        return true;
+    }
     for (;;) {
         if (at_ == end_) {
             if (!open_chunk())

@@ -40,6 +40,13 @@ public:
     /// Moves to the next record; false at the end.
     bool advance();
 
+    /// From here on each LaunchShape comes twice, the second time for what is launched outside the ranges that
+    /// are looked at.
+    void tell_outside_apart() { twins_ = true; }
+    /// The current record is of a call outside: its stack, and that of its shape, carry outside_mark from here
+    /// on.
+    void mark_outside();
+
     std::uint32_t thread() const { return thread_; }
     /// Which of the threads of the file it is, counted from 0 without gaps.
     std::uint32_t index() const { return index_; }
@@ -61,6 +68,7 @@ private:
     template <class Record>
     Decoded decode_event(const trace::RawRecord& raw);
     void define(const trace::LaunchShape& record);
+    void define_twin();
     void give_up();
 
     TraceFile& file_;
@@ -76,6 +84,7 @@ private:
     Event event_;
     const Shape *shape_ = nullptr, *defined_ = nullptr;
     std::uint64_t time_ = 0;
+    bool twins_ = false, twin_follows_ = false; ///< of the current LaunchShape
 };
 
 } // namespace umadvisor::reader

@@ -212,13 +212,15 @@ void for_each_line(reader::Trace& trace, Line&& line) {
         line(to_json(site, trace, names));
 
     model::Contexts contexts;
-    reader::EventStream events(trace.file);
+    reader::EventStream events(trace.file, trace.choice());
     while (const reader::ThreadCursor* cursor = events.next()) {
         std::visit(
             [&](const auto& record) {
                 using Record = std::decay_t<decltype(record)>;
                 if constexpr (requires { contexts.add(record, cursor->thread()); })
                     contexts.add(record, cursor->thread());
+                if (!events.inside())
+                    return;
                 Json object = to_json(record, trace, names);
                 object["thread"] = cursor->thread();
                 if (cursor->shape() != nullptr) {

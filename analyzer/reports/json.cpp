@@ -1,9 +1,11 @@
+#include "analyzer/reader/outside.hpp"
 #include "analyzer/reader/shown_name.hpp"
 #include "analyzer/reports/action_json.hpp"
 #include "analyzer/reports/completeness_text.hpp"
 #include "analyzer/reports/managed_json.hpp"
 #include "analyzer/reports/notice_text.hpp"
 #include "analyzer/reports/place_json.hpp"
+#include "analyzer/reports/range_lines.hpp"
 #include "analyzer/reports/report.hpp"
 #include "analyzer/symbols/demangle.hpp"
 
@@ -125,6 +127,8 @@ Json finding_json(Report& report, const findings::Finding& finding) {
     }
     if (finding.statement_ns > 0)
         object["statement_ns"] = finding.statement_ns;
+    if (const auto& inside = report.profile.inside(); inside && inside->times != 0)
+        object["per_step_ns"] = finding.saving_ns / static_cast<double>(inside->times);
     for (const findings::Finding::Part& part : finding.parts)
         object["parts"].push_back(part.rule->id);
     for (const ResolvedPlace& each : resolved.others)
@@ -137,11 +141,13 @@ Json finding_json(Report& report, const findings::Finding& finding) {
 Json copies_json(const model::Profile& profile) {
     std::map<std::tuple<model::Direction, trace::Memory, trace::Memory, bool>, model::Tally> table;
     for (const auto& [site, totals] : profile.copies().sites()) {
+        if (reader::is_outside(site.stack))
+            continue;
         model::Tally& row = table[{totals.direction, site.source, site.destination, site.asynchronous}];
         row.add(totals.small);
         row.add(totals.large);
     }
-    const auto whole = static_cast<double>(profile.duration_ns());
+    const auto whole = static_cast<double>(profile.inside() ? profile.net_ns() : profile.duration_ns());
     Json list = Json::array();
     for (const auto& [key, row] : table) {
         const auto& [direction, source, destination, asynchronous] = key;
@@ -170,6 +176,8 @@ Json staged_json(const model::Profile& profile) {
 Json copy_lines_json(Report& report) {
     std::map<std::tuple<std::uint64_t, model::Direction, trace::Memory, trace::Memory>, model::Tally> table;
     for (const auto& [site, totals] : report.profile.copies().sites()) {
+        if (reader::is_outside(site.stack))
+            continue;
         model::Tally& row =
             table[{report.symbolizer.line_stack(site.stack), totals.direction, site.source, site.destination}];
         row.add(totals.small);
@@ -199,6 +207,8 @@ Json launches_json(const model::Profile& profile) {
     std::map<std::uint64_t, Kernel> kernels;
     const double ns_per_tick = static_cast<double>(profile.nanoseconds(1'000'000)) / 1e6;
     for (const auto& [group, totals] : profile.launches().groups()) {
+        if (group.outside)
+            continue;
         Kernel& kernel = kernels[group.function];
         const model::DeviceTimeEstimate estimate = profile.launches().estimate(totals, ns_per_tick);
         kernel.count += totals.count;
@@ -230,19 +240,20 @@ Json launches_json(const model::Profile& profile) {
 Json allocations_json(Report& report) {
     Json list = Json::array();
     for (const auto& [site, totals] : report.profile.allocations().sites())
-        list.push_back({{"memory", name(site.memory)},
-                        {"call", report.profile.call_name(site.entry)},
-                        {"variable", reader::shown_name(report.trace.dictionary.string(site.symbol))},
-                        {"rewritten", site.origin == trace::Origin::umadvisor},
-                        {"line", place_json(report, site.stack)},
-                        {"count", totals.count},
-                        {"failed", totals.failed},
-                        {"bytes", totals.bytes},
-                        {"largest_bytes", totals.largest},
-                        {"peak_bytes", totals.peak_bytes},
-                        {"live_at_end", totals.live},
-                        {"time_ns", report.profile.nanoseconds(totals.ticks)},
-                        {"residency_observed", totals.observed}});
+        if (!reader::is_outside(site.stack))
+            list.push_back({{"memory", name(site.memory)},
+                            {"call", report.profile.call_name(site.entry)},
+                            {"variable", reader::shown_name(report.trace.dictionary.string(site.symbol))},
+                            {"rewritten", site.origin == trace::Origin::umadvisor},
+                            {"line", place_json(report, site.stack)},
+                            {"count", totals.count},
+                            {"failed", totals.failed},
+                            {"bytes", totals.bytes},
+                            {"largest_bytes", totals.largest},
+                            {"peak_bytes", totals.peak_bytes},
+                            {"live_at_end", totals.live},
+                            {"time_ns", report.profile.nanoseconds(totals.ticks)},
+                            {"residency_observed", totals.observed}});
     return list;
 }
 
@@ -320,6 +331,8 @@ Json to_json(Report& report) {
                   {"dropped_calls", dropped_calls_json(report)},
                   {"recording_cost_ns", profile.own_ns()},
                   {"records", profile.records()}};
+    document["looked_at"] = looked_at_json(report);
+    document["ranges"] = ranges_json(report);
     Json list = Json::array();
     for (const findings::Finding& finding : report.findings)
         list.push_back(finding_json(report, finding));

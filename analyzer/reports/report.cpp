@@ -3,6 +3,7 @@
 #include "analyzer/findings/own_lines.hpp"
 #include "analyzer/findings/python_advice.hpp"
 #include "analyzer/findings/words.hpp"
+#include "analyzer/reader/outside.hpp"
 #include "analyzer/reader/saturated.hpp"
 
 #include <algorithm>
@@ -35,15 +36,17 @@ symbols::Options with_source_rule(symbols::Options options, const reader::Trace&
 } // namespace
 
 Report::Report(const std::string& path, const symbols::Options& options, bool with_statistics,
-               const RatesOf& rates_of)
-    : trace(path),
+               const RatesOf& rates_of, const reader::RangeQuery& query)
+    : trace(path, query),
       statistics(with_statistics ? std::optional<model::Statistics>(trace.dictionary) : std::nullopt),
       profile(trace, statistics ? &*statistics : nullptr, rates_for(trace.dictionary, rates_of)),
       symbolizer(trace.dictionary, with_source_rule(options, trace),
                  symbols::packed_symbols(trace.file.source())),
       full_stacks(options.full_stacks) {
-    findings::Findings found =
-        findings::find_all(profile, [this](std::uint64_t stack) { return symbolizer.line_stack(stack); });
+    findings::Findings found = findings::find_all(profile, [this](std::uint64_t stack) {
+        // What is called outside the ranges that are looked at has lines of its own.
+        return symbolizer.line_stack(stack) | (stack & reader::outside_mark);
+    });
     findings = std::move(found.all);
     hidden = std::move(found.hidden);
     together_ns = found.together_ns;

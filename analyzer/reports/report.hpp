@@ -21,9 +21,10 @@ using RatesOf = std::function<machine::Rates(const std::string& device)>;
 /// A trace and everything made from it.
 class Report {
 public:
-    /// Throws Error when the file cannot be read at all. `rates_of` says what moving memory costs on a device.
+    /// Throws Error when the file cannot be read at all, or has none of the ranges that `query` asks for.
+    /// `rates_of` says what moving memory costs on a device.
     explicit Report(const std::string& path, const symbols::Options& options = {}, bool with_statistics = false,
-                    const RatesOf& rates_of = {});
+                    const RatesOf& rates_of = {}, const reader::RangeQuery& query = {});
 
     reader::Trace trace;
     std::optional<model::Statistics> statistics; ///< where asked for

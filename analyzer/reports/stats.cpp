@@ -1,5 +1,6 @@
 #include "analyzer/reports/stats.hpp"
 
+#include "analyzer/reader/outside.hpp"
 #include "analyzer/reader/shown_name.hpp"
 #include "analyzer/reports/managed_lines.hpp"
 #include "analyzer/symbols/demangle.hpp"
@@ -167,6 +168,8 @@ Table allocations_table(Report& report) {
                 {}};
     std::map<std::pair<trace::Memory, std::string>, model::AllocationTotals> kinds;
     for (const auto& [site, totals] : report.profile.allocations().sites()) {
+        if (reader::is_outside(site.stack))
+            continue;
         model::AllocationTotals& sum = kinds[{site.memory, report.profile.call_name(site.entry)}];
         sum.count += totals.count;
         sum.failed += totals.failed;
@@ -210,6 +213,8 @@ Table kernels_table(Report& report) {
     };
     std::map<std::uint64_t, Kernel> kernels;
     for (const auto& [group, totals] : report.profile.launches().groups()) {
+        if (group.outside)
+            continue;
         Kernel& kernel = kernels[group.function];
         const model::DeviceTimeEstimate estimate = report.profile.launches().estimate(totals, tick_ns(report));
         kernel.launches += totals.count;

@@ -6,6 +6,7 @@
 #include "analyzer/reports/completeness_text.hpp"
 #include "analyzer/reports/managed_text.hpp"
 #include "analyzer/reports/notice_text.hpp"
+#include "analyzer/reports/range_lines.hpp"
 #include "analyzer/reports/report.hpp"
 #include "analyzer/reports/resolved.hpp"
 #include "analyzer/reports/terminal_text.hpp"
@@ -96,6 +97,14 @@ Style style_of(findings::Confidence confidence) {
                                                         : Style::low;
 }
 
+/// Where only some ranges are looked at: what it saves of each.
+std::string per_step_text(const Report& report, const findings::Finding& finding) {
+    const auto& inside = report.profile.inside();
+    if (!inside || inside->times < 2 || finding.saving_ns <= 0)
+        return {};
+    return " (" + time_text(finding.saving_ns / static_cast<double>(inside->times)) + " of each range)";
+}
+
 void write_finding(std::ostream& out, Report& report, const findings::Finding& finding, std::size_t number) {
     const ResolvedFinding resolved = resolve(report, finding);
     const auto total = static_cast<double>(report.profile.net_ns());
@@ -105,7 +114,8 @@ void write_finding(std::ostream& out, Report& report, const findings::Finding& f
         << std::string(std::max(title.size() + 2, title_width) - title.size(), ' ')
         << findings::saving_lead(finding.saving_ns, finding.saving_bytes)
         << Styled{Style::saving, findings::saving_text(finding.saving_ns, finding.saving_bytes, total)}
-        << " · confidence " << Styled{style_of(finding.confidence), name(finding.confidence)} << "\n";
+        << per_step_text(report, finding) << " · confidence "
+        << Styled{style_of(finding.confidence), name(finding.confidence)} << "\n";
     write_place(out, report, resolved.line);
     if (resolved.memory && resolved.memory->stack != 0)
         write_place(out, report, *resolved.memory);
@@ -262,6 +272,10 @@ void write_notes(std::ostream& out, Report& report) {
     const model::GraphWork& graphs = report.profile.graphs().work();
     if (const std::string text = unseen_graph_text(graphs); !text.empty())
         out << "  ! " << text << "\n";
+    if (const std::string text = looked_at_text(report); !text.empty())
+        out << "  - " << text << "\n";
+    if (const std::string text = steps_text(report); !text.empty())
+        out << "  - steps: " << text << "\n";
     if (const std::string text = call_times_text(report.profile); !text.empty())
         out << "  - time in calls: " << text << "\n";
     if (const std::string text = graphs_text(graphs); !text.empty())

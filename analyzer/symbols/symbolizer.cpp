@@ -1,6 +1,7 @@
 #include "analyzer/symbols/symbolizer.hpp"
 
 #include "analyzer/reader/dictionary.hpp"
+#include "analyzer/reader/outside.hpp"
 #include "analyzer/reader/plain.hpp"
 #include "analyzer/reader/shown_name.hpp"
 #include "analyzer/symbols/demangle.hpp"
@@ -174,7 +175,7 @@ void Symbolizer::walk(std::uint64_t stack, const VisitFrame& visit) {
             return InterpreterFrame::evaluation;
         return owner(place) == Owner::interpreter ? InterpreterFrame::c_code : InterpreterFrame::other;
     };
-    for_each_frame(dictionary_, python_lines_, stack, kind, visit);
+    for_each_frame(dictionary_, python_lines_, reader::plain_stack(stack), kind, visit);
 }
 
 bool Symbolizer::is_launch_stub(const CodePlace& place) {
@@ -214,6 +215,7 @@ std::optional<PythonFramework> Symbolizer::python_framework(std::uint64_t stack)
 }
 
 const Symbolizer::ChosenLine& Symbolizer::chosen_line(std::uint64_t stack) {
+    stack = reader::plain_stack(stack);
     const auto [entry, fresh] = lines_.try_emplace(stack);
     if (!fresh)
         return entry->second;
@@ -260,6 +262,7 @@ const Symbolizer::ChosenLine& Symbolizer::chosen_line(std::uint64_t stack) {
 }
 
 std::uint64_t Symbolizer::line_stack(std::uint64_t stack) {
+    stack = reader::plain_stack(stack);
     const CodePlace place = line(stack);
     if (place.file.empty()) // without lines two calls in one function are two places
         return line_stacks_.try_emplace(place.module + '+' + std::to_string(place.offset), stack).first->second;

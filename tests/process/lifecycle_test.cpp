@@ -422,6 +422,38 @@ BOOST_AUTO_TEST_CASE(ranges_that_the_program_names) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(steps_that_the_program_names) {
+    const Folder folder;
+    const Outcome watched = run_sim(folder, advisor + " run -o x.umtrace -- " + programs + "/named_steps");
+    BOOST_TEST_REQUIRE(watched.status == 0, watched.err);
+    const Json all = report(folder, "x.umtrace");
+    BOOST_TEST(calls_of(all, "cuMemcpyHtoD_v2").at("count") == 20);
+    BOOST_TEST_REQUIRE(all.at("ranges").size() == 1u);
+    const Json steps = all.at("ranges").at(0);
+    BOOST_TEST(steps.at("name") == "step");
+    BOOST_TEST(steps.at("count") == 12);
+    BOOST_TEST(steps.at("worst_index") == 5);
+    BOOST_TEST(steps.at("worst").at("copy_ns") > 3 * steps.at("median").at("copy_ns").get<double>());
+    const std::string text = run(folder, advisor + " report x.umtrace").out;
+    BOOST_TEST(text.find("steps: \"step\" x 12, median ") != std::string::npos, text);
+    BOOST_TEST(text.find("(step 5: ") != std::string::npos, text);
+    const Json inside = Json::parse(run(folder, advisor + " report --json --range step x.umtrace").out);
+    BOOST_TEST(inside.at("looked_at").at("count") == 12);
+    BOOST_TEST(calls_of(inside, "cuMemcpyHtoD_v2").at("count") == 17);
+    BOOST_TEST(calls_of(inside, "cuMemAlloc_v2").at("count") == 0);
+    const auto saving = [](const Json& found) {
+        double sum = 0;
+        for (const Json& finding : found.at("findings"))
+            sum += finding.at("saving_ns").get<double>();
+        return sum;
+    };
+    BOOST_TEST(saving(inside) > 0.6 * saving(all), inside.at("findings").dump());
+    BOOST_TEST(saving(inside) < 0.95 * saving(all), all.at("findings").dump());
+    const Outcome unknown = run(folder, advisor + " report --range steps x.umtrace");
+    BOOST_TEST(unknown.status == 1);
+    BOOST_TEST(unknown.err.find("there are: step") != std::string::npos, unknown.err);
+}
+
 BOOST_AUTO_TEST_CASE(a_plug_in_bound_past_us) {
     for (const std::string way : {"deep", "plain"}) {
         const Folder folder;

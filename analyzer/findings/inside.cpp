@@ -1,0 +1,56 @@
+#include "analyzer/findings/inside.hpp"
+
+#include "analyzer/findings/words.hpp"
+#include "analyzer/reader/outside.hpp"
+
+#include <algorithm>
+
+namespace umadvisor::findings {
+namespace {
+
+/// A line where the host touches memory is no call: those of the finding's calls tell.
+bool lies_outside(const Finding& finding) {
+    if (!finding.touched_by_host)
+        return reader::is_outside(finding.stack);
+    return !finding.places.empty() && std::ranges::all_of(finding.places, [](const auto& place) {
+        return reader::is_outside(place.second);
+    });
+}
+
+/// Whether the remedy still changes something, if it ever did.
+bool change_inside(timeline::Edit& edit) {
+    if (edit.changes.empty())
+        return true;
+    std::erase_if(edit.changes,
+                  [](const timeline::Change& change) { return reader::is_outside(change.site.stack); });
+    return !edit.changes.empty();
+}
+
+} // namespace
+
+void keep_inside(const model::Profile& profile, std::vector<Finding>& findings) {
+    if (!profile.inside())
+        return;
+    std::erase_if(findings,
+                  [](Finding& finding) { return lies_outside(finding) || !change_inside(finding.edit); });
+    for (Finding& finding : findings) {
+        finding.allocation_stack = reader::plain_stack(finding.allocation_stack);
+        for (auto& [what, stack] : finding.places)
+            stack = reader::plain_stack(stack);
+    }
+}
+
+void take_inside_part(const model::Profile& profile, const model::ManagedSiteActivity& memory,
+                      Finding& finding) {
+    if (!profile.inside())
+        return;
+    const double share = memory.inside_share();
+    finding.saving_ns *= share;
+    finding.stack = reader::plain_stack(finding.stack);
+    for (auto& [what, stack] : finding.places)
+        stack = reader::plain_stack(stack);
+    finding.details.push_back("numbers are of the whole run; " + percent_text(share) +
+                              " of it happened inside the ranges, and the saving is of that");
+}
+
+} // namespace umadvisor::findings

@@ -1,0 +1,161 @@
+#include "analyzer/reports/range_lines.hpp"
+
+#include "analyzer/findings/words.hpp"
+#include "analyzer/model/named_ranges.hpp"
+#include "analyzer/reader/outside.hpp"
+#include "analyzer/reader/shown_name.hpp"
+#include "analyzer/reports/place_json.hpp"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <tuple>
+#include <vector>
+
+namespace umadvisor::reports {
+namespace {
+
+using findings::time_text;
+using model::RangeTimes;
+using model::RangeTotals;
+using Json = nlohmann::ordered_json;
+
+constexpr std::uint64_t least_steps = 3;
+constexpr double least_share = 0.5; ///< of the time, for a line in the head of a report
+constexpr std::size_t most_listed = 64, longest_name = 60;
+/// A worst step by less over the median is one like others: nothing stands out to be named.
+constexpr double clearly_longer = 1.2;
+
+std::string shown(const Report& report, std::uint64_t string, std::size_t longest) {
+    return reader::shown_name(report.trace.dictionary.string(string), longest);
+}
+
+bool is_asked_for(const Report& report, const RangeTotals& totals) {
+    return report.trace.choice() == nullptr
+               ? !reader::is_library_domain(report.trace.dictionary.string(totals.domain))
+               : report.trace.choice()->has(totals.text, totals.domain);
+}
+
+/// nullptr: none recurs and takes most of the time.
+const RangeTotals* steps_of(const Report& report) {
+    const RangeTotals* best = nullptr;
+    const auto whole_ns = static_cast<double>(report.profile.net_ns());
+    for (const auto& [key, totals] : report.profile.ranges().names()) {
+        if (totals.count < least_steps || totals.total.all_ns < least_share * whole_ns ||
+            !is_asked_for(report, totals))
+            continue;
+        if (best == nullptr ||
+            std::tuple(best->depth, -best->total.all_ns) > std::tuple(totals.depth, -totals.total.all_ns))
+            best = &totals;
+    }
+    return best;
+}
+
+/// What the worst step has more of than the median one, and in which call.
+std::string why_text(Report& report, const RangeTotals& steps, const RangeTimes& median) {
+    const RangeTimes& worst = steps.worst;
+    struct Part {
+        double ns;
+        const char* text;
+        bool in_calls;
+    };
+    const std::array parts{Part{worst.wait_ns - median.wait_ns, "waiting for the device", true},
+                           Part{worst.copy_ns - median.copy_ns, "in copies", true},
+                           Part{worst.call_ns - median.call_ns, "in other CUDA calls", true},
+                           Part{worst.own_ns() - median.own_ns(), "in the program's own code", false}};
+    const Part& most = *std::ranges::max_element(parts, {}, &Part::ns);
+    if (worst.all_ns < clearly_longer * median.all_ns || most.ns <= 0)
+        return {};
+    std::string text = ": " + time_text(most.ns) + " more " + most.text;
+    if (most.in_calls && steps.longest_ns * 2 > most.ns) {
+        const std::uint64_t stack = reader::plain_stack(steps.longest.stack);
+        text += ", " + time_text(steps.longest_ns) + " in one " +
+                report.profile.call_name(steps.longest.entry) +
+                (stack == 0 ? "" : " at " + report.symbolizer.line(stack).text());
+    }
+    if (worst.host_faults > 2 * median.host_faults + 10)
+        text += ", " + findings::count_text(worst.host_faults - median.host_faults, "page fault") +
+                " of the host more";
+    return text;
+}
+
+Json times_json(const RangeTimes& times) {
+    return {{"wait_ns", times.wait_ns},
+            {"copy_ns", times.copy_ns},
+            {"call_ns", times.call_ns},
+            {"own_ns", times.own_ns()},
+            {"host_faults", times.host_faults}};
+}
+
+} // namespace
+
+std::string steps_text(Report& report) {
+    const RangeTotals* const steps = steps_of(report);
+    if (steps == nullptr)
+        return {};
+    const RangeTimes median = steps->median();
+    return "\"" + shown(report, steps->text, longest_name) + "\" x " + std::to_string(steps->count) +
+           ", median " + time_text(median.all_ns) + ", worst " + time_text(steps->worst.all_ns) + " (step " +
+           std::to_string(steps->worst_index) + why_text(report, *steps, median) + ")";
+}
+
+std::string looked_at_text(const Report& report) {
+    if (!report.profile.inside())
+        return {};
+    const reader::RangeQuery& query = report.trace.choice()->query();
+    const double ns = static_cast<double>(report.profile.nanoseconds(report.profile.inside()->ticks));
+    std::string text = "only ranges called \"" + reader::shown_name(query.name, longest_name) + "\"";
+    if (!query.domain.empty())
+        text += " in the domain \"" + reader::shown_name(query.domain, longest_name) + "\"";
+    text += ": " + std::to_string(report.profile.inside()->times) + ", " + time_text(ns) + " of " +
+            time_text(static_cast<double>(report.profile.duration_ns()));
+    if (report.profile.inside()->times > 1 && report.together_ns > 0)
+        text += "; all findings save " +
+                time_text(report.together_ns / static_cast<double>(report.profile.inside()->times)) +
+                " of each";
+    return text;
+}
+
+Json looked_at_json(const Report& report) {
+    if (!report.profile.inside())
+        return nullptr;
+    const reader::RangeQuery& query = report.trace.choice()->query();
+    return {{"name", query.name},
+            {"domain", query.domain.empty() ? Json() : Json(query.domain)},
+            {"count", report.profile.inside()->times},
+            {"time_ns", report.profile.nanoseconds(report.profile.inside()->ticks)}};
+}
+
+Json ranges_json(Report& report) {
+    std::vector<const RangeTotals*> all;
+    for (const auto& [key, totals] : report.profile.ranges().names())
+        if (totals.count != 0)
+            all.push_back(&totals);
+    std::ranges::stable_sort(all, std::ranges::greater{},
+                             [](const RangeTotals* totals) { return totals->total.all_ns; });
+    if (all.size() > most_listed)
+        all.resize(most_listed);
+    Json list = Json::array();
+    for (const RangeTotals* const totals : all) {
+        const RangeTimes median = totals->median();
+        Json object{{"name", shown(report, totals->text, reader::longest_shown_name)},
+                    {"domain", shown(report, totals->domain, reader::longest_shown_name)},
+                    {"count", totals->count},
+                    {"total_ns", totals->total.all_ns},
+                    {"median_ns", median.all_ns},
+                    {"worst_ns", totals->worst.all_ns},
+                    {"worst_index", totals->worst_index},
+                    {"total", times_json(totals->total)},
+                    {"median", times_json(median)},
+                    {"worst", times_json(totals->worst)},
+                    {"worst_call", nullptr}};
+        if (totals->longest_ns > 0)
+            object["worst_call"] = {{"call", report.profile.call_name(totals->longest.entry)},
+                                    {"time_ns", totals->longest_ns},
+                                    {"line", place_json(report, reader::plain_stack(totals->longest.stack))}};
+        list.push_back(std::move(object));
+    }
+    return list;
+}
+
+} // namespace umadvisor::reports
