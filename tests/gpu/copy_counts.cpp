@@ -27,17 +27,18 @@ static void write_unified_memory(const UnifiedMemory& um, const char* status, st
                  status, um.host_faults, um.device_fault_records, um.device_fault_groups, um.prefetch_faults);
     std::fprintf(file,
                  "  \"to_device_bytes\": %" PRIu64 ", \"to_device_by_request_bytes\": %" PRIu64
-                 ", \"to_host_bytes\": %" PRIu64 ", \"to_host_by_request_bytes\": %" PRIu64 ",\n",
+                 ", \"to_host_bytes\": %" PRIu64 ", \"to_host_by_request_bytes\": %" PRIu64
+                 ", \"between_devices_bytes\": %" PRIu64 ",\n",
                  um.to_device_bytes, um.to_device_by_request_bytes, um.to_host_bytes,
-                 um.to_host_by_request_bytes);
+                 um.to_host_by_request_bytes, um.between_devices_bytes);
     std::fprintf(file,
                  "  \"thrashing\": %" PRIu64 ", \"throttling\": %" PRIu64 ", \"remote_maps\": %" PRIu64
                  ",\n  \"blocks\": [",
                  um.thrashing, um.throttling, um.remote_maps);
     const char* separator = "";
     for (const auto& [address, bytes] : um.blocks) {
-        std::fprintf(file, "%s\n   [%" PRIu64 ", %" PRIu64 ", %" PRIu64 "]", separator, address,
-                     bytes.to_device, bytes.to_host);
+        std::fprintf(file, "%s\n   [%" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %" PRIu64 "]", separator, address,
+                     bytes.to_device, bytes.to_host, bytes.between_devices);
         separator = ",";
     }
     std::fprintf(file, "]},\n");

@@ -19,6 +19,7 @@ struct Amount {
 struct BlockBytes {
     std::uint64_t to_device = 0;
     std::uint64_t to_host = 0;
+    std::uint64_t between_devices = 0;
 };
 
 struct UnifiedMemory {
@@ -30,6 +31,7 @@ struct UnifiedMemory {
     std::uint64_t to_device_by_request_bytes = 0; ///< the part that a prefetch call of the program moved
     std::uint64_t to_host_bytes = 0;
     std::uint64_t to_host_by_request_bytes = 0;
+    std::uint64_t between_devices_bytes = 0;
     std::uint64_t thrashing = 0;
     std::uint64_t throttling = 0;
     std::uint64_t remote_maps = 0;

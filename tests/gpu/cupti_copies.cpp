@@ -4,11 +4,14 @@
 //   CUPTI_COUNTS_UM=1   also count unified-memory events; slows fault-heavy programs down
 #include "tests/gpu/copy_counts.hpp"
 
+#include <cuda.h>
 #include <cupti.h>
+#include <dlfcn.h>
 
 #include <atomic>
 #include <cstdlib>
 #include <mutex>
+#include <vector>
 
 namespace {
 
@@ -41,6 +44,10 @@ void count_unified_memory(const CUpti_ActivityUnifiedMemoryCounter3& record) {
         um.to_host_bytes += record.value;
         um.blocks[record.address & ~(block_bytes - 1)].to_host += record.value;
         um.to_host_by_request_bytes += by_request ? record.value : 0;
+        break;
+    case CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOD:
+        um.between_devices_bytes += record.value;
+        um.blocks[record.address & ~(block_bytes - 1)].between_devices += record.value;
         break;
     case CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_CPU_PAGE_FAULT_COUNT:
         ++um.host_faults; // the value is a program counter
@@ -119,22 +126,37 @@ void CUPTIAPI take_buffer(CUcontext context, uint32_t stream, uint8_t* buffer, s
     std::free(buffer);
 }
 
+// At least the first; the driver that has loaded this knows the others.
+std::uint32_t devices() {
+    int count = 1;
+    if (void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD)) {
+        if (const auto get_count = reinterpret_cast<CUresult (*)(int*)>(dlsym(driver, "cuDeviceGetCount")))
+            get_count(&count);
+        dlclose(driver);
+    }
+    return static_cast<std::uint32_t>(count);
+}
+
 void enable_unified_memory() {
     if (unified_memory_tried.exchange(true))
         return;
     static constexpr CUpti_ActivityUnifiedMemoryCounterKind kinds[] = {
         CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD,
         CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOH,
+        CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOD,
         CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_CPU_PAGE_FAULT_COUNT,
         CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_GPU_PAGE_FAULT,
         CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_THRASHING,
         CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_THROTTLING,
         CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_REMOTE_MAP,
     };
-    CUpti_ActivityUnifiedMemoryCounterConfig config[std::size(kinds)];
-    for (std::size_t i = 0; i < std::size(kinds); ++i)
-        config[i] = {CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_SINGLE_DEVICE, kinds[i], 0, 1};
-    CUptiResult result = cuptiActivityConfigureUnifiedMemoryCounter(config, std::size(config));
+    std::vector<CUpti_ActivityUnifiedMemoryCounterConfig> configs;
+    for (std::uint32_t device = 0; device < devices(); ++device)
+        for (const auto kind : kinds)
+            configs.push_back(
+                {CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_SINGLE_DEVICE, kind, device, 1});
+    CUptiResult result =
+        cuptiActivityConfigureUnifiedMemoryCounter(configs.data(), static_cast<std::uint32_t>(configs.size()));
     if (result == CUPTI_SUCCESS)
         result = cuptiActivityEnable(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
     const char* text = "unknown CUPTI error";

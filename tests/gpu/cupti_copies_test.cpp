@@ -195,6 +195,8 @@ BOOST_AUTO_TEST_CASE(unified_memory_waits_for_a_context) {
                                 CUPTI_ACTIVITY_UNIFIED_MEMORY_MIGRATION_CAUSE_COHERENCE, (2 << 20) + 65536);
             give_unified_memory(CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOH, 8192,
                                 CUPTI_ACTIVITY_UNIFIED_MEMORY_MIGRATION_CAUSE_PREFETCH, (4 << 20) - 8192);
+            give_unified_memory(CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOD, 16384,
+                                CUPTI_ACTIVITY_UNIFIED_MEMORY_MIGRATION_CAUSE_COHERENCE, 4096);
         },
         "1");
     const auto& um = counts["unified_memory"];
@@ -207,7 +209,8 @@ BOOST_AUTO_TEST_CASE(unified_memory_waits_for_a_context) {
     BOOST_TEST(um["to_device_by_request_bytes"] == 4096);
     BOOST_TEST(um["to_host_bytes"] == 8192);
     BOOST_TEST(um["to_host_by_request_bytes"] == 0);
-    BOOST_TEST(um["blocks"] == nlohmann::json::parse("[[0, 4096, 0], [2097152, 65536, 8192]]"));
+    BOOST_TEST(um["between_devices_bytes"] == 16384);
+    BOOST_TEST(um["blocks"] == nlohmann::json::parse("[[0, 4096, 0, 16384], [2097152, 65536, 8192, 0]]"));
 }
 
 BOOST_AUTO_TEST_CASE(a_refusal_of_the_counters_is_said) {

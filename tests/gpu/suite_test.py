@@ -11,7 +11,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from suite import act_order, act_programs, act_times, advice, cmake_sample, comparison, contest, differential, frameworks, habits  # noqa: E402
-from suite import clock, managed_bytes, program_list, samples, verdicts  # noqa: E402
+from suite import clock, managed_bytes, program_list, python_lines, samples, verdicts  # noqa: E402
 from suite.bundle import Bundle as RealBundle  # noqa: E402
 from suite.cases import NOT_RUN, Cases, Failure  # noqa: E402
 from suite.process import Outcome  # noqa: E402
@@ -124,6 +124,36 @@ class ManagedBytes(unittest.TestCase):
         allocation = {"address": hex(7 * block + 4096), "bytes": block}
         self.assertEqual(managed_bytes.moved_in(blocks, allocation), (5, 50))
         self.assertEqual(managed_bytes.moved_in(blocks, {"address": hex(8 * block), "bytes": block}), (3, 30))
+
+    def test_lines_are_held_against_the_blocks_of_their_allocations(self):
+        block = managed_bytes.BLOCK
+        allocations = [{"allocation": number, "address": hex(number * block), "bytes": size}
+                       for number, size in ((1, block), (2, 4096), (3, 4096), (9, block))]
+        allocations[2]["address"] = hex(2 * block + 8192)  # shares a block with the second
+
+        def line(name, moved, *ids):
+            return {"line": {"text": name}, "blocks": [{"allocation": each} for each in ids], "life": None,
+                    "bytes_to_device": moved, "bytes_to_host": 0, "bytes_between_devices": 0}
+
+        blocks = [[block, 1000, 0, 0], [2 * block, 100, 0, 0], [9 * block, 50, 0, 0]]
+        held = managed_bytes.by_line([line("a", 1040, 1), line("b", 60, 2), line("c", 40, 3)], allocations, blocks)
+        self.assertEqual({each.text: (each.reported[0], each.moved[0]) for each in held},
+                         {"a": (1040, 1000), "b, c": (100, 100), "unnamed": (0, 50)})
+        errors = {each.text: each.errors([1150, 0, 0]) for each in held}
+        self.assertEqual(errors, {"a": [0.04, None, None], "b, c": [0, None, None], "unnamed": [1, None, None]})
+
+
+class PythonLines(unittest.TestCase):
+    def test_lines_of_the_program(self):
+        def finding(path):
+            return {"line": path and {"file": path}}
+
+        self.assertTrue(python_lines.of_program(finding("/suite/python/a.py"), "/suite/python"))
+        for path in (None, "", "/usr/lib/python3/torch/nn.py", "/suite/python_other/a.py"):
+            self.assertFalse(python_lines.of_program(finding(path), "/suite/python"))
+
+    def test_every_program_is_listed(self):
+        self.assertEqual({each.stem for each in python_lines.PROGRAMS.glob("*.py")}, set(python_lines.MODULES))
 
 
 class ActPrograms(unittest.TestCase):

@@ -1,5 +1,10 @@
-"""Bytes of each managed allocation, as a report has them at every level of what is told, against those that moved."""
+"""Bytes of each managed allocation, as a report has them, against those that moved.
 
+One program at every level of what is told; all programs with managed memory at the usual level, line by line."""
+
+from dataclasses import dataclass
+
+from .act_gains import PROGRAMS as TIMED
 from .cases import require
 from .counter import counter
 from .managed import PART
@@ -18,6 +23,16 @@ KNOWN = (lambda size, rounds: (size * rounds, size * rounds),
          lambda size, rounds: (size * (rounds // 2), size * (rounds // 2 - 1)),
          lambda size, _rounds: (size, 0))
 ROUNDS_ON_SIMCUDA = 12
+
+# Programs that a figure is given for at the usual level; those of two devices are told of moves between these.
+ONE_DEVICE = ("batches", "first_touch", "graph_rounds", "histogram", "k_means", "kernel_chain", "linked_nodes",
+              "many_small", "matrix_product", "phases", "ping_pong", "pointer_table", "reduction", "small_result",
+              "small_update", "sparse_product", "static_arrays", "stencil", "stream_buffers", "struct_of_pointers",
+              "uploaded_pointers")
+TWO_DEVICES = tuple(each.name for each in TIMED if each.devices == 2)
+WAYS = ("bytes_to_device", "bytes_to_host", "bytes_between_devices")
+# Of what a program moved that way: an allocation that moved less is not judged by itself.
+LEAST_SHARE = 0.01
 
 
 def check_bytes(cases, bundle, advised):
@@ -60,8 +75,91 @@ def _measure(bundle, advised, options):
 
 
 def moved_in(blocks, allocation):
-    """What [address of a block, bytes to the device, bytes to the host] add up to over the blocks of an Alloc record."""
-    address = int(allocation["address"], 16)
-    first, end = address // BLOCK * BLOCK, address + allocation["bytes"]
-    inside = [each for each in blocks if first <= each[0] < end]
+    """What [address of a block, bytes to the device, bytes to the host, ...] add up to over the blocks of an Alloc."""
+    inside = [each for each in blocks if each[0] in blocks_of(allocation)]
     return sum(each[1] for each in inside), sum(each[2] for each in inside)
+
+
+def blocks_of(allocation):
+    """Addresses of the driver's blocks that an Alloc record has a part in."""
+    address = int(allocation["address"], 16)
+    return range(address // BLOCK * BLOCK, address + allocation["bytes"], BLOCK)
+
+
+@dataclass
+class Held:
+    """A line of a report, or several that share a block or cannot be told apart, against what moved of it."""
+    text: str
+    reported: list
+    moved: list
+
+    def errors(self, totals):
+        """Relative, by way; None where too little moved to judge."""
+        return [abs(ours - theirs) / max(theirs, total * LEAST_SHARE) if max(ours, theirs) >= total * LEAST_SHARE > 0
+                else None for ours, theirs, total in zip(self.reported, self.moved, totals)]
+
+
+def check_all_bytes(cases, bundle, advised, devices=1):
+    """Returns a line for each program, and the figures: the share of lines within 5%, and the worst."""
+    figures, errors, between = [], [], []
+    for program in (*ONE_DEVICE, *TWO_DEVICES):
+        name = f"{program}: bytes of each line"
+        if bundle.sim:
+            cases.not_run(PART, name, "simcuda counts sums only")
+        elif program in TWO_DEVICES and devices < 2:
+            cases.not_run(PART, name, "needs 2 devices")
+        else:
+            cases.check(PART, name, lambda p=program: _judge(bundle, advised, p, figures, errors, between))
+    for metric, found in (("managed.bytes", errors), ("managed.peer.bytes", between)):
+        if found:
+            figures += [figure(f"{metric}.error", [max(found)], "1"),
+                        figure(f"{metric}.within_5_percent", [sum(each <= 0.05 for each in found) / len(found)], "1"),
+                        figure(f"{metric}.judged", [len(found)], "1")]
+    return figures
+
+
+def _judge(bundle, advised, program, figures, errors, between):
+    independent = counter(bundle, unified_memory=True)
+    outcome, traces = advised.run([bundle.program(program)], (), bundle.environment(**independent.environment))
+    require(outcome.status == 0 and traces, f"under umadvisor: {outcome.explain()}")
+    blocks = independent.read()["blocks"]
+    report = advised.report(traces[0], ("--hide", "*/work.hpp"))
+    allocations = [each for each in advised.records(traces[0])
+                   if each["record"] == "Alloc" and each["memory"].startswith("managed") and each["status"] == 0]
+    held = by_line(report["managed"]["allocations"], allocations, blocks)
+    totals = [sum(each[way] for each in blocks) for way in range(1, 1 + len(WAYS))]
+    texts = []
+    for each in held:
+        found = each.errors(totals)
+        errors += [error for error in found[:2] if error is not None]
+        between += [error for error in found[2:] if error is not None]
+        texts.append(f"{each.text}: {each.reported} of {each.moved}")
+        figures.append({"program": program, "line": each.text, "reported": each.reported, "counted": each.moved,
+                        "errors": [error if error is None else round(error, 3) for error in found]})
+    return "; ".join(texts)
+
+
+def by_line(lines, allocations, blocks):
+    """Groups of lines that share no block, each held against the blocks of its allocations.
+
+    A line names its allocations in what it says of their blocks and life; those that none names nothing happened to, as
+    far as the report knows, and they are held against a report of nothing."""
+    known = {each["allocation"]: each for each in allocations}
+    groups = []  # [texts, reported, addresses]
+    named = set()
+    for line in lines:
+        ids = {each["allocation"] for each in line["blocks"]} | {(line["life"] or {}).get("allocation")}
+        ids &= known.keys()
+        named |= ids
+        groups.append([{line["line"]["text"] if line["line"] else line["variable"] or line["call"]},
+                       [line[way] for way in WAYS], {at for each in ids for at in blocks_of(known[each])}])
+    groups += [[{"unnamed"}, [0] * len(WAYS), set(blocks_of(each))] for key, each in known.items() if key not in named]
+    joined = []
+    for group in groups:
+        for other in [each for each in joined if each[2] & group[2]]:
+            joined.remove(other)
+            group = [group[0] | other[0], [a + b for a, b in zip(group[1], other[1])], group[2] | other[2]]
+        joined.append(group)
+    return [Held(", ".join(sorted(texts)), reported,
+                 [sum(each[way] for each in blocks if each[0] in addresses) for way in range(1, 1 + len(WAYS))])
+            for texts, reported, addresses in joined]
