@@ -216,10 +216,10 @@ inline constexpr Row table[] = {
     {"UMA-507", "near", "now-and-then", "", 1 * KiB, 2000, ask_now_and_then},
 
     {"UMA-602", "fault", "refilled", "", 1 * MiB, 12, refill_in_flight},
-    {"UMA-602", "clean", "event", "", 1 * MiB, 12, refill_behind_event},
+    {"UMA-602", "clean", "event", "UMA-505", 1 * MiB, 12, refill_behind_event},
     {"UMA-602", "near", "two-buffers", "", 1 * MiB, 12, refill_two_in_turn},
     {"UMA-602", "near", "polled", "", 1 * MiB, 12, refill_when_polled},
-    {"UMA-602", "near", "stream-wait", "", 1 * MiB, 12, refill_behind_stream},
+    {"UMA-602", "near", "stream-wait", "UMA-505", 1 * MiB, 12, refill_behind_stream},
     {"UMA-602", "near", "called-back", "", 1 * MiB, 12, refill_when_called_back},
     {"UMA-603", "fault", "other-stream", "", 4 * MiB, 12, free_elsewhere},
     {"UMA-603", "clean", "same-stream", "", 4 * MiB, 12, free_in_same_stream},
