@@ -156,7 +156,7 @@ void add_holders(const model::Profile& profile, const LineOf& line_of, const mod
             "memory, pools and other processes have the rest, or what is free lies in pieces");
 }
 
-/// What the program can do about it, by what it held.
+/// Remedies for the failure; they depend on which kinds of memory the program held.
 std::string oom_advice(const model::Profile& profile, const model::FailedTotals& first,
                        const Finding& finding) {
     const auto& devices = profile.dictionary().devices;

@@ -39,7 +39,8 @@ bool same_call(const Finding& one, const Finding& other) {
 /// findings together they fill six blocks of `Times`. For the others, the share that all together save counts.
 constexpr std::size_t most_replayed = 6 * timeline::Times::count - 1;
 
-/// What all edits together bring, and both ends of what calls allow of that.
+/// The time that all edits together save: the best estimate, and the least and most that the recorded calls
+/// allow.
 struct Together {
     double saved_ns = 0, at_least_ns = 0, at_most_ns = 0;
 };
@@ -49,7 +50,8 @@ struct Together {
 constexpr std::size_t most_bounded = timeline::Times::count - 2;
 /// Both ends are told where they lie so far apart, of the larger; and by `least_saving_of_run`.
 constexpr double least_range = 0.25;
-/// Replays take time: where less of the run is open than a finding that is told in full saves, there are none.
+/// Each further replay takes time. The least share of the run that must be undecided for one: what a finding
+/// told in full saves.
 constexpr double least_open_of_run = 0.01;
 
 bool is_range(const model::Profile& profile, double at_least_ns, double at_most_ns) {
@@ -57,13 +59,13 @@ bool is_range(const model::Profile& profile, double at_least_ns, double at_most_
            at_most_ns - at_least_ns > least_saving_of_run * static_cast<double>(profile.net_ns());
 }
 
-/// Whether the host goes on without data that it may look at.
+/// Whether the edit lets the host continue before data has arrived that it may read.
 bool leaves_waits_out(const timeline::Edit& edit) {
     return std::ranges::any_of(edit.changes, [](const timeline::Change& change) { return change.data_needed; });
 }
 
-/// The dearest of those whose replay rests on what calls do not decide, and so much of it that their saving may
-/// differ by as much as is told.
+/// Indices of the findings to replay under both assumptions: the dearest whose saving the recorded calls leave
+/// open by enough to be reported as a range.
 std::vector<std::size_t> undecided(const model::Profile& profile, std::span<const Finding* const> edited,
                                    std::size_t alone) {
     const double open_ns = profile.clock().undecided_ns();
@@ -153,7 +155,7 @@ Together bound_by_replay(const model::Profile& profile, std::vector<Finding>& al
         for (std::size_t i = 0; i < chosen.size(); ++i) {
             Finding& finding = *edited[chosen[i]];
             const double edited_ns = gains[chosen[i]].edited_ns;
-            // What the calls themselves needed is more where they waited for less.
+            // If the calls waited for less time, more of their duration was their own work.
             const double dearer = edited_ns > 0 ? std::max(1.0, ended[i].edited_ns / edited_ns) : 1;
             const double end_ns = std::max(0.0, gained(prices[chosen[i]] * dearer, ended[i]));
             const double least_ns = way == 0 ? finding.saving_ns : finding.saving_at_least_ns;

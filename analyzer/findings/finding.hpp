@@ -44,7 +44,7 @@ struct Finding {
     std::vector<std::pair<std::string, std::uint64_t>> places; ///< further lines that matter: what and stack
     std::string advice;                                        ///< what to write instead
     double saving_ns = 0;
-    /// Where calls do not decide how the run went, and the ends of what they allow lie far apart; 0: they do.
+    /// Least and most that the recorded calls allow, if these lie far apart; 0: `saving_ns` alone holds.
     double saving_at_least_ns = 0, saving_at_most_ns = 0;
     /// The time of the Python statements that the remedy takes away; 0: it takes none away.
     double statement_ns = 0;

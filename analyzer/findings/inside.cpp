@@ -17,7 +17,7 @@ bool lies_outside(const Finding& finding) {
     });
 }
 
-/// Whether the remedy still changes something, if it ever did.
+/// Removes the changes that lie outside. Returns false if that leaves an edit without changes.
 bool change_inside(timeline::Edit& edit) {
     if (edit.changes.empty())
         return true;

@@ -131,16 +131,18 @@ class ManagedBytes(unittest.TestCase):
                        for number, size in ((1, block), (2, 4096), (3, 4096), (9, block))]
         allocations[2]["address"] = hex(2 * block + 8192)  # shares a block with the second
 
-        def line(name, moved, *ids):
-            return {"line": {"text": name}, "blocks": [{"allocation": each} for each in ids], "life": None,
+        def line(name, moved, *ids, count=1):
+            return {"line": {"text": name}, "count": count, "blocks": [{"allocation": each} for each in ids], "life": None,
                     "bytes_to_device": moved, "bytes_to_host": 0, "bytes_between_devices": 0}
 
         blocks = [[block, 1000, 0, 0], [2 * block, 100, 0, 0], [9 * block, 50, 0, 0]]
         held = managed_bytes.by_line([line("a", 1040, 1), line("b", 60, 2), line("c", 40, 3)], allocations, blocks)
         self.assertEqual({each.text: (each.reported[0], each.moved[0]) for each in held},
-                         {"a": (1040, 1000), "b, c": (100, 100), "unnamed": (0, 50)})
+                         {"a": (1040, 1000), "b, c": (100, 100), "no line": (0, 50)})
         errors = {each.text: each.errors([1150, 0, 0]) for each in held}
-        self.assertEqual(errors, {"a": [0.04, None, None], "b, c": [0, None, None], "unnamed": [1, None, None]})
+        self.assertEqual(errors, {"a": [0.04, None, None], "b, c": [0, None, None], "no line": [1, None, None]})
+        held = managed_bytes.by_line([line("a", 1050, 1, count=2), line("b", 100, 2, 3)], allocations, blocks)
+        self.assertEqual({each.text: (each.reported[0], each.moved[0]) for each in held}, {"a": (1050, 1050), "b": (100, 100)})
 
 
 class PythonLines(unittest.TestCase):

@@ -142,18 +142,23 @@ def _judge(bundle, advised, program, figures, errors, between):
 def by_line(lines, allocations, blocks):
     """Groups of lines that share no block, each held against the blocks of its allocations.
 
-    A line names its allocations in what it says of their blocks and life; those that none names nothing happened to, as
-    far as the report knows, and they are held against a report of nothing."""
+    A line names allocations in what it says of its blocks and life, but not always all: those that no line names belong
+    to the lines that hold more than they name, and these are held against their blocks together."""
     known = {each["allocation"]: each for each in allocations}
-    groups = []  # [texts, reported, addresses]
+    groups, incomplete = [], []  # [texts, reported, addresses]
     named = set()
     for line in lines:
         ids = {each["allocation"] for each in line["blocks"]} | {(line["life"] or {}).get("allocation")}
         ids &= known.keys()
         named |= ids
-        groups.append([{line["line"]["text"] if line["line"] else line["variable"] or line["call"]},
+        (groups if len(ids) >= line["count"] else incomplete).append([{line["line"]["text"] if line["line"] else line["variable"] or line["call"]},
                        [line[way] for way in WAYS], {at for each in ids for at in blocks_of(known[each])}])
-    groups += [[{"unnamed"}, [0] * len(WAYS), set(blocks_of(each))] for key, each in known.items() if key not in named]
+    unnamed = {at for key, each in known.items() if key not in named for at in blocks_of(each)}
+    if unnamed:
+        incomplete.append([set() if incomplete else {"no line"}, [0] * len(WAYS), unnamed])
+    if incomplete:
+        groups.append([set().union(*(each[0] for each in incomplete)), [sum(way) for way in zip(*(each[1] for each in incomplete))],
+                       set().union(*(each[2] for each in incomplete))])
     joined = []
     for group in groups:
         for other in [each for each in joined if each[2] & group[2]]:
