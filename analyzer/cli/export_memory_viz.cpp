@@ -39,7 +39,7 @@ void write(const Arguments& arguments, OutputFile& file) {
         say(warning);
     if (options.at_oom && !totals.any_oom)
         throw reader::Error(trace.file.path() +
-                            ": no allocation on a device ran out of memory; leave out --at-oom");
+                            ": no allocation on a device failed for want of memory; leave out --at-oom");
     if (totals.left_out != 0)
         say(trace.file.path() + ": the newest " + std::to_string(totals.entries) +
             " entries of its history are told, " + std::to_string(totals.left_out) +

@@ -98,6 +98,9 @@ void add_stacks(Lines& lines) {
 void add_others(Lines& lines) {
     lines.add("dump TRACE", Format::dump);
     lines.add("dump --json TRACE", Format::json_dump);
+    for (const char* options : {"", " --limit 1", " --limit 100 --at-oom"})
+        lines.add("export TRACE --memory-viz --force --full-stacks --hide a --show b --output " +
+                  std::string(output_file) + std::string(options));
     for (const char* options : {"", " --source"})
         lines.add("pack TRACE --force --output " + std::string(output_file) + std::string(options));
     lines.add("plan TRACE", Format::json);
@@ -107,6 +110,18 @@ void add_others(Lines& lines) {
         lines.add("whatif TRACE" + std::string(options));
         lines.add("whatif --json TRACE" + std::string(options), Format::json);
     }
+}
+
+/// Any name, of any domain: made-up ranges have names that nobody can foresee.
+void add_ranges(Lines& lines) {
+    const std::string_view any = " TRACE --range * --domain *";
+    lines.add("report --all" + std::string(any));
+    lines.add("report --json" + std::string(any), Format::json);
+    lines.add("stats" + std::string(any));
+    lines.add("tree" + std::string(any));
+    lines.add("flame" + std::string(any), Format::collapsed);
+    lines.add("dump" + std::string(any), Format::dump);
+    lines.add("dump --json" + std::string(any), Format::json_dump);
 }
 
 void check_complete(const std::vector<CommandLine>& lines) {
@@ -148,6 +163,7 @@ std::vector<CommandLine> command_lines() {
     add_tables(lines);
     add_stacks(lines);
     add_others(lines);
+    add_ranges(lines);
     check_complete(lines.all);
     return lines.all;
 }
