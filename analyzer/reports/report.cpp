@@ -53,7 +53,7 @@ Report::Report(const std::string& path, const symbols::Options& options, bool wi
     together_at_least_ns = found.together_at_least_ns;
     together_at_most_ns = found.together_at_most_ns;
     const auto is_own = [this](std::uint64_t stack) {
-        return symbolizer.owner(symbolizer.line(stack)) == symbols::Owner::program;
+        return symbols::is_own(symbolizer.owner(symbolizer.line(stack)));
     };
     const auto framework_of = [this](std::uint64_t stack) { return symbolizer.python_framework(stack); };
     findings::prefer_own_lines(findings, is_own);

@@ -65,7 +65,7 @@ std::vector<CodePlace> shown_frames(symbols::Symbolizer& symbolizer, std::uint64
     const CodePlace line = frames[choice.index()];
     frames.erase(frames.begin(), frames.begin() + static_cast<std::ptrdiff_t>(choice.index()));
     std::erase_if(frames, [&](const CodePlace& place) {
-        return place.unknown() || symbolizer.owner(place) != symbols::Owner::program;
+        return place.unknown() || !symbols::is_own(symbolizer.owner(place));
     });
     if (frames.empty())
         frames.push_back(line);

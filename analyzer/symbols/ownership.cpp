@@ -61,6 +61,18 @@ Owner remembered(std::unordered_map<std::string, Owner>& answers, Part part, con
     return entry->second;
 }
 
+/// `path` is of a source file or a loaded object. Python installs packages into folders called site-packages or
+/// dist-packages (docs.python.org, "site"; Debian Python policy).
+bool is_installed(const std::string& path) {
+    return path.find("-packages/") != std::string::npos;
+}
+
+/// pip and Debian write console scripts without a suffix (packaging.python.org, "Entry points specification").
+bool is_console_script(const CodePlace& place) {
+    return place.language == Language::python && place.function == "<module>" &&
+           matches("*/bin/*", place.file) && !place.file.ends_with(".py");
+}
+
 } // namespace
 
 Ownership::Ownership(std::vector<std::string> hide, std::vector<std::string> show)
@@ -77,7 +89,11 @@ Owner Ownership::of(const CodePlace& place) const {
         if (const Owner owner = remembered(modules_, Part::module, place.module); owner != Owner::program)
             return owner;
     }
-    return remembered(files_, Part::file, place.file);
+    if (const Owner owner = remembered(files_, Part::file, place.file); owner != Owner::program)
+        return owner;
+    if (is_installed(place.file) || is_installed(place.module))
+        return Owner::package;
+    return is_console_script(place) ? Owner::script : Owner::program;
 }
 
 Owner Ownership::of_module(const std::string& module) const {
@@ -87,16 +103,27 @@ Owner Ownership::of_module(const std::string& module) const {
 bool LineChoice::offer(const Offer& frame) {
     const std::size_t number = offered_++;
     if (frame.owner == Owner::entry) {
-        own_ = framework_ = none;
+        own_ = package_ = script_ = framework_ = none;
     } else if (own_ == none && frame.owner == Owner::program && !frame.unknown) {
         own_ = number;
         frames_after_ = 0;
         return true;
+    } else if (package_ == none && frame.owner == Owner::package && !frame.unknown) {
+        package_ = number;
+    } else if (script_ == none && frame.owner == Owner::script) {
+        script_ = number;
     } else if (framework_ == none && frame.owner == Owner::framework) {
         framework_ = number;
     }
     frames_after_ += !frame.inlined;
     return own_ == none || frames_after_ < runtime_depth;
+}
+
+std::size_t LineChoice::index() const {
+    for (const std::size_t number : {own_, package_, script_, framework_})
+        if (number != none)
+            return number;
+    return 0;
 }
 
 CodePlace choose_line(std::span<const CodePlace> frames, const Ownership& ownership) {

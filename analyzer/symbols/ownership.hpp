@@ -14,11 +14,18 @@ namespace umadvisor::symbols {
 
 enum class Owner : std::uint8_t {
     program,
+    package,     ///< installed by pip or the like: a library of the program, or all that there is of it
+    script,      ///< the console script of such a package
     entry,       ///< CUDA's entry points: what they call is not the program's code either, whatever its name
     runtime,     ///< CUDA's, C's, C++'s, Rust's, ours
     framework,   ///< PyTorch's, CuPy's, cuBLAS's, ...: or hidden by the user
     interpreter, ///< CPython's C code
 };
+
+/// Whether a user can change it: the program's own code, as far as the frame alone tells.
+inline bool is_own(Owner owner) {
+    return owner == Owner::program || owner == Owner::package || owner == Owner::script;
+}
 
 /// The table of known_code.def, and before it what the user wants hidden or shown. Remembers what it was asked.
 /// Not thread-safe.
@@ -40,8 +47,8 @@ private:
 
 /// Finds the frame to show while a stack is gone through from its innermost frame on: the first that is the
 /// program's own and that no entry point of CUDA follows soon, since a runtime that is linked into the program
-/// has private functions whose names tell nothing. Where no frame is the program's own: the first that is a
-/// framework's, else the innermost.
+/// has private functions whose names tell nothing. Where no frame is the program's own: the first of an installed
+/// package, else of its console script, else of a framework, else the innermost.
 class LineChoice {
 public:
     struct Offer {
@@ -52,11 +59,11 @@ public:
     /// False: further frames would change nothing. Frames of either language.
     bool offer(const Offer& frame);
     /// Number of the chosen frame among those offered.
-    std::size_t index() const { return own_ != none ? own_ : framework_ != none ? framework_ : 0; }
+    std::size_t index() const;
 
 private:
     static constexpr std::size_t none = ~std::size_t{0};
-    std::size_t offered_ = 0, framework_ = none, own_ = none;
+    std::size_t offered_ = 0, own_ = none, package_ = none, script_ = none, framework_ = none;
     int frames_after_ = 0; ///< that are not inlined, since own_
 };
 

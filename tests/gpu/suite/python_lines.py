@@ -1,6 +1,7 @@
 """Python programs on frameworks: every finding is at a line of the program, none at one of a framework's or of libc."""
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 from .cases import require
@@ -17,17 +18,20 @@ MODULES = {"transformers_train": ("torch", "transformers"), "transformers_genera
            "sentence_embeddings": ("sentence_transformers", "transformers"), "onnxruntime_run": ("onnx", "onnxruntime"),
            "cupy_rounds": ("cupy",), "jax_rounds": ("jax",), "compiled_rounds": ("torch",), "ddp_rounds": ("torch",),
            "loader_workers": ("torch",)}
+ON_CUDA = "import onnxruntime; assert 'CUDAExecutionProvider' in onnxruntime.get_available_providers()"
 
 
 def check_python(cases, bundle, advised):
     """Returns the figures of suite python."""
     strangers, judged = [], []
     for name, modules in MODULES.items():
-        missing = [] if bundle.sim else [each for each in modules if not _imports(bundle, each)]
+        missing = [] if bundle.sim else [each for each in modules if find_spec(each) is None]
         if bundle.sim:
             cases.not_run(PART, name, "not run on simcuda")
         elif missing:
             cases.not_run(PART, name, f"python3 here has no {missing[0]}")
+        elif "onnxruntime" in modules and not _runs(bundle, ON_CUDA):
+            cases.not_run(PART, name, "onnxruntime here is built without CUDA")
         else:
             cases.check(PART, name, lambda n=name: _check(bundle, advised, n, strangers, judged))
     if not judged:
@@ -35,8 +39,8 @@ def check_python(cases, bundle, advised):
     return [figure("python.programs", [len(judged)], "1"), figure("python.lines_not_users", [len(strangers)], "1")]
 
 
-def _imports(bundle, module):
-    return run([sys.executable, "-c", f"import {module}"], bundle.environment()).status == 0
+def _runs(bundle, statement):
+    return run([sys.executable, "-c", statement], bundle.environment()).status == 0
 
 
 def _check(bundle, advised, name, strangers, judged):

@@ -50,8 +50,7 @@ BOOST_AUTO_TEST_CASE(the_runtime_inside_the_program_is_not_its_code) {
     for (const CodePlace& own : {native("main", program), native("upload", program, "/home/user/upload.cu"),
                                  native("cuda_upload", program), native("f", "/home/user/libcudaish.so"),
                                  native("f", "/opt/libcustom.so"), native("cuda::upload", program),
-                                 python("step", "/home/user/train.py"), python("<module>", "<string>"),
-                                 python("step", packages + "/ours/train.py")})
+                                 python("step", "/home/user/train.py"), python("<module>", "<string>")})
         BOOST_TEST((ownership.of(own) == Owner::program), own.text());
 }
 
@@ -76,9 +75,25 @@ BOOST_AUTO_TEST_CASE(packages_that_programs_are_written_on_are_no_lines_of_their
                                       "rmm", "cudf", "numba", "numba_cuda", "torchmetrics", "wandb", "optax"})
         BOOST_TEST((ownership.of(python("f", packages + "/" + package + "/core.py")) == Owner::framework),
                    package);
-    BOOST_TEST((ownership.of(python("f", packages + "/my_model/core.py")) == Owner::program));
+    BOOST_TEST((ownership.of(python("f", packages + "/my_model/core.py")) == Owner::package));
     BOOST_TEST((ownership.of(native("f", packages + "/jax_plugins/xla_cuda13/xla_cuda_plugin.so")) ==
                 Owner::framework));
+}
+
+BOOST_AUTO_TEST_CASE(an_installed_package_is_a_library_where_the_program_calls_it) {
+    const Ownership ownership;
+    const CodePlace copy = native("at::native::copy_kernel_cuda", packages + "/torch/lib/libtorch_cuda.so"),
+                    library = python("batch_to_device", packages + "/some_library/tensor.py"),
+                    extension = native("gather", packages + "/some_library/_C.so"),
+                    own = python("<module>", "/home/user/train.py"),
+                    tool = python("<module>", "/usr/local/bin/some-tool"),
+                    start = native("_start", "/usr/bin/python3");
+    BOOST_TEST(choose_line(std::vector{copy, extension, library, own, start}, ownership).file == own.file);
+    // The package is the program.
+    BOOST_TEST(choose_line(std::vector{copy, library, start}, ownership).file == library.file);
+    BOOST_TEST(choose_line(std::vector{copy, library, tool, start}, ownership).file == library.file);
+    // No package, but a script of the user's own that lies in a folder bin.
+    BOOST_TEST(choose_line(std::vector{copy, tool, start}, ownership).file == tool.file);
 }
 
 BOOST_AUTO_TEST_CASE(the_line_of_a_python_program_under_a_framework) {

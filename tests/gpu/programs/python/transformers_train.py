@@ -1,4 +1,4 @@
-"""A small BERT with random weights: batches from pageable memory, and the loss read in each step."""
+"""A small BERT with random weights: batches of embeddings from pageable memory, and the loss read in each step."""
 
 import math
 
@@ -10,9 +10,9 @@ model = BertForSequenceClassification(BertConfig(hidden_size=128, num_hidden_lay
 optimizer = torch.optim.AdamW(model.parameters())
 total = 0.0
 for step in range(60):
-    tokens = torch.randint(0, 1000, (64, 128)).cuda()
+    embedded = torch.randn(64, 128, 128).cuda()
     labels = torch.randint(0, 2, (64,)).cuda()
-    loss = model(input_ids=tokens, labels=labels).loss
+    loss = model(inputs_embeds=embedded, labels=labels).loss
     loss.backward()
     optimizer.step()
     optimizer.zero_grad()
