@@ -10,8 +10,8 @@ model = BertForSequenceClassification(BertConfig(hidden_size=128, num_hidden_lay
 optimizer = torch.optim.AdamW(model.parameters())
 total = 0.0
 for step in range(60):
-    embedded = torch.randn(64, 128, 128).cuda()
-    labels = torch.randint(0, 2, (64,)).cuda()
+    embedded = torch.randn(256, 128, 128).cuda()
+    labels = torch.randint(0, 2, (256,)).cuda()
     loss = model(inputs_embeds=embedded, labels=labels).loss
     loss.backward()
     optimizer.step()
