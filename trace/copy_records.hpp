@@ -79,13 +79,15 @@ struct Copy : Call {
     }
 };
 
-/// What an asynchronous copy to the host brought, seen when the thread had waited for it.
+/// What the host's end of an asynchronous copy held later: of a copy to the host what it brought, seen when the
+/// thread had waited for it; of an upload what its source holds now, where the host has changed it.
 struct Content {
     static constexpr Type type = Type::content;
     static constexpr std::string_view name = "Content";
     std::uint64_t start = 0; ///< ticks, not a difference
     std::uint64_t copy = 0;  ///< `start` of the Copy, one of the same thread
     CopyContent content;
+    std::uint64_t source_changed = 0; ///< 1: of an upload, and not what its Copy says
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
@@ -93,6 +95,7 @@ struct Content {
         v.number("copy", r.copy);
         CopyContent::content_fields(r.content, v);
         v.number("look_duration", r.content.look_duration);
+        v.number("source_changed", r.source_changed);
     }
 };
 

@@ -175,6 +175,28 @@ std::string oom_advice(const model::Profile& profile, const model::FailedTotals&
                : text + "; umadvisor run --act rewrite=spill lets the program go on in managed memory";
 }
 
+/// What to do where a capture forbids a call, or had ended before it; the lines that the trace tells of.
+std::string capture_advice(const model::Profile& profile, const LineOf& line_of, std::uint64_t status,
+                           const model::FailedTotals& first, Finding& finding) {
+    const bool ended = status == model::capture_ended;
+    const model::CallSite& other = ended ? first.ended_by : first.capture;
+    if (other.stack != 0)
+        finding.places.emplace_back((ended ? "ended by this call: " : "captured from here on: ") +
+                                        profile.call_name(other.entry),
+                                    line_of(other.stack));
+    if (ended)
+        return "mend the call that ended the capture: it failed before this one; then capture anew";
+    const std::string mode =
+        profile.uses_runtime() ? "cudaStreamCaptureModeThreadLocal" : "CU_STREAM_CAPTURE_MODE_THREAD_LOCAL";
+    if (first.of_other_thread)
+        return "begin the capture with " + mode +
+               ": in the global mode no thread may allocate, wait or query while it lasts; or make this call "
+               "before it begins";
+    return "allocate, wait and query before the capture begins or after it ends" +
+           std::string(first.capture.stack != 0 ? ""
+                                                : "; if another thread captures, let it begin with " + mode);
+}
+
 Finding describe(const model::Profile& profile, const LineOf& line_of, std::uint64_t stack,
                  std::uint64_t status, const FailedLine& line) {
     const model::FailureSite* const fatal = profile.failed_calls().fatal();
@@ -205,6 +227,8 @@ Finding describe(const model::Profile& profile, const LineOf& line_of, std::uint
             add_holders(profile, line_of, first, finding);
         finding.advice = oom_advice(profile, first, finding);
     }
+    if (status == model::capture_forbids || status == model::capture_ended)
+        finding.advice = capture_advice(profile, line_of, status, first, finding);
     finding.basis = "calls that fail are worth mending whatever they cost";
     finding.confidence = Confidence::high;
     return finding;

@@ -19,8 +19,12 @@ using model::HazardKind;
 using model::HazardSite;
 using model::HazardTotals;
 
+bool is_of_source(HazardKind kind) {
+    return kind == HazardKind::reused_source || kind == HazardKind::changed_source;
+}
+
 const Rule& rule_of(HazardKind kind) {
-    return kind == HazardKind::reused_source     ? rule("UMA-602")
+    return is_of_source(kind)                    ? rule("UMA-602")
            : kind == HazardKind::freed_in_flight ? rule("UMA-603")
                                                  : rule("UMA-604");
 }
@@ -37,6 +41,7 @@ std::string summary_of(const model::Profile& profile, const HazardSite& site, co
     const std::string first = use_text(profile, totals.first, totals.first_kernel);
     switch (site.kind) {
     case HazardKind::reused_source:
+    case HazardKind::changed_source:
         return "the host had changed the page-locked source, " + bytes + ", " +
                count_text(totals.times, "time") + " before a call waited for the copy";
     case HazardKind::freed_in_flight:
@@ -55,6 +60,7 @@ std::string advice_of(const model::Profile& profile, HazardKind kind) {
     const std::string join = prefix + "StreamWaitEvent(";
     switch (kind) {
     case HazardKind::reused_source:
+    case HazardKind::changed_source:
         return record + "stream) behind this copy and " + prefix +
                "EventSynchronize(done) before the host writes the buffer again; with two buffers in turn host "
                "and copy still work side by side";
@@ -70,11 +76,12 @@ std::string advice_of(const model::Profile& profile, HazardKind kind) {
 /// The line to look at first, and the other one.
 std::pair<std::uint64_t, std::uint64_t> lines_of(const HazardSite& site, const LineOf& line_of) {
     const std::uint64_t first = line_of(site.first.stack), second = line_of(site.second.stack);
-    return site.kind == HazardKind::reused_source ? std::pair(first, second) : std::pair(second, first);
+    return is_of_source(site.kind) ? std::pair(first, second) : std::pair(second, first);
 }
 
 std::string other_text(HazardKind kind) {
     return kind == HazardKind::reused_source     ? "by this upload it had changed"
+           : kind == HazardKind::changed_source  ? "before this call it had changed"
            : kind == HazardKind::freed_in_flight ? "used here"
                                                  : "the first use is here";
 }
@@ -96,13 +103,13 @@ Finding describe(const model::Profile& profile, const LineOf& line_of, const Haz
                         {"times_in_flight", static_cast<double>(totals.proved)},
                         {"left_ns", totals.left_ns},
                         {"bytes", static_cast<double>(totals.bytes)}};
-    finding.details.push_back(
-        "by measured times and the order of its stream " +
-        std::string(site.kind == HazardKind::reused_source ? "the copy" : "the use that came first") +
-        " still had " + time_text(totals.left_ns) + " or more to go when the " +
-        (site.kind == HazardKind::reused_source     ? "changed source was uploaded again"
-         : site.kind == HazardKind::freed_in_flight ? "free was called"
-                                                    : "other was called"));
+    finding.details.push_back("by measured times and the order of its stream " +
+                              std::string(is_of_source(site.kind) ? "the copy" : "the use that came first") +
+                              " still had " + time_text(totals.left_ns) + " or more to go when the " +
+                              (site.kind == HazardKind::reused_source     ? "changed source was uploaded again"
+                               : site.kind == HazardKind::changed_source  ? "source was seen to have changed"
+                               : site.kind == HazardKind::freed_in_flight ? "free was called"
+                                                                          : "other was called"));
     finding.advice = advice_of(profile, site.kind);
     finding.basis = "a wrong result is worth mending whatever it costs";
     finding.confidence = Confidence::high;
@@ -117,7 +124,7 @@ std::vector<Finding> find_hazards(const model::Profile& profile, const LineOf& l
     std::map<std::tuple<HazardKind, std::uint64_t, std::uint64_t>, std::pair<HazardSite, HazardTotals>>
         by_lines;
     for (const auto& [site, totals] : profile.hazards().sites()) {
-        if (site.kind != HazardKind::reused_source && memory_use_is_untold(profile))
+        if (!is_of_source(site.kind) && memory_use_is_untold(profile))
             continue;
         const auto [line, other] = lines_of(site, line_of);
         const auto [known, fresh] = by_lines.try_emplace({site.kind, line, other}, site, totals);

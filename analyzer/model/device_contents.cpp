@@ -293,6 +293,8 @@ void DeviceContents::download(const trace::Copy& copy, std::vector<Range>& range
 }
 
 void DeviceContents::add(const trace::Content& record, std::uint32_t thread) {
+    if (record.source_changed != 0)
+        return; // of an upload
     const auto awaited = std::ranges::find_if(
         awaited_, [&](const Awaited& each) { return each.thread == thread && each.copy == record.copy; });
     if (awaited == awaited_.end())

@@ -4,6 +4,7 @@
 #include "analyzer/model/allocations.hpp"
 #include "analyzer/model/lifetimes.hpp"
 #include "analyzer/model/waits.hpp"
+#include "trace/graph_records.hpp"
 
 #include <compare>
 #include <cstdint>
@@ -19,13 +20,20 @@ struct FailureSite {
     auto operator<=>(const FailureSite&) const = default;
 };
 
-inline constexpr std::uint64_t out_of_memory = 2; ///< CUresult
+// CUresult
+inline constexpr std::uint64_t out_of_memory = 2;
+inline constexpr std::uint64_t capture_forbids = 900; ///< a call that is not permitted while a stream captures
+inline constexpr std::uint64_t capture_ended = 901;   ///< by an earlier error
 
 struct FailedTotals {
     std::uint64_t count = 0;
     // Of the first:
     std::uint64_t start = 0;                 ///< ticks
     bool from_null = false, to_null = false; ///< a copy's ends
+    // Where a capture forbade it, or had ended:
+    CallSite capture;             ///< that began it; no stack: not known
+    bool of_other_thread = false; ///< that captures
+    CallSite ended_by;            ///< the call that ended it; no stack: not known
     // And where memory was out:
     std::uint64_t bytes = 0;                      ///< asked for, by an allocation
     bool of_host = false;                         ///< page-locked memory, not a device's
@@ -36,11 +44,14 @@ struct FailedTotals {
 
 /// Answers of queries and what fails because the process ends are no failures. After an error that ends the
 /// context (CUDA Driver API, CUresult: "the process must be terminated and relaunched") all that fails fails by
-/// it. Memory: one entry a site and status, and for a few that were out of memory one a site of allocations.
+/// it. Memory: one entry a site and status, for a few that were out of memory one a site of allocations, and
+/// one for each of 64 captures at a time.
 class FailedCalls {
 public:
     /// Returns the totals to fill in where it is the first of its kind, else nullptr.
-    FailedTotals* add(const CallSite& site, std::uint64_t status, std::uint64_t start);
+    FailedTotals* add(const CallSite& site, std::uint64_t status, std::uint64_t start, std::uint32_t thread);
+    /// A capture begins or ends, after add().
+    void add(const trace::Graph& record, std::uint32_t thread);
     /// An allocation of the program, failed or not, after add(). A failure for want of memory is answered where
     /// the thread's next allocation of that kind succeeds: of as many bytes (what was in the way is freed and
     /// the call made again), or of fewer by the same call (what fits is looked for).
@@ -52,6 +63,14 @@ public:
     std::uint64_t after_fatal() const { return after_fatal_; }
 
 private:
+    struct Capture {
+        std::uint64_t stream = 0;
+        std::uint32_t thread = 0;
+        CallSite begun, ended_by;
+    };
+    Capture* capture_of(std::uint32_t thread);
+
+    std::vector<Capture> captures_;             ///< under way
     std::map<FailureSite, FailedTotals> sites_; ///< before the context ended
     /// Failures of one thread in a row, each the next try after the one before.
     struct Tries {

@@ -9,8 +9,8 @@
 namespace umadvisor::model {
 namespace {
 
-constexpr std::size_t most_allocations = 4096, most_uses = 16, most_sources = 4096;
-constexpr std::size_t most_sites = 1024, most_open = 64;
+constexpr std::size_t most_allocations = 4096, most_uses = 16, most_sources = 4096, most_in_flight = 1024;
+constexpr std::size_t most_sites = 1024, most_open = 64, most_changed = 64;
 /// Host and kernels, or two kernels, may agree by so much memory while they run.
 constexpr std::uint64_t most_flag_bytes = 4096, least_bytes = 256;
 
@@ -41,7 +41,8 @@ bool graphs_have_events(const reader::Dictionary& dictionary) {
 
 } // namespace
 
-Hazards::Hazards(const reader::Dictionary& dictionary) : dictionary_(dictionary), written_(dictionary) {
+Hazards::Hazards(double ns_per_tick, const reader::Dictionary& dictionary)
+    : ns_per_tick_(ns_per_tick), dictionary_(dictionary), written_(dictionary) {
     if (graphs_have_events(dictionary))
         order_.give_up();
 }
@@ -254,6 +255,13 @@ void Hazards::change(std::uint64_t allocation, const facts::Call& call) {
     ++memory->writes;
 }
 
+/// The host changed it before it knew that the copy was done.
+bool Hazards::has_changed(const Source& source, const trace::CopyContent& now) const {
+    const Memory* const memory = live_.find(source.allocation);
+    return memory != nullptr && !memory->reached && sources_tell_ && source.writes == memory->writes &&
+           !order_.is_awaited(source.moment) && differs(source.part_hash, source.whole_hash, now);
+}
+
 void Hazards::upload(const trace::Copy& copy, const facts::Call& call, const LeastEnds::Work& work) {
     Memory* const memory = live_.find(copy.source_allocation);
     if (memory == nullptr || !memory->on_host || memory->reached || !sources_tell_ ||
@@ -266,8 +274,7 @@ void Hazards::upload(const trace::Copy& copy, const facts::Call& call, const Lea
         sources_.clear();
     Source& source = sources_[copy.source];
     if (source.bytes == copy.bytes && source.allocation == copy.source_allocation &&
-        source.writes == memory->writes && !order_.is_awaited(source.moment) &&
-        differs(source.part_hash, source.whole_hash, copy.content)) {
+        has_changed(source, copy.content)) {
         HazardTotals* const totals =
             note({HazardKind::reused_source, source.site, call.site}, source.work, call.start, *memory);
         if (totals != nullptr)
@@ -278,14 +285,47 @@ void Hazards::upload(const trace::Copy& copy, const facts::Call& call, const Lea
               .whole_hash = copy.content.whole_hash,
               .allocation = copy.source_allocation,
               .writes = memory->writes,
+              .ticks = copy.start,
+              .start = call.start,
+              .thread = call.thread,
               .site = call.site,
               .moment = order_.last(call.stream),
               .work = work};
+    if (in_flight_.size() == most_in_flight)
+        in_flight_.clear();
+    in_flight_[copy.start] = source;
+}
+
+void Hazards::add(const trace::Content& record, std::uint32_t thread) {
+    const Source* const source = record.source_changed == 0 ? nullptr : in_flight_.find(record.copy);
+    if (source == nullptr || source->thread != thread || record.start < record.copy ||
+        !has_changed(*source, record.content))
+        return;
+    const std::uint64_t since = record.start - record.copy + record.content.look_duration;
+    if (changed_.size() == most_changed) // the oldest may be of a thread that made no call any more
+        changed_.erase(changed_.begin());
+    changed_.push_back({*source, source->start + static_cast<double>(since) * ns_per_tick_});
+}
+
+/// The look was on behalf of this call, if it is of the same thread.
+void Hazards::note_changed(const facts::Call& call) {
+    for (const Changed& changed : changed_) {
+        const Memory* const memory = live_.find(changed.source.allocation);
+        if (changed.source.thread != call.thread || memory == nullptr)
+            continue;
+        HazardTotals* const totals = note({HazardKind::changed_source, changed.source.site, call.site},
+                                          changed.source.work, changed.seen, *memory);
+        if (totals != nullptr)
+            totals->bytes = changed.source.bytes;
+    }
+    std::erase_if(changed_, [&](const Changed& changed) { return changed.source.thread == call.thread; });
 }
 
 void Hazards::add(const facts::Call& call, const reader::ThreadCursor& cursor) {
     if (order_.unknown())
         return;
+    if (!changed_.empty())
+        note_changed(call);
     if (const auto* const record = std::get_if<trace::Free>(&cursor.event()))
         return free(*record, call);
     order_.add(call);

@@ -20,8 +20,9 @@
 namespace umadvisor::model {
 
 enum class HazardKind : std::uint8_t {
-    reused_source,     ///< the host changes the source of an upload that has not been done
-    freed_in_flight,   ///< memory is freed in a stream while another works on it
+    reused_source,   ///< the host changes the source of an upload that has not been done, and uploads it again
+    changed_source,  ///< the same, seen before another call
+    freed_in_flight, ///< memory is freed in a stream while another works on it
     unordered_streams, ///< two streams use the same bytes, and one at least writes
 };
 
@@ -51,12 +52,13 @@ struct HazardTotals {
 /// that is not recorded. Bytes are those of copies, memory sets and frees. A kernel counts where its parameters
 /// lead to one allocation that it may write and no other such, the other use is all of that allocation, and it
 /// is larger than a flag. Sources of uploads are told from their hashes, and only where no device work may
-/// have changed them. Memory: 16 uses each of 4,096 allocations, as many sources, and a bounded number of
-/// call sites.
+/// have changed them. Their second hash is that of the next upload or of a look before another call. What the
+/// host may have learned later does not matter: when it was looked at, the copy had not been done. Memory: 16
+/// uses each of 4,096 allocations, as many sources, and a bounded number of call sites.
 class Hazards {
 public:
     /// The dictionary must outlive it.
-    explicit Hazards(const reader::Dictionary& dictionary);
+    Hazards(double ns_per_tick, const reader::Dictionary& dictionary);
 
     void add(const trace::Alloc& record);
     void add(const trace::Free& record) {
@@ -67,6 +69,7 @@ public:
     void add(const trace::Stream& record);
     void add(const trace::Event& record);
     void add(const trace::Context& record);
+    void add(const trace::Content& record, std::uint32_t thread);
     void add(const trace::Ipc&) { order_.give_up(); }
     void add(const trace::External&) { order_.give_up(); }
     void measured(std::uint64_t sample, double ns) { ends_.measured(sample, ns); }
@@ -99,12 +102,20 @@ private:
         std::uint32_t met =
             0; ///< number, plus 1, of the stream whose work met it: what comes behind that does, too
     };
-    /// The latest upload from a place on the host.
+    /// An upload from page-locked memory.
     struct Source {
         std::uint64_t bytes = 0, part_hash = 0, whole_hash = 0, allocation = 0, writes = 0;
+        std::uint64_t ticks = 0; ///< start of its record
+        double start = 0;        ///< the same, as facts::Call has it
+        std::uint32_t thread = 0;
         CallSite site;
         StreamOrder::Moment moment{};
         LeastEnds::Work work{};
+    };
+    /// It was seen to have changed before the next call of its thread.
+    struct Changed {
+        Source source;
+        double seen; ///< as facts::Call has times
     };
     /// Whether the first had ended shows when its time is told.
     struct Open {
@@ -120,16 +131,21 @@ private:
     void free(const trace::Free& record, facts::Call call);
     void change(std::uint64_t allocation, const facts::Call& call);
     void upload(const trace::Copy& copy, const facts::Call& call, const LeastEnds::Work& work);
+    bool has_changed(const Source& source, const trace::CopyContent& now) const;
+    void note_changed(const facts::Call& call);
     bool meet(const Memory& memory, const Use& earlier, const Use& later) const;
     HazardTotals* note(const HazardSite& site, const LeastEnds::Work& work, double at, const Memory& memory);
 
+    double ns_per_tick_;
     const reader::Dictionary& dictionary_;
     StreamOrder order_;
     LeastEnds ends_;
     WrittenParameters written_;
     reader::FlatMap<Memory> live_;           ///< by allocation
     reader::FlatMap<std::vector<Use>> uses_; ///< the same
-    reader::FlatMap<Source> sources_;        ///< by address
+    reader::FlatMap<Source> sources_;        ///< the latest, by address
+    reader::FlatMap<Source> in_flight_;      ///< by `ticks`: what a Content record may tell of
+    std::vector<Changed> changed_;           ///< no call of their thread has followed
     bool kernels_tell_ = true;               ///< which memory they write
     bool sources_tell_ = true;               ///< nothing but what is told may write page-locked memory
     bool streams_made_ = false;

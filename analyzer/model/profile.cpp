@@ -37,7 +37,7 @@ Profile::Profile(reader::Trace& trace, Statistics* statistics, machine::Rates ra
                trace.dictionary.managed_sources.empty() ? nullptr : &trace.dictionary.managed_sources.back(),
                trace.dictionary),
       missing_syncs_(trace.dictionary),
-      hazards_(std::make_unique<Hazards>(trace.dictionary)),
+      hazards_(std::make_unique<Hazards>(ns_per_tick, trace.dictionary)),
       narrow_rows_(trace.dictionary),
       contents_(ns_per_tick, trace.dictionary),
       churn_(trace.dictionary),

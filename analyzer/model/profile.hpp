@@ -176,9 +176,9 @@ private:
     void observe_other(const reader::ThreadCursor& cursor, facts::Call* call);
     void observe(const trace::Launch& record, const reader::Shape* shape, std::uint32_t thread);
     template <class Record>
-    void count(const Record& record);
+    void count(const Record& record, std::uint32_t thread);
     template <class Record>
-    void count_call(const CallSite& site, const Record& record);
+    void count_call(const CallSite& site, const Record& record, std::uint32_t thread);
     template <class Record>
     void describe_failure(const Record& record, FailedTotals& first);
     void add(const trace::LaunchShape& record, const reader::ThreadCursor& cursor);

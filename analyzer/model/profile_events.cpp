@@ -114,14 +114,14 @@ void Profile::describe_failure(const Record& record, FailedTotals& first) {
 }
 
 template <class Record>
-void Profile::count_call(const CallSite& site, const Record& record) {
+void Profile::count_call(const CallSite& site, const Record& record, std::uint32_t thread) {
     if (reader::is_outside(site.stack))
         return;
     CallTotals& totals = calls_[site.entry];
     ++totals.count;
     if (record.status != 0) {
         ++totals.failed;
-        if (FailedTotals* const first = failed_calls_.add(site, record.status, record.start))
+        if (FailedTotals* const first = failed_calls_.add(site, record.status, record.start, thread))
             describe_failure(record, *first);
     }
     if constexpr (std::is_same_v<Record, trace::Launch>)
@@ -131,7 +131,7 @@ void Profile::count_call(const CallSite& site, const Record& record) {
 }
 
 template <class Record>
-void Profile::count(const Record& record) {
+void Profile::count(const Record& record, std::uint32_t thread) {
     ++records_;
     if constexpr (std::is_same_v<Record, trace::Residency>)
         ++residency_samples_;
@@ -145,7 +145,7 @@ void Profile::count(const Record& record) {
                       record.status;
                   }) {
         if (is_program_call(record))
-            count_call({record.stack, record.entry}, record);
+            count_call({record.stack, record.entry}, record, thread);
     }
     if constexpr (requires { record.captured; } && !std::is_same_v<Record, trace::LaunchShape>)
         captured_ += record.captured != 0;
@@ -171,7 +171,7 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
 void Profile::observe_other(const reader::ThreadCursor& cursor, facts::Call* call) {
     std::visit(
         [&](const auto& record) {
-            count(record);
+            count(record, cursor.index());
             if constexpr (std::is_same_v<std::remove_cvref_t<decltype(record)>, trace::Alloc>)
                 if (is_program_call(record))
                     failed_calls_.tried(record, cursor.index());
@@ -181,9 +181,9 @@ void Profile::observe_other(const reader::ThreadCursor& cursor, facts::Call* cal
             if (is_node(record))
                 return;
             offer(record, cursor.index(), waits_, contents_, managed_, missing_syncs_, *hazards_, recorded_,
-                  allocations_, placed_launches_, allocation_failures_, actions_, action_gains_, remote_uses_,
-                  write_combined_, far_copies_, peer_copies_, narrow_rows_, graphs_, polls_, queries_,
-                  exported_sites_, staging_sites_, noticed_allocations_, default_stream_order_);
+                  allocations_, placed_launches_, failed_calls_, allocation_failures_, actions_, action_gains_,
+                  remote_uses_, write_combined_, far_copies_, peer_copies_, narrow_rows_, graphs_, polls_,
+                  queries_, exported_sites_, staging_sites_, noticed_allocations_, default_stream_order_);
             if constexpr (std::is_same_v<std::remove_cvref_t<decltype(record)>, trace::Copy>)
                 add_copy(copies_, record, trace_.time, *call);
             else if constexpr (requires { add(record, cursor); })
@@ -193,7 +193,7 @@ void Profile::observe_other(const reader::ThreadCursor& cursor, facts::Call* cal
 }
 
 void Profile::observe(const trace::Launch& record, const reader::Shape* shape, std::uint32_t thread) {
-    count(record);
+    count(record, thread);
     churn_.add(record);
     idle_syncs_.add(record, thread);
     idle_gaps_.launch(record, shape, thread);
@@ -205,7 +205,7 @@ void Profile::observe(const trace::Launch& record, const reader::Shape* shape, s
     growth_.launch();
     lifetimes_.launch(record, shape);
     if (shape != nullptr)
-        count_call({shape->stack, shape->entry}, record);
+        count_call({shape->stack, shape->entry}, record, thread);
     if (shape != nullptr && shape->captured) {
         ++captured_;
         return;

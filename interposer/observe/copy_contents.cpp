@@ -48,27 +48,40 @@ bool CopyContents::is_suspect(std::uint64_t device, std::uint64_t bytes, std::ui
     return place.equal >= equal_before;
 }
 
-trace::CopyContent CopyContents::hash(std::uint64_t host, std::uint64_t device, std::uint64_t bytes) noexcept {
+/// Of little, the part is all of it.
+trace::CopyContent CopyContents::hash_part(std::uint64_t host, std::uint64_t bytes) noexcept {
     trace::CopyContent content;
-    if (bytes <= HostBytes::small) {
+    if (bytes > HostBytes::small) {
+        bytes_.hash_part(content, host, bytes);
+    } else {
         bytes_.hash_whole(content, host, bytes);
         content.part_hash = content.whole_hash;
-        return content;
-    }
-    bytes_.hash_part(content, host, bytes);
-    if (content.part_hash == 0)
-        return content;
-    const bool suspect = is_suspect(device, bytes, content.part_hash);
-    if ((suspect || runtime::options().hashing == runtime::Hashing::full) &&
-        on_wholes_ + bytes / bytes_a_nanosecond < budget(record::monotonic_nanoseconds()) / 4 * 3) {
-        const std::uint64_t start = worked_nanoseconds();
-        bytes_.hash_whole(content, host, bytes);
-        on_wholes_ += worked_nanoseconds() - start;
     }
     return content;
 }
 
-trace::CopyContent CopyContents::look(std::uint64_t host, std::uint64_t device, std::uint64_t bytes) noexcept {
+trace::CopyContent CopyContents::hash(std::uint64_t host, std::uint64_t device, std::uint64_t bytes) noexcept {
+    trace::CopyContent content = hash_part(host, bytes);
+    if (bytes <= HostBytes::small || content.part_hash == 0)
+        return content;
+    const bool suspect = is_suspect(device, bytes, content.part_hash);
+    if (suspect || runtime::options().hashing == runtime::Hashing::full)
+        hash_whole(content, host, bytes);
+    return content;
+}
+
+/// Where the budget allows it.
+void CopyContents::hash_whole(trace::CopyContent& content, std::uint64_t host, std::uint64_t bytes) noexcept {
+    if (on_wholes_ + bytes / bytes_a_nanosecond >= budget(record::monotonic_nanoseconds()) / 4 * 3)
+        return;
+    const std::uint64_t start = worked_nanoseconds();
+    bytes_.hash_whole(content, host, bytes);
+    on_wholes_ += worked_nanoseconds() - start;
+}
+
+/// What `hash` says of host memory that may be read.
+template <class Hash>
+trace::CopyContent CopyContents::look(std::uint64_t host, std::uint64_t bytes, const Hash& hash) noexcept {
     const std::uint64_t now = record::monotonic_nanoseconds();
     if (started_ == 0)
         started_ = now;
@@ -79,10 +92,14 @@ trace::CopyContent CopyContents::look(std::uint64_t host, std::uint64_t device, 
     const record::Quiet quiet;
     trace::CopyContent content;
     if (may_read_host(host, bytes))
-        content = hash(host, device, bytes);
+        content = hash();
     on_parts_ += worked_nanoseconds() - start - (on_wholes_ - before);
     content.look_duration = record::now() - begin;
     return content;
+}
+
+trace::CopyContent CopyContents::look(std::uint64_t host, std::uint64_t device, std::uint64_t bytes) noexcept {
+    return look(host, bytes, [&] { return hash(host, device, bytes); });
 }
 
 void CopyContents::look_at_upload(trace::Copy& record) noexcept {
@@ -91,20 +108,10 @@ void CopyContents::look_at_upload(trace::Copy& record) noexcept {
         record.content = look(record.source, record.destination, record.bytes);
 }
 
-template <class Gone>
-void CopyContents::drop_waiting(const Gone& gone) noexcept {
-    std::uint32_t kept = 0;
-    const std::uint32_t count = waiting_.load(std::memory_order_relaxed);
-    for (std::uint32_t i = 0; i < count; ++i)
-        if (!gone(downloads_[i]))
-            downloads_[kept++] = downloads_[i];
-    waiting_.store(kept, std::memory_order_relaxed);
-}
-
 void CopyContents::forget_waiting() noexcept {
     const TryLock::Attempt attempt(lock_);
     if (attempt)
-        drop_waiting([](const Waiting& download) { return download.thread == pthread_self(); });
+        downloads_.drop([](const Waiting& download) { return download.thread == pthread_self(); });
 }
 
 void CopyContents::look_at_download(trace::Copy& record) noexcept {
@@ -113,7 +120,7 @@ void CopyContents::look_at_download(trace::Copy& record) noexcept {
         return;
     const std::uint64_t first = record.destination, last = first + record.bytes;
     // A synchronous call tells the thread of those before it, and they may be changed from then on.
-    drop_waiting([&](const Waiting& before) {
+    downloads_.drop([&](const Waiting& before) {
         return (before.destination < last && first < before.destination + before.bytes) ||
                (record.asynchronous == 0 && before.thread == pthread_self());
     });
@@ -121,14 +128,8 @@ void CopyContents::look_at_download(trace::Copy& record) noexcept {
         record.content = look(record.destination, record.source, record.bytes);
         return;
     }
-    std::uint32_t count = waiting_.load(std::memory_order_relaxed);
-    if (count == most_waiting) { // the oldest may be of a thread that is gone
-        drop_waiting([&](const Waiting& download) { return &download == downloads_; });
-        --count;
-    }
-    downloads_[count] = {pthread_self(), record.start,       record.stream,
-                         record.source,  record.destination, record.bytes};
-    waiting_.store(count + 1, std::memory_order_relaxed);
+    downloads_.add(
+        {pthread_self(), record.start, record.stream, record.source, record.destination, record.bytes});
     record.content_follows = 1;
 }
 
@@ -138,7 +139,7 @@ void CopyContents::look_at_waiting(const trace::Sync& record) noexcept {
     if (!attempt)
         return;
     const bool of_event = record.kind == SyncKind::event || record.kind == SyncKind::event_query;
-    drop_waiting([&](const Waiting& download) {
+    downloads_.drop([&](const Waiting& download) {
         if (download.thread != pthread_self() || of_event)
             return download.thread == pthread_self();
         if (record.kind != SyncKind::context && download.stream != record.object)
@@ -150,6 +151,95 @@ void CopyContents::look_at_waiting(const trace::Sync& record) noexcept {
         if (told.content.part_hash != 0)
             record::write(told);
         return true;
+    });
+}
+
+void CopyContents::keep_upload(const trace::Copy& record) noexcept {
+    if (record.source_memory == trace::Memory::pageable)
+        return; // whether the driver still has to read it is not known
+    const TryLock::Attempt attempt(lock_);
+    if (!attempt)
+        return;
+    const auto of_stream = [&](const Upload& upload) { return upload.stream == record.stream; };
+    std::uint32_t more = uploads_.count(of_stream);
+    uploads_.drop([&](const Upload& upload) { return of_stream(upload) && more-- >= most_of_a_stream; });
+    uploads_.add({pthread_self(), record.start, record.stream, record.source, record.bytes,
+                  record.source_allocation, record.content.part_hash, record.content.whole_hash, 0});
+}
+
+/// Whether nobody is to look at it again: it has changed, it is gone, or it was looked at often enough.
+bool CopyContents::look_again(Upload& upload) noexcept {
+    if (on_sources_ >= budget(record::monotonic_nanoseconds()) / 16)
+        return false;
+    const auto is_same_allocation = [&] {
+        Allocation allocation{};
+        return allocations().find(upload.source, allocation) && allocation.id == upload.allocation;
+    };
+    if (!is_same_allocation())
+        return true;
+    const std::uint64_t before = on_parts_ + on_wholes_;
+    trace::Content told;
+    told.start = record::now();
+    told.copy = upload.copy;
+    told.source_changed = 1;
+    told.content = look(upload.source, upload.bytes, [&] {
+        trace::CopyContent content = hash_part(upload.source, upload.bytes);
+        if (content.part_hash == upload.part_hash && content.whole_hash == 0 && upload.whole_hash != 0 &&
+            runtime::options().hashing == runtime::Hashing::full)
+            hash_whole(content, upload.source, upload.bytes);
+        return content;
+    });
+    on_sources_ += on_parts_ + on_wholes_ - before;
+    const trace::CopyContent& now = told.content;
+    const bool whole_differs =
+        now.whole_hash != 0 && upload.whole_hash != 0 && now.whole_hash != upload.whole_hash;
+    if (now.part_hash == 0 || (now.part_hash == upload.part_hash && !whole_differs))
+        return ++upload.looks >= most_looks;
+    if (is_same_allocation()) // else what was read may be another's
+        record::write(told);
+    return true;
+}
+
+void CopyContents::look_again_before(const trace::Copy& record) noexcept {
+    if (record.captured != 0)
+        return;
+    const TryLock::Attempt attempt(lock_);
+    if (!attempt)
+        return;
+    uploads_.drop([&](Upload& upload) {
+        const auto meets = [&](std::uint64_t address) {
+            return address < upload.source + upload.bytes && upload.source < address + record.bytes;
+        };
+        const bool sends = is_upload(record) && meets(record.source);
+        // Of two uploads of the same bytes the analyzer compares the hashes.
+        const bool same = upload.source == record.source && upload.bytes == record.bytes;
+        const bool own = upload.thread == pthread_self();
+        if (own && (record.asynchronous == 0 || (sends && !same)) && look_again(upload))
+            return true;
+        return meets(record.destination) || (sends && record.asynchronous != 0);
+    });
+}
+
+void CopyContents::look_again_before(const trace::Sync& record) noexcept {
+    const TryLock::Attempt attempt(lock_);
+    if (!attempt)
+        return;
+    uploads_.drop([&](Upload& upload) {
+        const bool other = record.kind == trace::SyncKind::stream && upload.stream != record.object;
+        return upload.thread == pthread_self() && !other && look_again(upload);
+    });
+}
+
+void CopyContents::forget_uploads(const trace::Sync& record) noexcept {
+    using trace::SyncKind;
+    if (record.kind == SyncKind::event) // which need not stand behind them
+        return;
+    const TryLock::Attempt attempt(lock_);
+    if (!attempt)
+        return;
+    const bool of_stream = record.kind == SyncKind::stream || record.kind == SyncKind::stream_query;
+    uploads_.drop([&](const Upload& upload) {
+        return upload.thread == pthread_self() && (!of_stream || upload.stream == record.object);
     });
 }
 

@@ -3,6 +3,7 @@
 
 #include "interposer/act/prefetch.hpp"
 #include "interposer/observe/capture.hpp"
+#include "interposer/observe/copy_contents.hpp"
 #include "interposer/wrappers/hook.hpp"
 
 namespace umadvisor::wrappers {
@@ -26,6 +27,8 @@ struct Synchronize : WhileRecording {
             record.object = stream_of<E>(object...);
         else if constexpr (sizeof...(Object) != 0)
             record.object = reinterpret_cast<std::uint64_t>((object, ...));
+        if constexpr (Kind != trace::SyncKind::stream_query && Kind != trace::SyncKind::event_query)
+            observe::copy_contents().before_sync(record);
         const std::uint64_t begun = act::wait_begins();
         const CUresult result = timed<E>(record, object...);
         finish_sync(record, begun);

@@ -3,6 +3,8 @@
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
+#include <cstdint>
+#include <set>
 
 BOOST_AUTO_TEST_SUITE(process_contents_test)
 
@@ -21,12 +23,19 @@ std::ostream& operator<<(std::ostream& out, const Row& row) {
 }
 
 const Row rows[] = {
-    {"UMA-106", "fault", "every-step", true}, {"UMA-106", "near", "changed", false},
-    {"UMA-106", "near", "written", false},    {"UMA-107", "fault", "unchanged", true},
-    {"UMA-107", "near", "changed", false},    {"UMA-108", "fault", "zeros", true},
-    {"UMA-108", "near", "nearly", false},     {"UMA-303", "fault", "upload", true},
-    {"UMA-303", "near", "used", false},       {"UMA-303", "fault", "memset", true},
+    {"UMA-106", "fault", "every-step", true},
+    {"UMA-106", "near", "changed", false},
+    {"UMA-106", "near", "written", false},
+    {"UMA-107", "fault", "unchanged", true},
+    {"UMA-107", "near", "changed", false},
+    {"UMA-108", "fault", "zeros", true},
+    {"UMA-108", "near", "nearly", false},
+    {"UMA-303", "fault", "upload", true},
+    {"UMA-303", "near", "used", false},
+    {"UMA-303", "fault", "memset", true},
     {"UMA-303", "clean", "memset", false},
+    {"UMA-602", "fault", "changed", true},
+    {"UMA-602", "near", "changed-when-called-back", false},
 };
 
 Outcome run_row(const Folder& folder, const Row& row, const std::string& options) {
@@ -51,6 +60,27 @@ BOOST_AUTO_TEST_CASE(nothing_is_hashed_where_nobody_wants_it) {
     for (const auto& copy : dump(folder, "x.umtrace", "Copy"))
         BOOST_TEST(copy.at("part_hash") == 0u);
     BOOST_TEST(!finds(report(folder, "x.umtrace"), "UMA-106"));
+}
+
+BOOST_AUTO_TEST_CASE(a_source_that_changes_before_the_wait_has_a_record) {
+    const Folder folder;
+    const Row fault{"UMA-602", "fault", "changed", true},
+        clean{"UMA-602", "clean", "changed-behind-wait", false};
+    BOOST_TEST(run_row(folder, fault, "").status == 0);
+    std::set<std::uint64_t> uploads;
+    for (const auto& copy : dump(folder, "x.umtrace", "Copy"))
+        if (copy.at("asynchronous") == 1u)
+            uploads.insert(copy.at("start_ns").get<std::uint64_t>());
+    const auto changed = dump(folder, "x.umtrace", "Content");
+    BOOST_TEST(changed.size() == uploads.size());
+    for (const auto& content : changed) {
+        BOOST_TEST(content.at("source_changed") == 1u);
+        BOOST_TEST(uploads.contains(content.at("copy_ns").get<std::uint64_t>()));
+    }
+    BOOST_TEST(run_row(folder, clean, "").status == 0);
+    BOOST_TEST(dump(folder, "x.umtrace", "Content").empty());
+    BOOST_TEST(run_row(folder, fault, "--hash off").status == 0);
+    BOOST_TEST(dump(folder, "x.umtrace", "Content").empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_level_that_is_none) {

@@ -34,6 +34,22 @@ std::size_t failures(Scenario& s) {
         std::ranges::count(found, "UMA-701", [](const Finding& finding) { return finding.rule->id; }));
 }
 
+/// A capture of `stream` begins or ends.
+void capture(Scenario& s, trace::GraphAction action, std::uint64_t stack, std::uint64_t status = 0,
+             std::uint64_t stream = 0x70, std::uint32_t thread = 1) {
+    trace::Graph record;
+    record.entry =
+        s.entry(action == trace::GraphAction::begin_capture ? "cuStreamBeginCapture_v2" : "cuStreamEndCapture");
+    record.start = s.now += 1000;
+    record.duration = 500;
+    record.stack = stack;
+    record.action = action;
+    record.stream = stream;
+    record.status = status;
+    s.builder.add(record, thread);
+    s.now += 1000;
+}
+
 Finding lone_failure(Scenario& s) {
     auto found = findings_of(s);
     std::erase_if(found, [](const Finding& finding) { return finding.rule->id != "UMA-701"; });
@@ -217,6 +233,61 @@ BOOST_AUTO_TEST_CASE(what_the_device_has_is_held_against_what_was_asked_for) {
     BOOST_TEST(fits.details.back().starts_with("the device has room for what it held and this together"),
                fits.details.back());
     BOOST_TEST(large.details.back().starts_with("the program held 8 GiB then"), large.details.back());
+}
+
+BOOST_AUTO_TEST_CASE(a_call_that_another_threads_capture_forbids) {
+    Scenario s;
+    const auto begin = s.stack(), wait = s.stack(), end = s.stack();
+    for (int i = 0; i < 3; ++i) {
+        capture(s, trace::GraphAction::begin_capture, begin);
+        s.synchronize({.stack = wait, .thread = 2, .status = 900});
+        capture(s, trace::GraphAction::end_capture, end, 901);
+    }
+    const auto found = findings_of(s);
+    BOOST_REQUIRE(found.size() == 2u);
+    BOOST_TEST(found[0].stack == wait);
+    BOOST_TEST(found[0].advice.starts_with("begin the capture with cudaStreamCaptureModeThreadLocal"),
+               found[0].advice);
+    const std::vector<std::pair<std::string, std::uint64_t>> captured{
+        {"captured from here on: cudaStreamBeginCapture", begin}};
+    BOOST_TEST((found[0].places == captured));
+    BOOST_TEST(found[1].stack == end);
+    const std::vector<std::pair<std::string, std::uint64_t>> ended{
+        {"ended by this call: cudaDeviceSynchronize", wait}};
+    BOOST_TEST((found[1].places == ended));
+    BOOST_TEST(found[1].advice ==
+               "mend the call that ended the capture: it failed before this one; then capture anew");
+}
+
+BOOST_AUTO_TEST_CASE(a_call_that_the_threads_own_capture_forbids) {
+    Scenario s;
+    const auto begin = s.stack(), wait = s.stack();
+    capture(s, trace::GraphAction::begin_capture, s.stack(), 0, 0x80, 2); // another's beside it
+    capture(s, trace::GraphAction::begin_capture, begin);
+    s.synchronize({.stack = wait, .status = 900});
+    const Finding finding = lone_failure(s);
+    BOOST_TEST(finding.advice == "allocate, wait and query before the capture begins or after it ends");
+    BOOST_REQUIRE(finding.places.size() == 1u);
+    BOOST_TEST(finding.places[0].second == begin);
+}
+
+BOOST_AUTO_TEST_CASE(a_capture_that_is_not_told_of) {
+    Scenario s;
+    capture(s, trace::GraphAction::begin_capture, s.stack());
+    capture(s, trace::GraphAction::end_capture, s.stack()); // and is over
+    s.synchronize({.stack = s.stack(), .status = 900});
+    s.synchronize({.stack = s.stack(), .status = 901});
+    capture(s, trace::GraphAction::begin_capture, s.stack(), 0, 0x80, 2);
+    capture(s, trace::GraphAction::begin_capture, s.stack(), 0, 0x90, 3);
+    s.synchronize({.stack = s.stack(), .status = 900}); // by which of the two?
+    const auto found = findings_of(s);
+    BOOST_REQUIRE(found.size() == 3u);
+    for (const Finding& finding : found)
+        BOOST_TEST(finding.places.empty());
+    for (const std::size_t i : {0u, 2u})
+        BOOST_TEST(found[i].advice.ends_with(
+                       "; if another thread captures, let it begin with cudaStreamCaptureModeThreadLocal"),
+                   found[i].advice);
 }
 
 BOOST_AUTO_TEST_CASE(answers_are_no_failures) {

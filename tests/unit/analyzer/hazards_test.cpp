@@ -31,6 +31,7 @@ struct Program : test::Scenario {
     std::uint64_t upload_at = stack(), use_at = stack(), launch_at = stack(), free_at = stack();
     std::uint64_t writer = function("_Z4fillPfi"), reader = function("_Z4lookPKfPf"), plain = function("fill");
     std::uint64_t next_sample = 1;
+    std::uint64_t uploaded = 0; ///< start of the latest upload
     std::vector<std::uint64_t> samples;
 
     explicit Program(bool blocking = false) {
@@ -107,7 +108,19 @@ struct Program : test::Scenario {
     }
     void upload(std::uint64_t from, std::uint64_t to, std::uint64_t stream, std::uint64_t hash = 0,
                 Part part = {}) {
+        uploaded = now;
         copy_async(from, Memory::pinned, to, Memory::device, stream, part, hash, upload_at);
+    }
+    /// What the recorder says before a call where the source of an upload holds something else.
+    void look_again(std::uint64_t upload, std::uint64_t hash, std::uint64_t thread = 1) {
+        trace::Content content;
+        content.start = now;
+        content.copy = upload;
+        content.content.part_hash = hash;
+        content.content.look_duration = 1000;
+        content.source_changed = 1;
+        builder.add(content, thread);
+        now += 2000;
     }
     void download(std::uint64_t from, std::uint64_t to, std::uint64_t stream, Part part = {}) {
         copy_async(from, Memory::device, to, Memory::pinned, stream, part, 0, use_at);
@@ -224,7 +237,154 @@ struct Reuse : Program {
     }
 };
 
+/// An upload behind work that takes long, whose source has changed when the program waits. `between` stands
+/// behind the upload.
+struct Change : Program {
+    std::uint64_t wait_at = stack();
+    std::uint64_t source = pinned(), to = device();
+    template <class Between>
+    explicit Change(const Between& between, std::uint64_t hash_then = 12) {
+        busy(one);
+        upload(source, to, one, 11);
+        between(*this);
+        look_again(uploaded, hash_then);
+        synchronize({.kind = SyncKind::stream, .object = one, .stack = wait_at});
+    }
+};
+
 } // namespace
+
+BOOST_AUTO_TEST_CASE(a_source_that_changes_before_its_wait_is_told) {
+    Change p([](Program&) {});
+    const Finding finding = test::lone(p.told(), "UMA-602");
+    BOOST_TEST(finding.stack == p.upload_at);
+    BOOST_REQUIRE(finding.places.size() == 1u);
+    BOOST_TEST(finding.places[0].first == "before this call it had changed");
+    BOOST_TEST(finding.places[0].second == p.wait_at);
+    BOOST_TEST(finding.saving_ns == 0);
+    BOOST_TEST((finding.confidence == findings::Confidence::high));
+    BOOST_TEST(test::evidence(finding, "times") == 1);
+    BOOST_TEST(test::evidence(finding, "bytes") == 8.0 * mib);
+    BOOST_TEST(test::evidence(finding, "left_ns") > 8e6);
+    BOOST_REQUIRE(finding.details.size() == 1u);
+    BOOST_TEST(finding.details[0].ends_with("or more to go when the source was seen to have changed"),
+               finding.details[0]);
+}
+
+BOOST_AUTO_TEST_CASE(a_source_that_changes_before_its_wait_is_told_by_line) {
+    Program p;
+    const std::uint64_t source = p.pinned(), to = p.device(), wait_at = p.stack();
+    for (std::uint64_t round = 0; round < 5; ++round) {
+        p.busy(one);
+        p.upload(source, to, one, 20 + round);
+        p.look_again(p.uploaded, 21 + round);
+        p.synchronize({.kind = SyncKind::stream, .object = one, .stack = wait_at});
+    }
+    const Finding finding = test::lone(p.told(), "UMA-602");
+    BOOST_TEST(test::evidence(finding, "times") == 5);
+    BOOST_TEST(finding.places.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(the_latest_of_several_uploads_is_the_one_that_is_looked_at) {
+    Program p; // of two parts of one buffer the first has changed
+    const std::uint64_t source = p.pinned(), to = p.device();
+    p.busy(one);
+    p.upload(source, to, one, 11);
+    const std::uint64_t first = p.uploaded;
+    p.upload(p.pinned(), p.device(), one, 13);
+    p.look_again(first, 12);
+    p.wait(SyncKind::stream, one);
+    BOOST_TEST(p.tells("UMA-602"));
+}
+
+BOOST_AUTO_TEST_CASE(a_source_that_changes_when_the_host_knows_of_its_end_is_fine) {
+    using Between = void (*)(Program&);
+    const Between ways[] = {
+        [](Program& p) { // asked, and found done
+            p.record(done, one);
+            p.rest(20 * ms);
+            p.wait(SyncKind::event_query, done);
+        },
+        [](Program& p) { p.wait(SyncKind::stream_query, one); },
+        [](Program& p) { // another thread waited, and told this one
+            p.synchronize({.kind = SyncKind::stream, .object = one, .duration = 12 * ms, .thread = 2});
+        },
+        [](Program& p) { // a host function behind the copy told it
+            p.host_function(one);
+            p.rest(20 * ms);
+        },
+        [](Program& p) { p.rest(20 * ms); }, // a flag that work of the device sets
+        [](Program& p) {
+            p.record(done, one);
+            p.join(two, done);
+            p.wait(SyncKind::stream, two);
+        },
+        [](Program& p) { p.free(p.scratch()); },
+    };
+    for (const Between way : ways) {
+        Change p(way);
+        test::nothing_in(p.told());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(two_buffers_in_turn_that_are_looked_at_are_fine) {
+    Program p;
+    const std::uint64_t buffers[] = {p.pinned(), p.pinned()}, to = p.device();
+    std::uint64_t uploads[2] = {};
+    for (std::uint64_t round = 0; round < 6; ++round) {
+        const std::uint64_t event = round % 2 == 0 ? done : other_event;
+        if (round >= 2) {
+            p.wait(SyncKind::event, event);
+            p.look_again(uploads[round % 2], 20 + round); // refilled before the next wait
+            p.wait(SyncKind::event, event);
+        }
+        p.busy(one);
+        p.upload(buffers[round % 2], to, one, 20 + round);
+        uploads[round % 2] = p.uploaded;
+        p.record(event, one);
+    }
+    test::nothing_in(p.told());
+}
+
+BOOST_AUTO_TEST_CASE(a_look_that_says_nothing_of_the_host) {
+    Change same([](Program&) {}, 11); // as no recorder writes it
+    test::nothing_in(same.told());
+
+    Program copies; // a download into the source changes it
+    std::uint64_t source = copies.pinned(), to = copies.device();
+    copies.busy(one);
+    copies.upload(source, to, one, 11);
+    copies.download(to, source, one);
+    copies.look_again(copies.uploaded, 12);
+    copies.wait(SyncKind::stream, one);
+    test::nothing_in(copies.told());
+
+    Program earlier; // and one that was queued before the upload
+    source = earlier.pinned(), to = earlier.device();
+    earlier.busy(one);
+    earlier.download(to, source, one);
+    earlier.upload(source, to, one, 11);
+    earlier.look_again(earlier.uploaded, 12);
+    earlier.wait(SyncKind::stream, one);
+    test::nothing_in(earlier.told());
+
+    Program kernel;
+    source = kernel.pinned(), to = kernel.device();
+    kernel.busy(one);
+    kernel.upload(source, to, one, 11);
+    kernel.run(one, kernel.plain, {source, to});
+    kernel.look_again(kernel.uploaded, 12);
+    kernel.wait(SyncKind::stream, one);
+    test::nothing_in(kernel.told());
+
+    Program other; // of another thread's upload
+    source = other.pinned(), to = other.device();
+    other.busy(one);
+    other.upload(source, to, one, 11);
+    other.look_again(other.uploaded, 12, 2);
+    other.wait(SyncKind::stream, one);
+    test::nothing_in(other.told());
+}
 
 BOOST_AUTO_TEST_CASE(a_source_that_changes_in_flight_is_told) {
     Reuse p([](Program&) {});

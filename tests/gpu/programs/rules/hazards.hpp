@@ -4,6 +4,7 @@
 #include "trial.hpp"
 
 #include <atomic>
+#include <thread>
 
 namespace rules {
 
@@ -87,6 +88,68 @@ inline void refill_when_called_back(Trial& trial) {
         CHECK(cudaLaunchHostFunc(stream, tell_host, &told));
         while (!told)
             work_on_host(20);
+    });
+}
+
+/// When the host fills a buffer for the next round.
+enum class Refill : bool { before_wait, after_wait };
+
+/// Uploads new bytes from one buffer in each round, behind work of the same stream, and waits for the stream.
+/// `learn` stands between the copy and a refill before the wait.
+template <class Learn>
+void upload_and_wait(Trial& trial, Refill refill, bool ordered, const Learn& learn) {
+    const PinnedWords staging(trial.bytes);
+    const Event sent;
+    const DeviceWords busy(KiB), data(trial.bytes * trial.rounds);
+    CHECK(cudaMemset(busy.words, 0, KiB));
+    const Streams streams(1, cudaStreamNonBlocking);
+    fill_with(staging, 0);
+    trial.timed([&] {
+        for (unsigned round = 0; round < trial.rounds; ++round) {
+            work_on_device(busy.words, flight_us, streams[0]);
+            CHECK(cudaMemcpyAsync(data.words + round * staging.count, staging.words, trial.bytes,
+                                  cudaMemcpyHostToDevice, streams[0]));
+            CHECK(cudaEventRecord(sent.event, streams[0]));
+            if (refill == Refill::before_wait) {
+                learn(sent.event, streams[0]);
+                fill_with(staging, round + 1);
+            }
+            CHECK(cudaStreamSynchronize(streams[0]));
+            if (refill == Refill::after_wait)
+                fill_with(staging, round + 1);
+        }
+    });
+    const PinnedWords last(trial.bytes);
+    for (unsigned round = 0; ordered && round < trial.rounds; ++round) {
+        CHECK(cudaMemcpy(last.words, data.words + round * last.count, trial.bytes, cudaMemcpyDeviceToHost));
+        trial.expect(last.words[0] == round && last.words[last.count - 1] == round);
+    }
+}
+
+inline void change_in_flight(Trial& trial) {
+    upload_and_wait(trial, Refill::before_wait, false, [](cudaEvent_t, cudaStream_t) {});
+}
+inline void change_behind_wait(Trial& trial) {
+    upload_and_wait(trial, Refill::after_wait, true, [](cudaEvent_t, cudaStream_t) {});
+}
+inline void change_when_polled(Trial& trial) {
+    upload_and_wait(trial, Refill::before_wait, true, [](cudaEvent_t sent, cudaStream_t) {
+        while (cudaEventQuery(sent) != cudaSuccess)
+            work_on_host(20);
+    });
+}
+inline void change_when_called_back(Trial& trial) {
+    static std::atomic<bool> told;
+    upload_and_wait(trial, Refill::before_wait, true, [](cudaEvent_t, cudaStream_t stream) {
+        told = false;
+        CHECK(cudaLaunchHostFunc(stream, tell_host, &told));
+        while (!told)
+            work_on_host(20);
+    });
+}
+inline void change_when_another_waited(Trial& trial) {
+    upload_and_wait(trial, Refill::before_wait, true, [](cudaEvent_t sent, cudaStream_t) {
+        std::thread([sent] { CHECK(cudaEventSynchronize(sent)); }).join();
     });
 }
 
