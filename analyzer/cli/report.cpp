@@ -7,8 +7,12 @@
 #include "analyzer/cli/progress.hpp"
 #include "analyzer/cli/range_options.hpp"
 #include "analyzer/cli/stack_options.hpp"
+#include "analyzer/cli/summary_file.hpp"
 #include "analyzer/cli/terminal.hpp"
 #include "analyzer/cli/usual_rates.hpp"
+#include "analyzer/ranks/comparison.hpp"
+#include "analyzer/ranks/job_file.hpp"
+#include "analyzer/ranks/report.hpp"
 #include "analyzer/reports/json_text.hpp"
 #include "analyzer/reports/markdown.hpp"
 #include "analyzer/reports/sarif.hpp"
@@ -78,10 +82,39 @@ reports::RatesOf rates_of(const Arguments& arguments) {
     };
 }
 
+/// A job is shown whole: what chooses findings, lines or ranges, and other formats, are of one trace.
+int report_job(const Arguments& arguments, const reports::Terminal& shown_on) {
+    for (const char* flag : {"--sarif", "--markdown", "--managed", "--range", "--domain", "--fail-on", "--only",
+                             "--ignore", "--suppressions", "--full-stacks"})
+        if (arguments.has(flag)) {
+            say(std::string(flag) + " is for traces; a job of several ranks is shown as text or with --json");
+            return usage_error;
+        }
+    ranks::Merged merged;
+    for (const std::string& path : arguments.rest)
+        add_part(path, stack_options(arguments), merged);
+    ranks::Comparison job;
+    merged.write([&](std::string_view line) {
+        if (line != "\n")
+            job.add(ranks::from_line(line, arguments.rest.front()));
+    });
+    end_progress();
+    if (arguments.has("--json")) {
+        std::cout << reports::json_text(ranks::to_json(job), 2) << "\n";
+        return done;
+    }
+    reports::TerminalText text(shown_on);
+    ranks::write_text(job, arguments.has("--all"), text.stream());
+    text.print(std::cout);
+    return done;
+}
+
 int report(const Arguments& arguments) {
     const std::optional<reports::Terminal> shown_on = terminal(arguments);
     if (!shown_on)
         return usage_error;
+    if (std::ranges::any_of(arguments.rest, &ranks::holds_summaries))
+        return report_job(arguments, *shown_on);
     ReportWriter writer(arguments, *shown_on);
     if (!writer.one_format()) {
         say("--json, --sarif and --markdown are three formats: give one");
@@ -119,7 +152,7 @@ int report(const Arguments& arguments) {
 
 const Command report_command{
     "report",
-    "Say what costs time, on which line, and what to write instead",
+    "Say what costs time, on which line, and what to write instead; of a job, which ranks deviate",
     "FILE",
     1,
     1 << 20,

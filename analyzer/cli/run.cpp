@@ -201,7 +201,9 @@ int run(const Arguments& arguments) {
     if (!arguments.has("--no-calibrate"))
         know_devices(processes, quiet);
     if (!quiet)
-        summarize(processes, told);
+        summarize(processes, told, arguments.has("--summary"));
+    else if (arguments.has("--summary"))
+        keep_summaries(processes);
     else
         for (const RunProcess& process : processes)
             write_what_is_left(process.path);
@@ -250,6 +252,9 @@ const Command run_command{
      {"--no-calibrate", "",
       "Do not measure, once the program has ended, what moving memory costs on a device that umadvisor "
       "calibrate was not run on (1 to 2 s, once for each kind of device)"},
+     {"--summary", "",
+      "Beside each trace, a file of at most 100 KB (.umsum) for umadvisor merge: what a job of many ranks is "
+      "compared by"},
      {"-q,--quiet", "", "Say nothing, neither here nor in the program"}},
     &run,
     true};

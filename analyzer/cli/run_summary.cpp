@@ -4,6 +4,7 @@
 #include "analyzer/cli/progress.hpp"
 #include "analyzer/cli/shim.hpp"
 #include "analyzer/cli/stack_options.hpp"
+#include "analyzer/cli/summary_file.hpp"
 #include "analyzer/cli/usual_rates.hpp"
 #include "analyzer/findings/words.hpp"
 #include "analyzer/reader/error.hpp"
@@ -29,7 +30,7 @@ bool recorded_nothing(const reports::Report& report) {
 }
 
 /// Says what there is of one process. Whether its trace is worth a report.
-bool summarize(const RunProcess& process) {
+bool summarize(const RunProcess& process, bool keep) {
     const std::string who = "process " + process.pid;
     if (process.path.empty()) {
         say("no trace of " + who + ": " + process.trouble);
@@ -43,6 +44,8 @@ bool summarize(const RunProcess& process) {
             say("no trace of " + who + ": " + path + " is another process's by now");
             return false;
         }
+        if (keep)
+            write_summary(report, process.path);
         if (recorded_nothing(report)) {
             say(report.profile.program() + " (pid " + process.pid + "): no CUDA call was recorded: " + path);
             return false;
@@ -65,12 +68,12 @@ bool summarize(const RunProcess& process) {
 
 } // namespace
 
-void summarize(const std::vector<RunProcess>& processes, bool told) {
+void summarize(const std::vector<RunProcess>& processes, bool told, bool keep) {
     if (!processes.empty() && !told)
         say("no process reported its trace; these were written during the run:");
     std::string next;
     for (const RunProcess& process : processes)
-        if (summarize(process))
+        if (summarize(process, keep))
             next += " " + shown_path(process.path);
     if (!next.empty())
         say("next: umadvisor report" + next);
@@ -79,6 +82,18 @@ void summarize(const std::vector<RunProcess>& processes, bool told) {
             "another user, in a container, or without UMADVISOR_RUN");
     else if (processes.empty())
         say("no trace: no CUDA driver here (libcuda.so.1 is not found); umadvisor doctor says more");
+}
+
+void keep_summaries(const std::vector<RunProcess>& processes) {
+    for (const RunProcess& process : processes)
+        try {
+            if (!process.path.empty()) {
+                reports::Report report(process.path, stack_options(), false, &usual_rates);
+                write_summary(report, process.path);
+            }
+        } catch (const reader::Error& error) {
+            say(error.what());
+        }
 }
 
 } // namespace umadvisor::cli

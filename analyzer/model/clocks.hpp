@@ -3,6 +3,7 @@
 
 #include "analyzer/facts/calls.hpp"
 #include "analyzer/model/copies.hpp"
+#include "analyzer/model/host_times.hpp"
 #include "analyzer/model/named_ranges.hpp"
 #include "analyzer/model/profile.hpp"
 #include "analyzer/timeline/clock.hpp"
@@ -14,7 +15,8 @@ namespace umadvisor::model {
 struct Profile::Clocks {
     Clocks(const reader::Trace& trace, const machine::Rates& rates, NamedRanges& ranges)
         : facts(trace, rates),
-          clock([&ranges](const timeline::Settled& settled) {
+          clock([this, &ranges](const timeline::Settled& settled) {
+              host_times.settle(settled.call, settled.waited_ns);
               if (settled.call.range != 0)
                   ranges.settle(settled.call, settled.waited_ns);
               if (settled.call.owner != nullptr)
@@ -39,6 +41,7 @@ struct Profile::Clocks {
     }
 
     facts::Calls facts;
+    HostTimes host_times;
     timeline::Clock clock;
     timeline::Clock predicted; ///< the same, of which every second wait is hidden
 };

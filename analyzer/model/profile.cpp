@@ -93,6 +93,12 @@ const timeline::Clock& Profile::clock() const {
     return clocks_->clock;
 }
 
+CallTimes Profile::host_times() const {
+    CallTimes times = clocks_->host_times.busiest();
+    times.call_ns = std::max(0.0, times.call_ns - static_cast<double>(nanoseconds(context_ticks_)));
+    return times;
+}
+
 void Profile::replay_graphs() {
     graphs_.replay([this](const GraphSite& site, const reader::GraphNode& node, std::uint64_t count) {
         if (node.kind == trace::GraphNodeKind::kernel) {

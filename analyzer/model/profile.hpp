@@ -61,6 +61,7 @@ class Clock;
 namespace umadvisor::model {
 
 class Hazards;
+struct CallTimes;
 class NamedRanges;
 class Statistics;
 
@@ -155,6 +156,9 @@ public:
     /// Of recorded_ns(), or of the time inside, what did not go into making contexts: no change of a program
     /// saves that.
     std::uint64_t net_ns() const;
+    /// Of the host thread that was in calls longest, contexts that they made left out, as net_ns() leaves them
+    /// out.
+    CallTimes host_times() const;
     /// That has seen the whole run.
     const timeline::Clock& clock() const;
     /// How well a replay of the run predicts waits that it is not shown.

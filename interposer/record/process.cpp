@@ -34,7 +34,9 @@ std::string_view read_file(const char* path, char* buffer, std::size_t bytes) no
 } // namespace
 
 std::string_view rank() noexcept {
-    for (const char* name : {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"})
+    // torchrun; Open MPI; MPICH and those made of it; Slurm; Kubernetes, of indexed jobs and job sets.
+    for (const char* name : {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "MV2_COMM_WORLD_RANK",
+                             "SLURM_PROCID", "JOB_COMPLETION_INDEX"})
         if (const char* value = getenv(name); value != nullptr && *value != '\0')
             return base::first(std::string_view(value), 64);
     return {};

@@ -103,6 +103,9 @@ void add_others(Lines& lines) {
                   std::string(output_file) + std::string(options));
     for (const char* options : {"", " --source"})
         lines.add("pack TRACE --force --output " + std::string(output_file) + std::string(options));
+    for (const char* parts : {"TRACE", "TRACE OTHER", "BASELINE"})
+        lines.add("merge --force --output " + std::string(output_file) + " " + parts);
+    lines.add("report BASELINE");
     lines.add("plan TRACE", Format::json);
     lines.add("plan TRACE OTHER", Format::json);
     for (const char* options :

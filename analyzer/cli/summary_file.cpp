@@ -1,0 +1,31 @@
+#include "analyzer/cli/summary_file.hpp"
+
+#include "analyzer/cli/losses.hpp"
+#include "analyzer/cli/output_file.hpp"
+#include "analyzer/cli/usual_rates.hpp"
+#include "analyzer/ranks/summary.hpp"
+
+#include <filesystem>
+
+namespace umadvisor::cli {
+
+std::string summary_name(const std::string& trace) {
+    return std::filesystem::path(trace).replace_extension(".umsum").string();
+}
+
+void write_summary(reports::Report& report, const std::string& trace) {
+    // As private as the trace that the recorder wrote.
+    write_output_file(summary_name(trace), true, ranks::to_line(ranks::summarize(report)), 0600);
+}
+
+void add_part(const std::string& path, const symbols::Options& options, ranks::Merged& job) {
+    if (ranks::holds_summaries(path)) {
+        job.add_file(path);
+        return;
+    }
+    reports::Report report(path, options, false, &usual_rates);
+    job.add(ranks::summarize(report));
+    say_losses(report.trace);
+}
+
+} // namespace umadvisor::cli

@@ -1,0 +1,21 @@
+/// Summaries of ranks: where they lie, and how they are made.
+#pragma once
+
+#include "analyzer/ranks/job_file.hpp"
+#include "analyzer/reports/report.hpp"
+#include "analyzer/symbols/options.hpp"
+
+#include <string>
+
+namespace umadvisor::cli {
+
+/// Of a trace: the same with the suffix .umsum.
+std::string summary_name(const std::string& trace);
+
+/// Writes it beside the trace that the report was made from, in place of an earlier one. Throws reader::Error.
+void write_summary(reports::Report& report, const std::string& trace);
+
+/// A file of summaries, or a trace, whose summary is made here. Throws reader::Error.
+void add_part(const std::string& path, const symbols::Options& options, ranks::Merged& job);
+
+} // namespace umadvisor::cli

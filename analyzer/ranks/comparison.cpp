@@ -1,0 +1,163 @@
+#include "analyzer/ranks/comparison.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <string_view>
+
+namespace umadvisor::ranks {
+namespace {
+
+/// A rank deviates by no less: of the others' run, of their bytes, of their rate.
+constexpr double least_of_run = 0.05, least_of_bytes = 0.25, least_of_rate = 0.2;
+constexpr double least_bytes = 16 << 20;
+/// And by more than ranks differ among each other: times their median distance from the median.
+constexpr double least_of_distance = 4;
+
+/// What a rank does itself. Waiting, collectives and the run as a whole follow from that and from its peers.
+constexpr std::array own_work{Quantity::own,     Quantity::copies,    Quantity::calls,
+                              Quantity::kernels, Quantity::to_device, Quantity::to_host,
+                              Quantity::up_rate, Quantity::down_rate, Quantity::managed};
+
+double median(std::vector<double> values) {
+    if (values.empty())
+        return 0;
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::ranges::nth_element(values, middle);
+    if (values.size() % 2 != 0)
+        return *middle;
+    return (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
+Unit unit_of(Quantity quantity) {
+    return quantity_words[static_cast<std::size_t>(quantity)].unit;
+}
+
+} // namespace
+
+void Comparison::add(const Summary& summary) {
+    if (summary.calls == 0) {
+        ++left_out_;
+        return;
+    }
+    const std::size_t rank = ranks_.size();
+    ranks_.push_back(
+        {summary.who(), summary.host, summary.device, summary.node, summary.complete, summary.measured});
+    if (program_.empty())
+        program_ = summary.program;
+    for (const Step& step : summary.steps) {
+        StepValues& values = steps_[{step.domain, step.name}];
+        values.medians.emplace_back(rank, step.median_ns);
+        values.total_ns += step.total_ns;
+        values.count = std::max(values.count, step.count);
+    }
+    for (const Saving& finding : summary.findings) {
+        FindingValues& values = findings_[{finding.rule, finding.line, finding.title}];
+        if (!values.ns.empty() && values.ns.back().first == rank)
+            values.ns.back().second += finding.ns; // of one line by several calls
+        else
+            values.ns.emplace_back(rank, finding.ns);
+        values.bytes += finding.bytes;
+        values.confidence = finding.confidence;
+    }
+}
+
+std::size_t Comparison::hosts() const {
+    std::set<std::string_view> names;
+    for (const Rank& rank : ranks_)
+        names.insert(rank.host);
+    return names.size();
+}
+
+Spread Comparison::spread(const Values& values) {
+    Spread spread;
+    if (values.empty())
+        return spread;
+    const auto value = &std::pair<std::size_t, double>::second;
+    std::tie(spread.least_rank, spread.least) = *std::ranges::min_element(values, {}, value);
+    std::tie(spread.most_rank, spread.most) = *std::ranges::max_element(values, {}, value);
+    std::vector<double> plain;
+    std::ranges::transform(values, std::back_inserter(plain), value);
+    spread.median = median(plain);
+    spread.sum = std::accumulate(plain.begin(), plain.end(), 0.0);
+    spread.count = values.size();
+    return spread;
+}
+
+Spread Comparison::spread(Quantity quantity) const {
+    Values values;
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank)
+        values.emplace_back(rank, ranks_[rank].measured[static_cast<std::size_t>(quantity)]);
+    return spread(values);
+}
+
+std::vector<Deviation> Comparison::deviations() const {
+    std::vector<std::pair<double, Deviation>> found; ///< by how far beyond the bound
+    for (const Quantity quantity : own_work) {
+        const auto index = static_cast<std::size_t>(quantity);
+        const Unit unit = unit_of(quantity);
+        for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+            std::vector<double> others, runs, distances;
+            for (std::size_t other = 0; other < ranks_.size(); ++other)
+                if (other != rank) {
+                    others.push_back(ranks_[other].measured[index]);
+                    runs.push_back(ranks_[other].measured[static_cast<std::size_t>(Quantity::run)]);
+                }
+            const double middle = median(others), value = ranks_[rank].measured[index];
+            for (const double other : others)
+                distances.push_back(std::abs(other - middle));
+            if (others.empty() || (unit == Unit::rate && (value == 0 || middle == 0)))
+                continue;
+            const double more = unit == Unit::rate ? middle - value : value - middle;
+            double least = unit == Unit::time    ? least_of_run * median(runs)
+                           : unit == Unit::bytes ? std::max(least_bytes, least_of_bytes * middle)
+                                                 : least_of_rate * middle;
+            least = std::max(least, least_of_distance * median(distances));
+            if (more > least)
+                found.push_back({more / least, {rank, quantity, value, middle}});
+        }
+    }
+    std::ranges::stable_sort(found, std::ranges::greater{}, &std::pair<double, Deviation>::first);
+    std::vector<Deviation> result;
+    std::ranges::transform(found, std::back_inserter(result), &std::pair<double, Deviation>::second);
+    return result;
+}
+
+std::optional<Waiting> Comparison::waiting() const {
+    const auto index = static_cast<std::size_t>(Quantity::collectives);
+    if (ranks_.size() < 2)
+        return std::nullopt;
+    const Spread all = spread(Quantity::collectives);
+    std::vector<double> others;
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank)
+        if (rank != all.least_rank)
+            others.push_back(ranks_[rank].measured[index] - all.least);
+    const Waiting waiting{all.least_rank, median(others), all.most - all.least, all.most_rank};
+    return waiting.median_ns > least_of_run * spread(Quantity::run).median ? std::optional(waiting)
+                                                                           : std::nullopt;
+}
+
+std::vector<SharedStep> Comparison::steps() const {
+    std::vector<std::pair<double, SharedStep>> found;
+    for (const auto& [key, values] : steps_)
+        if (values.medians.size() >= std::min<std::size_t>(2, ranks_.size()))
+            found.push_back({values.total_ns, {key.second, key.first, spread(values.medians), values.count}});
+    std::ranges::stable_sort(found, std::ranges::greater{}, &std::pair<double, SharedStep>::first);
+    std::vector<SharedStep> result;
+    std::ranges::transform(found, std::back_inserter(result), &std::pair<double, SharedStep>::second);
+    return result;
+}
+
+std::vector<SharedFinding> Comparison::findings() const {
+    std::vector<SharedFinding> result;
+    for (const auto& [key, values] : findings_) {
+        const auto& [rule, line, title] = key;
+        result.push_back({rule, title, line, values.confidence, spread(values.ns), values.bytes});
+    }
+    std::ranges::stable_sort(result, std::ranges::greater{}, [](const SharedFinding& finding) {
+        return std::pair(finding.ns.sum, finding.bytes);
+    });
+    return result;
+}
+
+} // namespace umadvisor::ranks

@@ -1,0 +1,199 @@
+#include "analyzer/findings/words.hpp"
+#include "analyzer/ranks/report.hpp"
+#include "analyzer/reader/shown_name.hpp"
+
+#include <algorithm>
+#include <iomanip>
+#include <ostream>
+#include <set>
+
+namespace umadvisor::ranks {
+namespace {
+
+using findings::count_text;
+using findings::time_text;
+
+constexpr std::size_t deviations_shown = 8, steps_shown = 4, findings_shown = 10; ///< without --all
+constexpr std::size_t longest_in_text = 60;
+/// A quantity that is smaller everywhere is left out: of the run, or bytes.
+constexpr double least_shown_of_run = 0.001, least_shown_bytes = 1024;
+
+std::string value_text(Unit unit, double value) {
+    switch (unit) {
+    case Unit::time:
+        return time_text(value);
+    case Unit::bytes:
+        return findings::bytes_text(value);
+    default:
+        return value == 0 ? "not known" : findings::rate_text(value);
+    }
+}
+
+const QuantityWords& words_of(Quantity quantity) {
+    return quantity_words[static_cast<std::size_t>(quantity)];
+}
+
+const std::string& who(const Comparison& job, std::size_t rank) {
+    return job.ranks()[rank].who;
+}
+
+std::string devices_text(const Comparison& job) {
+    std::set<std::string> names;
+    for (const Comparison::Rank& rank : job.ranks())
+        names.insert(rank.device);
+    return names.size() == 1 ? *names.begin() : count_text(names.size(), "kind") + " of devices";
+}
+
+void write_head(const Comparison& job, std::ostream& out) {
+    const Spread run = job.spread(Quantity::run), gain = job.spread(Quantity::gain);
+    out << reader::shown_name(job.program(), longest_in_text) << " · " << count_text(job.ranks().size(), "rank")
+        << " on " << count_text(job.hosts(), "host") << " · "
+        << reader::shown_name(devices_text(job), longest_in_text) << " · " << time_text(run.median)
+        << " in the median (contexts left out)";
+    if (gain.median > 0)
+        out << " · together: " << time_text(run.median) << " -> " << time_text(run.median - gain.median);
+    out << "\n";
+    if (job.left_out() != 0)
+        out << "  - left out: " << count_text(job.left_out(), "trace")
+            << " without a CUDA call (launchers, and workers without a device)\n";
+    const auto partial = std::ranges::count(job.ranks(), false, &Comparison::Rank::complete);
+    if (partial != 0)
+        out << "  - the traces of " << count_text(static_cast<std::uint64_t>(partial), "rank")
+            << " are not complete: what is compared of them is too little\n";
+    if (job.hosts() > 1)
+        out << "  - the hosts' clocks are not aligned: lengths are compared, never moments\n";
+}
+
+std::string deviation_text(const Deviation& deviation) {
+    const QuantityWords& words = words_of(deviation.quantity);
+    const std::string value = value_text(words.unit, deviation.value),
+                      others = value_text(words.unit, deviation.others);
+    switch (words.unit) {
+    case Unit::time:
+        return time_text(deviation.value - deviation.others) + " more " + std::string(words.text) + " (" +
+               value + ", the others " + others + ")";
+    case Unit::bytes:
+        return findings::bytes_text(deviation.value - deviation.others) + " more " + std::string(words.text) +
+               " (" + value + ", the others " + others + ")";
+    default:
+        return "a slower " + std::string(words.text) + " (" + value + ", the others " + others + ")";
+    }
+}
+
+/// "rank 3 (node7, NUMA node 1)".
+std::string place_text(const Comparison& job, std::size_t number) {
+    const Comparison::Rank& rank = job.ranks()[number];
+    std::string text = rank.who;
+    if (!rank.host.empty() && job.hosts() > 1)
+        text += " on " + reader::shown_name(rank.host, longest_in_text);
+    if (rank.node != 0)
+        text += " (NUMA node " + std::to_string(rank.node - 1) + ")";
+    return text;
+}
+
+void write_waiting(const Comparison& job, std::ostream& out) {
+    const std::optional<Waiting> waiting = job.waiting();
+    if (!waiting)
+        return;
+    // Of what that rank does more, what takes most time explains most.
+    const std::vector<Deviation> deviations = job.deviations();
+    const Deviation* why = nullptr;
+    for (const Deviation& each : deviations) {
+        const auto extra_ns = [](const Deviation& deviation) {
+            return words_of(deviation.quantity).unit == Unit::time ? deviation.value - deviation.others : 0;
+        };
+        if (each.rank == waiting->for_rank && (why == nullptr || extra_ns(each) > extra_ns(*why)))
+            why = &each;
+    }
+    out << "  - waiting: in collectives the other ranks waited " << time_text(waiting->median_ns)
+        << " in the median for " << who(job, waiting->for_rank);
+    if (job.ranks().size() > 2)
+        out << " (" << who(job, waiting->most_rank) << " most: " << time_text(waiting->most_ns) << ")";
+    out << (why == nullptr ? std::string(", in which nothing that was recorded stands out")
+                           : ", which has " + deviation_text(*why))
+        << "\n";
+}
+
+void write_table(const Comparison& job, std::ostream& out) {
+    const double run = job.spread(Quantity::run).median;
+    out << "\n    " << std::left << std::setw(26) << "of each rank" << std::setw(24) << "least" << std::setw(14)
+        << "median"
+        << "most\n";
+    for (std::size_t i = 0; i < quantities; ++i) {
+        const auto quantity = static_cast<Quantity>(i);
+        const Spread spread = job.spread(quantity);
+        const Unit unit = words_of(quantity).unit;
+        if (spread.most < (unit == Unit::time ? least_shown_of_run * run : least_shown_bytes))
+            continue;
+        const auto end = [&](double value, std::size_t rank) {
+            return value_text(unit, value) + " (" + reader::shown_name(who(job, rank), 12) + ")";
+        };
+        out << "    " << std::setw(26) << words_of(quantity).text << std::setw(24)
+            << end(spread.least, spread.least_rank) << std::setw(14) << value_text(unit, spread.median)
+            << end(spread.most, spread.most_rank) << "\n";
+    }
+}
+
+void write_steps(const Comparison& job, bool all, std::ostream& out) {
+    const std::vector<SharedStep> steps = job.steps();
+    for (std::size_t i = 0; i < std::min(steps.size(), all ? steps.size() : steps_shown); ++i) {
+        const SharedStep& step = steps[i];
+        out << (i == 0 ? "\n" : "") << "    steps \"" << reader::shown_name(step.name, longest_in_text)
+            << "\" x " << step.count << ": median of the ranks " << time_text(step.median_ns.median) << ", "
+            << time_text(step.median_ns.least) << " (" << who(job, step.median_ns.least_rank) << ") to "
+            << time_text(step.median_ns.most) << " (" << who(job, step.median_ns.most_rank) << ")\n";
+    }
+}
+
+void write_deviations(const Comparison& job, bool all, std::ostream& out) {
+    const std::vector<Deviation> deviations = job.deviations();
+    if (deviations.empty()) {
+        out << (job.ranks().size() > 1 ? "\n    no rank deviates from the others\n" : "");
+        return;
+    }
+    const std::size_t shown = all ? deviations.size() : std::min(deviations.size(), deviations_shown);
+    out << "\n    ranks that deviate\n";
+    for (std::size_t i = 0; i < shown; ++i)
+        out << "      " << place_text(job, deviations[i].rank) << ": " << deviation_text(deviations[i]) << "\n";
+    if (shown < deviations.size())
+        out << "      and " << deviations.size() - shown << " more (--all)\n";
+}
+
+void write_findings(const Comparison& job, bool all, std::ostream& out) {
+    const std::vector<SharedFinding> found = job.findings();
+    const std::size_t shown = all ? found.size() : std::min(found.size(), findings_shown);
+    if (found.empty())
+        out << "\n    no habit that costs time was seen on any rank\n";
+    for (std::size_t i = 0; i < shown; ++i) {
+        const SharedFinding& finding = found[i];
+        out << "\n"
+            << std::right << std::setw(2) << i + 1 << "  " << finding.rule << " " << finding.title << "\n    "
+            << finding.line << " · on " << finding.ns.count << " of " << count_text(job.ranks().size(), "rank");
+        if (finding.ns.sum > 0)
+            out << " · saves about " << time_text(finding.ns.median)
+                << " of a rank: " << time_text(finding.ns.least) << " (" << who(job, finding.ns.least_rank)
+                << ") to " << time_text(finding.ns.most) << " (" << who(job, finding.ns.most_rank) << ")";
+        else if (finding.bytes != 0)
+            out << " · " << findings::bytes_text(static_cast<double>(finding.bytes)) << " of memory in all";
+        out << "\n";
+    }
+    if (shown < found.size())
+        out << "\n    and " << count_text(found.size() - shown, "more finding") << " (--all)\n";
+}
+
+} // namespace
+
+void write_text(const Comparison& job, bool all, std::ostream& out) {
+    if (job.ranks().empty()) {
+        out << "no rank called CUDA: " << count_text(job.left_out(), "trace") << " without a CUDA call\n";
+        return;
+    }
+    write_head(job, out);
+    write_waiting(job, out);
+    write_table(job, out);
+    write_steps(job, all, out);
+    write_deviations(job, all, out);
+    write_findings(job, all, out);
+}
+
+} // namespace umadvisor::ranks

@@ -1,0 +1,130 @@
+#include "analyzer/ranks/summary.hpp"
+
+#include "analyzer/model/host_times.hpp"
+#include "analyzer/model/named_ranges.hpp"
+#include "analyzer/reader/range_choice.hpp"
+#include "analyzer/reader/shown_name.hpp"
+#include "analyzer/reports/report.hpp"
+#include "analyzer/reports/resolved.hpp"
+
+#include <algorithm>
+
+namespace umadvisor::ranks {
+namespace {
+
+constexpr std::size_t most_steps = 64, longest_name = 200;
+
+std::string shortened(std::string_view text) {
+    return reader::shown_name(text, longest_name);
+}
+
+/// docs.nvidia.com, "NCCL" and "NVSHMEM": kernels of theirs run until all ranks have come.
+bool is_collective(std::string_view symbol) {
+    return symbol.starts_with("nccl") || symbol.starts_with("nvshmem") ||
+           symbol.find("ncclDevKernel") != std::string_view::npos ||
+           symbol.find("ncclKernel") != std::string_view::npos;
+}
+
+void add_kernels(const model::Profile& profile, Summary& summary) {
+    const double ns_per_tick = static_cast<double>(profile.nanoseconds(1'000'000)) / 1e6;
+    for (const auto& [group, totals] : profile.launches().groups()) {
+        const bool collective = is_collective(profile.dictionary().function_symbol(group.function));
+        summary.of(collective ? Quantity::collectives : Quantity::kernels) +=
+            profile.launches().estimate(totals, ns_per_tick).ns;
+    }
+}
+
+void add_copies(const model::Profile& profile, Summary& summary) {
+    const model::Copies& copies = profile.copies();
+    for (const auto& [site, totals] : copies.sites())
+        if (totals.direction == model::Direction::HtoD || totals.direction == model::Direction::DtoH)
+            summary.of(totals.direction == model::Direction::HtoD ? Quantity::to_device : Quantity::to_host) +=
+                static_cast<double>(totals.small.bytes + totals.large.bytes);
+    summary.of(Quantity::up_rate) = copies.link(model::Direction::HtoD).bytes_per_second();
+    summary.of(Quantity::down_rate) = copies.link(model::Direction::DtoH).bytes_per_second();
+    if (const trace::ManagedCounters* const counted = profile.managed().totals().exact())
+        summary.of(Quantity::managed) = static_cast<double>(counted->bytes_to_device + counted->bytes_to_host);
+}
+
+void add_steps(const reports::Report& report, Summary& summary) {
+    const reader::Dictionary& dictionary = report.trace.dictionary;
+    for (const auto& [key, totals] : report.profile.ranges().names())
+        if (totals.count != 0 && !reader::is_library_domain(dictionary.string(totals.domain)))
+            summary.steps.push_back({shortened(dictionary.string(totals.text)),
+                                     shortened(dictionary.string(totals.domain)), totals.count,
+                                     totals.median().all_ns, totals.worst.all_ns, totals.total.all_ns});
+    std::ranges::stable_sort(summary.steps, std::ranges::greater{}, &Step::total_ns);
+    if (summary.steps.size() > most_steps)
+        summary.steps.resize(most_steps);
+}
+
+std::uint64_t calls_of(const model::Profile& profile) {
+    std::uint64_t count = 0;
+    for (const auto& [entry, totals] : profile.calls())
+        count += totals.count;
+    return count;
+}
+
+} // namespace
+
+const std::array<QuantityWords, quantities> quantity_words{{
+    {"run_ns", "run", Unit::time},
+    {"own_ns", "in the program's own code", Unit::time},
+    {"copies_ns", "in copies", Unit::time},
+    {"calls_ns", "in other CUDA calls", Unit::time},
+    {"waits_ns", "waiting for the device", Unit::time},
+    {"kernels_ns", "in kernels", Unit::time},
+    {"collectives_ns", "in collectives", Unit::time},
+    {"to_device_bytes", "copied to the device", Unit::bytes},
+    {"to_host_bytes", "copied to the host", Unit::bytes},
+    {"to_device_bytes_per_s", "link to the device", Unit::rate},
+    {"to_host_bytes_per_s", "link to the host", Unit::rate},
+    {"managed_bytes", "managed memory moved", Unit::bytes},
+    {"gain_ns", "all findings save", Unit::time},
+}};
+
+std::string Summary::key() const {
+    return host + "/" + std::to_string(pid) + "/" + std::to_string(begin_ns);
+}
+
+std::string Summary::who() const {
+    return rank.empty() ? "pid " + std::to_string(pid) : "rank " + rank;
+}
+
+Summary summarize(reports::Report& report) {
+    const model::Profile& profile = report.profile;
+    const reader::Dictionary& dictionary = report.trace.dictionary;
+    const reader::Header& header = report.trace.file.header();
+    Summary summary;
+    if (!dictionary.processes.empty()) {
+        summary.rank = shortened(dictionary.processes.front().rank);
+        summary.host = shortened(dictionary.processes.front().host);
+    }
+    summary.program = shortened(profile.program());
+    summary.device = shortened(profile.device());
+    summary.pid = header.pid;
+    summary.begin_ns = header.realtime_ns;
+    summary.node = dictionary.devices.empty() ? 0 : dictionary.devices.front().node;
+    summary.complete = report.trace.file.completeness().closed && report.trace.file.completeness().whole();
+    summary.calls = calls_of(profile);
+
+    const model::CallTimes times = profile.host_times();
+    const auto run_ns = static_cast<double>(profile.net_ns());
+    summary.of(Quantity::run) = run_ns;
+    summary.of(Quantity::own) = std::max(0.0, run_ns - times.all_ns());
+    summary.of(Quantity::copies) = times.copy_ns;
+    summary.of(Quantity::calls) = times.call_ns;
+    summary.of(Quantity::waits) = times.wait_ns;
+    summary.of(Quantity::gain) = report.together_ns;
+    add_kernels(profile, summary);
+    add_copies(profile, summary);
+    add_steps(report, summary);
+    for (const findings::Finding& finding : report.findings)
+        summary.findings.push_back({std::string(finding.rule->id), shortened(finding.title),
+                                    shortened(reports::resolve(report, finding).line.text()),
+                                    std::string(findings::name(finding.confidence)), finding.saving_ns,
+                                    finding.saving_bytes});
+    return summary;
+}
+
+} // namespace umadvisor::ranks

@@ -1,0 +1,137 @@
+#include "analyzer/ranks/summary.hpp"
+
+#include "analyzer/findings/finding.hpp"
+#include "analyzer/reader/error.hpp"
+#include "analyzer/reports/json_text.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace umadvisor::ranks {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view schema = "umadvisor-summary-1";
+constexpr double most_exact = 9e15; ///< about 2^53: a larger number is none that a summary has
+
+Json steps_json(const Summary& summary) {
+    Json list = Json::array();
+    for (const Step& step : summary.steps)
+        list.push_back({{"name", step.name},
+                        {"domain", step.domain},
+                        {"count", step.count},
+                        {"median_ns", std::round(step.median_ns)},
+                        {"worst_ns", std::round(step.worst_ns)},
+                        {"total_ns", std::round(step.total_ns)}});
+    return list;
+}
+
+Json findings_json(const Summary& summary, std::size_t count) {
+    Json list = Json::array();
+    for (const Saving& finding : std::vector(summary.findings.begin(), summary.findings.begin() + count))
+        list.push_back({{"rule", finding.rule},
+                        {"title", finding.title},
+                        {"line", finding.line},
+                        {"confidence", finding.confidence},
+                        {"saving_ns", std::round(finding.ns)},
+                        {"saving_bytes", finding.bytes}});
+    return list;
+}
+
+std::string line_of(const Summary& summary, std::size_t findings) {
+    Json measured = Json::object();
+    for (std::size_t i = 0; i < quantities; ++i)
+        measured[std::string(quantity_words[i].key)] = std::round(summary.measured[i]);
+    const Json document{{"schema", schema},
+                        {"rank", summary.rank},
+                        {"host", summary.host},
+                        {"pid", summary.pid},
+                        {"begin_ns", summary.begin_ns},
+                        {"program", summary.program},
+                        {"device", summary.device},
+                        {"node", summary.node},
+                        {"complete", summary.complete},
+                        {"calls", summary.calls},
+                        {"measured", std::move(measured)},
+                        {"steps", steps_json(summary)},
+                        {"findings", findings_json(summary, findings)},
+                        {"findings_beyond", summary.findings_beyond + summary.findings.size() - findings}};
+    return reports::json_text(document, -1) + "\n";
+}
+
+double number(const Json& object, std::string_view key) {
+    const Json& value = object.at(std::string(key));
+    const double number = value.get<double>();
+    if (!std::isfinite(number) || number < 0 || number > 2e19)
+        throw std::out_of_range("no such number");
+    return number;
+}
+
+std::uint64_t count(const Json& object, std::string_view key) {
+    const Json& value = object.at(std::string(key));
+    if (!value.is_number_unsigned() && number(object, key) > most_exact)
+        throw std::out_of_range("no such number");
+    return value.get<std::uint64_t>();
+}
+
+std::string text(const Json& object, std::string_view key) {
+    return object.at(std::string(key)).get<std::string>();
+}
+
+Step step_of(const Json& object) {
+    return {text(object, "name"),        text(object, "domain"),     count(object, "count"),
+            number(object, "median_ns"), number(object, "worst_ns"), number(object, "total_ns")};
+}
+
+Saving saving_of(const Json& object) {
+    return {text(object, "rule"),       text(object, "title"),       text(object, "line"),
+            text(object, "confidence"), number(object, "saving_ns"), count(object, "saving_bytes")};
+}
+
+Summary summary_of(const Json& document) {
+    Summary summary;
+    if (document.at("schema") != schema)
+        throw std::out_of_range("another schema");
+    summary.rank = text(document, "rank");
+    summary.host = text(document, "host");
+    summary.program = text(document, "program");
+    summary.device = text(document, "device");
+    summary.pid = count(document, "pid");
+    summary.begin_ns = count(document, "begin_ns");
+    summary.node = count(document, "node");
+    summary.complete = document.at("complete").get<bool>();
+    summary.calls = count(document, "calls");
+    for (std::size_t i = 0; i < quantities; ++i)
+        summary.measured[i] = number(document.at("measured"), quantity_words[i].key);
+    for (const Json& step : document.at("steps"))
+        summary.steps.push_back(step_of(step));
+    for (const Json& finding : document.at("findings"))
+        summary.findings.push_back(saving_of(finding));
+    summary.findings_beyond = count(document, "findings_beyond");
+    return summary;
+}
+
+} // namespace
+
+std::string to_line(const Summary& summary) {
+    std::size_t findings = summary.findings.size();
+    std::string line = line_of(summary, findings);
+    while (line.size() > most_summary_bytes && findings > 0) {
+        findings /= 2;
+        line = line_of(summary, findings);
+    }
+    return line;
+}
+
+Summary from_line(std::string_view line, const std::string& from) {
+    try {
+        return summary_of(Json::parse(line));
+    } catch (const std::exception&) { // of the parser, or of a member that is missing or of another kind
+        throw reader::Error(from + ": is no summary of a run (umadvisor run --summary writes them)");
+    }
+}
+
+} // namespace umadvisor::ranks
