@@ -28,17 +28,21 @@ MovedBytes told_of(const ManagedSiteActivity& site) {
 
 /// Where the stays add up to what the driver counted, they tell better whose moves were not told than a sample
 /// of the moves does.
-MovedEstimate::MovedEstimate(const ManagedTotals& totals, const MovedBytes& by_stays, const MovedBytes& untold)
-    : totals_(totals), by_stays_(by_stays), untold_(untold), whole_(by_stays) {
+MovedEstimate::MovedEstimate(const ManagedTotals& totals, const MovedBytes& by_stays, const MovedBytes& untold,
+                             const MoveLedger& ledger)
+    : totals_(totals), by_stays_(by_stays), untold_(untold), whole_(by_stays), ledger_(ledger) {
     const trace::ManagedCounters* const exact = totals.exact();
     if (exact != nullptr)
         whole_ = {exact->bytes_to_device, exact->bytes_to_host};
+    ledger_tells_ = exact != nullptr && !totals.all_told() && ledger.closes();
     stays_tell_ = exact == nullptr ? totals.told().events == 0
                                    : totals.shares_out() && alike(by_stays_.to_device, whole_.to_device) &&
                                          alike(by_stays_.to_host, whole_.to_host);
 }
 
 MovedBytes MovedEstimate::moved(const ManagedSiteActivity& site) const {
+    if (ledger_tells_)
+        return site.by_intervals;
     if (stays_tell_)
         return {scaled(site.by_stays.to_device, by_stays_.to_device, whole_.to_device),
                 scaled(site.by_stays.to_host, by_stays_.to_host, whole_.to_host)};
@@ -48,6 +52,8 @@ MovedBytes MovedEstimate::moved(const ManagedSiteActivity& site) const {
 }
 
 MovedBasis MovedEstimate::basis(const ManagedSiteActivity& site) const {
+    if (ledger_tells_)
+        return any(site.by_intervals) ? MovedBasis::stays : MovedBasis::none;
     if (stays_tell_)
         return any(site.by_stays) ? MovedBasis::stays : MovedBasis::none;
     const MovedBytes told = told_of(site);
@@ -60,6 +66,8 @@ MovedBasis MovedEstimate::basis(const ManagedSiteActivity& site) const {
 }
 
 MovedBytes MovedEstimate::untold() const {
+    if (ledger_tells_)
+        return ledger_.untold();
     return stays_tell_ ? MovedBytes{} : untold_;
 }
 
