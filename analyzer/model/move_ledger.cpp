@@ -34,6 +34,7 @@ namespace ledger {
 
 struct Account {
     ManagedSiteActivity* site = nullptr;
+    std::uint64_t address = 0;
     std::uint64_t first = 0, end = 0; ///< addresses, of the pages that hold it
     double pages = 0;                 ///< bytes of these
     double granule_rest = 0;          ///< bytes behind it in its last 64 KiB that are no other's
@@ -89,7 +90,7 @@ struct MoveLedger::Book {
     using Sum = ledger::Sum;
 
     std::map<std::uint64_t, Account> accounts;
-    std::map<std::uint64_t, std::uint64_t> by_address; ///< first page -> number
+    std::map<std::uint64_t, std::uint64_t> by_address; ///< of live ones: number
     std::set<std::uint64_t> running; ///< reached, or prefetched to the host, and not waited for
     std::deque<Interval> open{1};
     std::uint64_t settled = 0; ///< ticks: what is not later has been shared
@@ -265,6 +266,7 @@ std::uint64_t MoveLedger::open(std::uint64_t address, std::uint64_t bytes, Manag
     const std::uint64_t number = ++book_->accounts_ever;
     Account& account = book_->accounts[number];
     account.site = &site;
+    account.address = address;
     account.first = address / page_bytes * page_bytes;
     account.end = up(reader::saturated_sum(address, bytes), page_bytes);
     account.pages = static_cast<double>(account.end - account.first);
@@ -282,7 +284,7 @@ void MoveLedger::Book::keep_apart(std::uint64_t number) {
         before.granule_rest = std::min(before.granule_rest, most);
         before.block_rest = std::min(before.block_rest, most);
     };
-    const auto here = by_address.insert_or_assign(account.first, number).first;
+    const auto here = by_address.insert_or_assign(account.address, number).first;
     if (here != by_address.begin())
         limit(accounts.at(std::prev(here)->second), account);
     if (std::next(here) != by_address.end())
@@ -418,7 +420,7 @@ void MoveLedger::Book::enter(std::uint64_t number, const Part& part) {
     if (!part.entry.closed)
         return;
     running.erase(number);
-    if (const auto at = by_address.find(account.first); at != by_address.end() && at->second == number)
+    if (const auto at = by_address.find(account.address); at != by_address.end() && at->second == number)
         by_address.erase(at);
     accounts.erase(number);
 }
