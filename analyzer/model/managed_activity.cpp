@@ -84,6 +84,7 @@ void ManagedActivity::forget_expired() {
             std::erase(prefetched_, allocation.get());
         shared_.forget(*allocation);
         arrivals_.forget(*allocation);
+        ledger_.close(allocation->account, allocation->until);
         judge(*allocation);
         allocation->site->take_blocks(*allocation);
     }

@@ -100,6 +100,8 @@ struct MoveLedger::Book {
     Sum to_device, to_host;
 
     void keep_apart(std::uint64_t number);
+    void leave_address(std::uint64_t number);
+    void erase(std::uint64_t number);
     Entry* entry(std::uint64_t account, std::uint64_t time);
     void settle_front();
     void apply_looks(const Interval& interval);
@@ -168,7 +170,8 @@ public:
     void ask_all() {
         if (accounts_.size() <= MoveLedger::most_searched)
             for (const auto& [number, account] : accounts_)
-                parts_[number];
+                if (account.host > 0 || account.was_there)
+                    parts_[number];
     }
 
 private:
@@ -291,21 +294,30 @@ void MoveLedger::Book::keep_apart(std::uint64_t number) {
         limit(account, accounts.at(std::next(here)->second));
 }
 
+void MoveLedger::Book::leave_address(std::uint64_t number) {
+    const auto at = by_address.find(accounts.at(number).address);
+    if (at != by_address.end() && at->second == number)
+        by_address.erase(at);
+}
+
 /// nullptr: its interval has been shared, or the account is no more.
 ledger::Entry* MoveLedger::Book::entry(std::uint64_t account, std::uint64_t time) {
     if ((any_settled && time <= settled) || !accounts.contains(account))
         return nullptr;
-    auto interval = std::prev(open.end());
-    while (interval != open.begin() && std::prev(interval)->end >= time)
-        --interval;
+    auto interval = std::ranges::lower_bound(open, time, {}, &Interval::end); // the last has no end
     const auto [found, fresh] = interval->entries.try_emplace(account);
     entries += fresh;
     return &found->second;
 }
 
 void MoveLedger::close(std::uint64_t account, std::uint64_t time) {
+    if (!book_->accounts.contains(account))
+        return;
+    book_->leave_address(account);
     if (ledger::Entry* const entry = book_->entry(account, time))
         entry->closed = true;
+    else
+        book_->erase(account);
 }
 
 void MoveLedger::reach(std::uint64_t account, std::uint64_t time) {
@@ -378,8 +390,11 @@ void MoveLedger::Book::apply_looks(const Interval& interval) {
 
 ledger::Parts MoveLedger::Book::parts_of(const Interval& interval, const Interval* next) {
     Parts parts;
-    for (const std::uint64_t number : running)
-        parts[number];
+    for (const std::uint64_t number : running) { // what has all of it where it is wanted has no part
+        const Account& account = accounts.at(number);
+        if (account.host > 0 || account.before_look > 0 || account.to_host > 0)
+            parts[number];
+    }
     for (const auto& [number, entry] : interval.entries)
         if (accounts.contains(number))
             parts[number].entry = entry;
@@ -407,6 +422,7 @@ void MoveLedger::Book::enter(std::uint64_t number, const Part& part) {
         account.host = account.pages;
     const double gone = account.site->read_mostly ? 0 : part.to_device;
     account.host = std::clamp(account.host + part.to_host - gone, 0.0, account.pages);
+    account.before_look = account.host;
     account.looked = account.looked && part.entry.host_faults == 0 && !part.entry.touched;
     account.was_there = account.was_there || account.reached || part.to_device > 0;
     if (part.entry.waited) {
@@ -417,11 +433,12 @@ void MoveLedger::Book::enter(std::uint64_t number, const Part& part) {
         running.insert(number);
     else
         running.erase(number);
-    if (!part.entry.closed)
-        return;
+    if (part.entry.closed)
+        erase(number);
+}
+
+void MoveLedger::Book::erase(std::uint64_t number) {
     running.erase(number);
-    if (const auto at = by_address.find(account.address); at != by_address.end() && at->second == number)
-        by_address.erase(at);
     accounts.erase(number);
 }
 
