@@ -20,8 +20,10 @@ constexpr std::uint64_t page_bytes = 4096, block_bytes = std::uint64_t{2} << 20;
 /// Of what moved one way, what nobody was given or was given by guess: more says that the ledger is wrong.
 constexpr double most_unsure = 0.05;
 
+/// The end of the unit that `value` lies in; itself where that is no number.
 std::uint64_t up(std::uint64_t value, std::uint64_t unit) {
-    return std::min(value, UINT64_MAX - unit + 1) / unit * unit + (value % unit != 0 ? unit : 0);
+    const std::uint64_t rest = value % unit;
+    return rest == 0 || value > UINT64_MAX - unit ? value : value - rest + unit;
 }
 
 double positive(double value) {
