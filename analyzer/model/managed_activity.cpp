@@ -56,6 +56,7 @@ void ManagedActivity::add(const trace::Alloc& record) {
         sites_.try_emplace({record.stack, record.entry, record.symbol, record.memory, record.origin}).first;
     allocation.site = &site->second;
     allocation.made_at = &site->first;
+    allocation.account = ledger_.open(allocation.address, allocation.bytes(), site->second);
     site->second.allocated(record.bytes);
     for (ManagedAllocation* const other : ranges_.beside(allocation)) {
         if (other->made_at == allocation.made_at)
@@ -67,8 +68,12 @@ void ManagedActivity::add(const trace::Alloc& record) {
 }
 
 void ManagedActivity::add(const trace::Free& record) {
-    if (record.status == 0 && ranges_.remove(record) != nullptr)
+    if (record.status != 0)
+        return;
+    if (const ManagedAllocation* const allocation = ranges_.remove(record)) {
+        ledger_.close(allocation->account, record.start);
         forget_expired();
+    }
 }
 
 void ManagedActivity::forget_expired() {
@@ -79,6 +84,7 @@ void ManagedActivity::forget_expired() {
             std::erase(prefetched_, allocation.get());
         shared_.forget(*allocation);
         arrivals_.forget(*allocation);
+        ledger_.close(allocation->account, allocation->until);
         judge(*allocation);
         allocation->site->take_blocks(*allocation);
     }
@@ -116,6 +122,7 @@ void ManagedActivity::reach(ManagedAllocation& allocation, const KernelSite& ker
     allocation.stays.add({.time = start, .kind = UseKind::launch, .kernel = kernel, .queue = queue});
     shared_.use(allocation);
     arrivals_.launch(allocation, device);
+    ledger_.reach(allocation.account, start);
     if (!std::exchange(allocation.launched_on, true))
         launched_on_.push_back(&allocation);
     totals_.reach(*allocation.site, &kernel);
@@ -159,6 +166,7 @@ void ManagedActivity::touch(std::uint64_t id, std::uint64_t time) {
         totals_.reach(*allocation->site);
         arrivals_.host_touch(*allocation, time);
         arrivals_.touch(*allocation);
+        ledger_.touch(allocation->account, time);
     }
 }
 
@@ -175,8 +183,10 @@ void ManagedActivity::add(const trace::Prefetch& record) {
         allocation->site->prefetched_to_host = true;
         shared_.prefetch_to_host();
         arrivals_.host_touch(*allocation, record.start);
+        ledger_.prefetch_to_host(allocation->account, record.bytes, record.start);
     } else {
         arrivals_.prefetch(record.bytes);
+        ledger_.reach(allocation->account, record.start);
     }
     allocation->marks.by_umadvisor =
         allocation->marks.by_umadvisor || record.origin == trace::Origin::umadvisor;
@@ -216,6 +226,7 @@ void ManagedActivity::add(const trace::Residency& record) {
     const std::uint64_t on_host = reader::saturated(share * static_cast<double>(allocation->bytes()));
     if (totals_.tells(trace::ManagedEventKind::host_fault))
         arrivals_.look(*allocation, on_host, record.start);
+    ledger_.look(allocation->account, share, record.start);
     allocation->stays.add({.time = record.start,
                            .kind = record.moment == trace::SampleMoment::after_synchronize
                                        ? UseKind::look_after_wait
@@ -275,16 +286,20 @@ void ManagedActivity::add(const trace::Sync& record, std::uint32_t thread) {
 void ManagedActivity::wait(const Waited& waited) {
     anywhere_.wait(waited);
     const bool running = all_.wait(waited);
-    std::erase_if(launched_on_, [&waited](ManagedAllocation* allocation) {
+    std::erase_if(launched_on_, [&waited, this](ManagedAllocation* allocation) {
         allocation->launched_on = allocation->launches.wait(waited);
-        if (!allocation->launched_on)
+        if (!allocation->launched_on) {
             allocation->stays.add({.time = waited.end, .kind = UseKind::wait});
+            ledger_.wait(allocation->account, waited.end);
+        }
         return !allocation->launched_on;
     });
     for (ManagedAllocation* const allocation : prefetched_) {
         allocation->prefetched = false;
-        if (!allocation->launched_on)
+        if (!allocation->launched_on) {
             allocation->stays.add({.time = waited.end, .kind = UseKind::wait});
+            ledger_.wait(allocation->account, waited.end);
+        }
     }
     prefetched_.clear();
     if (launched_on_.empty() && !running)
@@ -307,6 +322,10 @@ void ManagedActivity::attribute_migration(ManagedAllocation& allocation, const B
                                           const trace::ManagedEvent& record) {
     ManagedSiteActivity& site = *allocation.site;
     const MoveDirection direction = direction_of(record);
+    ledger_.told(allocation.account,
+                 {direction == MoveDirection::to_device ? record.bytes : 0,
+                  direction == MoveDirection::to_host ? record.bytes : 0},
+                 record.start);
     const auto cause = static_cast<trace::MigrationCause>(record.cause);
     const auto bytes = static_cast<double>(record.bytes);
     if (direction == MoveDirection::to_host || cause == trace::MigrationCause::user)
@@ -356,6 +375,7 @@ void ManagedActivity::add(const trace::ManagedEvent& record) {
         shared_.use(*allocation);
         shared_.share_late(*allocation, record.start);
         arrivals_.host_touch(*allocation, record.start);
+        ledger_.host_faults(allocation->account, faults_of(record), record.start);
         allocation->stays.add({.time = record.start,
                                .kind = UseKind::host_fault,
                                .offset = record.address - allocation->address,
@@ -386,8 +406,10 @@ void ManagedActivity::add(const trace::ManagedCounters& record) {
     const trace::ManagedCounters before =
         totals_.exact() != nullptr ? *totals_.exact() : trace::ManagedCounters{};
     shared_.share(before, record, totals_.tells(trace::ManagedEventKind::migration), launched_on_);
-    arrivals_.moved(record.bytes_to_device - std::min(record.bytes_to_device, before.bytes_to_device),
-                    record.bytes_to_host - std::min(record.bytes_to_host, before.bytes_to_host));
+    const MovedBytes moved{record.bytes_to_device - std::min(record.bytes_to_device, before.bytes_to_device),
+                           record.bytes_to_host - std::min(record.bytes_to_host, before.bytes_to_host)};
+    arrivals_.moved(moved.to_device, moved.to_host);
+    ledger_.totals(moved, record.start);
     told_ = record.start;
     if (const std::optional<UntoldInterval> untold = totals_.add(record)) {
         totals_.set_apart(untold->moved);
@@ -410,6 +432,7 @@ void ManagedActivity::add(const trace::ManagedCounters& record) {
 
 void ManagedActivity::finish() {
     arrivals_.finish(told_);
+    ledger_.finish();
     ranges_.for_each([this](ManagedAllocation& allocation) {
         judge(allocation);
         allocation.site->take_blocks(allocation);

@@ -4,6 +4,7 @@
 #include "analyzer/model/allocations.hpp"
 #include "analyzer/model/contexts.hpp"
 #include "analyzer/model/managed_ranges.hpp"
+#include "analyzer/model/move_ledger.hpp"
 #include "analyzer/model/moved_estimate.hpp"
 #include "analyzer/model/shared_totals.hpp"
 #include "analyzer/model/sure_arrivals.hpp"
@@ -68,7 +69,7 @@ public:
     using WastedBytes = std::map<std::pair<verdicts::WastedPrefetch::Why, std::uint64_t>, std::uint64_t>;
     const WastedBytes& wasted_by_umadvisor() const { return wasted_; }
 
-    MovedEstimate estimate() const { return {totals_, by_stays_, untold_}; }
+    MovedEstimate estimate() const { return {totals_, by_stays_, untold_, ledger_}; }
 
 private:
     ManagedActivity(double ns_per_tick, const residency::ThrashingParameters& rule,
@@ -95,6 +96,7 @@ private:
     std::vector<ManagedAllocation*> prefetched_;  ///< since the last wait; each once
     SharedTotals shared_;
     SureArrivals arrivals_;
+    MoveLedger ledger_;
     RunningLaunches anywhere_; ///< may reach any memory
     RunningLaunches all_;      ///< that reach any managed memory
     RecordedEvents events_;

@@ -119,6 +119,8 @@ void ManagedSiteActivity::add(const ManagedSiteActivity& other) {
     add_saturated(by_launches.to_host, other.by_launches.to_host);
     add_saturated(by_stays.to_device, other.by_stays.to_device);
     add_saturated(by_stays.to_host, other.by_stays.to_host);
+    add_saturated(by_intervals.to_device, other.by_intervals.to_device);
+    add_saturated(by_intervals.to_host, other.by_intervals.to_host);
     for (const auto& [to, from] : {std::pair{&kernels, &other.kernels}, {&evictors, &other.evictors}}) {
         for (const auto& [site, share] : from->sites) {
             const auto found = to->sites.find(site);

@@ -89,6 +89,7 @@ struct ManagedSiteActivity {
     MovedBytes extrapolated; ///< what was told, and its share of what was not; `by_launches` is not in it
     MovedBytes by_launches;  ///< given to it without any event, since launches reached nothing else
     MovedBytes by_stays;     ///< where it was seen
+    MovedBytes by_intervals; ///< its part of what the totals grew by from one reading to the next
     KernelShares kernels;    ///< that pulled it to the device
     KernelShares evictors;   ///< that ran when it had to make room
     std::map<std::uint64_t, HostAccess> host_codes; ///< by frame; 0: those of which no more is known
@@ -123,7 +124,8 @@ struct ManagedSiteActivity {
 
     bool empty() const {
         return told.events == 0 && by_launches.to_device == 0 && by_launches.to_host == 0 &&
-               by_stays.to_device == 0 && by_stays.to_host == 0 && verdicts.kinds().empty();
+               by_stays.to_device == 0 && by_stays.to_host == 0 &&
+               by_intervals.to_device == 0 && by_intervals.to_host == 0 && verdicts.kinds().empty();
     }
 
 private:

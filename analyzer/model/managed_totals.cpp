@@ -8,7 +8,7 @@ namespace umadvisor::model {
 namespace {
 
 constexpr std::size_t most_kernels = 32; ///< named of one interval
-constexpr std::size_t most_uncounted = 1024;
+constexpr std::size_t most_uncounted = 1024, most_fault_times = 64;
 
 std::uint64_t above(std::uint64_t value, std::uint64_t base) {
     return value - std::min(value, base);
@@ -59,6 +59,14 @@ void ManagedTotals::add(const trace::ManagedDetail& record) {
         uncounted_.back().end = record.start;
     if (record.kinds == 0 && uncounted_.size() < most_uncounted)
         uncounted_.push_back({record.start, UINT64_MAX});
+    const bool faults = tells(trace::ManagedEventKind::device_fault);
+    const bool open = !fault_times_.empty() && fault_times_.back().end == UINT64_MAX;
+    if (open && !faults)
+        fault_times_.back().end = record.start;
+    if (!open && faults)
+        fault_times_.push_back({record.start, UINT64_MAX});
+    if (fault_times_.size() > most_fault_times)
+        fault_times_.pop_front();
     reader::add_saturated(lost_, record.lost);
     partly_off_ = partly_off_ || !tells(trace::ManagedEventKind::migration);
 }
@@ -86,6 +94,26 @@ std::uint64_t ManagedTotals::device_faults(std::uint64_t told) const {
         return told;
     return reader::saturated(static_cast<double>(told) *
                              (static_cast<double>(exact_.device_faults) / static_cast<double>(all)));
+}
+
+void ManagedTotals::add(const trace::ManagedEvent& event) {
+    told_.add(event);
+    if (event.kind != trace::ManagedEventKind::migration ||
+        direction_of(event) != MoveDirection::between_devices)
+        return;
+    const bool beside = std::ranges::any_of(fault_times_, [&event](const TimeSpan& time) {
+        return time.begin <= event.start && event.start <= time.end;
+    });
+    if (beside)
+        reader::add_saturated(between_beside_faults_, event.bytes);
+}
+
+std::uint64_t ManagedTotals::between_devices(std::uint64_t told) const {
+    if (told_.between_devices == 0)
+        return told;
+    const double by_faults = static_cast<double>(device_faults(between_beside_faults_));
+    const double scale = by_faults / static_cast<double>(told_.between_devices);
+    return scale > 1 ? reader::saturated(static_cast<double>(told) * scale) : told;
 }
 
 double ManagedTotals::told_share() const {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -37,7 +38,7 @@ struct UntoldInterval {
 };
 
 /// In ticks.
-struct UncountedTime {
+struct TimeSpan {
     std::uint64_t begin = 0, end = 0; ///< UINT64_MAX: to the end of the trace
 };
 
@@ -47,7 +48,7 @@ public:
     /// The interval that ends here, where it can be given to one memory.
     std::optional<UntoldInterval> add(const trace::ManagedCounters& record);
     void add(const trace::ManagedDetail& record);
-    void add(const trace::ManagedEvent& event) { told_.add(event); }
+    void add(const trace::ManagedEvent& event);
 
     /// Memory of `site` is reached by a launch or copy now, or by one that was not waited for.
     void reach(ManagedSiteActivity& site, const KernelSite* kernel = nullptr);
@@ -60,7 +61,8 @@ public:
     std::uint64_t device_faults(std::uint64_t told) const;
     /// Bytes that moved between devices, of which `told` is a part, at the least: the driver has no total of
     /// them. By its total of faults, which are told no less often than they are counted.
-    std::uint64_t between_devices(std::uint64_t told) const { return std::max(told, device_faults(told)); }
+    /// Of the moves only those count that were told of times in which faults were told, too.
+    std::uint64_t between_devices(std::uint64_t told) const;
     /// Whether that is more than what was told in all.
     bool between_devices_is_estimated() const {
         return between_devices(told_.between_devices) > told_.between_devices;
@@ -72,7 +74,7 @@ public:
     /// The driver's totals; nullptr: none are in the trace.
     const trace::ManagedCounters* exact() const { return counted_ ? &exact_ : nullptr; }
     /// Nobody was asked at these times, the first of them: what moved then is in no total.
-    const std::vector<UncountedTime>& uncounted() const { return uncounted_; }
+    const std::vector<TimeSpan>& uncounted() const { return uncounted_; }
     std::uint64_t lost() const { return lost_; }
 
     /// Of the bytes that moved, those of which events told; 1 where nothing moved.
@@ -92,11 +94,13 @@ private:
     MovedBytes apart_;
     std::uint64_t kinds_ = 0, ever_ = 0, lost_ = 0;
     bool counted_ = false;
-    std::vector<UncountedTime> uncounted_;
-    bool partly_off_ = true;              ///< migrations were not told at some time since the last counters
-    bool gap_ = false;                    ///< bytes moved while migrations were not told
-    MovedBytes told_before_;              ///< at the last counters
-    ManagedSiteActivity* only_ = nullptr; ///< reached since the last counters
+    std::vector<TimeSpan> uncounted_;
+    std::deque<TimeSpan> fault_times_;        ///< in which faults of devices were told; the last ones
+    std::uint64_t between_beside_faults_ = 0; ///< bytes between devices that were told of these
+    bool partly_off_ = true;                  ///< migrations were not told at some time since the last counters
+    bool gap_ = false;                        ///< bytes moved while migrations were not told
+    MovedBytes told_before_;                  ///< at the last counters
+    ManagedSiteActivity* only_ = nullptr;     ///< reached since the last counters
     bool several_ = false;
     std::vector<KernelSite> kernels_;
 };

@@ -2,13 +2,16 @@
 #pragma once
 
 #include "analyzer/model/managed_site.hpp"
+#include "analyzer/model/move_ledger.hpp"
 
 namespace umadvisor::model {
 
-/// `totals` must outlive it; `by_stays` is the sum over all lines, `untold` what share_untold() left to nobody.
+/// `totals` and `ledger` must outlive it; `by_stays` is the sum over all lines, `untold` what share_untold() left
+/// to nobody.
 class MovedEstimate {
 public:
-    MovedEstimate(const ManagedTotals& totals, const MovedBytes& by_stays, const MovedBytes& untold);
+    MovedEstimate(const ManagedTotals& totals, const MovedBytes& by_stays, const MovedBytes& untold,
+                  const MoveLedger& ledger);
 
     MovedBytes moved(const ManagedSiteActivity& site) const;
     MovedBasis basis(const ManagedSiteActivity& site) const;
@@ -18,7 +21,8 @@ public:
 private:
     const ManagedTotals& totals_;
     MovedBytes by_stays_, untold_, whole_; ///< whole: what stays are brought to
-    bool stays_tell_;
+    const MoveLedger& ledger_;
+    bool ledger_tells_, stays_tell_;
 };
 
 } // namespace umadvisor::model

@@ -216,7 +216,7 @@ void write_life(std::ostream& out, const Report& report, const model::Allocation
             shown = shown == ' ' || shown == side ? side : '*';
         }
     }
-    for (const model::UncountedTime& gap : report.profile.managed().totals().uncounted())
+    for (const model::TimeSpan& gap : report.profile.managed().totals().uncounted())
         for (std::uint64_t i = 0; i < columns; ++i)
             if (from + i * step >= gap.begin && from + i * step < gap.end)
                 strip[i] = ' ';

@@ -141,8 +141,18 @@ class ManagedBytes(unittest.TestCase):
                          {"a": (1040, 1000), "b, c": (100, 100), "no line": (0, 50)})
         errors = {each.text: each.errors([1150, 0, 0]) for each in held}
         self.assertEqual(errors, {"a": [0.04, None, None], "b, c": [0, None, None], "no line": [1, None, None]})
+        errors = {each.text: each.errors([1150, 0, 0], [True, False, False]) for each in held}
+        self.assertEqual(errors["a"], [None, None, None])
         held = managed_bytes.by_line([line("a", 1050, 1, count=2), line("b", 100, 2, 3)], allocations, blocks)
         self.assertEqual({each.text: (each.reported[0], each.moved[0]) for each in held}, {"a": (1050, 1050), "b": (100, 100)})
+
+    def test_cupti_is_held_against_the_totals_of_the_driver(self):
+        def lost(*counted):
+            return managed_bytes.lost_by_cupti(counted, {"bytes_to_device": 1000, "bytes_to_host": 200})
+        self.assertEqual(lost(1000, 200, 50), [False, False, False])
+        self.assertEqual(lost(995, 200, 50), [False, False, True])
+        self.assertEqual(lost(1000, 100, 50), [False, True, True])
+        self.assertEqual(managed_bytes.lost_by_cupti((0, 0, 9), {"bytes_to_device": 0, "bytes_to_host": 0}), [False] * 3)
 
 
 class PythonLines(unittest.TestCase):

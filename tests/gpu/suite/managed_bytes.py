@@ -33,6 +33,8 @@ TWO_DEVICES = tuple(each.name for each in TIMED if each.devices == 2)
 WAYS = ("bytes_to_device", "bytes_to_host", "bytes_between_devices")
 # Of what a program moved that way: an allocation that moved less is not judged by itself.
 LEAST_SHARE = 0.01
+# Of the driver's own total that way: where CUPTI counted less than all but that, it has lost records.
+MOST_LOST = 0.01
 
 
 def check_bytes(cases, bundle, advised):
@@ -93,15 +95,23 @@ class Held:
     reported: list
     moved: list
 
-    def errors(self, totals):
-        """Relative, by way; None where too little moved to judge."""
-        return [abs(ours - theirs) / max(theirs, total * LEAST_SHARE) if max(ours, theirs) >= total * LEAST_SHARE > 0
-                else None for ours, theirs, total in zip(self.reported, self.moved, totals)]
+    def errors(self, totals, lost=(False,) * len(WAYS)):
+        """Relative, by way; None where too little moved to judge, or CUPTI lost records."""
+        return [abs(ours - theirs) / max(theirs, total * LEAST_SHARE)
+                if max(ours, theirs) >= total * LEAST_SHARE > 0 and not missing else None
+                for ours, theirs, total, missing in zip(self.reported, self.moved, totals, lost)]
+
+
+def lost_by_cupti(counted, totals):
+    """Of each way, whether CUPTI has lost records of it: the driver's own totals have more than it counted. Between
+    devices the driver has no total: there it is taken to have lost some where it has lost any of another way."""
+    known = [(ours, totals[way]) for ours, way in zip(counted, WAYS[:2])]
+    return [whole - ours > MOST_LOST * whole for ours, whole in known] + [any(ours < whole for ours, whole in known)]
 
 
 def check_all_bytes(cases, bundle, advised, devices=1):
     """Returns a line for each program, and the figures: the share of lines within 5%, and the worst."""
-    figures, errors, between = [], [], []
+    figures, errors, between, left_out = [], [], [], []
     for program in (*ONE_DEVICE, *TWO_DEVICES):
         name = f"{program}: bytes of each line"
         if bundle.sim:
@@ -109,16 +119,18 @@ def check_all_bytes(cases, bundle, advised, devices=1):
         elif program in TWO_DEVICES and devices < 2:
             cases.not_run(PART, name, "needs 2 devices")
         else:
-            cases.check(PART, name, lambda p=program: _judge(bundle, advised, p, figures, errors, between))
+            cases.check(PART, name, lambda p=program: _judge(bundle, advised, p, figures, errors, between, left_out))
     for metric, found in (("managed.bytes", errors), ("managed.peer.bytes", between)):
         if found:
             figures += [figure(f"{metric}.error", [max(found)], "1"),
                         figure(f"{metric}.within_5_percent", [sum(each <= 0.05 for each in found) / len(found)], "1"),
                         figure(f"{metric}.judged", [len(found)], "1")]
+    if errors or left_out:
+        figures.append(figure("managed.bytes.lost_by_cupti", [len(left_out)], "1"))
     return figures
 
 
-def _judge(bundle, advised, program, figures, errors, between):
+def _judge(bundle, advised, program, figures, errors, between, left_out):
     independent = counter(bundle, unified_memory=True)
     outcome, traces = advised.run([bundle.program(program)], (), bundle.environment(**independent.environment))
     require(outcome.status == 0 and traces, f"under umadvisor: {outcome.explain()}")
@@ -128,9 +140,11 @@ def _judge(bundle, advised, program, figures, errors, between):
                    if each["record"] == "Alloc" and each["memory"].startswith("managed") and each["status"] == 0]
     held = by_line(report["managed"]["allocations"], allocations, blocks)
     totals = [sum(each[way] for each in blocks) for way in range(1, 1 + len(WAYS))]
-    texts = []
+    lost = lost_by_cupti(totals, report["managed"]["totals"])
+    texts = [f"CUPTI lost records of {', '.join(way for way, missing in zip(WAYS, lost) if missing)}"] if any(lost) else []
     for each in held:
-        found = each.errors(totals)
+        found = each.errors(totals, lost)
+        left_out += [one for one, other in zip(each.errors(totals), found) if one is not None and other is None]
         errors += [error for error in found[:2] if error is not None]
         between += [error for error in found[2:] if error is not None]
         texts.append(f"{each.text}: {each.reported} of {each.moved}")

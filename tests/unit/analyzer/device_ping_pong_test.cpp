@@ -159,4 +159,16 @@ BOOST_AUTO_TEST_CASE(totals_have_what_went_between_devices) {
     BOOST_TEST(!contains(other, "between devices"), other);
 }
 
+/// The driver may tell of moves long after they were made, of times in which it told of no faults.
+BOOST_AUTO_TEST_CASE(moves_that_are_told_without_their_faults_are_not_extrapolated) {
+    TwoDevices s;
+    s.totals(0);
+    s.turns(4, s.bytes);
+    s.tell(test::light_kinds);
+    s.turns(15, s.bytes, MigrationCause::prefetch);
+    s.totals(4 * s.faults);
+    const std::string text = test::text_of(s.path());
+    BOOST_TEST(contains(text, "to the host, 1.19 GiB between devices"), text);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -113,7 +113,8 @@ BOOST_AUTO_TEST_CASE(the_section_says_what_moved_it_and_how_that_is_known) {
         "    of the bytes 50% were told move by move; each line says how the others are known\n"
         "    1 event in no managed allocation that is known\n"
         "    0x400010   cudaMallocManaged 4 MiB x 2: 8 MiB to the device, 2 MiB to the host "
-        "(extrapolated); 1 host fault; 40 device faults; throttled 1 time for 500 us; 1 round trip of "
+        "(as it was seen here and there); 1 host fault; 40 device faults; throttled 1 time for 500 us; 1 round "
+        "trip of "
         "blocks\n"
         "      ! read-back storm: the host page-faulted back 1 MiB of what kernels had written, 1 time\n"
         "        migrated to the device by step, launched at 0x400020: 6 MiB, one of several candidates\n"
@@ -149,7 +150,7 @@ BOOST_AUTO_TEST_CASE(the_document_holds_the_same_in_numbers) {
     BOOST_TEST(line["count"] == 2);
     BOOST_TEST(line["bytes_to_device"] == 8 * mib);
     BOOST_TEST(line["bytes_to_host"] == 2 * mib);
-    BOOST_TEST(line["basis"] == "extrapolated");
+    BOOST_TEST(line["basis"] == "stays");
     BOOST_TEST(line["by_cause"]["to_device"] == json({{"coherence", 2 * mib}, {"prefetch", 2 * mib}}));
     BOOST_TEST(line["by_cause"]["to_host"] == json({{"coherence", mib}}));
     BOOST_TEST(line["host_faults"] == 1);

@@ -1,0 +1,304 @@
+/// Whose memory moved, from one reading of the driver's totals to the next.
+#include "managed_scenario.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+BOOST_AUTO_TEST_SUITE(analyzer_move_ledger)
+
+using namespace umadvisor;
+using model::MovedBasis;
+using model::MovedBytes;
+using test::address_of;
+using test::all_kinds;
+using test::device;
+using test::host;
+using test::light_kinds;
+using test::Managed;
+using test::ManagedRead;
+using test::mib;
+
+namespace {
+
+constexpr std::uint64_t kib = 1024, page = 4 * kib, granule = 64 * kib;
+
+/// A program whose memory the driver's totals are told of, and its host faults, but no moves.
+struct Counted : Managed {
+    std::uint64_t kernel = function("_Z6kernelv");
+    MovedBytes sum;
+
+    Counted() {
+        tell(light_kinds);
+        counters(0, 0);
+    }
+    void host_faults(std::uint64_t memory, std::uint64_t count) {
+        now += 10;
+        fault(trace::ManagedEventKind::host_fault, address_of(memory), count - 1);
+        now += 10;
+    }
+    void moved(std::uint64_t to_device, std::uint64_t to_host) {
+        sum.to_device += to_device;
+        sum.to_host += to_host;
+        now += 10;
+        counters(sum.to_device, sum.to_host);
+    }
+    void before(std::uint64_t memory, std::uint64_t bytes, std::uint64_t on_host) {
+        residency(memory, bytes, on_host, trace::SampleMoment::before_launch);
+    }
+    void after(std::uint64_t memory, std::uint64_t bytes, std::uint64_t on_host) {
+        residency(memory, bytes, on_host, trace::SampleMoment::after_synchronize);
+    }
+    /// A kernel runs, and so much comes to the device for it.
+    void run(std::initializer_list<std::uint64_t> memories, std::uint64_t to_device) {
+        launch(kernel, memories);
+        synchronize();
+        moved(to_device, 0);
+    }
+};
+
+void check(const ManagedRead& read, std::uint64_t line, std::uint64_t to_device, std::uint64_t to_host) {
+    const MovedBytes moved = read.activity.estimate().moved(read.site(line));
+    BOOST_TEST(moved.to_device == to_device);
+    BOOST_TEST(moved.to_host == to_host);
+}
+
+} // namespace
+
+/// The kernel's only parameter is a table of pointers; the host takes one of the arrays back in each round.
+BOOST_AUTO_TEST_CASE(what_a_table_points_to_moves_and_not_the_table) {
+    Counted s;
+    const auto table_line = s.stack(), line = s.stack(), other_line = s.stack();
+    const auto table = s.managed(256, table_line), memory = s.managed(8 * mib, line),
+               other = s.managed(8 * mib, other_line);
+    for (const auto each : {table, memory, other})
+        s.host_faults(each, each == table ? 1 : 24);
+    s.moved(0, 0);
+    s.before(table, page, page);
+    s.run({table}, 16 * mib + granule);
+    s.after(table, page, 0);
+    for (int round = 0; round < 3; ++round) {
+        s.host_faults(memory, 24);
+        s.moved(0, 8 * mib);
+        s.before(table, page, 0);
+        s.run({table}, 8 * mib);
+        s.after(table, page, 0);
+    }
+    const ManagedRead read(s);
+    BOOST_TEST((read.activity.estimate().basis(read.site(line)) == MovedBasis::stays));
+    check(read, table_line, granule, 0);
+    check(read, line, 32 * mib, 24 * mib);
+    check(read, other_line, 8 * mib, 0);
+    BOOST_TEST(read.activity.estimate().untold().to_device == 0u);
+}
+
+/// Nothing tells it apart from memory of another line that lies on the host, too.
+BOOST_AUTO_TEST_CASE(a_part_of_what_may_be_pointed_to_is_given_to_nobody) {
+    Counted s;
+    const auto table_line = s.stack(), line = s.stack();
+    const auto table = s.managed(256, table_line), memory = s.managed(8 * mib, line),
+               other = s.managed(8 * mib, s.stack());
+    for (const auto each : {table, memory, other})
+        s.host_faults(each, each == table ? 1 : 24);
+    s.moved(0, 0);
+    s.before(table, page, page);
+    s.run({table}, 8 * mib);
+    s.after(table, page, 0);
+    const ManagedRead read(s);
+    BOOST_TEST((read.activity.estimate().basis(read.site(line)) == MovedBasis::none));
+    BOOST_TEST(read.activity.estimate().moved(read.site(line)).to_device == 0u);
+}
+
+/// What moves along with a small array is the small array's, and no part of it a large one's that stays.
+BOOST_AUTO_TEST_CASE(small_memory_is_given_what_moved_with_it) {
+    Counted s;
+    const auto large_line = s.stack(), small_line = s.stack();
+    const auto large = s.managed(16 * mib, large_line), small = s.managed(264 * kib, small_line);
+    s.host_faults(large, 40);
+    s.moved(0, 0);
+    s.before(large, 16 * mib, 16 * mib);
+    s.before(small, 264 * kib, 0);
+    s.run({large, small}, 16 * mib);
+    for (int round = 0; round < 20; ++round) {
+        s.after(large, 16 * mib, 0);
+        s.after(small, 264 * kib, 0);
+        s.host_faults(small, 4);
+        s.moved(0, 512 * kib);
+        s.before(large, 16 * mib, 0);
+        s.before(small, 264 * kib, 264 * kib);
+        s.run({large, small}, 512 * kib);
+    }
+    s.after(large, 16 * mib, 0);
+    s.after(small, 264 * kib, 0);
+    const ManagedRead read(s);
+    check(read, large_line, 16 * mib, 0);
+    check(read, small_line, 10 * mib, 10 * mib);
+}
+
+/// Of two arrays that share a granule and move together only the last has something behind it.
+BOOST_AUTO_TEST_CASE(memory_ends_where_its_neighbour_begins) {
+    Counted s;
+    const auto large_line = s.stack(), line = s.stack(), neighbour_line = s.stack();
+    const auto large = s.managed(16 * mib, large_line), memory = s.managed(128, line);
+    trace::Alloc record;
+    record.entry = s.entry("cuMemAllocManaged");
+    record.start = s.now;
+    record.stack = neighbour_line;
+    record.allocation = 900;
+    record.address = address_of(memory) + page;
+    record.bytes = 48 * page;
+    record.memory = trace::Memory::managed;
+    s.builder.add(record);
+    s.now += 10;
+    s.host_faults(large, 40);
+    s.host_faults(memory, 1);
+    for (int round = 0; round < 10; ++round) {
+        trace::ManagedEvent fault;
+        fault.kind = trace::ManagedEventKind::host_fault;
+        fault.address = record.address;
+        fault.bytes = page;
+        s.event(fault);
+        s.host_faults(memory, 1);
+        s.moved(0, round == 0 ? 0 : 4 * granule);
+        s.before(large, 16 * mib, round == 0 ? 16 * mib : 0);
+        s.before(memory, page, page);
+        s.before(record.allocation, record.bytes, record.bytes);
+        s.run({large, memory, record.allocation}, (round == 0 ? 16 * mib : 0) + 4 * granule);
+        s.after(large, 16 * mib, 0);
+        s.after(memory, page, 0);
+        s.after(record.allocation, record.bytes, 0);
+    }
+    const ManagedRead read(s);
+    check(read, large_line, 16 * mib, 0);
+    check(read, line, 10 * page, 9 * page);
+    check(read, neighbour_line, 10 * (4 * granule - page), 9 * (4 * granule - page));
+}
+
+/// The driver tells a move when it notices its end, which may be long after the totals had it.
+BOOST_AUTO_TEST_CASE(a_move_that_is_told_late_is_counted_once) {
+    Counted s;
+    const auto line = s.stack(), memory = s.managed(64 * mib, line);
+    s.host_faults(memory, 100);
+    s.moved(0, 0);
+    s.before(memory, 64 * mib, 64 * mib);
+    const std::uint64_t launched = s.now + 1;
+    s.run({memory}, 32 * mib);
+    s.after(memory, 64 * mib, 32 * mib);
+    s.now += 100'000'000;
+    s.run({memory}, 32 * mib);
+    s.after(memory, 64 * mib, 0);
+    s.tell(all_kinds);
+    s.now += 10;
+    s.migrate(address_of(memory), 32 * mib, device, trace::MigrationCause::coherence, launched);
+    s.tell(light_kinds);
+    const ManagedRead read(s);
+    check(read, line, 64 * mib, 0);
+}
+
+/// An event may stand just before the reading that has its bytes for the first time.
+BOOST_AUTO_TEST_CASE(a_move_that_is_told_before_its_total_is_counted_once) {
+    Counted s;
+    const auto line = s.stack(), memory = s.managed(64 * mib, line), other = s.managed(64 * mib, s.stack());
+    s.host_faults(memory, 100);
+    s.host_faults(other, 100);
+    s.moved(0, 0);
+    s.before(memory, 64 * mib, 64 * mib);
+    s.before(other, 64 * mib, 64 * mib);
+    s.tell(all_kinds);
+    s.launch(s.kernel, {memory, other});
+    s.migrate(address_of(memory), 2 * mib, device);
+    s.moved(mib, 0);
+    s.tell(light_kinds);
+    s.synchronize();
+    s.moved(127 * mib, 0);
+    s.after(memory, 64 * mib, 0);
+    s.after(other, 64 * mib, 0);
+    const ManagedRead read(s);
+    check(read, line, 64 * mib, 0);
+}
+
+/// Nobody on the host asked for what came there while other memory went to the device.
+BOOST_AUTO_TEST_CASE(what_had_to_make_room_is_what_lay_there) {
+    Counted s;
+    const auto line = s.stack(), other_line = s.stack();
+    const auto memory = s.managed(64 * mib, line), other = s.managed(64 * mib, other_line);
+    s.host_faults(memory, 100);
+    s.host_faults(other, 100);
+    s.moved(0, 0);
+    s.before(memory, 64 * mib, 64 * mib);
+    s.run({memory}, 64 * mib);
+    s.after(memory, 64 * mib, 0);
+    s.before(other, 64 * mib, 64 * mib);
+    s.launch(s.kernel, {other});
+    s.synchronize();
+    s.moved(64 * mib, 16 * mib);
+    s.after(other, 64 * mib, 0);
+    const ManagedRead read(s);
+    check(read, line, 64 * mib, 16 * mib);
+    check(read, other_line, 64 * mib, 0);
+}
+
+/// Both sides have a copy: it goes over again though it never came back.
+BOOST_AUTO_TEST_CASE(copies_of_what_is_read_mostly_leave_it_on_the_host) {
+    Counted s;
+    const auto line = s.stack(), memory = s.managed(8 * mib, line);
+    trace::Advise advice;
+    advice.start = s.now;
+    advice.allocation = memory;
+    advice.address = address_of(memory);
+    advice.bytes = 8 * mib;
+    advice.advice = 1; // CU_MEM_ADVISE_SET_READ_MOSTLY
+    s.builder.add(advice);
+    s.now += 10;
+    s.host_faults(memory, 24);
+    s.moved(0, 0);
+    for (int round = 0; round < 3; ++round)
+        s.run({memory}, 8 * mib);
+    const ManagedRead read(s);
+    check(read, line, 24 * mib, 0);
+}
+
+/// As a damaged trace may have it.
+BOOST_AUTO_TEST_CASE(memory_at_the_end_of_all_addresses_has_nothing_behind_it) {
+    Counted s;
+    const auto line = s.stack();
+    trace::Alloc record;
+    record.entry = s.entry("cuMemAllocManaged");
+    record.start = s.now;
+    record.stack = line;
+    record.allocation = 900;
+    record.address = UINT64_MAX - 99;
+    record.bytes = UINT64_MAX;
+    record.memory = trace::Memory::managed;
+    s.builder.add(record);
+    s.now += 10;
+    trace::ManagedEvent fault;
+    fault.kind = trace::ManagedEventKind::host_fault;
+    fault.address = record.address;
+    fault.bytes = page;
+    s.event(fault);
+    s.moved(0, 0);
+    s.run({record.allocation}, 8 * mib);
+    const ManagedRead read(s);
+    BOOST_TEST((read.activity.estimate().basis(read.site(line)) != MovedBasis::stays));
+}
+
+/// Freed memory takes no part in what moves later.
+BOOST_AUTO_TEST_CASE(freed_memory_is_forgotten) {
+    Counted s;
+    const auto line = s.stack(), other_line = s.stack(), table_line = s.stack();
+    const auto table = s.managed(256, table_line), memory = s.managed(8 * mib, line);
+    s.host_faults(memory, 24);
+    s.host_faults(table, 1);
+    s.moved(0, 0);
+    s.free(memory);
+    const auto other = s.managed(8 * mib, other_line);
+    s.host_faults(other, 24);
+    s.moved(0, 0);
+    s.before(table, page, page);
+    s.run({table}, 8 * mib + granule);
+    s.after(table, page, 0);
+    const ManagedRead read(s);
+    check(read, other_line, 8 * mib, 0);
+    check(read, line, 0, 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
