@@ -266,7 +266,7 @@ BOOST_AUTO_TEST_CASE(memory_at_the_end_of_all_addresses_has_nothing_behind_it) {
     record.stack = line;
     record.allocation = 900;
     record.address = UINT64_MAX - 99;
-    record.bytes = UINT64_MAX;
+    record.bytes = 99;
     record.memory = trace::Memory::managed;
     s.builder.add(record);
     s.now += 10;
