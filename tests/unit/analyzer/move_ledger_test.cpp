@@ -256,31 +256,6 @@ BOOST_AUTO_TEST_CASE(copies_of_what_is_read_mostly_leave_it_on_the_host) {
     check(read, line, 24 * mib, 0);
 }
 
-/// As a damaged trace may have it.
-BOOST_AUTO_TEST_CASE(memory_at_the_end_of_all_addresses_has_nothing_behind_it) {
-    Counted s;
-    const auto line = s.stack();
-    trace::Alloc record;
-    record.entry = s.entry("cuMemAllocManaged");
-    record.start = s.now;
-    record.stack = line;
-    record.allocation = 900;
-    record.address = UINT64_MAX - 99;
-    record.bytes = UINT64_MAX;
-    record.memory = trace::Memory::managed;
-    s.builder.add(record);
-    s.now += 10;
-    trace::ManagedEvent fault;
-    fault.kind = trace::ManagedEventKind::host_fault;
-    fault.address = record.address;
-    fault.bytes = page;
-    s.event(fault);
-    s.moved(0, 0);
-    s.run({record.allocation}, 8 * mib);
-    const ManagedRead read(s);
-    BOOST_TEST((read.activity.estimate().basis(read.site(line)) != MovedBasis::stays));
-}
-
 /// Freed memory takes no part in what moves later.
 BOOST_AUTO_TEST_CASE(freed_memory_is_forgotten) {
     Counted s;
