@@ -4,11 +4,11 @@
 #include "analyzer/cli/message.hpp"
 #include "analyzer/cli/progress.hpp"
 #include "analyzer/cli/stack_options.hpp"
+#include "analyzer/cli/trace_output.hpp"
 #include "analyzer/cli/usual_rates.hpp"
-#include "analyzer/reader/error.hpp"
 
 #include <algorithm>
-#include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,15 +30,6 @@ const ExportFormat* chosen(const Arguments& arguments) {
     return std::ranges::count_if(all, is_asked) == 1 ? *std::ranges::find_if(all, is_asked) : nullptr;
 }
 
-/// Throws reader::Error where the output would replace what it is made from.
-void check_output(const std::vector<std::string>& traces, const std::string& output) {
-    for (const std::string& path : traces) {
-        std::error_code failed;
-        if (std::filesystem::equivalent(path, output, failed))
-            throw reader::Error(output + ": is a trace itself; name another output");
-    }
-}
-
 int export_traces(const Arguments& arguments) {
     const ExportFormat* const format = chosen(arguments);
     if (format == nullptr) {
@@ -48,23 +39,15 @@ int export_traces(const Arguments& arguments) {
         say("export takes one format: " + flags);
         return usage_error;
     }
-    if (!arguments.has("--output")) {
-        say("export needs -o FILE: where " + flag_of(*format) + " goes (see umadvisor export --help)");
-        return usage_error;
-    }
     if (arguments.rest.size() > format->most_traces) {
         say(flag_of(*format) + " takes one trace at a time");
         return usage_error;
     }
     if (format->check != nullptr && !format->check(arguments))
         return usage_error;
-    const std::string output = arguments.value("--output");
-    check_output(arguments.rest, output);
-    OutputFile file(output, arguments.has("--force"));
-    format->write(arguments, file);
-    end_progress();
-    file.commit();
-    return done;
+    return write_output(
+        arguments, "export needs -o FILE: where " + flag_of(*format) + " goes (see umadvisor export --help)",
+        0666, [&](OutputFile& file) { format->write(arguments, file); });
 }
 
 std::vector<OptionSpec> all_options() {
@@ -82,12 +65,15 @@ std::vector<OptionSpec> all_options() {
 
 void for_each_report(const Arguments& arguments, const std::function<void(reports::Report&)>& then) {
     const symbols::Options symbols = stack_options(arguments);
+    std::set<std::string> said; // all ranks of a job lack the same files
     for (const std::string& path : arguments.rest) {
         reports::Report report(path, symbols, false, &usual_rates);
         then(report);
+        end_progress();
         say_losses(report.trace);
         for (const std::string& warning : report.symbolizer.warnings())
-            say(warning);
+            if (said.insert(warning).second)
+                say(warning);
     }
 }
 

@@ -336,7 +336,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_written_is_said) {
     Scenario s;
     s.synchronize();
     const std::string trace = s.path(), output = test::temporary_path("no.pftrace");
-    check_one_line(run({"export", "--perfetto", "-o", trace, trace}), 1, "is a trace itself");
+    check_one_line(run({"export", "--perfetto", "-o", trace, trace}), 1, "is the trace itself");
     check_one_line(run({"export", "--perfetto", "--sqlite", "-o", output, trace}), 2, "takes one format");
     check_one_line(run({"export", "--memory-viz", "-o", output, trace, trace}), 2, "one trace at a time");
     check_one_line(run({"export", "--perfetto", "-o", output, trace, "nothing.umtrace"}), 1, "nothing.umtrace");
