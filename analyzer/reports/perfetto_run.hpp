@@ -53,7 +53,7 @@ private:
     std::unique_ptr<Track> process_;
 };
 
-/// What is not known at the moment: the bound on `tracks` is reached.
+/// Whether a track of that key is there or may be made.
 template <class Map, class Key>
 bool has_room(const Map& tracks, const Key& key) {
     return tracks.size() < most_tracks || tracks.contains(key);
