@@ -216,8 +216,9 @@ BOOST_AUTO_TEST_CASE(moves_of_managed_memory_are_counted_though_they_are_told_la
     back.bytes = mib;
     s.now += 10'000;
     s.free(memory);
-    s.builder.add(move, 2);
-    s.builder.add(back, 2);
+    s.allocate(mib, Memory::device, s.stack());
+    s.builder.add(move); // by the thread that frees
+    s.builder.add(back);
     const PerfettoTrace trace = exported({s.path()});
     constexpr auto m = static_cast<std::int64_t>(mib);
     check_values(trace.track("no stack recorded: on the device"), {2 * m, m, 0});
