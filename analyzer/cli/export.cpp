@@ -63,12 +63,13 @@ std::vector<OptionSpec> all_options() {
 
 } // namespace
 
-void for_each_report(const Arguments& arguments, const std::function<void(reports::Report&)>& then) {
+void for_each_report(const Arguments& arguments,
+                     const std::function<void(reports::Report&, const std::string& path)>& then) {
     const symbols::Options symbols = stack_options(arguments);
     std::set<std::string> said; // all ranks of a job lack the same files
     for (const std::string& path : arguments.rest) {
         reports::Report report(path, symbols, false, &usual_rates);
-        then(report);
+        then(report, path);
         end_progress();
         say_losses(report.trace);
         for (const std::string& warning : report.symbolizer.warnings())

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <string>
 #include <vector>
 
 namespace umadvisor::cli {
@@ -23,7 +24,8 @@ struct ExportFormat {
 };
 
 /// Makes the report of each trace that the arguments name, and says what is wrong with the trace after `then`.
-void for_each_report(const Arguments& arguments, const std::function<void(reports::Report&)>& then);
+void for_each_report(const Arguments& arguments,
+                     const std::function<void(reports::Report&, const std::string& path)>& then);
 
 /// Made when they are first asked for: commands are made before main() begins, in no order.
 const ExportFormat& memory_viz_format();

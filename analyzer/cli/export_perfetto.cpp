@@ -6,7 +6,7 @@ namespace {
 
 void write_perfetto(const Arguments& arguments, OutputFile& file) {
     reports::PerfettoExport out([&](std::string_view bytes) { file.write(bytes); });
-    for_each_report(arguments, [&](reports::Report& report) { out.add(report); });
+    for_each_report(arguments, [&](reports::Report& report, const std::string&) { out.add(report); });
     out.finish();
 }
 

@@ -20,7 +20,7 @@ std::string owner_of(const std::string& path) {
 void write_sqlite(const Arguments& arguments, OutputFile& file) {
     reports::SqlExport out(file.temporary(), arguments.value("--output"));
     for_each_report(arguments,
-                    [&](reports::Report& report) { out.add(report, owner_of(report.trace.file.path())); });
+                    [&](reports::Report& report, const std::string& path) { out.add(report, owner_of(path)); });
     out.finish();
 }
 

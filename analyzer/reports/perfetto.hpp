@@ -17,7 +17,7 @@ class PerfettoExport {
 public:
     explicit PerfettoExport(std::function<void(std::string_view)> write) : file_(std::move(write)) {}
 
-    /// Reads the report's trace once more. Throws reader::Error where it is gone, and what `write` throws.
+    /// Reads the events of the report's trace once more. Throws what `write` throws.
     void add(Report& report);
     /// Call once, after the last.
     void finish() { file_.finish(); }

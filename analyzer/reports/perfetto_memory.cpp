@@ -85,10 +85,13 @@ MemoryTracks::MemoryTracks(Run& run, DeviceTrack device_track)
 template <class Record>
 void MemoryTracks::hold(const Record& record) {
     held_.push({record.start, ++order_, record});
-    while (held_.size() > most_held || reader::saturated_sum(held_.top().start, delay_) < record.start) {
-        std::visit([this](const auto& earliest) { tell(earliest); }, held_.top().record);
-        held_.pop();
-    }
+    while (held_.size() > most_held || reader::saturated_sum(held_.top().start, delay_) < record.start)
+        tell_earliest();
+}
+
+void MemoryTracks::tell_earliest() {
+    std::visit([this](const auto& record) { this->tell(record); }, held_.top().record);
+    held_.pop();
 }
 
 void MemoryTracks::tell(const trace::Alloc& record) {
@@ -238,8 +241,8 @@ void MemoryTracks::tell(const trace::ManagedEvent& record) {
 }
 
 void MemoryTracks::finish(std::int64_t end) {
-    for (; !held_.empty(); held_.pop())
-        std::visit([this](const auto& earliest) { tell(earliest); }, held_.top().record);
+    while (!held_.empty())
+        tell_earliest();
     for (const auto& [name, track] : managed_)
         track->finish(end);
 }

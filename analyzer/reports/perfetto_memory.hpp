@@ -62,6 +62,7 @@ private:
 
     template <class Record>
     void hold(const Record& record);
+    void tell_earliest();
     void tell(const trace::Alloc& record);
     void tell(const trace::Free& record);
     void tell(const Copied& copied);

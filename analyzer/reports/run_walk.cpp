@@ -44,7 +44,7 @@ private:
 
 class Walk {
 public:
-    Walk(const Report& report, RunObserver& observer)
+    Walk(Report& report, RunObserver& observer)
         : trace_(report.trace),
           observer_(observer),
           facts_(report.trace, report.profile.rates()),
@@ -54,11 +54,12 @@ public:
     }
 
     void run() {
-        reader::TraceFile file(trace_.file.path()); // its losses were counted by the first that read it
-        reader::EventStream events(file);
+        const reader::Completeness counted = trace_.file.completeness(); // by who read it first
+        reader::EventStream events(trace_.file);
         while (const reader::ThreadCursor* const cursor = events.next())
             std::visit([&](const auto& record) { add(record, *cursor); }, cursor->event());
         clock_.finish();
+        trace_.file.completeness() = counted;
     }
 
 private:
@@ -74,7 +75,7 @@ private:
                                 : 0;
     }
 
-    const reader::Trace& trace_;
+    reader::Trace& trace_;
     RunObserver& observer_;
     facts::Calls facts_;
     timeline::Clock clock_;
@@ -200,7 +201,7 @@ std::int64_t WalkedCall::end_ns() const {
     return start_ns + static_cast<std::int64_t>(std::min(duration_ns, room));
 }
 
-void walk(const Report& report, RunObserver& observer) {
+void walk(Report& report, RunObserver& observer) {
     Walk(report, observer).run();
 }
 

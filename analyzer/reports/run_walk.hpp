@@ -55,8 +55,7 @@ public:
     virtual void call(const WalkedCall& call) = 0;
 };
 
-/// Reads the events of the report's trace once more. Throws reader::Error where the file is gone. Memory: that
-/// of a clock.
-void walk(const Report& report, RunObserver& observer);
+/// Reads the events of the report's trace once more. Memory: that of a clock.
+void walk(Report& report, RunObserver& observer);
 
 } // namespace umadvisor::reports

@@ -327,6 +327,8 @@ BOOST_AUTO_TEST_CASE(long_texts_and_deep_stacks_are_not_repeated_without_bound) 
     BOOST_TEST(texts.written(number).size() == 1000u);
     BOOST_TEST(texts.written(number).size() <= 64u + 3);
     BOOST_TEST(texts.written(texts.number("short")) == "short");
+    reports::perfetto::Texts others(1 << 20);
+    BOOST_TEST(others.written(others.number(std::string(65'536, 'x'))).size() <= 1024u + 3);
     for (int i = 0; i < 262; ++i)
         BOOST_TEST_REQUIRE(texts.take_frames(1000));
     BOOST_TEST(!texts.take_frames(1000));
