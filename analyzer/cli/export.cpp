@@ -1,12 +1,14 @@
 #include "analyzer/cli/command.hpp"
 #include "analyzer/cli/export_format.hpp"
+#include "analyzer/cli/losses.hpp"
 #include "analyzer/cli/message.hpp"
 #include "analyzer/cli/progress.hpp"
 #include "analyzer/cli/stack_options.hpp"
-#include "analyzer/reader/error.hpp"
+#include "analyzer/cli/trace_output.hpp"
+#include "analyzer/cli/usual_rates.hpp"
 
 #include <algorithm>
-#include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,7 +16,7 @@ namespace umadvisor::cli {
 namespace {
 
 std::vector<const ExportFormat*> formats() {
-    return {&memory_viz_format()};
+    return {&memory_viz_format(), &perfetto_format(), &sqlite_format()};
 }
 
 std::string flag_of(const ExportFormat& format) {
@@ -28,7 +30,7 @@ const ExportFormat* chosen(const Arguments& arguments) {
     return std::ranges::count_if(all, is_asked) == 1 ? *std::ranges::find_if(all, is_asked) : nullptr;
 }
 
-int export_trace(const Arguments& arguments) {
+int export_traces(const Arguments& arguments) {
     const ExportFormat* const format = chosen(arguments);
     if (format == nullptr) {
         std::string flags;
@@ -37,22 +39,15 @@ int export_trace(const Arguments& arguments) {
         say("export takes one format: " + flags);
         return usage_error;
     }
-    if (!arguments.has("--output")) {
-        say("export needs -o FILE: where " + flag_of(*format) + " goes (see umadvisor export --help)");
+    if (arguments.rest.size() > format->most_traces) {
+        say(flag_of(*format) + " takes one trace at a time");
         return usage_error;
     }
-    if (!format->check(arguments))
+    if (format->check != nullptr && !format->check(arguments))
         return usage_error;
-    const std::string& path = arguments.rest.front();
-    const std::string output = arguments.value("--output");
-    std::error_code failed;
-    if (std::filesystem::equivalent(path, output, failed))
-        throw reader::Error(output + ": is the trace itself; name another output");
-    OutputFile file(output, arguments.has("--force"));
-    format->write(arguments, file);
-    end_progress();
-    file.commit();
-    return done;
+    return write_output(
+        arguments, "export needs -o FILE: where " + flag_of(*format) + " goes (see umadvisor export --help)",
+        0666, [&](OutputFile& file) { format->write(arguments, file); });
 }
 
 std::vector<OptionSpec> all_options() {
@@ -68,7 +63,22 @@ std::vector<OptionSpec> all_options() {
 
 } // namespace
 
-const Command export_command{"export",     "Write a trace for another tool", "FILE", 1, 1, all_options(),
-                             &export_trace};
+void for_each_report(const Arguments& arguments,
+                     const std::function<void(reports::Report&, const std::string& path)>& then) {
+    const symbols::Options symbols = stack_options(arguments);
+    std::set<std::string> said; // all ranks of a job lack the same files
+    for (const std::string& path : arguments.rest) {
+        reports::Report report(path, symbols, false, &usual_rates);
+        then(report, path);
+        end_progress();
+        say_losses(report.trace);
+        for (const std::string& warning : report.symbolizer.warnings())
+            if (said.insert(warning).second)
+                say(warning);
+    }
+}
+
+const Command export_command{"export",      "Write traces for another tool", "FILE", 1, 1 << 20, all_options(),
+                             &export_traces};
 
 } // namespace umadvisor::cli

@@ -18,14 +18,14 @@ std::size_t entries_of(const std::string& text) {
     return error == std::errc() && end == text.data() + text.size() ? number : 0;
 }
 
-bool check(const Arguments& arguments) {
+bool check_memory_viz(const Arguments& arguments) {
     if (!arguments.has("--limit") || entries_of(arguments.value("--limit")) != 0)
         return true;
     say("--limit takes a number of entries, 1 or more, not " + arguments.value("--limit"));
     return false;
 }
 
-void write(const Arguments& arguments, OutputFile& file) {
+void write_memory_viz(const Arguments& arguments, OutputFile& file) {
     reader::Trace trace(arguments.rest.front());
     const symbols::Options symbols = stack_options(arguments);
     symbols::Symbolizer symbolizer(trace.dictionary, symbols, symbols::packed_symbols(trace.file.source()));
@@ -54,8 +54,9 @@ const ExportFormat& memory_viz_format() {
          "A memory snapshot (pickle) for pytorch.org/memory_viz and torch.cuda._memory_viz"},
         {{"--limit", "N", "--memory-viz: keep the newest N entries of the history (100,000)"},
          {"--at-oom", "", "--memory-viz: end with the first allocation that found no memory left"}},
-        &check,
-        &write};
+        1,
+        &check_memory_viz,
+        &write_memory_viz};
     return format;
 }
 

@@ -20,6 +20,8 @@ public:
 
     /// At the end of what was written. Throws reader::Error: the disk is full, or fails.
     void write(std::string_view bytes);
+    /// Where it is until then, for one who writes it by that name.
+    const std::string& temporary() const { return temporary_; }
     /// Gives the file its name. Throws reader::Error where that fails, or another has taken the name meanwhile.
     void commit();
 

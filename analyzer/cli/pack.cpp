@@ -1,15 +1,13 @@
 #include "analyzer/cli/command.hpp"
 #include "analyzer/cli/losses.hpp"
 #include "analyzer/cli/message.hpp"
-#include "analyzer/cli/output_file.hpp"
 #include "analyzer/cli/progress.hpp"
 #include "analyzer/cli/stack_options.hpp"
+#include "analyzer/cli/trace_output.hpp"
 #include "analyzer/cli/usual_rates.hpp"
-#include "analyzer/reader/error.hpp"
 #include "analyzer/reader/packed_section.hpp"
 #include "analyzer/reports/report.hpp"
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 namespace umadvisor::cli {
@@ -29,19 +27,8 @@ void add_quoted(const Json& document, symbols::PackedSymbols& packed) {
             add_quoted(part, packed);
 }
 
-int pack(const Arguments& arguments) {
-    if (!arguments.has("--output")) {
-        say("pack needs -o FILE: where the packed trace goes (see umadvisor pack --help)");
-        return usage_error;
-    }
-    const std::string& path = arguments.rest.front();
-    const std::string output = arguments.value("--output");
-    std::error_code failed;
-    if (std::filesystem::equivalent(path, output, failed))
-        throw reader::Error(output + ": is the trace itself; name another output");
-    reports::Report report(path, stack_options(arguments), false, &usual_rates);
-    // As private as the trace that the recorder wrote.
-    OutputFile file(output, arguments.has("--force"), 0600);
+void write_packed(const Arguments& arguments, OutputFile& file) {
+    reports::Report report(arguments.rest.front(), stack_options(arguments), false, &usual_rates);
     symbols::PackedSymbols packed = report.symbolizer.pack();
     if (arguments.has("--source"))
         add_quoted(reports::to_json(report), packed);
@@ -49,11 +36,16 @@ int pack(const Arguments& arguments) {
     reader::write_with_section(report.trace.file.source(),
                                packed.empty() ? std::string() : symbols::encode_packed(packed),
                                [&](std::string_view bytes) { file.write(bytes); });
-    file.commit();
     say_losses(report.trace);
     for (const std::string& warning : report.symbolizer.warnings())
         say(warning);
-    return done;
+}
+
+int pack(const Arguments& arguments) {
+    // As private as the trace that the recorder wrote.
+    return write_output(arguments,
+                        "pack needs -o FILE: where the packed trace goes (see umadvisor pack --help)", 0600,
+                        [&](OutputFile& file) { write_packed(arguments, file); });
 }
 
 } // namespace

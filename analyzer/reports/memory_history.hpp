@@ -9,6 +9,7 @@
 #include <map>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 namespace umadvisor::reports {
 
@@ -42,6 +43,13 @@ public:
 
     const std::map<std::uint64_t, HeldMemory>& held() const { return held_; } ///< by address
     const std::deque<MemoryStep>& steps() const { return steps_; }
+    /// Those steps; they are forgotten.
+    std::deque<MemoryStep> take_steps() { return std::exchange(steps_, {}); }
+    /// Held on a device, without managed memory.
+    std::uint64_t held_bytes(std::uint64_t device) const {
+        const auto held = device_bytes_.find(device);
+        return held == device_bytes_.end() ? 0 : held->second;
+    }
     std::size_t left_out() const { return left_out_; }
     bool any_oom() const { return any_oom_; }
 

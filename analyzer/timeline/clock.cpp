@@ -430,7 +430,7 @@ void Clock::settle(std::size_t count) {
         if (pending.late_ns > 0)
             base_.limit(call, call.start + call.duration);
         if (observer_)
-            observer_({call, pending.waited_ns, pending.device_ns});
+            observer_({call, pending.waited_ns, pending.device_ns, pending.end});
     }
     window_.drop(count);
 }

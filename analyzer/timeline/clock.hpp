@@ -20,8 +20,9 @@ namespace umadvisor::timeline {
 /// A call whose place in time is known.
 struct Settled {
     const facts::Call& call;
-    double waited_ns = 0; ///< of its duration, for work that was queued before it
-    double device_ns = 0; ///< that its own work took
+    double waited_ns = 0;   ///< of its duration, for work that was queued before it
+    double device_ns = 0;   ///< that its own work took
+    double work_end_ns = 0; ///< when that was done
 
     double own_ns() const { return call.duration - waited_ns; }
 };

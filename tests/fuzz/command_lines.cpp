@@ -101,6 +101,9 @@ void add_others(Lines& lines) {
     for (const char* options : {"", " --limit 1", " --limit 100 --at-oom"})
         lines.add("export TRACE --memory-viz --force --full-stacks --hide a --show b --output " +
                   std::string(output_file) + std::string(options));
+    for (const char* format : {" --perfetto", " --sqlite"})
+        for (const char* options : {"", " OTHER", " TRACE --full-stacks --hide a --show b"})
+            lines.add("export TRACE --force --output " + std::string(output_file) + format + options);
     for (const char* options : {"", " --source"})
         lines.add("pack TRACE --force --output " + std::string(output_file) + std::string(options));
     for (const char* parts : {"TRACE", "TRACE OTHER", "BASELINE"})

@@ -6,6 +6,7 @@
 #include "command_run.hpp"
 #include "every_record.hpp"
 #include "managed_program.hpp"
+#include "perfetto_trace.hpp"
 #include "trace/plain_text.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -13,6 +14,7 @@
 #include <deque>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sqlite3.h>
 
 BOOST_AUTO_TEST_SUITE(analyzer_hostile_text)
 
@@ -175,6 +177,41 @@ const std::vector<std::vector<std::string>> readers{
     {"plan"},
 };
 
+/// All texts of a database, a line each.
+std::string texts_of_database(const std::string& path) {
+    sqlite3* database = nullptr;
+    BOOST_TEST_REQUIRE(sqlite3_open_v2(path.c_str(), &database, SQLITE_OPEN_READONLY, nullptr) == SQLITE_OK);
+    const auto add_row = [](void* to, int columns, char** values, char**) {
+        for (int column = 0; column < columns; ++column)
+            if (values[column] != nullptr)
+                *static_cast<std::string*>(to) += std::string("x") + values[column] + "\n";
+        return 0;
+    };
+    std::string texts;
+    for (const std::string table : {"runs", "devices", "ranks", "threads", "entries", "functions", "stacks",
+                                    "copies", "allocations", "moves", "faults", "findings"})
+        BOOST_TEST(sqlite3_exec(database, ("SELECT * FROM " + table).c_str(), add_row, &texts, nullptr) ==
+                   SQLITE_OK);
+    sqlite3_close(database);
+    return texts;
+}
+
+std::string texts_of_timeline(const std::string& path) {
+    std::string texts;
+    for (const test::PerfettoTrack& track : test::PerfettoTrace(path).tracks) {
+        texts += "x" + track.name + "\n";
+        for (const test::PerfettoEvent& event : track.events) {
+            for (const std::string& text : {event.name, event.category, event.location})
+                texts += "x" + text + "\n";
+            for (const std::string& frame : event.frames)
+                texts += "x" + frame + "\n";
+            for (const auto& [name, value] : event.arguments)
+                texts += "x" + name + value + "\n";
+        }
+    }
+    return texts;
+}
+
 /// A colour that was asked for comes from us.
 std::string without_styles(std::string text) {
     for (const std::string style : {"\033[0m", "\033[1m", "\033[2m", "\033[32m", "\033[33m", "\033[36m"})
@@ -220,6 +257,17 @@ BOOST_AUTO_TEST_CASE(hostile_text_in_every_field_of_every_record) {
         check_harmless(run({"check", "--baseline", baseline, path}), "check of the same");
         check_harmless(run({"diff", nothing, baseline}), "diff of reports");
         check_harmless(run({"diff", "--json", nothing, baseline}), "diff of reports as JSON");
+    }
+    const std::string exported = test::temporary_path("exported");
+    for (const std::string& path : traces) {
+        check_harmless(run({"export", "--perfetto", "-f", "-o", exported, path}), "a timeline");
+        const std::string timeline = texts_of_timeline(exported);
+        check_harmless(timeline, "a timeline");
+        BOOST_TEST(timeline.find("]0;owned") != std::string::npos);
+        check_harmless(run({"export", "--sqlite", "-f", "-o", exported, path}), "a database");
+        const std::string database = texts_of_database(exported);
+        check_harmless(database, "a database");
+        BOOST_TEST(database.find("]0;owned") != std::string::npos);
     }
     // It was all there: a hostile device is the device, in each of these.
     for (const char* const command : {"report", "stats"})

@@ -1,0 +1,39 @@
+#include "analyzer/cli/export_format.hpp"
+#include "analyzer/reports/sql_export.hpp"
+
+#include <pwd.h>
+#include <string>
+#include <sys/stat.h>
+
+namespace umadvisor::cli {
+namespace {
+
+/// Whose trace it is; the number where that has no name here.
+std::string owner_of(const std::string& path) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0)
+        return {};
+    const passwd* const user = ::getpwuid(status.st_uid);
+    return user == nullptr ? std::to_string(status.st_uid) : user->pw_name;
+}
+
+void write_sqlite(const Arguments& arguments, OutputFile& file) {
+    reports::SqlExport out(file.temporary(), arguments.value("--output"));
+    for_each_report(arguments,
+                    [&](reports::Report& report, const std::string& path) { out.add(report, owner_of(path)); });
+    out.finish();
+}
+
+} // namespace
+
+const ExportFormat& sqlite_format() {
+    static const ExportFormat format{
+        {"--sqlite", "", "A database of calls, copies, launches, memory and findings, of any number of traces"},
+        {},
+        SIZE_MAX,
+        nullptr,
+        &write_sqlite};
+    return format;
+}
+
+} // namespace umadvisor::cli
