@@ -82,10 +82,9 @@ MemoryTracks::MemoryTracks(Run& run, DeviceTrack device_track)
                  : reader::saturated(1e9 * static_cast<double>(told_late_ns) / static_cast<double>(second));
 }
 
-template <class Record>
-void MemoryTracks::hold(const Record& record) {
-    held_.push({record.start, ++order_, record});
-    while (held_.size() > most_held || reader::saturated_sum(held_.top().start, delay_) < record.start)
+void MemoryTracks::hold(std::uint64_t start, Record record) {
+    held_.push({start, ++order_, std::move(record)});
+    while (held_.size() > most_held || reader::saturated_sum(held_.top().start, delay_) < start)
         tell_earliest();
 }
 
@@ -170,7 +169,7 @@ void MemoryTracks::add(const trace::Copy& record) {
     const std::uint64_t allocation = from_host ? record.destination_allocation : record.source_allocation;
     if (record.status == 0 && record.captured == 0 && record.bytes != 0 && from_host != to_host &&
         allocation != 0)
-        hold(Copied{record.start, allocation, record.bytes, from_host});
+        hold(record.start, Copied{record.start, allocation, record.bytes, from_host});
 }
 
 /// What copies bring and take is counted for the line of the memory on the device.

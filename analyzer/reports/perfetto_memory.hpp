@@ -28,9 +28,9 @@ public:
     /// `run` must outlive it.
     MemoryTracks(Run& run, DeviceTrack device_track);
 
-    void add(const trace::Alloc& record) { hold(record); }
-    void add(const trace::Free& record) { hold(record); }
-    void add(const trace::ManagedEvent& record) { hold(record); }
+    void add(const trace::Alloc& record) { hold(record.start, record); }
+    void add(const trace::Free& record) { hold(record.start, record); }
+    void add(const trace::ManagedEvent& record) { hold(record.start, record); }
     void add(const trace::Copy& record);
     /// Call once, after the last.
     void finish(std::int64_t end);
@@ -52,16 +52,16 @@ private:
         std::uint64_t start = 0, allocation = 0, bytes = 0;
         bool to_device = false;
     };
+    using Record = std::variant<trace::Alloc, trace::Free, Copied, trace::ManagedEvent>;
     struct Held {
         std::uint64_t start = 0, order = 0;
-        std::variant<trace::Alloc, trace::Free, Copied, trace::ManagedEvent> record;
+        Record record;
         bool operator>(const Held& other) const {
             return start != other.start ? start > other.start : order > other.order;
         }
     };
 
-    template <class Record>
-    void hold(const Record& record);
+    void hold(std::uint64_t start, Record record);
     void tell_earliest();
     void tell(const trace::Alloc& record);
     void tell(const trace::Free& record);

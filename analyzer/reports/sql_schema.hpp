@@ -1,4 +1,4 @@
-/// The tables of `umadvisor export --sqlite`: docs/sql.md says what they hold. A column is never renamed or
+/// The tables of `umadvisor export --sqlite`: docs/fleet.md says what they hold. A column is never renamed or
 /// given another meaning without a new version.
 #pragma once
 

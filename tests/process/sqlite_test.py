@@ -1,4 +1,4 @@
-"""`umadvisor export --sqlite` of traces that a GPU recorded: docs/sql.md names every table and column, its questions have answers, and the
+"""`umadvisor export --sqlite` of traces that a GPU recorded: docs/fleet.md names every table and column, its questions have answers, and the
 figures are those of the report."""
 
 import json
@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ["UMADVISOR_BUILD"])
 ADVISOR = BUILD / "bin/umadvisor"
-DOCUMENT = (ROOT / "docs/sql.md").read_text()
+DOCUMENT = (ROOT / "docs/fleet.md").read_text()
 # What the recorded traces lack: a job of several ranks, and moves that were told both ways.
 MADE_UP = """
 UPDATE ranks SET job = 'one';
