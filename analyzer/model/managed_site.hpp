@@ -124,8 +124,8 @@ struct ManagedSiteActivity {
 
     bool empty() const {
         return told.events == 0 && by_launches.to_device == 0 && by_launches.to_host == 0 &&
-               by_stays.to_device == 0 && by_stays.to_host == 0 &&
-               by_intervals.to_device == 0 && by_intervals.to_host == 0 && verdicts.kinds().empty();
+               by_stays.to_device == 0 && by_stays.to_host == 0 && by_intervals.to_device == 0 &&
+               by_intervals.to_host == 0 && verdicts.kinds().empty();
     }
 
 private:

@@ -6,8 +6,8 @@
 
 namespace umadvisor::model {
 
-/// `totals` and `ledger` must outlive it; `by_stays` is the sum over all lines, `untold` what share_untold() left
-/// to nobody.
+/// `totals` and `ledger` must outlive it; `by_stays` is the sum over all lines, `untold` what share_untold()
+/// left to nobody.
 class MovedEstimate {
 public:
     MovedEstimate(const ManagedTotals& totals, const MovedBytes& by_stays, const MovedBytes& untold,

@@ -47,8 +47,8 @@ private:
 
 /// Finds the frame to show while a stack is gone through from its innermost frame on: the first that is the
 /// program's own and that no entry point of CUDA follows soon, since a runtime that is linked into the program
-/// has private functions whose names tell nothing. Where no frame is the program's own: the first of an installed
-/// package, else of its console script, else of a framework, else the innermost.
+/// has private functions whose names tell nothing. Where no frame is the program's own: the first of an
+/// installed package, else of its console script, else of a framework, else the innermost.
 class LineChoice {
 public:
     struct Offer {

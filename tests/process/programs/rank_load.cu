@@ -1,5 +1,5 @@
-/// One rank of a job on simcuda's clock: rounds of its own code, copies, kernels and page-locking, and after each a
-/// collective, whose kernel runs until the slowest rank has come.
+/// One rank of a job on simcuda's clock: rounds of its own code, copies, kernels and page-locking, and after
+/// each a collective, whose kernel runs until the slowest rank has come.
 ///
 ///     rank_load ROUNDS OWN COPIED KERNEL CALLS MEETING      microseconds; COPIED: KiB
 #include "tests/gpu/programs/habits/timeline.hpp"
