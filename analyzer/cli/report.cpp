@@ -4,11 +4,14 @@
 #include "analyzer/cli/finding_options.hpp"
 #include "analyzer/cli/losses.hpp"
 #include "analyzer/cli/message.hpp"
+#include "analyzer/cli/output_file.hpp"
 #include "analyzer/cli/progress.hpp"
 #include "analyzer/cli/range_options.hpp"
+#include "analyzer/cli/rule_pages.hpp"
 #include "analyzer/cli/stack_options.hpp"
 #include "analyzer/cli/terminal.hpp"
 #include "analyzer/cli/usual_rates.hpp"
+#include "analyzer/html/page.hpp"
 #include "analyzer/reports/json_text.hpp"
 #include "analyzer/reports/markdown.hpp"
 #include "analyzer/reports/sarif.hpp"
@@ -78,7 +81,56 @@ reports::RatesOf rates_of(const Arguments& arguments) {
     };
 }
 
+std::string_view page_of_rule(std::string_view id) {
+    for (const RulePage& page : rule_pages())
+        if (page.id == id)
+            return page.text;
+    return {};
+}
+
+/// Says why not, if so.
+bool html_is_possible(const Arguments& arguments) {
+    if (!arguments.has("--html")) {
+        for (const std::string option : {"--output", "--force", "--no-source"})
+            if (arguments.has(option)) {
+                say(option + " goes with --html");
+                return false;
+            }
+        return true;
+    }
+    std::string trouble;
+    if (arguments.has("--json") || arguments.has("--sarif") || arguments.has("--markdown"))
+        trouble = "--html, --json, --sarif and --markdown are four formats: give one";
+    else if (arguments.rest.size() != 1)
+        trouble = "--html takes one trace";
+    else if (arguments.has("--force") && !arguments.has("--output"))
+        trouble = "--force goes with -o FILE";
+    if (!trouble.empty())
+        say(trouble);
+    return trouble.empty();
+}
+
+/// Writes the page of the one report that there is.
+void write_html(reports::Report& made, const Arguments& arguments) {
+    const std::string page =
+        html::page(made, {!arguments.has("--no-source"), &page_of_rule, UMADVISOR_VERSION});
+    end_progress();
+    if (arguments.has("--output"))
+        write_output_file(arguments.value("--output"), arguments.has("--force"), page);
+    else
+        std::cout << page;
+}
+
 int report(const Arguments& arguments) {
+    if (!html_is_possible(arguments))
+        return usage_error;
+    const bool as_page = arguments.has("--html");
+    if (as_page && !html::available()) {
+        say("this umadvisor was built without npm, so it has no HTML: install npm and build it again");
+        return operational_error;
+    }
+    if (as_page && arguments.has("--output"))
+        check_output_name(arguments.value("--output"), arguments.has("--force"));
     const std::optional<reports::Terminal> shown_on = terminal(arguments);
     if (!shown_on)
         return usage_error;
@@ -96,17 +148,18 @@ int report(const Arguments& arguments) {
     const symbols::Options options = stack_options(arguments);
     const reports::RatesOf rates = rates_of(arguments);
     for (const std::string& path : arguments.rest) {
-        reports::Report made(path, options, false, rates, *ranges);
+        reports::Report made(path, options, as_page, rates, *ranges);
         made.all = arguments.has("--all");
         made.all_managed = arguments.has("--managed");
         chosen->apply(made);
         failed = failed || std::ranges::any_of(made.findings, [&](const findings::Finding& finding) {
                      return fail_on && finding.confidence >= *fail_on;
                  });
-        writer.add(made);
+        as_page ? write_html(made, arguments) : writer.add(made);
         partial = say_losses(made.trace) || partial;
     }
-    writer.finish();
+    if (!as_page)
+        writer.finish();
     if (failed)
         return findings_left;
     if (!fail_on || !partial)
@@ -125,10 +178,14 @@ const Command report_command{
     1 << 20,
     with_terminal_option(with_finding_options(with_range_options(
         {{"--all", "", "In the text, all findings in full, also those that save little"},
+         {"-f,--force", "", "With --html, replace an existing file"},
+         {"--html", "", "One page for a browser, with a timeline; loads nothing from the network"},
          {"--json", "", "The document that docs/report-schema.md describes"},
          {"--machine", "FILE", "What moving memory costs, as written by umadvisor calibrate -o FILE"},
          {"--managed", "", "In the text, all that is known of managed memory"},
          {"--markdown", "", "For a page that shows Markdown"},
+         {"--no-source", "", "With --html, quote no source lines"},
+         {"-o,--output", "FILE", "With --html, the page; without, it goes to standard output"},
          {"--sarif", "", "For tools that show findings on lines (SARIF 2.1.0)"},
          {"--source", "", "Quote the source also for a trace of another user"}}))),
     &report};
