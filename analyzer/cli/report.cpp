@@ -111,9 +111,8 @@ bool html_is_possible(const Arguments& arguments) {
 }
 
 /// Writes the page of the one report that there is.
-void write_html(reports::Report& made, const Arguments& arguments) {
-    const std::string page =
-        html::page(made, {!arguments.has("--no-source"), &page_of_rule, UMADVISOR_VERSION});
+void write_html(html::PageMaker& maker, reports::Report& made, const Arguments& arguments) {
+    const std::string page = maker.page(made);
     end_progress();
     if (arguments.has("--output"))
         write_output_file(arguments.value("--output"), arguments.has("--force"), page);
@@ -148,14 +147,18 @@ int report(const Arguments& arguments) {
     const symbols::Options options = stack_options(arguments);
     const reports::RatesOf rates = rates_of(arguments);
     for (const std::string& path : arguments.rest) {
-        reports::Report made(path, options, as_page, rates, *ranges);
+        html::PageMaker maker({!arguments.has("--no-source"), &page_of_rule, UMADVISOR_VERSION});
+        std::function<std::function<void()>(reports::Report&)> beside;
+        if (as_page)
+            beside = [&maker](reports::Report& report) { return maker.beside(report); };
+        reports::Report made(path, options, as_page, rates, *ranges, beside);
         made.all = arguments.has("--all");
         made.all_managed = arguments.has("--managed");
         chosen->apply(made);
         failed = failed || std::ranges::any_of(made.findings, [&](const findings::Finding& finding) {
                      return fail_on && finding.confidence >= *fail_on;
                  });
-        as_page ? write_html(made, arguments) : writer.add(made);
+        as_page ? write_html(maker, made, arguments) : writer.add(made);
         partial = say_losses(made.trace) || partial;
     }
     if (!as_page)

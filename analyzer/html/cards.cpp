@@ -1,5 +1,6 @@
 #include "analyzer/findings/words.hpp"
 #include "analyzer/html/parts.hpp"
+#include "analyzer/reader/shown_name.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -159,8 +160,14 @@ void write_where_column(Markup& out, const Json& finding, const PageOptions& opt
         out.markup("<details class=\"stack\"><summary>Stack (")
             .text(findings::count_text(finding["stack"].size(), "frame"));
         out.markup(")</summary><ol>");
+        constexpr std::size_t most_frames = 40, longest_frame = 160;
+        std::size_t told = 0;
         for (const Json& frame : finding["stack"])
-            out.element("li class=\"m\"", frame.get<std::string>());
+            if (++told <= most_frames)
+                out.element("li class=\"m\"", reader::shown_name(frame.get<std::string>(), longest_frame));
+        if (told > most_frames)
+            out.element("li class=\"mut\"",
+                        std::to_string(told - most_frames) + " more: umadvisor report --json");
         out.markup("</ol></details>");
     }
     const auto rule = finding["rule"].get<std::string>();

@@ -28,13 +28,12 @@ std::string script_text(const Json& document) {
 
 /// What the flame graph is made of: stacks as numbers of frames.
 Json flame_json(reports::Report& report, model::Weight by) try {
-    constexpr std::size_t most_stacks = 2000;
-    reports::WeighedStacks stacks = reports::weighed_stacks(report.profile, report.symbolizer, by, false);
+    constexpr std::size_t most_stacks = 400;
+    const reports::WeighedStacks stacks =
+        reports::weighed_stacks(report.profile, report.symbolizer, by, false, most_stacks);
     Json frames = Json::array(), list = Json::array();
     std::map<std::string, std::size_t> numbers;
     for (const reports::WeighedStack& stack : stacks.stacks) {
-        if (list.size() >= most_stacks)
-            break;
         Json entry = Json::array({stack.weight});
         for (const symbols::CodePlace& frame : stack.frames) {
             const std::string text = reader::plain(reports::frame_text(frame));
@@ -53,8 +52,7 @@ Json flame_json(reports::Report& report, model::Weight by) try {
 
 Json flames_json(reports::Report& report) {
     Json list = Json::array();
-    for (const model::Weight by :
-         {model::Weight::blocked, model::Weight::copied, model::Weight::faults, model::Weight::allocated})
+    for (const model::Weight by : {model::Weight::blocked, model::Weight::copied, model::Weight::faults})
         if (Json flame = flame_json(report, by); !flame.is_null() && !flame["stacks"].empty())
             list.push_back(std::move(flame));
     return list;
@@ -107,12 +105,20 @@ bool available() {
     return !bundle().script.empty();
 }
 
-std::string page(reports::Report& report, const PageOptions& options) {
+PageMaker::PageMaker(PageOptions options) : options_(std::move(options)) {}
+PageMaker::~PageMaker() = default;
+
+std::function<void()> PageMaker::beside(reports::Report& report) {
+    pass_ = std::make_unique<TimelinePass>(report);
+    return [this] { pass_->run(); };
+}
+
+std::string PageMaker::page(reports::Report& report) {
     const Bundle made_of = bundle();
     const Json document = reports::to_json(report);
-    const Timeline timeline = make_timeline(report);
+    const Timeline timeline = pass_->finish();
     PackedBytes bytes;
-    Json data{{"timeline", timeline_json(report, timeline, options.with_source, bytes)}};
+    Json data{{"timeline", timeline_json(report, timeline, options_.with_source, bytes)}};
     data["flames"] = flames_json(report);
     Json titles = Json::array();
     for (const Json& finding : document["findings"])
@@ -143,12 +149,12 @@ std::string page(reports::Report& report, const PageOptions& options) {
     out.text(file.substr(file.rfind('/') + 1))
         .markup("</span><button class=\"btn js\" id=\"theme\">Dark</button></div></header><main>");
     write_head(out, document, timeline);
-    write_cards(out, report, document, options);
+    write_cards(out, report, document, options_);
     write_timeline_place(out);
     write_flame_place(out, !data["flames"].empty());
     write_tables(out, report);
     out.markup("<footer><span>umadvisor ")
-        .text(options.version)
+        .text(options_.version)
         .markup(" · report of ")
         .text(file)
         .markup("</span><span>");

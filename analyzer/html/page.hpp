@@ -4,6 +4,7 @@
 #include "analyzer/reports/report.hpp"
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -18,8 +19,23 @@ struct PageOptions {
     std::string_view version;
 };
 
-/// A document that loads nothing from anywhere. Its numbers are those of reports::to_json. The report must have
-/// been made with statistics. Reads the trace once more; throws reader::Error where that fails.
-std::string page(reports::Report& report, const PageOptions& options);
+class TimelinePass;
+
+/// Makes the page of one report. The report must be made with statistics.
+class PageMaker {
+public:
+    explicit PageMaker(PageOptions options);
+    ~PageMaker();
+
+    /// What a report runs beside its search for findings.
+    std::function<void()> beside(reports::Report& report);
+    /// A document that loads nothing from anywhere. Its numbers are those of reports::to_json. Throws
+    /// reader::Error.
+    std::string page(reports::Report& report);
+
+private:
+    PageOptions options_;
+    std::unique_ptr<TimelinePass> pass_;
+};
 
 } // namespace umadvisor::html

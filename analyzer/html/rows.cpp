@@ -20,7 +20,7 @@ void PieceRow::add(const Piece& piece) {
     ns_[piece.state] += piece.end - piece.begin;
     for_bins(span_, bins_, piece.begin, piece.end,
              [&](std::size_t bin, double part) { share(piece.state, bin) += static_cast<float>(part); });
-    if (++count_ <= most)
+    if (++count_ <= most_)
         pieces_.push_back(piece);
     else
         pieces_ = {};

@@ -26,13 +26,12 @@ struct Piece {
 /// Pieces in the order of time that do not overlap. Memory: `most` pieces, and the bins.
 class PieceRow {
 public:
-    static constexpr std::size_t most = 20'000;
-
-    PieceRow(const Span& span, std::size_t states, std::size_t bins)
-        : span_(span), states_(states), bins_(bins), shares_(states * bins) {}
+    PieceRow(const Span& span, std::size_t states, std::size_t bins, std::size_t most)
+        : span_(span), states_(states), bins_(bins), most_(most), shares_(states * bins) {}
 
     void add(const Piece& piece);
-    bool exact() const { return count_ <= most; }
+    bool exact() const { return count_ <= most_; }
+    std::size_t most() const { return most_; }
     std::uint64_t count() const { return count_; }
     const std::vector<Piece>& pieces() const { return pieces_; } ///< empty where there are too many
     std::size_t states() const { return states_; }
@@ -46,7 +45,7 @@ public:
 
 private:
     Span span_;
-    std::size_t states_, bins_;
+    std::size_t states_, bins_, most_;
     std::uint64_t count_ = 0;
     std::vector<Piece> pieces_;
     std::vector<float> shares_;

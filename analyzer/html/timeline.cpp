@@ -14,13 +14,6 @@
 #include <unordered_map>
 
 namespace umadvisor::html {
-namespace {
-
-constexpr std::size_t thread_bins = 8192, stream_bins = 8192;
-constexpr double late_ns = 30e6; ///< events of managed memory are told so much later at the most
-constexpr std::size_t most_late = 1 << 16;
-constexpr std::size_t most_names = 20'000, most_intervals = 1 << 16, most_faults = 1 << 18, most_uses = 1 << 15,
-                      most_steps = 20'000, most_rounds = 1 << 16, most_parts = 4096, most_worst = 1 << 16;
 
 /// What the pass knows of a call when the clock has placed it.
 struct Tag {
@@ -42,6 +35,15 @@ struct HostFault {
     double time = 0;
     std::uint64_t tid = 0;
 };
+
+namespace {
+
+constexpr std::size_t thread_bins = 8192, stream_bins = 8192;
+constexpr std::size_t most_calls = 50'000, most_causes = 150'000, most_work = 50'000; ///< in exact order
+constexpr double late_ns = 30e6; ///< events of managed memory are told so much later at the most
+constexpr std::size_t most_late = 1 << 16;
+constexpr std::size_t most_names = 20'000, most_intervals = 1 << 16, most_faults = 1 << 18, most_uses = 1 << 15,
+                      most_steps = 20'000, most_rounds = 1 << 16, most_parts = 4096, most_worst = 1 << 16;
 
 using Stretch = std::pair<double, double>;
 using Stretches = std::vector<Stretch>; ///< in order, apart
@@ -79,7 +81,7 @@ void overlay(PieceRow& row, std::initializer_list<std::uint32_t> from, std::uint
         std::vector<Piece> pieces = row.pieces();
         for (const std::uint32_t state : from)
             pieces = overlaid(pieces, state, to, where);
-        if (pieces.size() <= PieceRow::most)
+        if (pieces.size() <= row.most())
             return row.replace(std::move(pieces));
     }
     std::vector<float> covered(row.bins());
@@ -127,12 +129,13 @@ void add_link(LinkRow& row, const Span& span, double begin, double end, double b
     }
 }
 
+} // namespace
+
 class Pass : public PlacementSink {
 public:
-    Pass(reports::Report& report, Timeline& timeline)
+    explicit Pass(reports::Report& report)
         : report_(report),
           profile_(report.profile),
-          out_(timeline),
           facts_(profile_.trace(), profile_.rates()),
           clock_([this](const timeline::Settled& settled) { settle(settled); }),
           placement_(*this, profile_.rates().prefetch_to_device),
@@ -141,6 +144,9 @@ public:
         out_.span = {0, std::max(1.0, static_cast<double>(profile_.duration_ns()))};
         out_.names.emplace_back();
         out_.lines.reserve(Timeline::most_lines + 1);
+        for (const auto& [site, totals] : profile_.allocations().sites())
+            if (site.stack != 0)
+                line_stacks_[site.stack] = report.symbolizer.line_stack(site.stack);
     }
 
     void run() {
@@ -152,7 +158,11 @@ public:
         while (!late_.empty())
             place_next();
         placement_.finish(out_.span.end);
-        finish();
+        finish_rows();
+    }
+    Timeline finish() {
+        finish_steps();
+        return std::move(out_);
     }
 
     void stay(std::uint32_t line, std::uint32_t number, double begin, double end, std::uint64_t bytes,
@@ -219,14 +229,14 @@ private:
     void note_worst(std::uint64_t stack, double begin, double length);
     void reached(const Tag& tag, double begin, double end);
 
-    void finish();
+    void finish_rows();
     Stretches stalls() const;
     void place_faults(const Stretches& stalled);
     void finish_steps();
 
     reports::Report& report_;
     const model::Profile& profile_;
-    Timeline& out_;
+    Timeline out_;
     facts::Calls facts_;
     timeline::Clock clock_;
     Placement placement_;
@@ -239,6 +249,7 @@ private:
     std::unordered_map<std::uint64_t, std::vector<Tag*>> recent_; ///< by stack, those of calls
     std::vector<std::vector<Tag*>> shapes_;                       ///< by thread and place in its chunk
     std::map<Named, std::uint32_t> names_;
+    std::unordered_map<std::uint64_t, std::uint64_t> line_stacks_; ///< of allocations
     std::map<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, trace::Memory>, std::uint32_t> lines_;
     std::unordered_map<std::uint64_t, std::uint32_t> managed_; ///< line of live managed allocations
     std::unordered_map<std::uint64_t, std::uint32_t> held_;    ///< of all live ones
@@ -368,7 +379,8 @@ Tag* Pass::tag_of(const reader::ThreadCursor& cursor) {
 // What happens to memory.
 
 std::uint32_t Pass::line_of(const trace::Alloc& record) {
-    const std::uint64_t stack = record.stack == 0 ? 0 : report_.symbolizer.line_stack(record.stack);
+    const auto same_line = line_stacks_.find(record.stack);
+    const std::uint64_t stack = same_line == line_stacks_.end() ? record.stack : same_line->second;
     const auto key = std::tuple(stack, record.entry, record.symbol, record.memory);
     const auto [found, fresh] = lines_.try_emplace(key, 0);
     if (fresh) {
@@ -693,8 +705,8 @@ void Pass::settle_thread(const timeline::Settled& settled, const Tag& tag) {
     }
     std::unique_ptr<ThreadRow>& thread = out_.threads[call.thread];
     if (!thread) {
-        thread.reset(
-            new ThreadRow{0, PieceRow(out_.span, causes, thread_bins), PieceRow(out_.span, 1, thread_bins)});
+        thread.reset(new ThreadRow{0, PieceRow(out_.span, causes, thread_bins, most_causes),
+                                   PieceRow(out_.span, 1, thread_bins, most_calls)});
         thread_ends_[call.thread] = call.thread == 0 ? 0 : call.start;
     }
     double at = std::max(call.start, thread_ends_[call.thread]);
@@ -733,8 +745,8 @@ void Pass::settle_work(const timeline::Settled& settled, const Tag& tag) {
     }
     std::unique_ptr<StreamRow>& stream = out_.streams[number];
     if (!stream)
-        stream.reset(
-            new StreamRow{call.stream.legacy, number, call.stream.device, PieceRow(out_.span, 3, stream_bins)});
+        stream.reset(new StreamRow{call.stream.legacy, number, call.stream.device,
+                                   PieceRow(out_.span, 3, stream_bins, most_work)});
     double begin = std::max(stream_ends_[number], call.start);
     double end = begin + std::max(1.0, settled.device_ns);
     const double call_end = call.start + call.duration;
@@ -900,7 +912,7 @@ void Pass::finish_steps() {
                                     (times->back() - times->front()) / static_cast<double>(times->size() - 1));
 }
 
-void Pass::finish() {
+void Pass::finish_rows() {
     double most = -1;
     for (std::size_t i = 0; i < out_.threads.size(); ++i) {
         ThreadRow* const thread = out_.threads[i].get();
@@ -919,10 +931,7 @@ void Pass::finish() {
         out_.threads[out_.main]->causes.add(
             {thread_ends_[out_.main], out_.span.end, static_cast<std::uint32_t>(Cause::code), 0});
     place_faults(stalls());
-    finish_steps();
 }
-
-} // namespace
 
 std::array<double, causes> Timeline::where() const {
     std::array<double, causes> result{};
@@ -934,10 +943,15 @@ std::array<double, causes> Timeline::where() const {
     return result;
 }
 
-Timeline make_timeline(reports::Report& report) {
-    Timeline timeline;
-    Pass(report, timeline).run();
-    return timeline;
+TimelinePass::TimelinePass(reports::Report& report) : pass_(std::make_unique<Pass>(report)) {}
+TimelinePass::~TimelinePass() = default;
+
+void TimelinePass::run() {
+    pass_->run();
+}
+
+Timeline TimelinePass::finish() {
+    return pass_->finish();
 }
 
 } // namespace umadvisor::html

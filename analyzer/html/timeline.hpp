@@ -130,7 +130,23 @@ struct Timeline {
     std::array<double, causes> where() const;
 };
 
-/// Reads the trace once more. The report must be complete.
-Timeline make_timeline(reports::Report& report);
+class Pass;
+
+/// Reads the trace once more.
+class TimelinePass {
+public:
+    /// The report has its profile; it may lack findings. It must outlive this.
+    explicit TimelinePass(reports::Report& report);
+    ~TimelinePass();
+
+    /// Takes most of the time, and touches nothing of the report but what is constant: it may run beside the
+    /// search for findings. Throws reader::Error.
+    void run();
+    /// Call once, after that.
+    Timeline finish();
+
+private:
+    std::unique_ptr<Pass> pass_;
+};
 
 } // namespace umadvisor::html

@@ -78,7 +78,7 @@ private:
 
     std::uint64_t put(const PieceRow& row) {
         const std::uint64_t offset = begin();
-        if (row.exact()) {
+        if (row.exact() && afford(row.pieces().size())) {
             bytes_.byte(1);
             bytes_.number(row.pieces().size());
             std::uint64_t end = 0;
@@ -263,13 +263,24 @@ private:
                 {"at", put(line)}};
     }
 
+    /// Whether the exact pieces of a row still fit: the page is to stay small.
+    bool afford(std::size_t pieces) {
+        if (pieces > pieces_left_)
+            return false;
+        pieces_left_ -= pieces;
+        return true;
+    }
+
     std::uint64_t put(const LineRow& line) {
         const std::uint64_t offset = begin();
         put_stays(line);
         put_moves(line);
-        bytes_.number(line.launches.size());
+        const bool with_launches = afford(line.launches.size());
+        bytes_.number(with_launches ? line.launches.size() : 0);
         double at = 0;
         for (const auto& [from, until] : line.launches) {
+            if (!with_launches)
+                break;
             const auto now = static_cast<double>(ticks(static_cast<double>(from) * timeline_.span.length()));
             bytes_.number(static_cast<std::uint64_t>(std::max(0.0, now - at)));
             at = std::max(at, now);
@@ -279,14 +290,9 @@ private:
     }
 
     void put_stays(const LineRow& line) {
-        bytes_.byte(line.stays_exact ? 1 : 0);
-        if (!line.stays_exact || line.stays.empty()) {
-            if (line.stays_exact) {
-                bytes_.number(0);
-                bytes_.number(0);
-                bytes_.number(0);
-                return;
-            }
+        const bool exact = line.binned_stays.empty() || (line.stays_exact && afford(line.stays.size()));
+        bytes_.byte(exact ? 1 : 0);
+        if (!exact) {
             bytes_.number(LineRow::bins);
             for (std::size_t place = 0; place < places; ++place)
                 for (std::size_t bin = 0; bin < LineRow::bins; ++bin) {
@@ -333,8 +339,9 @@ private:
     }
 
     void put_moves(const LineRow& line) {
-        bytes_.byte(line.moves_exact ? 1 : 0);
-        if (!line.moves_exact) {
+        const bool exact = line.binned_moves.empty() || (line.moves_exact && afford(line.moves.size()));
+        bytes_.byte(exact ? 1 : 0);
+        if (!exact) {
             bytes_.number(LineRow::bins);
             for (const float bin : line.binned_moves)
                 bytes_.number(static_cast<std::uint64_t>(bin));
@@ -440,6 +447,7 @@ private:
     bool with_source_;
     PackedBytes& bytes_;
     double unit_;
+    std::size_t pieces_left_ = 250'000;
     Json places_ = Json::array();
     std::unordered_map<std::uint64_t, std::size_t> place_numbers_;
     std::unordered_map<std::size_t, std::size_t> line_numbers_;

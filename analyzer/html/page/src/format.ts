@@ -15,7 +15,7 @@ export function bytesText(bytes: number): string {
 export function timeText(ns: number): string {
   if (ns >= 1e9) return `${digits(ns / 1e9)} s`;
   if (ns >= 1e6) return `${digits(ns / 1e6)} ms`;
-  if (ns >= 1e3) return `${digits(ns / 1e3)} µs`;
+  if (ns >= 1e3) return `${digits(ns / 1e3)} us`;
   return `${digits(ns)} ns`;
 }
 
