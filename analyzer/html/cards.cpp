@@ -3,6 +3,7 @@
 #include "analyzer/reader/shown_name.hpp"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -130,7 +131,8 @@ void write_source(Markup& out, const Json& line, std::string_view what, bool wit
     out.markup("</div>");
 }
 
-void write_where_column(Markup& out, const Json& finding, const PageOptions& options) {
+void write_where_column(Markup& out, const Json& finding, const PageOptions& options,
+                        std::size_t& stack_text_left, std::size_t explained) {
     out.markup("<div><h3>Look here</h3>");
     write_source(out, finding["line"], "", options.with_source);
     out.element("p class=\"what\"", finding["summary"].get<std::string>());
@@ -162,16 +164,23 @@ void write_where_column(Markup& out, const Json& finding, const PageOptions& opt
         out.markup(")</summary><ol>");
         constexpr std::size_t most_frames = 40, longest_frame = 160;
         std::size_t told = 0;
-        for (const Json& frame : finding["stack"])
-            if (++told <= most_frames)
-                out.element("li class=\"m\"", reader::shown_name(frame.get<std::string>(), longest_frame));
-        if (told > most_frames)
+        for (const Json& frame : finding["stack"]) {
+            const std::string text = reader::shown_name(frame.get<std::string>(), longest_frame);
+            if (told == most_frames || text.size() > stack_text_left)
+                break;
+            stack_text_left -= text.size();
+            out.element("li class=\"m\"", text);
+            ++told;
+        }
+        if (told < finding["stack"].size())
             out.element("li class=\"mut\"",
-                        std::to_string(told - most_frames) + " more: umadvisor report --json");
+                        std::to_string(finding["stack"].size() - told) + " more: umadvisor report --json");
         out.markup("</ol></details>");
     }
     const auto rule = finding["rule"].get<std::string>();
-    if (options.page_of_rule)
+    if (explained != 0)
+        out.element("p class=\"mut\"", "Finding " + std::to_string(explained) + " explains " + rule + ".");
+    else if (options.page_of_rule)
         if (const std::string why = why_it_costs(options.page_of_rule(rule)); !why.empty()) {
             out.markup("<details class=\"stack\"><summary>What is ")
                 .text(rule)
@@ -185,6 +194,8 @@ void write_where_column(Markup& out, const Json& finding, const PageOptions& opt
 std::string evidence_text(const std::string& key, double value) {
     if (key.ends_with("_ns"))
         return findings::time_text(value);
+    if (key.ends_with("_per_s"))
+        return findings::rate_text(value);
     if (key.ends_with("bytes") || key.starts_with("bytes"))
         return findings::bytes_text(value);
     std::string text = std::to_string(value);
@@ -194,12 +205,13 @@ std::string evidence_text(const std::string& key, double value) {
     return text;
 }
 
-void write_what_column(Markup& out, const Json& finding, double net, const PageOptions& options) {
+void write_what_column(Markup& out, const Json& finding, double net, const PageOptions& options,
+                       std::size_t explained) {
     const auto advice = finding["advice"].get<std::string>();
     out.markup("<div><h3>Do</h3>").element("p class=\"do\"", advice);
     for (const Json& detail : finding["details"])
         out.element("p class=\"do mut\"", detail.get<std::string>());
-    if (options.page_of_rule) {
+    if (options.page_of_rule && explained == 0) {
         const std::string_view page = options.page_of_rule(finding["rule"].get<std::string>());
         const std::vector<std::string> before = code_of(page, "**Before**"), after = code_of(page, "**After**");
         if (!before.empty() && !after.empty()) {
@@ -245,11 +257,13 @@ std::string place_of(const Json& finding) {
 
 struct Card {
     std::size_t number = 0;
+    std::map<std::string, std::size_t> explained; ///< rules, by the card that explains them
     double largest = 0, net = 0;
     std::string command, file;
+    std::size_t stack_text_left = 150'000; ///< bytes, of all cards
 };
 
-void write_card(Markup& out, const Json& finding, const Card& card, const PageOptions& options) {
+void write_card(Markup& out, const Json& finding, Card& card, const PageOptions& options) {
     const double saving = finding["saving_ns"].get<double>();
     const auto bytes = finding["saving_bytes"].get<std::uint64_t>();
     const auto confidence = finding["confidence"].get<std::string>();
@@ -275,8 +289,10 @@ void write_card(Markup& out, const Json& finding, const Card& card, const PageOp
         .text(confidence);
     out.markup("</span><span class=\"mut rid m\">").text(finding["rule"].get<std::string>());
     out.markup("</span><span class=\"chev\" aria-hidden=\"true\">›</span></summary><div class=\"body\">");
-    write_where_column(out, finding, options);
-    write_what_column(out, finding, card.net, options);
+    const auto [first, fresh] = card.explained.try_emplace(finding["rule"].get<std::string>(), card.number);
+    const std::size_t explained = fresh ? 0 : first->second;
+    write_where_column(out, finding, options, card.stack_text_left, explained);
+    write_what_column(out, finding, card.net, options, explained);
     out.markup("<div class=\"wide\"><h3>Verify</h3><div class=\"line\"><pre class=\"m\" tabindex=\"0\" "
                "aria-label=\"command\">");
     out.text(verify(finding, card.command, card.file));

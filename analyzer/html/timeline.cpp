@@ -42,7 +42,7 @@ constexpr std::size_t thread_bins = 8192, stream_bins = 8192;
 constexpr std::size_t most_calls = 50'000, most_causes = 150'000, most_work = 50'000; ///< in exact order
 constexpr double late_ns = 30e6; ///< events of managed memory are told so much later at the most
 constexpr std::size_t most_late = 1 << 16;
-constexpr std::size_t most_names = 20'000, most_intervals = 1 << 16, most_faults = 1 << 18, most_uses = 1 << 15,
+constexpr std::size_t most_names = 20'000, most_intervals = 1 << 16, most_faults = 1 << 18, most_uses = 1 << 14,
                       most_steps = 20'000, most_rounds = 1 << 16, most_parts = 4096, most_worst = 1 << 16;
 
 using Stretch = std::pair<double, double>;
@@ -112,7 +112,7 @@ Stretches tidy(Stretches list) {
 }
 
 void add_link(LinkRow& row, const Span& span, double begin, double end, double bytes) {
-    constexpr std::size_t most = 20'000;
+    constexpr std::size_t most = 12'000;
     if (bytes <= 0)
         return;
     end = std::max(end, begin + 1);

@@ -16,7 +16,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double ticks_of_run = 134217728; ///< 2^27: the page's own unit of time
+constexpr std::size_t most_fine_lines = 30; ///< those that moved most
+constexpr double ticks_of_run = 134217728;  ///< 2^27: the page's own unit of time
 
 std::string shown(std::string_view text) {
     constexpr std::size_t longest = 200;
@@ -70,15 +71,20 @@ private:
     }
 
     std::size_t place_number(std::uint64_t stack) {
-        const auto [found, fresh] = place_numbers_.try_emplace(stack, places_.size());
-        if (fresh)
-            places_.push_back(stack == 0 ? "" : shown(report_.symbolizer.line(stack).text()));
+        const auto [found, fresh] = place_numbers_.try_emplace(stack, 0);
+        if (fresh) {
+            const std::string text = stack == 0 ? "" : shown(report_.symbolizer.line(stack).text());
+            const auto [place, is_new] = place_texts_.try_emplace(text, places_.size());
+            if (is_new)
+                places_.push_back(text);
+            found->second = place->second;
+        }
         return found->second;
     }
 
     std::uint64_t put(const PieceRow& row) {
         const std::uint64_t offset = begin();
-        if (row.exact() && afford(row.pieces().size())) {
+        if (row.exact() && afford(row.pieces().size(), row_pieces_left_)) {
             bytes_.byte(1);
             bytes_.number(row.pieces().size());
             std::uint64_t end = 0;
@@ -239,6 +245,7 @@ private:
             const auto found = moved.find(line.stack);
             const bool told = found != moved.end() && line.memory == trace::Memory::managed;
             line_numbers_[i] = list.size();
+            coarse_ = list.size() < most_fine_lines ? 1 : 4;
             list.push_back(line_json(line, told ? found->second : nullptr));
         }
         return list;
@@ -264,10 +271,10 @@ private:
     }
 
     /// Whether the exact pieces of a row still fit: the page is to stay small.
-    bool afford(std::size_t pieces) {
-        if (pieces > pieces_left_)
+    static bool afford(std::size_t pieces, std::size_t& left) {
+        if (pieces > left)
             return false;
-        pieces_left_ -= pieces;
+        left -= pieces;
         return true;
     }
 
@@ -275,7 +282,7 @@ private:
         const std::uint64_t offset = begin();
         put_stays(line);
         put_moves(line);
-        const bool with_launches = afford(line.launches.size());
+        const bool with_launches = afford(line.launches.size(), line_pieces_left_);
         bytes_.number(with_launches ? line.launches.size() : 0);
         double at = 0;
         for (const auto& [from, until] : line.launches) {
@@ -289,20 +296,27 @@ private:
         return offset;
     }
 
+    /// Of `coarse_` bins from there on, by bytes; less where nothing lived for a part of it.
+    double place_share(const LineRow& line, std::size_t place, std::size_t first) const {
+        double sum = 0, of_place = 0, alive = 0;
+        for (std::size_t bin = first; bin < first + coarse_; ++bin) {
+            for (std::size_t other = 0; other < places; ++other)
+                sum += line.binned_stays[other * LineRow::bins + bin];
+            of_place += line.binned_stays[place * LineRow::bins + bin];
+            alive += std::min(1.0f, line.binned_alive[bin]) / static_cast<double>(coarse_);
+        }
+        return sum > 0 ? of_place / sum * alive : 0;
+    }
+
     void put_stays(const LineRow& line) {
-        const bool exact = line.binned_stays.empty() || (line.stays_exact && afford(line.stays.size()));
+        const bool exact =
+            line.binned_stays.empty() || (line.stays_exact && afford(line.stays.size(), line_pieces_left_));
         bytes_.byte(exact ? 1 : 0);
         if (!exact) {
-            bytes_.number(LineRow::bins);
+            bytes_.number(LineRow::bins / coarse_);
             for (std::size_t place = 0; place < places; ++place)
-                for (std::size_t bin = 0; bin < LineRow::bins; ++bin) {
-                    double sum = 0;
-                    for (std::size_t other = 0; other < places; ++other)
-                        sum += line.binned_stays[other * LineRow::bins + bin];
-                    const double alive = std::min(1.0f, line.binned_alive[bin]);
-                    bytes_.byte(sum > 0 ? eighth(line.binned_stays[place * LineRow::bins + bin] / sum * alive)
-                                        : 0);
-                }
+                for (std::size_t bin = 0; bin < LineRow::bins; bin += coarse_)
+                    bytes_.byte(eighth(place_share(line, place, bin)));
             return;
         }
         bytes_.number(line.parts.size());
@@ -339,12 +353,17 @@ private:
     }
 
     void put_moves(const LineRow& line) {
-        const bool exact = line.binned_moves.empty() || (line.moves_exact && afford(line.moves.size()));
+        const bool exact =
+            line.binned_moves.empty() || (line.moves_exact && afford(line.moves.size(), line_pieces_left_));
         bytes_.byte(exact ? 1 : 0);
         if (!exact) {
-            bytes_.number(LineRow::bins);
-            for (const float bin : line.binned_moves)
-                bytes_.number(static_cast<std::uint64_t>(bin));
+            bytes_.number(LineRow::bins / coarse_);
+            for (std::size_t bin = 0; bin < line.binned_moves.size(); bin += coarse_) {
+                double sum = 0;
+                for (std::size_t i = 0; i < coarse_; ++i)
+                    sum += line.binned_moves[bin + i];
+                bytes_.number(static_cast<std::uint64_t>(sum));
+            }
             return;
         }
         std::vector<MoveMark> moves = line.moves;
@@ -447,9 +466,11 @@ private:
     bool with_source_;
     PackedBytes& bytes_;
     double unit_;
-    std::size_t pieces_left_ = 250'000;
+    std::size_t row_pieces_left_ = 250'000, line_pieces_left_ = 40'000;
+    std::size_t coarse_ = 1; ///< bins of a line that are one in the page
     Json places_ = Json::array();
     std::unordered_map<std::uint64_t, std::size_t> place_numbers_;
+    std::unordered_map<std::string, std::size_t> place_texts_;
     std::unordered_map<std::size_t, std::size_t> line_numbers_;
 };
 

@@ -82,12 +82,16 @@ function Lane({ shared }: { shared: Shared }) {
   const inside = placed.filter((mark) => mark.at >= view.from && mark.at <= view.until).sort((a, b) => a.at - b.at);
   const left = placed.filter((mark) => mark.at < view.from).sort((a, b) => b.at - a.at), right = placed.filter((mark) => mark.at > view.until).sort((a, b) => a.at - b.at);
   const edge = (list: typeof placed) => (list.length > 6 ? `${list.length} findings` : list.map((mark) => mark.number).join(" "));
-  let last = -99;
   const leftWidth = left.length ? edge(left).length * 7 + 26 : 0;
+  // Where marks crowd, those that save most are shown.
+  const crowded = inside.length * 20 > view.width - leftWidth, taken: number[] = [];
+  const fits = (x: number) => !crowded || taken.every((other) => Math.abs(other - x) >= 24);
+  const shown = new Set([...inside].sort((a, b) => a.number - b.number).filter((mark) => fits(view.x(mark.at)) && taken.push(view.x(mark.at))).map((mark) => mark.number));
+  let last = -99;
   return (
     <div class="lane">
       {left.length > 0 && <button class="fb off" ref={(element) => { if (element) element.style.left = "4px"; }} aria-label="Go to the finding before this window" onClick={() => showFinding(shared, left[0].number, false)}>‹ {edge(left)}</button>}
-      {inside.map((mark) => {
+      {inside.filter((mark) => shown.has(mark.number)).map((mark) => {
         const x = Math.min(view.width - 10, Math.max(10 + leftWidth, view.x(mark.at), last + 20));
         last = x;
         return <span key={mark.number} ref={(element) => { const button = element?.firstElementChild as HTMLElement | null; if (button) button.style.left = `${x}px`; }}><Badge number={mark.number} shared={shared} /></span>;
@@ -266,12 +270,15 @@ function InView({ shared }: { shared: Shared }) {
   const sums = rows.main ? total(rows.main, 8, view.from, view.until, view.span) : new Float32Array(8), time = sums.slice(0, 7).reduce((sum, ns) => sum + ns, 0);
   const link = rows.data.document.timeline.link;
   const up = view.whole ? link.up.bytes : linkBytes(rows.up, view.from, view.until, 1)[0], down = view.whole ? link.down.bytes : linkBytes(rows.down, view.from, view.until, 1)[0];
+  const names = rows.data.document.timeline.names.list, unit = rows.data.document.timeline.unit;
   let launches = 0;
   rows.streams.forEach((row, i) => {
     if (view.whole) { launches += rows.data.document.timeline.streams[i].kernels; return; }
     if (!row.pieces) { launches = NaN; return; }
     const first = Math.max(0, after(row.pieces.begin, view.from)), last = first + countIn(row, view.from, view.until);
-    for (let k = first; k < last && k < row.pieces.count; k++) launches += +(row.pieces.state[k] === 0);
+    const { begin, end, name } = row.pieces;
+    for (let k = first; k < last && k < row.pieces.count; k++) // one that page faults stall is several pieces
+      launches += +(!!names[name[k]]?.[2] && !(k > first && name[k] === name[k - 1] && begin[k] - end[k - 1] < 2 * unit));
   });
   let x = 0;
   return (
