@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 namespace umadvisor::html {
 
@@ -203,9 +204,19 @@ void write_facts(Markup& out, const Json& document) {
             .text(findings::count_text(failed, "call") + " failed")
             .markup("</a></span>");
     out.markup("</div>");
+    constexpr std::size_t most_notes = 2; ///< more unfold
+    std::vector<std::string> notes;
     for (const auto* list : {&document["completeness"]["lines"], &document["notices"], &document["warnings"]})
         for (const Json& line : *list)
-            out.element("p class=\"note\"", line.get<std::string>());
+            notes.push_back(line.get<std::string>());
+    if (notes.size() > most_notes)
+        out.markup("<details class=\"stack\"><summary>")
+            .text(std::to_string(notes.size()) + " notes")
+            .markup("</summary>");
+    for (const std::string& note : notes)
+        out.element("p class=\"note\"", note);
+    if (notes.size() > most_notes)
+        out.markup("</details>");
 }
 
 } // namespace

@@ -12,29 +12,36 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t most_rows = 500;
 
-/// A number as a person reads it: by the unit that its key ends in.
-std::string cell_text(std::string_view key, double value) {
-    if (key.ends_with("_ns"))
+/// The unit that a column's title ends in: "ns" of "Total Time (ns)".
+std::string_view unit_of(std::string_view title) {
+    const std::size_t at = title.rfind(" (");
+    return at == std::string_view::npos ? std::string_view() : title.substr(at + 2, title.size() - at - 3);
+}
+
+/// A number as a person reads it.
+std::string cell_text(std::string_view unit, double value) {
+    if (unit == "ns")
         return findings::time_text(value);
-    if (key.ends_with("bytes") || key.ends_with("_bytes") || key.starts_with("bytes"))
+    if (unit == "B")
         return findings::bytes_text(value);
-    if (key.ends_with("bytes_per_s"))
+    if (unit == "B/s")
         return findings::rate_text(value);
+    if (unit == "%")
+        return findings::percent_text(value / 100);
     std::string text = std::to_string(value);
-    if (text.find('.') != std::string::npos) {
-        constexpr std::size_t decimals = 3;
-        text.resize(std::min(text.size(), text.find('.') + decimals));
-        text.erase(text.find_last_not_of('0') + 1);
-        if (text.back() == '.')
-            text.pop_back();
-    }
+    constexpr std::size_t decimals = 3;
+    text.resize(std::min(text.size(), text.find('.') + decimals));
+    text.erase(text.find_last_not_of('0') + 1);
+    if (text.back() == '.')
+        text.pop_back();
     return text;
 }
 
-/// "Total Time (ns)" without its unit, which the cells have.
-std::string_view title_of(std::string_view title) {
-    const std::size_t unit = title.rfind(" (");
-    return unit == std::string_view::npos ? title : title.substr(0, unit);
+/// Without the unit, which the cells have. A share stays apart from what it is of, and bytes from their count.
+std::string title_of(std::string_view title) {
+    const std::string_view unit = unit_of(title);
+    const std::string name(title.substr(0, unit.empty() ? title.size() : title.rfind(" (")));
+    return unit == "%" ? "Share" : name == "Live at End" && unit == "B" ? "Bytes at End" : name;
 }
 
 bool is_number(const reports::Table& table, std::size_t column) {
@@ -44,7 +51,7 @@ bool is_number(const reports::Table& table, std::size_t column) {
     });
 }
 
-void write_cell(Markup& out, std::string_view key, const reports::Cell& cell, bool number) {
+void write_cell(Markup& out, std::string_view unit, const reports::Cell& cell, bool number) {
     if (const auto* const text = std::get_if<std::string>(&cell)) {
         out.element(number ? "td class=\"r\"" : "td class=\"m\"", *text);
         return;
@@ -59,7 +66,7 @@ void write_cell(Markup& out, std::string_view key, const reports::Cell& cell, bo
     out.markup(value == 0 ? "<td class=\"r z\" data-v=\"" : "<td class=\"r\" data-v=\"")
         .text(Json(value).dump())
         .markup("\">");
-    out.text(cell_text(key, value)).markup("</td>");
+    out.text(cell_text(unit, value)).markup("</td>");
 }
 
 void write_table(Markup& out, const reports::Table& table) {
@@ -79,21 +86,30 @@ void write_table(Markup& out, const reports::Table& table) {
         .markup("\">Copy as CSV</button></div></div>");
     out.markup("<div class=\"panel tw\" tabindex=\"0\" role=\"region\" aria-labelledby=\"h-t-").text(name);
     out.markup("\"><table class=\"d\" id=\"t-").text(name).markup("\"><thead><tr>");
-    std::vector<bool> numbers;
-    for (std::size_t column = 0; column < table.columns.size(); ++column) {
-        numbers.push_back(is_number(table, column));
-        out.markup(numbers[column] ? "<th scope=\"col\" class=\"r\" data-key=\""
-                                   : "<th scope=\"col\" data-key=\"");
+    std::vector<std::size_t> order; // what it is comes before its numbers
+    for (std::size_t column = 0; column < table.columns.size(); ++column)
+        order.push_back(column);
+    std::ranges::stable_partition(order, [&](std::size_t column) { return !is_number(table, column); });
+    std::stable_partition(order.begin(), order.end(), [&](std::size_t column) {
+        return table.columns[column].key == "name" || table.columns[column].key == "line" ||
+               table.columns[column].key == "copy";
+    });
+    for (const std::size_t column : order) {
+        out.markup(is_number(table, column) ? "<th scope=\"col\" class=\"r\" data-key=\""
+                                            : "<th scope=\"col\" data-key=\"");
         out.text(table.columns[column].key)
             .markup("\">")
             .text(title_of(table.columns[column].title))
             .markup("</th>");
     }
     out.markup("</tr></thead><tbody>");
+    std::vector<bool> numbers;
+    for (std::size_t column = 0; column < table.columns.size(); ++column)
+        numbers.push_back(is_number(table, column));
     for (std::size_t i = 0; i < std::min(table.rows.size(), most_rows); ++i) {
         out.markup("<tr>");
-        for (std::size_t column = 0; column < table.columns.size(); ++column)
-            write_cell(out, table.columns[column].key, table.rows[i][column], numbers[column]);
+        for (const std::size_t column : order)
+            write_cell(out, unit_of(table.columns[column].title), table.rows[i][column], numbers[column]);
         out.markup("</tr>");
     }
     out.markup("</tbody></table></div>");

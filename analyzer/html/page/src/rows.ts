@@ -164,7 +164,7 @@ export class Rows {
     if (!begin.length) return null;
     const deep = depth.some((level) => level > 0);
     return {
-      id: "steps", group: "sticky", name: "Steps", sub: meta.named ? "NVTX ranges" : `rounds of ${meta.round} (no NVTX)`,
+      id: "steps", group: "sticky", name: "Steps", sub: meta.named ? "NVTX ranges" : `rounds of ${meta.round.replace(/ in .*/, "")} (no NVTX)`,
       height: deep ? 36 : 20, grid: false, findings: [], classes: "bare", aria: `Steps: ${countText(begin.length)} ${meta.named ? "NVTX ranges" : "rounds of a loop"}`,
       draw: (context, width) => {
         for (let level = 0; level < (deep ? 2 : 1); level++) {
