@@ -20,6 +20,7 @@ struct Tag {
     Cause cause{};
     bool is_kernel = false, is_prefetch = false;
     std::uint32_t name = 0;
+    Worst* worst = nullptr; ///< of the calls of its stack; nullptr: of none, or of one too many
     std::uint64_t stack = 0;
     std::vector<std::uint32_t> lines; ///< that a kernel reaches
 };
@@ -188,7 +189,9 @@ private:
                const std::vector<std::uint32_t>& lines);
     std::uint32_t name_of(const Named& named);
 
-    void step(PlaceStep step) {
+    void step(const PlaceStep& step) {
+        if (!any_managed_) // nothing comes late
+            return placement_.take(step);
         late_.push(step);
         while (!late_.empty() && (late_.size() > most_late || late_.top().time + late_ns < now_))
             place_next();
@@ -226,7 +229,8 @@ private:
     void settle(const timeline::Settled& settled);
     void settle_thread(const timeline::Settled& settled, const Tag& tag);
     void settle_work(const timeline::Settled& settled, const Tag& tag);
-    void note_worst(std::uint64_t stack, double begin, double length);
+    Worst* worst_of(std::uint64_t stack);
+    static void note_worst(Worst& worst, double begin, double call_length);
     void reached(const Tag& tag, double begin, double end);
 
     void finish_rows();
@@ -240,8 +244,8 @@ private:
     facts::Calls facts_;
     timeline::Clock clock_;
     Placement placement_;
-    bool exact_totals_, moves_told_ = false;
-    std::unordered_map<std::uint32_t, std::uint64_t> tids_;
+    bool exact_totals_, moves_told_ = false, any_managed_ = false;
+    std::vector<std::uint64_t> tids_; ///< by reader's index
     double now_ = 0;
     std::priority_queue<PlaceStep, std::vector<PlaceStep>, Later> late_;
     std::deque<Tag> tags_;
@@ -266,6 +270,8 @@ private:
 
 void Pass::take(const reader::ThreadCursor& cursor) {
     now_ = std::max(now_, at(cursor.time()));
+    if (cursor.index() >= tids_.size())
+        tids_.resize(cursor.index() + 1);
     tids_[cursor.index()] = cursor.thread();
     if (const auto* const time = std::get_if<trace::DeviceTime>(&cursor.event()))
         clock_.measured(
@@ -301,7 +307,8 @@ Tag* Pass::known(Cause cause, const Named& named, bool is_kernel, bool is_prefet
                  const std::vector<std::uint32_t>& lines) {
     Tag*& tag = known_[{cause, named, lines}];
     if (tag == nullptr) {
-        tags_.push_back({cause, is_kernel, is_prefetch, name_of(named), named.stack, lines});
+        tags_.push_back(
+            {cause, is_kernel, is_prefetch, name_of(named), worst_of(named.stack), named.stack, lines});
         tag = &tags_.back();
     }
     return tag;
@@ -409,8 +416,10 @@ void Pass::add(const trace::Alloc& record) {
     line.bytes += record.bytes;
     line.largest = std::max(line.largest, record.bytes);
     held_[record.allocation] = number;
-    if (record.memory == trace::Memory::managed)
+    if (record.memory == trace::Memory::managed) {
         managed_[record.allocation] = number;
+        any_managed_ = true;
+    }
     PlaceStep made = step_at(PlaceStep::Kind::alloc, end, record.allocation);
     made.address = record.address;
     made.bytes = record.bytes;
@@ -661,16 +670,15 @@ void Pass::use(double time, std::uint64_t allocated, std::uint64_t resident) {
 
 // When calls and their work were.
 
-void Pass::note_worst(std::uint64_t stack, double begin, double call_length) {
-    if (stack == 0)
-        return;
-    auto found = out_.calls.find(stack);
-    if (found == out_.calls.end()) {
-        if (out_.calls.size() >= most_worst)
-            return;
-        found = out_.calls.try_emplace(stack, Worst{begin, call_length, begin, begin + call_length}).first;
-    }
-    Worst& worst = found->second;
+Worst* Pass::worst_of(std::uint64_t stack) {
+    if (stack == 0 || (out_.calls.size() >= most_worst && !out_.calls.contains(stack)))
+        return nullptr;
+    return &out_.calls[stack];
+}
+
+void Pass::note_worst(Worst& worst, double begin, double call_length) {
+    if (worst.last == 0)
+        worst.first = begin;
     worst.last = begin + call_length;
     if (call_length > worst.length) {
         worst.length = call_length;
@@ -692,7 +700,8 @@ void Pass::settle(const timeline::Settled& settled) {
             if (settled.call.waits == facts::Waits::device || i == settled.call.stream.number)
                 stream_ends_[i] = std::min(stream_ends_[i], end);
     }
-    note_worst(tag.stack, settled.call.start, settled.call.duration);
+    if (tag.worst != nullptr)
+        note_worst(*tag.worst, settled.call.start, settled.call.duration);
 }
 
 void Pass::settle_thread(const timeline::Settled& settled, const Tag& tag) {
@@ -918,7 +927,7 @@ void Pass::finish_rows() {
         ThreadRow* const thread = out_.threads[i].get();
         if (thread == nullptr)
             continue;
-        thread->tid = tids_[static_cast<std::uint32_t>(i)];
+        thread->tid = tids_[i];
         double in_calls = 0;
         for (std::size_t cause = 1; cause < causes; ++cause)
             in_calls += thread->causes.ns(cause);

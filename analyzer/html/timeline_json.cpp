@@ -412,6 +412,8 @@ private:
     Json findings() {
         std::unordered_map<std::uint64_t, Worst> by_line;
         for (const auto& [stack, worst] : timeline_.calls) {
+            if (worst.last == 0) // no call of it was placed
+                continue;
             const auto [found, fresh] = by_line.try_emplace(report_.symbolizer.line_stack(stack), worst);
             if (fresh)
                 continue;

@@ -90,6 +90,11 @@ export class Rows {
       if (begin[i] <= time && end[i] > time && !(found.length && depth[i] > 0)) found.unshift(named ? texts[text[i]] : `round ${countText(i + 1)} of ${countText(begin.length)}`);
     return found.join(", ");
   }
+  /** Where a row has bins that are wider than what is looked at, it says so. */
+  private coarse(context: Context, bins: number | undefined, width: number, y: number) {
+    const wide = bins ? (this.span / bins / this.view.length) * width : 0;
+    if (wide > 12) note(context, `detail left out here: what is shown is ${timeText(this.span / bins!)} wide`, Math.max(2, width / 2 - 130), y);
+  }
   private around(time: number): [string, number, number] {
     const width = (this.view.length / this.view.width) * 4;
     return [`${timeText(width)} around ${momentText(time, this.view.length)}`, time - width / 2, time + width / 2];
@@ -245,6 +250,7 @@ export class Rows {
           }
         }
         drawCalls(context, width);
+        this.coarse(context, causes.bins?.bins, width, 14);
       },
       hit: (time, y) => {
         const row = y > 27 ? calls : causes, i = countIn(row, this.view.from, this.view.until) < this.view.width / 3 ? pieceAt(row, time) : -1;
@@ -266,6 +272,7 @@ export class Rows {
       draw: (context, width) => {
         const count = countIn(row, this.view.from, this.view.until), wide = row.pieces ? columnWidth(count, width) : 4, columns = Math.ceil(width / wide);
         stack(context, shares(row, 3, this.view.from, this.view.from + (this.view.length * columns * wide) / width, columns, this.span), 3, columns, wide, 4, 22, workList.map((work) => work.ink));
+        this.coarse(context, row.bins?.bins, width, 15);
         if (count > width / 10) return;
         const pieces = row.pieces!;
         for (let i = firstPiece(row, this.view.from); i < pieces.count && pieces.begin[i] < this.view.until; i++) {
@@ -411,6 +418,7 @@ export class Rows {
         begin = column + 1;
       }
     if (launches) this.drawLaunches(context, width, row);
+    this.coarse(context, row.bins?.bins, width, top + tall / 2);
     const y = height - 8;
     if (this.sparse(row, width)) {
       const [first, last] = moveRange(row, from, until);
