@@ -7,6 +7,7 @@ namespace {
 
 constexpr std::uint64_t granule = 64 * 1024; ///< the driver moves no less for a fault
 constexpr std::uint64_t page_bytes = 4096;
+constexpr std::size_t most_arrivals = 4096;
 
 } // namespace
 
@@ -33,6 +34,8 @@ void Placement::take(const PlaceStep& step) {
         return free(step);
     if (step.kind == Kind::wait)
         return wait(step.time);
+    if (step.kind == Kind::totals)
+        return totals(step);
     Live* const live = find(step);
     if (live == nullptr)
         return;
@@ -104,6 +107,7 @@ void Placement::alloc(const PlaceStep& step) {
     before.allocation = step.allocation;
     free(before);
     Live live;
+    live.id = step.allocation;
     live.line = step.line;
     live.number = numbers_[step.line]++;
     live.address = step.address;
@@ -194,7 +198,7 @@ void Placement::settle_launch(Live& live) {
     const bool faults = !live.prefetched_up && moves > 0;
     tell(live, end, moves, true);
     if (faults)
-        sink_.move(live.line, live.number, live.launched, true, MoveCause::device_fault, moves);
+        tell_move(live, live.launched, true, MoveCause::device_fault, moves);
     to_device(live, moves);
     live.unpopulated = 0;
     live.launched = -1;
@@ -217,9 +221,10 @@ void Placement::look(Live& live, const PlaceStep& step) {
         const std::uint64_t moved = before - std::min(before, host);
         tell(live, live.waited > live.launched ? live.waited : step.time, moved, true);
         if (moved != 0)
-            sink_.move(live.line, live.number, live.launched, true,
-                       live.prefetched_up ? MoveCause::prefetch : MoveCause::device_fault, moved);
+            tell_move(live, live.launched, true,
+                      live.prefetched_up ? MoveCause::prefetch : MoveCause::device_fault, moved);
         live.kept = before == 0 ? 0 : static_cast<double>(host) / static_cast<double>(std::max(before, host));
+        first_used_there(live, live.launched, live.unpopulated - std::min(live.unpopulated, host));
         live.unpopulated = live.evicted = live.both = 0;
         live.host = host;
         live.launched = -1;
@@ -241,8 +246,8 @@ void Placement::look(Live& live, const PlaceStep& step) {
                 if (i != steps)
                     to_host(live, moved / steps);
             }
-            sink_.move(live.line, live.number, from, false,
-                       live.prefetched_down ? MoveCause::prefetch : MoveCause::host_fault, moved);
+            tell_move(live, from, false, live.prefetched_down ? MoveCause::prefetch : MoveCause::host_fault,
+                      moved);
         }
         tell(live, step.time);
         live.unpopulated -= first;
@@ -273,14 +278,16 @@ void Placement::fault(Live& live, const PlaceStep& step) {
     }
     if (step.moves_told || live.device() == 0)
         return;
+    if (faulted_.size() < most_arrivals)
+        faulted_.push_back({live.id, 0, step.time});
     const std::uint64_t moved = std::min(live.device(), std::max(grown, granule));
-    sink_.move(live.line, live.number, step.time, false, MoveCause::host_fault, moved);
+    tell_move(live, step.time, false, MoveCause::host_fault, moved);
     to_host(live, moved);
 }
 
 void Placement::migrate(Live& live, const PlaceStep& step) {
     tell(live, step.time);
-    sink_.move(live.line, live.number, step.time, step.up, step.cause, step.bytes);
+    tell_move(live, step.time, step.up, step.cause, step.bytes);
     if (step.up) {
         to_device(live, step.bytes);
     } else if (step.cause == MoveCause::eviction) {
@@ -300,10 +307,12 @@ void Placement::prefetch(Live& live, const PlaceStep& step) {
     const std::uint64_t there = step.up ? live.host + live.evicted : live.device();
     const std::uint64_t moved = std::min(bytes, there);
     if (!step.moves_told && moved != 0) {
-        sink_.move(live.line, live.number, step.time, step.up, MoveCause::prefetch, moved);
+        tell_move(live, step.time, step.up, MoveCause::prefetch, moved);
         tell(live, std::max(step.until, step.time + static_cast<double>(moved) / rate_ * 1e9), moved, step.up);
     }
     (step.up ? live.prefetched_up : live.prefetched_down) = true;
+    if (step.up && !step.moves_told)
+        first_used_there(live, step.time, std::min(bytes - moved, live.unpopulated), MoveCause::prefetch);
     if (step.moves_told)
         return;
     if (step.up)
@@ -321,9 +330,10 @@ void Placement::work(Live& live, const PlaceStep& step) {
     const std::uint64_t bytes = std::min(step.bytes, live.size);
     const std::uint64_t moved = step.moves_told ? 0 : std::min(bytes, live.host + live.evicted);
     if (moved > bytes / 64)
-        sink_.move(live.line, live.number, step.time, true, MoveCause::device_fault, moved);
+        tell_move(live, step.time, true, MoveCause::device_fault, moved);
     tell(live, step.until, moved, true);
     to_device(live, moved);
+    first_used_there(live, step.time, std::min(live.unpopulated, bytes - moved));
     live.unpopulated -= std::min(live.unpopulated, bytes);
     live.front = 0;
 }
@@ -335,6 +345,58 @@ void Placement::wait(double time) {
             found->second.waited = time;
     }
     launched_.clear();
+}
+
+void Placement::tell_move(const Live& live, double time, bool up, MoveCause cause, std::uint64_t bytes) {
+    (up ? told_up_ : told_down_) += static_cast<double>(bytes);
+    sink_.move(live.line, live.number, time, up, cause, bytes);
+}
+
+void Placement::first_used_there(const Live& live, double time, std::uint64_t bytes, MoveCause cause) {
+    if (bytes != 0 && first_used_.size() < most_arrivals)
+        first_used_.push_back({live.id, bytes, time, cause});
+}
+
+/// More has moved than was seen. To the device came what seemed to be used there first: the driver had kept
+/// pages of it on the host. To the host came more with each fault than the page that was asked for. Looks come
+/// a little later than the totals that count what they find: what is missing may be told until the next.
+void Placement::totals(const PlaceStep& step) {
+    const auto up = static_cast<double>(step.bytes), down = static_cast<double>(step.on_host);
+    const double missing = std::max(0.0, up + missing_up_ - told_up_);
+    double sum = 0;
+    for (const Arrival& arrival : first_used_)
+        sum += static_cast<double>(arrival.bytes);
+    const double came = std::min(missing, sum);
+    for (const Arrival& arrival : first_used_)
+        if (const auto found = live_.find(arrival.allocation); found != live_.end() && came > 0)
+            sink_.move(found->second.line, found->second.number, arrival.time, true, arrival.cause,
+                       static_cast<std::uint64_t>(static_cast<double>(arrival.bytes) * came / sum));
+    missing_up_ = std::min(up, missing - came);
+    missing_down_ = std::min(down, returned(std::max(0.0, down + missing_down_ - told_down_), step.time));
+    first_used_.clear();
+    faulted_.clear();
+    told_up_ = told_down_ = 0;
+}
+
+/// Gives so many bytes to those that the host took back by faults, the last first. Returns what is left.
+double Placement::returned(double missing, double time) {
+    for (auto fault = faulted_.rbegin(); fault != faulted_.rend(); ++fault) {
+        const auto found = live_.find(fault->allocation);
+        if (found == live_.end())
+            continue;
+        Live& live = found->second;
+        const std::uint64_t device = live.device();
+        const std::uint64_t bytes = std::min(device, static_cast<std::uint64_t>(missing));
+        if (bytes < page_bytes)
+            continue;
+        tell(live, fault->time);
+        sink_.move(live.line, live.number, fault->time, false, MoveCause::host_fault, bytes);
+        to_host(live, bytes);
+        resident_ -= device - live.device();
+        missing -= static_cast<double>(bytes);
+        count(time);
+    }
+    return missing;
 }
 
 void Placement::finish(double end) {

@@ -33,6 +33,7 @@ struct PlaceStep {
         prefetch,
         mapped, ///< the device reaches it where it is
         duplicated,
+        totals, ///< of the driver, since they were told last: `bytes` to the device, `on_host` to the host
     };
     double time = 0, until = 0;
     Kind kind{};
@@ -70,6 +71,7 @@ public:
 
 private:
     struct Live {
+        std::uint64_t id = 0;
         std::uint32_t line = 0, number = 0;
         std::uint64_t address = 0, size = 0;
         trace::Memory memory{};
@@ -81,6 +83,13 @@ private:
         bool mapped = false;
         bool prefetched_up = false, prefetched_down = false;
         std::uint64_t device() const { return size - host - both - evicted - unpopulated; }
+    };
+
+    /// A part of an allocation that came to a side, as far as was seen without a move.
+    struct Arrival {
+        std::uint64_t allocation = 0, bytes = 0;
+        double time = 0;
+        MoveCause cause = MoveCause::device_fault;
     };
 
     Live* find(const PlaceStep& step);
@@ -96,12 +105,20 @@ private:
     void prefetch(Live& live, const PlaceStep& step);
     void work(Live& live, const PlaceStep& step);
     void wait(double time);
+    void totals(const PlaceStep& step);
+    void first_used_there(const Live& live, double time, std::uint64_t bytes,
+                          MoveCause cause = MoveCause::device_fault);
+    double returned(double missing, double time);
+    void tell_move(const Live& live, double time, bool up, MoveCause cause, std::uint64_t bytes);
     void count(double time);
 
     PlacementSink& sink_;
     double rate_;
     std::unordered_map<std::uint64_t, Live> live_;     ///< by allocation
     std::map<std::uint64_t, std::uint64_t> addresses_; ///< of live ones
+    std::vector<Arrival> first_used_, faulted_;        ///< since the totals were told
+    double told_up_ = 0, told_down_ = 0;               ///< bytes, likewise
+    double missing_up_ = 0, missing_down_ = 0;         ///< bytes that no move explains, of the totals before
     std::vector<std::uint64_t> launched_;
     std::vector<std::uint32_t> numbers_;         ///< by line
     std::uint64_t allocated_ = 0, resident_ = 0; ///< of devices; resident: managed

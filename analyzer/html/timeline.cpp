@@ -543,6 +543,12 @@ void Pass::add(const trace::ManagedCounters& record) {
                       prefetched_down_};
     totals_ = record;
     totals_at_ = now;
+    if (any_managed_) {
+        PlaceStep told = step_at(PlaceStep::Kind::totals, now, 0);
+        told.bytes = static_cast<std::uint64_t>(interval.up);
+        told.on_host = static_cast<std::uint64_t>(interval.down);
+        step(told);
+    }
     prefetched_up_ = prefetched_down_ = 0;
     if (interval.up + interval.down + interval.host_faults + interval.device_faults == 0 ||
         now <= interval.begin)

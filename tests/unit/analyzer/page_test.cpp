@@ -161,6 +161,29 @@ BOOST_AUTO_TEST_CASE(what_is_first_used_there_does_not_move) {
     BOOST_TEST(story.seen.moves.empty());
 }
 
+BOOST_AUTO_TEST_CASE(what_the_driver_counts_tells_more_than_faults) {
+    Story story;
+    story.alloc();
+    story.take(Kind::launch, 100);
+    story.take(Kind::wait, 200);
+    PlaceStep totals = story.step(Kind::totals, 205);
+    totals.bytes = 4 * mib; // it was on the host after all
+    story.placement.take(totals);
+    story.look(210, 0, true);
+    story.fault(300, 0);
+    totals = story.step(Kind::totals, 400);
+    totals.on_host = 2 * mib;
+    story.placement.take(totals);
+    story.placement.finish(500);
+    std::uint64_t up = 0, down = 0;
+    for (const Seen::Move& move : story.seen.moves)
+        (move.up ? up : down) += move.bytes;
+    BOOST_TEST(up == 4 * mib);
+    BOOST_TEST(down == 2 * mib);
+    BOOST_TEST(story.seen.at(450).of(Place::host) == 0.5);
+    BOOST_TEST(story.seen.resident == 0);
+}
+
 BOOST_AUTO_TEST_CASE(a_prefetch_and_an_eviction_are_told_as_such) {
     Story story;
     story.alloc();
