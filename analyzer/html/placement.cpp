@@ -252,7 +252,13 @@ void Placement::look(Live& live, const PlaceStep& step) {
         tell(live, step.time);
         live.unpopulated -= first;
     } else {
-        tell(live, step.time);
+        const std::uint64_t gone = now - host;
+        const double from = live.at;
+        tell(live, step.time, gone > live.size / 64 ? gone : 0, true);
+        if (gone > live.size / 64)
+            tell_move(live, from, true, live.prefetched_up ? MoveCause::prefetch : MoveCause::device_fault,
+                      gone);
+        live.prefetched_up = false;
     }
     live.both = 0;
     live.evicted = std::min(live.evicted, live.size - host - std::min(live.unpopulated, live.size - host));

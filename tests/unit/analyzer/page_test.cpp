@@ -207,6 +207,21 @@ BOOST_AUTO_TEST_CASE(a_prefetch_and_an_eviction_are_told_as_such) {
     BOOST_TEST((story.seen.moves[1].cause == MoveCause::eviction));
 }
 
+BOOST_AUTO_TEST_CASE(a_prefetch_whose_moves_were_to_be_told_and_were_not_shows_at_the_next_look) {
+    Story story;
+    story.alloc();
+    story.look(100, 4 * mib, false);
+    PlaceStep fetched = story.step(Kind::prefetch, 200);
+    fetched.bytes = 4 * mib;
+    fetched.up = fetched.moves_told = true;
+    story.placement.take(fetched);
+    story.look(300, 0, false);
+    story.placement.finish(400);
+    BOOST_TEST(story.seen.at(350).of(Place::device) == 1);
+    BOOST_REQUIRE_EQUAL(story.seen.moves.size(), 1u);
+    BOOST_TEST((story.seen.moves[0].cause == MoveCause::prefetch && story.seen.moves[0].bytes == 4 * mib));
+}
+
 BOOST_AUTO_TEST_CASE(device_memory_stays_where_it_is) {
     Story story;
     story.alloc(trace::Memory::device);
