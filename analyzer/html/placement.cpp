@@ -1,5 +1,7 @@
 #include "analyzer/html/placement.hpp"
 
+#include "analyzer/reader/saturated.hpp"
+
 #include <algorithm>
 
 namespace umadvisor::html {
@@ -188,7 +190,7 @@ void Placement::to_host(Live& live, std::uint64_t bytes) {
 /// Nobody looked after a launch that may reach it: what the host keeps is taken to be as after the launch
 /// before.
 void Placement::settle_launch(Live& live) {
-    const auto stays = static_cast<std::uint64_t>(live.kept * static_cast<double>(live.host + live.evicted));
+    const std::uint64_t stays = reader::saturated(live.kept * static_cast<double>(live.host + live.evicted));
     const std::uint64_t moves = live.host + live.evicted - std::min(stays, live.host + live.evicted);
     if (live.mapped) {
         live.launched = -1;
@@ -212,9 +214,9 @@ void Placement::look(Live& live, const PlaceStep& step) {
     const bool whole = step.offset == 0 && step.bytes + page_bytes > live.size;
     std::uint64_t host = step.on_host;
     if (!whole) // the part that was looked at is taken for the rest
-        host = static_cast<std::uint64_t>(static_cast<double>(step.on_host) /
-                                          static_cast<double>(std::max(step.bytes, page_bytes)) *
-                                          static_cast<double>(live.size));
+        host = reader::saturated(static_cast<double>(step.on_host) /
+                                 static_cast<double>(std::max(step.bytes, page_bytes)) *
+                                 static_cast<double>(live.size));
     host = std::min(host, live.size);
     const std::uint64_t before = live.host + live.both;
     if (live.launched >= 0 && step.after_wait) {
@@ -376,7 +378,7 @@ void Placement::totals(const PlaceStep& step) {
     for (const Arrival& arrival : first_used_)
         if (const auto found = live_.find(arrival.allocation); found != live_.end() && came > 0)
             sink_.move(found->second.line, found->second.number, arrival.time, true, arrival.cause,
-                       static_cast<std::uint64_t>(static_cast<double>(arrival.bytes) * came / sum));
+                       reader::saturated(static_cast<double>(arrival.bytes) * came / sum));
     missing_up_ = std::min(up, missing - came);
     missing_down_ = std::min(down, returned(std::max(0.0, down + missing_down_ - told_down_), step.time));
     first_used_.clear();
@@ -392,7 +394,7 @@ double Placement::returned(double missing, double time) {
             continue;
         Live& live = found->second;
         const std::uint64_t device = live.device();
-        const std::uint64_t bytes = std::min(device, static_cast<std::uint64_t>(missing));
+        const std::uint64_t bytes = std::min(device, reader::saturated(missing));
         if (bytes < page_bytes)
             continue;
         tell(live, fault->time);

@@ -4,6 +4,7 @@
 
 #include "trace/values.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -82,7 +83,7 @@ private:
         double kept = 0;                   ///< share that stayed on the host when a launch was last looked at
         bool mapped = false;
         bool prefetched_up = false, prefetched_down = false;
-        std::uint64_t device() const { return size - host - both - evicted - unpopulated; }
+        std::uint64_t device() const { return size - std::min(size, host + both + evicted + unpopulated); }
     };
 
     /// A part of an allocation that came to a side, as far as was seen without a move.

@@ -3,7 +3,7 @@
 #include "analyzer/facts/calls.hpp"
 #include "analyzer/model/own_calls.hpp"
 #include "analyzer/reader/event_stream.hpp"
-#include "analyzer/reader/open_ranges.hpp"
+#include "analyzer/reader/saturated.hpp"
 #include "analyzer/timeline/clock.hpp"
 
 #include <algorithm>
@@ -545,8 +545,8 @@ void Pass::add(const trace::ManagedCounters& record) {
     totals_at_ = now;
     if (any_managed_) {
         PlaceStep told = step_at(PlaceStep::Kind::totals, now, 0);
-        told.bytes = static_cast<std::uint64_t>(interval.up);
-        told.on_host = static_cast<std::uint64_t>(interval.down);
+        told.bytes = reader::saturated(interval.up);
+        told.on_host = reader::saturated(interval.down);
         step(told);
     }
     prefetched_up_ = prefetched_down_ = 0;

@@ -2,6 +2,7 @@
 
 #include "analyzer/findings/words.hpp"
 #include "analyzer/reader/plain.hpp"
+#include "analyzer/reader/saturated.hpp"
 #include "analyzer/reader/shown_name.hpp"
 #include "analyzer/reports/managed_lines.hpp"
 #include "analyzer/symbols/demangle.hpp"
@@ -47,9 +48,7 @@ public:
     }
 
 private:
-    std::uint64_t ticks(double ns) const {
-        return static_cast<std::uint64_t>(std::llround(std::max(0.0, ns) / unit_));
-    }
+    std::uint64_t ticks(double ns) const { return reader::saturated(ns / unit_ + 0.5); }
     std::uint64_t begin() const { return bytes_.size(); }
 
     Json names() {
@@ -162,12 +161,12 @@ private:
                 bytes_.number(ticks(piece.begin) - at);
                 at = ticks(piece.begin);
                 bytes_.number(std::max<std::uint64_t>(1, ticks(piece.end) - at));
-                bytes_.number(static_cast<std::uint64_t>(piece.bytes));
+                bytes_.number(reader::saturated(piece.bytes));
             }
         } else {
             bytes_.number(LinkRow::bins);
             for (const double bin : row.binned)
-                bytes_.number(static_cast<std::uint64_t>(bin));
+                bytes_.number(reader::saturated(bin));
         }
         return {{"at", offset}, {"bytes", row.bytes}};
     }
@@ -289,7 +288,7 @@ private:
             if (!with_launches)
                 break;
             const auto now = static_cast<double>(ticks(static_cast<double>(from) * timeline_.span.length()));
-            bytes_.number(static_cast<std::uint64_t>(std::max(0.0, now - at)));
+            bytes_.number(reader::saturated(std::max(0.0, now - at)));
             at = std::max(at, now);
             bytes_.number(ticks(static_cast<double>(until - from) * timeline_.span.length()));
         }
@@ -362,7 +361,7 @@ private:
                 double sum = 0;
                 for (std::size_t i = 0; i < coarse_; ++i)
                     sum += line.binned_moves[bin + i];
-                bytes_.number(static_cast<std::uint64_t>(sum));
+                bytes_.number(reader::saturated(sum));
             }
             return;
         }
