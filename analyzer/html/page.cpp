@@ -28,7 +28,7 @@ std::string script_text(const Json& document) {
 
 /// What the flame graph is made of: stacks as numbers of frames.
 Json flame_json(reports::Report& report, model::Weight by) try {
-    constexpr std::size_t most_stacks = 400;
+    constexpr std::size_t most_stacks = 200;
     const reports::WeighedStacks stacks =
         reports::weighed_stacks(report.profile, report.symbolizer, by, false, most_stacks);
     Json frames = Json::array(), list = Json::array();

@@ -89,7 +89,8 @@ void write_table(Markup& out, const reports::Table& table) {
     std::vector<std::size_t> order; // what it is comes before its numbers
     for (std::size_t column = 0; column < table.columns.size(); ++column)
         order.push_back(column);
-    std::ranges::stable_partition(order, [&](std::size_t column) { return !is_number(table, column); });
+    std::stable_partition(order.begin(), order.end(),
+                          [&](std::size_t column) { return !is_number(table, column); });
     std::stable_partition(order.begin(), order.end(), [&](std::size_t column) {
         return table.columns[column].key == "name" || table.columns[column].key == "line" ||
                table.columns[column].key == "copy";

@@ -467,7 +467,7 @@ private:
     bool with_source_;
     PackedBytes& bytes_;
     double unit_;
-    std::size_t row_pieces_left_ = 250'000, line_pieces_left_ = 40'000;
+    std::size_t row_pieces_left_ = 250'000, line_pieces_left_ = 30'000;
     std::size_t coarse_ = 1; ///< bins of a line that are one in the page
     Json places_ = Json::array();
     std::unordered_map<std::uint64_t, std::size_t> place_numbers_;
