@@ -11,6 +11,7 @@
 #include "analyzer/reports/json_text.hpp"
 #include "analyzer/reports/weighed_stacks.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace umadvisor::html {
@@ -20,9 +21,16 @@ using Json = nlohmann::ordered_json;
 
 /// Inside of a script element nothing may look like its end, or like a comment.
 std::string script_text(const Json& document) {
-    std::string text = reports::json_text(document, -1), result;
-    for (const char c : text)
-        result += c == '<' ? std::string("\\u003c") : std::string(1, c);
+    const std::string text = reports::json_text(document, -1);
+    std::string result;
+    result.reserve(text.size());
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t next = std::min(text.find('<', at), text.size());
+        result.append(text, at, next - at);
+        if (next < text.size())
+            result += "\\u003c";
+        at = next + 1;
+    }
     return result;
 }
 
