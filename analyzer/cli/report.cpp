@@ -4,15 +4,16 @@
 #include "analyzer/cli/finding_options.hpp"
 #include "analyzer/cli/losses.hpp"
 #include "analyzer/cli/message.hpp"
+#include "analyzer/cli/output_file.hpp"
 #include "analyzer/cli/progress.hpp"
 #include "analyzer/cli/range_options.hpp"
+#include "analyzer/cli/report_job.hpp"
+#include "analyzer/cli/rule_pages.hpp"
 #include "analyzer/cli/stack_options.hpp"
-#include "analyzer/cli/summary_file.hpp"
 #include "analyzer/cli/terminal.hpp"
 #include "analyzer/cli/usual_rates.hpp"
-#include "analyzer/ranks/comparison.hpp"
+#include "analyzer/html/page.hpp"
 #include "analyzer/ranks/job_file.hpp"
-#include "analyzer/ranks/report.hpp"
 #include "analyzer/reports/json_text.hpp"
 #include "analyzer/reports/markdown.hpp"
 #include "analyzer/reports/sarif.hpp"
@@ -82,34 +83,55 @@ reports::RatesOf rates_of(const Arguments& arguments) {
     };
 }
 
-/// A job is shown whole: what chooses findings, lines or ranges, and other formats, are of one trace.
-int report_job(const Arguments& arguments, const reports::Terminal& shown_on) {
-    for (const char* flag : {"--sarif", "--markdown", "--managed", "--range", "--domain", "--fail-on", "--only",
-                             "--ignore", "--suppressions", "--full-stacks"})
-        if (arguments.has(flag)) {
-            say(std::string(flag) + " is for traces; a job of several ranks is shown as text or with --json");
-            return usage_error;
-        }
-    ranks::Merged merged;
-    for (const std::string& path : arguments.rest)
-        add_part(path, stack_options(arguments), merged);
-    ranks::Comparison job;
-    merged.write([&](std::string_view line) {
-        if (line != "\n")
-            job.add(ranks::from_line(line, arguments.rest.front()));
-    });
-    end_progress();
-    if (arguments.has("--json")) {
-        std::cout << reports::json_text(ranks::to_json(job), 2) << "\n";
-        return done;
+std::string_view page_of_rule(std::string_view id) {
+    for (const RulePage& page : rule_pages())
+        if (page.id == id)
+            return page.text;
+    return {};
+}
+
+/// Says why not, if so.
+bool html_is_possible(const Arguments& arguments) {
+    if (!arguments.has("--html")) {
+        for (const std::string option : {"--output", "--force", "--no-source"})
+            if (arguments.has(option)) {
+                say(option + " goes with --html");
+                return false;
+            }
+        return true;
     }
-    reports::TerminalText text(shown_on);
-    ranks::write_text(job, arguments.has("--all"), text.stream());
-    text.print(std::cout);
-    return done;
+    std::string trouble;
+    if (arguments.has("--json") || arguments.has("--sarif") || arguments.has("--markdown"))
+        trouble = "--html, --json, --sarif and --markdown are four formats: give one";
+    else if (arguments.rest.size() != 1)
+        trouble = "--html takes one trace";
+    else if (arguments.has("--force") && !arguments.has("--output"))
+        trouble = "--force goes with -o FILE";
+    if (!trouble.empty())
+        say(trouble);
+    return trouble.empty();
+}
+
+/// Writes the page of the one report that there is.
+void write_html(html::PageMaker& maker, reports::Report& made, const Arguments& arguments) {
+    const std::string page = maker.page(made);
+    end_progress();
+    if (arguments.has("--output"))
+        write_output_file(arguments.value("--output"), arguments.has("--force"), page);
+    else
+        std::cout << page;
 }
 
 int report(const Arguments& arguments) {
+    if (!html_is_possible(arguments))
+        return usage_error;
+    const bool as_page = arguments.has("--html");
+    if (as_page && !html::available()) {
+        say("this umadvisor was built without npm, so it has no HTML: install npm and build it again");
+        return operational_error;
+    }
+    if (as_page && arguments.has("--output"))
+        check_output_name(arguments.value("--output"), arguments.has("--force"));
     const std::optional<reports::Terminal> shown_on = terminal(arguments);
     if (!shown_on)
         return usage_error;
@@ -129,17 +151,22 @@ int report(const Arguments& arguments) {
     const symbols::Options options = stack_options(arguments);
     const reports::RatesOf rates = rates_of(arguments);
     for (const std::string& path : arguments.rest) {
-        reports::Report made(path, options, false, rates, *ranges);
+        html::PageMaker maker({!arguments.has("--no-source"), &page_of_rule, UMADVISOR_VERSION});
+        std::function<std::function<void()>(reports::Report&)> beside;
+        if (as_page)
+            beside = [&maker](reports::Report& report) { return maker.beside(report); };
+        reports::Report made(path, options, as_page, rates, *ranges, beside);
         made.all = arguments.has("--all");
         made.all_managed = arguments.has("--managed");
         chosen->apply(made);
         failed = failed || std::ranges::any_of(made.findings, [&](const findings::Finding& finding) {
                      return fail_on && finding.confidence >= *fail_on;
                  });
-        writer.add(made);
+        as_page ? write_html(maker, made, arguments) : writer.add(made);
         partial = say_losses(made.trace) || partial;
     }
-    writer.finish();
+    if (!as_page)
+        writer.finish();
     if (failed)
         return findings_left;
     if (!fail_on || !partial)
@@ -158,10 +185,14 @@ const Command report_command{
     1 << 20,
     with_terminal_option(with_finding_options(with_range_options(
         {{"--all", "", "In the text, all findings in full, also those that save little"},
+         {"-f,--force", "", "With --html, replace an existing file"},
+         {"--html", "", "One page for a browser, with a timeline; loads nothing from the network"},
          {"--json", "", "The document that docs/report-schema.md describes"},
          {"--machine", "FILE", "What moving memory costs, as written by umadvisor calibrate -o FILE"},
          {"--managed", "", "In the text, all that is known of managed memory"},
          {"--markdown", "", "For a page that shows Markdown"},
+         {"--no-source", "", "With --html, quote no source lines"},
+         {"-o,--output", "FILE", "With --html, the page; without, it goes to standard output"},
          {"--sarif", "", "For tools that show findings on lines (SARIF 2.1.0)"},
          {"--source", "", "Quote the source also for a trace of another user"}}))),
     &report};

@@ -3,6 +3,7 @@
 #include "analyzer/reader/error.hpp"
 
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <utility>
@@ -41,7 +42,9 @@ std::vector<char> line_buffer() {
 } // namespace
 
 bool holds_summaries(const std::string& path) {
-    return std::ifstream(path, std::ios::binary).peek() == '{';
+    std::error_code failed; // a pipe has nothing to be looked at twice
+    return std::filesystem::is_regular_file(path, failed) &&
+           std::ifstream(path, std::ios::binary).peek() == '{';
 }
 
 void for_each_line(const std::string& path, const std::function<void(std::string_view, std::uint64_t)>& visit) {

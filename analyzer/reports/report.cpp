@@ -7,7 +7,9 @@
 #include "analyzer/reader/saturated.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
 
 namespace umadvisor::reports {
@@ -36,13 +38,24 @@ symbols::Options with_source_rule(symbols::Options options, const reader::Trace&
 } // namespace
 
 Report::Report(const std::string& path, const symbols::Options& options, bool with_statistics,
-               const RatesOf& rates_of, const reader::RangeQuery& query)
+               const RatesOf& rates_of, const reader::RangeQuery& query,
+               const std::function<std::function<void()>(Report&)>& beside)
     : trace(path, query),
       statistics(with_statistics ? std::optional<model::Statistics>(trace.dictionary) : std::nullopt),
       profile(trace, statistics ? &*statistics : nullptr, rates_for(trace.dictionary, rates_of)),
       symbolizer(trace.dictionary, with_source_rule(options, trace),
                  symbols::packed_symbols(trace.file.source())),
       full_stacks(options.full_stacks) {
+    std::exception_ptr failure;
+    std::jthread other;
+    if (beside)
+        other = std::jthread([&failure, job = beside(*this)] {
+            try {
+                job();
+            } catch (...) {
+                failure = std::current_exception();
+            }
+        });
     findings::Findings found = findings::find_all(profile, [this](std::uint64_t stack) {
         // What is called outside the ranges that are looked at has lines of its own.
         return symbolizer.line_stack(stack) | (stack & reader::outside_mark);
@@ -61,6 +74,10 @@ Report::Report(const std::string& path, const symbols::Options& options, bool wi
         findings, profile, [this](std::uint64_t stack) { return symbolizer.line_stack(stack); }, is_own,
         framework_of);
     findings::advise_in_python(findings, framework_of);
+    if (other.joinable())
+        other.join();
+    if (failure)
+        std::rethrow_exception(failure);
 }
 
 std::string Report::why_empty() const {

@@ -22,9 +22,11 @@ using RatesOf = std::function<machine::Rates(const std::string& device)>;
 class Report {
 public:
     /// Throws Error when the file cannot be read at all, or has none of the ranges that `query` asks for.
-    /// `rates_of` says what moving memory costs on a device.
+    /// `rates_of` says what moving memory costs on a device. `beside` is called when the profile is made; what
+    /// it returns runs in a thread of its own while findings are searched for, and must not look symbols up.
     explicit Report(const std::string& path, const symbols::Options& options = {}, bool with_statistics = false,
-                    const RatesOf& rates_of = {}, const reader::RangeQuery& query = {});
+                    const RatesOf& rates_of = {}, const reader::RangeQuery& query = {},
+                    const std::function<std::function<void()>(Report&)>& beside = {});
 
     reader::Trace trace;
     std::optional<model::Statistics> statistics; ///< where asked for

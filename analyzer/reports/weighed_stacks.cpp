@@ -80,13 +80,13 @@ std::uint64_t WeighedStacks::sum() const {
 }
 
 WeighedStacks weighed_stacks(const model::Profile& profile, symbols::Symbolizer& symbolizer, model::Weight by,
-                             bool full) {
+                             bool full, std::size_t most) {
     WeighedStacks result{profile.program(), by, {}};
     std::vector<model::WeighedSite> sites = model::weigh(profile, by);
     std::ranges::stable_sort(sites, std::ranges::greater{}, &model::WeighedSite::weight);
     std::size_t text = 0;
     for (const model::WeighedSite& site : sites) {
-        if (text >= most_text) {
+        if (text >= most_text || result.stacks.size() >= most) {
             WeighedStack& rest = result.stacks.back();
             if (result.left_out++ == 0)
                 result.stacks.push_back({{named("(other stacks)")}, site.weight});

@@ -25,9 +25,9 @@ struct WeighedStacks {
 };
 
 /// The heaviest first. The program's own frames, or all of them with `full`. Throws reader::Error where the
-/// trace does not tell.
+/// trace does not tell. Of more stacks than `most` those that weigh least are one.
 WeighedStacks weighed_stacks(const model::Profile& profile, symbols::Symbolizer& symbolizer, model::Weight by,
-                             bool full);
+                             bool full, std::size_t most = SIZE_MAX);
 
 /// The program's own frames of a stack, the innermost first, or all of them with `full`; never none where the
 /// stack has any.

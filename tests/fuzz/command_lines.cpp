@@ -1,6 +1,7 @@
 #include "command_lines.hpp"
 
 #include "analyzer/cli/command.hpp"
+#include "analyzer/html/page.hpp"
 #include "analyzer/model/weights.hpp"
 #include "analyzer/reports/stats.hpp"
 
@@ -16,9 +17,10 @@ namespace {
 constexpr std::array<std::string_view, 6> other_commands{"run", "ab", "doctor", "calibrate", "explain", "help"};
 
 /// They name files or servers of the user's own, or write a file in place of the standard output.
-constexpr std::array<std::string_view, 8> other_options{"--debug-dir",    "--sysroot", "--debuginfod",
-                                                        "--suppressions", "--machine", "--output",
-                                                        "--force",        "--no-cache"};
+/// The last two are not there without npm.
+constexpr std::array<std::string_view, 10> other_options{
+    "--debug-dir", "--sysroot", "--debuginfod", "--suppressions", "--machine",
+    "--output",    "--force",   "--no-cache",   "--html",         "--no-source"};
 
 template <class Range>
 bool holds(const Range& range, std::string_view value) {
@@ -54,6 +56,10 @@ void add_reports(Lines& lines) {
     lines.add("report --markdown TRACE", Format::markdown);
     lines.add("report --markdown --all TRACE OTHER", Format::markdown);
     lines.add("report --managed --all TRACE");
+    if (html::available()) {
+        lines.add("report --html TRACE", Format::html);
+        lines.add("report --html --no-source TRACE", Format::html);
+    }
     lines.add("report --sarif TRACE", Format::sarif);
     lines.add("report --sarif --full-stacks --source --fail-on low TRACE OTHER", Format::sarif, true);
 }

@@ -153,6 +153,29 @@ void check_csv(std::string_view text, Objections& found) {
         found.push_back({"CSV", "no end of line"});
 }
 
+/// A text of the trace that is taken for markup makes further elements, most of all scripts.
+void check_page(std::string_view text, Objections& found) {
+    const auto count = [text](std::string_view part) {
+        std::size_t times = 0;
+        for (std::size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + 1))
+            ++times;
+        return times;
+    };
+    for (const auto& [part, times] : {std::pair("<script", 2u),
+                                      {"</script>", 2u},
+                                      {"<style", 1u},
+                                      {"<body", 1u},
+                                      {"<iframe", 0u},
+                                      {"<img", 0u}})
+        if (count(part) != times)
+            found.push_back({"markup", std::string(part) + " " + std::to_string(count(part)) + " times"});
+    constexpr std::string_view opens = "id=\"data\">";
+    const std::size_t begin = text.find(opens), end = text.find("</script>");
+    if (begin == std::string_view::npos || end == std::string_view::npos || end < begin ||
+        !nlohmann::json::accept(text.substr(begin + opens.size(), end - begin - opens.size())))
+        found.push_back({"JSON", "the data of the page"});
+}
+
 } // namespace
 
 Objections check_output(Format format, std::string_view text) {
@@ -170,6 +193,9 @@ Objections check_output(Format format, std::string_view text) {
         break;
     case Format::json_dump:
         check_json_lines(text, found);
+        break;
+    case Format::html:
+        check_page(text, found);
         break;
     case Format::csv: // a quoted line feed forges no row
         check_csv(text, found);

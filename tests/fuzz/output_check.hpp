@@ -18,6 +18,7 @@ enum class Format {
     sarif,
     dump,
     json_dump, ///< a document in each line
+    html,      ///< one page, with two scripts: its data and its own
 };
 
 /// Something that must not be.

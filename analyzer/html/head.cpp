@@ -1,0 +1,235 @@
+#include "analyzer/findings/words.hpp"
+#include "analyzer/html/parts.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+namespace umadvisor::html {
+
+const std::array<CauseWords, causes> cause_words{{{"host code", "host code", "code"},
+                                                  {"page faults on the host", "host page faults", "hfault"},
+                                                  {"page faults on the device", "device page faults", "dfault"},
+                                                  {"waiting for kernels", "kernels", "kwait"},
+                                                  {"fills and copies", "fills and copies", "fill"},
+                                                  {"allocation and free", "allocation", "alloc"},
+                                                  {"launches and other calls", "calls", "launch"},
+                                                  {"start of CUDA", "start of CUDA", "start"}}};
+
+std::string percent(double share) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.2f%%", share * 100);
+    return text;
+}
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string time_of(double ns) {
+    return findings::time_text(ns);
+}
+
+/// A bar of the head: each part a rectangle, with its name where there is room.
+class Bar {
+public:
+    explicit Bar(std::string_view label) {
+        out_.markup("<svg class=\"bar\" width=\"100%\" height=\"24\" role=\"img\" aria-label=\"")
+            .text(label)
+            .markup("\">");
+    }
+    void part(double share, std::string_view colour, std::string_view words, const std::string& title) {
+        constexpr double least = 0.0005;
+        if (share < least)
+            return;
+        out_.markup("<svg x=\"" + percent(at_) + "\" width=\"" + percent(share) + "\" height=\"24\"><title>");
+        out_.text(title)
+            .markup("</title><rect class=\"c-")
+            .markup(colour)
+            .markup("\" width=\"100%\" height=\"24\"/>");
+        if (share * chars_of_bar > static_cast<double>(words.size()))
+            out_.markup("<text class=\"t-")
+                .markup(colour)
+                .markup("\" x=\"6\" y=\"16\">")
+                .text(words)
+                .markup("</text>");
+        out_.markup(
+            "<rect class=\"edge\" x=\"100%\" width=\"2\" height=\"24\" transform=\"translate(-1)\"/></svg>");
+        at_ += share;
+    }
+    std::string str() {
+        out_.markup("</svg>");
+        return out_.str();
+    }
+
+private:
+    static constexpr double chars_of_bar = 115;
+    Markup out_;
+    double at_ = 0;
+};
+
+void write_where(Markup& out, const Json& document, const Timeline& timeline) {
+    const std::array<double, causes> where = timeline.where();
+    constexpr auto start = static_cast<std::size_t>(Cause::start);
+    double sum = 0;
+    for (std::size_t i = 0; i < start; ++i)
+        sum += where[i];
+    if (sum <= 0)
+        return;
+    const double net = document["process"]["net_ns"].get<double>();
+    std::string label = "now:";
+    for (std::size_t i = 0; i < start; ++i)
+        label += " " + std::string(cause_words[i].name) + " " + time_of(where[i] / sum * net) + ",";
+    Bar now(label);
+    for (std::size_t i = 0; i < start; ++i)
+        now.part(where[i] / sum, cause_words[i].colour,
+                 std::string(cause_words[i].brief) + " " + time_of(where[i] / sum * net),
+                 std::string(cause_words[i].name) + ": " + time_of(where[i] / sum * net));
+    out.markup("<div class=\"where\"><h2 class=\"cap\">Where the time goes <span class=\"mut\">(the main "
+               "thread; page faults are "
+               "estimated at the prices of this machine)</span></h2><div class=\"stk\"><span class=\"k\">now ");
+    out.element("b", time_of(net)).markup("</span>").markup(now.str());
+    const double saved = std::min(net, document["together_ns"].get<double>());
+    if (saved > 0) {
+        Bar after("after: " + time_of(net - saved) + ", saved " + time_of(saved));
+        after.part((net - saved) / net, "after", "with all findings mended " + time_of(net - saved),
+                   "with all findings mended: " + time_of(net - saved));
+        after.part(saved / net, "rest", "saved " + time_of(saved), "saved: " + time_of(saved));
+        out.markup("<span class=\"k\">after ")
+            .element("b", time_of(net - saved))
+            .markup("</span>")
+            .markup(after.str());
+    }
+    out.markup("</div><ul class=\"lg\">");
+    for (std::size_t i = 0; i < start; ++i)
+        if (where[i] > 0) {
+            out.markup("<li><svg class=\"sw\" aria-hidden=\"true\"><rect class=\"c-")
+                .markup(cause_words[i].colour);
+            out.markup("\" width=\"100%\" height=\"100%\"/></svg>").text(cause_words[i].name).markup(" ");
+            out.element("b", time_of(where[i] / sum * net)).markup(" ");
+            out.element("span class=\"mut\"", findings::percent_text(where[i] / sum)).markup("</li>");
+        }
+    out.markup("</ul></div>");
+}
+
+void fact(Markup& out, std::string_view name, std::string_view value) {
+    out.element("dt", name).element("dd", value);
+}
+
+std::string count_or_unknown(const Json& number) {
+    return number.is_null() ? "not told" : std::to_string(number.get<std::uint64_t>());
+}
+
+void write_together(Markup& out, const Json& document) {
+    const double net = document["process"]["net_ns"].get<double>();
+    const double saved = std::min(net, document["together_ns"].get<double>());
+    out.markup("<div class=\"tog\"><h2 class=\"cap\">All findings together</h2>");
+    if (saved > 0) {
+        out.markup("<p class=\"big\" id=\"together\"><span class=\"was\">")
+            .text(time_of(net))
+            .markup(" → </span>");
+        out.text(time_of(net - saved)).markup("</p>");
+        out.element("p class=\"mut\"", time_of(saved) + " less (" + findings::percent_text(saved / net) +
+                                           "), by a replay of the trace with all remedies");
+    } else {
+        out.markup("<p class=\"big\" id=\"together\">").text(time_of(net)).markup("</p>");
+        out.element("p class=\"mut\"", "no finding saves time");
+    }
+    if (document.contains("together_at_most_ns"))
+        out.element("p class=\"mut\"",
+                    "calls leave it open: " + time_of(document["together_at_least_ns"].get<double>()) + " to " +
+                        time_of(document["together_at_most_ns"].get<double>()) + " less");
+    out.markup("<dl>");
+    fact(out, "Run time", time_of(net));
+    const double whole = document["process"]["recorded_ns"].get<double>();
+    if (whole > net)
+        fact(out, "Start of CUDA", time_of(whole - net) + " more");
+    if (const Json& managed = document["managed"]; !managed.is_null()) {
+        const Json& totals = managed["totals"];
+        fact(out, "Moved to the device", findings::bytes_text(totals["bytes_to_device"].get<double>()));
+        fact(out, "Moved to the host", findings::bytes_text(totals["bytes_to_host"].get<double>()));
+        fact(out, "Page faults, host", count_or_unknown(totals["host_faults"]));
+        fact(out, "Page faults, device", count_or_unknown(totals["device_faults"]));
+    }
+    double copied = 0;
+    for (const Json& copy : document["copies"])
+        copied += copy["bytes"].get<double>();
+    if (copied > 0)
+        fact(out, "Copied", findings::bytes_text(copied));
+    fact(out, "Records", std::to_string(document["records"].get<std::uint64_t>()));
+    out.markup("</dl></div>");
+}
+
+std::string memory_mode(const Json& device) {
+    if (!device["managed_memory"].get<bool>())
+        return "no managed memory";
+    if (device["pageable_memory_access"].get<bool>())
+        return "reaches the host's memory directly";
+    return device["concurrent_managed_access"].get<bool>() ? "discrete, memory moves by page faults"
+                                                           : "managed memory moves at launches";
+}
+
+void write_facts(Markup& out, const Json& document) {
+    out.markup("<div class=\"facts\">");
+    for (const Json& device : document["devices"]) {
+        out.markup("<span><b>")
+            .text(device["name"].get<std::string>())
+            .markup("</b>, ")
+            .text(memory_mode(device));
+        out.markup("</span>");
+    }
+    const auto item = [&out](std::string_view name, const std::string& value) {
+        out.markup("<span>").text(name).markup(" ").element("b", value).markup("</span>");
+    };
+    const Json& process = document["process"];
+    if (const Json& managed = document["managed"];
+        !managed.is_null() && !managed["driver_release"].get<std::string>().empty())
+        item("driver", managed["driver_release"].get<std::string>());
+    item("pid", std::to_string(process["pid"].get<std::uint64_t>()) +
+                    (process.contains("host") ? " on " + process["host"].get<std::string>() : std::string()));
+    const bool complete = document["completeness"]["complete"].get<bool>();
+    out.markup(complete ? "<span class=\"ok\">✓ " : "<span class=\"fail\">");
+    out.text(document["completeness"]["summary"].get<std::string>()).markup("</span>");
+    const double net = process["net_ns"].get<double>();
+    const Json& replay = document["replay"];
+    if (replay["hidden_waits"].get<std::uint64_t>() != 0 && net > 0)
+        item("replay off by", findings::percent_text(replay["error_ns"].get<double>() / net));
+    item("recording cost about", time_of(document["recording_cost_ns"].get<double>()));
+    std::uint64_t failed = 0;
+    for (const Json& call : document["calls"])
+        failed += call["failed"].get<std::uint64_t>();
+    if (failed != 0)
+        out.markup("<span><a href=\"#tables\">")
+            .text(findings::count_text(failed, "call") + " failed")
+            .markup("</a></span>");
+    out.markup("</div>");
+    constexpr std::size_t most_notes = 2; ///< more unfold
+    std::vector<std::string> notes;
+    for (const auto* list : {&document["completeness"]["lines"], &document["notices"], &document["warnings"]})
+        for (const Json& line : *list)
+            notes.push_back(line.get<std::string>());
+    if (notes.size() > most_notes)
+        out.markup("<details class=\"stack\"><summary>")
+            .text(std::to_string(notes.size()) + " notes")
+            .markup("</summary>");
+    for (const std::string& note : notes)
+        out.element("p class=\"note\"", note);
+    if (notes.size() > most_notes)
+        out.markup("</details>");
+}
+
+} // namespace
+
+void write_head(Markup& out, const Json& document, const Timeline& timeline) {
+    const Json& process = document["process"];
+    out.markup("<div class=\"panel head\"><div>").element("h1", process["program"].get<std::string>());
+    out.element("p class=\"cmd m\"", process["command_line"].get<std::string>());
+    write_facts(out, document);
+    write_where(out, document, timeline);
+    out.markup("</div>");
+    write_together(out, document);
+    out.markup("</div>");
+}
+
+} // namespace umadvisor::html

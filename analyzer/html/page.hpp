@@ -1,0 +1,41 @@
+/// A report as one HTML file: `umadvisor report --html`.
+#pragma once
+
+#include "analyzer/reports/report.hpp"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace umadvisor::html {
+
+/// Whether umadvisor was built with what the page is made of.
+bool available();
+
+struct PageOptions {
+    bool with_source = true;                                           ///< quote lines of the source
+    std::function<std::string_view(std::string_view id)> page_of_rule; ///< as `umadvisor explain` prints it
+    std::string_view version;
+};
+
+class TimelinePass;
+
+/// Makes the page of one report. The report must be made with statistics.
+class PageMaker {
+public:
+    explicit PageMaker(PageOptions options);
+    ~PageMaker();
+
+    /// What a report runs beside its search for findings.
+    std::function<void()> beside(reports::Report& report);
+    /// A document that loads nothing from anywhere. Its numbers are those of reports::to_json. Throws
+    /// reader::Error.
+    std::string page(reports::Report& report);
+
+private:
+    PageOptions options_;
+    std::unique_ptr<TimelinePass> pass_;
+};
+
+} // namespace umadvisor::html

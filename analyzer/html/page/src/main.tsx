@@ -1,0 +1,85 @@
+// What the page's script does: theme, cards, timeline, flame graph, tables.
+import { load } from "./data";
+import { makeFlames } from "./flame";
+import { render } from "preact";
+import { palette } from "./paint";
+import { copy, makeTables } from "./tables";
+import { makeTimeline } from "./timeline";
+import { View } from "./view";
+
+const root = document.documentElement;
+
+/** The system's wish, until the reader chooses. */
+function makeTheme(changed: () => void): (forced: string | null) => void {
+  const dark = matchMedia("(prefers-color-scheme: dark)"), button = document.getElementById("theme")!;
+  let chosen: string | null = null;
+  const apply = (forced: string | null = null) => {
+    root.dataset.theme = forced ?? chosen ?? (dark.matches ? "dark" : "light");
+    const other = root.dataset.theme === "dark" ? "Light" : "Dark";
+    button.textContent = other;
+    button.setAttribute("aria-label", `${other}: change the colours`);
+    palette.read();
+    changed();
+  };
+  button.addEventListener("click", () => {
+    chosen = root.dataset.theme === "dark" ? "light" : "dark";
+    apply();
+  });
+  dark.addEventListener("change", () => apply());
+  apply();
+  return apply;
+}
+
+function openCard(number: number) {
+  const card = document.getElementById(`f${number}`) as HTMLDetailsElement | null;
+  if (!card) return;
+  card.open = true;
+  for (const each of document.querySelectorAll(".card")) each.classList.toggle("hit", each === card);
+  card.scrollIntoView({ block: "start" });
+  card.querySelector("summary")!.focus({ preventScroll: true });
+}
+
+function makeCards(show: (finding: number) => void) {
+  const cards = [...document.querySelectorAll<HTMLDetailsElement>(".card")], all = document.getElementById("openall");
+  all?.addEventListener("click", () => {
+    const open = all.getAttribute("aria-expanded") !== "true";
+    for (const card of cards) card.open = open;
+    all.setAttribute("aria-expanded", String(open));
+    all.textContent = open ? "Close all" : "Open all";
+  });
+  for (const button of document.querySelectorAll<HTMLButtonElement>("button[data-copy]"))
+    button.addEventListener("click", () => copy(button.parentElement!.querySelector("pre")!.textContent!, button));
+  for (const button of document.querySelectorAll<HTMLButtonElement>("button[data-show]"))
+    button.addEventListener("click", () => show(+button.dataset.show!));
+  let were: boolean[] = [];
+  addEventListener("beforeprint", () => { were = cards.map((card) => card.open); for (const card of cards) card.open = true; });
+  addEventListener("afterprint", () => cards.forEach((card, i) => { card.open = were[i]; }));
+}
+
+function makeZoom(view: View) {
+  render(
+    <>
+      <button class="btn icon" aria-label="Zoom out" onClick={() => view.zoom(2)}>−</button>
+      <button class="btn icon" aria-label="Zoom in" onClick={() => view.zoom(0.5)}>+</button>
+      <button class="btn" onClick={() => view.all()}>Whole run</button>
+    </>,
+    document.getElementById("zoom")!,
+  );
+}
+
+async function start() {
+  let redraw = () => {};
+  const theme = makeTheme(() => redraw());
+  makeTables();
+  const data = await load(), view = new View(data.document.timeline.span);
+  makeFlames(data.document.flames);
+  const timeline = makeTimeline(data, view, openCard);
+  redraw = timeline.redraw;
+  makeCards(timeline.show);
+  makeZoom(view);
+  addEventListener("beforeprint", () => theme("light"));
+  addEventListener("afterprint", () => theme(null));
+  root.dataset.ready = "";
+}
+
+void start();

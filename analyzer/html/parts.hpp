@@ -1,0 +1,29 @@
+/// The parts of the page that are there without its script.
+#pragma once
+
+#include "analyzer/html/markup.hpp"
+#include "analyzer/html/page.hpp"
+#include "analyzer/html/timeline.hpp"
+
+#include <array>
+#include <nlohmann/json_fwd.hpp>
+#include <string_view>
+
+namespace umadvisor::html {
+
+/// Of each Cause: what the page calls it, and the name of its colour.
+struct CauseWords {
+    std::string_view name, brief, colour;
+};
+extern const std::array<CauseWords, causes> cause_words;
+
+/// "12.34%" of a share.
+std::string percent(double share);
+
+/// `document`: as reports::to_json has it.
+void write_head(Markup& out, const nlohmann::ordered_json& document, const Timeline& timeline);
+void write_cards(Markup& out, reports::Report& report, const nlohmann::ordered_json& document,
+                 const PageOptions& options);
+void write_tables(Markup& out, reports::Report& report);
+
+} // namespace umadvisor::html

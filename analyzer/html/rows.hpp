@@ -1,0 +1,68 @@
+/// What a row of the page's timeline holds: pieces of time in exact order as long as there are few of them, and
+/// the run in even bins in any case.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace umadvisor::html {
+
+/// The run, nanoseconds since the trace began.
+struct Span {
+    double begin = 0, end = 1;
+    double length() const { return end - begin; }
+};
+
+struct Piece {
+    double begin = 0, end = 0;
+    std::uint32_t state = 0; ///< what it is; the row says of what list
+    std::uint32_t name = 0;  ///< 0: none
+};
+
+/// Pieces in the order of time that do not overlap. Memory: `most` pieces, and the bins.
+class PieceRow {
+public:
+    PieceRow(const Span& span, std::size_t states, std::size_t bins, std::size_t most)
+        : span_(span), states_(states), bins_(bins), most_(most), shares_(states * bins) {}
+
+    void add(const Piece& piece);
+    bool exact() const { return count_ <= most_; }
+    std::size_t most() const { return most_; }
+    std::uint64_t count() const { return count_; }
+    const std::vector<Piece>& pieces() const { return pieces_; } ///< empty where there are too many
+    std::size_t states() const { return states_; }
+    std::size_t bins() const { return bins_; }
+    /// Of a bin, from 0 to 1.
+    float share(std::size_t state, std::size_t bin) const { return shares_[state * bins_ + bin]; }
+    float& share(std::size_t state, std::size_t bin) { return shares_[state * bins_ + bin]; }
+    double ns(std::size_t state) const { return ns_[state]; } ///< in all; of the first eight states
+    /// Puts other pieces in the place of these; the bins follow.
+    void replace(std::vector<Piece> pieces);
+
+private:
+    Span span_;
+    std::size_t states_, bins_, most_;
+    std::uint64_t count_ = 0;
+    std::vector<Piece> pieces_;
+    std::vector<float> shares_;
+    std::array<double, 8> ns_{};
+};
+
+/// Adds to each bin of the span that [begin, end) meets what part of the bin it covers.
+template <class Add>
+void for_bins(const Span& span, std::size_t bins, double begin, double end, const Add& add) {
+    const double scale = static_cast<double>(bins) / span.length();
+    const double from = std::max(0.0, (begin - span.begin) * scale);
+    const double until = std::min(static_cast<double>(bins), (end - span.begin) * scale);
+    for (auto bin = static_cast<std::size_t>(from); static_cast<double>(bin) < until; ++bin) {
+        const double low = std::max(from, static_cast<double>(bin));
+        const double high = std::min(until, static_cast<double>(bin + 1));
+        add(bin, high - low);
+    }
+}
+
+} // namespace umadvisor::html

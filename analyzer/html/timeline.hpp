@@ -1,0 +1,152 @@
+/// What the page draws over time: one more pass over the trace.
+#pragma once
+
+#include "analyzer/html/placement.hpp"
+#include "analyzer/html/rows.hpp"
+#include "analyzer/reports/report.hpp"
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace umadvisor::html {
+
+/// Where the time of a host thread goes. In the order in which the page shows it.
+enum class Cause : std::uint8_t { code, host_faults, device_faults, kernels, copies, allocation, calls, start };
+inline constexpr std::size_t causes = 8;
+
+/// What a stream does.
+enum class Work : std::uint8_t { kernel, stalled, copy };
+
+/// A call or a kernel, and the line that it comes from.
+struct Named {
+    std::uint64_t entry = 0, function = 0, stack = 0;
+    auto operator<=>(const Named&) const = default;
+};
+
+struct ThreadRow {
+    std::uint64_t tid = 0;
+    PieceRow causes, calls;
+    std::uint64_t call_count = 0;
+};
+
+struct StreamRow {
+    bool is_default = false;
+    std::uint32_t number = 0, device = 0;
+    PieceRow work;
+    std::uint64_t kernels = 0, copies = 0;
+};
+
+struct LinkPiece {
+    double begin = 0, end = 0, bytes = 0;
+};
+
+/// One way of the link between host and devices.
+struct LinkRow {
+    static constexpr std::size_t bins = 8192;
+    std::vector<LinkPiece> pieces; ///< empty where there are too many
+    bool exact = true;
+    std::vector<double> binned = std::vector<double>(bins); ///< bytes
+    double bytes = 0;
+};
+
+struct MemoryUse {
+    double time = 0;
+    std::uint64_t allocated = 0, resident = 0;
+};
+
+struct MoveMark {
+    double time = 0;
+    std::uint64_t bytes = 0;
+    std::uint32_t number = 0;
+    bool up = false;
+    MoveCause cause{};
+};
+
+struct StayPiece {
+    double begin = 0, end = 0;
+    std::uint32_t number = 0;                  ///< which of the line's allocations
+    std::array<std::uint8_t, places> shares{}; ///< of 255
+};
+
+struct AllocationPart {
+    double begin = 0, end = 0;
+    std::uint64_t bytes = 0, moved = 0;
+};
+
+/// All allocations of one line of the program.
+struct LineRow {
+    static constexpr std::size_t bins = 2048, most_stays = 20'000, most_moves = 8'000, most_launches = 8'000;
+
+    std::uint64_t stack = 0, entry = 0, symbol = 0;
+    trace::Memory memory{};
+    std::uint64_t count = 0, bytes = 0, largest = 0;
+    double first = -1;
+    std::vector<AllocationPart> parts; ///< empty where there are too many
+    std::vector<StayPiece> stays;      ///< empty where there are too many
+    std::vector<MoveMark> moves;
+    std::vector<std::pair<float, float>> launches; ///< that reach it, share of the run
+    bool stays_exact = true, moves_exact = true, launches_exact = true;
+    std::vector<float> binned_stays;            ///< bytes x share of the bin, by place
+    std::vector<float> binned_moves;            ///< bytes, by cause; five of them
+    std::vector<float> binned_alive;            ///< share of the bin
+    std::uint64_t moved_up = 0, moved_down = 0; ///< as drawn
+};
+
+struct StepPiece {
+    double begin = 0, end = 0;
+    std::uint64_t text = 0; ///< string; 0: a round of the loop
+    std::uint32_t depth = 0;
+};
+
+/// Where something was seen at its worst, and from when to when it was seen at all.
+struct Worst {
+    double time = 0, length = 0, first = 0, last = 0;
+};
+
+/// Everything, by row. Memory: bounded by the rows, whatever the trace has.
+struct Timeline {
+    static constexpr std::size_t most_lines = 512, most_streams = 64, most_threads = 64;
+
+    Span span;
+    std::vector<std::unique_ptr<ThreadRow>> threads; ///< by reader's index, those without a call are nullptr
+    std::vector<std::unique_ptr<StreamRow>> streams;
+    LinkRow up, down;
+    std::vector<MemoryUse> use;
+    std::uint64_t peak_allocated = 0, peak_resident = 0;
+    std::vector<LineRow> lines;
+    std::vector<StepPiece> steps;
+    bool named_steps = false;                 ///< NVTX; else rounds of a loop
+    std::uint64_t step_stack = 0, rounds = 0; ///< of a loop: the launch that each round begins with
+    std::vector<Named> names;                 ///< name 0 is none
+    std::map<std::uint64_t, Worst> calls;     ///< by stack
+    bool told_moves = false;                  ///< some of the moves were told one by one
+    std::size_t main = 0;                     ///< of threads: the one that spent most time in calls
+
+    /// Of the main thread, nanoseconds by cause. Start of CUDA is the last.
+    std::array<double, causes> where() const;
+};
+
+class Pass;
+
+/// Reads the trace once more.
+class TimelinePass {
+public:
+    /// The report has its profile; it may lack findings. It must outlive this.
+    explicit TimelinePass(reports::Report& report);
+    ~TimelinePass();
+
+    /// Takes most of the time, and touches nothing of the report but what is constant: it may run beside the
+    /// search for findings. Throws reader::Error.
+    void run();
+    /// Call once, after that.
+    Timeline finish();
+
+private:
+    std::unique_ptr<Pass> pass_;
+};
+
+} // namespace umadvisor::html

@@ -1,0 +1,259 @@
+// The HTML report in a real browser.
+//   page_test.mjs UMADVISOR PACKAGES GOLDEN [--pictures FOLDER]
+// UMADVISOR: the program; PACKAGES: the folder whose node_modules has puppeteer-core and axe-core; GOLDEN: a folder of NAME.umtrace.xz.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const [, , umadvisor, packages, golden, ...options] = process.argv;
+const require = createRequire(join(packages, "package.json"));
+const puppeteer = require("puppeteer-core"), axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+const pictures = options[0] === "--pictures" ? options[1] : null;
+const folder = mkdtempSync(join(tmpdir(), "umadvisor-page-"));
+const environment = { HOME: folder, PATH: process.env.PATH, TMPDIR: folder };
+const run = (...words) => execFileSync(umadvisor, words, { cwd: folder, env: environment, maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "pipe"] }).toString();
+
+const browsers = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+let browser;
+for (const executablePath of browsers) {
+    try {
+        browser = await puppeteer.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"], userDataDir: join(folder, "profile") });
+        break;
+    } catch (error) {
+        if (!/ENOENT|does not exist|was not found/i.test(String(error))) throw error;
+    }
+}
+assert.ok(browser, `no browser: ${browsers.join(", ")}`);
+
+const trace = (name) => {
+    const file = join(folder, `${name}.umtrace`);
+    writeFileSync(file, execFileSync("xz", ["-dkc", join(golden, `${name}.umtrace.xz`)], { maxBuffer: 1 << 28 }));
+    return file;
+};
+
+/** What the program's own words for a time are. */
+const digits = (value) => (value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2)).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
+const timeText = (ns) => (ns >= 1e9 ? `${digits(ns / 1e9)} s` : ns >= 1e6 ? `${digits(ns / 1e6)} ms` : ns >= 1e3 ? `${digits(ns / 1e3)} us` : `${digits(ns)} ns`);
+
+/** Opens a page that may ask for nothing and complain of nothing. */
+async function open(file, { width = 1280, height = 900, theme = "light", script = true, hash = "" } = {}) {
+    const page = await browser.newPage(), complaints = [];
+    page.on("console", (message) => { if (["error", "warn"].includes(message.type())) complaints.push(message.text()); });
+    page.on("pageerror", (error) => complaints.push(String(error)));
+    page.on("request", (request) => { if (!/^(file|data|blob):/.test(request.url())) complaints.push(`asks for ${request.url()}`); });
+    page.on("dialog", (dialog) => { complaints.push(`dialog: ${dialog.message()}`); void dialog.dismiss(); });
+    await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: theme }]);
+    await page.setJavaScriptEnabled(script);
+    await page.setViewport({ width, height });
+    await page.goto(`file://${file}${hash}`);
+    if (script) await page.waitForFunction(() => document.documentElement.dataset.ready !== undefined, { timeout: 20000 });
+    return { page, complaints };
+}
+const frame = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done()))));
+
+const tests = [];
+const test = (name, body) => tests.push([name, body]);
+
+test("numbers are those of the JSON report", async () => {
+    for (const name of ["pingpong", "overlap", "vector_add_managed", "pytorch_training", "acted_pingpong"]) {
+        const file = trace(name), json = JSON.parse(run("report", "--json", file));
+        run("report", "--html", "-f", "-o", join(folder, `${name}.html`), file);
+        const { page, complaints } = await open(join(folder, `${name}.html`));
+        const seen = await page.evaluate(() => ({
+            program: document.querySelector("h1").textContent,
+            together: document.getElementById("together").textContent,
+            facts: Object.fromEntries([...document.querySelectorAll(".tog dt")].map((term) => [term.textContent, term.nextElementSibling.textContent])),
+            savings: [...document.querySelectorAll(".save")].map((each) => +each.dataset.ns),
+            rules: [...document.querySelectorAll(".card .rid")].map((each) => each.textContent),
+            titles: [...document.querySelectorAll(".card .ttl > b")].map((each) => each.textContent),
+            complete: document.querySelector(".facts .ok, .facts .fail").textContent,
+        }));
+        const net = json.process.net_ns;
+        assert.equal(seen.program, json.process.program);
+        assert.ok(seen.together.startsWith(timeText(net)), seen.together);
+        if (json.together_ns > 0) assert.ok(seen.together.endsWith(`→ ${timeText(net - json.together_ns)}`), seen.together);
+        assert.deepEqual(seen.rules, json.findings.map((finding) => finding.rule));
+        assert.deepEqual(seen.titles, json.findings.map((finding) => finding.title));
+        seen.savings.forEach((saving, i) => assert.ok(Math.abs(saving - json.findings[i].saving_ns) < 1));
+        assert.ok(seen.complete.includes(json.completeness.summary));
+        if (json.managed && json.managed.totals.host_faults !== null) assert.equal(seen.facts["Page faults, host"], String(json.managed.totals.host_faults));
+        assert.deepEqual(complaints, [], name);
+        await page.close();
+    }
+});
+
+test("rows are drawn, zoom and links work", async () => {
+    const { page, complaints } = await open(join(folder, "pingpong.html"));
+    await page.evaluate(() => document.getElementById("timeline").scrollIntoView());
+    await frame(page);
+    const inked = await page.evaluate(() => [...document.querySelectorAll(".tl [data-row] canvas")].map((canvas) => {
+        const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+        return pixels.some((value) => value !== 0);
+    }));
+    assert.ok(inked.length >= 6 && inked.every(Boolean), JSON.stringify(inked));
+    // The window is in the address, and an address opens the window.
+    await page.click("#zoom button:nth-child(2)");
+    await page.waitForFunction(() => /^#t=[\d.]+,[\d.]+$/.test(location.hash), { timeout: 3000 });
+    const [from, until] = await page.evaluate(() => location.hash.slice(3).split(",").map(Number));
+    const other = await open(join(folder, "pingpong.html"), { hash: `#t=${from},${until}` });
+    const shown = await other.page.evaluate(() => document.querySelector(".inview .small").textContent);
+    assert.equal(shown, await page.evaluate(() => document.querySelector(".inview .small").textContent));
+    await other.page.close();
+    // Keys: the whole run, a row, its next move, its finding.
+    await page.focus("#tl");
+    await page.keyboard.press("0");
+    await frame(page);
+    assert.equal(await page.evaluate(() => document.querySelector(".inview b").textContent), "Whole run");
+    for (let i = 0; i < 12; i++) await page.keyboard.press("ArrowDown");
+    assert.equal(await page.evaluate(() => document.querySelector(".row.sel").dataset.row), "line0");
+    await page.keyboard.press("n");
+    await page.waitForFunction(() => /moves (host|device)/.test(document.getElementById("live").textContent), { timeout: 3000 });
+    await page.keyboard.press("f");
+    assert.ok(await page.evaluate(() => document.activeElement.parentElement.id === "f1" && document.getElementById("f1").classList.contains("hit")));
+    // From the card back to the timeline, and from the mark to the card.
+    await page.click("[data-show='1']");
+    await frame(page);
+    assert.notEqual(await page.evaluate(() => document.querySelector(".inview b").textContent), "Whole run");
+    await page.click(".lane .fb:not(.off)");
+    assert.ok(await page.evaluate(() => document.getElementById("f1").open));
+    assert.deepEqual(complaints, []);
+    await page.close();
+});
+
+test("a drag zooms, and the tooltip says what is there", async () => {
+    const { page, complaints } = await open(join(folder, "vector_add_managed.html"));
+    await page.evaluate(() => document.getElementById("timeline").scrollIntoView());
+    const box = await (await page.$("[data-row='thread0'] canvas")).boundingBox();
+    await page.mouse.move(box.x + box.width * 0.6, box.y + 12);
+    await page.waitForFunction(() => document.getElementById("tip").style.display === "block" && document.getElementById("tip").textContent.length > 5, { timeout: 3000 });
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width * 0.8, box.y + 12, { steps: 5 });
+    await page.mouse.up();
+    await frame(page);
+    assert.equal(await page.evaluate(() => document.querySelector(".inview b").textContent), "In view");
+    assert.deepEqual(complaints, []);
+    await page.close();
+});
+
+test("tables sort, filter and become CSV", async () => {
+    const { page } = await open(join(folder, "pytorch_training.html"));
+    const result = await page.evaluate(() => {
+        const table = document.getElementById("t-api"), count = [...table.tHead.rows[0].cells].findIndex((cell) => cell.dataset.key === "count" || /Calls/.test(cell.textContent));
+        const button = table.tHead.rows[0].cells[count].querySelector("button");
+        button.click();
+        const down = [...table.tBodies[0].rows].map((row) => +row.cells[count].dataset.v);
+        const field = document.getElementById("q-api");
+        field.value = "memcpy";
+        field.dispatchEvent(new Event("input"));
+        return { down, sort: table.tHead.rows[0].cells[count].getAttribute("aria-sort"), left: [...table.tBodies[0].rows].filter((row) => !row.hidden).map((row) => row.textContent) };
+    });
+    assert.equal(result.sort, "descending");
+    assert.deepEqual(result.down, [...result.down].sort((a, b) => b - a));
+    assert.ok(result.left.length > 0 && result.left.every((text) => /memcpy/i.test(text)));
+    await page.close();
+});
+
+test("the flame graph looks into a frame", async () => {
+    const { page } = await open(join(folder, "pytorch_training.html"));
+    const before = await page.$$eval("#flame g", (all) => all.length);
+    assert.ok(before > 3);
+    await page.evaluate(() => { const frames = document.querySelectorAll("#flame g"); frames[frames.length - 1].dispatchEvent(new MouseEvent("click", { bubbles: true })); });
+    await frame(page);
+    assert.notEqual(await page.$$eval("#flame g", (all) => all.length), before);
+    await page.close();
+});
+
+test("it can be used without sight and without script, on a phone and on paper", async () => {
+    for (const theme of ["light", "dark"])
+        for (const width of [1280, 320]) {
+            const { page, complaints } = await open(join(folder, "pingpong.html"), { theme, width });
+            assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), theme);
+            assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `sideways scroll at ${width}`);
+            // The policy of the page keeps scripts of others out, so that the check runs in a world of its own.
+            const client = await page.createCDPSession();
+            await client.send("Page.enable");
+            const { frameTree } = await client.send("Page.getFrameTree");
+            const { executionContextId } = await client.send("Page.createIsolatedWorld", { frameId: frameTree.frame.id, worldName: "axe" });
+            const expression = `${axe};axe.run(document,{resultTypes:["violations","passes"]}).then((result)=>JSON.stringify([result.passes.length].concat(result.violations.map((each)=>each.id+": "+each.nodes.slice(0,3).map((node)=>node.html.slice(0,160)+" "+(node.any[0]?.message??"")).join(" | ")))))`;
+            const { result, exceptionDetails } = await client.send("Runtime.evaluate", { expression, contextId: executionContextId, awaitPromise: true, returnByValue: true });
+            assert.equal(exceptionDetails, undefined);
+            const [passed, ...violations] = JSON.parse(result.value);
+            assert.deepEqual(violations, [], `${theme} ${width}`);
+            assert.ok(passed > 20, `only ${passed} rules had something to look at`);
+            assert.deepEqual(complaints, []);
+            await page.close();
+        }
+    const { page } = await open(join(folder, "pingpong.html"), { script: false });
+    assert.ok((await page.content()).includes("UMA-202"));
+    const [pdf] = [await page.pdf({ format: "A4" })];
+    assert.ok(pdf.length > 10000);
+    await page.close();
+});
+
+test("nothing of a hostile trace is obeyed", async () => {
+    const file = trace("pingpong"), bytes = readFileSync(file);
+    // Names of the same length in the place of the program's own.
+    let at = 0, replaced = 0;
+    while ((at = bytes.indexOf("pingpong", at)) >= 0) {
+        bytes.write(["<script>", "</title>", "<img src", "\u001b[31m<b>"][replaced++ % 4].slice(0, 8), at, "latin1");
+        at += 8;
+    }
+    assert.ok(replaced > 0);
+    const hostile = join(folder, "hostile<script>.umtrace");
+    writeFileSync(hostile, bytes);
+    const html = run("report", "--html", "--no-cache", hostile);
+    assert.ok(!html.includes("\u001b") && !html.includes("\u202e"));
+    assert.equal(html.match(/<script/g).length, 2);
+    writeFileSync(join(folder, "hostile.html"), html);
+    const { page, complaints } = await open(join(folder, "hostile.html"));
+    assert.equal(await page.$$eval("main img, main script, main b b", (all) => all.length), 0);
+    // The policy lets nothing in that is not the page's own.
+    const blocked = await page.evaluate(() => new Promise((done) => {
+        document.addEventListener("securitypolicyviolation", () => done(true));
+        const script = document.createElement("script");
+        script.textContent = "window.ran = true";
+        document.body.append(script);
+        setTimeout(() => done(false), 1000);
+    }));
+    assert.ok(blocked && !(await page.evaluate(() => window.ran)));
+    assert.deepEqual(complaints.filter((text) => !/Content.Security.Policy/i.test(text)), []);
+    await page.close();
+});
+
+test("options say what they cannot do", async () => {
+    const fails = (...words) => { try { run(...words); } catch (error) { return [error.status, String(error.stderr)]; } return [0, ""]; };
+    const file = join(folder, "pingpong.umtrace");
+    assert.equal(fails("report", "--html", "--json", file)[0], 2);
+    assert.equal(fails("report", "--html", file, file)[0], 2);
+    assert.equal(fails("report", "-o", join(folder, "x"), file)[0], 2);
+    assert.equal(fails("report", "--html", "-o", join(folder, "pingpong.html"), file)[0], 1); // it is there
+    assert.ok(!run("report", "--html", "--no-source", file).includes('class="f"'));
+});
+
+if (pictures)
+    test("pictures", async () => {
+        for (const [name, theme, width, height] of [["pingpong", "light", 1280, 1500], ["pytorch_training", "dark", 1280, 1500]]) {
+            const { page } = await open(join(folder, `${name}.html`), { theme, width, height });
+            await frame(page);
+            await page.screenshot({ path: join(pictures, `${name}-${theme}.png`) });
+            await page.close();
+        }
+    });
+
+let failed = 0;
+for (const [name, body] of tests) {
+    const begin = Date.now();
+    try {
+        await body();
+        console.log(`ok    ${name} (${Date.now() - begin} ms)`);
+    } catch (error) {
+        failed++;
+        console.log(`FAIL  ${name}\n${error.stack}`);
+    }
+}
+await browser.close();
+rmSync(folder, { recursive: true, force: true });
+process.exit(failed ? 1 : 0);

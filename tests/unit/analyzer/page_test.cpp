@@ -1,0 +1,256 @@
+/// What the HTML report says of itself: texts of strangers, and where memory was.
+#include "analyzer/html/markup.hpp"
+#include "analyzer/html/placement.hpp"
+#include "analyzer/html/rows.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <string>
+#include <vector>
+
+BOOST_AUTO_TEST_SUITE(analyzer_page)
+
+using namespace umadvisor;
+using html::MoveCause;
+using html::Place;
+using html::PlaceStep;
+using Kind = PlaceStep::Kind;
+
+namespace {
+
+constexpr std::uint64_t mib = 1 << 20;
+constexpr double rate = 20e9;
+
+struct Seen : html::PlacementSink {
+    struct Stay {
+        double begin, end;
+        std::array<float, html::places> shares;
+        float of(Place place) const { return shares[static_cast<std::size_t>(place)]; }
+    };
+    struct Move {
+        double time;
+        bool up;
+        MoveCause cause;
+        std::uint64_t bytes;
+    };
+    std::vector<Stay> stays;
+    std::vector<Move> moves;
+    std::uint64_t allocated = 0, resident = 0;
+
+    void stay(std::uint32_t, std::uint32_t, double begin, double end, std::uint64_t,
+              const std::array<float, html::places>& shares) override {
+        stays.push_back({begin, end, shares});
+    }
+    void move(std::uint32_t, std::uint32_t, double time, bool up, MoveCause cause,
+              std::uint64_t bytes) override {
+        moves.push_back({time, up, cause, bytes});
+    }
+    void use(double, std::uint64_t now_allocated, std::uint64_t now_resident) override {
+        allocated = now_allocated;
+        resident = now_resident;
+    }
+    const Stay& at(double time) const {
+        for (const Stay& stay : stays)
+            if (stay.begin <= time && time < stay.end)
+                return stay;
+        BOOST_FAIL("nothing is told of " + std::to_string(time));
+        return stays.front();
+    }
+};
+
+/// One managed allocation of 4 MiB, as a trace tells of it.
+struct Story {
+    Seen seen;
+    html::Placement placement{seen, rate};
+
+    PlaceStep step(Kind kind, double time) {
+        PlaceStep made;
+        made.kind = kind;
+        made.time = made.until = time;
+        made.allocation = 1;
+        return made;
+    }
+    void alloc(trace::Memory memory = trace::Memory::managed) {
+        PlaceStep made = step(Kind::alloc, 0);
+        made.address = 16 * mib;
+        made.bytes = 4 * mib;
+        made.memory = memory;
+        placement.take(made);
+    }
+    void look(double time, std::uint64_t on_host, bool after_wait) {
+        PlaceStep made = step(Kind::look, time);
+        made.bytes = 4 * mib;
+        made.on_host = on_host;
+        made.after_wait = after_wait;
+        placement.take(made);
+    }
+    void fault(double time, std::uint64_t offset) {
+        PlaceStep made = step(Kind::host_fault, time);
+        made.allocation = 0;
+        made.address = 16 * mib + offset;
+        made.bytes = 4096;
+        placement.take(made);
+    }
+    void take(Kind kind, double time) { placement.take(step(kind, time)); }
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_launch_after_which_the_host_has_nothing_left_brought_it_to_the_device) {
+    Story story;
+    story.alloc();
+    story.look(100, 4 * mib, false);
+    story.take(Kind::launch, 200);
+    story.take(Kind::wait, 300);
+    story.look(310, 0, true);
+    story.placement.finish(400);
+    BOOST_TEST(story.seen.at(50).of(Place::unpopulated) == 1);
+    BOOST_TEST(story.seen.at(150).of(Place::host) == 1);
+    BOOST_TEST(story.seen.at(250).of(Place::moving) == 1);
+    BOOST_TEST(story.seen.at(350).of(Place::device) == 1);
+    BOOST_REQUIRE_EQUAL(story.seen.moves.size(), 1u);
+    BOOST_TEST((story.seen.moves[0].up && story.seen.moves[0].cause == MoveCause::device_fault));
+    BOOST_TEST(story.seen.moves[0].bytes == 4 * mib);
+    BOOST_TEST(story.seen.allocated == 0); // freed at the end
+    BOOST_TEST(story.seen.resident == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_launch_that_leaves_all_on_the_host_moves_nothing) {
+    Story story;
+    story.alloc();
+    story.look(100, 4 * mib, false);
+    story.take(Kind::launch, 200);
+    story.take(Kind::wait, 300);
+    story.look(310, 4 * mib, true);
+    story.take(Kind::launch, 400); // nobody looks after this one
+    story.take(Kind::wait, 500);
+    story.placement.finish(600);
+    BOOST_TEST(story.seen.at(350).of(Place::host) == 1);
+    BOOST_TEST(story.seen.at(550).of(Place::host) == 1);
+    BOOST_TEST(story.seen.moves.empty());
+}
+
+BOOST_AUTO_TEST_CASE(faults_of_the_host_take_it_back_piece_by_piece) {
+    Story story;
+    story.alloc();
+    story.take(Kind::launch, 100);
+    story.take(Kind::wait, 200);
+    story.look(210, 0, true);
+    story.fault(300, 0);
+    story.fault(400, 2 * mib);
+    story.look(500, 4 * mib, false);
+    story.placement.finish(600);
+    BOOST_TEST(story.seen.at(250).of(Place::device) == 1);
+    const float first = story.seen.at(350).of(Place::host), second = story.seen.at(420).of(Place::host);
+    BOOST_TEST((first > 0 && first < second && second < 1));
+    BOOST_TEST(story.seen.at(550).of(Place::host) == 1);
+    std::uint64_t to_host = 0;
+    for (const Seen::Move& move : story.seen.moves)
+        to_host += move.up ? 0 : move.bytes;
+    BOOST_TEST(to_host == 4 * mib);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_first_used_there_does_not_move) {
+    Story story;
+    story.alloc();
+    story.take(Kind::launch, 100);
+    story.take(Kind::wait, 200);
+    story.look(210, 0, true);
+    story.placement.finish(300);
+    BOOST_TEST(story.seen.at(250).of(Place::device) == 1);
+    BOOST_TEST(story.seen.moves.empty());
+}
+
+BOOST_AUTO_TEST_CASE(what_the_driver_counts_tells_more_than_faults) {
+    Story story;
+    story.alloc();
+    story.take(Kind::launch, 100);
+    story.take(Kind::wait, 200);
+    PlaceStep totals = story.step(Kind::totals, 205);
+    totals.bytes = 4 * mib; // it was on the host after all
+    story.placement.take(totals);
+    story.look(210, 0, true);
+    story.fault(300, 0);
+    totals = story.step(Kind::totals, 400);
+    totals.on_host = 2 * mib;
+    story.placement.take(totals);
+    story.placement.finish(500);
+    std::uint64_t up = 0, down = 0;
+    for (const Seen::Move& move : story.seen.moves)
+        (move.up ? up : down) += move.bytes;
+    BOOST_TEST(up == 4 * mib);
+    BOOST_TEST(down == 2 * mib);
+    BOOST_TEST(story.seen.at(450).of(Place::host) == 0.5);
+    BOOST_TEST(story.seen.resident == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_prefetch_and_an_eviction_are_told_as_such) {
+    Story story;
+    story.alloc();
+    story.look(100, 4 * mib, false);
+    PlaceStep fetched = story.step(Kind::prefetch, 200);
+    fetched.bytes = 4 * mib;
+    fetched.up = true;
+    story.placement.take(fetched);
+    PlaceStep evicted = story.step(Kind::migration, 1e6);
+    evicted.allocation = 0;
+    evicted.address = 16 * mib;
+    evicted.bytes = mib;
+    evicted.cause = MoveCause::eviction;
+    story.placement.take(evicted);
+    story.placement.finish(2e6);
+    BOOST_TEST(story.seen.at(210).of(Place::moving) == 1);
+    BOOST_TEST(story.seen.at(0.9e6).of(Place::device) == 1);
+    BOOST_TEST(story.seen.at(1.5e6).of(Place::evicted) == 0.25);
+    BOOST_REQUIRE_EQUAL(story.seen.moves.size(), 2u);
+    BOOST_TEST((story.seen.moves[0].cause == MoveCause::prefetch));
+    BOOST_TEST((story.seen.moves[1].cause == MoveCause::eviction));
+}
+
+BOOST_AUTO_TEST_CASE(a_prefetch_whose_moves_were_to_be_told_and_were_not_shows_at_the_next_look) {
+    Story story;
+    story.alloc();
+    story.look(100, 4 * mib, false);
+    PlaceStep fetched = story.step(Kind::prefetch, 200);
+    fetched.bytes = 4 * mib;
+    fetched.up = fetched.moves_told = true;
+    story.placement.take(fetched);
+    story.look(300, 0, false);
+    story.placement.finish(400);
+    BOOST_TEST(story.seen.at(350).of(Place::device) == 1);
+    BOOST_REQUIRE_EQUAL(story.seen.moves.size(), 1u);
+    BOOST_TEST((story.seen.moves[0].cause == MoveCause::prefetch && story.seen.moves[0].bytes == 4 * mib));
+}
+
+BOOST_AUTO_TEST_CASE(device_memory_stays_where_it_is) {
+    Story story;
+    story.alloc(trace::Memory::device);
+    story.take(Kind::launch, 100);
+    BOOST_TEST(story.seen.allocated == 4 * mib);
+    story.placement.finish(200);
+    BOOST_TEST(story.seen.at(150).of(Place::device) == 1);
+    BOOST_TEST(story.seen.moves.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_row_of_too_many_pieces_keeps_their_shares) {
+    const html::Span span{0, 1000};
+    html::PieceRow row(span, 2, 10, 4);
+    for (int i = 0; i < 10; ++i)
+        row.add({i * 100.0, i * 100.0 + 25, static_cast<std::uint32_t>(i % 2), 1});
+    BOOST_TEST(!row.exact());
+    BOOST_TEST(row.pieces().empty());
+    for (std::size_t bin = 0; bin < 10; ++bin)
+        BOOST_TEST(std::abs(row.share(bin % 2, bin) - 0.25) < 1e-6);
+    BOOST_TEST(row.ns(0) == 125);
+}
+
+BOOST_AUTO_TEST_CASE(texts_of_strangers_are_no_markup) {
+    BOOST_TEST(html::escaped("<script>\"'&") == "&lt;script&gt;&quot;&#39;&amp;");
+    BOOST_TEST(html::escaped("a\x1b[31mb\xe2\x80\xae"
+                             "c") == "a?[31mb?c");
+    const std::string cut = html::escaped(std::string(65536, 'x'));
+    BOOST_TEST(cut.size() < 5000);
+    BOOST_TEST(cut.ends_with("…"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
