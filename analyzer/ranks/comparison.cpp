@@ -93,6 +93,8 @@ Spread Comparison::spread(Quantity quantity) const {
 
 std::vector<Deviation> Comparison::deviations() const {
     std::vector<std::pair<double, Deviation>> found; ///< by how far beyond the bound
+    const bool meet = spread(Quantity::collectives).most > 0;
+    const std::optional<Waiting> waited_for = waiting();
     for (const Quantity quantity : own_work) {
         const auto index = static_cast<std::size_t>(quantity);
         const Unit unit = unit_of(quantity);
@@ -106,6 +108,10 @@ std::vector<Deviation> Comparison::deviations() const {
             const double middle = median(others), value = ranks_[rank].measured[index];
             for (const double other : others)
                 distances.push_back(std::abs(other - middle));
+            // Of ranks that meet, one whose own code takes longer while no other waits for it only started
+            // later.
+            if (quantity == Quantity::own && meet && (!waited_for || waited_for->for_rank != rank))
+                continue;
             if (others.empty() || (unit == Unit::rate && (value == 0 || middle == 0)))
                 continue;
             const double more = unit == Unit::rate ? middle - value : value - middle;

@@ -65,4 +65,5 @@ def _check_slow(bundle, advised, more, slow, quantities, found):
 def _check_even(bundle, advised):
     job = _job(bundle, advised, "none", 0)
     require(not job["waiting"], f"waiting: {job['waiting']}; {_told(job)}")
+    require(not job["deviations"], _told(job))
     return _told(job)

@@ -103,6 +103,15 @@ BOOST_AUTO_TEST_CASE(what_a_rank_does_more_of_is_named) {
     BOOST_TEST(text_of(job).find("waited 120 ms in the median for rank 5") != std::string::npos, text_of(job));
 }
 
+BOOST_AUTO_TEST_CASE(own_code_for_which_nobody_waits_is_no_deviation) {
+    std::vector<Summary> summaries = ranks_like(8);
+    summaries[5].of(Quantity::own) = 420 * ms; // of its start
+    BOOST_TEST(compared(summaries).deviations().empty());
+    for (Summary& summary : summaries)
+        summary.of(Quantity::collectives) = 0; // they never meet
+    BOOST_TEST(compared(summaries).deviations().size() == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(a_rank_that_does_less_does_not_deviate_but_one_with_a_slower_link_does) {
     std::vector<Summary> summaries = ranks_like(4);
     summaries[1].of(Quantity::own) = 10 * ms;
