@@ -84,7 +84,7 @@ BOOST_DATA_TEST_CASE(the_advice_is_in_the_words_of_the_framework_that_was_called
     };
     BOOST_TEST(says("frameworks.py:16 in <module>", "pin_memory=True"));
     BOOST_TEST(!says("frameworks.py:16 in <module>", "cudaMallocHost"));
-    for (const char* const place : {"__init__.py:6 in copy_to()", "frameworks.py:18 in <module>"}) {
+    for (const char* const place : {"frameworks.py:17 in <module>", "frameworks.py:18 in <module>"}) {
         BOOST_TEST(says(place, "cudaMallocHost"), place);
         BOOST_TEST(says(place, "array"), place);
         BOOST_TEST(!says(place, "pin_memory"), place);
