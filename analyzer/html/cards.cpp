@@ -300,8 +300,9 @@ void write_card(Markup& out, const Json& finding, Card& card, const PageOptions&
                "class=\"btn js\" "
                "data-show=\"" +
                number + "\">Show on the timeline</button>");
-    out.element("span class=\"mut\"", "saves about " + findings::saving_text(saving, bytes, card.net) +
-                                          " · confidence " + confidence);
+    out.element("span class=\"mut\"", std::string(findings::saving_lead(saving, bytes)) +
+                                          findings::saving_text(saving, bytes, card.net) + " · confidence " +
+                                          confidence);
     out.markup("</div></div></details>");
 }
 
