@@ -1,4 +1,5 @@
 #include "analyzer/cli/export_format.hpp"
+#include "analyzer/reader/error.hpp"
 #include "analyzer/reports/sql_export.hpp"
 
 #include <pwd.h>
@@ -17,7 +18,18 @@ std::string owner_of(const std::string& path) {
     return user == nullptr ? std::to_string(status.st_uid) : user->pw_name;
 }
 
+/// SQLite would take what another database left beside it for part of the new one (sqlite.org, "How To Corrupt
+/// An SQLite Database File"). Throws reader::Error.
+void check_stands_alone(const std::string& output) {
+    for (const char* suffix : {"-wal", "-shm", "-journal"})
+        if (struct stat status{}; ::lstat((output + suffix).c_str(), &status) == 0)
+            throw reader::Error(output + suffix +
+                                ": belongs to a database that is open or was not closed; remove it, or name "
+                                "another output");
+}
+
 void write_sqlite(const Arguments& arguments, OutputFile& file) {
+    check_stands_alone(arguments.value("--output"));
     reports::SqlExport out(file.temporary(), arguments.value("--output"));
     for_each_report(arguments,
                     [&](reports::Report& report, const std::string& path) { out.add(report, owner_of(path)); });

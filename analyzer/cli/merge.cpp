@@ -18,20 +18,42 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Of a folder: summaries and jobs, and traces that have no summary beside them. Sorted by name.
-std::vector<std::string> parts_of(const std::string& path) {
-    if (!fs::is_directory(path))
-        return {path};
-    std::vector<std::string> parts;
+/// Whether the summary tells of the trace: neither is there alone, and the trace was not made anew since.
+bool is_of(const std::string& summary, const std::string& trace) {
     std::error_code failed;
+    const fs::file_time_type then = fs::last_write_time(trace, failed);
+    const fs::file_time_type now = failed ? then : fs::last_write_time(summary, failed);
+    return !failed && then <= now;
+}
+
+/// Of a folder: summaries and jobs, and traces that have no summary beside them. Sorted by name. `output` may
+/// be there as the job of an earlier merge, which is no part. Throws reader::Error where it is anything else.
+std::vector<std::string> parts_of(const std::string& path, const std::string& output) {
+    std::error_code failed;
+    if (!fs::is_directory(path, failed)) {
+        if (fs::equivalent(path, output, failed))
+            throw reader::Error(output + ": is a part of the job; name another output");
+        return {path};
+    }
+    std::vector<std::string> parts, traces;
     for (const fs::directory_entry& entry : fs::directory_iterator(path, failed)) {
         const std::string name = entry.path().string(), suffix = entry.path().extension().string();
-        if (suffix == ".umsum" || suffix == ".umjob" ||
-            (suffix == ".umtrace" && !fs::exists(summary_name(name), failed)))
-            parts.push_back(name);
+        if (suffix != ".umsum" && suffix != ".umjob" && suffix != ".umtrace")
+            continue;
+        if (std::error_code none; fs::equivalent(name, output, none)) {
+            if (suffix != ".umjob")
+                throw reader::Error(output + ": is a part of the job; name another output");
+            continue;
+        }
+        (suffix == ".umtrace" ? traces : parts).push_back(name);
     }
     if (failed)
         throw reader::Error(path + ": " + failed.message());
+    for (const std::string& trace : traces)
+        if (const std::string summary = summary_name(trace); !is_of(summary, trace)) {
+            std::erase(parts, summary);
+            parts.push_back(trace);
+        }
     if (parts.empty())
         throw reader::Error(path + ": holds no summary (.umsum), job (.umjob) or trace (.umtrace)");
     std::ranges::sort(parts);
@@ -45,16 +67,19 @@ int merge(const Arguments& arguments) {
     }
     const std::string output = arguments.value("--output");
     ranks::Merged job;
-    std::error_code failed;
+    std::size_t unreadable = 0;
     for (const std::string& path : arguments.rest)
-        for (const std::string& part : parts_of(path)) {
-            if (fs::equivalent(part, output, failed)) {
+        for (const std::string& part : parts_of(path, output))
+            try {
+                add_part(part, stack_options(arguments), job);
+            } catch (const reader::Error& error) {
                 if (part == path)
-                    throw reader::Error(output + ": is a part of the job; name another output");
-                continue; // what an earlier merge of this folder made
+                    throw;
+                say(std::string(error.what()) + "; left out"); // one of many ranks
+                ++unreadable;
             }
-            add_part(part, stack_options(arguments), job);
-        }
+    if (job.size() == 0)
+        throw reader::Error("nothing of what was named can be read; no job was written");
     OutputFile file(output, arguments.has("--force"));
     job.write([&](std::string_view bytes) { file.write(bytes); });
     end_progress();
@@ -64,7 +89,7 @@ int merge(const Arguments& arguments) {
              ? ""
              : " and " + findings::count_text(job.size() - job.useful(), "trace") + " without a CUDA call") +
         " in " + output + "; next: umadvisor report " + output);
-    return done;
+    return unreadable == 0 ? done : operational_error;
 }
 
 } // namespace

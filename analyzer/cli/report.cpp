@@ -11,6 +11,7 @@
 #include "analyzer/cli/rule_pages.hpp"
 #include "analyzer/cli/stack_options.hpp"
 #include "analyzer/cli/terminal.hpp"
+#include "analyzer/cli/trace_output.hpp"
 #include "analyzer/cli/usual_rates.hpp"
 #include "analyzer/html/page.hpp"
 #include "analyzer/ranks/job_file.hpp"
@@ -130,8 +131,10 @@ int report(const Arguments& arguments) {
         say("this umadvisor was built without npm, so it has no HTML: install npm and build it again");
         return operational_error;
     }
-    if (as_page && arguments.has("--output"))
+    if (as_page && arguments.has("--output")) {
+        check_is_not_input(arguments.value("--output"), arguments.rest.front());
         check_output_name(arguments.value("--output"), arguments.has("--force"));
+    }
     const std::optional<reports::Terminal> shown_on = terminal(arguments);
     if (!shown_on)
         return usage_error;

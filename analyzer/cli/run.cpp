@@ -7,6 +7,7 @@
 #include "analyzer/cli/run_list.hpp"
 #include "analyzer/cli/run_summary.hpp"
 #include "analyzer/cli/shim.hpp"
+#include "analyzer/cli/summary_file.hpp"
 #include "analyzer/cli/trace_names.hpp"
 #include "analyzer/reader/error.hpp"
 #include "analyzer/reader/source.hpp"
@@ -186,6 +187,8 @@ int run(const Arguments& arguments) {
         write_what_is_left(output); // or its segment would stay for good
         std::error_code failed;     // should it stay, the program says so
         std::filesystem::remove(output, failed);
+        if (const std::string summary = summary_name(output); ranks::holds_summaries(summary))
+            std::filesystem::remove(summary, failed); // of the trace that was there
     }
     const bool quiet = arguments.has("--quiet");
     outlive_file_limit();

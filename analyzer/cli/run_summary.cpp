@@ -29,6 +29,15 @@ bool recorded_nothing(const reports::Report& report) {
            report.trace.file.completeness().whole();
 }
 
+/// Says why not, if so: the trace is there all the same.
+void keep_summary(reports::Report& report, const std::string& trace) {
+    try {
+        write_summary(report, trace);
+    } catch (const reader::Error& error) {
+        say(error.what());
+    }
+}
+
 /// Says what there is of one process. Whether its trace is worth a report.
 bool summarize(const RunProcess& process, bool keep) {
     const std::string who = "process " + process.pid;
@@ -44,9 +53,9 @@ bool summarize(const RunProcess& process, bool keep) {
             say("no trace of " + who + ": " + path + " is another process's by now");
             return false;
         }
-        if (keep)
-            write_summary(report, process.path);
         if (recorded_nothing(report)) {
+            if (keep)
+                keep_summary(report, process.path);
             say(report.profile.program() + " (pid " + process.pid + "): no CUDA call was recorded: " + path);
             return false;
         }
@@ -59,6 +68,8 @@ bool summarize(const RunProcess& process, bool keep) {
                 std::string(findings::saving_lead(report.findings.front().saving_ns,
                                                   report.findings.front().saving_bytes)) +
                 findings::saving_text(report.findings.front().saving_ns, report.findings.front().saving_bytes));
+        if (keep)
+            keep_summary(report, process.path);
         return report.profile.records() != 0 || !report.trace.dropped_calls.empty();
     } catch (const reader::Error& error) {
         say(error.what());

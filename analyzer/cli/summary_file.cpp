@@ -10,12 +10,14 @@
 namespace umadvisor::cli {
 
 std::string summary_name(const std::string& trace) {
-    return std::filesystem::path(trace).replace_extension(".umsum").string();
+    const std::filesystem::path path(trace);
+    return (path.extension() == ".umtrace" ? path.parent_path() / path.stem() : path).string() + ".umsum";
 }
 
 void write_summary(reports::Report& report, const std::string& trace) {
     // As private as the trace that the recorder wrote.
-    write_output_file(summary_name(trace), true, ranks::to_line(ranks::summarize(report)), 0600);
+    const std::string name = summary_name(trace);
+    write_output_file(name, ranks::holds_summaries(name), ranks::to_line(ranks::summarize(report)), 0600);
 }
 
 void add_part(const std::string& path, const symbols::Options& options, ranks::Merged& job) {

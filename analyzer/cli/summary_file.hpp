@@ -9,10 +9,11 @@
 
 namespace umadvisor::cli {
 
-/// Of a trace: the same with the suffix .umsum.
+/// Of a trace: with the suffix .umsum in place of .umtrace, or behind any other.
 std::string summary_name(const std::string& trace);
 
-/// Writes it beside the trace that the report was made from, in place of an earlier one. Throws reader::Error.
+/// Writes it beside the trace that the report was made from, in place of an earlier summary. Throws
+/// reader::Error, also where a file of another kind has its name.
 void write_summary(reports::Report& report, const std::string& trace);
 
 /// A file of summaries, or a trace, whose summary is made here. Throws reader::Error.

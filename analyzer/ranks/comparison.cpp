@@ -37,12 +37,17 @@ Unit unit_of(Quantity quantity) {
 
 void Comparison::add(const Summary& summary) {
     if (summary.calls == 0) {
-        ++left_out_;
+        ++(summary.complete ? left_out_ : unknown_);
         return;
     }
     const std::size_t rank = ranks_.size();
-    ranks_.push_back(
-        {summary.who(), summary.host, summary.device, summary.node, summary.complete, summary.measured});
+    ranks_.push_back({summary.who(), summary.host, summary.device, summary.pid, summary.node, summary.complete,
+                      summary.measured});
+    // A rank may have several processes.
+    const auto [first, fresh] = named_.try_emplace(summary.who(), rank);
+    if (!fresh && !summary.rank.empty())
+        for (const std::size_t each : {first->second, rank})
+            ranks_[each].who = first->first + ", pid " + std::to_string(ranks_[each].pid);
     if (program_.empty())
         program_ = summary.program;
     for (const Step& step : summary.steps) {
@@ -161,7 +166,7 @@ std::vector<SharedFinding> Comparison::findings() const {
         result.push_back({rule, title, line, values.confidence, spread(values.ns), values.bytes});
     }
     std::ranges::stable_sort(result, std::ranges::greater{}, [](const SharedFinding& finding) {
-        return std::pair(finding.ns.sum, finding.bytes);
+        return std::tuple(finding.has_no_price(), finding.ns.sum, finding.bytes);
     });
     return result;
 }

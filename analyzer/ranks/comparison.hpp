@@ -46,6 +46,8 @@ struct SharedFinding {
     std::string rule, title, line, confidence;
     Spread ns;
     std::uint64_t bytes = 0; ///< in all
+
+    bool has_no_price() const { return ns.sum == 0 && bytes == 0; } ///< to be mended whatever it costs
 };
 
 /// Made of summaries one by one, none of which is kept: memory is a few hundred bytes a rank and each of its
@@ -54,7 +56,7 @@ class Comparison {
 public:
     struct Rank {
         std::string who, host, device;
-        std::uint64_t node = 0;
+        std::uint64_t pid = 0, node = 0;
         bool complete = true;
         Quantities measured{};
     };
@@ -65,6 +67,7 @@ public:
     const std::string& program() const { return program_; } ///< of the first rank
     std::size_t hosts() const;
     std::size_t left_out() const { return left_out_; } ///< processes without a CUDA call
+    std::size_t unknown() const { return unknown_; }   ///< whose traces are damaged, with no call left
 
     Spread spread(Quantity quantity) const;
     /// The largest first. Times: more than the others by a share of their run. Rates: slower than the others.
@@ -73,7 +76,7 @@ public:
     std::optional<Waiting> waiting() const;
     /// By total time, the longest first: of names that at least two ranks have, or the only one.
     std::vector<SharedStep> steps() const;
-    /// By the sum of what they save, the largest first.
+    /// Those that are to be mended whatever they cost, then by the sum of what they save, the largest first.
     std::vector<SharedFinding> findings() const;
 
 private:
@@ -93,7 +96,8 @@ private:
 
     std::vector<Rank> ranks_;
     std::string program_;
-    std::size_t left_out_ = 0;
+    std::size_t left_out_ = 0, unknown_ = 0;
+    std::map<std::string, std::size_t> named_;                        ///< the first rank that is called so
     std::map<std::pair<std::string, std::string>, StepValues> steps_; ///< by domain and name
     std::map<std::tuple<std::string, std::string, std::string>, FindingValues> findings_; ///< rule, line, title
 };

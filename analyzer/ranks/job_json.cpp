@@ -81,17 +81,12 @@ Json to_json(const Comparison& job) {
     Json measured = Json::object();
     for (std::size_t i = 0; i < quantities && !job.ranks().empty(); ++i)
         measured[key_of(static_cast<Quantity>(i))] = spread_json(job, job.spread(static_cast<Quantity>(i)));
-    return {{"schema", "umadvisor-job-1"},
-            {"program", job.program()},
-            {"hosts", job.hosts()},
-            {"left_out", job.left_out()},
-            {"clocks_aligned", false},
-            {"ranks", ranks_json(job)},
-            {"measured", std::move(measured)},
-            {"waiting", waiting_json(job)},
-            {"deviations", deviations_json(job)},
-            {"steps", steps_json(job)},
-            {"findings", findings_json(job)}};
+    return {{"schema", "umadvisor-job-1"},  {"program", job.program()},
+            {"hosts", job.hosts()},         {"left_out", job.left_out()},
+            {"unknown", job.unknown()},     {"clocks_aligned", false},
+            {"ranks", ranks_json(job)},     {"measured", std::move(measured)},
+            {"waiting", waiting_json(job)}, {"deviations", deviations_json(job)},
+            {"steps", steps_json(job)},     {"findings", findings_json(job)}};
 }
 
 } // namespace umadvisor::ranks

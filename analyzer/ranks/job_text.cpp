@@ -56,6 +56,8 @@ void write_head(const Comparison& job, std::ostream& out) {
     if (job.left_out() != 0)
         out << "  - left out: " << count_text(job.left_out(), "trace")
             << " without a CUDA call (launchers, and workers without a device)\n";
+    if (job.unknown() != 0)
+        out << "  - not known: " << count_text(job.unknown(), "trace") << " damaged so that no call is left\n";
     const auto partial = std::ranges::count(job.ranks(), false, &Comparison::Rank::complete);
     if (partial != 0)
         out << "  - the traces of " << count_text(static_cast<std::uint64_t>(partial), "rank")
@@ -173,7 +175,9 @@ void write_findings(const Comparison& job, bool all, std::ostream& out) {
             out << " · saves about " << time_text(finding.ns.median)
                 << " of a rank: " << time_text(finding.ns.least) << " (" << who(job, finding.ns.least_rank)
                 << ") to " << time_text(finding.ns.most) << " (" << who(job, finding.ns.most_rank) << ")";
-        else if (finding.bytes != 0)
+        else if (finding.has_no_price())
+            out << " · mend it first";
+        else
             out << " · " << findings::bytes_text(static_cast<double>(finding.bytes)) << " of memory in all";
         out << "\n";
     }

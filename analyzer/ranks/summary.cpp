@@ -105,7 +105,8 @@ Summary summarize(reports::Report& report) {
     summary.pid = header.pid;
     summary.begin_ns = header.realtime_ns;
     summary.node = dictionary.devices.empty() ? 0 : dictionary.devices.front().node;
-    summary.complete = report.trace.file.completeness().closed && report.trace.file.completeness().whole();
+    summary.complete = report.trace.file.completeness().closed && report.trace.file.completeness().whole() &&
+                       profile.dropped() == 0;
     summary.calls = calls_of(profile);
 
     const model::CallTimes times = profile.host_times();

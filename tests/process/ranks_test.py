@@ -115,6 +115,50 @@ class Ranks(unittest.TestCase):
             self.assertEqual(job.report()["left_out"], 1)
             self.assertIn("left out: 1 trace without a CUDA call", ran(ADVISOR, "report", job.file).stdout)
 
+    def test_no_output_replaces_a_trace(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder, page = Path(name), Path(name) / "page"
+            page.mkdir()
+            Job(folder, [USUAL] * 2)
+            trace, other = folder / "rank0.umtrace", folder / "rank1.umtrace"
+            (folder / "rank0.umsum").unlink()
+            kept = trace.read_bytes(), other.read_bytes()
+            for command in (["merge", folder, "-f", "-o", trace], ["merge", folder, "-f", "-o", other],
+                            ["report", "--html", "-f", "-o", trace, trace]):
+                failed = subprocess.run([ADVISOR, *command], capture_output=True, text=True)
+                self.assertEqual((failed.returncode, len(failed.stderr.splitlines())), (1, 1), failed)
+            self.assertEqual((trace.read_bytes(), other.read_bytes()), kept)
+
+    def test_each_trace_has_a_summary_of_its_own(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            for output in ("trace.0", "trace.1", "odd.umsum", "usual.umtrace"):
+                ran(ADVISOR, "run", "-q", "--no-calibrate", "--summary", "-o", folder / output, "--", PROGRAM, 1, 1, 1, 1, 1, 1,
+                    env=environment())
+            for output in ("trace.0", "trace.1", "odd.umsum", "usual.umtrace"):
+                self.assertNotEqual((folder / output).read_bytes()[:1], b"{")
+            self.assertEqual({each.name for each in folder.iterdir()} - {"trace.0", "trace.1", "odd.umsum", "usual.umtrace"},
+                             {"trace.0.umsum", "trace.1.umsum", "odd.umsum.umsum", "usual.umsum"})
+
+    def test_the_summary_of_an_earlier_run_does_not_stand_for_a_later_one(self):
+        with tempfile.TemporaryDirectory() as name:
+            trace = Path(name) / "x.umtrace"
+            command = ["--no-calibrate", "-q", "-f", "-o", trace, "--", PROGRAM, 1, 1, 1, 1, 1, 1]
+            ran(ADVISOR, "run", "--summary", *command, env=environment())
+            self.assertTrue(trace.with_suffix(".umsum").exists())
+            ran(ADVISOR, "run", *command, env=environment())
+            self.assertFalse(trace.with_suffix(".umsum").exists())
+
+    def test_one_rank_that_cannot_be_read_does_not_cost_the_job(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            job = Job(folder, [USUAL] * 2)
+            (folder / "broken.umsum").write_text("{")
+            merged = subprocess.run([ADVISOR, "merge", "-o", job.file, folder], capture_output=True, text=True)
+            self.assertEqual(merged.returncode, 1)
+            self.assertIn("broken.umsum", merged.stderr)
+            self.assertEqual(len(job.report()["ranks"]), 2)
+
     def test_a_file_that_holds_something_else_is_refused(self):
         with tempfile.TemporaryDirectory() as folder:
             for name, text in (("other.json", "{}"), ("broken", '{"schema": "umadvisor-summary-1"'), ("long", "{" + " " * 200_000),

@@ -42,6 +42,16 @@ class Sqlite(unittest.TestCase):
     def ask(self, sql, *values):
         return self.database.execute(sql, values).fetchall()
 
+    def test_what_another_database_left_beside_it_is_not_taken_for_a_part(self):
+        path = Path(self.folder.name, "again.db")
+        for suffix in ("-wal", "-shm", "-journal"):
+            beside = Path(f"{path}{suffix}")
+            beside.write_bytes(b"left behind")
+            failed = subprocess.run([ADVISOR, "export", "--sqlite", "-f", "-o", path, self.traces[0]], capture_output=True, text=True)
+            self.assertEqual((failed.returncode, path.exists()), (1, False))
+            self.assertIn(beside.name, failed.stderr)
+            beside.unlink()
+
     def test_the_file_is_whole(self):
         self.assertEqual(self.ask("PRAGMA integrity_check"), [("ok",)])
         self.assertEqual(self.ask("PRAGMA foreign_key_check"), [])

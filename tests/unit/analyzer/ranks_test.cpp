@@ -146,6 +146,36 @@ BOOST_AUTO_TEST_CASE(one_finding_of_many_ranks_is_one) {
     BOOST_TEST(findings[1].bytes == std::uint64_t{64} << 20);
 }
 
+BOOST_AUTO_TEST_CASE(what_is_to_be_mended_whatever_it_costs_comes_first) {
+    Summary summary = rank_like(0);
+    for (unsigned i = 0; i < 12; ++i)
+        summary.findings.push_back({"UMA-101", "copies", "a.cu:" + std::to_string(i), "high", ms, 0});
+    summary.findings.push_back({"UMA-604", "two streams without an order", "b.cu:1", "high", 0, 0});
+    const Comparison job = compared({summary});
+    BOOST_TEST(job.findings().front().rule == "UMA-604");
+    BOOST_TEST(text_of(job).find("UMA-604") != std::string::npos);
+    BOOST_TEST(text_of(job).find("mend it first") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(processes_of_one_rank_are_told_apart) {
+    std::vector<Summary> summaries = ranks_like(3);
+    summaries[1].rank = summaries[2].rank = "0";
+    const Comparison job = compared(summaries);
+    BOOST_TEST(job.ranks()[0].who == "rank 0, pid 100");
+    BOOST_TEST(job.ranks()[1].who == "rank 0, pid 101");
+    BOOST_TEST(job.ranks()[2].who == "rank 0, pid 102");
+}
+
+BOOST_AUTO_TEST_CASE(a_damaged_trace_is_no_launcher) {
+    std::vector<Summary> summaries = ranks_like(2);
+    summaries[0].calls = 0;
+    summaries[0].complete = false;
+    const Comparison job = compared(summaries);
+    BOOST_TEST(job.left_out() == 0u);
+    BOOST_TEST(job.unknown() == 1u);
+    BOOST_TEST(text_of(job).find("not known: 1 trace") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(a_launcher_is_left_out) {
     std::vector<Summary> summaries = ranks_like(2);
     summaries[0].calls = 0;
