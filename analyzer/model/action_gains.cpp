@@ -316,7 +316,8 @@ void ActionGains::tell_relief(std::uint64_t stack, const Site& site) {
     const double gain = median(before) - median(after);
     ActionGain& to = sites_[{ActionKind::relief, stack}];
     to.alike = !differs(gain, before);
-    to.ticks += to.alike ? 0 : gain * static_cast<double>(site.relieved);
+    to.brief = median(before) < brief_;
+    to.ticks += to.alike || to.brief ? 0 : gain * static_cast<double>(site.relieved);
     to.with += site.relieved;
     to.without += before.size();
 }

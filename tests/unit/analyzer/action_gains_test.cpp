@@ -86,6 +86,14 @@ struct Loop : Scenario {
         for (int i = 0; i < count; ++i)
             round(times, brought);
     }
+    void brief_rounds(int count, std::uint64_t microseconds, bool brought) {
+        for (int i = 0; i < count; ++i) {
+            if (brought)
+                prefetch(trace::Reason::not_resident, 50'000, site);
+            launch(kernel, {memory}, 0, site);
+            synchronize({.stack = wait_site, .duration = microseconds * 1000});
+        }
+    }
     void left(Times times) {
         compare(true);
         round(times, false);
@@ -145,20 +153,20 @@ BOOST_FIXTURE_TEST_CASE(an_action_that_does_nothing_gains_nothing, Loop) {
 }
 
 BOOST_FIXTURE_TEST_CASE(of_brief_rounds_nothing_is_told, Loop) {
-    const auto brief = [this](std::uint64_t microseconds, bool brought) {
-        if (brought)
-            prefetch(trace::Reason::not_resident, 50'000, site);
-        launch(kernel, {memory}, 0, site);
-        synchronize({.stack = wait_site, .duration = microseconds * 1000});
-    };
-    for (int i = 0; i < 20; ++i)
-        brief(300, true);
+    brief_rounds(20, 300, true);
     compare(true);
-    for (int i = 0; i < 8; ++i)
-        brief(100, false);
+    brief_rounds(8, 100, false);
     compare(false);
-    for (int i = 0; i < 20; ++i)
-        brief(300, true);
+    brief_rounds(20, 300, true);
+    const std::string where = path();
+    BOOST_TEST(test::json_of(where)["actions"]["lines"][0]["gain_ns"].is_null());
+    BOOST_TEST(contains(text_of(where), "gain not known: in rounds of less than 1 ms"), text_of(where));
+}
+
+BOOST_FIXTURE_TEST_CASE(of_brief_rounds_relief_tells_nothing_either, Loop) {
+    brief_rounds(6, 800, false);
+    advise(trace::Reason::small_and_shared);
+    brief_rounds(30, 100, false);
     const std::string where = path();
     BOOST_TEST(test::json_of(where)["actions"]["lines"][0]["gain_ns"].is_null());
     BOOST_TEST(contains(text_of(where), "gain not known: in rounds of less than 1 ms"), text_of(where));
