@@ -33,6 +33,13 @@ std::uint64_t key_of(const Allocation& allocation, trace::SampleMoment moment) {
     return allocation.id * 4 + static_cast<std::uint64_t>(moment);
 }
 
+constexpr unsigned round_bits = 24;
+
+/// One word, so that neither is seen without the other.
+std::uint64_t prefetched_in(const Allocation& allocation, std::uint64_t round) {
+    return allocation.id << round_bits | (round & ((1U << round_bits) - 1));
+}
+
 } // namespace
 
 /// Collects one sample.
@@ -208,6 +215,22 @@ bool ResidencySampler::launched(const Allocation& allocation) const noexcept {
     return steady_[key % max_steady].key == key;
 }
 
+void ResidencySampler::note_prefetched(const Allocation& allocation) noexcept {
+    prefetched_[allocation.id % max_prefetched].store(
+        prefetched_in(allocation, round_.load(std::memory_order_relaxed)), std::memory_order_relaxed);
+}
+
+bool ResidencySampler::was_prefetched(const Allocation& allocation) const noexcept {
+    return prefetched_[allocation.id % max_prefetched].load(std::memory_order_relaxed) >> round_bits ==
+           allocation.id;
+}
+
+/// To a device, by what no synchronisation has waited for yet.
+bool ResidencySampler::may_be_moving(const Allocation& allocation) const noexcept {
+    return prefetched_[allocation.id % max_prefetched].load(std::memory_order_relaxed) ==
+           prefetched_in(allocation, round_.load(std::memory_order_relaxed));
+}
+
 /// Where the driver says that nothing has moved since the last sample, it would show what that one showed.
 bool ResidencySampler::repeat(const Allocation& allocation, trace::SampleMoment moment,
                               std::uint64_t activity) noexcept {
@@ -267,6 +290,8 @@ void ResidencySampler::read_content(trace::Residency& record, const MappedRuns& 
     if (!content_wanted())
         return;
     const bool launch = record.moment == trace::SampleMoment::before_launch;
+    if (launch && may_be_moving(allocation))
+        return;
     if (launch && came_back(allocation, record.host_pages)) {
         // Whether anybody writes what both sides use in turn: faults do not tell, `a[i] += 1` begins with a
         // read. Where nobody tells of faults, also whether much is written of what comes for it.
@@ -275,7 +300,7 @@ void ResidencySampler::read_content(trace::Residency& record, const MappedRuns& 
         record.lone_line = seen.lone_line;
         tell(&ResidencyListener::came_back, allocation, seen.hash);
     } else if ((launch || record.moment == trace::SampleMoment::before_prefetch) && record.host_pages != 0 &&
-               record.host_pages == record.pages && !launched(allocation)) {
+               record.host_pages == record.pages && !launched(allocation) && !was_prefetched(allocation)) {
         record.regularity = content_.regularity(runs, allocation);
     }
 }
@@ -404,7 +429,7 @@ void ResidencySampler::look_after_synchronize() noexcept {
     const std::uint32_t waiting = waiting_.exchange(0, std::memory_order_relaxed);
     looked_at_all_.store(0, std::memory_order_relaxed);
     looked_alone_.store(false, std::memory_order_relaxed);
-    ++round_;
+    round_.fetch_add(1, std::memory_order_relaxed);
     if (off_.load(std::memory_order_relaxed) || !affordable(now))
         return;
     const LookOccasion occasion{trace::SampleMoment::after_synchronize, 0};

@@ -70,8 +70,12 @@ public:
     /// What the host has taken back of managed memory that the program is about to have prefetched to a device,
     /// or to free. Where others tell, as the driver's queue, only before the first launch: what it was filled
     /// with.
+    ///
+    /// What is being moved is not read: pagemap shows it on the host until it has moved, and a look would have
+    /// the driver bring it back.
     void before_prefetch(const Allocation& allocation) noexcept {
         look_alone(allocation, trace::SampleMoment::before_prefetch);
+        note_prefetched(allocation);
     }
     void before_free(const Allocation& allocation) noexcept {
         look_alone(allocation, trace::SampleMoment::before_free);
@@ -92,6 +96,7 @@ public:
 private:
     static constexpr std::uint32_t max_pending = 256;
     static constexpr std::uint32_t max_steady = 512; ///< four for each allocation
+    static constexpr std::uint32_t max_prefetched = 128;
     struct Look;
     struct Target {
         const Allocation* allocation;
@@ -141,6 +146,9 @@ private:
     bool just_seen(const Allocation& allocation, trace::SampleMoment moment, std::uint64_t now) const noexcept;
     bool came_back(const Allocation& allocation, std::uint64_t host_pages) const noexcept;
     bool launched(const Allocation& allocation) const noexcept;
+    void note_prefetched(const Allocation& allocation) noexcept;
+    bool was_prefetched(const Allocation& allocation) const noexcept;
+    bool may_be_moving(const Allocation& allocation) const noexcept;
     void remember(const Allocation& allocation, trace::SampleMoment moment, std::uint64_t pages,
                   std::uint64_t host_pages, std::uint64_t activity) noexcept;
 
@@ -150,13 +158,14 @@ private:
     std::atomic<bool> looked_alone_{false};       ///< since the last synchronisation
     std::atomic<std::uint64_t> allowance_{20'000'000};
     std::atomic<bool> off_{false};
+    std::atomic<std::uint64_t> round_{0};                        ///< synchronisations after launches or looks
+    std::atomic<std::uint64_t> prefetched_[max_prefetched] = {}; ///< to a device: allocation and round
 
     TryLock lock_;         ///< guards what follows
     bool checked_ = false; ///< whether PAGEMAP_SCAN tells what the entries tell
     bool scan_agrees_ = true;
     unsigned early_checks_ = 0;
     std::uint64_t started_ = 0, spent_ = 0; ///< nanoseconds, CLOCK_MONOTONIC
-    std::uint64_t round_ = 0;               ///< synchronisations after launches or looks
     Pending pending_[max_pending] = {};
     Steady steady_[max_steady] = {};
     HostContent content_;

@@ -58,7 +58,7 @@ bool copy_given(Value* to, const Value* given, std::size_t count) {
 
 void begin_prefetches(const trace::Prefetch& call, Ranges ranges, RangePlaces places) noexcept {
     const KeepErrno keep;
-    if (!observe::residency_sampler().alone() || observe::allocations().managed_count() == 0 ||
+    if (!observe::residency_sampler().works() || observe::allocations().managed_count() == 0 ||
         observe::is_captured(reinterpret_cast<CUstream>(call.stream)))
         return;
     struct Given {

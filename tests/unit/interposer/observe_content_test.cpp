@@ -313,6 +313,27 @@ BOOST_AUTO_TEST_CASE(what_is_prefetched_before_any_launch_is_looked_at_then) {
     BOOST_TEST((recorder().residency.back().regularity == Regularity::unknown));
 }
 
+/// The host has its pages until the prefetch has moved them.
+BOOST_AUTO_TEST_CASE(what_a_prefetch_may_be_moving_is_not_read) {
+    ManagedLike memory(64);
+    memory.touch(0, 64);
+    sampler->before_prefetch(memory.allocation);
+    sampler->before_launch(touching({&memory}));
+    BOOST_TEST(recorder().residency.back().host_pages == 64u);
+    BOOST_TEST((recorder().residency.back().regularity == Regularity::unknown));
+}
+
+BOOST_FIXTURE_TEST_CASE(what_came_back_is_not_read_while_the_next_prefetch_moves_it, Returning) {
+    memory.leave(0, 64);
+    sampler->after_synchronize();
+    memory.touch(16, 16);
+    sampler->before_prefetch(memory.allocation);
+    sampler->before_launch(touching({&memory}));
+    BOOST_TEST(recorder().residency.back().host_pages == 16u);
+    BOOST_TEST(recorder().residency.back().content == 0u);
+    BOOST_TEST(round(16).content != 0u); // nothing moves it any more
+}
+
 BOOST_AUTO_TEST_CASE(what_is_not_all_on_the_host_or_was_launched_on_is_not_read_for_it) {
     ManagedLike part(64), used(64);
     part.touch(0, 63);
