@@ -200,8 +200,8 @@ BOOST_AUTO_TEST_CASE(documents_and_help_have_every_setting) {
     std::size_t settings = 0;
 #define OPTION(name, type, default_value, text)                                                                \
     ++settings;                                                                                                \
-    BOOST_TEST(document.find("| `UMADVISOR_" #name "` | " #type " | ") != std::string::npos, #name);             \
-    BOOST_TEST(document.find(text) != std::string::npos, #name);                                                 \
+    BOOST_TEST(document.find("| `UMADVISOR_" #name "` | " #type " | ") != std::string::npos, #name);           \
+    BOOST_TEST(document.find(text) != std::string::npos, #name);                                               \
     BOOST_TEST(help.find("UMADVISOR_" #name) != std::string::npos, #name);
 #include "interposer/runtime/options.def"
     BOOST_TEST(settings > 0u);

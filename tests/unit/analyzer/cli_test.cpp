@@ -161,8 +161,8 @@ BOOST_AUTO_TEST_CASE(the_documented_table_is_the_list_of_rules) {
     std::string table;
     for (const findings::Rule& rule : findings::rules) {
         const std::string id(rule.id), name(rule.name);
-        table += "| [" + id + " " + name + "](" + id + "-" + name + ".md) | " + std::string(rule.title) +
-                 " |\n";
+        table +=
+            "| [" + id + " " + name + "](" + id + "-" + name + ".md) | " + std::string(rule.title) + " |\n";
     }
     const std::string document = reader::read_whole_file(UMADVISOR_RULES, 1 << 20);
     const std::size_t start = document.find("| [UMA-");
