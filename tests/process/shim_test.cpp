@@ -193,15 +193,15 @@ BOOST_AUTO_TEST_CASE(is_not_noticed_where_there_is_no_cuda) {
     BOOST_TEST(outcome.err == "");
 }
 
-BOOST_AUTO_TEST_CASE(readme_and_help_tell_every_setting) {
+BOOST_AUTO_TEST_CASE(documents_and_help_have_every_setting) {
     const Folder folder;
-    const std::string readme = read(UMADVISOR_SOURCE "/README.md");
+    const std::string document = read(UMADVISOR_SOURCE "/docs/settings.md");
     const std::string help = run(folder, advisor + " help env").out;
     std::size_t settings = 0;
 #define OPTION(name, type, default_value, text)                                                                \
     ++settings;                                                                                                \
-    BOOST_TEST(readme.find("| `UMADVISOR_" #name "` | " #type " | ") != std::string::npos, #name);             \
-    BOOST_TEST(readme.find(text) != std::string::npos, #name);                                                 \
+    BOOST_TEST(document.find("| `UMADVISOR_" #name "` | " #type " | ") != std::string::npos, #name);           \
+    BOOST_TEST(document.find(text) != std::string::npos, #name);                                               \
     BOOST_TEST(help.find("UMADVISOR_" #name) != std::string::npos, #name);
 #include "interposer/runtime/options.def"
     BOOST_TEST(settings > 0u);

@@ -157,17 +157,17 @@ BOOST_AUTO_TEST_CASE(every_rule_has_its_page) {
     BOOST_TEST(cli::rule_pages().size() == findings::rules.size());
 }
 
-BOOST_AUTO_TEST_CASE(the_table_in_the_readme_is_the_list_of_rules) {
+BOOST_AUTO_TEST_CASE(the_documented_table_is_the_list_of_rules) {
     std::string table;
     for (const findings::Rule& rule : findings::rules) {
         const std::string id(rule.id), name(rule.name);
-        table += "| [" + id + " " + name + "](docs/rules/" + id + "-" + name + ".md) | " +
-                 std::string(rule.title) + " |\n";
+        table +=
+            "| [" + id + " " + name + "](" + id + "-" + name + ".md) | " + std::string(rule.title) + " |\n";
     }
-    const std::string readme = reader::read_whole_file(UMADVISOR_README, 1 << 20);
-    const std::size_t start = readme.find("| [UMA-");
+    const std::string document = reader::read_whole_file(UMADVISOR_RULES, 1 << 20);
+    const std::size_t start = document.find("| [UMA-");
     BOOST_REQUIRE(start != std::string::npos);
-    BOOST_TEST(readme.substr(start, readme.find("\n\n", start) + 1 - start) == table);
+    BOOST_TEST(document.substr(start, document.find("\n\n", start) + 1 - start) == table);
 }
 
 BOOST_AUTO_TEST_CASE(report_takes_several_files) {
