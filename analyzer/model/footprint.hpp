@@ -1,31 +1,54 @@
 /// How much memory copies of one line go through, however often.
 #pragma once
 
+#include "analyzer/reader/saturated.hpp"
+
+#include <algorithm>
 #include <cstdint>
-#include <set>
+#include <iterator>
+#include <map>
 #include <utility>
 
 namespace umadvisor::model {
 
-/// The sum of distinct buffers. A buffer that begins or ends elsewhere is another: what was there before may
-/// have been freed. Memory: at most `most_buffers`; beyond, each copy counts as one of a buffer of its own.
+/// The sum over sizes of what their copies cover. Of one size, ranges that overlap are one buffer: in a heap,
+/// what a program makes anew in each round begins a little elsewhere each time. A buffer of another size is
+/// another. Memory: at most `most_ranges`; beyond, a copy outside of them counts as one of a buffer of its own.
 class Footprint {
 public:
-    static constexpr std::size_t most_buffers = 1024;
+    static constexpr std::size_t most_ranges = 1024;
 
     void add(std::uint64_t address, std::uint64_t bytes) {
-        if (buffers_.size() < most_buffers ? buffers_.emplace(address, bytes).second
-                                           : !buffers_.contains({address, bytes}))
-            bytes_ += bytes;
+        add(bytes, address, reader::saturated_sum(address, bytes));
     }
     void add(const Footprint& other) {
-        for (const auto& [address, bytes] : other.buffers_)
-            add(address, bytes);
+        for (const auto& [range, last] : other.ranges_)
+            add(range.first, range.second, last);
     }
     std::uint64_t bytes() const { return bytes_; }
 
 private:
-    std::set<std::pair<std::uint64_t, std::uint64_t>> buffers_;
+    void add(std::uint64_t size, std::uint64_t first, std::uint64_t last) {
+        auto next = ranges_.upper_bound({size, first});
+        if (next != ranges_.begin())
+            if (const auto before = std::prev(next); before->first.first == size && before->second >= first)
+                next = before;
+        const auto begin = next;
+        std::uint64_t known = 0;
+        for (; next != ranges_.end() && next->first.first == size && next->first.second <= last; ++next) {
+            known += next->second - next->first.second;
+            first = std::min(first, next->first.second);
+            last = std::max(last, next->second);
+        }
+        bytes_ += last - first - known;
+        if (begin == next && ranges_.size() >= most_ranges)
+            return;
+        ranges_.erase(begin, next);
+        ranges_.emplace(std::pair(size, first), last);
+    }
+
+    std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t>
+        ranges_; ///< size of its copies and first, to end
     std::uint64_t bytes_ = 0;
 };
 
