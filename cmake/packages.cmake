@@ -1,12 +1,14 @@
-# What cmake --install puts where comes from each folder; here is how it is packed. tools/package runs CPack.
-if(UMADVISOR_GLIBC)
-    # Static libraries and headers of others are in what is shipped: their licences, and a list of them (SPDX).
-    set(carried ${CMAKE_BINARY_DIR}/carried)
-    add_custom_target(carried ALL COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/cmake/carried.py ${PROJECT_VERSION} ${CMAKE_BINARY_DIR} ${carried}
-        COMMENT "Collecting the licences of what is carried" VERBATIM)
-    add_dependencies(carried umadvisor umadvisor_shim)
-    install(DIRECTORY ${carried}/ DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# What cmake --install puts where comes from each folder; here is how it is packed by tools/package, which runs CPack.
+if(NOT UMADVISOR_GLIBC)
+    return() # it would run on this system alone
 endif()
+
+# Static libraries and headers of others are in what is shipped: their licences, and a list of them (SPDX).
+set(carried ${CMAKE_BINARY_DIR}/carried)
+add_custom_target(carried ALL COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/cmake/carried.py ${PROJECT_VERSION} ${CMAKE_BINARY_DIR} ${carried}
+    COMMENT "Collecting the licences of what is carried" VERBATIM)
+add_dependencies(carried umadvisor umadvisor_shim)
+install(DIRECTORY ${carried}/ DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 set(CPACK_PACKAGE_VENDOR umadvisor)
 set(CPACK_PACKAGE_CONTACT "umadvisor's maintainers <umadvisor@localhost>")

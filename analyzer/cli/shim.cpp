@@ -21,7 +21,8 @@ std::string find_shim() {
 
 std::string shim_trouble(const std::string& shim) {
     if (shim.empty())
-        return "libumadvisor.so is not in " UMADVISOR_SHIM_FOLDER " or ../lib beside this binary; install both together";
+        return "libumadvisor.so is not in " UMADVISOR_SHIM_FOLDER
+               " or ../lib beside this binary; install both together";
     if (shim.find_first_of(" :") != std::string::npos) // both separate the names in LD_PRELOAD, ld.so(8)
         return shim + ": a space or colon in its path keeps it from being preloaded; move it";
     return {};

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The Python surface on simcuda: what is recorded, and what comes back of it. UMADVISOR_BUILD names the build."""
+"""The Python surface on simcuda: what is recorded, and what comes back of it. UMADVISOR_BUILD names the build;
+without it the installed package is tested, with simcuda in UMADVISOR_SIMCUDA."""
 
 import dataclasses
 import json
@@ -11,13 +12,16 @@ import textwrap
 import unittest
 from pathlib import Path
 
-BUILD = Path(os.environ["UMADVISOR_BUILD"])
-SOURCE = Path(__file__).resolve().parents[2]
-SETTINGS = {"PYTHONPATH": str(SOURCE / "python"), "PYTHONDONTWRITEBYTECODE": "1", "UMADVISOR_PROGRAM": str(BUILD / "bin" / "umadvisor"),
-            "UMADVISOR_RANGES": str(BUILD / "lib" / "libumadvisor_ranges.so"), "LD_LIBRARY_PATH": str(BUILD / "lib" / "simcuda")}
-os.environ.update(SETTINGS)
-sys.path.insert(0, SETTINGS["PYTHONPATH"])
-sys.dont_write_bytecode = True
+if "UMADVISOR_BUILD" in os.environ:
+    BUILD, SOURCE = Path(os.environ["UMADVISOR_BUILD"]), Path(__file__).resolve().parents[2] / "python"
+    os.environ.update(PYTHONPATH=str(SOURCE), PYTHONDONTWRITEBYTECODE="1", UMADVISOR_PROGRAM=str(BUILD / "bin" / "umadvisor"),
+                      UMADVISOR_RANGES=str(BUILD / "lib" / "libumadvisor_ranges.so"), LD_LIBRARY_PATH=str(BUILD / "lib" / "simcuda"))
+    sys.path.insert(0, str(SOURCE))
+    sys.dont_write_bytecode = True
+    PLUGIN = ("-p", "umadvisor.pytest_plugin")
+else:
+    os.environ["LD_LIBRARY_PATH"] = os.environ["UMADVISOR_SIMCUDA"]
+    PLUGIN = ()  # pytest finds it
 
 import umadvisor  # noqa: E402
 
@@ -175,7 +179,7 @@ class Pytest(Case):
             self.skipTest("no pytest here")
 
     def pytest(self, *options, status=0):
-        return self.run_in_folder(sys.executable, "-m", "pytest", "-q", "-p", "umadvisor.pytest_plugin", "-p", "no:cacheprovider", *options,
+        return self.run_in_folder(sys.executable, "-m", "pytest", "-q", *PLUGIN, "-p", "no:cacheprovider", *options,
                                   "suite.py", status=status).stdout
 
     def test_findings_fail_the_suite_where_asked(self):
