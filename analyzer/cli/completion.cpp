@@ -37,7 +37,7 @@ std::string escaped(std::string_view text, std::string_view special) {
 }
 
 /// In single quotes, for bash and zsh.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
     std::string out = "'";
     for (const char c : text)
         out += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -73,7 +73,7 @@ void write_zsh(std::ostream& out) {
     out << "#compdef umadvisor\n"
            "local -a commands=(\n";
     for (const Command* command : commands())
-        out << "    " << quoted(std::string(command->name) + ":" + std::string(command->summary)) << "\n";
+        out << "    " << in_quotes(std::string(command->name) + ":" + std::string(command->summary)) << "\n";
     out << ")\n"
            "if (( CURRENT == 2 )); then\n"
            "    _describe command commands\n"
@@ -87,9 +87,9 @@ void write_zsh(std::ostream& out) {
         for (const OptionSpec& option : shown_options(*command))
             for (const std::string& flag : flags_of(option))
                 out << " \\\n        "
-                    << quoted((option.repeatable ? "*" : "") + flag + "[" + escaped(option.help, "[]\\:") +
-                              "]" +
-                              (option.value.empty() ? "" : ":" + escaped(option.value, "\\:") + ":_files"));
+                    << in_quotes((option.repeatable ? "*" : "") + flag + "[" + escaped(option.help, "[]\\:") +
+                                 "]" +
+                                 (option.value.empty() ? "" : ":" + escaped(option.value, "\\:") + ":_files"));
         out << " \\\n        " << (command->rest_is_command ? "'*:::program:_normal'" : "'*:file:_files'")
             << "\n    ;;\n";
     }
