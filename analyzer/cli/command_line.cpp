@@ -2,6 +2,7 @@
 
 #include "analyzer/cli/command.hpp"
 #include "analyzer/cli/message.hpp"
+#include "analyzer/cli/version.hpp"
 #include "analyzer/reader/error.hpp"
 #include "analyzer/reports/plain_output.hpp"
 
@@ -95,7 +96,7 @@ int parse_and_run(std::vector<std::string> arguments, std::vector<std::string> c
     CLI::App app{
         "umadvisor: where a CUDA program loses time to memory, on which line, and what to write instead"};
     app.name("umadvisor");
-    app.set_version_flag("--version", "umadvisor " UMADVISOR_VERSION);
+    app.set_version_flag("--version", version_text());
     app.require_subcommand(1);
     app.footer(footer);
     app.formatter(std::make_shared<PlainFormatter>()); // of subcommands, too
@@ -141,9 +142,10 @@ int parse_and_run(std::vector<std::string> arguments, std::vector<std::string> c
 
 const std::vector<const Command*>& commands() {
     static const std::vector<const Command*> all{
-        &run_command,    &ab_command,   &report_command, &diff_command,      &check_command,   &stats_command,
-        &flame_command,  &tree_command, &dump_command,   &export_command,    &merge_command,   &pack_command,
-        &whatif_command, &plan_command, &doctor_command, &calibrate_command, &explain_command, &help_command};
+        &run_command,       &ab_command,      &report_command,     &diff_command, &check_command,
+        &stats_command,     &flame_command,   &tree_command,       &dump_command, &export_command,
+        &merge_command,     &pack_command,    &whatif_command,     &plan_command, &doctor_command,
+        &calibrate_command, &explain_command, &completion_command, &help_command};
     return all;
 }
 

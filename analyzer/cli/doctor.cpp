@@ -111,7 +111,7 @@ void look_at_driver(Findings& findings, const DriverProbe& driver) {
 std::string preload_trouble(const DriverTrial& trial) {
     std::string text = trial.words.empty() ? "the loader left the shim out without a word" : trial.words;
     return text + (text.find("GLIBC_") != std::string::npos
-                       ? "; it needs glibc 2.34 or newer"
+                       ? "; it was built for a newer glibc than this system has: install the package"
                        : "; install libumadvisor.so and umadvisor of one build, and unset LD_PRELOAD");
 }
 

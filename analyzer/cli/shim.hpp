@@ -5,7 +5,8 @@
 
 namespace umadvisor::cli {
 
-/// Path of the shim beside this binary (../lib, as in the build tree and in a bundle), or empty.
+/// Path of the shim beside this binary (in ../lib/umadvisor or the like where it is installed, ../lib in the
+/// build tree and in a bundle), or empty.
 std::string find_shim();
 
 /// Why `shim`, as find_shim() has it, cannot be preloaded; empty: it can.

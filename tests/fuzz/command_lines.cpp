@@ -14,7 +14,8 @@ namespace umadvisor::fuzz {
 namespace {
 
 /// They run programs, use a device, or read no trace.
-constexpr std::array<std::string_view, 6> other_commands{"run", "ab", "doctor", "calibrate", "explain", "help"};
+constexpr std::array<std::string_view, 7> other_commands{"run",     "ab",         "doctor", "calibrate",
+                                                         "explain", "completion", "help"};
 
 /// They name files or servers of the user's own, or write a file in place of the standard output.
 /// The last two are not there without npm.

@@ -1,0 +1,103 @@
+"""A report as Python objects."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from dataclasses import dataclass
+from typing import Any, Optional, Union
+
+from ._native import UmadvisorError, program
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of the program."""
+
+    text: str
+    function: str
+    file: str
+    line: int
+    module: str
+    source: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line that matters to a finding, and why."""
+
+    text: str
+    line: Optional[Line]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What costs time or memory, and what to write instead. `raw` is all that `umadvisor report --json` says of it."""
+
+    rule: str
+    name: str
+    title: str
+    summary: str
+    details: tuple[str, ...]
+    advice: str
+    line: Optional[Line]
+    allocation: Optional[Place]
+    places: tuple[Place, ...]
+    saving_ns: float
+    saving_bytes: int
+    basis: str
+    confidence: str
+    raw: dict[str, Any]
+
+    def __str__(self) -> str:
+        return f"{self.rule} {self.title}: {self.summary}"
+
+
+@dataclass(frozen=True)
+class Report:
+    """What umadvisor says of one trace. `raw` is the whole of `umadvisor report --json`."""
+
+    file: str
+    duration_ns: int
+    complete: bool
+    findings: tuple[Finding, ...]
+    raw: dict[str, Any]
+
+    def to_pandas(self) -> Any:
+        """The findings as a pandas DataFrame, a row for each."""
+        import pandas
+
+        return pandas.DataFrame(
+            [{"rule": f.rule, "name": f.name, "title": f.title, "line": f.line and f.line.text, "saving_ns": f.saving_ns,
+              "saving_bytes": f.saving_bytes, "confidence": f.confidence, "advice": f.advice} for f in self.findings])
+
+
+def _line(found: Optional[dict[str, Any]]) -> Optional[Line]:
+    return found and Line(*(found[key] for key in ("text", "function", "file", "line", "module", "source")))
+
+
+def _place(found: Optional[dict[str, Any]]) -> Optional[Place]:
+    return found and Place(found["text"], _line(found["line"]))
+
+
+def _finding(found: dict[str, Any]) -> Finding:
+    return Finding(
+        rule=found["rule"], name=found["name"], title=found["title"], summary=found["summary"], details=tuple(found["details"]),
+        advice=found["advice"], line=_line(found["line"]), allocation=_place(found["allocation"]),
+        places=tuple(filter(None, map(_place, found["places"]))), saving_ns=found["saving_ns"], saving_bytes=found["saving_bytes"],
+        basis=found["basis"], confidence=found["confidence"], raw=found)
+
+
+def report(path: Union[str, "os.PathLike[str]"], *options: str) -> Report:
+    """The report on the trace at `path`; `options` are those of `umadvisor report`, such as "--range", "train_step"."""
+    done = subprocess.run([program(), "report", "--json", *options, os.fspath(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True, env={**os.environ, "LD_PRELOAD": ""})
+    if not done.stdout:
+        raise UmadvisorError(done.stderr.strip())
+    found = json.loads(done.stdout)
+    return Report(file=found["file"], duration_ns=found["process"]["duration_ns"], complete=found["completeness"]["complete"],
+                  findings=tuple(map(_finding, found["findings"])), raw=found)

@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+"""The Python surface on simcuda: what is recorded, and what comes back of it. UMADVISOR_BUILD names the build;
+without it the installed package is tested, with simcuda in UMADVISOR_SIMCUDA."""
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+from pathlib import Path
+
+if "UMADVISOR_BUILD" in os.environ:
+    BUILD, SOURCE = Path(os.environ["UMADVISOR_BUILD"]), Path(__file__).resolve().parents[2] / "python"
+    os.environ.update(PYTHONPATH=str(SOURCE), PYTHONDONTWRITEBYTECODE="1", UMADVISOR_PROGRAM=str(BUILD / "bin" / "umadvisor"),
+                      UMADVISOR_RANGES=str(BUILD / "lib" / "libumadvisor_ranges.so"), LD_LIBRARY_PATH=str(BUILD / "lib" / "simcuda"))
+    sys.path.insert(0, str(SOURCE))
+    sys.dont_write_bytecode = True
+    PLUGIN = ("-p", "umadvisor.pytest_plugin")
+else:
+    os.environ["LD_LIBRARY_PATH"] = os.environ["UMADVISOR_SIMCUDA"]
+    PLUGIN = ()  # pytest finds it
+
+import umadvisor  # noqa: E402
+
+# Uploads of 8 MiB; simcuda's names are the driver's.
+DRIVER = """
+    import ctypes
+    cuda = ctypes.CDLL("libcuda.so.1")
+    context, address, size = ctypes.c_void_p(), ctypes.c_uint64(), ctypes.c_size_t(8 << 20)
+    host = ctypes.create_string_buffer(size.value)
+    cuda.cuInit(0)
+    cuda.cuCtxCreate_v2(ctypes.byref(context), 0, 0)
+    cuda.cuMemAlloc_v2(ctypes.byref(address), size)
+    def upload(times):
+        for _ in range(times):
+            assert cuda.cuMemcpyHtoD_v2(address, host, size) == 0
+"""
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def write(self, name, text):
+        (self.folder / name).write_text(textwrap.dedent(DRIVER) + textwrap.dedent(text))
+        return name
+
+    def run_in_folder(self, *command, status=0):
+        done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done
+
+    def umadvisor(self, *arguments, status=0):
+        return self.run_in_folder(sys.executable, "-m", "umadvisor", *arguments, status=status)
+
+    def copies(self, *options):
+        return sum(each["count"] for each in umadvisor.report(self.folder / "x.umtrace", *options).raw["copies"])
+
+
+class Surface(Case):
+    def test_a_script_is_run_with_this_interpreter(self):
+        script = self.write("program.py", "upload(3)\nimport sys\nprint(sys.executable, sys.argv[1:])\n")
+        done = self.umadvisor("run", "--no-calibrate", "-o", "x.umtrace", script, "-q", "more")
+        self.assertIn(f"{sys.executable} ['-q', 'more']", done.stdout)
+        self.assertEqual(self.copies(), 3)
+        done = self.umadvisor("run", "-q", "--no-calibrate", "-f", "-o", "x.umtrace", sys.executable, script)
+        self.assertIn(f"{sys.executable} []", done.stdout)
+
+    def test_record_pauses_what_is_outside_where_the_program_says_what_is_recorded(self):
+        script = self.write("program.py", """
+            import umadvisor
+            upload(3)
+            with umadvisor.record():
+                upload(5)
+                with umadvisor.record():
+                    upload(1)
+                upload(1)
+            upload(4)
+
+            @umadvisor.record("again")
+            def work():
+                upload(2)
+            work()
+            work()
+            """)
+        self.umadvisor("run", "--no-calibrate", "-c", "cudaProfilerApi", "-o", "x.umtrace", script)
+        self.assertEqual(self.copies(), 11)
+        self.umadvisor("run", "--no-calibrate", "-f", "-o", "x.umtrace", script)
+        self.assertEqual(self.copies(), 18)
+        self.assertEqual(self.copies("--range", "record"), 7)
+        self.assertEqual(self.copies("--range", "again"), 4)
+
+    def test_record_may_come_before_the_driver_is_initialised(self):
+        (self.folder / "program.py").write_text(f"import umadvisor\nwith umadvisor.record():\n{textwrap.indent(textwrap.dedent(DRIVER), '    ')}    upload(2)\n")
+        self.umadvisor("run", "--no-calibrate", "-c", "cudaProfilerApi", "-o", "x.umtrace", "program.py")
+        self.assertEqual(self.copies(), 2)
+
+    def test_steps_are_ranges(self):
+        script = self.write("program.py", """
+            import umadvisor
+            for _ in range(4):
+                with umadvisor.step("train"):
+                    upload(2)
+            """)
+        self.umadvisor("run", "--no-calibrate", "-o", "x.umtrace", script)
+        ranges = {each["name"]: each["count"] for each in umadvisor.report(self.folder / "x.umtrace").raw["ranges"]}
+        self.assertEqual(ranges, {"train": 4})
+
+    def test_a_process_that_is_not_recorded_goes_on_with_one_warning(self):
+        script = self.write("program.py", """
+            import umadvisor
+            for _ in range(3):
+                with umadvisor.record(), umadvisor.step():
+                    upload(1)
+            print("done", umadvisor.is_recorded())
+            """)
+        done = self.run_in_folder(sys.executable, script)
+        self.assertEqual(done.stdout, "done False\n")
+        self.assertEqual(done.stderr.count("is not recorded"), 1, done.stderr)
+        self.assertIn("program.py", done.stderr)
+
+    def test_a_program_starts_itself_anew_where_it_is_not_recorded(self):
+        script = self.write("program.py", """
+            import sys, umadvisor
+            print("begins", umadvisor.is_recorded(), sys.argv[1:], flush=True)
+            umadvisor.ensure_recorded("-q", "--no-calibrate", "-o", "x.umtrace")
+            upload(2)
+            """)
+        done = self.run_in_folder(sys.executable, script, "argument")
+        self.assertEqual(done.stdout, "begins False ['argument']\nbegins True ['argument']\n")
+        self.assertEqual(self.copies(), 2)
+
+    def test_a_report_is_what_the_json_says(self):
+        script = self.write("program.py", "for _ in range(40):\n    upload(1)\n")
+        self.umadvisor("run", "--no-calibrate", "-o", "x.umtrace", script)
+        found = umadvisor.report(self.folder / "x.umtrace")
+        raw = json.loads(self.umadvisor("report", "--json", "x.umtrace").stdout)
+        self.assertTrue(found.complete)
+        self.assertEqual(found.duration_ns, raw["process"]["duration_ns"])
+        self.assertGreater(len(found.findings), 0)
+        for finding, its in zip(found.findings, raw["findings"], strict=True):
+            for key in ("rule", "title", "advice", "saving_ns", "saving_bytes", "confidence"):
+                self.assertEqual(getattr(finding, key), its[key])
+            self.assertEqual(dataclasses.asdict(finding)["places"], tuple(
+                {"text": place["text"], "line": {key: place["line"][key] for key in ("text", "function", "file", "line", "module", "source")}}
+                for place in its["places"]))
+            self.assertIn("program.py:", str(finding.line))
+
+    def test_a_trace_that_cannot_be_read_is_an_error(self):
+        with self.assertRaisesRegex(umadvisor.UmadvisorError, "No such file"):
+            umadvisor.report(self.folder / "none.umtrace")
+
+    def test_a_cell_runs_under_umadvisor(self):
+        cells = []
+        class Shell:
+            def register_magic_function(self, function, kind, name):
+                cells.append((function, kind, name))
+        umadvisor.load_ipython_extension(Shell())
+        [(magic, kind, name)] = cells
+        self.assertEqual((kind, name), ("cell", "umadvisor"))
+        script = self.write("cell.py", "upload(40)\nprint('from the cell')\n")
+        code = "import sys, pathlib\nfrom umadvisor import _notebook\n_notebook.umadvisor('--no-calibrate', pathlib.Path(sys.argv[1]).read_text())\n"
+        done = self.run_in_folder(sys.executable, "-c", code, script)
+        self.assertIn("from the cell", done.stdout)
+        self.assertIn("UMA-", done.stdout)
+
+
+class Pytest(Case):
+    def setUp(self):
+        super().setUp()
+        try:
+            import pytest  # noqa: F401
+        except ImportError:
+            self.skipTest("no pytest here")
+
+    def pytest(self, *options, status=0):
+        return self.run_in_folder(sys.executable, "-m", "pytest", "-q", *PLUGIN, "-p", "no:cacheprovider", *options,
+                                  "suite.py", status=status).stdout
+
+    def test_findings_fail_the_suite_where_asked(self):
+        self.write("suite.py", "def test_uploads():\n    for _ in range(40):\n        upload(1)\n")
+        self.assertNotIn("UMA-", self.pytest())
+        said = self.pytest("--umadvisor", "--umadvisor-trace", "x.umtrace")
+        self.assertIn("1 passed", said)
+        self.assertIn("umadvisor: UMA-", said)
+        self.assertEqual(self.copies("--range", "*::test_uploads"), 40)
+        self.assertIn("umadvisor: FAILED UMA-", self.pytest("--umadvisor", "--umadvisor-fail-on", "low", status=1))
+
+    def test_a_suite_without_findings_passes(self):
+        self.write("suite.py", "def test_allocates():\n    assert address.value\n")
+        self.assertIn("no findings", self.pytest("--umadvisor", "--umadvisor-fail-on", "low"))
+
+    def test_the_tests_own_failure_stays(self):
+        self.write("suite.py", "def test_fails():\n    assert address.value == 0\n")
+        self.assertIn("1 failed", self.pytest("--umadvisor", status=1))
+
+
+if __name__ == "__main__":
+    unittest.main()
