@@ -70,6 +70,7 @@ class Formats(unittest.TestCase):
         for result in results:
             place = result["locations"][0]["physicalLocation"]
             self.assertTrue(place["artifactLocation"]["uri"].startswith("file:///"), place)
+            self.assertNotIn("/../", place["artifactLocation"]["uri"])
             self.assertGreater(place["region"]["startLine"], 0)
 
     def test_reports_are_valid(self):
