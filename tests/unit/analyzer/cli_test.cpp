@@ -55,6 +55,12 @@ BOOST_AUTO_TEST_CASE(wrong_usage_is_one_line_and_status_2) {
     check_one_line(run({"run", "--frobnicate", "--", "ls"}), 2, "--frobnicate");
     check_one_line(run({"run", "stray", "--", "ls"}), 2, "stray");
     check_one_line(run({"run", "--stacks", "many", "--", "ls"}), 2, "--stacks");
+    check_one_line(run({"run", "--summary=x", "--", "ls"}), 2, "--summary takes no value");
+    check_one_line(run({"run", "--summary=false", "--", "ls"}), 2, "--summary takes no value");
+    check_one_line(run({"export", "--perfetto", "--limit", "3", "-o", "x", "y"}), 2,
+                   "--limit goes with --memory-viz");
+    check_one_line(run({"export", "--sqlite", "--at-oom", "-o", "x", "y"}), 2,
+                   "--at-oom goes with --memory-viz");
     check_one_line(run({"run", "--pretend-memory", "lots", "--", "ls"}), 2, "--pretend-memory");
     check_one_line(
         run({"run", "--act", "prefetch,spill", "--", "ls"}), 2,
@@ -115,6 +121,10 @@ BOOST_AUTO_TEST_CASE(help_and_version_are_no_errors) {
     BOOST_TEST(run({"--version"}).out.starts_with("umadvisor "));
     const Result variables = run({"help", "env"});
     BOOST_TEST(variables.status == 0);
+    const Result topics = run({"help"});
+    BOOST_TEST(topics.status == 0);
+    for (const char* topic : {"help env", "help coverage", "explain", "--help"})
+        BOOST_TEST(topics.out.find(std::string("umadvisor ") + topic) != std::string::npos, topics.out);
     for (const char* name : {"UMADVISOR_OUTPUT", "UMADVISOR_QUIET", "UMADVISOR_ACT"})
         BOOST_TEST(variables.out.find(name) != std::string::npos);
 }
@@ -126,7 +136,7 @@ BOOST_AUTO_TEST_CASE(help_says_plainly_how_many_files_there_may_be) {
                                          {"diff", "FILE FILE"},
                                          {"tree", "FILE"},
                                          {"explain", "[RULE]"},
-                                         {"help", "TOPIC"}}) {
+                                         {"help", "[TOPIC]"}}) {
         const std::string help = run({command, "--help"}).out;
         BOOST_TEST(help.find(std::string("Usage: umadvisor ") + command + " [OPTIONS] " + usage + "\n") !=
                        std::string::npos,
