@@ -30,32 +30,49 @@ namespace {
 constexpr const char* usual_act = "prefetch";
 constexpr std::size_t usual_runs = 5;
 
-/// Runs one program time after time, with and without the shim. The repaired runs are what `umadvisor run
-/// --act` would make them, recording and all: that is what a user would run, and its cost counts.
+/// What is run in one arm of a trial.
+struct Side {
+    std::string program;
+    std::vector<std::string> command;
+};
+
+/// Two builds of a program, or one program bare and repaired. Repaired runs are what `umadvisor run --act`
+/// would make them, recording and all: that is what a user would run, and its cost counts. Builds are not
+/// recorded.
+struct Plan {
+    Side sides[2]; ///< by arm
+    ArmNames names;
+    bool builds = false;
+    std::string act, shim, kept_trace; ///< without builds
+
+    const Side& side(Arm arm) const { return sides[static_cast<int>(arm)]; }
+    const char* name(Arm arm) const { return names[static_cast<int>(arm)]; }
+};
+
+/// Runs both sides time after time.
 class Trial {
 public:
-    Trial(const ProgramFile& program, const Arguments& arguments, std::string shim, std::string trace)
-        : program_(program.path),
-          command_(arguments.rest),
-          act_(arguments.has("--act") ? arguments.value("--act") : usual_act),
-          shim_(std::move(shim)),
-          kept_trace_(std::move(trace)),
-          results_(folder_ / ".", folder_ / "output", arguments.values("--compare")) {}
+    Trial(Plan plan, const std::vector<std::string>& compared)
+        : plan_(std::move(plan)),
+          results_(folder_ / ".", folder_ / "output", compared,
+                   plan_.builds ? ArmNames{"--before", "--after"} : plan_.names) {}
 
     /// One run of that arm. False: it ended otherwise than the first run, so that its time says nothing.
     bool run(Arm arm, bool warm_up, bool last = false) {
         StandardStreams streams{"/dev/null", folder_ / "output", folder_ / "errors"};
         Environment environment;
-        if (arm == Arm::repaired) {
+        const bool recorded = !plan_.builds && arm == Arm::repaired;
+        if (recorded) {
             const std::string trace = folder_ / "run.umtrace";
-            environment = preload_environment(shim_, last && !kept_trace_.empty() ? kept_trace_ : trace);
-            environment.emplace_back("UMADVISOR_ACT", act_);
+            environment =
+                preload_environment(plan_.shim, last && !plan_.kept_trace.empty() ? plan_.kept_trace : trace);
+            environment.emplace_back("UMADVISOR_ACT", plan_.act);
         }
         results_.expect();
         const auto begin = std::chrono::steady_clock::now();
-        const int status = run_program(program_, command_, environment, streams);
+        const int status = run_program(plan_.side(arm).program, plan_.side(arm).command, environment, streams);
         const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
-        if (arm == Arm::repaired && !last)
+        if (recorded && !last)
             entered_cuda_ |= remove_traces();
         if (warm_up || status != 0)
             show_errors(streams.err);
@@ -71,7 +88,7 @@ public:
         return true;
     }
 
-    const std::string& act() const { return act_; }
+    const Plan& plan() const { return plan_; }
     int first_status() const { return first_status_.value_or(0); }
     bool entered_cuda() const { return entered_cuda_; }
     const RunResults& results() const { return results_; }
@@ -93,9 +110,7 @@ private:
     }
 
     WorkingFolder folder_{"ab"};
-    std::string program_;
-    std::vector<std::string> command_;
-    std::string act_, shim_, kept_trace_;
+    Plan plan_;
     RunResults results_;
     std::optional<int> first_status_;
     bool entered_cuda_ = false;
@@ -139,11 +154,15 @@ void write_trial(const Trial& trial, std::size_t runs, std::ostream& out) {
         if (seconds.empty())
             continue;
         const auto [least, most] = std::minmax_element(seconds.begin(), seconds.end());
-        out << (arm == Arm::bare ? "bare:     " : "repaired: ") << "median "
+        const std::string name = trial.plan().name(arm);
+        out << name << ":" << std::string(9 - name.size(), ' ') << "median "
             << findings::time_text(median(seconds) * 1e9) << " of "
             << findings::count_text(seconds.size(), "run") << " (" << findings::time_text(*least * 1e9)
             << " to " << findings::time_text(*most * 1e9) << ")"
-            << (arm == Arm::repaired ? ", --act " + trial.act() : "") << "\n";
+            << (trial.plan().builds    ? ", " + trial.plan().side(arm).command.front()
+                : arm == Arm::repaired ? ", --act " + trial.plan().act
+                                       : "")
+            << "\n";
     }
     const std::vector<std::string> differences = trial.results().differences();
     for (const std::string& line : differences)
@@ -166,14 +185,22 @@ void write_trial(const Trial& trial, std::size_t runs, std::ostream& out) {
     }
 }
 
-nlohmann::ordered_json trial_json(const Trial& trial, const Arguments& arguments, std::size_t runs) {
-    nlohmann::ordered_json document{
-        {"schema", "umadvisor-ab-1"}, {"command", arguments.rest}, {"act", trial.act()}, {"runs", runs}};
+nlohmann::ordered_json trial_json(const Trial& trial, std::size_t runs) {
+    const Plan& plan = trial.plan();
+    nlohmann::ordered_json document{{"schema", "umadvisor-ab-1"}};
+    if (!plan.builds) {
+        document["command"] = plan.side(Arm::repaired).command;
+        document["act"] = plan.act;
+    }
+    document["runs"] = runs;
     for (const Arm arm : {Arm::bare, Arm::repaired}) {
         const std::vector<double>& seconds = trial.seconds(arm);
-        document[name(arm)] = {
-            {"median_s", seconds.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(median(seconds))},
-            {"times_s", seconds}};
+        nlohmann::ordered_json& object = document[plan.name(arm)];
+        if (plan.builds)
+            object["command"] = plan.side(arm).command;
+        object["median_s"] =
+            seconds.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(median(seconds));
+        object["times_s"] = seconds;
     }
     document["speed_ratio"] = nullptr;
     document["verdict"] = nullptr;
@@ -184,7 +211,8 @@ nlohmann::ordered_json trial_json(const Trial& trial, const Arguments& arguments
                                    {"confidence", ratio->confidence}};
         document["verdict"] = verdict(*ratio);
     }
-    document["entered_cuda"] = trial.entered_cuda();
+    if (!plan.builds)
+        document["entered_cuda"] = trial.entered_cuda();
     document["equal"] = trial.results().differences().empty();
     document["differences"] = trial.results().differences();
     return document;
@@ -195,9 +223,60 @@ int refuse(int status, const std::string& text) {
     return status;
 }
 
+/// Why the options do not go together; empty: they do.
+std::string usage_trouble(const Arguments& arguments) {
+    const bool before = arguments.has("--before"), after = arguments.has("--after");
+    if (before != after)
+        return std::string(before ? "--before" : "--after") + " needs " + (before ? "--after" : "--before") +
+               ": umadvisor ab --before BUILD --after BUILD -- [arguments]";
+    if (before)
+        for (const char* option : {"--act", "--output", "--force"})
+            if (arguments.has(option))
+                return std::string(option) +
+                       " is for repaired runs: runs of --before and --after are not recorded";
+    if (!before && arguments.rest.empty())
+        return "no program given: umadvisor ab [options] -- PROGRAM [arguments]";
+    return act_trouble(arguments.value("--act"), run_modes);
+}
+
+/// Makes the plan of a trial, or says why it cannot be made and returns the exit status.
+int make_plan(const Arguments& arguments, Plan& plan) {
+    plan.builds = arguments.has("--before");
+    if (plan.builds) {
+        plan.names = {"before", "after"};
+        for (const Arm arm : {Arm::bare, Arm::repaired}) {
+            const std::string build = arguments.value(arm == Arm::bare ? "--before" : "--after");
+            const ProgramFile program = find_program(build);
+            if (!program.trouble.empty() && program.status != usage_error) // nothing is preloaded
+                return refuse(program.status, program.trouble);
+            Side& side = plan.sides[static_cast<int>(arm)];
+            side = {program.path, {build}};
+            side.command.insert(side.command.end(), arguments.rest.begin(), arguments.rest.end());
+        }
+        return done;
+    }
+    plan.names = {"bare", "repaired"};
+    plan.act = arguments.has("--act") ? arguments.value("--act") : usual_act;
+    const ProgramFile program = find_program(arguments.rest.front());
+    if (!program.trouble.empty())
+        return refuse(program.status, program.trouble);
+    plan.sides[0] = plan.sides[1] = {program.path, arguments.rest};
+    if (arguments.has("--output")) // a name with its rank gets none again
+        plan.kept_trace = rank_output(std::filesystem::absolute(arguments.value("--output")).string());
+    if (const std::string trouble = output_trouble(plan.kept_trace, arguments.has("--force"));
+        !plan.kept_trace.empty() && !trouble.empty())
+        return refuse(operational_error, trouble);
+    plan.shim = find_shim();
+    if (const std::string trouble = shim_trouble(plan.shim); !trouble.empty())
+        return refuse(operational_error, trouble);
+    if (!plan.kept_trace.empty()) {
+        std::error_code failed; // should it stay, the program says so
+        std::filesystem::remove(plan.kept_trace, failed);
+    }
+    return done;
+}
+
 int ab(const Arguments& arguments) {
-    if (arguments.rest.empty())
-        return refuse(usage_error, "no program given: umadvisor ab [options] -- PROGRAM [arguments]");
     std::size_t runs = usual_runs;
     if (const std::string text = arguments.value("--runs"); arguments.has("--runs")) {
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), runs);
@@ -205,35 +284,24 @@ int ab(const Arguments& arguments) {
             return refuse(usage_error, "--runs takes a number from " + std::to_string(least_runs) + " to " +
                                            std::to_string(most_runs) + ", not " + text);
     }
-    if (const std::string trouble = act_trouble(arguments.value("--act"), run_modes); !trouble.empty())
+    if (const std::string trouble = usage_trouble(arguments); !trouble.empty())
         return refuse(usage_error, trouble);
-    const ProgramFile program = find_program(arguments.rest.front());
-    if (!program.trouble.empty())
-        return refuse(program.status, program.trouble);
-    const std::string trace =
-        arguments.has("--output") ? std::filesystem::absolute(arguments.value("--output")).string() : "";
-    if (const std::string trouble = output_trouble(trace, arguments.has("--force"));
-        !trace.empty() && !trouble.empty())
-        return refuse(operational_error, trouble);
-    const std::string shim = find_shim();
-    if (const std::string trouble = shim_trouble(shim); !trouble.empty())
-        return refuse(operational_error, trouble);
-
-    if (!trace.empty()) {
-        std::error_code failed; // should it stay, the program says so
-        std::filesystem::remove(trace, failed);
-    }
-    Trial trial(program, arguments, shim, trace);
+    Plan plan;
+    if (const int status = make_plan(arguments, plan); status != done)
+        return status;
+    const bool builds = plan.builds;
+    Trial trial(std::move(plan), arguments.values("--compare"));
     alternate(trial, runs);
     if (trial.first_status() != 0)
-        return refuse(trial.first_status(), "the program fails by itself, with " +
-                                                status_text(trial.first_status()) +
-                                                ": there is nothing to compare");
+        return refuse(trial.first_status(),
+                      (builds ? trial.plan().side(Arm::bare).command.front() + " fails, with "
+                              : std::string("the program fails by itself, with ")) +
+                          status_text(trial.first_status()) + ": there is nothing to compare");
     if (arguments.has("--json"))
-        std::cout << reports::json_text(trial_json(trial, arguments, runs), 2) << "\n";
+        std::cout << reports::json_text(trial_json(trial, runs), 2) << "\n";
     else
         write_trial(trial, runs, std::cout);
-    if (!trial.entered_cuda())
+    if (!builds && !trial.entered_cuda())
         say("no process of the program entered CUDA: there was nothing to repair");
     return trial.results().differences().empty() ? done : results_differ;
 }
@@ -242,12 +310,14 @@ int ab(const Arguments& arguments) {
 
 const Command ab_command{
     "ab",
-    "Run a program bare and repaired in turn, compare results and times: umadvisor ab [options] -- PROGRAM "
-    "[arguments]",
+    "Run a program bare and repaired in turn, or two builds of it, compare results and times: umadvisor ab "
+    "[options] -- PROGRAM [arguments], or umadvisor ab --before BUILD --after BUILD -- [arguments]",
     "PROGRAM",
     1,
     0,
     {{"--act", "LIST", "What is done in the repaired runs, as in umadvisor run; prefetch if not said"},
+     {"--before", "BUILD", "Compare two builds, neither of them recorded: this program, before a change"},
+     {"--after", "BUILD", "... and this one, after it; both get the arguments behind --"},
      {"-n,--runs", "N", "Runs of each, from 4 to 100, beside one of each to warm up; 5 if not said"},
      {"--compare", "FILE", "A file that each run writes: its bytes must be the same in all of them", true},
      {"-o,--output", "FILE", "Keep the trace of the last repaired run; those of the others are removed"},

@@ -55,8 +55,10 @@ void add_options(Pending& pending) {
         pending.values.push_back(std::make_unique<std::vector<std::string>>());
         CLI::Option* const option =
             spec.value.empty()
-                ? pending.app->add_flag_function(
-                      std::string(spec.flags), [](std::int64_t) {}, std::string(spec.help))
+                ? pending.app
+                      ->add_flag_function(
+                          std::string(spec.flags), [](std::int64_t) {}, std::string(spec.help))
+                      ->disable_flag_override() // --flag=value
                 : pending.app
                       ->add_option(std::string(spec.flags), *pending.values.back(), std::string(spec.help))
                       ->type_name(std::string(spec.value))
@@ -118,7 +120,10 @@ int parse_and_run(std::vector<std::string> arguments, std::vector<std::string> c
     } catch (const CLI::ParseError& error) {
         const auto parsed = std::ranges::find_if(all, [](const Pending& each) { return each.app->parsed(); });
         const std::string command = parsed == all.end() ? "" : std::string(parsed->command->name) + " ";
-        return complain(std::string(error.what()) + " (see umadvisor " + command + "--help)");
+        std::string text = error.what();
+        if (const std::size_t value = text.find(" was given a disallowed flag override"); value != text.npos)
+            text = "--" + text.substr(0, value) + " takes no value";
+        return complain(text + " (see umadvisor " + command + "--help)");
     }
     for (Pending& pending : all) {
         if (!pending.app->parsed())

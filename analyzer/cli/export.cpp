@@ -30,6 +30,15 @@ const ExportFormat* chosen(const Arguments& arguments) {
     return std::ranges::count_if(all, is_asked) == 1 ? *std::ranges::find_if(all, is_asked) : nullptr;
 }
 
+/// An option that was given and is another format's; empty: none was.
+std::string foreign_option(const Arguments& arguments, const ExportFormat& format) {
+    for (const ExportFormat* each : formats())
+        for (const OptionSpec& option : each->options)
+            if (each != &format && arguments.has(std::string(option.flags)))
+                return std::string(option.flags) + " goes with " + flag_of(*each);
+    return {};
+}
+
 int export_traces(const Arguments& arguments) {
     const ExportFormat* const format = chosen(arguments);
     if (format == nullptr) {
@@ -41,6 +50,10 @@ int export_traces(const Arguments& arguments) {
     }
     if (arguments.rest.size() > format->most_traces) {
         say(flag_of(*format) + " takes one trace at a time");
+        return usage_error;
+    }
+    if (const std::string trouble = foreign_option(arguments, *format); !trouble.empty()) {
+        say(trouble);
         return usage_error;
     }
     if (format->check != nullptr && !format->check(arguments))

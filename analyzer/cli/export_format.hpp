@@ -14,7 +14,7 @@ namespace umadvisor::cli {
 
 struct ExportFormat {
     OptionSpec flag;                 ///< that asks for it
-    std::vector<OptionSpec> options; ///< that it alone has
+    std::vector<OptionSpec> options; ///< that it alone has, each by one name
     std::size_t most_traces = 1;     ///< that one file holds
     /// Called before anything is read. Returns false, with a line said, where its options cannot be followed.
     /// nullptr: it has none that could be wrong.

@@ -24,6 +24,13 @@ void write_variables() {
 }
 
 int help(const Arguments& arguments) {
+    if (arguments.rest.empty()) {
+        std::cout << "umadvisor help env       variables that set how a program is recorded\n"
+                     "umadvisor help coverage  what is recorded of the driver\n"
+                     "umadvisor explain        what it finds: the rules\n"
+                     "umadvisor --help         the commands\n";
+        return done;
+    }
     const std::string& topic = arguments.rest.front();
     if (topic == "env")
         write_variables();
@@ -40,7 +47,7 @@ int help(const Arguments& arguments) {
 
 const Command help_command{
     "help",  "Help on a topic: env lists the UMADVISOR_* variables, coverage what is recorded of the driver",
-    "TOPIC", 1,
+    "TOPIC", 0,
     1,       {},
     &help};
 

@@ -15,9 +15,9 @@
 namespace umadvisor::cli {
 
 int report_job(const Arguments& arguments, const reports::Terminal& shown_on) {
-    for (const char* flag :
-         {"--html", "--output", "--force", "--no-source", "--sarif", "--markdown", "--managed", "--range",
-          "--domain", "--fail-on", "--only", "--ignore", "--suppressions", "--full-stacks"})
+    for (const char* flag : {"--html", "--output", "--force", "--no-source", "--sarif", "--markdown",
+                             "--managed", "--range", "--domain", "--fail-on", "--only", "--ignore",
+                             "--suppressions", "--full-stacks", "--machine", "--source"})
         if (arguments.has(flag)) {
             say(std::string(flag) + " is for traces; a job of several ranks is shown as text or with --json");
             return usage_error;

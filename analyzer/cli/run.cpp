@@ -176,7 +176,8 @@ int run(const Arguments& arguments) {
     const ProgramFile program = find_program(arguments.rest.front());
     if (!program.trouble.empty())
         return complain(program.status, program.trouble);
-    const std::string output = output_name(arguments);
+    const std::string named = output_name(arguments); // each process adds its own rank
+    const std::string output = rank_output(named);
     if (const std::string trouble = output_trouble(output, forced(arguments)); !trouble.empty())
         return complain(operational_error, trouble);
     const std::string shim = find_shim();
@@ -193,7 +194,7 @@ int run(const Arguments& arguments) {
     const bool quiet = arguments.has("--quiet");
     outlive_file_limit();
     const std::optional<RunList> list = make_list(quiet);
-    Environment environment = environment_of(arguments, shim, output);
+    Environment environment = environment_of(arguments, shim, named);
     environment.emplace_back("UMADVISOR_RUN", list ? list->path() : "");
     const std::uint64_t begin = realtime();
     bool started = false, told = false;
@@ -222,8 +223,8 @@ const Command run_command{
     1,
     0,
     {{"-o,--output", "FILE",
-      "Trace file; a further process puts its pid before the suffix. Default: "
-      "PROGRAM.PID.umtrace in the working directory"},
+      "Trace file; a rank of a job puts its rank before the suffix, a further process its pid. Default: "
+      "PROGRAM.PID.umtrace in the working directory, of a rank PROGRAM.RANK.PID.umtrace"},
      {"-f,--force", "", "Replace an existing trace file"},
      {"-c,--capture-range", "none|cudaProfilerApi",
       "cudaProfilerApi: record only between cudaProfilerStart and cudaProfilerStop"},

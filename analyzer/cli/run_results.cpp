@@ -46,17 +46,14 @@ std::optional<std::uint64_t> first_difference(const std::string& one, const std:
 
 } // namespace
 
-const char* name(Arm arm) {
-    return arm == Arm::bare ? "bare" : "repaired";
-}
-
 std::string status_text(int status) {
     return status > 128 ? "signal " + std::to_string(status - 128) + " (status " + std::to_string(status) + ")"
                         : "exit status " + std::to_string(status);
 }
 
-RunResults::RunResults(std::string folder, const std::string& output, const std::vector<std::string>& files)
-    : folder_(std::move(folder)) {
+RunResults::RunResults(std::string folder, const std::string& output, const std::vector<std::string>& files,
+                       const ArmNames& names)
+    : folder_(std::move(folder)), names_(names) {
     results_.push_back({"standard output", output, folder_ + "/first-output", {}, 0, {}});
     for (const std::string& file : files) {
         std::error_code error;
@@ -85,7 +82,8 @@ void RunResults::expect() {
 
 void RunResults::add(Arm arm, int status) {
     const bool first = runs_[0] == 0;
-    const std::string run = std::string(name(arm)) + " run " + std::to_string(++runs_[static_cast<int>(arm)]);
+    const std::string run =
+        std::string(names_[static_cast<int>(arm)]) + " run " + std::to_string(++runs_[static_cast<int>(arm)]);
     if (first)
         status_ = status;
     else if (std::string& other = other_status_[static_cast<int>(arm)]; status != status_ && other.empty())

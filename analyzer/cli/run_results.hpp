@@ -1,14 +1,16 @@
 /// What the runs of a program left behind, held against what the first one left.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace umadvisor::cli {
 
+/// What is compared: runs as the program is, and runs with a change.
 enum class Arm : std::uint8_t { bare, repaired };
-const char* name(Arm arm);
+using ArmNames = std::array<const char*, 2>; ///< by arm, as results call them
 
 /// "exit status 3", "signal 9 (status 137)"
 std::string status_text(int status);
@@ -18,7 +20,8 @@ class RunResults {
 public:
     /// `output` is the file that runs write their standard output to, `files` what else they write. Throws
     /// reader::Error when one of those is there and is no regular file.
-    RunResults(std::string folder, const std::string& output, const std::vector<std::string>& files);
+    RunResults(std::string folder, const std::string& output, const std::vector<std::string>& files,
+               const ArmNames& names);
 
     /// Before a run: what is there already is not its result.
     void expect();
@@ -46,6 +49,7 @@ private:
     void compare(Result& result, Arm arm, const std::string& run);
 
     std::string folder_;
+    ArmNames names_;
     std::vector<Result> results_;
     unsigned runs_[2] = {};
     int status_ = 0;

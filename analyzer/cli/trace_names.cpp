@@ -3,6 +3,7 @@
 #include "analyzer/reader/error.hpp"
 #include "analyzer/reader/header.hpp"
 #include "analyzer/reader/source.hpp"
+#include "trace/rank.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -63,6 +64,14 @@ bool is_too_long(const fs::path& path) {
 }
 
 } // namespace
+
+std::string rank_output(const std::string& output) {
+    const std::string_view rank = trace::launch_rank();
+    if (!trace::needs_rank(output, rank))
+        return output;
+    const std::size_t suffix = trace::suffix_of(output);
+    return output.substr(0, suffix) + "." + std::string(rank) + output.substr(suffix);
+}
 
 std::string output_trouble(const std::string& output, bool force) {
     const fs::path path(output);

@@ -7,6 +7,10 @@
 
 namespace umadvisor::cli {
 
+/// `output` as the first process of this rank names its trace: with the rank before the suffix, where this
+/// process is a rank of a job.
+std::string rank_output(const std::string& output);
+
 /// Why a trace cannot be written to `output` (empty: to the working directory); empty: it can. `force` allows
 /// an existing file.
 std::string output_trouble(const std::string& output, bool force);

@@ -70,7 +70,7 @@ struct Call {
     /// How far off `expected_ns` may be, from 0 (this work was measured) to 1 (a guess).
     double doubt = 1;
 
-    void* owner = nullptr; ///< of whoever asked for settled calls
+    void* owner = nullptr; ///< of whoever asked for settled calls: totals of a copy or, with `kin`, of a launch
 
     Call() noexcept {} // not defaulted: to fill it with zeros first takes longer
 };

@@ -7,6 +7,7 @@
 #include <array>
 #include <functional>
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -69,7 +70,38 @@ bool may_fail(std::string_view entry) {
 struct FailedLine {
     std::uint64_t count = 0, answered = 0, entry = 0;
     const model::FailedTotals* first = nullptr;
+    std::set<std::uint64_t> ended_by; ///< lines of the calls that ended the captures; 0: not known
 };
+
+/// By line and status.
+using FailedLines = std::map<std::pair<std::uint64_t, std::uint64_t>, FailedLine>;
+
+/// The line whose forbidden call ended each capture that fails at `line`; nullptr: none is known to have.
+const FailedLine* cause_of(const FailedLines& lines, std::uint64_t status, const FailedLine& line) {
+    if (status != model::capture_ended || line.ended_by.size() != 1)
+        return nullptr;
+    const auto cause = lines.find({*line.ended_by.begin(), model::capture_forbids});
+    return cause == lines.end() ? nullptr : &cause->second;
+}
+
+/// What fails at other lines because of `line` is told there, and is no finding of its own.
+void add_followers(const model::Profile& profile, const FailedLines& lines, const FailedLine& line,
+                   Finding& finding) {
+    std::uint64_t calls = 0;
+    for (const auto& [key, other] : lines)
+        if (cause_of(lines, key.second, other) == &line) {
+            calls += other.count;
+            finding.places.emplace_back(profile.call_name(other.entry) + " fails here because of it, " +
+                                            count_text(other.count, "time"),
+                                        key.first);
+        }
+    if (calls == 0)
+        return;
+    finding.summary += "; this ends the capture, and " + count_text(calls, "call") + " behind it failed, too";
+    for (auto& [name, value] : finding.evidence)
+        if (name == "failed_after")
+            value += static_cast<double>(calls);
+}
 
 /// What one line held.
 struct Holder {
@@ -237,13 +269,14 @@ Finding describe(const model::Profile& profile, const LineOf& line_of, std::uint
 } // namespace
 
 std::vector<Finding> find_calls_fail(const model::Profile& profile, const LineOf& line_of) {
-    std::map<std::pair<std::uint64_t, std::uint64_t>, FailedLine> lines; ///< by line and status
+    FailedLines lines;
     for (const auto& [site, totals] : profile.failed_calls().sites()) {
         if (may_fail(profile.dictionary().symbol(site.site.entry)))
             continue;
         FailedLine& line = lines[{line_of(site.site.stack), site.status}];
         line.count += totals.count;
         line.answered += totals.answered;
+        line.ended_by.insert(line_of(totals.ended_by.stack));
         if (line.first == nullptr || totals.start < line.first->start) {
             line.first = &totals;
             line.entry = site.site.entry;
@@ -251,8 +284,13 @@ std::vector<Finding> find_calls_fail(const model::Profile& profile, const LineOf
     }
     std::vector<std::pair<std::uint64_t, Finding>> found;
     for (const auto& [key, line] : lines)
-        if (line.answered < line.count) // else the program got its memory
-            found.emplace_back(line.first->start, describe(profile, line_of, key.first, key.second, line));
+        if (line.answered < line.count && // else the program got its memory
+            cause_of(lines, key.second, line) == nullptr) {
+            Finding& finding =
+                found.emplace_back(line.first->start, describe(profile, line_of, key.first, key.second, line))
+                    .second;
+            add_followers(profile, lines, line, finding);
+        }
     std::ranges::sort(found, {}, [](const auto& each) { return each.first; });
     std::vector<Finding> findings;
     for (auto& [at, finding] : found)

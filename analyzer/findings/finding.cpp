@@ -236,6 +236,11 @@ std::string_view name(Confidence confidence) {
     return confidences[static_cast<std::size_t>(confidence)];
 }
 
+std::string_view name(EditKind kind) {
+    constexpr std::string_view names[] = {"rework", "remove", "insert_before", "insert_after"};
+    return names[static_cast<std::size_t>(kind)];
+}
+
 std::optional<Confidence> confidence_called(std::string_view text) {
     const auto found = std::ranges::find(confidences, text);
     if (found == confidences.end())

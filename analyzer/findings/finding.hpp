@@ -31,6 +31,18 @@ std::string_view name(Confidence confidence);
 /// Nothing: none is called so.
 std::optional<Confidence> confidence_called(std::string_view text);
 
+/// What is done to a line of the program. A rework is told in words: no single line carries it out.
+enum class EditKind : std::uint8_t { rework, remove, insert_before, insert_after };
+std::string_view name(EditKind kind);
+
+/// One part of a remedy, at one line. Names in its code that the trace does not tell (ptr, bytes, device,
+/// stream) stand for the program's own.
+struct CodeEdit {
+    EditKind kind{};
+    std::string text;        ///< code to insert; what is removed; or the words
+    std::uint64_t stack = 0; ///< of the line; 0: none is known
+};
+
 struct Finding {
     const Rule* rule = nullptr;
     std::string title;
@@ -43,6 +55,7 @@ struct Finding {
     std::string allocation_text; ///< "cudaMallocManaged 32 MiB"; empty where no CUDA allocation is concerned
     std::vector<std::pair<std::string, std::uint64_t>> places; ///< further lines that matter: what and stack
     std::string advice;                                        ///< what to write instead
+    std::vector<CodeEdit> code_edits; ///< the same, line by line; empty where it is a rework
     double saving_ns = 0;
     /// Least and most that the recorded calls allow, if these lie far apart; 0: `saving_ns` alone holds.
     double saving_at_least_ns = 0, saving_at_most_ns = 0;

@@ -63,6 +63,7 @@ Advice advise_first_touch(const Habit& habit) {
     Advice advice;
     advice.text = prefetch_to_device(memory) +
                   " on the launch's stream, after the host has filled it and before the first launch";
+    advice.at_lead = {{EditKind::insert_before, prefetch_to_device(memory)}};
     advice.saving_ns = saving.ns;
     advice.confidence = saving.all_measured ? Confidence::high : habit.confidence();
     advice.basis = saving.all_measured

@@ -108,7 +108,11 @@ Finding describe(const ManagedRule& rule, const Habit& habit, const LineOf& line
     // Nobody's line asks for a variable: the runtime's start-up code does.
     finding.allocation_stack = memory.site.symbol != 0 ? 0 : memory.site.stack;
     finding.allocation_text = allocation_text(memory);
-    add_places(finding, places_of(rule, habit, line_of), line_of);
+    std::vector<Place> places = places_of(rule, habit, line_of);
+    if (!places.empty() && places.front().kind == rule.lead)
+        for (CodeEdit& edit : advice.at_lead)
+            finding.code_edits.push_back({edit.kind, std::move(edit.text), line_of(places.front().stack)});
+    add_places(finding, std::move(places), line_of);
     finding.advice = std::move(advice.text);
     finding.saving_ns = within_recorded(memory.profile, advice.saving_ns);
     finding.basis = std::move(advice.basis);

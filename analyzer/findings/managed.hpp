@@ -60,6 +60,8 @@ struct Advice {
     Confidence confidence{};
     std::vector<std::string> details;
     std::vector<std::pair<std::string_view, double>> evidence; ///< beside what all have
+    std::vector<CodeEdit> at_lead =
+        {}; ///< `text` in code, at the line where the rule's lead says the change begins
 };
 
 /// Where a verdict's change begins: at the launch, at the host's code, or at the prefetch.

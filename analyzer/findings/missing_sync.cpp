@@ -58,7 +58,10 @@ Finding describe(const model::Profile& profile, const LineOf& line_of, const mod
         if (line != finding.stack && line != launch)
             finding.places.emplace_back("the host reads it here, too", line);
     const bool runtime = profile.uses_runtime();
-    finding.advice = std::string(runtime ? "cudaStreamSynchronize(stream)" : "cuStreamSynchronize(stream)") +
+    const std::string wait = runtime ? "cudaStreamSynchronize(stream)" : "cuStreamSynchronize(stream)";
+    finding.code_edits = {
+        {most == lines.end() ? EditKind::insert_after : EditKind::insert_before, wait, finding.stack}};
+    finding.advice = wait +
                      (most == lines.end() ? " behind the launch, before the host reads" : " before this line") +
                      " (or " + (runtime ? "cudaDeviceSynchronize()" : "cuCtxSynchronize()") +
                      "); without it the result is undefined";

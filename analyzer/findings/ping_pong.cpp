@@ -51,21 +51,34 @@ Advice advise_ping_pong(const Habit& habit) {
     const model::MovedBytes back{0, moved.to_host};
     const std::uint64_t written = written_by_host(habit, back);
     const Way up = way_of(habit, {moved.to_device, 0}, 0), down = way_of(habit, back, written);
-    const double faults_ns = up.faults_ns + down.faults_ns;
+    const double priced_ns = up.faults_ns + down.faults_ns;
+    const double faults_ns = within_recorded(memory.profile, priced_ns);
+    const bool back_too = down.saved_ns() > 0;
+    const std::string part = only_the_part(habit);
+    std::vector<CodeEdit> edits;
+    if (part.empty()) {
+        edits.push_back({EditKind::insert_before, prefetch_to_device(memory)});
+        if (back_too)
+            edits.push_back({EditKind::insert_after, prefetch_to_host(memory)});
+    }
     return {.text =
                 "keep the data on one side: do the host's step in a kernel, or give the host a small buffer "
                 "of its own for what it reads. If both must touch it: " +
-                prefetches(memory, down.saved_ns() > 0) + only_the_part(habit),
+                prefetches(memory, back_too) + part,
             .saving_ns = std::max(0.0, up.saved_ns()) + std::max(0.0, down.saved_ns()),
             .basis = "the bytes that migrated back and forth, by page faults instead of by prefetch, " +
                      habit.prices() + (written != 0 ? ", the host's first writes counted in both" : "") +
-                     "; keeping the data on one side saves all of about " + time_text(faults_ns),
+                     // A price above the whole run is of another machine than this one.
+                     (priced_ns > faults_ns
+                          ? ""
+                          : "; keeping the data on one side saves all of about " + time_text(faults_ns)),
             .confidence = habit.confidence(),
             .details = {},
             .evidence = {{"bytes_to_device", static_cast<double>(moved.to_device)},
                          {"bytes_to_host", static_cast<double>(moved.to_host)},
                          {"fault_cost_ns", faults_ns},
-                         {"prefetch_cost_ns", up.prefetch_ns + std::min(down.prefetch_ns, down.faults_ns)}}};
+                         {"prefetch_cost_ns", up.prefetch_ns + std::min(down.prefetch_ns, down.faults_ns)}},
+            .at_lead = std::move(edits)};
 }
 
 } // namespace

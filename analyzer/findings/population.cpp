@@ -110,6 +110,7 @@ Finding describe_population(const ManagedMemory& memory, const Populated& all) {
     for (const auto& [line, kernels] : all.kernels)
         if (line != all.most_stack)
             finding.places.emplace_back(kernels_text(profile, kernels) + " is launched here", line);
+    finding.code_edits = {{EditKind::insert_before, prefetch_to_device(memory), finding.stack}};
     finding.advice = prefetch_to_device(memory) + " on the launch's stream before the first launch; or " +
                      (profile.uses_runtime() ? "cudaMalloc" : "cuMemAlloc") +
                      " where the host never looks at it";

@@ -22,7 +22,8 @@ Advice advise_read_back(const Habit& habit) {
                      (fresh != 0 ? fresh_text : ""),
             .confidence = habit.confidence(),
             .details = {},
-            .evidence = {{"bytes_to_host", static_cast<double>(moved.to_host)}}};
+            .evidence = {{"bytes_to_host", static_cast<double>(moved.to_host)}},
+            .at_lead = {{EditKind::insert_after, prefetch_to_host(habit.memory)}}};
 }
 
 } // namespace

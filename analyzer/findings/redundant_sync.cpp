@@ -36,6 +36,8 @@ Finding describe_sync(const model::Profile& profile, std::uint64_t stack, const 
     // The first of a run of them may be the one that waits.
     const bool always = line.redundant + 1 >= line.count;
     finding.advice = always ? "leave it out" : "synchronise where something was queued, not in every case";
+    if (always)
+        finding.code_edits = {{EditKind::remove, profile.call_name(line.entry), stack}};
     finding.saving_ns = line.redundant_ns;
     finding.edit = line.calls.gone(profile);
     finding.basis = "time of these calls";

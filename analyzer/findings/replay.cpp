@@ -14,7 +14,7 @@ std::vector<timeline::Gain> replay(const model::Profile& profile,
                                    const std::vector<timeline::Edit>& edits) try {
     if (edits.empty())
         return {};
-    reader::TraceFile file(profile.trace().file.path());
+    reader::TraceFile file(profile.trace().file.source().opened());
     facts::Calls calls(profile.trace(), profile.rates());
     timeline::Clock clock({}, edits);
     clock.know(profile.clock());

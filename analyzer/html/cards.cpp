@@ -13,47 +13,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// A word of a command line, as a shell reads it back.
-std::string shell_word(std::string_view word) {
-    constexpr std::string_view plain =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+%@";
-    if (!word.empty() && word.find_first_not_of(plain) == std::string_view::npos)
-        return std::string(word);
-    std::string quoted = "'";
-    for (const char c : word)
-        quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return quoted + "'";
-}
-
-std::string command_of(const reports::Report& report) {
-    if (report.trace.dictionary.processes.empty())
-        return "PROGRAM";
-    std::string_view rest = report.trace.dictionary.processes.front().command_line;
-    while (!rest.empty() && rest.back() == '\0')
-        rest.remove_suffix(1);
-    std::string line;
-    while (!rest.empty()) {
-        const std::size_t end = std::min(rest.find('\0'), rest.size());
-        line += (line.empty() ? "" : " ") + shell_word(rest.substr(0, end));
-        rest.remove_prefix(std::min(rest.size(), end + 1));
-    }
-    return line.empty() ? "PROGRAM" : line;
-}
-
-/// What shows whether the remedy pays: an action of umadvisor that does the same, else a comparison.
-std::string verify(const Json& finding, const std::string& command, const std::string& file) {
-    const auto rule = finding["rule"].get<std::string>();
-    constexpr std::string_view prefetched[] = {"UMA-201", "UMA-202", "UMA-203",
-                                               "UMA-204", "UMA-205", "UMA-211"};
-    constexpr std::string_view staged[] = {"UMA-101", "UMA-102"};
-    if (std::ranges::find(prefetched, rule) != std::end(prefetched))
-        return "umadvisor ab --act prefetch -- " + command;
-    if (std::ranges::find(staged, rule) != std::end(staged))
-        return "umadvisor ab --act stage -- " + command;
-    return "umadvisor run -o mended.umtrace -- " + command + " && umadvisor diff " + shell_word(file) +
-           " mended.umtrace";
-}
-
 /// A code block of a rule's page: the lines that are indented below `**heading**`.
 std::vector<std::string> code_of(std::string_view page, std::string_view heading) {
     std::vector<std::string> lines;
@@ -259,7 +218,6 @@ struct Card {
     std::size_t number = 0;
     std::map<std::string, std::size_t> explained; ///< rules, by the card that explains them
     double largest = 0, net = 0;
-    std::string command, file;
     std::size_t stack_text_left = 150'000; ///< bytes, of all cards
 };
 
@@ -295,7 +253,7 @@ void write_card(Markup& out, const Json& finding, Card& card, const PageOptions&
     write_what_column(out, finding, card.net, options, explained);
     out.markup("<div class=\"wide\"><h3>Verify</h3><div class=\"line\"><pre class=\"m\" tabindex=\"0\" "
                "aria-label=\"command\">");
-    out.text(verify(finding, card.command, card.file));
+    out.text(finding["verify"].get<std::string>());
     out.markup("</pre><button class=\"btn js\" data-copy>Copy</button></div></div><div class=\"acts\"><button "
                "class=\"btn js\" "
                "data-show=\"" +
@@ -308,12 +266,10 @@ void write_card(Markup& out, const Json& finding, Card& card, const PageOptions&
 
 } // namespace
 
-void write_cards(Markup& out, reports::Report& report, const Json& document, const PageOptions& options) {
+void write_cards(Markup& out, const Json& document, const PageOptions& options) {
     const Json& list = document["findings"];
     Card card;
     card.net = document["process"]["net_ns"].get<double>();
-    card.command = command_of(report);
-    card.file = document["file"].get<std::string>();
     for (const Json& finding : list)
         card.largest = std::max(card.largest, finding["saving_ns"].get<double>());
     out.markup("<section id=\"findings\" aria-labelledby=\"h-findings\"><div class=\"sh\"><h2 "

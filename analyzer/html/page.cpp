@@ -157,7 +157,7 @@ std::string PageMaker::page(reports::Report& report) {
     out.text(file.substr(file.rfind('/') + 1))
         .markup("</span><button class=\"btn js\" id=\"theme\">Dark</button></div></header><main>");
     write_head(out, document, timeline);
-    write_cards(out, report, document, options_);
+    write_cards(out, document, options_);
     write_timeline_place(out);
     write_flame_place(out, !data["flames"].empty());
     write_tables(out, report);

@@ -22,8 +22,7 @@ std::string percent(double share);
 
 /// `document`: as reports::to_json has it.
 void write_head(Markup& out, const nlohmann::ordered_json& document, const Timeline& timeline);
-void write_cards(Markup& out, reports::Report& report, const nlohmann::ordered_json& document,
-                 const PageOptions& options);
+void write_cards(Markup& out, const nlohmann::ordered_json& document, const PageOptions& options);
 void write_tables(Markup& out, reports::Report& report);
 
 } // namespace umadvisor::html

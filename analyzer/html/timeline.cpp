@@ -151,7 +151,7 @@ public:
     }
 
     void run() {
-        reader::TraceFile file(profile_.trace().file.path());
+        reader::TraceFile file(profile_.trace().file.source().opened());
         reader::EventStream events(file, profile_.trace().choice());
         while (const reader::ThreadCursor* const cursor = events.next())
             take(*cursor);

@@ -19,7 +19,11 @@ struct Profile::Clocks {
               host_times.settle(settled.call, settled.waited_ns);
               if (settled.call.range != 0)
                   ranges.settle(settled.call, settled.waited_ns);
-              if (settled.call.owner != nullptr)
+              if (settled.call.owner == nullptr)
+                  return;
+              if (settled.call.kin != 0) // a launch
+                  static_cast<LaunchTotals*>(settled.call.owner)->settled_ns += settled.device_ns;
+              else
                   Copies::settle(*static_cast<CopyTotals*>(settled.call.owner), settled.call.bytes,
                                  settled.own_ns());
           }),

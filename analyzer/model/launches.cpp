@@ -57,8 +57,7 @@ std::uint32_t Launches::number_of(Thread& thread, Group& group) {
     return number;
 }
 
-const Launches::Group* Launches::add(std::uint32_t thread, const trace::Launch& launch,
-                                     const reader::Shape* shape) {
+Launches::Group* Launches::add(std::uint32_t thread, const trace::Launch& launch, const reader::Shape* shape) {
     ++count_;
     if (shape == nullptr) {
         ++without_shape_;
@@ -144,10 +143,14 @@ DeviceTimeEstimate Launches::estimate(const LaunchTotals& totals, double ns_per_
     const std::uint64_t ran = totals.count - totals.failed;
     if (totals.measured >= ran && ran != 0)
         return {static_cast<double>(totals.measured_ns), Basis::measured};
-    if (totals.measured != 0)
-        return {static_cast<double>(totals.measured_ns) +
-                    totals.usual_ns() * static_cast<double>(ran - totals.measured),
+    if (totals.measured != 0) {
+        const auto measured_ns = static_cast<double>(totals.measured_ns);
+        const double alike_ns = measured_ns + totals.usual_ns() * static_cast<double>(ran - totals.measured);
+        // Those that were measured may have been slower: the others ended before the waits behind them did.
+        const bool settled = totals.settled_ns > 0 && totals.replayed == 0;
+        return {settled ? std::min(alike_ns, std::max(measured_ns, totals.settled_ns)) : alike_ns,
                 Basis::extrapolated};
+    }
     if (totals.outside != nullptr && totals.outside->measured != 0) // of the same kernel and shape
         return {totals.outside->usual_ns() * static_cast<double>(ran), Basis::extrapolated};
     if (totals.waited_ticks > 0)

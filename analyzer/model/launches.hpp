@@ -37,6 +37,8 @@ struct LaunchTotals {
     std::uint64_t replayed = 0;                                  ///< of `count`, as nodes of graphs
     std::uint64_t measured = 0, measured_ns = 0, longest_ns = 0; ///< device time, event floor taken off
     double waited_ticks = 0; ///< share of the synchronisations after launches that were not sampled
+    double settled_ns =
+        0; ///< device time of all launches, by the clock, which knows how long waits allow; not of `replayed`
     const LaunchTotals* outside = nullptr; ///< the same launches outside the ranges that are looked at
 
     void measure(std::uint64_t nanoseconds);
@@ -60,7 +62,7 @@ public:
     void define(std::uint32_t thread, const reader::Shape& shape);
     /// `shape`: the latest that was defined in its place. Returns what it was added to, which stays where it
     /// is; nullptr where the launch's shape is lost.
-    const Group* add(std::uint32_t thread, const trace::Launch& launch, const reader::Shape* shape);
+    Group* add(std::uint32_t thread, const trace::Launch& launch, const reader::Shape* shape);
     /// Kernels that a graph ran.
     void add_replayed(const LaunchGroup& group, std::uint64_t count);
     /// A graph was launched: what a synchronisation waits for is partly its work.

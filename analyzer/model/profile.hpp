@@ -178,7 +178,8 @@ private:
 
     void observe(const reader::ThreadCursor& cursor);
     void observe_other(const reader::ThreadCursor& cursor, facts::Call* call);
-    void observe(const trace::Launch& record, const reader::Shape* shape, std::uint32_t thread);
+    void observe(const trace::Launch& record, const reader::Shape* shape, std::uint32_t thread,
+                 facts::Call* call);
     template <class Record>
     void count(const Record& record, std::uint32_t thread);
     template <class Record>

@@ -155,7 +155,7 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
     std::optional<facts::Call> call = clocks_->facts.next(cursor);
     if (const auto* const launch =
             std::get_if<trace::Launch>(&cursor.event())) // most are: told apart by a branch
-        observe(*launch, cursor.shape(), cursor.index());
+        observe(*launch, cursor.shape(), cursor.index(), call ? &*call : nullptr);
     else
         observe_other(cursor, call ? &*call : nullptr);
     if (call) {
@@ -192,7 +192,8 @@ void Profile::observe_other(const reader::ThreadCursor& cursor, facts::Call* cal
         cursor.event());
 }
 
-void Profile::observe(const trace::Launch& record, const reader::Shape* shape, std::uint32_t thread) {
+void Profile::observe(const trace::Launch& record, const reader::Shape* shape, std::uint32_t thread,
+                      facts::Call* call) {
     count(record, thread);
     churn_.add(record);
     idle_syncs_.add(record, thread);
@@ -210,7 +211,9 @@ void Profile::observe(const trace::Launch& record, const reader::Shape* shape, s
         ++captured_;
         return;
     }
-    const Launches::Group* const group = launches_.add(thread, record, shape);
+    Launches::Group* const group = launches_.add(thread, record, shape);
+    if (call != nullptr && group != nullptr)
+        call->owner = &group->second;
     scalar_downloads_.launch(group, thread);
     work_patterns_.launch(record, shape, group, thread);
     contents_.launch(shape);

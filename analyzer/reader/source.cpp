@@ -13,7 +13,7 @@
 
 namespace umadvisor::reader {
 
-Source::Source(const std::string& path) : path_(plain(path, trace::Plain::name)) {
+Source::Source(const std::string& path) : path_(plain(path, trace::Plain::name)), opened_(path) {
     // O_NONBLOCK: opening a FIFO must not wait for a writer; regular files ignore it (open(2)).
     file_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file_ < 0)
@@ -35,6 +35,7 @@ Source::Source(const std::string& path) : path_(plain(path, trace::Plain::name))
 
 Source::Source(Source&& other) noexcept
     : path_(std::move(other.path_)),
+      opened_(std::move(other.opened_)),
       file_(std::exchange(other.file_, -1)),
       size_(other.size_),
       unwritten_(std::move(other.unwritten_)) {}

@@ -120,7 +120,12 @@ Json finding_json(Report& report, const findings::Finding& finding) {
                 {"saving_bytes", finding.saving_bytes},
                 {"basis", finding.basis},
                 {"confidence", name(finding.confidence)},
-                {"parts", Json::array()}};
+                {"parts", Json::array()},
+                {"remedy", Json::array()},
+                {"verify", resolved.verify}};
+    for (const ResolvedEdit& edit : resolved.remedy)
+        object["remedy"].push_back(
+            {{"kind", findings::name(edit.kind)}, {"text", edit.text}, {"line", place_json(edit.at)}});
     if (finding.saving_at_most_ns > 0) {
         object["saving_at_least_ns"] = finding.saving_at_least_ns;
         object["saving_at_most_ns"] = finding.saving_at_most_ns;

@@ -40,7 +40,7 @@ ManagedJson parameters_json(const trace::ManagedSource& source) {
 
 /// Null: such events were never told, so nobody knows.
 ManagedJson told_faults(const model::ManagedTotals& totals, Kind kind, std::uint64_t faults) {
-    return faults == 0 && !totals.ever_told(kind) ? ManagedJson() : ManagedJson(faults);
+    return totals.counts(kind, faults) ? ManagedJson(faults) : ManagedJson();
 }
 
 ManagedJson totals_json(const model::ManagedTotals& totals) {

@@ -65,7 +65,7 @@ std::string faults_text(const model::ManagedTotals& totals) {
                           const char* noun) {
         if (exact != nullptr)
             return count_text(counted, noun);
-        return told == 0 && !totals.ever_told(kind) ? std::string(noun) + "s not told" : count_text(told, noun);
+        return totals.counts(kind, told) ? count_text(told, noun) : std::string(noun) + "s not told";
     };
     return text(trace::ManagedEventKind::host_fault, exact == nullptr ? 0 : exact->host_faults,
                 sum_of(totals.told().host_faults), "host fault") +

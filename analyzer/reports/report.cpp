@@ -24,7 +24,7 @@ machine::Rates rates_for(const reader::Dictionary& dictionary, const RatesOf& ra
 
 symbols::Options with_source_rule(symbols::Options options, const reader::Trace& trace) {
     struct stat status {};
-    const bool own = ::stat(trace.file.path().c_str(), &status) == 0 && status.st_uid == ::geteuid();
+    const bool own = ::stat(trace.file.source().opened().c_str(), &status) == 0 && status.st_uid == ::geteuid();
     options.source.shown = own || options.foreign_source;
     const reader::Header& header = trace.file.header();
     if (header.closed && header.realtime_ns != 0 && header.last.ticks > header.first.ticks) {

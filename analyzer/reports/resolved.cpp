@@ -1,5 +1,7 @@
 #include "analyzer/reports/resolved.hpp"
 
+#include "analyzer/reports/verify_command.hpp"
+
 #include <utility>
 
 namespace umadvisor::reports {
@@ -17,8 +19,33 @@ std::string ResolvedPlace::text() const {
     return stack == 0 ? "no stack recorded" : place.text();
 }
 
+namespace {
+
+/// Code to insert is CUDA's: at a line of Python the advice in words is all there is.
+std::vector<ResolvedEdit> remedy_of(Report& report, const findings::Finding& finding,
+                                    const ResolvedPlace& line) {
+    std::vector<ResolvedEdit> remedy;
+    for (const findings::CodeEdit& edit : finding.code_edits) {
+        ResolvedPlace at = resolve_place(report, edit.stack, "");
+        if (at.place.language == symbols::Language::python)
+            return {{findings::EditKind::rework, finding.advice, line}};
+        remedy.push_back({edit.kind, edit.text, std::move(at)});
+    }
+    if (remedy.empty())
+        remedy.push_back({findings::EditKind::rework, finding.advice, line});
+    return remedy;
+}
+
+} // namespace
+
 ResolvedFinding resolve(Report& report, const findings::Finding& finding) {
-    ResolvedFinding resolved{finding, resolve_place(report, finding.stack, finding.summary), {}, {}};
+    ResolvedFinding resolved{.finding = finding,
+                             .line = resolve_place(report, finding.stack, finding.summary),
+                             .memory = {},
+                             .others = {},
+                             .remedy = {},
+                             .verify = verify_command(report, *finding.rule)};
+    resolved.remedy = remedy_of(report, finding, resolved.line);
     if (!finding.allocation_text.empty())
         resolved.memory = resolve_place(report, finding.allocation_stack,
                                         (finding.allocation_stack == 0 ? "memory: " : "allocated here: ") +

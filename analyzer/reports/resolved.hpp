@@ -23,13 +23,22 @@ struct ResolvedPlace {
 /// Reads the source file of its line.
 ResolvedPlace resolve_place(Report& report, std::uint64_t stack, std::string what);
 
-/// The one view that text, JSON, Markdown and SARIF are written from. Refers to the finding.
+/// One part of a remedy.
+struct ResolvedEdit {
+    findings::EditKind kind{};
+    std::string text;
+    ResolvedPlace at;
+};
+
+/// The one view that text, JSON, Markdown, SARIF and the page are written from. Refers to the finding.
 struct ResolvedFinding {
     const findings::Finding& finding;
     ResolvedPlace line; ///< the offending one, and the summary
     std::optional<ResolvedPlace>
         memory; ///< the allocation concerned; without a stack where its line is not known
     std::vector<ResolvedPlace> others; ///< further lines that matter
+    std::vector<ResolvedEdit> remedy;  ///< the advice, line by line
+    std::string verify;                ///< a command line that shows whether the remedy pays
 };
 
 /// Reads the source files of its lines.

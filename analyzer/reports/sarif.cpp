@@ -6,16 +6,17 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 
 namespace umadvisor::reports {
 namespace {
 
 using SarifJson = nlohmann::ordered_json;
 
-/// A file as a URI reference (RFC 3986): of an absolute path with its scheme.
+/// A file as a URI reference (RFC 3986), without `..` in it: of an absolute path with its scheme.
 std::string uri_of(const std::string& path) {
     std::string uri = path.starts_with('/') ? "file://" : "";
-    for (const char c : path) {
+    for (const char c : std::filesystem::path(path).lexically_normal().string()) {
         const auto byte = static_cast<unsigned char>(c);
         const bool unreserved = (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') ||
                                 (byte >= 'A' && byte <= 'Z') ||

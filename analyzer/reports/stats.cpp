@@ -226,8 +226,11 @@ Table kernels_table(Report& report) {
         const auto& measured = report.statistics->kernels();
         const auto found = measured.find(function);
         const Distribution samples = found == measured.end() ? Distribution() : found->second;
-        WeighedRow row{kernel.ns, {Cell(), kernel.ns, std::string(name(kernel.basis)), kernel.launches}};
-        row.cells.emplace_back(kernel.ns / static_cast<double>(std::max<std::uint64_t>(1, kernel.launches)));
+        const bool known = kernel.basis != model::Basis::unknown || kernel.ns > 0;
+        const double mean_ns = kernel.ns / static_cast<double>(std::max<std::uint64_t>(1, kernel.launches));
+        WeighedRow row{kernel.ns,
+                       {Cell(), known ? Cell(kernel.ns) : Cell(), std::string(name(kernel.basis)),
+                        kernel.launches, known ? Cell(mean_ns) : Cell()}};
         add_spread(row.cells, samples, 1);
         row.cells.emplace_back(samples.count());
         row.cells.emplace_back(symbols::demangle(report.profile.dictionary().function_symbol(function)));
@@ -251,6 +254,9 @@ Table managed_table(Report& report) {
                  {"line", "Line"}},
                 {}};
     const model::ManagedTotals& totals = report.profile.managed().totals();
+    const auto faults = [&totals](trace::ManagedEventKind kind, std::uint64_t told) {
+        return totals.counts(kind, told) ? Cell(told) : Cell();
+    };
     std::vector<WeighedRow> rows;
     std::uint64_t allocations = 0, allocated = 0;
     for (const ManagedLine& line : managed_lines(report)) {
@@ -258,9 +264,10 @@ Table managed_table(Report& report) {
         rows.push_back(
             {static_cast<double>(line.moved.to_device) + static_cast<double>(line.moved.to_host),
              {Cell(), line.moved.to_device, line.moved.to_host, std::string(name(line.basis)),
-              model::sum_of(line.activity.told.host_faults),
-              totals.device_faults(model::sum_of(line.activity.told.device_faults)), line.allocations,
-              line.allocated_bytes,
+              faults(trace::ManagedEventKind::host_fault, model::sum_of(line.activity.told.host_faults)),
+              faults(trace::ManagedEventKind::device_fault,
+                     totals.device_faults(model::sum_of(line.activity.told.device_faults))),
+              line.allocations, line.allocated_bytes,
               !variable.empty() ? "variable " + variable : report.symbolizer.line(line.site.stack).text()}});
         allocations += line.allocations;
         allocated += line.allocated_bytes;

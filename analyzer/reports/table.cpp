@@ -18,12 +18,13 @@ std::string fixed_text(double value, int decimals) {
     return text;
 }
 
-std::string cell_text(const Cell& cell, const Column& column) {
+/// What is not known is `unknown`.
+std::string cell_text(const Cell& cell, const Column& column, const char* unknown) {
     return std::visit(
         [&](const auto& value) -> std::string {
             using Value = std::decay_t<decltype(value)>;
             if constexpr (std::is_same_v<Value, std::monostate>)
-                return {};
+                return unknown;
             else if constexpr (std::is_same_v<Value, std::string>)
                 return value;
             else if constexpr (std::is_same_v<Value, double>)
@@ -33,6 +34,8 @@ std::string cell_text(const Cell& cell, const Column& column) {
         },
         cell);
 }
+
+constexpr const char* unknown_text = "–"; ///< in text: a gap would be taken for a mistake
 
 bool is_word(const Cell& cell) {
     return std::holds_alternative<std::string>(cell);
@@ -64,7 +67,7 @@ struct Layout {
         for (std::size_t i = 0; i < table.columns.size(); ++i) {
             Shown each{i, columns(table.columns[i].title), false};
             for (const auto& row : table.rows) {
-                each.width = std::max(each.width, columns(cell_text(row[i], table.columns[i])));
+                each.width = std::max(each.width, columns(cell_text(row[i], table.columns[i], unknown_text)));
                 each.words = each.words || is_word(row[i]);
             }
             shown.push_back(each);
@@ -105,7 +108,7 @@ void write_text(const Table& table, std::ostream& out, std::size_t width) {
         out << "  " << std::string(shown.width, '-');
     out << "\n";
     for (const auto& row : table.rows)
-        write_line([&](std::size_t i) { return cell_text(row[i], table.columns[i]); });
+        write_line([&](std::size_t i) { return cell_text(row[i], table.columns[i], unknown_text); });
     if (!layout.left_out.empty())
         out << "  left out for want of width: " << layout.left_out << "\n";
 }
@@ -117,7 +120,7 @@ void write_csv(const Table& table, std::ostream& out) {
     out << "\n";
     for (const auto& row : table.rows) {
         for (std::size_t i = 0; i < row.size(); ++i)
-            out << separator(i) << quoted(cell_text(row[i], table.columns[i]));
+            out << separator(i) << quoted(cell_text(row[i], table.columns[i], ""));
         out << "\n";
     }
 }

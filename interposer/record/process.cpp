@@ -1,9 +1,8 @@
 #include "interposer/record/process.hpp"
 
-#include "interposer/base/text.hpp"
 #include "interposer/record/recorder.hpp"
+#include "trace/rank.hpp"
 
-#include <cstdlib>
 #include <fcntl.h>
 #include <string_view>
 #include <unistd.h>
@@ -33,15 +32,6 @@ std::string_view read_file(const char* path, char* buffer, std::size_t bytes) no
 
 } // namespace
 
-std::string_view rank() noexcept {
-    // torchrun; Open MPI; MPICH and those made of it; Slurm; Kubernetes, of indexed jobs and job sets.
-    for (const char* name : {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "MV2_COMM_WORLD_RANK",
-                             "SLURM_PROCID", "JOB_COMPLETION_INDEX"})
-        if (const char* value = getenv(name); value != nullptr && *value != '\0')
-            return base::first(std::string_view(value), 64);
-    return {};
-}
-
 void define_process() noexcept {
     static char executable[4096], directory[4096], command_line[trace::max_text], host[256];
     trace::Process record;
@@ -52,7 +42,7 @@ void define_process() noexcept {
     record.directory = read_link("/proc/self/cwd", directory, sizeof directory);
     if (gethostname(host, sizeof host - 1) == 0)
         record.host = host;
-    record.rank = rank();
+    record.rank = trace::launch_rank();
     define(record);
 }
 

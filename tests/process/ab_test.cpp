@@ -54,6 +54,66 @@ BOOST_AUTO_TEST_CASE(a_gain_and_a_loss_are_told) {
     BOOST_TEST(json_of(loss).at("bare").at("median_s") < json_of(loss).at("repaired").at("median_s"));
 }
 
+/// Two scripts in `folder`, which log themselves to `order`.
+void write_builds(const Folder& folder, const std::string& before, const std::string& after) {
+    for (const auto& [name, text] : {std::pair{"a", before}, {"b", after}}) {
+        std::ofstream(folder / name) << "#!/bin/sh\nprintf " << name << " >>order\n" << text << "\n";
+        fs::permissions(folder / name, fs::perms::owner_all);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(two_builds_are_compared) {
+    const Folder folder;
+    write_builds(folder, "sleep 0.1; echo $#", "echo $#; echo $LD_PRELOAD$UMADVISOR_ACT >>preloaded");
+    const std::string command = advisor + " ab -n 4 --before ./a --after ./b";
+    const Outcome gain = run(folder, command + " -- --json 'one word'");
+    BOOST_TEST(gain.status == 0, gain.err);
+    BOOST_TEST(gain.err == "");
+    BOOST_TEST(gain.out.starts_with("before:   median "), gain.out);
+    BOOST_TEST(says(gain.out, "), ./a\nafter:    median "), gain.out);
+    BOOST_TEST(says(gain.out, "), ./b\n"), gain.out);
+    BOOST_TEST(says(gain.out, "\ngain:     "), gain.out);
+    BOOST_TEST(read(folder / "order") == "ababbaabba");
+    BOOST_TEST(read(folder / "preloaded").find_first_not_of('\n') == std::string::npos);
+    const nlohmann::json found = json_of(run(folder, command + " --json"));
+    BOOST_TEST(found.at("verdict") == "gain");
+    BOOST_TEST(found.at("before").at("command") == nlohmann::json({"./a"}));
+    BOOST_TEST(found.at("after").at("times_s").size() == 4u);
+    BOOST_TEST(!found.contains("act"));
+}
+
+BOOST_AUTO_TEST_CASE(a_build_that_does_something_else_is_a_difference) {
+    const Folder folder;
+    const std::string command = advisor + " ab -n 4 --before ./a --after ./b";
+    write_builds(folder, "echo 12", "echo 13");
+    const Outcome other = run(folder, command);
+    BOOST_TEST(other.status == 4, other.err);
+    BOOST_TEST(says(other.out, "standard output differs: from byte 2 on in --after run 1\n"), other.out);
+    write_builds(folder, "exit 3", ":");
+    const Outcome fails = run(folder, command);
+    BOOST_TEST(fails.status == 3);
+    BOOST_TEST(says(fails.err, "./a fails, with exit status 3"), fails.err);
+    write_builds(folder, ":", "exit 3");
+    const Outcome broken = run(folder, command);
+    BOOST_TEST(broken.status == 4);
+    BOOST_TEST(says(broken.out, "exit status 3 in --after run 1"), broken.out);
+}
+
+/// A build that the shim could not be preloaded into, too.
+BOOST_AUTO_TEST_CASE(builds_of_cuda_programs_are_compared) {
+    const Folder folder;
+    const Outcome outcome =
+        run_sim(folder, advisor + " ab -n 4 --before " + examples + "/sim/pingpong --after " + examples +
+                            "/sim/pingpong -- --mib 2");
+    BOOST_TEST(outcome.status == 0, outcome.out + outcome.err);
+    BOOST_TEST(says(outcome.out, "results:  equal in all runs"), outcome.out);
+    const Outcome unlinked =
+        run(folder, advisor + " ab -n 4 --before /bin/true --after " + programs + "/static_program");
+    BOOST_TEST((unlinked.status == 0 || unlinked.status == 4), unlinked.err);
+    for (const auto& entry : fs::directory_iterator(folder.path))
+        BOOST_TEST(entry.path().extension() != ".umtrace", entry.path());
+}
+
 /// After a run of each that does not count.
 BOOST_AUTO_TEST_CASE(which_of_a_pair_is_first_changes) {
     const Folder folder;
@@ -183,6 +243,12 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_run_is_one_line) {
     };
     check(" ab -- ./no-such-program", 127, "no-such-program");
     check(" ab -- " + programs + "/static_program", 2, "static");
+    check(" ab --before ./no-such-build --after /bin/true", 127, "no-such-build");
+    check(" ab --before /bin/true --after ./no-such-build", 127, "no-such-build");
+    check(" ab --before /bin/true -- 1", 2, "--before needs --after");
+    check(" ab --after /bin/true", 2, "--after needs --before");
+    check(" ab --before /bin/true --after /bin/true --act stage", 2, "--act is for repaired runs");
+    check(" ab --before /bin/true --after /bin/true -o x.umtrace", 2, "--output is for repaired runs");
     check(" ab -o no/such/folder/x.umtrace -- /bin/true", 1, "no/such/folder");
 }
 

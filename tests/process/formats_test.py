@@ -70,6 +70,7 @@ class Formats(unittest.TestCase):
         for result in results:
             place = result["locations"][0]["physicalLocation"]
             self.assertTrue(place["artifactLocation"]["uri"].startswith("file:///"), place)
+            self.assertNotIn("/../", place["artifactLocation"]["uri"])
             self.assertGreater(place["region"]["startLine"], 0)
 
     def test_reports_are_valid(self):
@@ -78,6 +79,17 @@ class Formats(unittest.TestCase):
             self.for_report.validate(each)
         self.for_all.validate(self.reports)
         self.for_all.validate(self.reports[0])
+
+    def test_a_remedy_stands_on_the_lines_of_the_program(self):
+        report = next(each for each in self.reports if each["process"]["program"] == "pingpong" and each["driver"]["simulated"])
+        finding = next(each for each in report["findings"] if each["rule"] == "UMA-202")
+        self.assertEqual([each["kind"] for each in finding["remedy"]], ["insert_before", "insert_after"])
+        for part, place in zip(finding["remedy"], ("cudaMemLocationTypeDevice", "cudaMemLocationTypeHost")):
+            self.assertTrue(part["text"].startswith("cudaMemPrefetchAsync(") and place in part["text"], part)
+            self.assertEqual(part["line"], finding["line"])
+            self.assertIn("LAUNCH(increment", part["line"]["source"])
+        self.assertTrue(finding["verify"].startswith("umadvisor ab --act prefetch -- "), finding["verify"])
+        self.assertTrue(finding["verify"].endswith("/bin/sim/pingpong"), finding["verify"])
 
     def test_reports_with_other_keys_or_without_some_are_refused(self):
         finding = next(each for each in self.reports if each["findings"])

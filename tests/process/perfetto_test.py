@@ -6,6 +6,7 @@ import lzma
 import os
 import re
 import subprocess
+import tarfile
 import tempfile
 import unittest
 import zlib
@@ -210,6 +211,32 @@ class Perfetto(unittest.TestCase):
         self.assertEqual(len({one(process, "pid") for process in processes}), len(self.traces))
         threads = [one(one(track, "thread"), "tid") for track, _ in tracks.values() if one(track, "thread")]
         self.assertEqual(len(set(threads)), len(threads))
+
+    def test_an_archive_has_a_timeline_for_each_host(self):
+        by_host = {}
+        for trace in self.traces:
+            report = json.loads(subprocess.run([ADVISOR, "report", "--json", trace], check=True, stdout=subprocess.PIPE,
+                                               stderr=subprocess.DEVNULL).stdout)
+            by_host.setdefault(report["process"]["host"], []).append(report["process"]["pid"])
+        self.assertGreaterEqual(len(by_host), 2)
+        output = Path(self.folder.name, "out.tar")
+        subprocess.run([ADVISOR, "export", "--perfetto", "-f", "-o", output, *self.traces], check=True, stderr=subprocess.DEVNULL)
+        with tarfile.open(output) as archive:
+            members = {each.name: archive.extractfile(each).read() for each in archive.getmembers()}
+        manifest = json.loads(members.pop("perfetto_manifest.json"))["perfetto_manifest"]
+        self.assertEqual(manifest["version"], 1)
+        self.assertEqual(set(members), {each["path"] for each in manifest["files"]})
+        self.assertEqual(manifest["trace_time"], {"clock": "REALTIME", "file": manifest["files"][0]["path"]})
+        self.assertEqual({each["machine"]["name"] for each in manifest["files"]}, set(by_host))
+        for entry in manifest["files"]:
+            one_file = Path(self.folder.name, entry["path"])
+            one_file.write_bytes(members[entry["path"]])
+            tracks = check(self, packets_of(one_file))
+            pids = [int(one(one(track, "process"), "pid")) for track, _ in tracks.values() if one(track, "process")]
+            expected = by_host[entry["machine"]["name"]]
+            self.assertEqual(len(pids), len(expected))
+            if len(expected) == 1:  # whatever other hosts have
+                self.assertEqual(pids, expected)
 
     def test_the_same_traces_make_the_same_file(self):
         outputs = []

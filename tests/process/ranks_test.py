@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import subprocess
 import tempfile
 import unittest
@@ -44,7 +45,7 @@ class Job:
 
     def run(self, rank, load, slowest, options):
         meeting = 20 + round(slowest - self.busy(load))
-        ran(ADVISOR, "run", "-q", "--no-calibrate", "--summary", *options, "-o", self.folder / f"rank{rank}.umtrace", "--", PROGRAM,
+        ran(ADVISOR, "run", "-q", "--no-calibrate", "--summary", *options, "-o", self.folder / "rank.umtrace", "--", PROGRAM,
             ROUNDS, load["own"], load["copied"], load["kernel"], load["calls"], meeting, env=environment(RANK=str(rank)))
 
     def merge(self, *parts, output=None):
@@ -108,7 +109,7 @@ class Ranks(unittest.TestCase):
     def test_what_made_no_cuda_call_is_left_out(self):
         with tempfile.TemporaryDirectory() as folder:
             job = Job(folder, [USUAL] * 2)
-            launcher = json.loads((job.folder / "rank0.umsum").read_text())
+            launcher = json.loads((job.folder / "rank.0.umsum").read_text())
             launcher.update(rank="", pid=launcher["pid"] + 1000, calls=0)
             (job.folder / "launcher.umsum").write_text(json.dumps(launcher))
             job.merge()
@@ -120,14 +121,45 @@ class Ranks(unittest.TestCase):
             folder, page = Path(name), Path(name) / "page"
             page.mkdir()
             Job(folder, [USUAL] * 2)
-            trace, other = folder / "rank0.umtrace", folder / "rank1.umtrace"
-            (folder / "rank0.umsum").unlink()
+            trace, other = folder / "rank.0.umtrace", folder / "rank.1.umtrace"
+            (folder / "rank.0.umsum").unlink()
             kept = trace.read_bytes(), other.read_bytes()
             for command in (["merge", folder, "-f", "-o", trace], ["merge", folder, "-f", "-o", other],
                             ["report", "--html", "-f", "-o", trace, trace]):
                 failed = subprocess.run([ADVISOR, *command], capture_output=True, text=True)
                 self.assertEqual((failed.returncode, len(failed.stderr.splitlines())), (1, 1), failed)
             self.assertEqual((trace.read_bytes(), other.read_bytes()), kept)
+
+    def test_ranks_that_are_given_one_output_write_to_files_of_their_own(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            command = ["run", "-q", "--no-calibrate", "-f", "-o"]
+            program = ["--", PROGRAM, 1, 1, 1, 1, 1, 1]
+            for rank in "0", "11":
+                ran(ADVISOR, *command, folder / "x.umtrace", *program, env=environment(RANK=rank))
+            self.assertEqual({each.name for each in folder.iterdir()}, {"x.0.umtrace", "x.11.umtrace"})
+            # One's -f leaves the others alone, and without it a rank's own trace is in the way.
+            kept = (folder / "x.0.umtrace").read_bytes()
+            ran(ADVISOR, *command, folder / "x.umtrace", *program, env=environment(RANK="11"))
+            self.assertEqual((folder / "x.0.umtrace").read_bytes(), kept)
+            failed = subprocess.run([ADVISOR, "run", "-o", folder / "x.umtrace", "--", "true"], capture_output=True, text=True,
+                                    env=environment(RANK="0"))
+            self.assertEqual(failed.returncode, 1)
+            self.assertIn("x.0.umtrace: exists already", failed.stderr)
+            # Ranks that a launcher starts below one `umadvisor run`; a further process of a rank adds its pid.
+            launcher = "for r in 4 5; do RANK=$r \"$@\"; RANK=$r \"$@\"; done"
+            ran(ADVISOR, *command, folder / "y.umtrace", "--", "sh", "-c", launcher, "sh", *program[1:], env=environment())
+            names = sorted(each.name for each in folder.glob("y.*"))
+            self.assertEqual([re.sub("[0-9]{2,}", "PID", each) for each in names],
+                             ["y.4.PID.umtrace", "y.4.umtrace", "y.5.PID.umtrace", "y.5.umtrace"])
+
+    def test_a_name_that_ends_in_the_rank_stays_as_it_is(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            for output in "rank3.umtrace", "trace.3", "rank13.umtrace":
+                ran(ADVISOR, "run", "-q", "--no-calibrate", "-o", folder / output, "--", PROGRAM, 1, 1, 1, 1, 1, 1,
+                    env=environment(RANK="3"))
+            self.assertEqual({each.name for each in folder.iterdir()}, {"rank3.umtrace", "trace.3", "rank13.3.umtrace"})
 
     def test_each_trace_has_a_summary_of_its_own(self):
         with tempfile.TemporaryDirectory() as name:
@@ -158,6 +190,15 @@ class Ranks(unittest.TestCase):
             self.assertEqual(merged.returncode, 1)
             self.assertIn("broken.umsum", merged.stderr)
             self.assertEqual(len(job.report()["ranks"]), 2)
+
+    def test_what_a_job_has_no_use_for_is_refused(self):
+        with tempfile.TemporaryDirectory() as name:
+            job = Job(name, [USUAL])
+            job.merge()
+            for option in ["--machine", job.file], ["--source"], ["--markdown"]:
+                failed = subprocess.run([ADVISOR, "report", *option, job.file], capture_output=True, text=True)
+                self.assertEqual(failed.returncode, 2, failed)
+                self.assertIn(f"{option[0]} is for traces", failed.stderr)
 
     def test_a_file_that_holds_something_else_is_refused(self):
         with tempfile.TemporaryDirectory() as folder:

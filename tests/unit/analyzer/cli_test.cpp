@@ -1,4 +1,5 @@
 #include "analyzer/cli/child_process.hpp"
+#include "analyzer/cli/command.hpp"
 #include "analyzer/cli/launcher.hpp"
 #include "analyzer/cli/program_file.hpp"
 #include "analyzer/cli/rule_pages.hpp"
@@ -12,6 +13,7 @@
 
 #include <boost/test/unit_test.hpp>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
@@ -53,6 +55,12 @@ BOOST_AUTO_TEST_CASE(wrong_usage_is_one_line_and_status_2) {
     check_one_line(run({"ab", "-n", "many", "--", "ls"}), 2, "4 to 100, not many");
     check_one_line(run({"run", "--frobnicate", "ls"}), 2, "--frobnicate");
     check_one_line(run({"run", "--frobnicate", "--", "ls"}), 2, "--frobnicate");
+    check_one_line(run({"run", "--summary=x", "--", "ls"}), 2, "--summary takes no value");
+    check_one_line(run({"run", "--summary=false", "--", "ls"}), 2, "--summary takes no value");
+    check_one_line(run({"export", "--perfetto", "--limit", "3", "-o", "x", "y"}), 2,
+                   "--limit goes with --memory-viz");
+    check_one_line(run({"export", "--sqlite", "--at-oom", "-o", "x", "y"}), 2,
+                   "--at-oom goes with --memory-viz");
     check_one_line(run({"run", "stray", "--", "ls"}), 2, "stray");
     check_one_line(run({"run", "--stacks", "many", "--", "ls"}), 2, "--stacks");
     check_one_line(run({"run", "--pretend-memory", "lots", "--", "ls"}), 2, "--pretend-memory");
@@ -113,6 +121,10 @@ BOOST_AUTO_TEST_CASE(help_and_version_are_no_errors) {
     BOOST_TEST(run({"--help"}).out.find("Exit status") != std::string::npos);
     BOOST_TEST(run({"run", "--help"}).status == 0);
     BOOST_TEST(run({"--version"}).out.starts_with("umadvisor "));
+    const Result topics = run({"help"});
+    BOOST_TEST(topics.status == 0);
+    for (const char* topic : {"help env", "help coverage", "explain", "--help"})
+        BOOST_TEST(topics.out.find(std::string("umadvisor ") + topic) != std::string::npos, topics.out);
     const Result variables = run({"help", "env"});
     BOOST_TEST(variables.status == 0);
     for (const char* name : {"UMADVISOR_OUTPUT", "UMADVISOR_QUIET", "UMADVISOR_ACT"})
@@ -126,7 +138,7 @@ BOOST_AUTO_TEST_CASE(help_says_plainly_how_many_files_there_may_be) {
                                          {"diff", "FILE FILE"},
                                          {"tree", "FILE"},
                                          {"explain", "[RULE]"},
-                                         {"help", "TOPIC"}}) {
+                                         {"help", "[TOPIC]"}}) {
         const std::string help = run({command, "--help"}).out;
         BOOST_TEST(help.find(std::string("Usage: umadvisor ") + command + " [OPTIONS] " + usage + "\n") !=
                        std::string::npos,
@@ -168,6 +180,30 @@ BOOST_AUTO_TEST_CASE(the_documented_table_is_the_list_of_rules) {
     const std::size_t start = document.find("| [UMA-");
     BOOST_REQUIRE(start != std::string::npos);
     BOOST_TEST(document.substr(start, document.find("\n\n", start) + 1 - start) == table);
+}
+
+BOOST_AUTO_TEST_CASE(readme_counts_the_entry_points_that_the_coverage_lists) {
+    std::istringstream table(run({"help", "coverage"}).out);
+    std::string all;
+    for (std::string line; std::getline(table, line);)
+        if (line.starts_with("| all |"))
+            all = line;
+    int recorded = 0, counted = 0, passed = 0;
+    BOOST_TEST_REQUIRE(std::sscanf(all.c_str(), "| all | %d | %d | %d |", &recorded, &counted, &passed) == 3);
+    const std::string told = std::to_string(recorded) + " of the " +
+                             std::to_string(recorded + counted + passed) + " entry points that umadvisor knows";
+    BOOST_TEST(reader::read_whole_file(UMADVISOR_README, 1 << 20).find(told) != std::string::npos, told);
+}
+
+BOOST_AUTO_TEST_CASE(readme_names_all_options_of_run) {
+    const std::string readme = reader::read_whole_file(UMADVISOR_README, 1 << 20);
+    const std::size_t start = readme.find("Options of `run`");
+    const std::string paragraph =
+        readme.substr(start, readme.find("When the program has ended", start) - start);
+    for (const cli::OptionSpec& option : cli::run_command.options) {
+        const std::string flag(option.flags.substr(0, option.flags.find(',')));
+        BOOST_TEST(paragraph.find("`" + flag) != std::string::npos, flag);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(report_takes_several_files) {

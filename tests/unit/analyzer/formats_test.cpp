@@ -107,6 +107,42 @@ BOOST_AUTO_TEST_CASE(findings_are_chosen) {
     BOOST_TEST(none["why_empty"].get<std::string>().find("left out: 2") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(a_remedy_is_told_in_parts_with_what_verifies_it) {
+    test::Scenario s;
+    const std::uint64_t upload = s.stack(), wait = s.stack();
+    s.copy_often(64 * mib, 20 * ms, {.stack = upload});
+    s.synchronize();
+    for (int i = 0; i < 200; ++i)
+        s.synchronize({.stack = wait, .duration = 10'000});
+    const std::string path = s.path();
+    const json findings = report_json({path})["findings"];
+    BOOST_TEST_REQUIRE(findings.size() == 2u);
+    BOOST_TEST(findings[0]["rule"] == "UMA-101");
+    BOOST_TEST(findings[0]["verify"] == "umadvisor ab --act stage -- program --size");
+    BOOST_TEST_REQUIRE(findings[0]["remedy"].size() == 1u);
+    BOOST_TEST(findings[0]["remedy"][0]["kind"] == "rework");
+    BOOST_TEST(findings[0]["remedy"][0]["text"] == findings[0]["advice"]);
+    BOOST_TEST(findings[0]["remedy"][0]["line"] == findings[0]["line"]);
+    BOOST_TEST(findings[1]["rule"] == "UMA-501");
+    BOOST_TEST(findings[1]["verify"] ==
+               "umadvisor run -f -o changed.umtrace -- program --size && umadvisor diff " + path +
+                   " changed.umtrace");
+    BOOST_TEST_REQUIRE(findings[1]["remedy"].size() == 1u);
+    BOOST_TEST(findings[1]["remedy"][0]["kind"] == "remove");
+    BOOST_TEST(findings[1]["remedy"][0]["text"] == "cudaDeviceSynchronize");
+    BOOST_TEST(findings[1]["remedy"][0]["line"] == findings[1]["line"]);
+}
+
+BOOST_AUTO_TEST_CASE(a_trace_is_opened_again_by_its_own_name) {
+    const std::string path = two_findings();
+    const std::string odd = std::filesystem::path(path).parent_path() / "odd\nname.umtrace";
+    std::filesystem::copy_file(path, odd, std::filesystem::copy_options::overwrite_existing);
+    json usual = report_json({path}), other = report_json({odd});
+    BOOST_TEST(other["findings"][1]["verify"].get<std::string>().find("'" + odd + "'") != std::string::npos);
+    BOOST_TEST(other["together_ns"] == usual["together_ns"]);
+    std::filesystem::remove(odd);
+}
+
 BOOST_AUTO_TEST_CASE(suppressions_are_read_line_by_line) {
     const std::string path = two_findings();
     const std::string good = suppressions("# known\n\n  UMA-101 \r\n");

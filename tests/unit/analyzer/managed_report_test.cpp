@@ -1,3 +1,4 @@
+#include "command_run.hpp"
 #include "managed_scenario.hpp"
 #include "rendered.hpp"
 
@@ -189,6 +190,10 @@ BOOST_AUTO_TEST_CASE(what_was_never_told_is_not_zero) {
     BOOST_TEST(managed["totals"]["host_faults"].is_null());
     BOOST_TEST(managed["allocations"][0]["device_faults"].is_null());
     BOOST_TEST(managed["allocations"][0]["basis"] == "counted");
+    const json stats = json::parse(test::run({"stats", "--format", "json", "--table", "managed", path}).out);
+    BOOST_TEST(stats["tables"]["managed"][0]["bytes_to_device"] == mib);
+    BOOST_TEST(stats["tables"]["managed"][0]["host_faults"].is_null());
+    BOOST_TEST(stats["tables"]["managed"][0]["device_faults"].is_null());
     BOOST_TEST(contains(section_of(path), "host faults not told, device faults not told"), section_of(path));
 }
 

@@ -180,6 +180,39 @@ BOOST_AUTO_TEST_CASE(kernels_and_allocations_are_told) {
     BOOST_TEST(memory["live_bytes_at_end"] == 3000);
 }
 
+/// Two launches that were sampled took long; the waits behind the others say that these did not.
+BOOST_AUTO_TEST_CASE(kernels_take_no_longer_than_the_waits_behind_them_allow) {
+    test::Scenario s;
+    const auto function = s.function("_Z7advancev");
+    for (const std::uint64_t sample : {1, 2}) {
+        s.launch(function, {}, sample);
+        s.device_time(sample, 5'000'000);
+        s.synchronize({.duration = 5'000'000});
+    }
+    for (int i = 0; i < 100; ++i) {
+        s.launch(function, {});
+        s.synchronize({.duration = 20'000});
+    }
+    const json row = row_of(stats_of(s.path())["tables"]["kernels"], "name", "advance");
+    BOOST_TEST(row["basis"] == "extrapolated");
+    BOOST_TEST(row["total_ns"].get<double>() >= 10e6);
+    BOOST_TEST(row["total_ns"].get<double>() <= 10e6 + 100 * 25e3);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_not_known_is_no_zero) {
+    test::Scenario s;
+    s.launch(s.function("_Z7advancev"), {});
+    const std::string path = s.path();
+    const json row = row_of(stats_of(path)["tables"]["kernels"], "name", "advance");
+    BOOST_TEST(row["basis"] == "unknown");
+    BOOST_TEST(row["total_ns"].is_null());
+    BOOST_TEST(row["mean_ns"].is_null());
+    const std::string text = run({"stats", "--table", "kernels", path}).out;
+    BOOST_TEST(text.find("–  unknown") != std::string::npos, text);
+    BOOST_TEST(run({"stats", "--format", "csv", "--table", "kernels", path}).out.find("–") ==
+               std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(empty_tables_are_left_out_unless_asked_for) {
     test::Scenario s;
     s.copy(1000, 100, {});
