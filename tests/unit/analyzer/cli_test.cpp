@@ -176,13 +176,13 @@ BOOST_AUTO_TEST_CASE(the_documented_table_is_the_list_of_rules) {
         table +=
             "| [" + id + " " + name + "](" + id + "-" + name + ".md) | " + std::string(rule.title) + " |\n";
     }
-    const std::string document = reader::read_whole_file(UMADVISOR_RULES, 1 << 20);
+    const std::string document = reader::read_whole_file(UMADVISOR_DOCUMENTS "/rules/README.md", 1 << 20);
     const std::size_t start = document.find("| [UMA-");
     BOOST_REQUIRE(start != std::string::npos);
     BOOST_TEST(document.substr(start, document.find("\n\n", start) + 1 - start) == table);
 }
 
-BOOST_AUTO_TEST_CASE(readme_counts_the_entry_points_that_the_coverage_lists) {
+BOOST_AUTO_TEST_CASE(the_document_on_recording_counts_the_entry_points_that_the_coverage_lists) {
     std::istringstream table(run({"help", "coverage"}).out);
     std::string all;
     for (std::string line; std::getline(table, line);)
@@ -192,17 +192,19 @@ BOOST_AUTO_TEST_CASE(readme_counts_the_entry_points_that_the_coverage_lists) {
     BOOST_TEST_REQUIRE(std::sscanf(all.c_str(), "| all | %d | %d | %d |", &recorded, &counted, &passed) == 3);
     const std::string told = std::to_string(recorded) + " of the " +
                              std::to_string(recorded + counted + passed) + " entry points that umadvisor knows";
-    BOOST_TEST(reader::read_whole_file(UMADVISOR_README, 1 << 20).find(told) != std::string::npos, told);
+    BOOST_TEST(reader::read_whole_file(UMADVISOR_DOCUMENTS "/recording.md", 1 << 20).find(told) !=
+                   std::string::npos,
+               told);
 }
 
-BOOST_AUTO_TEST_CASE(readme_names_all_options_of_run) {
-    const std::string readme = reader::read_whole_file(UMADVISOR_README, 1 << 20);
-    const std::size_t start = readme.find("Options of `run`");
-    const std::string paragraph =
-        readme.substr(start, readme.find("When the program has ended", start) - start);
+BOOST_AUTO_TEST_CASE(the_document_on_commands_names_all_options_of_run) {
+    const std::string commands = reader::read_whole_file(UMADVISOR_DOCUMENTS "/commands.md", 1 << 20);
+    const std::size_t start = commands.find("## umadvisor run");
+    const std::string table =
+        commands.substr(start, commands.find("When the program has ended", start) - start);
     for (const cli::OptionSpec& option : cli::run_command.options) {
         const std::string flag(option.flags.substr(0, option.flags.find(',')));
-        BOOST_TEST(paragraph.find("`" + flag) != std::string::npos, flag);
+        BOOST_TEST(table.find("`" + flag) != std::string::npos, flag);
     }
 }
 
