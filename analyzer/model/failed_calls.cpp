@@ -48,8 +48,11 @@ FailedTotals* FailedCalls::add(const CallSite& site, std::uint64_t status, std::
     if (capture != nullptr && by_capture && capture->ended_by.stack == 0)
         capture->ended_by = site;
     FailedTotals& totals = sites_[{site, status}];
-    if (totals.count++ != 0)
+    if (totals.count++ != 0) {
+        if (capture == nullptr || !(capture->ended_by == totals.ended_by))
+            totals.ended_by = {}; // no one call ended all of these captures
         return nullptr;
+    }
     totals.start = start;
     if (capture != nullptr) {
         totals.capture = capture->begun;

@@ -33,7 +33,7 @@ struct FailedTotals {
     // Where a capture forbade it, or had ended:
     CallSite capture;             ///< that began it; no stack: not known
     bool of_other_thread = false; ///< that captures
-    CallSite ended_by;            ///< the call that ended it; no stack: not known
+    CallSite ended_by;            ///< the call that ended it, each time; no stack: not known, or not one call
     // And where memory was out:
     std::uint64_t bytes = 0;                      ///< asked for, by an allocation
     bool of_host = false;                         ///< page-locked memory, not a device's

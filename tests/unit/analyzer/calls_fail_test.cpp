@@ -270,7 +270,7 @@ BOOST_AUTO_TEST_CASE(a_capture_that_different_calls_have_ended) {
     const auto found = findings_of(s);
     BOOST_REQUIRE(found.size() == 3u);
     BOOST_TEST(found[1].stack == end);
-    BOOST_TEST(found[1].places[0].first == "ended by this call: cudaDeviceSynchronize");
+    BOOST_TEST(found[1].places.empty());
     BOOST_TEST(found[1].advice ==
                "mend the call that ended the capture: it failed before this one; then capture anew");
 }
