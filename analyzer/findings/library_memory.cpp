@@ -7,6 +7,8 @@
 #include <fnmatch.h>
 #include <iterator>
 #include <map>
+#include <utility>
+#include <vector>
 
 namespace umadvisor::findings {
 namespace {
@@ -74,8 +76,14 @@ std::string library_memory_text(const model::Profile& profile) {
         if (site.memory == trace::Memory::device && site.origin == trace::Origin::program)
             if (const LibraryMemory* const library = library_memory_at(profile.dictionary(), site.stack))
                 bytes[library] += totals.peak_bytes;
-    std::string text;
+    std::vector<std::pair<std::uint64_t, const LibraryMemory*>> largest_first;
     for (const auto& [library, taken] : bytes)
+        largest_first.emplace_back(taken, library);
+    std::ranges::sort(largest_first, [](const auto& a, const auto& b) {
+        return std::pair(b.first, a.second->library) < std::pair(a.first, b.second->library);
+    });
+    std::string text;
+    for (const auto& [taken, library] : largest_first)
         if (taken >= least_library_bytes)
             text += (text.empty() ? "" : "; ") + bytes_text(static_cast<double>(taken)) + " by " +
                     std::string(library->library) +
