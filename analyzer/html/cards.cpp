@@ -195,7 +195,7 @@ void write_what_column(Markup& out, const Json& finding, double net, const PageO
         };
         out.markup("<div class=\"cmp\">");
         bar("the run now", net, "launch");
-        bar("with this mended", std::max(0.0, net - saving), "good");
+        bar("with this fixed", std::max(0.0, net - saving), "good");
         out.markup("</div>");
     }
     if (!finding["evidence"].empty()) {

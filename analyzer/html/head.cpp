@@ -1,8 +1,8 @@
 #include "analyzer/findings/words.hpp"
+#include "analyzer/html/bar.hpp"
 #include "analyzer/html/parts.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -17,12 +17,6 @@ const std::array<CauseWords, causes> cause_words{{{"host code", "host code", "co
                                                   {"launches and other calls", "calls", "launch"},
                                                   {"start of CUDA", "start of CUDA", "start"}}};
 
-std::string percent(double share) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.2f%%", share * 100);
-    return text;
-}
-
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -30,44 +24,6 @@ using Json = nlohmann::ordered_json;
 std::string time_of(double ns) {
     return findings::time_text(ns);
 }
-
-/// A bar of the head: each part a rectangle, with its name where there is room.
-class Bar {
-public:
-    explicit Bar(std::string_view label) {
-        out_.markup("<svg class=\"bar\" width=\"100%\" height=\"24\" role=\"img\" aria-label=\"")
-            .text(label)
-            .markup("\">");
-    }
-    void part(double share, std::string_view colour, std::string_view words, const std::string& title) {
-        constexpr double least = 0.0005;
-        if (share < least)
-            return;
-        out_.markup("<svg x=\"" + percent(at_) + "\" width=\"" + percent(share) + "\" height=\"24\"><title>");
-        out_.text(title)
-            .markup("</title><rect class=\"c-")
-            .markup(colour)
-            .markup("\" width=\"100%\" height=\"24\"/>");
-        if (share * chars_of_bar > static_cast<double>(words.size()))
-            out_.markup("<text class=\"t-")
-                .markup(colour)
-                .markup("\" x=\"6\" y=\"16\">")
-                .text(words)
-                .markup("</text>");
-        out_.markup(
-            "<rect class=\"edge\" x=\"100%\" width=\"2\" height=\"24\" transform=\"translate(-1)\"/></svg>");
-        at_ += share;
-    }
-    std::string str() {
-        out_.markup("</svg>");
-        return out_.str();
-    }
-
-private:
-    static constexpr double chars_of_bar = 115;
-    Markup out_;
-    double at_ = 0;
-};
 
 void write_where(Markup& out, const Json& document, const Timeline& timeline) {
     const std::array<double, causes> where = timeline.where();
@@ -93,8 +49,8 @@ void write_where(Markup& out, const Json& document, const Timeline& timeline) {
     const double saved = std::min(net, document["together_ns"].get<double>());
     if (saved > 0) {
         Bar after("after: " + time_of(net - saved) + ", saved " + time_of(saved));
-        after.part((net - saved) / net, "after", "with all findings mended " + time_of(net - saved),
-                   "with all findings mended: " + time_of(net - saved));
+        after.part((net - saved) / net, "after", "with all findings fixed " + time_of(net - saved),
+                   "with all findings fixed: " + time_of(net - saved));
         after.part(saved / net, "rest", "saved " + time_of(saved), "saved: " + time_of(saved));
         out.markup("<span class=\"k\">after ")
             .element("b", time_of(net - saved))

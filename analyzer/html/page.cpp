@@ -1,38 +1,21 @@
 #include "analyzer/html/page.hpp"
 
 #include "analyzer/findings/words.hpp"
-#include "analyzer/html/bundle.hpp"
 #include "analyzer/html/packed_bytes.hpp"
 #include "analyzer/html/parts.hpp"
+#include "analyzer/html/shell.hpp"
 #include "analyzer/html/timeline.hpp"
 #include "analyzer/html/timeline_json.hpp"
 #include "analyzer/reader/error.hpp"
 #include "analyzer/reader/plain.hpp"
-#include "analyzer/reports/json_text.hpp"
 #include "analyzer/reports/weighed_stacks.hpp"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace umadvisor::html {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-/// Inside of a script element nothing may look like its end, or like a comment.
-std::string script_text(const Json& document) {
-    const std::string text = reports::json_text(document, -1);
-    std::string result;
-    result.reserve(text.size());
-    for (std::size_t at = 0; at < text.size();) {
-        const std::size_t next = std::min(text.find('<', at), text.size());
-        result.append(text, at, next - at);
-        if (next < text.size())
-            result += "\\u003c";
-        at = next + 1;
-    }
-    return result;
-}
 
 /// What the flame graph is made of: stacks as numbers of frames.
 Json flame_json(reports::Report& report, model::Weight by) try {
@@ -89,18 +72,6 @@ void write_flame_place(Markup& out, bool any) {
     out.markup("</div></figure></section>");
 }
 
-constexpr std::string_view patterns =
-    "<svg class=\"defs\" width=\"0\" height=\"0\" aria-hidden=\"true\"><defs>"
-    "<pattern id=\"p-hfault\" width=\"8\" height=\"8\" patternUnits=\"userSpaceOnUse\"><rect "
-    "class=\"b-hfault\" width=\"8\" height=\"8\"/>"
-    "<path class=\"hatch\" d=\"M-2 10L10 -2M-6 6L6 -6M2 14L14 2\"/></pattern>"
-    "<pattern id=\"p-dfault\" width=\"8\" height=\"8\" patternUnits=\"userSpaceOnUse\"><rect "
-    "class=\"b-dfault\" width=\"8\" height=\"8\"/>"
-    "<path class=\"hatch\" d=\"M-2 -2L10 10M-6 2L6 14M2 -6L14 6\"/></pattern>"
-    "<pattern id=\"p-launch\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\"><rect "
-    "class=\"b-launch\" width=\"5\" height=\"5\"/>"
-    "<circle class=\"dot\" cx=\"2.5\" cy=\"2.5\" r=\"0.9\"/></pattern></defs></svg>";
-
 std::string source_words(const Json& document) {
     const Json& managed = document["managed"];
     return managed.is_null() ? "no managed memory was seen"
@@ -108,10 +79,6 @@ std::string source_words(const Json& document) {
 }
 
 } // namespace
-
-bool available() {
-    return !bundle().script.empty();
-}
 
 PageMaker::PageMaker(PageOptions options) : options_(std::move(options)) {}
 PageMaker::~PageMaker() = default;
@@ -122,7 +89,6 @@ std::function<void()> PageMaker::beside(reports::Report& report) {
 }
 
 std::string PageMaker::page(reports::Report& report) {
-    const Bundle made_of = bundle();
     const Json document = reports::to_json(report);
     const Timeline timeline = pass_->finish();
     PackedBytes bytes;
@@ -135,45 +101,24 @@ std::string PageMaker::page(reports::Report& report) {
     data["bytes"] = bytes.text();
     const auto program = document["process"]["program"].get<std::string>();
 
-    Markup out;
-    out.markup("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
-               "content=\"width=device-width,initial-scale=1\"><meta http-equiv=\"Content-Security-Policy\" "
-               "content=\"default-src 'none'; "
-               "script-src '");
-    out.markup(made_of.script_hash).markup("'; style-src '").markup(made_of.style_hash);
-    out.markup("'; img-src data:; base-uri 'none'; form-action 'none'\"><meta name=\"referrer\" "
-               "content=\"no-referrer\"><title>umadvisor: ");
-    out.text(program + ", " + findings::time_text(document["process"]["net_ns"].get<double>()) + " on " +
-             report.profile.device());
-    out.markup("</title><link rel=\"icon\" href=\"data:,\"><style>")
-        .markup(made_of.style)
-        .markup("</style></head><body>");
-    out.markup(patterns).markup(
-        "<a class=\"vh\" href=\"#timeline\">Skip to the timeline</a><header "
-        "class=\"top\"><div><b>umadvisor</b><nav "
-        "aria-label=\"Sections\"><a href=\"#findings\">Findings</a><a href=\"#timeline\">Timeline</a><a "
-        "href=\"#flamegraph\">Flame graph</a><a href=\"#tables\">Tables</a></nav><span class=\"mut m pn nw\">");
     const auto file = document["file"].get<std::string>();
-    out.text(file.substr(file.rfind('/') + 1))
-        .markup("</span><button class=\"btn js\" id=\"theme\">Dark</button></div></header><main>");
+    Markup out;
+    begin_page(out,
+               program + ", " + findings::time_text(document["process"]["net_ns"].get<double>()) + " on " +
+                   report.profile.device(),
+               {{"findings", "Findings"},
+                {"timeline", "Timeline"},
+                {"flamegraph", "Flame graph"},
+                {"tables", "Tables"}},
+               file.substr(file.rfind('/') + 1));
     write_head(out, document, timeline);
     write_cards(out, document, options_);
     write_timeline_place(out);
     write_flame_place(out, !data["flames"].empty());
     write_tables(out, report);
-    out.markup("<footer><span>umadvisor ")
-        .text(options_.version)
-        .markup(" · report of ")
-        .text(file)
-        .markup("</span><span>");
-    out.text(source_words(document))
-        .markup("</span><span>This page loads nothing from the network.</span></footer></main>");
-    out.markup("<div class=\"tip\" id=\"tip\" role=\"tooltip\"></div><div class=\"vh\" aria-live=\"polite\" "
-               "id=\"live\"></div>");
-    out.markup("<script type=\"application/json\" id=\"data\">")
-        .markup(script_text(data))
-        .markup("</script><script>");
-    out.markup(made_of.script).markup("</script></body></html>\n");
+    end_page(out,
+             {"umadvisor " + std::string(options_.version) + " · report of " + file, source_words(document)},
+             data);
     return out.str();
 }
 

@@ -1,12 +1,15 @@
 /// The parts of the page that are there without its script.
 #pragma once
 
+#include "analyzer/html/bar.hpp"
 #include "analyzer/html/markup.hpp"
 #include "analyzer/html/page.hpp"
 #include "analyzer/html/timeline.hpp"
+#include "analyzer/reports/table.hpp"
 
 #include <array>
 #include <nlohmann/json_fwd.hpp>
+#include <string>
 #include <string_view>
 
 namespace umadvisor::html {
@@ -17,12 +20,11 @@ struct CauseWords {
 };
 extern const std::array<CauseWords, causes> cause_words;
 
-/// "12.34%" of a share.
-std::string percent(double share);
-
 /// `document`: as reports::to_json has it.
 void write_head(Markup& out, const nlohmann::ordered_json& document, const Timeline& timeline);
 void write_cards(Markup& out, const nlohmann::ordered_json& document, const PageOptions& options);
 void write_tables(Markup& out, reports::Report& report);
+/// Sorts, filters and copies by script. `more_in`: the command that shows rows which the page leaves out.
+void write_table(Markup& out, const reports::Table& table, const std::string& more_in);
 
 } // namespace umadvisor::html

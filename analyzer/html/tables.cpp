@@ -69,7 +69,9 @@ void write_cell(Markup& out, std::string_view unit, const reports::Cell& cell, b
     out.text(cell_text(unit, value)).markup("</td>");
 }
 
-void write_table(Markup& out, const reports::Table& table) {
+} // namespace
+
+void write_table(Markup& out, const reports::Table& table, const std::string& more_in) {
     const std::string name(table.name);
     out.markup("<div class=\"th\"><h3 id=\"h-t-").text(name).markup("\">").text(table.title).markup("</h3>");
     out.element("span class=\"mut\"", findings::count_text(table.rows.size(), "row"));
@@ -115,11 +117,9 @@ void write_table(Markup& out, const reports::Table& table) {
     }
     out.markup("</tbody></table></div>");
     if (table.rows.size() > most_rows)
-        out.element("p class=\"more\"", std::to_string(table.rows.size() - most_rows) +
-                                            " more rows: umadvisor stats --table " + name);
+        out.element("p class=\"more\"",
+                    std::to_string(table.rows.size() - most_rows) + " more rows: " + more_in);
 }
-
-} // namespace
 
 void write_tables(Markup& out, reports::Report& report) {
     out.markup(
@@ -128,7 +128,7 @@ void write_tables(Markup& out, reports::Report& report) {
     for (const std::string_view name : {"allocations", "managed", "api", "copies", "kernels", "copy-sizes"}) {
         const reports::Table table = reports::stats_table(report, name);
         if (!table.rows.empty())
-            write_table(out, table);
+            write_table(out, table, "umadvisor stats --table " + std::string(name));
     }
     out.markup("</section>");
 }

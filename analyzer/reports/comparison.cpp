@@ -1,6 +1,7 @@
 #include "analyzer/reports/comparison.hpp"
 
 #include "analyzer/findings/words.hpp"
+#include "analyzer/reader/saturated.hpp"
 #include "analyzer/reports/terminal_text.hpp"
 
 #include <algorithm>
@@ -66,9 +67,9 @@ std::string totals_text(const ReportedTotals& totals) {
     std::string text = findings::count_text(totals.findings, "finding") + ", " +
                        findings::time_text(totals.saving_ns) + " to save of " +
                        findings::time_text(static_cast<double>(totals.duration_ns)) + " · " +
-                       findings::count_text(totals.copies, "copy") + ", " +
-                       findings::bytes_text(static_cast<double>(totals.copied_bytes)) + " in " +
-                       findings::time_text(static_cast<double>(totals.copy_ns));
+                       findings::count_text(totals.copies.count, "copy") + ", " +
+                       findings::bytes_text(static_cast<double>(totals.copies.bytes)) + " in " +
+                       findings::time_text(static_cast<double>(totals.copies.time_ns));
     if (totals.managed) {
         text += " · managed: " + findings::bytes_text(static_cast<double>(totals.managed->bytes_to_device)) +
                 " to the device, " + findings::bytes_text(static_cast<double>(totals.managed->bytes_to_host)) +
@@ -77,6 +78,55 @@ std::string totals_text(const ReportedTotals& totals) {
             text += ", " + findings::count_text(*totals.managed->host_faults, "host fault");
     }
     return text;
+}
+
+std::uint64_t without(std::uint64_t whole, std::uint64_t part) {
+    return whole - std::min(whole, part);
+}
+
+/// Calls of all threads are added up, so the parts of a program with several may be more than the run.
+DiffJson where_json(const ReportedTotals& totals) {
+    std::uint64_t calls = 0;
+    for (const auto& [name, row] : totals.calls)
+        reader::add_saturated(calls, row.time_ns);
+    const std::uint64_t start = without(totals.recorded_ns, totals.net_ns);
+    return {{"start_ns", start},
+            {"copies_ns", totals.copies.time_ns},
+            {"calls_ns", without(calls, reader::saturated_sum(start, totals.copies.time_ns))},
+            {"own_ns", without(totals.recorded_ns, std::max(calls, start))}};
+}
+
+DiffJson row_json(const ReportedCalls& row) {
+    return {{"count", row.count}, {"failed", row.failed}, {"time_ns", row.time_ns}};
+}
+
+DiffJson row_json(const ReportedCopies& row) {
+    return {{"count", row.count}, {"bytes", row.bytes}, {"time_ns", row.time_ns}};
+}
+
+/// Rows of both sides, those whose time changed most first. `name` gives the keys that name a row.
+template <class Key, class Row, class Name>
+DiffJson rows_json(const std::map<Key, Row>& before, const std::map<Key, Row>& after, const Name& name) {
+    std::map<Key, std::pair<Row, Row>> both;
+    for (const auto& [key, row] : before)
+        both[key].first = row;
+    for (const auto& [key, row] : after)
+        both[key].second = row;
+    std::vector<const typename decltype(both)::value_type*> order;
+    for (const auto& each : both)
+        order.push_back(&each);
+    std::ranges::stable_sort(order, std::ranges::greater{}, [](const auto* each) {
+        const auto& [old, now] = each->second;
+        return std::max(old.time_ns, now.time_ns) - std::min(old.time_ns, now.time_ns);
+    });
+    DiffJson list = DiffJson::array();
+    for (const auto* const each : order) {
+        DiffJson row = name(each->first);
+        row["before"] = row_json(each->second.first);
+        row["after"] = row_json(each->second.second);
+        list.push_back(std::move(row));
+    }
+    return list;
 }
 
 DiffJson totals_json(const ComparedSide& side) {
@@ -92,8 +142,11 @@ DiffJson totals_json(const ComparedSide& side) {
             {"findings", totals.findings},
             {"saving_ns", totals.saving_ns},
             {"duration_ns", totals.duration_ns},
-            {"copies", {{"count", totals.copies}, {"bytes", totals.copied_bytes}, {"time_ns", totals.copy_ns}}},
-            {"managed", std::move(managed)}};
+            {"copies", row_json(totals.copies)},
+            {"managed", std::move(managed)},
+            {"program", totals.program},
+            {"net_ns", totals.net_ns},
+            {"where", where_json(totals)}};
 }
 
 DiffJson compared_json(const ReportedFinding& finding) {
@@ -182,6 +235,7 @@ void write_text(const ComparedSide& before, const ComparedSide& after, std::ostr
 
 nlohmann::ordered_json to_json(const ComparedSide& before, const ComparedSide& after) {
     const Comparison found = compare(before.runs, after.runs);
+    const ReportedTotals old = before.runs.totals(), now = after.runs.totals();
     DiffJson changed = DiffJson::array();
     for (const Comparison::Pair& pair : found.changed)
         changed.push_back({{"before", compared_json(pair.before)}, {"after", compared_json(pair.after)}});
@@ -191,7 +245,15 @@ nlohmann::ordered_json to_json(const ComparedSide& before, const ComparedSide& a
             {"went", compared_json(found.went)},
             {"came", compared_json(found.came)},
             {"changed", std::move(changed)},
-            {"same", found.same}};
+            {"same", found.same},
+            {"calls", rows_json(old.calls, now.calls,
+                                [](const std::string& call) {
+                                    return DiffJson{{"call", call}};
+                                })},
+            {"copies", rows_json(old.copies_of_kind, now.copies_of_kind, [](const CopyKind& kind) {
+                 return DiffJson{
+                     {"direction", kind[0]}, {"source_memory", kind[1]}, {"destination_memory", kind[2]}};
+             })}};
 }
 
 void write_text(const ReportedFinding& finding, std::ostream& out) {

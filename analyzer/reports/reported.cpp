@@ -121,15 +121,44 @@ void add_managed(const ReportedValues& values, const ReportedJson& report, Repor
             reader::saturated_sum(totals.managed->host_faults.value_or(0), values.number(told, "host_faults"));
 }
 
+void add_process(const ReportedValues& values, const ReportedJson& process, ReportedTotals& totals) {
+    if (totals.reports == 1)
+        totals.program = values.text(process, "program");
+    const std::uint64_t duration = values.number(process, "duration_ns");
+    // Reports of before have no other times.
+    const auto part = [&](const char* key, std::uint64_t otherwise) {
+        return values.at(process, key).is_null() ? otherwise : values.number(process, key);
+    };
+    const std::uint64_t recorded = part("recorded_ns", duration);
+    reader::add_saturated(totals.duration_ns, duration);
+    reader::add_saturated(totals.recorded_ns, recorded);
+    reader::add_saturated(totals.net_ns, part("net_ns", recorded));
+}
+
+void add_copies(const ReportedValues& values, const ReportedJson& row, ReportedCopies& copies) {
+    reader::add_saturated(copies.count, values.number(row, "count"));
+    reader::add_saturated(copies.bytes, values.number(row, "bytes"));
+    reader::add_saturated(copies.time_ns, values.number(row, "time_ns"));
+}
+
 void add_totals(const ReportedValues& values, const ReportedJson& report, ReportedTotals& totals) {
     ++totals.reports;
-    reader::add_saturated(totals.duration_ns, values.number(values.object(report, "process"), "duration_ns"));
+    add_process(values, values.object(report, "process"), totals);
     for (const ReportedJson& row : values.list(report, "copies")) {
         if (!row.is_object())
             values.wrong("a row of copies is no object");
-        reader::add_saturated(totals.copies, values.number(row, "count"));
-        reader::add_saturated(totals.copied_bytes, values.number(row, "bytes"));
-        reader::add_saturated(totals.copy_ns, values.number(row, "time_ns"));
+        add_copies(values, row, totals.copies);
+        add_copies(values, row,
+                   totals.copies_of_kind[{values.text(row, "direction"), values.text(row, "source_memory"),
+                                          values.text(row, "destination_memory")}]);
+    }
+    for (const ReportedJson& row : values.list(report, "calls")) {
+        if (!row.is_object())
+            values.wrong("a row of calls is no object");
+        ReportedCalls& calls = totals.calls[values.text(row, "call")];
+        reader::add_saturated(calls.count, values.number(row, "count"));
+        reader::add_saturated(calls.failed, values.number(row, "failed"));
+        reader::add_saturated(calls.time_ns, values.number(row, "time_ns"));
     }
     add_managed(values, report, totals);
 }

@@ -4,7 +4,9 @@
 #include "analyzer/findings/finding.hpp"
 #include "analyzer/symbols/code_place.hpp"
 
+#include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,12 +30,29 @@ struct ReportedMoves {
     std::optional<std::uint64_t> host_faults; ///< nothing: never told
 };
 
+/// Calls of one function, on all threads.
+struct ReportedCalls {
+    std::uint64_t count = 0, failed = 0, time_ns = 0;
+};
+
+struct ReportedCopies {
+    std::uint64_t count = 0, bytes = 0, time_ns = 0;
+};
+
+/// Direction, and the kinds of memory copied from and to.
+using CopyKind = std::array<std::string, 3>;
+
 struct ReportedTotals {
     std::uint64_t reports = 0, findings = 0;
     double saving_ns = 0;
+    std::string program;           ///< of the first report
     std::uint64_t duration_ns = 0; ///< of all processes, one after the other
-    std::uint64_t copies = 0, copied_bytes = 0, copy_ns = 0;
-    std::optional<ReportedMoves> managed; ///< nothing: no report tells of it
+    std::uint64_t recorded_ns = 0; ///< of it, in no pause
+    std::uint64_t net_ns = 0;      ///< of that, what did not go into making contexts
+    ReportedCopies copies;         ///< in all
+    std::map<CopyKind, ReportedCopies> copies_of_kind;
+    std::map<std::string, ReportedCalls> calls; ///< by the name that the program called
+    std::optional<ReportedMoves> managed;       ///< nothing: no report tells of it
 };
 
 /// One or several reports, taken together.

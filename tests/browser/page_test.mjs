@@ -54,6 +54,21 @@ async function open(file, { width = 1280, height = 900, theme = "light", script 
 }
 const frame = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done()))));
 
+/** What axe has to say of a page: nothing. */
+async function checkForAll(page, what) {
+    // The policy of the page keeps scripts of others out, so that the check runs in a world of its own.
+    const client = await page.createCDPSession();
+    await client.send("Page.enable");
+    const { frameTree } = await client.send("Page.getFrameTree");
+    const { executionContextId } = await client.send("Page.createIsolatedWorld", { frameId: frameTree.frame.id, worldName: "axe" });
+    const expression = `${axe};axe.run(document,{resultTypes:["violations","passes"]}).then((result)=>JSON.stringify([result.passes.length].concat(result.violations.map((each)=>each.id+": "+each.nodes.slice(0,3).map((node)=>node.html.slice(0,160)+" "+(node.any[0]?.message??"")).join(" | ")))))`;
+    const { result, exceptionDetails } = await client.send("Runtime.evaluate", { expression, contextId: executionContextId, awaitPromise: true, returnByValue: true });
+    assert.equal(exceptionDetails, undefined);
+    const [passed, ...violations] = JSON.parse(result.value);
+    assert.deepEqual(violations, [], what);
+    assert.ok(passed > 20, `only ${passed} rules had something to look at`);
+}
+
 const tests = [];
 const test = (name, body) => tests.push([name, body]);
 
@@ -172,17 +187,7 @@ test("it can be used without sight and without script, on a phone and on paper",
             const { page, complaints } = await open(join(folder, "pingpong.html"), { theme, width });
             assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), theme);
             assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `sideways scroll at ${width}`);
-            // The policy of the page keeps scripts of others out, so that the check runs in a world of its own.
-            const client = await page.createCDPSession();
-            await client.send("Page.enable");
-            const { frameTree } = await client.send("Page.getFrameTree");
-            const { executionContextId } = await client.send("Page.createIsolatedWorld", { frameId: frameTree.frame.id, worldName: "axe" });
-            const expression = `${axe};axe.run(document,{resultTypes:["violations","passes"]}).then((result)=>JSON.stringify([result.passes.length].concat(result.violations.map((each)=>each.id+": "+each.nodes.slice(0,3).map((node)=>node.html.slice(0,160)+" "+(node.any[0]?.message??"")).join(" | ")))))`;
-            const { result, exceptionDetails } = await client.send("Runtime.evaluate", { expression, contextId: executionContextId, awaitPromise: true, returnByValue: true });
-            assert.equal(exceptionDetails, undefined);
-            const [passed, ...violations] = JSON.parse(result.value);
-            assert.deepEqual(violations, [], `${theme} ${width}`);
-            assert.ok(passed > 20, `only ${passed} rules had something to look at`);
+            await checkForAll(page, `${theme} ${width}`);
             assert.deepEqual(complaints, []);
             await page.close();
         }
@@ -223,6 +228,78 @@ test("nothing of a hostile trace is obeyed", async () => {
     await page.close();
 });
 
+/** What `diff --html` shows of what `diff --json` tells. */
+function compared(...files) {
+    const file = join(folder, "compared.html");
+    run("diff", "--html", "-f", "-o", file, ...files);
+    return { file, json: JSON.parse(run("diff", "--json", ...files)) };
+}
+
+test("a comparison has the numbers of its JSON, of traces and of reports", async () => {
+    const before = trace("pingpong"), after = trace("vector_add_managed"), kept = join(folder, "kept.json");
+    writeFileSync(kept, run("report", "--json", after));
+    const slower = JSON.parse(run("report", "--json", before));
+    slower.findings[0].saving_ns *= 2;
+    const changed = join(folder, "changed.json");
+    writeFileSync(changed, JSON.stringify(slower));
+    for (const pair of [[before, after], [before, kept], [kept, changed], [before, changed], [kept, kept]]) {
+        const { file, json } = compared(...pair), { page, complaints } = await open(file);
+        const seen = await page.evaluate(() => {
+            const savings = (list) => [...document.querySelectorAll(`#${list} .save`)].map((each) => ({ before: each.dataset.before, after: each.dataset.after }));
+            const rows = (name) => [...document.querySelectorAll(`#t-${name} tbody tr`)].map((row) => [...row.cells].map((cell) => (cell.dataset.v === undefined ? cell.textContent : +cell.dataset.v)));
+            return {
+                run: document.getElementById("together").textContent,
+                facts: Object.fromEntries([...document.querySelectorAll(".both tbody tr")].map((row) => [row.cells[0].textContent, [...row.cells].slice(1).map((cell) => (cell.dataset.v === "" ? null : +cell.dataset.v))])),
+                savings: ["went", "came", "changed"].map(savings), same: document.querySelector("#findings .mut").textContent,
+                calls: rows("calls"), copies: rows("copies"), legend: [...document.querySelectorAll(".lg b")].map((each) => each.textContent),
+            };
+        });
+        const sides = [json.before, json.after], both = (value) => sides.map(value), pairs = (row, ...keys) => keys.flatMap((key) => [row.before[key], row.after[key]]);
+        assert.equal(seen.run, both((side) => timeText(side.net_ns)).join(" → "));
+        assert.deepEqual(seen.facts.Findings, both((side) => side.findings));
+        assert.deepEqual(seen.facts["They save"], both((side) => side.saving_ns));
+        assert.deepEqual(seen.facts.Copied, both((side) => side.copies.bytes));
+        if (seen.facts["Page faults, host"]) assert.deepEqual(seen.facts["Page faults, host"], both((side) => side.managed?.host_faults ?? null));
+        assert.deepEqual(seen.savings.map((list) => list.map((each) => [each.before, each.after].map((ns) => (ns === undefined ? null : +ns)))), [
+            json.went.map((each) => [each.saving_ns, null]), json.came.map((each) => [null, each.saving_ns]), json.changed.map((each) => [each.before.saving_ns, each.after.saving_ns])]);
+        assert.equal(seen.same, `${json.same} unchanged`);
+        const change = (row) => row.after.time_ns - row.before.time_ns;
+        assert.deepEqual(seen.calls, json.calls.map((row) => [row.call, ...pairs(row, "count", "failed", "time_ns"), change(row)]));
+        assert.deepEqual(seen.copies.map((row) => row.slice(1)), json.copies.map((row) => [...pairs(row, "count", "bytes", "time_ns"), change(row)]));
+        const parts = ["own_ns", "calls_ns", "copies_ns", "start_ns"].filter((key) => sides.some((side) => side.where[key] > 0));
+        assert.deepEqual(seen.legend, parts.map((key) => both((side) => timeText(side.where[key])).join(" → ")));
+        assert.deepEqual(complaints, []);
+        await page.close();
+    }
+    const { file, json } = compared(before, changed);
+    assert.equal(json.changed.length, 1);
+    for (const theme of ["light", "dark"])
+        for (const width of [1280, 320]) {
+            const { page } = await open(file, { theme, width });
+            assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `sideways scroll at ${width}`);
+            await page.click("#openall");
+            assert.ok(await page.evaluate(() => document.querySelector("#changed .card").open));
+            await checkForAll(page, `comparison ${theme} ${width}`);
+            await page.close();
+        }
+});
+
+test("nothing of a hostile report is obeyed", async () => {
+    const bad = "</script><script>window.ran=1</script><img src=x onerror=window.ran=1>\" ' \u202e\u001b[31m";
+    const spoil = (value) => (typeof value === "string" ? bad : Array.isArray(value) ? value.map(spoil) : value && typeof value === "object" ? Object.fromEntries(Object.entries(value).map(([key, each]) => [key, spoil(each)])) : value);
+    const report = JSON.parse(run("report", "--json", trace("pytorch_training"))), hostile = join(folder, "hostile<img>.json");
+    const spoiled = { ...spoil(report), schema: report.schema, findings: report.findings.map((each) => ({ ...spoil(each), confidence: each.confidence })) };
+    writeFileSync(hostile, JSON.stringify(spoiled));
+    const { file } = compared(hostile, trace("pingpong")), html = readFileSync(file, "utf8");
+    assert.ok(!html.includes("\u001b") && !html.includes("\u202e"));
+    assert.equal(html.match(/<script/g).length, 2);
+    const { page, complaints } = await open(file);
+    assert.equal(await page.$$eval("main img, main script", (all) => all.length), 0);
+    assert.ok(await page.evaluate(() => document.querySelector("#went .ttl b").textContent.startsWith("</script>") && !window.ran));
+    assert.deepEqual(complaints, []);
+    await page.close();
+});
+
 test("options say what they cannot do", async () => {
     const fails = (...words) => { try { run(...words); } catch (error) { return [error.status, String(error.stderr)]; } return [0, ""]; };
     const file = join(folder, "pingpong.umtrace");
@@ -230,6 +307,13 @@ test("options say what they cannot do", async () => {
     assert.equal(fails("report", "--html", file, file)[0], 2);
     assert.equal(fails("report", "-o", join(folder, "x"), file)[0], 2);
     assert.equal(fails("report", "--html", "-o", join(folder, "pingpong.html"), file)[0], 1); // it is there
+    assert.equal(fails("diff", "--html", "--json", file, file)[0], 2);
+    assert.equal(fails("diff", "-o", join(folder, "x"), file, file)[0], 2);
+    assert.equal(fails("diff", "--html", "-o", join(folder, "pingpong.html"), file, file)[0], 1); // it is there
+    const kept = readFileSync(file), [status, message] = fails("diff", "--html", "-f", "-o", file, join(folder, "kept.json"), file);
+    assert.equal(status, 1);
+    assert.match(message, /is the trace itself/);
+    assert.ok(readFileSync(file).equals(kept));
     assert.ok(!run("report", "--html", "--no-source", file).includes('class="f"'));
 });
 

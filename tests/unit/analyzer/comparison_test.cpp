@@ -173,6 +173,41 @@ BOOST_AUTO_TEST_CASE(totals_are_added_up) {
     BOOST_TEST(quiet["before"]["managed"]["host_faults"].is_null());
 }
 
+BOOST_AUTO_TEST_CASE(calls_and_copies_stand_side_by_side) {
+    const auto with = [](std::uint64_t sync_ns, const std::string& memory) {
+        json made = report({});
+        made["process"] = {
+            {"program", "app"}, {"duration_ns", 20'000}, {"recorded_ns", 19'000}, {"net_ns", 15'000}};
+        made["calls"] = {
+            {{"call", "cuLaunchKernel"}, {"count", 2}, {"failed", 1}, {"time_ns", 5000}},
+            {{"call", "cudaDeviceSynchronize"}, {"count", 3}, {"failed", 0}, {"time_ns", sync_ns}}};
+        made["copies"] = {{{"direction", "HtoD"},
+                           {"source_memory", memory},
+                           {"destination_memory", "device"},
+                           {"count", 3},
+                           {"bytes", 3000},
+                           {"time_ns", 900}}};
+        return made;
+    };
+    const json found = diff(with(6000, "pageable"), with(2000, "pinned"));
+    BOOST_TEST(found["before"]["program"] == "app");
+    BOOST_TEST(found["before"]["net_ns"] == 15'000);
+    BOOST_TEST(found["before"]["where"] ==
+               json({{"start_ns", 4000}, {"copies_ns", 900}, {"calls_ns", 6100}, {"own_ns", 8000}}));
+    BOOST_TEST_REQUIRE(found["calls"].size() == 2u);
+    BOOST_TEST(found["calls"][0] == json({{"call", "cudaDeviceSynchronize"},
+                                          {"before", {{"count", 3}, {"failed", 0}, {"time_ns", 6000}}},
+                                          {"after", {{"count", 3}, {"failed", 0}, {"time_ns", 2000}}}}));
+    BOOST_TEST_REQUIRE(found["copies"].size() == 2u);
+    for (const json& row : found["copies"]) {
+        const bool old = row["source_memory"] == "pageable";
+        BOOST_TEST(row[old ? "before" : "after"]["bytes"] == 3000);
+        BOOST_TEST(row[old ? "after" : "before"]["bytes"] == 0);
+    }
+    // More threads than one: their calls are more than the run.
+    BOOST_TEST(diff(with(60'000, "pageable"), report({}))["before"]["where"]["own_ns"] == 0);
+}
+
 BOOST_AUTO_TEST_CASE(the_first_schema_has_names_for_rules) {
     json old =
         report({finding("pageable-copy", "a.cu", "up", 1, 2e6), finding("of-old", "a.cu", "up", 1, 2e6)});
@@ -315,6 +350,9 @@ BOOST_AUTO_TEST_CASE(what_is_neither_is_refused) {
     json copies = report({});
     copies["copies"] = {1};
     refuses(copies.dump(), "a row of copies");
+    json calls = report({});
+    calls["calls"] = {1};
+    refuses(calls.dump(), "a row of calls");
     copies["copies"] = {{{"bytes", -4}}};
     refuses(copies.dump(), "bytes is not what");
     check_one_line(run({"diff", good, "/nowhere.umtrace"}), 1, "/nowhere.umtrace");

@@ -71,14 +71,19 @@ async function start() {
   let redraw = () => {};
   const theme = makeTheme(() => redraw());
   makeTables();
+  addEventListener("beforeprint", () => theme("light"));
+  addEventListener("afterprint", () => theme(null));
+  if (!document.getElementById("timeline")) { // a comparison has none
+    makeCards(() => {});
+    root.dataset.ready = "";
+    return;
+  }
   const data = await load(), view = new View(data.document.timeline.span);
   makeFlames(data.document.flames);
   const timeline = makeTimeline(data, view, openCard);
   redraw = timeline.redraw;
   makeCards(timeline.show);
   makeZoom(view);
-  addEventListener("beforeprint", () => theme("light"));
-  addEventListener("afterprint", () => theme(null));
   root.dataset.ready = "";
 }
 

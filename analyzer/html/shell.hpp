@@ -1,0 +1,23 @@
+/// What all pages are made in: one file, with a policy that lets only its own script and style in.
+#pragma once
+
+#include "analyzer/html/markup.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace umadvisor::html {
+
+struct Section {
+    std::string_view id, words;
+};
+
+/// All up to the beginning of `main`. The first link skips to the second section.
+void begin_page(Markup& out, const std::string& title, const std::vector<Section>& sections,
+                std::string_view file);
+/// The rest: lines below the page, and the script with the data that it draws.
+void end_page(Markup& out, const std::vector<std::string>& footer, const nlohmann::ordered_json& data);
+
+} // namespace umadvisor::html
