@@ -69,6 +69,8 @@ void add_comparisons(Lines& lines) {
     for (const char* files : {" TRACE OTHER", " OTHER TRACE", " TRACE BASELINE"}) {
         lines.add("diff" + std::string(files));
         lines.add("diff --json" + std::string(files), Format::json);
+        if (html::available())
+            lines.add("diff --html" + std::string(files), Format::html);
     }
     lines.add("diff --color always --full-stacks --hide a --show b OTHER TRACE", Format::coloured);
     lines.add("check --baseline OTHER TRACE", Format::text, true);
