@@ -1,4 +1,4 @@
-/// The rank of a process in a job of many, and how names of its files tell it.
+/// The rank of a process in a job, and file names that have it.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 
 namespace umadvisor::trace {
 
-/// As the launcher's environment says it, at most 64 bytes; empty where there is none. Points into the
-/// environment.
+/// The rank that the launcher has put into the environment, at most 64 bytes; empty where there is none. Points
+/// into the environment.
 inline std::string_view launch_rank() noexcept {
     // torchrun; Open MPI; MPICH and those made of it; Slurm; Kubernetes, of indexed jobs and job sets.
     for (const char* name : {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "MV2_COMM_WORLD_RANK",

@@ -30,7 +30,7 @@ namespace {
 constexpr const char* usual_act = "prefetch";
 constexpr std::size_t usual_runs = 5;
 
-/// What is run in one arm of a trial.
+/// The program that one arm of a trial runs.
 struct Side {
     std::string program;
     std::vector<std::string> command;

@@ -8,7 +8,7 @@
 
 namespace umadvisor::cli {
 
-/// What is compared: runs as the program is, and runs with a change.
+/// Runs are of two kinds: of the program as it is, and with a change.
 enum class Arm : std::uint8_t { bare, repaired };
 using ArmNames = std::array<const char*, 2>; ///< by arm, as results call them
 

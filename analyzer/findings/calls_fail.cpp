@@ -73,7 +73,7 @@ struct FailedLine {
     std::set<std::uint64_t> ended_by; ///< lines of the calls that ended the captures; 0: not known
 };
 
-/// By line and status.
+/// The key is line and status.
 using FailedLines = std::map<std::pair<std::uint64_t, std::uint64_t>, FailedLine>;
 
 /// The line whose forbidden call ended each capture that fails at `line`; nullptr: none is known to have.
@@ -84,7 +84,7 @@ const FailedLine* cause_of(const FailedLines& lines, std::uint64_t status, const
     return cause == lines.end() ? nullptr : &cause->second;
 }
 
-/// What fails at other lines because of `line` is told there, and is no finding of its own.
+/// Adds the calls at other lines that fail because of `line`: one finding reports the cause and its followers.
 void add_followers(const model::Profile& profile, const FailedLines& lines, const FailedLine& line,
                    Finding& finding) {
     std::uint64_t calls = 0;

@@ -31,12 +31,12 @@ std::string_view name(Confidence confidence);
 /// Nothing: none is called so.
 std::optional<Confidence> confidence_called(std::string_view text);
 
-/// What is done to a line of the program. A rework is told in words: no single line carries it out.
+/// How a remedy changes a line of the program. A rework cannot be done at a single line, so words describe it.
 enum class EditKind : std::uint8_t { rework, remove, insert_before, insert_after };
 std::string_view name(EditKind kind);
 
-/// One part of a remedy, at one line. Names in its code that the trace does not tell (ptr, bytes, device,
-/// stream) stand for the program's own.
+/// One part of a remedy, at one line. Where the trace does not have a name, `ptr`, `bytes`, `device` and
+/// `stream` stand for the program's own.
 struct CodeEdit {
     EditKind kind{};
     std::string text;        ///< code to insert; what is removed; or the words

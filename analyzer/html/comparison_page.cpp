@@ -17,7 +17,7 @@ constexpr std::string_view whole_document = "umadvisor diff --json";
 struct WherePart {
     std::string_view key, words, colour;
 };
-/// As they stand in the bar.
+/// The parts of the bar, from left to right.
 constexpr WherePart where_parts[] = {{"own_ns", "host code, page faults", "code"},
                                      {"calls_ns", "waits and other calls", "launch"},
                                      {"copies_ns", "copies", "fill"},
@@ -138,7 +138,6 @@ void write_comparison_head(Markup& out, const Json& document) {
     out.markup("</div>");
 }
 
-/// Of a finding: what it saves, and where it comes from when it is opened.
 std::string save_text(const Json& finding) {
     return findings::saving_text(finding["saving_ns"].get<double>(),
                                  finding["saving_bytes"].get<std::uint64_t>());

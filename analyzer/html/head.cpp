@@ -36,7 +36,8 @@ void write_where(Markup& out, const Json& document, const Timeline& timeline) {
     const double net = document["process"]["net_ns"].get<double>();
     std::string label = "now:";
     for (std::size_t i = 0; i < start; ++i)
-        label += " " + std::string(cause_words[i].name) + " " + time_of(where[i] / sum * net) + ",";
+        if (where[i] > 0) // no time is known of the others: their faults may be counted all the same
+            label += " " + std::string(cause_words[i].name) + " " + time_of(where[i] / sum * net) + ",";
     Bar now(label);
     for (std::size_t i = 0; i < start; ++i)
         now.part(where[i] / sum, cause_words[i].colour,
@@ -74,7 +75,7 @@ void fact(Markup& out, std::string_view name, std::string_view value) {
 }
 
 std::string count_or_unknown(const Json& number) {
-    return number.is_null() ? "not told" : std::to_string(number.get<std::uint64_t>());
+    return number.is_null() ? "not known" : std::to_string(number.get<std::uint64_t>());
 }
 
 void write_together(Markup& out, const Json& document) {

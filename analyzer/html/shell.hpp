@@ -1,4 +1,4 @@
-/// What all pages are made in: one file, with a policy that lets only its own script and style in.
+/// The frame of every page: a single file, whose policy admits only its own script and style.
 #pragma once
 
 #include "analyzer/html/markup.hpp"

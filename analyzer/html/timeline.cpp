@@ -514,7 +514,7 @@ void Pass::add(const trace::ManagedEvent& record) {
                       : event.up ? MoveCause::device_fault
                                  : MoveCause::host_fault;
         out_.told_moves = true;
-        if (!exact_totals_)
+        if (!exact_totals_ && (record.from == 0 || record.to == 0)) // else from device to device
             add_link(event.up ? out_.up : out_.down, out_.span, event.time,
                      event.time + length(record.duration), static_cast<double>(record.bytes));
         break;
@@ -828,6 +828,9 @@ Stretches Pass::stalls() const {
 void Pass::place_faults(const Stretches& stalled) {
     std::ranges::sort(faults_, {}, &HostFault::time);
     const machine::Rates& rates = profile_.rates();
+    // The most that the link carries, bytes a nanosecond.
+    const double up_rate = std::max(rates.pinned_to_device, rates.prefetch_to_device) / 1e9;
+    const double down_rate = std::max(rates.device_to_pinned, rates.prefetch_to_host) / 1e9;
     std::map<std::uint64_t, Stretches> by_thread;
     std::size_t next = 0, next_stall = 0;
     for (const Interval& interval : intervals_) {
@@ -849,7 +852,8 @@ void Pass::place_faults(const Stretches& stalled) {
             here.emplace_back(faults_[i].time, end);
         }
         next = last;
-        const auto spread = [&](LinkRow& row, const Stretches& where, std::size_t from, double all) {
+        const auto spread = [&](LinkRow& row, const Stretches& where, std::size_t from, double all,
+                                double rate) {
             double sum = 0;
             std::vector<Stretch> clipped;
             for (std::size_t i = from; i < where.size() && where[i].first < interval.end; ++i) {
@@ -860,15 +864,15 @@ void Pass::place_faults(const Stretches& stalled) {
                     sum += end - begin;
                 }
             }
-            if (sum <= 0)
+            if (sum * rate <= all) // all of it cannot have crossed then
                 return add_link(row, out_.span, interval.begin, interval.end, all);
             for (const Stretch& each : clipped)
                 add_link(row, out_.span, each.first, each.second, all * (each.second - each.first) / sum);
         };
         while (next_stall < stalled.size() && stalled[next_stall].second <= interval.begin)
             ++next_stall;
-        spread(out_.up, stalled, next_stall, interval.up);
-        spread(out_.down, here, 0, interval.down);
+        spread(out_.up, stalled, next_stall, interval.up, up_rate);
+        spread(out_.down, here, 0, interval.down, down_rate);
     }
     for (std::size_t i = 0; i < out_.threads.size(); ++i) {
         ThreadRow* const thread = out_.threads[i].get();

@@ -47,8 +47,8 @@ private:
         ranges_.emplace(std::pair(size, first), last);
     }
 
-    std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t>
-        ranges_; ///< size of its copies and first, to end
+    /// From the size of its copies and its first byte to its end.
+    std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> ranges_;
     std::uint64_t bytes_ = 0;
 };
 

@@ -37,8 +37,9 @@ struct LaunchTotals {
     std::uint64_t replayed = 0;                                  ///< of `count`, as nodes of graphs
     std::uint64_t measured = 0, measured_ns = 0, longest_ns = 0; ///< device time, event floor taken off
     double waited_ticks = 0; ///< share of the synchronisations after launches that were not sampled
-    double settled_ns =
-        0; ///< device time of all launches, by the clock, which knows how long waits allow; not of `replayed`
+    /// Device time of all launches but the replayed ones, by the clock: no longer than the waits behind them
+    /// allow.
+    double settled_ns = 0;
     const LaunchTotals* outside = nullptr; ///< the same launches outside the ranges that are looked at
 
     void measure(std::uint64_t nanoseconds);

@@ -70,7 +70,7 @@ public:
 
     bool tells(trace::ManagedEventKind kind) const { return (kinds_ >> bit(kind) & 1) != 0; }
     bool ever_told(trace::ManagedEventKind kind) const { return (ever_ >> bit(kind) & 1) != 0; }
-    /// Whether `told` events of a kind are a count of them: 0 of what was never told is none.
+    /// Whether `told` is a count of the events of a kind: where none was ever reported, 0 means unknown.
     bool counts(trace::ManagedEventKind kind, std::uint64_t told) const { return told != 0 || ever_told(kind); }
     const ManagedTally& told() const { return told_; }
     /// The driver's totals; nullptr: none are in the trace.

@@ -212,7 +212,8 @@ void Profile::observe(const trace::Launch& record, const reader::Shape* shape, s
         return;
     }
     Launches::Group* const group = launches_.add(thread, record, shape);
-    if (call != nullptr && call->kin != 0 && group != nullptr) // one that failed has no kin
+    if (call != nullptr && call->kin != 0 &&
+        group != nullptr) // a failed launch has no kin, and nothing settles for it
         call->owner = &group->second;
     scalar_downloads_.launch(group, thread);
     work_patterns_.launch(record, shape, group, thread);

@@ -1,5 +1,5 @@
-/* What later releases of glibc added and the compiler's libraries or we use, for programs that are to run with an older one.
-   libc.so of stubs.py brings it along, so each is linked where something asks for it; hidden, so none is seen elsewhere. */
+/* Functions that later releases of glibc brought and that the compiler's libraries or umadvisor use, for programs that are to
+   run with an older one. They come with the libc.so of stubs.py, each where something asks for it; hidden, so none is seen elsewhere. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <link.h>

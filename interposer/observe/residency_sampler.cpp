@@ -225,7 +225,7 @@ bool ResidencySampler::was_prefetched(const Allocation& allocation) const noexce
            allocation.id;
 }
 
-/// To a device, by what no synchronisation has waited for yet.
+/// Whether a prefetch to a device, which no synchronisation has waited for yet, may be moving it.
 bool ResidencySampler::may_be_moving(const Allocation& allocation) const noexcept {
     return prefetched_[allocation.id % max_prefetched].load(std::memory_order_relaxed) ==
            prefetched_in(allocation, round_.load(std::memory_order_relaxed));

@@ -71,8 +71,8 @@ public:
     /// or to free. Where others tell, as the driver's queue, only before the first launch: what it was filled
     /// with.
     ///
-    /// What is being moved is not read: pagemap shows it on the host until it has moved, and a look would have
-    /// the driver bring it back.
+    /// Memory that a prefetch may still be moving is not read: pagemap shows its pages on the host until they
+    /// have moved, and reading one would have the driver bring it back.
     void before_prefetch(const Allocation& allocation) noexcept {
         look_alone(allocation, trace::SampleMoment::before_prefetch);
         note_prefetched(allocation);

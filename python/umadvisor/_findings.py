@@ -36,7 +36,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Finding:
-    """What costs time or memory, and what to write instead. `raw` is all that `umadvisor report --json` says of it."""
+    """A fault that costs time or memory, with its remedy. `raw` is the whole object of `umadvisor report --json`."""
 
     rule: str
     name: str
@@ -59,7 +59,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Report:
-    """What umadvisor says of one trace. `raw` is the whole of `umadvisor report --json`."""
+    """The report on one trace. `raw` is the whole document of `umadvisor report --json`."""
 
     file: str
     duration_ns: int

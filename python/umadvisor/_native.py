@@ -23,7 +23,7 @@ def program() -> str:
 
 @functools.lru_cache(maxsize=None)
 def is_recorded() -> bool:
-    """Whether umadvisor records this process: it does in what `umadvisor run` has started."""
+    """Whether umadvisor records this process, as it does below `umadvisor run`."""
     try:
         maps = Path("/proc/self/maps").read_text(errors="replace")
     except OSError:

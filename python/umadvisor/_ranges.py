@@ -66,7 +66,7 @@ class step(contextlib.ContextDecorator):
 
 
 class record(contextlib.ContextDecorator):
-    """What is to be recorded of the program, as context manager or decorator.
+    """A part of the program that is to be recorded, as context manager or decorator.
 
     Under `umadvisor run -c cudaProfilerApi` recording pauses outside of it; else all is recorded, and `--range NAME` chooses
     it in a report. Where the process is not recorded it does nothing, and warns once."""

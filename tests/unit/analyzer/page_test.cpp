@@ -1,7 +1,10 @@
 /// What the HTML report says of itself: texts of strangers, and where memory was.
 #include "analyzer/html/markup.hpp"
+#include "analyzer/html/page.hpp"
 #include "analyzer/html/placement.hpp"
 #include "analyzer/html/rows.hpp"
+#include "analyzer/html/timeline.hpp"
+#include "managed_scenario.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -242,6 +245,48 @@ BOOST_AUTO_TEST_CASE(a_row_of_too_many_pieces_keeps_their_shares) {
     for (std::size_t bin = 0; bin < 10; ++bin)
         BOOST_TEST(std::abs(row.share(bin % 2, bin) - 0.25) < 1e-6);
     BOOST_TEST(row.ns(0) == 125);
+}
+
+/// A kernel of 1 us behind which the driver's totals grew by 64 MiB.
+struct ShortKernel : test::Managed {
+    ShortKernel() {
+        const std::uint64_t memory = managed(64 * mib), kernel = function("_Z4readPi");
+        counters(0, 0);
+        launch(kernel, {memory}, 1);
+        synchronize({.duration = 10'000'000});
+        device_time(1, 1000);
+        trace::ManagedCounters record;
+        record.start = now;
+        record.bytes_to_device = 64 * mib;
+        record.device_faults = 100;
+        builder.add(record);
+        now += 1'000'000;
+    }
+};
+
+BOOST_AUTO_TEST_CASE(the_link_is_drawn_no_faster_than_it_carries) {
+    ShortKernel scenario;
+    reports::Report report(scenario.path());
+    html::TimelinePass pass(report);
+    pass.run();
+    const html::Timeline timeline = pass.finish();
+    double bytes = 0;
+    for (const html::LinkPiece& piece : timeline.up.pieces) {
+        bytes += piece.bytes;
+        BOOST_TEST(piece.bytes / (piece.end - piece.begin) < 60); // GB/s
+    }
+    BOOST_TEST(bytes == 64.0 * mib);
+}
+
+BOOST_AUTO_TEST_CASE(the_bar_names_no_cause_without_time) {
+    ShortKernel scenario;
+    reports::Report report(scenario.path(), {}, true);
+    html::PageMaker maker({});
+    maker.beside(report)();
+    const std::string page = maker.page(report);
+    const std::size_t label = page.find("aria-label=\"now:");
+    BOOST_TEST_REQUIRE(label != std::string::npos);
+    BOOST_TEST(page.substr(label, page.find('>', label) - label).find(" 0 ns") == std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(texts_of_strangers_are_no_markup) {
