@@ -75,4 +75,9 @@ struct Call {
     Call() noexcept {} // not defaulted: to fill it with zeros first takes longer
 };
 
+/// Kernels, graphs, host functions and copies inside a device.
+inline bool launches(const Call& call) {
+    return call.queues == Queues::work && call.engine == Engine::none;
+}
+
 } // namespace umadvisor::facts

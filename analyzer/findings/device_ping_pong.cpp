@@ -98,9 +98,15 @@ std::optional<Finding> find_device_ping_pong(const ManagedMemory& memory, const 
                         {"remote_cost_ns", remote_ns}};
     finding.allocation_stack = memory.site.symbol != 0 ? 0 : memory.site.stack;
     finding.allocation_text = allocation_text(memory);
-    add_places(finding, pullers(memory), memory, line_of);
+    const std::vector<model::KernelSite> kernels = pullers(memory);
+    add_places(finding, kernels, memory, line_of);
     finding.advice = advise_devices(memory, *bounce);
-    finding.saving_ns = within_recorded(memory.profile, std::max(0.0, fault_ns - remote_ns));
+    const double spared_ns = std::max(0.0, fault_ns - remote_ns);
+    WorkSites sites;
+    for (const model::KernelSite& kernel : kernels)
+        sites.launches.insert(kernel.stack);
+    finding.saving_ns = within_recorded(memory.profile, spared_ns);
+    finding.edit = lighter_work(memory.profile, sites, {.device_ns = spared_ns});
     finding.basis = "the bytes that went between devices, by page faults at " +
                     rate_text(rates.fault_to_device) + " instead of across the link at " +
                     rate_text(rates.to_peer(false)) + ", the prices of " + rates.whose() +

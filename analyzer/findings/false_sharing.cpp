@@ -18,7 +18,7 @@ Advice advise_false_sharing(const Habit& habit) {
         advice.text = "move what the host uses into an allocation of its own";
     advice.text += "; let that one stay on the host: " + advise_host(memory, "SetPreferredLocation") + " and " +
                    advise_device(memory, "SetAccessedBy");
-    advice.saving_ns = habit.by_faults(moved, habit.totals.times);
+    advice.spared = habit.spared_faults(moved);
     advice.basis = "the bytes that migrated back and forth by faults, " + habit.prices() +
                    ": set apart, none of them moves";
     advice.confidence = habit.confidence();

@@ -64,7 +64,7 @@ Advice advise_first_touch(const Habit& habit) {
     advice.text = prefetch_to_device(memory) +
                   " on the launch's stream, after the host has filled it and before the first launch";
     advice.at_lead = {{EditKind::insert_before, prefetch_to_device(memory)}};
-    advice.saving_ns = saving.ns;
+    advice.spared.device_ns = saving.ns;
     advice.confidence = saving.all_measured ? Confidence::high : habit.confidence();
     advice.basis = saving.all_measured
                        ? "device time of the first launch less that of later launches of the same kernel, less "

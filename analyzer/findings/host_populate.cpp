@@ -16,17 +16,17 @@ Advice advise_host_populate(const Habit& habit) {
                   prefetch_to_device(memory) +
                   ": memory that the host never touched does not move, and what is prefetched "
                   "first takes no faults to come into being";
-    advice.saving_ns = habit.by_prefetch({bytes, 0}, habit.totals.allocations) -
-                       static_cast<double>(bytes) / memory.profile.rates().device_memory * 1e9;
+    advice.spared.device_ns = habit.by_prefetch({bytes, 0}, habit.totals.allocations) -
+                              static_cast<double>(bytes) / memory.profile.rates().device_memory * 1e9;
     advice.basis = "moving these bytes to the device by prefetch, " + habit.prices() +
                    ", less writing them there; the host's "
                    "own time for filling it is not counted";
     if (touched != nullptr) {
-        advice.saving_ns += first_touch_saving({memory, *touched}).ns;
+        advice.spared.device_ns += first_touch_saving({memory, *touched}).ns;
         advice.basis = "the move to the device by faults, less writing the same there; the host's own time for "
                        "filling it is not counted";
     }
-    advice.saving_ns = std::max(0.0, advice.saving_ns);
+    advice.spared.device_ns = std::max(0.0, advice.spared.device_ns);
     // That a kernel could make it is a conclusion, not a count.
     advice.confidence = std::min(habit.confidence(), Confidence::medium);
     advice.evidence = {{"bytes_to_device", static_cast<double>(bytes)}};

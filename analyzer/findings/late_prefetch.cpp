@@ -51,7 +51,7 @@ Advice advise_late_prefetch(const Habit& habit) {
             " before the launch and on the launch's own stream; on another stream, let the launch's wait for "
             "it (" +
             (habit.memory.profile.uses_runtime() ? "cudaStreamWaitEvent" : "cuStreamWaitEvent") + ")",
-        .saving_ns = std::max(0.0, habit.by_faults(moved, times) - habit.by_prefetch(moved, times)),
+        .spared = {.device_ns = std::max(0.0, habit.by_faults(moved, times) - habit.by_prefetch(moved, times))},
         .basis = "the part that came by faults all the same, against by prefetch, " + habit.prices(),
         .confidence = alike.unseen != 0 ? Confidence::low : std::min(habit.confidence(), Confidence::medium),
         .details = std::move(details),

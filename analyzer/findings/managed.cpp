@@ -92,6 +92,16 @@ std::string summary(const ManagedRule& rule, const Habit& habit) {
     return "launch of " + kernels_text(habit.memory.profile, functions) + ": " + text;
 }
 
+timeline::Edit edit_of(const Habit& habit, const Spared& spared) {
+    WorkSites sites;
+    for (const model::KernelSite& kernel : habit.totals.kernels)
+        sites.launches.insert(kernel.stack);
+    // Prefetches that do not go come late: they and the faults of the kernels share the same time.
+    (spared.prefetches != 0 ? sites.prefetches : sites.launches)
+        .insert(habit.totals.prefetches.begin(), habit.totals.prefetches.end());
+    return lighter_work(habit.memory.profile, sites, spared);
+}
+
 Finding describe(const ManagedRule& rule, const Habit& habit, const LineOf& line_of) {
     const ManagedMemory& memory = habit.memory;
     Advice advice = rule.advise(habit);
@@ -114,7 +124,8 @@ Finding describe(const ManagedRule& rule, const Habit& habit, const LineOf& line
             finding.code_edits.push_back({edit.kind, std::move(edit.text), line_of(places.front().stack)});
     add_places(finding, std::move(places), line_of);
     finding.advice = std::move(advice.text);
-    finding.saving_ns = within_recorded(memory.profile, advice.saving_ns);
+    finding.saving_ns = within_recorded(memory.profile, advice.spared.all_ns());
+    finding.edit = edit_of(habit, advice.spared);
     finding.basis = std::move(advice.basis);
     finding.confidence = advice.confidence;
     return finding;
@@ -237,6 +248,7 @@ void take_place(const ManagedMemory& memory, RemoteAtomics& remote, std::vector<
             remote.finding.details.push_back(each.finding.summary);
             if (each.finding.saving_ns > remote.finding.saving_ns) {
                 remote.finding.saving_ns = each.finding.saving_ns;
+                remote.finding.edit = each.finding.edit;
                 remote.finding.basis = each.finding.basis;
             }
         } else if (same) {
@@ -332,6 +344,12 @@ double Habit::by_prefetch(const model::MovedBytes& moved, std::uint64_t times, s
            nanoseconds_at(moved.to_host, rates.prefetch_to_host) +
            nanoseconds_at(written, rates.host_first_write) +
            static_cast<double>(times) * ways * (rates.prefetch_call_ns + rates.prefetch_block_ns);
+}
+
+Spared Habit::spared_faults(const model::MovedBytes& moved) const {
+    const auto times = static_cast<double>(totals.times);
+    return {.device_ns = by_faults({moved.to_device, 0}, times),
+            .host_ns = by_faults({0, moved.to_host}, times)};
 }
 
 std::string Habit::prices() const {

@@ -4,6 +4,7 @@
 
 #include "analyzer/findings/finding.hpp"
 #include "analyzer/findings/first_launches.hpp"
+#include "analyzer/findings/managed_edits.hpp"
 
 #include <array>
 #include <cstdint>
@@ -49,13 +50,15 @@ struct Habit {
     // the bytes that it writes: their first write costs a fault a page, by prefetch, too.
     double by_faults(const model::MovedBytes& moved, double times, std::uint64_t written = 0) const;
     double by_prefetch(const model::MovedBytes& moved, std::uint64_t times, std::uint64_t written = 0) const;
+    /// Without any of the faults.
+    Spared spared_faults(const model::MovedBytes& moved) const;
     /// "at the prices of an H200"
     std::string prices() const;
 };
 
 struct Advice {
     std::string text; ///< what to write instead
-    double saving_ns = 0;
+    Spared spared;
     std::string basis;
     Confidence confidence{};
     std::vector<std::string> details;

@@ -33,7 +33,7 @@ Advice advise_oversubscribed(const Habit& habit) {
         "by " +
         prefetch_name(memory) + " ahead of its launch; or keep the part that is used most on the device: " +
         advise_device(memory, "SetPreferredLocation");
-    advice.saving_ns = std::max(0.0, faults_ns - habit.by_prefetch(back, back.to_device / tile_bytes));
+    advice.spared.device_ns = std::max(0.0, faults_ns - habit.by_prefetch(back, back.to_device / tile_bytes));
     advice.basis = "what was evicted and came back, by faults against by prefetch, " + habit.prices() +
                    "; an order in which each piece comes once saves all of about " + time_text(faults_ns);
     advice.confidence = std::min(habit.confidence(), Confidence::medium);

@@ -65,7 +65,7 @@ Advice advise_ping_pong(const Habit& habit) {
                 "keep the data on one side: do the host's step in a kernel, or give the host a small buffer "
                 "of its own for what it reads. If both must touch it: " +
                 prefetches(memory, back_too) + part,
-            .saving_ns = std::max(0.0, up.saved_ns()) + std::max(0.0, down.saved_ns()),
+            .spared = {.device_ns = std::max(0.0, up.saved_ns()), .host_ns = std::max(0.0, down.saved_ns())},
             .basis = "the bytes that migrated back and forth, by page faults instead of by prefetch, " +
                      habit.prices() + (written != 0 ? ", the host's first writes counted in both" : "") +
                      // A price above the whole run is of another machine than this one.

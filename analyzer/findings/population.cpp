@@ -23,6 +23,7 @@ struct Populated {
     double longer_ns = 0;                                ///< what making the pages took
     double saving_ns = 0;
     std::map<std::uint64_t, std::set<std::uint64_t>> kernels; ///< by line of the launch
+    std::set<std::uint64_t> launched_from;                    ///< stacks
     double most_ns = 0;
     std::uint64_t most_stack = 0; ///< where most was lost
 };
@@ -72,6 +73,7 @@ void add(Populated& all, const model::Profile& profile, const FirstLaunches& fir
     reader::add_saturated(all.bytes, each.launch.bytes);
     all.longer_ns += *longer;
     all.saving_ns += saving;
+    all.launched_from.insert(each.stack);
     const std::uint64_t line = line_of(each.stack);
     all.kernels[line].insert(each.launch.group.function);
     if (saving > all.most_ns) {
@@ -115,6 +117,7 @@ Finding describe_population(const ManagedMemory& memory, const Populated& all) {
                      (profile.uses_runtime() ? "cudaMalloc" : "cuMemAlloc") +
                      " where the host never looks at it";
     finding.saving_ns = within_recorded(profile, all.saving_ns);
+    finding.edit = lighter_work(profile, {.launches = all.launched_from}, {.device_ns = all.saving_ns});
     finding.basis = measured
                         ? "device time of the first launch less that of later launches of the same kernel, "
                           "as far as it is this memory's, less a prefetch of memory that has no pages"

@@ -10,7 +10,8 @@ Advice advise_prefetch_ping_pong(const Habit& habit) {
         .text =
             "drop both " + prefetch_name(habit.memory) +
             " calls of the pair: the one that brings it where nothing uses it, and the one that takes it back",
-        .saving_ns = habit.by_prefetch(moved, habit.totals.times),
+        .spared = {.prefetch_ns = habit.by_prefetch(moved, habit.totals.times),
+                   .prefetches = 2 * habit.totals.times},
         .basis = "the bytes that both prefetches moved, " + habit.prices(),
         .confidence = habit.confidence(),
         .details = {},

@@ -16,8 +16,8 @@ Advice advise_read_back(const Habit& habit) {
     const std::uint64_t written = std::min(habit.totals.written, moved.to_host);
     return {.text = prefetch_to_host(habit.memory) +
                     " after the last launch that writes it, on the same stream, before the synchronisation",
-            .saving_ns = std::max(0.0, habit.by_faults(moved, habit.totals.times, written) -
-                                           habit.by_prefetch(moved, habit.totals.times, written)),
+            .spared = {.host_ns = std::max(0.0, habit.by_faults(moved, habit.totals.times, written) -
+                                                    habit.by_prefetch(moved, habit.totals.times, written))},
             .basis = "the bytes that came back, by faults against by prefetch, " + habit.prices() +
                      (fresh != 0 ? fresh_text : ""),
             .confidence = habit.confidence(),

@@ -8,7 +8,7 @@ Advice advise_read_only_bouncing(const Habit& habit) {
     const model::MovedBytes moved = habit.bytes_both_ways();
     return {.text = advise_device(habit.memory, "SetReadMostly") +
                     " after it has been filled and before the first launch: both sides then keep a copy each",
-            .saving_ns = habit.by_faults(moved, habit.totals.times),
+            .spared = habit.spared_faults(moved),
             .basis = "the bytes that migrated back and forth by faults, " + habit.prices() +
                      ": with a copy on each side none of them moves",
             .confidence = habit.confidence(),

@@ -15,7 +15,9 @@ Advice advise_redundant_prefetch(const Habit& habit) {
     const auto blocks = static_cast<double>(std::max(calls, habit.totals.bytes / looked_at_bytes));
     return {.text = "remove " + prefetch_name(habit.memory) +
                     " from the loop: call it once, and again only after the other side has used the memory",
-            .saving_ns = static_cast<double>(calls) * rates.prefetch_call_ns + blocks * rates.prefetch_block_ns,
+            .spared = {.prefetch_ns = static_cast<double>(calls) * rates.prefetch_call_ns +
+                                      blocks * rates.prefetch_block_ns,
+                       .prefetches = calls},
             .basis = time_text(rates.prefetch_call_ns) + " for each call and " +
                      time_text(rates.prefetch_block_ns) +
                      " for each 2 MiB block that it looks at, measured on " + rates.whose(),

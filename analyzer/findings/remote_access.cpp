@@ -18,8 +18,8 @@ Advice advise_remote_access(const Habit& habit) {
                   "it on the host (" +
                   advise_host(memory, "SetPreferredLocation") + " or " +
                   advise_device(memory, "SetAccessedBy") + ")";
-    advice.saving_ns = std::max(0.0, across / rates.remote_access * 1e9 -
-                                         habit.by_prefetch({once, 0}, habit.totals.allocations));
+    advice.spared.device_ns = std::max(0.0, across / rates.remote_access * 1e9 -
+                                                habit.by_prefetch({once, 0}, habit.totals.allocations));
     advice.basis = "all of it across the link at " + rate_text(rates.remote_access) +
                    " for each launch, against one prefetch at " + rate_text(rates.prefetch_to_device) +
                    "; how much of it a launch reads is not known";

@@ -113,9 +113,11 @@ std::optional<RemoteAtomics> remote_atomics(const ManagedMemory& memory, const P
     RemoteAtomics found;
     Finding& finding = found.finding;
     std::uint64_t launches = 0;
+    std::set<std::uint64_t> launched_from;
     for (const Slow& each : slow) {
         launches += each.count;
         finding.saving_ns += each.longer_ns;
+        launched_from.insert(each.stack);
         found.kernels.insert(each.function);
         if (each.stack != slow.front().stack)
             finding.places.emplace_back(kernels_text(memory.profile, {each.function}) + " is launched here",
@@ -139,6 +141,7 @@ std::optional<RemoteAtomics> remote_atomics(const ManagedMemory& memory, const P
                         {"atomic_faults", static_cast<double>(atomics)},
                         {"mapped_bytes", static_cast<double>(mapped)}};
     finding.advice = advice_on(memory);
+    finding.edit = lighter_work(memory.profile, {.launches = launched_from}, {.device_ns = finding.saving_ns});
     finding.saving_ns = within_recorded(memory.profile, finding.saving_ns);
     finding.basis =
         "device time of launches that left the memory on the host, less that of the same kernels with "

@@ -28,7 +28,7 @@ std::vector<timeline::Gain> replay(const model::Profile& profile,
             clock.add(*call);
     }
     clock.finish();
-    return clock.gains();
+    return clock.gains(static_cast<double>(profile.recorded_ns()));
 } catch (const reader::Error&) {
     return {};
 }

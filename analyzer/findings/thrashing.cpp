@@ -56,7 +56,8 @@ Advice advise_thrashing(const Habit& habit) {
                       prefetch_to_host(memory) + " before the host's loop, " + prefetch_to_device(memory) +
                       " before the launch; put a flag that both poll meanwhile into " +
                       pinned_of_its_own(runtime);
-    advice.saving_ns = std::max(0.0, faults_ns + throttled_ns - remote_ns);
+    const double spared_ns = std::max(0.0, faults_ns + throttled_ns - remote_ns);
+    advice.spared = {.device_ns = spared_ns, .host_ns = spared_ns, .at_once = true};
     advice.basis =
         "what moved, or the host's faults, and the time for which the driver made processors wait, " +
         habit.prices() + "; less the same bytes once across the link";

@@ -1,9 +1,11 @@
 /// Write-combined memory that the host reads: no cache holds it, so each read goes to the memory by itself.
 #include "analyzer/findings/edited_calls.hpp"
 #include "analyzer/findings/finding.hpp"
+#include "analyzer/findings/managed_edits.hpp"
 #include "analyzer/findings/words.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 namespace umadvisor::findings {
@@ -19,7 +21,8 @@ struct ReadLine {
     double copies_ns = 0, host_ns = 0; ///< what they took
     double spared_copies_ns = 0, spared_host_ns = 0;
     std::map<std::uint64_t, double> reads; ///< what is spared, by line
-    EditedCalls calls;
+    EditedCalls calls;                     ///< copies out of it
+    WorkSites downloads_from;              ///< into it
 };
 
 void add(model::ReadTotals& sum, const model::ReadTotals& more) {
@@ -44,14 +47,15 @@ void add_copies(const model::Profile& profile, const model::CallSite& site, std:
     line.calls.add(site, copies.count);
 }
 
-void add_downloads(const model::Profile& profile, std::uint64_t stack, const model::ReadTotals& downloads,
-                   ReadLine& line) {
+void add_downloads(const model::Profile& profile, const model::CallSite& site, std::uint64_t stack,
+                   const model::ReadTotals& downloads, ReadLine& line) {
     const machine::Rates& rates = profile.rates();
     const auto bytes = static_cast<double>(downloads.bytes);
     const auto busy_ns = static_cast<double>(profile.nanoseconds(downloads.ticks));
     add(line.downloads, downloads);
     const double spared_ns =
         std::min(busy_ns, bytes / rates.write_combined_read * 1e9) - bytes / rates.host_to_host * 1e9;
+    line.downloads_from.launches.insert(site.stack);
     line.host_ns += busy_ns;
     line.spared_host_ns += spared_ns;
     line.reads[stack] += spared_ns;
@@ -94,8 +98,9 @@ Finding describe(const model::Profile& profile, const ReadLine& line) {
         "allocate it without the flag cudaHostAllocWriteCombined (CU_MEMHOSTALLOC_WRITECOMBINED): that "
         "is for memory that the host only writes";
     finding.saving_ns = line.spared_copies_ns + line.spared_host_ns;
-    if (line.copies.count != 0)
-        finding.edit = line.calls.shorter(profile, line.spared_copies_ns);
+    finding.edit = line.calls.shorter(profile, line.spared_copies_ns);
+    std::ranges::copy(lighter_work(profile, line.downloads_from, {.host_ns = line.spared_host_ns}).changes,
+                      std::back_inserter(finding.edit.changes));
     finding.basis =
         std::string(line.copies.count != 0 ? "time of the copies" : "") +
         (line.copies.count != 0 && line.downloads.count != 0 ? ", and " : "") +
@@ -119,7 +124,7 @@ std::vector<Finding> find_write_combined_reads(const model::Profile& profile, co
             add_copies(profile, call, line_of(call.stack), copies, line);
         if (2 * totals.passed_on < totals.downloaded)
             for (const auto& [call, downloads] : totals.downloads)
-                add_downloads(profile, line_of(call.stack), downloads, line);
+                add_downloads(profile, call, line_of(call.stack), downloads, line);
     }
     std::vector<Finding> findings;
     for (const auto& [stack, line] : lines)

@@ -3,6 +3,7 @@
 
 #include "analyzer/facts/calls.hpp"
 #include "analyzer/model/copies.hpp"
+#include "analyzer/model/device_work.hpp"
 #include "analyzer/model/host_times.hpp"
 #include "analyzer/model/named_ranges.hpp"
 #include "analyzer/model/profile.hpp"
@@ -17,6 +18,7 @@ struct Profile::Clocks {
         : facts(trace, rates),
           clock([this, &ranges](const timeline::Settled& settled) {
               host_times.settle(settled.call, settled.waited_ns);
+              device_work.settle(settled.call, settled.device_ns);
               if (settled.call.range != 0)
                   ranges.settle(settled.call, settled.waited_ns);
               if (settled.call.owner == nullptr)
@@ -37,15 +39,18 @@ struct Profile::Clocks {
         clock.measured(sample, ns);
         predicted.measured(sample, ns);
     }
-    /// Returns how well they keep time. Call once, after the last.
-    timeline::Accuracy finish() {
+    /// Returns how well they keep time. Call once, after the last. `run_end`: nanoseconds since the trace
+    /// began.
+    timeline::Accuracy finish(double run_end) {
         clock.finish();
         predicted.finish();
+        device_work.finish(run_end);
         return predicted.accuracy();
     }
 
     facts::Calls facts;
     HostTimes host_times;
+    DeviceWork device_work;
     timeline::Clock clock;
     timeline::Clock predicted; ///< the same, of which every second wait is hidden
 };

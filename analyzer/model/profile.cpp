@@ -67,7 +67,7 @@ Profile::Profile(reader::Trace& trace, Statistics* statistics, machine::Rates ra
     if (const reader::RangeMarks* const marks = events.marks())
         inside_ = {marks->entered(), marks->ticks(last_ticks_)};
     action_gains_.finish();
-    accuracy_ = clocks_->finish();
+    accuracy_ = clocks_->finish(static_cast<double>(recorded_ns()));
     copy_runs_.finish();
     launches_.finish();
     managed_.finish();
@@ -91,6 +91,10 @@ Profile::~Profile() = default;
 
 const timeline::Clock& Profile::clock() const {
     return clocks_->clock;
+}
+
+const std::map<CallSite, QueuedWork>& Profile::device_work() const {
+    return clocks_->device_work.sites();
 }
 
 CallTimes Profile::host_times() const {

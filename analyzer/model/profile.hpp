@@ -11,6 +11,7 @@
 #include "analyzer/model/copy_runs.hpp"
 #include "analyzer/model/default_stream_order.hpp"
 #include "analyzer/model/device_contents.hpp"
+#include "analyzer/model/device_work.hpp"
 #include "analyzer/model/exported_sites.hpp"
 #include "analyzer/model/failed_calls.hpp"
 #include "analyzer/model/far_copies.hpp"
@@ -159,6 +160,8 @@ public:
     /// Of the host thread that was in calls longest, contexts that they made left out, as net_ns() leaves them
     /// out.
     CallTimes host_times() const;
+    /// What devices were given to do, by call site.
+    const std::map<CallSite, QueuedWork>& device_work() const;
     /// That has seen the whole run.
     const timeline::Clock& clock() const;
     /// How well a replay of the run predicts waits that it is not shown.

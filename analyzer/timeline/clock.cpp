@@ -444,8 +444,8 @@ void Clock::finish() {
     settle(window_.size());
 }
 
-std::vector<Gain> Clock::gains() const {
-    return replays_.gains(base_.end());
+std::vector<Gain> Clock::gains(double run_end) const {
+    return replays_.gains(base_.end(), run_end);
 }
 
 } // namespace umadvisor::timeline

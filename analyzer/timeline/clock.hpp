@@ -48,8 +48,8 @@ public:
     /// Call once, after the last.
     void finish();
 
-    /// Of each edit.
-    std::vector<Gain> gains() const;
+    /// Of each edit. `run_end`: when the run did, which may be after its last call.
+    std::vector<Gain> gains(double run_end = 0) const;
     const Accuracy& accuracy() const { return accuracy_; }
     /// Of all work and all frees, how far the ends of what the calls allow lie apart.
     double undecided_ns() const { return undecided_ns_; }

@@ -25,6 +25,10 @@ struct Change {
     double less_share = 0; ///< of what the device needs for its work
     /// Of the thread's own time before each goes so much with it, where there is as much.
     double less_before_ns = 0;
+    /// Of the thread's own time from the next wait to its next launch, the share that goes: the host touches
+    /// there what the work has made.
+    double less_after_share = 0;
+    bool at_once = false;     ///< and of what lies before that wait: the host touches it while the work is done
     double added_ns = 0;      ///< that the host needs once, before the first of them
     double added_each_ns = 0; ///< and before each
     bool data_needed = false; ///< asynchronous: the host may look at what the call no longer waits for

@@ -27,6 +27,7 @@ Replays::Replays(const std::vector<Edit>& edits)
         lanes.assumes |= edits[replay].assumed != Assumed::likely;
         for (const Change& change : edits[replay].changes) {
             uses_[key_of(change.site)].push_back({replay, change});
+            lanes.relieves |= change.less_after_share > 0;
             if (change.what == What::own_stream) {
                 lanes_[replay / Times::count].apart[replay % Times::count] = true;
                 leave_step(replay / Times::count, {});
@@ -45,7 +46,7 @@ bool Replays::make(Use& use) {
     return true;
 }
 
-/// In the order of the replays, one each: that a call goes is more than what else is done to it.
+/// In the order of the replays, one each.
 void Replays::find_deeds(const model::CallSite& site) {
     deeds_.clear();
     std::vector<Use>* const uses = uses_.find(key_of(site));
@@ -57,9 +58,18 @@ void Replays::find_deeds(const model::CallSite& site) {
         const Deed deed{use.replay, use.change, !std::exchange(use.begun, true)};
         if (deeds_.empty() || deeds_.back().replay != use.replay)
             deeds_.push_back(deed);
-        else if (deeds_.back().change.what != What::gone)
-            deeds_.back() = deed;
+        else
+            deeds_.back() = both(deeds_.back(), deed);
     }
+}
+
+/// What several remedies take off the same work adds up.
+Replays::Deed Replays::both(const Deed& earlier, const Deed& deed) {
+    Deed all = earlier.change.what == What::gone ? earlier : deed;
+    all.change.less_share = std::min(1.0, earlier.change.less_share + deed.change.less_share);
+    all.change.less_after_share = std::min(1.0, earlier.change.less_after_share + deed.change.less_after_share);
+    all.change.at_once = earlier.change.at_once || deed.change.at_once;
+    return all;
 }
 
 namespace {
@@ -90,9 +100,12 @@ bool Replays::keeps_step(Lanes& lanes, const State<double>& recorded) const {
                    is_alike(time.at[lane], as_recorded - lanes.shift.at[lane]);
         return all;
     };
-    for (std::size_t lane = 0; lane < Times::count && !lanes.owed.empty(); ++lane)
-        if (std::ranges::any_of(lanes.owed, [lane](const Times& owed) { return owed.at[lane] > 0; }))
-            return false;
+    const auto is_open = [](double left) { return left > 0; };
+    if (std::ranges::any_of(lanes.owed,
+                            [&](const Times& owed) { return std::ranges::any_of(owed.at, is_open); }) ||
+        std::ranges::any_of(lanes.reliefs,
+                            [&](const Relief& relief) { return std::ranges::any_of(relief.share, is_open); }))
+        return false;
     if (!lanes.state.visit_with(recorded, keeps))
         return false;
     for (std::size_t stream = 0; stream < lanes.queues.size(); ++stream)
@@ -188,8 +201,7 @@ std::span<const Replays::Deed> Replays::deeds_of(std::size_t block) const {
 
 template <class Kind>
 Kind* Replays::queue_of(std::vector<Kind>& queues, const facts::Call& call) {
-    if (call.queues != facts::Queues::work || call.engine != facts::Engine::none ||
-        call.stream.number >= most_queues)
+    if (!facts::launches(call) || call.stream.number >= most_queues)
         return nullptr;
     if (call.stream.number >= queues.size())
         queues.resize(call.stream.number + 1);
@@ -331,6 +343,29 @@ void Replays::assume(const Lanes& lanes, const Pending& pending, Times& device, 
     }
 }
 
+/// Takes off the thread's own time before a call what is due.
+void Replays::relieve(const Relief& relief, double gap_ns, std::size_t first_replay, Times& start) {
+    for (std::size_t lane = 0; lane < Times::count; ++lane)
+        if (relief.is_due(lane)) {
+            gains_[first_replay + lane].edited_ns += relief.share[lane] * gap_ns;
+            start.at[lane] -= relief.share[lane] * gap_ns;
+        }
+}
+
+/// What `call` means for the thread's time behind it.
+void Replays::relieve_next(Relief& relief, const facts::Call& call, std::span<const Deed> deeds,
+                           std::size_t first_replay) {
+    if (facts::launches(call) && relief.waited)
+        relief = {};
+    for (const Deed& deed : deeds)
+        if (deed.change.less_after_share > 0) {
+            const std::size_t lane = deed.replay - first_replay;
+            relief.share[lane] = std::max(relief.share[lane], deed.change.less_after_share);
+            relief.at_once[lane] = deed.change.at_once;
+        }
+    relief.waited |= call.waits != facts::Waits::nothing;
+}
+
 void Replays::step(Lanes& lanes, const Pending& pending, const Unheld& unheld, bool follows,
                    std::span<const Deed> deeds, std::size_t first_replay) {
     const facts::Call& call = pending.call;
@@ -344,6 +379,13 @@ void Replays::step(Lanes& lanes, const Pending& pending, const Unheld& unheld, b
     start = follows ? Times(call.start) - lanes.shift : start + unheld.gap_ns;
     if (call.thread < lanes.owed.size())
         start = later(start, std::exchange(lanes.owed[call.thread], Times()));
+    if (lanes.relieves) {
+        lanes.reliefs.resize(lanes.hosts.size());
+        Relief& relief = lanes.reliefs[call.thread];
+        if (!follows) // else the thread waited for another
+            relieve(relief, unheld.gap_ns, first_replay, start);
+        relieve_next(relief, call, deeds, first_replay);
+    }
     Times device(pending.device_ns), own(unheld.own_ns), wake(pending.wake_ns);
     if (lanes.assumes && pending.undecided)
         assume(lanes, pending, device, own, wake);
@@ -431,15 +473,22 @@ void Replays::step(Lanes& lanes, const Pending& pending, const Unheld& unheld, b
     host = end;
 }
 
-std::vector<Gain> Replays::gains(double device_end) const {
+std::vector<Gain> Replays::gains(double device_end, double run_end) const {
     std::vector<Gain> gains = gains_;
     const double end = std::max(latest_end_, device_end);
+    const double behind_ns = std::max(0.0, run_end - latest_end_);
+    const auto due_ns = [this, behind_ns](const Lanes& lanes, std::size_t lane) {
+        const bool is_due = last_thread_ < lanes.reliefs.size() && lanes.reliefs[last_thread_].is_due(lane);
+        return is_due ? lanes.reliefs[last_thread_].share[lane] * behind_ns : 0;
+    };
     for (std::size_t replay = 0; replay < gains.size(); ++replay) {
         const Lanes& lanes = lanes_[replay / Times::count];
         const std::size_t lane = replay % Times::count;
         const double shift = lanes.shift.at[lane];
         gains[replay].saved_ns =
             lanes.in_step ? shift : end - std::max(latest_end_ - shift, lanes.state.end().at[lane]);
+        gains[replay].saved_ns += due_ns(lanes, lane);
+        gains[replay].edited_ns += due_ns(lanes, lane);
     }
     return gains;
 }

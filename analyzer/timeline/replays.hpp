@@ -29,7 +29,8 @@ public:
     /// `recorded`: the state before the call, without any edit.
     void settle(const Pending& pending, const State<double>& recorded);
     /// `device_end`: when the device is done without any edit. A run ends when both host and device are done.
-    std::vector<Gain> gains(double device_end) const;
+    /// `run_end`: until then the host may have done something behind its last call.
+    std::vector<Gain> gains(double device_end, double run_end) const;
 
 private:
     static constexpr std::size_t queue_length = 1022, most_queues = 8;
@@ -52,6 +53,15 @@ private:
         double end = 0;  ///< of its last call
         double room = 0; ///< when that found room in its queue, if later: it took longer than it is known to
         bool begun = false;
+    };
+    /// The share of a thread's own time that goes, by replay: from the wait for the launches that bring it, or
+    /// at once, to the next launch.
+    struct Relief {
+        std::array<double, Times::count> share{};
+        std::array<bool, Times::count> at_once{};
+        bool waited = false;
+
+        bool is_due(std::size_t lane) const { return share[lane] > 0 && (waited || at_once[lane]); }
     };
     /// What was launched last on a stream.
     template <class Time>
@@ -97,8 +107,10 @@ private:
         std::array<bool, Times::count> apart{}; ///< in which work gets a stream of its own
         std::vector<Times> wide;                ///< of these, by device: the end of the last wide kernel
         std::array<Assumed, Times::count> assumed{};
-        bool assumes = false;    ///< of any
-        std::vector<Times> owed; ///< by thread: its next call begins no earlier
+        bool assumes = false;        ///< of any
+        std::vector<Times> owed;     ///< by thread: its next call begins no earlier
+        bool relieves = false;       ///< a change takes time off the host's code behind a wait
+        std::vector<Relief> reliefs; ///< by thread
 
         /// Whatever may still matter happens as recorded, only earlier by `shift`: state, queues, and hosts and
         /// rooms of the threads that are `with` it, are not kept.
@@ -122,6 +134,7 @@ private:
     static void assume(const Lanes& lanes, const Pending& pending, Times& device, Times& own, Times& wake);
     void find_deeds(const model::CallSite& site);
     static bool make(Use& use);
+    static Deed both(const Deed& earlier, const Deed& deed);
     static double share_of_free(const Lanes& lanes, std::size_t lane, const Pending& pending);
     static Left shorten(const Pending& pending, const Change& change, double share);
     bool keeps_step(Lanes& lanes, const State<double>& recorded) const;
@@ -131,6 +144,9 @@ private:
     Times room(const Lanes& lanes, const Queue<Times>& queue, const facts::Call& call,
                std::size_t length) const;
     Unheld unhold(const Pending& pending, Thread& thread);
+    void relieve(const Relief& relief, double gap_ns, std::size_t first_replay, Times& start);
+    static void relieve_next(Relief& relief, const facts::Call& call, std::span<const Deed> deeds,
+                             std::size_t first_replay);
     void step(Lanes& lanes, const Pending& pending, const Unheld& unheld, bool follows,
               std::span<const Deed> deeds, std::size_t first_replay);
 

@@ -66,7 +66,7 @@ struct TwoDevices : test::Managed {
             between += length;
         }
         now += 10 * ms;
-        synchronize();
+        synchronize({.duration = 10 * ms});
     }
     void turns(int count, std::uint64_t length, MigrationCause cause = MigrationCause::coherence) {
         round(0, 0);

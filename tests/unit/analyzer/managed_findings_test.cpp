@@ -208,7 +208,7 @@ BOOST_AUTO_TEST_CASE(oversubscribed) {
             p.migrate(address, 2 * mib, test::device);
             p.now += ms;
         }
-        p.wait();
+        p.wait(10 * ms);
     };
     BOOST_TEST(ids([&](Program& p) { evicted(p, 16); }) == "UMA-209");
     BOOST_TEST(ids([&](Program& p) { evicted(p, 0); }) == "");
@@ -230,40 +230,33 @@ BOOST_AUTO_TEST_CASE(oversubscribed) {
 }
 
 BOOST_AUTO_TEST_CASE(prefetch_ping_pong) {
+    const auto there_and_back = [](bool host_waits, bool host_works) {
+        return [=](Program& p) {
+            p.look(0, before);
+            p.round();
+            for (int i = 0; i < 3; ++i) {
+                p.to_host();
+                if (host_waits)
+                    p.wait();
+                p.to_device();
+                p.look(0, before);
+                p.now -= host_works ? 0 : 10 * ms;
+                p.launch(p.kernel, {p.id}, i + 1U, p.launched);
+                p.wait(10 * ms);
+                p.device_time(i + 1U, host_works ? 10 * ms : 5 * ms);
+                p.look(0, after);
+            }
+        };
+    };
+    BOOST_TEST(ids(there_and_back(false, false)) == "UMA-210"); // the host never waits for it
+    BOOST_TEST(ids(there_and_back(false, true)) == "");         // both are done before anybody needs them to be
+    BOOST_TEST(ids(there_and_back(true, false)) == "");
     BOOST_TEST(ids([](Program& p) {
-                   p.look(0, before);
-                   p.round();
-                   for (int i = 0; i < 3; ++i) {
-                       p.to_host(); // the host never waits for it
-                       p.to_device();
-                       p.look(0, before);
-                       p.round();
-                   }
-               }) == "UMA-210");
-    BOOST_TEST(ids([](Program& p) {
                    p.round();
                    p.round();
-               }) == "");
-    BOOST_TEST(ids([](Program& p) {
-                   p.look(0, before);
-                   p.round();
-                   for (int i = 0; i < 3; ++i) {
-                       p.to_host();
-                       p.wait();
-                       p.to_device();
-                       p.look(0, before);
-                       p.round();
-                   }
                }) == "");
     Program p;
-    p.look(0, before);
-    p.round();
-    for (int i = 0; i < 3; ++i) {
-        p.to_host();
-        p.to_device();
-        p.look(0, before);
-        p.round();
-    }
+    there_and_back(false, false)(p);
     const Finding finding = only_finding(p);
     BOOST_TEST(finding.stack == p.prefetched);
     BOOST_TEST(finding.saving_ns == 3 * 64 * (up_by_prefetch + down_by_prefetch), about);
@@ -274,7 +267,7 @@ BOOST_AUTO_TEST_CASE(late_prefetch) {
                    p.filled();
                    p.launch(p.kernel, {p.id}, 0, p.launched);
                    p.to_device();
-                   p.wait();
+                   p.wait(10 * ms);
                    p.look(0, after);
                }) == "UMA-211");
     BOOST_TEST(ids([](Program& p) {
@@ -288,14 +281,14 @@ BOOST_AUTO_TEST_CASE(late_prefetch) {
                    p.to_device();
                    p.launch(p.kernel, {p.id}, 0, p.launched);
                    p.to_device(p.bytes / 2);
-                   p.wait();
+                   p.wait(10 * ms);
                    p.look(0, after);
                }) == "");
     Program p;
     p.filled();
     p.launch(p.kernel, {p.id}, 0, p.launched);
     p.to_device();
-    p.wait();
+    p.wait(10 * ms);
     p.look(0, after);
     const Finding finding = only_finding(p);
     BOOST_TEST(finding.stack == p.prefetched);

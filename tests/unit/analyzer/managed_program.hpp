@@ -68,8 +68,8 @@ struct Program : Bare {
         now += 10 * ms;
     }
     void filled(const Look& found = {}) { look(bytes, before, found); }
-    void wait() {
-        synchronize();
+    void wait(std::uint64_t duration = ms) {
+        synchronize({.duration = duration});
         now += 10 * ms;
     }
     /// A kernel has used all of it, and the program has waited.

@@ -19,7 +19,7 @@ BOOST_AUTO_TEST_CASE(of_a_late_prefetch_the_part_that_faults_brought_counts) {
     p.to_device();
     p.launch(p.kernel, {p.id}, 0, p.launched);
     p.migrate(test::address_of(p.id), p.bytes, test::device);
-    p.wait();
+    p.wait(10 * ms);
     trace::ManagedCounters record;
     record.start = p.now;
     record.bytes_to_device = p.bytes;
@@ -49,7 +49,7 @@ struct LateRounds : Program {
         totals();
         launch(kernel, {id}, 0, launched);
         to_device();
-        wait();
+        wait(10 * ms);
         moved += bytes;
         faults += 1024;
         totals();

@@ -184,6 +184,82 @@ BOOST_AUTO_TEST_CASE(the_share_of_an_edit_that_counts) {
     BOOST_TEST((Gain{.saved_ns = 4, .edited_ns = 10, .added_ns = 1}.critical_share()) == 0.5);
 }
 
+namespace {
+
+/// 50 rounds of {kernel; host beside it; wait; host behind it}.
+Program rounds(double kernel, double beside, double behind) {
+    return [=](Machine& machine) {
+        for (int i = 0; i < 50; ++i) {
+            machine.launch(kernel, 0, i < 8 ? kernel : 0);
+            machine.work(beside);
+            machine.wait();
+            machine.work(behind);
+        }
+        machine.wait(0, others);
+    };
+}
+
+Change lighter(double less_share, double less_after_share) {
+    Change change = shorter(launches, 0);
+    change.less_share = less_share;
+    change.less_after_share = less_after_share;
+    return change;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(less_work_saves_what_the_host_waits_for) {
+    check_edit(rounds(4 * ms, 0, ms), rounds(2 * ms, 0, ms), {{lighter(0.5, 0)}}, 50 * us);
+    check_edit(rounds(4 * ms, 3 * ms, ms), rounds(2 * ms, 3 * ms, ms), {{lighter(0.5, 0)}}, 50 * us);
+    check_edit(rounds(4 * ms, 5 * ms, ms), rounds(2 * ms, 5 * ms, ms), {{lighter(0.5, 0)}}, 50 * us);
+}
+
+BOOST_AUTO_TEST_CASE(the_host_touches_behind_the_wait_what_the_work_made) {
+    const Program before = rounds(ms, 2 * ms, 3 * ms);
+    check_edit(before, rounds(ms, 2 * ms, 2 * ms), {{lighter(0, 1.0 / 3)}}, 50 * us);
+    check_edit(before, rounds(0.5 * ms, 2 * ms, 2 * ms), {{lighter(0.5, 1.0 / 3)}}, 50 * us);
+    Change at_once = lighter(0, 0.5);
+    at_once.at_once = true;
+    check_edit(before, rounds(ms, ms, 1.5 * ms), {{at_once}}, 300 * us);
+}
+
+BOOST_AUTO_TEST_CASE(the_next_launch_ends_the_time_behind_a_wait) {
+    const auto program = [](double share) {
+        return [share](Machine& machine) {
+            for (int i = 0; i < 50; ++i) {
+                machine.launch(ms, 0, i < 8 ? ms : 0);
+                machine.wait();
+                machine.work(2 * ms * (1 - share));
+                machine.launch(3 * ms, 0, i < 8 ? 3 * ms : 0, records);
+                machine.wait();
+                machine.work(2 * ms);
+            }
+            machine.wait(0, others);
+        };
+    };
+    check_edit(program(0), program(0.25), {{lighter(0, 0.25)}}, 50 * us);
+}
+
+BOOST_AUTO_TEST_CASE(code_behind_the_last_call_counts_until_the_run_ends) {
+    const auto saved = [](double run_end) {
+        Clock clock({}, {{{lighter(0, 0.5)}}});
+        Machine machine(&clock);
+        machine.launch(ms, 0, ms);
+        machine.wait();
+        const double end = machine.now;
+        clock.finish();
+        return clock.gains(end + run_end).at(0).saved_ns;
+    };
+    BOOST_TEST(std::abs(saved(2 * ms) - ms) < us);
+    BOOST_TEST(std::abs(saved(0)) < us);
+}
+
+BOOST_AUTO_TEST_CASE(what_two_remedies_take_off_the_same_work_adds_up) {
+    check_edit(rounds(4 * ms, 0, 3 * ms), rounds(2 * ms, 0, 1.5 * ms),
+               {{lighter(0.25, 0.25), lighter(0.25, 0.25)}}, 50 * us);
+    check_edit(rounds(4 * ms, 0, ms), rounds(0, 0, ms), {{lighter(0.75, 0), lighter(0.75, 0)}}, 500 * us);
+}
+
 BOOST_AUTO_TEST_CASE(kernels_in_the_default_stream_keep_blocking_streams_in_line) {
     // Without the short one in between, the two others run side by side.
     check_gone(
