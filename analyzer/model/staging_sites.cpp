@@ -1,6 +1,6 @@
 #include "analyzer/model/staging_sites.hpp"
 
-#include "interposer/act/stage_plan.hpp"
+#include "policy/stage_plan.hpp"
 
 namespace umadvisor::model {
 
@@ -13,7 +13,7 @@ void StagingSites::add(const trace::Copy& record) {
         ++sites_[record.stack].left;
     else if (record.reason == trace::Reason::slower_staged)
         ++sites_[record.stack].given_up;
-    else if (record.reason == trace::Reason::none && act::stage_way(record) != act::StageWay::none)
+    else if (record.reason == trace::Reason::none && policy::stage_way(record) != policy::StageWay::none)
         sites_[record.stack].stageable.add(record.bytes, record.duration);
 }
 

@@ -1,7 +1,7 @@
 #include "analyzer/whatif/replay.hpp"
 
 #include "analyzer/whatif/next_uses.hpp"
-#include "interposer/act/eviction_plan.hpp"
+#include "policy/eviction_plan.hpp"
 
 #include <algorithm>
 
@@ -142,54 +142,54 @@ private:
             last_use_[number] = number_ + 1;
         }
         sequence_.add(addresses);
-        std::vector<std::vector<act::BlockState>> states;
-        std::vector<act::ResidencyView> views;
+        std::vector<std::vector<policy::BlockState>> states;
+        std::vector<policy::ResidencyView> views;
         for (const std::uint32_t number : reach)
             views.push_back(view(number, states.emplace_back(), [&](const residency::Block& block) {
                 return !(block.valid & ~block.resident[device]).any();
             }));
         const std::uint64_t capacity = capacity_ - std::min(capacity_, staying_);
         std::uint64_t room = capacity - std::min(capacity, space_.resident_bytes(device));
-        act::PrefetchPlan plan;
-        if (const std::uint64_t missing = act::missing_bytes(views); missing > room) {
+        policy::PrefetchPlan plan;
+        if (const std::uint64_t missing = policy::missing_bytes(views); missing > room) {
             make_room(reach, missing - room, plan);
             room += plan.bytes;
             move(plan, residency::host_processor);
         }
-        act::plan_prefetch(views, room, plan);
+        policy::plan_prefetch(views, room, plan);
         move(plan, device);
     }
 
     /// What others leave to the launch.
-    void make_room(std::span<const std::uint32_t> reach, std::uint64_t bytes, act::PrefetchPlan& plan) {
-        std::vector<std::vector<act::BlockState>> states;
-        std::vector<act::Resident> residents;
+    void make_room(std::span<const std::uint32_t> reach, std::uint64_t bytes, policy::PrefetchPlan& plan) {
+        std::vector<std::vector<policy::BlockState>> states;
+        std::vector<policy::Resident> residents;
         for (std::uint32_t number = 0; number < job_.extents().size(); ++number)
             if (last_use_[number] != 0 && std::find(reach.begin(), reach.end(), number) == reach.end() &&
                 space_.find_block(job_.extents()[number].place) != nullptr)
                 residents.push_back(
                     {view(number, states.emplace_back(),
                           [&](const residency::Block& block) { return block.resident[device].any(); }),
-                     act::LaunchSequence::unknown, last_use_[number]});
-        act::foresee(residents, sequence_);
-        act::plan_eviction(residents, bytes, plan);
+                     policy::LaunchSequence::unknown, last_use_[number]});
+        policy::foresee(residents, sequence_);
+        policy::plan_eviction(residents, bytes, plan);
     }
 
     /// `states` is to outlive the view.
     template <class IsThere>
-    act::ResidencyView view(std::uint32_t number, std::vector<act::BlockState>& states, IsThere&& is_there) {
+    policy::ResidencyView view(std::uint32_t number, std::vector<policy::BlockState>& states, IsThere&& is_there) {
         const Extent& extent = job_.extents()[number];
-        states.assign(extent.blocks(), act::BlockState::device);
+        states.assign(extent.blocks(), policy::BlockState::device);
         for (std::uint64_t i = 0; i < extent.blocks(); ++i) {
             const std::uint64_t at = std::max(extent.place, (extent.place / block_bytes + i) * block_bytes);
             const residency::Block* const block = space_.find_block(at);
             if (job_.reaches(extent, i) && block != nullptr && !is_there(*block))
-                states[i] = act::BlockState::host;
+                states[i] = policy::BlockState::host;
         }
         return {number + std::uint64_t{1}, extent.place, extent.bytes, states};
     }
 
-    void move(const act::PrefetchPlan& plan, residency::Processor to) {
+    void move(const policy::PrefetchPlan& plan, residency::Processor to) {
         for (std::uint32_t i = 0; i < plan.count; ++i)
             spend(space_.prefetch(to, plan.ranges[i].address, plan.ranges[i].bytes, now_));
     }
@@ -216,7 +216,7 @@ private:
     residency::AddressSpace space_;
     bool fits_;
     std::vector<bool> settled_;            ///< by extent
-    act::LaunchSequence sequence_;         ///< of the shim's policy
+    policy::LaunchSequence sequence_;         ///< of the shim's policy
     std::vector<std::uint64_t> last_use_;  ///< by extent; 0: not yet
     std::vector<std::uint32_t> next_uses_; ///< of the optimum
     std::vector<NextUse> next_;            ///< of the launch's extents

@@ -3,12 +3,12 @@
 #include "interposer/act/devices.hpp"
 #include "interposer/act/knowledge.hpp"
 #include "interposer/act/move_plan.hpp"
-#include "interposer/act/trust.hpp"
 #include "interposer/attach/real.hpp"
 #include "interposer/observe/capture.hpp"
 #include "interposer/observe/contexts.hpp"
 #include "interposer/record/off_stack.hpp"
 #include "interposer/record/quiet.hpp"
+#include "policy/trust.hpp"
 
 #include <algorithm>
 
@@ -35,7 +35,7 @@ constinit std::atomic<bool> under_way{false}; ///< `ends` was recorded, and no l
 constinit Side side;
 thread_local constinit bool mine = false; ///< it was taken by this thread's launch
 
-constinit Trust trust; ///< in what is foretold; knowledge.mutex guards it
+constinit policy::Trust trust; ///< in what is foretold; knowledge.mutex guards it
 
 bool make(std::uint16_t number) {
     if (side.context == number)
@@ -87,10 +87,11 @@ bool plan_next(const observe::Touched& running, const observe::Touched& next, CU
 /// They are not made after all.
 void forget_moves() {
     const record::Guard guard(knowledge.mutex);
-    for (const PrefetchPlan* const plan : {&side.moves.out, &side.moves.in})
+    for (const policy::PrefetchPlan* const plan : {&side.moves.out, &side.moves.in})
         for (std::uint32_t i = 0; i < plan->count; ++i)
             knowledge.residency.moved(plan->ranges[i].allocation, plan->ranges[i].address,
-                                      plan->ranges[i].address + plan->ranges[i].bytes, BlockState::unknown);
+                                      plan->ranges[i].address + plan->ranges[i].bytes,
+                                      policy::BlockState::unknown);
 }
 
 /// Moves begin when what was launched before the current launch is done.

@@ -1,7 +1,6 @@
 #include "interposer/act/bring.hpp"
 #include "interposer/act/knowledge.hpp"
 #include "interposer/act/left_round.hpp"
-#include "interposer/act/mix.hpp"
 #include "interposer/act/placement.hpp"
 #include "interposer/attach/real.hpp"
 #include "interposer/observe/capture.hpp"
@@ -9,6 +8,7 @@
 #include "interposer/record/off_stack.hpp"
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
+#include "policy/mix.hpp"
 
 #include <algorithm>
 
@@ -21,7 +21,7 @@ struct HomeWays {
     static constexpr std::uint32_t most = 256;
     std::uint32_t count = 0;
     std::uint64_t bytes = 0;
-    PrefetchRange ranges[most];
+    policy::PrefetchRange ranges[most];
 
     void add(std::uint64_t allocation, std::uint64_t first, std::uint64_t last) {
         if (count == most)
@@ -32,8 +32,8 @@ struct HomeWays {
 };
 
 /// What was learned is told to the trace, for plans.
-void tell_lessons(const Wait& wait, const AllocationNames::Named& named) {
-    HostReturns::Lesson lesson;
+void tell_lessons(const Wait& wait, const policy::AllocationNames::Named& named) {
+    policy::HostReturns::Lesson lesson;
     while (knowledge.host_returns.take_lesson(lesson)) {
         trace::HostReturn record;
         record.time = record::now();
@@ -58,10 +58,10 @@ void expect(const Wait& wait, HomeWays& home) {
         observe::Allocation allocation;
         if (!observe::allocations().find(address, allocation) || allocation.id != id)
             return; // gone since
-        const AllocationNames::Named named = knowledge.names.find(id);
+        const policy::AllocationNames::Named named = knowledge.names.find(id);
         knowledge.last_reach.wait(allocation.address, allocation.bytes, place.here, wait.begun);
-        const HostReturns::Span span = knowledge.host_returns.wait(
-            place.here, id, allocation.address, allocation.bytes, mix_known(place.in_runs, named.name));
+        const policy::HostReturns::Span span = knowledge.host_returns.wait(
+            place.here, id, allocation.address, allocation.bytes, policy::mix_known(place.in_runs, named.name));
         tell_lessons(wait, named);
         span.for_each_part([&](std::uint64_t first, std::uint64_t last) { home.add(id, first, last); });
     });
@@ -69,14 +69,15 @@ void expect(const Wait& wait, HomeWays& home) {
 
 /// Has ranges brought behind what the stream has. Returns how many that was; the host will fault in the others,
 /// as it would have.
-std::uint32_t bring(const PrefetchRange* ranges, std::uint32_t count, CUstream stream, std::uint64_t stack) {
+std::uint32_t bring(const policy::PrefetchRange* ranges, std::uint32_t count, CUstream stream,
+                    std::uint64_t stack) {
     const record::Quiet quiet;
     const observe::RelaxedCapture relaxed;
     if (observe::may_be_capturing(stream))
         return 0;
     std::uint32_t brought = 0;
     for (; brought < count; ++brought) {
-        const PrefetchRange& range = ranges[brought];
+        const policy::PrefetchRange& range = ranges[brought];
         const CUresult answer =
             prefetch_range(range, CU_DEVICE_CPU, stream, trace::Reason::host_returns, stack);
         if (answer != CUDA_SUCCESS) {
@@ -85,12 +86,12 @@ std::uint32_t bring(const PrefetchRange* ranges, std::uint32_t count, CUstream s
         }
         const record::Guard guard(knowledge.mutex);
         knowledge.residency.moved(range.allocation, range.address, range.address + range.bytes,
-                                  BlockState::host);
+                                  policy::BlockState::host);
     }
     return brought;
 }
 
-void leave(const PrefetchRange* ranges, std::uint32_t first, std::uint32_t count) {
+void leave(const policy::PrefetchRange* ranges, std::uint32_t first, std::uint32_t count) {
     const record::Guard guard(knowledge.mutex);
     for (; first < count; ++first)
         knowledge.host_returns.leave(ranges[first].allocation);
@@ -101,7 +102,7 @@ struct Behind {
     static constexpr std::uint32_t most = 32;
     std::uint32_t count;
     Launching launch;
-    PrefetchRange ranges[most];
+    policy::PrefetchRange ranges[most];
 };
 
 Behind& behind() noexcept {
@@ -119,7 +120,7 @@ void bring_home(const Wait& wait) noexcept {
     const CUstream stream =
         wait.what == Wait::For::stream ? reinterpret_cast<CUstream>(wait.stream) : CU_STREAM_PER_THREAD;
     std::uint32_t brought = 0;
-    if (home.bytes >= HostReturns::least_together && !round_is_left())
+    if (home.bytes >= policy::HostReturns::least_together && !round_is_left())
         brought = bring(home.ranges, home.count, stream, wait.stack);
     if (brought != 0) {
         const record::Quiet quiet;
@@ -136,11 +137,11 @@ void plan_return(const observe::Touched& touched, Launching launch) noexcept {
     const record::Guard guard(knowledge.mutex);
     for (std::uint32_t i = 0; i < touched.managed_count; ++i) {
         const observe::Allocation& allocation = touched.managed[i];
-        const LastReach::NextWait next = knowledge.last_reach.launch(
+        const policy::LastReach::NextWait next = knowledge.last_reach.launch(
             allocation.address, allocation.bytes, reinterpret_cast<std::uint64_t>(launch.stream), now);
         if (next.place == 0 || list.count + 2 > Behind::most)
             continue;
-        const HostReturns::Span span =
+        const policy::HostReturns::Span span =
             knowledge.host_returns.ahead_of_wait(next, allocation.id, allocation.address, allocation.bytes,
                                                  knowledge.residency.tried_block(allocation.id));
         span.for_each_part([&](std::uint64_t first, std::uint64_t last) {

@@ -23,7 +23,7 @@ struct Device {
     std::atomic<bool> concurrent_managed_access{false};
 };
 
-constinit Device devices[max_devices];
+constinit Device devices[policy::max_devices];
 constinit std::atomic<std::uint64_t> rewritten_everywhere{0};
 constinit std::atomic<std::uint64_t> pretended{0};
 constinit std::atomic<bool> learned{false};
@@ -55,11 +55,12 @@ DeviceCount learn_devices(const runtime::Options& options) noexcept {
     int count = 0, able = 0;
     if (real<Entry::cuDeviceGetCount>()(&count) != CUDA_SUCCESS)
         count = 0;
-    for (int ordinal = 0; ordinal < std::min(count, max_devices); ++ordinal) {
+    for (int ordinal = 0; ordinal < std::min(count, policy::max_devices); ++ordinal) {
         CUdevice device = 0;
         std::size_t bytes = 0;
         int concurrent = 0;
-        if (real<Entry::cuDeviceGet>()(&device, ordinal) != CUDA_SUCCESS || device < 0 || device >= max_devices)
+        if (real<Entry::cuDeviceGet>()(&device, ordinal) != CUDA_SUCCESS || device < 0 ||
+            device >= policy::max_devices)
             continue;
         if (real<Entry::cuDeviceTotalMem_v2>()(&bytes, device) != CUDA_SUCCESS ||
             real<Entry::cuDeviceGetAttribute>()(&concurrent, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS,
@@ -75,12 +76,12 @@ DeviceCount learn_devices(const runtime::Options& options) noexcept {
 
 CUdevice current_device() noexcept {
     CUdevice device = -1;
-    if (real<Entry::cuCtxGetDevice>()(&device) != CUDA_SUCCESS || device < 0 || device >= max_devices)
+    if (real<Entry::cuCtxGetDevice>()(&device) != CUDA_SUCCESS || device < 0 || device >= policy::max_devices)
         return -1;
     return devices[device].concurrent_managed_access.load(std::memory_order_relaxed) ? device : -1;
 }
 
-DeviceState state_of(CUdevice device) noexcept {
+policy::DeviceState state_of(CUdevice device) noexcept {
     const Device& known = devices[device];
     const std::uint64_t card = known.memory_bytes.load(std::memory_order_relaxed);
     const std::uint64_t smaller = pretended.load(std::memory_order_relaxed);
@@ -90,7 +91,7 @@ DeviceState state_of(CUdevice device) noexcept {
 }
 
 std::uint64_t managed_capacity(CUdevice device) noexcept {
-    const DeviceState state = state_of(device);
+    const policy::DeviceState state = state_of(device);
     return state.memory_bytes - std::min(state.memory_bytes, state.plain_bytes + state.other_bytes);
 }
 
@@ -124,12 +125,12 @@ void remove_rewritten(CUdevice device, std::uint64_t bytes) noexcept {
 }
 
 void add_plain(std::uint32_t device, std::uint64_t bytes) noexcept {
-    if (device < max_devices)
+    if (device < policy::max_devices)
         devices[device].plain_bytes.fetch_add(bytes, std::memory_order_relaxed);
 }
 
 void remove_plain(std::uint32_t device, std::uint64_t bytes) noexcept {
-    if (device < max_devices)
+    if (device < policy::max_devices)
         devices[device].plain_bytes.fetch_sub(bytes, std::memory_order_relaxed);
 }
 
@@ -137,7 +138,7 @@ bool pretended_card_is_full(std::uint64_t bytes) noexcept {
     if (pretended.load(std::memory_order_relaxed) == 0)
         return false;
     const CUdevice device = current_device();
-    return device >= 0 && bytes > room_of(state_of(device));
+    return device >= 0 && bytes > policy::room_of(state_of(device));
 }
 
 void adjust_memory_info(std::size_t* free, std::size_t* total) noexcept {
@@ -146,7 +147,7 @@ void adjust_memory_info(std::size_t* free, std::size_t* total) noexcept {
     const std::uint64_t smaller = pretended.load(std::memory_order_relaxed);
     CUdevice device = 0;
     if (free != nullptr &&
-        (real<Entry::cuCtxGetDevice>()(&device) != CUDA_SUCCESS || device < 0 || device >= max_devices))
+        (real<Entry::cuCtxGetDevice>()(&device) != CUDA_SUCCESS || device < 0 || device >= policy::max_devices))
         return;
     const std::uint64_t card =
         total != nullptr ? *total : devices[device].memory_bytes.load(std::memory_order_relaxed);
@@ -155,7 +156,7 @@ void adjust_memory_info(std::size_t* free, std::size_t* total) noexcept {
     // Without any the driver's answer stands: what was seen beside the program may be long gone.
     const std::uint64_t held =
         rewritten == 0 ? 0 : rewritten + others(known) + known.plain_bytes.load(std::memory_order_relaxed);
-    const MemoryInfo shown = pretend({free != nullptr ? *free : 0, card}, smaller, held);
+    const policy::MemoryInfo shown = policy::pretend({free != nullptr ? *free : 0, card}, smaller, held);
     if (free != nullptr)
         *free = shown.free;
     if (total != nullptr)

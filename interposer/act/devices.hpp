@@ -1,9 +1,9 @@
 /// The devices as actions see them. Thread-safe; filled in once, after cuInit.
 #pragma once
 
-#include "interposer/act/rewrite_policy.hpp"
 #include "interposer/attach/entries.hpp"
 #include "interposer/runtime/options.hpp"
+#include "policy/rewrite_policy.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +21,7 @@ DeviceCount learn_devices(const runtime::Options& options) noexcept;
 CUdevice current_device() noexcept;
 
 /// For 0 <= device < max_devices.
-DeviceState state_of(CUdevice device) noexcept;
+policy::DeviceState state_of(CUdevice device) noexcept;
 
 /// How much managed memory the device has room for beside what else is known to be on it.
 std::uint64_t managed_capacity(CUdevice device) noexcept;

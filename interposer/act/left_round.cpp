@@ -59,7 +59,7 @@ bool leave_round(std::uint64_t stack, std::uint64_t bytes) noexcept {
         const record::Guard guard(knowledge.mutex);
         if (knowledge.turns.tries() || !knowledge.compared_rounds.begins(stack, bytes, left.waits, now))
             return false;
-        left.least_end = now + ComparedRounds::least_ns;
+        left.least_end = now + policy::ComparedRounds::least_ns;
         left.deadline = knowledge.compared_rounds.deadline(stack, now);
     }
     left.site = stack;

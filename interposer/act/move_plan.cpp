@@ -1,12 +1,12 @@
 #include "interposer/act/move_plan.hpp"
 
 #include "interposer/act/devices.hpp"
-#include "interposer/act/eviction_plan.hpp"
 #include "interposer/act/knowledge.hpp"
 #include "interposer/act/placement.hpp"
 #include "interposer/act/run_time.hpp"
 #include "interposer/record/off_stack.hpp"
 #include "interposer/record/recorder.hpp"
+#include "policy/eviction_plan.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -18,7 +18,7 @@ namespace {
 
 /// Left free of what the device holds: where the driver has to make room itself, it takes other blocks, and
 /// then nobody knows any more what is where.
-constexpr std::uint64_t slack = 2 * block_bytes;
+constexpr std::uint64_t slack = 2 * residency::block_bytes;
 
 bool reaches(const observe::Touched& touched, std::uint64_t allocation) {
     return std::any_of(touched.managed, touched.managed + touched.managed_count,
@@ -26,12 +26,12 @@ bool reaches(const observe::Touched& touched, std::uint64_t allocation) {
 }
 
 /// Of those sorted by foresee(): which are wanted later than everything that `running` reaches.
-std::size_t keep_later(std::span<Resident> residents, const observe::Touched& running) {
+std::size_t keep_later(std::span<policy::Resident> residents, const observe::Touched& running) {
     std::uint32_t latest = 0;
-    for (const Resident& each : residents)
+    for (const policy::Resident& each : residents)
         if (reaches(running, each.view.allocation))
             latest = std::max(latest, each.next_use);
-    const auto end = std::remove_if(residents.begin(), residents.end(), [&](const Resident& each) {
+    const auto end = std::remove_if(residents.begin(), residents.end(), [&](const policy::Resident& each) {
         return each.next_use <= latest || reaches(running, each.view.allocation);
     });
     return static_cast<std::size_t>(end - residents.begin());
@@ -40,24 +40,25 @@ std::size_t keep_later(std::span<Resident> residents, const observe::Touched& ru
 /// Plans what others have to leave to the launch, and takes it for done. `running`: see plan_moves_ahead();
 /// null: none.
 void make_room(const observe::Touched& touched, const observe::Touched* running, std::uint32_t device,
-               std::uint64_t bytes, PrefetchPlan& out) {
+               std::uint64_t bytes, policy::PrefetchPlan& out) {
     struct Free {
-        void operator()(Resident* residents) const { std::free(residents); }
+        void operator()(policy::Resident* residents) const { std::free(residents); }
     };
-    const std::unique_ptr<Resident, Free> memory(
-        static_cast<Resident*>(std::malloc((knowledge.residency.count() + 1) * sizeof(Resident))));
-    Resident* const residents = memory.get();
+    const std::unique_ptr<policy::Resident, Free> memory(static_cast<policy::Resident*>(
+        std::malloc((knowledge.residency.count() + 1) * sizeof(policy::Resident))));
+    policy::Resident* const residents = memory.get();
     if (residents == nullptr)
         return;
     std::size_t count = 0;
-    knowledge.residency.for_each_resident(device, [&](const ResidencyView& view, std::uint64_t last_use) {
-        if (!reaches(touched, view.allocation))
-            residents[count++] = {view, LaunchSequence::unknown, last_use};
-    });
-    foresee({residents, count}, knowledge.sequence);
+    knowledge.residency.for_each_resident(
+        device, [&](const policy::ResidencyView& view, std::uint64_t last_use) {
+            if (!reaches(touched, view.allocation))
+                residents[count++] = {view, policy::LaunchSequence::unknown, last_use};
+        });
+    policy::foresee({residents, count}, knowledge.sequence);
     if (running != nullptr)
         count = keep_later({residents, count}, *running);
-    plan_eviction({residents, count}, bytes, out);
+    policy::plan_eviction({residents, count}, bytes, out);
     for (std::uint32_t i = 0; i < out.count; ++i)
         knowledge.residency.evicted(out.ranges[i].allocation, out.ranges[i].address,
                                     out.ranges[i].address + out.ranges[i].bytes);
@@ -65,7 +66,7 @@ void make_room(const observe::Touched& touched, const observe::Touched* running,
 
 /// Under the lock. What is to be done about an allocation that several devices reach.
 void share(const observe::Allocation& allocation, CUdevice device, std::uint64_t held, Moves& moves) {
-    using Step = DeviceTurns::Step;
+    using Step = policy::DeviceTurns::Step;
     if (moves.shared_count == Moves::most_shared)
         return;
     // A full card makes room by blocks, of which nobody knows here which device has them.
@@ -76,8 +77,8 @@ void share(const observe::Allocation& allocation, CUdevice device, std::uint64_t
                                       knowledge.residency.synchronizations(), run_time());
     else if (knowledge.turns.concerns(allocation.id))
         step = knowledge.turns.leave(allocation.id) ? Step::end_copies : Step::leave;
-    const DeviceTurns::Change change = knowledge.turns.take_change(allocation.id);
-    if (step == Step::leave && change == DeviceTurns::Change::none)
+    const policy::DeviceTurns::Change change = knowledge.turns.take_change(allocation.id);
+    if (step == Step::leave && change == policy::DeviceTurns::Change::none)
         return;
     moves.shared[moves.shared_count++] = {{allocation.id, allocation.address, allocation.bytes},
                                           step == Step::begin_copies,
@@ -96,24 +97,24 @@ struct Selection {
 /// Under the lock. Fills in what `moves` tells of allocations that are left to faults.
 void select(const observe::Touched& touched, std::uint32_t device, CUstream stream, bool ahead,
             Selection& selection, Moves& moves) {
-    ResidencyMap& residency = knowledge.residency;
+    policy::ResidencyMap& residency = knowledge.residency;
     for (std::uint32_t i = 0; i < touched.managed_count; ++i) {
         const observe::Allocation& allocation = touched.managed[i];
-        ResidencyView view;
+        policy::ResidencyView view;
         if (!residency.see(allocation.id, allocation.address, allocation.bytes, view))
             continue;
-        const ResidencyMap::Wanted wanted = residency.wanted_on(allocation.id, device);
-        if (wanted == ResidencyMap::Wanted::now_here_too)
+        const policy::ResidencyMap::Wanted wanted = residency.wanted_on(allocation.id, device);
+        if (wanted == policy::ResidencyMap::Wanted::now_here_too)
             moves.parted = allocation.id;
-        if (wanted == ResidencyMap::Wanted::placed)
+        if (wanted == policy::ResidencyMap::Wanted::placed)
             knowledge.turns.leave(allocation.id);
-        else if (wanted != ResidencyMap::Wanted::here && !ahead)
+        else if (wanted != policy::ResidencyMap::Wanted::here && !ahead)
             share(allocation, static_cast<CUdevice>(device), residency.device_bytes(device), moves);
-        if (wanted != ResidencyMap::Wanted::here || residency.resident(allocation.id, device))
+        if (wanted != policy::ResidencyMap::Wanted::here || residency.resident(allocation.id, device))
             continue;
         selection.brought[i] = residency.worth_bringing(allocation.id, reinterpret_cast<std::uint64_t>(stream));
         if (selection.brought[i])
-            selection.missing += missing_bytes({&view, 1});
+            selection.missing += policy::missing_bytes({&view, 1});
         if (residency.just_given_up(allocation.id))
             moves.given_up = allocation.id;
     }
@@ -123,10 +124,10 @@ void select(const observe::Touched& touched, std::uint32_t device, CUstream stre
 /// Under the lock. Bytes of the device that managed memory may take, when all is done.
 std::uint64_t plan(const observe::Touched& touched, const observe::Touched* running, CUdevice ordinal,
                    const Selection& selection, Moves& moves) {
-    ResidencyMap& residency = knowledge.residency;
+    policy::ResidencyMap& residency = knowledge.residency;
     const auto device = static_cast<std::uint32_t>(ordinal);
     struct Views {
-        ResidencyView all[observe::Touched::max_managed];
+        policy::ResidencyView all[observe::Touched::max_managed];
     };
     const record::OffStack<Views> reached;
     auto& views = reached->all;
@@ -137,7 +138,7 @@ std::uint64_t plan(const observe::Touched& touched, const observe::Touched* runn
             residency.see(allocation.id, allocation.address, allocation.bytes, views[count]))
             ++count;
     }
-    const std::uint64_t missing = missing_bytes({views, count});
+    const std::uint64_t missing = policy::missing_bytes({views, count});
     const std::uint64_t capacity = managed_capacity(ordinal);
     const auto free = [&] { return capacity - std::min(capacity, residency.device_bytes(device)); };
     std::uint64_t kept_free = 0;
@@ -148,10 +149,10 @@ std::uint64_t plan(const observe::Touched& touched, const observe::Touched* runn
             make_room(touched, running, device, missing + kept_free - free(), moves.out);
     }
     const std::uint64_t room = free();
-    plan_prefetch({views, count}, room - std::min(room, kept_free), moves.in);
+    policy::plan_prefetch({views, count}, room - std::min(room, kept_free), moves.in);
     for (std::uint32_t i = 0; i < moves.in.count; ++i)
         residency.moved(moves.in.ranges[i].allocation, moves.in.ranges[i].address,
-                        moves.in.ranges[i].address + moves.in.ranges[i].bytes, BlockState::device);
+                        moves.in.ranges[i].address + moves.in.ranges[i].bytes, policy::BlockState::device);
     return capacity - kept_free;
 }
 
@@ -167,7 +168,7 @@ Selection select_and_look(const observe::Touched& touched, CUdevice device, CUst
     return selection;
 }
 
-void make(const PrefetchPlan& plan, CUdevice to, Launching launch, trace::Reason reason) {
+void make(const policy::PrefetchPlan& plan, CUdevice to, Launching launch, trace::Reason reason) {
     for (std::uint32_t i = 0; i < plan.count; ++i)
         if (const CUresult answer = prefetch_range(plan.ranges[i], to, launch.stream, reason, launch.stack);
             answer != CUDA_SUCCESS)
@@ -176,15 +177,15 @@ void make(const PrefetchPlan& plan, CUdevice to, Launching launch, trace::Reason
 
 void tell_change(const SharedMove& move) {
     const record::About about{.allocation = move.range.allocation};
-    if (move.change == DeviceTurns::Change::brings)
+    if (move.change == policy::DeviceTurns::Change::brings)
         record::note(about,
                      "--act prefetch: a managed allocation is brought to each device that launches after "
                      "another one: rounds are shorter so");
-    else if (move.change == DeviceTurns::Change::copies)
+    else if (move.change == policy::DeviceTurns::Change::copies)
         record::note(about,
                      "--act prefetch: SetReadMostly for a managed allocation that several devices reach: "
                      "rounds are shorter so");
-    else if (move.change == DeviceTurns::Change::gives_up)
+    else if (move.change == policy::DeviceTurns::Change::gives_up)
         record::note(about, "--act prefetch: a managed allocation that several devices reach is left to faults "
                             "again: rounds became as long as before");
 }

@@ -2,21 +2,21 @@
 #pragma once
 
 #include "interposer/act/bring.hpp"
-#include "interposer/act/device_turns.hpp"
-#include "interposer/act/prefetch_plan.hpp"
+#include "policy/device_turns.hpp"
+#include "policy/prefetch_plan.hpp"
 #include "trace/values.hpp"
 
 namespace umadvisor::act {
 
 /// What is to be done about memory that several devices reach.
 struct SharedMove {
-    PrefetchRange range;
+    policy::PrefetchRange range;
     bool begins_copies, ends_copies, brings;
-    DeviceTurns::Change change; ///< to be told
+    policy::DeviceTurns::Change change; ///< to be told
 };
 
 struct Moves {
-    PrefetchPlan out, in;
+    policy::PrefetchPlan out, in;
     std::uint64_t given_up = 0, parted = 0; ///< ids of allocations; 0: none
     static constexpr std::uint32_t most_shared = 16;
     std::uint32_t shared_count = 0;

@@ -19,7 +19,7 @@ constexpr std::size_t usual_unit = 512;
 
 /// 4, 8 and 16 bytes are all that the driver takes.
 constexpr unsigned elements = 3;
-constinit std::atomic<std::size_t> units[max_devices][elements];
+constinit std::atomic<std::size_t> units[policy::max_devices][elements];
 
 std::size_t ask_unit(unsigned element) {
     CUdeviceptr row = 0;

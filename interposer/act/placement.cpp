@@ -37,8 +37,8 @@ CUresult finish(Record& record, CUresult answer) {
 
 } // namespace
 
-CUresult prefetch_range(const PrefetchRange& range, CUdevice device, CUstream stream, trace::Reason reason,
-                        std::uint64_t stack) noexcept {
+CUresult prefetch_range(const policy::PrefetchRange& range, CUdevice device, CUstream stream,
+                        trace::Reason reason, std::uint64_t stack) noexcept {
     trace::Prefetch record;
     record.address = range.address;
     record.bytes = range.bytes;
@@ -55,7 +55,7 @@ CUresult prefetch_range(const PrefetchRange& range, CUdevice device, CUstream st
                                                                0, stream));
 }
 
-CUresult advise(const PrefetchRange& range, CUmem_advise advice, CUdevice device,
+CUresult advise(const policy::PrefetchRange& range, CUmem_advise advice, CUdevice device,
                 trace::Reason reason) noexcept {
     trace::Advise record;
     record.address = range.address;

@@ -2,20 +2,20 @@
 /// ordinal (8.0), or a location (12.2), which alone is left in later drivers' headers.
 #pragma once
 
-#include "interposer/act/prefetch_plan.hpp"
 #include "interposer/attach/entries.hpp"
 #include "interposer/observe/allocations.hpp"
+#include "policy/prefetch_plan.hpp"
 #include "trace/values.hpp"
 
 namespace umadvisor::act {
 
 /// cuMemPrefetchAsync to `device` (CU_DEVICE_CPU: the host) on `stream` (an explicit handle). Not for capturing
 /// streams. `stack`: id of the call stack of the program's call that it is done for.
-CUresult prefetch_range(const PrefetchRange& range, CUdevice device, CUstream stream, trace::Reason reason,
-                        std::uint64_t stack) noexcept;
+CUresult prefetch_range(const policy::PrefetchRange& range, CUdevice device, CUstream stream,
+                        trace::Reason reason, std::uint64_t stack) noexcept;
 
 /// cuMemAdvise; CU_DEVICE_CPU: of the host.
-CUresult advise(const PrefetchRange& range, CUmem_advise advice, CUdevice device,
+CUresult advise(const policy::PrefetchRange& range, CUmem_advise advice, CUdevice device,
                 trace::Reason reason) noexcept;
 
 /// The same for all of a rewritten allocation.

@@ -1,10 +1,10 @@
 #include "interposer/act/plan.hpp"
 
 #include "interposer/act/knowledge.hpp"
-#include "interposer/act/plan_text.hpp"
 #include "interposer/record/pages.hpp"
 #include "interposer/record/recorder.hpp"
 #include "interposer/runtime/message.hpp"
+#include "policy/plan_text.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t most_plan_bytes = 4 << 20;
 
-constinit Plan followed;
+constinit policy::Plan followed;
 
 /// Nullptr, or why not; a static text.
 const char* read_file(const char* path, char* to, std::size_t& bytes) noexcept {
@@ -50,7 +50,7 @@ const char* read_followed(const char* path) noexcept {
     std::size_t bytes = 0;
     const char* trouble = read_file(path, text, bytes);
     if (trouble == nullptr)
-        trouble = read_plan({text, bytes}, followed);
+        trouble = policy::read_plan({text, bytes}, followed);
     record::unmap_pages(text, most_plan_bytes);
     return trouble;
 }
@@ -63,11 +63,11 @@ void define_modes(std::string_view modes) noexcept {
     record::define(record);
 }
 
-void sort_sites(Plan::Sites& sites) noexcept {
+void sort_sites(policy::Plan::Sites& sites) noexcept {
     std::sort(sites.keys, sites.keys + sites.count);
 }
 
-bool has_site(const Plan::Sites& sites, std::uint64_t key) noexcept {
+bool has_site(const policy::Plan::Sites& sites, std::uint64_t key) noexcept {
     return std::binary_search(sites.keys, sites.keys + sites.count, key);
 }
 
@@ -84,7 +84,7 @@ runtime::Options with_plan(runtime::Options options) noexcept {
         record::note("--act plan=%s %s; the program runs without it", options.act_plan, trouble);
         return options;
     }
-    char taken[Plan::most_modes * (Plan::longest_mode + 1)];
+    char taken[policy::Plan::most_modes * (policy::Plan::longest_mode + 1)];
     std::size_t length = 0;
     for (std::size_t i = 0; i < followed.mode_count; ++i) {
         const std::string_view mode = followed.modes[i];

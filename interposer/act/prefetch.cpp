@@ -47,7 +47,7 @@ constexpr observe::ResidencyListener listener{
     .curious =
         [](const observe::Allocation& allocation, const observe::LookOccasion& occasion) noexcept {
             // What the device has no room for is left to faults, which the trace shall show.
-            const std::uint64_t card = allocation.device < max_devices
+            const std::uint64_t card = allocation.device < policy::max_devices
                                            ? state_of(static_cast<CUdevice>(allocation.device)).memory_bytes
                                            : 0;
             const record::Guard guard(knowledge.mutex);
@@ -60,7 +60,7 @@ constexpr observe::ResidencyListener listener{
                 knowledge.host_returns.looking(allocation.id); // it would see nothing
                 return observe::LookRange{};
             }
-            const ResidencyMap::Part part =
+            const policy::ResidencyMap::Part part =
                 knowledge.residency.worth_a_look(allocation.id, occasion.host_faults);
             return observe::LookRange{part.first, part.last};
         },
@@ -161,14 +161,14 @@ void note_prefetch(const trace::Prefetch& done) noexcept {
     if (takes_turns(allocation)) // who prefetches by hand knows which part goes where
         leave_turns(allocation);
     const record::Guard guard(knowledge.mutex);
-    ResidencyView view;
+    policy::ResidencyView view;
     if (!knowledge.residency.see(allocation.id, allocation.address, allocation.bytes, view))
         return;
     const bool to_device = done.location == trace::Location::device;
     if (to_device)
         knowledge.residency.wanted_on(allocation.id, static_cast<std::uint32_t>(done.location_id));
     knowledge.residency.moved(allocation.id, done.address, done.address + done.bytes,
-                              to_device ? BlockState::device : BlockState::unknown);
+                              to_device ? policy::BlockState::device : policy::BlockState::unknown);
 }
 
 void leave_to_faults(std::uint64_t address, std::uint64_t bytes, bool alone) noexcept {
@@ -179,7 +179,7 @@ void leave_to_faults(std::uint64_t address, std::uint64_t bytes, bool alone) noe
     leave_turns(allocation);
     const std::uint64_t last = bytes != 0 ? address + bytes : allocation.address + allocation.bytes;
     const record::Guard guard(knowledge.mutex);
-    ResidencyView view;
+    policy::ResidencyView view;
     if (knowledge.residency.see(allocation.id, allocation.address, allocation.bytes, view))
         knowledge.residency.leave_alone(allocation.id, address, last, alone);
 }
@@ -225,11 +225,11 @@ bool note_resident(const observe::Allocation& allocation) noexcept {
     if (!prefetch_mode.on.load(std::memory_order_acquire))
         return false;
     const record::Guard guard(knowledge.mutex);
-    ResidencyView view;
+    policy::ResidencyView view;
     if (knowledge.residency.see(allocation.id, allocation.address, allocation.bytes, view) &&
-        knowledge.residency.wanted_on(allocation.id, allocation.device) == ResidencyMap::Wanted::here)
+        knowledge.residency.wanted_on(allocation.id, allocation.device) == policy::ResidencyMap::Wanted::here)
         knowledge.residency.moved(allocation.id, allocation.address, allocation.address + allocation.bytes,
-                                  BlockState::device);
+                                  policy::BlockState::device);
     return true;
 }
 
@@ -237,7 +237,7 @@ void note_unsettled(std::uint64_t allocation, std::uint64_t first, std::uint64_t
     if (!prefetch_mode.on.load(std::memory_order_acquire))
         return;
     const record::Guard guard(knowledge.mutex);
-    knowledge.residency.moved(allocation, first, first + bytes, BlockState::unknown);
+    knowledge.residency.moved(allocation, first, first + bytes, policy::BlockState::unknown);
 }
 
 void note_allocation(const observe::Allocation& allocation, std::uint64_t stack) noexcept {

@@ -1,9 +1,9 @@
 /// What the calling thread's launches have reached since it last waited for them.
 #pragma once
 
-#include "interposer/act/mix.hpp"
 #include "interposer/observe/touched.hpp"
 #include "interposer/record/recorder.hpp"
+#include "policy/mix.hpp"
 
 #include <cstdint>
 
@@ -46,8 +46,8 @@ public:
         place = {wait.stack, record::stack_key(wait.stack)};
         for (std::uint32_t i = 0; i < count_; ++i)
             if (covered(entries_[i])) {
-                place.here = mix(place.here, entries_[i].address);
-                place.in_runs = mix_known(place.in_runs, name_of(entries_[i].allocation));
+                place.here = policy::mix(place.here, entries_[i].address);
+                place.in_runs = policy::mix_known(place.in_runs, name_of(entries_[i].allocation));
             }
         std::uint32_t left = 0;
         for (std::uint32_t i = 0; i < count_; ++i)

@@ -4,7 +4,6 @@
 #include "interposer/act/mode.hpp"
 #include "interposer/act/placement.hpp"
 #include "interposer/act/prefetch.hpp"
-#include "interposer/act/relief_policy.hpp"
 #include "interposer/observe/capture.hpp"
 #include "interposer/observe/managed_watch.hpp"
 #include "interposer/observe/residency_sampler.hpp"
@@ -12,6 +11,7 @@
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
 #include "interposer/runtime/options.hpp"
+#include "policy/relief_policy.hpp"
 
 #include <atomic>
 
@@ -19,11 +19,11 @@ namespace umadvisor::act {
 
 namespace {
 
-using Kind = ReliefStep::Kind;
+using Kind = policy::ReliefStep::Kind;
 
 constinit Mode relief_mode{"relieve"};
 record::Mutex relief_mutex; ///< guards the policy; never held during a call of the driver
-constinit ReliefPolicy policy;
+constinit policy::ReliefPolicy policy;
 constinit std::atomic<int> relief_notices{0};
 constexpr int most_relief_notices = 16; ///< the trace has the others
 
@@ -70,8 +70,8 @@ constexpr observe::ResidencyListener relief_listener{
             policy.came_back(allocation.id, content);
         }};
 
-const char* name_of(Remedy remedy) {
-    return remedy == Remedy::read_mostly ? "SetReadMostly" : "SetAccessedBy of the device";
+const char* name_of(policy::Remedy remedy) {
+    return remedy == policy::Remedy::read_mostly ? "SetReadMostly" : "SetAccessedBy of the device";
 }
 
 unsigned long long kib(std::uint64_t bytes) {
@@ -80,20 +80,20 @@ unsigned long long kib(std::uint64_t bytes) {
 
 /// Never a preferred location on the host: copies from such memory to the device overtake what the legacy
 /// default stream was given before (driver 580; docs/measurements.md).
-CUresult give(const PrefetchRange& range, Remedy remedy, CUdevice device) {
-    return remedy == Remedy::read_mostly
+CUresult give(const policy::PrefetchRange& range, policy::Remedy remedy, CUdevice device) {
+    return remedy == policy::Remedy::read_mostly
                ? advise(range, CU_MEM_ADVISE_SET_READ_MOSTLY, device, trace::Reason::read_by_both)
                : advise(range, CU_MEM_ADVISE_SET_ACCESSED_BY, device, trace::Reason::small_and_shared);
 }
 
-CUresult take_back(const PrefetchRange& range, Remedy remedy, CUdevice device) {
+CUresult take_back(const policy::PrefetchRange& range, policy::Remedy remedy, CUdevice device) {
     return advise(range,
-                  remedy == Remedy::read_mostly ? CU_MEM_ADVISE_UNSET_READ_MOSTLY
-                                                : CU_MEM_ADVISE_UNSET_ACCESSED_BY,
+                  remedy == policy::Remedy::read_mostly ? CU_MEM_ADVISE_UNSET_READ_MOSTLY
+                                                        : CU_MEM_ADVISE_UNSET_ACCESSED_BY,
                   device, trace::Reason::no_relief);
 }
 
-void tell_what_was_done(const observe::Allocation& allocation, const ReliefStep& step) {
+void tell_what_was_done(const observe::Allocation& allocation, const policy::ReliefStep& step) {
     if (step.kind == Kind::leave && runtime::options().act_prefetch)
         return; // which moves it
     if (relief_notices.fetch_add(1, std::memory_order_relaxed) >= most_relief_notices)
@@ -111,14 +111,14 @@ void tell_what_was_done(const observe::Allocation& allocation, const ReliefStep&
             about,
             "--act relieve: %s for %llu KiB of a managed allocation of %llu KiB, which host and device %s "
             "in turns",
-            name_of(step.remedy), part, all, step.remedy == Remedy::read_mostly ? "read" : "use");
+            name_of(step.remedy), part, all, step.remedy == policy::Remedy::read_mostly ? "read" : "use");
     else
         record::note(about, "--act relieve: took %s back for %llu KiB of a managed allocation of %llu KiB: %s",
                      name_of(step.remedy), part, all, step.why);
 }
 
-void carry_out(const observe::Allocation& allocation, const ReliefStep& step, CUdevice device) {
-    const PrefetchRange range{allocation.id, step.address, step.bytes};
+void carry_out(const observe::Allocation& allocation, const policy::ReliefStep& step, CUdevice device) {
+    const policy::PrefetchRange range{allocation.id, step.address, step.bytes};
     const bool giving = step.kind == Kind::give;
     const CUresult answer = step.kind == Kind::leave ? CUDA_SUCCESS
                             : giving                 ? give(range, step.remedy, device)
@@ -161,7 +161,7 @@ void relieve(const observe::Touched& touched) noexcept {
         const observe::Allocation& allocation = touched.managed[i];
         if (allocation.rewritten) // the host has no business with it
             continue;
-        ReliefStep step;
+        policy::ReliefStep step;
         {
             const record::Guard guard(relief_mutex);
             step = policy.launch(allocation.id, allocation.address, allocation.bytes, now);

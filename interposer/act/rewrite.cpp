@@ -34,7 +34,7 @@ constinit Rewriting kind = Rewriting::none; ///< this and the next two: written 
 constinit std::uint64_t least_bytes = 0;
 constinit std::uint64_t asked_budget = 0;
 constinit std::atomic<bool> ever_rewritten{false};
-constinit std::atomic<bool> some_are_placed[max_devices]; ///< on the device
+constinit std::atomic<bool> some_are_placed[policy::max_devices]; ///< on the device
 constinit std::atomic_flag told_of_budget{}, told_of_capture{}, told_of_plan{};
 
 bool is_on() {
@@ -61,7 +61,7 @@ Budget budget_of(CUdevice device) {
         return {asked_budget, false};
     if (kind == Rewriting::spill)
         return {host_share(), true};
-    return {room_of(state_of(device)), false};
+    return {policy::room_of(state_of(device)), false};
 }
 
 /// Whether the plan leaves the call that this thread is in to the driver.
@@ -118,7 +118,7 @@ CUdevice device_to_rewrite_on(Wish& wish, trace::Reason& reason) {
 CUresult make_managed(CUdevice device, const Wish& wish, CUdeviceptr& address) {
     if (wish.order == nullptr)
         return real<Entry::cuMemAllocManaged>()(&address, wish.bytes, CU_MEM_ATTACH_GLOBAL);
-    const bool fits = kind != Rewriting::spill && holds_all(state_of(device));
+    const bool fits = kind != Rewriting::spill && policy::holds_all(state_of(device));
     const CUmemoryPool twin = twin_of(wish.pool, device, fits ? TwinPlace::on_device : TwinPlace::anywhere);
     return twin != nullptr
                ? real<Entry::cuMemAllocFromPoolAsync>()(&address, wish.bytes, twin, wish.order->stream)
@@ -167,7 +167,7 @@ void unplace(const observe::Allocation& allocation, CUdevice device) {
 /// Where the device does not hold all, preferred locations of what was rewritten there are taken back. `newest`
 /// has none yet.
 void unplace_all(CUdevice device, std::uint64_t newest) {
-    if (!some_are_placed[device].load(std::memory_order_relaxed) || holds_all(state_of(device)) ||
+    if (!some_are_placed[device].load(std::memory_order_relaxed) || policy::holds_all(state_of(device)) ||
         !some_are_placed[device].exchange(false))
         return;
     const std::size_t capacity = observe::allocations().managed_count();
@@ -254,10 +254,10 @@ std::size_t rewritten_pitch(std::size_t width, unsigned element) noexcept {
 
 void place(const observe::Allocation& allocation) noexcept {
     const auto device = static_cast<CUdevice>(allocation.device);
-    if (!allocation.rewritten || device < 0 || device >= max_devices || kind == Rewriting::spill ||
+    if (!allocation.rewritten || device < 0 || device >= policy::max_devices || kind == Rewriting::spill ||
         !placing.on.load(std::memory_order_acquire))
         return; // what was spilled found no room: it stays where it is touched
-    if (!holds_all(state_of(device)))
+    if (!policy::holds_all(state_of(device)))
         return unplace_all(device, allocation.id);
     const record::Quiet quiet;
     const observe::RelaxedCapture relaxed;
@@ -269,12 +269,12 @@ void place(const observe::Allocation& allocation) noexcept {
 }
 
 void give_way(std::uint32_t device) noexcept {
-    if (device < max_devices)
+    if (device < policy::max_devices)
         unplace_all(static_cast<CUdevice>(device), 0);
 }
 
 void forget_rewritten(const observe::Allocation& allocation) noexcept {
-    if (allocation.rewritten && allocation.device < max_devices)
+    if (allocation.rewritten && allocation.device < policy::max_devices)
         remove_rewritten(static_cast<CUdevice>(allocation.device), allocation.bytes);
 }
 

@@ -4,7 +4,6 @@
 #include "interposer/act/mode.hpp"
 #include "interposer/act/plan.hpp"
 #include "interposer/act/stage_passage.hpp"
-#include "interposer/act/stage_plan.hpp"
 #include "interposer/act/stage_pool.hpp"
 #include "interposer/act/stage_ring.hpp"
 #include "interposer/act/stage_sites.hpp"
@@ -17,6 +16,7 @@
 #include "interposer/record/recorder.hpp"
 #include "interposer/runtime/message.hpp"
 #include "interposer/runtime/own_thread.hpp"
+#include "policy/stage_plan.hpp"
 
 #include <algorithm>
 #include <unistd.h>
@@ -47,7 +47,8 @@ unsigned cores() {
 
 /// Beside as much of what is copied into it.
 bool cache_holds_a_ring() {
-    return sysconf(_SC_LEVEL3_CACHE_SIZE) >= static_cast<long>(2 * stage_buffers * stage_buffer_bytes);
+    return sysconf(_SC_LEVEL3_CACHE_SIZE) >=
+           static_cast<long>(2 * policy::stage_buffers * policy::stage_buffer_bytes);
 }
 
 void refuse(const char* why) {
@@ -78,7 +79,7 @@ bool pool_runs() {
     if (!started) {
         started = true;
         owner = getpid();
-        if (!pool.start(stage_threads_for(cores())) && staging.on.exchange(false))
+        if (!pool.start(policy::stage_threads_for(cores())) && staging.on.exchange(false))
             refuse("no thread can be started");
     }
     return staging.on.load(std::memory_order_acquire) &&
@@ -86,11 +87,11 @@ bool pool_runs() {
 }
 
 /// Both ends are all of what their first bytes are.
-bool is_whole(const trace::Copy& copy, StageWay way) {
-    const bool to_device = way == StageWay::to_device;
+bool is_whole(const trace::Copy& copy, policy::StageWay way) {
+    const bool to_device = way == policy::StageWay::to_device;
     const std::uint64_t device = to_device ? copy.destination : copy.source;
     const std::uint64_t host = to_device ? copy.source : copy.destination;
-    const StageRows rows = stage_rows(copy, way);
+    const policy::StageRows rows = policy::stage_rows(copy, way);
     const auto span = [&](std::uint64_t pitch) {
         return rows.width == 0 ? copy.bytes : (copy.bytes / rows.width - 1) * pitch + rows.width;
     };
@@ -110,12 +111,12 @@ CUcontext context_of(CUstream stream) {
     return ours && !observe::may_be_capturing(stream) ? current : nullptr;
 }
 
-CUresult pass(StageRing& ring, const trace::Copy& copy, StageWay way, CUstream stream, bool& usable) {
-    const bool to_device = way == StageWay::to_device;
-    const bool cached = to_device && ring_stays_cached && ring.buffer_bytes == stage_buffer_bytes;
+CUresult pass(StageRing& ring, const trace::Copy& copy, policy::StageWay way, CUstream stream, bool& usable) {
+    const bool to_device = way == policy::StageWay::to_device;
+    const bool cached = to_device && ring_stays_cached && ring.buffer_bytes == policy::stage_buffer_bytes;
     StagePassage passage(ring, pool, cached, stream, to_device ? copy.destination : copy.source,
                          reinterpret_cast<char*>(to_device ? copy.source : copy.destination), copy.bytes,
-                         stage_rows(copy, way));
+                         policy::stage_rows(copy, way));
     CUresult answer = to_device ? passage.to_device() : passage.to_host();
     if (answer == CUDA_SUCCESS && to_device && copy.asynchronous == 0)
         answer = passage.finish();
@@ -128,7 +129,7 @@ CUresult pass(StageRing& ring, const trace::Copy& copy, StageWay way, CUstream s
 void initialize_staging(const runtime::Options& options) noexcept {
     if (!options.act_stage)
         return;
-    if (stage_threads_for(cores()) == 0)
+    if (policy::stage_threads_for(cores()) == 0)
         return refuse("the process may use one core only");
     if (reads_pageable_memory())
         return refuse("the device reads pageable memory by itself");
@@ -140,8 +141,9 @@ void initialize_staging(const runtime::Options& options) noexcept {
 }
 
 bool detail::stage(trace::Copy& copy) noexcept {
-    const StageWay way = stage_way(copy);
-    if (way == StageWay::none || !staging.on.load(std::memory_order_acquire) || !observe::nothing_is_captured())
+    const policy::StageWay way = policy::stage_way(copy);
+    if (way == policy::StageWay::none || !staging.on.load(std::memory_order_acquire) ||
+        !observe::nothing_is_captured())
         return false;
     const record::Quiet quiet;
     if (!is_whole(copy, way) || !pool_runs())
@@ -166,7 +168,7 @@ bool detail::stage(trace::Copy& copy) noexcept {
     copy.reason = left;
     if (left == trace::Reason::compared)
         return false;
-    StageRing* const ring = borrow_ring(context, stage_rows(copy, way).width, answer);
+    StageRing* const ring = borrow_ring(context, policy::stage_rows(copy, way).width, answer);
     if (ring == nullptr) {
         if (answer != CUDA_SUCCESS && staging.on.exchange(false))
             refuse("the driver gives no pinned memory");

@@ -33,7 +33,7 @@ StageJob StagePassage::job(std::size_t piece, bool fill) noexcept {
     return {.to = fill ? pinned : host,
             .from = fill ? host : pinned,
             .bytes = plan_.bytes(piece),
-            .manner = stage_manner(piece, plan_.count(), cached_),
+            .manner = policy::stage_manner(piece, plan_.count(), cached_),
             .width = rows_.width,
             .to_pitch = fill ? rows_.width : rows_.host_pitch,
             .from_pitch = fill ? rows_.host_pitch : rows_.width};
@@ -61,7 +61,7 @@ CUresult StagePassage::transfer(std::size_t piece, bool to_device) noexcept {
 
 /// Has every free buffer filled; waits only for the one that is to be sent next.
 CUresult StagePassage::fill_ahead() noexcept {
-    for (; begun_ < plan_.count() && begun_ < passed_ + stage_buffers; ++begun_, ++put_) {
+    for (; begun_ < plan_.count() && begun_ < passed_ + policy::stage_buffers; ++begun_, ++put_) {
         StageBuffer& next = buffer(begun_);
         if (next.in_flight) {
             const bool needed = begun_ == passed_;
@@ -93,9 +93,9 @@ CUresult StagePassage::to_device() noexcept {
 
 /// Has the device fill every free buffer; waits only for the one that is needed next.
 CUresult StagePassage::fetch_ahead() noexcept {
-    for (; begun_ < plan_.count() && begun_ < passed_ + stage_buffers; ++begun_) {
+    for (; begun_ < plan_.count() && begun_ < passed_ + policy::stage_buffers; ++begun_) {
         StageBuffer& next = buffer(begun_);
-        if (begun_ >= stage_buffers) {
+        if (begun_ >= policy::stage_buffers) {
             if (begun_ == passed_)
                 pool_.wait(next.job);
             else if (!pool_.finished(next.job))
@@ -132,7 +132,7 @@ CUresult StagePassage::finish() noexcept {
 }
 
 void StagePassage::finish_jobs() noexcept {
-    for (std::size_t piece = put_ - std::min<std::size_t>(put_, stage_buffers); piece < put_; ++piece)
+    for (std::size_t piece = put_ - std::min<std::size_t>(put_, policy::stage_buffers); piece < put_; ++piece)
         pool_.wait(buffer(piece).job);
 }
 

@@ -1,9 +1,9 @@
 /// One copy's way through a ring.
 #pragma once
 
-#include "interposer/act/stage_plan.hpp"
 #include "interposer/act/stage_pool.hpp"
 #include "interposer/act/stage_ring.hpp"
+#include "policy/stage_plan.hpp"
 
 namespace umadvisor::act {
 
@@ -13,7 +13,7 @@ namespace umadvisor::act {
 class StagePassage {
 public:
     StagePassage(StageRing& ring, StagePool& pool, bool cached, CUstream stream, CUdeviceptr device, char* host,
-                 std::uint64_t bytes, StageRows rows) noexcept
+                 std::uint64_t bytes, policy::StageRows rows) noexcept
         : ring_(ring),
           pool_(pool),
           cached_(cached),
@@ -35,7 +35,7 @@ public:
     bool abandon() noexcept;
 
 private:
-    StageBuffer& buffer(std::size_t piece) noexcept { return ring_.buffers[piece % stage_buffers]; }
+    StageBuffer& buffer(std::size_t piece) noexcept { return ring_.buffers[piece % policy::stage_buffers]; }
     CUresult await(StageBuffer& buffer) noexcept;
     CUresult fill_ahead() noexcept;
     CUresult fetch_ahead() noexcept;
@@ -51,8 +51,8 @@ private:
     CUstream stream_;
     CUdeviceptr device_;
     char* host_;
-    StageRows rows_;
-    StagePlan plan_;
+    policy::StageRows rows_;
+    policy::StagePlan plan_;
     std::size_t begun_ = 0;  ///< pieces that have a buffer
     std::size_t passed_ = 0; ///< pieces that went on from there
     std::size_t put_ = 0;    ///< pieces that the pool was given

@@ -61,7 +61,7 @@ void StagePool::set_first(StageJob* job) noexcept {
 
 void StagePool::wake(const StageJob& job) noexcept {
     pthread_cond_broadcast(&work_);
-    if (job.manner.threads > stage_few_threads)
+    if (job.manner.threads > policy::stage_few_threads)
         pthread_cond_broadcast(&work_for_all_);
 }
 
@@ -116,8 +116,9 @@ void StagePool::take_part() noexcept {
     StageJob& job = *first_;
     std::atomic_ref(job.users).fetch_add(1);
     unlock();
-    for (std::size_t offset; (offset = std::atomic_ref(job.taken).fetch_add(stage_slice_bytes)) < job.bytes;)
-        copy_part(job, offset, std::min(stage_slice_bytes, job.bytes - offset));
+    for (std::size_t offset;
+         (offset = std::atomic_ref(job.taken).fetch_add(policy::stage_slice_bytes)) < job.bytes;)
+        copy_part(job, offset, std::min(policy::stage_slice_bytes, job.bytes - offset));
     lock();
     if (first_ == &job) {
         set_first(job.next);
@@ -138,7 +139,7 @@ void* StagePool::serve(void* pool) noexcept {
     auto& self = *static_cast<StagePool*>(pool);
     self.lock();
     const unsigned number = self.served_by_++;
-    pthread_cond_t& work = number < stage_few_threads ? self.work_ : self.work_for_all_;
+    pthread_cond_t& work = number < policy::stage_few_threads ? self.work_ : self.work_for_all_;
     for (bool worked = false;;) {
         if (self.first_ != nullptr && number < self.first_->manner.threads) {
             self.take_part();

@@ -1,8 +1,8 @@
 /// Threads that copy from host memory to host memory.
 #pragma once
 
-#include "interposer/act/stage_plan.hpp"
 #include "interposer/record/lock_check.hpp"
+#include "policy/stage_plan.hpp"
 
 #include <cstddef>
 #include <pthread.h>
@@ -13,8 +13,9 @@ namespace umadvisor::act {
 struct StageJob {
     char* to;
     const char* from;
-    std::size_t bytes;                        ///< that move, more than 0
-    StageManner manner{stage_threads, true};  ///< its threads: all of the pool, or stage_few_threads
+    std::size_t bytes; ///< that move, more than 0
+    policy::StageManner manner{policy::stage_threads,
+                               true};         ///< its threads: all of the pool, or stage_few_threads
     std::size_t width = 0;                    ///< bytes of a row; 0: both ends are in one piece
     std::size_t to_pitch = 0, from_pitch = 0; ///< bytes from row to row
     std::size_t taken = 0;                    ///< bytes, and more as soon as nothing is left

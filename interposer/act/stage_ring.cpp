@@ -15,8 +15,8 @@ using attach::Entry;
 using attach::real;
 
 record::Mutex rings_mutex;
-constinit StageRing rings[stage_rings]{}; ///< never given back but with their contexts
-constinit bool expected_to_grow = false;  ///< every one
+constinit StageRing rings[policy::stage_rings]{}; ///< never given back but with their contexts
+constinit bool expected_to_grow = false;          ///< every one
 
 void unmake(StageRing& ring) {
     for (StageBuffer& buffer : ring.buffers)
@@ -32,7 +32,7 @@ CUresult pin(StageRing& ring, std::size_t buffer_bytes) {
     void* memory = nullptr;
     const NearNode near(ring.node);
     const CUresult answer =
-        real<Entry::cuMemHostAlloc>()(&memory, stage_buffers * buffer_bytes, CU_MEMHOSTALLOC_PORTABLE);
+        real<Entry::cuMemHostAlloc>()(&memory, policy::stage_buffers * buffer_bytes, CU_MEMHOSTALLOC_PORTABLE);
     if (answer != CUDA_SUCCESS)
         return answer;
     auto* at = static_cast<char*>(memory);
@@ -49,9 +49,10 @@ CUresult make(StageRing& ring) {
     std::fill(std::begin(ring.buffers), std::end(ring.buffers), StageBuffer{}); // of a context that is gone
     ring.passed = 0;
     ring.node = nearest_node();
-    CUresult answer = pin(ring, expected_to_grow ? stage_buffer_bytes : stage_first_buffer_bytes);
+    CUresult answer =
+        pin(ring, expected_to_grow ? policy::stage_buffer_bytes : policy::stage_first_buffer_bytes);
     if (answer != CUDA_SUCCESS && expected_to_grow)
-        answer = pin(ring, stage_first_buffer_bytes);
+        answer = pin(ring, policy::stage_first_buffer_bytes);
     if (answer != CUDA_SUCCESS)
         return answer;
     for (StageBuffer& buffer : ring.buffers) {
@@ -67,11 +68,11 @@ CUresult make(StageRing& ring) {
 
 /// Where the driver has no more, the copies to come go on as before.
 void grow(StageRing& ring, std::uint64_t row) {
-    const bool earned = ring.passed >= stage_grown_after;
-    if (ring.buffer_bytes == stage_buffer_bytes || (!earned && row <= ring.buffer_bytes))
+    const bool earned = ring.passed >= policy::stage_grown_after;
+    if (ring.buffer_bytes == policy::stage_buffer_bytes || (!earned && row <= ring.buffer_bytes))
         return;
     ring.passed = 0;
-    pin(ring, stage_buffer_bytes);
+    pin(ring, policy::stage_buffer_bytes);
 }
 
 /// The context's ring, or else a free one.
@@ -89,7 +90,7 @@ StageRing* find(CUcontext context, std::uint16_t number) {
 } // namespace
 
 void expect_to_pass(std::uint64_t bytes) noexcept {
-    expected_to_grow = bytes >= stage_grown_after;
+    expected_to_grow = bytes >= policy::stage_grown_after;
 }
 
 StageRing* borrow_ring(CUcontext context, std::uint64_t row, CUresult& answer) noexcept {

@@ -1,9 +1,9 @@
 /// Pinned buffers that staged copies pass through, a ring for each context.
 #pragma once
 
-#include "interposer/act/stage_plan.hpp"
 #include "interposer/act/stage_pool.hpp"
 #include "interposer/attach/entries.hpp"
+#include "policy/stage_plan.hpp"
 
 #include <cstdint>
 
@@ -18,7 +18,7 @@ struct StageBuffer {
 
 /// Serves one copy at a time.
 struct StageRing {
-    StageBuffer buffers[stage_buffers];
+    StageBuffer buffers[policy::stage_buffers];
     std::size_t buffer_bytes; ///< of each
     std::uint64_t passed;     ///< bytes, since it was made or was to grow
     CUcontext context;

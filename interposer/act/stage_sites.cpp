@@ -1,11 +1,11 @@
 #include "interposer/act/stage_sites.hpp"
 
 #include "interposer/act/plan.hpp"
-#include "interposer/act/stage_trials.hpp"
 #include "interposer/attach/entries.hpp"
 #include "interposer/record/clock.hpp"
 #include "interposer/record/mutex.hpp"
 #include "interposer/record/recorder.hpp"
+#include "policy/stage_trials.hpp"
 
 #include <atomic>
 
@@ -14,19 +14,19 @@ namespace umadvisor::act {
 namespace {
 
 record::Mutex mutex; ///< guards `trials`
-constinit StageTrials trials;
+constinit policy::StageTrials trials;
 constinit trace::ClockPair begun{}; ///< written before the first copy, for the rate of the ticks
 constinit std::atomic_flag told_of_plan{};
 
-std::uint64_t name_of(std::uint64_t stack, StageWay way) {
+std::uint64_t name_of(std::uint64_t stack, policy::StageWay way) {
     return stack << 2 | static_cast<std::uint64_t>(way);
 }
 
-trace::Reason reason_of(StageTrials::Choice choice) {
+trace::Reason reason_of(policy::StageTrials::Choice choice) {
     switch (choice) {
-    case StageTrials::Choice::compare:
+    case policy::StageTrials::Choice::compare:
         return trace::Reason::compared;
-    case StageTrials::Choice::leave:
+    case policy::StageTrials::Choice::leave:
         return trace::Reason::slower_staged;
     default:
         return trace::Reason::none;
@@ -34,7 +34,7 @@ trace::Reason reason_of(StageTrials::Choice choice) {
 }
 
 /// GB/s.
-double speed_of(const StagePace& pace) {
+double speed_of(const policy::StagePace& pace) {
     const trace::ClockPair now = record::read_clock_pair();
     const auto nanoseconds = static_cast<double>(now.monotonic_ns - begun.monotonic_ns) /
                              static_cast<double>(now.ticks - begun.ticks) * static_cast<double>(pace.ticks);
@@ -49,7 +49,7 @@ void initialize_stage_sites(const runtime::Options& options) noexcept {
     begun = record::read_clock_pair();
 }
 
-trace::Reason reason_to_leave(StageWay way) noexcept {
+trace::Reason reason_to_leave(policy::StageWay way) noexcept {
     const std::uint64_t stack = record::stack();
     if (forbids_staging() && never_stage(record::stack_key(stack))) {
         if (!told_of_plan.test_and_set(std::memory_order_relaxed))
@@ -63,10 +63,10 @@ trace::Reason reason_to_leave(StageWay way) noexcept {
 void detail::judge_staging(trace::Copy& copy) noexcept {
     if (copy.status != CUDA_SUCCESS)
         return;
-    const StageWay way = stage_way(copy);
+    const policy::StageWay way = policy::stage_way(copy);
     const std::uint64_t name = name_of(copy.stack, way);
-    const StagePace pace{copy.bytes, copy.duration - copy.wait_duration};
-    StagePace staged;
+    const policy::StagePace pace{copy.bytes, copy.duration - copy.wait_duration};
+    policy::StagePace staged;
     {
         const record::Guard guard(mutex);
         if (copy.staged != 0)
@@ -79,7 +79,7 @@ void detail::judge_staging(trace::Copy& copy) noexcept {
         record::About{.stack = copy.stack},
         "--act stage: copies %s at one call site are left to the driver from now on, which moved %.1f GB/s, "
         "against %.1f GB/s staged",
-        way == StageWay::to_device ? "to the device" : "to the host", speed_of(pace), speed_of(staged));
+        way == policy::StageWay::to_device ? "to the device" : "to the host", speed_of(pace), speed_of(staged));
 }
 
 } // namespace umadvisor::act

@@ -3,8 +3,8 @@
 /// plan names some.
 #pragma once
 
-#include "interposer/act/stage_plan.hpp"
 #include "interposer/runtime/options.hpp"
+#include "policy/stage_plan.hpp"
 
 namespace umadvisor::act {
 
@@ -12,7 +12,7 @@ namespace umadvisor::act {
 void initialize_stage_sites(const runtime::Options& options) noexcept;
 
 /// Why the driver is to make a copy of the call that this thread is in; `none`: it is to be staged.
-trace::Reason reason_to_leave(StageWay way) noexcept;
+trace::Reason reason_to_leave(policy::StageWay way) noexcept;
 
 namespace detail {
 void judge_staging(trace::Copy& copy) noexcept;

@@ -1,10 +1,10 @@
-#include "interposer/act/compared_rounds.hpp"
+#include "policy/compared_rounds.hpp"
 
 #include <boost/test/unit_test.hpp>
 
 BOOST_AUTO_TEST_SUITE(act_compared_rounds)
 
-using namespace umadvisor::act;
+using namespace umadvisor::policy;
 
 constexpr std::uint64_t mib = 1u << 20, ms = 1'000'000;
 

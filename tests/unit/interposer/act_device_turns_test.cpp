@@ -1,11 +1,11 @@
-#include "interposer/act/device_turns.hpp"
+#include "policy/device_turns.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <functional>
 
 BOOST_AUTO_TEST_SUITE(act_device_turns)
 
-using namespace umadvisor::act;
+using namespace umadvisor::policy;
 using Step = DeviceTurns::Step;
 
 constexpr std::uint64_t mib = 1u << 20, ms = 1'000'000;

@@ -1,6 +1,6 @@
-#include "interposer/act/eviction_plan.hpp"
-#include "interposer/act/launch_sequence.hpp"
-#include "interposer/act/trust.hpp"
+#include "policy/eviction_plan.hpp"
+#include "policy/launch_sequence.hpp"
+#include "policy/trust.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <memory>
@@ -8,7 +8,7 @@
 
 BOOST_AUTO_TEST_SUITE(act_foresight)
 
-using namespace umadvisor::act;
+using namespace umadvisor::policy;
 
 namespace {
 

@@ -1,6 +1,6 @@
 /// What the host takes back after waits, and what a wait is known by.
-#include "interposer/act/host_returns.hpp"
 #include "interposer/act/reached.hpp"
+#include "policy/host_returns.hpp"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
@@ -11,6 +11,7 @@
 BOOST_AUTO_TEST_SUITE(act_host_returns)
 
 using namespace umadvisor::act;
+using namespace umadvisor::policy;
 
 namespace {
 

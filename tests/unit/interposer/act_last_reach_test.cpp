@@ -1,9 +1,9 @@
-#include "interposer/act/last_reach.hpp"
+#include "policy/last_reach.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <memory>
 
-using namespace umadvisor::act;
+using namespace umadvisor::policy;
 
 BOOST_AUTO_TEST_SUITE(act_last_reach)
 

@@ -1,7 +1,7 @@
 /// Plans: names that hold from run to run, and reading what an earlier run has learned.
-#include "interposer/act/allocation_names.hpp"
-#include "interposer/act/plan_text.hpp"
 #include "interposer/record/pages.hpp"
+#include "policy/allocation_names.hpp"
+#include "policy/plan_text.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cstring>
@@ -11,7 +11,7 @@
 
 BOOST_AUTO_TEST_SUITE(act_plan)
 
-using namespace umadvisor::act;
+using namespace umadvisor::policy;
 
 namespace {
 

@@ -1,13 +1,13 @@
-#include "interposer/act/prefetch_plan.hpp"
-#include "interposer/act/residency_map.hpp"
-#include "interposer/act/rewrite_policy.hpp"
+#include "policy/prefetch_plan.hpp"
+#include "policy/residency_map.hpp"
+#include "policy/rewrite_policy.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <vector>
 
 BOOST_AUTO_TEST_SUITE(act_policy)
 
-using namespace umadvisor::act;
+using namespace umadvisor::policy;
 
 namespace {
 

@@ -1,10 +1,10 @@
 #include "interposer/act/executor.hpp"
 #include "interposer/act/prefetch.hpp"
-#include "interposer/act/relief_policy.hpp"
 #include "interposer/act/relieve.hpp"
 #include "interposer/observe/capture.hpp"
 #include "interposer/observe/managed_watch.hpp"
 #include "observe_doubles.hpp"
+#include "policy/relief_policy.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <memory>
@@ -13,6 +13,7 @@ BOOST_AUTO_TEST_SUITE(act_relief)
 
 using namespace umadvisor;
 using namespace umadvisor::act;
+using namespace umadvisor::policy;
 using Kind = ReliefStep::Kind;
 
 namespace {

@@ -1,9 +1,9 @@
 #include "interposer/act/stage_copy.hpp"
-#include "interposer/act/stage_plan.hpp"
 #include "interposer/act/stage_pool.hpp"
 #include "interposer/act/stage_ring.hpp"
 #include "interposer/observe/contexts.hpp"
 #include "observe_doubles.hpp"
+#include "policy/stage_plan.hpp"
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
@@ -16,6 +16,7 @@ BOOST_AUTO_TEST_SUITE(act_stage)
 
 using namespace umadvisor;
 using namespace umadvisor::act;
+using namespace umadvisor::policy;
 using observe::driver;
 using trace::Memory;
 namespace data = boost::unit_test::data;

@@ -1,11 +1,11 @@
-#include "interposer/act/stage_trials.hpp"
+#include "policy/stage_trials.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <vector>
 
 BOOST_AUTO_TEST_SUITE(act_stage_trials)
 
-using namespace umadvisor::act;
+using namespace umadvisor::policy;
 using Choice = StageTrials::Choice;
 
 constexpr std::uint64_t mib = 1u << 20;

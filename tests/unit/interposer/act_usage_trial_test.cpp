@@ -1,10 +1,10 @@
-#include "interposer/act/usage_trial.hpp"
+#include "policy/usage_trial.hpp"
 
 #include <boost/test/unit_test.hpp>
 
 BOOST_AUTO_TEST_SUITE(act_usage_trial)
 
-using namespace umadvisor::act;
+using namespace umadvisor::policy;
 
 struct Rounds {
     /// A launch misses something; `used`: of the block that is left out, if one is. Whether it was brought.

@@ -1,0 +1,38 @@
+/// Reading plans: the JSON that docs/plan.md describes, as far as it concerns what runs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace umadvisor::policy {
+
+/// What an earlier run has learned.
+struct Plan {
+    static constexpr std::size_t most_returns = 1024, most_sites = 256, most_modes = 8, longest_mode = 31;
+
+    struct Return {
+        std::uint64_t key;
+        std::uint64_t first, last; ///< bytes from the allocation's start
+    };
+
+    char modes[most_modes][longest_mode + 1] = {}; ///< as --act has them, each ending in a zero
+    std::size_t mode_count = 0;
+    Return returns[most_returns] = {};
+    std::size_t return_count = 0;
+    /// Keys of stacks, in any order.
+    struct Sites {
+        std::uint64_t keys[most_sites] = {};
+        std::size_t count = 0;
+    };
+    Sites never_prefetch;          ///< of launches
+    Sites never_rewrite;           ///< of calls that allocate
+    Sites never_stage;             ///< of calls that copy
+    std::uint64_t stage_bytes = 0; ///< of what is to be staged, all together
+};
+
+/// Nullptr, or what is wrong with the text; `plan` is of no use then. Members that are not known are skipped,
+/// what there is no room for is left out. Allocates nothing.
+const char* read_plan(std::string_view text, Plan& plan) noexcept;
+
+} // namespace umadvisor::policy

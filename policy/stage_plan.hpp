@@ -1,0 +1,73 @@
+/// Which copies are staged, and in which pieces: plain numbers, no CUDA here.
+#pragma once
+
+#include "trace/copy_records.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace umadvisor::policy {
+
+// What there is to tune, as it was on H200 machines with 16 cores.
+inline constexpr std::uint64_t staged_to_device_from = 2u
+                                                       << 20; ///< bytes of a copy; shorter ones are left alone
+inline constexpr std::uint64_t staged_to_host_from = 4u << 20;
+inline constexpr unsigned stage_buffers = 8; ///< of a ring
+inline constexpr std::uint64_t staged_row_least = 1u
+                                                  << 10; ///< bytes; the device moves short rows slowly anyway
+inline constexpr std::uint64_t staged_row_most = 2u << 20;
+inline constexpr std::size_t stage_buffer_bytes = 4u << 20; ///< pinned, each
+/// And at first: to pin 8 MiB takes 4 ms, 32 take 16, which a tenth of the speed is to earn.
+inline constexpr std::size_t stage_first_buffer_bytes = 1u << 20;
+inline constexpr std::uint64_t stage_grown_after = 1u << 30; ///< bytes that have passed a ring
+inline constexpr std::size_t stage_piece_least = 512u << 10; ///< a transfer by itself costs some microseconds
+inline constexpr std::size_t stage_slice_bytes = 64u << 10;  ///< of a buffer, that one thread copies at a time
+inline constexpr unsigned stage_threads = 12;                ///< beside the one that makes the copy
+inline constexpr unsigned stage_few_threads = 8;     ///< of these: to wake more takes longer than they save
+inline constexpr std::size_t stage_cached_from = 48; ///< pieces; with 32 it takes as long
+inline constexpr unsigned stage_rings = 8;           ///< one a context: with 8 and 32 MiB each, 320 at most
+
+enum class StageWay : std::uint8_t { none, to_device, to_host };
+
+/// From pageable to device memory or back, in one dimension or two, long enough, by a call of its own and not
+/// captured; else none.
+StageWay stage_way(const trace::Copy& copy) noexcept;
+
+/// The rows of a copy in two dimensions: in a buffer they lie one behind the other.
+struct StageRows {
+    std::uint64_t width = 0; ///< bytes; 0: one dimension
+    std::uint64_t host_pitch = 0, device_pitch = 0;
+};
+StageRows stage_rows(const trace::Copy& copy, StageWay way) noexcept;
+
+/// The pieces of a copy, each of which passes through one buffer.
+class StagePlan {
+public:
+    /// At least one byte, through buffers of `buffer_bytes`. Short copies are cut finer: the first piece is on
+    /// its way while others are filled. Rows, of which none is longer than a buffer, stay whole.
+    StagePlan(std::uint64_t bytes, std::size_t buffer_bytes, std::uint64_t row = 1) noexcept;
+
+    std::size_t count() const noexcept { return static_cast<std::size_t>((bytes_ + piece_ - 1) / piece_); }
+    std::uint64_t offset(std::size_t piece) const noexcept { return piece * piece_; }
+    std::size_t bytes(std::size_t piece) const noexcept;
+
+private:
+    std::uint64_t bytes_, piece_;
+};
+
+/// How the threads copy a piece.
+struct StageManner {
+    unsigned threads; ///< beside the caller
+    bool past_caches;
+};
+
+/// Of a copy of so many pieces, through a ring that stays in a cache that the device reads from (`cached`) or
+/// not. The device reads at its full rate what has fallen from the cores' own caches into the one they share;
+/// slower from memory that the threads write to meanwhile; and slowest what a core still has to itself, as it
+/// has what nothing was written after: the last pieces of a copy.
+StageManner stage_manner(std::size_t piece, std::size_t pieces, bool cached) noexcept;
+
+/// Threads beside the caller where the process may run on `cores`; 0: staging would not pay.
+unsigned stage_threads_for(unsigned cores) noexcept;
+
+} // namespace umadvisor::policy
