@@ -17,6 +17,20 @@ enum ExitStatus : int {
     results_differ = 4
 };
 
+struct ExitStatusText {
+    std::string_view status, meaning;
+};
+/// What help and manual say of them.
+constexpr ExitStatusText exit_statuses[] = {
+    {"0", "done"},
+    {"1", "it could not be done (one line says why)"},
+    {"2", "wrong usage, or a program that cannot be preloaded into (linked statically)"},
+    {"3", "there are findings, where that was to fail"},
+    {"4", "ab: the repaired program's results differ, or they vary by themselves"},
+    {"other",
+     "the program's, from run, and from ab when the program fails by itself: 128+N when signal N ended it, "
+     "126/127 when it could not be started"}};
+
 struct OptionSpec {
     std::string_view flags; ///< "-o,--output"; values are found under the last one
     std::string_view value; ///< name of its value; empty: a flag

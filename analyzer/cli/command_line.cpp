@@ -13,17 +13,30 @@
 #include <iostream>
 #include <iterator>
 #include <memory>
+#include <sstream>
 #include <string_view>
 
 namespace umadvisor::cli {
 namespace {
 
-constexpr const char* footer =
-    "Exit status: 0 done; 1 it could not be done (one line says why); 2 wrong usage, or a program\n"
-    "that cannot be preloaded into (linked statically); 3 there are findings, where that was to fail;\n"
-    "4 `ab`: the repaired program's results differ, or they vary by themselves; `run`, and `ab` when the\n"
-    "program fails by itself: that of the program, 128+N when signal N ended it, 126/127 when it could\n"
-    "not be started.";
+/// The exit statuses in one paragraph.
+std::string footer() {
+    std::istringstream words([] {
+        std::string text = "Exit status:";
+        for (const ExitStatusText& each : exit_statuses)
+            text += " " + std::string(each.status) + " " + std::string(each.meaning) + ";";
+        text.back() = '.';
+        return text;
+    }());
+    constexpr std::size_t width = 100;
+    std::string text, line;
+    for (std::string word; words >> word; line += (line.empty() ? "" : " ") + word)
+        if (line.size() + 1 + word.size() > width) {
+            text += line + "\n";
+            line.clear();
+        }
+    return text + line;
+}
 
 constexpr int most_values = 1 << 10; ///< of a repeatable option
 
@@ -100,14 +113,14 @@ int parse_and_run(std::vector<std::string> arguments, std::vector<std::string> c
     app.name("umadvisor");
     app.set_version_flag("--version", version_text());
     app.require_subcommand(1);
-    app.footer(footer);
+    app.footer(footer());
     app.formatter(std::make_shared<PlainFormatter>()); // of subcommands, too
     std::vector<Pending> all;
     for (const Command* command : commands()) {
         Pending& pending = all.emplace_back();
         pending.command = command;
         pending.app = app.add_subcommand(std::string(command->name), std::string(command->summary));
-        pending.app->footer(footer);
+        pending.app->footer(footer());
     }
     for (Pending& pending : all)
         add_options(pending);

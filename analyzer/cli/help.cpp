@@ -1,5 +1,6 @@
 #include "analyzer/cli/command.hpp"
 #include "analyzer/cli/coverage.hpp"
+#include "analyzer/cli/manual.hpp"
 #include "analyzer/cli/message.hpp"
 
 #include <iomanip>
@@ -25,10 +26,12 @@ void write_variables() {
 
 int help(const Arguments& arguments) {
     if (arguments.rest.empty()) {
-        std::cout << "umadvisor help env       variables that set how a program is recorded\n"
-                     "umadvisor help coverage  what is recorded of the driver\n"
-                     "umadvisor explain        what it finds: the rules\n"
-                     "umadvisor --help         the commands\n";
+        std::cout << "umadvisor help env        variables that set how a program is recorded\n"
+                     "umadvisor help coverage   what is recorded of the driver\n"
+                     "umadvisor help man        the manual page umadvisor(1), for scdoc\n"
+                     "umadvisor help man-shim   the manual page libumadvisor(7), for scdoc\n"
+                     "umadvisor explain         what it finds: the rules\n"
+                     "umadvisor --help          the commands\n";
         return done;
     }
     const std::string& topic = arguments.rest.front();
@@ -36,8 +39,12 @@ int help(const Arguments& arguments) {
         write_variables();
     else if (topic == "coverage")
         write_coverage(std::cout);
+    else if (topic == "man")
+        write_command_manual(std::cout);
+    else if (topic == "man-shim")
+        write_shim_manual(std::cout);
     else {
-        say("there is no help on " + topic + "; try: umadvisor help env, umadvisor help coverage");
+        say("there is no help on " + topic + "; topics are: env, coverage, man, man-shim");
         return usage_error;
     }
     return done;
@@ -46,9 +53,13 @@ int help(const Arguments& arguments) {
 } // namespace
 
 const Command help_command{
-    "help",  "Help on a topic: env lists the UMADVISOR_* variables, coverage what is recorded of the driver",
-    "TOPIC", 0,
-    1,       {},
+    "help",
+    "Help on a topic: env lists the UMADVISOR_* variables, coverage what is recorded of the driver; man and "
+    "man-shim write the manual pages for scdoc",
+    "TOPIC",
+    0,
+    1,
+    {},
     &help};
 
 } // namespace umadvisor::cli

@@ -2,12 +2,14 @@
 """What `cmake --install` puts in place works from there, and from where it is moved to. UMADVISOR_BUILD names the build."""
 
 import os
+import shutil
 import subprocess
 import tempfile
 import unittest
 from pathlib import Path
 
 BUILD = Path(os.environ["UMADVISOR_BUILD"])
+MANUAL = ("man/man1/umadvisor.1.gz", "man/man7/libumadvisor.7.gz") if shutil.which("scdoc") else ()
 
 
 class Install(unittest.TestCase):
@@ -24,7 +26,7 @@ class Install(unittest.TestCase):
             subprocess.run(["cmake", "--install", BUILD, "--prefix", first], check=True, stdout=subprocess.DEVNULL)
             self.check_shim(first)
             for name in ("doc/umadvisor/LICENSE", "bash-completion/completions/umadvisor", "zsh/site-functions/_umadvisor",
-                         "fish/vendor_completions.d/umadvisor.fish"):
+                         "fish/vendor_completions.d/umadvisor.fish", *MANUAL):
                 self.assertGreater((first / "share" / name).stat().st_size, 500, name)
             first.rename(moved)
             self.check_shim(moved)

@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(wrong_usage_is_one_line_and_status_2) {
     check_one_line(run({"frobnicate"}), 2, "frobnicate");
     check_one_line(run({"report"}), 2, "FILE");
     check_one_line(run({"explain", "frobnicate"}), 2, "UMA-101 pageable-copy, UMA-102 ");
-    check_one_line(run({"help", "frobnicate"}), 2, "help env");
+    check_one_line(run({"help", "frobnicate"}), 2, "topics are: env, coverage, man, man-shim");
     check_one_line(run({"report", "--frobnicate", "x"}), 2, "--frobnicate");
     check_one_line(run({"run"}), 2, "no program");
     check_one_line(run({"ab"}), 2, "no program");
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(help_and_version_are_no_errors) {
     BOOST_TEST(run({"--version"}).out.starts_with("umadvisor "));
     const Result topics = run({"help"});
     BOOST_TEST(topics.status == 0);
-    for (const char* topic : {"help env", "help coverage", "explain", "--help"})
+    for (const char* topic : {"help env", "help coverage", "help man", "help man-shim", "explain", "--help"})
         BOOST_TEST(topics.out.find(std::string("umadvisor ") + topic) != std::string::npos, topics.out);
     const Result variables = run({"help", "env"});
     BOOST_TEST(variables.status == 0);
