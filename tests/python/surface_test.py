@@ -182,6 +182,10 @@ class Pytest(Case):
         return self.run_in_folder(sys.executable, "-m", "pytest", "-q", *PLUGIN, "-p", "no:cacheprovider", *options,
                                   "suite.py", status=status).stdout
 
+    def pytest_fails(self, *options):
+        """What it says on standard error when it is asked for something impossible (4)."""
+        return self.run_in_folder(sys.executable, "-m", "pytest", *PLUGIN, "-p", "no:cacheprovider", *options, "suite.py", status=4).stderr
+
     def test_findings_fail_the_suite_where_asked(self):
         self.write("suite.py", "def test_uploads():\n    for _ in range(40):\n        upload(1)\n")
         self.assertNotIn("UMA-", self.pytest())
@@ -198,6 +202,52 @@ class Pytest(Case):
     def test_the_tests_own_failure_stays(self):
         self.write("suite.py", "def test_fails():\n    assert address.value == 0\n")
         self.assertIn("1 failed", self.pytest("--umadvisor", status=1))
+
+    def test_a_baseline_knows_the_findings_of_each_test(self):
+        uploads = "def test_{}():\n    assert address.value\n    for _ in range({}):\n        upload(1)\n"
+        self.write("suite.py", uploads.format("first", 40) + uploads.format("second", 0))
+        with_baseline = ("--umadvisor", "--umadvisor-fail-on", "low", "--umadvisor-baseline", "known.json")
+        self.assertIn("no known.json", self.pytest_fails(*with_baseline))
+        self.assertIn("has the findings of 2 tests", self.pytest(*with_baseline, "--umadvisor-update-baseline"))
+        known = json.loads((self.folder / "known.json").read_text())["tests"]
+        self.assertEqual(list(known), ["suite.py::test_first"])
+        self.assertEqual({(each["file"], each["function"]) for each in known["suite.py::test_first"]}, {("suite.py", "upload")})
+        self.assertIn("umadvisor: 0 new findings", self.pytest(*with_baseline))
+
+        # What one test may do is new in the other; lines may shift.
+        self.write("suite.py", "\n\n" + uploads.format("first", 40) + uploads.format("second", 40))
+        said = self.pytest(*with_baseline, status=1)
+        self.assertIn("umadvisor: FAILED suite.py::test_second: UMA-", said)
+        self.assertNotIn("FAILED suite.py::test_first", said)
+        # An update of some tests leaves the others.
+        self.pytest(*with_baseline, "--umadvisor-update-baseline", "-k", "second")
+        known["suite.py::test_second"] = json.loads((self.folder / "known.json").read_text())["tests"]["suite.py::test_second"]
+        self.assertEqual(json.loads((self.folder / "known.json").read_text())["tests"], known)
+
+    def test_what_means_something_in_a_glob_means_nothing_in_the_name_of_a_test(self):
+        self.write("suite.py", """
+            import pytest
+            @pytest.mark.parametrize("times", [40, 0], ids=["*", "a[b]\\\\?"])
+            def test_uploads(times):
+                for _ in range(times):
+                    upload(1)
+            """)
+        self.pytest("--umadvisor", "--umadvisor-baseline", "known.json", "--umadvisor-update-baseline")
+        known = json.loads((self.folder / "known.json").read_text())["tests"]
+        self.assertEqual(list(known), ["suite.py::test_uploads[*]"])
+
+    def test_a_file_that_is_no_baseline_is_refused(self):
+        self.write("suite.py", "def test_nothing():\n    pass\n")
+        for text in ("", "[]", '{"schema": "another"}', '{"schema": "umadvisor-pytest-1", "tests": {"a": [{"rule": "UMA-101"}]}}'):
+            (self.folder / "known.json").write_text(text)
+            self.assertIn("known.json is no baseline", self.pytest_fails("--umadvisor", "--umadvisor-baseline", "known.json"))
+        self.assertIn("needs --umadvisor-baseline", self.pytest_fails("--umadvisor", "--umadvisor-update-baseline"))
+
+    def test_the_test_that_uses_cuda_first_has_findings_of_its_own(self):
+        (self.folder / "suite.py").write_text(
+            "def test_early():\n    pass\n\ndef test_first():\n" + textwrap.indent(textwrap.dedent(DRIVER), "    ") + "    upload(40)\n")
+        self.pytest("--umadvisor", "--umadvisor-baseline", "known.json", "--umadvisor-update-baseline")
+        self.assertEqual(list(json.loads((self.folder / "known.json").read_text())["tests"]), ["suite.py::test_first"])
 
 
 if __name__ == "__main__":
