@@ -19,6 +19,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)
     # keeps GCC from knowing a test's values in advance is not asked of clang, which builds the tests unoptimised.
     add_compile_options(-Wno-braced-scalar-init -Wno-unknown-attributes)
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_SYSTEM_PROCESSOR STREQUAL aarch64)
+    add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-psabi>) # how GCC 9 and 10.1 differ there is nothing to us
+endif()
 add_link_options(-Wl,-z,defs -Wl,--as-needed)
 
 # What is loaded into a foreign process (the shim, simcuda) carries no sanitizer: the program decides about those.

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Collects the licences of what shim and analyzer carry, and lists it as SPDX 2.3.
 
-    carried.py VERSION BUILD FOLDER
+    carried.py VERSION BUILD FOLDER PROCESSOR
 
 Debian's packages and those of npm in BUILD say what version they are of. Standard library only."""
 
 import json
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -40,12 +41,12 @@ def debian(package, form):
     return subprocess.run(["dpkg-query", "-W", "-f", f"${{{form}}}", package], check=True, capture_output=True, text=True).stdout
 
 
-def carried(build):
+def carried(build, processor):
     """(name, version, licence, file with the licence's text) of each."""
     for package, license_name in LIBRARIES.items():
         yield debian(package, "source:Package"), debian(package, "source:Version"), license_name, Path(f"/usr/share/doc/{package}/copyright")
     gcc = subprocess.run(["c++", "-dumpversion"], check=True, capture_output=True, text=True).stdout.split(".")[0].strip()
-    package = f"libstdc++-{gcc}-dev"
+    package = f"libstdc++-{gcc}-dev" + ("-arm64-cross" if processor == "aarch64" != platform.machine() else "")
     yield f"gcc-{gcc}", debian(package, "source:Version"), COMPILER_LICENSE, Path(f"/usr/share/doc/{package}/copyright")
     for name in PAGE:
         folder = build / "page" / "node_modules" / name
@@ -78,12 +79,12 @@ def document(version, parts):
 
 
 def main():
-    version, build, folder = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
+    version, build, folder, processor = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4]
     shutil.rmtree(folder, ignore_errors=True)
     licences = folder / "licences"
     licences.mkdir(parents=True)
     parts = {}
-    for name, its_version, license_name, text in carried(build):
+    for name, its_version, license_name, text in carried(build, processor):
         parts[name] = (name, its_version, license_name)
         shutil.copyfile(text, licences / name)
     for name in TEXTS:

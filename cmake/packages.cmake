@@ -5,13 +5,13 @@ endif()
 
 # Static libraries and headers of others are in what is shipped: their licences, and a list of them (SPDX).
 set(carried ${CMAKE_BINARY_DIR}/carried)
-add_custom_target(carried ALL COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/cmake/carried.py ${PROJECT_VERSION} ${CMAKE_BINARY_DIR} ${carried}
+add_custom_target(carried ALL COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/cmake/carried.py ${PROJECT_VERSION} ${CMAKE_BINARY_DIR} ${carried} ${CMAKE_SYSTEM_PROCESSOR}
     COMMENT "Collecting the licences of what is carried" VERBATIM)
 add_dependencies(carried umadvisor umadvisor_shim)
 install(DIRECTORY ${carried}/ DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 set(CPACK_PACKAGE_VENDOR umadvisor)
-set(CPACK_PACKAGE_CONTACT "umadvisor's maintainers <umadvisor@localhost>")
+set(CPACK_PACKAGE_CONTACT "umadvisor's maintainers")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "Finds where CUDA programs lose time moving memory")
 set(CPACK_PACKAGE_DESCRIPTION "umadvisor is preloaded into an unmodified program, records how memory is allocated, copied, touched and moved, and says
 afterwards what costs time, on which source line, and what to write instead.")
