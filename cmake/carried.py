@@ -3,7 +3,8 @@
 
     carried.py VERSION BUILD FOLDER PROCESSOR
 
-Debian's packages and those of npm in BUILD say what version they are of. Standard library only."""
+Debian's packages and those of npm in BUILD say what version they are of; libraries for another machine do so in
+BUILD/sysroot.versions. Standard library only."""
 
 import json
 import os
@@ -43,8 +44,11 @@ def debian(package, form):
 
 def carried(build, processor):
     """(name, version, licence, file with the licence's text) of each."""
+    versions = build / "sysroot.versions"
+    others = dict(line.split() for line in versions.read_text().splitlines()) if versions.exists() else {}
     for package, license_name in LIBRARIES.items():
-        yield debian(package, "source:Package"), debian(package, "source:Version"), license_name, Path(f"/usr/share/doc/{package}/copyright")
+        version = others.get(package) or debian(package, "source:Version")
+        yield debian(package, "source:Package"), version, license_name, Path(f"/usr/share/doc/{package}/copyright")
     gcc = subprocess.run(["c++", "-dumpversion"], check=True, capture_output=True, text=True).stdout.split(".")[0].strip()
     package = f"libstdc++-{gcc}-dev" + ("-arm64-cross" if processor == "aarch64" != platform.machine() else "")
     yield f"gcc-{gcc}", debian(package, "source:Version"), COMPILER_LICENSE, Path(f"/usr/share/doc/{package}/copyright")

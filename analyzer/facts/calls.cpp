@@ -13,7 +13,7 @@ namespace {
 using trace::Memory;
 
 /// Pageable memory to the device: the driver stages up to so much and returns ("What waits for what" in
-/// docs/measurements.md).
+/// docs/driver.md).
 constexpr std::uint64_t staged_bytes = 2 * 1024 * 1024;
 /// Of kernels of which nothing is known.
 constexpr double unknown_kernel_ns = 3000, unknown_doubt = 10;

@@ -23,7 +23,7 @@ Pointer pointer_to(void* memory) {
         return address_of(memory);
 }
 
-// What release 580 does against the order of the default stream (docs/measurements.md, "What the driver keeps
+// What release 580 does against the order of the default stream (docs/driver.md, "What the driver keeps
 // of the default stream's order").
 
 /// Behind nothing of its own stream, such a copy may read page-locked memory when it is called.
