@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstring>
 #include <fcntl.h>
+#include <iterator>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include <cstring>
+#include <iterator>
 
 namespace simcuda::runtime {
 
