@@ -72,7 +72,11 @@ struct Device {
     std::uint64_t managed_memory = 0, concurrent_managed_access = 0, pageable_memory_access = 0,
                   copy_engines = 0;
     std::string_view device_name;
-    std::uint64_t node = 0; ///< NUMA node of the host that is nearest, plus 1; 0: not known
+    std::uint64_t node = 0;            ///< NUMA node of the host that is nearest, plus 1; 0: not known
+    std::uint64_t addressing_told = 0; ///< 1: the fields below say what the driver answers
+    std::uint64_t integrated = 0, pageable_uses_host_page_tables = 0, direct_managed_access_from_host = 0;
+    std::uint64_t numa_config = 0; ///< CUdeviceNumaConfig, plus 1; 0: the driver does not know it
+    std::uint64_t memory_node = 0; ///< NUMA node that the device's memory is, plus 1; 0: it is none
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
@@ -86,6 +90,12 @@ struct Device {
         v.number("copy_engines", r.copy_engines);
         v.text("device_name", r.device_name);
         v.number("node", r.node);
+        v.number("addressing_told", r.addressing_told);
+        v.number("integrated", r.integrated);
+        v.number("pageable_uses_host_page_tables", r.pageable_uses_host_page_tables);
+        v.number("direct_managed_access_from_host", r.direct_managed_access_from_host);
+        v.number("numa_config", r.numa_config);
+        v.number("memory_node", r.memory_node);
     }
 };
 
@@ -111,13 +121,19 @@ struct Driver {
     static constexpr std::string_view name = "Driver";
     std::uint64_t version = 0; ///< cuDriverGetVersion: 1000 x major + 10 x minor of CUDA
     std::string_view path;
-    std::uint64_t simulated = 0; ///< 1: simcuda
+    std::uint64_t simulated = 0;           ///< 1: simcuda
+    std::string_view release;              ///< of the kernel modules, "580.159.04"; empty: not known
+    std::string_view coherent_memory_mode; ///< CoherentGPUMemoryMode of /proc/driver/nvidia/params
+    std::uint64_t hmm_disabled = 0;        ///< the unified-memory module's parameter, plus 1; 0: not known
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
         v.number("version", r.version);
         v.text("path", r.path);
         v.number("simulated", r.simulated);
+        v.text("release", r.release);
+        v.text("coherent_memory_mode", r.coherent_memory_mode);
+        v.number("hmm_disabled", r.hmm_disabled);
     }
 };
 

@@ -13,10 +13,11 @@ struct LaunchShape {
     static constexpr std::string_view name = "LaunchShape";
     std::uint64_t shape = 0, entry = 0, function = 0, stream = 0, stack = 0;
     std::uint64_t grid_x = 0, grid_y = 0, grid_z = 0, block_x = 0, block_y = 0, block_z = 0, shared_bytes = 0;
-    std::uint64_t untold = 0;     ///< allocations reached beyond those in `touched`
-    std::uint64_t scanned = 0;    ///< 1: the parameters were scanned; 0: their layout is not known
-    Numbers<max_touched> touched; ///< allocation ids
-    std::uint64_t captured = 0;   ///< 1: became a node of a graph and did not run
+    std::uint64_t untold = 0;                ///< allocations reached beyond those in `touched`
+    std::uint64_t scanned = 0;               ///< 1: the parameters were scanned; 0: their layout is not known
+    Numbers<max_touched> touched;            ///< allocation ids
+    std::uint64_t captured = 0;              ///< 1: became a node of a graph and did not run
+    Numbers<max_reached_ranges> host_ranges; ///< pageable memory among the parameters, where kernels reach it
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
@@ -36,6 +37,7 @@ struct LaunchShape {
         v.numbers("touched", r.touched);
         v.number("untold", r.untold);
         v.number("captured", r.captured);
+        v.numbers("host_ranges", r.host_ranges);
     }
 };
 
@@ -240,8 +242,9 @@ struct Prefetch : Call {
     std::uint64_t stream = 0;
     Origin origin{};
     Reason reason{};
-    std::uint64_t batch = 0;     ///< as in Copy
-    std::uint64_t discarded = 0; ///< 1: what it held was given up first
+    std::uint64_t batch = 0;      ///< as in Copy
+    std::uint64_t discarded = 0;  ///< 1: what it held was given up first
+    std::uint64_t host_range = 0; ///< of pageable memory
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
@@ -257,6 +260,7 @@ struct Prefetch : Call {
         v.number("reason", r.reason);
         v.number("batch", r.batch);
         v.number("discarded", r.discarded);
+        v.number("host_range", r.host_range);
     }
 };
 

@@ -109,6 +109,7 @@ struct Numbers {
 };
 
 inline constexpr std::size_t max_touched = 64; ///< allocations named by one launch; more are counted, not named
+inline constexpr std::size_t max_reached_ranges = 8; ///< pieces of pageable memory named by one launch
 inline constexpr std::size_t max_text = 16 * 1024;
 
 } // namespace umadvisor::trace

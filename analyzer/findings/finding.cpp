@@ -1,6 +1,7 @@
 #include "analyzer/findings/finding.hpp"
 
 #include "analyzer/findings/inside.hpp"
+#include "analyzer/findings/memory_modes.hpp"
 #include "analyzer/findings/replay.hpp"
 #include "analyzer/findings/words.hpp"
 #include "analyzer/timeline/clock.hpp"
@@ -264,6 +265,7 @@ Findings find_all(const model::Profile& profile, const LineOf& line_of) {
     for (auto rule = rules.begin(); rule != rules.end(); ++rule)
         if (std::none_of(rules.begin(), rule, [rule](const Rule& other) { return other.find == rule->find; }))
             std::ranges::move(rule->find(profile, line_of), std::back_inserter(all));
+    std::vector<Finding> unpriced = keep_to_machine(profile, all);
     const auto drop_negligible = [&] {
         std::erase_if(all, [&profile](const Finding& finding) { return is_negligible(profile, finding); });
     };
@@ -285,7 +287,8 @@ Findings find_all(const model::Profile& profile, const LineOf& line_of) {
     std::ranges::stable_sort(all, std::ranges::greater{}, [](const Finding& finding) {
         return std::tuple(urgency(finding), finding.saving_ns, finding.saving_bytes);
     });
-    Findings findings{.all = fold_same_calls(std::move(all)), .hidden = std::move(waits)};
+    Findings findings{
+        .all = fold_same_calls(std::move(all)), .hidden = std::move(waits), .unpriced = std::move(unpriced)};
     claim_once(profile, findings.all);
     tidy_ranges(profile, findings.all);
     findings.together_ns = saved_together(profile, findings.all, edits.saved_ns);

@@ -85,6 +85,8 @@ struct Findings {
     /// Reads that lines of Python wait for in every round, and that the replay gains nothing without.
     /// `saving_ns` is the time of the waits.
     std::vector<Finding> hidden;
+    /// What is a fault by its kind, but no price is known of: `saving_ns` is 0.
+    std::vector<Finding> unpriced;
     /// All findings together save this: less than their sum where they mend the same time.
     double together_ns = 0;
     double together_at_least_ns = 0, together_at_most_ns = 0; ///< as of a finding

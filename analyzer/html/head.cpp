@@ -1,6 +1,7 @@
 #include "analyzer/findings/words.hpp"
 #include "analyzer/html/bar.hpp"
 #include "analyzer/html/parts.hpp"
+#include "analyzer/machine/memory_mode.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -119,12 +120,13 @@ void write_together(Markup& out, const Json& document) {
 }
 
 std::string memory_mode(const Json& device) {
+    const machine::MemoryMode mode = machine::mode_called(device["memory_mode"].get<std::string>());
+    std::string text(machine::text(mode));
     if (!device["managed_memory"].get<bool>())
-        return "no managed memory";
-    if (device["pageable_memory_access"].get<bool>())
-        return "reaches the host's memory directly";
-    return device["concurrent_managed_access"].get<bool>() ? "discrete, memory moves by page faults"
-                                                           : "managed memory moves at launches";
+        text += ", no managed memory";
+    else if (!device["concurrent_managed_access"].get<bool>())
+        text += ", managed memory moves at launches";
+    return text;
 }
 
 void write_facts(Markup& out, const Json& document) {

@@ -156,15 +156,35 @@ std::string Profile::command_line() const {
     return line;
 }
 
-std::string Profile::device() const {
-    std::map<std::string_view, int> names;
-    for (const trace::Device& device : dictionary().devices)
-        ++names[device.device_name];
+namespace {
+
+std::string joined(const std::map<std::string, int>& devices, std::string_view separator) {
     std::string result;
-    for (const auto& [name, count] : names)
-        result +=
-            (result.empty() ? "" : ", ") + (count > 1 ? std::to_string(count) + " x " : "") + std::string(name);
+    for (const auto& [name, count] : devices)
+        result += (result.empty() ? "" : std::string(separator)) +
+                  (count > 1 ? std::to_string(count) + " x " : "") + name;
     return result.empty() ? "unknown device" : result;
+}
+
+} // namespace
+
+std::string Profile::device() const {
+    std::map<std::string, int> names;
+    for (const trace::Device& device : dictionary().devices)
+        ++names[std::string(device.device_name)];
+    return joined(names, ", ");
+}
+
+std::string Profile::devices_with_modes() const {
+    std::map<std::string, int> devices;
+    for (const trace::Device& device : dictionary().devices)
+        ++devices[std::string(device.device_name) + ", " + std::string(machine::text(memory_mode(device)))];
+    return joined(devices, "; ");
+}
+
+machine::MemoryMode Profile::memory_mode(const trace::Device& device) const {
+    const auto& drivers = dictionary().drivers;
+    return machine::memory_mode(device, drivers.empty() ? nullptr : &drivers.front());
 }
 
 std::string Profile::call_name(std::uint64_t entry) const {

@@ -1,6 +1,7 @@
 /// Everything reports and findings are made from: one pass over the events of a trace.
 #pragma once
 
+#include "analyzer/machine/memory_mode.hpp"
 #include "analyzer/machine/rates.hpp"
 #include "analyzer/model/action_gains.hpp"
 #include "analyzer/model/actions.hpp"
@@ -26,6 +27,7 @@
 #include "analyzer/model/narrow_rows.hpp"
 #include "analyzer/model/needless_waits.hpp"
 #include "analyzer/model/noticed_allocations.hpp"
+#include "analyzer/model/pageable_uses.hpp"
 #include "analyzer/model/peer_copies.hpp"
 #include "analyzer/model/placed_launches.hpp"
 #include "analyzer/model/polls.hpp"
@@ -121,6 +123,7 @@ public:
     const ScalarDownloads& scalar_downloads() const { return scalar_downloads_; }
     const ThroughHost& through_host() const { return through_host_; }
     const RemoteUses& remote_uses() const { return remote_uses_; }
+    const PageableUses& pageable_uses() const { return pageable_uses_; }
     const WriteCombined& write_combined() const { return write_combined_; }
     const FarCopies& far_copies() const { return far_copies_; }
     const PeerCopies& peer_copies() const { return peer_copies_; }
@@ -134,9 +137,11 @@ public:
     const std::map<std::uint64_t, CallTotals>& calls() const { return calls_.map(); } ///< by entry
     std::vector<CountedEntry> counted() const; ///< called, but not recorded one by one; most often called first
 
-    std::string program() const;      ///< file name of the executable; "unknown program"
-    std::string command_line() const; ///< arguments separated by spaces
-    std::string device() const;       ///< names of the devices; "unknown device"
+    std::string program() const;            ///< file name of the executable; "unknown program"
+    std::string command_line() const;       ///< arguments separated by spaces
+    std::string device() const;             ///< names of the devices; "unknown device"
+    std::string devices_with_modes() const; ///< "2 x NVIDIA H200, discrete"
+    machine::MemoryMode memory_mode(const trace::Device& device) const;
     bool uses_runtime() const { return !trace_.dictionary.runtimes.empty(); }
     /// Name of a call in reports: the runtime's where the program uses the runtime.
     std::string call_name(std::uint64_t entry) const;
@@ -237,6 +242,7 @@ private:
     ScalarDownloads scalar_downloads_;
     ThroughHost through_host_;
     RemoteUses remote_uses_;
+    PageableUses pageable_uses_;
     WriteCombined write_combined_;
     FarCopies far_copies_;
     PeerCopies peer_copies_;

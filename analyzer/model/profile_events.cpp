@@ -182,8 +182,9 @@ void Profile::observe_other(const reader::ThreadCursor& cursor, facts::Call* cal
                 return;
             offer(record, cursor.index(), waits_, contents_, managed_, missing_syncs_, *hazards_, recorded_,
                   allocations_, placed_launches_, failed_calls_, allocation_failures_, actions_, action_gains_,
-                  remote_uses_, write_combined_, far_copies_, peer_copies_, narrow_rows_, graphs_, polls_,
-                  queries_, exported_sites_, staging_sites_, noticed_allocations_, default_stream_order_);
+                  remote_uses_, pageable_uses_, write_combined_, far_copies_, peer_copies_, narrow_rows_,
+                  graphs_, polls_, queries_, exported_sites_, staging_sites_, noticed_allocations_,
+                  default_stream_order_);
             if constexpr (std::is_same_v<std::remove_cvref_t<decltype(record)>, trace::Copy>)
                 add_copy(copies_, record, trace_.time, *call);
             else if constexpr (requires { add(record, cursor); })
@@ -224,6 +225,7 @@ void Profile::observe(const trace::Launch& record, const reader::Shape* shape, s
     placed_launches_.launch(record, *shape);
     missing_syncs_.launch(record, *shape);
     remote_uses_.launch(record, *shape);
+    pageable_uses_.launch(record, *shape);
     if (record.status == 0)
         managed_.launch(*shape, record.start, thread);
 }

@@ -52,6 +52,7 @@ void ThreadCursor::define(const trace::LaunchShape& r) {
              .stack = r.stack,
              .untold = r.untold,
              .touched = {r.touched.begin(), r.touched.end()},
+             .host_ranges = {r.host_ranges.begin(), r.host_ranges.end()},
              .grid = {r.grid_x, r.grid_y, r.grid_z},
              .block = {r.block_x, r.block_y, r.block_z},
              .shared_bytes = r.shared_bytes};

@@ -147,6 +147,7 @@ void add_shape(Json& object, const reader::Shape& shape, RepeatedNames& names) {
     object["captured"] = shape.captured;
     object["touched"] = shape.touched;
     object["untold"] = shape.untold;
+    object["host_ranges"] = shape.host_ranges;
 }
 
 Json to_json(const reader::DroppedCalls& site, const reader::Trace& trace, RepeatedNames& names) {

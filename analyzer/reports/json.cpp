@@ -38,9 +38,9 @@ Json process_json(const Report& report) {
     return object;
 }
 
-Json devices_json(const reader::Dictionary& dictionary) {
+Json devices_json(const model::Profile& profile) {
     Json list = Json::array();
-    for (const trace::Device& device : dictionary.devices)
+    for (const trace::Device& device : profile.dictionary().devices)
         list.push_back({{"ordinal", device.ordinal},
                         {"name", device.device_name},
                         {"memory_bytes", device.memory_bytes},
@@ -49,7 +49,8 @@ Json devices_json(const reader::Dictionary& dictionary) {
                         {"managed_memory", device.managed_memory != 0},
                         {"concurrent_managed_access", device.concurrent_managed_access != 0},
                         {"pageable_memory_access", device.pageable_memory_access != 0},
-                        {"copy_engines", device.copy_engines}});
+                        {"copy_engines", device.copy_engines},
+                        {"memory_mode", machine::word(profile.memory_mode(device))}});
     return list;
 }
 
@@ -57,7 +58,10 @@ Json driver_json(const reader::Dictionary& dictionary) {
     if (dictionary.drivers.empty())
         return nullptr;
     const trace::Driver& driver = dictionary.drivers.front();
-    return {{"version", driver.version}, {"path", driver.path}, {"simulated", driver.simulated != 0}};
+    return {{"version", driver.version},
+            {"path", driver.path},
+            {"simulated", driver.simulated != 0},
+            {"release", driver.release}};
 }
 
 Json interpreters_json(const reader::Dictionary& dictionary) {
@@ -328,7 +332,7 @@ Json to_json(Report& report) {
     Json document{{"schema", "umadvisor-report-2"},
                   {"file", report.trace.file.path()},
                   {"process", process_json(report)},
-                  {"devices", devices_json(report.trace.dictionary)},
+                  {"devices", devices_json(report.profile)},
                   {"driver", driver_json(report.trace.dictionary)},
                   {"interpreters", interpreters_json(report.trace.dictionary)},
                   {"completeness", completeness_json(report.trace)},
@@ -343,6 +347,12 @@ Json to_json(Report& report) {
         list.push_back(finding_json(report, finding));
     document["findings"] = std::move(list);
     document["findings_left_out"] = report.left_out;
+    if (!report.unpriced.empty()) {
+        Json unpriced = Json::array();
+        for (const findings::Finding& finding : report.unpriced)
+            unpriced.push_back(finding_json(report, finding));
+        document["unpriced"] = std::move(unpriced);
+    }
     const timeline::Accuracy& accuracy = profile.replay_accuracy();
     document["replay"] = {{"hidden_waits", accuracy.hidden},
                           {"error_ns", static_cast<std::uint64_t>(accuracy.error_ns)},

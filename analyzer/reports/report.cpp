@@ -62,6 +62,7 @@ Report::Report(const std::string& path, const symbols::Options& options, bool wi
     });
     findings = std::move(found.all);
     hidden = std::move(found.hidden);
+    unpriced = std::move(found.unpriced);
     together_ns = found.together_ns;
     together_at_least_ns = found.together_at_least_ns;
     together_at_most_ns = found.together_at_most_ns;
@@ -70,6 +71,7 @@ Report::Report(const std::string& path, const symbols::Options& options, bool wi
     };
     const auto framework_of = [this](std::uint64_t stack) { return symbolizer.python_framework(stack); };
     findings::prefer_own_lines(findings, is_own);
+    findings::prefer_own_lines(unpriced, is_own);
     findings::prefer_python_lines(
         findings, profile, [this](std::uint64_t stack) { return symbolizer.line_stack(stack); }, is_own,
         framework_of);
@@ -83,6 +85,9 @@ Report::Report(const std::string& path, const symbols::Options& options, bool wi
 std::string Report::why_empty() const {
     if (left_out != 0)
         return "nothing but findings that were asked to be left out: " + std::to_string(left_out);
+    if (!unpriced.empty())
+        return "nothing whose saving is known on this machine: " +
+               findings::count_text(unpriced.size(), "finding") + " without a price";
     if (profile.records() == 0)
         return trace.file.completeness().whole() ? "no CUDA call was recorded"
                                                  : "no record of the trace could be read";

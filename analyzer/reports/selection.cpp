@@ -95,11 +95,10 @@ bool Selection::keeps(std::string_view rule, std::span<const symbols::CodePlace>
 }
 
 void Selection::apply(Report& report) const {
-    const std::size_t before = report.findings.size();
-    std::erase_if(report.findings, [&](const findings::Finding& finding) {
-        return !keeps(finding.rule->id, places_of(finding, report));
-    });
-    report.left_out += before - report.findings.size();
+    for (std::vector<findings::Finding>* const list : {&report.findings, &report.unpriced})
+        report.left_out += std::erase_if(*list, [&](const findings::Finding& finding) {
+            return !keeps(finding.rule->id, places_of(finding, report));
+        });
 }
 
 } // namespace umadvisor::reports

@@ -172,6 +172,23 @@ void write_small(std::ostream& out, Report& report, const std::vector<const find
         out << "      and " << small.size() - most_small << " more\n";
 }
 
+/// Faults whose saving nobody knows here.
+void write_unpriced(std::ostream& out, Report& report) {
+    if (report.unpriced.empty())
+        return;
+    out << "\n    seen, but what " << (report.unpriced.size() == 1 ? "it costs" : "they cost")
+        << " is not known:\n";
+    for (std::size_t i = 0; i < report.unpriced.size() && (report.all || i < most_small); ++i) {
+        const findings::Finding& finding = report.unpriced[i];
+        out << "      " << finding.rule->id << " " << finding.title << "   "
+            << (finding.stack == 0 ? "no stack recorded" : report.symbolizer.line(finding.stack).text()) << "\n"
+            << "        " << finding.summary << "\n        write: " << finding.advice
+            << "\n        saving: " << finding.basis << "\n";
+    }
+    if (!report.all && report.unpriced.size() > most_small)
+        out << "      and " << report.unpriced.size() - most_small << " more (--all)\n";
+}
+
 /// What the run would take with all remedies. Empty where one finding says it, or some were left out.
 std::string together_text(const Report& report) {
     const auto saves = [](const findings::Finding& finding) { return finding.saving_ns > 0; };
@@ -304,7 +321,7 @@ std::string headline(const Report& report) {
     const model::Profile& profile = report.profile;
     const std::string unrecorded = unrecorded_text(profile);
     std::string text = profile.program() + " · pid " + std::to_string(report.trace.file.header().pid) + " · " +
-                       length_text(profile) + " · " + profile.device() + " · " +
+                       length_text(profile) + " · " + profile.devices_with_modes() + " · " +
                        completeness_summary(report.trace) + " · ";
     text += unrecorded.empty() ? "no unrecorded calls" : unrecorded.substr(0, unrecorded.find(':'));
     if (!report.trace.dictionary.unknown_lookups.empty())
@@ -324,6 +341,7 @@ void write_text(Report& report, std::ostream& out) {
             write_finding(out, report, finding, ++number);
     }
     write_small(out, report, small);
+    write_unpriced(out, report);
     if (report.findings.empty())
         out << "\n    " << report.why_empty() << "\n";
     else if (report.left_out != 0)

@@ -294,6 +294,14 @@ std::size_t AllocationIndex::insert(const Allocation& allocation, Allocation* co
     return count;
 }
 
+void AllocationIndex::widen(std::uint64_t low, std::uint64_t high) noexcept {
+    const Change change(*this);
+    if (!prepare()) // whoever looks for an address in these bounds goes through the leaves
+        return;
+    low_.store(std::min(low, low_.load(std::memory_order_relaxed)), std::memory_order_relaxed);
+    high_.store(std::max(high, high_.load(std::memory_order_relaxed)), std::memory_order_relaxed);
+}
+
 bool AllocationIndex::erase(std::uint64_t address, Allocation& out) noexcept {
     if (!may_hold(address))
         return false;

@@ -87,6 +87,9 @@ public:
         return {low, high_.load(std::memory_order_relaxed) - low};
     }
 
+    /// Launches that differ in words from `low` to before `high` differ from now on, whatever is in here.
+    void widen(std::uint64_t low, std::uint64_t high) noexcept;
+
     std::size_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
     std::size_t managed_count() const noexcept { return managed_count_.load(std::memory_order_relaxed); }
 

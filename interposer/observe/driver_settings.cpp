@@ -41,12 +41,34 @@ bool read_parameter(const char* name, unsigned& value) {
 
 } // namespace
 
-std::string_view driver_release() noexcept {
-    static char release[64];
+std::string_view driver_release(ReleaseText& release) noexcept {
     if (attach::simulated_parameter() != nullptr || !read_file("/sys/module/nvidia/version", release))
         return {};
     release[std::strcspn(release, "\n")] = '\0';
     return release;
+}
+
+std::string_view coherent_memory_mode_in(std::string_view text) noexcept {
+    constexpr std::string_view key = "CoherentGPUMemoryMode:";
+    const std::size_t at = text.find(key);
+    if (at == std::string_view::npos || (at != 0 && text[at - 1] != '\n'))
+        return {};
+    std::string_view value = base::after(text, at + key.size());
+    value = base::first(value, value.find('\n'));
+    const std::size_t first = value.find('"'), last = value.rfind('"');
+    return first == last ? std::string_view() : base::first(base::after(value, first + 1), last - first - 1);
+}
+
+std::string_view coherent_memory_mode() noexcept {
+    static char text[8192];
+    if (attach::simulated_parameter() != nullptr || !read_file("/proc/driver/nvidia/params", text))
+        return {};
+    return coherent_memory_mode_in(text);
+}
+
+std::uint64_t hmm_disabled() noexcept {
+    unsigned value = 0;
+    return read_parameter("uvm_disable_hmm", value) ? std::uint64_t{value} + 1 : 0;
 }
 
 unsigned driver_branch(std::string_view release) noexcept {

@@ -5,9 +5,16 @@
 
 namespace umadvisor::observe {
 
-/// The release of the kernel modules ("580.159.04"), empty where it is not told. Texts of static storage
-/// duration; call once.
-std::string_view driver_release() noexcept;
+using ReleaseText = char[64];
+/// The release of the kernel modules ("580.159.04"), empty where it is not told. The text stands in `release`.
+std::string_view driver_release(ReleaseText& release) noexcept;
+
+/// Of CoherentGPUMemoryMode in `text`, the content of /proc/driver/nvidia/params; empty where it has none.
+std::string_view coherent_memory_mode_in(std::string_view text) noexcept;
+/// Of this machine. Text of static storage duration; call once.
+std::string_view coherent_memory_mode() noexcept;
+/// The module's parameter uvm_disable_hmm, plus 1; 0 where it is not told.
+std::uint64_t hmm_disabled() noexcept;
 
 /// The release's branch (580), 0 where it is not known.
 unsigned driver_branch(std::string_view release) noexcept;

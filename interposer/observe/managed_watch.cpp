@@ -32,7 +32,8 @@ void ManagedWatch::start() noexcept {
     const record::Quiet quiet;
     trace::ManagedSource source;
     source.source = trace::ManagedSourceKind::pagemap;
-    source.driver_release = driver_release();
+    ReleaseText release;
+    source.driver_release = driver_release(release);
     read_parameters(source);
     const char* trouble = nullptr;
     if (wanted == ManagedWitness::cupti) {

@@ -1,9 +1,11 @@
 #include "interposer/observe/touched.hpp"
 
+#include "interposer/observe/memory_class.hpp"
 #include "interposer/observe/module_variables.hpp"
 #include "interposer/record/off_stack.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 namespace umadvisor::observe {
@@ -24,8 +26,25 @@ void add(const Allocation& allocation, Touched& out) {
         out.managed[out.managed_count++] = allocation;
 }
 
+constinit std::atomic<bool> pageable_is_reached{false};
+
+/// Where Linux puts heaps and mappings of x86-64 and aarch64. The heap of a program with fixed addresses lies
+/// lower, where most numbers do: the driver is not asked of each.
+constexpr std::uint64_t lowest_pageable = 0x5500'0000'0000, beyond_pageable = std::uint64_t{1} << 48;
+
+/// Of what the driver does not know, what may be an address of the program's.
+void add_pageable(std::uint64_t word, Touched& out) {
+    if (word < lowest_pageable || word >= beyond_pageable || out.host_ranges.count == out.host_ranges.capacity)
+        return;
+    const End end = classify(word, 1);
+    if (end.memory == trace::Memory::pageable && end.host_range != 0 &&
+        std::find(out.host_ranges.begin(), out.host_ranges.end(), end.host_range) == out.host_ranges.end())
+        out.host_ranges.add(end.host_range);
+}
+
 void scan_words(const void* value, std::size_t bytes, Touched& out) {
     const AllocationIndex& index = allocations();
+    const bool pageable = looks_for_pageable_memory();
     const char* at = static_cast<const char*>(value);
     for (std::size_t words = bytes / 8; words != 0; --words, at += 8) {
         std::uint64_t word = 0;
@@ -33,6 +52,8 @@ void scan_words(const void* value, std::size_t bytes, Touched& out) {
         Allocation allocation;
         if (index.find(word, allocation))
             add(allocation, out);
+        else if (pageable)
+            add_pageable(word, out);
     }
 }
 
@@ -51,8 +72,17 @@ const char* parameter_buffer(void** extra, std::size_t& bytes) {
 
 } // namespace
 
+void look_for_pageable_memory() noexcept {
+    allocations().widen(lowest_pageable, beyond_pageable);
+    pageable_is_reached.store(true, std::memory_order_relaxed);
+}
+
+bool looks_for_pageable_memory() noexcept {
+    return pageable_is_reached.load(std::memory_order_relaxed);
+}
+
 void scan(const Function& function, void** parameters, void** extra, Touched& out) noexcept {
-    if (allocations().count() == 0) {
+    if (allocations().count() == 0 && !looks_for_pageable_memory()) {
         out.scanned = function.layout_known;
         return;
     }

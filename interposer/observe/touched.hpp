@@ -17,9 +17,14 @@ struct Touched {
     std::uint64_t untold = 0;               ///< further hits that found `ids` full
     bool scanned = false;                   ///< the parameters were looked at
     bool leads_on = false;                  ///< one of `ids` does
+    trace::Numbers<trace::max_reached_ranges> host_ranges; ///< pageable memory that kernels may reach
     std::uint32_t managed_count = 0;
     Allocation managed[max_managed]; ///< those of `ids` that are managed, but for what is placed
 };
+
+/// From now on scan() looks for pageable memory, too: kernels of this machine reach it. Thread-safe.
+void look_for_pageable_memory() noexcept;
+bool looks_for_pageable_memory() noexcept;
 
 /// Looks at each 8-byte word of each parameter (structures given by value word by word) for addresses inside
 /// known allocations, and adds the managed variables that the kernel may reach without a parameter: those of

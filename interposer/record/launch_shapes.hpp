@@ -10,11 +10,11 @@
 
 namespace umadvisor::record {
 
-/// A shape's fingerprint. Made by the record's own field list, so no field is missed; `touched` with its count,
+/// A shape's fingerprint. Made by the record's own field list, so no field is missed; lists with their count,
 /// so that no two shapes make one row.
 struct ShapeFingerprint {
-    // LaunchShape has fewer than 16 fields beside `touched`.
-    static_assert(16 + trace::max_touched <= Fingerprint::capacity);
+    // LaunchShape has fewer than 16 fields beside the lists.
+    static_assert(16 + trace::max_touched + trace::max_reached_ranges + 1 <= Fingerprint::capacity);
     Fingerprint words;
 
     explicit ShapeFingerprint(const trace::LaunchShape& shape) noexcept {

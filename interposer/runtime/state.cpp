@@ -7,9 +7,11 @@
 #include "interposer/attach/driver.hpp"
 #include "interposer/attach/real.hpp"
 #include "interposer/attach/wrapper_table.hpp"
+#include "interposer/observe/driver_settings.hpp"
 #include "interposer/observe/host_nodes.hpp"
 #include "interposer/observe/launch_detail.hpp"
 #include "interposer/observe/managed_watch.hpp"
+#include "interposer/observe/touched.hpp"
 #include "interposer/record/bounds.hpp"
 #include "interposer/record/loader_use.hpp"
 #include "interposer/record/mutex.hpp"
@@ -92,6 +94,13 @@ int attribute(CUdevice_attribute which, CUdevice device) {
     return real<Entry::cuDeviceGetAttribute>()(&value, which, device) == CUDA_SUCCESS ? value : 0;
 }
 
+/// 0: the driver does not know the attribute, or has no value of it.
+std::uint64_t attribute_plus_one(CUdevice_attribute which, CUdevice device) {
+    int value = -1;
+    const CUresult status = real<Entry::cuDeviceGetAttribute>()(&value, which, device);
+    return status == CUDA_SUCCESS && value >= 0 ? static_cast<std::uint64_t>(value) + 1 : 0;
+}
+
 /// None of these calls makes a context.
 void describe_devices() {
     int count = 0;
@@ -119,6 +128,17 @@ void describe_devices() {
         record.pageable_memory_access = number(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS);
         record.copy_engines = number(CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT);
         record.node = observe::node_of_device(device);
+        if (record.pageable_memory_access != 0)
+            observe::look_for_pageable_memory();
+        record.addressing_told = 1;
+        record.integrated = number(CU_DEVICE_ATTRIBUTE_INTEGRATED);
+        record.pageable_uses_host_page_tables =
+            number(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES);
+        record.direct_managed_access_from_host =
+            number(CU_DEVICE_ATTRIBUTE_DIRECT_MANAGED_MEM_ACCESS_FROM_HOST);
+        record.numa_config = attribute_plus_one(CU_DEVICE_ATTRIBUTE_NUMA_CONFIG, device);
+        if (record.numa_config == std::uint64_t{CU_DEVICE_NUMA_CONFIG_NUMA_NODE} + 1)
+            record.memory_node = attribute_plus_one(CU_DEVICE_ATTRIBUTE_NUMA_ID, device);
         record::define(record);
     }
 }
@@ -137,6 +157,10 @@ void describe() {
     driver.version = static_cast<std::uint64_t>(version);
     driver.path = attach::driver_path();
     driver.simulated = attach::simulated_clock() != nullptr;
+    observe::ReleaseText release;
+    driver.release = observe::driver_release(release);
+    driver.coherent_memory_mode = observe::coherent_memory_mode();
+    driver.hmm_disabled = observe::hmm_disabled();
     record::define(driver);
     describe_devices();
     if (options().launches != LaunchDetail::full)

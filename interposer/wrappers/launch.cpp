@@ -29,6 +29,7 @@ void describe_shape(trace::LaunchShape& shape, const LaunchCall& call, const obs
     shape.touched = touched.ids;
     shape.untold = touched.untold;
     shape.scanned = touched.scanned;
+    shape.host_ranges = touched.host_ranges;
 }
 
 std::uint64_t timer_key(const LaunchCall& call, std::uint64_t function) {

@@ -4,7 +4,9 @@
 #include "interposer/observe/allocations.hpp"
 #include "interposer/observe/capture.hpp"
 #include "interposer/observe/managed_watch.hpp"
+#include "interposer/observe/memory_class.hpp"
 #include "interposer/observe/residency_sampler.hpp"
+#include "interposer/observe/touched.hpp"
 
 namespace umadvisor::wrappers {
 
@@ -42,6 +44,8 @@ void finish_prefetch(trace::Prefetch& record, CUdeviceptr address, std::uint64_t
     const KeepErrno keep;
     record.location = place.location;
     record.location_id = place.id;
+    if (observe::looks_for_pageable_memory())
+        record.host_range = observe::classify(address, bytes).host_range;
     finish(record, address, bytes);
     if (record.status == CUDA_SUCCESS)
         act::note_prefetch(record);

@@ -98,7 +98,8 @@ def told(report, full=False):
     found = [each for each in report["findings"]
              if each["saving_ns"] >= max(1, least_ns) or each["saving_bytes"] >= max(1, least_bytes)
              or each["rule"].startswith(HAZARDS)]
-    return frozenset({rule for each in found for rule in (each["rule"], *each["parts"])})
+    unpriced = () if full else report.get("unpriced", ())
+    return frozenset({rule for each in [*found, *unpriced] for rule in (each["rule"], *each["parts"])})
 
 
 def answer(bundle, advised, row, machine):

@@ -7,7 +7,7 @@ constexpr std::uint64_t address_of(std::uint64_t allocation) {
 }
 } // namespace
 
-Scenario::Scenario(std::uint64_t device_bytes) {
+Scenario::Scenario(std::uint64_t device_bytes, const trace::Device& like) {
     trace::Runtime runtime;
     runtime.object = "/usr/bin/program";
     builder.add(runtime);
@@ -16,8 +16,9 @@ Scenario::Scenario(std::uint64_t device_bytes) {
     process.executable = "/home/user/program";
     process.command_line = std::string_view("program\0--size\0", 15);
     builder.add(process);
-    trace::Device device;
-    device.device_name = "NVIDIA H200";
+    trace::Device device = like;
+    if (device.device_name.empty())
+        device.device_name = "NVIDIA H200";
     device.memory_bytes = device_bytes;
     builder.add(device);
 }

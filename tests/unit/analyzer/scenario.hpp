@@ -14,8 +14,8 @@ inline constexpr std::uint64_t ms = 1'000'000;
 /// A builder that keeps a clock and gives entry points and stacks their numbers.
 class Scenario {
 public:
-    /// On a device with so much memory; 0: the trace does not tell how much.
-    explicit Scenario(std::uint64_t device_bytes = 0);
+    /// On a device with so much memory; 0: the trace does not tell how much. Else it is like `like`.
+    explicit Scenario(std::uint64_t device_bytes = 0, const trace::Device& like = {});
 
     TraceBuilder builder;
     std::uint64_t now = 10'000; ///< ticks, nanoseconds

@@ -83,6 +83,19 @@ BOOST_AUTO_TEST_CASE(what_is_placed_is_another_thing_to_launches) {
     BOOST_TEST(!look(0x1000));
 }
 
+BOOST_AUTO_TEST_CASE(launches_differ_in_words_within_wider_bounds_though_nothing_lies_there) {
+    auto index = std::make_unique<AllocationIndex>();
+    constexpr std::uint64_t heap = 0x7f00'0000'0000;
+    BOOST_TEST(index->extent().only(heap) == 0u);
+    index->widen(heap, heap + 4096);
+    BOOST_TEST(index->extent().only(heap) == heap);
+    BOOST_TEST(index->extent().only(heap + 4096) == 0u);
+    Allocation out;
+    BOOST_TEST(!index->find(heap, out));
+    BOOST_TEST(!index->erase(heap, out));
+    BOOST_TEST(!index->overlaps(heap, heap + 4096));
+}
+
 BOOST_AUTO_TEST_CASE(what_a_new_allocation_covers_was_freed_unseen) {
     auto index = std::make_unique<AllocationIndex>();
     index->insert(allocation(1, 0x1000, 0x1000));

@@ -199,6 +199,16 @@ BOOST_AUTO_TEST_CASE(a_recorded_ring) {
     BOOST_TEST(by_cause[static_cast<std::uint64_t>(trace::MigrationCause::coherence)] > 0u);
 }
 
+BOOST_AUTO_TEST_CASE(the_memory_mode_of_coherent_devices_stands_in_the_parameters_of_the_driver) {
+    BOOST_TEST(coherent_memory_mode_in(
+                   "ResmanDebugLevel: 4294967295\nCoherentGPUMemoryMode: \"driver\"\nX: 1\n") == "driver");
+    BOOST_TEST(coherent_memory_mode_in("CoherentGPUMemoryMode: \"numa\"") == "numa");
+    BOOST_TEST(coherent_memory_mode_in("CoherentGPUMemoryMode: \"\"\n") == "");
+    BOOST_TEST(coherent_memory_mode_in("CoherentGPUMemoryMode: numa\nOther: \"driver\"\n") == "");
+    BOOST_TEST(coherent_memory_mode_in("OldCoherentGPUMemoryMode: \"numa\"\n") == "");
+    BOOST_TEST(coherent_memory_mode_in("") == "");
+}
+
 BOOST_AUTO_TEST_CASE(the_branch_of_a_release) {
     BOOST_TEST(driver_branch("580.159.04") == 580u);
     BOOST_TEST(driver_branch("595") == 595u);

@@ -320,6 +320,49 @@ BOOST_AUTO_TEST_CASE(the_report_counts_copies_by_class) {
     BOOST_TEST(report["allocated_device_bytes"] == 1000);
 }
 
+/// Its memory mode decides what a kernel may be given, and what moves.
+BOOST_AUTO_TEST_CASE(kernels_reach_pageable_memory_where_the_device_says_so) {
+    for (const char* mode : {"memory=hmm", "memory=numa", "memory=cdmm", "memory=pool"}) {
+        const auto report = run(mode, [] {
+            std::vector<int> values(100);
+            LAUNCH(fill, 1, 1, nullptr, values.data(), 100);
+            const bool filled = cudaDeviceSynchronize() == cudaSuccess && values[99] == 99;
+            int reaches = 0;
+            cudaDeviceGetAttribute(&reaches, cudaDevAttrPageableMemoryAccess, 0);
+            const bool prefetched = cudaMemPrefetchAsync(values.data(), 400, {cudaMemLocationTypeDevice, 0}, 0,
+                                                         nullptr) == cudaSuccess;
+            return filled && reaches == 1 && prefetched ? 0 : 1;
+        });
+        BOOST_TEST(report["illegal_addresses"] == 0, mode);
+    }
+    const auto refused = run("", [] {
+        std::vector<int> values(100);
+        LAUNCH(fill, 1, 1, nullptr, values.data(), 100);
+        return cudaDeviceSynchronize() == cudaErrorIllegalAddress ? 0 : 1;
+    });
+    BOOST_TEST(refused["illegal_addresses"] > 0);
+    const auto unmapped = run("memory=numa", [] {
+        LAUNCH(fill, 1, 1, nullptr, reinterpret_cast<int*>(4096), 100);
+        return cudaDeviceSynchronize() == cudaErrorIllegalAddress ? 0 : 1;
+    });
+    BOOST_TEST(unmapped["illegal_addresses"] > 0);
+}
+
+BOOST_AUTO_TEST_CASE(nothing_moves_where_host_and_device_share_one_memory) {
+    const auto shared = [] {
+        int* values = nullptr;
+        cudaMallocManaged(&values, 1 << 20);
+        for (int round = 0; round < 3; ++round) {
+            values[0] = round;
+            LAUNCH(fill, 1, 1, nullptr, values, 1000);
+            cudaDeviceSynchronize();
+        }
+        return values[999] == 999 ? 0 : 1;
+    };
+    BOOST_TEST(run("memory=pool", shared)["bytes_to_device"]["coherence"] == 0);
+    BOOST_TEST(run("", shared)["bytes_to_device"]["coherence"] > 0);
+}
+
 BOOST_AUTO_TEST_CASE(failures_can_be_set) {
     run("fail=cuMemAllocManaged:2:2,fail=cuLaunchKernel:0:719", [] {
         int* values = nullptr;

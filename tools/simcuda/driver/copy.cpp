@@ -105,7 +105,7 @@ Nanoseconds move(CUstream_st& stream, CopyDirection direction, const End& target
                            std::max(residency::transfer_time(bytes, copy_speed(direction, target, source)),
                                     static_cast<Nanoseconds>(rows * state.prices.copied_row_ns));
     const auto touch_managed = [&](const End& end, std::uint64_t address, residency::Access access) {
-        if (end.memory == managed) {
+        if (end.memory == managed && !state.config.is_one_pool()) {
             const auto processor = residency::device_processor(static_cast<unsigned>(stream.context->device));
             duration += state.memory->touch(processor, address, shape.width, access, start).time;
         }

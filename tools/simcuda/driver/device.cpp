@@ -75,6 +75,18 @@ int device_attribute(CUdevice_attribute attribute, CUdevice device) {
         return 1;
     case CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS:
         return config.concurrent_managed_access ? 1 : 0;
+    case CU_DEVICE_ATTRIBUTE_INTEGRATED:
+        return config.is_one_pool() ? 1 : 0;
+    case CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS:
+        return config.reaches_pageable() ? 1 : 0;
+    case CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES:
+    case CU_DEVICE_ATTRIBUTE_DIRECT_MANAGED_MEM_ACCESS_FROM_HOST:
+        return config.is_coherent() ? 1 : 0;
+    case CU_DEVICE_ATTRIBUTE_NUMA_CONFIG:
+        return config.sharing == Sharing::coherent_numa ? CU_DEVICE_NUMA_CONFIG_NUMA_NODE
+                                                        : CU_DEVICE_NUMA_CONFIG_NONE;
+    case CU_DEVICE_ATTRIBUTE_NUMA_ID:
+        return config.host_nodes + device;
     case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID:
         return 1;
     case CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID:
@@ -169,7 +181,12 @@ extern "C" CUresult CUDAAPI cuDeviceGetName(char* name, int length, CUdevice dev
     if (!is_device(device) || length <= 0) {
         return is_device(device) ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_DEVICE;
     }
-    std::strncpy(name, "simcuda H200 model", static_cast<std::size_t>(length) - 1);
+    const Config& config = driver().config;
+    std::strncpy(name,
+                 config.is_one_pool()   ? "simcuda GB10 model"
+                 : config.is_coherent() ? "simcuda GH200 model"
+                                        : "simcuda H200 model",
+                 static_cast<std::size_t>(length) - 1);
     name[length - 1] = 0;
     return CUDA_SUCCESS;
 }

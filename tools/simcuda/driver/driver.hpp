@@ -114,7 +114,11 @@ struct Device {
     Nanoseconds to_host_free = 0;
 };
 
+/// How host and devices share memory.
+enum class Sharing : unsigned char { discrete, hmm, coherent_numa, coherent_cdmm, one_pool };
+
 struct Config {
+    Sharing sharing = Sharing::discrete;
     int devices = 1;
     int host_nodes = 1;
     std::uint64_t capacity = 8ull << 30;
@@ -127,6 +131,11 @@ struct Config {
     residency::Parameters parameters;
 
     int node_of(int device) const { return device % host_nodes; }
+    bool is_coherent() const { return sharing >= Sharing::coherent_numa; }
+    /// Kernels may be given the address of any memory of the process.
+    bool reaches_pageable() const { return sharing != Sharing::discrete; }
+    /// Nothing ever moves: there is one memory.
+    bool is_one_pool() const { return sharing == Sharing::one_pool; }
 };
 
 /// All state of the simulated driver, one a process, never destroyed: programs call CUDA from their last

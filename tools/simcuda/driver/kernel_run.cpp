@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdio>
 #include <memory>
+#include <sys/uio.h>
+#include <unistd.h>
 
 namespace simcuda {
 
@@ -22,6 +24,14 @@ void* nowhere() {
 
 constexpr std::uint64_t resident_threads = 132 * 2048; ///< of an H200
 constexpr std::uint64_t element_bytes = 4;
+
+/// Whether the host could read it: a kernel that reaches the host's page tables fails where the host would.
+bool is_readable(std::uint64_t address) {
+    char byte = 0;
+    const iovec to{&byte, 1};
+    const iovec from{reinterpret_cast<void*>(address), 1};
+    return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == 1;
+}
 
 std::uint64_t threads_of(const Shape& shape) {
     std::uint64_t threads = 1;
@@ -53,6 +63,9 @@ void* KernelRun::touch(std::uint64_t address, bool write) {
     Driver& state = driver();
     const Guard guard(state.mutex);
     const Allocation* found = state.find(address);
+    if (!found && state.config.reaches_pageable() && touch_pageable(address / residency::page_bytes, write)) {
+        return reinterpret_cast<void*>(address);
+    }
     if (!found) {
         if (!illegal_) {
             std::fprintf(stderr, "simcuda: a kernel touched %#llx, which is no device memory\n",
@@ -75,6 +88,19 @@ void* KernelRun::touch(std::uint64_t address, bool write) {
     }
     touches_.push_back({first - found->address, first, last - first, write, found->memory});
     return state.arena.view(address);
+}
+
+bool KernelRun::touch_pageable(std::uint64_t page, bool write) {
+    const std::uint64_t key = page * 2 + (write ? 1 : 0), address = page * residency::page_bytes;
+    if (pageable_pages_.contains(key)) {
+        return true;
+    }
+    if (!is_readable(address)) {
+        return false;
+    }
+    pageable_pages_.insert(key);
+    touches_.push_back({address, address, residency::page_bytes, write, pageable});
+    return true;
 }
 
 Nanoseconds KernelRun::finish(Nanoseconds start) {
@@ -101,9 +127,14 @@ Nanoseconds KernelRun::finish(Nanoseconds start) {
         std::uint64_t bytes_afar = 0;
         for (const Touch& touch : step) {
             bytes += touch.bytes;
-            bytes_afar += touch.memory == managed || touch.memory == device_memory ? 0 : touch.bytes;
+            bytes_afar += touch.memory == managed || touch.memory == device_memory || state.config.is_one_pool()
+                              ? 0
+                              : touch.bytes;
         }
         for (const bool write : {false, true}) {
+            if (state.config.is_one_pool()) {
+                break;
+            }
             const residency::Cost cost = reach_managed(step, write, start + duration());
             faults += cost.time;
             bytes_afar += cost.remote_bytes;

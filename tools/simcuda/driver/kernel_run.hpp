@@ -42,12 +42,15 @@ private:
 
     using Touches = std::span<const Touch>;
 
+    /// False: nothing is mapped there.
+    bool touch_pageable(std::uint64_t page, bool write);
     residency::Cost reach_managed(Touches step, bool write, Nanoseconds now) const;
 
     residency::Processor processor_;
     std::uint64_t step_bytes_; ///< of an allocation
     std::vector<Touch> touches_;
     std::unordered_set<std::uint64_t> host_granules_;
+    std::unordered_set<std::uint64_t> pageable_pages_; ///< times two, plus 1 for writing
     double operations_ = 0;
     bool illegal_ = false;
     KernelRun* outer_;

@@ -49,7 +49,9 @@ CUresult prefetch(CUdeviceptr address, std::size_t bytes, CUmemLocation location
     if (!stream) {
         return CUDA_ERROR_INVALID_HANDLE;
     }
-    if (flags != 0 || !is_managed_range(address, bytes)) {
+    const bool is_managed = is_managed_range(address, bytes);
+    if (flags != 0 || bytes == 0 ||
+        (!is_managed && (!state.config.reaches_pageable() || state.find(address)))) {
         return CUDA_ERROR_INVALID_VALUE;
     }
     if (const CUresult refused = refuse_stream_wait(*stream)) {
@@ -58,6 +60,11 @@ CUresult prefetch(CUdeviceptr address, std::size_t bytes, CUmemLocation location
     const auto [error, target] = locate(location);
     if (error) {
         return error;
+    }
+    if (!is_managed || state.config.is_one_pool()) {
+        // Where pageable memory is does not count here: kernels reach it in any case.
+        state.clock.advance(state.prices.prefetch_call);
+        return CUDA_SUCCESS;
     }
     const bool to_host = target == residency::host_processor;
     const Engine engine = to_host ? Engine::to_host : Engine::to_device;

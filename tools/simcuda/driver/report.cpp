@@ -40,6 +40,33 @@ void add_failure(Driver& state, const std::string& text) {
     std::fprintf(stderr, "simcuda: cannot set failure '%s' (ENTRY:NTH:RESULT, at most 8)\n", text.c_str());
 }
 
+/// Prices where no PCIe lies between. GH200: what copies reached over NVLink-C2C (arXiv 2407.07850). One pool:
+/// a copy reads and writes the memory of 273 GB/s that a GB10 has.
+void set_prices(residency::Prices& prices, Sharing sharing) {
+    if (sharing == Sharing::one_pool) {
+        prices.pageable_to_device = prices.pinned_to_device = prices.device_to_pageable =
+            prices.device_to_pinned = prices.device_to_device = 136e9;
+        prices.device_memory = prices.remote_access = 273e9;
+    } else if (sharing != Sharing::hmm) {
+        prices.pageable_to_device = prices.pinned_to_device = prices.migrate_to_device = 375e9;
+        prices.device_to_pageable = prices.device_to_pinned = prices.migrate_to_host = 297e9;
+        prices.remote_access = 375e9;
+    }
+}
+
+void set_sharing(Driver& state, std::string_view name) {
+    constexpr std::string_view names[] = {"discrete", "hmm", "numa", "cdmm", "pool"};
+    const auto* const found = std::find(std::begin(names), std::end(names), name);
+    if (found == std::end(names)) {
+        std::fprintf(stderr, "simcuda: memory= takes discrete, hmm, numa, cdmm or pool\n");
+        return;
+    }
+    state.config.sharing = static_cast<Sharing>(found - std::begin(names));
+    if (state.config.sharing != Sharing::discrete) {
+        set_prices(state.prices, state.config.sharing);
+    }
+}
+
 void apply(Driver& state, const std::string& key, const std::string& value) {
     if (key == "capacity") {
         state.config.capacity = parse_bytes(value);
@@ -52,6 +79,8 @@ void apply(Driver& state, const std::string& key, const std::string& value) {
         state.config.devices = std::max(state.config.devices, state.config.host_nodes);
     } else if (key == "peers") {
         state.config.peers = value != "0";
+    } else if (key == "memory") {
+        set_sharing(state, value);
     } else if (key == "driver") {
         state.config.driver_version = std::atoi(value.c_str());
     } else if (key == "concurrent") {

@@ -25,7 +25,7 @@ Nanoseconds fill(CUstream_st& stream, const Allocation& memory, CUdeviceptr addr
         residency::transfer_time(bytes, on_host ? state.prices.device_to_pinned : state.prices.device_memory);
     for (std::size_t row = 0; row < height; ++row) {
         const CUdeviceptr at = address + row * pitch;
-        if (memory.memory == managed) {
+        if (memory.memory == managed && !state.config.is_one_pool()) {
             const auto processor = residency::device_processor(static_cast<unsigned>(stream.context->device));
             duration +=
                 state.memory->touch(processor, at, width * sizeof(Element), residency::Access::write, start)

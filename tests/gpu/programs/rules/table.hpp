@@ -11,6 +11,7 @@
 #include "placement.hpp"
 #include "prefetched.hpp"
 #include "rounds.hpp"
+#include "shared_memory.hpp"
 #include "synchronisation.hpp"
 #include "transfers.hpp"
 #include "turns.hpp"
@@ -32,6 +33,8 @@ struct Row {
 inline constexpr const char* peers = "devices=2";
 inline constexpr const char* strangers = "devices=2,peers=0";
 inline constexpr const char* sockets = "host_nodes=2";
+inline constexpr const char* one_pool = "memory=pool";
+inline constexpr const char* cdmm = "memory=cdmm";
 inline constexpr const char* small_card = "capacity=24M";
 inline constexpr const char* card_of_pieces = "capacity=64M,contiguous=1";
 
@@ -98,6 +101,9 @@ inline constexpr Row table[] = {
     {"UMA-123", "fault", "copied-out", "", 8 * MiB, 10, pass_combined<Combined::read>},
     {"UMA-123", "clean", "not-combined", "", 8 * MiB, 10, pass_combined<Combined::not_combined>},
     {"UMA-123", "near", "written", "", 8 * MiB, 10, pass_combined<Combined::written>},
+    {"UMA-124", "fault", "copied", "", 64 * MiB, 8, copy_in_one_memory, one_pool},
+    {"UMA-124", "clean", "shared", "", 64 * MiB, 8, share_one_memory, one_pool},
+    {"UMA-124", "near", "little", "", 64 * MiB, 8, copy_little_in_one_memory, one_pool},
 
     {"UMA-201", "fault", "at-once", "UMA-202", 64 * KiB, 40, contend_for_pages},
     {"UMA-201", "clean", "on-host", "", 64 * KiB, 40, leave_pages_on_host},
@@ -145,6 +151,12 @@ inline constexpr Row table[] = {
     {"UMA-214", "fault", "faults", "UMA-410,UMA-506", 64 * MiB, 6, populate_by_faults},
     {"UMA-214", "clean", "prefetched", "UMA-410,UMA-506", 64 * MiB, 6, populate_by_prefetch},
     {"UMA-214", "near", "memset", "UMA-506", 64 * MiB, 6, populate_by_memset},
+    {"UMA-216", "fault", "heap", "", 16 * MiB, 1, prefetch_heap_to_device, cdmm},
+    {"UMA-216", "clean", "managed", "", 16 * MiB, 1, prefetch_managed_instead, cdmm},
+    {"UMA-216", "near", "to-host", "", 16 * MiB, 1, prefetch_heap_to_host, cdmm},
+    {"UMA-217", "fault", "heap", "", 16 * MiB, 6, reach_heap, cdmm},
+    {"UMA-217", "clean", "copied-once", "", 16 * MiB, 6, reach_copy_of_heap, cdmm},
+    {"UMA-217", "near", "once", "", 16 * MiB, 6, reach_heap_once, cdmm},
 
     {"UMA-301", "fault", "both-at-once", "UMA-502", 0, 5, both_at_once},
     {"UMA-301", "clean", "one-at-a-time", "UMA-502,UMA-401", 0, 5, two_phases},

@@ -1,0 +1,77 @@
+#include "analyzer/machine/memory_mode.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace umadvisor::machine {
+namespace {
+
+/// From this branch on a driver that was not told otherwise keeps the memory of coherent devices (CDMM).
+constexpr unsigned first_cdmm_branch = 615;
+
+constexpr std::uint64_t is_numa_node = 2; ///< CU_DEVICE_NUMA_CONFIG_NUMA_NODE, plus 1
+
+unsigned branch_of(std::string_view release) {
+    unsigned branch = 0;
+    std::from_chars(release.data(), release.data() + release.size(), branch);
+    return branch;
+}
+
+MemoryMode coherent_mode(const trace::Device& device, const trace::Driver* driver) {
+    if (device.numa_config != 0)
+        return device.numa_config == is_numa_node ? MemoryMode::coherent_numa : MemoryMode::coherent_cdmm;
+    if (driver == nullptr)
+        return MemoryMode::undecided;
+    if (driver->coherent_memory_mode == "driver")
+        return MemoryMode::coherent_cdmm;
+    if (driver->coherent_memory_mode == "numa")
+        return MemoryMode::coherent_numa;
+    const unsigned branch = branch_of(driver->release);
+    return branch == 0                   ? MemoryMode::undecided
+           : branch >= first_cdmm_branch ? MemoryMode::coherent_cdmm
+                                         : MemoryMode::coherent_numa;
+}
+
+struct Words {
+    std::string_view word, text;
+};
+
+/// By mode.
+constexpr std::array<Words, 6> words{{{"undecided", "kernels reach pageable memory"},
+                                      {"discrete", "discrete"},
+                                      {"hmm", "discrete with HMM"},
+                                      {"coherent_numa", "coherent (NUMA)"},
+                                      {"coherent_cdmm", "coherent (CDMM)"},
+                                      {"one_pool", "one pool of memory"}}};
+
+} // namespace
+
+MemoryMode memory_mode(const trace::Device& device, const trace::Driver* driver) {
+    if (device.addressing_told == 0) // an older trace
+        return device.pageable_memory_access != 0 ? MemoryMode::undecided : MemoryMode::discrete;
+    if (device.integrated != 0)
+        return MemoryMode::one_pool;
+    if (device.pageable_uses_host_page_tables != 0)
+        return coherent_mode(device, driver);
+    return device.pageable_memory_access != 0 ? MemoryMode::hmm : MemoryMode::discrete;
+}
+
+bool behind_pcie(MemoryMode mode) {
+    return mode == MemoryMode::discrete || mode == MemoryMode::hmm;
+}
+
+std::string_view word(MemoryMode mode) {
+    return words[static_cast<std::size_t>(mode)].word;
+}
+
+std::string_view text(MemoryMode mode) {
+    return words[static_cast<std::size_t>(mode)].text;
+}
+
+MemoryMode mode_called(std::string_view word) {
+    const auto* const found = std::ranges::find(words, word, &Words::word);
+    return found == words.end() ? MemoryMode::undecided : static_cast<MemoryMode>(found - words.begin());
+}
+
+} // namespace umadvisor::machine

@@ -1,0 +1,259 @@
+/// What findings become where host and device share memory in another way than across PCIe.
+#include "analyzer/findings/memory_modes.hpp"
+#include "analyzer/reports/report.hpp"
+#include "found.hpp"
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+BOOST_AUTO_TEST_SUITE(analyzer_machines)
+
+using namespace umadvisor;
+using machine::MemoryMode;
+using test::lone;
+using test::mib;
+using test::ms;
+using trace::Memory;
+
+namespace {
+
+trace::Device device_of(MemoryMode mode, std::string_view name = "NVIDIA GH200") {
+    trace::Device device;
+    device.device_name = name;
+    device.addressing_told = 1;
+    device.integrated = mode == MemoryMode::one_pool;
+    device.pageable_memory_access = mode != MemoryMode::discrete;
+    device.pageable_uses_host_page_tables = mode != MemoryMode::discrete && mode != MemoryMode::hmm;
+    device.numa_config = mode == MemoryMode::coherent_numa ? 2 : 1;
+    return device;
+}
+
+/// Copies of pageable memory at a fifth of what PCIe carries, and a program that uses what they bring.
+struct Machine : test::Scenario {
+    explicit Machine(MemoryMode mode) : Scenario(0, device_of(mode)) {}
+
+    std::uint64_t kernel = function("use"), line = stack();
+    std::uint64_t memory = 0;
+
+    /// Device memory, with the first upload.
+    std::uint64_t target() { return memory = memory != 0 ? memory : allocate(64 * mib, Memory::device); }
+
+    void upload_pageable() {
+        for (int round = 0; round < 10; ++round) {
+            copy(64 * mib, 6 * ms,
+                 {.stack = line,
+                  .to = target(),
+                  .part = 1000u + static_cast<unsigned>(round),
+                  .whole = 2000u + static_cast<unsigned>(round)});
+            launch(kernel, {memory});
+            synchronize();
+        }
+    }
+    std::uint64_t range(std::uint64_t bytes, trace::HostRangeKind kind = trace::HostRangeKind::heap) {
+        trace::HostRange record;
+        record.id = ++ranges_;
+        record.first = 0x1000'0000 * record.id;
+        record.last = record.first + bytes;
+        record.kind = kind;
+        builder.add(record);
+        return record.id;
+    }
+    void reach(std::uint64_t host_range, int times, std::uint64_t at) {
+        for (int i = 0; i < times; ++i) {
+            trace::LaunchShape shape;
+            shape.shape = 1;
+            shape.entry = entry("cuLaunchKernel");
+            shape.function = kernel;
+            shape.stack = at;
+            shape.grid_x = shape.grid_y = shape.grid_z = shape.block_x = shape.block_y = shape.block_z = 1;
+            shape.scanned = 1;
+            shape.host_ranges.add(host_range);
+            builder.add(shape);
+            trace::Launch record;
+            record.shape = 1;
+            record.start = now;
+            record.duration = 2400;
+            builder.add(record);
+            now += 5000;
+        }
+    }
+    void prefetch_pageable(std::uint64_t host_range, std::uint64_t at,
+                           trace::Location where = trace::Location::device, std::uint64_t status = 0) {
+        trace::Prefetch record;
+        record.entry = entry("cuMemPrefetchAsync_v2");
+        record.start = now;
+        record.duration = 2000;
+        record.stack = at;
+        record.bytes = 8 * mib;
+        record.location = where;
+        record.host_range = host_range;
+        record.status = status;
+        builder.add(record);
+        now += 3000;
+    }
+
+    findings::Findings find(const machine::Rates& rates = {}) {
+        file_ = std::make_unique<reader::Trace>(path());
+        const model::Profile profile(*file_, nullptr, rates);
+        return findings::find_all(profile, [](std::uint64_t stack) { return stack; });
+    }
+
+private:
+    std::uint64_t ranges_ = 0;
+    std::unique_ptr<reader::Trace> file_;
+};
+
+machine::Rates measured_on(std::string_view device) {
+    machine::Rates rates;
+    rates.device = device;
+    return rates;
+}
+
+std::vector<std::string> rules(const std::vector<findings::Finding>& found) {
+    return test::rules_of(found);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(page_locked_memory_is_advised_where_the_driver_stages_copies) {
+    for (const MemoryMode mode : {MemoryMode::discrete, MemoryMode::hmm}) {
+        Machine m(mode);
+        m.upload_pageable();
+        BOOST_TEST(lone(m.find().all, "UMA-101").saving_ns > 0);
+    }
+    for (const MemoryMode mode : {MemoryMode::coherent_numa, MemoryMode::coherent_cdmm}) {
+        Machine m(mode);
+        m.upload_pageable();
+        const findings::Findings found = m.find();
+        test::nothing_in(found.all);
+        test::nothing_in(found.unpriced);
+        test::nothing_in(m.find(measured_on("NVIDIA GH200")).all);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(no_saving_is_told_at_the_prices_of_another_link) {
+    const auto upload_again = [](Machine& m) {
+        for (int round = 0; round < 20; ++round) {
+            m.copy(64 * mib, 6 * ms,
+                   {.source = Memory::pinned, .stack = m.line, .to = m.target(), .part = 7, .whole = 8});
+            m.launch(m.kernel, {m.memory});
+            m.synchronize();
+        }
+    };
+    Machine discrete(MemoryMode::discrete);
+    upload_again(discrete);
+    BOOST_REQUIRE(!discrete.find().all.empty());
+    BOOST_TEST(discrete.find().unpriced.empty());
+
+    Machine coherent(MemoryMode::coherent_numa);
+    upload_again(coherent);
+    const findings::Findings found = coherent.find();
+    test::nothing_in(found.all);
+    BOOST_TEST(rules(found.unpriced) == rules(discrete.find().all));
+    for (const findings::Finding& finding : found.unpriced) {
+        BOOST_TEST(finding.saving_ns == 0);
+        BOOST_TEST(finding.basis.find("H200") == std::string::npos);
+    }
+    BOOST_TEST(found.together_ns == 0);
+
+    const findings::Findings priced = coherent.find(measured_on("NVIDIA GH200"));
+    BOOST_TEST(rules(priced.all) == rules(found.unpriced));
+    BOOST_TEST(priced.unpriced.empty());
+    BOOST_TEST(coherent.find(measured_on("NVIDIA H100")).all.empty());
+}
+
+BOOST_AUTO_TEST_CASE(copies_within_one_memory_are_waste) {
+    Machine m(MemoryMode::one_pool);
+    m.upload_pageable();
+    const findings::Findings found = m.find();
+    const findings::Finding finding = lone(found.all, "UMA-124");
+    BOOST_TEST(finding.saving_ns > 10.0 * ms);
+    BOOST_TEST(test::evidence(finding, "copies") == 10);
+    test::nothing_in(found.unpriced);
+}
+
+BOOST_AUTO_TEST_CASE(neither_copies_inside_the_device_nor_small_ones_are_waste) {
+    Machine m(MemoryMode::one_pool);
+    for (int round = 0; round < 40; ++round) {
+        m.copy(64 * mib, 6 * ms,
+               {.symbol = "cuMemcpyDtoD_v2", .source = Memory::device, .stack = m.line, .to = m.target()});
+        m.copy(4096, 10'000, {.stack = m.line, .to = m.target()});
+        m.launch(m.kernel, {m.memory});
+        m.synchronize();
+    }
+    const findings::Findings found = m.find();
+    for (const auto& list : {found.all, found.unpriced})
+        for (const findings::Finding& finding : list)
+            BOOST_TEST(finding.rule->id != "UMA-124");
+}
+
+BOOST_AUTO_TEST_CASE(kernels_that_reach_pageable_memory_again_and_again_where_it_stays_on_the_host) {
+    Machine m(MemoryMode::coherent_cdmm);
+    m.reach(m.range(8 * mib), 3, m.line);
+    const findings::Findings found = m.find();
+    const findings::Finding finding = lone(found.unpriced, "UMA-217");
+    BOOST_TEST(test::evidence(finding, "launches") == 3);
+    BOOST_TEST(test::evidence(finding, "range_bytes") == 8 * mib);
+    BOOST_TEST((finding.stack == m.line));
+    test::nothing_in(found.all);
+    lone(m.find(measured_on("NVIDIA GH200")).unpriced, "UMA-217");
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_said_of_pageable_memory_that_is_used_little_or_moves) {
+    Machine twice(MemoryMode::coherent_cdmm);
+    twice.reach(twice.range(8 * mib), 2, twice.line);
+    test::nothing_in(twice.find().unpriced);
+    Machine small(MemoryMode::coherent_cdmm);
+    small.reach(small.range(64 * 1024), 30, small.line);
+    test::nothing_in(small.find().unpriced);
+    Machine stack(MemoryMode::coherent_cdmm);
+    stack.reach(stack.range(8 * mib, trace::HostRangeKind::stack), 30, stack.line);
+    test::nothing_in(stack.find().unpriced);
+    for (const MemoryMode mode : {MemoryMode::hmm, MemoryMode::coherent_numa, MemoryMode::one_pool}) {
+        Machine other(mode);
+        other.reach(other.range(8 * mib), 30, other.line);
+        other.prefetch_pageable(1, other.line);
+        test::nothing_in(other.find().unpriced);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_prefetch_of_pageable_memory_is_not_done_where_it_stays_on_the_host) {
+    Machine m(MemoryMode::coherent_cdmm);
+    const std::uint64_t range = m.range(8 * mib);
+    m.prefetch_pageable(range, m.line);
+    m.prefetch_pageable(range, m.line);
+    const findings::Finding finding = lone(m.find().unpriced, "UMA-216");
+    BOOST_TEST(test::evidence(finding, "prefetches") == 2);
+    BOOST_TEST(test::evidence(finding, "bytes") == 16 * mib);
+
+    Machine others(MemoryMode::coherent_cdmm);
+    others.prefetch_pageable(others.range(8 * mib), others.line, trace::Location::host);
+    others.prefetch_pageable(1, others.line, trace::Location::device, 1);
+    others.prefetch_pageable(0, others.line);
+    test::nothing_in(others.find().unpriced);
+}
+
+BOOST_AUTO_TEST_CASE(one_discrete_device_beside_another_makes_no_pool) {
+    Machine m(MemoryMode::one_pool);
+    m.builder.add(device_of(MemoryMode::discrete, "NVIDIA H200"));
+    m.upload_pageable();
+    const findings::Findings found = m.find();
+    test::nothing_in(found.all);
+}
+
+BOOST_AUTO_TEST_CASE(the_report_names_the_mode_and_lists_what_has_no_price) {
+    Machine m(MemoryMode::coherent_cdmm);
+    m.reach(m.range(8 * mib), 3, m.line);
+    reports::Report report(m.path());
+    std::ostringstream text;
+    reports::write_text(report, text);
+    BOOST_TEST(text.str().find("NVIDIA GH200, coherent (CDMM)") != std::string::npos);
+    BOOST_TEST(text.str().find("seen, but what it costs is not known") != std::string::npos);
+    BOOST_TEST(text.str().find("UMA-217") != std::string::npos);
+    const auto document = reports::to_json(report);
+    BOOST_TEST(document["devices"][0]["memory_mode"] == "coherent_cdmm");
+    BOOST_TEST(document["unpriced"].size() == 1u);
+    BOOST_TEST(document["findings"].empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
