@@ -17,6 +17,7 @@ constexpr EntryPoint entry_points[] = {
 #define API(symbol, handling) {#symbol, #handling, ""},
 #define API_COUNTED(symbol, reason) {#symbol, "counted", reason},
 #define API_UNDECLARED(symbol) {#symbol, "counted", "belongs to a graphics API, whose headers declare it"},
+#define API_NEWER_COUNTED(symbol, version, reason) {#symbol, "counted", reason},
 #include "interposer/driver_api.def"
 };
 

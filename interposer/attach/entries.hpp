@@ -39,19 +39,21 @@ constexpr bool uses_per_thread_stream(Entry entry) {
     return name(entry).ends_with("_ptsz") || name(entry).ends_with("_ptds");
 }
 
+/// Where nothing more is known, the entry is counted, whatever its signature.
 template <Entry>
-struct EntryTraits;
+struct EntryTraits {
+    using Function = void (*)();
+};
 
 #define API(symbol, handling)                                                                                  \
     template <>                                                                                                \
     struct EntryTraits<Entry::symbol> {                                                                        \
         using Function = decltype(&::symbol);                                                                  \
     };
-#define API_UNDECLARED(symbol)                                                                                 \
-    template <>                                                                                                \
-    struct EntryTraits<Entry::symbol> {                                                                        \
-        using Function = void (*)();                                                                           \
-    };
+#define API_UNDECLARED(symbol)
+#define API_NEWER(symbol, version, handling) // in newer_entries.hpp
 #include "interposer/driver_api.def"
 
 } // namespace umadvisor::attach
+
+#include "interposer/attach/newer_entries.hpp"

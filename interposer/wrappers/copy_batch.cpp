@@ -44,14 +44,17 @@ void write_batch(trace::Copy& call, std::size_t count, BoxOf&& box_at) noexcept 
 
 } // namespace
 
+CopyBox box_of(const CUDA_MEMCPY3D_BATCH_OP& operation) noexcept {
+    return box_of_operation(operation, element_of(operation));
+}
+
 void finish_batch(trace::Copy& call, const CUdeviceptr* destinations, const CUdeviceptr* sources,
                   const std::size_t* sizes, std::size_t count) noexcept {
     write_batch(call, count, [&](std::size_t i) { return CopyBox(destinations[i], sources[i], sizes[i]); });
 }
 
 void finish_batch(trace::Copy& call, const CUDA_MEMCPY3D_BATCH_OP* operations, std::size_t count) noexcept {
-    write_batch(call, count,
-                [&](std::size_t i) { return box_of_operation(operations[i], element_of(operations[i])); });
+    write_batch(call, count, [&](std::size_t i) { return box_of(operations[i]); });
 }
 
 } // namespace umadvisor::wrappers

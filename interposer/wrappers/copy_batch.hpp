@@ -13,6 +13,27 @@ void finish_batch(trace::Copy& call, const CUdeviceptr* destinations, const CUde
                   const std::size_t* sizes, std::size_t count) noexcept;
 void finish_batch(trace::Copy& call, const CUDA_MEMCPY3D_BATCH_OP* operations, std::size_t count) noexcept;
 
+CopyBox box_of(const CUDA_MEMCPY3D_BATCH_OP& operation) noexcept;
+
+/// Of one copy, with attributes as batches have them.
+struct copy_with_attributes : WhileRecording {
+    template <Entry E>
+    static CUresult call(CUdeviceptr destination, CUdeviceptr source, std::size_t bytes,
+                         CUmemcpyAttributes* attributes, CUstream stream) noexcept {
+        return copy_later<E>({destination, source, bytes}, stream, destination, source, bytes, attributes,
+                             stream);
+    }
+};
+
+struct copy_rows_with_attributes : WhileRecording {
+    template <Entry E>
+    static CUresult call(CUDA_MEMCPY3D_BATCH_OP* operation, unsigned long long flags,
+                         CUstream stream) noexcept {
+        return copy_later<E>(operation != nullptr ? box_of(*operation) : CopyBox(), stream, operation, flags,
+                             stream);
+    }
+};
+
 struct copy_batch : WhileRecording {
     /// `rest`: attributes; failIdx before CUDA 13.0; the stream.
     template <Entry E, class... Rest>

@@ -150,6 +150,7 @@ BOOST_DATA_TEST_CASE(every_entry_point_in_and_out_of_captures, data::make(settin
     BOOST_TEST(outcome.status == 0);
     std::size_t recorded = 0;
 #define API(symbol, handling) recorded += std::string(#handling) != "counted";
+#define API_NEWER(symbol, version, handling) // simcuda is a driver of 13.0
 #include "interposer/driver_api.def"
     BOOST_TEST(recorded > 300u);
     BOOST_TEST(lines(outcome.out) == 4 * recorded); // outside, and in three modes

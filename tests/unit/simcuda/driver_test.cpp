@@ -12,6 +12,7 @@ using namespace simcuda;
 BOOST_AUTO_TEST_CASE(every_symbol_of_the_list_is_exported) {
     for (const char* name : {
 #define API_UNDECLARED(symbol)
+#define API_NEWER(symbol, version, handling)
 #define API(symbol, handling) #symbol,
 #include "interposer/driver_api.def"
          }) {

@@ -1,7 +1,6 @@
 #include "tools/simcuda/driver/availability.hpp"
 
-#define __CUDA_API_VERSION_INTERNAL
-#include <cuda.h>
+#include "tools/simcuda/driver/driver.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -61,12 +60,21 @@ constexpr Introduction introductions[] = {
     {"cuStreamWriteValue64_v2", 11070},
 };
 
+/// What drivers up to CUDA 13.0 lack.
+constexpr Introduction newer[] = {
+#define API(symbol, handling)
+#define API_NEWER(symbol, version, handling) {#symbol, version},
+#include "interposer/driver_api.def"
+};
+
 #ifdef SIMCUDA_OLD
 constexpr std::string_view lacking[] = {
 #define LACKS(symbol) #symbol,
 #include "tools/simcuda/driver/old_driver_lacks.def"
 };
 #endif
+
+constexpr int last_of_the_list = 13000; ///< CUDA whose entry points all variants have, but for an old one's
 
 #ifdef SIMCUDA_ODD
 // A driver may answer with an entry that it does not export under any name.
@@ -81,12 +89,19 @@ CUresult CUDAAPI odd_copy(CUdeviceptr target, const void* source, size_t bytes) 
 } // namespace
 
 int introduced_in(std::string_view symbol) {
-    const auto found = std::find_if(std::begin(introductions), std::end(introductions),
-                                    [symbol](const Introduction& known) { return known.symbol == symbol; });
+    const auto is_it = [symbol](const Introduction& known) { return known.symbol == symbol; };
+    if (const auto* const late = std::find_if(std::begin(newer), std::end(newer), is_it);
+        late != std::end(newer)) {
+        return late->version;
+    }
+    const auto* const found = std::find_if(std::begin(introductions), std::end(introductions), is_it);
     return found == std::end(introductions) ? 0 : found->version;
 }
 
 bool is_available(std::string_view symbol) {
+    if (introduced_in(symbol) > std::max(driver().config.driver_version, last_of_the_list)) {
+        return false;
+    }
 #ifdef SIMCUDA_OLD
     return std::find(std::begin(lacking), std::end(lacking), symbol) == std::end(lacking);
 #else

@@ -1,4 +1,5 @@
-// cuMemcpyBatchAsync and cuMemcpy3DBatchAsync, in the forms of CUDA 12.8 and 13.0.
+// cuMemcpyBatchAsync and cuMemcpy3DBatchAsync, in the forms of CUDA 12.8 and 13.0, and those of one copy
+// (13.2).
 #include "tools/simcuda/driver/array.hpp"
 #include "tools/simcuda/driver/copy_rows.hpp"
 
@@ -140,3 +141,15 @@ SIMCUDA_STREAM_PAIR(cuMemcpy3DBatchAsync_v2, _ptsz,
                     (size_t count, CUDA_MEMCPY3D_BATCH_OP* operations, unsigned long long flags,
                      CUstream stream),
                     return copy_all(operations, count, nullptr, flags, stream, per_thread);)
+
+SIMCUDA_STREAM_PAIR(cuMemcpyWithAttributesAsync, _ptsz,
+                    (CUdeviceptr target, CUdeviceptr source, size_t bytes, CUmemcpyAttributes* attributes,
+                     CUstream stream),
+                    return attributes && good_order(attributes->srcAccessOrder)
+                               ? copy(target, source, {bytes, 1, 1, 0, 0, 0, 0}, stream, per_thread,
+                                      CopyForm::asynchronous)
+                               : CUDA_ERROR_INVALID_VALUE;)
+SIMCUDA_STREAM_PAIR(cuMemcpy3DWithAttributesAsync, _ptsz,
+                    (CUDA_MEMCPY3D_BATCH_OP * operation, unsigned long long flags, CUstream stream),
+                    return operation && flags == 0 ? copy_operation(*operation, stream, per_thread)
+                                                   : CUDA_ERROR_INVALID_VALUE;)

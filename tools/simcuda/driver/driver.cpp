@@ -29,6 +29,9 @@ Driver* make_driver() {
 #ifdef SIMCUDA_OLD
     made->config.driver_version = 11040;
 #endif
+#ifdef SIMCUDA_NEW
+    made->config.driver_version = 13040;
+#endif
 #ifdef SIMCUDA_NO_CONCURRENT_ACCESS
     made->config.concurrent_managed_access = false;
 #endif

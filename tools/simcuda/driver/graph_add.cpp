@@ -194,3 +194,9 @@ extern "C" CUresult CUDAAPI cuGraphAddNode_v2(CUgraphNode* out, CUgraph graph, c
     SIMCUDA_ENTER(Entry::cuGraphAddNode_v2, Needs::initialization)
     return add_any(out, graph, dependencies, count, given);
 }
+
+extern "C" CUresult CUDAAPI cuGraphAddNode_v3(CUgraphNode* out, CUgraph graph, const CUgraphNode* dependencies,
+                                              const CUgraphEdgeData*, size_t count, CUgraphNodeParams* given) {
+    SIMCUDA_ENTER(Entry::cuGraphAddNode_v3, Needs::initialization)
+    return add_any(out, graph, dependencies, count, given);
+}

@@ -15,10 +15,17 @@ struct Symbol {
     void* address;
 };
 
+// cuda.h declares newer ones only if it is newer itself.
+#define API(symbol, handling)
+#define API_UNDECLARED(symbol)
+#define API_NEWER(symbol, version, handling) extern "C" int newer_##symbol() __asm__(#symbol);
+#include "interposer/driver_api.def"
+
 // The list is in the order of nm: sorted by name.
 const Symbol symbols[] = {
 #define API_UNDECLARED(symbol)
 #define API(symbol, handling) {#symbol, reinterpret_cast<void*>(&symbol)},
+#define API_NEWER(symbol, version, handling) {#symbol, reinterpret_cast<void*>(&newer_##symbol)},
 #include "interposer/driver_api.def"
 };
 

@@ -256,7 +256,8 @@ SIMCUDA_STREAM_PAIR(cuStreamAttachMemAsync, _ptsz,
 
 // Host functions run at once: everything before them in the stream has been carried out already, whatever the
 // virtual clock says of when.
-SIMCUDA_STREAM_PAIR(cuLaunchHostFunc, _ptsz, (CUstream handle, CUhostFn function, void* data), {
+namespace {
+CUresult run_on_host(CUstream handle, CUhostFn function, void* data, bool per_thread) {
     bool captured = false;
     const CUresult refused = with_stream(handle, per_thread, [&](CUstream_st& stream) {
         const CUresult failed = admit_operation(stream, captured);
@@ -266,4 +267,11 @@ SIMCUDA_STREAM_PAIR(cuLaunchHostFunc, _ptsz, (CUstream handle, CUhostFn function
         function(data);
     }
     return refused;
-})
+}
+} // namespace
+
+SIMCUDA_STREAM_PAIR(cuLaunchHostFunc, _ptsz, (CUstream handle, CUhostFn function, void* data),
+                    return run_on_host(handle, function, data, per_thread);)
+// The last parameter says how the driver waits for the function: blocked, or spinning.
+SIMCUDA_STREAM_PAIR(cuLaunchHostFunc_v2, _ptsz, (CUstream handle, CUhostFn function, void* data, unsigned),
+                    return run_on_host(handle, function, data, per_thread);)

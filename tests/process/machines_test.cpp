@@ -1,0 +1,151 @@
+/// The newest machines, each as a mode of simcuda, and the entry points of drivers after CUDA 13.0.
+#include "process.hpp"
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <map>
+
+BOOST_AUTO_TEST_SUITE(process_machines_test)
+
+using namespace umadvisor::test;
+namespace data = boost::unit_test::data;
+using Json = nlohmann::json;
+
+namespace {
+
+/// Under the shim, on the simcuda of a driver of CUDA 13.4.
+Outcome run_new(const Folder& folder, const std::string& command) {
+    return run(folder, "export LD_LIBRARY_PATH='" + simcuda + "-new'; " + command);
+}
+
+struct Mode {
+    const char *config, *word, *text;
+    const char* refused; ///< of --act prefetch,stage,rewrite=all; by |
+};
+std::ostream& operator<<(std::ostream& out, const Mode& mode) {
+    return out << mode.config;
+}
+
+const Mode modes[] = {
+    {"discrete", "discrete", "simcuda H200 model, discrete", ""},
+    {"hmm", "hmm", "simcuda H200 model, discrete with HMM", "issue 1223"},
+    {"numa", "coherent_numa", "simcuda GH200 model, coherent (NUMA)",
+     "--act rewrite is refused|--act stage is refused"},
+    {"cdmm", "coherent_cdmm", "simcuda GH200 model, coherent (CDMM)",
+     "--act rewrite is refused|--act stage is refused"},
+    {"pool", "one_pool", "simcuda GB10 model, one pool of memory", "share one memory|--act stage is refused"},
+};
+
+Outcome run_mode(const Folder& folder, const Mode& mode, const std::string& command,
+                 const std::string& more = "") {
+    return run_sim(folder, "SIMCUDA_CONFIG=memory=" + std::string(mode.config) + " " + more +
+                               " UMADVISOR_OUTPUT=x.umtrace LD_PRELOAD=" + shim + " " + examples + "/sim/" +
+                               command);
+}
+
+std::uint64_t address(const Json& text) {
+    return std::stoull(text.get<std::string>(), nullptr, 16);
+}
+
+std::uint64_t copied_bytes(const Json& simcuda_report) {
+    std::uint64_t bytes = 0;
+    for (const Json& total : simcuda_report.at("copies"))
+        bytes += total.at("bytes").get<std::uint64_t>();
+    return bytes;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_newer_driver_has_its_entry_points_recorded_to_the_byte) {
+    const Folder folder;
+    const Outcome bare = run_new(folder, programs + "/newer_entries");
+    const Outcome watched =
+        run_new(folder, "SIMCUDA_REPORT=simcuda.json UMADVISOR_OUTPUT=x.umtrace LD_PRELOAD=" + shim + " " +
+                            programs + "/newer_entries");
+    BOOST_TEST(bare.status == 0, bare.out);
+    BOOST_TEST(watched.status == 0, watched.out << watched.err);
+    BOOST_TEST(watched.out == bare.out);
+
+    std::uint64_t bytes = 0, copies = 0, rows = 0, failed = 0;
+    for (const Json& copy : dump(folder, "x.umtrace", "Copy")) {
+        failed += copy.at("status") != 0;
+        if (copy.at("status") != 0)
+            continue;
+        bytes += copy.at("bytes").get<std::uint64_t>();
+        const auto entry = copy.at("entry").get<std::string>();
+        copies += entry.starts_with("cuMemcpyWithAttributesAsync");
+        rows += entry == "cuMemcpy3DWithAttributesAsync";
+    }
+    BOOST_TEST(bytes == copied_bytes(Json::parse(read(folder / "simcuda.json"))));
+    BOOST_TEST(copies == 3u);
+    BOOST_TEST(rows == 1u);
+    BOOST_TEST(failed == 2u);
+    const auto functions = dump(folder, "x.umtrace", "HostFunction");
+    BOOST_TEST_REQUIRE(functions.size() == 1u);
+    BOOST_TEST(functions.front().at("entry") == "cuLaunchHostFunc_v2");
+    const Json told = report(folder, "x.umtrace");
+    BOOST_TEST(told.at("unknown_lookups").empty());
+    std::uint64_t located = 0;
+    for (const Json& counter : dump(folder, "x.umtrace", "Counter"))
+        if (counter.at("entry") == "cuMemGetLocationInfo")
+            located = counter.at("count");
+    BOOST_TEST(located == 2u);
+}
+
+/// A driver of 13.0 has none of them: a look-up is answered as without umadvisor.
+BOOST_AUTO_TEST_CASE(an_older_driver_does_not_have_them) {
+    const Folder folder;
+    const std::string program = programs + "/newer_entries";
+    const Outcome bare = run_sim(folder, program);
+    const Outcome watched = run_sim(folder, "UMADVISOR_OUTPUT=x.umtrace LD_PRELOAD=" + shim + " " + program);
+    BOOST_TEST(bare.status == 3);
+    BOOST_TEST(watched.status == bare.status);
+    BOOST_TEST(watched.out == bare.out);
+}
+
+BOOST_DATA_TEST_CASE(the_report_names_the_memory_mode, data::make(modes), mode) {
+    const Folder folder;
+    const Outcome outcome = run_mode(folder, mode, "vector_add_managed");
+    BOOST_TEST(outcome.status == 0, outcome.err);
+    BOOST_TEST(report(folder, "x.umtrace").at("devices").at(0).at("memory_mode") == mode.word);
+    const std::string text = run(folder, advisor + " report x.umtrace").out;
+    BOOST_TEST(text.substr(0, text.find('\n')).find(std::string(" · ") + mode.text + " · ") !=
+                   std::string::npos,
+               text.substr(0, text.find('\n')));
+    BOOST_TEST(run(folder, advisor + " report --html -o page.html x.umtrace").status == 0);
+    const std::string page = read(folder / "page.html"), name = mode.text;
+    const std::size_t comma = name.find(", ");
+    BOOST_TEST(page.find("<b>" + name.substr(0, comma) + "</b>" + name.substr(comma)) != std::string::npos);
+}
+
+BOOST_DATA_TEST_CASE(pageable_memory_among_the_parameters_is_recorded_where_kernels_reach_it, data::make(modes),
+                     mode) {
+    const Folder folder;
+    const bool reaches = std::string(mode.config) != "discrete";
+    const char* const row =
+        reaches ? "rule_cases --rule UMA-217 --case fault" : "rule_cases --rule UMA-217 --case clean";
+    BOOST_TEST(run_mode(folder, mode, row).status == 0);
+    std::map<std::uint64_t, std::uint64_t> bytes;
+    for (const Json& range : dump(folder, "x.umtrace", "HostRange"))
+        bytes[range.at("id")] = address(range.at("last")) - address(range.at("first"));
+    std::uint64_t launches = 0;
+    for (const Json& launch : dump(folder, "x.umtrace", "Launch"))
+        for (const Json& range : launch.at("host_ranges"))
+            launches += bytes.at(range) >= 2u << 20;
+    BOOST_TEST(launches == (reaches ? 6u : 0u));
+}
+
+BOOST_DATA_TEST_CASE(act_says_what_it_refuses, data::make(modes), mode) {
+    const Folder folder;
+    const Outcome outcome =
+        run_mode(folder, mode, "pageable_copies", "UMADVISOR_ACT=prefetch,stage,rewrite=all");
+    BOOST_TEST(outcome.status == 0, outcome.err);
+    std::istringstream refused(mode.refused);
+    for (std::string part; std::getline(refused, part, '|');)
+        BOOST_TEST(outcome.err.find(part) != std::string::npos, part << " is not in " << outcome.err);
+    if (*mode.refused == '\0')
+        BOOST_TEST(outcome.err.find("refused") == std::string::npos, outcome.err);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
