@@ -10,6 +10,7 @@
 #include "analyzer/reader/error.hpp"
 #include "residency/tools_interface.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
@@ -20,6 +21,7 @@
 #include <fstream>
 #include <iomanip>
 #include <iostream>
+#include <set>
 #include <unistd.h>
 
 namespace umadvisor::cli {
@@ -85,10 +87,42 @@ void look_at_device(Findings& findings, const ProbedDevice& device) {
         text += "managed memory without concurrent access: no prefetch, --act does nothing here";
     else
         text += "managed memory, prefetch and advice";
-    if (device.pageable)
-        text += "; reaches pageable memory too";
+    if (device.mode != machine::MemoryMode::discrete)
+        text += "; " + std::string(machine::text(device.mode));
     findings.add(device.concurrent && !device.prohibited ? Mark::yes : Mark::part,
                  "device " + std::to_string(device.ordinal), text);
+}
+
+/// What does not hold there as it does behind PCIe.
+void look_at_memory_mode(Findings& findings, machine::MemoryMode mode) {
+    constexpr std::string_view what = "memory mode";
+    switch (mode) {
+    case machine::MemoryMode::undecided:
+    case machine::MemoryMode::discrete:
+        return;
+    case machine::MemoryMode::hmm:
+        return findings.add(
+            Mark::note, what,
+            "kernels reach pageable memory by page faults (HMM). A program that takes more than the "
+            "device holds has hung machines (open-gpu-kernel-modules issue 1223), and --act rewrite "
+            "lets programs take more; the parameter uvm_disable_hmm=1 of nvidia-uvm turns HMM off");
+    case machine::MemoryMode::coherent_numa:
+        return findings.add(
+            Mark::note, what,
+            "the device's memory is a NUMA node, and hardware reaches all memory: --act stage and "
+            "rewrite gain nothing and are refused (rewrite=spill works)");
+    case machine::MemoryMode::coherent_cdmm:
+        return findings.add(
+            Mark::note, what,
+            "pageable memory stays on the host: kernels reach it across the link, and a prefetch of "
+            "it does nothing (CDMM). --act stage and rewrite gain nothing and are refused "
+            "(rewrite=spill works)");
+    case machine::MemoryMode::one_pool:
+        return findings.add(
+            Mark::note, what,
+            "host and device share one memory: nothing has to move, --act is refused, and copies "
+            "between both are waste");
+    }
 }
 
 void look_at_driver(Findings& findings, const DriverProbe& driver) {
@@ -101,8 +135,13 @@ void look_at_driver(Findings& findings, const DriverProbe& driver) {
                      text + ": umadvisor is for drivers from CUDA " + version_text(oldest) + " on");
     else
         findings.add(Mark::yes, "driver", text);
-    for (const ProbedDevice& device : driver.devices)
+    std::set<machine::MemoryMode> modes;
+    for (const ProbedDevice& device : driver.devices) {
         look_at_device(findings, device);
+        modes.insert(device.mode);
+    }
+    for (const machine::MemoryMode mode : modes)
+        look_at_memory_mode(findings, mode);
     if (driver.devices.empty())
         findings.add(Mark::no, "device", "none: " + refusal_text(100, "the driver counts none", ""));
 }
@@ -224,6 +263,20 @@ void look_at_queue(Findings& findings, bool simulated) {
                      "; umadvisor run --um queue asks it all the same");
 }
 
+/// Releases before 13.3 let one subscriber into a process.
+std::string seats_of(const std::string& cupti) {
+    constexpr std::uint32_t first_of_several = 130300;
+    void* const library = ::dlopen(cupti.c_str(), RTLD_LAZY | RTLD_LOCAL);
+    const auto get = library == nullptr
+                         ? nullptr
+                         : reinterpret_cast<int (*)(std::uint32_t*)>(::dlsym(library, "cuptiGetVersion"));
+    std::uint32_t version = 0;
+    if (get == nullptr || get(&version) != 0)
+        return "its version is not known";
+    return version < first_of_several ? "with --um cupti no other profiler gets its one seat"
+                                      : "--um cupti does not know its records, and is refused";
+}
+
 void look_at_cupti(Findings& findings) {
     const std::string cupti = find_library(
         {"libcupti.so.13", "libcupti.so.12", "libcupti.so", "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so"},
@@ -232,7 +285,7 @@ void look_at_cupti(Findings& findings) {
         findings.add(Mark::part, "CUPTI",
                      "not found: umadvisor run --um cupti will not work; nothing else needs it");
     else
-        findings.add(Mark::yes, "CUPTI", cupti + "; not used by default");
+        findings.add(Mark::yes, "CUPTI", cupti + "; not used by default; " + seats_of(cupti));
 }
 
 void look_at_rates(Findings& findings, const DriverProbe& driver) {
@@ -244,10 +297,13 @@ void look_at_rates(Findings& findings, const DriverProbe& driver) {
             return findings.add(Mark::part, "estimates", error.what());
         }
     }
+    const bool pcie = std::ranges::all_of(driver.devices, machine::behind_pcie, &ProbedDevice::mode);
     findings.add(
         Mark::part, "estimates",
-        "stand on what a trace tells, else on an H200's figures; the first run measures this machine's, as "
-        "umadvisor calibrate does in seconds");
+        pcie ? "stand on what a trace tells, else on an H200's figures; the first run measures this "
+               "machine's, as umadvisor calibrate does in seconds"
+             : "stand on what a trace tells: no saving is told at the prices of PCIe; the first run measures "
+               "this machine's link, as umadvisor calibrate does in seconds");
 }
 
 /// Those that would change the trials; what the user has set for programs is looked at by itself.

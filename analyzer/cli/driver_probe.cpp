@@ -5,6 +5,7 @@
 
 #include <array>
 #include <dlfcn.h>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 namespace umadvisor::cli {
@@ -19,15 +20,37 @@ using GetName = int (*)(char*, int, int);
 using GetAttribute = int (*)(int*, int, int);
 
 enum Attribute : int {
+    integrated = 18,
     compute_mode = 20,
     compute_major = 75,
     compute_minor = 76,
     managed_memory = 83,
     pageable_memory_access = 88,
     concurrent_managed_access = 89,
+    pageable_uses_host_page_tables = 100,
+    numa_config = 130,
 };
 
 constexpr int compute_mode_prohibited = 2;
+
+std::string first_line(const char* path) {
+    std::ifstream file(path);
+    std::string line;
+    std::getline(file, line);
+    return line;
+}
+
+/// As the shim records it: the value between quotation marks.
+std::string coherent_memory_mode() {
+    constexpr std::string_view key = "CoherentGPUMemoryMode:";
+    std::ifstream file("/proc/driver/nvidia/params");
+    for (std::string line; std::getline(file, line);)
+        if (line.starts_with(key)) {
+            const std::size_t first = line.find('"'), last = line.rfind('"');
+            return first == last ? std::string() : line.substr(first + 1, last - first - 1);
+        }
+    return {};
+}
 
 template <class Function>
 Function function(void* driver, const char* name) {
@@ -66,6 +89,10 @@ DriverProbe probe_driver() {
                                      machine::error_text(status, "cuGetErrorString"));
         return probe;
     }
+    const std::string release = first_line("/sys/module/nvidia/version"), mode = coherent_memory_mode();
+    trace::Driver module;
+    module.release = release;
+    module.coherent_memory_mode = mode;
     int count = 0;
     get_count(&count);
     for (int ordinal = 0; ordinal < count; ++ordinal) {
@@ -78,16 +105,25 @@ DriverProbe probe_driver() {
             int value = 0;
             return get_attribute(&value, which, device) == 0 ? value : 0;
         };
+        trace::Device answers;
+        answers.addressing_told = 1;
+        answers.integrated = attribute(integrated) != 0;
+        answers.pageable_memory_access = attribute(pageable_memory_access) != 0;
+        answers.pageable_uses_host_page_tables = attribute(pageable_uses_host_page_tables) != 0;
+        int value = 0;
+        if (get_attribute(&value, numa_config, device) == 0 && value >= 0)
+            answers.numa_config = static_cast<std::uint64_t>(value) + 1;
         probe.devices.push_back({ordinal, attribute(compute_major), attribute(compute_minor), name.data(),
                                  attribute(managed_memory) != 0, attribute(concurrent_managed_access) != 0,
-                                 attribute(pageable_memory_access) != 0,
-                                 attribute(compute_mode) == compute_mode_prohibited});
+                                 answers.pageable_memory_access != 0,
+                                 attribute(compute_mode) == compute_mode_prohibited,
+                                 machine::memory_mode(answers, &module)});
     }
     return probe;
 }
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ProbedDevice, ordinal, major, minor, name, managed, concurrent, pageable,
-                                   prohibited)
+                                   prohibited, mode)
 
 nlohmann::json to_json(const DriverProbe& probe) {
     return {{"trouble", probe.trouble},

@@ -1,6 +1,8 @@
 /// Asking the CUDA driver of this machine what it can do.
 #pragma once
 
+#include "analyzer/machine/memory_mode.hpp"
+
 #include <string>
 #include <vector>
 
@@ -13,6 +15,7 @@ struct ProbedDevice {
     std::string name;
     bool managed = false, concurrent = false, pageable = false;
     bool prohibited = false; ///< its compute mode lets nobody make a context
+    machine::MemoryMode mode = machine::MemoryMode::discrete;
 };
 
 struct DriverProbe {

@@ -20,7 +20,7 @@ struct Device {
     /// keeps what managed memory had of the device for it when it goes to the host, so what was seen may be too
     /// much.
     std::atomic<std::uint64_t> other_bytes{unseen};
-    std::atomic<bool> concurrent_managed_access{false};
+    std::atomic<bool> left_alone{true};
 };
 
 constinit Device devices[policy::max_devices];
@@ -48,37 +48,46 @@ void look_at_others(Device& device, std::uint64_t held) {
         std::memory_order_relaxed);
 }
 
+bool has(CUdevice_attribute attribute, CUdevice device) {
+    int value = 0;
+    return real<Entry::cuDeviceGetAttribute>()(&value, attribute, device) == CUDA_SUCCESS && value != 0;
+}
+
 } // namespace
 
 DeviceCount learn_devices(const runtime::Options& options) noexcept {
     pretended.store(options.pretend_bytes, std::memory_order_relaxed);
-    int count = 0, able = 0;
-    if (real<Entry::cuDeviceGetCount>()(&count) != CUDA_SUCCESS)
-        count = 0;
-    for (int ordinal = 0; ordinal < std::min(count, policy::max_devices); ++ordinal) {
+    DeviceCount found;
+    if (real<Entry::cuDeviceGetCount>()(&found.all) != CUDA_SUCCESS)
+        found.all = 0;
+    for (int ordinal = 0; ordinal < std::min(found.all, policy::max_devices); ++ordinal) {
         CUdevice device = 0;
         std::size_t bytes = 0;
-        int concurrent = 0;
         if (real<Entry::cuDeviceGet>()(&device, ordinal) != CUDA_SUCCESS || device < 0 ||
             device >= policy::max_devices)
             continue;
-        if (real<Entry::cuDeviceTotalMem_v2>()(&bytes, device) != CUDA_SUCCESS ||
-            real<Entry::cuDeviceGetAttribute>()(&concurrent, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS,
-                                                device) != CUDA_SUCCESS)
+        if (real<Entry::cuDeviceTotalMem_v2>()(&bytes, device) != CUDA_SUCCESS)
             continue;
+        const bool one_pool = has(CU_DEVICE_ATTRIBUTE_INTEGRATED, device);
+        const bool able = !one_pool && has(CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, device);
+        const bool coherent =
+            !one_pool && has(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES, device);
         devices[device].memory_bytes.store(bytes, std::memory_order_relaxed);
-        devices[device].concurrent_managed_access.store(concurrent != 0, std::memory_order_relaxed);
-        able += concurrent != 0;
+        devices[device].left_alone.store(!able, std::memory_order_relaxed);
+        found.able += able;
+        found.one_pool += one_pool;
+        found.coherent += coherent;
+        found.hmm += !one_pool && !coherent && has(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, device);
     }
     learned.store(true, std::memory_order_release);
-    return {count, able};
+    return found;
 }
 
 CUdevice current_device() noexcept {
     CUdevice device = -1;
     if (real<Entry::cuCtxGetDevice>()(&device) != CUDA_SUCCESS || device < 0 || device >= policy::max_devices)
         return -1;
-    return devices[device].concurrent_managed_access.load(std::memory_order_relaxed) ? device : -1;
+    return devices[device].left_alone.load(std::memory_order_relaxed) ? -1 : device;
 }
 
 policy::DeviceState state_of(CUdevice device) noexcept {

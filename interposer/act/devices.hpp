@@ -11,7 +11,10 @@
 namespace umadvisor::act {
 
 struct DeviceCount {
-    int all, able; ///< able: with concurrentManagedAccess
+    int all = 0, able = 0; ///< able: with concurrentManagedAccess, and memory of its own
+    int one_pool = 0;      ///< share one memory with the host
+    int coherent = 0;      ///< have memory of their own, and hardware that reaches the host's
+    int hmm = 0;           ///< whose kernels reach pageable memory by page faults
 };
 
 /// Asks each device what it can do.

@@ -172,6 +172,36 @@ BOOST_AUTO_TEST_CASE(after_calibration_estimates_are_this_machines) {
     check_line(run_sim(folder, doctor), "ok", "estimates", {"machine.json", "simcuda H200 model"});
 }
 
+BOOST_AUTO_TEST_CASE(each_memory_mode_has_what_does_not_hold_there) {
+    const struct {
+        const char *mode, *device, *note;
+    } modes[] = {{"hmm", "discrete with HMM", "issue 1223"},
+                 {"numa", "coherent (NUMA)", "is a NUMA node"},
+                 {"cdmm", "coherent (CDMM)", "stays on the host"},
+                 {"pool", "one pool of memory", "copies between both are waste"}};
+    for (const auto& each : modes) {
+        const Folder folder;
+        const Outcome outcome =
+            run_sim(folder, "SIMCUDA_CONFIG=memory=" + std::string(each.mode) + " " + doctor);
+        check_end(outcome, 0);
+        check_line(outcome, "ok", "device 0", {each.device});
+        check_line(outcome, "note", "memory mode", {each.note});
+        const bool pcie = std::string(each.mode) == "hmm";
+        check_line(outcome, "part", "estimates",
+                   {pcie ? "H200's figures" : "no saving is told at the prices of PCIe"});
+    }
+    const Folder folder;
+    const Outcome discrete = run_sim(folder, doctor);
+    BOOST_TEST(line_of(discrete, "note", "memory mode").empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_newer_cupti_has_seats_for_several) {
+    const Folder folder;
+    check_line(run_sim(folder, doctor), "ok", "CUPTI", {"no other profiler gets its one seat"});
+    check_line(run_sim(folder, "SIMCUDA_CUPTI_VERSION=130300 " + doctor), "ok", "CUPTI",
+               {"does not know its records"});
+}
+
 BOOST_AUTO_TEST_CASE(without_a_driver) {
     const Folder folder;
     const Outcome outcome = run(folder, "unset LD_LIBRARY_PATH; " + doctor);

@@ -93,6 +93,27 @@ BOOST_AUTO_TEST_CASE(without_concurrent_managed_access_both_modes_are_refused) {
     BOOST_TEST(driver().prefetches == 0u);
 }
 
+BOOST_AUTO_TEST_CASE(nothing_is_done_where_host_and_device_share_one_memory) {
+    driver().integrated = driver().pageable = driver().coherent = 1;
+    with(true, true);
+    BOOST_REQUIRE(recorder().notes.size() == 1u);
+    BOOST_TEST(recorder().notes[0].find("share one memory") != std::string::npos);
+    launch(touching({allocate(4 * mib)}));
+    BOOST_TEST(driver().prefetches == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_coherent_device_is_prefetched_to_and_rewrites_nothing_but_what_spills) {
+    driver().pageable = driver().coherent = 1;
+    with(true, true);
+    BOOST_REQUIRE(recorder().notes.size() == 1u);
+    BOOST_TEST(recorder().notes[0].find("--act rewrite is refused") != std::string::npos);
+    CUdeviceptr out = 5;
+    act::RewriteAnswer answer{};
+    BOOST_TEST(!act::rewrite_allocation(&out, 100, nullptr, answer));
+    launch(touching({allocate(4 * mib)}));
+    BOOST_TEST(driver().prefetches == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(a_launch_gets_what_it_misses_on_its_stream_once) {
     with(true, false);
     const Allocation a = allocate(4 * mib), b = allocate(2 * mib);
@@ -390,6 +411,13 @@ BOOST_AUTO_TEST_CASE(
     BOOST_TEST(out == 7u);
     BOOST_TEST(driver().managed_calls < before + 24);
     BOOST_TEST(recorder().notes.size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(rewriting_warns_of_hmm) {
+    driver().pageable = 1;
+    with(false, true);
+    BOOST_REQUIRE(!recorder().notes.empty());
+    BOOST_TEST(recorder().notes[0].find("1223") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

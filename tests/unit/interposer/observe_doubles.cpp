@@ -219,7 +219,12 @@ void install_context() {
     has<Entry::cuDeviceGetAttribute>([](int* out, CUdevice_attribute which, CUdevice) {
         const bool node = which == CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID;
         driver().node_asked += node;
-        *out = node ? driver().host_node : driver().concurrent_managed_access;
+        *out = node                                                  ? driver().host_node
+               : which == CU_DEVICE_ATTRIBUTE_INTEGRATED             ? driver().integrated
+               : which == CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS ? driver().pageable
+               : which == CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES
+                   ? driver().coherent
+                   : driver().concurrent_managed_access;
         return CUDA_SUCCESS;
     });
 }
@@ -366,6 +371,7 @@ void install_driver() {
     d.device = 0;
     d.memory_bytes = 1ull << 30;
     d.devices = d.concurrent_managed_access = 1;
+    d.integrated = d.pageable = d.coherent = 0;
     d.capture_status = CU_STREAM_CAPTURE_STATUS_NONE;
     d.capture_answer = d.event_answer = d.prefetch_answer = d.managed_answer = d.advise_answer = CUDA_SUCCESS;
     d.thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;

@@ -55,7 +55,7 @@ struct FakeDriver {
     unsigned long long context_id;
     CUdevice device;
     std::size_t memory_bytes;
-    int devices, concurrent_managed_access;
+    int devices, concurrent_managed_access, integrated, pageable, coherent;
     int host_node;            ///< next to every device; -1: not known
     std::uint64_t node_asked; ///< its attribute
     CUstreamCaptureStatus capture_status;
