@@ -158,7 +158,7 @@ int report(const Arguments& arguments) {
         std::function<std::function<void()>(reports::Report&)> beside;
         if (as_page)
             beside = [&maker](reports::Report& report) { return maker.beside(report); };
-        reports::Report made(path, options, as_page, rates, *ranges, beside);
+        reports::Report made(path, options, false, rates, *ranges, beside);
         made.all = arguments.has("--all");
         made.all_managed = arguments.has("--managed");
         chosen->apply(made);

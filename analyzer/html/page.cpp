@@ -84,21 +84,25 @@ PageMaker::PageMaker(PageOptions options) : options_(std::move(options)) {}
 PageMaker::~PageMaker() = default;
 
 std::function<void()> PageMaker::beside(reports::Report& report) {
+    report.statistics.emplace(report.trace.dictionary); // filled beside, too
     pass_ = std::make_unique<TimelinePass>(report);
     return [this] { pass_->run(); };
 }
 
 std::string PageMaker::page(reports::Report& report) {
     const Json document = reports::to_json(report);
+    Json flames = flames_json(report);
+    Markup cards;
+    write_cards(cards, document, options_);
+    report.finish_beside();
     const Timeline timeline = pass_->finish();
     PackedBytes bytes;
-    Json data{{"timeline", timeline_json(report, timeline, options_.with_source, bytes)}};
-    data["flames"] = flames_json(report);
+    Json data{{"timeline", timeline_json(report, timeline, options_.with_source, bytes)},
+              {"flames", std::move(flames)}};
     Json titles = Json::array();
     for (const Json& finding : document["findings"])
         titles.push_back(finding["title"]);
     data["titles"] = std::move(titles);
-    data["bytes"] = bytes.text();
     const auto program = document["process"]["program"].get<std::string>();
 
     const auto file = document["file"].get<std::string>();
@@ -112,13 +116,13 @@ std::string PageMaker::page(reports::Report& report) {
                 {"tables", "Tables"}},
                file.substr(file.rfind('/') + 1));
     write_head(out, document, timeline);
-    write_cards(out, document, options_);
+    out.markup(cards.str());
     write_timeline_place(out);
     write_flame_place(out, !data["flames"].empty());
     write_tables(out, report);
     end_page(out,
              {"umadvisor " + std::string(options_.version) + " · report of " + file, source_words(document)},
-             data);
+             data, bytes.text());
     return out.str();
 }
 

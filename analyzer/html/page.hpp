@@ -21,13 +21,13 @@ struct PageOptions {
 
 class TimelinePass;
 
-/// Makes the page of one report. The report must be made with statistics.
+/// Makes the page of one report.
 class PageMaker {
 public:
     explicit PageMaker(PageOptions options);
     ~PageMaker();
 
-    /// What a report runs beside its search for findings.
+    /// What a report runs beside; page() waits for it.
     std::function<void()> beside(reports::Report& report);
     /// A document that loads nothing from anywhere. Its numbers are those of reports::to_json. Throws
     /// reader::Error.

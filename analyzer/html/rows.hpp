@@ -17,6 +17,11 @@ struct Span {
     double length() const { return end - begin; }
 };
 
+using States = std::vector<std::uint32_t>;
+using Stretch = std::pair<double, double>;
+using Stretches = std::vector<Stretch>; ///< in order, apart
+Stretches tidy(Stretches list);
+
 struct Piece {
     double begin = 0, end = 0;
     std::uint32_t state = 0; ///< what it is; the row says of what list
@@ -31,7 +36,6 @@ public:
 
     void add(const Piece& piece);
     bool exact() const { return count_ <= most_; }
-    std::size_t most() const { return most_; }
     std::uint64_t count() const { return count_; }
     const std::vector<Piece>& pieces() const { return pieces_; } ///< empty where there are too many
     std::size_t states() const { return states_; }
@@ -40,8 +44,8 @@ public:
     float share(std::size_t state, std::size_t bin) const { return shares_[state * bins_ + bin]; }
     float& share(std::size_t state, std::size_t bin) { return shares_[state * bins_ + bin]; }
     double ns(std::size_t state) const { return ns_[state]; } ///< in all; of the first eight states
-    /// Puts other pieces in the place of these; the bins follow.
-    void replace(std::vector<Piece> pieces);
+    /// Changes the state of what lies in `where`, where it is one of `from`.
+    void overlay(const States& from, std::uint32_t to, const Stretches& where);
 
 private:
     Span span_;
@@ -50,6 +54,25 @@ private:
     std::vector<Piece> pieces_;
     std::vector<float> shares_;
     std::array<double, 8> ns_{};
+    void add_to_bins(const Piece& piece);
+};
+
+/// The same of pieces alone.
+std::vector<Piece> overlaid(std::vector<Piece> pieces, const States& from, std::uint32_t to,
+                            const Stretches& where);
+
+struct LinkPiece {
+    double begin = 0, end = 0, bytes = 0;
+};
+
+/// One way of a link.
+struct LinkRow {
+    static constexpr std::size_t bins = 8192, most = 12'000;
+    std::vector<LinkPiece> pieces; ///< empty where there are too many
+    bool exact = true;
+    std::vector<double> binned = std::vector<double>(bins); ///< bytes
+    double bytes = 0;
+    void add(const Span& span, double begin, double end, double more);
 };
 
 /// Adds to each bin of the span that [begin, end) meets what part of the bin it covers.
@@ -58,6 +81,8 @@ void for_bins(const Span& span, std::size_t bins, double begin, double end, cons
     const double scale = static_cast<double>(bins) / span.length();
     const double from = std::max(0.0, (begin - span.begin) * scale);
     const double until = std::min(static_cast<double>(bins), (end - span.begin) * scale);
+    if (const auto bin = static_cast<std::size_t>(from); until <= static_cast<double>(bin + 1) && from < until)
+        return add(bin, until - from);
     for (auto bin = static_cast<std::size_t>(from); static_cast<double>(bin) < until; ++bin) {
         const double low = std::max(from, static_cast<double>(bin));
         const double high = std::min(until, static_cast<double>(bin + 1));

@@ -68,13 +68,15 @@ void begin_page(Markup& out, const std::string& title, const std::vector<Section
         .markup("</span><button class=\"btn js\" id=\"theme\">Dark</button></div></header><main>");
 }
 
-void end_page(Markup& out, const std::vector<std::string>& footer, const nlohmann::ordered_json& data) {
+void end_page(Markup& out, const std::vector<std::string>& footer, const nlohmann::ordered_json& data,
+              std::string_view bytes) {
     out.markup("<footer>");
     for (const std::string& line : footer)
         out.element("span", line);
     out.markup("<span>This page loads nothing from the network.</span></footer></main>");
     out.markup("<div class=\"tip\" id=\"tip\" role=\"tooltip\"></div><div class=\"vh\" aria-live=\"polite\" "
                "id=\"live\"></div>");
+    out.markup("<template id=\"bytes\">").markup(bytes).markup("</template>");
     out.markup("<script type=\"application/json\" id=\"data\">")
         .markup(script_text(data))
         .markup("</script><script>");

@@ -17,7 +17,8 @@ struct Section {
 /// All up to the beginning of `main`. The first link skips to the second section.
 void begin_page(Markup& out, const std::string& title, const std::vector<Section>& sections,
                 std::string_view file);
-/// The rest: lines below the page, and the script with the data that it draws.
-void end_page(Markup& out, const std::vector<std::string>& footer, const nlohmann::ordered_json& data);
+/// The rest: lines below the page, and the script with the data that it draws, `bytes` in base64.
+void end_page(Markup& out, const std::vector<std::string>& footer, const nlohmann::ordered_json& data,
+              std::string_view bytes = {});
 
 } // namespace umadvisor::html

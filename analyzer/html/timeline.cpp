@@ -1,8 +1,11 @@
 #include "analyzer/html/timeline.hpp"
 
 #include "analyzer/facts/calls.hpp"
+#include "analyzer/html/fault_times.hpp"
+#include "analyzer/html/steps.hpp"
 #include "analyzer/model/own_calls.hpp"
 #include "analyzer/reader/event_stream.hpp"
+#include "analyzer/reader/flat_map.hpp"
 #include "analyzer/reader/saturated.hpp"
 #include "analyzer/timeline/clock.hpp"
 
@@ -11,6 +14,7 @@
 #include <deque>
 #include <optional>
 #include <queue>
+#include <set>
 #include <unordered_map>
 
 namespace umadvisor::html {
@@ -23,18 +27,7 @@ struct Tag {
     Worst* worst = nullptr; ///< of the calls of its stack; nullptr: of none, or of one too many
     std::uint64_t stack = 0;
     std::vector<std::uint32_t> lines; ///< that a kernel reaches
-};
-
-/// Between two readings of the driver's totals.
-struct Interval {
-    double begin = 0, end = 0;
-    double up = 0, down = 0, host_faults = 0, device_faults = 0;
-    double prefetched_up = 0, prefetched_down = 0;
-};
-
-struct HostFault {
-    double time = 0;
-    std::uint64_t tid = 0;
+    Steps::Rounds* rounds = nullptr;  ///< of a kernel
 };
 
 namespace {
@@ -43,92 +36,7 @@ constexpr std::size_t thread_bins = 8192, stream_bins = 8192;
 constexpr std::size_t most_calls = 50'000, most_causes = 150'000, most_work = 50'000; ///< in exact order
 constexpr double late_ns = 30e6; ///< events of managed memory are told so much later at the most
 constexpr std::size_t most_late = 1 << 16;
-constexpr std::size_t most_names = 20'000, most_intervals = 1 << 16, most_faults = 1 << 18, most_uses = 1 << 14,
-                      most_steps = 20'000, most_rounds = 1 << 16, most_parts = 4096, most_worst = 1 << 16;
-
-using Stretch = std::pair<double, double>;
-using Stretches = std::vector<Stretch>; ///< in order, apart
-
-/// Changes the state of what lies in `where`, of pieces whose state is `from`.
-std::vector<Piece> overlaid(const std::vector<Piece>& pieces, std::uint32_t from, std::uint32_t to,
-                            const Stretches& where) {
-    std::vector<Piece> result;
-    std::size_t next = 0;
-    for (const Piece& piece : pieces) {
-        while (next < where.size() && where[next].second <= piece.begin)
-            ++next;
-        if (piece.state != from) {
-            result.push_back(piece);
-            continue;
-        }
-        double at = piece.begin;
-        for (std::size_t i = next; i < where.size() && where[i].first < piece.end; ++i) {
-            const double begin = std::max(at, where[i].first), end = std::min(piece.end, where[i].second);
-            if (end <= begin)
-                continue;
-            result.push_back({at, begin, piece.state, piece.name});
-            result.push_back({begin, end, to, piece.name});
-            at = end;
-        }
-        result.push_back({at, piece.end, piece.state, piece.name});
-    }
-    std::erase_if(result, [](const Piece& piece) { return piece.end <= piece.begin; });
-    return result;
-}
-
-void overlay(PieceRow& row, std::initializer_list<std::uint32_t> from, std::uint32_t to, const Stretches& where,
-             const Span& span) {
-    if (row.exact()) {
-        std::vector<Piece> pieces = row.pieces();
-        for (const std::uint32_t state : from)
-            pieces = overlaid(pieces, state, to, where);
-        if (pieces.size() <= row.most())
-            return row.replace(std::move(pieces));
-    }
-    std::vector<float> covered(row.bins());
-    for (const Stretch& each : where)
-        for_bins(span, row.bins(), each.first, each.second,
-                 [&](std::size_t bin, double part) { covered[bin] += static_cast<float>(part); });
-    for (const std::uint32_t state : from)
-        for (std::size_t bin = 0; bin < row.bins(); ++bin) {
-            const float taken = std::min(covered[bin], row.share(state, bin));
-            row.share(state, bin) -= taken;
-            row.share(to, bin) += taken;
-            covered[bin] -= taken;
-        }
-}
-
-Stretches tidy(Stretches list) {
-    std::ranges::sort(list);
-    Stretches result;
-    for (const Stretch& each : list) {
-        if (each.second <= each.first)
-            continue;
-        if (!result.empty() && each.first <= result.back().second)
-            result.back().second = std::max(result.back().second, each.second);
-        else
-            result.push_back(each);
-    }
-    return result;
-}
-
-void add_link(LinkRow& row, const Span& span, double begin, double end, double bytes) {
-    constexpr std::size_t most = 12'000;
-    if (bytes <= 0)
-        return;
-    end = std::max(end, begin + 1);
-    row.bytes += bytes;
-    for_bins(span, LinkRow::bins, begin, end, [&](std::size_t bin, double part) {
-        row.binned[bin] += bytes * part * span.length() / static_cast<double>(LinkRow::bins) / (end - begin);
-    });
-    if (!row.exact)
-        return;
-    row.pieces.push_back({begin, end, bytes});
-    if (row.pieces.size() > most) {
-        row.pieces = {};
-        row.exact = false;
-    }
-}
+constexpr std::size_t most_names = 20'000, most_uses = 1 << 14, most_parts = 4096, most_worst = 1 << 16;
 
 } // namespace
 
@@ -140,6 +48,7 @@ public:
           facts_(profile_.trace(), profile_.rates()),
           clock_([this](const timeline::Settled& settled) { settle(settled); }),
           placement_(*this, profile_.rates().prefetch_to_device),
+          closeups_(reach(profile_)),
           exact_totals_(profile_.managed().totals().exact() != nullptr) {
         clock_.know(profile_.clock());
         out_.span = {0, std::max(1.0, static_cast<double>(profile_.duration_ns()))};
@@ -148,6 +57,7 @@ public:
         for (const auto& [site, totals] : profile_.allocations().sites())
             if (site.stack != 0)
                 line_stacks_[site.stack] = report.symbolizer.line_stack(site.stack);
+        watch();
     }
 
     void run() {
@@ -162,7 +72,7 @@ public:
         finish_rows();
     }
     Timeline finish() {
-        finish_steps();
+        steps_.finish(out_, report_.symbolizer);
         return std::move(out_);
     }
 
@@ -177,6 +87,8 @@ private:
         bool operator()(const PlaceStep& a, const PlaceStep& b) const { return a.time > b.time; }
     };
 
+    static double reach(const model::Profile& profile);
+    void watch();
     double at(std::uint64_t ticks) const { return static_cast<double>(profile_.trace().time.at(ticks)); }
     double length(std::uint64_t ticks) const { return static_cast<double>(profile_.nanoseconds(ticks)); }
 
@@ -221,7 +133,6 @@ private:
     void add(const trace::ManagedEvent& record);
     void add(const trace::ManagedCounters& record);
     void add(const trace::ManagedDetail& record) { moves_told_ = (record.kinds >> 3 & 1) != 0; }
-    void add(const trace::Range& record, std::uint32_t thread);
     template <class Record>
     void add(const Record&) {}
 
@@ -230,13 +141,13 @@ private:
     void settle_thread(const timeline::Settled& settled, const Tag& tag);
     void settle_work(const timeline::Settled& settled, const Tag& tag);
     Worst* worst_of(std::uint64_t stack);
-    static void note_worst(Worst& worst, double begin, double call_length);
+    void note_worst(const Tag& tag, double begin, double call_length);
+    void add_piece(PieceRow& row, Sight::Of of, std::size_t number, const Piece& piece);
+    void take_closeups();
+    void carry(bool upward, double begin, double end, std::uint64_t bytes);
     void reached(const Tag& tag, double begin, double end);
 
     void finish_rows();
-    Stretches stalls() const;
-    void place_faults(const Stretches& stalled);
-    void finish_steps();
 
     reports::Report& report_;
     const model::Profile& profile_;
@@ -244,31 +155,33 @@ private:
     facts::Calls facts_;
     timeline::Clock clock_;
     Placement placement_;
+    Closeups closeups_;
+    std::set<std::uint64_t> watched_; ///< stacks
     bool exact_totals_, moves_told_ = false, any_managed_ = false;
     std::vector<std::uint64_t> tids_; ///< by reader's index
     double now_ = 0;
     std::priority_queue<PlaceStep, std::vector<PlaceStep>, Later> late_;
     std::deque<Tag> tags_;
     std::map<std::tuple<Cause, Named, std::vector<std::uint32_t>>, Tag*> known_;
-    std::unordered_map<std::uint64_t, std::vector<Tag*>> recent_; ///< by stack, those of calls
-    std::vector<std::vector<Tag*>> shapes_;                       ///< by thread and place in its chunk
+    reader::FlatMap<std::vector<Tag*>> recent_; ///< by stack, those of calls
+    std::vector<std::vector<Tag*>> shapes_;     ///< by thread and place in its chunk
     std::map<Named, std::uint32_t> names_;
     std::unordered_map<std::uint64_t, std::uint64_t> line_stacks_; ///< of allocations
     std::map<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, trace::Memory>, std::uint32_t> lines_;
-    std::unordered_map<std::uint64_t, std::uint32_t> managed_; ///< line of live managed allocations
-    std::unordered_map<std::uint64_t, std::uint32_t> held_;    ///< of all live ones
+    reader::FlatMap<std::vector<std::uint32_t>> recent_lines_; ///< by stack of their allocations
+    reader::FlatMap<std::uint32_t> managed_;                   ///< line of live managed allocations
+    reader::FlatMap<std::uint32_t> held_;                      ///< of all live ones
     std::vector<double> thread_ends_, stream_ends_;
-    std::vector<Interval> intervals_;
+    FaultTimes fault_times_;
     trace::ManagedCounters totals_;
     double totals_at_ = 0;
     double prefetched_up_ = 0, prefetched_down_ = 0;
-    std::vector<HostFault> faults_;
-    std::vector<std::vector<std::size_t>> open_steps_;                                        ///< by thread
-    std::unordered_map<std::uint64_t, std::pair<std::uint64_t, std::vector<double>>> rounds_; ///< by stack
-    std::size_t rounds_kept_ = 0;
+    Steps steps_;
 };
 
 void Pass::take(const reader::ThreadCursor& cursor) {
+    if (report_.statistics)
+        report_.statistics->observe(cursor);
     now_ = std::max(now_, at(cursor.time()));
     if (cursor.index() >= tids_.size())
         tids_.resize(cursor.index() + 1);
@@ -287,7 +200,7 @@ void Pass::take(const reader::ThreadCursor& cursor) {
         [&](const auto& record) {
             using Record = std::remove_cvref_t<decltype(record)>;
             if constexpr (std::is_same_v<Record, trace::Range>)
-                add(record, cursor.index());
+                steps_.add(record, cursor.index(), at(record.start), out_.span.end);
             else
                 add(record);
         },
@@ -307,9 +220,16 @@ Tag* Pass::known(Cause cause, const Named& named, bool is_kernel, bool is_prefet
                  const std::vector<std::uint32_t>& lines) {
     Tag*& tag = known_[{cause, named, lines}];
     if (tag == nullptr) {
-        tags_.push_back(
-            {cause, is_kernel, is_prefetch, name_of(named), worst_of(named.stack), named.stack, lines});
+        tags_.push_back({cause, is_kernel, is_prefetch, name_of(named), worst_of(named.stack), named.stack,
+                         lines, nullptr});
         tag = &tags_.back();
+        if (is_kernel)
+            tag->rounds = &steps_.rounds(named.stack);
+        constexpr std::size_t most_watched = 40; // the first launches beside what was chosen
+        if (is_kernel && watched_.size() < most_watched)
+            watched_.insert(named.stack);
+        if (tag->worst != nullptr)
+            tag->worst->watched = watched_.contains(named.stack);
     }
     return tag;
 }
@@ -330,14 +250,15 @@ Tag* Pass::tag_of_call(const Record& record) {
             if (length(record.duration) > long_context)
                 cause = Cause::start;
         // Most calls come again at once.
-        for (Tag* const tag : recent_[record.stack])
+        std::vector<Tag*>& recent = recent_[record.stack];
+        for (Tag* const tag : recent)
             if (tag->cause == cause && out_.names[tag->name].entry == record.entry)
                 return tag;
         Tag* const tag =
             known(cause, {record.entry, 0, record.stack}, std::is_same_v<Record, trace::GraphLaunch>,
                   std::is_same_v<Record, trace::Prefetch>, {});
         if (tag->name != 0)
-            recent_[record.stack].push_back(tag);
+            recent.push_back(tag);
         return tag;
     } else {
         return nullptr;
@@ -357,8 +278,8 @@ Tag* Pass::tag_of_launch(const reader::ThreadCursor& cursor) {
     if (tag == nullptr) {
         std::vector<std::uint32_t> lines;
         for (const std::uint64_t allocation : shape->touched)
-            if (const auto found = held_.find(allocation); found != held_.end())
-                lines.push_back(found->second);
+            if (const std::uint32_t* const line = held_.find(allocation))
+                lines.push_back(*line);
         std::ranges::sort(lines);
         lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
         tag = known(Cause::calls, {shape->entry, shape->function, shape->stack}, true, false, lines);
@@ -386,6 +307,11 @@ Tag* Pass::tag_of(const reader::ThreadCursor& cursor) {
 // What happens to memory.
 
 std::uint32_t Pass::line_of(const trace::Alloc& record) {
+    std::vector<std::uint32_t>& recent = recent_lines_[record.stack];
+    for (const std::uint32_t number : recent)
+        if (const LineRow& line = out_.lines[number];
+            line.entry == record.entry && line.symbol == record.symbol && line.memory == record.memory)
+            return number;
     const auto same_line = line_stacks_.find(record.stack);
     const std::uint64_t stack = same_line == line_stacks_.end() ? record.stack : same_line->second;
     const auto key = std::tuple(stack, record.entry, record.symbol, record.memory);
@@ -401,6 +327,7 @@ std::uint32_t Pass::line_of(const trace::Alloc& record) {
         }
         found->second = static_cast<std::uint32_t>(out_.lines.size() - 1); // the last stands for all others
     }
+    recent.push_back(found->second);
     return found->second;
 }
 
@@ -501,8 +428,7 @@ void Pass::add(const trace::ManagedEvent& record) {
     event.bytes = record.bytes;
     switch (record.kind) {
     case Kind::host_fault:
-        if (faults_.size() < most_faults)
-            faults_.push_back({event.time, record.thread});
+        fault_times_.host_fault(event.time, record.thread);
         break;
     case Kind::migration: {
         const auto cause = static_cast<trace::MigrationCause>(record.cause);
@@ -515,8 +441,7 @@ void Pass::add(const trace::ManagedEvent& record) {
                                  : MoveCause::host_fault;
         out_.told_moves = true;
         if (!exact_totals_ && (record.from == 0 || record.to == 0)) // else from device to device
-            add_link(event.up ? out_.up : out_.down, out_.span, event.time,
-                     event.time + length(record.duration), static_cast<double>(record.bytes));
+            carry(event.up, event.time, event.time + length(record.duration), record.bytes);
         break;
     }
     case Kind::read_duplicate:
@@ -550,46 +475,9 @@ void Pass::add(const trace::ManagedCounters& record) {
         step(told);
     }
     prefetched_up_ = prefetched_down_ = 0;
-    if (interval.up + interval.down + interval.host_faults + interval.device_faults == 0 ||
-        now <= interval.begin)
-        return;
-    intervals_.push_back(interval);
-    if (intervals_.size() < most_intervals)
-        return;
-    std::size_t kept = 0; // two become one
-    for (std::size_t i = 0; i + 1 < intervals_.size(); i += 2) {
-        Interval both = intervals_[i];
-        const Interval& other = intervals_[i + 1];
-        both.end = other.end;
-        both.up += other.up;
-        both.down += other.down;
-        both.host_faults += other.host_faults;
-        both.device_faults += other.device_faults;
-        both.prefetched_up += other.prefetched_up;
-        both.prefetched_down += other.prefetched_down;
-        intervals_[kept++] = both;
-    }
-    intervals_.resize(kept);
-}
-
-void Pass::add(const trace::Range& record, std::uint32_t thread) {
-    if (thread >= open_steps_.size())
-        open_steps_.resize(thread + 1);
-    std::vector<std::size_t>& open = open_steps_[thread];
-    constexpr std::size_t deepest = 2;
-    if (record.action == trace::RangeAction::push) {
-        if (open.size() < deepest && out_.steps.size() < most_steps) {
-            open.push_back(out_.steps.size());
-            out_.steps.push_back({at(record.start), out_.span.end, record.text,
-                                  static_cast<std::uint32_t>(open.size() - 1) | thread << 8});
-        } else {
-            open.push_back(SIZE_MAX);
-        }
-    } else if (record.action == trace::RangeAction::pop && !open.empty()) {
-        if (open.back() != SIZE_MAX)
-            out_.steps[open.back()].end = at(record.start);
-        open.pop_back();
-    }
+    if (interval.up + interval.down + interval.host_faults + interval.device_faults != 0 &&
+        now > interval.begin)
+        fault_times_.add(interval);
 }
 
 void Pass::stay(std::uint32_t number, std::uint32_t part, double begin, double end, std::uint64_t bytes,
@@ -604,25 +492,27 @@ void Pass::stay(std::uint32_t number, std::uint32_t part, double begin, double e
         const auto weight = static_cast<float>(covered);
         line.binned_alive[bin] += weight;
         for (std::size_t place = 0; place < places; ++place)
-            line.binned_stays[place * LineRow::bins + bin] +=
-                weight * shares[place] * static_cast<float>(bytes);
+            if (shares[place] != 0)
+                line.binned_stays[place * LineRow::bins + bin] +=
+                    weight * shares[place] * static_cast<float>(bytes);
     });
     if (part < most_parts) {
         if (part >= line.parts.size())
             line.parts.resize(part + 1);
         AllocationPart& life = line.parts[part];
         if (life.bytes == 0)
-            life = {begin, end, bytes, 0};
+            life = {begin, end, bytes, 0, part};
         life.end = end;
     } else {
         line.stays_exact = false;
         line.stays = {};
     }
-    if (!line.stays_exact)
-        return;
     StayPiece piece{begin, end, part, {}};
     for (std::size_t place = 0; place < places; ++place)
         piece.shares[place] = static_cast<std::uint8_t>(std::lround(shares[place] * 255));
+    closeups_.add({begin, end, bytes, number, part, Sight::Of::stay, 0, piece.shares});
+    if (!line.stays_exact)
+        return;
     for (auto last = line.stays.rbegin(); last != line.stays.rend() && last < line.stays.rbegin() + 4; ++last)
         if (last->number == part) {
             if (last->shares == piece.shares && last->end == begin) {
@@ -649,6 +539,8 @@ void Pass::move(std::uint32_t number, std::uint32_t part, double time, bool up, 
     line.binned_moves[static_cast<std::size_t>(cause) * LineRow::bins + bin] += static_cast<float>(bytes);
     if (part < line.parts.size())
         line.parts[part].moved += bytes;
+    closeups_.add({time, time + 1, bytes, number, part, Sight::Of::move,
+                   static_cast<std::uint8_t>(static_cast<unsigned>(cause) << 1 | (up ? 1u : 0u))});
     if (!line.moves_exact)
         return;
     line.moves.push_back({time, bytes, part, up, cause});
@@ -676,19 +568,59 @@ void Pass::use(double time, std::uint64_t allocated, std::uint64_t resident) {
 
 // When calls and their work were.
 
+/// How much of the run goes into a closeup on either side: so many records, on average. 0: no row will have
+/// more pieces than it may.
+double Pass::reach(const model::Profile& profile) {
+    constexpr std::uint64_t records = 250;
+    return profile.records() < LineRow::most_moves
+               ? 0
+               : static_cast<double>(profile.duration_ns()) * records / static_cast<double>(profile.records());
+}
+
+/// Findings are about lines whose calls took long: of each, the stack that took most. The stacks of launches
+/// follow as they come.
+void Pass::watch() {
+    constexpr std::size_t most_stacks = 512, most_lines = 24;
+    using Weighed = std::vector<std::pair<std::uint64_t, std::uint64_t>>; // ticks and stack
+    const auto keep_longest = [](Weighed& list, std::size_t most) {
+        const std::size_t kept = std::min(most, list.size());
+        std::ranges::partial_sort(list, list.begin() + static_cast<std::ptrdiff_t>(kept),
+                                  std::ranges::greater{});
+        list.resize(kept);
+    };
+    if (reach(profile_) <= 0)
+        return;
+    Weighed stacks;
+    for (const auto& [site, ticks] : profile_.waits().ticks())
+        stacks.emplace_back(ticks, site.stack);
+    keep_longest(stacks, most_stacks);
+    std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> lines; // ticks, and the first stack
+    for (const auto& [ticks, stack] : stacks)
+        lines.try_emplace(report_.symbolizer.line_stack(stack), 0, stack).first->second.first += ticks;
+    Weighed longest;
+    for (const auto& [line, weighed] : lines)
+        longest.push_back(weighed);
+    keep_longest(longest, most_lines);
+    for (const auto& [ticks, stack] : longest)
+        watched_.insert(stack);
+}
+
 Worst* Pass::worst_of(std::uint64_t stack) {
     if (stack == 0 || (out_.calls.size() >= most_worst && !out_.calls.contains(stack)))
         return nullptr;
     return &out_.calls[stack];
 }
 
-void Pass::note_worst(Worst& worst, double begin, double call_length) {
+void Pass::note_worst(const Tag& tag, double begin, double call_length) {
+    Worst& worst = *tag.worst;
     if (worst.last == 0)
         worst.first = begin;
     worst.last = begin + call_length;
     if (call_length > worst.length) {
         worst.length = call_length;
         worst.time = begin;
+        if (worst.watched)
+            closeups_.longest(tag.stack, begin, begin + call_length);
     }
 }
 
@@ -707,7 +639,14 @@ void Pass::settle(const timeline::Settled& settled) {
                 stream_ends_[i] = std::min(stream_ends_[i], end);
     }
     if (tag.worst != nullptr)
-        note_worst(*tag.worst, settled.call.start, settled.call.duration);
+        note_worst(tag, settled.call.start,
+                   tag.is_kernel ? std::max(settled.call.duration, settled.device_ns) : settled.call.duration);
+}
+
+void Pass::add_piece(PieceRow& row, Sight::Of of, std::size_t number, const Piece& piece) {
+    row.add(piece);
+    closeups_.add({piece.begin, piece.end, 0, static_cast<std::uint32_t>(number), piece.name, of,
+                   static_cast<std::uint8_t>(piece.state)});
 }
 
 void Pass::settle_thread(const timeline::Settled& settled, const Tag& tag) {
@@ -727,26 +666,35 @@ void Pass::settle_thread(const timeline::Settled& settled, const Tag& tag) {
     double at = std::max(call.start, thread_ends_[call.thread]);
     const double end = std::max(at, call.start + call.duration);
     ++thread->call_count;
-    thread->calls.add({at, end, 0, tag.name});
-    thread->causes.add({thread_ends_[call.thread], at, static_cast<std::uint32_t>(Cause::code), 0});
     const double waited = std::min(end, at + std::max(0.0, settled.waited_ns));
-    thread->causes.add({at, waited, static_cast<std::uint32_t>(Cause::kernels), tag.name});
-    thread->causes.add({waited, end, static_cast<std::uint32_t>(tag.cause), tag.name});
+    add_piece(thread->calls, Sight::Of::calls, call.thread, {at, end, 0, tag.name});
+    const auto add = [&](double from, double until, Cause cause, std::uint32_t name) {
+        add_piece(thread->causes, Sight::Of::causes, call.thread,
+                  {from, until, static_cast<std::uint32_t>(cause), name});
+    };
+    add(thread_ends_[call.thread], at, Cause::code, 0);
+    add(at, waited, Cause::kernels, tag.name);
+    add(waited, end, tag.cause, tag.name);
     thread_ends_[call.thread] = end;
 }
 
 void Pass::reached(const Tag& tag, double begin, double end) {
     for (const std::uint32_t number : tag.lines) {
         LineRow& line = out_.lines[number];
+        closeups_.add({begin, end, 0, number, 0, Sight::Of::launch});
         if (!line.launches_exact)
             continue;
-        line.launches.emplace_back(static_cast<float>(begin / out_.span.length()),
-                                   static_cast<float>(end / out_.span.length()));
+        line.launches.emplace_back(begin, end);
         if (line.launches.size() > LineRow::most_launches) {
             line.launches_exact = false;
             line.launches = {};
         }
     }
+}
+
+void Pass::carry(bool upward, double begin, double end, std::uint64_t bytes) {
+    (upward ? out_.up : out_.down).add(out_.span, begin, end, static_cast<double>(bytes));
+    closeups_.add({begin, std::max(end, begin + 1), bytes, upward ? 0u : 1u, 0, Sight::Of::link});
 }
 
 void Pass::settle_work(const timeline::Settled& settled, const Tag& tag) {
@@ -773,162 +721,65 @@ void Pass::settle_work(const timeline::Settled& settled, const Tag& tag) {
         begin += late;
         end += late;
     }
-    stream->work.add(
-        {begin, end, static_cast<std::uint32_t>(tag.is_kernel ? Work::kernel : Work::copy), tag.name});
+    add_piece(stream->work, Sight::Of::work, number,
+              {begin, end, static_cast<std::uint32_t>(tag.is_kernel ? Work::kernel : Work::copy), tag.name});
     stream_ends_[number] = end;
     ++(tag.is_kernel ? stream->kernels : stream->copies);
     if (tag.is_kernel) {
         reached(tag, begin, end);
-        auto& [count, times] = rounds_[tag.stack];
-        ++count;
-        if (rounds_kept_ < most_rounds) {
-            times.push_back(call.start);
-            ++rounds_kept_;
-        }
+        steps_.launched(*tag.rounds, call.start);
     } else if (call.engine != facts::Engine::none && !tag.is_prefetch) {
-        add_link(call.engine == facts::Engine::up ? out_.up : out_.down, out_.span, begin, end,
-                 static_cast<double>(call.bytes));
+        carry(call.engine == facts::Engine::up, begin, end, call.bytes);
     }
 }
 
 // When all is known.
 
-/// While the device had page faults: so much of its work in an interval as the faults and bytes that the driver
-/// counted in it take at this machine's prices.
-Stretches Pass::stalls() const {
-    std::vector<const Piece*> work;
-    for (const auto& stream : out_.streams)
-        if (stream)
-            for (const Piece& piece : stream->work.pieces())
-                work.push_back(&piece);
-    std::ranges::sort(work, {}, &Piece::begin);
-    const machine::Rates& rates = profile_.rates();
-    Stretches result;
-    std::size_t next = 0;
-    for (const Interval& interval : intervals_) {
-        const double bytes = std::max(0.0, interval.up - interval.prefetched_up);
-        double left =
-            interval.device_faults > 0 ? rates.device_fault_ns + bytes / rates.fault_to_device * 1e9 : 0;
-        while (next < work.size() && work[next]->end <= interval.begin)
-            ++next;
-        if (work.empty() && left > 0)
-            result.emplace_back(interval.begin, std::min(interval.end, interval.begin + left));
-        for (std::size_t i = next; i < work.size() && work[i]->begin < interval.end && left > 0; ++i) {
-            const double begin = std::max(work[i]->begin, interval.begin);
-            const double end = std::min({work[i]->end, interval.end, begin + left});
-            if (end > begin)
-                result.emplace_back(begin, end);
-            left -= std::max(0.0, end - begin);
-        }
-    }
-    return tidy(std::move(result));
-}
-
-/// The same of the host, behind each fault that was told; and the link's traffic, while either waits for it.
-void Pass::place_faults(const Stretches& stalled) {
-    std::ranges::sort(faults_, {}, &HostFault::time);
-    const machine::Rates& rates = profile_.rates();
-    // The most that the link carries, bytes a nanosecond.
-    const double up_rate = std::max(rates.pinned_to_device, rates.prefetch_to_device) / 1e9;
-    const double down_rate = std::max(rates.device_to_pinned, rates.prefetch_to_host) / 1e9;
-    std::map<std::uint64_t, Stretches> by_thread;
-    std::size_t next = 0, next_stall = 0;
-    for (const Interval& interval : intervals_) {
-        const double bytes = std::max(0.0, interval.down - interval.prefetched_down);
-        const double price = interval.host_faults * rates.host_fault_ns +
-                             (interval.host_faults > 0 ? bytes / rates.prefetch_to_host * 1e9 : 0);
-        while (next < faults_.size() && faults_[next].time < interval.begin)
-            ++next;
-        std::size_t last = next;
-        while (last < faults_.size() && faults_[last].time < interval.end)
-            ++last;
-        const double told = static_cast<double>(last - next);
-        Stretches here;
-        for (std::size_t i = next; i < last; ++i) {
-            double end = std::min(faults_[i].time + price / told, interval.end);
-            if (i + 1 < last)
-                end = std::min(end, faults_[i + 1].time);
-            by_thread[faults_[i].tid].emplace_back(faults_[i].time, end);
-            here.emplace_back(faults_[i].time, end);
-        }
-        next = last;
-        const auto spread = [&](LinkRow& row, const Stretches& where, std::size_t from, double all,
-                                double rate) {
-            double sum = 0;
-            std::vector<Stretch> clipped;
-            for (std::size_t i = from; i < where.size() && where[i].first < interval.end; ++i) {
-                const double begin = std::max(where[i].first, interval.begin);
-                const double end = std::min(where[i].second, interval.end);
-                if (end > begin) {
-                    clipped.emplace_back(begin, end);
-                    sum += end - begin;
-                }
+void Pass::take_closeups() {
+    for (const auto& [stack, closeup] : closeups_.finish()) {
+        Detail& detail = out_.details[stack];
+        detail.begin = closeup.begin;
+        detail.end = closeup.end;
+        detail.from = std::max(out_.span.begin, closeup.from);
+        detail.until = std::min(out_.span.end, closeup.until);
+        for (const Sight& sight : closeup.sights) {
+            const Piece piece{sight.begin, sight.end, sight.state, sight.number};
+            LineRow* const line = sight.of >= Sight::Of::stay ? &detail.lines[sight.row] : nullptr;
+            switch (sight.of) {
+            case Sight::Of::causes:
+                detail.causes[sight.row].push_back(piece);
+                break;
+            case Sight::Of::calls:
+                detail.calls[sight.row].push_back(piece);
+                break;
+            case Sight::Of::work:
+                detail.work[sight.row].push_back(piece);
+                break;
+            case Sight::Of::link:
+                detail.link[sight.row].push_back({sight.begin, sight.end, static_cast<double>(sight.bytes)});
+                break;
+            case Sight::Of::stay:
+                line->stays.push_back({sight.begin, sight.end, sight.number, sight.shares});
+                line->parts.push_back(
+                    sight.number < out_.lines[sight.row].parts.size()
+                        ? out_.lines[sight.row].parts[sight.number]
+                        : AllocationPart{sight.begin, sight.end, sight.bytes, 0, sight.number});
+                break;
+            case Sight::Of::move:
+                line->moves.push_back({sight.begin, sight.bytes, sight.number, (sight.state & 1) != 0,
+                                       static_cast<MoveCause>(sight.state >> 1)});
+                break;
+            case Sight::Of::launch:
+                line->launches.emplace_back(sight.begin, sight.end);
+                break;
             }
-            if (sum * rate <= all) // all of it cannot have crossed then
-                return add_link(row, out_.span, interval.begin, interval.end, all);
-            for (const Stretch& each : clipped)
-                add_link(row, out_.span, each.first, each.second, all * (each.second - each.first) / sum);
-        };
-        while (next_stall < stalled.size() && stalled[next_stall].second <= interval.begin)
-            ++next_stall;
-        spread(out_.up, stalled, next_stall, interval.up, up_rate);
-        spread(out_.down, here, 0, interval.down, down_rate);
-    }
-    for (std::size_t i = 0; i < out_.threads.size(); ++i) {
-        ThreadRow* const thread = out_.threads[i].get();
-        if (thread == nullptr)
-            continue;
-        overlay(thread->causes,
-                {static_cast<std::uint32_t>(Cause::kernels), static_cast<std::uint32_t>(Cause::copies)},
-                static_cast<std::uint32_t>(Cause::device_faults), stalled, out_.span);
-        if (const auto found = by_thread.find(thread->tid); found != by_thread.end())
-            overlay(thread->causes, {static_cast<std::uint32_t>(Cause::code)},
-                    static_cast<std::uint32_t>(Cause::host_faults), tidy(std::move(found->second)), out_.span);
-    }
-    for (const auto& stream : out_.streams)
-        if (stream)
-            overlay(stream->work,
-                    {static_cast<std::uint32_t>(Work::kernel), static_cast<std::uint32_t>(Work::copy)},
-                    static_cast<std::uint32_t>(Work::stalled), stalled, out_.span);
-}
-
-void Pass::finish_steps() {
-    out_.named_steps = !out_.steps.empty();
-    if (out_.named_steps) { // of one thread: the one with the most
-        std::map<std::uint32_t, std::size_t> counts;
-        for (const StepPiece& step : out_.steps)
-            ++counts[step.depth >> 8];
-        const auto most = std::ranges::max_element(counts, {}, [](const auto& each) { return each.second; });
-        std::erase_if(out_.steps, [&](const StepPiece& step) { return step.depth >> 8 != most->first; });
-        for (StepPiece& step : out_.steps)
-            step.depth &= 0xff;
-        return;
-    }
-    // A line may be reached by several ways.
-    std::map<std::uint64_t, std::pair<std::uint64_t, std::vector<double>>> by_line;
-    for (const auto& [stack, round] : rounds_) {
-        auto& [count, line_times] = by_line[stack == 0 ? 0 : report_.symbolizer.line_stack(stack)];
-        count += round.first;
-        line_times.insert(line_times.end(), round.second.begin(), round.second.end());
-    }
-    std::uint64_t best = 0;
-    std::vector<double>* times = nullptr;
-    for (auto& [line, round] : by_line)
-        if (round.first == round.second.size() && round.first > best) {
-            best = round.first;
-            out_.step_stack = line;
-            times = &round.second;
         }
-    constexpr std::size_t fewest = 3;
-    if (times == nullptr || times->size() < fewest)
-        return;
-    std::ranges::sort(*times);
-    out_.rounds = times->size();
-    for (std::size_t i = 0; i < times->size() && i < most_steps; ++i)
-        out_.steps.push_back({(*times)[i], i + 1 < times->size() ? (*times)[i + 1] : out_.span.end, 0, 0});
-    out_.steps.back().end =
-        std::min(out_.span.end, out_.steps.back().begin +
-                                    (times->back() - times->front()) / static_cast<double>(times->size() - 1));
+        for (auto& [number, line] : detail.lines) {
+            std::ranges::sort(line.parts, {}, &AllocationPart::number);
+            const auto twice = std::ranges::unique(line.parts, {}, &AllocationPart::number);
+            line.parts.erase(twice.begin(), twice.end());
+        }
+    }
 }
 
 void Pass::finish_rows() {
@@ -947,9 +798,17 @@ void Pass::finish_rows() {
         }
     }
     if (out_.main < out_.threads.size() && out_.threads[out_.main])
-        out_.threads[out_.main]->causes.add(
-            {thread_ends_[out_.main], out_.span.end, static_cast<std::uint32_t>(Cause::code), 0});
-    place_faults(stalls());
+        add_piece(out_.threads[out_.main]->causes, Sight::Of::causes, out_.main,
+                  {thread_ends_[out_.main], out_.span.end, static_cast<std::uint32_t>(Cause::code), 0});
+    take_closeups();
+    fault_times_.place(out_, profile_.rates());
+}
+
+void Timeline::carry(bool upward, double begin, double end, double bytes) {
+    (upward ? up : down).add(span, begin, end, bytes);
+    for (auto& [stack, detail] : details)
+        if (bytes > 0 && begin < detail.until && end > detail.from)
+            detail.link[upward ? 0 : 1].push_back({begin, std::max(end, begin + 1), bytes});
 }
 
 std::array<double, causes> Timeline::where() const {

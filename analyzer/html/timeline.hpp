@@ -1,6 +1,7 @@
 /// What the page draws over time: one more pass over the trace.
 #pragma once
 
+#include "analyzer/html/closeups.hpp"
 #include "analyzer/html/placement.hpp"
 #include "analyzer/html/rows.hpp"
 #include "analyzer/reports/report.hpp"
@@ -40,19 +41,6 @@ struct StreamRow {
     std::uint64_t kernels = 0, copies = 0;
 };
 
-struct LinkPiece {
-    double begin = 0, end = 0, bytes = 0;
-};
-
-/// One way of the link between host and devices.
-struct LinkRow {
-    static constexpr std::size_t bins = 8192;
-    std::vector<LinkPiece> pieces; ///< empty where there are too many
-    bool exact = true;
-    std::vector<double> binned = std::vector<double>(bins); ///< bytes
-    double bytes = 0;
-};
-
 struct MemoryUse {
     double time = 0;
     std::uint64_t allocated = 0, resident = 0;
@@ -75,6 +63,7 @@ struct StayPiece {
 struct AllocationPart {
     double begin = 0, end = 0;
     std::uint64_t bytes = 0, moved = 0;
+    std::uint32_t number = 0; ///< which of the line's allocations
 };
 
 /// All allocations of one line of the program.
@@ -85,10 +74,10 @@ struct LineRow {
     trace::Memory memory{};
     std::uint64_t count = 0, bytes = 0, largest = 0;
     double first = -1;
-    std::vector<AllocationPart> parts; ///< empty where there are too many
+    std::vector<AllocationPart> parts; ///< the first of them
     std::vector<StayPiece> stays;      ///< empty where there are too many
     std::vector<MoveMark> moves;
-    std::vector<std::pair<float, float>> launches; ///< that reach it, share of the run
+    Stretches launches; ///< that reach it
     bool stays_exact = true, moves_exact = true, launches_exact = true;
     std::vector<float> binned_stays;            ///< bytes x share of the bin, by place
     std::vector<float> binned_moves;            ///< bytes, by cause; five of them
@@ -105,6 +94,16 @@ struct StepPiece {
 /// Where something was seen at its worst, and from when to when it was seen at all.
 struct Worst {
     double time = 0, length = 0, first = 0, last = 0;
+    bool watched = false; ///< there is a closeup of it
+};
+
+/// What rows with too many pieces hold around one call.
+struct Detail {
+    double begin = 0, end = 0; ///< of the call
+    double from = 0, until = 0;
+    std::map<std::uint32_t, std::vector<Piece>> causes, calls, work; ///< by thread or stream
+    std::map<std::uint32_t, std::vector<LinkPiece>> link;            ///< 0: up, 1: down
+    std::map<std::uint32_t, LineRow> lines;
 };
 
 /// Everything, by row. Memory: bounded by the rows, whatever the trace has.
@@ -119,13 +118,15 @@ struct Timeline {
     std::uint64_t peak_allocated = 0, peak_resident = 0;
     std::vector<LineRow> lines;
     std::vector<StepPiece> steps;
-    bool named_steps = false;                 ///< NVTX; else rounds of a loop
-    std::uint64_t step_stack = 0, rounds = 0; ///< of a loop: the launch that each round begins with
-    std::vector<Named> names;                 ///< name 0 is none
-    std::map<std::uint64_t, Worst> calls;     ///< by stack
-    bool told_moves = false;                  ///< some of the moves were told one by one
-    std::size_t main = 0;                     ///< of threads: the one that spent most time in calls
+    bool named_steps = false;                ///< NVTX; else rounds of a loop
+    std::uint64_t step_stack = 0;            ///< of a loop: the launch that each round begins with
+    std::vector<Named> names;                ///< name 0 is none
+    std::map<std::uint64_t, Worst> calls;    ///< by stack
+    std::map<std::uint64_t, Detail> details; ///< likewise, of a few
+    bool told_moves = false;                 ///< some of the moves were told one by one
+    std::size_t main = 0;                    ///< of threads: the one that spent most time in calls
 
+    void carry(bool upward, double begin, double end, double bytes);
     /// Of the main thread, nanoseconds by cause. Start of CUDA is the last.
     std::array<double, causes> where() const;
 };

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <unordered_map>
 
 namespace umadvisor::html {
@@ -44,6 +45,7 @@ public:
         object["lines"] = lines();
         object["steps"] = steps();
         object["findings"] = findings();
+        object["details"] = details();
         return object;
     }
 
@@ -61,12 +63,21 @@ private:
             const std::string call = shown(report_.profile.call_name(name.entry));
             std::string function;
             if (name.function != 0)
-                function = shown(symbols::demangle(report_.trace.dictionary.function_symbol(name.function)));
+                function = kernel_name(name.function);
             list.push_back({call, place_number(name.stack), function});
         }
         Json result{{"list", std::move(list)}};
         result["places"] = places_;
         return result;
+    }
+
+    /// Whole, as long as all of them do not take too much of the page.
+    std::string kernel_name(std::uint64_t function) {
+        const std::string name = symbols::demangle(report_.trace.dictionary.function_symbol(function));
+        if (name.size() > kernel_text_left_)
+            return shown(name);
+        kernel_text_left_ -= name.size();
+        return reader::plain(name);
     }
 
     std::size_t place_number(std::uint64_t stack) {
@@ -84,26 +95,10 @@ private:
     std::uint64_t put(const PieceRow& row) {
         const std::uint64_t offset = begin();
         if (row.exact() && afford(row.pieces().size(), row_pieces_left_)) {
-            bytes_.byte(1);
-            bytes_.number(row.pieces().size());
-            std::uint64_t end = 0;
-            for (const Piece& piece : row.pieces()) {
-                const std::uint64_t from = std::max(end, ticks(piece.begin));
-                bytes_.number(from - end);
-                end = std::max(from, ticks(piece.end));
-            }
-            end = 0;
-            for (const Piece& piece : row.pieces()) {
-                const std::uint64_t from = std::max(end, ticks(piece.begin));
-                end = std::max(from, ticks(piece.end));
-                bytes_.number(end - from);
-            }
-            for (const Piece& piece : row.pieces())
-                bytes_.byte(static_cast<std::uint8_t>(piece.state));
-            for (const Piece& piece : row.pieces())
-                bytes_.number(piece.name);
+            put(row.pieces());
             return offset;
         }
+        binned_.insert(&row);
         bytes_.byte(0);
         bytes_.number(row.states());
         bytes_.number(row.bins());
@@ -111,6 +106,27 @@ private:
             for (std::size_t bin = 0; bin < row.bins(); ++bin)
                 bytes_.byte(eighth(row.share(state, bin)));
         return offset;
+    }
+
+    void put(const std::vector<Piece>& pieces) {
+        bytes_.byte(1);
+        bytes_.number(pieces.size());
+        std::uint64_t end = 0;
+        for (const Piece& piece : pieces) {
+            const std::uint64_t from = std::max(end, ticks(piece.begin));
+            bytes_.number(from - end);
+            end = std::max(from, ticks(piece.end));
+        }
+        end = 0;
+        for (const Piece& piece : pieces) {
+            const std::uint64_t from = std::max(end, ticks(piece.begin));
+            end = std::max(from, ticks(piece.end));
+            bytes_.number(end - from);
+        }
+        for (const Piece& piece : pieces)
+            bytes_.byte(static_cast<std::uint8_t>(piece.state));
+        for (const Piece& piece : pieces)
+            bytes_.number(piece.name);
     }
 
     static std::uint8_t eighth(double share) {
@@ -124,6 +140,7 @@ private:
             if (thread == nullptr)
                 continue;
             const auto found = report_.trace.dictionary.threads.find(thread->tid);
+            thread_numbers_[i] = list.size();
             list.push_back(
                 {{"tid", thread->tid},
                  {"name",
@@ -139,31 +156,37 @@ private:
     Json streams() {
         Json list = Json::array();
         for (const auto& stream : timeline_.streams)
-            if (stream)
+            if (stream) {
+                stream_numbers_[stream->number] = list.size();
                 list.push_back({{"number", stream->number},
                                 {"device", stream->device},
                                 {"default", stream->is_default},
                                 {"kernels", stream->kernels},
                                 {"copies", stream->copies},
                                 {"work", put(stream->work)}});
+            }
         return list;
+    }
+
+    void put(std::vector<LinkPiece> pieces) {
+        std::ranges::sort(pieces, {}, &LinkPiece::begin);
+        bytes_.byte(1);
+        bytes_.number(pieces.size());
+        std::uint64_t at = 0;
+        for (const LinkPiece& piece : pieces) {
+            bytes_.number(ticks(piece.begin) - at);
+            at = ticks(piece.begin);
+            bytes_.number(std::max<std::uint64_t>(1, ticks(piece.end) - at));
+            bytes_.number(reader::saturated(piece.bytes));
+        }
     }
 
     Json link(const LinkRow& row) {
         const std::uint64_t offset = begin();
-        std::vector<LinkPiece> pieces = row.pieces;
-        std::ranges::sort(pieces, {}, &LinkPiece::begin);
-        bytes_.byte(row.exact ? 1 : 0);
         if (row.exact) {
-            bytes_.number(pieces.size());
-            std::uint64_t at = 0;
-            for (const LinkPiece& piece : pieces) {
-                bytes_.number(ticks(piece.begin) - at);
-                at = ticks(piece.begin);
-                bytes_.number(std::max<std::uint64_t>(1, ticks(piece.end) - at));
-                bytes_.number(reader::saturated(piece.bytes));
-            }
+            put(row.pieces);
         } else {
+            bytes_.byte(0);
             bytes_.number(LinkRow::bins);
             for (const double bin : row.binned)
                 bytes_.number(reader::saturated(bin));
@@ -194,7 +217,7 @@ private:
     /// "work" of "cudaMalloc(&work, bytes)" and of "work = torch.empty(n)".
     std::string variable(const LineRow& line, const symbols::CodePlace& place) {
         if (const std::string_view symbol = report_.trace.dictionary.string(line.symbol); !symbol.empty())
-            return shown(symbol);
+            return shown(symbols::demangle(symbol));
         if (!with_source_)
             return {};
         const std::string source = report_.symbolizer.source_text(place);
@@ -279,20 +302,34 @@ private:
 
     std::uint64_t put(const LineRow& line) {
         const std::uint64_t offset = begin();
-        put_stays(line);
-        put_moves(line);
+        const bool told = line.binned_stays.empty(),
+                   fits = line.stays_exact && afford(line.stays.size(), line_pieces_left_);
+        if (told || fits)
+            put_stays(line);
+        else
+            put_binned_stays(line);
+        const bool moves_fit = line.moves_exact && afford(line.moves.size(), line_pieces_left_);
+        if (line.binned_moves.empty() || moves_fit)
+            put_moves(line);
+        else
+            put_binned_moves(line);
         const bool with_launches = afford(line.launches.size(), line_pieces_left_);
-        bytes_.number(with_launches ? line.launches.size() : 0);
-        double at = 0;
-        for (const auto& [from, until] : line.launches) {
-            if (!with_launches)
-                break;
-            const auto now = static_cast<double>(ticks(static_cast<double>(from) * timeline_.span.length()));
-            bytes_.number(reader::saturated(std::max(0.0, now - at)));
-            at = std::max(at, now);
-            bytes_.number(ticks(static_cast<double>(until - from) * timeline_.span.length()));
-        }
+        put_launches(with_launches ? line.launches : Stretches());
+        if (!(told || fits) || !(line.binned_moves.empty() || moves_fit) || !with_launches ||
+            !line.launches_exact)
+            binned_.insert(&line);
         return offset;
+    }
+
+    void put_launches(const Stretches& launches) {
+        bytes_.number(launches.size());
+        std::uint64_t at = 0;
+        for (const auto& [from, until] : launches) {
+            const std::uint64_t now = std::max(at, ticks(from));
+            bytes_.number(now - at);
+            at = now;
+            bytes_.number(ticks(until - from));
+        }
     }
 
     /// Of `coarse_` bins from there on, by bytes; less where nothing lived for a part of it.
@@ -307,19 +344,19 @@ private:
         return sum > 0 ? of_place / sum * alive : 0;
     }
 
+    void put_binned_stays(const LineRow& line) {
+        bytes_.byte(0);
+        bytes_.number(LineRow::bins / coarse_);
+        for (std::size_t place = 0; place < places; ++place)
+            for (std::size_t bin = 0; bin < LineRow::bins; bin += coarse_)
+                bytes_.byte(eighth(place_share(line, place, bin)));
+    }
+
     void put_stays(const LineRow& line) {
-        const bool exact =
-            line.binned_stays.empty() || (line.stays_exact && afford(line.stays.size(), line_pieces_left_));
-        bytes_.byte(exact ? 1 : 0);
-        if (!exact) {
-            bytes_.number(LineRow::bins / coarse_);
-            for (std::size_t place = 0; place < places; ++place)
-                for (std::size_t bin = 0; bin < LineRow::bins; bin += coarse_)
-                    bytes_.byte(eighth(place_share(line, place, bin)));
-            return;
-        }
+        bytes_.byte(1);
         bytes_.number(line.parts.size());
         for (const AllocationPart& part : line.parts) {
+            bytes_.number(part.number);
             bytes_.number(ticks(part.begin));
             bytes_.number(ticks(part.end - part.begin));
             bytes_.number(part.bytes);
@@ -348,23 +385,27 @@ private:
         for (const StayPiece& piece : pieces)
             bytes_.number(kinds[piece.shares]);
         for (const StayPiece& piece : pieces)
-            bytes_.number(piece.number);
+            bytes_.number(part_index(line, piece.number));
+    }
+
+    static std::size_t part_index(const LineRow& line, std::uint32_t number) {
+        const auto part = std::ranges::lower_bound(line.parts, number, {}, &AllocationPart::number);
+        return static_cast<std::size_t>(part - line.parts.begin());
+    }
+
+    void put_binned_moves(const LineRow& line) {
+        bytes_.byte(0);
+        bytes_.number(LineRow::bins / coarse_);
+        for (std::size_t bin = 0; bin < line.binned_moves.size(); bin += coarse_) {
+            double sum = 0;
+            for (std::size_t i = 0; i < coarse_; ++i)
+                sum += line.binned_moves[bin + i];
+            bytes_.number(reader::saturated(sum));
+        }
     }
 
     void put_moves(const LineRow& line) {
-        const bool exact =
-            line.binned_moves.empty() || (line.moves_exact && afford(line.moves.size(), line_pieces_left_));
-        bytes_.byte(exact ? 1 : 0);
-        if (!exact) {
-            bytes_.number(LineRow::bins / coarse_);
-            for (std::size_t bin = 0; bin < line.binned_moves.size(); bin += coarse_) {
-                double sum = 0;
-                for (std::size_t i = 0; i < coarse_; ++i)
-                    sum += line.binned_moves[bin + i];
-                bytes_.number(reader::saturated(sum));
-            }
-            return;
-        }
+        bytes_.byte(1);
         std::vector<MoveMark> moves = line.moves;
         std::ranges::stable_sort(moves, {}, &MoveMark::time);
         bytes_.number(moves.size());
@@ -376,7 +417,7 @@ private:
         for (const MoveMark& move : moves)
             bytes_.number(move.bytes);
         for (const MoveMark& move : moves)
-            bytes_.number(move.number);
+            bytes_.number(part_index(line, move.number));
         for (const MoveMark& move : moves)
             bytes_.byte(
                 static_cast<std::uint8_t>(static_cast<unsigned>(move.cause) << 1 | (move.up ? 1u : 0u)));
@@ -407,40 +448,130 @@ private:
             {"at", offset}, {"named", timeline_.named_steps}, {"texts", std::move(texts)}, {"round", round}};
     }
 
-    /// Where each finding costs most, and the row that shows it.
-    Json findings() {
-        std::unordered_map<std::uint64_t, Worst> by_line;
+    /// The calls of a line: the longest, and the one that rows with too many pieces show in full.
+    struct OfLine {
+        Worst worst;
+        std::uint64_t detail = 0; ///< stack; 0: none
+        double detail_length = 0;
+    };
+
+    std::unordered_map<std::uint64_t, OfLine> calls_by_line() {
+        std::unordered_map<std::uint64_t, OfLine> result;
         for (const auto& [stack, worst] : timeline_.calls) {
             if (worst.last == 0) // no call of it was placed
                 continue;
-            const auto [found, fresh] = by_line.try_emplace(report_.symbolizer.line_stack(stack), worst);
-            if (fresh)
-                continue;
-            found->second.first = std::min(found->second.first, worst.first);
-            found->second.last = std::max(found->second.last, worst.last);
-            if (worst.length > found->second.length) {
-                found->second.length = worst.length;
-                found->second.time = worst.time;
+            const auto [found, fresh] = result.try_emplace(report_.symbolizer.line_stack(stack));
+            OfLine& line = found->second;
+            line.worst.first = fresh ? worst.first : std::min(line.worst.first, worst.first);
+            line.worst.last = std::max(line.worst.last, worst.last);
+            if (worst.length > line.worst.length || fresh) {
+                line.worst.length = worst.length;
+                line.worst.time = worst.time;
+            }
+            const auto detail = timeline_.details.find(stack);
+            if (detail != timeline_.details.end() &&
+                detail->second.end - detail->second.begin > line.detail_length) {
+                line.detail = stack;
+                line.detail_length = detail->second.end - detail->second.begin;
             }
         }
+        return result;
+    }
+
+    /// Where each finding costs most, and the row that shows it. Where rows have too many pieces, the place is
+    /// one that has a detail, of the line itself or else of one that the finding names.
+    Json findings() {
+        const std::unordered_map<std::uint64_t, OfLine> by_line = calls_by_line();
+        const auto of_line = [&](std::uint64_t stack) -> const OfLine* {
+            const auto found = stack == 0 ? by_line.end() : by_line.find(report_.symbolizer.line_stack(stack));
+            return found == by_line.end() ? nullptr : &found->second;
+        };
         Json list = Json::array();
         for (const findings::Finding& finding : report_.findings) {
+            const OfLine* line = of_line(finding.stack);
+            for (const auto& [what, stack] : finding.places)
+                if (!timeline_.details.empty() && (line == nullptr || line->detail == 0))
+                    if (const OfLine* const other = of_line(stack); other != nullptr && other->detail != 0)
+                        line = other;
             Json mark{{"row", nullptr}, {"at", nullptr}, {"from", nullptr}, {"until", nullptr}, {"length", 0}};
-            if (finding.stack != 0)
-                if (const auto found = by_line.find(report_.symbolizer.line_stack(finding.stack));
-                    found != by_line.end())
-                    mark = {{"row", nullptr},
-                            {"at", found->second.time},
-                            {"from", found->second.first},
-                            {"until", found->second.last},
-                            {"length", found->second.length}};
-            mark_line(finding, mark);
+            if (line != nullptr)
+                mark = {{"row", nullptr},
+                        {"at", line->worst.time},
+                        {"from", line->worst.first},
+                        {"until", line->worst.last},
+                        {"length", line->worst.length}};
+            const bool has_detail = line != nullptr && line->detail != 0 && choose(line->detail);
+            if (has_detail) {
+                const Detail& detail = timeline_.details.at(line->detail);
+                mark["at"] = detail.begin;
+                mark["length"] = detail.end - detail.begin;
+            }
+            mark_line(finding, mark, has_detail);
             list.push_back(std::move(mark));
         }
         return list;
     }
 
-    void mark_line(const findings::Finding& finding, Json& mark) {
+    /// Whether the page will have the detail: it has those of the findings that save most.
+    bool choose(std::uint64_t stack) {
+        constexpr std::size_t most = 12;
+        if (std::ranges::find(chosen_, stack) != chosen_.end())
+            return true;
+        if (chosen_.size() == most)
+            return false;
+        chosen_.push_back(stack);
+        return true;
+    }
+
+    /// Of the rows that have too many pieces.
+    Json details() {
+        Json list = Json::array();
+        for (const std::uint64_t stack : chosen_) {
+            const Detail& detail = timeline_.details.at(stack);
+            list.push_back({{"from", detail.from}, {"until", detail.until}, {"at", begin()}});
+            put_rows(
+                detail.causes, [&](std::uint32_t i) { return is_binned(timeline_.threads[i]->causes); },
+                thread_numbers_);
+            put_rows(
+                detail.calls, [&](std::uint32_t i) { return is_binned(timeline_.threads[i]->calls); },
+                thread_numbers_);
+            put_rows(
+                detail.work, [&](std::uint32_t i) { return is_binned(timeline_.streams[i]->work); },
+                stream_numbers_);
+            put_rows(detail.link,
+                     [&](std::uint32_t i) { return !(i == 0 ? timeline_.up : timeline_.down).exact; });
+            put_rows(
+                detail.lines, [&](std::uint32_t i) { return is_binned(timeline_.lines[i]); }, line_numbers_);
+        }
+        return list;
+    }
+
+    template <class Row>
+    bool is_binned(const Row& row) const {
+        return binned_.contains(&row);
+    }
+
+    /// Those that are binned, each behind its number in the page.
+    template <class Row, class Binned>
+    void put_rows(const std::map<std::uint32_t, Row>& rows, const Binned& binned,
+                  const std::unordered_map<std::size_t, std::size_t>& numbers = {}) {
+        bytes_.number(static_cast<std::uint64_t>(
+            std::ranges::count_if(rows, [&](const auto& each) { return binned(each.first); })));
+        for (const auto& [index, row] : rows)
+            if (binned(index)) {
+                bytes_.number(numbers.empty() ? index : numbers.at(index));
+                put_whole(row);
+            }
+    }
+    void put_whole(const std::vector<Piece>& pieces) { put(pieces); }
+    void put_whole(const std::vector<LinkPiece>& pieces) { put(pieces); }
+    void put_whole(const LineRow& line) {
+        put_stays(line);
+        put_moves(line);
+        put_launches(line.launches);
+    }
+
+    void mark_line(const findings::Finding& finding, Json& mark, bool has_detail) {
         if (finding.allocation_stack == 0)
             return;
         const std::uint64_t stack = report_.symbolizer.line_stack(finding.allocation_stack);
@@ -451,7 +582,7 @@ private:
             mark["row"] = line_numbers_[i];
             const auto worst = std::ranges::max_element(line.moves, {}, &MoveMark::bytes);
             const bool of_managed = std::string_view(finding.rule->id).starts_with("UMA-2");
-            if (worst != line.moves.end() && (of_managed || mark["at"].is_null())) {
+            if (worst != line.moves.end() && !has_detail && (of_managed || mark["at"].is_null())) {
                 mark["at"] = worst->time;
                 mark["from"] = line.moves.front().time;
                 mark["until"] = line.moves.back().time;
@@ -468,11 +599,15 @@ private:
     PackedBytes& bytes_;
     double unit_;
     std::size_t row_pieces_left_ = 250'000, line_pieces_left_ = 30'000;
-    std::size_t coarse_ = 1; ///< bins of a line that are one in the page
+    std::size_t kernel_text_left_ = 200'000; ///< bytes
+    std::size_t coarse_ = 1;                 ///< bins of a line that are one in the page
     Json places_ = Json::array();
     std::unordered_map<std::uint64_t, std::size_t> place_numbers_;
     std::unordered_map<std::string, std::size_t> place_texts_;
-    std::unordered_map<std::size_t, std::size_t> line_numbers_;
+    std::unordered_map<std::size_t, std::size_t> thread_numbers_, stream_numbers_,
+        line_numbers_;                  ///< in the page
+    std::set<const void*> binned_;      ///< rows whose pieces the page lacks
+    std::vector<std::uint64_t> chosen_; ///< stacks of details that the page has
 };
 
 } // namespace

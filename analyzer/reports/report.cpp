@@ -7,9 +7,7 @@
 #include "analyzer/reader/saturated.hpp"
 
 #include <algorithm>
-#include <exception>
 #include <sys/stat.h>
-#include <thread>
 #include <unistd.h>
 
 namespace umadvisor::reports {
@@ -46,16 +44,8 @@ Report::Report(const std::string& path, const symbols::Options& options, bool wi
       symbolizer(trace.dictionary, with_source_rule(options, trace),
                  symbols::packed_symbols(trace.file.source())),
       full_stacks(options.full_stacks) {
-    std::exception_ptr failure;
-    std::jthread other;
     if (beside)
-        other = std::jthread([&failure, job = beside(*this)] {
-            try {
-                job();
-            } catch (...) {
-                failure = std::current_exception();
-            }
-        });
+        beside_ = std::async(std::launch::async, beside(*this));
     findings::Findings found = findings::find_all(profile, [this](std::uint64_t stack) {
         // What is called outside the ranges that are looked at has lines of its own.
         return symbolizer.line_stack(stack) | (stack & reader::outside_mark);
@@ -76,10 +66,11 @@ Report::Report(const std::string& path, const symbols::Options& options, bool wi
         findings, profile, [this](std::uint64_t stack) { return symbolizer.line_stack(stack); }, is_own,
         framework_of);
     findings::advise_in_python(findings, framework_of);
-    if (other.joinable())
-        other.join();
-    if (failure)
-        std::rethrow_exception(failure);
+}
+
+void Report::finish_beside() {
+    if (beside_.valid())
+        beside_.get();
 }
 
 std::string Report::why_empty() const {

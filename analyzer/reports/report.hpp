@@ -7,6 +7,7 @@
 #include "analyzer/symbols/symbolizer.hpp"
 
 #include <functional>
+#include <future>
 #include <iosfwd>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -23,7 +24,7 @@ class Report {
 public:
     /// Throws Error when the file cannot be read at all, or has none of the ranges that `query` asks for.
     /// `rates_of` says what moving memory costs on a device. `beside` is called when the profile is made; what
-    /// it returns runs in a thread of its own while findings are searched for, and must not look symbols up.
+    /// it returns runs in a thread of its own until finish_beside(), and must not look symbols up.
     explicit Report(const std::string& path, const symbols::Options& options = {}, bool with_statistics = false,
                     const RatesOf& rates_of = {}, const reader::RangeQuery& query = {},
                     const std::function<std::function<void()>(Report&)>& beside = {});
@@ -43,6 +44,8 @@ public:
     double together_ns = 0;   ///< that all findings save together, those left out included
     std::size_t left_out = 0; ///< findings that were asked not to be shown
 
+    /// Returns when what was to run beside is done. Throws what it threw.
+    void finish_beside();
     /// Why there are no findings, in a sentence.
     std::string why_empty() const;
     struct StackLine {
@@ -55,6 +58,7 @@ public:
 
 private:
     std::size_t stack_text_left_ = 3 << 20; ///< bytes
+    std::future<void> beside_;              ///< the last: it uses the others until it is destroyed
 };
 
 /// Advice for people.

@@ -95,6 +95,11 @@ Symbolizer::Symbolizer(const reader::Dictionary& dictionary, Options options, Pa
 Symbolizer::~Symbolizer() = default;
 
 Symbolizer::Module* Symbolizer::module_of(std::uint64_t id) {
+    const auto [number, fresh] = numbered_.try_emplace(id);
+    return fresh ? number->second = find_module(id) : number->second;
+}
+
+Symbolizer::Module* Symbolizer::find_module(std::uint64_t id) {
     const auto found = dictionary_.modules.find(id);
     if (found == dictionary_.modules.end() || !found->second.path.starts_with('/'))
         return nullptr; // [vdso] and the like, or a program that was started by a relative path and is not

@@ -69,6 +69,7 @@ private:
     };
     const ChosenLine& chosen_line(std::uint64_t stack);
     Module* module_of(std::uint64_t id);
+    Module* find_module(std::uint64_t id);
     const std::vector<CodePlace>& frame_places(std::uint64_t frame);
     /// Each frame of either language, the innermost first.
     void walk(std::uint64_t stack, const VisitFrame& visit);
@@ -83,6 +84,7 @@ private:
     SourceFiles sources_;
     PythonLines python_lines_;
     std::map<std::string, std::unique_ptr<Module>> modules_; ///< by path and build id
+    std::unordered_map<std::uint64_t, Module*> numbered_;    ///< the same by number; nullptr: no file
     std::unordered_map<std::uint64_t, std::vector<CodePlace>> frames_;
     std::unordered_map<std::uint64_t, ChosenLine> lines_;
     std::map<std::string, std::uint64_t> line_stacks_; ///< by module and place

@@ -1,14 +1,15 @@
 // The HTML report in a real browser.
-//   page_test.mjs UMADVISOR PACKAGES GOLDEN [--pictures FOLDER]
-// UMADVISOR: the program; PACKAGES: the folder whose node_modules has puppeteer-core and axe-core; GOLDEN: a folder of NAME.umtrace.xz.
+//   page_test.mjs UMADVISOR PACKAGES GOLDEN [TRAINING_TRACE] [--pictures FOLDER]
+// UMADVISOR: the program; PACKAGES: the folder whose node_modules has puppeteer-core and axe-core; GOLDEN: a folder of NAME.umtrace.xz;
+// TRAINING_TRACE: the program that makes large traces.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-const [, , umadvisor, packages, golden, ...options] = process.argv;
+const [, , umadvisor, packages, golden, ...options] = process.argv, trainingTrace = options[0]?.startsWith("--") ? "" : options.shift();
 const require = createRequire(join(packages, "package.json"));
 const puppeteer = require("puppeteer-core"), axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 const pictures = options[0] === "--pictures" ? options[1] : null;
@@ -151,6 +152,41 @@ test("a drag zooms, and the tooltip says what is there", async () => {
     assert.equal(await page.evaluate(() => document.querySelector(".inview b").textContent), "In view");
     assert.deepEqual(complaints, []);
     await page.close();
+});
+
+/** Of a window: what is said to be in view, and whether rows are drawn from bins. */
+const inView = (page) => page.evaluate(() => document.querySelector(".inview").textContent);
+
+test("a large trace has its pieces around its findings", async () => {
+    if (!trainingTrace) return;
+    const file = join(folder, "large.umtrace"), objects = Array.from({ length: 6 }, (_, i) => join(folder, `object${i}.so`));
+    for (const object of objects) symlinkSync(umadvisor, object);
+    execFileSync(trainingTrace, ["200000", file, ...objects]);
+    run("report", "--html", "-f", "-o", join(folder, "large.html"), file);
+    const { page, complaints } = await open(join(folder, "large.html"));
+    await page.click("[data-show='1']");
+    await frame(page);
+    const close = await inView(page), [from, until] = await page.evaluate(() => { document.getElementById("tl").focus(); return /([\d.]+) s to ([\d.]+) s/.exec(document.querySelector(".inview .small").textContent).slice(1).map(Number); });
+    // Launches are counted where they are known one by one: in a closeup, and not around it.
+    assert.match(close, /launches [1-9]/);
+    await page.keyboard.press("-");
+    for (let i = 0; i < 6; i++) await page.keyboard.press("-");
+    await frame(page);
+    assert.doesNotMatch(await inView(page), /launches \d/);
+    // The address of the closeup shows it again.
+    const again = await open(join(folder, "large.html"), { hash: `#t=${from * 1e3},${until * 1e3}` });
+    assert.match(await inView(again.page), /launches [1-9]/);
+    await again.page.close();
+    assert.deepEqual(complaints, []);
+    await page.close();
+});
+
+test("kernels are called by their names", async () => {
+    const { kernelNames } = await import(`data:text/javascript,${encodeURIComponent(require("esbuild").transformSync(readFileSync(join(packages, "src/format.ts"), "utf8"), { loader: "ts" }).code)}`);
+    assert.deepEqual(kernelNames("void at::native::(anonymous namespace)::copy_kernel<float, std::array<char*, 2> >(int, float*)"), ["at::native::copy_kernel", "copy_kernel"]);
+    assert.deepEqual(kernelNames("scale(float*, unsigned long)"), ["scale", "scale"]);
+    assert.deepEqual(kernelNames("void vectorized<(int)4>(int)"), ["vectorized", "vectorized"]);
+    assert.deepEqual(kernelNames("ampere_sgemm_128x64_tn"), ["ampere_sgemm_128x64_tn", "ampere_sgemm_128x64_tn"]);
 });
 
 test("tables sort, filter and become CSV", async () => {

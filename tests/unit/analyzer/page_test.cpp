@@ -1,4 +1,5 @@
 /// What the HTML report says of itself: texts of strangers, and where memory was.
+#include "analyzer/html/closeups.hpp"
 #include "analyzer/html/markup.hpp"
 #include "analyzer/html/page.hpp"
 #include "analyzer/html/placement.hpp"
@@ -245,6 +246,59 @@ BOOST_AUTO_TEST_CASE(a_row_of_too_many_pieces_keeps_their_shares) {
     for (std::size_t bin = 0; bin < 10; ++bin)
         BOOST_TEST(std::abs(row.share(bin % 2, bin) - 0.25) < 1e-6);
     BOOST_TEST(row.ns(0) == 125);
+}
+
+namespace {
+
+/// Calls of 10 ns, one every 100, of which one in the middle takes longer.
+struct ManyCalls {
+    static constexpr std::uint32_t count = 200'000, longest = 77'777;
+    html::Closeups closeups{1000};
+    ManyCalls() {
+        for (std::uint32_t i = 0; i < count; ++i) {
+            const double begin = i * 100.0, end = begin + (i == longest ? 50 : 10);
+            closeups.add({begin, end, 0, 0, i, html::Sight::Of::calls});
+            if (i == 0 || i == longest)
+                closeups.longest(7, begin, end);
+        }
+    }
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_closeup_has_all_that_is_around_the_longest_call) {
+    ManyCalls many;
+    const double begin = ManyCalls::longest * 100.0;
+    many.closeups.add({begin - 5000, begin + 5000, 0, 1, 1, html::Sight::Of::stay}); // told when it is over
+    many.closeups.add({0, begin - 5000, 0, 1, 2, html::Sight::Of::stay});
+    const std::map<std::uint64_t, html::Closeup> found = many.closeups.finish();
+    BOOST_REQUIRE_EQUAL(found.size(), 1u);
+    const html::Closeup& closeup = found.at(7);
+    BOOST_TEST((closeup.begin == begin && closeup.end == begin + 50));
+    BOOST_TEST((closeup.from == begin - 1000 && closeup.until == begin + 1050));
+    std::vector<std::uint32_t> calls;
+    std::size_t stays = 0;
+    for (const html::Sight& sight : closeup.sights)
+        if (sight.of == html::Sight::Of::calls)
+            calls.push_back(sight.number);
+        else
+            ++stays;
+    BOOST_TEST(stays == 1);
+    BOOST_REQUIRE_EQUAL(calls.size(), 21u);
+    for (std::uint32_t i = 0; i < calls.size(); ++i)
+        BOOST_TEST(calls[i] == ManyCalls::longest - 10 + i);
+}
+
+BOOST_AUTO_TEST_CASE(a_closeup_is_narrower_where_too_much_happens) {
+    html::Closeups closeups(1e6);
+    for (std::uint32_t i = 0; i < 15'000; ++i)
+        closeups.add({i * 10.0, i * 10.0 + 5, 0, 0, i, html::Sight::Of::calls});
+    closeups.longest(7, 100'000, 100'005);
+    const std::map<std::uint64_t, html::Closeup> found = closeups.finish();
+    const html::Closeup& closeup = found.at(7);
+    BOOST_TEST(closeup.sights.size() <= html::Closeups::most);
+    BOOST_TEST((closeup.from < 100'000 && closeup.until > 100'005));
+    BOOST_TEST(static_cast<double>(closeup.sights.size()) >= (closeup.until - closeup.from) / 10 - 1);
 }
 
 /// A kernel of 1 us behind which the driver's totals grew by 64 MiB.

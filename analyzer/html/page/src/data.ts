@@ -14,7 +14,7 @@ export interface Bins {
 }
 export type Row = { pieces: Pieces; bins?: undefined } | { bins: Bins; pieces?: undefined };
 
-export interface Part { begin: number; end: number; bytes: number; moved: number }
+export interface Part { number: number; begin: number; end: number; bytes: number; moved: number }
 export interface Stays { begin: Float64Array; end: Float64Array; kind: Uint32Array; part: Uint32Array; kinds: Uint8Array; longest: number }
 export interface Moves { time: Float64Array; bytes: Float64Array; part: Uint32Array; flags: Uint8Array }
 export interface LineRow {
@@ -28,6 +28,11 @@ export interface LineRow {
 export interface LinkRow { begin: Float64Array; end: Float64Array; bytes: Float64Array }
 export interface Memory { time: Float64Array; allocated: Float64Array; resident: Float64Array }
 export interface Steps { begin: Float64Array; end: Float64Array; text: Uint32Array; depth: Uint32Array }
+
+/** What rows with bins hold in a window, by their number. */
+export interface Detail {
+  causes: Map<number, Row>; calls: Map<number, Row>; work: Map<number, Row>; link: Map<number, LinkRow>; lines: Map<number, LineRow>;
+}
 
 export interface LineMeta {
   name: string; place: string; call: string; memory: string; count: number; bytes: number; largest: number; first: number;
@@ -46,10 +51,10 @@ export interface Document {
     lines: LineMeta[];
     steps: { at: number; named: boolean; texts: string[]; round: string };
     findings: FindingMark[];
+    details: { from: number; until: number; at: number }[];
   };
   flames: Flame[];
   titles: string[];
-  bytes: string;
 }
 
 export const placeCount = 6, causeCount = 5;
@@ -76,8 +81,22 @@ export class Data {
 
   private reader(at: number) { return new Reader(this.bytes, at, this.document.timeline.unit); }
 
-  row(at: number): Row {
-    const from = this.reader(at);
+  row(at: number): Row { return this.rowFrom(this.reader(at)); }
+  line(at: number): LineRow { return this.lineFrom(this.reader(at)); }
+  link(at: number): LinkRow { return this.linkFrom(this.reader(at)); }
+
+  detail(number: number): Detail {
+    const from = this.reader(this.document.timeline.details[number].at);
+    const rows = <T>(read: () => T) => {
+      const found = new Map<number, T>();
+      for (let left = from.number(); left > 0; left--) found.set(from.number(), read());
+      return found;
+    };
+    const row = () => rows(() => this.rowFrom(from));
+    return { causes: row(), calls: row(), work: row(), link: rows(() => this.linkFrom(from)), lines: rows(() => this.lineFrom(from)) };
+  }
+
+  private rowFrom(from: Reader): Row {
     if (from.byte() === 0) return { bins: this.bins(from, from.number(), from.number()) };
     const count = from.number();
     const begin = new Float64Array(count), end = new Float64Array(count), name = new Uint32Array(count);
@@ -97,14 +116,14 @@ export class Data {
     return { bins, shares };
   }
 
-  line(at: number): LineRow {
-    const from = this.reader(at), row: LineRow = { parts: [], launches: { begin: new Float64Array(0), end: new Float64Array(0) } };
+  private lineFrom(from: Reader): LineRow {
+    const row: LineRow = { parts: [], launches: { begin: new Float64Array(0), end: new Float64Array(0) } };
     if (from.byte() === 0) row.bins = this.bins(from, placeCount, from.number());
     else {
       const parts = from.number();
       for (let i = 0; i < parts; i++) {
-        const begin = from.time(), length = from.time();
-        row.parts.push({ begin, end: begin + length, bytes: from.number(), moved: from.number() });
+        const number = from.number(), begin = from.time(), length = from.time();
+        row.parts.push({ number, begin, end: begin + length, bytes: from.number(), moved: from.number() });
       }
       const kinds = from.take(from.number() * placeCount), count = from.number();
       const begin = new Float64Array(count), end = new Float64Array(count), kind = new Uint32Array(count), part = new Uint32Array(count);
@@ -144,8 +163,8 @@ export class Data {
     return row;
   }
 
-  link(at: number): LinkRow {
-    const from = this.reader(at), exact = from.byte() === 1, count = from.number();
+  private linkFrom(from: Reader): LinkRow {
+    const exact = from.byte() === 1, count = from.number();
     const begin = new Float64Array(count), end = new Float64Array(count), bytes = new Float64Array(count);
     const span = this.document.timeline.span;
     for (let i = 0, t = 0; i < count; i++) {
@@ -182,11 +201,11 @@ export class Data {
 
 /** Reads the page's own data. */
 export async function load(): Promise<Data> {
-  const element = document.getElementById("data")!;
+  const element = document.getElementById("data")!, bytes = document.getElementById("bytes") as HTMLTemplateElement;
   const parsed = JSON.parse(element.textContent!) as Document;
+  const packed = Uint8Array.from(atob(bytes.content.textContent!), (c) => c.charCodeAt(0));
   element.remove();
-  const packed = Uint8Array.from(atob(parsed.bytes), (c) => c.charCodeAt(0));
-  parsed.bytes = "";
+  bytes.remove();
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
   return new Data(parsed, new Uint8Array(await new Response(stream).arrayBuffer()));
 }

@@ -31,3 +31,16 @@ export const countText = (count: number) => count.toLocaleString("en");
 /** Cut in the middle. */
 export const shortened = (text: string, most: number) =>
   text.length <= most ? text : `${text.slice(0, Math.ceil(most / 2) - 1)}…${text.slice(text.length - Math.floor(most / 2))}`;
+
+/** What a kernel is called, without return type, template arguments and parameters: with and without its namespaces. */
+export function kernelNames(name: string): [string, string] {
+  let plain = "", depth = 0;
+  for (const c of name.replace(/\(anonymous namespace\)::/g, "")) {
+    if (c === "<") depth++;
+    else if (c === ">" && depth > 0) depth--;
+    else if (depth === 0 && c === "(") break;
+    else if (depth === 0) plain += c;
+  }
+  const qualified = plain.trim().split(" ").pop() || name;
+  return [qualified, qualified.split("::").pop()!];
+}

@@ -1,7 +1,7 @@
 // The rows of the timeline: what each is called, draws, and says of the place under the pointer.
 import { allParts, columnWidth, countIn, firstPiece, linkBytes, memoryUse, moveBytes, moveRange, pieceAt, placeShares, shares, stayCount, total } from "./columns";
-import { type Data, type LineMeta, type LineRow, type Row, after, causeCount, placeCount } from "./data";
-import { bytesText, countText, momentText, percentText, timeText } from "./format";
+import { type Data, type Detail, type LineMeta, type LineRow, type LinkRow, type Moves, type Row, after, causeCount, placeCount } from "./data";
+import { bytesText, countText, kernelNames, momentText, percentText, timeText } from "./format";
 import { type Context, type Ink, causeInks, causeNames, fill, font, glyph, inkOn, label, note, palette, stack } from "./paint";
 import type { Tip } from "./tip";
 import type { View } from "./view";
@@ -42,7 +42,7 @@ export interface RowView {
   draw(context: Context, width: number, height: number): void;
   hit?(time: number, y: number, x: number): Tip | null;
 }
-export interface LineView { meta: LineMeta; index: number; row(): LineRow; mayOpen: boolean }
+export interface LineView { meta: LineMeta; index: number; row(): LineRow; whole(): LineRow; mayOpen: boolean }
 
 const nice = (value: number) => {
   const scale = 10 ** Math.floor(Math.log10(value || 1));
@@ -50,12 +50,13 @@ const nice = (value: number) => {
 };
 
 export class Rows {
-  readonly main: Row | null = null;
   readonly mainIndex: number;
+  readonly memory; readonly steps;
   private readonly parsed = new Map<number, LineRow>();
-  readonly up; readonly down; readonly memory; readonly steps;
-  readonly threads: { causes: Row; calls: Row }[];
-  readonly streams: Row[];
+  private readonly parsedDetails = new Map<number, Detail>();
+  private readonly links: LinkRow[];
+  private readonly threads: { causes: Row; calls: Row }[];
+  private readonly streams: Row[];
   private readonly span: number;
 
   constructor(readonly data: Data, readonly view: View) {
@@ -63,15 +64,29 @@ export class Rows {
     this.span = timeline.span;
     this.threads = timeline.threads.map((thread) => ({ causes: data.row(thread.causes), calls: data.row(thread.coverage) }));
     this.mainIndex = Math.max(0, timeline.threads.findIndex((thread) => thread.main));
-    if (this.threads.length) this.main = this.threads[this.mainIndex].causes;
     this.streams = timeline.streams.map((stream) => data.row(stream.work));
-    this.up = data.link(timeline.link.up.at);
-    this.down = data.link(timeline.link.down.at);
+    this.links = [data.link(timeline.link.up.at), data.link(timeline.link.down.at)];
     this.memory = data.memory();
     this.steps = data.steps();
   }
 
-  line(index: number): LineRow {
+  /** Where there is a detail of all that is in view, its rows stand for those that have bins. */
+  private detail(): Detail | undefined {
+    const { from, until } = this.view, a_bit = (until - from) / 1000;
+    const number = this.data.document.timeline.details.findIndex((detail) => detail.from <= from + a_bit && until <= detail.until + a_bit);
+    if (number < 0) return undefined;
+    let detail = this.parsedDetails.get(number);
+    if (!detail) this.parsedDetails.set(number, (detail = this.data.detail(number)));
+    return detail;
+  }
+  causes(thread: number): Row { return this.detail()?.causes.get(thread) ?? this.threads[thread].causes; }
+  calls(thread: number): Row { return this.detail()?.calls.get(thread) ?? this.threads[thread].calls; }
+  work(stream: number): Row { return this.detail()?.work.get(stream) ?? this.streams[stream]; }
+  linkRow(way: number): LinkRow { return this.detail()?.link.get(way) ?? this.links[way]; }
+  line(index: number): LineRow { return this.detail()?.lines.get(index) ?? this.wholeLine(index); }
+  main(): Row | null { return this.threads.length ? this.causes(this.mainIndex) : null; }
+
+  private wholeLine(index: number): LineRow {
     let row = this.parsed.get(index);
     if (!row) this.parsed.set(index, (row = this.data.line(this.data.document.timeline.lines[index].at)));
     return row;
@@ -107,7 +122,8 @@ export class Rows {
   // The overview.
 
   overview(): RowView {
-    const faults = this.main ? total(this.main, 8, 0, this.span, this.span) : new Float32Array(8);
+    const main = this.threads.length ? this.threads[this.mainIndex].causes : null;
+    const faults = main ? total(main, 8, 0, this.span, this.span) : new Float32Array(8);
     const ofFaults = faults[1] + faults[2] > this.span * 0.001;
     const drawn = ofFaults ? [2, 1] : [3, 4];
     return {
@@ -115,8 +131,8 @@ export class Rows {
       height: 40, grid: false, findings: [], classes: "bare", aria: "Overview of the run, with the visible window",
       draw: (context, width, height) => {
         fill(context, "sunk", 0, 0, width, height);
-        if (!this.main) return;
-        const columns = Math.ceil(width / 3), all = shares(this.main, 8, 0, this.span, columns, this.span);
+        if (!main) return;
+        const columns = Math.ceil(width / 3), all = shares(main, 8, 0, this.span, columns, this.span);
         for (let column = 0; column < columns; column++) {
           let y = height;
           for (const cause of drawn) {
@@ -197,9 +213,9 @@ export class Rows {
   // The host.
 
   thread(index: number): RowView {
-    const meta = this.data.document.timeline.threads[index], { causes, calls } = this.threads[index];
+    const meta = this.data.document.timeline.threads[index];
     const drawCalls = (context: Context, width: number) => {
-      const y = 28, height = 14, count = countIn(calls, this.view.from, this.view.until);
+      const calls = this.calls(index), y = 28, height = 14, count = countIn(calls, this.view.from, this.view.until);
       if (count > width / 6) {
         const columns = Math.ceil(width / 4), all = shares(calls, 1, this.view.from, this.view.from + (this.view.length * columns * 4) / width, columns, this.span);
         context.fillStyle = palette.of("mut");
@@ -224,7 +240,7 @@ export class Rows {
       }
     };
     const tipOf = (row: Row, i: number): Tip => {
-      const pieces = row.pieces!, name = this.nameOf(pieces.name[i]), length = pieces.end[i] - pieces.begin[i];
+      const causes = this.causes(index), calls = this.calls(index), pieces = row.pieces!, name = this.nameOf(pieces.name[i]), length = pieces.end[i] - pieces.begin[i];
       const parts = total(causes, 8, pieces.begin[i], pieces.end[i], this.span);
       const estimated = parts[1] + parts[2] > 0;
       return {
@@ -240,7 +256,7 @@ export class Rows {
       height: 44, grid: true, findings: meta.main ? this.findingsOf(null) : [],
       aria: `Host thread ${meta.tid}: own code, calls and waits by cause; ${countText(meta.calls)} calls`,
       draw: (context, width) => {
-        const count = countIn(causes, this.view.from, this.view.until), wide = causes.pieces ? columnWidth(count, width) : 4, columns = Math.ceil(width / wide);
+        const causes = this.causes(index), count = countIn(causes, this.view.from, this.view.until), wide = causes.pieces ? columnWidth(count, width) : 4, columns = Math.ceil(width / wide);
         stack(context, shares(causes, 8, this.view.from, this.view.from + (this.view.length * columns * wide) / width, columns, this.span), 8, columns, wide, 3, 22, causeList.map((cause) => cause.ink));
         if (count < width / 10) {
           const pieces = causes.pieces!;
@@ -253,7 +269,7 @@ export class Rows {
         this.coarse(context, causes.bins?.bins, width, 14);
       },
       hit: (time, y) => {
-        const row = y > 27 ? calls : causes, i = countIn(row, this.view.from, this.view.until) < this.view.width / 3 ? pieceAt(row, time) : -1;
+        const causes = this.causes(index), row = y > 27 ? this.calls(index) : causes, i = countIn(row, this.view.from, this.view.until) < this.view.width / 3 ? pieceAt(row, time) : -1;
         if (i >= 0) return tipOf(row, i);
         const [text, from, until] = this.around(time), parts = total(causes, 8, from, until, this.span);
         return { title: `Thread ${meta.tid}, ${text}`, rows: [...causeList.map((cause, k) => [cause.name, percentText(parts[k] / (until - from))] as [string, string]).filter((_, k) => parts[k] > 0), ...this.step(time)] };
@@ -264,25 +280,25 @@ export class Rows {
   // Devices.
 
   stream(index: number): RowView {
-    const meta = this.data.document.timeline.streams[index], row = this.streams[index];
+    const meta = this.data.document.timeline.streams[index];
     return {
       id: `stream${index}`, group: "device", name: `Stream ${meta.number}${meta.default ? " (default)" : ""}`,
       sub: [meta.kernels && `${countText(meta.kernels)} kernels`, meta.copies && `${countText(meta.copies)} fills and copies`].filter(Boolean).join(" · "),
       height: 30, grid: true, findings: [], aria: `Stream ${meta.number}: ${countText(meta.kernels)} kernels, ${countText(meta.copies)} fills and copies`,
       draw: (context, width) => {
-        const count = countIn(row, this.view.from, this.view.until), wide = row.pieces ? columnWidth(count, width) : 4, columns = Math.ceil(width / wide);
+        const row = this.work(index), count = countIn(row, this.view.from, this.view.until), wide = row.pieces ? columnWidth(count, width) : 4, columns = Math.ceil(width / wide);
         stack(context, shares(row, 3, this.view.from, this.view.from + (this.view.length * columns * wide) / width, columns, this.span), 3, columns, wide, 4, 22, workList.map((work) => work.ink));
         this.coarse(context, row.bins?.bins, width, 15);
         if (count > width / 10) return;
         const pieces = row.pieces!;
         for (let i = firstPiece(row, this.view.from); i < pieces.count && pieces.begin[i] < this.view.until; i++) {
           const x = Math.max(0, this.view.x(pieces.begin[i])), name = this.nameOf(pieces.name[i]), ink = workList[pieces.state[i]].ink;
-          const texts = pieces.state[i] === 1 ? ["stalled by page faults", "stalled"] : name.kernel ? [name.kernel, name.kernel.replace(/[<(].*/, ""), "kernel"] : [name.call, "copy"];
+          const texts = pieces.state[i] === 1 ? ["stalled by page faults", "stalled"] : name.kernel ? [...kernelNames(name.kernel), "kernel"] : [name.call, "copy"];
           label(context, texts, inkOn(ink), x, 15.5, Math.min(width, this.view.x(pieces.end[i])) - x);
         }
       },
       hit: (time) => {
-        const i = countIn(row, this.view.from, this.view.until) < this.view.width / 3 ? pieceAt(row, time) : -1;
+        const row = this.work(index), i = countIn(row, this.view.from, this.view.until) < this.view.width / 3 ? pieceAt(row, time) : -1;
         if (i < 0) {
           const [text, from, until] = this.around(time), parts = total(row, 3, from, until, this.span), idle = until - from - parts[0] - parts[1] - parts[2];
           return { title: `Stream ${meta.number}, ${text}`, rows: [...workList.map((work, k) => [work.name, percentText(parts[k] / (until - from))] as [string, string]), ["idle", percentText(Math.max(0, idle) / (until - from))], ...this.step(time)] };
@@ -300,7 +316,7 @@ export class Rows {
       aria: `Traffic on the link: ${bytesText(meta.up.bytes)} to the device, ${bytesText(meta.down.bytes)} to the host`,
       draw: (context, width, height) => {
         const wide = 2, columns = Math.ceil(width / wide), length = this.view.length / columns, middle = height / 2;
-        const up = linkBytes(this.up, this.view.from, this.view.until, columns), down = linkBytes(this.down, this.view.from, this.view.until, columns);
+        const up = linkBytes(this.linkRow(0), this.view.from, this.view.until, columns), down = linkBytes(this.linkRow(1), this.view.from, this.view.until, columns);
         let most = 0.01;
         for (let column = 0; column < columns; column++) most = Math.max(most, up[column] / length, down[column] / length);
         const scale = nice(most);
@@ -314,7 +330,7 @@ export class Rows {
         note(context, `↓ ${scale} GB/s`, 2, height - 8);
       },
       hit: (time) => {
-        const [text, from, until] = this.around(time), up = linkBytes(this.up, from, until, 1)[0], down = linkBytes(this.down, from, until, 1)[0];
+        const [text, from, until] = this.around(time), up = linkBytes(this.linkRow(0), from, until, 1)[0], down = linkBytes(this.linkRow(1), from, until, 1)[0];
         const rate = (bytes: number) => `${bytesText(bytes)} (${(bytes / (until - from)).toFixed(2)} GB/s)`;
         return { title: `Link, ${text}`, rows: [["host → device", rate(up)], ["device → host", rate(down)], ["known", "in sum from one call to the next"], ...this.step(time)] };
       },
@@ -364,7 +380,7 @@ export class Rows {
   }
 
   lineRow(index: number): RowView {
-    const meta = this.data.document.timeline.lines[index], view: LineView = { meta, index, row: () => this.line(index), mayOpen: meta.count > 1 };
+    const meta = this.data.document.timeline.lines[index], view: LineView = { meta, index, row: () => this.line(index), whole: () => this.wholeLine(index), mayOpen: meta.count > 1 };
     const size = meta.count > 1 ? `${countText(meta.count)} × ${bytesText(meta.bytes / meta.count)}` : bytesText(meta.bytes);
     const place = meta.place.replace(/ in .*/, "");
     const moved = `${bytesText(meta.up)} to the device, ${bytesText(meta.down)} to the host`;
@@ -389,7 +405,7 @@ export class Rows {
       id: `line${line.index}.${id}`, group: "lines", name, sub, value, value2: size, height: 32, grid: true, findings: [], kid: true, aria: `${name}, ${sub}, ${size}`,
       draw: (context, width, height) => this.drawLine(context, width, height, line.index, of, false), hit: (time, y, x) => this.hitLine(name, line.index, of, time, y, x),
     });
-    const rows = shown.map(([i, moved]) => make(String(i), `allocation ${countText(i + 1)}`, `lives ${timeText(row.parts[i].end - row.parts[i].begin)} from ${momentText(row.parts[i].begin, 1e8)}`, bytesText(moved), bytesText(row.parts[i].bytes), (part) => part === i));
+    const rows = shown.map(([i, moved]) => make(String(row.parts[i].number), `allocation ${countText(row.parts[i].number + 1)}`, `lives ${timeText(row.parts[i].end - row.parts[i].begin)} from ${momentText(row.parts[i].begin, 1e8)}`, bytesText(moved), bytesText(row.parts[i].bytes), (part) => part === i));
     if (rest.length) {
       const others = new Set(rest.map(([i]) => i));
       rows.push(make("rest", `${countText(rest.length)} more in view`, "fewer bytes moved", bytesText(rest.reduce((sum, [, moved]) => sum + moved, 0)), "", (part) => others.has(part)));
@@ -467,7 +483,7 @@ export class Rows {
         const distance = Math.abs(this.view.x(row.moves!.time[i]) - x);
         if (of(row.moves!.part[i]) && distance < near) { near = distance; best = i; }
       }
-      if (best >= 0) return this.moveTip(name, index, best);
+      if (best >= 0) return this.moveTip(name, row.moves!, best);
     }
     const [text, from, until] = this.around(time), parts = placeShares(row, of, from, until, 1, this.span);
     const alive = parts.reduce((sum, share) => sum + share, 0);
@@ -482,8 +498,8 @@ export class Rows {
     return { title: `${name}, ${text}`, rows: [...rows, ...this.step(time)] };
   }
 
-  moveTip(name: string, index: number, i: number): Tip {
-    const moves = this.line(index).moves!, up = (moves.flags[i] & 1) !== 0;
+  moveTip(name: string, moves: Moves, i: number): Tip {
+    const up = (moves.flags[i] & 1) !== 0;
     return {
       title: `${name} moves ${up ? "host → device" : "device → host"}`,
       rows: [["when", momentText(moves.time[i], this.view.length)], ["bytes", `about ${bytesText(moves.bytes[i])}`], ["cause", causeNames[moves.flags[i] >> 1]], ...this.step(moves.time[i])],

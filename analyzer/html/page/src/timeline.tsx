@@ -1,11 +1,11 @@
 // The timeline: rows on one axis, and what pointer, wheel, touch and keys do to it.
 import { render } from "preact";
 import { useLayoutEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
-import { countIn, linkBytes, moveRange, total } from "./columns";
+import { countIn, linkBytes, total } from "./columns";
 import { type Data, after } from "./data";
 import { bytesText, countText, momentText, shortened, timeText } from "./format";
 import { type Context, type Ink, causeNames, fill, glyph, grid, palette } from "./paint";
-import { type RowView, Rows, causeList } from "./rows";
+import { type LineView, type RowView, Rows, causeList } from "./rows";
 import { type Tip, hideTip, pinTip, pinned, say, showTip, tipText } from "./tip";
 import type { View } from "./view";
 
@@ -196,7 +196,7 @@ function Timeline({ shared }: { shared: Shared }) {
   const wanted = useMemo(() => {
     const text = query.trim().toLowerCase();
     const hasCause = (row: RowView) => {
-      const line = row.line!.row();
+      const line = row.line!.whole();
       return line.moves ? line.moves.flags.some((flags) => flags >> 1 === cause) : !!line.moveBins?.[cause]?.some((bytes) => bytes > 0);
     };
     const keys: Record<Sort, (row: RowView) => number> = { bytes: (row) => -(row.line!.meta.up + row.line!.meta.down), size: (row) => -row.line!.meta.bytes, first: (row) => row.line!.meta.first, name: () => 0 };
@@ -267,13 +267,14 @@ function InView({ shared }: { shared: Shared }) {
   const { view, rows } = shared;
   const [, again] = useReducer((count: number) => count + 1, 0);
   useLayoutEffect(() => view.watch(() => again(0)), []);
-  const sums = rows.main ? total(rows.main, 8, view.from, view.until, view.span) : new Float32Array(8), time = sums.slice(0, 7).reduce((sum, ns) => sum + ns, 0);
+  const main = rows.main(), sums = main ? total(main, 8, view.from, view.until, view.span) : new Float32Array(8), time = sums.slice(0, 7).reduce((sum, ns) => sum + ns, 0);
   const link = rows.data.document.timeline.link;
-  const up = view.whole ? link.up.bytes : linkBytes(rows.up, view.from, view.until, 1)[0], down = view.whole ? link.down.bytes : linkBytes(rows.down, view.from, view.until, 1)[0];
+  const up = view.whole ? link.up.bytes : linkBytes(rows.linkRow(0), view.from, view.until, 1)[0], down = view.whole ? link.down.bytes : linkBytes(rows.linkRow(1), view.from, view.until, 1)[0];
   const names = rows.data.document.timeline.names.list, unit = rows.data.document.timeline.unit;
   let launches = 0;
-  rows.streams.forEach((row, i) => {
-    if (view.whole) { launches += rows.data.document.timeline.streams[i].kernels; return; }
+  rows.data.document.timeline.streams.forEach((stream, i) => {
+    if (view.whole) { launches += stream.kernels; return; }
+    const row = rows.work(i);
     if (!row.pieces) { launches = NaN; return; }
     const first = Math.max(0, after(row.pieces.begin, view.from)), last = first + countIn(row, view.from, view.until);
     const { begin, end, name } = row.pieces;
@@ -370,8 +371,9 @@ export function makeTimeline(data: Data, view: View, open: (finding: number) => 
   showFinding = (_, number, scroll) => {
     const mark = data.document.timeline.findings[number - 1];
     if (!mark || mark.at === null) return;
-    const around = Math.max(mark.length * 6, windowAround(mark.at));
-    view.set(mark.at - around * 0.55, mark.at + around * 0.45);
+    const at = mark.at, around = Math.max(mark.length * 6, windowAround(at));
+    const detail = data.document.timeline.details.find((each) => each.from <= at && at < each.until) ?? { from: 0, until: view.span };
+    view.set(Math.max(detail.from, at - around * 0.55), Math.min(detail.until, at + around * 0.45));
     flashRow(mark.row === null ? `thread${rows.mainIndex}` : `line${mark.row}`);
     if (!scroll) return;
     document.getElementById("timeline")!.scrollIntoView({ block: "start" });
@@ -497,12 +499,12 @@ function pointerAndKeys(tl: HTMLElement, cross: HTMLElement, range: HTMLElement,
 
   let moveAt: number | null = null;
   const nextMove = (forward: boolean) => {
-    const chosen = current.all.find((row) => row.id === current.selected && row.line), row = chosen ?? current.all.find((each) => each.line && each.line.row().moves?.time.length);
-    const moves = row?.line!.row().moves;
+    const chosen = current.all.find((row) => row.id === current.selected && row.line), movesOf = (line: LineView) => line.whole().moves ?? line.row().moves;
+    const row = chosen ?? current.all.find((each) => each.line && movesOf(each.line)?.time.length), moves = row && movesOf(row.line!);
     if (!row || !moves) return;
     if (!chosen) current.select(row.id);
     const from = moveAt !== null && moveAt >= view.from && moveAt <= view.until ? moveAt : (view.from + view.until) / 2;
-    const [, after_] = moveRange(row.line!.row(), from, from), i = forward ? after_ : after_ - (moves.time[after_ - 1] >= from ? 2 : 1);
+    const after_ = after(moves.time, from), i = forward ? after_ : after_ - (moves.time[after_ - 1] >= from ? 2 : 1);
     if (!(i >= 0 && i < moves.time.length)) return say("no further move");
     moveAt = moves.time[i];
     if (moveAt < view.from + view.length * 0.1 || moveAt > view.until - view.length * 0.1) view.set(moveAt - view.length / 2, moveAt + view.length / 2);
@@ -513,7 +515,7 @@ function pointerAndKeys(tl: HTMLElement, cross: HTMLElement, range: HTMLElement,
       canvas.scrollIntoView({ block: "nearest" });
       const box = canvas.getBoundingClientRect();
       crossAt(view.x(time));
-      showTip(rows.moveTip(row.name, row.line!.index, i), box.left + view.x(time), box.bottom - 20);
+      showTip(rows.moveTip(row.name, moves, i), box.left + view.x(time), box.bottom - 20);
       say(tipText());
     }));
   };
