@@ -30,7 +30,7 @@ trace::Driver driver_of(std::string_view release, std::string_view mode = "") {
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(memory_modes)
+BOOST_AUTO_TEST_SUITE(analyzer_memory_mode)
 
 BOOST_AUTO_TEST_CASE(the_attributes_of_a_device_tell_its_mode) {
     BOOST_CHECK(memory_mode(device_of(0, 0), nullptr) == MemoryMode::discrete);
