@@ -15,6 +15,9 @@ using LaunchHostFunction = CUresult(CUDAAPI*)(CUstream stream, CUhostFn function
 using AddNode = CUresult(CUDAAPI*)(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
                                    const CUgraphEdgeData* edges, std::size_t dependency_count,
                                    CUgraphNodeParams* parameters);
+/// The callback, a function pointer, is handed on as it is.
+using BeginRecapture = CUresult(CUDAAPI*)(CUstream stream, CUstreamCaptureMode mode, CUgraph graph,
+                                          void* callback, void* data);
 
 #define UMADVISOR_NEWER(symbol, Signature)                                                                     \
     template <>                                                                                                \
@@ -28,6 +31,8 @@ UMADVISOR_NEWER(cuMemcpy3DWithAttributesAsync_ptsz, CopyRowsWithAttributes);
 UMADVISOR_NEWER(cuLaunchHostFunc_v2, LaunchHostFunction);
 UMADVISOR_NEWER(cuLaunchHostFunc_v2_ptsz, LaunchHostFunction);
 UMADVISOR_NEWER(cuGraphAddNode_v3, AddNode);
+UMADVISOR_NEWER(cuStreamBeginRecaptureToGraph, BeginRecapture);
+UMADVISOR_NEWER(cuStreamBeginRecaptureToGraph_ptsz, BeginRecapture);
 #undef UMADVISOR_NEWER
 
 } // namespace umadvisor::attach

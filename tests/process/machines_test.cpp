@@ -84,6 +84,10 @@ BOOST_AUTO_TEST_CASE(a_newer_driver_has_its_entry_points_recorded_to_the_byte) {
     const auto functions = dump(folder, "x.umtrace", "HostFunction");
     BOOST_TEST_REQUIRE(functions.size() == 1u);
     BOOST_TEST(functions.front().at("entry") == "cuLaunchHostFunc_v2");
+    std::uint64_t recaptures = 0;
+    for (const Json& record : dump(folder, "x.umtrace", "Graph"))
+        recaptures += record.at("entry") == "cuStreamBeginRecaptureToGraph" && record.at("status") == 801;
+    BOOST_TEST(recaptures == 1u);
     const Json told = report(folder, "x.umtrace");
     BOOST_TEST(told.at("unknown_lookups").empty());
     std::uint64_t located = 0;

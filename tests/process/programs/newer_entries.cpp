@@ -81,6 +81,11 @@ int main() {
                                                                           &parameters),
          "node");
 
+    const auto recapture = asked_either_way<CUresult (*)(CUstream, CUstreamCaptureMode, CUgraph, void*, void*)>(
+        "cuStreamBeginRecaptureToGraph", "cuStreamBeginRecaptureToGraph");
+    std::printf("recapture: %d\n",
+                static_cast<int>(recapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL, graph, nullptr, nullptr)));
+
     // Its signature was not read anywhere: it passes through, and is counted.
     const auto location =
         reinterpret_cast<int (*)()>(dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuMemGetLocationInfo"));
