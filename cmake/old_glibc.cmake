@@ -12,4 +12,6 @@ if(UMADVISOR_GLIBC)
     # No shared library of this system's either: they need its glibc.
     add_link_options(-static-libstdc++ -static-libgcc)
     set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
+    # What is shipped has no debug information; without it when linking, too, no path in it has a say in the build id.
+    set(UMADVISOR_SHIPPED_LINK LINKER:--strip-debug)
 endif()
