@@ -66,6 +66,12 @@ int walk(const StackCache& cache, void** found, int capacity) noexcept {
     holding_the_loader([&] {
         count = by_steps ? libunwind.backtrace_by_steps(found, capacity) : libunwind.backtrace(found, capacity);
     });
+#if defined(__aarch64__)
+    // libunwind 1.6 gives the address before each return address (src/aarch64/Gtrace.c). Instructions are
+    // words.
+    for (void** at = found; at < found + count; ++at)
+        *at = reinterpret_cast<void*>((reinterpret_cast<std::uintptr_t>(*at) + 3) & ~std::uintptr_t{3});
+#endif
     return count;
 }
 
