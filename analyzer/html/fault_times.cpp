@@ -28,13 +28,16 @@ Stretches within(const Stretches& list, std::size_t from, double begin, double e
 /// Spreads bytes over stretches of an interval, or over all of it where the link is too slow for that.
 void spread(Timeline& timeline, bool upward, const Interval& interval, const Stretches& where, double bytes,
             double rate) {
+    const auto carry = [&](double begin, double end, double part) {
+        timeline.carry(upward ? 0 : timeline.managed_at, upward ? timeline.managed_at : 0, begin, end, part);
+    };
     double sum = 0;
     for (const Stretch& each : where)
         sum += each.second - each.first;
     if (sum * rate <= bytes) // all of it cannot have crossed then
-        return timeline.carry(upward, interval.begin, interval.end, bytes);
+        return carry(interval.begin, interval.end, bytes);
     for (const Stretch& each : where)
-        timeline.carry(upward, each.first, each.second, bytes * (each.second - each.first) / sum);
+        carry(each.first, each.second, bytes * (each.second - each.first) / sum);
 }
 
 } // namespace

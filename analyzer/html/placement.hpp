@@ -30,6 +30,7 @@ struct PlaceStep {
         copied, ///< to the device (`up`) or from it; it does not move itself
         look,   ///< at the host's page table: `bytes` of it from `offset` on, of which the host has `on_host`
         host_fault,
+        device_fault,
         migration,
         prefetch,
         mapped, ///< the device reaches it where it is

@@ -1,6 +1,7 @@
 #include "analyzer/html/timeline.hpp"
 
 #include "analyzer/facts/calls.hpp"
+#include "analyzer/html/blocks.hpp"
 #include "analyzer/html/fault_times.hpp"
 #include "analyzer/html/steps.hpp"
 #include "analyzer/model/own_calls.hpp"
@@ -22,7 +23,8 @@ namespace umadvisor::html {
 /// What the pass knows of a call when the clock has placed it.
 struct Tag {
     Cause cause{};
-    bool is_kernel = false, is_prefetch = false;
+    bool is_kernel = false;
+    std::uint32_t from = 0, to = 0; ///< processors that a copy goes between; alike: none
     std::uint32_t name = 0;
     Worst* worst = nullptr; ///< of the calls of its stack; nullptr: of none, or of one too many
     std::uint64_t stack = 0;
@@ -48,6 +50,7 @@ public:
           facts_(profile_.trace(), profile_.rates()),
           clock_([this](const timeline::Settled& settled) { settle(settled); }),
           placement_(*this, profile_.rates().prefetch_to_device),
+          blocks_(profile_.rates().prefetch_to_device),
           closeups_(reach(profile_)),
           exact_totals_(profile_.managed().totals().exact() != nullptr) {
         clock_.know(profile_.clock());
@@ -69,6 +72,8 @@ public:
         while (!late_.empty())
             place_next();
         placement_.finish(out_.span.end);
+        if (all_moves_told_) // else nobody knows where a block is
+            out_.blocks = blocks_.finish(out_.span.end);
         finish_rows();
     }
     Timeline finish() {
@@ -97,13 +102,16 @@ private:
     template <class Record>
     Tag* tag_of_call(const Record& record);
     Tag* tag_of_launch(const reader::ThreadCursor& cursor);
-    Tag* known(Cause cause, const Named& named, bool is_kernel, bool is_prefetch,
+    Tag* known(Cause cause, const Named& named, bool is_kernel, std::pair<std::uint32_t, std::uint32_t> way,
                const std::vector<std::uint32_t>& lines);
+    std::pair<std::uint32_t, std::uint32_t> way_of(const trace::Copy& record) const;
     std::uint32_t name_of(const Named& named);
 
     void step(const PlaceStep& step) {
-        if (!any_managed_) // nothing comes late
-            return placement_.take(step);
+        if (!any_managed_) { // nothing comes late
+            placement_.take(step);
+            return blocks_.take(step);
+        }
         late_.push(step);
         while (!late_.empty() && (late_.size() > most_late || late_.top().time + late_ns < now_))
             place_next();
@@ -112,6 +120,7 @@ private:
         const PlaceStep next = late_.top();
         late_.pop();
         placement_.take(next);
+        blocks_.take(next);
     }
     PlaceStep step_at(PlaceStep::Kind kind, double time, std::uint64_t allocation) const {
         PlaceStep result;
@@ -132,7 +141,10 @@ private:
     void add(const trace::Residency& record);
     void add(const trace::ManagedEvent& record);
     void add(const trace::ManagedCounters& record);
-    void add(const trace::ManagedDetail& record) { moves_told_ = (record.kinds >> 3 & 1) != 0; }
+    void add(const trace::ManagedDetail& record) {
+        moves_told_ = (record.kinds >> 3 & 1) != 0;
+        all_moves_told_ = all_moves_told_ && moves_told_ && record.lost == 0;
+    }
     template <class Record>
     void add(const Record&) {}
 
@@ -144,7 +156,7 @@ private:
     void note_worst(const Tag& tag, double begin, double call_length);
     void add_piece(PieceRow& row, Sight::Of of, std::size_t number, const Piece& piece);
     void take_closeups();
-    void carry(bool upward, double begin, double end, std::uint64_t bytes);
+    void carry(std::uint32_t from, std::uint32_t to, double begin, double end, std::uint64_t bytes);
     void reached(const Tag& tag, double begin, double end);
 
     void finish_rows();
@@ -155,14 +167,17 @@ private:
     facts::Calls facts_;
     timeline::Clock clock_;
     Placement placement_;
+    Blocks blocks_;
     Closeups closeups_;
     std::set<std::uint64_t> watched_; ///< stacks
-    bool exact_totals_, moves_told_ = false, any_managed_ = false;
+    bool exact_totals_, moves_told_ = false, all_moves_told_ = true, any_managed_ = false;
     std::vector<std::uint64_t> tids_; ///< by reader's index
     double now_ = 0;
     std::priority_queue<PlaceStep, std::vector<PlaceStep>, Later> late_;
     std::deque<Tag> tags_;
-    std::map<std::tuple<Cause, Named, std::vector<std::uint32_t>>, Tag*> known_;
+    std::map<std::tuple<Cause, Named, std::pair<std::uint32_t, std::uint32_t>, std::vector<std::uint32_t>>,
+             Tag*>
+        known_;
     reader::FlatMap<std::vector<Tag*>> recent_; ///< by stack, those of calls
     std::vector<std::vector<Tag*>> shapes_;     ///< by thread and place in its chunk
     std::map<Named, std::uint32_t> names_;
@@ -171,6 +186,8 @@ private:
     reader::FlatMap<std::vector<std::uint32_t>> recent_lines_; ///< by stack of their allocations
     reader::FlatMap<std::uint32_t> managed_;                   ///< line of live managed allocations
     reader::FlatMap<std::uint32_t> held_;                      ///< of all live ones
+    reader::FlatMap<std::uint32_t> devices_;                   ///< of live ones that are not on the host
+    std::set<std::uint32_t> used_;                             ///< devices
     std::vector<double> thread_ends_, stream_ends_;
     FaultTimes fault_times_;
     trace::ManagedCounters totals_;
@@ -216,12 +233,12 @@ std::uint32_t Pass::name_of(const Named& named) {
     return found->second;
 }
 
-Tag* Pass::known(Cause cause, const Named& named, bool is_kernel, bool is_prefetch,
+Tag* Pass::known(Cause cause, const Named& named, bool is_kernel, std::pair<std::uint32_t, std::uint32_t> way,
                  const std::vector<std::uint32_t>& lines) {
-    Tag*& tag = known_[{cause, named, lines}];
+    Tag*& tag = known_[{cause, named, way, lines}];
     if (tag == nullptr) {
-        tags_.push_back({cause, is_kernel, is_prefetch, name_of(named), worst_of(named.stack), named.stack,
-                         lines, nullptr});
+        tags_.push_back({cause, is_kernel, way.first, way.second, name_of(named), worst_of(named.stack),
+                         named.stack, lines, nullptr});
         tag = &tags_.back();
         if (is_kernel)
             tag->rounds = &steps_.rounds(named.stack);
@@ -249,20 +266,39 @@ Tag* Pass::tag_of_call(const Record& record) {
         if constexpr (std::is_same_v<Record, trace::Context>)
             if (length(record.duration) > long_context)
                 cause = Cause::start;
+        std::pair<std::uint32_t, std::uint32_t> way{};
+        if constexpr (std::is_same_v<Record, trace::Copy>)
+            way = way_of(record);
         // Most calls come again at once.
         std::vector<Tag*>& recent = recent_[record.stack];
         for (Tag* const tag : recent)
-            if (tag->cause == cause && out_.names[tag->name].entry == record.entry)
+            if (tag->cause == cause && out_.names[tag->name].entry == record.entry && tag->from == way.first &&
+                tag->to == way.second)
                 return tag;
         Tag* const tag =
-            known(cause, {record.entry, 0, record.stack}, std::is_same_v<Record, trace::GraphLaunch>,
-                  std::is_same_v<Record, trace::Prefetch>, {});
+            known(cause, {record.entry, 0, record.stack}, std::is_same_v<Record, trace::GraphLaunch>, way, {});
         if (tag->name != 0)
             recent.push_back(tag);
         return tag;
     } else {
         return nullptr;
     }
+}
+
+/// Nothing where it crosses no link.
+std::pair<std::uint32_t, std::uint32_t> Pass::way_of(const trace::Copy& record) const {
+    const auto end = [this](trace::Memory memory, std::uint64_t allocation) -> std::uint32_t {
+        if (model::is_host_memory(memory))
+            return 0;
+        const std::uint32_t* const device = devices_.find(allocation);
+        return device == nullptr ? 1 : *device + 1;
+    };
+    const std::uint32_t from = end(record.source_memory, record.source_allocation),
+                        to = end(record.destination_memory, record.destination_allocation);
+    // Where managed memory lies is not known, but that the other end is on the host.
+    const bool managed =
+        record.source_memory == trace::Memory::managed || record.destination_memory == trace::Memory::managed;
+    return managed && from != 0 && to != 0 ? std::pair(0u, 0u) : std::pair(from, to);
 }
 
 Tag* Pass::tag_of_launch(const reader::ThreadCursor& cursor) {
@@ -282,7 +318,7 @@ Tag* Pass::tag_of_launch(const reader::ThreadCursor& cursor) {
                 lines.push_back(*line);
         std::ranges::sort(lines);
         lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
-        tag = known(Cause::calls, {shape->entry, shape->function, shape->stack}, true, false, lines);
+        tag = known(Cause::calls, {shape->entry, shape->function, shape->stack}, true, {}, lines);
     }
     const auto& record = std::get<trace::Launch>(cursor.event());
     if (record.status == 0 && !shape->captured && !managed_.empty())
@@ -343,6 +379,10 @@ void Pass::add(const trace::Alloc& record) {
     line.bytes += record.bytes;
     line.largest = std::max(line.largest, record.bytes);
     held_[record.allocation] = number;
+    if (!model::is_host_memory(record.memory)) {
+        devices_[record.allocation] = static_cast<std::uint32_t>(record.device);
+        used_.insert(static_cast<std::uint32_t>(record.device));
+    }
     if (record.memory == trace::Memory::managed) {
         managed_[record.allocation] = number;
         any_managed_ = true;
@@ -359,6 +399,7 @@ void Pass::add(const trace::Free& record) {
     if (record.status != 0 || record.captured != 0 || record.allocation == 0)
         return;
     held_.erase(record.allocation);
+    devices_.erase(record.allocation);
     managed_.erase(record.allocation);
     step(step_at(PlaceStep::Kind::free, at(record.start), record.allocation));
 }
@@ -440,10 +481,15 @@ void Pass::add(const trace::ManagedEvent& record) {
                       : event.up ? MoveCause::device_fault
                                  : MoveCause::host_fault;
         out_.told_moves = true;
-        if (!exact_totals_ && (record.from == 0 || record.to == 0)) // else from device to device
-            carry(event.up, event.time, event.time + length(record.duration), record.bytes);
+        // What goes between host and device is in the totals, where these are exact.
+        if (record.from != record.to && (!exact_totals_ || (record.from != 0 && record.to != 0)))
+            carry(static_cast<std::uint32_t>(record.from), static_cast<std::uint32_t>(record.to), event.time,
+                  event.time + length(record.duration), record.bytes);
         break;
     }
+    case Kind::device_fault:
+        event.kind = PlaceStep::Kind::device_fault;
+        break;
     case Kind::read_duplicate:
         event.kind = PlaceStep::Kind::duplicated;
         break;
@@ -692,9 +738,9 @@ void Pass::reached(const Tag& tag, double begin, double end) {
     }
 }
 
-void Pass::carry(bool upward, double begin, double end, std::uint64_t bytes) {
-    (upward ? out_.up : out_.down).add(out_.span, begin, end, static_cast<double>(bytes));
-    closeups_.add({begin, std::max(end, begin + 1), bytes, upward ? 0u : 1u, 0, Sight::Of::link});
+void Pass::carry(std::uint32_t from, std::uint32_t to, double begin, double end, std::uint64_t bytes) {
+    const std::uint32_t link = out_.carry(from, to, begin, end, static_cast<double>(bytes));
+    closeups_.add({begin, std::max(end, begin + 1), bytes, link, 0, Sight::Of::link});
 }
 
 void Pass::settle_work(const timeline::Settled& settled, const Tag& tag) {
@@ -710,17 +756,12 @@ void Pass::settle_work(const timeline::Settled& settled, const Tag& tag) {
     if (!stream)
         stream.reset(new StreamRow{call.stream.legacy, number, call.stream.device,
                                    PieceRow(out_.span, 3, stream_bins, most_work)});
-    double begin = std::max(stream_ends_[number], call.start);
-    double end = begin + std::max(1.0, settled.device_ns);
-    const double call_end = call.start + call.duration;
-    if (call.waits == facts::Waits::itself && call_end > stream_ends_[number]) {
-        end = std::min(end, call_end);
-        begin = std::max(stream_ends_[number], end - settled.device_ns);
-    } else if (begin < call_end && stream_ends_[number] <= call.start) {
-        const double late = std::min(call_end, call.start + 5000) - begin; // the device is told within the call
-        begin += late;
-        end += late;
-    }
+    // As the replay fitted it; a call that waits for its work returns no sooner.
+    double end = settled.work_end_ns;
+    if (call.waits == facts::Waits::itself)
+        end = std::min(end, call.start + call.duration);
+    const double begin = std::max(stream_ends_[number], end - std::max(1.0, settled.device_ns));
+    end = std::max(end, begin + 1);
     add_piece(stream->work, Sight::Of::work, number,
               {begin, end, static_cast<std::uint32_t>(tag.is_kernel ? Work::kernel : Work::copy), tag.name});
     stream_ends_[number] = end;
@@ -728,8 +769,8 @@ void Pass::settle_work(const timeline::Settled& settled, const Tag& tag) {
     if (tag.is_kernel) {
         reached(tag, begin, end);
         steps_.launched(*tag.rounds, call.start);
-    } else if (call.engine != facts::Engine::none && !tag.is_prefetch) {
-        carry(call.engine == facts::Engine::up, begin, end, call.bytes);
+    } else if (tag.from != tag.to) {
+        carry(tag.from, tag.to, begin, end, call.bytes);
     }
 }
 
@@ -801,14 +842,32 @@ void Pass::finish_rows() {
         add_piece(out_.threads[out_.main]->causes, Sight::Of::causes, out_.main,
                   {thread_ends_[out_.main], out_.span.end, static_cast<std::uint32_t>(Cause::code), 0});
     take_closeups();
+    if (used_.size() == 1)
+        out_.managed_at = *used_.begin() + 1;
+    else if (!used_.empty())
+        out_.managed_at = Link::any_device;
     fault_times_.place(out_, profile_.rates());
 }
 
-void Timeline::carry(bool upward, double begin, double end, double bytes) {
-    (upward ? up : down).add(span, begin, end, bytes);
+std::uint32_t Timeline::carry(std::uint32_t from, std::uint32_t to, double begin, double end, double bytes) {
+    if (bytes <= 0)
+        return 0;
+    const std::uint32_t low = std::min(from, to), high = std::max(from, to);
+    auto link =
+        std::ranges::find_if(links, [&](const Link& each) { return each.low == low && each.high == high; });
+    if (link == links.end()) {
+        if (links.size() == most_links) // the last stands for all others
+            --link;
+        else
+            link = links.insert(link, {low, high, {}, {}});
+    }
+    const bool upward = from < to;
+    (upward ? link->up : link->down).add(span, begin, end, bytes);
+    const std::uint32_t number = static_cast<std::uint32_t>(link - links.begin()) << 1 | (upward ? 0u : 1u);
     for (auto& [stack, detail] : details)
-        if (bytes > 0 && begin < detail.until && end > detail.from)
-            detail.link[upward ? 0 : 1].push_back({begin, std::max(end, begin + 1), bytes});
+        if (begin < detail.until && end > detail.from)
+            detail.link[number].push_back({begin, std::max(end, begin + 1), bytes});
+    return number;
 }
 
 std::array<double, causes> Timeline::where() const {

@@ -41,6 +41,13 @@ struct StreamRow {
     std::uint64_t kernels = 0, copies = 0;
 };
 
+/// Between two processors: 0 is the host, k + 1 device k.
+struct Link {
+    static constexpr std::uint32_t any_device = UINT32_MAX; ///< the trace does not tell which
+    std::uint32_t low = 0, high = 0;
+    LinkRow up, down; ///< up: from low to high
+};
+
 struct MemoryUse {
     double time = 0;
     std::uint64_t allocated = 0, resident = 0;
@@ -85,6 +92,14 @@ struct LineRow {
     std::uint64_t moved_up = 0, moved_down = 0; ///< as drawn
 };
 
+/// The blocks of one allocation, which are the parts of the row.
+struct BlockRow {
+    std::uint32_t line = 0, number = 0; ///< which of the line's allocations
+    std::uint64_t block_bytes = 0;
+    bool told = false; ///< each move of it
+    LineRow row;
+};
+
 struct StepPiece {
     double begin = 0, end = 0;
     std::uint64_t text = 0; ///< string; 0: a round of the loop
@@ -102,21 +117,23 @@ struct Detail {
     double begin = 0, end = 0; ///< of the call
     double from = 0, until = 0;
     std::map<std::uint32_t, std::vector<Piece>> causes, calls, work; ///< by thread or stream
-    std::map<std::uint32_t, std::vector<LinkPiece>> link;            ///< 0: up, 1: down
+    std::map<std::uint32_t, std::vector<LinkPiece>> link;            ///< number, twice; down: plus 1
     std::map<std::uint32_t, LineRow> lines;
 };
 
 /// Everything, by row. Memory: bounded by the rows, whatever the trace has.
 struct Timeline {
-    static constexpr std::size_t most_lines = 512, most_streams = 64, most_threads = 64;
+    static constexpr std::size_t most_lines = 512, most_streams = 64, most_threads = 64, most_links = 64;
 
     Span span;
     std::vector<std::unique_ptr<ThreadRow>> threads; ///< by reader's index, those without a call are nullptr
     std::vector<std::unique_ptr<StreamRow>> streams;
-    LinkRow up, down;
+    std::vector<Link> links;
+    std::uint32_t managed_at = 1; ///< the device that the driver's totals are of, as a processor
     std::vector<MemoryUse> use;
     std::uint64_t peak_allocated = 0, peak_resident = 0;
     std::vector<LineRow> lines;
+    std::vector<BlockRow> blocks; ///< where moves were told one by one
     std::vector<StepPiece> steps;
     bool named_steps = false;                ///< NVTX; else rounds of a loop
     std::uint64_t step_stack = 0;            ///< of a loop: the launch that each round begins with
@@ -126,7 +143,8 @@ struct Timeline {
     bool told_moves = false;                 ///< some of the moves were told one by one
     std::size_t main = 0;                    ///< of threads: the one that spent most time in calls
 
-    void carry(bool upward, double begin, double end, double bytes);
+    /// Bytes cross a link; returns it, as Detail has it.
+    std::uint32_t carry(std::uint32_t from, std::uint32_t to, double begin, double end, double bytes);
     /// Of the main thread, nanoseconds by cause. Start of CUDA is the last.
     std::array<double, causes> where() const;
 };

@@ -40,7 +40,7 @@ public:
         object["names"] = names();
         object["threads"] = threads();
         object["streams"] = streams();
-        object["link"] = {{"up", link(timeline_.up)}, {"down", link(timeline_.down)}};
+        object["links"] = links();
         object["memory"] = memory();
         object["lines"] = lines();
         object["steps"] = steps();
@@ -181,6 +181,16 @@ private:
         }
     }
 
+    Json links() {
+        Json list = Json::array();
+        for (const Link& each : timeline_.links)
+            list.push_back({{"low", each.low},
+                            {"high", each.high == Link::any_device ? Json() : Json(each.high)},
+                            {"up", link(each.up)},
+                            {"down", link(each.down)}});
+        return list;
+    }
+
     Json link(const LinkRow& row) {
         const std::uint64_t offset = begin();
         if (row.exact) {
@@ -289,7 +299,18 @@ private:
                 {"drawn_up", line.moved_up},
                 {"drawn_down", line.moved_down},
                 {"launches_told", line.launches_exact},
-                {"at", put(line)}};
+                {"at", put(line)},
+                {"blocks", blocks(line)}};
+    }
+
+    Json blocks(const LineRow& line) {
+        Json list = Json::array();
+        for (const BlockRow& row : timeline_.blocks)
+            if (&timeline_.lines[row.line] == &line) {
+                list.push_back({{"number", row.number}, {"bytes", row.block_bytes}, {"at", begin()}});
+                put_whole(row.row);
+            }
+        return list;
     }
 
     /// Whether the exact pieces of a row still fit: the page is to stay small.
@@ -538,8 +559,10 @@ private:
             put_rows(
                 detail.work, [&](std::uint32_t i) { return is_binned(timeline_.streams[i]->work); },
                 stream_numbers_);
-            put_rows(detail.link,
-                     [&](std::uint32_t i) { return !(i == 0 ? timeline_.up : timeline_.down).exact; });
+            put_rows(detail.link, [&](std::uint32_t i) {
+                const Link& link = timeline_.links[i >> 1];
+                return !((i & 1) == 0 ? link.up : link.down).exact;
+            });
             put_rows(
                 detail.lines, [&](std::uint32_t i) { return is_binned(timeline_.lines[i]); }, line_numbers_);
         }

@@ -28,9 +28,10 @@ CodePlace named(std::string name) {
 std::vector<CodePlace> frames_of(const model::Profile& profile, symbols::Symbolizer& symbolizer,
                                  const model::WeighedSite& weighed, model::Weight by, bool full) {
     std::vector<CodePlace> frames = shown_frames(symbolizer, weighed.site.stack, full);
-    const std::string call = by == model::Weight::faults && weighed.site.entry == 0
-                                 ? "page fault"
-                                 : profile.call_name(weighed.site.entry);
+    const bool of_host = by == model::Weight::faults && weighed.site.entry == 0;
+    if (of_host) // the line is all that is known of it, if that
+        frames.push_back(named("(caller not recorded)"));
+    const std::string call = of_host ? "page fault" : profile.call_name(weighed.site.entry);
     // The runtime's own frames, where they are shown, name it already.
     if (std::ranges::find(frames, call, &CodePlace::function) == frames.end())
         frames.insert(frames.begin(), named(call));

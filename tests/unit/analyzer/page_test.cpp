@@ -1,4 +1,5 @@
 /// What the HTML report says of itself: texts of strangers, and where memory was.
+#include "analyzer/html/blocks.hpp"
 #include "analyzer/html/closeups.hpp"
 #include "analyzer/html/markup.hpp"
 #include "analyzer/html/page.hpp"
@@ -226,6 +227,50 @@ BOOST_AUTO_TEST_CASE(a_prefetch_whose_moves_were_to_be_told_and_were_not_shows_a
     BOOST_TEST((story.seen.moves[0].cause == MoveCause::prefetch && story.seen.moves[0].bytes == 4 * mib));
 }
 
+BOOST_AUTO_TEST_CASE(moves_that_are_told_show_where_each_block_was) {
+    html::Blocks blocks(rate);
+    const auto step = [](Kind kind, double time, std::uint64_t address, std::uint64_t bytes) {
+        PlaceStep made;
+        made.kind = kind;
+        made.time = made.until = time;
+        made.address = address;
+        made.bytes = bytes;
+        made.moves_told = true;
+        return made;
+    };
+    PlaceStep alloc = step(Kind::alloc, 0, 16 * mib, 6 * mib);
+    alloc.allocation = 1;
+    alloc.memory = trace::Memory::managed;
+    blocks.take(alloc);
+    PlaceStep fault = step(Kind::host_fault, 100, 16 * mib, 6 * mib);
+    blocks.take(fault);
+    PlaceStep move = step(Kind::migration, 200, 17 * mib, 3 * mib); // half of the first, all of the second
+    move.up = true;
+    blocks.take(move);
+    blocks.take(step(Kind::device_fault, 300, 100 * mib, 4096)); // of nobody
+    const std::vector<html::BlockRow> rows = blocks.finish(1000);
+    BOOST_REQUIRE_EQUAL(rows.size(), 1u);
+    BOOST_TEST(rows[0].block_bytes == 2 * mib);
+    BOOST_REQUIRE_EQUAL(rows[0].row.parts.size(), 3u);
+    std::vector<int> on_device(3);
+    for (const html::StayPiece& stay : rows[0].row.stays)
+        if (stay.begin >= 200)
+            on_device[stay.number] = stay.shares[static_cast<std::size_t>(Place::device)];
+    BOOST_TEST((on_device == std::vector<int>{128, 255, 0}));
+    BOOST_TEST(rows[0].row.moves.size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(memory_whose_moves_are_not_told_has_no_blocks) {
+    html::Blocks blocks(rate);
+    PlaceStep alloc;
+    alloc.allocation = 1;
+    alloc.address = 16 * mib;
+    alloc.bytes = 4 * mib;
+    alloc.memory = trace::Memory::managed;
+    blocks.take(alloc);
+    BOOST_TEST(blocks.finish(1000).empty());
+}
+
 BOOST_AUTO_TEST_CASE(device_memory_stays_where_it_is) {
     Story story;
     story.alloc(trace::Memory::device);
@@ -325,11 +370,61 @@ BOOST_AUTO_TEST_CASE(the_link_is_drawn_no_faster_than_it_carries) {
     pass.run();
     const html::Timeline timeline = pass.finish();
     double bytes = 0;
-    for (const html::LinkPiece& piece : timeline.up.pieces) {
+    BOOST_REQUIRE_EQUAL(timeline.links.size(), 1u);
+    for (const html::LinkPiece& piece : timeline.links[0].up.pieces) {
         bytes += piece.bytes;
         BOOST_TEST(piece.bytes / (piece.end - piece.begin) < 60); // GB/s
     }
     BOOST_TEST(bytes == 64.0 * mib);
+}
+
+namespace {
+
+/// Memory on each of two devices, filled by the host and copied between them.
+struct TwoDevices : test::Scenario {
+    std::uint64_t memory(std::uint64_t device) {
+        trace::Alloc record;
+        record.entry = entry("cuMemAlloc_v2");
+        record.start = now;
+        record.duration = 1000;
+        record.allocation = device + 1;
+        record.address = (device + 1) << 32;
+        record.bytes = mib;
+        record.memory = trace::Memory::device;
+        record.device = device;
+        builder.add(record);
+        now += 2000;
+        return record.allocation;
+    }
+    void copy_between(std::uint64_t from, std::uint64_t to) {
+        copy(mib, 50'000,
+             {.symbol = "cuMemcpyDtoD_v2",
+              .source = trace::Memory::device,
+              .destination = trace::Memory::device,
+              .from = from,
+              .to = to});
+    }
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(each_pair_of_devices_has_a_link_of_its_own) {
+    TwoDevices scenario;
+    const std::uint64_t first = scenario.memory(0), second = scenario.memory(1);
+    scenario.copy(mib, 50'000, {.to = first});
+    scenario.copy(mib, 50'000, {.to = second});
+    scenario.copy(mib, 50'000, {.to = second});
+    scenario.copy_between(second, first);
+    scenario.copy_between(second, second);
+    reports::Report report(scenario.path());
+    html::TimelinePass pass(report);
+    pass.run();
+    const html::Timeline timeline = pass.finish();
+    std::vector<std::array<double, 4>> seen;
+    for (const html::Link& link : timeline.links)
+        seen.push_back({1.0 * link.low, 1.0 * link.high, link.up.bytes / mib, link.down.bytes / mib});
+    const std::vector<std::array<double, 4>> expected{{0, 1, 1, 0}, {0, 2, 2, 0}, {1, 2, 0, 1}};
+    BOOST_TEST((seen == expected));
 }
 
 BOOST_AUTO_TEST_CASE(the_bar_names_no_cause_without_time) {

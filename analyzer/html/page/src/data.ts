@@ -36,7 +36,7 @@ export interface Detail {
 
 export interface LineMeta {
   name: string; place: string; call: string; memory: string; count: number; bytes: number; largest: number; first: number;
-  up: number; down: number; basis: string | null; drawn_up: number; drawn_down: number; launches_told: boolean; at: number;
+  up: number; down: number; basis: string | null; drawn_up: number; drawn_down: number; launches_told: boolean; at: number; blocks: { number: number; bytes: number; at: number }[];
 }
 export interface FindingMark { row: number | null; at: number | null; from: number | null; until: number | null; length: number }
 export interface Flame { words: string; sum: number; time: boolean; count: boolean; frames: string[]; stacks: number[][] }
@@ -46,7 +46,7 @@ export interface Document {
     names: { list: ([string, number, string] | null)[]; places: string[] };
     threads: { tid: number; name: string; main: boolean; calls: number; causes: number; coverage: number }[];
     streams: { number: number; device: number; default: boolean; kernels: number; copies: number; work: number }[];
-    link: { up: { at: number; bytes: number }; down: { at: number; bytes: number } };
+    links: { low: number; high: number | null; up: { at: number; bytes: number }; down: { at: number; bytes: number } }[];
     memory: { at: number; peak: number; resident: number; device: string; devices: number; capacity: number };
     lines: LineMeta[];
     steps: { at: number; named: boolean; texts: string[]; round: string };

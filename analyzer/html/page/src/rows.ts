@@ -38,11 +38,12 @@ export interface RowView {
   grid: boolean;
   kid?: boolean;
   line?: LineView;
+  unfold?(): RowView[];
   classes?: string;
   draw(context: Context, width: number, height: number): void;
   hit?(time: number, y: number, x: number): Tip | null;
 }
-export interface LineView { meta: LineMeta; index: number; row(): LineRow; whole(): LineRow; mayOpen: boolean }
+export interface LineView { meta: LineMeta; index: number; row(): LineRow; whole(): LineRow }
 
 const nice = (value: number) => {
   const scale = 10 ** Math.floor(Math.log10(value || 1));
@@ -53,6 +54,7 @@ export class Rows {
   readonly mainIndex: number;
   readonly memory; readonly steps;
   private readonly parsed = new Map<number, LineRow>();
+  private readonly parsedBlocks = new Map<number, LineRow>();
   private readonly parsedDetails = new Map<number, Detail>();
   private readonly links: LinkRow[];
   private readonly threads: { causes: Row; calls: Row }[];
@@ -65,7 +67,7 @@ export class Rows {
     this.threads = timeline.threads.map((thread) => ({ causes: data.row(thread.causes), calls: data.row(thread.coverage) }));
     this.mainIndex = Math.max(0, timeline.threads.findIndex((thread) => thread.main));
     this.streams = timeline.streams.map((stream) => data.row(stream.work));
-    this.links = [data.link(timeline.link.up.at), data.link(timeline.link.down.at)];
+    this.links = timeline.links.flatMap((link) => [data.link(link.up.at), data.link(link.down.at)]);
     this.memory = data.memory();
     this.steps = data.steps();
   }
@@ -82,6 +84,7 @@ export class Rows {
   causes(thread: number): Row { return this.detail()?.causes.get(thread) ?? this.threads[thread].causes; }
   calls(thread: number): Row { return this.detail()?.calls.get(thread) ?? this.threads[thread].calls; }
   work(stream: number): Row { return this.detail()?.work.get(stream) ?? this.streams[stream]; }
+  /** `way`: a link's number, twice; plus 1 for the way down. */
   linkRow(way: number): LinkRow { return this.detail()?.link.get(way) ?? this.links[way]; }
   line(index: number): LineRow { return this.detail()?.lines.get(index) ?? this.wholeLine(index); }
   main(): Row | null { return this.threads.length ? this.causes(this.mainIndex) : null; }
@@ -309,14 +312,28 @@ export class Rows {
     };
   }
 
-  link(): RowView {
-    const meta = this.data.document.timeline.link;
+  /** Bytes that cross the links of the host, in a window. */
+  hostTraffic(from: number, until: number): [number, number] {
+    const sum = [0, 0];
+    this.data.document.timeline.links.forEach((link, i) => {
+      if (link.low !== 0) return;
+      sum[0] += linkBytes(this.linkRow(2 * i), from, until, 1)[0];
+      sum[1] += linkBytes(this.linkRow(2 * i + 1), from, until, 1)[0];
+    });
+    return [sum[0], sum[1]];
+  }
+
+  link(index: number): RowView {
+    const { links } = this.data.document.timeline, meta = links[index], alone = links.length === 1;
+    const processor = (number: number | null) => (number === null ? "devices" : number === 0 ? "host" : alone ? "device" : `device ${number - 1}`);
+    const low = processor(meta.low), high = processor(meta.high);
     return {
-      id: "link", group: "device", name: "Link traffic", sub: "host → device up, device → host down", height: 68, grid: true, findings: [],
-      aria: `Traffic on the link: ${bytesText(meta.up.bytes)} to the device, ${bytesText(meta.down.bytes)} to the host`,
+      id: `link${index}`, group: "device", name: alone ? "Link traffic" : `Link ${low} – ${high}`, sub: meta.high === null ? "which device is not recorded" : `${low} → ${high} up, ${high} → ${low} down`,
+      height: 68, grid: true, findings: [],
+      aria: `Traffic on the link between ${low} and ${high}: ${bytesText(meta.up.bytes)} to ${high}, ${bytesText(meta.down.bytes)} to ${low}`,
       draw: (context, width, height) => {
         const wide = 2, columns = Math.ceil(width / wide), length = this.view.length / columns, middle = height / 2;
-        const up = linkBytes(this.linkRow(0), this.view.from, this.view.until, columns), down = linkBytes(this.linkRow(1), this.view.from, this.view.until, columns);
+        const up = linkBytes(this.linkRow(2 * index), this.view.from, this.view.until, columns), down = linkBytes(this.linkRow(2 * index + 1), this.view.from, this.view.until, columns);
         let most = 0.01;
         for (let column = 0; column < columns; column++) most = Math.max(most, up[column] / length, down[column] / length);
         const scale = nice(most);
@@ -330,9 +347,9 @@ export class Rows {
         note(context, `↓ ${scale} GB/s`, 2, height - 8);
       },
       hit: (time) => {
-        const [text, from, until] = this.around(time), up = linkBytes(this.linkRow(0), from, until, 1)[0], down = linkBytes(this.linkRow(1), from, until, 1)[0];
+        const [text, from, until] = this.around(time), up = linkBytes(this.linkRow(2 * index), from, until, 1)[0], down = linkBytes(this.linkRow(2 * index + 1), from, until, 1)[0];
         const rate = (bytes: number) => `${bytesText(bytes)} (${(bytes / (until - from)).toFixed(2)} GB/s)`;
-        return { title: `Link, ${text}`, rows: [["host → device", rate(up)], ["device → host", rate(down)], ["known", "in sum from one call to the next"], ...this.step(time)] };
+        return { title: `Link, ${text}`, rows: [[`${low} → ${high}`, rate(up)], [`${high} → ${low}`, rate(down)], ["known", "in sum from one call to the next"], ...this.step(time)] };
       },
     };
   }
@@ -380,37 +397,49 @@ export class Rows {
   }
 
   lineRow(index: number): RowView {
-    const meta = this.data.document.timeline.lines[index], view: LineView = { meta, index, row: () => this.line(index), whole: () => this.wholeLine(index), mayOpen: meta.count > 1 };
+    const meta = this.data.document.timeline.lines[index], view: LineView = { meta, index, row: () => this.line(index), whole: () => this.wholeLine(index) };
     const size = meta.count > 1 ? `${countText(meta.count)} × ${bytesText(meta.bytes / meta.count)}` : bytesText(meta.bytes);
     const place = meta.place.replace(/ in .*/, "");
     const moved = `${bytesText(meta.up)} to the device, ${bytesText(meta.down)} to the host`;
     return {
       id: `line${index}`, group: "lines", name: meta.name || meta.place.replace(/.* in /, "") || meta.call, sub: place, value: bytesText(meta.up + meta.down), value2: size, height: 42, grid: true,
       findings: this.findingsOf(index), classes: "al", line: view, aria: `${meta.name || meta.call}, allocated at ${meta.place || "an unknown line"}, ${size}: ${moved}`,
-      draw: (context, width, height) => this.drawLine(context, width, height, index, allParts, true),
-      hit: (time, y, x) => this.hitLine(meta.name || place, index, allParts, time, y, x),
+      unfold: meta.count > 1 ? () => this.parts(index) : meta.memory === "managed" ? () => this.blocks(index, 0) : undefined,
+      draw: (context, width, height) => this.drawLine(context, width, height, this.line(index), allParts, true),
+      hit: (time, y, x) => this.hitLine(meta.name || place, this.line(index), allParts, time, y, x),
     };
   }
 
-  /** The allocations of a line that moved most in the window, and one row for the others. */
-  parts(line: LineView): RowView[] {
-    const row = line.row();
-    if (!row.stays) return [];
-    const bytes = new Map<number, number>();
-    row.parts.forEach((part, i) => { if (part.end > this.view.from && part.begin < this.view.until) bytes.set(i, 0); });
-    const [first, last] = moveRange(row, this.view.from, this.view.until);
+  /** The parts of a row that moved most in the window, in their order, and one row for the others. */
+  private biggest(id: string, row: LineRow, most: number, name: (part: number) => [string, string], rest: string): RowView[] {
+    const bytes = new Map<number, number>(), { from, until } = this.view;
+    row.parts.forEach((part, i) => { if (part.end > from && part.begin < until) bytes.set(i, 0); });
+    const [first, last] = moveRange(row, from, until);
     for (let i = first; i < last; i++) if (bytes.has(row.moves!.part[i])) bytes.set(row.moves!.part[i], bytes.get(row.moves!.part[i])! + row.moves!.bytes[i]);
-    const order = [...bytes].sort((a, b) => b[1] - a[1]), most = 3, shown = order.slice(0, most).sort((a, b) => a[0] - b[0]), rest = order.slice(most);
-    const make = (id: string, name: string, sub: string, value: string, size: string, of: (part: number) => boolean): RowView => ({
-      id: `line${line.index}.${id}`, group: "lines", name, sub, value, value2: size, height: 32, grid: true, findings: [], kid: true, aria: `${name}, ${sub}, ${size}`,
-      draw: (context, width, height) => this.drawLine(context, width, height, line.index, of, false), hit: (time, y, x) => this.hitLine(name, line.index, of, time, y, x),
+    const order = [...bytes].sort((a, b) => b[1] - a[1]), shown = order.slice(0, most).sort((a, b) => a[0] - b[0]), others = new Set(order.slice(most).map(([i]) => i));
+    const make = (key: string | number, title: string, sub: string, moved: number, size: string, of: (part: number) => boolean): RowView => ({
+      id: `${id}.${key}`, group: "lines", name: title, sub, value: bytesText(moved), value2: size, height: 32, grid: true, findings: [], kid: true, aria: `${title}, ${sub}, ${size}`,
+      draw: (context, width, height) => this.drawLine(context, width, height, row, of, false), hit: (time, y, x) => this.hitLine(title, row, of, time, y, x),
     });
-    const rows = shown.map(([i, moved]) => make(String(row.parts[i].number), `allocation ${countText(row.parts[i].number + 1)}`, `lives ${timeText(row.parts[i].end - row.parts[i].begin)} from ${momentText(row.parts[i].begin, 1e8)}`, bytesText(moved), bytesText(row.parts[i].bytes), (part) => part === i));
-    if (rest.length) {
-      const others = new Set(rest.map(([i]) => i));
-      rows.push(make("rest", `${countText(rest.length)} more in view`, "fewer bytes moved", bytesText(rest.reduce((sum, [, moved]) => sum + moved, 0)), "", (part) => others.has(part)));
-    }
+    const rows = shown.map(([i, moved]) => make(row.parts[i].number, ...name(i), moved, bytesText(row.parts[i].bytes), (part) => part === i));
+    if (others.size) rows.push(make("rest", `${countText(others.size)} more ${rest}`, "fewer bytes moved", order.slice(most).reduce((sum, [, moved]) => sum + moved, 0), "", (part) => others.has(part)));
     return rows;
+  }
+
+  private parts(index: number): RowView[] {
+    const row = this.line(index), managed = this.data.document.timeline.lines[index].memory === "managed";
+    if (!row.stays) return [];
+    return this.biggest(`line${index}`, row, 3, (i) => [`allocation ${countText(row.parts[i].number + 1)}`, `lives ${timeText(row.parts[i].end - row.parts[i].begin)} from ${momentText(row.parts[i].begin, 1e8)}`], "in view")
+      .map((part) => (managed && !part.id.endsWith(".rest") ? { ...part, unfold: () => this.blocks(index, +part.id.split(".")[1]) } : part));
+  }
+
+  /** The blocks of a line's allocation of that number. */
+  private blocks(index: number, number: number): RowView[] {
+    const found = this.data.document.timeline.lines[index].blocks.find((blocks) => blocks.number === number), id = `line${index}.${number}.block`;
+    if (!found) return [{ id, group: "lines", name: "by block: not recorded", sub: "--um-detail full records it", height: 32, grid: true, findings: [], kid: true, aria: "Where its blocks were is not recorded", draw: () => {} }];
+    let row = this.parsedBlocks.get(found.at);
+    if (!row) this.parsedBlocks.set(found.at, (row = this.data.line(found.at)));
+    return this.biggest(id, row, 8, (i) => [`block ${countText(i + 1)}`, `of ${countText(row.parts.length)}`], "blocks");
   }
 
   private sparse(row: LineRow, width: number): boolean {
@@ -422,8 +451,8 @@ export class Rows {
     return close <= count * 0.3;
   }
 
-  private drawLine(context: Context, width: number, height: number, index: number, of: (part: number) => boolean, launches: boolean) {
-    const row = this.line(index), top = 3, tall = height - 19, { from, until } = this.view;
+  private drawLine(context: Context, width: number, height: number, row: LineRow, of: (part: number) => boolean, launches: boolean) {
+    const top = 3, tall = height - 19, { from, until } = this.view;
     const wide = row.stays ? columnWidth(stayCount(row, from, until), width) : 2, columns = Math.ceil(width / wide);
     const all = placeShares(row, of, from, from + (this.view.length * columns * wide) / width, columns, this.span);
     stack(context, all, placeCount, columns, wide, top, tall, placeInks);
@@ -474,8 +503,7 @@ export class Rows {
     }
   }
 
-  private hitLine(name: string, index: number, of: (part: number) => boolean, time: number, y: number, x: number): Tip | null {
-    const row = this.line(index);
+  private hitLine(name: string, row: LineRow, of: (part: number) => boolean, time: number, y: number, x: number): Tip | null {
     if (y > 24 && this.sparse(row, this.view.width)) {
       const [first, last] = moveRange(row, this.view.time(x - 9), this.view.time(x + 9));
       let best = -1, near = 9;

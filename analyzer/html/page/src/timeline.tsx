@@ -1,7 +1,7 @@
 // The timeline: rows on one axis, and what pointer, wheel, touch and keys do to it.
 import { render } from "preact";
 import { useLayoutEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
-import { countIn, linkBytes, total } from "./columns";
+import { countIn, total } from "./columns";
 import { type Data, after } from "./data";
 import { bytesText, countText, momentText, shortened, timeText } from "./format";
 import { type Context, type Ink, causeNames, fill, glyph, grid, palette } from "./paint";
@@ -188,7 +188,7 @@ function Timeline({ shared }: { shared: Shared }) {
   };
   useLayoutEffect(() => view.watch(() => again(0)), []);
 
-  const fixed = useMemo(() => ({ ruler: rows.ruler(), steps: rows.stepRow(), link: rows.link(), memory: rows.memoryRow() }), []);
+  const fixed = useMemo(() => ({ ruler: rows.ruler(), steps: rows.stepRow(), links: timeline.links.map((_, i) => rows.link(i)), memory: rows.memoryRow() }), []);
   const threads = useMemo(() => timeline.threads.map((_, i) => i).sort((a, b) => +timeline.threads[b].main - +timeline.threads[a].main || timeline.threads[b].calls - timeline.threads[a].calls).map((i) => rows.thread(i)), []);
   const streams = useMemo(() => timeline.streams.map((_, i) => i).sort((a, b) => timeline.streams[b].kernels + timeline.streams[b].copies - timeline.streams[a].kernels - timeline.streams[a].copies).map((i) => rows.stream(i)), []);
   const lines = useMemo(() => timeline.lines.map((_, i) => rows.lineRow(i)), []);
@@ -214,18 +214,18 @@ function Timeline({ shared }: { shared: Shared }) {
     shared.plots.version++;
     view.changed();
   };
-  const kids = new Map<string, RowView[]>();
-  for (const row of visible) if (open.has(row.id)) kids.set(row.id, rows.parts(row.line!));
   void window_; // parts are those in view
+  const unfolded = (row: RowView): RowView[] => [row, ...(open.has(row.id) ? (row.unfold?.() ?? []).flatMap(unfolded) : [])];
+  const shownLines = visible.flatMap(unfolded);
 
   const draw = (row: RowView, classes = "", plot = "") => (
     <div key={row.id} data-row={row.id} class={`row ${row.classes ?? ""} ${row.kid ? "kid" : ""} ${selected === row.id ? "sel" : ""} ${flashed === row.id ? "flash" : ""} ${classes}`}>
-      <RowLabel row={row} shared={shared} expanded={open.has(row.id)} toggle={row.line?.mayOpen ? () => toggle(row) : undefined} />
+      <RowLabel row={row} shared={shared} expanded={open.has(row.id)} toggle={row.unfold ? () => toggle(row) : undefined} />
       <Plot row={row} shared={shared} classes={plot} />
     </div>
   );
   const shownStreams = allStreams ? streams : streams.slice(0, most_streams);
-  const all = [...(fixed.steps ? [fixed.steps] : []), ...threads, ...shownStreams, fixed.link, fixed.memory, ...visible.flatMap((row) => [row, ...(kids.get(row.id) ?? [])])];
+  const all = [...(fixed.steps ? [fixed.steps] : []), ...threads, ...shownStreams, ...fixed.links, fixed.memory, ...shownLines];
   current = { all, selected, select };
   const device = timeline.memory.device || "Device";
   return (
@@ -243,7 +243,7 @@ function Timeline({ shared }: { shared: Shared }) {
       <div class="grp">{timeline.memory.devices > 1 ? `${timeline.memory.devices} devices: ` : "Device 0: "}{device} <span class="mut">{countText(streams.length)} {streams.length === 1 ? "stream" : "streams"}</span></div>
       {shownStreams.map((row) => draw(row))}
       {shownStreams.length < streams.length && <div class="grp"><button class="btn" onClick={() => setAllStreams(true)}>{countText(streams.length - shownStreams.length)} more streams</button></div>}
-      {draw(fixed.link)}
+      {fixed.links.map((row) => draw(row))}
       {draw(fixed.memory)}
       <div class="grp">
         Allocations <span class="mut" id="lines-count">{countText(wanted.length)} of {countText(lines.length)} source lines</span>
@@ -254,7 +254,7 @@ function Timeline({ shared }: { shared: Shared }) {
           <label class="nw"><input type="checkbox" checked={moved} onChange={(event) => setMoved(event.currentTarget.checked)} /> only those that moved</label>
         </span>
       </div>
-      {visible.flatMap((row) => [draw(row), ...(kids.get(row.id) ?? []).map((kid) => draw(kid))])}
+      {shownLines.map((row) => draw(row))}
       {hidden.length > 0 && <div class="grp"><button class="btn" onClick={() => setAllLines(true)}>{countText(hidden.length)} more lines, {bytesText(hidden.reduce((sum, row) => sum + row.line!.meta.up + row.line!.meta.down, 0))}</button></div>}
       {wanted.length === 0 && <div class="none">{lines.length ? "No allocation matches the filter." : "No allocation was recorded."}</div>}
     </>
@@ -268,8 +268,8 @@ function InView({ shared }: { shared: Shared }) {
   const [, again] = useReducer((count: number) => count + 1, 0);
   useLayoutEffect(() => view.watch(() => again(0)), []);
   const main = rows.main(), sums = main ? total(main, 8, view.from, view.until, view.span) : new Float32Array(8), time = sums.slice(0, 7).reduce((sum, ns) => sum + ns, 0);
-  const link = rows.data.document.timeline.link;
-  const up = view.whole ? link.up.bytes : linkBytes(rows.linkRow(0), view.from, view.until, 1)[0], down = view.whole ? link.down.bytes : linkBytes(rows.linkRow(1), view.from, view.until, 1)[0];
+  const links = rows.data.document.timeline.links.filter((link) => link.low === 0);
+  const [up, down] = view.whole ? [links.reduce((sum, link) => sum + link.up.bytes, 0), links.reduce((sum, link) => sum + link.down.bytes, 0)] : rows.hostTraffic(view.from, view.until);
   const names = rows.data.document.timeline.names.list, unit = rows.data.document.timeline.unit;
   let launches = 0;
   rows.data.document.timeline.streams.forEach((stream, i) => {
