@@ -177,7 +177,8 @@ private:
 
     /// `states` is to outlive the view.
     template <class IsThere>
-    policy::ResidencyView view(std::uint32_t number, std::vector<policy::BlockState>& states, IsThere&& is_there) {
+    policy::ResidencyView view(std::uint32_t number, std::vector<policy::BlockState>& states,
+                               IsThere&& is_there) {
         const Extent& extent = job_.extents()[number];
         states.assign(extent.blocks(), policy::BlockState::device);
         for (std::uint64_t i = 0; i < extent.blocks(); ++i) {
@@ -216,7 +217,7 @@ private:
     residency::AddressSpace space_;
     bool fits_;
     std::vector<bool> settled_;            ///< by extent
-    policy::LaunchSequence sequence_;         ///< of the shim's policy
+    policy::LaunchSequence sequence_;      ///< of the shim's policy
     std::vector<std::uint64_t> last_use_;  ///< by extent; 0: not yet
     std::vector<std::uint32_t> next_uses_; ///< of the optimum
     std::vector<NextUse> next_;            ///< of the launch's extents
