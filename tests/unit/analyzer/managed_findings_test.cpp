@@ -76,6 +76,21 @@ BOOST_AUTO_TEST_CASE(first_touch) {
                }) == "");
 }
 
+BOOST_AUTO_TEST_CASE(faults_that_pass_while_the_host_works_cost_nothing) {
+    const auto first_touch = [](std::uint64_t host_ns, std::uint64_t waited_ns) {
+        return ids([=](Program& p) {
+            p.filled();
+            p.launch(p.kernel, {p.id}, 1, p.launched);
+            p.now += host_ns;
+            p.wait(waited_ns);
+            p.device_time(1, 10 * ms);
+            p.look(0, after);
+        });
+    };
+    BOOST_TEST(first_touch(0, 10 * ms) == "UMA-203");
+    BOOST_TEST(first_touch(50 * ms, 2000) == "");
+}
+
 BOOST_AUTO_TEST_CASE(host_populate) {
     const Look regular{.regularity = trace::Regularity::regular};
     BOOST_TEST(ids([&](Program& p) {
