@@ -131,6 +131,10 @@ private:
         return result;
     }
 
+    void add(const trace::Context& record) {
+        if (record.status == 0 && record.context != 0)
+            used_.insert(static_cast<std::uint32_t>(record.device));
+    }
     void add(const trace::Alloc& record);
     void add(const trace::Free& record);
     void add(const trace::Copy& record);

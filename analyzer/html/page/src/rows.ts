@@ -328,7 +328,7 @@ export class Rows {
     const processor = (number: number | null) => (number === null ? "devices" : number === 0 ? "host" : alone ? "device" : `device ${number - 1}`);
     const low = processor(meta.low), high = processor(meta.high);
     return {
-      id: `link${index}`, group: "device", name: alone ? "Link traffic" : `Link ${low} – ${high}`, sub: meta.high === null ? "which device is not recorded" : `${low} → ${high} up, ${high} → ${low} down`,
+      id: `link${index}`, group: "device", name: alone ? "Link traffic" : `Link ${low} – ${high}`, sub: meta.high === null ? "which device is not recorded" : alone ? `${low} → ${high} up, ${high} → ${low} down` : `up: to ${high} · down: to ${low}`,
       height: 68, grid: true, findings: [],
       aria: `Traffic on the link between ${low} and ${high}: ${bytesText(meta.up.bytes)} to ${high}, ${bytesText(meta.down.bytes)} to ${low}`,
       draw: (context, width, height) => {

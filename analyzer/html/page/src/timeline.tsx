@@ -188,7 +188,7 @@ function Timeline({ shared }: { shared: Shared }) {
   };
   useLayoutEffect(() => view.watch(() => again(0)), []);
 
-  const fixed = useMemo(() => ({ ruler: rows.ruler(), steps: rows.stepRow(), links: timeline.links.map((_, i) => rows.link(i)), memory: rows.memoryRow() }), []);
+  const fixed = useMemo(() => ({ ruler: rows.ruler(), steps: rows.stepRow(), links: timeline.links.map((_, i) => i).sort((a, b) => timeline.links[a].low - timeline.links[b].low || (timeline.links[a].high ?? 1e9) - (timeline.links[b].high ?? 1e9)).map((i) => rows.link(i)), memory: rows.memoryRow() }), []);
   const threads = useMemo(() => timeline.threads.map((_, i) => i).sort((a, b) => +timeline.threads[b].main - +timeline.threads[a].main || timeline.threads[b].calls - timeline.threads[a].calls).map((i) => rows.thread(i)), []);
   const streams = useMemo(() => timeline.streams.map((_, i) => i).sort((a, b) => timeline.streams[b].kernels + timeline.streams[b].copies - timeline.streams[a].kernels - timeline.streams[a].copies).map((i) => rows.stream(i)), []);
   const lines = useMemo(() => timeline.lines.map((_, i) => rows.lineRow(i)), []);
