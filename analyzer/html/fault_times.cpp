@@ -83,10 +83,10 @@ Stretches FaultTimes::stalls(const Timeline& timeline, const machine::Rates& rat
             if (!timeline.streams[number]->work.exact())
                 add(pieces);
     std::ranges::sort(work, {}, [](const Piece* piece) { return std::pair(piece->begin, piece->end); });
-    const auto twice = std::ranges::unique(work, {}, [](const Piece* piece) { // where details meet
-        return std::tuple(piece->begin, piece->end, piece->name);
-    });
-    work.erase(twice.begin(), twice.end());
+    const auto same = [](const Piece* one, const Piece* other) { // where details meet
+        return std::tie(one->begin, one->end, one->name) == std::tie(other->begin, other->end, other->name);
+    };
+    work.erase(std::unique(work.begin(), work.end(), same), work.end());
     Stretches result;
     std::size_t next = 0;
     for (const Interval& interval : intervals_) {

@@ -821,8 +821,10 @@ void Pass::take_closeups() {
         }
         for (auto& [number, line] : detail.lines) {
             std::ranges::sort(line.parts, {}, &AllocationPart::number);
-            const auto twice = std::ranges::unique(line.parts, {}, &AllocationPart::number);
-            line.parts.erase(twice.begin(), twice.end());
+            const auto same = [](const AllocationPart& one, const AllocationPart& other) {
+                return one.number == other.number;
+            };
+            line.parts.erase(std::unique(line.parts.begin(), line.parts.end(), same), line.parts.end());
         }
     }
 }
