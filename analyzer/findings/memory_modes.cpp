@@ -78,12 +78,11 @@ std::vector<Finding> keep_to_machine(const model::Profile& profile, std::vector<
             return !is_right_for(finding.rule, mode);
         });
     const bool priced = knows_prices(profile);
-    const auto unpriced = std::ranges::stable_partition(all, [priced](const Finding& finding) {
+    const auto unpriced = std::stable_partition(all.begin(), all.end(), [priced](const Finding& finding) {
         return !is_among(without_price, finding.rule) && (priced || !is_among(by_price, finding.rule));
     });
-    std::vector<Finding> taken(std::make_move_iterator(unpriced.begin()),
-                               std::make_move_iterator(unpriced.end()));
-    all.erase(unpriced.begin(), unpriced.end());
+    std::vector<Finding> taken(std::make_move_iterator(unpriced), std::make_move_iterator(all.end()));
+    all.erase(unpriced, all.end());
     for (Finding& finding : taken) {
         finding.saving_ns = finding.saving_at_least_ns = finding.saving_at_most_ns = 0;
         finding.edit = {};
