@@ -20,7 +20,7 @@ enum ExitStatus : int {
 struct ExitStatusText {
     std::string_view status, meaning;
 };
-/// What help and manual say of them.
+/// The help and the manual list the exit statuses with these meanings.
 constexpr ExitStatusText exit_statuses[] = {
     {"0", "done"},
     {"1", "it could not be done (one line says why)"},

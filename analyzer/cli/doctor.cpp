@@ -93,7 +93,7 @@ void look_at_device(Findings& findings, const ProbedDevice& device) {
                  "device " + std::to_string(device.ordinal), text);
 }
 
-/// What does not hold there as it does behind PCIe.
+/// Names the advice and the modes of --act that are wrong for a device without PCIe.
 void look_at_memory_mode(Findings& findings, machine::MemoryMode mode) {
     constexpr std::string_view what = "memory mode";
     switch (mode) {

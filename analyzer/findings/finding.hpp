@@ -85,7 +85,7 @@ struct Findings {
     /// Reads that lines of Python wait for in every round, and that the replay gains nothing without.
     /// `saving_ns` is the time of the waits.
     std::vector<Finding> hidden;
-    /// What is a fault by its kind, but no price is known of: `saving_ns` is 0.
+    /// These findings are faults of a known kind without a known price: their `saving_ns` is 0.
     std::vector<Finding> unpriced;
     /// All findings together save this: less than their sum where they mend the same time.
     double together_ns = 0;

@@ -1,4 +1,4 @@
-/// What remedies for managed memory change: kernels and the host's code take less, and prefetches go.
+/// Edits for managed memory: kernels and the host's code take less time, and useless prefetches are removed.
 #pragma once
 
 #include "analyzer/model/profile.hpp"
@@ -10,7 +10,7 @@
 
 namespace umadvisor::findings {
 
-/// What a remedy spares in all, nanoseconds.
+/// The time that a remedy saves in all calls together, nanoseconds.
 struct Spared {
     double device_ns = 0;         ///< work of kernels
     double host_ns = 0;           ///< the host's code behind the waits for them

@@ -10,7 +10,7 @@ namespace {
 
 using machine::MemoryMode;
 
-/// What they save follows from the rates of a link or from the price of a page fault.
+/// The savings of these rules are computed from the rates of a link or from the price of a page fault.
 constexpr std::array by_price{
     &rule("UMA-101"), &rule("UMA-102"), &rule("UMA-103"), &rule("UMA-104"), &rule("UMA-105"), &rule("UMA-106"),
     &rule("UMA-107"), &rule("UMA-108"), &rule("UMA-109"), &rule("UMA-111"), &rule("UMA-112"), &rule("UMA-113"),
