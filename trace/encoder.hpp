@@ -101,9 +101,11 @@ std::uint8_t* encode(std::uint8_t* out, const Record& record, DeltaState& state)
         *out = static_cast<std::uint8_t>(bytes);
         return writer.meaningful;
     }
-    const int length_bytes = bytes < 0x4000 ? 2 : 3;
+    std::uint8_t length[max_varint_bytes];
+    const auto length_bytes = static_cast<std::size_t>(put_varint(length, bytes) - length);
     std::memmove(out + length_bytes, out + 1, bytes);
-    return put_varint(out, bytes) + bytes;
+    std::memcpy(out, length, length_bytes);
+    return out + length_bytes + bytes;
 }
 
 } // namespace umadvisor::trace

@@ -9,8 +9,22 @@ namespace umadvisor::trace {
 
 inline constexpr int max_varint_bytes = 10;
 
-/// Writes `value` at `out`; returns the end. The caller has reserved max_varint_bytes.
+/// Writes `value` at `out`; returns the end. The caller has reserved max_varint_bytes, all of which may be
+/// written.
 inline std::uint8_t* put_varint(std::uint8_t* out, std::uint64_t value) noexcept {
+    if (value < 0x80) { // most are this short
+        *out = static_cast<std::uint8_t>(value);
+        return out + 1;
+    }
+    if (value < std::uint64_t{1} << 56) { // the others at once: handles differ by seven bytes
+        std::uint64_t word = (value & 0x0000'0000'0fff'ffff) | (value & 0x00ff'ffff'f000'0000) << 4;
+        word = (word & 0x0000'3fff'0000'3fff) | (word & 0x0fff'c000'0fff'c000) << 2;
+        word = (word & 0x007f'007f'007f'007f) | (word & 0x3f80'3f80'3f80'3f80) << 1;
+        const int bytes = (std::bit_width(value) + 6) / 7;
+        word |= 0x8080'8080'8080'8080 >> (8 * (9 - bytes));
+        std::memcpy(out, &word, sizeof word);
+        return out + bytes;
+    }
     while (value >= 0x80) {
         *out++ = static_cast<std::uint8_t>(value | 0x80);
         value >>= 7;

@@ -108,6 +108,7 @@ private:
     double least(const Call& call);
     double rate_on_devices(const trace::Copy& record) const;
     std::uint64_t graph_of(std::uint64_t version);
+    std::uint64_t work_of(std::uint64_t version) const;
 
     const reader::Trace& trace_;
     const machine::Rates& rates_;

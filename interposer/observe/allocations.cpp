@@ -56,19 +56,32 @@ AllocationIndex& arrays() noexcept {
     return index;
 }
 
-/// Holds the lock and keeps the version odd.
-class AllocationIndex::Change {
+/// Keeps the version odd: readers wait. Under the lock.
+class AllocationIndex::Version {
 public:
-    explicit Change(AllocationIndex& index) noexcept : index_(index), guard_(index.mutex_) {
+    explicit Version(AllocationIndex& index) noexcept : index_(index) { next(); }
+    ~Version() noexcept { next(); }
+    Version(const Version&) = delete;
+    Version& operator=(const Version&) = delete;
+
+private:
+    void next() noexcept {
         index_.version_.store(index_.version_.load(std::memory_order_relaxed) + 1, release);
     }
-    ~Change() noexcept { index_.version_.store(index_.version_.load(std::memory_order_relaxed) + 1, release); }
+
+    AllocationIndex& index_;
+};
+
+/// The same, with the lock.
+class AllocationIndex::Change {
+public:
+    explicit Change(AllocationIndex& index) noexcept : guard_(index.mutex_), version_(index) {}
     Change(const Change&) = delete;
     Change& operator=(const Change&) = delete;
 
 private:
-    AllocationIndex& index_;
     record::Guard guard_;
+    Version version_;
 };
 
 bool AllocationIndex::prepare() noexcept {
@@ -305,17 +318,14 @@ void AllocationIndex::widen(std::uint64_t low, std::uint64_t high) noexcept {
 bool AllocationIndex::erase(std::uint64_t address, Allocation& out) noexcept {
     if (!may_hold(address))
         return false;
-    {
-        const record::Guard guard(mutex_);
-        const Place at = place_of(address);
-        if (at.directory == none || read(at).address != address)
-            return false;
-    }
-    const Change change(*this);
-    const Place at = place_of(address); // once more: the lock was given back
-    if (at.directory == none || read(at).address != address)
+    const record::Guard guard(mutex_);
+    const Place at = place_of(address);
+    if (at.directory == none)
         return false;
     out = read(at);
+    if (out.address != address)
+        return false;
+    const Version change(*this);
     remove(at);
     return true;
 }

@@ -121,6 +121,7 @@ private:
     struct Place {
         std::size_t directory, slot;
     };
+    class Version;
     class Change;
 
     bool search(std::uint64_t address, Allocation& out) const noexcept;

@@ -117,7 +117,7 @@ private:
     bool is_suspect(std::uint64_t device, std::uint64_t bytes, std::uint64_t part_hash) noexcept;
     std::uint64_t budget(std::uint64_t now) const noexcept;
 
-    std::atomic<std::uint64_t> allowance_{20'000'000};
+    std::atomic<std::uint64_t> allowance_{10'000'000};
 
     TryLock lock_;                               ///< guards what follows
     std::uint64_t started_ = 0;                  ///< nanoseconds, CLOCK_MONOTONIC

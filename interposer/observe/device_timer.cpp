@@ -61,7 +61,7 @@ constinit Seen seen[key_slots] = {};
 
 TryLock lock; ///< guards the pools, but for pairs that are begun
 constinit Pool pools[record::most(record::Bound::timed_contexts)] = {};
-constinit std::atomic<std::uint64_t> last_sample{0}, taken{0}, allowance{20'000'000}, started{0};
+constinit std::atomic<std::uint64_t> last_sample{0}, taken{0}, allowance{10'000'000}, started{0};
 constinit std::atomic<int> in_flight{0}, troubles{0};
 
 struct Begun {

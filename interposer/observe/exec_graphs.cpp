@@ -118,10 +118,13 @@ void ExecGraph::note_managed(const GraphNodeRead& node) noexcept {
 }
 
 void ExecGraph::publish() noexcept {
-    std::uint64_t now = version;
-    if (std::any_of(nodes, nodes + count,
-                    [](const KnownNode& node) { return node.kind == trace::GraphNodeKind::alloc; }))
-        now |= allocates_bit;
+    std::uint64_t now = version, same = count;
+    for (const KnownNode* node = nodes; node != nodes + count; ++node) {
+        same = (same ^ node->hash) * 0xff51afd7ed558ccdu;
+        if (node->kind == trace::GraphNodeKind::alloc)
+            now |= allocates_bit;
+    }
+    alike.store(same, std::memory_order_relaxed);
     if (managed_count != 0 || (!scanned && allocations().managed_count() != 0))
         now |= managed_bit;
     word.store(now, std::memory_order_release);

@@ -27,6 +27,7 @@ struct ExecGraph {
                                    launched_bit = 1ull << 61;
     static constexpr std::uint64_t number_bits = launched_bit - 1;
     std::atomic<std::uint64_t> word;
+    std::atomic<std::uint64_t> alike; ///< see GraphVersion
 
     // The rest is under exec_graphs_lock.
     KnownNode* nodes;

@@ -36,28 +36,6 @@ Conditional find_conditional(CUgraphNode node) {
     return {};
 }
 
-/// Pages for as long as it lives.
-template <class Element>
-class Pages {
-public:
-    explicit Pages(std::size_t count) noexcept
-        : bytes_(count * sizeof(Element)), // NOLINT(bugprone-sizeof-expression): of handles too
-          first_(count == 0 ? nullptr : static_cast<Element*>(record::map_pages(bytes_))) {}
-    ~Pages() {
-        if (first_ != nullptr)
-            record::unmap_pages(first_, bytes_);
-    }
-    Pages(const Pages&) = delete;
-    Pages& operator=(const Pages&) = delete;
-    explicit operator bool() const noexcept { return bytes_ == 0 || first_ != nullptr; }
-    Element& operator[](std::size_t at) noexcept { return first_[at]; }
-    Element* data() noexcept { return first_; }
-
-private:
-    std::size_t bytes_;
-    Element* first_;
-};
-
 GraphNodeKind kind_of(CUgraphNode node) {
     CUgraphNodeType type{};
     if (real<Entry::cuGraphNodeGetType>()(node, &type) != CUDA_SUCCESS)
@@ -200,16 +178,23 @@ struct Holder {
     bool conditional;
 };
 
+/// Of the graph whose nodes are read, and the nodes whose inner graphs are to be read yet.
+struct Room {
+    CUgraphNode handles[max_graph_nodes];
+    Numbered numbered[max_graph_nodes];
+    Holder holders[max_graph_nodes];
+};
+constinit record::KeptPages kept_room{nullptr};
+
 class Reader {
 public:
-    Reader(const GraphNodeSink& sink, std::uint64_t& untold) noexcept
-        : sink_(sink), untold_(untold), holders_(max_graph_nodes) {}
+    Reader(const GraphNodeSink& sink, std::uint64_t& untold) noexcept : sink_(sink), untold_(untold) {}
 
     bool read(CUgraph graph) noexcept {
-        if (!holders_ || !read_level(graph, 0))
+        if (!room_ || !read_level(graph, 0))
             return false;
         for (std::size_t i = 0; i < waiting_; ++i) {
-            const Holder holder = holders_[i];
+            const Holder holder = room_->holders[i];
             CUgraph inner = nullptr;
             if (holder.conditional) {
                 const Conditional told = find_conditional(holder.handle);
@@ -229,17 +214,15 @@ private:
             return false;
         std::size_t count = std::min<std::size_t>(all, max_graph_nodes - last_);
         untold_ += all - count;
-        Pages<CUgraphNode> handles(count);
-        Pages<Numbered> numbered(count);
-        if (!handles || !numbered)
-            return false;
         if (count == 0)
             return true;
-        if (real<Entry::cuGraphGetNodes>()(graph, handles.data(), &count) != CUDA_SUCCESS)
+        CUgraphNode* const handles = room_->handles;
+        Numbered* const numbered = room_->numbered;
+        if (real<Entry::cuGraphGetNodes>()(graph, handles, &count) != CUDA_SUCCESS)
             return false;
         for (std::size_t i = 0; i < count; ++i)
             numbered[i] = {handles[i], last_ + i + 1};
-        std::sort(numbered.data(), numbered.data() + count,
+        std::sort(numbered, numbered + count,
                   [](const Numbered& a, const Numbered& b) { return a.handle < b.handle; });
         for (std::size_t i = 0; i < count; ++i) {
             const record::OffStack<GraphNodeRead> read;
@@ -249,10 +232,10 @@ private:
             node.record.parent = parent;
             node.record.kind = kind_of(node.handle);
             describe(node.handle, node.record, node.touched);
-            add_dependencies(node.handle, numbered.data(), numbered.data() + count, node.record);
+            add_dependencies(node.handle, numbered, numbered + count, node.record);
             if (node.record.kind == GraphNodeKind::child || node.record.kind == GraphNodeKind::conditional)
-                holders_[waiting_++] = {node.handle, node.record.node,
-                                        node.record.kind == GraphNodeKind::conditional};
+                room_->holders[waiting_++] = {node.handle, node.record.node,
+                                              node.record.kind == GraphNodeKind::conditional};
             sink_.take(sink_.to, node);
         }
         return true;
@@ -260,7 +243,7 @@ private:
 
     const GraphNodeSink& sink_;
     std::uint64_t& untold_;
-    Pages<Holder> holders_;
+    const record::Scratch<Room> room_{kept_room};
     std::size_t waiting_ = 0;
     std::uint64_t last_ = 0; ///< number of the node read last
 };

@@ -14,6 +14,11 @@ namespace {
 
 using trace::GraphNodeKind;
 
+struct NodesRead {
+    KnownNode nodes[max_graph_nodes];
+};
+constinit record::KeptPages kept_nodes{nullptr};
+
 /// A graph that is read for the first time.
 struct Entering {
     const trace::Graph& call;
@@ -62,6 +67,11 @@ struct Comparing {
             self.change.put(at, node);
     }
 };
+
+struct NumbersRead {
+    std::uint32_t of[max_graph_nodes + 1];
+};
+constinit record::KeptPages kept_numbers{nullptr};
 
 /// The inner nodes of a child graph, which stand behind one another level by level.
 struct Replacing {
@@ -152,7 +162,7 @@ GraphVersion graph_version(CUgraphExec handle) noexcept {
     if (word != 0 && (word & ExecGraph::launched_bit) == 0) [[unlikely]]
         exec->word.fetch_or(ExecGraph::launched_bit, std::memory_order_relaxed);
     return {word & ExecGraph::number_bits, (word & ExecGraph::allocates_bit) != 0,
-            (word & ExecGraph::managed_bit) != 0};
+            (word & ExecGraph::managed_bit) != 0, word != 0 ? exec->alike.load(std::memory_order_relaxed) : 0};
 }
 
 void enter_graph(trace::Graph& call) noexcept {
@@ -166,10 +176,10 @@ void enter_graph(trace::Graph& call) noexcept {
             return;
         exec->begin(next_graph_version());
     }
-    auto* const room = static_cast<KnownNode*>(record::map_pages(max_graph_nodes * sizeof(KnownNode)));
-    if (room == nullptr)
+    const record::Scratch<NodesRead> room(kept_nodes);
+    if (!room)
         return;
-    Entering entering{call, *exec, room};
+    Entering entering{call, *exec, room->nodes};
     std::uint64_t untold = 0;
     const bool good = read_graph(graph_of(call), {&Entering::take, &entering}, untold);
     define_version(exec->version, 0, entering.count, untold);
@@ -179,13 +189,12 @@ void enter_graph(trace::Graph& call) noexcept {
                      static_cast<unsigned long long>(untold));
     const record::Guard guard(exec_graphs_lock);
     if (good) {
-        exec->keep(room, entering.count);
+        exec->keep(room->nodes, entering.count);
         exec->publish();
         call.version = exec->version;
     } else {
         exec->version = 0;
     }
-    record::unmap_pages(room, max_graph_nodes * sizeof(KnownNode));
 }
 
 void update_graph(trace::Graph& call) noexcept {
@@ -212,10 +221,10 @@ void enable_node(trace::Graph& call, CUgraphNode key, bool enabled) noexcept {
 void update_child(trace::Graph& call, CUgraphNode key, CUgraph child) noexcept {
     const record::Quiet quiet;
     const record::SlowPath slow;
-    auto* const numbers =
-        static_cast<std::uint32_t*>(record::map_pages((max_graph_nodes + 1) * sizeof(std::uint32_t)));
-    if (numbers == nullptr)
+    const record::Scratch<NumbersRead> numbers(kept_numbers);
+    if (!numbers)
         return;
+    numbers->of[0] = 0;
     ExecGraph* exec = nullptr;
     std::size_t at = 0;
     {
@@ -224,14 +233,13 @@ void update_child(trace::Graph& call, CUgraphNode key, CUgraph child) noexcept {
         at = exec != nullptr ? exec->find(key) : 0;
     }
     if (exec != nullptr && at != exec->count) {
-        Replacing replacing{*exec, GraphChange(*exec), numbers, static_cast<std::uint32_t>(at + 1)};
+        Replacing replacing{*exec, GraphChange(*exec), numbers->of, static_cast<std::uint32_t>(at + 1)};
         std::uint64_t untold = 0;
         read_graph(child, {&Replacing::take, &replacing}, untold);
         const record::Guard guard(exec_graphs_lock);
         replacing.change.finish();
         call.version = exec->version;
     }
-    record::unmap_pages(numbers, (max_graph_nodes + 1) * sizeof(std::uint32_t));
 }
 
 void forget_graph(trace::Graph& call) noexcept {

@@ -19,6 +19,7 @@ struct GraphVersion {
     std::uint64_t number; ///< 0: not known
     bool allocates;       ///< it has allocation nodes
     bool managed;         ///< its kernels reach managed memory, or it is not known what they reach
+    std::uint64_t alike;  ///< the same of graphs that do the same
 };
 GraphVersion graph_version(CUgraphExec exec) noexcept;
 

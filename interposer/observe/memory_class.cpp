@@ -75,7 +75,9 @@ End classify(std::uint64_t address, std::uint64_t bytes) noexcept {
     const std::uint64_t generation = allocations().generation();
     const std::uint64_t now = record::monotonic_nanoseconds();
     RangeCache::Entry entry{};
-    if (cache.find(address, entry) && entry.generation == generation && now < entry.until)
+    // That it is no memory of CUDA stays true while others come and go: what comes here stands in the index.
+    if (cache.find(address, entry) && now < entry.until &&
+        (entry.generation == generation || static_cast<trace::Memory>(entry.kind) == trace::Memory::pageable))
         return {static_cast<trace::Memory>(entry.kind), 0, entry.id};
     const record::Quiet quiet;
     const std::uint64_t start = record::now();

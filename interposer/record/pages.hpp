@@ -51,6 +51,35 @@ inline void unmap_pages(void* at, std::size_t bytes) noexcept {
     munmap(static_cast<char*>(at) - detail::closed, detail::whole_pages(bytes) + 2 * detail::closed);
 }
 
+/// Pages that one Scratch leaves to the next.
+using KeptPages = std::atomic<void*>;
+
+/// Room for a T, not initialised, while it lives; false without memory. To map and touch pages anew for each of
+/// many short uses would take longer than the uses. Thread-safe: whoever finds the kept pages in use maps
+/// others.
+template <class T>
+class Scratch {
+public:
+    explicit Scratch(KeptPages& kept) noexcept
+        : kept_(kept), pages_(kept.exchange(nullptr, std::memory_order_acquire)) {
+        if (pages_ == nullptr)
+            pages_ = map_pages(sizeof(T));
+    }
+    ~Scratch() noexcept {
+        void* none = nullptr;
+        if (pages_ != nullptr && !kept_.compare_exchange_strong(none, pages_, std::memory_order_release))
+            unmap_pages(pages_, sizeof(T));
+    }
+    Scratch(const Scratch&) = delete;
+    Scratch& operator=(const Scratch&) = delete;
+    explicit operator bool() const noexcept { return pages_ != nullptr; }
+    T* operator->() const noexcept { return static_cast<T*>(pages_); }
+
+private:
+    KeptPages& kept_;
+    void* pages_;
+};
+
 /// Small pieces of memory that stay for good. Not thread-safe: its owner's lock covers it. Not the heap: what
 /// only these pages point to would be a leak to the sanitizer of a program that has one.
 class Arena {

@@ -248,7 +248,10 @@ void read_clock() noexcept {
 }
 
 void renew_clock() noexcept {
-    if (!recording())
+    // Some half a millisecond of the counter. A clock that somebody simulates stands still as long as it likes.
+    constexpr std::uint64_t soon = 1u << 20;
+    if (!recording() || (clock_kind() == trace::ClockKind::tsc &&
+                         now() - sink.header()->last_ticks.load(std::memory_order_relaxed) < soon))
         return;
     read_clock();
     if (const std::uint64_t time = monotonic_nanoseconds(); sink.is_due(time)) {

@@ -107,8 +107,7 @@ void begin_graph_launch(trace::GraphLaunch& record, Entry entry, CUgraphExec exe
         record.start = record::now();
         observe::revive_graph_memory(exec, record);
     }
-    record.sample =
-        observe::device_timer().begin(reinterpret_cast<CUstream>(stream), 0x4000000000000000u | version.number);
+    record.sample = observe::device_timer().begin(reinterpret_cast<CUstream>(stream), version.alike | 1);
 }
 
 void finish_graph_launch(trace::GraphLaunch& record) noexcept {

@@ -140,6 +140,21 @@ BOOST_AUTO_TEST_CASE(memory_of_a_graph_lives_from_instantiation_to_its_end) {
             BOOST_TEST(row.at("count") == 0, row.dump());
 }
 
+BOOST_AUTO_TEST_CASE(graphs_that_do_the_same_are_timed_as_one) {
+    const auto timed = [](const std::string& made) {
+        const Folder folder;
+        const Outcome run = run_sim(folder, "UMADVISOR_OUTPUT=x.umtrace LD_PRELOAD=" + shim + " " + examples +
+                                                "/sim/rule_cases --rule UMA-411 --case " + made);
+        BOOST_TEST(run.status == 0, run.err);
+        std::size_t samples = 0;
+        for (const Json& launch : dump(folder, "x.umtrace", "GraphLaunch"))
+            samples += launch.at("sample") != 0;
+        return samples;
+    };
+    BOOST_TEST(timed("fault --way made-anew") == 8u + 300 / 64); // the first, and one in 64
+    BOOST_TEST(timed("near --way other-shape") == 100u);
+}
+
 BOOST_AUTO_TEST_CASE(graphs_made_in_a_pause_are_known_after_it) {
     const Watched watched(programs + "/graphs_program", "UMADVISOR_CAPTURE_RANGE=1");
     BOOST_TEST(dump(watched.folder, "x.umtrace", "GraphLaunch").empty());

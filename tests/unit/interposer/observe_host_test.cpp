@@ -225,10 +225,16 @@ BOOST_AUTO_TEST_CASE(the_driver_is_asked_once_for_a_range) {
     BOOST_TEST((classify(0x30'0000'8000, 1).memory == trace::Memory::managed));
     BOOST_TEST(driver().asked == asked);
     BOOST_TEST((classify(0x10'0001'0000, 1).memory == trace::Memory::pageable)); // just behind
+    // What the index does not hold may go unseen.
+    const Allocation elsewhere{
+        allocations().next_id(), 0x7e11'0000'0000, 64, trace::Memory::device, 0, false, 0};
+    allocations().insert(elsewhere);
+    driver().pointers.clear();
+    BOOST_TEST((classify(0x20'0000'0000, 1).memory == trace::Memory::pageable));
     BOOST_TEST((classify(0, 1).memory == trace::Memory::unknown));
 }
 
-BOOST_AUTO_TEST_CASE(pageable_memory_has_its_range_and_a_registration_makes_it_asked_for_again) {
+BOOST_AUTO_TEST_CASE(pageable_memory_has_its_range_and_is_asked_for_once_whatever_else_comes_and_goes) {
     char* const buffer = static_cast<char*>(map(1 << 20, MAP_PRIVATE | MAP_ANONYMOUS));
     const End first = classify(word(buffer), 100);
     BOOST_TEST((first.memory == trace::Memory::pageable));
@@ -239,9 +245,15 @@ BOOST_AUTO_TEST_CASE(pageable_memory_has_its_range_and_a_registration_makes_it_a
     const Allocation elsewhere{
         allocations().next_id(), 0x7e10'0000'0000, 64, trace::Memory::device, 0, false, 0};
     allocations().insert(elsewhere);
-    driver().pointers[word(buffer) + 4096] = {CU_MEMORYTYPE_HOST, false, word(buffer), 4096};
-    BOOST_TEST((classify(word(buffer), 100).memory == trace::Memory::pinned));
+    const Allocation registered{
+        allocations().next_id(), word(buffer), 4096, trace::Memory::registered, 0, false, 0};
+    allocations().insert(registered);
+    BOOST_TEST((classify(word(buffer), 100).memory == trace::Memory::registered));
     BOOST_TEST((classify(word(buffer) + 4096, 100).memory == trace::Memory::pageable));
+    Allocation gone;
+    allocations().erase(word(buffer), gone);
+    BOOST_TEST((classify(word(buffer), 100).memory == trace::Memory::pageable));
+    BOOST_TEST(driver().asked == asked);
 }
 
 BOOST_AUTO_TEST_CASE(a_driver_that_cannot_be_asked_leaves_it_unknown) {
