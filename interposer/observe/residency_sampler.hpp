@@ -156,7 +156,7 @@ private:
     std::atomic<const ResidencyListener*> listeners_[2] = {};
     std::atomic<std::uint64_t> looked_at_all_{0}; ///< nanoseconds; 0: not since the last synchronisation
     std::atomic<bool> looked_alone_{false};       ///< since the last synchronisation
-    std::atomic<std::uint64_t> allowance_{20'000'000};
+    std::atomic<std::uint64_t> allowance_{10'000'000};
     std::atomic<bool> off_{false};
     std::atomic<std::uint64_t> round_{0};                        ///< synchronisations after launches or looks
     std::atomic<std::uint64_t> prefetched_[max_prefetched] = {}; ///< to a device: allocation and round
