@@ -247,8 +247,6 @@ struct free_host : WhilePaused {
     }
 };
 
-struct unregister_host : free_host {};
-
 struct get_global : WhilePaused {
     /// cuModuleGetGlobal, cuLibraryGetGlobal, cuLibraryGetManaged: each output may be null.
     template <Entry E, class Module>
@@ -264,9 +262,6 @@ struct get_global : WhilePaused {
         return result;
     }
 };
-
-struct get_library_global : get_global {};
-struct get_managed : get_global {};
 
 struct get_memory_info : WhilePaused {
     template <Entry E>

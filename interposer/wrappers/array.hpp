@@ -71,6 +71,5 @@ struct destroy_array : WhilePaused {
         return result;
     }
 };
-struct destroy_mipmapped_array : destroy_array {};
 
 } // namespace umadvisor::wrappers

@@ -76,7 +76,6 @@ struct set_context : WhilePaused {
         return result;
     }
 };
-struct push_context : set_context {};
 
 struct pop_context : WhilePaused {
     template <Entry E>

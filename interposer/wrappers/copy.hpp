@@ -47,9 +47,6 @@ struct copy : WhileRecording {
         return copy_now<E>({destination, source, bytes}, destination, source, bytes);
     }
 };
-struct copy_htod : copy {};
-struct copy_dtoh : copy {};
-struct copy_dtod : copy {};
 
 struct copy_async : WhileRecording {
     template <Entry E, class Destination, class Source>
@@ -57,9 +54,6 @@ struct copy_async : WhileRecording {
         return copy_later<E>({destination, source, bytes}, stream, destination, source, bytes, stream);
     }
 };
-struct copy_htod_async : copy_async {};
-struct copy_dtoh_async : copy_async {};
-struct copy_dtod_async : copy_async {};
 
 struct copy_peer : WhileRecording {
     template <Entry E>
@@ -94,7 +88,6 @@ struct copy_atod : WhileRecording {
         return copy_now<E>({destination, source, bytes}, destination, source, offset, bytes);
     }
 };
-struct copy_atoh : copy_atod {};
 
 /// To an array: array, offset in it, source, bytes.
 struct copy_dtoa : WhileRecording {
@@ -103,7 +96,6 @@ struct copy_dtoa : WhileRecording {
         return copy_now<E>({destination, source, bytes}, destination, offset, source, bytes);
     }
 };
-struct copy_htoa : copy_dtoa {};
 
 struct copy_atoh_async : WhileRecording {
     template <Entry E>
@@ -195,18 +187,5 @@ struct SetRowsAsync : WhileRecording {
         return result;
     }
 };
-
-using set_d8 = Set<1>;
-using set_d16 = Set<2>;
-using set_d32 = Set<4>;
-using set_d8_async = SetAsync<1>;
-using set_d16_async = SetAsync<2>;
-using set_d32_async = SetAsync<4>;
-using set_2d_d8 = SetRows<1>;
-using set_2d_d16 = SetRows<2>;
-using set_2d_d32 = SetRows<4>;
-using set_2d_d8_async = SetRowsAsync<1>;
-using set_2d_d16_async = SetRowsAsync<2>;
-using set_2d_d32_async = SetRowsAsync<4>;
 
 } // namespace umadvisor::wrappers

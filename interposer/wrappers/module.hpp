@@ -22,10 +22,6 @@ struct load_module : WhilePaused {
         return result;
     }
 };
-struct load_module_file : load_module {};
-struct load_module_ex : load_module {};
-struct load_library : load_module {};
-struct load_library_file : load_module {};
 
 struct unload_module : WhilePaused {
     template <Entry E, class Module>
@@ -37,7 +33,6 @@ struct unload_module : WhilePaused {
         return result;
     }
 };
-struct unload_library : unload_module {};
 
 struct get_function : WhilePaused {
     template <Entry E>

@@ -63,7 +63,6 @@ struct advise : WhilePaused {
         return result;
     }
 };
-struct advise_location : advise {};
 
 struct attach_memory : WhileRecording {
     template <Entry E>

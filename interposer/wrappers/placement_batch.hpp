@@ -42,7 +42,6 @@ struct prefetch_batch : WhileRecording {
         return result;
     }
 };
-struct discard_and_prefetch_batch : prefetch_batch {};
 
 struct discard_batch : WhileRecording {
     template <Entry E>

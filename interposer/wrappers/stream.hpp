@@ -37,7 +37,6 @@ struct Synchronize : WhileRecording {
 };
 
 using synchronize_context = Synchronize<trace::SyncKind::context>;
-using synchronize_given_context = Synchronize<trace::SyncKind::context>;
 using synchronize_stream = Synchronize<trace::SyncKind::stream>;
 using synchronize_event = Synchronize<trace::SyncKind::event>;
 using query_stream = Synchronize<trace::SyncKind::stream_query>;
@@ -55,7 +54,6 @@ struct create_stream : WhilePaused {
         return result;
     }
 };
-struct create_stream_priority : create_stream {};
 
 struct create_green_stream : WhilePaused {
     template <Entry E>
@@ -202,7 +200,6 @@ struct record_event : WhileRecording {
         return result;
     }
 };
-struct record_event_flags : record_event {};
 
 /// On all streams of a context, green ones too.
 struct context_record_event : WhileRecording {
