@@ -1,6 +1,6 @@
 #include "interposer/act/control_groups.hpp"
 
-#include "interposer/act/small_file.hpp"
+#include "interposer/base/small_file.hpp"
 #include "interposer/base/text.hpp"
 #include "interposer/record/off_stack.hpp"
 
@@ -12,6 +12,8 @@
 namespace umadvisor::act {
 
 namespace {
+
+using SmallFile = base::SmallFile<>;
 
 /// The files of one group.
 struct Group {

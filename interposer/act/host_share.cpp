@@ -1,7 +1,7 @@
 #include "interposer/act/host_share.hpp"
 
 #include "interposer/act/control_groups.hpp"
-#include "interposer/act/small_file.hpp"
+#include "interposer/base/small_file.hpp"
 #include "interposer/record/off_stack.hpp"
 #include "interposer/record/quiet.hpp"
 
@@ -18,8 +18,8 @@ std::uint64_t available(const char* root) {
     constexpr std::string_view name = "MemAvailable:";
     char path[512];
     std::snprintf(path, sizeof path, "%s/proc/meminfo", root);
-    const record::OffStack<SmallFile> file;
-    SmallFile& text = *file;
+    const record::OffStack<base::SmallFile<>> file;
+    base::SmallFile<>& text = *file;
     if (!text.read(path))
         return 0;
     const std::size_t at = text.view().find(name);

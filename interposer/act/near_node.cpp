@@ -1,7 +1,7 @@
 #include "interposer/act/near_node.hpp"
 
-#include "interposer/act/small_file.hpp"
 #include "interposer/attach/real.hpp"
+#include "interposer/base/small_file.hpp"
 #include "interposer/observe/host_nodes.hpp"
 #include "interposer/record/off_stack.hpp"
 
@@ -20,8 +20,8 @@ constexpr unsigned long one_more = 1; ///< the kernel looks at one bit less than
 bool has_several_nodes() {
     char path[512];
     std::snprintf(path, sizeof path, "%s/sys/devices/system/node/online", node_calls.root);
-    const record::OffStack<SmallFile> file;
-    SmallFile& list = *file;
+    const record::OffStack<base::SmallFile<>> file;
+    base::SmallFile<>& list = *file;
     return list.read(path) && list.view().find_first_of(",-") != std::string_view::npos;
 }
 

@@ -1,7 +1,7 @@
 #include "interposer/act/plan.hpp"
 
 #include "interposer/act/knowledge.hpp"
-#include "interposer/record/pages.hpp"
+#include "interposer/base/pages.hpp"
 #include "interposer/record/recorder.hpp"
 #include "interposer/runtime/message.hpp"
 #include "policy/plan_text.hpp"
@@ -44,14 +44,14 @@ const char* read_file(const char* path, char* to, std::size_t& bytes) noexcept {
 }
 
 const char* read_followed(const char* path) noexcept {
-    auto* const text = static_cast<char*>(record::map_pages(most_plan_bytes));
+    auto* const text = static_cast<char*>(base::map_pages(most_plan_bytes));
     if (text == nullptr)
         return "finds no memory";
     std::size_t bytes = 0;
     const char* trouble = read_file(path, text, bytes);
     if (trouble == nullptr)
         trouble = policy::read_plan({text, bytes}, followed);
-    record::unmap_pages(text, most_plan_bytes);
+    base::unmap_pages(text, most_plan_bytes);
     return trouble;
 }
 

@@ -1,9 +1,9 @@
 /// The program's own names for its parts. NVTX, which is a header in the program, loads the library named by
 /// NVTX_INJECTION64_PATH at the program's first NVTX call and asks it to put its functions in the place of
 /// nothing. `umadvisor run` names this library there unless somebody else's stands there already.
+#include "interposer/base/pages.hpp"
 #include "interposer/record/bounds.hpp"
 #include "interposer/record/mutex.hpp"
-#include "interposer/record/pages.hpp"
 #include "interposer/record/recorder.hpp"
 #include "interposer/runtime/options.hpp"
 #include "interposer/wrappers/hook.hpp"
@@ -20,7 +20,7 @@ namespace umadvisor::attach {
 namespace {
 
 constinit record::Mutex mutex;
-constinit record::Arena arena;
+constinit base::Arena arena;
 constinit std::size_t names_kept = 0; ///< a program may register strings in a loop; nobody ever frees them
 
 constinit std::atomic<nvtxRangeId_t> last_range{0};

@@ -1,7 +1,7 @@
 #include "interposer/observe/allocations.hpp"
 
+#include "interposer/base/pages.hpp"
 #include "interposer/record/bounds.hpp"
-#include "interposer/record/pages.hpp"
 #include "interposer/record/recorder.hpp"
 
 #include <algorithm>
@@ -89,7 +89,7 @@ bool AllocationIndex::prepare() noexcept {
         return true;
     constexpr std::size_t leaf_bytes = max_leaves * sizeof(Leaf), directory_bytes = max_leaves * sizeof(Word);
     // Zeroed pages are all these need; they cost nothing until touched.
-    void* const pages = record::map_pages(leaf_bytes + 2 * directory_bytes);
+    void* const pages = base::map_pages(leaf_bytes + 2 * directory_bytes);
     if (pages == nullptr)
         return false;
     char* const at = static_cast<char*>(pages);

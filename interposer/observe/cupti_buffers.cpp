@@ -1,13 +1,13 @@
 #include "interposer/observe/cupti_buffers.hpp"
 
-#include "interposer/record/pages.hpp"
+#include "interposer/base/pages.hpp"
 
 namespace umadvisor::observe {
 
 bool CuptiBuffers::reserve() noexcept {
     const record::Guard guard(mutex_);
     if (memory_ == nullptr)
-        memory_ = static_cast<std::uint8_t*>(record::map_pages(most * buffer_bytes));
+        memory_ = static_cast<std::uint8_t*>(base::map_pages(most * buffer_bytes));
     return memory_ != nullptr;
 }
 

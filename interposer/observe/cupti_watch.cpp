@@ -1,5 +1,6 @@
 #include "interposer/observe/cupti_watch.hpp"
 
+#include "interposer/base/pages.hpp"
 #include "interposer/observe/cupti_buffers.hpp"
 #include "interposer/observe/cupti_decoder.hpp"
 #include "interposer/observe/cupti_library.hpp"
@@ -7,7 +8,6 @@
 #include "interposer/observe/event_totals.hpp"
 #include "interposer/observe/look_times.hpp"
 #include "interposer/observe/managed_batch.hpp"
-#include "interposer/record/pages.hpp"
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
 #include "interposer/record/stacks.hpp"
@@ -214,8 +214,8 @@ void end_at_exit() {
 }
 
 const char* prepare() {
-    batch = static_cast<ManagedBatch*>(record::map_pages(sizeof(ManagedBatch)));
-    looks = static_cast<LookTimes*>(record::map_pages(sizeof(LookTimes)));
+    batch = static_cast<ManagedBatch*>(base::map_pages(sizeof(ManagedBatch)));
+    looks = static_cast<LookTimes*>(base::map_pages(sizeof(LookTimes)));
     if (batch == nullptr || looks == nullptr || !buffers.reserve() || sem_init(&wake, 0, 0) != 0 ||
         sem_init(&ended, 0, 0) != 0)
         return "no memory for CUPTI's records";

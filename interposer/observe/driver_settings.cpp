@@ -5,47 +5,30 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <fcntl.h>
-#include <unistd.h>
 
 namespace umadvisor::observe {
 
 namespace {
 
-/// The start of a file, NUL-terminated; false where it cannot be read.
-template <std::size_t N>
-bool read_file(const char* path, char (&text)[N]) {
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0)
-        return false;
-    const ssize_t bytes = read(file, text, N - 1);
-    close(file);
-    if (bytes <= 0)
-        return false;
-    text[bytes] = '\0';
-    return true;
-}
-
 bool read_parameter(const char* name, unsigned& value) {
     if (const auto simulated = attach::simulated_parameter())
         return simulated(name, &value) == 0;
-    char path[128], text[32];
+    char path[128];
+    base::SmallFile<32> text;
     std::snprintf(path, sizeof path, "/sys/module/nvidia_uvm/parameters/%s", name);
-    if (!read_file(path, text))
+    if (!text.read(path))
         return false;
     char* end = nullptr;
-    value = static_cast<unsigned>(std::strtoul(text, &end, 10));
-    return end != text;
+    value = static_cast<unsigned>(std::strtoul(text.bytes, &end, 10));
+    return end != text.bytes;
 }
 
 } // namespace
 
 std::string_view driver_release(ReleaseText& release) noexcept {
-    if (attach::simulated_parameter() != nullptr || !read_file("/sys/module/nvidia/version", release))
+    if (attach::simulated_parameter() != nullptr || !release.read("/sys/module/nvidia/version"))
         return {};
-    release[std::strcspn(release, "\n")] = '\0';
-    return release;
+    return base::first(release.view(), release.view().find('\n'));
 }
 
 std::string_view coherent_memory_mode_in(std::string_view text) noexcept {
@@ -60,10 +43,10 @@ std::string_view coherent_memory_mode_in(std::string_view text) noexcept {
 }
 
 std::string_view coherent_memory_mode() noexcept {
-    static char text[8192];
-    if (attach::simulated_parameter() != nullptr || !read_file("/proc/driver/nvidia/params", text))
+    static base::SmallFile<8192> text;
+    if (attach::simulated_parameter() != nullptr || !text.read("/proc/driver/nvidia/params"))
         return {};
-    return coherent_memory_mode_in(text);
+    return coherent_memory_mode_in(text.view());
 }
 
 std::uint64_t hmm_disabled() noexcept {

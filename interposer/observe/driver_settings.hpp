@@ -1,11 +1,12 @@
 /// What the driver's unified-memory module is set to.
 #pragma once
 
+#include "interposer/base/small_file.hpp"
 #include "trace/records.hpp"
 
 namespace umadvisor::observe {
 
-using ReleaseText = char[64];
+using ReleaseText = base::SmallFile<64>;
 /// The release of the kernel modules ("580.159.04"), empty where it is not told. The text stands in `release`.
 std::string_view driver_release(ReleaseText& release) noexcept;
 

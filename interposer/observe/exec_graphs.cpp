@@ -1,6 +1,8 @@
 #include "interposer/observe/exec_graphs.hpp"
 
-#include "interposer/record/blocks.hpp"
+#include "interposer/base/blocks.hpp"
+#include "interposer/base/hash.hpp"
+#include "interposer/base/table.hpp"
 #include "interposer/record/bounds.hpp"
 
 #include <algorithm>
@@ -9,80 +11,44 @@ namespace umadvisor::observe {
 
 namespace {
 
-/// Open addressing, by handle.
-struct Table {
-    struct Slot {
-        std::atomic<std::uint64_t> handle;
-        ExecGraph* exec; ///< there before `handle` is
-    };
-    std::size_t capacity; ///< a power of two
-    Slot slots[];
+struct Slot {
+    std::atomic<std::uint64_t> handle; ///< 0: free; written last
+    ExecGraph* exec;
 
-    Slot& place_of(std::uint64_t handle) noexcept {
-        const auto hash = static_cast<std::size_t>((handle >> 4) * 0x9e3779b97f4a7c15u >> 32);
-        for (std::size_t at = hash & (capacity - 1);; at = (at + 1) & (capacity - 1)) {
-            const std::uint64_t there = slots[at].handle.load(std::memory_order_acquire);
-            if (there == 0 || there == handle)
-                return slots[at];
-        }
-    }
-
-    void put(std::uint64_t handle, ExecGraph* exec) noexcept {
-        Slot& slot = place_of(handle);
-        slot.exec = exec;
-        slot.handle.store(handle, std::memory_order_release);
-    }
+    bool free() const noexcept { return handle.load(std::memory_order_acquire) == 0; }
+    std::uint64_t hash() const noexcept { return base::hash(handle); }
 };
 
-constinit std::atomic<Table*> table{nullptr};
-std::size_t used = 0;
-record::Arena arena;
-record::Blocks blocks; ///< of nodes
-
-/// The table with room for one more. One that is outgrown is never freed: others may be reading it.
-Table* roomy() {
-    Table* const now = table.load(std::memory_order_relaxed);
-    if (now != nullptr && 2 * (used + 1) <= now->capacity)
-        return now;
-    if (used >= record::most(record::Bound::executable_graphs)) {
-        record::reached(record::Bound::executable_graphs);
-        return nullptr;
-    }
-    const std::size_t capacity = now == nullptr ? 256 : 2 * now->capacity;
-    auto* const larger = static_cast<Table*>(record::map_pages(sizeof(Table) + capacity * sizeof(Table::Slot)));
-    if (larger == nullptr)
-        return nullptr;
-    larger->capacity = capacity;
-    for (std::size_t i = 0; now != nullptr && i < now->capacity; ++i)
-        if (const std::uint64_t handle = now->slots[i].handle.load(std::memory_order_relaxed))
-            larger->put(handle, now->slots[i].exec);
-    table.store(larger, std::memory_order_release);
-    return larger;
-}
+constinit base::Table<Slot, base::Searched::by_any_thread> table;
+base::Arena arena;
+base::Blocks blocks; ///< of nodes
 
 } // namespace
 
 constinit record::Mutex exec_graphs_lock;
 
 ExecGraph* find_exec_graph(CUgraphExec handle) noexcept {
-    Table* const in = table.load(std::memory_order_acquire);
     const auto wanted = reinterpret_cast<std::uint64_t>(handle);
-    if (in == nullptr || wanted == 0)
-        return nullptr;
-    const Table::Slot& slot = in->place_of(wanted);
-    return slot.handle.load(std::memory_order_acquire) == wanted ? slot.exec : nullptr;
+    const Slot* const slot = table.find(base::hash(wanted), [&](const Slot& each) {
+        return each.handle.load(std::memory_order_acquire) == wanted;
+    });
+    return slot != nullptr ? slot->exec : nullptr;
 }
 
 ExecGraph* exec_graph_for(CUgraphExec handle) noexcept {
     if (ExecGraph* const known = find_exec_graph(handle))
         return known;
-    Table* const in = roomy();
-    auto* const made =
-        in != nullptr ? static_cast<ExecGraph*>(arena.take(sizeof(ExecGraph), alignof(ExecGraph))) : nullptr;
-    if (made != nullptr) {
-        in->put(reinterpret_cast<std::uint64_t>(handle), made);
-        ++used;
+    if (table.used() >= record::most(record::Bound::executable_graphs)) {
+        record::reached(record::Bound::executable_graphs);
+        return nullptr;
     }
+    const auto wanted = reinterpret_cast<std::uint64_t>(handle);
+    auto* const made = static_cast<ExecGraph*>(arena.take(sizeof(ExecGraph), alignof(ExecGraph)));
+    Slot* const slot = made != nullptr ? table.add(base::hash(wanted)) : nullptr;
+    if (slot == nullptr)
+        return nullptr;
+    slot->exec = made;
+    slot->handle.store(wanted, std::memory_order_release);
     return made;
 }
 

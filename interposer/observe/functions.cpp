@@ -1,10 +1,10 @@
 #include "interposer/observe/functions.hpp"
 
 #include "interposer/attach/real.hpp"
+#include "interposer/base/pages.hpp"
 #include "interposer/record/bounds.hpp"
 #include "interposer/record/mutex.hpp"
 #include "interposer/record/off_stack.hpp"
-#include "interposer/record/pages.hpp"
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
 
@@ -15,76 +15,33 @@
 
 namespace umadvisor::observe {
 
-namespace {
-
-/// Two slots that stay empty: what there is before the first function.
-alignas(detail::FunctionSlot) constinit char no_slots[2 * sizeof(detail::FunctionSlot)] = {};
-
-} // namespace
-
-constinit std::atomic<const char*> detail::function_table{no_slots + 63};
+constinit base::Table<detail::FunctionSlot, base::Searched::by_any_thread, 4> detail::functions;
 
 namespace {
 
 using attach::Entry;
 using attach::real;
 
-using Table = detail::FunctionTable;
+using detail::functions;
 using Slot = detail::FunctionSlot;
 
 record::Mutex mutex;
-std::atomic<const char*>& table = detail::function_table;
-std::size_t used = 0;
 std::uint64_t last_id = 0;
 std::size_t names_told = 0; ///< handles come back with other names
-record::Arena arena;        ///< names and Functions
+base::Arena arena;          ///< names and Functions
 
-/// Where `handle` is, or could be: its place or the next free one behind.
-Slot& place_in(const Table& in, std::uint64_t handle) {
-    for (std::size_t at = in.place(handle);; ++at) {
-        Slot& slot = in.slots[at & (in.capacity() - 1)];
-        const std::uint64_t there = slot.handle.load(std::memory_order_acquire);
-        if (there == 0 || there == handle)
-            return slot;
-    }
-}
-
-/// The slot of `handle`, made if need be; null without memory or room. Under the lock. A quarter is used at the
-/// most, so that nearly all handles have their own place. A table that is outgrown is never freed: others may
-/// be reading it.
+/// The slot of `handle`, made if need be; null without memory or room. Under the lock.
 Slot* slot_for(std::uint64_t handle) {
-    Table in(table.load(std::memory_order_relaxed));
-    if (used == record::most(record::Bound::kernels) &&
-        place_in(in, handle).handle.load(std::memory_order_relaxed) == 0) {
+    if (Slot* const known = detail::slot_of(handle))
+        return known;
+    if (functions.used() == record::most(record::Bound::kernels)) {
         record::reached(record::Bound::kernels);
         return nullptr;
     }
-    if (used < record::most(record::Bound::kernels) && 4 * (used + 1) > in.capacity()) {
-        const unsigned bits = std::max(10u, 65 - in.shift);
-        auto* const slots = static_cast<Slot*>(record::map_pages(sizeof(Slot) << bits));
-        if (slots == nullptr)
-            return nullptr;
-        const Table larger(slots, bits);
-        for (std::size_t i = 0; i < in.capacity(); ++i) {
-            Slot& from = in.slots[i];
-            if (const std::uint64_t there = from.handle.load(std::memory_order_relaxed)) {
-                Slot& to = place_in(larger, there);
-                to.function.store(from.function.load(std::memory_order_relaxed), std::memory_order_relaxed);
-                to.former = from.former;
-                to.former_name = from.former_name;
-                to.told = from.told;
-                to.handle.store(there, std::memory_order_relaxed);
-            }
-        }
-        table.store(larger.word(), std::memory_order_release);
-        in = larger;
-    }
-    Slot& slot = place_in(in, handle);
-    if (slot.handle.load(std::memory_order_relaxed) == 0) {
-        slot.handle.store(handle, std::memory_order_release);
-        ++used;
-    }
-    return &slot;
+    Slot* const slot = functions.add(base::hash(handle));
+    if (slot != nullptr)
+        slot->handle.store(handle, std::memory_order_release);
+    return slot;
 }
 
 /// What the driver says about a handle.
@@ -201,7 +158,8 @@ const Function* publish(std::uint64_t handle, const Description& now) {
 
 bool told_kernel(std::uint64_t handle) {
     const record::Guard guard(mutex);
-    return place_in(Table(table.load(std::memory_order_relaxed)), handle).told.kernel;
+    const Slot* const slot = detail::slot_of(handle);
+    return slot != nullptr && slot->told.kernel;
 }
 
 void note(std::uint64_t handle, std::uint64_t module, const char* name, bool kernel) {
@@ -223,11 +181,6 @@ void note(std::uint64_t handle, std::uint64_t module, const char* name, bool ker
 }
 
 } // namespace
-
-const Function* detail::search_function(std::uint64_t handle) noexcept {
-    return place_in(Table(table.load(std::memory_order_acquire)), handle)
-        .function.load(std::memory_order_acquire);
-}
 
 const Function* function_of(CUfunction handle) noexcept {
     const auto word = reinterpret_cast<std::uint64_t>(handle);
@@ -260,10 +213,8 @@ void note_function(CUfunction function, CUmodule module, const char* name) noexc
 
 void forget_module(std::uint64_t module) noexcept {
     const record::Guard guard(mutex);
-    const Table in(table.load(std::memory_order_relaxed));
-    for (std::size_t i = 0; i < in.capacity(); ++i) {
-        Slot& slot = in.slots[i];
-        if (slot.handle.load(std::memory_order_relaxed) == 0)
+    for (Slot& slot : functions.slots()) {
+        if (slot.free())
             continue;
         if (module == 0 || slot.told.module == 0 || slot.told.module == module) {
             slot.function.store(nullptr, std::memory_order_release);

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "interposer/attach/entries.hpp"
+#include "interposer/base/hash.hpp"
+#include "interposer/base/table.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -49,46 +51,31 @@ struct ToldFunction {
 
 /// A handle and what it is. Under the lock but for `handle` and `function`.
 struct alignas(64) FunctionSlot {
-    std::atomic<std::uint64_t> handle;
+    std::atomic<std::uint64_t> handle; ///< 0: free; written last
     std::atomic<const Function*> function;
     const Function* former; ///< what the handle was before a module went
     std::string_view former_name;
     ToldFunction told;
+
+    bool free() const noexcept { return handle.load(std::memory_order_acquire) == 0; }
+    std::uint64_t hash() const noexcept { return base::hash(handle); }
 };
 
-/// All of them, by handle; read without locks.
-struct FunctionTable {
-    FunctionSlot* slots;
-    unsigned shift; ///< of a hash, to the number of a slot
+/// Roomy, so that nearly all handles have their own place.
+extern constinit base::Table<FunctionSlot, base::Searched::by_any_thread, 4> functions;
 
-    /// Both in one word, so that who reads it has both of the same table: slots begin lines of the cache, which
-    /// leaves six bits for the shift.
-    explicit FunctionTable(const char* word) noexcept
-        : slots(reinterpret_cast<FunctionSlot*>(reinterpret_cast<std::uintptr_t>(word) & ~std::uintptr_t{63})),
-          shift(reinterpret_cast<std::uintptr_t>(word) & 63) {}
-    FunctionTable(FunctionSlot* first, unsigned bits) noexcept : slots(first), shift(64 - bits) {}
-    const char* word() const noexcept { return reinterpret_cast<const char*>(slots) + shift; }
-
-    std::size_t capacity() const noexcept { return std::size_t{1} << (64 - shift); }
-    std::size_t place(std::uint64_t handle) const noexcept { return handle * 0x9e3779b97f4a7c15u >> shift; }
-};
-
-extern constinit std::atomic<const char*> function_table; ///< never null
-
-/// The rest of known_function(), where another handle has the place.
-const Function* search_function(std::uint64_t handle) noexcept;
+[[gnu::always_inline]] inline FunctionSlot* slot_of(std::uint64_t handle) noexcept {
+    return functions.find(base::hash(handle), [handle](const FunctionSlot& slot) {
+        return slot.handle.load(std::memory_order_acquire) == handle;
+    });
+}
 
 } // namespace detail
 
 /// What is known of a handle without asking; null: nothing yet.
 inline const Function* known_function(CUfunction function) noexcept {
-    const auto handle = reinterpret_cast<std::uint64_t>(function);
-    const detail::FunctionTable table(detail::function_table.load(std::memory_order_acquire));
-    const detail::FunctionSlot& slot = table.slots[table.place(handle)];
-    const std::uint64_t there = slot.handle.load(std::memory_order_acquire);
-    if (there != handle) [[unlikely]]
-        return there == 0 ? nullptr : detail::search_function(handle);
-    return slot.function.load(std::memory_order_acquire);
+    const detail::FunctionSlot* const slot = detail::slot_of(reinterpret_cast<std::uint64_t>(function));
+    return slot != nullptr ? slot->function.load(std::memory_order_acquire) : nullptr;
 }
 
 /// What is known of a launched handle (a CUfunction, or a CUkernel in its place). At first sight the driver is

@@ -1,11 +1,11 @@
 #include "interposer/observe/graph_reader.hpp"
 
 #include "interposer/attach/real.hpp"
+#include "interposer/base/pages.hpp"
 #include "interposer/observe/functions.hpp"
 #include "interposer/observe/memory_class.hpp"
 #include "interposer/record/mutex.hpp"
 #include "interposer/record/off_stack.hpp"
-#include "interposer/record/pages.hpp"
 
 #include <algorithm>
 
@@ -184,7 +184,7 @@ struct Room {
     Numbered numbered[max_graph_nodes];
     Holder holders[max_graph_nodes];
 };
-constinit record::KeptPages kept_room{nullptr};
+constinit base::KeptPages kept_room{nullptr};
 
 class Reader {
 public:
@@ -243,7 +243,7 @@ private:
 
     const GraphNodeSink& sink_;
     std::uint64_t& untold_;
-    const record::Scratch<Room> room_{kept_room};
+    const base::Scratch<Room> room_{kept_room};
     std::size_t waiting_ = 0;
     std::uint64_t last_ = 0; ///< number of the node read last
 };

@@ -1,9 +1,9 @@
 #include "interposer/observe/graphs.hpp"
 
+#include "interposer/base/pages.hpp"
 #include "interposer/observe/graph_change.hpp"
 #include "interposer/observe/graph_memory.hpp"
 #include "interposer/record/off_stack.hpp"
-#include "interposer/record/pages.hpp"
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
 #include "interposer/record/slow_path.hpp"
@@ -17,7 +17,7 @@ using trace::GraphNodeKind;
 struct NodesRead {
     KnownNode nodes[max_graph_nodes];
 };
-constinit record::KeptPages kept_nodes{nullptr};
+constinit base::KeptPages kept_nodes{nullptr};
 
 /// A graph that is read for the first time.
 struct Entering {
@@ -71,7 +71,7 @@ struct Comparing {
 struct NumbersRead {
     std::uint32_t of[max_graph_nodes + 1];
 };
-constinit record::KeptPages kept_numbers{nullptr};
+constinit base::KeptPages kept_numbers{nullptr};
 
 /// The inner nodes of a child graph, which stand behind one another level by level.
 struct Replacing {
@@ -176,7 +176,7 @@ void enter_graph(trace::Graph& call) noexcept {
             return;
         exec->begin(next_graph_version());
     }
-    const record::Scratch<NodesRead> room(kept_nodes);
+    const base::Scratch<NodesRead> room(kept_nodes);
     if (!room)
         return;
     Entering entering{call, *exec, room->nodes};
@@ -221,7 +221,7 @@ void enable_node(trace::Graph& call, CUgraphNode key, bool enabled) noexcept {
 void update_child(trace::Graph& call, CUgraphNode key, CUgraph child) noexcept {
     const record::Quiet quiet;
     const record::SlowPath slow;
-    const record::Scratch<NumbersRead> numbers(kept_numbers);
+    const base::Scratch<NumbersRead> numbers(kept_numbers);
     if (!numbers)
         return;
     numbers->of[0] = 0;

@@ -1,11 +1,11 @@
 #include "interposer/record/chunk_memory.hpp"
 
+#include "interposer/base/pages.hpp"
+#include "interposer/base/small_file.hpp"
 #include "interposer/record/clock.hpp"
-#include "interposer/record/pages.hpp"
 
 #include <algorithm>
 #include <cstring>
-#include <fcntl.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -39,13 +39,8 @@ bool locks_what_is_mapped() noexcept {
 /// Whether the kernel promises memory only where it has it (proc(5), overcommit_memory 2), SHM_NORESERVE or
 /// not.
 bool promises_are_kept() noexcept {
-    const int file = open("/proc/sys/vm/overcommit_memory", O_RDONLY | O_CLOEXEC);
-    if (file < 0)
-        return false;
-    char way = '0';
-    const bool known = read(file, &way, 1) == 1;
-    close(file);
-    return known && way == '2';
+    base::SmallFile<4> answer;
+    return answer.read("/proc/sys/vm/overcommit_memory") && answer.view().starts_with('2');
 }
 
 /// What a program has little of is the program's: address space, locked memory, promised memory.
@@ -64,7 +59,7 @@ bool ChunkMemory::map(std::uint32_t slots) noexcept {
     if (id_ < 0)
         return false;
     void* const failed = reinterpret_cast<void*>(-1);
-    void* at = shmat(id_, place_apart(bytes_), SHM_RND);
+    void* at = shmat(id_, base::place_apart(bytes_), SHM_RND);
     if (at == failed)
         at = shmat(id_, nullptr, 0);
     if (at == failed) {
@@ -87,7 +82,7 @@ bool ChunkMemory::create(dev_t device, ino_t inode) noexcept {
         if (slots > most)
             continue;
         bytes_ = trace::segment_bytes(slots_ = slots);
-        void* const at = mmap(place_apart(bytes_), bytes_, PROT_READ | PROT_WRITE,
+        void* const at = mmap(base::place_apart(bytes_), bytes_, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         base_ = at == MAP_FAILED ? nullptr : static_cast<std::uint8_t*>(at);
     }

@@ -1,11 +1,9 @@
 #include "interposer/record/clock.hpp"
 
+#include "interposer/base/small_file.hpp"
 #include "interposer/record/recorder.hpp"
 
-#include <cstring>
-#include <fcntl.h>
 #include <time.h>
-#include <unistd.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
@@ -32,14 +30,9 @@ bool cpu_counter_invariant() noexcept {
     unsigned a = 0, b = 0, c = 0, d = 0;
     if (__get_cpuid(0x80000007, &a, &b, &c, &d) == 0 || (d & (1u << 8)) == 0)
         return false;
-    const int fd =
-        ::open("/sys/devices/system/clocksource/clocksource0/current_clocksource", O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    char name[8] = {};
-    const ssize_t bytes = read(fd, name, sizeof name - 1);
-    ::close(fd);
-    return bytes >= 4 && std::memcmp(name, "tsc\n", 4) == 0;
+    base::SmallFile<8> name;
+    return name.read("/sys/devices/system/clocksource/clocksource0/current_clocksource") &&
+           name.view().starts_with("tsc\n");
 }
 #elif defined(__aarch64__)
 /// The architecture promises it (Arm ARM, "The Generic Timer"): one rate, one value for all cores.

@@ -1,8 +1,8 @@
 #include "interposer/record/frame_table.hpp"
 
+#include "interposer/base/pages.hpp"
 #include "interposer/record/bounds.hpp"
 #include "interposer/record/modules.hpp"
-#include "interposer/record/pages.hpp"
 #include "interposer/record/recorder.hpp"
 #include "interposer/record/slow_path.hpp"
 
@@ -27,25 +27,11 @@ void FrameTable::set_key(std::uint32_t id, std::uint64_t key) noexcept {
     auto& slot = keys_[id / keys_a_page];
     auto* page = slot.load(std::memory_order_relaxed);
     if (page == nullptr) {
-        page = static_cast<std::atomic<std::uint64_t>*>(map_pages(keys_a_page * sizeof *page));
+        page = static_cast<std::atomic<std::uint64_t>*>(base::map_pages(keys_a_page * sizeof *page));
         slot.store(page, std::memory_order_release);
     }
     if (page != nullptr)
         page[id % keys_a_page].store(key, std::memory_order_relaxed);
-}
-
-bool FrameTable::put(Table& table, std::uint32_t parent, std::uintptr_t address, std::uint32_t id) noexcept {
-    std::size_t at = place(parent, address);
-    std::uint32_t there = 0;
-    while ((there = table.slot[at & (table.slots - 1)].id.load(std::memory_order_relaxed)) != 0 &&
-           there != forgotten)
-        ++at;
-    Slot& slot = table.slot[at & (table.slots - 1)];
-    // Released, so that who reads either of them finds that the former number has gone.
-    slot.address.store(address, std::memory_order_release);
-    slot.parent.store(parent, std::memory_order_release);
-    slot.id.store(id, std::memory_order_release);
-    return there == 0;
 }
 
 std::uint32_t FrameTable::add(std::uint32_t parent, std::uintptr_t address) noexcept {
@@ -56,18 +42,15 @@ std::uint32_t FrameTable::add(std::uint32_t parent, std::uintptr_t address) noex
     LoadedModule module{};
     const bool found = !python && module_map.find(address - 1, module);
     const Guard guard(mutex_);
-    if (const std::uint32_t id = find(table_.load(std::memory_order_relaxed), parent, address))
+    if (const std::uint32_t id = find(parent, address))
         return id; // another thread was first
     if (last_id_ == most(Bound::stack_frames)) {
         reached(Bound::stack_frames);
         return 0;
     }
-    Table* table = table_.load(std::memory_order_relaxed);
-    if (table == nullptr || used_ * 2 >= table->slots) {
-        if (!enlarge())
-            return 0;
-        table = table_.load(std::memory_order_relaxed);
-    }
+    Slot* const slot = table_.add(hash_of(parent, address));
+    if (slot == nullptr)
+        return 0;
     trace::Frame frame;
     frame.id = ++last_id_;
     frame.parent = parent;
@@ -78,44 +61,17 @@ std::uint32_t FrameTable::add(std::uint32_t parent, std::uintptr_t address) noex
         frame.key = key_of(key(parent), module, address);
     set_key(last_id_, frame.key);
     define(frame);
-    used_ += put(*table, parent, address, last_id_);
+    // Released, so that who reads either of them finds that the former number has gone.
+    slot->address.store(address, std::memory_order_release);
+    slot->parent.store(parent, std::memory_order_release);
+    slot->id.store(last_id_, std::memory_order_release);
     return last_id_;
-}
-
-/// A new table, twice as large where the frames in use need it. The old one stays where it is: a reader may be
-/// in it. Over the life of the process that doubles the memory, no more.
-bool FrameTable::enlarge() noexcept {
-    Table* old = table_.load(std::memory_order_relaxed);
-    std::size_t live = 0;
-    for (std::size_t i = 0; old != nullptr && i < old->slots; ++i) {
-        const std::uint32_t id = old->slot[i].id.load(std::memory_order_relaxed);
-        live += id != 0 && id != forgotten;
-    }
-    std::size_t slots = 8192;
-    while (slots < live * 4)
-        slots *= 2;
-    Table* table = static_cast<Table*>(map_pages(sizeof(Table) + slots * sizeof(Slot)));
-    if (table == nullptr)
-        return false;
-    table->slots = slots;
-    for (std::size_t i = 0; old != nullptr && i < old->slots; ++i) {
-        const Slot& slot = old->slot[i];
-        const std::uint32_t id = slot.id.load(std::memory_order_relaxed);
-        if (id != 0 && id != forgotten)
-            put(*table, slot.parent.load(std::memory_order_relaxed),
-                slot.address.load(std::memory_order_relaxed), id);
-    }
-    used_ = live;
-    table_.store(table, std::memory_order_release);
-    return true;
 }
 
 FrameTable::Frame FrameTable::look_up(std::uint32_t id) noexcept {
     const Guard guard(mutex_);
-    const Table* const table = table_.load(std::memory_order_relaxed);
-    for (std::size_t i = 0; table != nullptr && id != 0 && i < table->slots; ++i) {
-        const Slot& slot = table->slot[i];
-        if (slot.id.load(std::memory_order_relaxed) != id)
+    for (const Slot& slot : table_.slots()) {
+        if (id == 0 || slot.id.load(std::memory_order_relaxed) != id)
             continue;
         const std::uintptr_t address = slot.address.load(std::memory_order_relaxed);
         return {slot.parent.load(std::memory_order_relaxed), (address & python_mark) != 0, address};
@@ -125,20 +81,16 @@ FrameTable::Frame FrameTable::look_up(std::uint32_t id) noexcept {
 
 bool FrameTable::forget(std::uintptr_t first, std::uintptr_t last) noexcept {
     const Guard guard(mutex_);
-    Table* const table = table_.load(std::memory_order_relaxed);
-    if (table == nullptr)
-        return false;
     bool any = false;
     // By number; without memory the frames called from them stay, which costs no more than their room.
     const std::size_t bytes = last_id_ / 8 + 1;
-    auto* const gone = static_cast<std::uint8_t*>(map_pages(bytes));
+    auto* const gone = static_cast<std::uint8_t*>(base::map_pages(bytes));
     const auto is_gone = [gone](std::uint32_t id) {
         return gone != nullptr && (gone[id / 8] >> id % 8 & 1) != 0;
     };
     for (bool more = true; more;) {
         more = false;
-        for (std::size_t i = 0; i < table->slots; ++i) {
-            Slot& slot = table->slot[i];
+        for (Slot& slot : table_.slots()) {
             const std::uint32_t id = slot.id.load(std::memory_order_relaxed);
             const std::uint64_t address = slot.address.load(std::memory_order_relaxed);
             if (id == 0 || id == forgotten ||
@@ -153,22 +105,9 @@ bool FrameTable::forget(std::uintptr_t first, std::uintptr_t last) noexcept {
         }
     }
     if (gone != nullptr)
-        unmap_pages(gone, bytes);
-    free_forgotten(*table);
+        base::unmap_pages(gone, bytes);
+    table_.sweep([](Slot& slot) { slot.id.store(0, std::memory_order_release); }); // plug-ins come and go
     return any;
-}
-
-/// Nobody goes past a free slot, so a forgotten one before it may be free as well. Plug-ins that come and go
-/// would fill the table otherwise.
-void FrameTable::free_forgotten(Table& table) noexcept {
-    for (std::size_t i = 2 * table.slots; i-- > 0;) { // twice round: the last may be followed by the first
-        Slot& slot = table.slot[i & (table.slots - 1)];
-        if (slot.id.load(std::memory_order_relaxed) != forgotten ||
-            table.slot[(i + 1) & (table.slots - 1)].id.load(std::memory_order_relaxed) != 0)
-            continue;
-        slot.id.store(0, std::memory_order_release);
-        --used_;
-    }
 }
 
 } // namespace umadvisor::record

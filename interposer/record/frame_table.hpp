@@ -1,6 +1,8 @@
 /// The stack tree: (parent frame, return address) -> number.
 #pragma once
 
+#include "interposer/base/hash.hpp"
+#include "interposer/base/table.hpp"
 #include "interposer/record/mutex.hpp"
 
 #include <atomic>
@@ -17,7 +19,7 @@ public:
 
     /// Number of the frame, defined at first sight; 0 when there is no memory.
     std::uint32_t intern(std::uint32_t parent, std::uintptr_t address) noexcept {
-        const std::uint32_t id = find(table_.load(std::memory_order_acquire), parent, address);
+        const std::uint32_t id = find(parent, address);
         return id != 0 ? id : add(parent, address);
     }
 
@@ -46,50 +48,41 @@ public:
     bool forget(std::uintptr_t first, std::uintptr_t last) noexcept;
 
 private:
+    static constexpr std::uint32_t forgotten = 0xffffffff;
+    static constexpr std::uintptr_t python_mark = std::uintptr_t{1} << 62; ///< no address of code has this bit
+
+    static std::uint64_t hash_of(std::uint32_t parent, std::uintptr_t address) noexcept {
+        return base::hash(address ^ (std::uint64_t{parent} << 40 | parent));
+    }
     struct Slot {
         std::atomic<std::uint64_t> address;
         std::atomic<std::uint32_t> parent;
         std::atomic<std::uint32_t> id; ///< 0: free; written last
-    };
-    struct Table {
-        std::size_t slots; ///< a power of two
-        Slot slot[1];      ///< as many as there are
-    };
-    static constexpr std::uint32_t forgotten = 0xffffffff;
-    static constexpr std::uintptr_t python_mark = std::uintptr_t{1} << 62; ///< no address of code has this bit
 
-    static std::size_t place(std::uint32_t parent, std::uintptr_t address) noexcept {
-        const std::uint64_t mixed = (address ^ (std::uint64_t{parent} << 40 | parent)) * 0x9e3779b97f4a7c15u;
-        return static_cast<std::size_t>(mixed >> 24);
-    }
-    static std::uint32_t find(Table* table, std::uint32_t parent, std::uintptr_t address) noexcept {
-        if (table == nullptr)
-            return 0;
-        for (std::size_t at = place(parent, address);; ++at) {
-            Slot& slot = table->slot[at & (table->slots - 1)];
-            const std::uint32_t id = slot.id.load(std::memory_order_acquire);
-            if (id == 0)
-                return 0;
+        bool free() const noexcept { return id.load(std::memory_order_acquire) == 0; }
+        bool gone() const noexcept { return id.load(std::memory_order_relaxed) == forgotten; }
+        std::uint64_t hash() const noexcept { return hash_of(parent, address); }
+    };
+
+    std::uint32_t find(std::uint32_t parent, std::uintptr_t address) const noexcept {
+        std::uint32_t id = 0;
+        const Slot* const found = table_.find(hash_of(parent, address), [&](const Slot& slot) {
+            id = slot.id.load(std::memory_order_acquire);
             // Numbers are given once: the same one before and after stands for what lies between.
-            if (slot.address.load(std::memory_order_acquire) == address &&
-                slot.parent.load(std::memory_order_acquire) == parent && id != forgotten &&
-                slot.id.load(std::memory_order_relaxed) == id)
-                return id;
-        }
+            return slot.address.load(std::memory_order_acquire) == address &&
+                   slot.parent.load(std::memory_order_acquire) == parent && id != forgotten && id != 0 &&
+                   slot.id.load(std::memory_order_relaxed) == id;
+        });
+        return found != nullptr ? id : 0;
     }
-    /// Whether the slot was free, not a forgotten frame's.
-    static bool put(Table& table, std::uint32_t parent, std::uintptr_t address, std::uint32_t id) noexcept;
-    void free_forgotten(Table& table) noexcept;
     std::uint32_t add(std::uint32_t parent, std::uintptr_t address) noexcept;
-    bool enlarge() noexcept;
     void set_key(std::uint32_t id, std::uint64_t key) noexcept;
 
     static constexpr std::uint32_t pages = 512, keys_a_page = 16384; ///< stacks beyond them have no key
 
-    std::atomic<Table*> table_{nullptr};
+    base::Table<Slot, base::Searched::by_any_thread> table_;
     std::atomic<std::atomic<std::uint64_t>*> keys_[pages] = {};
     Mutex mutex_;
-    std::size_t used_ = 0; ///< slots that are not free, forgotten ones too
     std::uint32_t last_id_ = 0;
 };
 

@@ -71,7 +71,7 @@ std::string_view absolute_path(const char* name, bool program, char (&buffer)[PA
 /// Whether anything has changed since the last look.
 bool ModuleMap::begin(const dl_phdr_info& any) noexcept {
     if (modules_ == nullptr)
-        modules_ = static_cast<LoadedModule*>(map_pages(capacity * sizeof(LoadedModule)));
+        modules_ = static_cast<LoadedModule*>(base::map_pages(capacity * sizeof(LoadedModule)));
     if (modules_ == nullptr || (any.dlpi_adds == adds_ && any.dlpi_subs == subs_)) // the same in every entry
         return false;
     adds_ = any.dlpi_adds;

@@ -1,9 +1,9 @@
 /// The loaded objects of the process, as far as stacks run through them.
 #pragma once
 
+#include "interposer/base/pages.hpp"
 #include "interposer/record/bounds.hpp"
 #include "interposer/record/mutex.hpp"
-#include "interposer/record/pages.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -53,7 +53,7 @@ private:
     std::size_t count_ = 0, last_hit_ = 0;
     std::uint64_t last_id_ = 0;
     unsigned long long adds_ = 0, subs_ = 0;
-    Arena paths_;
+    base::Arena paths_;
     std::size_t paths_kept_ = 0;
 };
 

@@ -1,6 +1,6 @@
 #include "interposer/record/off_stack.hpp"
 
-#include "interposer/record/pages.hpp"
+#include "interposer/base/pages.hpp"
 
 #include <cerrno>
 #include <pthread.h>
@@ -25,7 +25,7 @@ void make_key() noexcept {
 [[gnu::cold]] ThreadPages* make_thread_pages() noexcept {
     const int kept = errno;
     pthread_once(&once, &make_key);
-    thread_pages = static_cast<ThreadPages*>(map_pages(sizeof(ThreadPages)));
+    thread_pages = static_cast<ThreadPages*>(base::map_pages(sizeof(ThreadPages)));
     if (has_key)
         pthread_setspecific(key, thread_pages);
     errno = kept;
@@ -34,7 +34,7 @@ void make_key() noexcept {
 
 void free_thread_pages() noexcept {
     if (thread_pages != nullptr)
-        unmap_pages(thread_pages, sizeof(ThreadPages));
+        base::unmap_pages(thread_pages, sizeof(ThreadPages));
     thread_pages = nullptr;
 }
 

@@ -4,18 +4,10 @@
 #include "interposer/record/python_text.hpp"
 #include "interposer/record/recorder.hpp"
 #include "interposer/record/slow_path.hpp"
-#include "trace/checksum.hpp"
 
 #include <algorithm>
 
 namespace umadvisor::record {
-namespace {
-
-std::uint64_t hash(const void* bytes, std::size_t size) noexcept {
-    return trace::checksum(static_cast<const std::uint8_t*>(bytes), size);
-}
-
-} // namespace
 
 template <class Memory>
 std::uint32_t PythonTable::stack(PythonReader<Memory>& reader, const PythonSight* sights, int count,
@@ -53,7 +45,7 @@ template <class Memory>
 std::uint32_t PythonTable::code(PythonReader<Memory>& reader, std::uintptr_t object,
                                 trace::LineTable format) noexcept {
     if (lines_ == nullptr)
-        lines_ = static_cast<std::uint8_t*>(map_pages(most_lines));
+        lines_ = static_cast<std::uint8_t*>(base::map_pages(most_lines));
     PythonCodeHead head;
     std::uintptr_t lines = 0;
     if (lines_ == nullptr || !reader.head(object, head) || !text(reader, head.file, file_, file_bytes_) ||
@@ -64,15 +56,16 @@ std::uint32_t PythonTable::code(PythonReader<Memory>& reader, std::uintptr_t obj
         return 0;
     const auto first_line = static_cast<std::uint64_t>(std::max(head.first_line, 0));
     bool fresh = false;
-    const std::uint32_t id = codes_.number(hash(file_, file_bytes_) ^ first_line << 32,
-                                           hash(name_, name_bytes_) << 1 ^ hash(lines_, line_bytes_), fresh);
+    const std::uint32_t id =
+        codes_.number(base::hash({file_, file_bytes_}) ^ first_line << 32,
+                      base::hash({name_, name_bytes_}) << 1 ^ base::hash(all_lines()), fresh);
     if (fresh)
         define_code(id, first_line, format);
     return id;
 }
 
 void PythonTable::define_code(std::uint64_t id, std::uint64_t first_line, trace::LineTable format) noexcept {
-    const std::string_view lines(reinterpret_cast<const char*>(lines_), line_bytes_);
+    const std::string_view lines = all_lines();
     trace::PythonCode record;
     record.id = id;
     record.first_line = first_line;

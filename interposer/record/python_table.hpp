@@ -31,6 +31,7 @@ private:
     template <class Memory>
     bool text(PythonReader<Memory>& reader, std::uintptr_t object, char* to, std::size_t& size) noexcept;
     void define_code(std::uint64_t id, std::uint64_t first_line, trace::LineTable format) noexcept;
+    std::string_view all_lines() const noexcept { return {reinterpret_cast<const char*>(lines_), line_bytes_}; }
     std::uint32_t frame(std::uint32_t parent, std::uint32_t code, const PythonSight& sight) noexcept;
 
     Mutex mutex_;

@@ -1,8 +1,8 @@
 #include "interposer/record/thread_writer.hpp"
 
+#include "interposer/base/pages.hpp"
 #include "interposer/record/clock.hpp"
 #include "interposer/record/mutex.hpp"
-#include "interposer/record/pages.hpp"
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
 #include "interposer/record/sink.hpp"
@@ -33,7 +33,7 @@ ThreadWriter* take_writer() noexcept {
             return writer;
         }
     }
-    return static_cast<ThreadWriter*>(map_pages(sizeof(ThreadWriter)));
+    return static_cast<ThreadWriter*>(base::map_pages(sizeof(ThreadWriter)));
 }
 
 /// Runs at the end of each thread that has recorded.

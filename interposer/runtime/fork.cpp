@@ -1,6 +1,6 @@
 #include "interposer/runtime/fork.hpp"
 
-#include "interposer/record/pages.hpp"
+#include "interposer/base/pages.hpp"
 
 #include <cstdint>
 #include <cstring>
@@ -72,7 +72,7 @@ bool remember_variables() noexcept {
         dl_iterate_phdr(&find_parts, &first_object);
     for (int i = 0; i < count; ++i)
         if (parts[i].copy == nullptr) {
-            parts[i].copy = static_cast<char*>(record::map_pages(parts[i].bytes));
+            parts[i].copy = static_cast<char*>(base::map_pages(parts[i].bytes));
             if (parts[i].copy == nullptr) {
                 count = 0;
                 return false;

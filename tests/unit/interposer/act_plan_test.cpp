@@ -1,5 +1,5 @@
 /// Plans: names that hold from run to run, and reading what an earlier run has learned.
-#include "interposer/record/pages.hpp"
+#include "interposer/base/pages.hpp"
 #include "policy/allocation_names.hpp"
 #include "policy/plan_text.hpp"
 
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(damaged_plans_are_read_within_bounds) {
     std::mt19937 random(20);
     // What lies behind the text cannot be read.
     constexpr std::size_t room = 64 * 1024;
-    char* const fence = static_cast<char*>(umadvisor::record::map_pages(room)) + room;
+    char* const fence = static_cast<char*>(umadvisor::base::map_pages(room)) + room;
     for (int i = 0; i < 20'000; ++i) {
         std::string text = whole.substr(0, random() % 2 == 0 ? whole.size() : 1 + random() % whole.size());
         for (int change = 0; change < 4; ++change)

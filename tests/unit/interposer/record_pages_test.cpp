@@ -1,4 +1,4 @@
-#include "interposer/record/blocks.hpp"
+#include "interposer/base/blocks.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <fstream>
@@ -7,7 +7,7 @@
 
 BOOST_AUTO_TEST_SUITE(record_pages)
 
-using namespace umadvisor::record;
+using namespace umadvisor;
 
 namespace {
 
@@ -26,10 +26,10 @@ BOOST_AUTO_TEST_CASE(pages_given_back_leave_nothing) {
     const int before = mappings();
     for (const std::size_t bytes : {1u, 65536u, 65537u, 1u << 20})
         for (int i = 0; i < 100; ++i) {
-            void* const pages = map_pages(bytes);
+            void* const pages = base::map_pages(bytes);
             BOOST_TEST_REQUIRE(pages != nullptr);
             static_cast<char*>(pages)[bytes - 1] = 1;
-            unmap_pages(pages, bytes);
+            base::unmap_pages(pages, bytes);
         }
     BOOST_TEST(mappings() < before + 50); // a sanitizer maps some of its own
 }
@@ -43,8 +43,8 @@ BOOST_AUTO_TEST_CASE(what_the_program_maps_keeps_its_neighbours) {
     constexpr std::size_t bytes = 1 << 20;
     void* const programs = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     BOOST_TEST_REQUIRE(programs != MAP_FAILED);
-    void* const first = map_pages(bytes);
-    void* const second = map_pages(bytes);
+    void* const first = base::map_pages(bytes);
+    void* const second = base::map_pages(bytes);
     const auto distance = [&](void* pages) {
         const auto ours = reinterpret_cast<std::uintptr_t>(pages),
                    other = reinterpret_cast<std::uintptr_t>(programs);
@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(what_the_program_maps_keeps_its_neighbours) {
     };
     for (void* const pages : {first, second}) {
         BOOST_TEST(distance(pages) > 1ull << 36);
-        unmap_pages(pages, bytes);
+        base::unmap_pages(pages, bytes);
     }
     BOOST_TEST(first != second);
     munmap(programs, bytes);
@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(what_the_program_maps_keeps_its_neighbours) {
 #endif
 
 BOOST_AUTO_TEST_CASE(many_blocks_are_few_mappings) {
-    Blocks blocks;
+    base::Blocks blocks;
     std::vector<void*> taken;
     const int before = mappings();
     for (int i = 0; i < 3000; ++i) {
@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(many_blocks_are_few_mappings) {
 }
 
 BOOST_AUTO_TEST_CASE(a_block_given_back_serves_again) {
-    Blocks blocks;
+    base::Blocks blocks;
     const int before = mappings();
     for (const std::size_t bytes : {1u, 700u, 65536u, 65537u, 1u << 20})
         for (int i = 0; i < 100; ++i) {

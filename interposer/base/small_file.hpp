@@ -1,4 +1,4 @@
-/// A file that is one page at the most, as those of /proc and of control groups are.
+/// The small files in which the kernel answers: those of /proc, of /sys and of control groups.
 #pragma once
 
 #include <cstddef>
@@ -6,20 +6,22 @@
 #include <string_view>
 #include <unistd.h>
 
-namespace umadvisor::act {
+namespace umadvisor::base {
 
+/// The first bytes of a file, without malloc and safe in a signal handler.
+template <std::size_t capacity = 4096>
 struct SmallFile {
-    char bytes[4096];
+    char bytes[capacity];
     std::size_t length = 0;
 
     std::string_view view() const noexcept { return {bytes, length}; }
 
-    /// Its text, ended by a zero. False where there is none.
+    /// Reads the text and ends it with a zero. False where there is none.
     bool read(const char* path) noexcept {
         const int file = open(path, O_RDONLY | O_CLOEXEC);
         if (file < 0)
             return false;
-        const ssize_t got = ::read(file, bytes, sizeof bytes - 1);
+        const ssize_t got = ::read(file, bytes, capacity - 1);
         close(file);
         length = got > 0 ? static_cast<std::size_t>(got) : 0;
         bytes[length] = '\0';
@@ -27,4 +29,4 @@ struct SmallFile {
     }
 };
 
-} // namespace umadvisor::act
+} // namespace umadvisor::base

@@ -2,14 +2,14 @@
 /// each would use up what the kernel allows a process (vm.max_map_count).
 #pragma once
 
-#include "interposer/record/pages.hpp"
+#include "interposer/base/pages.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <new>
 
-namespace umadvisor::record {
+namespace umadvisor::base {
 
 /// Blocks of powers of two; one that was given back serves the next of its size. Not thread-safe: its owner's
 /// lock covers it.
@@ -52,4 +52,4 @@ private:
     Arena arena_;
 };
 
-} // namespace umadvisor::record
+} // namespace umadvisor::base

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <sys/mman.h>
 
-namespace umadvisor::record {
+namespace umadvisor::base {
 
 namespace detail {
 constexpr std::size_t closed = 64 * 1024; ///< a page, on every kernel
@@ -124,4 +124,4 @@ private:
     std::size_t left_ = 0;
 };
 
-} // namespace umadvisor::record
+} // namespace umadvisor::base

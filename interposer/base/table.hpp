@@ -1,0 +1,144 @@
+/// A hash table that grows.
+#pragma once
+
+#include "interposer/base/pages.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+namespace umadvisor::base {
+
+/// Who may search a table while its owner, under a lock, adds to it.
+enum class Searched { under_the_lock, by_any_thread };
+
+/// Open addressing. Less than one of `room` slots is used. A slot of zeros is free. `Slot` has free(), hash(),
+/// whose upper bits count, and bytes that can be copied; where entries can be taken out, also gone(): such a
+/// slot may be used again, but a search goes on behind it.
+///
+/// A search by_any_thread takes no lock and is safe in a signal handler. Then what makes a slot not free is
+/// atomic and written last, with release, and a table that is outgrown is never unmapped, since a reader may
+/// be in it: all of them together are as large as the newest.
+template <class Slot, Searched searched, std::size_t room = 2>
+class Table {
+public:
+    constexpr Table() noexcept = default;
+    Table(const Table&) = delete;
+    Table& operator=(const Table&) = delete;
+
+    /// The slot that `same` says yes to, which it never does to a free one; null: there is none.
+    template <class Same>
+    [[gnu::always_inline]] Slot* find(std::uint64_t hash, Same same) const noexcept {
+        const char* const word = slots_.load(std::memory_order_acquire);
+        const Slots in(word);
+        Slot* const home = in.first + (hash >> in.shift);
+        if (home == nullptr)
+            __builtin_unreachable(); // so that callers need not ask, which on a launch's way costs two
+                                     // instructions
+        if (same(*home)) [[likely]]
+            return home;
+        return home->free() ? nullptr : search(word, hash, same);
+    }
+
+    /// A slot for what find() has not found; null: there is no memory. To be filled in at once.
+    Slot* add(std::uint64_t hash) noexcept {
+        Slots in(slots_.load(std::memory_order_relaxed));
+        if ((used_ + 1) * room >= in.count() && !enlarge(in)) // nothing is put into the two that stay free
+            return nullptr;
+        Slot& slot = vacant(in, hash);
+        used_ += slot.free();
+        return &slot;
+    }
+
+    /// Slots that are not free, gone ones too.
+    std::size_t used() const noexcept { return used_; }
+
+    /// All slots, free ones too. Under the lock, where another thread may add.
+    std::span<Slot> slots() const noexcept {
+        const Slots in(slots_.load(std::memory_order_relaxed));
+        return {in.first, in.count()};
+    }
+
+    /// Gone slots that no search needs to pass become free: those in front of a free one.
+    template <class Free>
+    void sweep(const Free& make_free) noexcept {
+        const std::span<Slot> all = slots();
+        for (std::size_t i = 2 * all.size(); i-- > 0;) { // twice round: the last may be followed by the first
+            Slot& slot = all[i % all.size()];
+            if (!slot.gone() || !all[(i + 1) % all.size()].free())
+                continue;
+            make_free(slot);
+            --used_;
+        }
+    }
+
+private:
+    /// Where the slots are and how many, in one word, so that who reads it has both of the same table: slots
+    /// begin lines of the cache, which leaves six bits.
+    struct Slots {
+        Slot* first;
+        unsigned shift; ///< of a hash, to the number of a slot
+
+        explicit Slots(const char* word) noexcept
+            : first(reinterpret_cast<Slot*>(reinterpret_cast<std::uintptr_t>(word) & ~std::uintptr_t{63})),
+              shift(reinterpret_cast<std::uintptr_t>(word) & 63) {}
+        const char* word() const noexcept { return reinterpret_cast<const char*>(first) + shift; }
+        std::size_t count() const noexcept { return std::size_t{1} << (64 - shift); }
+    };
+
+    template <class Same>
+    [[gnu::noinline, gnu::cold]] static Slot* search(const char* word, std::uint64_t hash, Same same) noexcept {
+        const Slots in(word);
+        for (std::size_t at = hash >> in.shift;; ++at) {
+            Slot& slot = in.first[at & (in.count() - 1)];
+            if (same(slot))
+                return &slot;
+            if (slot.free())
+                return nullptr;
+        }
+    }
+
+    static bool gone(const Slot& slot) noexcept {
+        if constexpr (requires { slot.gone(); })
+            return slot.gone();
+        return false;
+    }
+
+    static Slot& vacant(Slots in, std::uint64_t hash) noexcept {
+        return *search(in.word(), hash, [](const Slot& slot) { return slot.free() || gone(slot); });
+    }
+
+    /// Twice as many slots, where those in use need them.
+    bool enlarge(Slots& in) noexcept {
+        const std::span<Slot> old = slots();
+        const auto in_use = [](const Slot& slot) { return !slot.free() && !gone(slot); };
+        const auto live = static_cast<std::size_t>(std::count_if(old.begin(), old.end(), in_use));
+        const std::size_t count = std::max(std::size_t{1024}, std::bit_ceil(live * room * 2));
+        auto* const first = static_cast<Slot*>(map_pages(count * sizeof(Slot)));
+        if (first == nullptr)
+            return false;
+        const bool mapped = slots_.load(std::memory_order_relaxed) != none + 63;
+        in = Slots(reinterpret_cast<const char*>(first) + std::countl_zero(count) + 1);
+        for (const Slot& slot : old)
+            if (in_use(slot))
+                std::memcpy(static_cast<void*>(&vacant(in, slot.hash())), static_cast<const void*>(&slot),
+                            sizeof slot);
+        used_ = live;
+        slots_.store(in.word(), std::memory_order_release);
+        if (searched == Searched::under_the_lock && mapped)
+            unmap_pages(old.data(), old.size_bytes());
+        return true;
+    }
+
+    /// Two slots that stay free: what there is before the first entry.
+    alignas(64) static constinit inline char none[std::max(std::size_t{64}, 2 * sizeof(Slot))] = {};
+
+    std::atomic<const char*> slots_{none + 63};
+    std::size_t used_ = 0;
+};
+
+} // namespace umadvisor::base
