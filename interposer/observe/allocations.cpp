@@ -11,8 +11,6 @@ namespace umadvisor::observe {
 namespace {
 
 constexpr std::size_t none = ~std::size_t{0};
-// Loads that acquire and stores that release keep a seqlock's order without fences, which the thread sanitizer
-// does not know; on x86-64 they cost nothing more.
 constexpr auto acquire = std::memory_order_acquire;
 constexpr auto release = std::memory_order_release;
 
@@ -56,32 +54,11 @@ AllocationIndex& arrays() noexcept {
     return index;
 }
 
-/// Keeps the version odd: readers wait. Under the lock.
-class AllocationIndex::Version {
-public:
-    explicit Version(AllocationIndex& index) noexcept : index_(index) { next(); }
-    ~Version() noexcept { next(); }
-    Version(const Version&) = delete;
-    Version& operator=(const Version&) = delete;
-
-private:
-    void next() noexcept {
-        index_.version_.store(index_.version_.load(std::memory_order_relaxed) + 1, release);
-    }
-
-    AllocationIndex& index_;
-};
-
-/// The same, with the lock.
-class AllocationIndex::Change {
-public:
-    explicit Change(AllocationIndex& index) noexcept : guard_(index.mutex_), version_(index) {}
-    Change(const Change&) = delete;
-    Change& operator=(const Change&) = delete;
-
-private:
-    record::Guard guard_;
-    Version version_;
+/// Holds both locks.
+struct AllocationIndex::Change {
+    explicit Change(AllocationIndex& index) noexcept : guard(index.mutex_), change(index.changes_) {}
+    record::Guard guard;
+    base::SeqLock::Change change;
 };
 
 bool AllocationIndex::prepare() noexcept {
@@ -128,17 +105,12 @@ bool AllocationIndex::overlaps(std::uint64_t first, std::uint64_t last) const no
 bool AllocationIndex::nearest(std::uint64_t address, Allocation& out) const noexcept {
     if (leaves_.load(acquire) == nullptr)
         return false;
-    for (int attempt = 0; attempt < 256; ++attempt) {
-        const std::uint64_t before = version_.load(acquire);
-        if (before % 2 != 0)
-            continue;
-        Allocation found{};
-        const bool hit = nearest_once(address, found);
-        if (version_.load(acquire) == before) {
-            if (hit)
-                out = found;
-            return hit;
-        }
+    Allocation found{};
+    bool hit = false;
+    if (changes_.read(256, [&] { hit = nearest_once(address, found); })) {
+        if (hit)
+            out = found;
+        return hit;
     }
     // A change that takes this long was preempted: waiting for the lock lets it go on.
     const record::Guard guard(mutex_);
@@ -325,7 +297,7 @@ bool AllocationIndex::erase(std::uint64_t address, Allocation& out) noexcept {
     out = read(at);
     if (out.address != address)
         return false;
-    const Version change(*this);
+    const base::SeqLock::Change change(changes_);
     remove(at);
     return true;
 }

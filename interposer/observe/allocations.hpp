@@ -1,6 +1,7 @@
 /// Every live allocation that the program made through CUDA, by address.
 #pragma once
 
+#include "interposer/base/seqlock.hpp"
 #include "interposer/record/bounds.hpp"
 #include "interposer/record/mutex.hpp"
 #include "trace/values.hpp"
@@ -27,7 +28,7 @@ struct Allocation {
 
 /// Address -> allocation. Allocations do not overlap: what a new one covers was freed unseen (with its context,
 /// say) and is dropped. Changes take a lock, look-ups none: leaves of sorted allocations below a sorted
-/// directory, all of it atomics under a version word (a seqlock), so a reader retries while a change is under
+/// directory, all of it atomics under a seqlock, so a reader retries while a change is under
 /// way.
 class AllocationIndex {
 public:
@@ -70,7 +71,7 @@ public:
     }
 
     /// Changes with each insert and erase, and with what launches go by.
-    std::uint64_t generation() const noexcept { return version_.load(std::memory_order_acquire) / 2; }
+    std::uint64_t generation() const noexcept { return changes_.version() / 2; }
 
     /// The addresses that may_hold(), for many words: those that are less than `span` after `low`.
     struct Extent {
@@ -121,8 +122,7 @@ private:
     struct Place {
         std::size_t directory, slot;
     };
-    class Version;
-    class Change;
+    struct Change;
 
     bool search(std::uint64_t address, Allocation& out) const noexcept;
     /// The last allocation that starts at `address` or before it.
@@ -143,7 +143,7 @@ private:
     }
 
     // What every launch reads, in one line of the cache.
-    alignas(64) Word version_{0}; ///< odd while a change is under way
+    alignas(64) base::SeqLock changes_;
     Word low_{~0ull}, high_{0};
     Word next_id_{1};
     Word leaf_count_{0};

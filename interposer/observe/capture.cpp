@@ -1,9 +1,8 @@
 #include "interposer/observe/capture.hpp"
 
+#include "interposer/base/bounded_list.hpp"
 #include "interposer/record/mutex.hpp"
 
-#include <algorithm>
-#include <iterator>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -16,30 +15,24 @@ using attach::real;
 
 struct Begun {
     CaptureOrigin origin;
-    std::uint64_t number; ///< 0: free
+    std::uint64_t number;
 };
 
 constinit record::Mutex mutex; ///< guards what follows; captures_under_way is read without it
-constinit Begun begun[256]{};
+constinit base::BoundedList<Begun, 256> begun;
 constinit std::uint32_t untold = 0; ///< captures that found no room
 constinit std::atomic<std::uint64_t> last_number{0};
 
 /// With `mutex` held.
 void count() {
-    const auto known =
-        std::count_if(std::begin(begun), std::end(begun), [](const Begun& each) { return each.number != 0; });
-    captures_under_way.store(static_cast<std::uint32_t>(known) + untold, std::memory_order_relaxed);
+    captures_under_way.store(begun.size() + untold, std::memory_order_relaxed);
 }
 
 /// With `mutex` held. Whether there was one.
 template <class Gone>
 bool forget(std::uint64_t last, Gone gone) {
-    bool any = false;
-    for (Begun& each : begun)
-        if (each.number != 0 && each.number <= last && gone(each.origin)) {
-            each.number = 0;
-            any = true;
-        }
+    const auto is_gone = [&](const Begun& each) { return each.number <= last && gone(each.origin); };
+    const bool any = begun.drop(is_gone) != 0;
     count();
     return any;
 }
@@ -83,12 +76,10 @@ void begin_capture(const CaptureOrigin& origin) noexcept {
     const std::uint64_t number = last_number.fetch_add(1, std::memory_order_relaxed) + 1;
     // A stream captures once at a time: what has its handle was never ended, and went unseen.
     forget(number, [&](const CaptureOrigin& each) { return each.same_stream(origin); });
-    Begun* const free =
-        std::find_if(std::begin(begun), std::end(begun), [](const Begun& each) { return each.number == 0; });
-    if (free != std::end(begun))
-        *free = {origin, number};
-    else
+    if (begun.full())
         ++untold;
+    else
+        begun.add({origin, number});
     count();
 }
 

@@ -1,6 +1,7 @@
 #include "interposer/observe/contexts.hpp"
 
 #include "interposer/attach/real.hpp"
+#include "interposer/base/bounded_list.hpp"
 #include "interposer/observe/handle_table.hpp"
 #include "interposer/record/bounds.hpp"
 #include "interposer/record/mutex.hpp"
@@ -20,20 +21,17 @@ constinit std::atomic<int> devices{0};
 
 /// Numbers that a context had beside its own: given while it was about to go and did not.
 struct Beside {
-    std::uint16_t number, own; ///< 0: free
+    std::uint16_t number, own;
 };
 constinit record::Mutex beside_mutex;
-constinit Beside beside[64]{};
+constinit base::BoundedList<Beside, 64> beside;
 
 /// More than there is room for are not forgotten with their context, but when their addresses are given out
 /// again.
 void note_beside(std::uint16_t number, std::uint16_t own) {
     const record::Guard guard(beside_mutex);
-    for (Beside& each : beside)
-        if (each.own == 0) {
-            each = {number, own};
-            return;
-        }
+    if (!beside.full())
+        beside.add({number, own});
 }
 
 std::uint64_t handle_of(CUcontext context) {
@@ -107,12 +105,13 @@ std::uint16_t retire_device(std::uint32_t device) noexcept {
 
 std::uint16_t take_number_beside(std::uint16_t own) noexcept {
     const record::Guard guard(beside_mutex);
-    for (Beside& each : beside)
-        if (own != 0 && each.own == own) {
-            each.own = 0;
-            return each.number;
-        }
-    return 0;
+    std::uint16_t number = 0;
+    beside.drop([&](const Beside& each) {
+        const bool taken = number == 0 && each.own == own;
+        number = taken ? each.number : number;
+        return taken;
+    });
+    return number;
 }
 
 void join_context(CUcontext context, CUcontext primary) noexcept {

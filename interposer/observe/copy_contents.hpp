@@ -1,8 +1,8 @@
 /// What the bytes are that copies carry between host and device, so that equal ones can be told.
 #pragma once
 
+#include "interposer/base/bounded_list.hpp"
 #include "interposer/observe/host_bytes.hpp"
-#include "interposer/observe/pending_copies.hpp"
 #include "interposer/observe/try_lock.hpp"
 #include "trace/copy_records.hpp"
 #include "trace/event_records.hpp"
@@ -124,8 +124,8 @@ private:
     std::uint64_t on_parts_ = 0, on_wholes_ = 0; ///< worked: a quarter of the budget, the others
     std::uint64_t on_sources_ = 0;               ///< of both, on looking again: a sixteenth
     Place places_[places] = {};
-    PendingCopies<Waiting, most_downloads> downloads_;
-    PendingCopies<Upload, most_uploads> uploads_;
+    base::BoundedList<Waiting, most_downloads> downloads_;
+    base::BoundedList<Upload, most_uploads> uploads_;
     HostBytes bytes_ = {};
 };
 

@@ -1,6 +1,7 @@
 /// The few host ranges that copies go to and fro, read without a lock.
 #pragma once
 
+#include "interposer/base/seqlock.hpp"
 #include "interposer/record/mutex.hpp"
 
 #include <array>
@@ -25,27 +26,14 @@ public:
     RangeCache& operator=(const RangeCache&) = delete;
 
     bool find(std::uint64_t address, Entry& out) const noexcept {
-        const std::uint64_t before = version_.load(std::memory_order_acquire);
-        if (before % 2 != 0)
-            return false;
-        const std::size_t count = count_.load(std::memory_order_acquire);
-        for (std::size_t i = 0; i < count && i < capacity; ++i) {
-            const Words& words = slots_[i];
-            if (address < words[0].load(std::memory_order_acquire) ||
-                address >= words[1].load(std::memory_order_acquire))
-                continue;
-            out = {words[0].load(std::memory_order_acquire), words[1].load(std::memory_order_acquire),
-                   words[2].load(std::memory_order_acquire), words[3].load(std::memory_order_acquire),
-                   words[4].load(std::memory_order_acquire), words[5].load(std::memory_order_acquire)};
-            return version_.load(std::memory_order_acquire) == before;
-        }
-        return false;
+        bool found = false;
+        return changes_.read(1, [&] { found = find_once(address, out); }) && found;
     }
 
     /// Puts `entry` in place of those it overlaps, else of the one that was put longest ago.
     void put(const Entry& entry) noexcept {
         const record::Guard guard(mutex_);
-        version_.fetch_add(1, std::memory_order_acq_rel);
+        const base::SeqLock::Change change(changes_);
         std::size_t count = count_.load(std::memory_order_relaxed);
         for (std::size_t i = 0; i < count;) {
             if (slots_[i][0].load(std::memory_order_relaxed) < entry.last &&
@@ -60,19 +48,33 @@ public:
         for (std::size_t i = 0; i < std::size(values); ++i)
             slots_[at][i].store(values[i], std::memory_order_release);
         count_.store(count, std::memory_order_release);
-        version_.fetch_add(1, std::memory_order_release);
     }
 
 private:
     static constexpr std::size_t capacity = 64;
     using Words = std::array<std::atomic<std::uint64_t>, 6>;
 
+    bool find_once(std::uint64_t address, Entry& out) const noexcept {
+        const std::size_t count = count_.load(std::memory_order_acquire);
+        for (std::size_t i = 0; i < count && i < capacity; ++i) {
+            const Words& words = slots_[i];
+            if (address < words[0].load(std::memory_order_acquire) ||
+                address >= words[1].load(std::memory_order_acquire))
+                continue;
+            out = {words[0].load(std::memory_order_acquire), words[1].load(std::memory_order_acquire),
+                   words[2].load(std::memory_order_acquire), words[3].load(std::memory_order_acquire),
+                   words[4].load(std::memory_order_acquire), words[5].load(std::memory_order_acquire)};
+            return true;
+        }
+        return false;
+    }
+
     static void copy(const Words& from, Words& to) noexcept {
         for (std::size_t i = 0; i < from.size(); ++i)
             to[i].store(from[i].load(std::memory_order_relaxed), std::memory_order_release);
     }
 
-    std::atomic<std::uint64_t> version_{0}; ///< odd while a change is under way
+    base::SeqLock changes_;
     std::atomic<std::size_t> count_{0};
     std::array<Words, capacity> slots_{};
     std::size_t next_ = 0;

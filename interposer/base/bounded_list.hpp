@@ -1,45 +1,45 @@
-/// Copies that may still run, kept by those who look at their bytes.
+/// A short list with an end to it.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 
-namespace umadvisor::observe {
+namespace umadvisor::base {
 
-/// The newest `most` of what it was given. Whoever changes it holds the lock of its owner.
+/// The newest `most` of what it was given, in that order, without malloc. Whoever changes it or looks at its
+/// entries holds the lock of its owner, and so must not be a signal handler.
 template <class Entry, std::uint32_t most>
-class PendingCopies {
+class BoundedList {
 public:
-    constexpr PendingCopies() noexcept = default;
+    constexpr BoundedList() noexcept = default;
 
     /// Any thread may ask, with the lock or without.
-    bool empty() const noexcept { return count_.load(std::memory_order_relaxed) == 0; }
+    std::uint32_t size() const noexcept { return count_.load(std::memory_order_relaxed); }
+    bool empty() const noexcept { return size() == 0; }
+    bool full() const noexcept { return size() == most; }
 
     /// Where there is no room the oldest goes: it may be of a thread that is gone.
     void add(const Entry& entry) noexcept {
-        std::uint32_t count = count_.load(std::memory_order_relaxed);
-        if (count == most) {
+        if (full())
             drop([this](const Entry& each) { return &each == entries_; });
-            --count;
-        }
-        entries_[count] = entry;
-        count_.store(count + 1, std::memory_order_relaxed);
+        entries_[size()] = entry;
+        count_.store(size() + 1, std::memory_order_relaxed);
     }
 
     template <class Which>
     std::uint32_t count(const Which& which) const noexcept {
         std::uint32_t found = 0;
-        for (std::uint32_t i = 0; i < count_.load(std::memory_order_relaxed); ++i)
+        for (std::uint32_t i = 0; i < size(); ++i)
             found += which(entries_[i]) ? 1 : 0;
         return found;
     }
 
     /// Asks `gone` of each, from the oldest on, and keeps those for which it says false. It may change what it
-    /// is given.
+    /// is given. Returns how many it did not keep.
     template <class Gone>
-    void drop(const Gone& gone) noexcept {
+    std::uint32_t drop(const Gone& gone) noexcept {
         std::uint32_t kept = 0;
-        const std::uint32_t count = count_.load(std::memory_order_relaxed);
+        const std::uint32_t count = size();
         for (std::uint32_t i = 0; i < count; ++i) {
             if (gone(entries_[i]))
                 continue;
@@ -48,6 +48,7 @@ public:
             ++kept;
         }
         count_.store(kept, std::memory_order_relaxed);
+        return count - kept;
     }
 
 private:
@@ -55,4 +56,4 @@ private:
     Entry entries_[most] = {};
 };
 
-} // namespace umadvisor::observe
+} // namespace umadvisor::base
