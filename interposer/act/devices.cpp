@@ -1,9 +1,11 @@
 #include "interposer/act/devices.hpp"
 
+#include "interposer/act/stand_ins.hpp"
 #include "interposer/attach/real.hpp"
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 
 namespace umadvisor::act {
 
@@ -53,6 +55,29 @@ bool has(CUdevice_attribute attribute, CUdevice device) {
     return real<Entry::cuDeviceGetAttribute>()(&value, attribute, device) == CUDA_SUCCESS && value != 0;
 }
 
+/// Where a full card leaves nothing to ask with. As on an H200; what programs rely on divides it.
+constexpr std::size_t usual_unit = 512;
+
+/// 4, 8 and 16 bytes are all that the driver takes.
+constexpr unsigned elements = 3;
+constinit std::atomic<std::size_t> units[policy::max_devices][elements];
+
+std::size_t ask_unit(unsigned element) {
+    CUdeviceptr row = 0;
+    std::size_t pitch = 0;
+    const CUresult answer = real<Entry::cuMemAllocPitch_v2>()(&row, &pitch, element, 1, element);
+    if (answer != CUDA_SUCCESS)
+        return answer == CUDA_ERROR_OUT_OF_MEMORY ? usual_unit : 0;
+    real<Entry::cuMemFree_v2>()(row);
+    return std::has_single_bit(pitch) ? pitch : 0;
+}
+
+/// Device memory that was not rewritten has come or gone.
+template <class Change>
+void count(const observe::Allocation& allocation, Change change) {
+    if (allocation.fills_card && allocation.device < policy::max_devices)
+        change(devices[allocation.device].plain_bytes, allocation.bytes);
+}
 } // namespace
 
 DeviceCount learn_devices(const runtime::Options& options) noexcept {
@@ -72,6 +97,7 @@ DeviceCount learn_devices(const runtime::Options& options) noexcept {
         const bool able = !one_pool && has(CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, device);
         const bool coherent =
             !one_pool && has(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES, device);
+        found.read_host += has(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES, device);
         devices[device].memory_bytes.store(bytes, std::memory_order_relaxed);
         devices[device].left_alone.store(!able, std::memory_order_relaxed);
         found.able += able;
@@ -133,16 +159,6 @@ void remove_rewritten(CUdevice device, std::uint64_t bytes) noexcept {
     rewritten_everywhere.fetch_sub(bytes, std::memory_order_relaxed);
 }
 
-void add_plain(std::uint32_t device, std::uint64_t bytes) noexcept {
-    if (device < policy::max_devices)
-        devices[device].plain_bytes.fetch_add(bytes, std::memory_order_relaxed);
-}
-
-void remove_plain(std::uint32_t device, std::uint64_t bytes) noexcept {
-    if (device < policy::max_devices)
-        devices[device].plain_bytes.fetch_sub(bytes, std::memory_order_relaxed);
-}
-
 bool pretended_card_is_full(std::uint64_t bytes) noexcept {
     if (pretended.load(std::memory_order_relaxed) == 0)
         return false;
@@ -171,5 +187,33 @@ void adjust_memory_info(std::size_t* free, std::size_t* total) noexcept {
     if (total != nullptr)
         *total = shown.total;
 }
+
+std::size_t pitch_of(CUdevice device, std::size_t width, unsigned element) noexcept {
+    if ((element != 4 && element != 8 && element != 16) || width == 0)
+        return 0;
+    std::atomic<std::size_t>& known = units[device][std::countr_zero(element) - 2];
+    std::size_t unit = known.load(std::memory_order_relaxed);
+    if (unit == 0)
+        known.store(unit = ask_unit(element), std::memory_order_relaxed);
+    return unit == 0 || width > SIZE_MAX - (unit - 1) ? 0 : (width + unit - 1) & ~(unit - 1);
+}
+
+/// What all actions on managed memory go by.
+constinit Action counting{
+    .name = "count",
+    .start =
+        [](const runtime::Options& options, const DeviceCount&) noexcept {
+            return options.act_prefetch || options.act_relieve ||
+                   options.act_rewrite != runtime::Rewriting::none;
+        },
+    .on_allocation =
+        [](const observe::Allocation& allocation, std::uint64_t) noexcept {
+            count(allocation, [](auto& total, std::uint64_t bytes) { total.fetch_add(bytes); });
+        },
+    .on_free =
+        [](const observe::Allocation& allocation) noexcept {
+            count(allocation, [](auto& total, std::uint64_t bytes) { total.fetch_sub(bytes); });
+        },
+};
 
 } // namespace umadvisor::act

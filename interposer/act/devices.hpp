@@ -1,8 +1,7 @@
-/// The devices as actions see them. Thread-safe; filled in once, after cuInit.
+/// The devices as actions see them, and what is allocated there. Thread-safe; filled in once, after cuInit.
 #pragma once
 
-#include "interposer/attach/entries.hpp"
-#include "interposer/runtime/options.hpp"
+#include "interposer/act/action.hpp"
 #include "policy/rewrite_policy.hpp"
 
 #include <cstddef>
@@ -15,6 +14,7 @@ struct DeviceCount {
     int one_pool = 0;      ///< share one memory with the host
     int coherent = 0;      ///< have memory of their own, and hardware that reaches the host's
     int hmm = 0;           ///< whose kernels reach pageable memory by page faults
+    int read_host = 0;     ///< whose hardware reads pageable memory, one memory or two
 };
 
 /// Asks each device what it can do.
@@ -47,17 +47,12 @@ struct Budget {
 bool reserve_rewritten(CUdevice device, std::uint64_t bytes, Budget budget) noexcept;
 void remove_rewritten(CUdevice device, std::uint64_t bytes) noexcept;
 
-/// Device memory that was not rewritten came or went.
-void add_plain(std::uint32_t device, std::uint64_t bytes) noexcept;
-void remove_plain(std::uint32_t device, std::uint64_t bytes) noexcept;
-
 /// Whether --pretend-memory leaves the current device no room for `bytes` beside what is not rewritten. One
 /// load without it.
 bool pretended_card_is_full(std::uint64_t bytes) noexcept;
 
-/// What cuMemGetInfo and cuDeviceTotalMem answered, made to look like the pretended card. Free falls by
-/// rewritten bytes as it would have by cuMemAlloc, to zero at the least: the driver counts those that have been
-/// on the device. Either may be null.
-void adjust_memory_info(std::size_t* free, std::size_t* total) noexcept;
+/// Bytes from row to row where the driver pads rows of `width` bytes, of elements of `element`: a multiple of
+/// what it makes of a single element, which it is asked once a device and element. 0: it does not tell.
+std::size_t pitch_of(CUdevice device, std::size_t width, unsigned element) noexcept;
 
 } // namespace umadvisor::act

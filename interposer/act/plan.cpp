@@ -1,9 +1,8 @@
 #include "interposer/act/plan.hpp"
 
-#include "interposer/act/knowledge.hpp"
+#include "interposer/act/prefetch.hpp"
 #include "interposer/base/pages.hpp"
 #include "interposer/record/recorder.hpp"
-#include "interposer/runtime/message.hpp"
 #include "policy/plan_text.hpp"
 
 #include <algorithm>
@@ -80,8 +79,7 @@ runtime::Options with_plan(runtime::Options options) noexcept {
         followed.return_count = followed.mode_count = 0;
         followed.never_prefetch.count = followed.never_rewrite.count = followed.never_stage.count = 0;
         followed.stage_bytes = 0;
-        runtime::say("--act plan=%s %s; the program runs without it", options.act_plan, trouble);
-        record::note("--act plan=%s %s; the program runs without it", options.act_plan, trouble);
+        announce("--act plan=%s %s; the program runs without it", options.act_plan, trouble);
         return options;
     }
     char taken[policy::Plan::most_modes * (policy::Plan::longest_mode + 1)];

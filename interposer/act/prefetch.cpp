@@ -1,75 +1,23 @@
 #include "interposer/act/prefetch.hpp"
 
-#include "interposer/act/bring.hpp"
-#include "interposer/act/bring_ahead.hpp"
 #include "interposer/act/devices.hpp"
-#include "interposer/act/knowledge.hpp"
-#include "interposer/act/left_round.hpp"
 #include "interposer/act/placement.hpp"
 #include "interposer/act/plan.hpp"
-#include "interposer/act/relieve.hpp"
 #include "interposer/observe/capture.hpp"
-#include "interposer/observe/residency_sampler.hpp"
-#include "interposer/record/clock.hpp"
 #include "interposer/record/off_stack.hpp"
 #include "interposer/record/quiet.hpp"
-#include "interposer/record/recorder.hpp"
-
-#include <atomic>
 
 namespace umadvisor::act {
 
 constinit Knowledge knowledge;
-constinit Mode prefetch_mode{"prefetch"};
 
-Reached& reached() noexcept {
-    return record::kept_of_thread<Reached, 0>();
+ThreadKnowledge& of_thread() noexcept {
+    return record::kept_of_thread<ThreadKnowledge, record::Kept::prefetching>();
 }
 
 namespace {
 
 constinit std::atomic<bool> told_blind{false};
-
-constexpr observe::ResidencyListener listener{
-    .looking =
-        [](const observe::Allocation& allocation, std::uint64_t first, std::uint64_t last) noexcept {
-            const record::Guard guard(knowledge.mutex);
-            knowledge.host_returns.looking(allocation.id);
-            knowledge.residency.looking(allocation.id, first, last);
-        },
-    .host =
-        [](const observe::Allocation& allocation, std::uint64_t first, std::uint64_t last) noexcept {
-            const record::Guard guard(knowledge.mutex);
-            if (!knowledge.residency.on_host(allocation.id, first, last))
-                knowledge.host_returns.took(allocation.id, first, last);
-            knowledge.residency.found_on_host(allocation.id, first, last);
-        },
-    .curious =
-        [](const observe::Allocation& allocation, const observe::LookOccasion& occasion) noexcept {
-            // What the device has no room for is left to faults, which the trace shall show.
-            const std::uint64_t card = allocation.device < policy::max_devices
-                                           ? state_of(static_cast<CUdevice>(allocation.device)).memory_bytes
-                                           : 0;
-            const record::Guard guard(knowledge.mutex);
-            if (knowledge.residency.device_bytes(allocation.device) + allocation.bytes > card)
-                return observe::LookRange::of(allocation);
-            if (occasion.moment != trace::SampleMoment::before_launch)
-                return knowledge.residency.on_trial(allocation.id) ? observe::LookRange::of(allocation)
-                                                                   : observe::LookRange{};
-            if (knowledge.residency.untouched(allocation.id, occasion.host_faults)) {
-                knowledge.host_returns.looking(allocation.id); // it would see nothing
-                return observe::LookRange{};
-            }
-            const policy::ResidencyMap::Part part =
-                knowledge.residency.worth_a_look(allocation.id, occasion.host_faults);
-            return observe::LookRange{part.first, part.last};
-        },
-    .brought =
-        [](const observe::Allocation& allocation) noexcept {
-            const record::Guard guard(knowledge.mutex);
-            return knowledge.host_returns.has_brought(allocation.id);
-        },
-};
 
 bool takes_turns(const observe::Allocation& allocation) {
     const record::Guard guard(knowledge.mutex);
@@ -94,53 +42,34 @@ void leave_turns(const observe::Allocation& allocation) {
 /// The program has said itself whether each device may have one.
 void leave_copies_to_program(std::uint64_t address) {
     observe::Allocation allocation;
-    if (!prefetch_mode.on.load(std::memory_order_acquire) || !observe::allocations().find(address, allocation))
+    if (!prefetching.is_on() || !observe::allocations().find(address, allocation))
         return;
     const record::Guard guard(knowledge.mutex);
     knowledge.turns.leave(allocation.id);
 }
 
-} // namespace
-
-void start_prefetching() noexcept {
-    observe::residency_sampler().add_listener(&listener);
-    prefetch_mode.on.store(true, std::memory_order_release);
-}
-
-void before_launch(CUstream stream, attach::Entry launch_entry, const observe::Touched& touched,
-                   std::uint64_t stack) noexcept {
-    if (!prefetch_mode.on.load(std::memory_order_acquire))
-        return;
+void before_launch(LaunchScope& launch) noexcept {
+    const observe::Touched& touched = launch.touched;
     if (!touched.scanned && !told_blind.load(std::memory_order_relaxed) && !told_blind.exchange(true))
         record::note("--act prefetch: launches whose parameters this driver does not tell (before CUDA 12.4) "
                      "are left alone");
     if (touched.managed_count == 0 && !touched.leads_on)
         return;
-    if (forbids_prefetches() && never_prefetch(record::stack_key(stack)))
+    if (forbids_prefetches() && never_prefetch(record::stack_key(launch.stack)))
         return;
-    const CUstream handle =
-        stream == nullptr && attach::uses_per_thread_stream(launch_entry) ? CU_STREAM_PER_THREAD : stream;
-    end_left_round(stack);
-    await_ahead(handle);
-    bring_to_device(touched, {handle, stack});
-    plan_return(touched, {handle, stack});
-    plan_ahead(touched, {handle, stack});
+    of_thread().left.end(launch.stack);
+    await_ahead(launch.stream);
+    bring_to_device(touched, launch);
+    plan_returns(launch);
+    plan_ahead(launch);
 }
 
-void after_launch(bool launched) noexcept {
-    if (!prefetch_mode.on.load(std::memory_order_acquire))
-        return;
-    return_behind(launched);
-    bring_ahead();
+void after_launch(LaunchScope& launch) noexcept {
+    make_returns(launch);
+    bring_ahead(launch);
 }
 
-std::uint64_t wait_begins() noexcept {
-    return prefetch_mode.on.load(std::memory_order_acquire) ? record::monotonic_nanoseconds() : 0;
-}
-
-void after_synchronize(const Wait& wait) noexcept {
-    if (!prefetch_mode.on.load(std::memory_order_acquire))
-        return;
+void after_wait(const Wait& wait) noexcept {
     const bool seen = observe::residency_sampler().works();
     {
         const record::Guard guard(knowledge.mutex);
@@ -148,13 +77,11 @@ void after_synchronize(const Wait& wait) noexcept {
         knowledge.residency.synchronized(seen, wait.what == Wait::For::everything,
                                          wait.what == Wait::For::stream ? wait.stream : none);
     }
-    count_wait();
+    ++of_thread().left.waits;
     bring_home(wait);
 }
 
-void note_prefetch(const trace::Prefetch& done) noexcept {
-    if (!prefetch_mode.on.load(std::memory_order_acquire))
-        return;
+void on_prefetch(const trace::Prefetch& done) noexcept {
     observe::Allocation allocation;
     if (!observe::allocations().find(done.address, allocation) || allocation.memory != trace::Memory::managed)
         return;
@@ -171,21 +98,7 @@ void note_prefetch(const trace::Prefetch& done) noexcept {
                               to_device ? policy::BlockState::device : policy::BlockState::unknown);
 }
 
-void leave_to_faults(std::uint64_t address, std::uint64_t bytes, bool alone) noexcept {
-    observe::Allocation allocation;
-    if (!prefetch_mode.on.load(std::memory_order_acquire) ||
-        !observe::allocations().find(address, allocation) || allocation.memory != trace::Memory::managed)
-        return;
-    leave_turns(allocation);
-    const std::uint64_t last = bytes != 0 ? address + bytes : allocation.address + allocation.bytes;
-    const record::Guard guard(knowledge.mutex);
-    policy::ResidencyView view;
-    if (knowledge.residency.see(allocation.id, allocation.address, allocation.bytes, view))
-        knowledge.residency.leave_alone(allocation.id, address, last, alone);
-}
-
-void note_advice(const trace::Advise& advice) noexcept {
-    leave_unrelieved(advice.address);
+void on_advice(const trace::Advise& advice) noexcept {
     const bool home =
         advice.advice == CU_MEM_ADVISE_SET_PREFERRED_LOCATION && advice.location != trace::Location::device;
     const bool from_afar =
@@ -196,15 +109,14 @@ void note_advice(const trace::Advise& advice) noexcept {
         leave_to_faults(advice.address, advice.bytes, home || from_afar);
 }
 
-void note_attachment(const trace::Attach& attachment) noexcept {
-    leave_unrelieved(attachment.address);
+void on_attachment(const trace::Attach& attachment) noexcept {
     leave_to_faults(attachment.address, attachment.bytes, (attachment.flags & CU_MEM_ATTACH_HOST) != 0);
 }
 
-void note_upload(const trace::Copy& copy) noexcept {
+void before_copy(const trace::Copy& copy) noexcept {
     using trace::Memory;
-    if (!prefetch_mode.on.load(std::memory_order_acquire) || observe::allocations().managed_count() == 0 ||
-        copy.captured != 0 || copy.width != 0 || copy.bytes > Pointees::most_bytes)
+    if (observe::allocations().managed_count() == 0 || copy.captured != 0 || copy.width != 0 ||
+        copy.bytes > Pointees::most_bytes)
         return;
     const bool from_host = copy.source_memory == Memory::pageable || copy.source_memory == Memory::pinned ||
                            copy.source_memory == Memory::registered;
@@ -221,8 +133,49 @@ void note_upload(const trace::Copy& copy) noexcept {
         observe::allocations().set_leads_on(holder.address);
 }
 
+void on_move(std::uint64_t allocation, std::uint64_t first, std::uint64_t bytes) noexcept {
+    const record::Guard guard(knowledge.mutex);
+    knowledge.residency.moved(allocation, first, first + bytes, policy::BlockState::unknown);
+}
+
+void on_allocation(const observe::Allocation& allocation, std::uint64_t stack) noexcept {
+    if (!prefetching.is_on() || allocation.memory != trace::Memory::managed)
+        return;
+    if (const CUdevice device = current_device(); device >= 0)
+        note_others(device); // a launch, which would, has it waiting
+    const record::Guard guard(knowledge.mutex);
+    knowledge.names.add(allocation.id, allocation.bytes, stack, record::stack_key(stack));
+}
+
+void on_free(const observe::Allocation& allocation) noexcept {
+    if (allocation.memory != trace::Memory::managed && !allocation.leads_on)
+        return;
+    const record::Guard guard(knowledge.mutex);
+    knowledge.pointees.forget(allocation.id);
+    if (allocation.memory != trace::Memory::managed)
+        return;
+    knowledge.residency.forget(allocation.id);
+    knowledge.turns.forget(allocation.id);
+    knowledge.names.remove(allocation.id);
+}
+
+} // namespace
+
+void leave_to_faults(std::uint64_t address, std::uint64_t bytes, bool alone) noexcept {
+    observe::Allocation allocation;
+    if (!prefetching.is_on() || !observe::allocations().find(address, allocation) ||
+        allocation.memory != trace::Memory::managed)
+        return;
+    leave_turns(allocation);
+    const std::uint64_t last = bytes != 0 ? address + bytes : allocation.address + allocation.bytes;
+    const record::Guard guard(knowledge.mutex);
+    policy::ResidencyView view;
+    if (knowledge.residency.see(allocation.id, allocation.address, allocation.bytes, view))
+        knowledge.residency.leave_alone(allocation.id, address, last, alone);
+}
+
 bool note_resident(const observe::Allocation& allocation) noexcept {
-    if (!prefetch_mode.on.load(std::memory_order_acquire))
+    if (!prefetching.is_on())
         return false;
     const record::Guard guard(knowledge.mutex);
     policy::ResidencyView view;
@@ -233,35 +186,57 @@ bool note_resident(const observe::Allocation& allocation) noexcept {
     return true;
 }
 
-void note_unsettled(std::uint64_t allocation, std::uint64_t first, std::uint64_t bytes) noexcept {
-    if (!prefetch_mode.on.load(std::memory_order_acquire))
-        return;
+observe::LookRange prefetching_looks(const observe::Allocation& allocation,
+                                     const observe::LookOccasion& occasion) noexcept {
+    // What the device has no room for is left to faults, which the trace shall show.
+    const std::uint64_t card = allocation.device < policy::max_devices
+                                   ? state_of(static_cast<CUdevice>(allocation.device)).memory_bytes
+                                   : 0;
     const record::Guard guard(knowledge.mutex);
-    knowledge.residency.moved(allocation, first, first + bytes, policy::BlockState::unknown);
+    policy::ResidencyMap& residency = knowledge.residency;
+    if (residency.device_bytes(allocation.device) + allocation.bytes > card)
+        return observe::LookRange::of(allocation);
+    if (occasion.moment != trace::SampleMoment::before_launch)
+        return residency.on_trial(allocation.id) ? observe::LookRange::of(allocation) : observe::LookRange{};
+    if (residency.untouched(allocation.id, occasion.host_faults)) {
+        knowledge.host_returns.looking(allocation.id); // it would see nothing
+        return {};
+    }
+    const policy::ResidencyMap::Part part = residency.worth_a_look(allocation.id, occasion.host_faults);
+    return {part.first, part.last};
 }
 
-void note_allocation(const observe::Allocation& allocation, std::uint64_t stack) noexcept {
-    if (!prefetch_mode.on.load(std::memory_order_acquire))
-        return;
-    if (const CUdevice device = current_device(); device >= 0)
-        note_others(device); // a launch, which would, has it waiting
+void prefetching_sees(const observe::Allocation& allocation, observe::LookRange range, bool host) noexcept {
     const record::Guard guard(knowledge.mutex);
-    knowledge.names.add(allocation.id, allocation.bytes, stack, record::stack_key(stack));
+    if (!host) {
+        knowledge.host_returns.looking(allocation.id);
+        knowledge.residency.looking(allocation.id, range.first, range.last);
+        return;
+    }
+    if (!knowledge.residency.on_host(allocation.id, range.first, range.last))
+        knowledge.host_returns.took(allocation.id, range.first, range.last);
+    knowledge.residency.found_on_host(allocation.id, range.first, range.last);
 }
 
-void forget_pointees(const observe::Allocation& allocation) noexcept {
+bool was_brought(const observe::Allocation& allocation) noexcept {
     const record::Guard guard(knowledge.mutex);
-    knowledge.pointees.forget(allocation.id);
+    return knowledge.host_returns.has_brought(allocation.id);
 }
 
-void forget_residency(const observe::Allocation& allocation) noexcept {
-    if (!prefetch_mode.on.load(std::memory_order_acquire))
-        return;
-    const record::Guard guard(knowledge.mutex);
-    knowledge.residency.forget(allocation.id);
-    knowledge.turns.forget(allocation.id);
-    knowledge.pointees.forget(allocation.id);
-    knowledge.names.remove(allocation.id);
-}
+constinit Action prefetching{
+    .name = "prefetch",
+    .start = [](const runtime::Options& options, const DeviceCount&) noexcept { return options.act_prefetch; },
+    .before_launch = &before_launch,
+    .after_launch = &after_launch,
+    .before_copy = &before_copy,
+    .after_wait = &after_wait,
+    .on_prefetch = &on_prefetch,
+    .on_advice = &on_advice,
+    .on_attachment = &on_attachment,
+    .on_move = &on_move,
+    .on_allocation = &on_allocation,
+    .on_free = &on_free,
+    .on_context_end = &forget_ahead,
+};
 
 } // namespace umadvisor::act

@@ -1,19 +1,17 @@
-#include "interposer/act/relieve.hpp"
-
+/// `--act relieve`: managed memory that host and device take from each other gets the advice that ends it, and
+/// keeps it while that is clearly better.
+///
+/// It goes by the driver's queue, which alone tells who writes, and is off where nobody reads that. The
+/// program's own advice wins: an allocation that it has advised on is never touched.
 #include "interposer/act/devices.hpp"
-#include "interposer/act/mode.hpp"
+#include "interposer/act/look.hpp"
 #include "interposer/act/placement.hpp"
-#include "interposer/act/prefetch.hpp"
 #include "interposer/observe/capture.hpp"
 #include "interposer/observe/managed_watch.hpp"
-#include "interposer/observe/residency_sampler.hpp"
 #include "interposer/record/mutex.hpp"
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
-#include "interposer/runtime/options.hpp"
 #include "policy/relief_policy.hpp"
-
-#include <atomic>
 
 namespace umadvisor::act {
 
@@ -21,7 +19,6 @@ namespace {
 
 using Kind = policy::ReliefStep::Kind;
 
-constinit Mode relief_mode{"relieve"};
 record::Mutex relief_mutex; ///< guards the policy; never held during a call of the driver
 constinit policy::ReliefPolicy policy;
 constinit std::atomic<int> relief_notices{0};
@@ -54,21 +51,6 @@ void hear(const trace::ManagedEvent& event) noexcept {
         return;
     }
 }
-
-constexpr observe::ResidencyListener relief_listener{
-    .curious =
-        [](const observe::Allocation& allocation, const observe::LookOccasion& occasion) noexcept {
-            if (occasion.moment != trace::SampleMoment::before_launch)
-                return observe::LookRange::of(allocation); // what comes back is known from what was left
-            observe::managed_watch().tell();
-            const record::Guard guard(relief_mutex);
-            return policy.curious(allocation.id) ? observe::LookRange::of(allocation) : observe::LookRange{};
-        },
-    .came_back =
-        [](const observe::Allocation& allocation, std::uint64_t content) noexcept {
-            const record::Guard guard(relief_mutex);
-            policy.came_back(allocation.id, content);
-        }};
 
 const char* name_of(policy::Remedy remedy) {
     return remedy == policy::Remedy::read_mostly ? "SetReadMostly" : "SetAccessedBy of the device";
@@ -124,7 +106,7 @@ void carry_out(const observe::Allocation& allocation, const policy::ReliefStep& 
                             : giving                 ? give(range, step.remedy, device)
                                                      : take_back(range, step.remedy, device);
     if (answer != CUDA_SUCCESS) { // the driver moves it on, as it would have
-        relief_mode.fail(answer);
+        relieving.fail(answer);
         const record::Guard guard(relief_mutex);
         return policy.leave_alone(allocation.id);
     }
@@ -133,22 +115,12 @@ void carry_out(const observe::Allocation& allocation, const policy::ReliefStep& 
     tell_what_was_done(allocation, step);
 }
 
-} // namespace
-
-void start_relieving(bool carefully) noexcept {
-    if (carefully)
-        policy.leave_turns_to_prefetches();
-    observe::residency_sampler().add_listener(&relief_listener);
-    observe::managed_watch().set_listener(&hear);
-    relief_mode.on.store(true, std::memory_order_release);
-}
-
-void relieve(const observe::Touched& touched) noexcept {
-    if (touched.managed_count == 0 || !relief_mode.on.load(std::memory_order_acquire) ||
-        !observe::nothing_is_captured())
+void before_launch(LaunchScope& launch) noexcept {
+    const observe::Touched& touched = launch.touched;
+    if (touched.managed_count == 0 || !observe::nothing_is_captured())
         return;
     if (!observe::managed_watch().tells_now()) {
-        if (observe::managed_watch().settled() && relief_mode.on.exchange(false))
+        if (observe::managed_watch().settled() && relieving.on.exchange(false))
             record::note(
                 "--act relieve is off: it needs the driver's tools queue, which alone tells who writes "
                 "managed memory");
@@ -179,8 +151,6 @@ void relieve(const observe::Touched& touched) noexcept {
 }
 
 void end_round() noexcept {
-    if (!relief_mode.on.load(std::memory_order_acquire))
-        return;
     const std::uint64_t activity = observe::managed_watch().activity();
     bool rest = false;
     {
@@ -191,19 +161,52 @@ void end_round() noexcept {
     observe::managed_watch().rest(rest);
 }
 
-void leave_unrelieved(std::uint64_t address) noexcept {
+/// The program has told the driver itself what it wants of the allocation that holds `address`.
+void leave_unrelieved(std::uint64_t address) {
     observe::Allocation allocation;
-    if (!relief_mode.on.load(std::memory_order_acquire) || !observe::allocations().find(address, allocation))
+    if (!observe::allocations().find(address, allocation))
         return;
     const record::Guard guard(relief_mutex);
     policy.leave_alone(allocation.id);
 }
 
-void forget_relief(const observe::Allocation& allocation) noexcept {
-    if (!relief_mode.on.load(std::memory_order_acquire))
-        return;
-    const record::Guard guard(relief_mutex);
-    policy.forget(allocation.id);
+bool start(const runtime::Options& options, const DeviceCount&) noexcept {
+    if (!options.act_relieve)
+        return false;
+    if (options.act_auto)
+        policy.leave_turns_to_prefetches();
+    observe::managed_watch().set_listener(&hear);
+    return true;
 }
+
+} // namespace
+
+observe::LookRange relief_looks(const observe::Allocation& allocation,
+                                const observe::LookOccasion& occasion) noexcept {
+    if (occasion.moment != trace::SampleMoment::before_launch)
+        return observe::LookRange::of(allocation); // what comes back is known from what was left
+    observe::managed_watch().tell();
+    const record::Guard guard(relief_mutex);
+    return policy.curious(allocation.id) ? observe::LookRange::of(allocation) : observe::LookRange{};
+}
+
+void relief_sees(const observe::Allocation& allocation, std::uint64_t content) noexcept {
+    const record::Guard guard(relief_mutex);
+    policy.came_back(allocation.id, content);
+}
+
+constinit Action relieving{
+    .name = "relieve",
+    .start = &start,
+    .before_launch = &before_launch,
+    .end_round = &end_round,
+    .on_advice = [](const trace::Advise& advice) noexcept { leave_unrelieved(advice.address); },
+    .on_attachment = [](const trace::Attach& attachment) noexcept { leave_unrelieved(attachment.address); },
+    .on_free =
+        [](const observe::Allocation& allocation) noexcept {
+            const record::Guard guard(relief_mutex);
+            policy.forget(allocation.id);
+        },
+};
 
 } // namespace umadvisor::act

@@ -1,25 +1,24 @@
-#include "interposer/act/rewrite.hpp"
-
+/// `--act rewrite=...`: device memory that the program asks for becomes managed memory.
 #include "interposer/act/devices.hpp"
-#include "interposer/act/host_share.hpp"
-#include "interposer/act/launcher_world.hpp"
-#include "interposer/act/mode.hpp"
-#include "interposer/act/pitch.hpp"
+#include "interposer/act/host.hpp"
 #include "interposer/act/placement.hpp"
 #include "interposer/act/plan.hpp"
-#include "interposer/act/pool_twins.hpp"
 #include "interposer/act/prefetch.hpp"
-#include "interposer/act/transports.hpp"
+#include "interposer/act/stand_ins.hpp"
 #include "interposer/attach/real.hpp"
 #include "interposer/observe/capture.hpp"
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
+#include "interposer/record/stacks.hpp"
 #include "interposer/runtime/message.hpp"
 
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 
 namespace umadvisor::act {
+
+extern constinit Action rewriting;
 
 namespace {
 
@@ -27,18 +26,41 @@ using attach::Entry;
 using attach::real;
 using runtime::Rewriting;
 
-constinit Mode rewrite{"rewrite"};
 /// Apart: where it is not placed, rewritten memory is only slower, and the card still ends where it did.
-constinit Mode placing{"rewrite's prefetch"};
-constinit Rewriting kind = Rewriting::none; ///< this and the next two: written before the mode is on
+constinit Action placing{.name = "rewrite's prefetch"};
+constinit Rewriting kind = Rewriting::none; ///< this and the next two: written before it is on
 constinit std::uint64_t least_bytes = 0;
 constinit std::uint64_t asked_budget = 0;
 constinit std::atomic<bool> ever_rewritten{false};
 constinit std::atomic<bool> some_are_placed[policy::max_devices]; ///< on the device
 constinit std::atomic_flag told_of_budget{}, told_of_capture{}, told_of_plan{};
 
-bool is_on() {
-    return rewrite.on.load(std::memory_order_acquire);
+constexpr std::string_view transports[] = {"libnccl", "libmpi", "libucp", "libucm", "libuct", "libnvshmem"};
+
+/// From the driver's entry point outwards. The runtime has two to four between a caller and the driver.
+constexpr int nearest_frames = 8;
+
+/// By number of the stack: number << 1 | verdict. Numbers are never given again.
+constinit std::atomic<std::uint64_t> verdicts[1024];
+constinit std::atomic_flag told_of_transport{};
+
+/// Whether NCCL, MPI, UCX or NVSHMEM, which hand device memory to other processes and to network cards, made
+/// the call of the driver that this thread is in, itself or through the runtime: managed memory cannot be
+/// handed on so, and some of them would not notice. False where there are no call stacks. Cheap for a stack
+/// that has been here before.
+bool is_called_by_transport() {
+    const std::uint64_t stack = record::stack();
+    if (stack == 0)
+        return false;
+    std::atomic<std::uint64_t>& known = verdicts[stack % std::size(verdicts)];
+    if (const std::uint64_t verdict = known.load(std::memory_order_relaxed); verdict >> 1 == stack)
+        return (verdict & 1) != 0;
+    const std::string_view library = record::object_on_stack(stack, nearest_frames, transports);
+    if (!library.empty() && !told_of_transport.test_and_set(std::memory_order_relaxed))
+        record::note("--act rewrite: what %.*s allocates is left to the driver",
+                     static_cast<int>(library.size()), library.data());
+    known.store(stack << 1 | (library.empty() ? 0 : 1), std::memory_order_relaxed);
+    return !library.empty();
 }
 
 /// Why a process is left alone unless it is asked twice; empty: it is not. Into `text`.
@@ -80,24 +102,16 @@ bool is_of_current_context(CUstream stream) {
            real<Entry::cuStreamGetCtx>()(stream, &of_stream) == CUDA_SUCCESS && current == of_stream;
 }
 
-/// What is asked for, and how.
-struct Wish {
-    CUdeviceptr* out;
-    std::size_t bytes;
-    const StreamOrder* order;
-    CUmemoryPool pool = nullptr; ///< of what is stream-ordered, once it is known to be rewritable
-};
-
-bool has_rewritable_pool(Wish& wish, CUdevice device) {
-    if (is_of_current_context(wish.order->stream))
-        wish.pool = rewritable_pool(wish.order->pool, device);
-    return wish.pool != nullptr;
+bool has_rewritable_pool(const StreamOrder& order, CUdevice device, CUmemoryPool& pool) {
+    if (is_of_current_context(order.stream))
+        pool = rewritable_pool(order.pool, device);
+    return pool != nullptr;
 }
 
-/// The device that it is to be rewritten on; -1: it is left to the driver, and `reason` is set where the plan
-/// says so.
-CUdevice device_to_rewrite_on(Wish& wish, trace::Reason& reason) {
-    if (wish.out == nullptr || wish.bytes == 0)
+/// The device that it is to be rewritten on; -1: it is left to the driver, and the record's reason is set where
+/// the plan says so. `pool`: of what is stream-ordered.
+CUdevice device_to_rewrite_on(const AllocationScope& asked, CUmemoryPool& pool) {
+    if (asked.out == nullptr || asked.bytes == 0)
         return -1;
     if (!observe::nothing_is_captured()) {
         if (!told_of_capture.test_and_set(std::memory_order_relaxed))
@@ -105,55 +119,65 @@ CUdevice device_to_rewrite_on(Wish& wish, trace::Reason& reason) {
         return -1;
     }
     const CUdevice device = current_device();
-    if (device < 0 || is_called_by_transport() || (wish.order != nullptr && !has_rewritable_pool(wish, device)))
+    if (device < 0 || is_called_by_transport() ||
+        (asked.order != nullptr && !has_rewritable_pool(*asked.order, device, pool)))
         return -1;
     if (is_left_by_plan()) {
-        reason = trace::Reason::never_rewrite;
+        asked.record.reason = trace::Reason::never_rewrite;
         return -1;
     }
     return device;
 }
 
 /// The driver's answer; CUDA_ERROR_NOT_SUPPORTED, too, where no managed pool stands in for the program's.
-CUresult make_managed(CUdevice device, const Wish& wish, CUdeviceptr& address) {
-    if (wish.order == nullptr)
-        return real<Entry::cuMemAllocManaged>()(&address, wish.bytes, CU_MEM_ATTACH_GLOBAL);
+CUresult make_managed(CUdevice device, const AllocationScope& asked, CUmemoryPool pool, CUdeviceptr& address) {
+    if (asked.order == nullptr)
+        return real<Entry::cuMemAllocManaged>()(&address, asked.bytes, CU_MEM_ATTACH_GLOBAL);
     const bool fits = kind != Rewriting::spill && policy::holds_all(state_of(device));
-    const CUmemoryPool twin = twin_of(wish.pool, device, fits ? TwinPlace::on_device : TwinPlace::anywhere);
+    const CUmemoryPool twin = twin_of(pool, device, fits ? TwinPlace::on_device : TwinPlace::anywhere);
     return twin != nullptr
-               ? real<Entry::cuMemAllocFromPoolAsync>()(&address, wish.bytes, twin, wish.order->stream)
+               ? real<Entry::cuMemAllocFromPoolAsync>()(&address, asked.bytes, twin, asked.order->stream)
                : CUDA_ERROR_NOT_SUPPORTED;
 }
 
+void answer(trace::Alloc& record, CUresult result, trace::Reason reason) {
+    record.status = static_cast<std::uint64_t>(result);
+    record.origin = trace::Origin::umadvisor;
+    record.reason = reason;
+}
+
 /// False: the program's own call is to be made, or to be answered as it was.
-bool allocate_managed(CUdevice device, const Wish& wish, RewriteAnswer& answer) {
-    if (const Budget budget = budget_of(device); !reserve_rewritten(device, wish.bytes, budget)) {
+bool allocate_managed(const AllocationScope& asked) {
+    CUmemoryPool pool = nullptr;
+    const CUdevice device = device_to_rewrite_on(asked, pool);
+    if (device < 0)
+        return false;
+    if (const Budget budget = budget_of(device); !reserve_rewritten(device, asked.bytes, budget)) {
         if (!told_of_budget.test_and_set(std::memory_order_relaxed)) {
-            char line[200];
-            std::snprintf(
-                line, sizeof line,
-                "--act rewrite: no more than %llu MiB may be made managed (--budget); the program is told "
-                "that it is out of memory",
-                static_cast<unsigned long long>(budget.bytes >> 20));
-            runtime::say("%s", line);
-            record::note("%s", line);
+            announce("--act rewrite: no more than %llu MiB may be made managed (--budget); the program is told "
+                     "that it is out of memory",
+                     static_cast<unsigned long long>(budget.bytes >> 20));
         }
-        answer = {CUDA_ERROR_OUT_OF_MEMORY, trace::Reason::budget};
+        answer(asked.record, CUDA_ERROR_OUT_OF_MEMORY, trace::Reason::budget);
         return true;
     }
     note_others(device);
     CUdeviceptr address = 0;
-    const CUresult made = make_managed(device, wish, address);
+    const CUresult made = make_managed(device, asked, pool, address);
     if (made != CUDA_SUCCESS) {
-        remove_rewritten(device, wish.bytes);
-        const bool has_no_twin = wish.order != nullptr && made == CUDA_ERROR_NOT_SUPPORTED;
+        remove_rewritten(device, asked.bytes);
+        const bool has_no_twin = asked.order != nullptr && made == CUDA_ERROR_NOT_SUPPORTED;
         if (made != CUDA_ERROR_OUT_OF_MEMORY && !has_no_twin) // of memory the program's own call is told, too
-            rewrite.fail(made);
+            rewriting.fail(made);
         return false;
     }
     ever_rewritten.store(true, std::memory_order_release);
-    *wish.out = address;
-    answer = {CUDA_SUCCESS, kind == Rewriting::spill ? trace::Reason::spill : trace::Reason::rewrite_all};
+    *asked.out = address;
+    if (asked.pitch != nullptr)
+        *asked.pitch = asked.row;
+    asked.record.memory = trace::Memory::managed;
+    answer(asked.record, CUDA_SUCCESS,
+           kind == Rewriting::spill ? trace::Reason::spill : trace::Reason::rewrite_all);
     return true;
 }
 
@@ -202,59 +226,11 @@ bool bring_to_its_place(const observe::Allocation& allocation, CUdevice device) 
     return answer == CUDA_SUCCESS;
 }
 
-bool is_rewritten(std::uint64_t address, observe::Allocation& allocation) {
-    return ever_rewritten.load(std::memory_order_acquire) && observe::allocations().find(address, allocation) &&
-           allocation.rewritten;
-}
-
-} // namespace
-
-void start_rewriting(const runtime::Options& options) noexcept {
-    char why[200];
-    if (!options.rewrite_asked_twice && is_unsafe(why, sizeof why)) {
-        constexpr const char* refusal =
-            "--act rewrite is refused: %s; named twice in the list it is done all the same";
-        runtime::say(refusal, why);
-        record::note(refusal, why);
-        return;
-    }
-    kind = options.act_rewrite;
-    least_bytes = options.rewrite_least;
-    asked_budget = options.budget_bytes;
-    placing.on.store(true, std::memory_order_release);
-    rewrite.on.store(true, std::memory_order_release);
-}
-
-bool rewrite_allocation(CUdeviceptr* out, std::size_t bytes, const StreamOrder* order,
-                        RewriteAnswer& answer) noexcept {
-    if (!is_on() || bytes < least_bytes)
-        return false;
-    if (kind == Rewriting::spill && !pretended_card_is_full(bytes))
-        return false;
-    Wish wish{out, bytes, order};
-    const CUdevice device = device_to_rewrite_on(wish, answer.reason);
-    return device >= 0 && allocate_managed(device, wish, answer);
-}
-
-bool spill_allocation(CUdeviceptr* out, std::size_t bytes, const StreamOrder* order,
-                      RewriteAnswer& answer) noexcept {
-    if (!is_on() || kind != Rewriting::spill)
-        return false;
-    Wish wish{out, bytes, order};
-    const CUdevice device = device_to_rewrite_on(wish, answer.reason);
-    return device >= 0 && allocate_managed(device, wish, answer);
-}
-
-std::size_t rewritten_pitch(std::size_t width, unsigned element) noexcept {
-    if (!is_on() || !observe::nothing_is_captured())
-        return 0;
-    const CUdevice device = current_device();
-    return device >= 0 ? pitch_of(device, width, element) : 0;
-}
-
-void place(const observe::Allocation& allocation) noexcept {
+/// Preferred location and prefetch, while all that is rewritten fits the device's memory. A pool has given its
+/// own their place.
+void place(const observe::Allocation& allocation) {
     const auto device = static_cast<CUdevice>(allocation.device);
-    if (!allocation.rewritten || device < 0 || device >= policy::max_devices || kind == Rewriting::spill ||
+    if (device < 0 || device >= policy::max_devices || kind == Rewriting::spill ||
         !placing.on.load(std::memory_order_acquire))
         return; // what was spilled found no room: it stays where it is touched
     if (!policy::holds_all(state_of(device)))
@@ -268,15 +244,75 @@ void place(const observe::Allocation& allocation) noexcept {
         observe::allocations().set_placed(allocation.address, true);
 }
 
-void give_way(std::uint32_t device) noexcept {
-    if (device < policy::max_devices)
-        unplace_all(static_cast<CUdevice>(device), 0);
+bool is_rewritten(std::uint64_t address, observe::Allocation& allocation) {
+    return ever_rewritten.load(std::memory_order_acquire) && observe::allocations().find(address, allocation) &&
+           allocation.rewritten;
 }
 
-void forget_rewritten(const observe::Allocation& allocation) noexcept {
+/// What the driver would make of the rows of cuMemAllocPitch: asked while it has memory to tell it by.
+void measure_rows(AllocationScope& asked) {
+    const CUdevice device = observe::nothing_is_captured() ? current_device() : -1;
+    asked.row = device >= 0 ? pitch_of(device, asked.width, asked.element) : 0;
+    if (__builtin_mul_overflow(asked.row, asked.height, &asked.bytes))
+        asked.bytes = 0;
+}
+
+bool instead_of_allocation(AllocationScope& asked) noexcept {
+    if (asked.pitch != nullptr)
+        measure_rows(asked);
+    return asked.bytes >= least_bytes && (kind != Rewriting::spill || pretended_card_is_full(asked.bytes)) &&
+           allocate_managed(asked);
+}
+
+bool instead_of_refusal(AllocationScope& asked) noexcept {
+    return kind == Rewriting::spill && allocate_managed(asked);
+}
+
+void on_allocation(const observe::Allocation& allocation, std::uint64_t) noexcept {
+    if (allocation.rewritten)
+        place(allocation);
+    else if (allocation.fills_card && allocation.device < policy::max_devices)
+        unplace_all(static_cast<CUdevice>(allocation.device), 0);
+}
+
+void on_free(const observe::Allocation& allocation) noexcept {
     if (allocation.rewritten && allocation.device < policy::max_devices)
         remove_rewritten(static_cast<CUdevice>(allocation.device), allocation.bytes);
 }
+
+/// Memory that is answered with managed memory whether or not the card is full gains nothing where hardware
+/// reaches all memory.
+bool gains(const runtime::Options& options, const DeviceCount& devices) {
+    if (options.act_rewrite != Rewriting::spill && devices.coherent != 0) {
+        announce(
+            "--act rewrite is refused: the device's hardware reaches all memory as it is; rewrite=spill works");
+        return false;
+    }
+    if (devices.hmm != 0)
+        announce(
+            "--act rewrite lets a program take more than the device holds: with HMM that has hung machines "
+            "(open-gpu-kernel-modules issue 1223); uvm_disable_hmm=1 of the module nvidia-uvm turns HMM off");
+    return true;
+}
+
+bool start(const runtime::Options& options, const DeviceCount& devices) noexcept {
+    if (options.act_rewrite == Rewriting::none || !gains(options, devices))
+        return false;
+    char why[200];
+    if (!options.rewrite_asked_twice && is_unsafe(why, sizeof why)) {
+        constexpr const char* refusal =
+            "--act rewrite is refused: %s; named twice in the list it is done all the same";
+        announce(refusal, why);
+        return false;
+    }
+    kind = options.act_rewrite;
+    least_bytes = options.rewrite_least;
+    asked_budget = options.budget_bytes;
+    placing.on.store(true, std::memory_order_release);
+    return true;
+}
+
+} // namespace
 
 bool passes_for_device_memory(std::uint64_t address) noexcept {
     observe::Allocation allocation;
@@ -285,7 +321,7 @@ bool passes_for_device_memory(std::uint64_t address) noexcept {
 
 void sharing_was_refused(std::uint64_t address) noexcept {
     observe::Allocation allocation;
-    if (!is_rewritten(address, allocation) || !rewrite.on.exchange(false))
+    if (!is_rewritten(address, allocation) || !rewriting.on.exchange(false))
         return;
     char line[256];
     std::snprintf(
@@ -297,5 +333,14 @@ void sharing_was_refused(std::uint64_t address) noexcept {
     runtime::say("%s", line);
     record::note(record::About{.allocation = allocation.id}, "%s", line);
 }
+
+constinit Action rewriting{
+    .name = "rewrite",
+    .start = &start,
+    .instead_of_allocation = &instead_of_allocation,
+    .instead_of_refusal = &instead_of_refusal,
+    .on_allocation = &on_allocation,
+    .on_free = &on_free,
+};
 
 } // namespace umadvisor::act

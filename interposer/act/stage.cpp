@@ -1,42 +1,43 @@
-#include "interposer/act/stage.hpp"
-
-#include "interposer/act/control_groups.hpp"
-#include "interposer/act/mode.hpp"
+/// `--act stage`: copies between pageable and device memory pass through pinned buffers that a few threads fill
+/// or empty, while the device transfers at the rate of pinned memory.
+///
+/// A staged copy keeps what the original promises: what was in the stream before it comes first (the driver
+/// waits for it too before it reads pageable memory: CUDA driver API, "API synchronization behavior"), the
+/// source may be used again when the call returns, a copy to the host is complete then, and a synchronous one
+/// is. Where any driver call fails the original is made for the whole copy, and the program gets its answer.
+///
+/// Left alone: what may be captured, and anything while the program captures at all; ends that are not whole in
+/// one device allocation and in pageable memory; copies on streams of another context than the current one; a
+/// second copy in a context while one is staged; call sites as reason_to_leave() says.
+#include "interposer/act/devices.hpp"
+#include "interposer/act/host.hpp"
 #include "interposer/act/plan.hpp"
-#include "interposer/act/stage_passage.hpp"
-#include "interposer/act/stage_pool.hpp"
 #include "interposer/act/stage_ring.hpp"
-#include "interposer/act/stage_sites.hpp"
 #include "interposer/attach/real.hpp"
-#include "interposer/observe/allocations.hpp"
 #include "interposer/observe/capture.hpp"
 #include "interposer/observe/memory_class.hpp"
 #include "interposer/record/mutex.hpp"
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
-#include "interposer/runtime/message.hpp"
 #include "interposer/runtime/own_thread.hpp"
-#include "policy/stage_plan.hpp"
+#include "policy/stage_trials.hpp"
 
 #include <algorithm>
 #include <unistd.h>
 
 namespace umadvisor::act {
 
-namespace detail {
-constinit std::atomic<bool> staging_wanted{false};
-}
+extern constinit Action staging;
 
 namespace {
 
 using attach::Entry;
 using attach::real;
 
-constinit StagePool pool;
-constinit Mode staging{"stage"};
+constinit StagePool threads;
 record::Mutex starting;
 bool ring_stays_cached = false;
-bool started = false; ///< the pool was, or could not be
+bool started = false; ///< the threads were, or could not be
 pid_t owner = 0;      ///< the process whose threads the pool has
 
 unsigned cores() {
@@ -52,25 +53,7 @@ bool cache_holds_a_ring() {
 }
 
 void refuse(const char* why) {
-    runtime::say("--act stage is refused: %s; copies run as they would without", why);
-    record::note("--act stage is refused: %s; copies run as they would without", why);
-}
-
-/// The device reads pageable memory where it lies (Grace Hopper): there is nothing to gain.
-bool reads_pageable_memory() {
-    int count = 0;
-    real<Entry::cuDeviceGetCount>()(&count);
-    for (int ordinal = 0; ordinal < count; ++ordinal) {
-        CUdevice device = 0;
-        int reads = 0;
-        if (real<Entry::cuDeviceGet>()(&device, ordinal) == CUDA_SUCCESS &&
-            real<Entry::cuDeviceGetAttribute>()(
-                &reads, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES, device) ==
-                CUDA_SUCCESS &&
-            reads != 0)
-            return true;
-    }
-    return false;
+    announce("--act stage is refused: %s; copies run as they would without", why);
 }
 
 /// At the first copy that needs it.
@@ -79,7 +62,7 @@ bool pool_runs() {
     if (!started) {
         started = true;
         owner = getpid();
-        if (!pool.start(policy::stage_threads_for(cores())) && staging.on.exchange(false))
+        if (!threads.start(policy::stage_threads_for(cores())) && staging.on.exchange(false))
             refuse("no thread can be started");
     }
     return staging.on.load(std::memory_order_acquire) &&
@@ -111,10 +94,260 @@ CUcontext context_of(CUstream stream) {
     return ours && !observe::may_be_capturing(stream) ? current : nullptr;
 }
 
+/// One copy's way through a ring.
+/// Pieces follow each other in order, each buffer as soon as it is free. `stream` is an explicit handle of the
+/// ring's context, whose earlier work is done. `cached`: for stage_manner(). A failed driver call ends it with
+/// the driver's answer.
+class StagePassage {
+public:
+    StagePassage(StageRing& ring, StagePool& pool, bool cached, CUstream stream, CUdeviceptr device, char* host,
+                 std::uint64_t bytes, policy::StageRows rows) noexcept
+        : ring_(ring),
+          pool_(pool),
+          cached_(cached),
+          stream_(stream),
+          device_(device),
+          host_(host),
+          rows_(rows),
+          plan_(bytes, ring.buffer_bytes, rows.width == 0 ? 1 : rows.width) {}
+
+    /// Returns when the host's memory has been read; the last transfers may be under way.
+    CUresult to_device() noexcept;
+    /// Returns when all is in the host's memory.
+    CUresult to_host() noexcept;
+
+    /// After to_device(): waits until the last transfer is done.
+    CUresult finish() noexcept;
+    /// After a failure: nothing is under way any more in memory that is the program's. False: the device may
+    /// still use the ring.
+    bool abandon() noexcept;
+
+private:
+    StageBuffer& buffer(std::size_t piece) noexcept { return ring_.buffers[piece % policy::stage_buffers]; }
+    CUresult await(StageBuffer& buffer) noexcept;
+    CUresult fill_ahead() noexcept;
+    CUresult fetch_ahead() noexcept;
+    char* host_of(std::size_t piece) const noexcept;
+    StageJob job(std::size_t piece, bool fill) noexcept;
+    CUresult transfer(std::size_t piece, bool to_device) noexcept;
+    void finish_jobs() noexcept;
+    CUresult transferred(StageBuffer& buffer, CUresult answer) noexcept;
+
+    StageRing& ring_;
+    StagePool& pool_;
+    bool cached_;
+    CUstream stream_;
+    CUdeviceptr device_;
+    char* host_;
+    policy::StageRows rows_;
+    policy::StagePlan plan_;
+    std::size_t begun_ = 0;  ///< pieces that have a buffer
+    std::size_t passed_ = 0; ///< pieces that went on from there
+    std::size_t put_ = 0;    ///< pieces that the pool was given
+};
+
+CUresult StagePassage::await(StageBuffer& buffer) noexcept {
+    const CUresult answer = real<Entry::cuEventSynchronize>()(buffer.passed);
+    buffer.in_flight = buffer.in_flight && answer != CUDA_SUCCESS;
+    return answer;
+}
+
+/// After a transfer between device and buffer: the event that tells of its end.
+CUresult StagePassage::transferred(StageBuffer& buffer, CUresult answer) noexcept {
+    if (answer == CUDA_SUCCESS)
+        answer = real<Entry::cuEventRecord>()(buffer.passed, stream_);
+    buffer.in_flight = answer == CUDA_SUCCESS;
+    return answer;
+}
+
+char* StagePassage::host_of(std::size_t piece) const noexcept {
+    const std::uint64_t offset = plan_.offset(piece);
+    return host_ + (rows_.width == 0 ? offset : offset / rows_.width * rows_.host_pitch);
+}
+
+StageJob StagePassage::job(std::size_t piece, bool fill) noexcept {
+    char *const pinned = buffer(piece).at, *const host = host_of(piece);
+    return {.to = fill ? pinned : host,
+            .from = fill ? host : pinned,
+            .bytes = plan_.bytes(piece),
+            .manner = policy::stage_manner(piece, plan_.count(), cached_),
+            .width = rows_.width,
+            .to_pitch = fill ? rows_.width : rows_.host_pitch,
+            .from_pitch = fill ? rows_.host_pitch : rows_.width};
+}
+
+/// Between the piece's buffer and the device.
+CUresult StagePassage::transfer(std::size_t piece, bool to_device) noexcept {
+    char* const pinned = buffer(piece).at;
+    const std::uint64_t offset = plan_.offset(piece);
+    const std::size_t bytes = plan_.bytes(piece);
+    if (rows_.width == 0)
+        return to_device ? real<Entry::cuMemcpyHtoDAsync_v2>()(device_ + offset, pinned, bytes, stream_)
+                         : real<Entry::cuMemcpyDtoHAsync_v2>()(pinned, device_ + offset, bytes, stream_);
+    CUDA_MEMCPY2D copy{};
+    copy.srcMemoryType = to_device ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+    copy.dstMemoryType = to_device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
+    copy.srcHost = copy.dstHost = pinned;
+    copy.srcDevice = copy.dstDevice = device_ + offset / rows_.width * rows_.device_pitch;
+    copy.srcPitch = to_device ? rows_.width : rows_.device_pitch;
+    copy.dstPitch = to_device ? rows_.device_pitch : rows_.width;
+    copy.WidthInBytes = rows_.width;
+    copy.Height = bytes / rows_.width;
+    return real<Entry::cuMemcpy2DAsync_v2>()(&copy, stream_);
+}
+
+/// Has every free buffer filled; waits only for the one that is to be sent next.
+CUresult StagePassage::fill_ahead() noexcept {
+    for (; begun_ < plan_.count() && begun_ < passed_ + policy::stage_buffers; ++begun_, ++put_) {
+        StageBuffer& next = buffer(begun_);
+        if (next.in_flight) {
+            const bool needed = begun_ == passed_;
+            const CUresult answer = needed ? await(next) : real<Entry::cuEventQuery>()(next.passed);
+            if (answer == CUDA_ERROR_NOT_READY && !needed)
+                return CUDA_SUCCESS;
+            if (answer != CUDA_SUCCESS)
+                return answer;
+            next.in_flight = false;
+        }
+        next.job = job(begun_, true);
+        pool_.put(next.job);
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult StagePassage::to_device() noexcept {
+    for (; passed_ < plan_.count(); ++passed_) {
+        if (const CUresult answer = fill_ahead(); answer != CUDA_SUCCESS)
+            return answer;
+        StageBuffer& full = buffer(passed_);
+        pool_.wait(full.job);
+        const CUresult answer = transferred(full, transfer(passed_, true));
+        if (answer != CUDA_SUCCESS)
+            return answer;
+    }
+    return CUDA_SUCCESS;
+}
+
+/// Has the device fill every free buffer; waits only for the one that is needed next.
+CUresult StagePassage::fetch_ahead() noexcept {
+    for (; begun_ < plan_.count() && begun_ < passed_ + policy::stage_buffers; ++begun_) {
+        StageBuffer& next = buffer(begun_);
+        if (begun_ >= policy::stage_buffers) {
+            if (begun_ == passed_)
+                pool_.wait(next.job);
+            else if (!pool_.finished(next.job))
+                return CUDA_SUCCESS;
+        }
+        if (next.in_flight) // by an earlier copy to the device
+            if (const CUresult answer = await(next); answer != CUDA_SUCCESS)
+                return answer;
+        const CUresult answer = transferred(next, transfer(begun_, false));
+        if (answer != CUDA_SUCCESS)
+            return answer;
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult StagePassage::to_host() noexcept {
+    pool_.rouse();
+    for (; passed_ < plan_.count(); ++passed_, ++put_) {
+        CUresult answer = fetch_ahead();
+        StageBuffer& full = buffer(passed_);
+        if (answer == CUDA_SUCCESS)
+            answer = await(full);
+        if (answer != CUDA_SUCCESS)
+            return answer;
+        full.job = job(passed_, false);
+        pool_.put(full.job);
+    }
+    finish_jobs();
+    return CUDA_SUCCESS;
+}
+
+CUresult StagePassage::finish() noexcept {
+    return await(buffer(plan_.count() - 1));
+}
+
+void StagePassage::finish_jobs() noexcept {
+    for (std::size_t piece = put_ - std::min<std::size_t>(put_, policy::stage_buffers); piece < put_; ++piece)
+        pool_.wait(buffer(piece).job);
+}
+
+/// What the stream had is done then, also a transfer whose event could not be recorded.
+bool StagePassage::abandon() noexcept {
+    finish_jobs();
+    return real<Entry::cuStreamSynchronize>()(stream_) == CUDA_SUCCESS;
+}
+
+record::Mutex trials_mutex; ///< guards `trials`
+constinit policy::StageTrials trials;
+constinit trace::ClockPair begun{}; ///< written before the first copy, for the rate of the ticks
+constinit std::atomic_flag told_of_plan{};
+
+std::uint64_t name_of(std::uint64_t stack, policy::StageWay way) {
+    return stack << 2 | static_cast<std::uint64_t>(way);
+}
+
+trace::Reason reason_of(policy::StageTrials::Choice choice) {
+    switch (choice) {
+    case policy::StageTrials::Choice::compare:
+        return trace::Reason::compared;
+    case policy::StageTrials::Choice::leave:
+        return trace::Reason::slower_staged;
+    default:
+        return trace::Reason::none;
+    }
+}
+
+/// GB/s.
+double speed_of(const policy::StagePace& pace) {
+    const trace::ClockPair now = record::read_clock_pair();
+    const auto nanoseconds = static_cast<double>(now.monotonic_ns - begun.monotonic_ns) /
+                             static_cast<double>(now.ticks - begun.ticks) * static_cast<double>(pace.ticks);
+    return static_cast<double>(pace.bytes) / nanoseconds;
+}
+
+/// Why the driver is to make a copy of the call that this thread is in; `none`: it is to be staged. Now and
+/// then the driver makes one, so that the trace tells what staging gains; `--act auto` gives up call sites
+/// where the driver turns out to be faster, and a plan names some.
+trace::Reason reason_to_leave(policy::StageWay way) {
+    const std::uint64_t stack = record::stack();
+    if (forbids_staging() && never_stage(record::stack_key(stack))) {
+        if (!told_of_plan.test_and_set(std::memory_order_relaxed))
+            record::note("--act stage: copies at call sites that the plan names are left to the driver");
+        return trace::Reason::never_stage;
+    }
+    const record::Guard guard(trials_mutex);
+    return reason_of(trials.choose(name_of(stack, way)));
+}
+
+/// What the copy took tells of its call site, which may be given up for it.
+void after_copy(trace::Copy& copy) noexcept {
+    if ((copy.staged == 0 && copy.reason != trace::Reason::compared) || copy.status != CUDA_SUCCESS)
+        return;
+    const policy::StageWay way = policy::stage_way(copy);
+    const std::uint64_t name = name_of(copy.stack, way);
+    const policy::StagePace pace{copy.bytes, copy.duration - copy.wait_duration};
+    policy::StagePace staged;
+    {
+        const record::Guard guard(trials_mutex);
+        if (copy.staged != 0)
+            return trials.staged(name, pace);
+        if (!trials.compared(name, pace, staged))
+            return;
+    }
+    copy.reason = trace::Reason::slower_staged;
+    record::note(
+        record::About{.stack = copy.stack},
+        "--act stage: copies %s at one call site are left to the driver from now on, which moved %.1f GB/s, "
+        "against %.1f GB/s staged",
+        way == policy::StageWay::to_device ? "to the device" : "to the host", speed_of(pace), speed_of(staged));
+}
+
 CUresult pass(StageRing& ring, const trace::Copy& copy, policy::StageWay way, CUstream stream, bool& usable) {
     const bool to_device = way == policy::StageWay::to_device;
     const bool cached = to_device && ring_stays_cached && ring.buffer_bytes == policy::stage_buffer_bytes;
-    StagePassage passage(ring, pool, cached, stream, to_device ? copy.destination : copy.source,
+    StagePassage passage(ring, threads, cached, stream, to_device ? copy.destination : copy.source,
                          reinterpret_cast<char*>(to_device ? copy.source : copy.destination), copy.bytes,
                          policy::stage_rows(copy, way));
     CUresult answer = to_device ? passage.to_device() : passage.to_host();
@@ -124,26 +357,9 @@ CUresult pass(StageRing& ring, const trace::Copy& copy, policy::StageWay way, CU
     return answer;
 }
 
-} // namespace
-
-void initialize_staging(const runtime::Options& options) noexcept {
-    if (!options.act_stage)
-        return;
-    if (policy::stage_threads_for(cores()) == 0)
-        return refuse("the process may use one core only");
-    if (reads_pageable_memory())
-        return refuse("the device reads pageable memory by itself");
-    ring_stays_cached = cache_holds_a_ring();
-    initialize_stage_sites(options);
-    expect_to_pass(planned_stage_bytes());
-    staging.on.store(true, std::memory_order_release);
-    detail::staging_wanted.store(true, std::memory_order_release);
-}
-
-bool detail::stage(trace::Copy& copy) noexcept {
+bool instead_of_copy(trace::Copy& copy) noexcept {
     const policy::StageWay way = policy::stage_way(copy);
-    if (way == policy::StageWay::none || !staging.on.load(std::memory_order_acquire) ||
-        !observe::nothing_is_captured())
+    if (way == policy::StageWay::none || !observe::nothing_is_captured())
         return false;
     const record::Quiet quiet;
     if (!is_whole(copy, way) || !pool_runs())
@@ -186,5 +402,35 @@ bool detail::stage(trace::Copy& copy) noexcept {
     copy.staged = 1;
     return true;
 }
+
+bool start(const runtime::Options& options, const DeviceCount& devices) noexcept {
+    const char* why = nullptr;
+    if (!options.act_stage)
+        return false;
+    if (policy::stage_threads_for(cores()) == 0)
+        why = "the process may use one core only";
+    else if (devices.read_host != 0) // where it lies (Grace Hopper): there is nothing to gain
+        why = "the device reads pageable memory by itself";
+    if (why != nullptr) {
+        refuse(why);
+        return false;
+    }
+    ring_stays_cached = cache_holds_a_ring();
+    if (!options.act_auto)
+        trials.only_measure();
+    begun = record::read_clock_pair();
+    expect_to_pass(planned_stage_bytes());
+    return true;
+}
+
+} // namespace
+
+constinit Action staging{
+    .name = "stage",
+    .start = &start,
+    .instead_of_copy = &instead_of_copy,
+    .after_copy = &after_copy,
+    .on_context_end = &forget_ring,
+};
 
 } // namespace umadvisor::act

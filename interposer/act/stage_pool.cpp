@@ -1,6 +1,5 @@
 #include "interposer/act/stage_pool.hpp"
 
-#include "interposer/act/stage_copy.hpp"
 #include "interposer/record/clock.hpp"
 #include "interposer/runtime/own_thread.hpp"
 

@@ -15,6 +15,14 @@
 
 namespace umadvisor::observe {
 
+enum class PairState : std::uint8_t { unused, idle, begun, ended, lost };
+
+struct EventPair {
+    CUevent from = nullptr, to = nullptr;
+    std::uint64_t sample = 0; ///< 0: around nothing
+    std::atomic<PairState> state{PairState::unused};
+};
+
 namespace {
 
 using attach::Entry;
@@ -35,21 +43,13 @@ constexpr int floor_pairs = 4; ///< around nothing, before the first samples of 
 constexpr int max_troubles = 64;
 constexpr int max_unfinished = 16; ///< of one collect(): those behind them are hardly finished either
 
-enum class PairState : std::uint8_t { unused, idle, begun, ended, lost };
-
-struct Pair {
-    CUevent from = nullptr, to = nullptr;
-    std::uint64_t sample = 0; ///< 0: around nothing
-    std::atomic<PairState> state{PairState::unused};
-};
-
 /// The events of one context.
 struct Pool {
     CUcontext context = nullptr;
     unsigned long long id = 0; ///< contexts come back at the same address; 0: the driver does not tell
     std::uint64_t floor_nanoseconds = 0;
     int floors = 0, next = 0;
-    Pair pairs[pairs_per_context];
+    EventPair pairs[pairs_per_context];
 };
 
 /// How often a key was seen. Keys that meet in a slot share it once the neighbours are taken.
@@ -63,12 +63,6 @@ TryLock lock; ///< guards the pools, but for pairs that are begun
 constinit Pool pools[record::most(record::Bound::timed_contexts)] = {};
 constinit std::atomic<std::uint64_t> last_sample{0}, taken{0}, allowance{10'000'000}, started{0};
 constinit std::atomic<int> in_flight{0}, troubles{0};
-
-struct Begun {
-    std::uint64_t sample;
-    Pair* pair;
-};
-thread_local Begun begun;
 
 void trouble() {
     if (troubles.fetch_add(1, std::memory_order_relaxed) + 1 == max_troubles)
@@ -101,7 +95,7 @@ bool affordable() {
 
 /// A context that is gone took its events along; nothing is to be destroyed.
 void forget(Pool& pool) {
-    for (Pair& pair : pool.pairs) {
+    for (EventPair& pair : pool.pairs) {
         if (pair.state.load(std::memory_order_relaxed) == PairState::ended)
             in_flight.fetch_sub(1, std::memory_order_relaxed);
         // A pair that another thread has begun stays out of use.
@@ -142,9 +136,9 @@ Pool* current_pool(bool make) {
 }
 
 /// An idle pair, its events made if need be; null when the pool is exhausted.
-Pair* take(Pool& pool) {
+EventPair* take(Pool& pool) {
     for (int i = 0; i < pairs_per_context; ++i) {
-        Pair& pair = pool.pairs[(pool.next + i) % pairs_per_context];
+        EventPair& pair = pool.pairs[(pool.next + i) % pairs_per_context];
         const PairState state = pair.state.load(std::memory_order_acquire);
         if (state == PairState::unused) {
             if (real<Entry::cuEventCreate>()(&pair.from, CU_EVENT_DEFAULT) != CUDA_SUCCESS ||
@@ -162,11 +156,11 @@ Pair* take(Pool& pool) {
     return nullptr;
 }
 
-void give_back(Pair& pair) {
+void give_back(EventPair& pair) {
     pair.state.store(PairState::idle, std::memory_order_release);
 }
 
-void ended(Pair& pair) {
+void ended(EventPair& pair) {
     in_flight.fetch_add(1, std::memory_order_relaxed);
     pair.state.store(PairState::ended, std::memory_order_release);
 }
@@ -179,7 +173,7 @@ bool record_on(CUevent event, CUstream stream) {
 }
 
 void measure_floor(Pool& pool, CUstream stream) {
-    Pair* const pair = pool.floors < floor_pairs ? take(pool) : nullptr;
+    EventPair* const pair = pool.floors < floor_pairs ? take(pool) : nullptr;
     if (pair == nullptr)
         return;
     ++pool.floors;
@@ -190,14 +184,14 @@ void measure_floor(Pool& pool, CUstream stream) {
         give_back(*pair);
 }
 
-CUresult elapsed(float& milliseconds, const Pair& pair) {
+CUresult elapsed(float& milliseconds, const EventPair& pair) {
     return attach::available(Entry::cuEventElapsedTime)
                ? real<Entry::cuEventElapsedTime>()(&milliseconds, pair.from, pair.to)
                : real<Entry::cuEventElapsedTime_v2>()(&milliseconds, pair.from, pair.to);
 }
 
 /// False while the device has not reached its end.
-bool read(Pool& pool, Pair& pair) {
+bool read(Pool& pool, EventPair& pair) {
     const CUresult answer = real<Entry::cuEventQuery>()(pair.to);
     if (answer == CUDA_ERROR_NOT_READY)
         return false;
@@ -235,50 +229,45 @@ void DeviceTimer::set_allowance(std::uint64_t nanoseconds) noexcept {
     allowance.store(nanoseconds, std::memory_order_relaxed);
 }
 
-std::uint64_t DeviceTimer::begin(CUstream stream, std::uint64_t key, std::uint32_t& calls) noexcept {
+DeviceSample DeviceTimer::begin(CUstream stream, std::uint64_t key, std::uint32_t& calls) noexcept {
     const std::uint64_t before = count_up(key, calls), after = before + calls;
     const std::uint64_t interval = interval_after(before);
     calls = after < first_samples ? 1 : static_cast<std::uint32_t>(interval);
     // Whether one of the calls asked for is due.
     if (before >= first_samples && (before + interval - 1) / interval == (after + interval - 1) / interval)
-        return 0;
+        return {};
     if (runtime::options().device_timing != runtime::DeviceTiming::on ||
         troubles.load(std::memory_order_relaxed) >= max_troubles || !affordable())
-        return 0;
+        return {};
     const record::Quiet quiet;
     const std::uint64_t start = record::now();
     const RelaxedCapture relaxed;
     if (may_be_capturing(stream))
-        return 0;
-    Pair* pair = nullptr;
+        return {};
+    EventPair* pair = nullptr;
     {
         const TryLock::Attempt attempt(lock);
         Pool* const pool = attempt ? current_pool(true) : nullptr;
         if (pool == nullptr)
-            return 0;
+            return {};
         measure_floor(*pool, stream);
         pair = take(*pool);
     }
     if (pair == nullptr)
-        return 0;
+        return {};
     taken.fetch_add(1, std::memory_order_relaxed);
     if (!record_on(pair->from, stream)) {
         give_back(*pair);
-        return 0;
+        return {};
     }
     pair->sample = last_sample.fetch_add(1, std::memory_order_relaxed) + 1;
-    begun = {pair->sample, pair};
     record::charge(record::now() - start);
-    return pair->sample;
+    return {pair->sample, pair};
 }
 
-void DeviceTimer::end(std::uint64_t sample, CUstream stream) noexcept {
-    if (sample == 0 || begun.sample != sample)
-        return;
+void DeviceTimer::record_end(EventPair& pair, CUstream stream) noexcept {
     const record::Quiet quiet;
     const RelaxedCapture relaxed;
-    Pair& pair = *begun.pair;
-    begun = {};
     if (record_on(pair.to, stream))
         ended(pair);
     else
@@ -298,7 +287,7 @@ void DeviceTimer::collect() noexcept {
         int unfinished = 0;
         // Oldest first: pairs are taken in turn.
         for (int i = 0; i < pairs_per_context && unfinished < max_unfinished; ++i) {
-            Pair& pair = pool->pairs[(pool->next + i) % pairs_per_context];
+            EventPair& pair = pool->pairs[(pool->next + i) % pairs_per_context];
             if (pair.state.load(std::memory_order_acquire) == PairState::ended && !read(*pool, pair))
                 ++unfinished;
         }

@@ -148,19 +148,18 @@ void add_dependencies(CUgraphNode node, Numbered* first, Numbered* last, trace::
     };
     const record::OffStack<Before> told_before;
     auto& [before, edges] = *told_before;
-    std::size_t count = 0;
-    const bool edges_known = available(Entry::cuGraphNodeGetDependencies_v2);
-    if ((edges_known ? real<Entry::cuGraphNodeGetDependencies_v2>()(node, nullptr, nullptr, &count)
-                     : real<Entry::cuGraphNodeGetDependencies>()(node, nullptr, &count)) != CUDA_SUCCESS ||
-        count == 0)
-        return;
-    std::size_t told = std::min(count, std::size(before));
+    const auto ask = [&](CUgraphNode* nodes, CUgraphEdgeData* data, std::size_t& count) {
+        return (available(Entry::cuGraphNodeGetDependencies_v2)
+                    ? real<Entry::cuGraphNodeGetDependencies_v2>()(node, nodes, data, &count)
+                    : real<Entry::cuGraphNodeGetDependencies>()(node, nodes, &count)) == CUDA_SUCCESS;
+    };
     // Without room for what edges carry the later form refuses graphs whose edges carry anything
     // (CUDA_ERROR_LOSSY_QUERY).
-    const CUresult answer = edges_known
-                                ? real<Entry::cuGraphNodeGetDependencies_v2>()(node, before, edges, &told)
-                                : real<Entry::cuGraphNodeGetDependencies>()(node, before, &told);
-    if (answer != CUDA_SUCCESS)
+    std::size_t told = std::size(before);
+    if (!ask(before, edges, told))
+        return;
+    std::size_t count = told;
+    if (told == std::size(before) && !ask(nullptr, nullptr, count)) // there may be more
         return;
     record.untold_dependencies = count - std::min(count, told);
     for (std::size_t i = 0; i < std::min(told, std::size(before)); ++i) {

@@ -43,24 +43,26 @@ std::uint64_t prefetched_in(const Allocation& allocation, std::uint64_t round) {
 } // namespace
 
 /// Collects one sample.
-struct ResidencySampler::Look {
-    const ResidencySampler& sampler;
+struct ResidencySampler::Seen {
     const Allocation& allocation;
+    LookVisit visit;
     std::uint64_t pages = 0, host_pages = 0;
     MappedRuns runs{};
 
     void at(Pagemap& pagemap, std::uint64_t first, std::uint64_t last) {
-        sampler.tell(&ResidencyListener::looking, allocation, first, last);
+        if (visit != nullptr)
+            visit(allocation, {first, last}, false);
         const std::uint64_t reached = pagemap.visit_present(
             first, last,
             [](void* to, std::uint64_t from, std::uint64_t until) {
-                Look& look = *static_cast<Look*>(to);
-                look.host_pages += (until - from) / recorded_page;
-                look.runs.add(from, until);
+                Seen& seen = *static_cast<Seen*>(to);
+                seen.host_pages += (until - from) / recorded_page;
+                seen.runs.add(from, until);
                 // Its first page and its last may be another allocation's, too.
-                const std::uint64_t own = look.allocation.address;
-                look.sampler.tell(&ResidencyListener::host, look.allocation, std::max(from, own),
-                                  std::min(until, own + look.allocation.bytes));
+                const std::uint64_t own = seen.allocation.address;
+                if (seen.visit != nullptr)
+                    seen.visit(seen.allocation,
+                               {std::max(from, own), std::min(until, own + seen.allocation.bytes)}, true);
             },
             this);
         pages += (reached - first) / recorded_page;
@@ -72,70 +74,9 @@ ResidencySampler& residency_sampler() noexcept {
     return sampler;
 }
 
-void ResidencySampler::add_listener(const ResidencyListener* listener) noexcept {
-    for (std::atomic<const ResidencyListener*>& place : listeners_) {
-        const ResidencyListener* there = nullptr;
-        if (place.compare_exchange_strong(there, listener) || there == listener)
-            return;
-    }
-}
-
-template <class Function, class... Arguments>
-void ResidencySampler::tell(Function ResidencyListener::*function, Arguments&&... arguments) const noexcept {
-    for (const std::atomic<const ResidencyListener*>& place : listeners_)
-        if (const ResidencyListener* const listener = place.load(std::memory_order_acquire);
-            listener != nullptr && listener->*function != nullptr)
-            (listener->*function)(arguments...);
-}
-
-bool ResidencySampler::pages_wanted() const noexcept {
-    for (const std::atomic<const ResidencyListener*>& place : listeners_)
-        if (const ResidencyListener* const listener = place.load(std::memory_order_acquire);
-            listener != nullptr && listener->host != nullptr)
-            return true;
-    return false;
-}
-
-bool ResidencySampler::content_wanted() const noexcept {
-    bool wanted = !listened_to();
-    for (const std::atomic<const ResidencyListener*>& place : listeners_)
-        if (const ResidencyListener* const listener = place.load(std::memory_order_acquire);
-            listener != nullptr)
-            wanted = wanted || listener->came_back != nullptr;
-    return wanted;
-}
-
-bool ResidencySampler::was_brought(const Allocation& allocation) const noexcept {
-    bool brought = false;
-    for (const std::atomic<const ResidencyListener*>& place : listeners_)
-        if (const ResidencyListener* const listener = place.load(std::memory_order_acquire);
-            listener != nullptr && listener->brought != nullptr)
-            brought = brought || listener->brought(allocation);
-    return brought;
-}
-
-LookRange ResidencySampler::wanted_by_anyone(const Allocation& allocation,
-                                             const LookOccasion& occasion) const noexcept {
-    LookRange all;
-    for (const std::atomic<const ResidencyListener*>& place : listeners_)
-        if (const ResidencyListener* const listener = place.load(std::memory_order_acquire);
-            listener != nullptr) {
-            const LookRange one = listener->curious(allocation, occasion);
-            if (!one.empty())
-                all =
-                    all.empty() ? one : LookRange{std::min(all.first, one.first), std::max(all.last, one.last)};
-        }
-    return all;
-}
-
 bool ResidencySampler::works() const noexcept {
     return !off_.load(std::memory_order_relaxed) &&
            runtime::options().managed_witness != runtime::ManagedWitness::none;
-}
-
-/// A program that is repaired is to be fast: it is looked at for those only who act on it.
-bool ResidencySampler::is_spared() const noexcept {
-    return runtime::options().acts() && !listened_to();
 }
 
 bool ResidencySampler::alone() const noexcept {
@@ -177,9 +118,10 @@ bool ResidencySampler::steady(const Allocation& allocation, trace::SampleMoment 
     return true;
 }
 
-void ResidencySampler::remember(const Allocation& allocation, trace::SampleMoment moment, std::uint64_t pages,
+void ResidencySampler::remember(const Looks& looks, const Look& look, std::uint64_t pages,
                                 std::uint64_t host_pages, std::uint64_t activity) noexcept {
-    const std::uint64_t key = key_of(allocation, moment);
+    const trace::SampleMoment moment = looks.occasion.moment;
+    const std::uint64_t key = key_of(*look.allocation, moment);
     Steady& last = steady_[key % max_steady];
     const bool same = last.key == key && last.host_pages == host_pages;
     const std::uint32_t interval = same ? std::min<std::uint32_t>(2 * last.interval + 1, 63) : 0;
@@ -191,7 +133,7 @@ void ResidencySampler::remember(const Allocation& allocation, trace::SampleMomen
             round_,
             interval,
             interval,
-            moment == trace::SampleMoment::after_synchronize && was_brought(allocation)};
+            moment == trace::SampleMoment::after_synchronize && look.brought};
 }
 
 /// Memory may be prefetched part by part, and each look is at all of it.
@@ -232,10 +174,12 @@ bool ResidencySampler::may_be_moving(const Allocation& allocation) const noexcep
 }
 
 /// Where the driver says that nothing has moved since the last sample, it would show what that one showed.
-bool ResidencySampler::repeat(const Allocation& allocation, trace::SampleMoment moment,
+bool ResidencySampler::repeat(const Looks& looks, const Allocation& allocation,
                               std::uint64_t activity) noexcept {
+    const trace::SampleMoment moment = looks.occasion.moment;
     const Steady& last = steady_[key_of(allocation, moment) % max_steady];
-    if (activity == 0 || last.activity != activity || last.key != key_of(allocation, moment) || pages_wanted())
+    if (activity == 0 || last.activity != activity || last.key != key_of(allocation, moment) ||
+        looks.visit != nullptr)
         return false;
     if (moment == trace::SampleMoment::before_launch)
         return true; // the report knows it from the last synchronisation
@@ -285,10 +229,11 @@ void ResidencySampler::agree_on_scan(const Allocation& allocation) noexcept {
 }
 
 /// Of what the device is about to have.
-void ResidencySampler::read_content(trace::Residency& record, const MappedRuns& runs,
-                                    const Allocation& allocation) noexcept {
-    if (!content_wanted())
+void ResidencySampler::read_content(trace::Residency& record, const MappedRuns& runs, const Looks& looks,
+                                    Look& look) noexcept {
+    if (!looks.content)
         return;
+    const Allocation& allocation = *look.allocation;
     const bool launch = record.moment == trace::SampleMoment::before_launch;
     if (launch && may_be_moving(allocation))
         return;
@@ -298,7 +243,8 @@ void ResidencySampler::read_content(trace::Residency& record, const MappedRuns& 
         const HostContent::Seen seen = content_.look(runs, allocation, alone());
         record.content = seen.hash;
         record.lone_line = seen.lone_line;
-        tell(&ResidencyListener::came_back, allocation, seen.hash);
+        look.came_back = true;
+        look.content = seen.hash;
     } else if ((launch || record.moment == trace::SampleMoment::before_prefetch) && record.host_pages != 0 &&
                record.host_pages == record.pages && !launched(allocation) && !was_prefetched(allocation)) {
         record.regularity = content_.regularity(runs, allocation);
@@ -306,89 +252,66 @@ void ResidencySampler::read_content(trace::Residency& record, const MappedRuns& 
 }
 
 /// False: pagemap cannot be used.
-bool ResidencySampler::sample(std::optional<Pagemap>& opened, const Target& target,
-                              trace::SampleMoment moment) noexcept {
-    const Allocation& allocation = *target.allocation;
+bool ResidencySampler::sample(std::optional<Pagemap>& opened, const Looks& looks, Look& look) noexcept {
+    const Allocation& allocation = *look.allocation;
     const std::uint64_t activity =
         managed_watch().activity(); // before the look: what comes during it counts as later
-    if (repeat(allocation, moment, activity))
+    if (repeat(looks, allocation, activity))
         return true;
     Pagemap* const usable = ready(opened);
     if (usable == nullptr)
         return false;
     Pagemap& pagemap = *usable;
     const std::uint64_t page = Pagemap::page_bytes();
-    const std::uint64_t first = target.range.first & ~(page - 1);
-    const std::uint64_t last = (target.range.last + page - 1) & ~(page - 1);
+    const std::uint64_t first = look.range.first & ~(page - 1);
+    const std::uint64_t last = (look.range.last + page - 1) & ~(page - 1);
     trace::Residency record;
     record.offset = first - (allocation.address & ~(page - 1));
     record.allocation = allocation.id;
-    record.moment = moment;
+    record.moment = looks.occasion.moment;
     record.start = record::now();
     if (pagemap.scans() && !checked_)
         check_scan(pagemap, first, std::min(last, first + granule));
-    Look look{*this, allocation};
+    Seen seen{allocation, looks.visit};
     if (pagemap.scans() || last - first <= whole_limit) {
-        look.at(pagemap, first, last);
+        seen.at(pagemap, first, last);
     } else {
         const std::uint64_t step = (last - first) / windows & ~(granule - 1);
         for (std::uint64_t i = 0; i < windows; ++i)
-            look.at(pagemap, first + i * step, first + i * step + granule);
+            seen.at(pagemap, first + i * step, first + i * step + granule);
     }
-    record.pages = look.pages;
-    record.host_pages = look.host_pages;
-    read_content(record, look.runs, allocation);
+    record.pages = seen.pages;
+    record.host_pages = seen.host_pages;
+    read_content(record, seen.runs, looks, look);
     record.duration = record::now() - record.start;
-    if (look.pages == 0)
+    if (seen.pages == 0)
         return true;
     if (last - first >= allocation.bytes) // what a part of it shows is not what all of it does
-        remember(allocation, moment, look.pages, look.host_pages, activity);
+        remember(looks, look, seen.pages, seen.host_pages, activity);
     record::write(record);
     record::charge(record.duration);
     return true;
 }
 
-/// Pays for the time since `since`.
-void ResidencySampler::sample_all(const Target* targets, std::uint32_t count, trace::SampleMoment moment,
-                                  std::uint64_t since) noexcept {
-    if (count == 0)
+/// Pays for the time since they were chosen.
+void ResidencySampler::take(Looks& looks) noexcept {
+    if (std::all_of(looks.begin(), looks.end(), [](const Look& look) { return look.range.empty(); }))
         return;
     const record::Quiet quiet;
     std::optional<Pagemap> pagemap;
-    for (std::uint32_t i = 0; i < count; ++i)
-        if (!sample(pagemap, targets[i], moment))
+    for (Look& look : looks)
+        if (!look.range.empty() && !sample(pagemap, looks, look))
             break;
-    spent_ += record::monotonic_nanoseconds() - since;
+    spent_ += record::monotonic_nanoseconds() - looks.begun;
 }
 
-void ResidencySampler::look_before_launch(const Touched& touched) noexcept {
-    if (!works() || is_spared())
-        return;
-    const TryLock::Attempt attempt(lock_);
-    if (!attempt)
-        return;
-    const std::uint64_t now = record::monotonic_nanoseconds();
+/// What this launch reaches for the first time since the last synchronisation, or after a long while.
+bool ResidencySampler::choose_before_launch(const Touched& touched, Looks& looks, bool acting) noexcept {
+    if (!works())
+        return false;
+    const std::uint64_t now = looks.begun = record::monotonic_nanoseconds();
     const bool may_look = affordable(now);
-    LookOccasion occasion{trace::SampleMoment::before_launch, 0};
-    // Whoever listens acts on what it hears, so it hears all that it asks for.
-    const auto wanted = [&](const Allocation& allocation) {
-        if (!listened_to())
-            return hurried() && steady(allocation, trace::SampleMoment::before_launch)
-                       ? LookRange{}
-                       : LookRange::of(allocation);
-        if (occasion.host_faults == 0)
-            occasion.host_faults = page_faults();
-        if (!checked_ && early_checks_ < most_early_checks)
-            agree_on_scan(allocation);
-        return wanted_by_anyone(allocation, occasion);
-    };
-    // What this launch reaches for the first time since the last synchronisation, or after a long while.
-    struct Targets {
-        Target all[Touched::max_managed];
-    };
-    const record::OffStack<Targets> targets;
-    Target* const fresh = targets->all;
-    std::uint32_t count = 0;
+    looks.occasion = {trace::SampleMoment::before_launch, 0};
     for (std::uint32_t i = 0; i < touched.managed_count; ++i) {
         const Allocation& allocation = touched.managed[i];
         std::uint32_t waiting = waiting_.load(std::memory_order_relaxed), at = 0;
@@ -401,64 +324,79 @@ void ResidencySampler::look_before_launch(const Touched& touched) noexcept {
             waiting_.store(++waiting, std::memory_order_relaxed);
         if (at < waiting)
             pending_[at] = {allocation, now};
-        if (const LookRange range = may_look ? wanted(allocation) : LookRange{}; !range.empty())
-            fresh[count++] = {&allocation, range};
+        if (!may_look || (!acting && hurried() && steady(allocation, trace::SampleMoment::before_launch)))
+            continue;
+        if (acting && looks.occasion.host_faults == 0)
+            looks.occasion.host_faults = page_faults();
+        if (acting && !checked_ && early_checks_ < most_early_checks)
+            agree_on_scan(allocation);
+        looks.add(allocation, acting ? LookRange{} : LookRange::of(allocation));
     }
-    sample_all(fresh, count, trace::SampleMoment::before_launch, now);
+    return looks.count != 0;
 }
 
-void ResidencySampler::look_at_all() noexcept {
-    const std::uint64_t now = record::monotonic_nanoseconds();
-    const std::uint64_t last = looked_at_all_.load(std::memory_order_relaxed);
-    if (!works() || (last != 0 && now - last < lasting))
-        return;
-    looked_at_all_.store(now, std::memory_order_relaxed);
-    const record::OffStack<Touched> all;
-    allocations().for_each_managed([&](const Allocation& allocation) {
-        if (all->managed_count < Touched::max_managed)
-            all->managed[all->managed_count++] = allocation;
-    });
-    look_before_launch(*all);
-}
-
-void ResidencySampler::look_after_synchronize() noexcept {
-    const TryLock::Attempt attempt(lock_);
-    if (!attempt)
-        return;
-    const std::uint64_t now = record::monotonic_nanoseconds();
+bool ResidencySampler::choose_after_synchronize(Looks& looks, bool acting) noexcept {
+    const std::uint64_t now = looks.begun = record::monotonic_nanoseconds();
     const std::uint32_t waiting = waiting_.exchange(0, std::memory_order_relaxed);
     looked_at_all_.store(0, std::memory_order_relaxed);
     looked_alone_.store(false, std::memory_order_relaxed);
     round_.fetch_add(1, std::memory_order_relaxed);
     if (off_.load(std::memory_order_relaxed) || !affordable(now))
-        return;
-    const LookOccasion occasion{trace::SampleMoment::after_synchronize, 0};
-    struct Targets {
-        Target all[max_pending];
-    };
-    const record::OffStack<Targets> chosen;
-    Target* const targets = chosen->all;
-    std::uint32_t count = 0;
+        return false;
+    looks.occasion = {trace::SampleMoment::after_synchronize, 0};
     for (std::uint32_t i = 0; i < waiting; ++i) {
         const Allocation& allocation = pending_[i].allocation;
         Allocation live;
         if (!allocations().find(allocation.address, live) || live.id != allocation.id)
             continue; // freed since; what is there now is no concern of its sample
-        if (hurried() && steady(allocation, trace::SampleMoment::after_synchronize))
-            continue;
-        const LookRange range =
-            listened_to() ? wanted_by_anyone(allocation, occasion) : LookRange::of(allocation);
-        if (!range.empty())
-            targets[count++] = {&allocation, range};
+        if (!hurried() || !steady(allocation, trace::SampleMoment::after_synchronize))
+            looks.add(allocation, acting ? LookRange{} : LookRange::of(allocation));
     }
-    sample_all(targets, count, trace::SampleMoment::after_synchronize, now);
+    return looks.count != 0;
+}
+
+bool ResidencySampler::list_all(Touched& all) noexcept {
+    const std::uint64_t now = record::monotonic_nanoseconds();
+    const std::uint64_t last = looked_at_all_.load(std::memory_order_relaxed);
+    if (!works() || (last != 0 && now - last < lasting))
+        return false;
+    looked_at_all_.store(now, std::memory_order_relaxed);
+    allocations().for_each_managed([&](const Allocation& allocation) {
+        if (all.managed_count < Touched::max_managed)
+            all.managed[all.managed_count++] = allocation;
+    });
+    return true;
+}
+
+void ResidencySampler::look_before_launch(const Touched& touched) noexcept {
+    if (runtime::options().acts())
+        return;
+    const Turn turn(*this);
+    const record::OffStack<Looks> looks;
+    if (turn && choose_before_launch(touched, *looks, false))
+        take(*looks);
+}
+
+void ResidencySampler::look_at_all() noexcept {
+    const record::OffStack<Touched> all;
+    if (list_all(*all))
+        look_before_launch(*all);
+}
+
+void ResidencySampler::look_after_synchronize() noexcept {
+    if (runtime::options().acts())
+        return;
+    const Turn turn(*this);
+    const record::OffStack<Looks> looks;
+    if (turn && choose_after_synchronize(*looks, false))
+        take(*looks);
 }
 
 void ResidencySampler::look_alone(const Allocation& allocation, trace::SampleMoment moment) noexcept {
-    if (!works() || is_spared() || listened_to())
-        return; // those who listen act before launches
-    const TryLock::Attempt attempt(lock_);
-    if (!attempt)
+    if (!works() || runtime::options().acts())
+        return; // those who act do so before launches
+    const Turn turn(*this);
+    if (!turn)
         return;
     // What the host has filled it with is told by nobody else.
     if (!alone() && (moment != trace::SampleMoment::before_prefetch || launched(allocation)))
@@ -467,8 +405,11 @@ void ResidencySampler::look_alone(const Allocation& allocation, trace::SampleMom
     if (!affordable(now) || just_seen(allocation, moment, now) || (hurried() && steady(allocation, moment)))
         return;
     looked_alone_.store(true, std::memory_order_relaxed);
-    const Target only{&allocation, LookRange::of(allocation)};
-    sample_all(&only, 1, moment, now);
+    const record::OffStack<Looks> looks;
+    looks->occasion = {moment, 0};
+    looks->begun = now;
+    looks->add(allocation, LookRange::of(allocation));
+    take(*looks);
 }
 
 } // namespace umadvisor::observe

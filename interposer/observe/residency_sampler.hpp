@@ -21,26 +21,44 @@ struct LookOccasion {
 
 /// What of an allocation a look shall go over; [0, 0): nothing.
 struct LookRange {
-    std::uint64_t first = 0, last = 0;
+    std::uint64_t first, last;
     bool empty() const noexcept { return first >= last; }
     static LookRange of(const Allocation& allocation) noexcept {
         return {allocation.address, allocation.address + allocation.bytes};
     }
 };
 
-/// Who wants to know what was seen; functions that are null are not called. Called while the sampler is taken.
-struct ResidencyListener {
-    /// [first, last) is being looked at: what was thought to be mapped by the host there may not be any more.
-    void (*looking)(const Allocation& allocation, std::uint64_t first, std::uint64_t last) noexcept = nullptr;
-    /// The host has mapped [first, last).
-    void (*host)(const Allocation& allocation, std::uint64_t first, std::uint64_t last) noexcept = nullptr;
-    /// Where a look can tell anything that matters. It takes 0.35 us a MiB, 3 us where the host has it, and a
-    /// launch or the program's host waits for it. Only for those whom it lists is anything looked at.
-    LookRange (*curious)(const Allocation& allocation, const LookOccasion& occasion) noexcept = nullptr;
-    /// The host has pages again that it had not after the last wait; `content`: as in the Residency record.
-    void (*came_back)(const Allocation& allocation, std::uint64_t content) noexcept = nullptr;
-    /// Whether the host has what it was brought after the last launch: the device had it then.
-    bool (*brought)(const Allocation& allocation) noexcept = nullptr;
+/// Is told what of an allocation is being looked at: what was thought to be mapped by the host there may not be
+/// any more; and then each range of it that the host has mapped.
+using LookVisit = void (*)(const Allocation& allocation, LookRange range, bool host) noexcept;
+
+/// An allocation that may be looked at. A look takes 0.35 us a MiB, 3 us where the host has it, and a launch or
+/// the program's host waits for it.
+struct Look {
+    const Allocation* allocation;
+    LookRange range; ///< to be chosen
+    bool brought;    ///< to be told after a wait: the host has it because it was brought there, from the device
+    // What was seen:
+    bool came_back;        ///< the host has pages again that it had not after the last wait
+    std::uint64_t content; ///< of them, as in the Residency record
+};
+
+/// Those that a launch or a wait is the occasion to look at. Large, and left uninitialised beyond the count.
+struct Looks {
+    static constexpr std::uint32_t most = 256;
+    LookOccasion occasion;
+    std::uint64_t begun;       ///< nanoseconds, CLOCK_MONOTONIC
+    LookVisit visit = nullptr; ///< null: the number of pages will do
+    bool content = true;       ///< wanted of what came back
+    std::uint32_t count = 0;
+    Look all[most];
+
+    Look* begin() noexcept { return all; }
+    Look* end() noexcept { return all + count; }
+    void add(const Allocation& allocation, LookRange range) noexcept {
+        if (count != most)
+            all[count++] = {&allocation, range, false, false, 0};
+    }
 };
 
 /// Pages of a managed range that are on the device have no host mapping: the present bit of pagemap tells.
@@ -50,6 +68,8 @@ struct ResidencyListener {
 class ResidencySampler {
 public:
     constexpr ResidencySampler() noexcept = default;
+
+    // For the trace. A program that is repaired is to be fast: it is looked at for those only who act on it.
 
     /// What the host holds of the managed memory that a launch is about to reach; of all managed memory (a
     /// bounded part) where its parameters could not be scanned, as on drivers before CUDA 12.4. A branch or two
@@ -61,9 +81,9 @@ public:
             look_at_all();
     }
 
-    /// The same for what launches have reached since the last synchronisation. Two loads when that is nothing.
+    /// The same for what launches have reached since the last synchronisation.
     void after_synchronize() noexcept {
-        if (waiting_.load(std::memory_order_relaxed) != 0 || looked_alone_.load(std::memory_order_relaxed))
+        if (waits())
             look_after_synchronize();
     }
 
@@ -87,8 +107,24 @@ public:
     /// Whether they are seen by these looks only.
     bool alone() const noexcept;
 
-    /// `listener` has static storage duration; one that is there already is not added again. Two have room.
-    void add_listener(const ResidencyListener* listener) noexcept;
+    // For those who act. They hear all that they ask for, as far as there is time for it.
+
+    /// Holds the sampler, unless another thread has it.
+    class Turn : public TryLock::Attempt {
+    public:
+        explicit Turn(ResidencySampler& sampler) noexcept : Attempt(sampler.lock_) {}
+    };
+    /// With the turn: whose look the launch, or the wait, is the occasion for. False: there is none.
+    bool choose_before_launch(const Touched& touched, Looks& looks, bool acting = true) noexcept;
+    bool choose_after_synchronize(Looks& looks, bool acting = true) noexcept;
+    /// With the turn: looks at the ranges that are not empty.
+    void take(Looks& looks) noexcept;
+    /// Whether there is anything to choose after a wait. Two loads.
+    bool waits() const noexcept {
+        return waiting_.load(std::memory_order_relaxed) != 0 || looked_alone_.load(std::memory_order_relaxed);
+    }
+    /// What a launch may reach whose parameters could not be scanned. False: that was looked at a moment ago.
+    bool list_all(Touched& all) noexcept;
 
     /// Nanoseconds of the first allowance; tests give none or much.
     void set_allowance(std::uint64_t nanoseconds) noexcept { allowance_.store(nanoseconds); }
@@ -97,11 +133,7 @@ private:
     static constexpr std::uint32_t max_pending = 256;
     static constexpr std::uint32_t max_steady = 512; ///< four for each allocation
     static constexpr std::uint32_t max_prefetched = 128;
-    struct Look;
-    struct Target {
-        const Allocation* allocation;
-        LookRange range; ///< in it
-    };
+    struct Seen;
 
     /// What launches have reached since the last synchronisation.
     struct Pending {
@@ -124,24 +156,15 @@ private:
     void look_at_all() noexcept;
     void look_after_synchronize() noexcept;
     void look_alone(const Allocation& allocation, trace::SampleMoment moment) noexcept;
-    template <class Function, class... Arguments>
-    void tell(Function ResidencyListener::*function, Arguments&&... arguments) const noexcept;
-    bool listened_to() const noexcept { return listeners_[0].load(std::memory_order_acquire) != nullptr; }
-    bool is_spared() const noexcept;
-    bool pages_wanted() const noexcept;   ///< by a listener
-    bool content_wanted() const noexcept; ///< by a listener, or by the trace
-    bool was_brought(const Allocation& allocation) const noexcept;
-    LookRange wanted_by_anyone(const Allocation& allocation, const LookOccasion& occasion) const noexcept;
     bool affordable(std::uint64_t now) noexcept;
     bool hurried() const noexcept;
-    void sample_all(const Target* targets, std::uint32_t count, trace::SampleMoment moment,
-                    std::uint64_t since) noexcept;
     void agree_on_scan(const Allocation& allocation) noexcept;
-    void read_content(trace::Residency& record, const MappedRuns& runs, const Allocation& allocation) noexcept;
+    void read_content(trace::Residency& record, const MappedRuns& runs, const Looks& looks,
+                      Look& look) noexcept;
     Pagemap* ready(std::optional<Pagemap>& pagemap) noexcept;
     void check_scan(Pagemap& pagemap, std::uint64_t first, std::uint64_t last) noexcept;
-    bool sample(std::optional<Pagemap>& pagemap, const Target& target, trace::SampleMoment moment) noexcept;
-    bool repeat(const Allocation& allocation, trace::SampleMoment moment, std::uint64_t activity) noexcept;
+    bool sample(std::optional<Pagemap>& pagemap, const Looks& looks, Look& look) noexcept;
+    bool repeat(const Looks& looks, const Allocation& allocation, std::uint64_t activity) noexcept;
     bool steady(const Allocation& allocation, trace::SampleMoment moment) noexcept;
     bool just_seen(const Allocation& allocation, trace::SampleMoment moment, std::uint64_t now) const noexcept;
     bool came_back(const Allocation& allocation, std::uint64_t host_pages) const noexcept;
@@ -149,11 +172,10 @@ private:
     void note_prefetched(const Allocation& allocation) noexcept;
     bool was_prefetched(const Allocation& allocation) const noexcept;
     bool may_be_moving(const Allocation& allocation) const noexcept;
-    void remember(const Allocation& allocation, trace::SampleMoment moment, std::uint64_t pages,
-                  std::uint64_t host_pages, std::uint64_t activity) noexcept;
+    void remember(const Looks& looks, const Look& look, std::uint64_t pages, std::uint64_t host_pages,
+                  std::uint64_t activity) noexcept;
 
-    std::atomic<std::uint32_t> waiting_{0}; ///< entries in pending_
-    std::atomic<const ResidencyListener*> listeners_[2] = {};
+    std::atomic<std::uint32_t> waiting_{0};       ///< entries in pending_
     std::atomic<std::uint64_t> looked_at_all_{0}; ///< nanoseconds; 0: not since the last synchronisation
     std::atomic<bool> looked_alone_{false};       ///< since the last synchronisation
     std::atomic<std::uint64_t> allowance_{10'000'000};

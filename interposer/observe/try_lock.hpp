@@ -12,14 +12,16 @@ public:
     TryLock(const TryLock&) = delete;
     TryLock& operator=(const TryLock&) = delete;
 
+    bool try_lock() noexcept { return !taken_.test_and_set(std::memory_order_acquire); }
+    void unlock() noexcept { taken_.clear(std::memory_order_release); }
+
     /// Holds the lock, if it was free, for its own life.
     class Attempt {
     public:
-        explicit Attempt(TryLock& lock) noexcept
-            : lock_(lock), held_(!lock.taken_.test_and_set(std::memory_order_acquire)) {}
+        explicit Attempt(TryLock& lock) noexcept : lock_(lock), held_(lock.try_lock()) {}
         ~Attempt() noexcept {
             if (held_)
-                lock_.taken_.clear(std::memory_order_release);
+                lock_.unlock();
         }
         Attempt(const Attempt&) = delete;
         Attempt& operator=(const Attempt&) = delete;

@@ -59,8 +59,13 @@ private:
     T* value_;
 };
 
-/// What outlives a call and is too large for thread-local storage, which the loader cuts from every thread's
-/// stack. All zeros at first. Each has a place of its own, `at` bytes from the first.
+/// Where it stands of what outlives a call: bytes from the first.
+struct Kept {
+    static constexpr std::size_t context = 0, prefetching = 64;
+};
+
+/// What outlives a call: thread-local storage is cut from every thread's stack by the loader. All zeros at
+/// first.
 template <class T, std::size_t at>
 T& kept_of_thread() noexcept {
     static_assert(std::is_trivially_destructible_v<T> && at % alignof(T) == 0);

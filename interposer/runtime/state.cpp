@@ -1,8 +1,7 @@
 #include "interposer/runtime/state.hpp"
 
-#include "interposer/act/executor.hpp"
+#include "interposer/act/action.hpp"
 #include "interposer/act/plan.hpp"
-#include "interposer/act/stage.hpp"
 #include "interposer/attach/bypass.hpp"
 #include "interposer/attach/driver.hpp"
 #include "interposer/attach/real.hpp"
@@ -245,9 +244,7 @@ void enter() noexcept {
             pthread_atfork(&record::wait_for_loader_users, &record::let_loader_users_in, &after_fork_in_child);
             describe();
             tell_lists();
-            const Options acting = act::with_plan(options());
-            act::initialize(acting);
-            act::initialize_staging(acting);
+            act::initialize(act::with_plan(options()));
             open_window();
         } else {
             act::refuse_unrecorded(options());

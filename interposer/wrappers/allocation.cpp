@@ -16,9 +16,6 @@ namespace umadvisor::wrappers {
 
 namespace {
 
-/// The allocation that begin_free took out, to be put back should the driver refuse the free.
-thread_local observe::Allocation taken_allocation;
-
 /// Host memory that is plain to read: write-combined memory is read a hundred times slower, and reading a
 /// device's registers may change them. Memory of pools and mapped ranges may be closed to the host.
 bool is_readable(const trace::Alloc& record) {
@@ -72,8 +69,6 @@ void finish_allocation(trace::Alloc& record, std::uint64_t address, std::uint64_
         record.address = address;
         record.device = allocation.device;
         record.node = host_node(record);
-        if (allocation.fills_card)
-            act::add_plain(allocation.device, allocation.bytes);
         gone = std::min(observe::allocations().insert(allocation, covered, most_covered), most_covered);
     }
     // What stood at its addresses went unseen, or goes just now: with a context that another thread destroys.
@@ -83,12 +78,9 @@ void finish_allocation(trace::Alloc& record, std::uint64_t address, std::uint64_
         observe::managed_watch().begin();
         if (!allocation.rewritten)
             observe::note_own_managed_memory();
-        act::note_allocation(allocation, record.stack);
     }
-    if (allocation.id != 0 && allocation.rewritten)
-        act::place(allocation);
-    else if (allocation.fills_card)
-        act::give_way(allocation.device);
+    if (allocation.id != 0)
+        act::tell_started<&act::Action::on_allocation>(allocation, record.stack);
 }
 
 std::uint64_t mapped_bytes(CUdeviceptr address) noexcept {
@@ -114,35 +106,31 @@ void finish_global(trace::Alloc& record, CUdeviceptr address, std::size_t bytes,
     finish_allocation(record, address, bytes);
 }
 
-void begin_free(trace::Free& record, std::uint64_t address) noexcept {
+void begin_free(FreeScope& scope, std::uint64_t address) noexcept {
     const KeepErrno keep;
+    trace::Free& record = scope.record;
     record.address = address;
-    taken_allocation = {};
     record.captured = observe::is_captured(reinterpret_cast<CUstream>(record.stream));
     if (observe::Allocation known; record.captured != 0) { // it lives until the graph frees it
         record.allocation = observe::allocations().find(address, known) ? known.id : 0;
         return;
     }
-    if (address == 0 || !observe::allocations().erase(address, taken_allocation))
+    if (address == 0 || !observe::allocations().erase(address, scope.taken))
         return;
-    record.allocation = taken_allocation.id;
-    if (taken_allocation.memory == trace::Memory::managed && !taken_allocation.placed &&
+    record.allocation = scope.taken.id;
+    if (scope.taken.memory == trace::Memory::managed && !scope.taken.placed &&
         record::takes(record::Taking::everything))
-        observe::residency_sampler().before_free(taken_allocation);
+        observe::residency_sampler().before_free(scope.taken);
 }
 
-bool taken_is_rewritten() noexcept {
-    return taken_allocation.id != 0 && taken_allocation.rewritten;
-}
-
-void finish_free(trace::Free& record) noexcept {
+void finish_free(FreeScope& scope) noexcept {
     const KeepErrno keep;
-    if (record.status != CUDA_SUCCESS && taken_allocation.id != 0)
-        observe::allocations().insert(taken_allocation);
-    else if (taken_allocation.id != 0)
-        act::forget(taken_allocation);
-    record.stack = record::stack();
-    record::write(record);
+    if (scope.record.status != CUDA_SUCCESS && scope.taken.id != 0)
+        observe::allocations().insert(scope.taken);
+    else if (scope.taken.id != 0)
+        act::tell_started<&act::Action::on_free>(scope.taken);
+    scope.record.stack = record::stack();
+    record::write(scope.record);
 }
 
 } // namespace umadvisor::wrappers

@@ -1,10 +1,8 @@
 /// Allocation, registration and free of device, managed and host memory.
 #pragma once
 
-#include "interposer/act/devices.hpp"
-#include "interposer/act/executor.hpp"
-#include "interposer/act/prefetch.hpp"
-#include "interposer/act/rewrite.hpp"
+#include "interposer/act/action.hpp"
+#include "interposer/act/stand_ins.hpp"
 #include "interposer/observe/allocations.hpp"
 #include "interposer/observe/managed_watch.hpp"
 #include "interposer/observe/pools.hpp"
@@ -53,7 +51,7 @@ void leave_parts(const Record& call, const observe::Allocation* gone, std::size_
         record.address = gone[i].address;
         record.part = 1;
         record::write(record);
-        act::forget(gone[i]);
+        act::tell_started<&act::Action::on_free>(gone[i]);
     }
 }
 
@@ -61,41 +59,34 @@ void leave_parts(const Record& call, const observe::Allocation* gone, std::size_
 void finish_global(trace::Alloc& record, CUdeviceptr address, std::size_t bytes, const char* name,
                    std::uint64_t module) noexcept;
 
+/// A free, from before the driver's call to after it.
+struct FreeScope {
+    trace::Free record;
+    observe::Allocation taken{}; ///< out of the index, to be put back should the driver refuse; no id: none
+};
+
 /// Takes the address out of the index before the driver frees it, since another thread may be given it at once.
 /// Looks where managed memory is, for the last time.
-void begin_free(trace::Free& record, std::uint64_t address) noexcept;
-
-/// Whether what begin_free took out was made managed by us.
-bool taken_is_rewritten() noexcept;
-
+void begin_free(FreeScope& scope, std::uint64_t address) noexcept;
 /// Records the free; puts the allocation back when the driver refused.
-void finish_free(trace::Free& record) noexcept;
+void finish_free(FreeScope& scope) noexcept;
 
-/// `bytes` of device memory for the program, stream-ordered or not (null): by `call`, which asks the driver, or
-/// rewritten.
+/// Device memory for the program: by `call`, which asks the driver, or by an action.
 template <Entry E, class Call>
-CUresult allocate_or_rewrite(trace::Alloc& record, CUdeviceptr* out, std::size_t bytes,
-                             const act::StreamOrder* order, const Call& call) noexcept {
+CUresult allocate(act::AllocationScope asked, const Call& call) noexcept {
+    using act::Action;
+    trace::Alloc& record = asked.record;
     record.memory = trace::Memory::device;
     record.entry = attach::index(E);
-    record.start = record::now();
-    act::RewriteAnswer answer{};
-    if (!act::rewrite_allocation(out, bytes, order, answer)) {
-        const std::uint64_t start = record.start;
+    const std::uint64_t start = record.start = record::now();
+    if (!act::tell<&Action::instead_of_allocation>(asked)) {
         const CUresult result = timed_call<E>(record, call);
-        if (result != CUDA_ERROR_OUT_OF_MEMORY || !act::spill_allocation(out, bytes, order, answer)) {
-            record.reason = answer.reason;
+        if (result != CUDA_ERROR_OUT_OF_MEMORY || !act::tell<&Action::instead_of_refusal>(asked))
             return result;
-        }
         record.start = start;
     }
-    record.duration = record::now() - record.start;
-    record.status = static_cast<std::uint64_t>(answer.result);
-    record.origin = trace::Origin::umadvisor;
-    record.reason = answer.reason;
-    if (answer.result == CUDA_SUCCESS)
-        record.memory = trace::Memory::managed;
-    return answer.result;
+    record.duration = record::now() - start;
+    return static_cast<CUresult>(record.status);
 }
 
 struct allocate_device : WhilePaused {
@@ -103,7 +94,7 @@ struct allocate_device : WhilePaused {
     static CUresult call(CUdeviceptr* out, std::size_t bytes) noexcept {
         trace::Alloc record;
         const CUresult result =
-            allocate_or_rewrite<E>(record, out, bytes, nullptr, [&] { return attach::real<E>()(out, bytes); });
+            allocate<E>({record, out, bytes}, [&] { return attach::real<E>()(out, bytes); });
         finish_allocation(record, answered(result, out), bytes);
         return result;
     }
@@ -114,14 +105,9 @@ struct allocate_pitch : WhilePaused {
     static CUresult call(CUdeviceptr* out, std::size_t* pitch, std::size_t width, std::size_t height,
                          unsigned element) noexcept {
         trace::Alloc record;
-        const std::size_t padded = pitch != nullptr ? act::rewritten_pitch(width, element) : 0;
-        std::size_t bytes = 0; // 0: nothing that could be rewritten
-        if (__builtin_mul_overflow(padded, height, &bytes))
-            bytes = 0;
-        const CUresult result = allocate_or_rewrite<E>(
-            record, out, bytes, nullptr, [&] { return attach::real<E>()(out, pitch, width, height, element); });
-        if (result == CUDA_SUCCESS && record.origin == trace::Origin::umadvisor)
-            *pitch = padded;
+        const CUresult result = allocate<E>({record, out, 0, nullptr, pitch, width, height, element}, [&] {
+            return attach::real<E>()(out, pitch, width, height, element);
+        });
         const std::size_t row = pitch != nullptr ? answered(result, pitch) : width;
         finish_allocation(record, answered(result, out), (row != 0 ? row : width) * height);
         return result;
@@ -147,8 +133,8 @@ struct allocate_async : WhilePaused {
         trace::Alloc record;
         record.stream = stream_of<E>(stream);
         const act::StreamOrder order{nullptr, reinterpret_cast<CUstream>(record.stream)};
-        const CUresult result = allocate_or_rewrite<E>(record, out, bytes, &order,
-                                                       [&] { return attach::real<E>()(out, bytes, stream); });
+        const CUresult result =
+            allocate<E>({record, out, bytes, &order}, [&] { return attach::real<E>()(out, bytes, stream); });
         finish_allocation(record, answered(result, out), bytes, Owner::device);
         return result;
     }
@@ -161,8 +147,8 @@ struct allocate_from_pool : WhilePaused {
         record.stream = stream_of<E>(stream);
         record.pool = reinterpret_cast<std::uint64_t>(pool);
         const act::StreamOrder order{pool, reinterpret_cast<CUstream>(record.stream)};
-        const CUresult result = allocate_or_rewrite<E>(
-            record, out, bytes, &order, [&] { return attach::real<E>()(out, bytes, pool, stream); });
+        const CUresult result = allocate<E>({record, out, bytes, &order},
+                                            [&] { return attach::real<E>()(out, bytes, pool, stream); });
         if (record.origin != trace::Origin::umadvisor)
             record.memory = observe::memory_of_pool(pool, answered(result, out));
         finish_allocation(record, answered(result, out), bytes, Owner::device);
@@ -208,10 +194,10 @@ struct register_host : WhilePaused {
 struct free_device : WhilePaused {
     template <Entry E>
     static CUresult call(CUdeviceptr address) noexcept {
-        trace::Free record;
-        begin_free(record, address);
-        const CUresult result = timed<E>(record, address);
-        finish_free(record);
+        FreeScope scope;
+        begin_free(scope, address);
+        const CUresult result = timed<E>(scope.record, address);
+        finish_free(scope);
         return result;
     }
 };
@@ -219,19 +205,20 @@ struct free_device : WhilePaused {
 struct free_async : WhilePaused {
     template <Entry E>
     static CUresult call(CUdeviceptr address, CUstream stream) noexcept {
-        trace::Free record;
+        FreeScope scope;
+        trace::Free& record = scope.record;
         record.stream = stream_of<E>(stream);
-        begin_free(record, address);
+        begin_free(scope, address);
         CUresult result = timed<E>(record, address, stream);
         // Managed memory cannot be freed in the order of a stream; cuMemFree waits for all that uses it. Only
         // the refusal that tells so is answered that way: a capture's, for one, is the program's to see.
         if ((result == CUDA_ERROR_NOT_SUPPORTED || result == CUDA_ERROR_INVALID_VALUE) &&
-            taken_is_rewritten()) {
+            scope.taken.rewritten) {
             result = attach::real<Entry::cuMemFree_v2>()(address);
             record.duration = record::now() - record.start;
             record.status = static_cast<std::uint64_t>(result);
         }
-        finish_free(record);
+        finish_free(scope);
         return result;
     }
 };
@@ -239,10 +226,10 @@ struct free_async : WhilePaused {
 struct free_host : WhilePaused {
     template <Entry E>
     static CUresult call(void* address) noexcept {
-        trace::Free record;
-        begin_free(record, reinterpret_cast<std::uint64_t>(address));
-        const CUresult result = timed<E>(record, address);
-        finish_free(record);
+        FreeScope scope;
+        begin_free(scope, reinterpret_cast<std::uint64_t>(address));
+        const CUresult result = timed<E>(scope.record, address);
+        finish_free(scope);
         return result;
     }
 };

@@ -9,9 +9,6 @@ namespace umadvisor::wrappers {
 
 namespace {
 
-/// What begin_destroy took out.
-thread_local observe::Allocation taken_array;
-
 /// Once: what they are mapped to is not followed, so reports should not count on their bytes.
 void tell_of_unmapped_arrays() {
     static std::atomic_flag told;
@@ -56,22 +53,21 @@ void note_level(CUmipmappedArray whole, CUarray level) noexcept {
     observe::arrays().insert(array);
 }
 
-void begin_destroy(trace::Free& record, const void* handle) noexcept {
+void begin_destroy(FreeScope& scope, const void* handle) noexcept {
     const KeepErrno keep;
-    record.address = reinterpret_cast<std::uint64_t>(handle);
-    taken_array = {};
-    if (handle != nullptr && observe::arrays().erase(record.address, taken_array))
-        record.allocation = taken_array.id;
+    scope.record.address = reinterpret_cast<std::uint64_t>(handle);
+    if (handle != nullptr && observe::arrays().erase(scope.record.address, scope.taken))
+        scope.record.allocation = scope.taken.id;
 }
 
-void finish_destroy(trace::Free& record, bool has_levels) noexcept {
+void finish_destroy(FreeScope& scope, bool has_levels) noexcept {
     const KeepErrno keep;
-    if (taken_array.id != 0 && record.status != CUDA_SUCCESS)
-        observe::arrays().insert(taken_array);
-    else if (taken_array.id != 0 && has_levels)
-        observe::arrays().erase_all(taken_array.id);
-    record.stack = record::stack();
-    record::write(record);
+    if (scope.taken.id != 0 && scope.record.status != CUDA_SUCCESS)
+        observe::arrays().insert(scope.taken);
+    else if (scope.taken.id != 0 && has_levels)
+        observe::arrays().erase_all(scope.taken.id);
+    scope.record.stack = record::stack();
+    record::write(scope.record);
 }
 
 } // namespace umadvisor::wrappers

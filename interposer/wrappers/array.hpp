@@ -1,8 +1,8 @@
 /// CUDA arrays and mipmapped arrays: allocations whose address is a handle.
 #pragma once
 
+#include "interposer/wrappers/allocation.hpp"
 #include "interposer/wrappers/array_size.hpp"
-#include "interposer/wrappers/hook.hpp"
 
 namespace umadvisor::wrappers {
 
@@ -14,8 +14,8 @@ void finish_array(trace::Alloc& record, const void* handle, const ArrayExtent& e
 void note_level(CUmipmappedArray whole, CUarray level) noexcept;
 
 /// Takes the handle out before the driver destroys the array; puts it back should the driver refuse.
-void begin_destroy(trace::Free& record, const void* handle) noexcept;
-void finish_destroy(trace::Free& record, bool has_levels) noexcept;
+void begin_destroy(FreeScope& scope, const void* handle) noexcept;
+void finish_destroy(FreeScope& scope, bool has_levels) noexcept;
 
 /// CUDA_ARRAY_DESCRIPTOR and CUDA_ARRAY3D_DESCRIPTOR, their 32-bit forms included.
 template <class Descriptor>
@@ -64,10 +64,10 @@ struct get_array_level : WhilePaused {
 struct destroy_array : WhilePaused {
     template <Entry E, class Handle>
     static CUresult call(Handle handle) noexcept {
-        trace::Free record;
-        begin_destroy(record, handle);
-        const CUresult result = timed<E>(record, handle);
-        finish_destroy(record, std::is_same_v<Handle, CUmipmappedArray>);
+        FreeScope scope;
+        begin_destroy(scope, handle);
+        const CUresult result = timed<E>(scope.record, handle);
+        finish_destroy(scope, std::is_same_v<Handle, CUmipmappedArray>);
         return result;
     }
 };

@@ -1,7 +1,7 @@
 #include "interposer/wrappers/context.hpp"
 
-#include "interposer/act/executor.hpp"
-#include "interposer/act/pool_twins.hpp"
+#include "interposer/act/action.hpp"
+#include "interposer/act/stand_ins.hpp"
 #include "interposer/observe/allocations.hpp"
 #include "interposer/observe/contexts.hpp"
 #include "interposer/observe/functions.hpp"
@@ -19,7 +19,9 @@ namespace {
 using attach::real;
 
 /// The current context that the trace has for this thread.
-thread_local CUcontext told = nullptr;
+CUcontext& told() {
+    return record::kept_of_thread<CUcontext, record::Kept::context>();
+}
 
 /// Primary contexts, by device, as cuDevicePrimaryCtxRetain answered them.
 constexpr CUdevice max_devices = 64;
@@ -74,7 +76,7 @@ void forget_memory(const trace::Context& record, std::uint16_t owner) {
 
 /// A call that was no set_current may have changed the thread's context all the same.
 void follow_current(const trace::Context& call) {
-    if (current_context() == told)
+    if (current_context() == told())
         return;
     trace::Context record;
     record.entry = call.entry;
@@ -84,7 +86,7 @@ void follow_current(const trace::Context& call) {
 
 void forget_all(const trace::Context& record, std::uint16_t number) {
     for (std::uint16_t each = number; each != 0; each = observe::take_number_beside(number)) {
-        act::forget_context(each);
+        act::tell_started<&act::Action::on_context_end>(each);
         forget_memory(record, each);
     }
 }
@@ -99,15 +101,15 @@ void went(const trace::Context& record, const Leaving& leaving) {
 } // namespace
 
 bool is_told(CUcontext context) noexcept {
-    return context == told;
+    return context == told();
 }
 
 void finish_current(trace::Context& record) noexcept {
     const KeepErrno keep;
     const CUcontext context = current_context();
-    if (context == told && record.status == CUDA_SUCCESS)
+    if (context == told() && record.status == CUDA_SUCCESS)
         return;
-    told = context;
+    told() = context;
     record.action = trace::ContextAction::set_current;
     record.context = number(context);
     record.device = context != nullptr ? observe::current_device() : 0;
@@ -122,7 +124,7 @@ void finish_create(trace::Context& record, CUcontext context) noexcept {
     record::write(record);
     if (context != nullptr) {
         observe::retire_context(context); // a context that went unseen may have had its handle
-        told = context;
+        told() = context;
     }
 }
 

@@ -1,10 +1,7 @@
 #include "interposer/wrappers/copy.hpp"
 
-#include "interposer/act/prefetch.hpp"
-#include "interposer/act/stage_sites.hpp"
 #include "interposer/observe/capture.hpp"
 #include "interposer/observe/copy_contents.hpp"
-#include "interposer/observe/device_timer.hpp"
 #include "interposer/observe/memory_class.hpp"
 #include "interposer/observe/peer_links.hpp"
 #include "interposer/wrappers/stream.hpp"
@@ -50,39 +47,38 @@ void describe_copy(trace::Copy& record, const CopyBox& box) noexcept {
 
 void note_moved(const trace::Copy& record, const CopyBox& box) noexcept {
     if (record.source_memory == trace::Memory::managed)
-        act::note_unsettled(record.source_allocation, box.source.address, box.source.span);
+        act::tell<&act::Action::on_move>(record.source_allocation, box.source.address, box.source.span);
     if (record.destination_memory == trace::Memory::managed)
-        act::note_unsettled(record.destination_allocation, box.destination.address, box.destination.span);
+        act::tell<&act::Action::on_move>(record.destination_allocation, box.destination.address,
+                                         box.destination.span);
 }
 
-trace::Copy begin_copy(const CopyBox& box, std::uint64_t stream, bool asynchronous) noexcept {
+CopyScope::CopyScope(const CopyBox& box, std::uint64_t stream, bool asynchronous) noexcept : box_(box) {
     const KeepErrno keep;
-    trace::Copy record;
-    record.stream = stream;
-    record.asynchronous = asynchronous;
-    record.captured = asynchronous && observe::is_captured(reinterpret_cast<CUstream>(stream));
-    describe_copy(record, box);
-    act::note_upload(record);
-    observe::copy_contents().before_copy(record);
+    record_.stream = stream;
+    record_.asynchronous = asynchronous;
+    record_.captured = asynchronous && observe::is_captured(reinterpret_cast<CUstream>(stream));
+    describe_copy(record_, box);
+    act::tell<&act::Action::before_copy>(record_);
+    observe::copy_contents().before_copy(record_);
     if (asynchronous)
-        record.sample = observe::device_timer().begin(reinterpret_cast<CUstream>(stream), timing_key(record));
-    return record;
+        sample_ = observe::device_timer().begin(reinterpret_cast<CUstream>(stream), timing_key(record_));
+    record_.sample = sample_.number;
 }
 
-void finish_copy(trace::Copy& record, const CopyBox& box) noexcept {
+void CopyScope::finish() noexcept {
     const KeepErrno keep;
-    if (record.sample != 0)
-        observe::device_timer().end(record.sample, reinterpret_cast<CUstream>(record.stream));
-    record.stack = record::stack();
-    act::judge_staging(record);
-    if (record.status == CUDA_SUCCESS)
-        observe::copy_contents().after_copy(record);
-    record::write(record);
-    if (record.status != CUDA_SUCCESS || record.captured != 0)
+    observe::device_timer().end(sample_, reinterpret_cast<CUstream>(record_.stream));
+    record_.stack = record::stack();
+    act::tell<&act::Action::after_copy>(record_);
+    if (record_.status == CUDA_SUCCESS)
+        observe::copy_contents().after_copy(record_);
+    record::write(record_);
+    if (record_.status != CUDA_SUCCESS || record_.captured != 0)
         return;
-    note_moved(record, box);
-    if (!record.asynchronous)
-        after_wait({act::Wait::For::stream, record.stream, record.stack, 0});
+    note_moved(record_, box_);
+    if (!record_.asynchronous)
+        after_wait({act::Wait::For::stream, record_.stream, record_.stack, 0});
 }
 
 trace::Set begin_set(CUdeviceptr address, std::uint64_t bytes, std::uint64_t value, std::uint64_t stream,

@@ -1,43 +1,53 @@
 /// Copies, one a call, and memory sets.
 #pragma once
 
-#include "interposer/act/stage.hpp"
+#include "interposer/act/action.hpp"
+#include "interposer/observe/device_timer.hpp"
 #include "interposer/wrappers/copy_box.hpp"
 #include "interposer/wrappers/hook.hpp"
 
 namespace umadvisor::wrappers {
 
-/// Fills in both ends: memory class, allocation and, for pageable memory, what it is. Before the call, since a
-/// copy may be of memory that another thread frees. Starts the device timer for asynchronous copies.
-trace::Copy begin_copy(const CopyBox& box, std::uint64_t stream, bool asynchronous) noexcept;
-void finish_copy(trace::Copy& record, const CopyBox& box) noexcept;
+/// A copy, from before the driver's call to after it.
+class CopyScope {
+public:
+    /// Fills in both ends: memory class, allocation and, for pageable memory, what it is. Before the call,
+    /// since a copy may be of memory that another thread frees. Starts the device timer for asynchronous
+    /// copies.
+    CopyScope(const CopyBox& box, std::uint64_t stream, bool asynchronous) noexcept;
 
-/// What begin_copy and the records of batches have in common.
+    /// Makes the call, unless an action makes the copy in its stead, and records it.
+    template <Entry E, class... Arguments>
+    CUresult make(Arguments... arguments) noexcept {
+        const CUresult result = timed_call<E>(record_, [&] {
+            return act::tell<&act::Action::instead_of_copy>(record_) ? CUDA_SUCCESS
+                                                                     : attach::real<E>()(arguments...);
+        });
+        finish();
+        return result;
+    }
+
+private:
+    void finish() noexcept;
+
+    const CopyBox& box_;
+    trace::Copy record_;
+    observe::DeviceSample sample_;
+};
+
+/// What a copy and the records of batches have in common.
 void describe_copy(trace::Copy& record, const CopyBox& box) noexcept;
 /// A copy has succeeded: managed memory at its ends may have moved.
 void note_moved(const trace::Copy& record, const CopyBox& box) noexcept;
 
-/// Makes the call, or has it staged.
-template <Entry E, class... Arguments>
-CUresult carry_out(trace::Copy& record, Arguments... arguments) noexcept {
-    return timed_call<E>(record,
-                         [&] { return act::stage(record) ? CUDA_SUCCESS : attach::real<E>()(arguments...); });
-}
-
 template <Entry E, class... Arguments>
 CUresult copy_now(const CopyBox& box, Arguments... arguments) noexcept {
-    trace::Copy record = begin_copy(box, stream_of<E>(nullptr), false);
-    const CUresult result = carry_out<E>(record, arguments...);
-    finish_copy(record, box);
-    return result;
+    return CopyScope(box, stream_of<E>(nullptr), false).template make<E>(arguments...);
 }
 
 template <Entry E, class... Arguments>
 CUresult copy_later(const CopyBox& box, CUstream stream, Arguments... arguments) noexcept {
-    trace::Copy record = begin_copy(box, stream_of<E>(stream), true);
-    const CUresult result = carry_out<E>(record, arguments...);
-    finish_copy(record, box);
-    return result;
+    return CopyScope(box, stream_of<E>(stream), true).template make<E>(arguments...);
 }
 
 /// Destination, source, bytes: the shape of cuMemcpy, HtoD, DtoH and DtoD.

@@ -1,13 +1,9 @@
 #include "interposer/wrappers/graph.hpp"
 
-#include "interposer/act/prefetch.hpp"
-#include "interposer/act/relieve.hpp"
 #include "interposer/observe/capture.hpp"
-#include "interposer/observe/device_timer.hpp"
 #include "interposer/observe/graph_memory.hpp"
 #include "interposer/observe/managed_watch.hpp"
 #include "interposer/observe/residency_sampler.hpp"
-#include "interposer/record/off_stack.hpp"
 
 #include <atomic>
 
@@ -84,22 +80,20 @@ void finish_graph(trace::Graph& record) noexcept {
     record::write(record);
 }
 
-void begin_graph_launch(trace::GraphLaunch& record, Entry entry, CUgraphExec exec, CUstream given,
-                        std::uint64_t stream) noexcept {
+void begin_graph_launch(NewGraphLaunch& made, Entry entry, CUgraphExec exec, std::uint64_t stream) noexcept {
+    trace::GraphLaunch& record = made.record;
     const observe::GraphVersion version = observe::graph_version(exec);
+    made.stream = reinterpret_cast<CUstream>(stream);
     record.version = version.number;
     record.stream = stream;
-    record.stack = record::stack();
-    record.captured = observe::is_captured(reinterpret_cast<CUstream>(stream));
+    made.stack = record.stack = record::stack();
+    record.captured = observe::is_captured(made.stream);
     if (version.managed && record.captured == 0) {
         const KeepErrno keep;
-        const record::OffStack<observe::Touched> reached;
-        observe::Touched& touched = *reached;
-        observe::managed_of_graph(exec, touched);
+        observe::managed_of_graph(exec, made.touched);
         observe::managed_watch().look();
-        observe::residency_sampler().before_launch(touched);
-        act::relieve(touched);
-        act::before_launch(given, entry, touched, record.stack);
+        observe::residency_sampler().before_launch(made.touched);
+        act::tell<&act::Action::before_launch>(made);
     }
     if (version.allocates && record.captured == 0) {
         const KeepErrno keep;
@@ -107,15 +101,16 @@ void begin_graph_launch(trace::GraphLaunch& record, Entry entry, CUgraphExec exe
         record.start = record::now();
         observe::revive_graph_memory(exec, record);
     }
-    record.sample = observe::device_timer().begin(reinterpret_cast<CUstream>(stream), version.alike | 1);
+    made.sample = observe::device_timer().begin(made.stream, version.alike | 1);
+    record.sample = made.sample.number;
 }
 
-void finish_graph_launch(trace::GraphLaunch& record) noexcept {
+void finish_graph_launch(NewGraphLaunch& made) noexcept {
     const KeepErrno keep;
-    act::after_launch(record.status == CUDA_SUCCESS);
-    if (record.sample != 0)
-        observe::device_timer().end(record.sample, reinterpret_cast<CUstream>(record.stream));
-    record::write(record);
+    made.launched = made.record.status == CUDA_SUCCESS;
+    act::tell<&act::Action::after_launch>(made);
+    observe::device_timer().end(made.sample, made.stream);
+    record::write(made.record);
 }
 
 observe::CaptureOrigin begin_capturing(const trace::Graph& record) noexcept {

@@ -2,7 +2,9 @@
 /// executable moves nothing: it is only counted.
 #pragma once
 
+#include "interposer/act/action.hpp"
 #include "interposer/observe/capture.hpp"
+#include "interposer/observe/device_timer.hpp"
 #include "interposer/observe/graphs.hpp"
 #include "interposer/wrappers/hook.hpp"
 
@@ -16,9 +18,15 @@ void finish_child_update(trace::Graph& record, CUgraphExec exec, CUgraphNode nod
 void finish_node_enabled(trace::Graph& record, CUgraphExec exec, CUgraphNode node, bool enabled) noexcept;
 void begin_graph_destroy(trace::Graph& record, CUgraphExec exec) noexcept;
 void finish_graph(trace::Graph& record) noexcept;
-void begin_graph_launch(trace::GraphLaunch& record, Entry entry, CUgraphExec exec, CUstream given,
-                        std::uint64_t stream) noexcept;
-void finish_graph_launch(trace::GraphLaunch& record) noexcept;
+
+/// A launch of a graph, from before the driver's call to after it.
+struct NewGraphLaunch : act::LaunchScope {
+    trace::GraphLaunch record;
+    observe::DeviceSample sample;
+};
+void begin_graph_launch(NewGraphLaunch& made, Entry entry, CUgraphExec exec, std::uint64_t stream) noexcept;
+void finish_graph_launch(NewGraphLaunch& made) noexcept;
+
 /// Where the capture on the record's stream will have begun.
 observe::CaptureOrigin begin_capturing(const trace::Graph& record) noexcept;
 void finish_begin_capture(trace::Graph& record, const observe::CaptureOrigin& origin) noexcept;
@@ -148,10 +156,10 @@ struct destroy_graph : WhilePaused {
 struct launch_graph : WhileRecording {
     template <Entry E>
     static CUresult call(CUgraphExec exec, CUstream stream) noexcept {
-        trace::GraphLaunch record;
-        begin_graph_launch(record, E, exec, stream, stream_of<E>(stream));
-        const CUresult result = timed<E>(record, exec, stream);
-        finish_graph_launch(record);
+        const record::OffStack<NewGraphLaunch> made;
+        begin_graph_launch(*made, E, exec, stream_of<E>(stream));
+        const CUresult result = timed<E>(made->record, exec, stream);
+        finish_graph_launch(*made);
         return result;
     }
 };

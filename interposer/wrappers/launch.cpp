@@ -1,13 +1,9 @@
 #include "interposer/wrappers/launch.hpp"
 
-#include "interposer/act/prefetch.hpp"
-#include "interposer/act/relieve.hpp"
 #include "interposer/observe/capture.hpp"
-#include "interposer/observe/device_timer.hpp"
 #include "interposer/observe/functions.hpp"
 #include "interposer/observe/managed_watch.hpp"
 #include "interposer/observe/residency_sampler.hpp"
-#include "interposer/record/off_stack.hpp"
 
 namespace umadvisor::wrappers {
 
@@ -45,31 +41,34 @@ void begin_launch(NewLaunch& made, std::uint64_t stack, const LaunchCall& call) 
     made.generation = observe::allocations().generation();
     const bool captured = observe::is_captured(reinterpret_cast<CUstream>(call.stream_name));
     const observe::Function* const function = observe::function_of(call.function);
-    const record::OffStack<observe::Touched> reached;
-    observe::Touched& touched = *reached;
+    observe::Touched& touched = made.touched;
     const bool brief = observe::launches_are_brief();
+    made.stream = reinterpret_cast<CUstream>(call.stream_name);
+    made.stack = stack;
+    made.shape.captured = captured;
+    if (captured) { // nothing runs yet, and what it reaches is read from the graph
+        describe_shape(made.shape, call, function, stack, touched);
+        return;
+    }
     if (function != nullptr && !brief)
         observe::scan(*function, call.parameters, call.extra, touched);
     describe_shape(made.shape, call, function, stack, touched);
-    made.shape.captured = captured;
     // The sampler and the actions look at every launch that they may have to do with.
     made.memorable = (touched.scanned || brief) && touched.managed_count == 0 && !touched.leads_on &&
-                     function != nullptr && !captured &&
-                     describe(call, *function, brief, stack, nullptr, made.key);
+                     function != nullptr && describe(call, *function, brief, stack, nullptr, made.key);
     observe::managed_watch().look();
     observe::residency_sampler().before_launch(touched);
-    act::relieve(touched);
-    act::before_launch(call.stream, call.entry, touched, stack);
-    made.launch.sample =
-        observe::device_timer().begin(reinterpret_cast<CUstream>(call.stream_name),
-                                      timer_key(call, function != nullptr ? function->id : 0), made.period);
+    act::tell<&act::Action::before_launch>(made);
+    made.sample = observe::device_timer().begin(
+        made.stream, timer_key(call, function != nullptr ? function->id : 0), made.period);
+    made.launch.sample = made.sample.number;
 }
 
-void finish_launch(NewLaunch& made, const LaunchCall& call) noexcept {
+void finish_launch(NewLaunch& made) noexcept {
     const KeepErrno keep;
-    act::after_launch(made.launch.status == CUDA_SUCCESS);
-    if (made.launch.sample != 0)
-        observe::device_timer().end(made.launch.sample, reinterpret_cast<CUstream>(call.stream_name));
+    made.launched = made.launch.status == CUDA_SUCCESS;
+    act::tell<&act::Action::after_launch>(made);
+    observe::device_timer().end(made.sample, made.stream);
     if (made.memorable)
         record::write(made.shape, made.launch, made.key, made.generation, made.period);
     else
@@ -85,16 +84,16 @@ void begin_timing(TimedLaunch& timed, const LaunchCall& call) noexcept {
     if (entry.untold < entry.period)
         return;
     const observe::Function* const function = observe::known_function(call.function);
-    timed.launch.sample =
+    timed.sample =
         observe::device_timer().begin(reinterpret_cast<CUstream>(call.stream_name),
                                       timer_key(call, function != nullptr ? function->id : 0), entry.untold);
+    timed.launch.sample = timed.sample.number;
     entry.period = entry.untold;
     entry.untold = 0;
 }
 
 void finish_timing(TimedLaunch& timed, const LaunchCall& call) noexcept {
-    if (timed.launch.sample != 0)
-        observe::device_timer().end(timed.launch.sample, reinterpret_cast<CUstream>(call.stream_name));
+    observe::device_timer().end(timed.sample, reinterpret_cast<CUstream>(call.stream_name));
     if (timed.entry.left == 0)
         timed.entry.draw(timed.launch.start);
     if (!record::recording())

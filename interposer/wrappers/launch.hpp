@@ -1,7 +1,9 @@
 /// Kernel launches.
 #pragma once
 
+#include "interposer/act/action.hpp"
 #include "interposer/observe/capture.hpp"
+#include "interposer/observe/device_timer.hpp"
 #include "interposer/observe/launch_detail.hpp"
 #include "interposer/observe/touched.hpp"
 #include "interposer/record/thread_writer.hpp"
@@ -20,10 +22,11 @@ struct LaunchCall {
     void** extra;
 };
 
-/// A launch that looks like none before, while it is being made.
-struct NewLaunch {
+/// A launch that looks like none before, from before the driver's call to after it.
+struct NewLaunch : act::LaunchScope {
     trace::Launch launch;
     trace::LaunchShape shape;
+    observe::DeviceSample sample;
     record::LaunchKey key;
     std::uint64_t generation = 0; ///< of the index of allocations, before it was looked at
     bool memorable = false;       ///< by its key
@@ -33,13 +36,14 @@ struct NewLaunch {
 /// Fills in the shape: finds out what the launch reaches, lets the observers and actions look at it, starts the
 /// device timer. Errno needs no keeping: whatever calls the system keeps it itself.
 void begin_launch(NewLaunch& made, std::uint64_t stack, const LaunchCall& call) noexcept;
-void finish_launch(NewLaunch& made, const LaunchCall& call) noexcept;
+void finish_launch(NewLaunch& made) noexcept;
 
 /// A launch that is recalled and measured.
 struct TimedLaunch {
     trace::Launch launch;
     record::ThreadWriter& writer;
     record::LaunchMemo::Entry& entry;
+    observe::DeviceSample sample;
 };
 void begin_timing(TimedLaunch& timed, const LaunchCall& call) noexcept;
 void finish_timing(TimedLaunch& timed, const LaunchCall& call) noexcept;
@@ -73,13 +77,13 @@ static_assert(long_pause <= trace::BriefLaunch::span);
 template <Entry E, class Policy, class... Arguments>
 [[gnu::noinline, gnu::cold]] CUresult launch_anew(std::uint64_t stack, Arguments... arguments) noexcept {
     const LaunchCall call = Policy::template asked<E>(arguments...);
-    NewLaunch made;
-    begin_launch(made, stack, call);
-    made.launch.start = record::now();
+    const record::OffStack<NewLaunch> made;
+    begin_launch(*made, stack, call);
+    made->launch.start = record::now();
     const CUresult result = attach::real<E>()(arguments...);
-    made.launch.duration = record::ticks_since(made.launch.start);
-    made.launch.status = static_cast<std::uint64_t>(result);
-    finish_launch(made, call);
+    made->launch.duration = record::ticks_since(made->launch.start);
+    made->launch.status = static_cast<std::uint64_t>(result);
+    finish_launch(*made);
     return result;
 }
 
@@ -87,7 +91,7 @@ template <Entry E, class Policy, class... Arguments>
 [[gnu::noinline]] CUresult launch_timed(record::ThreadWriter& writer, record::LaunchMemo::Entry& entry,
                                         Arguments... arguments) noexcept {
     const LaunchCall call = Policy::template asked<E>(arguments...);
-    TimedLaunch timed{{}, writer, entry};
+    TimedLaunch timed{{}, writer, entry, {}};
     begin_timing(timed, call);
     timed.launch.start = record::now();
     const CUresult result = attach::real<E>()(arguments...);

@@ -1,6 +1,6 @@
 #include "interposer/wrappers/module.hpp"
 
-#include "interposer/act/executor.hpp"
+#include "interposer/act/action.hpp"
 #include "interposer/observe/functions.hpp"
 #include "interposer/observe/module_variables.hpp"
 
@@ -19,7 +19,9 @@ void begin_unload(trace::GpuModule& record, std::uint64_t module) noexcept {
     record.action = trace::ModuleAction::unload;
     record.module = module;
     observe::forget_module(module);
-    observe::forget_variables(module, act::forget);
+    observe::forget_variables(module, [](const observe::Allocation& gone) noexcept {
+        act::tell_started<&act::Action::on_free>(gone);
+    });
 }
 
 void finish_unload(trace::GpuModule& record) noexcept {

@@ -1,6 +1,6 @@
 #include "interposer/wrappers/placement_batch.hpp"
 
-#include "interposer/act/prefetch.hpp"
+#include "interposer/act/action.hpp"
 #include "interposer/observe/allocations.hpp"
 #include "interposer/observe/capture.hpp"
 #include "interposer/observe/managed_watch.hpp"
@@ -90,14 +90,15 @@ void finish_prefetches(trace::Prefetch& call, Ranges ranges, RangePlaces places)
             call.location = place.location;
             call.location_id = place.id;
         }
-        act::note_prefetch(call);
+        act::tell<&act::Action::on_prefetch>(call);
     });
 }
 
 void finish_discards(trace::Discard& call, Ranges ranges) noexcept {
     // The driver may drop the pages on either side, or keep them.
-    write_ranges(call, ranges,
-                 [&](std::size_t) { act::note_unsettled(call.allocation, call.address, call.bytes); });
+    write_ranges(call, ranges, [&](std::size_t) {
+        act::tell<&act::Action::on_move>(call.allocation, call.address, call.bytes);
+    });
 }
 
 } // namespace umadvisor::wrappers

@@ -1,8 +1,7 @@
 /// What the program learns of an address.
 #pragma once
 
-#include "interposer/act/pool_twins.hpp"
-#include "interposer/act/rewrite.hpp"
+#include "interposer/act/stand_ins.hpp"
 #include "interposer/wrappers/query.hpp"
 
 namespace umadvisor::wrappers {

@@ -1,7 +1,7 @@
 /// Memory pools of stream-ordered allocation.
 #pragma once
 
-#include "interposer/act/pool_twins.hpp"
+#include "interposer/act/stand_ins.hpp"
 #include "interposer/observe/pools.hpp"
 #include "interposer/wrappers/placement.hpp"
 

@@ -1,7 +1,6 @@
 #include "interposer/wrappers/sharing.hpp"
 
 #include "interposer/observe/allocations.hpp"
-#include "interposer/wrappers/allocation.hpp"
 
 namespace umadvisor::wrappers {
 
@@ -26,16 +25,16 @@ void finish_ipc(trace::Ipc& record) noexcept {
         enter_part(record, record.address, record.bytes, trace::Memory::device, Owner::context);
 }
 
-void begin_close(trace::Free& part, CUdeviceptr address) noexcept {
-    part.part = 1;
+void begin_close(FreeScope& part, CUdeviceptr address) noexcept {
+    part.record.part = 1;
     begin_free(part, address);
 }
 
-void finish_close(trace::Ipc& record, trace::Free& part) noexcept {
+void finish_close(trace::Ipc& record, FreeScope& part) noexcept {
     finish_ipc(record);
-    part.entry = record.entry;
-    part.start = record.start;
-    part.status = record.status;
+    part.record.entry = record.entry;
+    part.record.start = record.start;
+    part.record.status = record.status;
     finish_free(part);
 }
 

@@ -1,8 +1,7 @@
 /// Memory and events of other processes and of other APIs.
 #pragma once
 
-#include "interposer/act/rewrite.hpp"
-#include "interposer/wrappers/hook.hpp"
+#include "interposer/wrappers/allocation.hpp"
 
 namespace umadvisor::wrappers {
 
@@ -17,8 +16,8 @@ std::uint64_t key_of(const Handle& handle) noexcept {
 
 /// Records the call; opened memory is entered as an allocation, closed memory leaves.
 void finish_ipc(trace::Ipc& record) noexcept;
-void begin_close(trace::Free& part, CUdeviceptr address) noexcept;
-void finish_close(trace::Ipc& record, trace::Free& part) noexcept;
+void begin_close(FreeScope& part, CUdeviceptr address) noexcept;
+void finish_close(trace::Ipc& record, FreeScope& part) noexcept;
 void finish_external(trace::External& record) noexcept;
 
 struct export_ipc_memory : WhilePaused {
@@ -55,7 +54,7 @@ struct close_ipc_memory : WhilePaused {
         trace::Ipc record;
         record.action = trace::IpcAction::close_memory;
         record.address = address;
-        trace::Free part;
+        FreeScope part;
         begin_close(part, address);
         const CUresult result = timed<E>(record, address);
         finish_close(record, part);

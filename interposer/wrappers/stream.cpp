@@ -1,6 +1,5 @@
 #include "interposer/wrappers/stream.hpp"
 
-#include "interposer/act/relieve.hpp"
 #include "interposer/observe/capture.hpp"
 #include "interposer/observe/copy_contents.hpp"
 #include "interposer/observe/device_timer.hpp"
@@ -12,8 +11,8 @@ namespace umadvisor::wrappers {
 void after_wait(const act::Wait& wait) noexcept {
     observe::managed_watch().look();
     observe::residency_sampler().after_synchronize();
-    act::after_synchronize(wait);
-    act::end_round();
+    act::tell<&act::Action::after_wait>(wait);
+    act::tell<&act::Action::end_round>();
     observe::device_timer().collect();
     record::renew_clock();
 }

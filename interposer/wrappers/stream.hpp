@@ -1,7 +1,7 @@
 /// Synchronisation, streams and events.
 #pragma once
 
-#include "interposer/act/prefetch.hpp"
+#include "interposer/act/action.hpp"
 #include "interposer/observe/capture.hpp"
 #include "interposer/observe/copy_contents.hpp"
 #include "interposer/wrappers/hook.hpp"

@@ -1,7 +1,6 @@
 #include "interposer/act/devices.hpp"
-#include "interposer/act/executor.hpp"
-#include "interposer/act/prefetch.hpp"
-#include "interposer/act/rewrite.hpp"
+#include "interposer/act/stand_ins.hpp"
+#include "interposer/record/recorder.hpp"
 #include "observe_doubles.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -12,6 +11,7 @@ BOOST_AUTO_TEST_SUITE(act_executor)
 
 using namespace umadvisor;
 using namespace umadvisor::observe;
+using act::Action;
 using attach::Entry;
 
 namespace {
@@ -27,7 +27,7 @@ struct Acting {
         for (const Allocation& allocation : made) {
             Allocation gone;
             allocations().erase(allocation.address, gone);
-            act::forget(allocation);
+            act::tell_started<&Action::on_free>(allocation);
         }
     }
     void with(bool prefetch, bool rewrite, std::uint64_t pretend = 0) {
@@ -57,10 +57,28 @@ struct Acting {
             touched.managed[touched.managed_count++] = allocation;
         return touched;
     }
-    void launch(const Touched& touched, CUstream stream = reinterpret_cast<CUstream>(0x50),
-                Entry entry = Entry::cuLaunchKernel) {
-        act::before_launch(stream, entry, touched, record::launch_stack());
+    void launch(const Touched& touched, CUstream stream = reinterpret_cast<CUstream>(0x50)) {
+        act::LaunchScope launch;
+        launch.stream = stream;
+        launch.stack = record::launch_stack();
+        launch.touched = touched;
+        launch.launched = true;
+        act::tell<&Action::before_launch>(launch);
+        act::tell<&Action::after_launch>(launch);
     }
+    static void place(const Allocation& allocation) {
+        act::tell_started<&Action::on_allocation>(allocation, 0u);
+    }
+    /// Whether an action answers that the program asks for device memory.
+    bool rewrites(std::size_t bytes, CUdeviceptr* out) {
+        act::AllocationScope asked{answer = {}, out, bytes};
+        return act::tell<&Action::instead_of_allocation>(asked);
+    }
+    bool spills(std::size_t bytes, CUdeviceptr* out) {
+        act::AllocationScope asked{answer = {}, out, bytes};
+        return act::tell<&Action::instead_of_refusal>(asked);
+    }
+    trace::Alloc answer;
     std::vector<Allocation> made;
 };
 
@@ -68,9 +86,8 @@ BOOST_FIXTURE_TEST_SUITE(executor, Acting)
 
 BOOST_AUTO_TEST_CASE(nothing_happens_before_anything_is_asked_for) { // the first test: modes stay on
     CUdeviceptr out = 5;
-    act::RewriteAnswer answer{};
-    BOOST_TEST(!act::rewrite_allocation(&out, 100, nullptr, answer));
-    BOOST_TEST(!act::spill_allocation(&out, 100, nullptr, answer));
+    BOOST_TEST(!rewrites(100, &out));
+    BOOST_TEST(!spills(100, &out));
     BOOST_TEST(out == 5u);
     launch(touching({allocate(4 * mib)}));
     std::size_t free = 10, total = 20;
@@ -87,8 +104,7 @@ BOOST_AUTO_TEST_CASE(without_concurrent_managed_access_both_modes_are_refused) {
     BOOST_REQUIRE(recorder().notes.size() == 1u);
     BOOST_TEST(recorder().notes[0].find("concurrentManagedAccess") != std::string::npos);
     CUdeviceptr out = 5;
-    act::RewriteAnswer answer{};
-    BOOST_TEST(!act::rewrite_allocation(&out, 100, nullptr, answer));
+    BOOST_TEST(!rewrites(100, &out));
     launch(touching({allocate(4 * mib)}));
     BOOST_TEST(driver().prefetches == 0u);
 }
@@ -108,8 +124,7 @@ BOOST_AUTO_TEST_CASE(a_coherent_device_is_prefetched_to_and_rewrites_nothing_but
     BOOST_REQUIRE(recorder().notes.size() == 1u);
     BOOST_TEST(recorder().notes[0].find("--act rewrite is refused") != std::string::npos);
     CUdeviceptr out = 5;
-    act::RewriteAnswer answer{};
-    BOOST_TEST(!act::rewrite_allocation(&out, 100, nullptr, answer));
+    BOOST_TEST(!rewrites(100, &out));
     launch(touching({allocate(4 * mib)}));
     BOOST_TEST(driver().prefetches == 1u);
 }
@@ -152,12 +167,12 @@ BOOST_AUTO_TEST_CASE(the_programs_own_prefetch_counts) {
     own.address = a.address;
     own.bytes = 2 * mib;
     own.location = trace::Location::device;
-    act::note_prefetch(own);
+    act::tell<&Action::on_prefetch>(own);
     launch(touching({a}));
     BOOST_REQUIRE(recorder().prefetches.size() == 1u);
     BOOST_TEST(recorder().prefetches[0].address == a.address + 2 * mib);
     own.location = trace::Location::host;
-    act::note_prefetch(own);
+    act::tell<&Action::on_prefetch>(own);
     launch(touching({a}));
     BOOST_REQUIRE(recorder().prefetches.size() == 2u);
     BOOST_TEST(recorder().prefetches[1].address == a.address);
@@ -172,23 +187,23 @@ BOOST_AUTO_TEST_CASE(what_the_program_wants_elsewhere_is_left_there) {
     wish.bytes = 4 * mib;
     wish.advice = CU_MEM_ADVISE_SET_PREFERRED_LOCATION;
     wish.location = trace::Location::host;
-    act::note_advice(wish);
+    act::tell<&Action::on_advice>(wish);
     launch(touching({a}));
     BOOST_REQUIRE(recorder().prefetches.size() == 2u);
     BOOST_TEST(recorder().prefetches[0].bytes == 2 * mib);
     BOOST_TEST(recorder().prefetches[1].address == a.address + 6 * mib);
-    act::note_unsettled(a.id, a.address, a.bytes); // leaves it so
+    act::tell<&Action::on_move>(a.id, a.address, a.bytes); // leaves it so
     launch(touching({a}));
     BOOST_TEST(recorder().prefetches.size() == 4u);
     wish.location = trace::Location::device;
-    act::note_advice(wish);
+    act::tell<&Action::on_advice>(wish);
     launch(touching({a}));
     BOOST_REQUIRE(recorder().prefetches.size() == 5u);
     BOOST_TEST(recorder().prefetches[4].bytes == 4 * mib);
     trace::Attach attachment;
     attachment.address = a.address;
     attachment.flags = CU_MEM_ATTACH_HOST;
-    act::note_attachment(attachment);
+    act::tell<&Action::on_attachment>(attachment);
     launch(touching({a}));
     BOOST_TEST(recorder().prefetches.size() == 5u);
 }
@@ -198,20 +213,12 @@ BOOST_AUTO_TEST_CASE(what_a_copy_reached_is_looked_after_again) {
     const Allocation a = allocate(6 * mib);
     launch(touching({a}));
     BOOST_REQUIRE(recorder().prefetches.size() == 1u);
-    act::note_unsettled(a.id, a.address + 2 * mib + 100, 100);
+    act::tell<&Action::on_move>(a.id, a.address + 2 * mib + 100, 100u);
     launch(touching({a}));
     BOOST_REQUIRE(recorder().prefetches.size() == 2u);
     BOOST_TEST(recorder().prefetches[1].address == a.address + 2 * mib);
     BOOST_TEST(recorder().prefetches[1].bytes == 2 * mib);
-    act::note_unsettled(0, 0, 100); // no allocation of ours
-}
-
-BOOST_AUTO_TEST_CASE(the_per_thread_default_stream_is_named_explicitly) {
-    with(true, false);
-    launch(touching({allocate(2 * mib)}), nullptr, Entry::cuLaunchKernel_ptsz);
-    BOOST_TEST(driver().prefetch_stream == CU_STREAM_PER_THREAD);
-    launch(touching({allocate(2 * mib)}), nullptr, Entry::cuLaunchKernel);
-    BOOST_TEST(driver().prefetch_stream == nullptr);
+    act::tell<&Action::on_move>(0u, 0u, 100u); // no allocation of ours
 }
 
 BOOST_AUTO_TEST_CASE(either_abi_serves) {
@@ -228,7 +235,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_done_during_capture) {
     driver().capture_status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
     const Allocation a = allocate(2 * mib);
     launch(touching({a}));
-    act::place(allocate(2 * mib, true));
+    place(allocate(2 * mib, true));
     BOOST_TEST(driver().prefetches == 0u);
     BOOST_TEST(driver().advices == 0u);
     driver().capture_status = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -269,7 +276,6 @@ BOOST_AUTO_TEST_CASE(what_is_brought_ahead_holds_up_no_other_stream) {
         all.push_back(allocate(6 * mib));
     const auto launch_on = [&](const Allocation& allocation, CUstream stream) {
         launch(touching({allocation}), stream);
-        act::after_launch(true);
     };
     for (int round = 0; round < 6; ++round)
         for (const Allocation& each : all)
@@ -304,14 +310,14 @@ BOOST_AUTO_TEST_CASE(what_is_brought_ahead_holds_up_no_other_stream) {
 BOOST_AUTO_TEST_CASE(device_memory_becomes_managed_and_is_placed) {
     with(false, true);
     CUdeviceptr out = 0;
-    act::RewriteAnswer answer{CUDA_ERROR_UNKNOWN, trace::Reason::none};
-    BOOST_TEST(act::rewrite_allocation(&out, 2 * mib, nullptr, answer));
-    BOOST_TEST(answer.result == CUDA_SUCCESS);
+    BOOST_TEST(rewrites(2 * mib, &out));
+    BOOST_TEST(answer.status == CUDA_SUCCESS);
+    BOOST_TEST((answer.memory == trace::Memory::managed));
     BOOST_TEST(out != 0u);
     act::remove_rewritten(0, 2 * mib);
-    BOOST_TEST(!act::rewrite_allocation(&out, 0, nullptr, answer));
-    BOOST_TEST(!act::rewrite_allocation(nullptr, 100, nullptr, answer));
-    act::place(allocate(2 * mib, true));
+    BOOST_TEST(!rewrites(0, &out));
+    BOOST_TEST(!rewrites(100, nullptr));
+    place(allocate(2 * mib, true));
     BOOST_REQUIRE(driver().advice.size() == 1u);
     BOOST_TEST((driver().advice[0] == CU_MEM_ADVISE_SET_PREFERRED_LOCATION));
     BOOST_TEST(driver().prefetch_stream == CU_STREAM_PER_THREAD);
@@ -323,19 +329,19 @@ BOOST_AUTO_TEST_CASE(device_memory_becomes_managed_and_is_placed) {
 
 BOOST_AUTO_TEST_CASE(oversubscription_takes_preferred_locations_back) {
     with(false, true, 8 * mib);
-    act::place(allocate(4 * mib, true));
-    act::place(allocate(4 * mib, true));
+    place(allocate(4 * mib, true));
+    place(allocate(4 * mib, true));
     BOOST_TEST(driver().advice.size() == 2u);
     for (const Allocation& each : made)
         allocations().set_placed(each.address, true);
-    act::place(allocate(2 * mib, true));
+    place(allocate(2 * mib, true));
     for (const Allocation& each : made)
         BOOST_TEST(!is_placed(each));
     BOOST_REQUIRE(driver().advice.size() == 4u);
     BOOST_TEST((driver().advice[2] == CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION));
     BOOST_TEST((driver().advice[3] == CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION));
     BOOST_TEST(driver().prefetches == 2u);
-    act::place(allocate(2 * mib, true)); // said and done once
+    place(allocate(2 * mib, true)); // said and done once
     BOOST_TEST(driver().advice.size() == 4u);
     std::size_t free = 100 * mib, total = 1024 * mib;
     act::adjust_memory_info(&free, &total);
@@ -347,7 +353,7 @@ BOOST_AUTO_TEST_CASE(oversubscription_takes_preferred_locations_back) {
 BOOST_AUTO_TEST_CASE(memory_info_falls_by_what_was_rewritten) {
     with(false, true);
     const Allocation a = allocate(4 * mib, true);
-    act::place(a);
+    place(a);
     std::size_t free = 1023 * mib, total = 1024 * mib; // it has not been on the device yet
     act::adjust_memory_info(&free, &total);
     BOOST_TEST(free == 1020 * mib);
@@ -358,12 +364,14 @@ BOOST_AUTO_TEST_CASE(memory_info_falls_by_what_was_rewritten) {
     act::adjust_memory_info(nullptr, &total);
     BOOST_TEST(total == 1024 * mib);
     made.clear();
-    act::forget(a);
-    act::add_plain(0, 100 * mib); // the driver knows of it, and of what became of it
+    act::tell_started<&Action::on_free>(a);
+    Allocation plain{allocations().next_id(), 0x5000'0000'0000, 100 * mib, trace::Memory::device, 0, false, 0};
+    plain.fills_card = true;
+    place(plain); // the driver knows of it, and of what became of it
     free = 1000 * mib;
     act::adjust_memory_info(&free, nullptr);
     BOOST_TEST(free == 1000 * mib);
-    act::remove_plain(0, 100 * mib);
+    act::tell_started<&Action::on_free>(plain);
     free = 1000 * mib;
     act::adjust_memory_info(&free, &total);
     BOOST_TEST(free == 1000 * mib);
@@ -382,7 +390,7 @@ BOOST_AUTO_TEST_CASE(threads_may_launch_together) {
         threads.emplace_back([&, thread] {
             for (std::size_t i = 0; i < 2000; ++i) {
                 launch(touching({all[i % 16], all[(i + static_cast<std::size_t>(thread)) % 16]}));
-                act::after_synchronize({act::Wait::For::everything, 0, 0, 0});
+                act::tell<&Action::after_wait>(act::Wait{act::Wait::For::everything, 0, 0, 0});
             }
         });
     for (auto& thread : threads)
@@ -400,14 +408,13 @@ BOOST_AUTO_TEST_CASE(
     BOOST_TEST(recorder().notes.size() == 1u);
     driver().managed_answer = CUDA_ERROR_OUT_OF_MEMORY; // an answer, and no failure of ours
     CUdeviceptr out = 7;
-    act::RewriteAnswer answer{};
     const std::uint64_t before = driver().managed_calls;
     for (int i = 0; i < 12; ++i)
-        BOOST_TEST(!act::rewrite_allocation(&out, 100, nullptr, answer));
+        BOOST_TEST(!rewrites(100, &out));
     BOOST_TEST(driver().managed_calls == before + 12);
     driver().managed_answer = CUDA_ERROR_NOT_SUPPORTED;
     for (int i = 0; i < 12; ++i)
-        BOOST_TEST(!act::rewrite_allocation(&out, 100, nullptr, answer));
+        BOOST_TEST(!rewrites(100, &out));
     BOOST_TEST(out == 7u);
     BOOST_TEST(driver().managed_calls < before + 24);
     BOOST_TEST(recorder().notes.size() == 2u);

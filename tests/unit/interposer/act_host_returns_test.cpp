@@ -1,5 +1,5 @@
 /// What the host takes back after waits, and what a wait is known by.
-#include "interposer/act/reached.hpp"
+#include "interposer/act/prefetch.hpp"
 #include "policy/host_returns.hpp"
 
 #include <algorithm>

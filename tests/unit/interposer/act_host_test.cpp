@@ -1,7 +1,5 @@
-#include "interposer/act/control_groups.hpp"
 #include "interposer/act/devices.hpp"
-#include "interposer/act/host_share.hpp"
-#include "interposer/act/launcher_world.hpp"
+#include "interposer/act/host.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>

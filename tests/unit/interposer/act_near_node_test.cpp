@@ -1,5 +1,4 @@
 /// Where rings of pinned buffers lie on machines with several NUMA nodes.
-#include "interposer/act/near_node.hpp"
 #include "interposer/act/stage_ring.hpp"
 #include "interposer/observe/contexts.hpp"
 #include "observe_doubles.hpp"

@@ -1,6 +1,4 @@
-#include "interposer/act/executor.hpp"
-#include "interposer/act/prefetch.hpp"
-#include "interposer/act/relieve.hpp"
+#include "interposer/act/action.hpp"
 #include "interposer/observe/capture.hpp"
 #include "interposer/observe/managed_watch.hpp"
 #include "observe_doubles.hpp"
@@ -289,26 +287,31 @@ struct Relieving {
         touched.scanned = true;
         touched.managed_count = 1;
         touched.managed[0] = allocation;
-        relieve(touched);
+        launch();
     }
     ~Relieving() {
         observe::Allocation gone;
         observe::allocations().erase(allocation.address, gone);
-        forget(allocation);
+        tell_started<&Action::on_free>(allocation);
         observe::driver().managed_watched = observe::driver().managed_at_rest = false;
     }
     void rounds(int count) {
         for (int i = 0; i < count; ++i) {
             ++observe::driver().managed_activity;
-            end_round();
+            tell<&Action::end_round>();
             trace::ManagedEvent fault;
             fault.kind = trace::ManagedEventKind::host_fault;
             fault.address = allocation.address;
             fault.bytes = 4 * kib;
             fault.cause = static_cast<std::uint64_t>(trace::FaultAccess::write);
             observe::driver().managed_events.push_back(fault);
-            relieve(touched);
+            launch();
         }
+    }
+    void launch() {
+        LaunchScope scope;
+        scope.touched = touched;
+        tell<&Action::before_launch>(scope);
     }
     observe::Allocation allocation{};
     observe::Touched touched;
@@ -349,7 +352,7 @@ BOOST_AUTO_TEST_CASE(the_programs_own_advice_wins) {
     trace::Advise own;
     own.address = allocation.address;
     own.advice = CU_MEM_ADVISE_UNSET_READ_MOSTLY;
-    note_advice(own);
+    tell<&Action::on_advice>(own);
     rounds(10);
     BOOST_TEST(observe::driver().advices == 0u);
 }
@@ -357,7 +360,7 @@ BOOST_AUTO_TEST_CASE(the_programs_own_advice_wins) {
 BOOST_AUTO_TEST_CASE(so_does_its_attachment) {
     trace::Attach own;
     own.address = allocation.address;
-    note_attachment(own);
+    tell<&Action::on_attachment>(own);
     rounds(10);
     BOOST_TEST(observe::driver().advices == 0u);
 }

@@ -1,8 +1,11 @@
 #include "interposer/observe/pagemap.hpp"
+#include "interposer/runtime/options.hpp"
 #include "managed_like.hpp"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <cstdlib>
+#include <functional>
 #include <memory>
 #include <sys/mman.h>
 #include <thread>
@@ -86,6 +89,47 @@ BOOST_AUTO_TEST_CASE(very_many_runs_stop_a_look_early_and_say_where) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+namespace {
+
+/// Acts on what looks show.
+struct Actor {
+    ResidencySampler& sampler;
+    std::function<LookRange(const Allocation&, const LookOccasion&)> where =
+        [](const Allocation& allocation, const LookOccasion&) { return LookRange::of(allocation); };
+    LookVisit visit = nullptr;
+    bool content = false, brought = false;
+    std::vector<std::uint64_t> contents{}; ///< of what came back
+
+    void before_launch(const Touched& touched) {
+        act([&](Looks& looks) { return sampler.choose_before_launch(touched, looks); });
+    }
+    void after_synchronize() {
+        act([&](Looks& looks) { return sampler.choose_after_synchronize(looks); });
+    }
+
+private:
+    template <class Choose>
+    void act(Choose choose) {
+        const ResidencySampler::Turn turn(sampler);
+        Looks looks;
+        BOOST_REQUIRE(static_cast<bool>(turn));
+        if (!choose(looks))
+            return;
+        looks.visit = visit;
+        looks.content = content;
+        for (Look& look : looks) {
+            look.range = where(*look.allocation, looks.occasion);
+            look.brought = brought;
+        }
+        sampler.take(looks);
+        for (const Look& look : looks)
+            if (look.came_back)
+                contents.push_back(look.content);
+    }
+};
+
+} // namespace
 
 BOOST_FIXTURE_TEST_SUITE(residency_sampler, SamplerDrive)
 
@@ -196,83 +240,84 @@ BOOST_AUTO_TEST_CASE(no_allowance_no_look) {
     BOOST_TEST(recorder().residency.empty());
 }
 
-BOOST_AUTO_TEST_CASE(the_listener_hears_what_was_looked_at_and_what_the_host_holds) {
+BOOST_AUTO_TEST_CASE(who_acts_is_told_what_was_looked_at_and_what_the_host_holds) {
     static Runs looked, host;
     looked.clear();
     host.clear();
-    static constexpr ResidencyListener listener{
-        [](const Allocation&, std::uint64_t first, std::uint64_t last) noexcept {
-            looked.emplace_back(first, last);
-        },
-        [](const Allocation&, std::uint64_t first, std::uint64_t last) noexcept {
-            host.emplace_back(first, last);
-        },
-        [](const Allocation& allocation, const LookOccasion&) noexcept { return LookRange::of(allocation); }};
+    Actor actor{*sampler};
+    actor.visit = [](const Allocation&, LookRange range, bool on_host) noexcept {
+        (on_host ? host : looked).emplace_back(range.first, range.last);
+    };
     ManagedLike memory(64);
     memory.touch(32, 16);
-    sampler->add_listener(&listener);
-    sampler->before_launch(touching({&memory}));
+    actor.before_launch(touching({&memory}));
     BOOST_TEST((looked == Runs{{memory.address(0), memory.address(64)}}));
     BOOST_TEST((host == Runs{{memory.address(32), memory.address(48)}}));
     host.clear();
-    sampler->after_synchronize();
+    actor.after_synchronize();
     Allocation small = memory.allocation; // the driver puts small ones together
     small.address = memory.address(40) + 512;
     small.bytes = 256;
     small.id = allocations().next_id();
     Touched touched;
     touched.managed[touched.managed_count++] = small;
-    sampler->before_launch(touched);
+    actor.before_launch(touched);
     BOOST_TEST((host.back() == Runs::value_type{small.address, small.address + 256}));
 }
 
-BOOST_AUTO_TEST_CASE(nobody_waits_for_a_look_that_the_listener_has_no_use_for) {
-    static std::uint64_t wanted = 0;
-    static std::vector<LookOccasion> asked;
-    asked.clear();
-    static constexpr ResidencyListener listener{
-        [](const Allocation&, std::uint64_t, std::uint64_t) noexcept {},
-        [](const Allocation&, std::uint64_t, std::uint64_t) noexcept {},
-        [](const Allocation& allocation, const LookOccasion& occasion) noexcept {
-            asked.push_back(occasion);
-            return allocation.id == wanted && occasion.moment == trace::SampleMoment::before_launch
-                       ? LookRange::of(allocation)
-                       : LookRange{};
-        }};
+BOOST_AUTO_TEST_CASE(nobody_waits_for_a_look_that_who_acts_has_no_use_for) {
+    std::vector<LookOccasion> asked;
     ManagedLike memory(16), other(16);
-    wanted = other.allocation.id;
-    sampler->add_listener(&listener);
-    sampler->before_launch(touching({&memory, &other}));
+    const std::uint64_t wanted = other.allocation.id;
+    Actor actor{*sampler};
+    actor.where = [&](const Allocation& allocation, const LookOccasion& occasion) {
+        asked.push_back(occasion);
+        return allocation.id == wanted && occasion.moment == trace::SampleMoment::before_launch
+                   ? LookRange::of(allocation)
+                   : LookRange{};
+    };
+    actor.before_launch(touching({&memory, &other}));
     BOOST_REQUIRE(recorder().residency.size() == 1u);
     BOOST_TEST(recorder().residency[0].allocation == wanted);
-    sampler->after_synchronize();
-    BOOST_TEST(recorder().residency.size() == 1u);
-    for (const Allocation* each : {&memory.allocation, &other.allocation}) {
-        sampler->before_prefetch(*each); // the report's concern
-        sampler->before_free(*each);
-    }
+    actor.after_synchronize();
     BOOST_TEST(recorder().residency.size() == 1u);
     BOOST_REQUIRE(asked.size() == 4u);
     memory.touch(0, 16); // faults
-    sampler->before_launch(touching({&memory}));
+    actor.before_launch(touching({&memory}));
     BOOST_REQUIRE(asked.size() == 5u);
     BOOST_TEST(asked[0].host_faults == asked[1].host_faults);
     BOOST_TEST(asked[4].host_faults >= asked[0].host_faults + 16);
 }
 
-BOOST_AUTO_TEST_CASE(a_look_goes_no_farther_than_the_listener_wants) {
-    static LookRange wanted;
+BOOST_AUTO_TEST_CASE(a_program_that_is_repaired_is_not_looked_at_for_the_trace) {
+    setenv("UMADVISOR_ACT", "prefetch", 1);
+    runtime::read_options();
+    ManagedLike memory(16);
+    sampler->before_launch(touching({&memory}));
+    sampler->after_synchronize();
+    sampler->before_prefetch(memory.allocation);
+    sampler->before_free(memory.allocation);
+    BOOST_TEST(recorder().residency.empty());
+    unsetenv("UMADVISOR_ACT");
+    runtime::read_options();
+    sampler->before_launch(touching({&memory}));
+    BOOST_TEST(recorder().residency.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_look_goes_no_farther_than_it_is_wanted) {
     static Runs looked;
     looked.clear();
-    static constexpr ResidencyListener listener{
-        .looking = [](const Allocation&, std::uint64_t first,
-                      std::uint64_t last) noexcept { looked.emplace_back(first, last); },
-        .curious = [](const Allocation&, const LookOccasion&) noexcept { return wanted; }};
     ManagedLike memory(64);
     memory.touch(0, 64);
-    wanted = {memory.address(16) + 100, memory.address(17) + 100};
-    sampler->add_listener(&listener);
-    sampler->before_launch(touching({&memory}));
+    Actor actor{*sampler};
+    actor.visit = [](const Allocation&, LookRange range, bool on_host) noexcept {
+        if (!on_host)
+            looked.emplace_back(range.first, range.last);
+    };
+    actor.where = [&](const Allocation&, const LookOccasion&) {
+        return LookRange{memory.address(16) + 100, memory.address(17) + 100};
+    };
+    actor.before_launch(touching({&memory}));
     BOOST_TEST((looked == Runs{{memory.address(16), memory.address(18)}}));
     BOOST_REQUIRE(recorder().residency.size() == 1u);
     BOOST_TEST(recorder().residency[0].offset == 16u * 4096);
@@ -280,65 +325,44 @@ BOOST_AUTO_TEST_CASE(a_look_goes_no_farther_than_the_listener_wants) {
     BOOST_TEST(recorder().residency[0].host_pages == 2u);
 }
 
-BOOST_AUTO_TEST_CASE(two_listeners_hear_of_the_same_looks) {
-    static std::vector<std::uint64_t> contents;
-    static unsigned asked, looked;
-    contents.clear();
-    asked = looked = 0;
-    static constexpr ResidencyListener first{
-        .looking = [](const Allocation&, std::uint64_t, std::uint64_t) noexcept { ++looked; },
-        .curious = [](const Allocation& allocation,
-                      const LookOccasion&) noexcept { return LookRange::of(allocation); }};
-    static constexpr ResidencyListener second{
-        .curious =
-            [](const Allocation&, const LookOccasion&) noexcept {
-                ++asked;
-                return LookRange{};
-            },
-        .came_back = [](const Allocation&, std::uint64_t content) noexcept { contents.push_back(content); }};
-    ManagedLike memory(16);
-    memory.touch(0, 16);
-    for (const ResidencyListener* const each : {&first, &first, &second}) // whoever is there is not added again
-        sampler->add_listener(each);
-    sampler->before_launch(touching({&memory}));
-    BOOST_TEST(contents.empty()); // it has never been away
-    memory.leave(0, 16);
-    sampler->after_synchronize();
-    memory.touch(0, 16);
-    sampler->before_launch(touching({&memory}));
-    BOOST_TEST(asked == 3u);
-    BOOST_TEST(looked == 3u);
-    BOOST_REQUIRE(contents.size() == 1u);
-    BOOST_TEST(contents[0] == recorder().residency.back().content);
-    BOOST_TEST(contents[0] != 0u);
+BOOST_AUTO_TEST_CASE(what_came_back_is_read_for_who_asks_for_it) {
+    for (const bool asks : {true, false}) {
+        ManagedLike memory(16);
+        memory.touch(0, 16);
+        Actor actor{*sampler};
+        actor.content = asks;
+        actor.before_launch(touching({&memory}));
+        BOOST_TEST(actor.contents.empty()); // it has never been away
+        memory.leave(0, 16);
+        actor.after_synchronize();
+        memory.touch(0, 16);
+        actor.before_launch(touching({&memory}));
+        BOOST_REQUIRE(actor.contents.size() == (asks ? 1u : 0u));
+        if (asks)
+            BOOST_TEST(actor.contents[0] != 0u);
+        BOOST_TEST(recorder().residency.back().content == (asks ? actor.contents[0] : 0u));
+    }
 }
 
 BOOST_AUTO_TEST_CASE(what_was_brought_to_the_host_before_the_wait_was_over_has_come_back) {
-    static bool brought;
-    static unsigned came;
-    brought = false, came = 0;
-    static constexpr ResidencyListener listener{
-        .curious = [](const Allocation& allocation,
-                      const LookOccasion&) noexcept { return LookRange::of(allocation); },
-        .came_back = [](const Allocation&, std::uint64_t) noexcept { ++came; },
-        .brought = [](const Allocation&) noexcept { return brought; }};
-    sampler->add_listener(&listener);
+    Actor actor{*sampler};
+    actor.content = true;
     ManagedLike memory(16);
     memory.touch(0, 16);
     const auto round = [&] {
-        sampler->before_launch(touching({&memory}));
-        sampler->after_synchronize();
+        actor.before_launch(touching({&memory}));
+        actor.after_synchronize();
     };
     round();
     round();
-    BOOST_TEST(came == 0u); // nobody has taken it away
-    brought = true;
+    BOOST_TEST(actor.contents.size() == 0u); // nobody has taken it away
+    actor.brought = true;
     round();
     round();
-    BOOST_TEST(came == 1u);
+    BOOST_TEST(actor.contents.size() == 1u);
     memory.leave(0, 16);
     round();
-    BOOST_TEST(came == 1u); // brought, and the device has it again
+    BOOST_TEST(actor.contents.size() == 1u); // brought, and the device has it again
 }
 
 BOOST_AUTO_TEST_CASE(what_the_host_took_back_shows_before_a_prefetch_and_before_the_free) {

@@ -33,9 +33,9 @@ struct Drive {
     CUstream stream = reinterpret_cast<CUstream>(0x70);
 
     bool timed() {
-        const std::uint64_t sample = device_timer().begin(stream, key);
+        const DeviceSample sample = device_timer().begin(stream, key);
         device_timer().end(sample, stream);
-        return sample != 0;
+        return sample.number != 0;
     }
     int timed_of(int calls) {
         int count = 0;
@@ -73,9 +73,9 @@ BOOST_AUTO_TEST_CASE(who_counts_by_itself_asks_as_often_as_it_is_told) {
     for (std::uint64_t made = 0; made < 640; made += calls) {
         ++asked;
         std::uint32_t next = calls;
-        const std::uint64_t sample = device_timer().begin(stream, key, next);
+        const DeviceSample sample = device_timer().begin(stream, key, next);
         device_timer().end(sample, stream);
-        count += sample != 0;
+        count += sample.number != 0;
         calls = next;
     }
     BOOST_TEST(count == 17); // eight, and one in 64
@@ -84,16 +84,16 @@ BOOST_AUTO_TEST_CASE(who_counts_by_itself_asks_as_often_as_it_is_told) {
 
 BOOST_AUTO_TEST_CASE(a_finished_pair_becomes_a_record_with_the_floor_of_nothing) {
     driver().milliseconds = 0.002f;
-    const std::uint64_t sample = device_timer().begin(stream, key);
+    const DeviceSample sample = device_timer().begin(stream, key);
     device_timer().end(sample, stream);
-    BOOST_REQUIRE(sample != 0u);
+    BOOST_REQUIRE(sample.number != 0u);
     driver().finished = false;
     device_timer().collect();
     BOOST_TEST(recorder().device_times.empty());
     driver().finished = true;
     device_timer().collect();
     BOOST_REQUIRE(recorder().device_times.size() == 1u);
-    BOOST_TEST(recorder().device_times[0].sample == sample);
+    BOOST_TEST(recorder().device_times[0].sample == sample.number);
     BOOST_TEST(recorder().device_times[0].nanoseconds == 2000u);
     BOOST_TEST(recorder().device_times[0].floor_nanoseconds == 2000u);
     const std::uint64_t queries = driver().queries;
@@ -137,12 +137,12 @@ BOOST_AUTO_TEST_CASE(events_that_cannot_be_recorded_are_not_read) {
     driver().event_answer = CUDA_ERROR_INVALID_HANDLE; // a stream of another context
     BOOST_TEST(!timed());
     driver().event_answer = CUDA_SUCCESS;
-    const std::uint64_t sample = device_timer().begin(stream, key);
+    const DeviceSample sample = device_timer().begin(stream, key);
     driver().event_answer = CUDA_ERROR_INVALID_HANDLE;
     device_timer().end(sample, stream);
     device_timer().collect();
     for (const auto& record : recorder().device_times)
-        BOOST_TEST(record.sample != sample);
+        BOOST_TEST(record.sample != sample.number);
 }
 
 BOOST_AUTO_TEST_CASE(a_context_that_came_back_at_its_address_starts_anew) {

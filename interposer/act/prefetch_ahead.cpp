@@ -1,11 +1,9 @@
-#include "interposer/act/bring_ahead.hpp"
-
 #include "interposer/act/devices.hpp"
-#include "interposer/act/knowledge.hpp"
-#include "interposer/act/move_plan.hpp"
+#include "interposer/act/prefetch.hpp"
 #include "interposer/attach/real.hpp"
 #include "interposer/observe/capture.hpp"
 #include "interposer/observe/contexts.hpp"
+#include "interposer/observe/try_lock.hpp"
 #include "interposer/record/off_stack.hpp"
 #include "interposer/record/quiet.hpp"
 #include "policy/trust.hpp"
@@ -19,21 +17,21 @@ namespace {
 using attach::Entry;
 using attach::real;
 
-/// Of one context, the first that wants it; another takes it over when that one is gone.
+/// The stream beside the program's. It belongs to one context; when that is gone, the next that wants it takes
+/// it over.
 struct Side {
     std::uint16_t context = 0; ///< number; 0: none
     CUstream stream = nullptr;
     CUevent begins = nullptr; ///< what was launched before the current launch is done
     CUevent ends = nullptr;   ///< what was brought ahead is there
     CUdevice device = -1;
-    Launching beside{nullptr, 0}; ///< the launch that `moves` go along with
+    Launching beside{}; ///< the launch that `moves` go along with
     Moves moves{{0, 0, 0, {}}, {0, 0, 0, {}}, 0, 0, 0, {}};
 };
 
-constinit std::atomic_flag taken{};           ///< guards `side`
+constinit observe::TryLock lock;              ///< guards `side`; a launch that moves ahead holds it
 constinit std::atomic<bool> under_way{false}; ///< `ends` was recorded, and no launch has waited for it
 constinit Side side;
-thread_local constinit bool mine = false; ///< it was taken by this thread's launch
 
 constinit policy::Trust trust; ///< in what is foretold; knowledge.mutex guards it
 
@@ -104,7 +102,7 @@ bool follow(CUstream stream) {
 }
 
 /// With everything set for bring_ahead().
-bool prepare(const observe::Touched& running, const observe::Touched& next, Launching launch) {
+bool prepare(const observe::Touched& running, const observe::Touched& next, const Launching& launch) {
     const record::Quiet quiet;
     const observe::RelaxedCapture relaxed;
     const std::uint16_t context = observe::current_context_number();
@@ -120,7 +118,10 @@ bool prepare(const observe::Touched& running, const observe::Touched& next, Laun
 } // namespace
 
 void await_ahead(CUstream stream) noexcept {
-    if (!under_way.load(std::memory_order_acquire) || taken.test_and_set(std::memory_order_acquire))
+    if (!under_way.load(std::memory_order_acquire))
+        return;
+    const observe::TryLock::Attempt attempt(lock);
+    if (!attempt)
         return;
     const record::Quiet quiet;
     const observe::RelaxedCapture relaxed;
@@ -129,38 +130,34 @@ void await_ahead(CUstream stream) noexcept {
         side.context == observe::current_context_number() && !observe::may_be_capturing(stream) &&
         real<Entry::cuStreamWaitEvent>()(stream, side.ends, 0) == CUDA_SUCCESS)
         under_way.store(false, std::memory_order_release);
-    taken.clear(std::memory_order_release);
 }
 
-void plan_ahead(const observe::Touched& running, Launching launch) noexcept {
-    if (!knowledge.residency.crowded() || taken.test_and_set(std::memory_order_acquire))
+void plan_ahead(LaunchScope& launch) noexcept {
+    if (!knowledge.residency.crowded() || !lock.try_lock())
         return;
     const record::OffStack<observe::Touched> next;
-    mine = foretell(running, *next) && prepare(running, *next, launch);
-    if (!mine)
-        taken.clear(std::memory_order_release);
+    launch.moves_ahead = foretell(launch.touched, *next) && prepare(launch.touched, *next, launch);
+    if (!launch.moves_ahead)
+        lock.unlock();
 }
 
-void bring_ahead() noexcept {
-    if (!mine)
+void bring_ahead(LaunchScope& launch) noexcept {
+    if (!launch.moves_ahead)
         return;
-    mine = false;
     const record::Quiet quiet;
     const observe::RelaxedCapture relaxed;
     make_moves(side.moves, side.device, {side.stream, side.beside.stack}, trace::Reason::next_launch);
     if (real<Entry::cuEventRecord>()(side.ends, side.stream) == CUDA_SUCCESS)
         under_way.store(true, std::memory_order_release);
-    taken.clear(std::memory_order_release);
+    lock.unlock();
 }
 
 void forget_ahead(std::uint16_t context_number) noexcept {
-    if (context_number == 0 || taken.test_and_set(std::memory_order_acquire))
-        return;
-    if (side.context == context_number) {
+    const observe::TryLock::Attempt attempt(lock);
+    if (attempt && context_number != 0 && side.context == context_number) {
         side = {};
         under_way.store(false, std::memory_order_release);
     }
-    taken.clear(std::memory_order_release);
 }
 
 } // namespace umadvisor::act

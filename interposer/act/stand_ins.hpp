@@ -1,3 +1,6 @@
+/// What the program is told of memory that is not what it has asked for: rewritten memory passes for device
+/// memory, and a card for as large as --pretend-memory says.
+///
 /// Managed pools that stand in for the program's own, so that stream-ordered memory can be rewritten: each of
 /// its pools on a device has up to two twins, made when they are first needed (CUDA driver API, "Stream Ordered
 /// Memory Allocator"; pools of managed memory came with CUDA 13.0). What the program asks of its pool holds for
@@ -52,5 +55,18 @@ CUmemoryPool original_of(CUmemoryPool pool) noexcept;
 void set_on_twins(CUmemoryPool pool, CUmemPool_attribute attribute, void* value) noexcept;
 void add_of_twins(CUmemoryPool pool, CUmemPool_attribute attribute, void* value) noexcept;
 void trim_twins(CUmemoryPool pool, std::size_t keep) noexcept;
+
+/// Whether the program is to be told of `address` what it would be of device memory: it was rewritten, and who
+/// asks does not move memory by itself.
+bool passes_for_device_memory(std::uint64_t address) noexcept;
+
+/// The driver has refused to share `address` with other processes. Where that is our doing, no more is
+/// rewritten.
+void sharing_was_refused(std::uint64_t address) noexcept;
+
+/// What cuMemGetInfo and cuDeviceTotalMem answered, made to look like the pretended card. Free falls by
+/// rewritten bytes as it would have by cuMemAlloc, to zero at the least: the driver counts those that have been
+/// on the device. Either may be null.
+void adjust_memory_info(std::size_t* free, std::size_t* total) noexcept;
 
 } // namespace umadvisor::act

@@ -1,14 +1,9 @@
-#include "interposer/act/bring.hpp"
-#include "interposer/act/knowledge.hpp"
-#include "interposer/act/left_round.hpp"
 #include "interposer/act/placement.hpp"
+#include "interposer/act/prefetch.hpp"
 #include "interposer/attach/real.hpp"
 #include "interposer/observe/capture.hpp"
-#include "interposer/record/clock.hpp"
 #include "interposer/record/off_stack.hpp"
 #include "interposer/record/quiet.hpp"
-#include "interposer/record/recorder.hpp"
-#include "policy/mix.hpp"
 
 #include <algorithm>
 
@@ -54,7 +49,7 @@ void expect(const Wait& wait, HomeWays& home) {
     Reached::Place place{};
     const auto name_of = [](std::uint64_t id) { return knowledge.names.find(id).name; };
     const record::Guard guard(knowledge.mutex);
-    reached().take(wait, place, name_of, [&](std::uint64_t id, std::uint64_t address) {
+    of_thread().reached.take(wait, place, name_of, [&](std::uint64_t id, std::uint64_t address) {
         observe::Allocation allocation;
         if (!observe::allocations().find(address, allocation) || allocation.id != id)
             return; // gone since
@@ -81,7 +76,7 @@ std::uint32_t bring(const policy::PrefetchRange* ranges, std::uint32_t count, CU
         const CUresult answer =
             prefetch_range(range, CU_DEVICE_CPU, stream, trace::Reason::host_returns, stack);
         if (answer != CUDA_SUCCESS) {
-            prefetch_mode.fail(answer);
+            prefetching.fail(answer);
             break;
         }
         const record::Guard guard(knowledge.mutex);
@@ -97,16 +92,13 @@ void leave(const policy::PrefetchRange* ranges, std::uint32_t first, std::uint32
         knowledge.host_returns.leave(ranges[first].allocation);
 }
 
-/// What is to follow the launch that the thread is making.
-struct Behind {
-    static constexpr std::uint32_t most = 32;
-    std::uint32_t count;
-    Launching launch;
-    policy::PrefetchRange ranges[most];
-};
-
-Behind& behind() noexcept {
-    return record::kept_of_thread<Behind, sizeof(Reached)>();
+void tell_comparison(std::uint64_t stack, bool leaves, bool whole) {
+    trace::Comparison record;
+    record.start = record::now();
+    record.stack = stack;
+    record.leaves = leaves ? 1 : 0;
+    record.whole = whole ? 1 : 0;
+    record::write(record);
 }
 
 } // namespace
@@ -120,7 +112,7 @@ void bring_home(const Wait& wait) noexcept {
     const CUstream stream =
         wait.what == Wait::For::stream ? reinterpret_cast<CUstream>(wait.stream) : CU_STREAM_PER_THREAD;
     std::uint32_t brought = 0;
-    if (home.bytes >= policy::HostReturns::least_together && !round_is_left())
+    if (home.bytes >= policy::HostReturns::least_together && !of_thread().left.is_left())
         brought = bring(home.ranges, home.count, stream, wait.stack);
     if (brought != 0) {
         const record::Quiet quiet;
@@ -129,36 +121,61 @@ void bring_home(const Wait& wait) noexcept {
     leave(home.ranges, brought, home.count);
 }
 
-void plan_return(const observe::Touched& touched, Launching launch) noexcept {
-    Behind& list = behind();
-    list.count = 0;
-    list.launch = launch;
+void plan_returns(LaunchScope& launch) noexcept {
     const std::uint64_t now = record::monotonic_nanoseconds();
     const record::Guard guard(knowledge.mutex);
-    for (std::uint32_t i = 0; i < touched.managed_count; ++i) {
-        const observe::Allocation& allocation = touched.managed[i];
+    for (std::uint32_t i = 0; i < launch.touched.managed_count; ++i) {
+        const observe::Allocation& allocation = launch.touched.managed[i];
         const policy::LastReach::NextWait next = knowledge.last_reach.launch(
             allocation.address, allocation.bytes, reinterpret_cast<std::uint64_t>(launch.stream), now);
-        if (next.place == 0 || list.count + 2 > Behind::most)
+        if (next.place == 0 || launch.return_count + 2 > LaunchScope::most_returns)
             continue;
         const policy::HostReturns::Span span =
             knowledge.host_returns.ahead_of_wait(next, allocation.id, allocation.address, allocation.bytes,
                                                  knowledge.residency.tried_block(allocation.id));
         span.for_each_part([&](std::uint64_t first, std::uint64_t last) {
-            list.ranges[list.count++] = {allocation.id, first, last - first};
+            launch.returns[launch.return_count++] = {allocation.id, first, last - first};
         });
     }
 }
 
-void return_behind(bool launched) noexcept {
-    Behind& list = behind();
-    if (list.count == 0)
+void make_returns(LaunchScope& launch) noexcept {
+    if (launch.return_count == 0)
         return;
-    leave(list.ranges,
-          launched && !round_is_left() ? bring(list.ranges, list.count, list.launch.stream, list.launch.stack)
-                                       : 0,
-          list.count);
-    list.count = 0;
+    const bool brings = launch.launched && !of_thread().left.is_left();
+    leave(launch.returns, brings ? bring(launch.returns, launch.return_count, launch.stream, launch.stack) : 0,
+          launch.return_count);
+}
+
+void LeftRound::end(std::uint64_t stack) noexcept {
+    if (site == 0)
+        return;
+    const std::uint64_t now = run_time();
+    const bool whole = site == stack && site_waits != waits && now >= least_end;
+    if (whole || now > deadline) {
+        tell_comparison(site, false, whole);
+        site = 0;
+    } else if (site != stack) {
+        const record::Guard guard(knowledge.mutex);
+        knowledge.compared_rounds.covered(stack);
+    }
+}
+
+bool LeftRound::begin(std::uint64_t stack, std::uint64_t bytes) noexcept {
+    if (stack == 0 || site != 0)
+        return false;
+    const std::uint64_t now = run_time();
+    {
+        const record::Guard guard(knowledge.mutex);
+        if (knowledge.turns.tries() || !knowledge.compared_rounds.begins(stack, bytes, waits, now))
+            return false;
+        least_end = now + policy::ComparedRounds::least_ns;
+        deadline = knowledge.compared_rounds.deadline(stack, now);
+    }
+    site = stack;
+    site_waits = waits;
+    tell_comparison(stack, true, false);
+    return true;
 }
 
 } // namespace umadvisor::act

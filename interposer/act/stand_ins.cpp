@@ -1,4 +1,4 @@
-#include "interposer/act/pool_twins.hpp"
+#include "interposer/act/stand_ins.hpp"
 
 #include "interposer/attach/real.hpp"
 #include "interposer/record/mutex.hpp"

@@ -1,0 +1,85 @@
+#include "interposer/act/action.hpp"
+
+#include "interposer/act/devices.hpp"
+#include "interposer/record/off_stack.hpp"
+#include "interposer/record/recorder.hpp"
+#include "interposer/runtime/message.hpp"
+
+#include <cstdarg>
+#include <cstdio>
+
+namespace umadvisor::act {
+
+extern constinit Action counting, looking, relieving, prefetching, rewriting, staging;
+
+/// The order in which they act: what moves memory goes by looks, and what is advised is not prefetched.
+constinit Action* const detail::actions[] = {&counting,  &looking, &relieving, &prefetching,
+                                             &rewriting, &staging, nullptr};
+constinit std::atomic<bool> detail::acting{false};
+
+namespace {
+
+/// Why managed memory is left alone; null: it need not be.
+const char* refusal(const DeviceCount& devices) {
+    if (devices.able != 0)
+        return nullptr;
+    if (devices.one_pool != 0)
+        return "--act is refused: host and device share one memory, so nothing has to move; all runs as it "
+               "would without";
+    return "--act is refused: no device has concurrentManagedAccess; the program runs as it would without";
+}
+
+void refuse_managed(runtime::Options& options, const DeviceCount& devices) {
+    if (!options.act_prefetch && !options.act_relieve && options.act_rewrite == runtime::Rewriting::none)
+        return;
+    if (const char* const why = refusal(devices)) {
+        announce("%s", why);
+        options.act_prefetch = options.act_relieve = false;
+        options.act_rewrite = runtime::Rewriting::none;
+    } else if (devices.able < devices.all) {
+        record::note("--act leaves alone %d of %d devices, which have no concurrentManagedAccess",
+                     devices.all - devices.able, devices.all);
+    }
+}
+
+} // namespace
+
+void Action::fail(CUresult why) noexcept {
+    if (failures.fetch_add(1, std::memory_order_relaxed) + 1 == max_failures && on.exchange(false))
+        record::note("--act %s: switched off after %d failed actions, the last with CUresult %d", name,
+                     max_failures, static_cast<int>(why));
+}
+
+void announce(const char* format, ...) noexcept {
+    struct Line {
+        char text[1024];
+    };
+    const record::OffStack<Line> line;
+    va_list arguments;
+    va_start(arguments, format);
+    std::vsnprintf(line->text, sizeof(Line), format, arguments);
+    va_end(arguments);
+    runtime::say("%s", line->text);
+    record::note("%s", line->text);
+}
+
+void initialize(const runtime::Options& wanted) noexcept {
+    if (!wanted.acts() && wanted.pretend_bytes == 0)
+        return;
+    runtime::Options options = wanted;
+    const DeviceCount devices = learn_devices(options);
+    refuse_managed(options, devices);
+    for (Action* const* each = detail::actions; *each != nullptr; ++each)
+        if (Action& action = **each; action.start(options, devices)) {
+            action.started.store(true, std::memory_order_release);
+            action.on.store(true, std::memory_order_release);
+            detail::acting.store(true, std::memory_order_release);
+        }
+}
+
+void refuse_unrecorded(const runtime::Options& options) noexcept {
+    if (options.acts())
+        runtime::say("--act is refused: nothing is done to a program that is not recorded");
+}
+
+} // namespace umadvisor::act

@@ -1,0 +1,177 @@
+/// What --act does around the program's calls. Wrappers tell what happens and name no mode; without --act that
+/// is one load and a branch.
+///
+/// Every call of the driver that an action makes is recorded with origin umadvisor. One that is refused or
+/// fails leaves the program exactly as it would have been; an action that keeps failing is switched off with
+/// one Notice. Nothing happens during stream capture. All functions are thread-safe.
+#pragma once
+
+#include "interposer/attach/entries.hpp"
+#include "interposer/observe/touched.hpp"
+#include "interposer/record/clock.hpp"
+#include "interposer/runtime/options.hpp"
+#include "policy/prefetch_plan.hpp"
+#include "trace/copy_records.hpp"
+#include "trace/event_records.hpp"
+#include "trace/managed_records.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace umadvisor::act {
+
+struct DeviceCount;
+
+/// Where and from where something is launched.
+struct Launching {
+    CUstream stream = nullptr; ///< explicit handle
+    std::uint64_t stack = 0;   ///< id of the call stack
+};
+
+/// A launch of a kernel or a graph, from before the driver's call to after it. What an action finds before and
+/// does after stands here. It is large: it belongs off the program's stack.
+struct LaunchScope : Launching {
+    observe::Touched touched;
+    bool launched = false; ///< by the driver's answer
+
+    /// What the host wants next of what the launch is the last to reach: it follows the launch there.
+    static constexpr std::uint32_t most_returns = 32;
+    std::uint32_t return_count = 0;
+    policy::PrefetchRange returns[most_returns];
+    /// Moves for the next launch are planned, and the lock of their stream is held.
+    bool moves_ahead = false;
+};
+
+/// Of stream-ordered memory: which pool the program named, null for that of the stream's device, and an
+/// explicit handle of the stream.
+struct StreamOrder {
+    CUmemoryPool pool;
+    CUstream stream;
+};
+
+/// The program asks for device memory. An action that answers in the driver's stead fills in the record:
+/// status, memory, origin, reason.
+struct AllocationScope {
+    trace::Alloc& record;
+    CUdeviceptr* out;
+    std::size_t bytes;                  ///< 0: nothing that an action could allocate
+    const StreamOrder* order = nullptr; ///< null: cuMemAlloc and cuMemAllocPitch
+    // Of cuMemAllocPitch, whose bytes follow from what the driver makes of a row.
+    std::size_t* pitch = nullptr;
+    std::size_t width = 0, height = 0;
+    unsigned element = 0;
+    std::size_t row = 0; ///< bytes from row to row; 0: not known
+};
+
+/// What a wait covered.
+struct Wait {
+    enum class For : std::uint8_t { part, stream, everything };
+    For what;
+    std::uint64_t stream; ///< explicit handle
+    std::uint64_t stack;  ///< id of the call stack
+    std::uint64_t begun;  ///< CLOCK_MONOTONIC, nanoseconds; 0: not known
+};
+
+/// One of the things that --act lists. A function that is null is not called.
+struct Action {
+    static constexpr int max_failures = 8; ///< then it is off
+
+    const char* name;
+    /// Whether it is on, now that cuInit has been made.
+    bool (*start)(const runtime::Options& options, const DeviceCount& devices) noexcept = nullptr;
+
+    void (*before_launch)(LaunchScope& launch) noexcept = nullptr;
+    void (*after_launch)(LaunchScope& launch) noexcept = nullptr;
+    void (*before_copy)(const trace::Copy& copy) noexcept = nullptr;
+    /// Whether it has made the copy, which its record describes (`stream` as an explicit handle).
+    bool (*instead_of_copy)(trace::Copy& copy) noexcept = nullptr;
+    /// The copy has been made, and its record is complete.
+    void (*after_copy)(trace::Copy& copy) noexcept = nullptr;
+    /// The program has waited for the device, and the host may touch what launches left there.
+    void (*after_wait)(const Wait& wait) noexcept = nullptr;
+    /// All actions have seen the wait.
+    void (*end_round)() noexcept = nullptr;
+    /// The program has prefetched, has advised the driver, or has attached memory to a stream.
+    void (*on_prefetch)(const trace::Prefetch& prefetch) noexcept = nullptr;
+    void (*on_advice)(const trace::Advise& advice) noexcept = nullptr;
+    void (*on_attachment)(const trace::Attach& attachment) noexcept = nullptr;
+    /// Something happened to [first, first + bytes) of an allocation that leaves it on either side: a copy,
+    /// which the driver lets the host or the device carry out, or a discard.
+    void (*on_move)(std::uint64_t allocation, std::uint64_t first, std::uint64_t bytes) noexcept = nullptr;
+    /// Whether it has answered: before the driver is asked, and after the driver had no memory.
+    bool (*instead_of_allocation)(AllocationScope& allocation) noexcept = nullptr;
+    bool (*instead_of_refusal)(AllocationScope& allocation) noexcept = nullptr;
+    // From the start on, also once it is off.
+    void (*on_allocation)(const observe::Allocation& allocation, std::uint64_t stack) noexcept = nullptr;
+    void (*on_free)(const observe::Allocation& allocation) noexcept = nullptr;
+    /// The context is gone (contexts.hpp).
+    void (*on_context_end)(std::uint16_t number) noexcept = nullptr;
+
+    std::atomic<bool> started{false}, on{false};
+    std::atomic<int> failures{0};
+
+    bool is_on() const noexcept { return on.load(std::memory_order_acquire); }
+    /// A driver call of its own failed. The program goes on as if it had not been tried.
+    void fail(CUresult why) noexcept;
+};
+
+namespace detail {
+extern constinit std::atomic<bool> acting;
+extern constinit Action* const actions[]; ///< ended by null
+} // namespace detail
+
+/// Whether any action was started.
+inline bool acting() noexcept {
+    return detail::acting.load(std::memory_order_acquire);
+}
+
+namespace detail {
+template <auto Function, class... Arguments>
+bool tell(std::atomic<bool> Action::*whom, Arguments&... arguments) noexcept {
+    for (Action* const* each = actions; *each != nullptr; ++each) {
+        Action& action = **each;
+        if (action.*Function == nullptr || !(action.*whom).load(std::memory_order_acquire))
+            continue;
+        if constexpr (std::is_same_v<decltype((action.*Function)(arguments...)), bool>) {
+            if ((action.*Function)(arguments...))
+                return true;
+        } else {
+            (action.*Function)(arguments...);
+        }
+    }
+    return false;
+}
+} // namespace detail
+
+/// Calls this function of every action that has it and is on, in their order; of those that answer, until one
+/// answers true. Whether one did.
+template <auto Function, class... Arguments>
+bool tell(Arguments&&... arguments) noexcept {
+    return acting() && detail::tell<Function>(&Action::on, arguments...);
+}
+
+/// The same of those that are off again, too.
+template <auto Function, class... Arguments>
+void tell_started(Arguments&&... arguments) noexcept {
+    if (acting())
+        detail::tell<Function>(&Action::started, arguments...);
+}
+
+/// Of a Wait that begins now; 0 where nobody acts.
+inline std::uint64_t wait_begins() noexcept {
+    return acting() ? record::monotonic_nanoseconds() : 0;
+}
+
+/// One line on stderr, and a Notice.
+[[gnu::format(printf, 1, 2)]] void announce(const char* format, ...) noexcept;
+
+/// Asks the devices what they can do and switches on what is asked for; refuses, with one line and a Notice,
+/// what no device can. After cuInit.
+void initialize(const runtime::Options& options) noexcept;
+
+/// The same where there is no trace: no action without a record of it.
+void refuse_unrecorded(const runtime::Options& options) noexcept;
+
+} // namespace umadvisor::act
