@@ -8,6 +8,94 @@
 
 namespace umadvisor::policy {
 
+void AllocationNames::add(std::uint64_t allocation, std::uint64_t bytes, std::uint64_t stack,
+                          std::uint64_t key) noexcept {
+    if (key == 0 || by_allocation_[allocation % slots] != 0)
+        return;
+    for (std::uint64_t alike = 0; alike < most_alike; ++alike) {
+        const std::uint64_t name = mix(mix(key, bytes), alike) | 1;
+        const std::uint64_t place = name >> 1 & (slots - 1);
+        Slot& slot = by_name_[place];
+        if (slot.allocation != 0 && slot.named.name == name)
+            continue;
+        if (slot.allocation == 0) {
+            slot = {allocation, {name, bytes, stack}};
+            by_allocation_[allocation % slots] = static_cast<std::uint16_t>(place + 1);
+        }
+        return;
+    }
+}
+
+void AllocationNames::remove(std::uint64_t allocation) noexcept {
+    std::uint16_t& place = by_allocation_[allocation % slots];
+    if (place == 0 || by_name_[place - 1].allocation != allocation)
+        return;
+    by_name_[place - 1].allocation = 0;
+    place = 0;
+}
+
+AllocationNames::Named AllocationNames::find(std::uint64_t allocation) const noexcept {
+    const std::uint16_t place = by_allocation_[allocation % slots];
+    return place != 0 && by_name_[place - 1].allocation == allocation ? by_name_[place - 1].named : Named{};
+}
+
+LastReach::Turns& LastReach::find(std::uint64_t address, std::uint64_t bytes) noexcept {
+    const std::uint64_t key = mix(address, bytes) | 1;
+    Turns& turns = turns_[(key >> 1) % slots];
+    if (turns.key != key) {
+        turns = {};
+        turns.key = key;
+    }
+    return turns;
+}
+
+LastReach::NextWait LastReach::launch(std::uint64_t address, std::uint64_t bytes, std::uint64_t stream,
+                                      std::uint64_t now) noexcept {
+    Turns& turns = find(address, bytes);
+    if (turns.told) { // it was not the last
+        turns.told = false;
+        turns.agreed = distrusted;
+    }
+    if (turns.launches == 0)
+        turns.stream = stream;
+    turns.several_streams = turns.several_streams || turns.stream != stream;
+    ++turns.launches;
+    turns.last = now;
+    turns.told = turns.agreed >= believed && turns.launches == turns.expected && !turns.several_streams;
+    return turns.told ? NextWait{turns.place, turns.meanwhile} : NextWait{};
+}
+
+void LastReach::wait(std::uint64_t address, std::uint64_t bytes, std::uint64_t place,
+                     std::uint64_t begun) noexcept {
+    Turns& turns = find(address, bytes);
+    const bool same = turns.place == place && turns.expected == turns.launches && !turns.several_streams;
+    turns.agreed = same ? std::min(turns.agreed + 1, believed) : std::min(turns.agreed, 0);
+    turns.place = place;
+    turns.meanwhile = begun - std::min(begun, turns.last);
+    turns.expected = turns.launches;
+    turns.launches = 0;
+    turns.several_streams = turns.told = false;
+}
+
+TakenPart::Range TakenPart::next(std::uint64_t room) const noexcept {
+    const std::uint64_t bytes = last_.last - last_.first;
+    const std::uint64_t first = step_ == 0 ? last_.first : (last_.first + step_) % room;
+    return bytes <= room && first <= room - bytes ? Range{first, first + bytes} : Range{};
+}
+
+void TakenPart::took(Range range, std::uint64_t room) noexcept {
+    const std::uint64_t bytes = range.last - range.first, before = last_.last - last_.first;
+    const std::uint64_t both = std::min(range.last, last_.last) -
+                               std::min({std::max(range.first, last_.first), range.last, last_.last});
+    std::uint64_t step = 0;
+    if (2 * both < std::max(bytes, before) && bytes == before)
+        step = (range.first + room - last_.first) % room;
+    const bool as_before = step_ == step && (step != 0 || 2 * both >= std::max(bytes, before));
+    agreed_ = as_before ? agreed_ + 1 : 1;
+    step_ = step;
+    last_ = range;
+}
+
 namespace {
 
 using residency::block_bytes;

@@ -1,13 +1,120 @@
 /// What the host takes back of managed memory after a wait, learned over the rounds of a loop.
 #pragma once
 
-#include "policy/last_reach.hpp"
-#include "policy/taken_part.hpp"
 #include "residency/geometry.hpp"
 
 #include <cstdint>
 
 namespace umadvisor::policy {
+
+/// Names of managed allocations that are the same in each run.
+///
+/// An allocation is known by its call site, its size and the how-many-th such it is among those that live. Not
+/// thread-safe: its owner's lock covers it. What there is no room for stays without a name.
+class AllocationNames {
+public:
+    struct Named {
+        std::uint64_t name = 0; ///< 0: it has none
+        std::uint64_t bytes = 0;
+        std::uint64_t stack = 0; ///< of the call
+    };
+
+    constexpr AllocationNames() noexcept = default;
+
+    /// `key` is that of the call's stack.
+    void add(std::uint64_t allocation, std::uint64_t bytes, std::uint64_t stack, std::uint64_t key) noexcept;
+    void remove(std::uint64_t allocation) noexcept;
+    Named find(std::uint64_t allocation) const noexcept;
+
+private:
+    static constexpr std::uint64_t slots = 4096, most_alike = 64;
+    struct Slot {
+        std::uint64_t allocation; ///< 0: free
+        Named named;
+    };
+
+    Slot by_name_[slots] = {};
+    std::uint16_t by_allocation_[slots] = {}; ///< where in by_name_, plus 1
+};
+
+/// Which launch is the last to reach an allocation before the program waits for it.
+///
+/// Learned over the rounds of a loop: an allocation that two waits in a row at one place came after as many
+/// launches is expected to be waited for after so many again. Launches on several streams tell nothing: one may
+/// be under way when the last is done. Not thread-safe: its owner's lock covers it. Forgets rather than grows.
+class LastReach {
+public:
+    constexpr LastReach() noexcept = default;
+
+    /// The wait that is expected after a launch, before another reaches the allocation.
+    struct NextWait {
+        std::uint64_t place = 0;     ///< as wait() had it; 0: not known
+        std::uint64_t meanwhile = 0; ///< nanoseconds from the launch to where it began, last time
+    };
+
+    /// A launch on `stream` is about to reach the allocation. `now`: nanoseconds of any clock.
+    NextWait launch(std::uint64_t address, std::uint64_t bytes, std::uint64_t stream,
+                    std::uint64_t now) noexcept;
+
+    /// The program has waited at `place`, from `begun` on (0: not known), for launches that reached the
+    /// allocation.
+    void wait(std::uint64_t address, std::uint64_t bytes, std::uint64_t place, std::uint64_t begun) noexcept;
+
+private:
+    /// Not by its id: what is allocated anew in each round mostly comes to stand where it stood.
+    struct Turns {
+        std::uint64_t key, stream, place;
+        std::uint64_t last;               ///< time of the last launch
+        std::uint64_t meanwhile;          ///< from there to the wait
+        std::uint32_t launches, expected; ///< since the last wait, and before it
+        std::int32_t agreed; ///< waits in a row that were as the one before; less than 0: it was wrong
+        bool several_streams, told;
+    };
+
+    Turns& find(std::uint64_t address, std::uint64_t bytes) noexcept;
+
+    static constexpr std::uint64_t slots = 1024;
+    static constexpr std::int32_t believed = 1, distrusted = -8;
+    Turns turns_[slots] = {};
+};
+
+/// The part of an allocation that the host takes in each round of a loop.
+///
+/// It stays where it is, or moves on by as much each time and around the end, as through a ring of slots. In
+/// bytes from the allocation's start. Plain data; all zeros: nothing was taken yet.
+class TakenPart {
+public:
+    struct Range {
+        std::uint64_t first = 0, last = 0; ///< equal: nothing
+    };
+
+    constexpr TakenPart() noexcept = default;
+    /// As if it had been taken once.
+    explicit constexpr TakenPart(Range range) noexcept : last_(range), agreed_(1) {}
+
+    /// What is expected to be taken next of an allocation of `room` bytes; nothing where that cannot be.
+    Range next(std::uint64_t room) const noexcept;
+
+    Range last() const noexcept { return last_; }
+
+    /// Bytes that it moves on by, round the end; 0: it stays.
+    std::uint64_t step() const noexcept { return step_; }
+
+    /// How many times in a row what was taken was the same, or as far from the one before as that was from its
+    /// own; the first of them included.
+    std::uint32_t agreed() const noexcept { return agreed_; }
+
+    void took(Range range, std::uint64_t room) noexcept;
+    /// What was expected was taken.
+    void took_next(std::uint64_t room) noexcept { last_ = next(room); }
+    /// Nothing was taken where something was expected, or too little to tell.
+    void took_nothing() noexcept { agreed_ = 0; }
+
+private:
+    Range last_;
+    std::uint64_t step_ = 0;
+    std::uint32_t agreed_ = 0;
+};
 
 /// A wait is known by its place: where in the program, after which launches. What the host has taken of an
 /// allocation between such a wait and the next launch that reaches it, it will take next time, or as much that

@@ -1,6 +1,7 @@
 /// Where rewritten allocations are placed and how large the card looks, from plain numbers: no CUDA here.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace umadvisor::policy {
@@ -16,12 +17,16 @@ struct DeviceState {
 };
 
 /// What the card has left for allocations that are rewritten, were there none yet.
-std::uint64_t room_of(const DeviceState& device) noexcept;
+inline std::uint64_t room_of(const DeviceState& device) noexcept {
+    return device.memory_bytes - std::min(device.plain_bytes, device.memory_bytes);
+}
 
 /// Whether all has room on it, so that what was rewritten is to have its preferred location there and be
 /// brought. Never when oversubscribed: SET_PREFERRED_LOCATION switches off the driver's own relief from
 /// thrashing.
-bool holds_all(const DeviceState& device) noexcept;
+inline bool holds_all(const DeviceState& device) noexcept {
+    return device.rewritten_bytes + device.plain_bytes + device.other_bytes <= device.memory_bytes;
+}
 
 /// What cuMemGetInfo shall answer.
 struct MemoryInfo {
@@ -31,6 +36,10 @@ struct MemoryInfo {
 /// The card as it would look with `pretended` bytes (0: its own) and with `held_bytes`, all that the program
 /// holds and what is beside it, allocated by cuMemAlloc. `real` counts of managed memory what has been on the
 /// device.
-MemoryInfo pretend(MemoryInfo real, std::uint64_t pretended, std::uint64_t held_bytes) noexcept;
+inline MemoryInfo pretend(MemoryInfo real, std::uint64_t pretended, std::uint64_t held_bytes) noexcept {
+    const std::uint64_t total = pretended != 0 ? std::min(pretended, real.total) : real.total;
+    const std::uint64_t used = std::max(real.total - std::min(real.free, real.total), held_bytes);
+    return {total - std::min(used, total), total};
+}
 
 } // namespace umadvisor::policy

@@ -1,7 +1,7 @@
 #include "analyzer/whatif/replay.hpp"
 
 #include "analyzer/whatif/next_uses.hpp"
-#include "policy/eviction_plan.hpp"
+#include "policy/prefetch_plan.hpp"
 
 #include <algorithm>
 

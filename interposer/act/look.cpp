@@ -1,4 +1,4 @@
-#include "interposer/act/look.hpp"
+#include "interposer/act/prefetch.hpp"
 
 #include "interposer/record/off_stack.hpp"
 

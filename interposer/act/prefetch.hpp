@@ -2,22 +2,18 @@
 /// is known to take back at a wait is brought home there. What its parts share; wrappers know of none of it.
 #pragma once
 
-#include "interposer/act/look.hpp"
+#include "interposer/act/action.hpp"
 #include "interposer/act/pointees.hpp"
+#include "interposer/observe/residency_sampler.hpp"
 #include "interposer/record/mutex.hpp"
 #include "interposer/record/recorder.hpp"
-#include "policy/allocation_names.hpp"
-#include "policy/compared_rounds.hpp"
-#include "policy/device_turns.hpp"
 #include "policy/host_returns.hpp"
-#include "policy/last_reach.hpp"
-#include "policy/launch_sequence.hpp"
 #include "policy/mix.hpp"
+#include "policy/prefetch_plan.hpp"
 #include "policy/residency_map.hpp"
+#include "policy/round_trials.hpp"
 
 namespace umadvisor::act {
-
-extern constinit Action prefetching;
 
 /// What the process's prefetching knows of the program and goes by.
 struct Knowledge {
@@ -96,7 +92,7 @@ private:
     Entry entries_[most] = {};
 };
 
-/// The round of a thread that is left as it would be without prefetching (compared_rounds.hpp).
+/// The round of a thread that is left as it would be without prefetching (policy::ComparedRounds).
 struct LeftRound {
     std::uint64_t waits;               ///< of the thread, so far
     std::uint64_t site;                ///< stack id; 0: no round is left alone
@@ -176,5 +172,28 @@ void make_moves(const Moves& moves, CUdevice device, Launching launch, trace::Re
 
 /// All of a managed allocation was brought to its device. False: prefetching is off, and nobody goes by it.
 bool note_resident(const observe::Allocation& allocation) noexcept;
+
+// What those who act on where memory is tell each other: one look serves all of them.
+
+extern constinit Action relieving, prefetching;
+
+/// What a launch is about to reach is looked at where that tells anything.
+void look_before_launch(const observe::Touched& touched) noexcept;
+
+/// Where a look tells prefetching anything, and what it tells (observe::LookVisit).
+observe::LookRange prefetching_looks(const observe::Allocation& allocation,
+                                     const observe::LookOccasion& occasion) noexcept;
+void prefetching_sees(const observe::Allocation& allocation, observe::LookRange range, bool host) noexcept;
+/// Whether the host has what it was brought after the last launch: the device had it then.
+bool was_brought(const observe::Allocation& allocation) noexcept;
+
+/// The same of relief, which goes by what has come back.
+observe::LookRange relief_looks(const observe::Allocation& allocation,
+                                const observe::LookOccasion& occasion) noexcept;
+void relief_sees(const observe::Allocation& allocation, std::uint64_t content) noexcept;
+
+/// [address, address + bytes) of an allocation is not to be brought to the device, or is again; 0 bytes: all of
+/// it.
+void leave_to_faults(std::uint64_t address, std::uint64_t bytes, bool alone) noexcept;
 
 } // namespace umadvisor::act

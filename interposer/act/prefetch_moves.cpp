@@ -5,7 +5,7 @@
 #include "interposer/observe/contexts.hpp"
 #include "interposer/record/off_stack.hpp"
 #include "interposer/record/quiet.hpp"
-#include "policy/eviction_plan.hpp"
+#include "policy/prefetch_plan.hpp"
 
 #include <algorithm>
 #include <cstdlib>

@@ -4,8 +4,8 @@
 /// It goes by the driver's queue, which alone tells who writes, and is off where nobody reads that. The
 /// program's own advice wins: an allocation that it has advised on is never touched.
 #include "interposer/act/devices.hpp"
-#include "interposer/act/look.hpp"
 #include "interposer/act/placement.hpp"
+#include "interposer/act/prefetch.hpp"
 #include "interposer/observe/capture.hpp"
 #include "interposer/observe/managed_watch.hpp"
 #include "interposer/record/mutex.hpp"

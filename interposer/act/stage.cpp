@@ -20,7 +20,7 @@
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
 #include "interposer/runtime/own_thread.hpp"
-#include "policy/stage_trials.hpp"
+#include "policy/stage_plan.hpp"
 
 #include <algorithm>
 #include <unistd.h>

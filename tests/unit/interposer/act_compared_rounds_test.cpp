@@ -1,4 +1,4 @@
-#include "policy/compared_rounds.hpp"
+#include "policy/round_trials.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,4 +1,4 @@
-#include "policy/device_turns.hpp"
+#include "policy/round_trials.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <functional>

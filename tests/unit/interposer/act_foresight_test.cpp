@@ -1,6 +1,4 @@
-#include "policy/eviction_plan.hpp"
-#include "policy/launch_sequence.hpp"
-#include "policy/trust.hpp"
+#include "policy/prefetch_plan.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <memory>

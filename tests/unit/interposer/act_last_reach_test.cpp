@@ -1,4 +1,4 @@
-#include "policy/last_reach.hpp"
+#include "policy/host_returns.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <memory>

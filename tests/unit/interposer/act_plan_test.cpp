@@ -1,6 +1,6 @@
 /// Plans: names that hold from run to run, and reading what an earlier run has learned.
 #include "interposer/base/pages.hpp"
-#include "policy/allocation_names.hpp"
+#include "policy/host_returns.hpp"
 #include "policy/plan_text.hpp"
 
 #include <boost/test/unit_test.hpp>

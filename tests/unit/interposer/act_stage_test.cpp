@@ -1,4 +1,3 @@
-#include "interposer/act/stage_pool.hpp"
 #include "interposer/act/stage_ring.hpp"
 #include "interposer/observe/contexts.hpp"
 #include "observe_doubles.hpp"

@@ -1,4 +1,4 @@
-#include "policy/stage_trials.hpp"
+#include "policy/stage_plan.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <vector>

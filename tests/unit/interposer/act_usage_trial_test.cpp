@@ -1,4 +1,4 @@
-#include "policy/usage_trial.hpp"
+#include "policy/residency_map.hpp"
 
 #include <boost/test/unit_test.hpp>
 
