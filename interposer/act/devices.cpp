@@ -116,6 +116,14 @@ CUdevice current_device() noexcept {
     return devices[device].left_alone.load(std::memory_order_relaxed) ? -1 : device;
 }
 
+CUcontext current_context_of(CUstream stream) noexcept {
+    CUcontext current = nullptr, of_stream = nullptr;
+    return real<Entry::cuCtxGetCurrent>()(&current) == CUDA_SUCCESS &&
+                   real<Entry::cuStreamGetCtx>()(stream, &of_stream) == CUDA_SUCCESS && current == of_stream
+               ? current
+               : nullptr;
+}
+
 policy::DeviceState state_of(CUdevice device) noexcept {
     const Device& known = devices[device];
     const std::uint64_t card = known.memory_bytes.load(std::memory_order_relaxed);

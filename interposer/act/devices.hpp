@@ -23,6 +23,9 @@ DeviceCount learn_devices(const runtime::Options& options) noexcept;
 /// The current context's device; -1: none, or one that is left alone.
 CUdevice current_device() noexcept;
 
+/// The current context, if the stream is one of its own; else null.
+CUcontext current_context_of(CUstream stream) noexcept;
+
 /// For 0 <= device < max_devices.
 policy::DeviceState state_of(CUdevice device) noexcept;
 

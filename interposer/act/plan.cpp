@@ -3,7 +3,6 @@
 #include "interposer/act/prefetch.hpp"
 #include "interposer/base/pages.hpp"
 #include "interposer/record/recorder.hpp"
-#include "policy/plan_text.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -66,10 +65,6 @@ void sort_sites(policy::Plan::Sites& sites) noexcept {
     std::sort(sites.keys, sites.keys + sites.count);
 }
 
-bool has_site(const policy::Plan::Sites& sites, std::uint64_t key) noexcept {
-    return std::binary_search(sites.keys, sites.keys + sites.count, key);
-}
-
 } // namespace
 
 runtime::Options with_plan(runtime::Options options) noexcept {
@@ -106,28 +101,9 @@ runtime::Options with_plan(runtime::Options options) noexcept {
     return options;
 }
 
-bool forbids_prefetches() noexcept {
-    return followed.never_prefetch.count != 0;
-}
-
-bool never_prefetch(std::uint64_t stack_key) noexcept {
-    return has_site(followed.never_prefetch, stack_key);
-}
-
-bool forbids_rewrites() noexcept {
-    return followed.never_rewrite.count != 0;
-}
-
-bool never_rewrite(std::uint64_t stack_key) noexcept {
-    return has_site(followed.never_rewrite, stack_key);
-}
-
-bool forbids_staging() noexcept {
-    return followed.never_stage.count != 0;
-}
-
-bool never_stage(std::uint64_t stack_key) noexcept {
-    return has_site(followed.never_stage, stack_key);
+bool plan_leaves(const policy::Plan::Sites policy::Plan::*sites, std::uint64_t stack) noexcept {
+    const policy::Plan::Sites& all = followed.*sites;
+    return all.count != 0 && std::binary_search(all.keys, all.keys + all.count, record::stack_key(stack));
 }
 
 std::uint64_t planned_stage_bytes() noexcept {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "interposer/runtime/options.hpp"
+#include "policy/plan_text.hpp"
 
 #include <cstdint>
 
@@ -11,20 +12,8 @@ namespace umadvisor::act {
 /// stderr and a Notice where it cannot be read: the program runs without it then. Once, before initialize().
 runtime::Options with_plan(runtime::Options options) noexcept;
 
-/// Whether the plan says that launches with this stack are never to be prefetched for.
-bool never_prefetch(std::uint64_t stack_key) noexcept;
-/// Whether it says so of any.
-bool forbids_prefetches() noexcept;
-
-/// Whether the plan says that what is allocated with this stack is left to the driver.
-bool never_rewrite(std::uint64_t stack_key) noexcept;
-/// Whether it says so of any.
-bool forbids_rewrites() noexcept;
-
-/// Whether the plan says that copies with this stack are left to the driver.
-bool never_stage(std::uint64_t stack_key) noexcept;
-/// Whether it says so of any.
-bool forbids_staging() noexcept;
+/// Whether the plan says that calls with this stack, by its id, are never to be acted on in one way.
+bool plan_leaves(const policy::Plan::Sites policy::Plan::*sites, std::uint64_t stack) noexcept;
 /// Bytes that it expects to be staged in all; 0 without a plan.
 std::uint64_t planned_stage_bytes() noexcept;
 

@@ -55,7 +55,7 @@ void before_launch(LaunchScope& launch) noexcept {
                      "are left alone");
     if (touched.managed_count == 0 && !touched.leads_on)
         return;
-    if (forbids_prefetches() && never_prefetch(record::stack_key(launch.stack)))
+    if (plan_leaves(&policy::Plan::never_prefetch, launch.stack))
         return;
     of_thread().left.end(launch.stack);
     await_ahead(launch.stream);

@@ -17,7 +17,7 @@ namespace umadvisor::act {
 
 /// What the process's prefetching knows of the program and goes by.
 struct Knowledge {
-    record::Mutex mutex; ///< guards the rest; never held during a call of the driver
+    record::Mutex mutex{record::Lock::actions}; ///< guards the rest; never held during a call of the driver
     policy::ResidencyMap residency;
     policy::HostReturns host_returns;
     policy::LastReach last_reach;

@@ -19,7 +19,8 @@ namespace {
 
 using Kind = policy::ReliefStep::Kind;
 
-record::Mutex relief_mutex; ///< guards the policy; never held during a call of the driver
+record::Mutex relief_mutex{
+    record::Lock::actions}; ///< guards the policy; never held during a call of the driver
 constinit policy::ReliefPolicy policy;
 constinit std::atomic<int> relief_notices{0};
 constexpr int most_relief_notices = 16; ///< the trace has the others

@@ -88,22 +88,15 @@ Budget budget_of(CUdevice device) {
 
 /// Whether the plan leaves the call that this thread is in to the driver.
 bool is_left_by_plan() {
-    if (!forbids_rewrites() || !never_rewrite(record::stack_key(record::stack())))
+    if (!plan_leaves(&policy::Plan::never_rewrite, record::stack()))
         return false;
     if (!told_of_plan.test_and_set(std::memory_order_relaxed))
         record::note("--act rewrite: what call sites of the plan allocate is left to the driver");
     return true;
 }
 
-/// The pool of another context's stream is another device's, perhaps.
-bool is_of_current_context(CUstream stream) {
-    CUcontext current = nullptr, of_stream = nullptr;
-    return real<Entry::cuCtxGetCurrent>()(&current) == CUDA_SUCCESS &&
-           real<Entry::cuStreamGetCtx>()(stream, &of_stream) == CUDA_SUCCESS && current == of_stream;
-}
-
 bool has_rewritable_pool(const StreamOrder& order, CUdevice device, CUmemoryPool& pool) {
-    if (is_of_current_context(order.stream))
+    if (current_context_of(order.stream) != nullptr) // else the pool is another device's, perhaps
         pool = rewritable_pool(order.pool, device);
     return pool != nullptr;
 }

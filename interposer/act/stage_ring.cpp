@@ -169,7 +169,7 @@ namespace {
 using attach::Entry;
 using attach::real;
 
-record::Mutex rings_mutex;
+record::Mutex rings_mutex{record::Lock::actions};
 constinit StageRing rings[policy::stage_rings]{}; ///< never given back but with their contexts
 constinit bool expected_to_grow = false;          ///< every one
 

@@ -1,4 +1,5 @@
-/// Pinned buffers that staged copies pass through, a ring for each context, and the threads that fill and empty them.
+/// Pinned buffers that staged copies pass through, a ring for each context, and the threads that fill and empty
+/// them.
 #pragma once
 
 #include "interposer/attach/entries.hpp"
@@ -108,11 +109,12 @@ private:
     void wake(const StageJob& job) noexcept;
     void set_first(StageJob* job) noexcept;
     void lock() noexcept {
+        level_.assert_order();
         pthread_mutex_lock(&mutex_);
-        record::count_lock();
+        level_.take();
     }
     void unlock() noexcept {
-        record::count_unlock();
+        level_.give_back();
         pthread_mutex_unlock(&mutex_);
     }
 
@@ -121,6 +123,7 @@ private:
     pthread_cond_t work_ = PTHREAD_COND_INITIALIZER;         ///< for the few that take part in all jobs
     pthread_cond_t work_for_all_ = PTHREAD_COND_INITIALIZER; ///< for the others
     pthread_cond_t done_ = PTHREAD_COND_INITIALIZER;
+    [[no_unique_address]] record::LockLevel level_{record::Lock::actions};
     unsigned served_by_ = 0;    ///< threads
     StageJob* first_ = nullptr; ///< of those of which nobody has found yet that all is taken
     StageJob* last_ = nullptr;

@@ -18,7 +18,7 @@ using attach::real;
 
 constexpr std::size_t max_pools = 64; ///< further ones are left to the driver
 
-record::Mutex mutex;
+record::Mutex mutex{record::Lock::actions};
 constinit PoolTwins pools[max_pools];
 /// Pools are asked about at each stream-ordered allocation and hardly ever change, but a program without twins
 /// is to pay for none of it.

@@ -30,7 +30,7 @@ constexpr std::size_t slots = 2048;
 static_assert(slots > 2 * entry_count);
 Substitute substitutes[slots];
 
-constinit record::Mutex mutex;
+constinit record::Mutex mutex{record::Lock::lists};
 std::atomic<bool> found{false};
 const void* driver_base = nullptr;
 std::atomic<const void*> own_base{nullptr}; ///< of the object that is left alone

@@ -19,7 +19,7 @@ namespace umadvisor::attach {
 
 namespace {
 
-constinit record::Mutex mutex;
+constinit record::Mutex mutex{record::Lock::lists};
 constinit base::Arena arena;
 constinit std::size_t names_kept = 0; ///< a program may register strings in a loop; nobody ever frees them
 

@@ -153,7 +153,7 @@ private:
     Word* leaf_of_ = nullptr;
     std::uint64_t free_leaves_ = 0; ///< head of a list through Leaf::id[0]; number + 1
     std::uint64_t used_leaves_ = 0;
-    mutable record::Mutex mutex_;
+    mutable record::Mutex mutex_{record::Lock::allocations};
 };
 
 namespace detail {

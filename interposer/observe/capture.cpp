@@ -18,7 +18,8 @@ struct Begun {
     std::uint64_t number;
 };
 
-constinit record::Mutex mutex; ///< guards what follows; captures_under_way is read without it
+constinit record::Mutex mutex{
+    record::Lock::tables}; ///< guards what follows; captures_under_way is read without it
 constinit base::BoundedList<Begun, 256> begun;
 constinit std::uint32_t untold = 0; ///< captures that found no room
 constinit std::atomic<std::uint64_t> last_number{0};

@@ -23,7 +23,7 @@ constinit std::atomic<int> devices{0};
 struct Beside {
     std::uint16_t number, own;
 };
-constinit record::Mutex beside_mutex;
+constinit record::Mutex beside_mutex{record::Lock::tables};
 constinit base::BoundedList<Beside, 64> beside;
 
 /// More than there is room for are not forgotten with their context, but when their addresses are given out

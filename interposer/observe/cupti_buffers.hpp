@@ -39,7 +39,7 @@ public:
 private:
     std::size_t number_of(const std::uint8_t* buffer) const noexcept;
 
-    record::Mutex mutex_;
+    record::Mutex mutex_{record::Lock::tables};
     std::uint8_t* memory_ = nullptr;
     bool used_[most] = {};
     Complete complete_[most] = {}; ///< a ring

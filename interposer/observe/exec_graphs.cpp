@@ -25,7 +25,7 @@ base::Blocks blocks; ///< of nodes
 
 } // namespace
 
-constinit record::Mutex exec_graphs_lock;
+constinit record::Mutex exec_graphs_lock{record::Lock::graphs};
 
 ExecGraph* find_exec_graph(CUgraphExec handle) noexcept {
     const auto wanted = reinterpret_cast<std::uint64_t>(handle);

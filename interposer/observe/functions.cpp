@@ -25,7 +25,7 @@ using attach::real;
 using detail::functions;
 using Slot = detail::FunctionSlot;
 
-record::Mutex mutex;
+record::Mutex mutex{record::Lock::tables};
 std::uint64_t last_id = 0;
 std::size_t names_told = 0; ///< handles come back with other names
 base::Arena arena;          ///< names and Functions

@@ -24,7 +24,7 @@ struct Conditional {
     std::size_t count;
 };
 constexpr std::size_t max_conditionals = 1024;
-record::Mutex mutex;
+record::Mutex mutex{record::Lock::tables};
 constinit Conditional conditionals[max_conditionals] = {}; ///< the newest
 constinit std::size_t noted = 0;
 

@@ -71,7 +71,7 @@ public:
 private:
     std::atomic<std::uint64_t> words_[Capacity] = {};
     std::atomic<std::size_t> used_{0};
-    record::Mutex mutex_;
+    record::Mutex mutex_{record::Lock::tables};
 };
 
 } // namespace umadvisor::observe

@@ -28,7 +28,7 @@ constexpr std::uint64_t least_believed = 250'000'000; ///< nanoseconds before a 
 
 /// Held while ranges are entered, not while they are looked at: a thread that loads a library holds the
 /// loader's lock and may copy from the library's constructor.
-record::Mutex mutex;
+record::Mutex mutex{record::Lock::host_ranges};
 constinit RangeCache cache;
 std::uint64_t definitions = 0;
 constinit std::atomic<std::uint64_t> started{0}, spent{0};

@@ -45,7 +45,7 @@ private:
 
     std::atomic<std::size_t> managed_count_{0};
     std::atomic<std::size_t> used_{0}; ///< places in front that have ever held one
-    record::Mutex mutex_;
+    record::Mutex mutex_{record::Lock::tables};
     Variable variables_[places] = {};
 };
 

@@ -10,6 +10,7 @@
 #include "interposer/observe/tools_ring.hpp"
 #include "interposer/observe/try_lock.hpp"
 #include "interposer/record/mutex.hpp"
+#include "interposer/record/off_stack.hpp"
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
 #include "interposer/record/stacks.hpp"
@@ -84,7 +85,7 @@ Totals totals_of(const Shared& shared) {
             read(tools::device_faults)};
 }
 
-record::Mutex mutex; ///< guards the ring's reading end and what follows
+record::Mutex mutex{record::Lock::tools_queue}; ///< guards the ring's reading end and what follows
 Shared* shared = nullptr;
 ToolsTracker ring_tracker, counter_tracker;
 ToolsRing ring;
@@ -330,10 +331,10 @@ const char* open_queue(std::string_view release, const Devices& devices) {
 } // namespace
 
 const char* QueueWatch::open(std::string_view release) noexcept {
-    Devices devices;
-    look_at_devices(devices);
+    const record::OffStack<Devices> devices;
+    look_at_devices(*devices);
     const record::Guard guard(mutex);
-    return open_queue(release, devices);
+    return open_queue(release, *devices);
 }
 
 bool QueueWatch::watches() const noexcept {

@@ -78,7 +78,7 @@ private:
     std::atomic<std::size_t> count_{0};
     std::array<Words, capacity> slots_{};
     std::size_t next_ = 0;
-    record::Mutex mutex_;
+    record::Mutex mutex_{record::Lock::host_ranges};
 };
 
 } // namespace umadvisor::observe

@@ -22,7 +22,7 @@ private:
     bool renew(std::size_t bytes) noexcept;
     void seal_and_keep() noexcept;
 
-    Mutex mutex_;
+    Mutex mutex_{Lock::dictionary};
     ChunkWriter chunk_{};
     std::uint32_t sequence_ = 0;
 };

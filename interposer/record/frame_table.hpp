@@ -82,7 +82,7 @@ private:
 
     base::Table<Slot, base::Searched::by_any_thread> table_;
     std::atomic<std::atomic<std::uint64_t>*> keys_[pages] = {};
-    Mutex mutex_;
+    Mutex mutex_{Lock::frames};
     std::uint32_t last_id_ = 0;
 };
 

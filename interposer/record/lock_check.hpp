@@ -1,36 +1,75 @@
-/// No lock of ours is held while the driver or the loader is called. A thread that holds one of theirs may call
-/// us and wait for ours: a callback of dl_iterate_phdr(3), a library's constructor, a host function in a
-/// stream. A checked build (UMADVISOR_CHECKED, which tools/test turns on) ends the program where it is not so.
+/// The order of our locks, and that none is held while the driver or the loader is called: a thread that holds
+/// one of theirs may call us and wait for ours (a callback of dl_iterate_phdr(3), a library's constructor, a
+/// host function in a stream). A checked build (UMADVISOR_CHECKED, which tools/test turns on) ends the program
+/// where it is not so.
 ///
-/// Locks that nobody waits for without an end are not counted: TryLock, the flags of act/, and the one that
-/// start-up holds (runtime/state.cpp).
+/// Locks that nobody waits for without an end are not counted: TryLock, and the one that start-up holds
+/// (runtime/state.cpp), which is held while driver and loader are called and comes before all of these.
 #pragma once
 
+#include <cstddef>
+
 namespace umadvisor::record {
+
+/// Who holds a lock may take those of its level and of later ones.
+enum class Lock : unsigned char {
+    tools_queue, ///< its reading end (observe/queue_watch.cpp)
+    actions,     ///< act/
+    lists,       ///< runtime/, attach/
+    graphs,      ///< observe/exec_graphs.hpp
+    tables,      ///< of observe/: functions, captures, contexts, handles
+    allocations, ///< the index
+    host_ranges, ///< then their cache
+    modules,     ///< the map of what is loaded
+    frames,
+    texts,      ///< strings, Python code; writers without a thread
+    dictionary, ///< those before may be held while a definition or a Notice is written
+    sink,
+};
 
 #ifdef UMADVISOR_CHECK_LOCKS
 
 namespace detail {
-inline thread_local constinit unsigned locks_held = 0;
+inline constexpr std::size_t lock_levels = static_cast<std::size_t>(Lock::sink) + 1;
+inline thread_local constinit unsigned char locks_held[lock_levels] = {};
 [[noreturn, gnu::cold, gnu::noinline]] void end_under_lock(const char* callee) noexcept;
+
+inline void assert_none_held(std::size_t first, const char* callee) noexcept {
+    for (std::size_t level = first; level < lock_levels; ++level)
+        if (locks_held[level] != 0) [[unlikely]]
+            end_under_lock(callee);
+}
 } // namespace detail
 
-inline void count_lock() noexcept {
-    ++detail::locks_held;
-}
-inline void count_unlock() noexcept {
-    --detail::locks_held;
-}
+/// Of one lock.
+class LockLevel {
+public:
+    explicit constexpr LockLevel(Lock lock) noexcept : level_(static_cast<std::size_t>(lock)) {}
+
+    void assert_order() const noexcept { detail::assert_none_held(level_ + 1, "a lock of an earlier level"); }
+    void take() const noexcept { ++detail::locks_held[level_]; }
+    void give_back() const noexcept { --detail::locks_held[level_]; }
+
+private:
+    std::size_t level_;
+};
+
 /// `callee`: what is about to be called.
 inline void assert_no_lock(const char* callee) noexcept {
-    if (detail::locks_held != 0) [[unlikely]]
-        detail::end_under_lock(callee);
+    detail::assert_none_held(0, callee);
 }
 
 #else
 
-inline void count_lock() noexcept {}
-inline void count_unlock() noexcept {}
+/// Nothing, so that what has a lock can be all zeros.
+class LockLevel {
+public:
+    explicit constexpr LockLevel(Lock) noexcept {}
+    void assert_order() const noexcept {}
+    void take() const noexcept {}
+    void give_back() const noexcept {}
+};
+
 inline void assert_no_lock(const char*) noexcept {}
 
 #endif

@@ -48,7 +48,7 @@ private:
     bool begin(const dl_phdr_info& any) noexcept;
     void see(const dl_phdr_info& object) noexcept;
 
-    Mutex mutex_;
+    Mutex mutex_{Lock::modules};
     LoadedModule* modules_ = nullptr;
     std::size_t count_ = 0, last_hit_ = 0;
     std::uint64_t last_id_ = 0;

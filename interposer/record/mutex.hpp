@@ -10,27 +10,29 @@ namespace umadvisor::record {
 /// std::mutex reports errors by exceptions; this one needs neither a constructor at load time nor libstdc++.
 class Mutex {
 public:
-    constexpr Mutex() noexcept = default;
+    explicit constexpr Mutex(Lock level) noexcept : level_(level) {}
     Mutex(const Mutex&) = delete;
     Mutex& operator=(const Mutex&) = delete;
 
     void lock() noexcept {
+        level_.assert_order();
         pthread_mutex_lock(&mutex_);
-        count_lock();
+        level_.take();
     }
     bool try_lock() noexcept {
         const bool taken = pthread_mutex_trylock(&mutex_) == 0;
         if (taken)
-            count_lock();
+            level_.take();
         return taken;
     }
     void unlock() noexcept {
-        count_unlock();
+        level_.give_back();
         pthread_mutex_unlock(&mutex_);
     }
 
 private:
     pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
+    [[no_unique_address]] LockLevel level_;
 };
 
 class Guard {

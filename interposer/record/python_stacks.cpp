@@ -18,7 +18,7 @@ constexpr int max_python_depth = 128;
 
 constinit PythonInterpreter interpreter{};
 constinit PythonTable python_table;
-constinit Mutex checking;
+constinit Mutex checking{Lock::modules};
 constinit std::atomic<bool> checked{false}; ///< the frames of a thread were what they should be
 constinit int python_depth = 0;
 

@@ -34,7 +34,7 @@ private:
     std::string_view all_lines() const noexcept { return {reinterpret_cast<const char*>(lines_), line_bytes_}; }
     std::uint32_t frame(std::uint32_t parent, std::uint32_t code, const PythonSight& sight) noexcept;
 
-    Mutex mutex_;
+    Mutex mutex_{Lock::texts};
     NumberTable codes_{Bound::python_code}, frames_{Bound::python_frames};
     // Of the code object at hand.
     std::uint8_t* lines_ = nullptr;

@@ -87,7 +87,7 @@ private:
     bool put_away(std::uint32_t slot) noexcept;
     void release_tail(std::uint64_t chunk, std::uint32_t used) noexcept;
 
-    Mutex mutex_;
+    Mutex mutex_{Lock::sink};
     trace::FileHeader* header_ = nullptr; ///< in memory_; the file has a copy
     OutputFile file_;
     ChunkMemory memory_;

@@ -57,7 +57,7 @@ private:
     base::Arena arena_;
 };
 
-constinit Mutex strings_mutex;
+constinit Mutex strings_mutex{Lock::texts};
 constinit StringTable strings;
 
 } // namespace

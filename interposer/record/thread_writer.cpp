@@ -21,7 +21,7 @@ constinit thread_local ThreadSeat seat{};
 
 namespace {
 
-constinit Mutex waiting_mutex;
+constinit Mutex waiting_mutex{Lock::texts};
 constinit ThreadWriter* waiting = nullptr;
 constinit pthread_key_t writer_key = 0;
 

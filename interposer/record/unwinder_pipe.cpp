@@ -20,7 +20,7 @@ namespace umadvisor::record {
 namespace {
 
 constexpr int floor_number = 512;
-constinit Mutex pipe_mutex;
+constinit Mutex pipe_mutex{Lock::texts};
 
 /// Holds all low descriptors that are free, so that what is opened meanwhile gets a high one. The kernel hands
 /// out 253 copies of a file in one call where they come by a socket (SCM_RIGHTS, unix(7)), always the lowest

@@ -44,7 +44,8 @@ namespace {
 std::atomic<bool> entered{false};
 /// Held while the driver and the loader are called; so nobody waits for it without an end.
 pthread_mutex_t entering = PTHREAD_MUTEX_INITIALIZER;
-constinit record::Mutex mutex; ///< guards the two lists below; nothing waits while it is held
+constinit record::Mutex mutex{
+    record::Lock::lists}; ///< guards the two lists below; nothing waits while it is held
 char path[4200];
 char directory[4096];        ///< that `path` starts from, should the program go elsewhere
 std::atomic<pid_t> owner{0}; ///< the process whose trace it is

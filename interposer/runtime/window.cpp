@@ -17,7 +17,7 @@ namespace {
 
 using trace::PauseCause;
 
-constinit record::Mutex mutex;
+constinit record::Mutex mutex{record::Lock::lists};
 constinit unsigned held = 0; ///< a bit for each cause
 constinit std::uint64_t process_start = 0;
 

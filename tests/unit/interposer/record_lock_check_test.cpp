@@ -40,15 +40,32 @@ void call_loader() {
 
 #ifdef UMADVISOR_CHECK_LOCKS
 
+BOOST_AUTO_TEST_CASE(locks_are_taken_in_their_order) {
+    const auto take = [](Lock first, Lock second) {
+        Mutex outer{first}, inner{second};
+        const Guard outside(outer), inside(inner);
+    };
+    BOOST_TEST(aborts([&] { take(Lock::sink, Lock::dictionary); }));
+    BOOST_TEST(aborts([&] { take(Lock::allocations, Lock::graphs); }));
+    BOOST_TEST(!aborts([&] { take(Lock::graphs, Lock::allocations); }));
+    BOOST_TEST(!aborts([&] { // what is given back is held no longer
+        {
+            Mutex mutex{Lock::sink};
+            const Guard guard(mutex);
+        }
+        take(Lock::tools_queue, Lock::tools_queue);
+    }));
+}
+
 BOOST_AUTO_TEST_CASE(the_driver_and_the_loader_are_not_called_under_a_lock) {
     for (void (*const call)() : {&call_driver, &call_loader}) {
         BOOST_TEST(aborts([&] {
-            Mutex mutex;
+            Mutex mutex{Lock::frames};
             const Guard guard(mutex);
             call();
         }));
         BOOST_TEST(aborts([&] {
-            Mutex outer, inner;
+            Mutex outer{Lock::actions}, inner{Lock::sink};
             outer.try_lock();
             { const Guard guard(inner); }
             call();
@@ -61,7 +78,7 @@ BOOST_AUTO_TEST_CASE(the_driver_and_the_loader_are_not_called_under_a_lock) {
 BOOST_AUTO_TEST_CASE(without_a_lock_they_are_called) {
     for (void (*const call)() : {&call_driver, &call_loader})
         BOOST_TEST(!aborts([&] {
-            Mutex mutex;
+            Mutex mutex{Lock::frames};
             { const Guard guard(mutex); }
             if (mutex.try_lock())
                 mutex.unlock();
