@@ -110,7 +110,10 @@ void look_at_memory_mode(Findings& findings, machine::MemoryMode mode) {
         return findings.add(
             Mark::note, what,
             "the device's memory is a NUMA node, and hardware reaches all memory: --act stage and "
-            "rewrite gain nothing and are refused (rewrite=spill works)");
+            "rewrite gain nothing and are refused (rewrite=spill works). Pageable memory lies where it is "
+            "touched first, until the driver moves what kernels read often; the system's pages have " +
+                std::to_string(::sysconf(_SC_PAGESIZE) / 1024) +
+                " KiB, and larger ones take fewer faults where kernels touch it first");
     case machine::MemoryMode::coherent_cdmm:
         return findings.add(
             Mark::note, what,

@@ -162,9 +162,10 @@ int report(const Arguments& arguments) {
         made.all = arguments.has("--all");
         made.all_managed = arguments.has("--managed");
         chosen->apply(made);
-        failed = failed || std::ranges::any_of(made.findings, [&](const findings::Finding& finding) {
-                     return fail_on && finding.confidence >= *fail_on;
-                 });
+        for (const std::vector<findings::Finding>* const list : {&made.findings, &made.unpriced})
+            failed = failed || std::ranges::any_of(*list, [&](const findings::Finding& finding) {
+                         return fail_on && finding.confidence >= *fail_on;
+                     });
         as_page ? write_html(maker, made, arguments) : writer.add(made);
         partial = say_losses(made.trace) || partial;
     }

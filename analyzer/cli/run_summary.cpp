@@ -67,7 +67,11 @@ bool summarize(const RunProcess& process, bool keep) {
                 "; first: " + report.findings.front().title + ", " +
                 std::string(findings::saving_lead(report.findings.front().saving_ns,
                                                   report.findings.front().saving_bytes)) +
-                findings::saving_text(report.findings.front().saving_ns, report.findings.front().saving_bytes));
+                findings::saving_text(report.findings.front().saving_ns, report.findings.front().saving_bytes) +
+                (report.unpriced.empty()
+                     ? ""
+                     : "; " + findings::count_text(report.unpriced.size(), "further finding") +
+                           " without a price"));
         if (keep)
             keep_summary(report, process.path);
         return report.profile.records() != 0 || !report.trace.dropped_calls.empty();

@@ -57,7 +57,8 @@ int whatif(const Arguments& arguments) {
     reader::Trace trace(arguments.rest.front());
     const auto& devices = trace.dictionary.devices;
     const std::string device(devices.empty() ? std::string_view() : devices.front().device_name);
-    if (arguments.has("--machine"))
+    question.rates_named = arguments.has("--machine");
+    if (question.rates_named)
         question.rates = machine::rates_of(machine::read_rates(arguments.value("--machine")), device);
     else if (!devices.empty())
         question.rates = usual_rates(device);

@@ -60,8 +60,7 @@ bool is_right_for(const Rule* rule, MemoryMode mode) {
 
 bool knows_prices(const model::Profile& profile) {
     return std::ranges::all_of(profile.dictionary().devices, [&profile](const trace::Device& device) {
-        return machine::behind_pcie(profile.memory_mode(device)) ||
-               device.device_name == profile.rates().device;
+        return machine::are_known(profile.rates(), device, profile.memory_mode(device));
     });
 }
 
@@ -85,6 +84,7 @@ std::vector<Finding> keep_to_machine(const model::Profile& profile, std::vector<
     all.erase(unpriced, all.end());
     for (Finding& finding : taken) {
         finding.saving_ns = finding.saving_at_least_ns = finding.saving_at_most_ns = 0;
+        finding.unpriced = true;
         finding.edit = {};
         finding.confidence = Confidence::low;
         finding.basis =

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <string_view>
 
 namespace umadvisor::findings {
 
@@ -19,6 +20,8 @@ std::string_view saving_lead(double nanoseconds, std::uint64_t bytes);
 /// Both as a sentence without its full stop: "Saves about 3.96 ms".
 std::string saving_sentence(double nanoseconds, std::uint64_t bytes);
 std::string saving_text(double nanoseconds, std::uint64_t bytes, double whole_ns = 0);
+/// What stands in place of a saving where nobody knows it.
+inline constexpr std::string_view saving_unknown = "saving not known";
 std::string count_text(std::uint64_t count, std::string_view noun); ///< "3 copies"
 /// Short kernel names, separated by commas; "the kernel" where none is known.
 std::string kernels_text(const model::Profile& profile, const std::set<std::uint64_t>& functions);

@@ -164,7 +164,15 @@ std::string evidence_text(const std::string& key, double value) {
     return text;
 }
 
-void write_what_column(Markup& out, const Json& finding, double net, const PageOptions& options,
+struct Card {
+    std::size_t number = 0;
+    std::map<std::string, std::size_t> explained; ///< rules, by the card that explains them
+    double largest = 0, net = 0;
+    std::size_t stack_text_left = 150'000; ///< bytes, of all cards
+    bool unpriced = false;                 ///< of findings whose saving is not known
+};
+
+void write_what_column(Markup& out, const Json& finding, const Card& card, const PageOptions& options,
                        std::size_t explained) {
     const auto advice = finding["advice"].get<std::string>();
     out.markup("<div><h3>Do</h3>").element("p class=\"do\"", advice);
@@ -179,23 +187,24 @@ void write_what_column(Markup& out, const Json& finding, double net, const PageO
         }
     }
     const double saving = finding["saving_ns"].get<double>();
-    out.markup("<h3>Why</h3>").element("p", "Saving from: " + finding["basis"].get<std::string>());
+    out.markup("<h3>Why</h3>")
+        .element("p", (card.unpriced ? "Saving " : "Saving from: ") + finding["basis"].get<std::string>());
     if (finding.contains("saving_at_most_ns"))
         out.element("p", "Calls leave open how the run went: it saves " +
                              findings::time_text(finding["saving_at_least_ns"].get<double>()) + " to " +
                              findings::time_text(finding["saving_at_most_ns"].get<double>()) + ".");
-    if (saving > 0 && net > 0) {
+    if (saving > 0 && card.net > 0) {
         const auto bar = [&](std::string_view words, double ns, std::string_view colour) {
             out.element("span", words)
                 .markup(
                     "<svg class=\"cmpbar\" width=\"100%\" height=\"8\" aria-hidden=\"true\"><rect class=\"c-");
-            out.markup(colour).markup("\" width=\"" + percent(std::clamp(ns / net, 0.0, 1.0)) +
+            out.markup(colour).markup("\" width=\"" + percent(std::clamp(ns / card.net, 0.0, 1.0)) +
                                       "\" height=\"8\"/></svg>");
             out.element("b", findings::time_text(ns));
         };
         out.markup("<div class=\"cmp\">");
-        bar("the run now", net, "launch");
-        bar("with this fixed", std::max(0.0, net - saving), "good");
+        bar("the run now", card.net, "launch");
+        bar("with this fixed", std::max(0.0, card.net - saving), "good");
         out.markup("</div>");
     }
     if (!finding["evidence"].empty()) {
@@ -214,13 +223,6 @@ std::string place_of(const Json& finding) {
     return finding["line"].is_null() ? "no stack recorded" : finding["line"]["text"].get<std::string>();
 }
 
-struct Card {
-    std::size_t number = 0;
-    std::map<std::string, std::size_t> explained; ///< rules, by the card that explains them
-    double largest = 0, net = 0;
-    std::size_t stack_text_left = 150'000; ///< bytes, of all cards
-};
-
 void write_card(Markup& out, const Json& finding, Card& card, const PageOptions& options) {
     const double saving = finding["saving_ns"].get<double>();
     const auto bytes = finding["saving_bytes"].get<std::uint64_t>();
@@ -234,11 +236,17 @@ void write_card(Markup& out, const Json& finding, Card& card, const PageOptions&
     out.markup("</span> · ").text(finding["summary"].get<std::string>()).markup("</span></span>");
     const double share = card.largest > 0 ? saving / card.largest : 0;
     out.markup("<svg class=\"sbar\" width=\"100%\" height=\"9\" role=\"img\" aria-label=\"");
-    out.text(findings::percent_text(card.net > 0 ? saving / card.net : 0))
-        .markup(" of the run\"><rect class=\"c-sunk\" width=\"100%\" "
-                "height=\"9\"/><rect class=\"c-good\" width=\"");
+    if (card.unpriced)
+        out.markup("part of the run not known");
+    else
+        out.text(findings::percent_text(card.net > 0 ? saving / card.net : 0)).markup(" of the run");
+    out.markup("\"><rect class=\"c-sunk\" width=\"100%\" "
+               "height=\"9\"/><rect class=\"c-good\" width=\"");
     out.markup(percent(std::clamp(share, 0.0, 1.0)) + "\" height=\"9\"/></svg><span class=\"save\" data-ns=\"");
-    out.text(std::to_string(saving)).markup("\">").text(findings::saving_text(saving, bytes)).markup("</span>");
+    out.text(std::to_string(saving))
+        .markup("\">")
+        .text(card.unpriced ? std::string(findings::saving_unknown) : findings::saving_text(saving, bytes))
+        .markup("</span>");
     out.markup("<span class=\"conf\"><span class=\"dots\" aria-hidden=\"true\">");
     out.markup(confidence == "high"     ? "●●●"
                : confidence == "medium" ? "●●○"
@@ -250,17 +258,17 @@ void write_card(Markup& out, const Json& finding, Card& card, const PageOptions&
     const auto [first, fresh] = card.explained.try_emplace(finding["rule"].get<std::string>(), card.number);
     const std::size_t explained = fresh ? 0 : first->second;
     write_where_column(out, finding, options, card.stack_text_left, explained);
-    write_what_column(out, finding, card.net, options, explained);
+    write_what_column(out, finding, card, options, explained);
     out.markup("<div class=\"wide\"><h3>Verify</h3><div class=\"line\"><pre class=\"m\" tabindex=\"0\" "
                "aria-label=\"command\">");
     out.text(finding["verify"].get<std::string>());
-    out.markup("</pre><button class=\"btn js\" data-copy>Copy</button></div></div><div class=\"acts\"><button "
-               "class=\"btn js\" "
-               "data-show=\"" +
-               number + "\">Show on the timeline</button>");
-    out.element("span class=\"mut\"", std::string(findings::saving_lead(saving, bytes)) +
-                                          findings::saving_text(saving, bytes, card.net) + " · confidence " +
-                                          confidence);
+    out.markup("</pre><button class=\"btn js\" data-copy>Copy</button></div></div><div class=\"acts\">");
+    if (!card.unpriced) // the timeline marks what saves time
+        out.markup("<button class=\"btn js\" data-show=\"" + number + "\">Show on the timeline</button>");
+    out.element("span class=\"mut\"", (card.unpriced ? std::string(findings::saving_unknown)
+                                                     : std::string(findings::saving_lead(saving, bytes)) +
+                                                           findings::saving_text(saving, bytes, card.net)) +
+                                          " · confidence " + confidence);
     out.markup("</div></div></details>");
 }
 
@@ -268,31 +276,38 @@ void write_card(Markup& out, const Json& finding, Card& card, const PageOptions&
 
 void write_cards(Markup& out, const Json& document, const PageOptions& options) {
     const Json& list = document["findings"];
+    const Json unpriced = document.value("unpriced", Json::array());
+    const std::size_t count = list.size() + unpriced.size();
     Card card;
     card.net = document["process"]["net_ns"].get<double>();
     for (const Json& finding : list)
         card.largest = std::max(card.largest, finding["saving_ns"].get<double>());
     out.markup("<section id=\"findings\" aria-labelledby=\"h-findings\"><div class=\"sh\"><h2 "
                "id=\"h-findings\">Findings</h2>");
-    out.element("span class=\"mut\"",
-                list.empty() ? "none" : std::to_string(list.size()) + ", biggest saving first");
-    if (!list.empty())
+    out.element(
+        "span class=\"mut\"",
+        count == 0
+            ? "none"
+            : std::to_string(list.size()) + ", biggest saving first" +
+                  (unpriced.empty() ? "" : "; " + std::to_string(unpriced.size()) + ", saving not known"));
+    if (count != 0)
         out.markup("<div class=\"ctl\"><button class=\"btn js\" id=\"openall\" aria-expanded=\"false\">Open "
                    "all</button></div>");
     out.markup("</div><div class=\"panel\"><div class=\"cards\">");
     constexpr std::size_t most_cards = 200;
-    for (const Json& finding : list) {
-        if (++card.number > most_cards)
-            break;
-        write_card(out, finding, card, options);
+    for (const Json* const each : {&list, &unpriced}) {
+        card.unpriced = each == &unpriced;
+        for (const Json& finding : *each)
+            if (++card.number <= most_cards)
+                write_card(out, finding, card, options);
     }
     out.markup("</div>");
     if (list.empty())
         out.element("p class=\"none\"",
                     document["why_empty"].is_null() ? "" : document["why_empty"].get<std::string>());
-    if (list.size() > most_cards)
+    if (count > most_cards)
         out.element("p class=\"more\"",
-                    std::to_string(list.size() - most_cards) + " more findings: umadvisor report --all");
+                    std::to_string(count - most_cards) + " more findings: umadvisor report --all");
     if (const auto left_out = document["findings_left_out"].get<std::size_t>(); left_out != 0)
         out.element("p class=\"more\"", findings::count_text(left_out, "finding") + " left out as asked");
     out.markup("</div></section>");

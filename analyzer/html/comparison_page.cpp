@@ -139,6 +139,8 @@ void write_comparison_head(Markup& out, const Json& document) {
 }
 
 std::string save_text(const Json& finding) {
+    if (finding["unpriced"].get<bool>())
+        return std::string(findings::saving_unknown);
     return findings::saving_text(finding["saving_ns"].get<double>(),
                                  finding["saving_bytes"].get<std::uint64_t>());
 }

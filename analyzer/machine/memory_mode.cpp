@@ -61,6 +61,10 @@ bool behind_pcie(MemoryMode mode) {
     return mode == MemoryMode::discrete || mode == MemoryMode::hmm;
 }
 
+bool are_known(const Rates& rates, const trace::Device& device, MemoryMode mode) {
+    return behind_pcie(mode) || device.device_name == rates.device;
+}
+
 std::string_view word(MemoryMode mode) {
     return words[static_cast<std::size_t>(mode)].word;
 }

@@ -1,6 +1,7 @@
 /// How host and device share memory on a machine: what a price, a rule or an action may take for granted.
 #pragma once
 
+#include "analyzer/machine/rates.hpp"
 #include "trace/definitions.hpp"
 
 #include <cstdint>
@@ -22,6 +23,9 @@ MemoryMode memory_mode(const trace::Device& device, const trace::Driver* driver)
 
 /// Whether PCIe lies between host and device: a rate of PCIe says nothing of other links.
 bool behind_pcie(MemoryMode mode);
+
+/// Whether the rates tell what moving memory costs there: PCIe lies in between, or they are this device's.
+bool are_known(const Rates& rates, const trace::Device& device, MemoryMode mode);
 
 std::string_view word(MemoryMode mode); ///< as documents write it: "coherent_cdmm"
 std::string_view text(MemoryMode mode); ///< "coherent (CDMM)"; of undecided what is known

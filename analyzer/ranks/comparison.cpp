@@ -63,6 +63,7 @@ void Comparison::add(const Summary& summary) {
         else
             values.ns.emplace_back(rank, finding.ns);
         values.bytes += finding.bytes;
+        values.unpriced = values.unpriced && finding.unpriced;
         values.confidence = finding.confidence;
     }
 }
@@ -163,10 +164,11 @@ std::vector<SharedFinding> Comparison::findings() const {
     std::vector<SharedFinding> result;
     for (const auto& [key, values] : findings_) {
         const auto& [rule, line, title] = key;
-        result.push_back({rule, title, line, values.confidence, spread(values.ns), values.bytes});
+        result.push_back(
+            {rule, title, line, values.confidence, spread(values.ns), values.bytes, values.unpriced});
     }
     std::ranges::stable_sort(result, std::ranges::greater{}, [](const SharedFinding& finding) {
-        return std::tuple(finding.has_no_price(), finding.ns.sum, finding.bytes);
+        return std::tuple(finding.is_urgent(), finding.ns.sum, finding.bytes);
     });
     return result;
 }

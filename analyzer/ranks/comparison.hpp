@@ -46,8 +46,9 @@ struct SharedFinding {
     std::string rule, title, line, confidence;
     Spread ns;
     std::uint64_t bytes = 0; ///< in all
+    bool unpriced = false;   ///< no rank knows what it saves
 
-    bool has_no_price() const { return ns.sum == 0 && bytes == 0; } ///< to be mended whatever it costs
+    bool is_urgent() const { return ns.sum == 0 && bytes == 0 && !unpriced; } ///< mend it whatever it costs
 };
 
 /// Made of summaries one by one, none of which is kept: memory is a few hundred bytes a rank and each of its
@@ -89,6 +90,7 @@ private:
     struct FindingValues {
         Values ns;
         std::uint64_t bytes = 0;
+        bool unpriced = true;
         std::string confidence;
     };
 

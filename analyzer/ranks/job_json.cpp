@@ -71,7 +71,8 @@ Json findings_json(const Comparison& job) {
                         {"line", finding.line},
                         {"confidence", finding.confidence},
                         {"saving_ns", spread_json(job, finding.ns)},
-                        {"saving_bytes", finding.bytes}});
+                        {"saving_bytes", finding.bytes},
+                        {"unpriced", finding.unpriced}});
     return list;
 }
 

@@ -175,7 +175,9 @@ void write_findings(const Comparison& job, bool all, std::ostream& out) {
             out << " · saves about " << time_text(finding.ns.median)
                 << " of a rank: " << time_text(finding.ns.least) << " (" << who(job, finding.ns.least_rank)
                 << ") to " << time_text(finding.ns.most) << " (" << who(job, finding.ns.most_rank) << ")";
-        else if (finding.has_no_price())
+        else if (finding.unpriced)
+            out << " · " << findings::saving_unknown;
+        else if (finding.is_urgent())
             out << " · mend it first";
         else
             out << " · " << findings::bytes_text(static_cast<double>(finding.bytes)) << " of memory in all";

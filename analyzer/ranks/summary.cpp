@@ -120,11 +120,12 @@ Summary summarize(reports::Report& report) {
     add_kernels(profile, summary);
     add_copies(profile, summary);
     add_steps(report, summary);
-    for (const findings::Finding& finding : report.findings)
-        summary.findings.push_back({std::string(finding.rule->id), shortened(finding.title),
-                                    shortened(reports::resolve(report, finding).line.text()),
-                                    std::string(findings::name(finding.confidence)), finding.saving_ns,
-                                    finding.saving_bytes});
+    for (const std::vector<findings::Finding>* const list : {&report.findings, &report.unpriced})
+        for (const findings::Finding& finding : *list)
+            summary.findings.push_back({std::string(finding.rule->id), shortened(finding.title),
+                                        shortened(reports::resolve(report, finding).line.text()),
+                                        std::string(findings::name(finding.confidence)), finding.saving_ns,
+                                        finding.saving_bytes, finding.unpriced});
     return summary;
 }
 

@@ -57,6 +57,7 @@ struct Saving {
     std::string rule, title, line, confidence;
     double ns = 0;
     std::uint64_t bytes = 0;
+    bool unpriced = false; ///< what it saves is not known
 };
 
 struct Summary {

@@ -37,7 +37,8 @@ Json findings_json(const Summary& summary, std::size_t count) {
                         {"line", finding.line},
                         {"confidence", finding.confidence},
                         {"saving_ns", std::round(finding.ns)},
-                        {"saving_bytes", finding.bytes}});
+                        {"saving_bytes", finding.bytes},
+                        {"unpriced", finding.unpriced}});
     return list;
 }
 
@@ -87,8 +88,9 @@ Step step_of(const Json& object) {
 }
 
 Saving saving_of(const Json& object) {
-    return {text(object, "rule"),       text(object, "title"),       text(object, "line"),
-            text(object, "confidence"), number(object, "saving_ns"), count(object, "saving_bytes")};
+    return {text(object, "rule"),           text(object, "title"),       text(object, "line"),
+            text(object, "confidence"),     number(object, "saving_ns"), count(object, "saving_bytes"),
+            object.value("unpriced", false)}; // summaries of 1.0 lack it
 }
 
 Summary summary_of(const Json& document) {

@@ -52,6 +52,8 @@ void sort_by_lines(Found& found) {
 }
 
 std::string saving_text(const ReportedFinding& finding) {
+    if (finding.unpriced)
+        return std::string(findings::saving_unknown);
     return findings::saving_text(finding.saving_ns, finding.saving_bytes);
 }
 
@@ -164,6 +166,7 @@ DiffJson compared_json(const ReportedFinding& finding) {
             {"advice", finding.advice},
             {"saving_ns", finding.saving_ns},
             {"saving_bytes", finding.saving_bytes},
+            {"unpriced", finding.unpriced},
             {"confidence", findings::name(finding.confidence)}};
 }
 

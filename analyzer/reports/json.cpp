@@ -4,6 +4,7 @@
 #include "analyzer/reports/completeness_text.hpp"
 #include "analyzer/reports/managed_json.hpp"
 #include "analyzer/reports/notice_text.hpp"
+#include "analyzer/reports/pageable_lines.hpp"
 #include "analyzer/reports/place_json.hpp"
 #include "analyzer/reports/range_lines.hpp"
 #include "analyzer/reports/report.hpp"
@@ -206,6 +207,18 @@ Json copy_lines_json(Report& report) {
     return list;
 }
 
+Json pageable_json(Report& report) {
+    Json list = Json::array();
+    for (const PageableLine& line : pageable_lines(report))
+        list.push_back(
+            {{"line", place_json(report, line.stack)},
+             {"function", symbols::demangle(report.profile.dictionary().function_symbol(line.function))},
+             {"memory", name(line.kind)},
+             {"bytes", line.bytes},
+             {"launches", line.launches}});
+    return list;
+}
+
 struct Kernel {
     std::uint64_t count = 0, failed = 0, replayed = 0, timed = 0, measured = 0;
     double call_ticks = 0, device_ns = 0;
@@ -371,6 +384,8 @@ Json to_json(Report& report) {
     document["copies_staged"] = staged_json(profile);
     document["actions"] = actions_json(report);
     document["launches"] = launches_json(profile);
+    if (Json pageable = pageable_json(report); !pageable.empty())
+        document["pageable"] = std::move(pageable);
     document["graphs"] = graphs_json(profile);
     document["calls_captured"] = profile.captured();
     document["allocations"] = allocations_json(report);

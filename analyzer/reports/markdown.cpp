@@ -57,8 +57,8 @@ void write_section(const ResolvedFinding& resolved, std::ostream& out) {
     for (const std::string& detail : finding.details)
         out << "- " << plain(detail) << "\n";
     out << "\n**Write:** " << plain(finding.advice) << "\n\n**"
-        << findings::saving_sentence(finding.saving_ns, finding.saving_bytes) << "** (confidence "
-        << name(finding.confidence) << "): " << plain(finding.basis) << "\n";
+        << (finding.unpriced ? "Saving" : findings::saving_sentence(finding.saving_ns, finding.saving_bytes))
+        << "** (confidence " << name(finding.confidence) << "): " << plain(finding.basis) << "\n";
 }
 
 void write_actions_section(Report& report, std::ostream& out) {
@@ -84,19 +84,22 @@ void write_markdown(Report& report, std::ostream& out) {
     out << "# " << plain(headline(report)) << "\n";
     for (const std::string& line : completeness_lines(report.trace))
         out << "\n> " << plain(line) << "\n";
-    if (report.findings.empty()) {
+    if (report.findings.empty())
         out << "\n" << plain(report.why_empty()) << "\n";
+    if (report.findings.empty() && report.unpriced.empty())
         return write_actions_section(report, out);
-    }
     out << "\n| rule | finding | line | saves about | confidence |\n|---|---|---|---|---|\n";
     std::vector<ResolvedFinding> all;
-    for (const findings::Finding& finding : report.findings)
-        all.push_back(resolve(report, finding));
+    for (const std::vector<findings::Finding>* const list : {&report.findings, &report.unpriced})
+        for (const findings::Finding& finding : *list)
+            all.push_back(resolve(report, finding));
     for (const ResolvedFinding& each : all)
         out << "| " << each.finding.rule->id << " | " << plain(each.finding.title) << " | "
             << place_markdown(each.line) << " | "
-            << findings::saving_text(each.finding.saving_ns, each.finding.saving_bytes) << " | "
-            << name(each.finding.confidence) << " |\n";
+            << (each.finding.unpriced
+                    ? "not known"
+                    : findings::saving_text(each.finding.saving_ns, each.finding.saving_bytes))
+            << " | " << name(each.finding.confidence) << " |\n";
     for (const ResolvedFinding& each : all)
         write_section(each, out);
     write_actions_section(report, out);

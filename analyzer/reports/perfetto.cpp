@@ -26,9 +26,10 @@ using namespace perfetto;
 class WorstCalls {
 public:
     explicit WorstCalls(Report& report) : report_(report) {
-        for (const findings::Finding& finding : report.findings)
-            if (finding.stack != 0)
-                worst_[line_of(finding.stack)];
+        for (const std::vector<findings::Finding>* const list : {&report.findings, &report.unpriced})
+            for (const findings::Finding& finding : *list)
+                if (finding.stack != 0)
+                    worst_[line_of(finding.stack)];
     }
     void add(const WalkedCall& call) {
         if (worst_.empty() || call.stack == 0)
@@ -257,8 +258,9 @@ void RunTracks::event(const reader::ThreadCursor& cursor) {
 
 void RunTracks::tell_findings() {
     std::vector<std::pair<std::int64_t, const findings::Finding*>> all;
-    for (const findings::Finding& finding : run_.report().findings)
-        all.emplace_back(worst_.of(finding), &finding);
+    for (const std::vector<findings::Finding>* const list : {&run_.report().findings, &run_.report().unpriced})
+        for (const findings::Finding& finding : *list)
+            all.emplace_back(worst_.of(finding), &finding);
     if (all.empty())
         return;
     std::ranges::stable_sort(all, {}, [](const auto& one) { return one.first; });
@@ -266,7 +268,9 @@ void RunTracks::tell_findings() {
     for (const auto& [at, finding] : all) {
         const std::string name = std::string(finding->rule->id) + " " + finding->title,
                           line = run_.line(finding->stack),
-                          saving = findings::saving_text(finding->saving_ns, finding->saving_bytes);
+                          saving = finding->unpriced
+                                       ? finding->basis
+                                       : findings::saving_text(finding->saving_ns, finding->saving_bytes);
         const std::array<Argument, 5> arguments{{{"line", line},
                                                  {"seen", finding->summary},
                                                  {"advice", finding->advice},

@@ -60,12 +60,13 @@ Report::Report(const std::string& path, const symbols::Options& options, bool wi
         return symbols::is_own(symbolizer.owner(symbolizer.line(stack)));
     };
     const auto framework_of = [this](std::uint64_t stack) { return symbolizer.python_framework(stack); };
-    findings::prefer_own_lines(findings, is_own);
-    findings::prefer_own_lines(unpriced, is_own);
-    findings::prefer_python_lines(
-        findings, profile, [this](std::uint64_t stack) { return symbolizer.line_stack(stack); }, is_own,
-        framework_of);
-    findings::advise_in_python(findings, framework_of);
+    for (std::vector<findings::Finding>* const list : {&findings, &unpriced}) {
+        findings::prefer_own_lines(*list, is_own);
+        findings::prefer_python_lines(
+            *list, profile, [this](std::uint64_t stack) { return symbolizer.line_stack(stack); }, is_own,
+            framework_of);
+        findings::advise_in_python(*list, framework_of);
+    }
 }
 
 void Report::finish_beside() {

@@ -80,7 +80,7 @@ findings::Confidence reported_confidence(const ReportedValues& values, const Rep
     values.wrong("confidence is none of low, medium and high");
 }
 
-ReportedFinding reported_finding(const ReportedValues& values, const ReportedJson& object) {
+ReportedFinding reported_finding(const ReportedValues& values, const ReportedJson& object, bool unpriced) {
     if (!object.is_object())
         values.wrong("a finding is no object");
     ReportedFinding finding;
@@ -104,6 +104,7 @@ ReportedFinding reported_finding(const ReportedValues& values, const ReportedJso
         reported_place(values, values.object(values.object(object, "allocation"), "line"));
     finding.saving_ns = values.amount(object, "saving_ns");
     finding.saving_bytes = values.number(object, "saving_bytes");
+    finding.unpriced = unpriced;
     finding.confidence = reported_confidence(values, object);
     return finding;
 }
@@ -206,7 +207,9 @@ bool ReportedRuns::add(const std::string& path, std::string_view text) {
         add_totals(values, report, totals_);
         lacks = reported_lack(values, report) || lacks;
         for (const ReportedJson& finding : values.list(report, "findings"))
-            findings_.push_back(reported_finding(values, finding));
+            findings_.push_back(reported_finding(values, finding, false));
+        for (const ReportedJson& finding : values.list(report, "unpriced"))
+            findings_.push_back(reported_finding(values, finding, true));
     }
     lacks_records_ = lacks_records_ || lacks;
     return lacks;

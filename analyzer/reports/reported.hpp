@@ -21,6 +21,7 @@ struct ReportedFinding {
     symbols::CodePlace line, allocation_line; ///< as far as a report tells
     double saving_ns = 0;
     std::uint64_t saving_bytes = 0;
+    bool unpriced = false; ///< what it saves was not known
     findings::Confidence confidence{};
 };
 

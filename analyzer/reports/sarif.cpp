@@ -54,13 +54,16 @@ SarifJson result_of(Report& report, const findings::Finding& finding) {
     const auto rule =
         std::ranges::find(findings::rules, finding.rule->id, &findings::Rule::id) - findings::rules.begin();
     const double whole = static_cast<double>(std::max<std::uint64_t>(1, report.profile.net_ns()));
+    const std::string saving = finding.unpriced
+                                   ? "Saving: " + finding.basis
+                                   : findings::saving_sentence(finding.saving_ns, finding.saving_bytes);
     SarifJson result{{"ruleId", finding.rule->id},
                      {"ruleIndex", rule},
                      {"level", finding.confidence == findings::Confidence::low ? "note" : "warning"},
                      {"rank", std::clamp(100 * finding.saving_ns / whole, 0.0, 100.0)},
                      {"message",
                       {{"text", finding.title + ": " + finding.summary + ". Write: " + finding.advice + ". " +
-                                    findings::saving_sentence(finding.saving_ns, finding.saving_bytes) + "."}}},
+                                    saving + "."}}},
                      {"partialFingerprints", {{"ruleFileFunction/v1", fingerprint_of(finding, place)}}},
                      {"properties",
                       {{"saving_ns", finding.saving_ns},
@@ -68,6 +71,10 @@ SarifJson result_of(Report& report, const findings::Finding& finding) {
                        {"basis", finding.basis},
                        {"confidence", name(finding.confidence)},
                        {"trace", report.trace.file.path()}}}};
+    if (finding.unpriced) {
+        result.erase("rank");
+        result["properties"]["unpriced"] = true;
+    }
     if (SarifJson location = location_of(place, ""); !location.empty())
         result["locations"] = {std::move(location)};
     SarifJson related = SarifJson::array();
@@ -109,8 +116,9 @@ void SarifLog::add(Report& report) {
             {{"level", "warning"}, {"message", {{"text", report.trace.file.path() + ": " + line}}}});
     if (lacks_records(report.trace))
         invocation["executionSuccessful"] = false;
-    for (const findings::Finding& finding : report.findings)
-        document_["runs"][0]["results"].push_back(result_of(report, finding));
+    for (const std::vector<findings::Finding>* const list : {&report.findings, &report.unpriced})
+        for (const findings::Finding& finding : *list)
+            document_["runs"][0]["results"].push_back(result_of(report, finding));
 }
 
 } // namespace umadvisor::reports

@@ -188,15 +188,18 @@ void RunRows::tell_entries() {
 
 void RunRows::tell_findings() {
     std::int64_t number = 0;
-    for (const findings::Finding& finding : report_.findings) {
+    const auto tell = [&](const findings::Finding& finding) {
         tell_stack(finding.stack);
         tell_stack(finding.allocation_stack);
         findings_.row(rows_.runs, ++number, finding.rule->id, finding.rule->name, reader::plain(finding.title),
                       reader::plain(finding.summary), reader::plain(finding.advice),
-                      reader::plain(finding.basis), findings::name(finding.confidence), finding.saving_ns,
+                      reader::plain(finding.basis), findings::name(finding.confidence),
+                      finding.unpriced ? std::nullopt : std::optional<double>(finding.saving_ns),
                       finding.saving_at_least_ns, finding.saving_at_most_ns, finding.saving_bytes,
                       finding.stack, finding.allocation_stack, reader::plain(finding.allocation_text));
-    }
+    };
+    std::ranges::for_each(report_.findings, tell);
+    std::ranges::for_each(report_.unpriced, tell);
 }
 
 void RunRows::finish(const std::string& job) {
@@ -210,7 +213,7 @@ void RunRows::finish(const std::string& job) {
                totals_.waited_ns, totals_.copies, totals_.copy_ns, totals_.to_device, totals_.to_host,
                totals_.launches, totals_.kernel_ns, memory.allocations, memory.allocated_bytes,
                memory.moved_to_device, memory.moved_to_host, memory.host_faults, memory.device_faults,
-               report_.findings.size(), report_.together_ns);
+               report_.findings.size() + report_.unpriced.size(), report_.together_ns);
 }
 
 void add_run(Database& database, const SqlExport::Rows& rows, Report& report, const std::string& job,

@@ -6,6 +6,7 @@
 #include "analyzer/reports/completeness_text.hpp"
 #include "analyzer/reports/managed_text.hpp"
 #include "analyzer/reports/notice_text.hpp"
+#include "analyzer/reports/pageable_lines.hpp"
 #include "analyzer/reports/range_lines.hpp"
 #include "analyzer/reports/report.hpp"
 #include "analyzer/reports/resolved.hpp"
@@ -299,6 +300,7 @@ void write_notes(std::ostream& out, Report& report) {
         out << "  - " << text << "\n";
     if (const std::string text = findings::library_memory_text(report.profile); !text.empty())
         out << "  - memory of libraries: " << text << "\n";
+    write_pageable(out, report);
     if (const std::string text = replay_text(report); !text.empty())
         out << "  - " << text << "\n";
     for (const std::string& text : hidden_lines(report))

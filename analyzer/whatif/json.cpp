@@ -7,15 +7,18 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// Null where nobody has measured the link.
+template <class Value>
+Json if_timed(const Outlook& outlook, const Value& value) {
+    return outlook.unmeasured.empty() ? Json(value) : Json();
+}
+
 Json policy_json(const Outlook& outlook, const std::optional<Moved>& moved) {
     if (!moved)
         return nullptr;
-    return {{"to_device_bytes", moved->to_device},
-            {"to_host_bytes", moved->to_host},
-            {"evicted_blocks", moved->evicted_blocks},
-            {"remote_bytes", moved->remote_bytes},
-            {"moving_ns", moved->ns},
-            {"job_ns", outlook.job_ns(*moved)}};
+    return {{"to_device_bytes", moved->to_device},       {"to_host_bytes", moved->to_host},
+            {"evicted_blocks", moved->evicted_blocks},   {"remote_bytes", moved->remote_bytes},
+            {"moving_ns", if_timed(outlook, moved->ns)}, {"job_ns", if_timed(outlook, outlook.job_ns(*moved))}};
 }
 
 } // namespace
@@ -29,7 +32,7 @@ Json to_json(const Outlook& outlook) {
           {"devices", outlook.devices},
           {"memory_bytes", outlook.recorded_memory},
           {"duration_ns", outlook.recorded_ns},
-          {"moving_ns", outlook.recorded_moving_ns},
+          {"moving_ns", if_timed(outlook, outlook.recorded_moving_ns)},
           {"act", outlook.recorded_act}}},
         {"memory_bytes", outlook.capacity},
         {"act", outlook.act},
@@ -44,11 +47,11 @@ Json to_json(const Outlook& outlook) {
           {"act", policy_json(outlook, outlook.acted)},
           {"optimum", policy_json(outlook, outlook.optimum)}}},
         {"basis",
-         {{"rates_of", outlook.rates_of},
-          {"to_device_bytes_per_s", outlook.prices.migrate_to_device},
-          {"to_host_bytes_per_s", outlook.prices.migrate_to_host},
-          {"block_fault_ns", outlook.prices.device_fault_group},
-          {"prefetch_move_ns", outlook.prices.prefetch_move},
+         {{"rates_of", if_timed(outlook, outlook.rates_of)},
+          {"to_device_bytes_per_s", if_timed(outlook, outlook.prices.migrate_to_device)},
+          {"to_host_bytes_per_s", if_timed(outlook, outlook.prices.migrate_to_host)},
+          {"block_fault_ns", if_timed(outlook, outlook.prices.device_fault_group)},
+          {"prefetch_move_ns", if_timed(outlook, outlook.prices.prefetch_move)},
           {"parts_told", outlook.parts_told},
           {"host_told", !outlook.unknowns.host_blind},
           {"launches_not_scanned", outlook.unknowns.unscanned},

@@ -1,5 +1,6 @@
 #include "analyzer/whatif/outlook.hpp"
 
+#include "analyzer/machine/memory_mode.hpp"
 #include "analyzer/reader/error.hpp"
 
 #include <algorithm>
@@ -58,6 +59,16 @@ bool acted(const reader::Dictionary& dictionary, const std::string& mode) {
     });
 }
 
+/// "NVIDIA GH200, coherent (NUMA)"; empty where the rates tell what moving memory costs on the device.
+std::string unmeasured(const reader::Dictionary& dictionary, const trace::Device& device,
+                       const machine::Rates& rates) {
+    const machine::MemoryMode mode =
+        machine::memory_mode(device, dictionary.drivers.empty() ? nullptr : &dictionary.drivers.front());
+    return machine::are_known(rates, device, mode)
+               ? std::string()
+               : std::string(device.device_name) + ", " + std::string(machine::text(mode));
+}
+
 std::string recorded_act(const reader::Dictionary& dictionary) {
     for (const trace::Option& option : dictionary.options)
         if (option.option == "ACT")
@@ -91,6 +102,8 @@ Outlook outlook(reader::Trace& trace, const Question& question) {
         if (found.devices++ == 0)
             found.device = device.device_name;
         found.recorded_memory += device.memory_bytes;
+        if (found.unmeasured.empty() && !question.rates_named)
+            found.unmeasured = unmeasured(dictionary, device, question.rates);
     }
     found.capacity = question.gpu_memory != 0 ? question.gpu_memory : found.recorded_memory;
     if (found.capacity == 0)
@@ -125,7 +138,7 @@ Outlook outlook(reader::Trace& trace, const Question& question) {
             if (other && other->bytes() < found.optimum->bytes())
                 found.optimum = other;
     }
-    if (found.recorded_memory != 0) {
+    if (found.recorded_memory != 0 && found.unmeasured.empty()) {
         const bool rewritten = acted(dictionary, "rewrite=all");
         const ReadJob again = rewritten == found.rewritten ? ReadJob() : read_job(trace, rewritten);
         found.recorded_moving_ns = replay(rewritten == found.rewritten ? job : again.job,

@@ -17,6 +17,7 @@ struct Question {
     double link = 0;              ///< bytes per second in either direction; 0: as `rates` say
     std::string act = "prefetch"; ///< list of prefetch and rewrite=all
     machine::Rates rates;
+    bool rates_named = false; ///< the user named them: they hold for the card asked about
 };
 
 struct Outlook {
@@ -28,12 +29,14 @@ struct Outlook {
     double link = 0;                   ///< asked for; 0: as the rates have it
     std::string act, rates_of;
     residency::Prices prices;
+    /// A recorded device whose link nobody has measured, with its memory mode: no time is told. Empty: none.
+    std::string unmeasured;
     Job::Peak peak;
     std::uint64_t launches = 0, left_out = 0;
     bool rewritten = false, moves = false, parts_told = false; ///< moves: some of its memory
     Unknowns unknowns;
     std::uint64_t recorded_ns = 0;
-    std::uint64_t recorded_moving_ns = 0; ///< by the model; 0 where the card is not known
+    std::uint64_t recorded_moving_ns = 0; ///< by the model; 0 where the card or its link is not known
 
     bool starts() const { return peak.stays <= capacity; } ///< else it is out of memory
     bool fits() const { return peak.all <= capacity; }

@@ -52,13 +52,24 @@ void write_fit(const Outlook& outlook, std::ostream& out) {
 
 void write_row(const Outlook& outlook, const std::string& policy, const std::optional<Moved>& moved,
                reports::Table& table) {
-    if (moved)
-        table.rows.push_back({policy, text_of(moved->to_device), text_of(moved->to_host),
-                              std::to_string(moved->evicted_blocks), time_of(moved->ns),
-                              "about " + time_of(outlook.job_ns(*moved))});
+    if (!moved)
+        return;
+    const bool timed = outlook.unmeasured.empty();
+    table.rows.push_back({policy, text_of(moved->to_device), text_of(moved->to_host),
+                          std::to_string(moved->evicted_blocks), timed ? time_of(moved->ns) : "not known",
+                          timed ? "about " + time_of(outlook.job_ns(*moved)) : "not known"});
 }
 
-void write_basis(const Outlook& outlook, std::ostream& out) {
+/// What times stand on, or why there are none.
+void write_prices(const Outlook& outlook, std::ostream& out) {
+    if (!outlook.unmeasured.empty()) {
+        out << "what moving takes is not known: nobody has measured the link of " << outlook.unmeasured
+            << ". umadvisor calibrate measures it, and --machine FILE names what was measured elsewhere. What "
+               "moves is told for a card that takes managed memory by page faults\n"
+            << "the whole job took " << time_of(outlook.recorded_ns) << " on " << outlook.device << " with "
+            << text_of(outlook.recorded_memory) << "\n";
+        return;
+    }
     out << "moving takes " << rate_text(outlook.prices.migrate_to_device) << " to the device and "
         << rate_text(outlook.prices.migrate_to_host) << " to the host"
         << (outlook.link > 0 ? " as asked for" : "") << ", and " << time_of(outlook.prices.device_fault_group)
@@ -68,6 +79,10 @@ void write_basis(const Outlook& outlook, std::ostream& out) {
     out << "the whole job took " << time_of(outlook.recorded_ns) << " on " << outlook.device << " with "
         << text_of(outlook.recorded_memory) << ", of which " << time_of(outlook.recorded_moving_ns)
         << " were moving by the same model\n";
+}
+
+void write_basis(const Outlook& outlook, std::ostream& out) {
+    write_prices(outlook, out);
     if (outlook.launches != 0)
         out << (outlook.parts_told
                     ? "launches reach the 2 MiB blocks that faults or prefetches were told of\n"

@@ -65,6 +65,7 @@ class Report:
     duration_ns: int
     complete: bool
     findings: tuple[Finding, ...]
+    unpriced: tuple[Finding, ...]  # what they save is not known on that machine
     raw: dict[str, Any]
 
     def to_pandas(self) -> Any:
@@ -100,4 +101,4 @@ def report(path: Union[str, "os.PathLike[str]"], *options: str) -> Report:
         raise UmadvisorError(done.stderr.strip())
     found = json.loads(done.stdout)
     return Report(file=found["file"], duration_ns=found["process"]["duration_ns"], complete=found["completeness"]["complete"],
-                  findings=tuple(map(_finding, found["findings"])), raw=found)
+                  findings=tuple(map(_finding, found["findings"])), unpriced=tuple(map(_finding, found.get("unpriced", ()))), raw=found)

@@ -14,7 +14,7 @@ from typing import Any, Iterator, Optional
 
 import pytest
 
-from ._findings import Finding, report
+from ._findings import Finding, Report, report
 from ._native import UmadvisorError, is_recorded, program
 from ._ranges import step
 
@@ -73,13 +73,17 @@ def _judge(trace: str, status: int, fail_on: Optional[str]) -> int:
     if not Path(trace).exists():
         print("umadvisor: no test used CUDA")
         return status
-    found = report(trace)
-    refused = [each for each in found.findings if fail_on and _counts(each, fail_on)]
-    for finding in found.findings:
+    found = _all(report(trace))
+    refused = [each for each in found if fail_on and _counts(each, fail_on)]
+    for finding in found:
         print(f"umadvisor: {'FAILED ' if finding in refused else ''}{finding} ({finding.confidence}; {finding.line})")
-    if not found.findings:
+    if not found:
         print("umadvisor: no findings")
     return 1 if refused and status == 0 else status
+
+
+def _all(found: Report) -> tuple[Finding, ...]:
+    return found.findings + found.unpriced
 
 
 def _counts(finding: Finding, level: str) -> bool:
@@ -95,7 +99,7 @@ def _identity(finding: Finding) -> tuple[str, str, str]:
 def _findings_of_tests(trace: str, ran: list[str]) -> dict[str, list[Finding]]:
     """The findings inside of each test, and those that are in none."""
     found: dict[str, list[Finding]] = {test.removeprefix(FIRST): [] for test in ran}
-    whole = report(trace).findings if Path(trace).exists() else ()
+    whole = _all(report(trace)) if Path(trace).exists() else ()
     if whole:
         for test in found:
             found[test] = _inside(trace, test)
@@ -111,7 +115,7 @@ def _inside(trace: str, test: str) -> list[Finding]:
     # What means something in a glob stands for itself in brackets, but the backslash.
     name = re.sub(r"([\[*?])", r"[\1]", test.replace("\\", "\\\\"))
     try:
-        return list(report(trace, "--range", name).findings)
+        return list(_all(report(trace, "--range", name)))
     except UmadvisorError as error:
         if "no range" in str(error):  # the test used no CUDA yet
             return []

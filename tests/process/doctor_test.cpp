@@ -174,18 +174,18 @@ BOOST_AUTO_TEST_CASE(after_calibration_estimates_are_this_machines) {
 
 BOOST_AUTO_TEST_CASE(each_memory_mode_has_what_does_not_hold_there) {
     const struct {
-        const char *mode, *device, *note;
-    } modes[] = {{"hmm", "discrete with HMM", "issue 1223"},
-                 {"numa", "coherent (NUMA)", "is a NUMA node"},
-                 {"cdmm", "coherent (CDMM)", "stays on the host"},
-                 {"pool", "one pool of memory", "copies between both are waste"}};
+        const char *mode, *device, *note, *also;
+    } modes[] = {{"hmm", "discrete with HMM", "issue 1223", "uvm_disable_hmm=1"},
+                 {"numa", "coherent (NUMA)", "is a NUMA node", "the system's pages have"},
+                 {"cdmm", "coherent (CDMM)", "stays on the host", "a prefetch of it does nothing"},
+                 {"pool", "one pool of memory", "copies between both are waste", "--act is refused"}};
     for (const auto& each : modes) {
         const Folder folder;
         const Outcome outcome =
             run_sim(folder, "SIMCUDA_CONFIG=memory=" + std::string(each.mode) + " " + doctor);
         check_end(outcome, 0);
         check_line(outcome, "ok", "device 0", {each.device});
-        check_line(outcome, "note", "memory mode", {each.note});
+        check_line(outcome, "note", "memory mode", {each.note, each.also});
         const bool pcie = std::string(each.mode) == "hmm";
         check_line(outcome, "part", "estimates",
                    {pcie ? "H200's figures" : "no saving is told at the prices of PCIe"});

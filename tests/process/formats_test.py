@@ -24,6 +24,12 @@ def record(folder):
                         BUILD / "bin/sim" / name], check=True,
                        stdout=subprocess.DEVNULL, env={**os.environ, "LD_LIBRARY_PATH": str(BUILD / "lib/simcuda")})
         yield trace
+    # On a coherent machine: findings without a price, and pageable memory that kernels reach.
+    trace = Path(folder, "coherent.umtrace")
+    subprocess.run([BUILD / "bin/umadvisor", "run", "-q", "--no-calibrate", "-o", trace, "--",
+                    BUILD / "bin/sim/rule_cases", "--rule", "UMA-217", "--case", "fault"], check=True, stdout=subprocess.DEVNULL,
+                   env={**os.environ, "LD_LIBRARY_PATH": str(BUILD / "lib/simcuda"), "SIMCUDA_CONFIG": "memory=cdmm"})
+    yield trace
     for packed in sorted((ROOT / "tests/golden/reports").glob("*.umtrace.xz")):
         trace = Path(folder, "gpu-" + packed.name.removesuffix(".xz"))
         trace.write_bytes(lzma.decompress(packed.read_bytes()))
@@ -79,6 +85,13 @@ class Formats(unittest.TestCase):
             self.for_report.validate(each)
         self.for_all.validate(self.reports)
         self.for_all.validate(self.reports[0])
+
+    def test_what_has_no_price_is_in_both_formats(self):
+        report = next(each for each in self.reports if each["devices"][0]["memory_mode"] == "coherent_cdmm")
+        self.assertEqual([each["rule"] for each in report["unpriced"]], ["UMA-217"])
+        self.assertEqual([each["launches"] for each in report["pageable"]], [6])
+        results = [each for each in self.sarif["runs"][0]["results"] if each["properties"]["trace"] == report["file"]]
+        self.assertEqual([(each["ruleId"], each["properties"]["unpriced"], "rank" in each) for each in results], [("UMA-217", True, False)])
 
     def test_a_remedy_stands_on_the_lines_of_the_program(self):
         report = next(each for each in self.reports if each["process"]["program"] == "pingpong" and each["driver"]["simulated"])

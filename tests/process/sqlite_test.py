@@ -58,6 +58,17 @@ class Sqlite(unittest.TestCase):
         self.assertEqual(self.ask("PRAGMA application_id"), [(0x756D6164,)])
         self.assertEqual([f"{each}" for each in sorted(Path(self.folder.name).iterdir()) if "runs" in each.name], [str(self.path)])
 
+    def test_a_saving_that_is_not_known_is_null(self):
+        trace, path = Path(self.folder.name, "coherent.umtrace"), Path(self.folder.name, "coherent.db")
+        subprocess.run([ADVISOR, "run", "-q", "--no-calibrate", "-o", trace, "--", BUILD / "bin/sim/rule_cases", "--rule", "UMA-217",
+                        "--case", "fault"], check=True, stdout=subprocess.DEVNULL,
+                       env={**os.environ, "LD_LIBRARY_PATH": str(BUILD / "lib/simcuda"), "SIMCUDA_CONFIG": "memory=cdmm"})
+        subprocess.run([ADVISOR, "export", "--sqlite", "-o", path, trace], check=True, stderr=subprocess.DEVNULL)
+        database = sqlite3.connect(path)
+        self.assertEqual(database.execute("SELECT rule, saving_ns FROM findings").fetchall(), [("UMA-217", None)])
+        self.assertEqual(database.execute("SELECT findings, saving_ns FROM ranks").fetchall(), [(1, 0)])
+        database.close()
+
     def test_the_document_names_every_column_and_no_other(self):
         version = self.ask("PRAGMA user_version")[0][0]
         self.assertIn(f"is the version of the schema, {version}:", DOCUMENT)

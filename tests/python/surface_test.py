@@ -11,6 +11,7 @@ import tempfile
 import textwrap
 import unittest
 from pathlib import Path
+from unittest import mock
 
 if "UMADVISOR_BUILD" in os.environ:
     BUILD, SOURCE = Path(os.environ["UMADVISOR_BUILD"]), Path(__file__).resolve().parents[2] / "python"
@@ -151,6 +152,15 @@ class Surface(Case):
                 for place in its["places"]))
             self.assertIn("program.py:", str(finding.line))
 
+    @mock.patch.dict(os.environ, SIMCUDA_CONFIG="memory=numa")
+    def test_findings_without_a_price_are_told_apart(self):
+        script = self.write("program.py", "for _ in range(40):\n    upload(1)\n")
+        self.umadvisor("run", "--no-calibrate", "-o", "x.umtrace", script)
+        found = umadvisor.report(self.folder / "x.umtrace")
+        self.assertEqual([finding.rule for finding in found.unpriced], [its["rule"] for its in found.raw["unpriced"]])
+        self.assertIn("UMA-106", [finding.rule for finding in found.unpriced])
+        self.assertNotIn("UMA-106", [finding.rule for finding in found.findings])
+
     def test_a_trace_that_cannot_be_read_is_an_error(self):
         with self.assertRaisesRegex(umadvisor.UmadvisorError, "No such file"):
             umadvisor.report(self.folder / "none.umtrace")
@@ -194,6 +204,12 @@ class Pytest(Case):
         self.assertIn("umadvisor: UMA-", said)
         self.assertEqual(self.copies("--range", "*::test_uploads"), 40)
         self.assertIn("umadvisor: FAILED UMA-", self.pytest("--umadvisor", "--umadvisor-fail-on", "low", status=1))
+
+    @mock.patch.dict(os.environ, SIMCUDA_CONFIG="memory=numa")
+    def test_findings_without_a_price_count_as_of_low_confidence(self):
+        self.write("suite.py", "def test_uploads():\n    for _ in range(40):\n        upload(1)\n")
+        self.assertIn("umadvisor: UMA-106", self.pytest("--umadvisor"))
+        self.assertIn("umadvisor: FAILED UMA-106", self.pytest("--umadvisor", "--umadvisor-fail-on", "low", status=1))
 
     def test_a_suite_without_findings_passes(self):
         self.write("suite.py", "def test_allocates():\n    assert address.value\n")

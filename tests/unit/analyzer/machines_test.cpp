@@ -1,8 +1,12 @@
 /// What findings become where host and device share memory in another way than across PCIe.
 #include "analyzer/findings/memory_modes.hpp"
+#include "analyzer/html/page.hpp"
 #include "analyzer/reports/report.hpp"
+#include "command_run.hpp"
 #include "found.hpp"
+#include "rendered.hpp"
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -111,6 +115,20 @@ machine::Rates measured_on(std::string_view device) {
 
 std::vector<std::string> rules(const std::vector<findings::Finding>& found) {
     return test::rules_of(found);
+}
+
+/// Of a program whose kernels reach pageable memory, where it stays on the host: UMA-217, which has no price.
+std::string trace_without_price() {
+    Machine m(MemoryMode::coherent_cdmm);
+    m.reach(m.range(8 * mib), 3, m.line);
+    return m.path();
+}
+
+/// What a command prints, which ends as it should.
+std::string printed(const std::vector<std::string>& arguments, int status = 0) {
+    const test::Result result = test::run(arguments);
+    BOOST_REQUIRE_MESSAGE(result.status == status, result.out + result.err);
+    return result.out;
 }
 
 } // namespace
@@ -254,6 +272,94 @@ BOOST_AUTO_TEST_CASE(the_report_names_the_mode_and_lists_what_has_no_price) {
     BOOST_TEST(document["devices"][0]["memory_mode"] == "coherent_cdmm");
     BOOST_TEST(document["unpriced"].size() == 1u);
     BOOST_TEST(document["findings"].empty());
+}
+
+BOOST_AUTO_TEST_CASE(the_report_names_the_pageable_memory_that_kernels_reach) {
+    for (const MemoryMode mode :
+         {MemoryMode::hmm, MemoryMode::coherent_numa, MemoryMode::coherent_cdmm, MemoryMode::one_pool}) {
+        Machine m(mode);
+        m.reach(m.range(8 * mib), 2, m.line);
+        m.reach(m.range(4096), 5, m.line);
+        const std::string text = test::text_of(m.path());
+        BOOST_TEST(test::contains(text, "kernels may reach pageable memory"));
+        BOOST_TEST(test::contains(text, "8 MiB (heap) by 2 launches of use"));
+        BOOST_TEST(!test::contains(text, "4 KiB (heap)"));
+        const auto pieces = test::json_of(m.path())["pageable"];
+        BOOST_REQUIRE(pieces.size() == 2u);
+        BOOST_TEST(pieces[0]["bytes"] == 8 * mib);
+        BOOST_TEST(pieces[0]["launches"] == 2);
+        BOOST_TEST(pieces[0]["function"] == "use");
+        BOOST_TEST(pieces[1]["memory"] == "heap");
+    }
+    Machine discrete(MemoryMode::discrete);
+    discrete.upload_pageable();
+    BOOST_TEST(!test::contains(test::text_of(discrete.path()), "may reach pageable"));
+    BOOST_TEST(!test::json_of(discrete.path()).contains("pageable"));
+}
+
+BOOST_AUTO_TEST_CASE(markdown_has_what_has_no_price) {
+    const std::string markdown = printed({"report", "--markdown", trace_without_price()});
+    BOOST_TEST(test::contains(markdown, "| UMA-217 | kernels reach pageable memory"));
+    BOOST_TEST(test::contains(markdown, "| not known | low |"));
+    BOOST_TEST(test::contains(markdown, "**Saving** (confidence low): not known: a trace does not tell"));
+    BOOST_TEST(!test::contains(markdown, "Mend it first"));
+}
+
+BOOST_AUTO_TEST_CASE(sarif_has_what_has_no_price_without_a_rank) {
+    const auto log = nlohmann::json::parse(printed({"report", "--sarif", trace_without_price()}));
+    const auto& results = log["runs"][0]["results"];
+    BOOST_REQUIRE(results.size() == 1u);
+    BOOST_TEST(results[0]["ruleId"] == "UMA-217");
+    BOOST_TEST(results[0]["level"] == "note");
+    BOOST_TEST(!results[0].contains("rank"));
+    BOOST_TEST(results[0]["properties"]["unpriced"] == true);
+    const auto message = results[0]["message"]["text"].get<std::string>();
+    BOOST_TEST(test::contains(message, "Saving: not known: a trace does not tell"));
+    BOOST_TEST(!test::contains(message, "Mend it first"));
+}
+
+BOOST_AUTO_TEST_CASE(the_page_has_a_card_for_what_has_no_price) {
+    if (!html::available()) // built without npm
+        return;
+    const std::string page = printed({"report", "--html", trace_without_price()});
+    BOOST_TEST(test::contains(page, "0, biggest saving first; 1, saving not known"));
+    BOOST_TEST(test::contains(page, "UMA-217"));
+    BOOST_TEST(test::contains(page, ">saving not known</span>"));
+    BOOST_TEST(test::contains(page, "Saving not known: a trace does not tell"));
+    BOOST_TEST(!test::contains(page, "data-show=")); // nothing of it is on the timeline
+    BOOST_TEST(!test::contains(page, "mend it first"));
+}
+
+BOOST_AUTO_TEST_CASE(a_job_has_what_has_no_price) {
+    const std::string job = trace_without_price() + ".umjob";
+    printed({"merge", "-f", "-o", job, trace_without_price()});
+    const std::string text = printed({"report", job});
+    BOOST_TEST(test::contains(text, "UMA-217"));
+    BOOST_TEST(test::contains(text, "on 1 of 1 rank · saving not known\n"));
+    const auto document = nlohmann::json::parse(printed({"report", "--json", job}));
+    BOOST_TEST(document["findings"][0]["unpriced"] == true);
+}
+
+BOOST_AUTO_TEST_CASE(diff_and_check_have_what_has_no_price) {
+    const std::string path = trace_without_price(), with = path + "-with", without = path + "-without";
+    std::filesystem::rename(path, with);
+    Machine clean(MemoryMode::coherent_cdmm);
+    clean.reach(clean.range(8 * mib), 2, clean.line);
+    std::filesystem::rename(clean.path(), without);
+    BOOST_TEST(test::contains(printed({"diff", without, with}),
+                              "+ UMA-217 kernels reach pageable memory across the link again and again   "
+                              "saving not known"));
+    const auto document = nlohmann::json::parse(printed({"diff", "--json", with, without}));
+    BOOST_TEST(document["went"][0]["unpriced"] == true);
+    BOOST_TEST(document["before"]["findings"] == 1);
+    BOOST_TEST(test::contains(printed({"diff", with, with}), "= 1 unchanged"));
+
+    BOOST_TEST(test::contains(printed({"check", "--baseline", without, with}),
+                              "none is new but 1 of less than medium confidence"));
+    BOOST_TEST(test::contains(printed({"check", "--fail-on", "low", "--baseline", without, with}, 3),
+                              "saving not known · confidence low"));
+    printed({"report", "--fail-on", "low", with}, 3);
+    printed({"report", "--fail-on", "medium", with});
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -31,8 +31,8 @@ struct Frames {
 };
 
 /// The one finding of a program that copies pageable memory from such a stack.
-findings::Finding pageable_copy_from(const Frames& frames) {
-    test::Scenario s;
+findings::Finding pageable_copy_from(const Frames& frames, const trace::Device& device = {}) {
+    test::Scenario s(0, device);
     constexpr std::uint64_t interpreter = 99;
     const auto add_module = [&s](std::uint64_t id, const std::string& path) {
         trace::Module module;
@@ -85,8 +85,9 @@ findings::Finding pageable_copy_from(const Frames& frames) {
     }
     s.copy_often(256 * mib, 25 * ms, {.stack = parent});
     const reports::Report report(s.path());
-    BOOST_TEST_REQUIRE(report.findings.size() == 1u);
-    return report.findings[0];
+    const std::vector<findings::Finding>& found = report.findings.empty() ? report.unpriced : report.findings;
+    BOOST_TEST_REQUIRE(found.size() == 1u);
+    return found[0];
 }
 
 bool speaks(const findings::Finding& finding, PythonFramework framework) {
@@ -105,6 +106,15 @@ std::string words_of(std::string_view rule, PythonFramework framework) {
 }
 
 } // namespace
+
+BOOST_AUTO_TEST_CASE(findings_without_a_price_are_advised_in_python_too) {
+    trace::Device device;
+    device.pageable_memory_access = 1; // nobody has measured its link
+    const findings::Finding finding =
+        pageable_copy_from({{torch_library}, {packages + "/torch/_tensor.py", script}}, device);
+    BOOST_TEST(finding.unpriced);
+    BOOST_TEST(speaks(finding, PythonFramework::torch));
+}
 
 BOOST_AUTO_TEST_CASE(the_framework_that_the_line_called_is_spoken_to) {
     using enum PythonFramework;

@@ -4,6 +4,7 @@
 #include "scenario.hpp"
 
 #include <boost/test/unit_test.hpp>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 BOOST_AUTO_TEST_SUITE(analyzer_whatif_trace)
@@ -74,6 +75,43 @@ BOOST_AUTO_TEST_CASE(a_job_of_device_memory_starts_or_does_not) {
     // By hand, of 8 and 12 blocks in 16: each launch after the first two misses all that it reaches.
     BOOST_TEST(paged.at("policies").at("on_demand").at("to_device_bytes") == (8 + 12 + 8 + 12) * 2 * mib);
     BOOST_TEST(paged.at("policies").at("on_demand").at("to_host_bytes") == (8 + 12 + 40 - 16) * 2 * mib);
+}
+
+BOOST_AUTO_TEST_CASE(no_time_is_told_for_a_link_that_nobody_has_measured) {
+    const auto job_on = [](std::uint64_t integrated, std::uint64_t addressing_told) {
+        trace::Device device;
+        device.memory_bytes = 64 * mib;
+        device.device_name = "NVIDIA GB10";
+        device.integrated = integrated;
+        device.addressing_told = addressing_told;
+        auto scenario = std::make_unique<Scenario>(0, device);
+        const auto data = scenario->allocate(8 * mib, Memory::managed);
+        scenario->launch(scenario->function("kernel"), {data});
+        return scenario;
+    };
+    const auto pool = job_on(1, 1), discrete = job_on(0, 1);
+    const auto found = ask(*pool, {});
+    BOOST_TEST(found.at("policies").at("on_demand").at("moving_ns").is_null());
+    BOOST_TEST(found.at("policies").at("on_demand").at("job_ns").is_null());
+    BOOST_TEST(found.at("policies").at("on_demand").at("to_device_bytes").is_number());
+    BOOST_TEST(found.at("recorded").at("moving_ns").is_null());
+    BOOST_TEST(found.at("basis").at("rates_of").is_null());
+    BOOST_TEST(found.at("basis").at("to_device_bytes_per_s").is_null());
+    const std::string text = test::run({"whatif", pool->path()}).out;
+    BOOST_TEST(text.find("nobody has measured the link of NVIDIA GB10, one pool of memory") !=
+               std::string::npos);
+    BOOST_TEST(text.find("H200") == std::string::npos);
+    BOOST_TEST(text.find("GB/s") == std::string::npos);
+
+    BOOST_TEST(ask(*discrete, {}).at("policies").at("on_demand").at("moving_ns").is_number());
+    // Measured, here or on a machine that the user names.
+    machine::Rates rates;
+    for (const char* const name : {"NVIDIA GB10", "NVIDIA H100"}) {
+        rates.device = name;
+        const std::string kept = machine::rates_text({rates});
+        const std::string path = test::temporary_file("rates.json", {kept.begin(), kept.end()});
+        BOOST_TEST(ask(*pool, {"--machine", path}).at("policies").at("on_demand").at("moving_ns").is_number());
+    }
 }
 
 BOOST_AUTO_TEST_CASE(what_umadvisor_did_is_not_the_jobs) {

@@ -1,0 +1,60 @@
+#include "analyzer/reports/pageable_lines.hpp"
+
+#include "analyzer/findings/words.hpp"
+
+#include <algorithm>
+#include <map>
+#include <ostream>
+#include <utility>
+
+namespace umadvisor::reports {
+namespace {
+
+/// What is smaller holds flags, parameters and results.
+constexpr std::uint64_t least_shown_bytes = 1024 * 1024;
+constexpr std::size_t most_shown = 3; ///< without --all
+
+} // namespace
+
+std::vector<PageableLine> pageable_lines(Report& report) {
+    const auto& ranges = report.trace.dictionary.host_ranges;
+    std::map<std::pair<std::uint64_t, std::uint64_t>, PageableLine> by_line; ///< and range
+    for (const auto& [use, totals] : report.profile.pageable_uses().launches()) {
+        const auto range = ranges.find(use.host_range);
+        if (range == ranges.end()) // its record is lost
+            continue;
+        const std::uint64_t stack = report.symbolizer.line_stack(use.call.stack);
+        PageableLine& line = by_line[{stack, use.host_range}];
+        line.stack = stack;
+        line.function = totals.function;
+        line.launches += totals.count;
+        line.bytes = range->second.last - range->second.first;
+        line.kind = range->second.kind;
+    }
+    std::vector<PageableLine> lines;
+    for (const auto& [key, line] : by_line)
+        lines.push_back(line);
+    std::ranges::stable_sort(lines, std::ranges::greater{},
+                             [](const PageableLine& line) { return std::pair(line.bytes, line.launches); });
+    return lines;
+}
+
+void write_pageable(std::ostream& out, Report& report) {
+    std::vector<PageableLine> lines = pageable_lines(report);
+    std::erase_if(lines, [](const PageableLine& line) { return line.bytes < least_shown_bytes; });
+    if (lines.empty())
+        return;
+    out << "  - kernels may reach pageable memory (how much of it they read is not recorded):\n";
+    const std::size_t shown = report.all ? lines.size() : std::min(lines.size(), most_shown);
+    for (std::size_t i = 0; i < shown; ++i) {
+        const PageableLine& line = lines[i];
+        out << "      " << findings::bytes_text(static_cast<double>(line.bytes)) << " (" << name(line.kind)
+            << ") by " << findings::count_text(line.launches, "launch") << " of "
+            << findings::kernels_text(report.profile, {line.function}) << "   "
+            << (line.stack == 0 ? "no stack recorded" : report.symbolizer.line(line.stack).text()) << "\n";
+    }
+    if (shown < lines.size())
+        out << "      and " << lines.size() - shown << " more (--all)\n";
+}
+
+} // namespace umadvisor::reports
