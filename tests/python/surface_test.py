@@ -152,7 +152,7 @@ class Surface(Case):
                 for place in its["places"]))
             self.assertIn("program.py:", str(finding.line))
 
-    @mock.patch.dict(os.environ, SIMCUDA_CONFIG="memory=numa")
+    @mock.patch.dict(os.environ, SIMCUDA_CONFIG="memory=numa", XDG_CONFIG_HOME=os.devnull) # nobody has measured it
     def test_findings_without_a_price_are_told_apart(self):
         script = self.write("program.py", "for _ in range(40):\n    upload(1)\n")
         self.umadvisor("run", "--no-calibrate", "-o", "x.umtrace", script)
@@ -205,7 +205,7 @@ class Pytest(Case):
         self.assertEqual(self.copies("--range", "*::test_uploads"), 40)
         self.assertIn("umadvisor: FAILED UMA-", self.pytest("--umadvisor", "--umadvisor-fail-on", "low", status=1))
 
-    @mock.patch.dict(os.environ, SIMCUDA_CONFIG="memory=numa")
+    @mock.patch.dict(os.environ, SIMCUDA_CONFIG="memory=numa", XDG_CONFIG_HOME=os.devnull) # nobody has measured it
     def test_findings_without_a_price_count_as_of_low_confidence(self):
         self.write("suite.py", "def test_uploads():\n    for _ in range(40):\n        upload(1)\n")
         self.assertIn("umadvisor: UMA-106", self.pytest("--umadvisor"))

@@ -80,11 +80,10 @@ BOOST_AUTO_TEST_CASE(a_job_of_device_memory_starts_or_does_not) {
 BOOST_AUTO_TEST_CASE(no_time_is_told_for_a_link_that_nobody_has_measured) {
     const auto job_on = [](std::uint64_t integrated, std::uint64_t addressing_told) {
         trace::Device device;
-        device.memory_bytes = 64 * mib;
         device.device_name = "NVIDIA GB10";
         device.integrated = integrated;
         device.addressing_told = addressing_told;
-        auto scenario = std::make_unique<Scenario>(0, device);
+        auto scenario = std::make_unique<Scenario>(64 * mib, device);
         const auto data = scenario->allocate(8 * mib, Memory::managed);
         scenario->launch(scenario->function("kernel"), {data});
         return scenario;
