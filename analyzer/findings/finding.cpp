@@ -44,6 +44,7 @@ constexpr std::size_t most_replayed = 6 * timeline::Times::count - 1;
 /// allow.
 struct Together {
     double saved_ns = 0, at_least_ns = 0, at_most_ns = 0;
+    timeline::Spared spared;
 };
 
 /// So many of the dearest are replayed both ways where calls do not decide how the run went. With all together
@@ -128,7 +129,8 @@ Together bound_by_replay(const model::Profile& profile, std::vector<Finding>& al
     const std::size_t last = edits.size() - 1;
     const std::vector<std::size_t> chosen = undecided(profile, edited, last);
     add_ways(edits, chosen);
-    const std::vector<timeline::Gain> gains = replay(profile, edits);
+    Replayed replayed = replay(profile, edits, last);
+    const std::vector<timeline::Gain>& gains = replayed.gains;
     if (gains.empty()) {
         // Rules without a price of their own promise the whole run, and leave it to the replay.
         const auto net_ns = static_cast<double>(profile.net_ns());
@@ -146,7 +148,8 @@ Together bound_by_replay(const model::Profile& profile, std::vector<Finding>& al
         if (profile.replay_error() > most_replay_error)
             finding.confidence = Confidence::low;
     }
-    Together all_edits{gains[last].saved_ns, gains[last].saved_ns, gains[last].saved_ns};
+    Together all_edits{gains[last].saved_ns, gains[last].saved_ns, gains[last].saved_ns,
+                       std::move(replayed.spared)};
     if (chosen.empty())
         return all_edits;
     const std::size_t of_way = chosen.size() + 2;
@@ -275,7 +278,7 @@ Findings find_all(const model::Profile& profile, const LineOf& line_of) {
     std::ranges::copy_if(all, std::back_inserter(waits), [&profile](const Finding& finding) {
         return finding.rule == &rule("UMA-112") && profile.dictionary().is_python(finding.stack);
     });
-    const Together edits = bound_by_replay(profile, all);
+    Together edits = bound_by_replay(profile, all);
     for (Finding& finding : all)
         finding.saving_ns = within_recorded(profile, finding.saving_ns);
     drop_negligible();
@@ -287,8 +290,10 @@ Findings find_all(const model::Profile& profile, const LineOf& line_of) {
     std::ranges::stable_sort(all, std::ranges::greater{}, [](const Finding& finding) {
         return std::tuple(urgency(finding), finding.saving_ns, finding.saving_bytes);
     });
-    Findings findings{
-        .all = fold_same_calls(std::move(all)), .hidden = std::move(waits), .unpriced = std::move(unpriced)};
+    Findings findings{.all = fold_same_calls(std::move(all)),
+                      .hidden = std::move(waits),
+                      .unpriced = std::move(unpriced),
+                      .spared = std::move(edits.spared)};
     claim_once(profile, findings.all);
     tidy_ranges(profile, findings.all);
     findings.together_ns = saved_together(profile, findings.all, edits.saved_ns);

@@ -4,6 +4,7 @@
 #include "analyzer/findings/rules.hpp"
 #include "analyzer/model/profile.hpp"
 #include "analyzer/timeline/edit.hpp"
+#include "analyzer/timeline/spared.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -91,6 +92,7 @@ struct Findings {
     /// All findings together save this: less than their sum where they mend the same time.
     double together_ns = 0;
     double together_at_least_ns = 0, together_at_most_ns = 0; ///< as of a finding
+    timeline::Spared spared; ///< where the remedies that are replayed take time off the run
 };
 
 Findings find_all(const model::Profile& profile, const LineOf& line_of);

@@ -10,14 +10,15 @@
 
 namespace umadvisor::findings {
 
-std::vector<timeline::Gain> replay(const model::Profile& profile,
-                                   const std::vector<timeline::Edit>& edits) try {
+Replayed replay(const model::Profile& profile, const std::vector<timeline::Edit>& edits,
+                std::size_t watched) try {
     if (edits.empty())
         return {};
     reader::TraceFile file(profile.trace().file.source().opened());
     facts::Calls calls(profile.trace(), profile.rates());
     timeline::Clock clock({}, edits);
     clock.know(profile.clock());
+    clock.watch(watched, static_cast<double>(profile.duration_ns()));
     reader::EventStream events(file, profile.trace().choice());
     while (const reader::ThreadCursor* const cursor = events.next()) {
         if (const auto* const time = std::get_if<trace::DeviceTime>(&cursor->event()))
@@ -28,7 +29,8 @@ std::vector<timeline::Gain> replay(const model::Profile& profile,
             clock.add(*call);
     }
     clock.finish();
-    return clock.gains(static_cast<double>(profile.recorded_ns()));
+    const auto run_end = static_cast<double>(profile.recorded_ns());
+    return {clock.gains(run_end), clock.spared(run_end)};
 } catch (const reader::Error&) {
     return {};
 }

@@ -3,12 +3,18 @@
 
 #include "analyzer/model/profile.hpp"
 #include "analyzer/timeline/edit.hpp"
+#include "analyzer/timeline/spared.hpp"
 
+#include <cstddef>
 #include <vector>
 
 namespace umadvisor::findings {
 
-/// Replays the trace once and returns what each edit alone gains; nothing when the trace can no longer be read.
-std::vector<timeline::Gain> replay(const model::Profile& profile, const std::vector<timeline::Edit>& edits);
+struct Replayed {
+    std::vector<timeline::Gain> gains; ///< of each edit alone; empty: the trace can no longer be read
+    timeline::Spared spared;           ///< of the edit that was watched
+};
+/// Replays the trace once.
+Replayed replay(const model::Profile& profile, const std::vector<timeline::Edit>& edits, std::size_t watched);
 
 } // namespace umadvisor::findings

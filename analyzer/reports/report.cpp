@@ -54,6 +54,7 @@ Report::Report(const std::string& path, const symbols::Options& options, bool wi
     hidden = std::move(found.hidden);
     unpriced = std::move(found.unpriced);
     together_ns = found.together_ns;
+    spared = std::move(found.spared);
     together_at_least_ns = found.together_at_least_ns;
     together_at_most_ns = found.together_at_most_ns;
     const auto is_own = [this](std::uint64_t stack) {

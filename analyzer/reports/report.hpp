@@ -42,6 +42,7 @@ public:
     std::vector<findings::Finding> unpriced;                  ///< what they cost is not known on this machine
     double together_at_least_ns = 0, together_at_most_ns = 0; ///< where calls leave it open; else 0
     double together_ns = 0;   ///< that all findings save together, those left out included
+    timeline::Spared spared;  ///< where the remedies that are replayed take time off the run
     std::size_t left_out = 0; ///< findings that were asked not to be shown
 
     /// Returns when what was to run beside is done. Throws what it threw.

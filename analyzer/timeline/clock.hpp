@@ -41,6 +41,8 @@ public:
     /// `earlier` has seen the whole run, and must outlive this clock. What was measured of a kind of work late
     /// in the run then tells of calls of which it is not known whether they waited for such work.
     void know(const Clock& earlier) { earlier_ = &earlier; }
+    /// spared() will tell of this edit where it takes time off a run of so long.
+    void watch(std::size_t edit, double run_ns) { replays_.watch(edit, run_ns); }
     /// In the order of their starts.
     void add(const facts::Call& call);
     /// The device took `ns` for the work that carries `sample`.
@@ -50,6 +52,7 @@ public:
 
     /// Of each edit. `run_end`: when the run did, which may be after its last call.
     std::vector<Gain> gains(double run_end = 0) const;
+    Spared spared(double run_end) const { return replays_.spared(base_.end(), run_end); }
     const Accuracy& accuracy() const { return accuracy_; }
     /// Of all work and all frees, how far the ends of what the calls allow lie apart.
     double undecided_ns() const { return undecided_ns_; }

@@ -166,6 +166,11 @@ void Replays::settle(const Pending& pending, const State<double>& recorded) {
             lanes.hosts[call.thread] = Times(thread.end) - lanes.shift;
             lanes.with[call.thread] = true;
         }
+        if (watched_ != SIZE_MAX && call.thread < Spared::most_threads) {
+            spared_.threads.resize(std::max<std::size_t>(spared_.threads.size(), call.thread + 1));
+            spared_.threads[call.thread].shift_ns =
+                lanes_[watched_ / Times::count].shift.at[watched_ % Times::count];
+        }
     }
     // What one thread waits for in another shows in no call. Where the others had returned by then, this call
     // is taken to follow the last of them.
@@ -456,6 +461,7 @@ void Replays::step(Lanes& lanes, const Pending& pending, const Unheld& unheld, b
         without_gone(until, [](std::size_t) { return HUGE_VAL; });
         lanes.state.limit(call, until);
     }
+    const Times called = end;
     if (call.waits != facts::Waits::nothing) {
         Times awaited = later(end, (waits_for_itself(call) ? done : lanes.state.awaited(call)) + wake);
         for (const Deed& deed : deeds)
@@ -471,6 +477,45 @@ void Replays::step(Lanes& lanes, const Pending& pending, const Unheld& unheld, b
     }
     without_gone(end, [&](std::size_t lane) { return start.at[lane]; });
     host = end;
+    if (watched_ / Times::count == first_replay / Times::count && call.thread < spared_.threads.size()) {
+        const std::size_t lane = watched_ - first_replay;
+        const double until = waits_for_itself(call) ? done.at[lane] - device.at[lane] : end.at[lane];
+        const double since = waits_for_itself(call) ? start.at[lane] + pending.told_ns : called.at[lane];
+        double added_ns = 0;
+        for (const Deed& deed : deeds)
+            if (deed.replay == watched_)
+                added_ns += (deed.first ? deed.change.added_ns : 0) + deed.change.added_each_ns;
+        spare(pending,
+              {start.at[lane], end.at[lane],
+               std::clamp(until - since, 0.0, std::max(0.0, end.at[lane] - start.at[lane])), added_ns});
+    }
+}
+
+void Replays::spare(const Pending& pending, const Became& became) {
+    const facts::Call& call = pending.call;
+    Spared::Thread& thread = spared_.threads[call.thread];
+    const double begin = threads_[call.thread].end, end = call.start + call.duration;
+    if (thread.stretches.empty() || thread.stretches.back().end - thread.stretches.back().begin >= stretch_ns_)
+        thread.stretches.push_back({begin, end});
+    Spared::Stretch& stretch = thread.stretches.back();
+    const double waits_ns = pending.waited_ns - became.waited_ns;
+    const double own_ns = call.duration - (became.end - became.start) - waits_ns;
+    stretch.end = end;
+    stretch.code_ns += call.start - became.start + became.added_ns - thread.shift_ns;
+    stretch.waits_ns += waits_ns;
+    if (waits_for_itself(call))
+        stretch.copies_ns += own_ns;
+    thread.own_ns[call.site.entry] += own_ns;
+    thread.added_ns += became.added_ns;
+    thread.shift_ns = end - became.end;
+}
+
+Spared Replays::spared(double device_end, double run_end) const {
+    Spared spared = spared_;
+    spared.last_thread = last_thread_;
+    if (watched_ < gains_.size() && last_thread_ < spared.threads.size())
+        spared.tail_ns = gains(device_end, run_end)[watched_].saved_ns - spared.threads[last_thread_].shift_ns;
+    return spared;
 }
 
 std::vector<Gain> Replays::gains(double device_end, double run_end) const {

@@ -4,6 +4,7 @@
 #include "analyzer/facts/call.hpp"
 #include "analyzer/reader/flat_map.hpp"
 #include "analyzer/timeline/edit.hpp"
+#include "analyzer/timeline/spared.hpp"
 #include "analyzer/timeline/state.hpp"
 #include "analyzer/timeline/times.hpp"
 #include "analyzer/timeline/window.hpp"
@@ -26,11 +27,18 @@ public:
     explicit Replays(const std::vector<Edit>& edits);
 
     bool empty() const { return gains_.empty(); }
+    /// Of this replay, spared() tells where it takes time off a run of so long. Call it before all else.
+    void watch(std::size_t replay, double run_ns) {
+        watched_ = replay;
+        stretch_ns_ = run_ns / Spared::stretches_of_run;
+    }
     /// `recorded`: the state before the call, without any edit.
     void settle(const Pending& pending, const State<double>& recorded);
     /// `device_end`: when the device is done without any edit. A run ends when both host and device are done.
     /// `run_end`: until then the host may have done something behind its last call.
     std::vector<Gain> gains(double device_end, double run_end) const;
+    /// Of the watched replay, as gains() has it.
+    Spared spared(double device_end, double run_end) const;
 
 private:
     static constexpr std::size_t queue_length = 1022, most_queues = 8;
@@ -125,6 +133,10 @@ private:
         /// `done` comes in the order of the streams; of those in a stream of their `own`, beside it.
         void queue(const facts::Call& call, const Times& done, std::span<const bool> own);
     };
+    /// What became of a call in the watched replay.
+    struct Became {
+        double start = 0, end = 0, waited_ns = 0, added_ns = 0;
+    };
     /// What is left of a call, nanoseconds.
     struct Left {
         double device_ns, own_ns, wake_ns;
@@ -149,6 +161,7 @@ private:
                              std::size_t first_replay);
     void step(Lanes& lanes, const Pending& pending, const Unheld& unheld, bool follows,
               std::span<const Deed> deeds, std::size_t first_replay);
+    void spare(const Pending& pending, const Became& became);
 
     std::vector<Lanes> lanes_;
     std::vector<std::size_t> replayed_; ///< blocks of lanes_, call by call: those that are not in step
@@ -160,6 +173,9 @@ private:
     std::uint32_t last_thread_ = 0;
     double launch_ns_ = HUGE_VAL; ///< that the shortest launch took
     double latest_end_ = 0;       ///< as recorded, of all threads
+    std::size_t watched_ = SIZE_MAX;
+    double stretch_ns_ = 0; ///< the least of one that is told
+    Spared spared_;
 };
 
 } // namespace umadvisor::timeline

@@ -223,6 +223,32 @@ BOOST_AUTO_TEST_CASE(the_host_touches_behind_the_wait_what_the_work_made) {
     check_edit(before, rounds(ms, ms, 1.5 * ms), {{at_once}}, 300 * us);
 }
 
+BOOST_AUTO_TEST_CASE(what_an_edit_spares_is_told_by_what_the_thread_did) {
+    Change change = lighter(0.5, 1.0 / 3);
+    change.added_ns = ms;
+    Clock clock({}, {{{gone(waits)}}, {{change}}});
+    clock.watch(1, 400 * ms);
+    Machine machine(&clock);
+    rounds(4 * ms, 0, 3 * ms)(machine);
+    clock.finish();
+    const umadvisor::timeline::Spared spared = clock.spared(machine.now + 6 * ms);
+    BOOST_REQUIRE_EQUAL(spared.threads.size(), 1u);
+    const umadvisor::timeline::Spared::Thread& thread = spared.threads[0];
+    double code_ns = 0, waits_ns = 0, own_ns = 0;
+    for (const auto& stretch : thread.stretches) {
+        BOOST_TEST((stretch.begin >= 0 && stretch.begin < stretch.end && stretch.end <= machine.now));
+        code_ns += stretch.code_ns;
+        waits_ns += stretch.waits_ns;
+    }
+    for (const auto& [entry, ns] : thread.own_ns)
+        own_ns += ns;
+    BOOST_TEST(std::abs(code_ns - 50 * ms) < us);
+    BOOST_TEST(std::abs(waits_ns - 50 * 2 * ms) < 100 * us);
+    BOOST_TEST(thread.added_ns == ms);
+    const double saved_ns = clock.gains(machine.now + 6 * ms).at(1).saved_ns;
+    BOOST_TEST(std::abs(code_ns + waits_ns + own_ns + spared.tail_ns - thread.added_ns - saved_ns) < 1);
+}
+
 BOOST_AUTO_TEST_CASE(the_next_launch_ends_the_time_behind_a_wait) {
     const auto program = [](double share) {
         return [share](Machine& machine) {
