@@ -57,9 +57,12 @@ StreamPlace Calls::place(std::uint64_t stream, std::uint32_t thread) {
 }
 
 StreamPlace Calls::find_place(std::uint64_t stream, std::uint32_t thread) {
-    const std::uint64_t context = contexts_.of(thread, stream).context;
+    const auto [context, device] = contexts_.of(thread, stream);
     StreamPlace place;
-    place.device = devices_.try_emplace(context, static_cast<std::uint32_t>(devices_.size())).first->second;
+    const auto [known, fresh] = devices_.try_emplace(context, static_cast<std::uint32_t>(devices_.size()));
+    place.device = known->second;
+    if (fresh)
+        ordinals_.push_back(device);
     place.legacy = stream == model::legacy_stream || stream == model::other_legacy_stream;
     place.blocking = !place.legacy && !not_blocking_.contains(stream);
     // The default streams are of a context, and one of them of a thread, too.

@@ -60,6 +60,8 @@ public:
 
     /// What the event at `cursor` does; nothing: neither host nor device spends time on it that is known.
     std::optional<Call> next(const reader::ThreadCursor& cursor);
+    /// The ordinal of the device that a stream is on.
+    std::uint64_t device_of(const StreamPlace& stream) const { return ordinals_[stream.device]; }
 
 private:
     template <class Record>
@@ -119,6 +121,7 @@ private:
     std::unordered_set<std::uint64_t> not_blocking_; ///< streams
     Numbers streams_, events_{1};
     std::unordered_map<std::uint64_t, std::uint32_t> devices_; ///< contexts
+    std::vector<std::uint64_t> ordinals_;                      ///< of the devices, by context
     std::unordered_map<std::uint64_t, std::uint64_t> graphs_;  ///< by version: the first one
     std::array<Placed, 64> placed_;                            ///< found lately
     model::PerThread<std::vector<Kernel>> kernels_;            ///< by shape

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <vector>
 
 namespace umadvisor::html {
@@ -26,38 +27,49 @@ std::string time_of(double ns) {
     return findings::time_text(ns);
 }
 
-void write_where(Markup& out, const Json& document, const Timeline& timeline) {
-    const std::array<double, causes> where = timeline.where();
-    constexpr auto start = static_cast<std::size_t>(Cause::start);
-    double sum = 0;
+constexpr auto start = static_cast<std::size_t>(Cause::start);
+
+/// A bar of a run that takes `net_ns`, split by causes; `added_ns`: what the remedies need.
+void write_bar(Markup& out, const std::string& what, const std::array<double, causes>& where, double added_ns,
+               double net_ns, double whole_ns) {
+    double sum = added_ns;
     for (std::size_t i = 0; i < start; ++i)
         sum += where[i];
+    std::string label = what + ":";
+    const auto each_part = [&](const auto& part) {
+        for (std::size_t i = 0; i < start; ++i)
+            if (where[i] > 0) // no time is known of the others: their faults may be counted all the same
+                part(cause_words[i], where[i] / sum * net_ns);
+        if (added_ns > 0)
+            part(CauseWords{"what the remedies need", "remedies", "pre"}, added_ns / sum * net_ns);
+    };
+    each_part([&](const CauseWords& words, double ns) {
+        label += " " + std::string(words.name) + " " + time_of(ns) + ",";
+    });
+    Bar bar(label);
+    each_part([&](const CauseWords& words, double ns) {
+        bar.part(ns / whole_ns, words.colour, std::string(words.brief) + " " + time_of(ns),
+                 std::string(words.name) + ": " + time_of(ns));
+    });
+    if (const double saved = whole_ns - net_ns; saved > 0)
+        bar.part(saved / whole_ns, "rest", "saved " + time_of(saved), "saved: " + time_of(saved));
+    out.markup("<span class=\"k\">" + what + " ").element("b", time_of(net_ns)).markup("</span>");
+    out.markup(bar.str());
+}
+
+void write_where(Markup& out, const Json& document, const Timeline& timeline, const After& after) {
+    const std::array<double, causes> where = timeline.where();
+    const double sum = std::accumulate(where.begin(), where.begin() + start, 0.0);
     if (sum <= 0)
         return;
     const double net = document["process"]["net_ns"].get<double>();
-    std::string label = "now:";
-    for (std::size_t i = 0; i < start; ++i)
-        if (where[i] > 0) // no time is known of the others: their faults may be counted all the same
-            label += " " + std::string(cause_words[i].name) + " " + time_of(where[i] / sum * net) + ",";
-    Bar now(label);
-    for (std::size_t i = 0; i < start; ++i)
-        now.part(where[i] / sum, cause_words[i].colour,
-                 std::string(cause_words[i].brief) + " " + time_of(where[i] / sum * net),
-                 std::string(cause_words[i].name) + ": " + time_of(where[i] / sum * net));
     out.markup("<div class=\"where\"><h2 class=\"cap\">Where the time goes <span class=\"mut\">(the main "
                "thread; page faults are "
-               "estimated at the prices of this machine)</span></h2><div class=\"stk\"><span class=\"k\">now ");
-    out.element("b", time_of(net)).markup("</span>").markup(now.str());
+               "estimated at the prices of this machine)</span></h2><div class=\"stk\">");
+    write_bar(out, "now", where, 0, net, net);
     const double saved = std::min(net, document["together_ns"].get<double>());
     if (saved > 0) {
-        Bar after("after: " + time_of(net - saved) + ", saved " + time_of(saved));
-        after.part((net - saved) / net, "after", "with all findings fixed " + time_of(net - saved),
-                   "with all findings fixed: " + time_of(net - saved));
-        after.part(saved / net, "rest", "saved " + time_of(saved), "saved: " + time_of(saved));
-        out.markup("<span class=\"k\">after ")
-            .element("b", time_of(net - saved))
-            .markup("</span>")
-            .markup(after.str());
+        write_bar(out, "after", after.where, after.added_ns, net - saved, net);
     }
     out.markup("</div><ul class=\"lg\">");
     for (std::size_t i = 0; i < start; ++i)
@@ -180,12 +192,12 @@ void write_facts(Markup& out, const Json& document) {
 
 } // namespace
 
-void write_head(Markup& out, const Json& document, const Timeline& timeline) {
+void write_head(Markup& out, const Json& document, const Timeline& timeline, const After& after) {
     const Json& process = document["process"];
     out.markup("<div class=\"panel head\"><div>").element("h1", process["program"].get<std::string>());
     out.element("p class=\"cmd m\"", process["command_line"].get<std::string>());
     write_facts(out, document);
-    write_where(out, document, timeline);
+    write_where(out, document, timeline, after);
     out.markup("</div>");
     write_together(out, document);
     out.markup("</div>");

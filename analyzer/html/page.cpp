@@ -1,14 +1,12 @@
 #include "analyzer/html/page.hpp"
 
 #include "analyzer/findings/words.hpp"
+#include "analyzer/html/flames.hpp"
 #include "analyzer/html/packed_bytes.hpp"
 #include "analyzer/html/parts.hpp"
 #include "analyzer/html/shell.hpp"
 #include "analyzer/html/timeline.hpp"
 #include "analyzer/html/timeline_json.hpp"
-#include "analyzer/reader/error.hpp"
-#include "analyzer/reader/plain.hpp"
-#include "analyzer/reports/weighed_stacks.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -16,38 +14,6 @@ namespace umadvisor::html {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-/// What the flame graph is made of: stacks as numbers of frames.
-Json flame_json(reports::Report& report, model::Weight by) try {
-    constexpr std::size_t most_stacks = 200;
-    const reports::WeighedStacks stacks =
-        reports::weighed_stacks(report.profile, report.symbolizer, by, false, most_stacks);
-    Json frames = Json::array(), list = Json::array();
-    std::map<std::string, std::size_t> numbers;
-    for (const reports::WeighedStack& stack : stacks.stacks) {
-        Json entry = Json::array({stack.weight});
-        for (const symbols::CodePlace& frame : stack.frames) {
-            const std::string text = reader::plain(reports::frame_text(frame));
-            const auto [found, fresh] = numbers.try_emplace(text, frames.size());
-            if (fresh)
-                frames.push_back(text);
-            entry.push_back(found->second);
-        }
-        list.push_back(std::move(entry));
-    }
-    return {{"words", model::words(by)},    {"sum", stacks.sum()},         {"time", model::is_time(by)},
-            {"count", model::is_count(by)}, {"frames", std::move(frames)}, {"stacks", std::move(list)}};
-} catch (const reader::Error&) {
-    return nullptr; // the trace does not tell
-}
-
-Json flames_json(reports::Report& report) {
-    Json list = Json::array();
-    for (const model::Weight by : {model::Weight::blocked, model::Weight::copied, model::Weight::faults})
-        if (Json flame = flame_json(report, by); !flame.is_null() && !flame["stacks"].empty())
-            list.push_back(std::move(flame));
-    return list;
-}
 
 void write_timeline_place(Markup& out) {
     out.markup("<section id=\"timeline\" aria-labelledby=\"h-timeline\"><div class=\"sh\"><h2 "
@@ -115,7 +81,7 @@ std::string PageMaker::page(reports::Report& report) {
                 {"flamegraph", "Flame graph"},
                 {"tables", "Tables"}},
                file.substr(file.rfind('/') + 1));
-    write_head(out, document, timeline);
+    write_head(out, document, timeline, after(timeline, report.spared));
     out.markup(cards.str());
     write_timeline_place(out);
     write_flame_place(out, !data["flames"].empty());

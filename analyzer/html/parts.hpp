@@ -1,6 +1,7 @@
 /// The parts of the page that are there without its script.
 #pragma once
 
+#include "analyzer/html/after.hpp"
 #include "analyzer/html/bar.hpp"
 #include "analyzer/html/markup.hpp"
 #include "analyzer/html/page.hpp"
@@ -21,7 +22,8 @@ struct CauseWords {
 extern const std::array<CauseWords, causes> cause_words;
 
 /// `document`: as reports::to_json has it.
-void write_head(Markup& out, const nlohmann::ordered_json& document, const Timeline& timeline);
+void write_head(Markup& out, const nlohmann::ordered_json& document, const Timeline& timeline,
+                const After& after);
 void write_cards(Markup& out, const nlohmann::ordered_json& document, const PageOptions& options);
 void write_tables(Markup& out, reports::Report& report);
 /// Sorts, filters and copies by script. `more_in`: the command that shows rows which the page leaves out.

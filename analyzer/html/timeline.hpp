@@ -36,7 +36,8 @@ struct ThreadRow {
 
 struct StreamRow {
     bool is_default = false;
-    std::uint32_t number = 0, device = 0;
+    std::uint32_t number = 0;
+    std::uint64_t device = 0; ///< ordinal
     PieceRow work;
     std::uint64_t kernels = 0, copies = 0;
 };
@@ -138,6 +139,7 @@ struct Timeline {
     bool named_steps = false;                ///< NVTX; else rounds of a loop
     std::uint64_t step_stack = 0;            ///< of a loop: the launch that each round begins with
     std::vector<Named> names;                ///< name 0 is none
+    std::map<std::uint64_t, Cause> cause_of; ///< of the own time of calls, by entry
     std::map<std::uint64_t, Worst> calls;    ///< by stack
     std::map<std::uint64_t, Detail> details; ///< likewise, of a few
     bool told_moves = false;                 ///< some of the moves were told one by one

@@ -86,11 +86,20 @@ test("numbers are those of the JSON report", async () => {
             rules: [...document.querySelectorAll(".card .rid")].map((each) => each.textContent),
             titles: [...document.querySelectorAll(".card .ttl > b")].map((each) => each.textContent),
             complete: document.querySelector(".facts .ok, .facts .fail").textContent,
+            bars: [...document.querySelectorAll(".where svg.bar")].map((bar) => [...bar.children].map((part) => [part.querySelector("title").textContent.split(":")[0], parseFloat(part.getAttribute("width"))])),
         }));
         const net = json.process.net_ns;
         assert.equal(seen.program, json.process.program);
         assert.ok(seen.together.startsWith(timeText(net)), seen.together);
         if (json.together_ns > 0) assert.ok(seen.together.endsWith(`→ ${timeText(net - json.together_ns)}`), seen.together);
+        // Both bars have the same scale: now is all of it, and the causes of after end where the saving begins.
+        const [now, after] = seen.bars.map((parts) => parts.reduce((sum, [cause, width]) => sum + (cause === "saved" ? 0 : width), 0));
+        assert.ok(Math.abs(now - 100) < 0.3, `now: ${now}%`);
+        assert.equal(seen.bars.length, json.together_ns > 0 ? 2 : 1);
+        if (json.together_ns > 0) {
+            assert.ok(Math.abs(after - (1 - json.together_ns / net) * 100) < 0.3, `after: ${after}%`);
+            assert.ok(seen.bars[1].some(([cause]) => cause === "host code") && seen.bars[1].length > 2, JSON.stringify(seen.bars[1]));
+        }
         assert.deepEqual(seen.rules, json.findings.map((finding) => finding.rule));
         assert.deepEqual(seen.titles, json.findings.map((finding) => finding.title));
         seen.savings.forEach((saving, i) => assert.ok(Math.abs(saving - json.findings[i].saving_ns) < 1));
@@ -181,6 +190,14 @@ test("a large trace has its pieces around its findings", async () => {
     const again = await open(join(folder, "large.html"), { hash: `#t=${from * 1e3},${until * 1e3}` });
     assert.match(await inView(again.page), /launches [1-9]/);
     await again.page.close();
+    // So it is around the places of the other findings, but for a few of rare calls.
+    const numbers = await page.$$eval("[data-show]", (all) => all.map((each) => each.dataset.show)), without = [];
+    for (const number of numbers) {
+        await page.evaluate((each) => document.querySelector(`[data-show='${each}']`).click(), number);
+        await frame(page);
+        if (!/launches [1-9]/.test(await inView(page))) without.push(number);
+    }
+    assert.ok(numbers.length > 5 && without.length <= numbers.length / 10, `${numbers.length} findings, no window for ${without}`);
     assert.deepEqual(complaints, []);
     await page.close();
 });

@@ -1,4 +1,5 @@
 /// What the HTML report says of itself: texts of strangers, and where memory was.
+#include "analyzer/html/after.hpp"
 #include "analyzer/html/blocks.hpp"
 #include "analyzer/html/closeups.hpp"
 #include "analyzer/html/markup.hpp"
@@ -425,6 +426,55 @@ BOOST_AUTO_TEST_CASE(each_pair_of_devices_has_a_link_of_its_own) {
         seen.push_back({1.0 * link.low, 1.0 * link.high, link.up.bytes / mib, link.down.bytes / mib});
     const std::vector<std::array<double, 4>> expected{{0, 1, 1, 0}, {0, 2, 2, 0}, {1, 2, 0, 1}};
     BOOST_TEST((seen == expected));
+}
+
+BOOST_AUTO_TEST_CASE(page_faults_are_the_first_that_remedies_take_away) {
+    html::Timeline timeline;
+    timeline.span = {0, 1000};
+    timeline.cause_of[5] = html::Cause::calls;
+    timeline.threads.emplace_back(new html::ThreadRow{1, html::PieceRow(timeline.span, html::causes, 1000, 100),
+                                                      html::PieceRow(timeline.span, 1, 1000, 100)});
+    const auto was = [&](html::Cause cause, double begin, double end) {
+        timeline.threads[0]->causes.add({begin, end, static_cast<std::uint32_t>(cause), 0});
+    };
+    was(html::Cause::code, 0, 100);
+    was(html::Cause::host_faults, 100, 300);
+    was(html::Cause::kernels, 300, 400);
+    was(html::Cause::device_faults, 400, 700);
+    was(html::Cause::copies, 700, 800);
+    was(html::Cause::calls, 800, 900);
+    timeline::Spared spared;
+    spared.threads.resize(1);
+    spared.threads[0].stretches = {{0, 300, 150, 0, 0}, {300, 700, 0, 350, 0}, {700, 900, 10, 0, 0}};
+    spared.threads[0].own_ns[5] = 30;
+    spared.threads[0].added_ns = 20;
+    const html::After after = html::after(timeline, spared);
+    const auto is = [&after](html::Cause cause) { return after.where[static_cast<std::size_t>(cause)]; };
+    BOOST_TEST(std::abs(is(html::Cause::code) - 90) < 0.1);
+    BOOST_TEST(std::abs(is(html::Cause::host_faults) - 50) < 0.1);
+    BOOST_TEST(std::abs(is(html::Cause::kernels) - 50) < 0.1);
+    BOOST_TEST(std::abs(is(html::Cause::device_faults)) < 0.1);
+    BOOST_TEST(std::abs(is(html::Cause::copies) - 100) < 0.1);
+    BOOST_TEST(std::abs(is(html::Cause::calls) - 70) < 0.1);
+    BOOST_TEST(after.added_ns == 20);
+    BOOST_TEST(std::abs(after.sum() - 380) < 0.1);
+}
+
+BOOST_AUTO_TEST_CASE(a_stream_is_on_the_device_of_its_context) {
+    TwoDevices scenario;
+    trace::Context current;
+    current.action = trace::ContextAction::set_current;
+    current.start = scenario.now;
+    current.context = 0x77;
+    current.device = 1;
+    scenario.builder.add(current);
+    scenario.copy(mib, 50'000, {.to = scenario.memory(1)});
+    reports::Report report(scenario.path());
+    html::TimelinePass pass(report);
+    pass.run();
+    const html::Timeline timeline = pass.finish();
+    BOOST_REQUIRE_EQUAL(timeline.streams.size(), 1u);
+    BOOST_TEST(timeline.streams[0]->device == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(the_bar_names_no_cause_without_time) {

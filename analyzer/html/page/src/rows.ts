@@ -283,11 +283,12 @@ export class Rows {
   // Devices.
 
   stream(index: number): RowView {
-    const meta = this.data.document.timeline.streams[index];
+    const { streams } = this.data.document.timeline, meta = streams[index];
+    const several = streams.some((stream) => stream.device !== meta.device), name = `${several ? `Device ${meta.device}, stream` : "Stream"} ${meta.number}`;
     return {
-      id: `stream${index}`, group: "device", name: `Stream ${meta.number}${meta.default ? " (default)" : ""}`,
+      id: `stream${index}`, group: "device", name: `${name}${meta.default ? " (default)" : ""}`,
       sub: [meta.kernels && `${countText(meta.kernels)} kernels`, meta.copies && `${countText(meta.copies)} fills and copies`].filter(Boolean).join(" · "),
-      height: 30, grid: true, findings: [], aria: `Stream ${meta.number}: ${countText(meta.kernels)} kernels, ${countText(meta.copies)} fills and copies`,
+      height: 30, grid: true, findings: [], aria: `${name}: ${countText(meta.kernels)} kernels, ${countText(meta.copies)} fills and copies`,
       draw: (context, width) => {
         const row = this.work(index), count = countIn(row, this.view.from, this.view.until), wide = row.pieces ? columnWidth(count, width) : 4, columns = Math.ceil(width / wide);
         stack(context, shares(row, 3, this.view.from, this.view.from + (this.view.length * columns * wide) / width, columns, this.span), 3, columns, wide, 4, 22, workList.map((work) => work.ink));
