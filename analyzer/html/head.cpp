@@ -29,22 +29,34 @@ std::string time_of(double ns) {
 
 constexpr auto start = static_cast<std::size_t>(Cause::start);
 
+constexpr CauseWords remedies{"what the remedies need", "remedies", "pre"};
+
+/// A replay takes off page faults what a prefetch of the same bytes takes less.
+CauseWords words_after(std::size_t cause) {
+    CauseWords words = cause_words[cause];
+    if (cause == static_cast<std::size_t>(Cause::host_faults))
+        words = {"page faults on the host or prefetches instead", "host faults or prefetch", words.colour};
+    else if (cause == static_cast<std::size_t>(Cause::device_faults))
+        words = {"page faults on the device or prefetches instead", "device faults or prefetch", words.colour};
+    return words;
+}
+
 /// A bar of a run that takes `net_ns`, split by causes; `added_ns`: what the remedies need.
 void write_bar(Markup& out, const std::string& what, const std::array<double, causes>& where, double added_ns,
                double net_ns, double whole_ns) {
     double sum = added_ns;
     for (std::size_t i = 0; i < start; ++i)
         sum += where[i];
-    std::string label = what + ":";
+    std::string label;
     const auto each_part = [&](const auto& part) {
         for (std::size_t i = 0; i < start; ++i)
             if (where[i] > 0) // no time is known of the others: their faults may be counted all the same
-                part(cause_words[i], where[i] / sum * net_ns);
+                part(net_ns < whole_ns ? words_after(i) : cause_words[i], where[i] / sum * net_ns);
         if (added_ns > 0)
-            part(CauseWords{"what the remedies need", "remedies", "pre"}, added_ns / sum * net_ns);
+            part(remedies, added_ns / sum * net_ns);
     };
     each_part([&](const CauseWords& words, double ns) {
-        label += " " + std::string(words.name) + " " + time_of(ns) + ",";
+        label += (label.empty() ? what + ": " : ", ") + std::string(words.name) + " " + time_of(ns);
     });
     Bar bar(label);
     each_part([&](const CauseWords& words, double ns) {
@@ -72,14 +84,20 @@ void write_where(Markup& out, const Json& document, const Timeline& timeline, co
         write_bar(out, "after", after.where, after.added_ns, net - saved, net);
     }
     out.markup("</div><ul class=\"lg\">");
+    const auto item = [&out](const CauseWords& words) {
+        out.markup("<li><svg class=\"sw\" aria-hidden=\"true\"><rect class=\"c-").markup(words.colour);
+        out.markup("\" width=\"100%\" height=\"100%\"/></svg>").text(words.name).markup(" ");
+    };
     for (std::size_t i = 0; i < start; ++i)
         if (where[i] > 0) {
-            out.markup("<li><svg class=\"sw\" aria-hidden=\"true\"><rect class=\"c-")
-                .markup(cause_words[i].colour);
-            out.markup("\" width=\"100%\" height=\"100%\"/></svg>").text(cause_words[i].name).markup(" ");
+            item(cause_words[i]);
             out.element("b", time_of(where[i] / sum * net)).markup(" ");
             out.element("span class=\"mut\"", findings::percent_text(where[i] / sum)).markup("</li>");
         }
+    if (saved > 0 && after.added_ns > 0) {
+        item(remedies);
+        out.element("b", time_of(after.added_ns)).markup("</li>");
+    }
     out.markup("</ul></div>");
 }
 
