@@ -107,19 +107,19 @@ void look_at_memory_mode(Findings& findings, machine::MemoryMode mode) {
             "device holds has hung machines (open-gpu-kernel-modules issue 1223), and --act rewrite "
             "lets programs take more; the parameter uvm_disable_hmm=1 of nvidia-uvm turns HMM off");
     case machine::MemoryMode::coherent_numa:
-        return findings.add(
-            Mark::note, what,
-            "the device's memory is a NUMA node, and hardware reaches all memory: --act stage and "
-            "rewrite gain nothing and are refused (rewrite=spill works). Pageable memory lies where it is "
-            "touched first, until the driver moves what kernels read often; the system's pages have " +
-                std::to_string(::sysconf(_SC_PAGESIZE) / 1024) +
-                " KiB, and larger ones take fewer faults where kernels touch it first");
     case machine::MemoryMode::coherent_cdmm:
-        return findings.add(
-            Mark::note, what,
-            "pageable memory stays on the host: kernels reach it across the link, and a prefetch of "
-            "it does nothing (CDMM). --act stage and rewrite gain nothing and are refused "
-            "(rewrite=spill works)");
+        return findings.add(Mark::note, what,
+                            (mode == machine::MemoryMode::coherent_numa
+                                 ? "the device's memory is a NUMA node, and hardware reaches all memory. "
+                                   "Pageable memory lies where it "
+                                   "is touched first, until the driver moves what kernels read often; the "
+                                   "system's pages have " +
+                                       std::to_string(::sysconf(_SC_PAGESIZE) / 1024) +
+                                       " KiB, and larger ones take fewer faults where kernels touch it first"
+                                 : "pageable memory stays on the host (CDMM): kernels reach it across the "
+                                   "link, and a prefetch of it "
+                                   "does nothing") +
+                                ". --act stage and rewrite gain nothing and are refused (rewrite=spill works)");
     case machine::MemoryMode::one_pool:
         return findings.add(
             Mark::note, what,
@@ -301,12 +301,11 @@ void look_at_rates(Findings& findings, const DriverProbe& driver) {
         }
     }
     const bool pcie = std::ranges::all_of(driver.devices, machine::behind_pcie, &ProbedDevice::mode);
-    findings.add(
-        Mark::part, "estimates",
-        pcie ? "stand on what a trace tells, else on an H200's figures; the first run measures this "
-               "machine's, as umadvisor calibrate does in seconds"
-             : "stand on what a trace tells: no saving is told at the prices of PCIe; the first run measures "
-               "this machine's link, as umadvisor calibrate does in seconds");
+    findings.add(Mark::part, "estimates",
+                 std::string("this machine is not calibrated: ") +
+                     (pcie ? "what a trace does not measure is estimated with an H200's figures"
+                           : "savings that depend on the speed of its link are not reported") +
+                     "; the first run calibrates it, or umadvisor calibrate does so now, in seconds");
 }
 
 /// Those that would change the trials; what the user has set for programs is looked at by itself.

@@ -29,15 +29,21 @@ std::string underlined(std::string_view text) {
     return "_" + plain(text) + "_";
 }
 
+/// An entry of a list: `term` is marked up already.
+void write_entry(std::ostream& out, std::string_view term, std::string_view text) {
+    out << term << "\n\t" << plain(text) << "\n\n";
+}
+
 void write_option(std::ostream& out, const OptionSpec& option) {
+    std::string term;
     std::string_view left = option.flags;
     for (std::size_t comma; (comma = left.find(',')) != std::string_view::npos; left.remove_prefix(comma + 1))
-        out << bold(left.substr(0, comma)) << ", ";
-    out << bold(left);
+        term += bold(left.substr(0, comma)) + ", ";
+    term += bold(left);
     if (!option.value.empty())
-        out << " " << underlined(option.value);
+        term += " " + underlined(option.value);
     const bool unsaid = option.repeatable && option.help.find("repeatable") == std::string_view::npos;
-    out << "\n\t" << plain(option.help) << (unsaid ? "; repeatable" : "") << "\n\n";
+    write_entry(out, term, std::string(option.help) + (unsaid ? "; repeatable" : ""));
 }
 
 void write_command(std::ostream& out, const Command& command) {
@@ -73,7 +79,7 @@ void write_command_manual(std::ostream& out) {
         write_command(out, *command);
     out << "# EXIT STATUS\n\n";
     for (const ExitStatusText& each : exit_statuses)
-        out << bold(each.status) << "\n\t" << plain(each.meaning) << "\n\n";
+        write_entry(out, bold(each.status), each.meaning);
     out << "# EXAMPLES\n\n"
            "Record a program and report on it:\n\n"
            "\tumadvisor run -- ./app args++\n"
@@ -95,8 +101,10 @@ void write_shim_manual(std::ostream& out) {
            "value that the library does not understand is reported on standard error.\n\n"
            "# ENVIRONMENT\n\n";
 #define OPTION(name, type, value, help)                                                                        \
-    out << bold("UMADVISOR_" #name) << " (" #type ", by default "                                              \
-        << (*value == '\0' ? "not set" : plain(value)) << ")\n\t" << plain(help) << "\n\n";
+    write_entry(out,                                                                                           \
+                bold("UMADVISOR_" #name) + " (" #type ", by default " +                                        \
+                    (*value == '\0' ? "not set" : plain(value)) + ")",                                         \
+                help);
 #include "interposer/runtime/options.def"
     out << "Types: a flag is 0 or 1; frames a number or off; a size is in bytes, with a suffix if wanted (K, "
            "KiB, M, MiB, ...); seconds may have a fraction; a list has commas between its words.\n\n"

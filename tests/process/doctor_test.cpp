@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(each_memory_mode_has_what_does_not_hold_there) {
         check_line(outcome, "note", "memory mode", {each.note, each.also});
         const bool pcie = std::string(each.mode) == "hmm";
         check_line(outcome, "part", "estimates",
-                   {pcie ? "H200's figures" : "no saving is told at the prices of PCIe"});
+                   {pcie ? "H200's figures" : "savings that depend on the speed of its link"});
     }
     const Folder folder;
     const Outcome discrete = run_sim(folder, doctor);
