@@ -44,15 +44,9 @@ class Pod:
 
     def carrier(self):
         """As the Dockerfile makes it, of what was built."""
-        image = {}
-        for source, target in re.findall(r"^COPY dist/(\S+) (\S+)$", block("dockerfile"), flags=re.M):
-            image[target] = self.folder / target.replace("/", "-")
-            if source == "lib":
-                image[target].mkdir()
-                shutil.copy(BUILD / "lib/libumadvisor.so", image[target])
-            else:
-                shutil.copy(BUILD / source, image[target])
-        return image
+        target = re.search(r"^COPY umadvisor (\S+)$", block("dockerfile"), flags=re.M)[1]
+        subprocess.run(["cmake", "--install", BUILD, "--prefix", self.folder / "package"], check=True, stdout=subprocess.DEVNULL)
+        return {target: self.folder / "package"}
 
     def run(self, kind, index=0):
         container = self.pod["spec"][kind][index]
