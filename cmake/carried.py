@@ -33,6 +33,8 @@ LIBRARIES = {
     "nlohmann-json3-dev": "MIT",
     "zlib1g-dev": "Zlib",
 }
+# Headers of the CUDA Toolkit whose code is compiled in; all others only declare.
+NVTX = ("nvtx", "3", "Apache-2.0 WITH LLVM-exception", Path("/usr/share/common-licenses/Apache-2.0"))
 COMPILER_LICENSE = "GPL-3.0-or-later WITH GCC-exception-3.1"
 PAGE = ("preact", "d3-hierarchy")  # what npm brings into the page of a report
 TEXTS = ("GPL-2", "GPL-3", "LGPL-2", "LGPL-2.1", "LGPL-3")  # what the libraries' own words refer to
@@ -49,6 +51,7 @@ def carried(build, processor):
     for package, license_name in LIBRARIES.items():
         version = others.get(package) or debian(package, "source:Version")
         yield debian(package, "source:Package"), version, license_name, Path(f"/usr/share/doc/{package}/copyright")
+    yield NVTX
     gcc = subprocess.run(["c++", "-dumpversion"], check=True, capture_output=True, text=True).stdout.split(".")[0].strip()
     package = f"libstdc++-{gcc}-dev" + ("-arm64-cross" if processor == "aarch64" != platform.machine() else "")
     yield f"gcc-{gcc}", debian(package, "source:Version"), COMPILER_LICENSE, Path(f"/usr/share/doc/{package}/copyright")
