@@ -1,4 +1,5 @@
 /// `umadvisor whatif`: jobs read from traces, and what is said of them.
+#include "analyzer/machine/rates.hpp"
 #include "analyzer/whatif/job_reader.hpp"
 #include "command_run.hpp"
 #include "scenario.hpp"
