@@ -13,7 +13,7 @@ struct Variable {
     std::string_view name, type, value, help;
 };
 constexpr Variable variables[] = {
-#define OPTION(name, type, value, help) {"UMADVISOR_" #name, #type, value, help},
+#define OPTION(name, type, member, value, help) {"UMADVISOR_" #name, #type, value, help},
 #include "interposer/runtime/options.def"
 };
 

@@ -100,7 +100,7 @@ void write_shim_manual(std::ostream& out) {
            "in a process that does not use CUDA. *umadvisor run* sets these variables from its options, and a "
            "value that the library does not understand is reported on standard error.\n\n"
            "# ENVIRONMENT\n\n";
-#define OPTION(name, type, value, help)                                                                        \
+#define OPTION(name, type, member, value, help)                                                                \
     write_entry(out,                                                                                           \
                 bold("UMADVISOR_" #name) + " (" #type ", by default " +                                        \
                     (*value == '\0' ? "not set" : plain(value)) + ")",                                         \

@@ -4,10 +4,11 @@
 #include "interposer/runtime/message.hpp"
 #include "trace/size_text.hpp"
 
-#include <cstdlib>
+#include <algorithm>
+#include <array>
 #include <cstring>
-#include <initializer_list>
 #include <string_view>
+#include <type_traits>
 #include <unistd.h>
 
 extern char** environ;
@@ -20,12 +21,12 @@ constexpr std::string_view prefix = "UMADVISOR_";
 constexpr std::string_view plan_prefix = "plan="; ///< of an action
 
 constexpr std::string_view names[] = {
-#define OPTION(name, type, default_value, help) #name,
+#define OPTION(name, type, member, default_value, help) #name,
 #include "interposer/runtime/options.def"
 };
 
 Options current;
-char output_path[4096], run_path[4096], plan_path[4096];
+constexpr std::size_t path_bytes = 4096; ///< its zero included
 
 bool parse_number(std::string_view text, std::uint64_t& value) {
     if (text.empty() || text.size() > 19)
@@ -39,40 +40,21 @@ bool parse_number(std::string_view text, std::uint64_t& value) {
     return true;
 }
 
-/// 2, 0.5, 1.25; down to nanoseconds.
-bool parse_seconds(std::string_view text, std::uint64_t& nanoseconds) {
-    const std::size_t point = text.find('.');
-    const std::string_view fraction = point == std::string_view::npos ? "0" : base::after(text, point + 1);
-    std::uint64_t whole = 0, part = 0;
-    if (!parse_number(base::first(text, point), whole) || whole > 1'000'000'000 || fraction.size() > 9 ||
-        !parse_number(fraction, part))
-        return false;
-    for (std::size_t digits = fraction.size(); digits < 9; ++digits)
-        part *= 10;
-    nanoseconds = whole * 1'000'000'000 + part;
-    return true;
-}
-
-bool parse_flag(std::string_view text, bool& value) {
-    if (text != "0" && text != "1")
-        return false;
-    value = text == "1";
-    return true;
-}
-
-/// `words` in the order of the enumeration.
+/// The words of an option, in the order of its enumeration.
 template <class Enumeration>
-bool parse_word(std::string_view text, std::initializer_list<std::string_view> words, Enumeration& value) {
-    std::uint8_t number = 0;
-    for (const std::string_view word : words) {
-        if (word == text) {
-            value = static_cast<Enumeration>(number);
-            return true;
-        }
-        ++number;
-    }
-    return false;
-}
+constexpr int words = 0;
+template <>
+constexpr auto words<ManagedWitness> = std::to_array<std::string_view>({"auto", "queue", "pagemap", "off",
+                                                                        "cupti"});
+template <>
+constexpr auto words<ManagedDetailWanted> = std::to_array<std::string_view>({"auto", "light", "faults",
+                                                                             "full"});
+template <>
+constexpr auto words<Hashing> = std::to_array<std::string_view>({"sample", "full", "off", "auto"});
+template <>
+constexpr auto words<DeviceTiming> = std::to_array<std::string_view>({"0", "1", "auto"});
+template <>
+constexpr auto words<LaunchDetail> = std::to_array<std::string_view>({"full", "brief", "auto"});
 
 /// all, spill or SIZE+. Said twice, the same: it is meant.
 bool parse_rewrite(std::string_view what, Options& to) {
@@ -90,74 +72,78 @@ bool parse_rewrite(std::string_view what, Options& to) {
     return true;
 }
 
-/// A copy that ends in a zero; empty where it does not fit.
-template <std::size_t N>
-const char* keep(std::string_view text, char (&to)[N]) {
-    const std::size_t length = text.size() < N ? text.size() : 0;
-    std::memcpy(to, text.data(), length);
-    to[length] = '\0';
-    return to;
+// One for each type of options.def: sets the member. False when the value cannot be understood; the default
+// stays then.
+
+/// The member is a copy of the text; empty where that is too long.
+template <auto member>
+bool parse_path(std::string_view text, Options& to) {
+    static char kept[path_bytes];
+    const std::size_t length = text.size() < sizeof kept ? text.size() : 0;
+    std::memcpy(kept, text.data(), length);
+    kept[length] = '\0';
+    to.*member = kept;
+    return length == text.size();
 }
 
-bool parse_frames(std::string_view text, int& frames) {
-    std::uint64_t number = 0;
-    if (text == "off")
-        frames = 0;
-    else if (parse_number(text, number) && number <= 256)
-        frames = static_cast<int>(number);
-    else
+template <auto member>
+bool parse_flag(std::string_view text, Options& to) {
+    if (text != "0" && text != "1")
         return false;
+    to.*member = text == "1";
     return true;
 }
 
-/// Sets one option. False when the value cannot be understood; the default stays then.
-bool set(std::string_view name, std::string_view value, Options& to) {
-    if (name == "OUTPUT") {
-        if (value.size() >= sizeof output_path)
-            return false;
-        to.output = keep(value, output_path);
-        return true;
-    }
-    if (name == "RUN") {
-        to.run = keep(value, run_path);
-        return true;
-    }
-    if (name == "FORCE")
-        return parse_flag(value, to.force);
-    if (name == "QUIET")
-        return parse_flag(value, to.quiet);
-    if (name == "STACKS")
-        return parse_frames(value, to.stack_frames);
-    if (name == "PYTHON")
-        return parse_flag(value, to.python);
-    if (name == "UM")
-        return parse_word(value, {"auto", "queue", "pagemap", "off", "cupti"}, to.managed_witness);
-    if (name == "UM_DETAIL")
-        return parse_word(value, {"auto", "light", "faults", "full"}, to.managed_detail);
-    if (name == "HASH")
-        return parse_word(value, {"sample", "full", "off", "auto"}, to.hashing);
-    if (name == "DEVICE_TIME")
-        return parse_word(value, {"0", "1", "auto"}, to.device_timing);
-    if (name == "LAUNCHES")
-        return parse_word(value, {"full", "brief", "auto"}, to.launches);
-    if (name == "MAX_SIZE")
-        return trace::parse_size(value, to.max_bytes);
-    if (name == "CAPTURE_RANGE")
-        return parse_flag(value, to.capture_range);
-    if (name == "DELAY")
-        return parse_seconds(value, to.delay_ns);
-    if (name == "DURATION")
-        return parse_seconds(value, to.duration_ns);
-    if (name == "FOLLOW_FORK")
-        return parse_flag(value, to.follow_fork);
-    if (name == "NVTX")
-        return parse_flag(value, to.nvtx);
-    if (name == "ACT")
-        return parse_actions(value, to);
-    if (name == "PRETEND_MEMORY")
-        return trace::parse_size(value, to.pretend_bytes);
-    if (name == "BUDGET")
-        return trace::parse_size(value, to.budget_bytes);
+template <auto member>
+bool parse_frames(std::string_view text, Options& to) {
+    std::uint64_t number = 0;
+    if (text != "off" && (!parse_number(text, number) || number > 256))
+        return false;
+    to.*member = static_cast<int>(number);
+    return true;
+}
+
+template <auto member>
+bool parse_word(std::string_view text, Options& to) {
+    using Enumeration = std::remove_reference_t<decltype(to.*member)>;
+    constexpr auto& all = words<Enumeration>;
+    const auto* const word = std::find(all.begin(), all.end(), text);
+    if (word == all.end())
+        return false;
+    to.*member = static_cast<Enumeration>(word - all.begin());
+    return true;
+}
+
+template <auto member>
+bool parse_size(std::string_view text, Options& to) {
+    return trace::parse_size(text, to.*member);
+}
+
+/// 2, 0.5, 1.25; down to nanoseconds.
+template <auto member>
+bool parse_seconds(std::string_view text, Options& to) {
+    const std::size_t point = text.find('.');
+    const std::string_view fraction = point == std::string_view::npos ? "0" : base::after(text, point + 1);
+    std::uint64_t whole = 0, part = 0;
+    if (!parse_number(base::first(text, point), whole) || whole > 1'000'000'000 || fraction.size() > 9 ||
+        !parse_number(fraction, part))
+        return false;
+    for (std::size_t digits = fraction.size(); digits < 9; ++digits)
+        part *= 10;
+    to.*member = whole * 1'000'000'000 + part;
+    return true;
+}
+
+template <auto>
+bool parse_list(std::string_view text, Options& to) {
+    return parse_actions(text, to);
+}
+
+bool set(std::string_view option, std::string_view value, Options& to) {
+#define OPTION(name, type, member, default_value, help)                                                        \
+    if (option == #name)                                                                                       \
+        return parse_##type<&Options::member>(value, to);
+#include "interposer/runtime/options.def"
     return false;
 }
 
@@ -193,8 +179,8 @@ bool parse_actions(std::string_view text, Options& to) noexcept {
             if (!parse_rewrite(base::after(action, rewrite.size()), read))
                 return false;
         } else if (action.starts_with(plan_prefix)) {
-            read.act_plan = keep(base::after(action, plan_prefix.size()), plan_path);
-            if (read.act_plan[0] == '\0') // none, or too long
+            if (!parse_path<&Options::act_plan>(base::after(action, plan_prefix.size()), read) ||
+                read.act_plan[0] == '\0')
                 return false;
         } else if (!action.empty()) {
             return false;
@@ -207,7 +193,7 @@ bool parse_actions(std::string_view text, Options& to) noexcept {
 
 void read_options() noexcept {
     current = Options{};
-#define OPTION(name, type, default_value, help) set(#name, default_value, current);
+#define OPTION(name, type, member, default_value, help) set(#name, default_value, current);
 #include "interposer/runtime/options.def"
     // In a set-user-ID program the environment is not to be trusted (secure_getenv(3)); the loader refuses most
     // preloads there anyway.
@@ -232,9 +218,9 @@ void warn_of_options() noexcept {
         Options ignored;
         if (!known)
             say("UMADVISOR_%.*s is no setting of mine; `umadvisor help env` lists them", length, name.data());
-        else if (name == "OUTPUT" && value.size() >= sizeof output_path)
+        else if (name == "OUTPUT" && value.size() >= path_bytes)
             say("UMADVISOR_OUTPUT is longer than %zu bytes; the trace is written to the working directory",
-                sizeof output_path - 1);
+                path_bytes - 1);
         else if (name != "OUTPUT" && name != "RUN" && !set(name, value, ignored))
             say("UMADVISOR_%.*s=%.*s is not understood and ignored; see `umadvisor help env`", length,
                 name.data(), static_cast<int>(value.size()), value.data());

@@ -200,7 +200,7 @@ BOOST_AUTO_TEST_CASE(documents_and_help_have_every_setting) {
     const std::string document = read(UMADVISOR_SOURCE "/docs/settings.md");
     const std::string help = run(folder, advisor + " help env").out;
     std::size_t settings = 0;
-#define OPTION(name, type, default_value, text)                                                                \
+#define OPTION(name, type, member, default_value, text)                                                        \
     ++settings;                                                                                                \
     BOOST_TEST(document.find("| `UMADVISOR_" #name "` | " #type " | ") != std::string::npos, #name);           \
     BOOST_TEST(document.find(text) != std::string::npos, #name);                                               \
