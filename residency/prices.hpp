@@ -7,7 +7,6 @@ namespace umadvisor::residency {
 /// What an operation costs on the modelled machine: nanoseconds and bytes per second, measured on one H200 over
 /// PCIe 5 (driver 580, CUDA 13.0). Absolute figures move from machine to machine, the ratios are what counts.
 struct Prices {
-    Nanoseconds api_call = 100;
     Nanoseconds launch_call = 2'400;
     Nanoseconds async_copy_call = 1'300;
     Nanoseconds small_copy = 5'000;

@@ -12,13 +12,14 @@
 
 namespace umadvisor::reader {
 
-using Event = std::variant<trace::LaunchShape, trace::Launch, trace::Alloc, trace::Free, trace::Copy,
-                           trace::Set, trace::Sync, trace::Stream, trace::Event, trace::Prefetch, trace::Advise,
-                           trace::Residency, trace::DeviceTime, trace::GpuModule, trace::Clock,
-                           trace::VirtualMemory, trace::Pool, trace::Context, trace::Peer, trace::HostFunction,
-                           trace::Ipc, trace::External, trace::Range, trace::Pause, trace::Discard,
-                           trace::Attach, trace::ManagedEvent, trace::ManagedCounters, trace::ManagedDetail,
-                           trace::Content, trace::Comparison, trace::GraphLaunch, trace::Graph, trace::Query>;
+/// The first is there for the comma that follows it.
+template <class, class... Records>
+using VariantBehind = std::variant<Records...>;
+
+using Event = VariantBehind<void
+#define EVENT(R) , trace::R
+#include "trace/records.def"
+                            >;
 
 /// A launch shape, kept small: a chunk may define thousands.
 struct Shape {

@@ -57,27 +57,7 @@ void define(const Record& record) noexcept {
         dictionary.define(record);
 }
 
-template void define(const trace::Entry&) noexcept;
-template void define(const trace::String&) noexcept;
-template void define(const trace::Process&) noexcept;
-template void define(const trace::Thread&) noexcept;
-template void define(const trace::Device&) noexcept;
-template void define(const trace::Driver&) noexcept;
-template void define(const trace::Option&) noexcept;
-template void define(const trace::Module&) noexcept;
-template void define(const trace::Frame&) noexcept;
-template void define(const trace::Function&) noexcept;
-template void define(const trace::HostRange&) noexcept;
-template void define(const trace::UnknownLookup&) noexcept;
-template void define(const trace::Runtime&) noexcept;
-template void define(const trace::Notice&) noexcept;
-template void define(const trace::GraphNode&) noexcept;
-template void define(const trace::Interpreter&) noexcept;
-template void define(const trace::PythonCode&) noexcept;
-template void define(const trace::PythonLines&) noexcept;
-template void define(const trace::PythonFrame&) noexcept;
-template void define(const trace::ManagedSource&) noexcept;
-template void define(const trace::HostReturn&) noexcept;
-template void define(const trace::PeerLink&) noexcept;
+#define DEFINITION(R) template void define(const trace::R&) noexcept;
+#include "trace/records.def"
 
 } // namespace umadvisor::record

@@ -115,40 +115,8 @@ void write(const Record& record) noexcept {
     writer->chunk.commit();
 }
 
-template void write(const trace::LaunchShape&) noexcept;
-template void write(const trace::Launch&) noexcept;
-template void write(const trace::Alloc&) noexcept;
-template void write(const trace::Free&) noexcept;
-template void write(const trace::Copy&) noexcept;
-template void write(const trace::Set&) noexcept;
-template void write(const trace::Sync&) noexcept;
-template void write(const trace::Stream&) noexcept;
-template void write(const trace::Event&) noexcept;
-template void write(const trace::Prefetch&) noexcept;
-template void write(const trace::Advise&) noexcept;
-template void write(const trace::Residency&) noexcept;
-template void write(const trace::DeviceTime&) noexcept;
-template void write(const trace::GpuModule&) noexcept;
-template void write(const trace::Clock&) noexcept;
-template void write(const trace::VirtualMemory&) noexcept;
-template void write(const trace::Pool&) noexcept;
-template void write(const trace::Context&) noexcept;
-template void write(const trace::Peer&) noexcept;
-template void write(const trace::HostFunction&) noexcept;
-template void write(const trace::Range&) noexcept;
-template void write(const trace::Pause&) noexcept;
-template void write(const trace::Ipc&) noexcept;
-template void write(const trace::External&) noexcept;
-template void write(const trace::Discard&) noexcept;
-template void write(const trace::Attach&) noexcept;
-template void write(const trace::Query&) noexcept;
-template void write(const trace::ManagedEvent&) noexcept;
-template void write(const trace::ManagedCounters&) noexcept;
-template void write(const trace::ManagedDetail&) noexcept;
-template void write(const trace::Content&) noexcept;
-template void write(const trace::Comparison&) noexcept;
-template void write(const trace::GraphLaunch&) noexcept;
-template void write(const trace::Graph&) noexcept;
+#define EVENT(R) template void write(const trace::R&) noexcept;
+#include "trace/records.def"
 
 namespace {
 

@@ -63,64 +63,9 @@ TraceBuilder& TraceBuilder::add(const Record& record, std::uint32_t thread) {
     return *this;
 }
 
-#define INSTANTIATE(R) template TraceBuilder& TraceBuilder::add<trace::R>(const trace::R&, std::uint32_t)
-INSTANTIATE(LaunchShape);
-INSTANTIATE(Launch);
-INSTANTIATE(Alloc);
-INSTANTIATE(Free);
-INSTANTIATE(Copy);
-INSTANTIATE(Set);
-INSTANTIATE(Sync);
-INSTANTIATE(Stream);
-INSTANTIATE(Event);
-INSTANTIATE(Prefetch);
-INSTANTIATE(Advise);
-INSTANTIATE(Residency);
-INSTANTIATE(DeviceTime);
-INSTANTIATE(GpuModule);
-INSTANTIATE(Clock);
-INSTANTIATE(VirtualMemory);
-INSTANTIATE(Pool);
-INSTANTIATE(Context);
-INSTANTIATE(Peer);
-INSTANTIATE(HostFunction);
-INSTANTIATE(Range);
-INSTANTIATE(Pause);
-INSTANTIATE(Ipc);
-INSTANTIATE(External);
-INSTANTIATE(Discard);
-INSTANTIATE(Attach);
-INSTANTIATE(Query);
-INSTANTIATE(ManagedEvent);
-INSTANTIATE(ManagedCounters);
-INSTANTIATE(ManagedDetail);
-INSTANTIATE(Content);
-INSTANTIATE(Comparison);
-INSTANTIATE(ManagedSource);
-INSTANTIATE(HostReturn);
-INSTANTIATE(PeerLink);
-INSTANTIATE(Entry);
-INSTANTIATE(String);
-INSTANTIATE(Process);
-INSTANTIATE(Thread);
-INSTANTIATE(Device);
-INSTANTIATE(Driver);
-INSTANTIATE(Option);
-INSTANTIATE(Module);
-INSTANTIATE(Frame);
-INSTANTIATE(Function);
-INSTANTIATE(HostRange);
-INSTANTIATE(UnknownLookup);
-INSTANTIATE(Runtime);
-INSTANTIATE(Notice);
-INSTANTIATE(GraphNode);
-INSTANTIATE(Interpreter);
-INSTANTIATE(PythonCode);
-INSTANTIATE(PythonLines);
-INSTANTIATE(PythonFrame);
-INSTANTIATE(GraphLaunch);
-INSTANTIATE(Graph);
-#undef INSTANTIATE
+#define EVENT(R) template TraceBuilder& TraceBuilder::add<trace::R>(const trace::R&, std::uint32_t);
+#define DEFINITION(R) EVENT(R)
+#include "trace/records.def"
 
 std::vector<std::uint8_t> TraceBuilder::file_header() const {
     std::vector<std::uint8_t> file(header_bytes);
