@@ -144,7 +144,8 @@ class Surface(Case):
         self.assertTrue(found.complete)
         self.assertEqual(found.duration_ns, raw["process"]["duration_ns"])
         self.assertGreater(len(found.findings), 0)
-        for finding, its in zip(found.findings, raw["findings"], strict=True):
+        self.assertEqual(len(found.findings), len(raw["findings"]))
+        for finding, its in zip(found.findings, raw["findings"]):
             for key in ("rule", "title", "advice", "saving_ns", "saving_bytes", "confidence"):
                 self.assertEqual(getattr(finding, key), its[key])
             self.assertEqual(dataclasses.asdict(finding)["places"], tuple(
