@@ -32,16 +32,22 @@ public:
 
     /// The slot that `same` says yes to, which it never does to a free one; null: there is none.
     template <class Same>
-    [[gnu::always_inline]] Slot* find(std::uint64_t hash, Same same) const noexcept {
-        const char* const word = slots_.load(std::memory_order_acquire);
-        const Slots in(word);
-        Slot* const home = in.first + (hash >> in.shift);
-        if (home == nullptr)
-            __builtin_unreachable(); // so that callers need not ask, which on a launch's way costs two
-                                     // instructions
-        if (same(*home)) [[likely]]
-            return home;
-        return home->free() ? nullptr : search(word, hash, same);
+    Slot* find(std::uint64_t hash, const Same& same) const noexcept {
+        const Slots in(slots_.load(std::memory_order_acquire));
+        for (std::size_t at = in.home(hash);; ++at) {
+            Slot& slot = in.at(at);
+            if (same(slot))
+                return &slot;
+            if (slot.free())
+                return nullptr;
+        }
+    }
+
+    /// Where a search for `hash` begins, and in a roomy table mostly ends: for launches, which find() costs
+    /// four instructions more.
+    const Slot& home(std::uint64_t hash) const noexcept {
+        const Slots in(slots_.load(std::memory_order_acquire));
+        return in.first[in.home(hash)];
     }
 
     /// A slot for what find() has not found; null: there is no memory. To be filled in at once.
@@ -88,19 +94,9 @@ private:
               shift(reinterpret_cast<std::uintptr_t>(word) & 63) {}
         const char* word() const noexcept { return reinterpret_cast<const char*>(first) + shift; }
         std::size_t count() const noexcept { return std::size_t{1} << (64 - shift); }
+        std::size_t home(std::uint64_t hash) const noexcept { return hash >> shift; }
+        Slot& at(std::size_t number) const noexcept { return first[number & (count() - 1)]; }
     };
-
-    template <class Same>
-    [[gnu::noinline, gnu::cold]] static Slot* search(const char* word, std::uint64_t hash, Same same) noexcept {
-        const Slots in(word);
-        for (std::size_t at = hash >> in.shift;; ++at) {
-            Slot& slot = in.first[at & (in.count() - 1)];
-            if (same(slot))
-                return &slot;
-            if (slot.free())
-                return nullptr;
-        }
-    }
 
     static bool gone(const Slot& slot) noexcept {
         if constexpr (requires { slot.gone(); })
@@ -109,7 +105,10 @@ private:
     }
 
     static Slot& vacant(Slots in, std::uint64_t hash) noexcept {
-        return *search(in.word(), hash, [](const Slot& slot) { return slot.free() || gone(slot); });
+        std::size_t at = in.home(hash);
+        while (!in.at(at).free() && !gone(in.at(at)))
+            ++at;
+        return in.at(at);
     }
 
     /// Twice as many slots, where those in use need them.

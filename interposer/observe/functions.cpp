@@ -30,9 +30,15 @@ std::uint64_t last_id = 0;
 std::size_t names_told = 0; ///< handles come back with other names
 base::Arena arena;          ///< names and Functions
 
+Slot* find_slot(std::uint64_t handle) {
+    return functions.find(base::hash(handle), [handle](const Slot& slot) {
+        return slot.handle.load(std::memory_order_acquire) == handle;
+    });
+}
+
 /// The slot of `handle`, made if need be; null without memory or room. Under the lock.
 Slot* slot_for(std::uint64_t handle) {
-    if (Slot* const known = detail::slot_of(handle))
+    if (Slot* const known = find_slot(handle))
         return known;
     if (functions.used() == record::most(record::Bound::kernels)) {
         record::reached(record::Bound::kernels);
@@ -158,7 +164,7 @@ const Function* publish(std::uint64_t handle, const Description& now) {
 
 bool told_kernel(std::uint64_t handle) {
     const record::Guard guard(mutex);
-    const Slot* const slot = detail::slot_of(handle);
+    const Slot* const slot = find_slot(handle);
     return slot != nullptr && slot->told.kernel;
 }
 
@@ -181,6 +187,11 @@ void note(std::uint64_t handle, std::uint64_t module, const char* name, bool ker
 }
 
 } // namespace
+
+const Function* detail::search_function(std::uint64_t handle) noexcept {
+    const Slot* const slot = find_slot(handle);
+    return slot != nullptr ? slot->function.load(std::memory_order_acquire) : nullptr;
+}
 
 const Function* function_of(CUfunction handle) noexcept {
     const auto word = reinterpret_cast<std::uint64_t>(handle);

@@ -64,18 +64,18 @@ struct alignas(64) FunctionSlot {
 /// Roomy, so that nearly all handles have their own place.
 extern constinit base::Table<FunctionSlot, base::Searched::by_any_thread, 4> functions;
 
-[[gnu::always_inline]] inline FunctionSlot* slot_of(std::uint64_t handle) noexcept {
-    return functions.find(base::hash(handle), [handle](const FunctionSlot& slot) {
-        return slot.handle.load(std::memory_order_acquire) == handle;
-    });
-}
+/// The rest of known_function(), where another handle has the place.
+const Function* search_function(std::uint64_t handle) noexcept;
 
 } // namespace detail
 
 /// What is known of a handle without asking; null: nothing yet.
 inline const Function* known_function(CUfunction function) noexcept {
-    const detail::FunctionSlot* const slot = detail::slot_of(reinterpret_cast<std::uint64_t>(function));
-    return slot != nullptr ? slot->function.load(std::memory_order_acquire) : nullptr;
+    const auto handle = reinterpret_cast<std::uint64_t>(function);
+    const detail::FunctionSlot& home = detail::functions.home(base::hash(handle));
+    if (home.handle.load(std::memory_order_acquire) != handle) [[unlikely]]
+        return detail::search_function(handle);
+    return home.function.load(std::memory_order_acquire);
 }
 
 /// What is known of a launched handle (a CUfunction, or a CUkernel in its place). At first sight the driver is
