@@ -261,7 +261,8 @@ bool host_range_of(std::uint64_t address, HostRange& out) noexcept {
         return hit;
     }
     const std::uint64_t before = processor_nanoseconds();
-    Seen seen;
+    const record::OffStack<Seen> looked;
+    Seen& seen = *looked;
     const bool found = look(address, seen);
     if (found)
         seen.kind = kind_of(seen.mapping, address, seen.first, seen.last);

@@ -14,7 +14,7 @@ void end_under_lock(const char* callee) noexcept {
     };
     say("umadvisor: ");
     say(callee);
-    say(" is called or taken while a lock of ours is held that comes later\n");
+    say(" is waited for under a lock of ours\n");
     raise(SIGABRT); // abort(3) may not be in the shim, whatever the build
     __builtin_trap();
 }
