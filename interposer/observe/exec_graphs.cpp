@@ -29,6 +29,8 @@ constinit record::Mutex exec_graphs_lock{record::Lock::graphs};
 
 ExecGraph* find_exec_graph(CUgraphExec handle) noexcept {
     const auto wanted = reinterpret_cast<std::uint64_t>(handle);
+    if (wanted == 0)
+        return nullptr;
     const Slot* const slot = table.find(base::hash(wanted), [&](const Slot& each) {
         return each.handle.load(std::memory_order_acquire) == wanted;
     });

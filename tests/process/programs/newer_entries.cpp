@@ -55,7 +55,8 @@ void copy_in_graph(AddNode add_node, CUdeviceptr device, const std::vector<char>
     must(ASK("cuCtxGetCurrent", cuCtxGetCurrent)(&parameters.memcpy.copyCtx), "context");
     must(ASK("cuGraphCreate", cuGraphCreate)(&graph, 0), "graph");
     must(add_node(&node, graph, nullptr, nullptr, 0, &parameters), "copy node");
-    must(ASK("cuGraphInstantiate", cuGraphInstantiateWithFlags)(&executable, graph, 0), "executable graph");
+    must(ASK("cuGraphInstantiateWithFlags", cuGraphInstantiateWithFlags)(&executable, graph, 0),
+         "executable graph");
     for (int i = 0; i < 2; ++i)
         must(ASK("cuGraphLaunch", cuGraphLaunch)(executable, stream), "graph launch");
 }
