@@ -7,7 +7,7 @@ namespace umadvisor::policy {
 
 namespace {
 
-constexpr unsigned first = 4;       ///< time that something is missing
+constexpr unsigned first_due = 4;   ///< time that something is missing
 constexpr unsigned most_misses = 3; ///< the driver may have evicted a block that was used
 constexpr unsigned rest = 64;       ///< times that something is missing
 
@@ -31,8 +31,8 @@ bool UsageTrial::just_given_up() noexcept {
 }
 
 bool UsageTrial::due(bool crowded) const noexcept {
-    const unsigned next = next_ != 0 ? next_ : first;
-    return !under_way() && asked_ >= (crowded ? next / first : next);
+    const unsigned next = next_ != 0 ? next_ : first_due;
+    return !under_way() && asked_ >= (crowded ? next / first_due : next);
 }
 
 void UsageTrial::begin(std::size_t block, std::uint64_t stream) noexcept {
@@ -61,7 +61,7 @@ void UsageTrial::end(bool everything, std::uint64_t stream) noexcept {
 
 void UsageTrial::judge() noexcept {
     misses_ = unused_ ? misses_ + 1 : 0;
-    next_ = unused_ ? asked_ + 1 : std::max(first, 4 * asked_);
+    next_ = unused_ ? asked_ + 1 : std::max(first_due, 4 * asked_);
     if (misses_ == most_misses)
         given_up_at_ = asked_;
 }
