@@ -7,7 +7,7 @@
 /// (runtime/state.cpp), which is held while driver and loader are called and comes before all of these.
 #pragma once
 
-#include <cstddef>
+#include <cstdint>
 
 namespace umadvisor::record {
 
@@ -30,33 +30,38 @@ enum class Lock : unsigned char {
 #ifdef UMADVISOR_CHECK_LOCKS
 
 namespace detail {
-inline constexpr std::size_t lock_levels = static_cast<std::size_t>(Lock::sink) + 1;
-inline thread_local constinit unsigned char locks_held[lock_levels] = {};
+/// How many of each level the thread holds, five bits each: a launch asks with one load.
+inline constexpr unsigned bits_of_level = 5;
+inline thread_local constinit std::uint64_t locks_held = 0;
+static_assert((static_cast<unsigned>(Lock::sink) + 1) * bits_of_level < 64);
 [[noreturn, gnu::cold, gnu::noinline]] void end_under_lock(const char* callee) noexcept;
 
-inline void assert_none_held(std::size_t first, const char* callee) noexcept {
-    for (std::size_t level = first; level < lock_levels; ++level)
-        if (locks_held[level] != 0) [[unlikely]]
-            end_under_lock(callee);
+inline void assert_none_held(std::uint64_t held, const char* callee) noexcept {
+    if (held != 0) [[unlikely]]
+        end_under_lock(callee);
 }
 } // namespace detail
 
 /// Of one lock.
 class LockLevel {
 public:
-    explicit constexpr LockLevel(Lock lock) noexcept : level_(static_cast<std::size_t>(lock)) {}
+    explicit constexpr LockLevel(Lock lock) noexcept
+        : shift_(static_cast<unsigned>(lock) * detail::bits_of_level) {}
 
-    void assert_order() const noexcept { detail::assert_none_held(level_ + 1, "a lock of an earlier level"); }
-    void take() const noexcept { ++detail::locks_held[level_]; }
-    void give_back() const noexcept { --detail::locks_held[level_]; }
+    void assert_order() const noexcept {
+        detail::assert_none_held(detail::locks_held >> (shift_ + detail::bits_of_level),
+                                 "a lock of an earlier level");
+    }
+    void take() const noexcept { detail::locks_held += std::uint64_t{1} << shift_; }
+    void give_back() const noexcept { detail::locks_held -= std::uint64_t{1} << shift_; }
 
 private:
-    std::size_t level_;
+    unsigned shift_;
 };
 
 /// `callee`: what is about to be called.
 inline void assert_no_lock(const char* callee) noexcept {
-    detail::assert_none_held(0, callee);
+    detail::assert_none_held(detail::locks_held, callee);
 }
 
 #else
