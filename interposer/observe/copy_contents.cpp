@@ -7,6 +7,7 @@
 #include "interposer/runtime/options.hpp"
 
 #include <algorithm>
+#include <ctime>
 
 namespace umadvisor::observe {
 
@@ -16,12 +17,18 @@ constexpr std::uint64_t share = 100;            ///< one part in so many of the 
 constexpr std::uint64_t bytes_a_nanosecond = 4; ///< hashed through the kernel, a cautious figure
 constexpr std::uint64_t equal_before = 2;       ///< parts, before all bytes are worth a look
 
-/// What looking at so many bytes has cost since `start`. What others take from the thread meanwhile is not our
-/// cost: a look is never that slow. The thread's own clock would tell, but asking it takes longer than to look
-/// at little.
-std::uint64_t worked_nanoseconds(std::uint64_t start, std::uint64_t bytes) {
-    constexpr std::uint64_t slowest_call = 20'000;
-    return std::min(record::monotonic_nanoseconds() - start, slowest_call + bytes);
+/// What this thread has worked: what others take from it meanwhile is not our cost.
+std::uint64_t worked_nanoseconds() {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+/// The same of a look at little since `start`, without asking the kernel, which would take longer than the
+/// look: a look is never slower than this.
+std::uint64_t looked_nanoseconds(std::uint64_t start) {
+    constexpr std::uint64_t slowest = 20'000;
+    return std::min(record::monotonic_nanoseconds() - start, slowest);
 }
 
 } // namespace
@@ -75,9 +82,9 @@ trace::CopyContent CopyContents::hash(std::uint64_t host, std::uint64_t device, 
 void CopyContents::hash_whole(trace::CopyContent& content, std::uint64_t host, std::uint64_t bytes) noexcept {
     if (on_wholes_ + bytes / bytes_a_nanosecond >= budget(record::monotonic_nanoseconds()) / 4 * 3)
         return;
-    const std::uint64_t start = record::monotonic_nanoseconds();
+    const std::uint64_t start = worked_nanoseconds();
     bytes_.hash_whole(content, host, bytes);
-    on_wholes_ += worked_nanoseconds(start, bytes);
+    on_wholes_ += worked_nanoseconds() - start;
 }
 
 /// What `hash` says of host memory that may be read.
@@ -86,7 +93,7 @@ trace::CopyContent CopyContents::look(std::uint64_t host, std::uint64_t bytes, c
     const std::uint64_t now = record::monotonic_nanoseconds();
     if (started_ == 0)
         started_ = now;
-    if (on_parts_ >= budget(now) / 4)
+    if (on_parts_ >= budget(now) / 8)
         return {};
     const std::uint64_t begin = record::now(), before = on_wholes_;
     const record::SlowPath slow;
@@ -94,8 +101,8 @@ trace::CopyContent CopyContents::look(std::uint64_t host, std::uint64_t bytes, c
     trace::CopyContent content;
     if (may_read_host(host, bytes))
         content = hash();
-    const std::uint64_t worked = worked_nanoseconds(now, bytes), on_whole = on_wholes_ - before;
-    on_parts_ += worked - std::min(worked, on_whole);
+    if (on_wholes_ == before)
+        on_parts_ += looked_nanoseconds(now);
     content.look_duration = record::now() - begin;
     return content;
 }

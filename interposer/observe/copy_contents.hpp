@@ -117,11 +117,11 @@ private:
     bool is_suspect(std::uint64_t device, std::uint64_t bytes, std::uint64_t part_hash) noexcept;
     std::uint64_t budget(std::uint64_t now) const noexcept;
 
-    std::atomic<std::uint64_t> allowance_{10'000'000};
+    std::atomic<std::uint64_t> allowance_{20'000'000};
 
     TryLock lock_;                               ///< guards what follows
     std::uint64_t started_ = 0;                  ///< nanoseconds, CLOCK_MONOTONIC
-    std::uint64_t on_parts_ = 0, on_wholes_ = 0; ///< worked: a quarter of the budget, the others
+    std::uint64_t on_parts_ = 0, on_wholes_ = 0; ///< worked: an eighth of the budget, three quarters
     std::uint64_t on_sources_ = 0;               ///< of both, on looking again: a sixteenth
     Place places_[places] = {};
     base::BoundedList<Waiting, most_downloads> downloads_;
