@@ -7,6 +7,10 @@
 #include <thread>
 #include <vector>
 
+namespace umadvisor::act {
+extern constinit Action looking;
+}
+
 BOOST_AUTO_TEST_SUITE(act_executor)
 
 using namespace umadvisor;
@@ -36,6 +40,7 @@ struct Acting {
         options.act_rewrite = rewrite ? runtime::Rewriting::from_size : runtime::Rewriting::none;
         options.pretend_bytes = pretend;
         act::initialize(options);
+        act::looking.on = false; // a page fault of the test would have it look for memory that is nowhere
     }
     Allocation allocate(std::uint64_t bytes, bool rewritten = false) {
         static std::uint64_t address = 0x6000'0000'0000;
