@@ -69,6 +69,8 @@ void Hazards::forget(std::uint64_t allocation) {
 
 /// A kernel may write all page-locked memory that its parameters lead to.
 void Hazards::add(const trace::LaunchShape& record) {
+    if (record.captured != 0) // nothing runs yet; what it reaches is told with the graph
+        return;
     sources_tell_ &= record.scanned != 0 && record.untold == 0;
     for (const std::uint64_t allocation : record.touched)
         if (Memory* const memory = live_.find(allocation))

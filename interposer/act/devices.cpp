@@ -220,7 +220,12 @@ constinit Action counting{
         },
     .on_free =
         [](const observe::Allocation& allocation) noexcept {
-            count(allocation, [](auto& total, std::uint64_t bytes) { total.fetch_sub(bytes); });
+            // What came before the start was not counted.
+            count(allocation, [](auto& total, std::uint64_t bytes) {
+                std::uint64_t now = total.load();
+                while (!total.compare_exchange_weak(now, now - std::min(now, bytes))) {
+                }
+            });
         },
 };
 

@@ -294,9 +294,10 @@ bool AllocationIndex::erase(std::uint64_t address, Allocation& out) noexcept {
     const Place at = place_of(address);
     if (at.directory == none)
         return false;
-    out = read(at);
-    if (out.address != address)
+    const Allocation there = read(at); // the last one at the address or before it
+    if (there.address != address)
         return false;
+    out = there;
     const base::SeqLock::Change change(changes_);
     remove(at);
     return true;

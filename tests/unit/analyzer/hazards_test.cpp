@@ -396,6 +396,18 @@ BOOST_AUTO_TEST_CASE(a_source_that_changes_in_flight_is_told) {
     BOOST_TEST(test::evidence(finding, "left_ns") > 8e6);
 }
 
+/// What it reaches is not told then: nothing runs.
+BOOST_AUTO_TEST_CASE(a_kernel_that_is_captured_changes_no_source) {
+    Reuse p([](Program& program) {
+        trace::LaunchShape shape;
+        shape.shape = 9;
+        shape.function = program.writer;
+        shape.captured = 1;
+        program.builder.add(shape);
+    });
+    BOOST_TEST(p.tells("UMA-602"));
+}
+
 BOOST_AUTO_TEST_CASE(the_same_bytes_from_one_buffer_are_fine) {
     Reuse p([](Program&) {}, 11);
     test::nothing_in(p.told());

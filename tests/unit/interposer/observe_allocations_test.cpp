@@ -52,6 +52,7 @@ BOOST_AUTO_TEST_CASE(only_the_start_of_an_allocation_erases_it) {
     const std::uint64_t before = index->generation();
     Allocation gone{};
     BOOST_TEST(!index->erase(0x1001, gone));
+    BOOST_TEST(gone.id == 0u); // nobody may take it for erased
     BOOST_TEST(index->generation() == before);
     BOOST_TEST(index->erase(0x1000, gone));
     BOOST_TEST(gone.id == 1u);
