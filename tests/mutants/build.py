@@ -8,7 +8,7 @@ import subprocess
 
 SHIM, ANALYZER = "lib/libumadvisor.so", "bin/umadvisor"
 # Folders of the objects that go into them, and the static libraries that these are put into.
-PARTS = ("interposer/CMakeFiles/", "residency/CMakeFiles/", "analyzer/CMakeFiles/analyzer_core.dir/")
+PARTS = ("interposer/CMakeFiles/", "residency/CMakeFiles/", "policy/CMakeFiles/", "analyzer/CMakeFiles/analyzer_core.dir/")
 LIBRARIES = ("interposer/libinterposer_core.a", "analyzer/libanalyzer_core.a", "residency/libresidency.a", "policy/libpolicy.a")
 SHIM_ONLY = "interposer/CMakeFiles/umadvisor_shim.dir/"  # not in interposer_core
 VERSION_SCRIPT = "exports.map"
