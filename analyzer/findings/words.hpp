@@ -20,7 +20,7 @@ std::string_view saving_lead(double nanoseconds, std::uint64_t bytes);
 /// Both as a sentence without its full stop: "Saves about 3.96 ms".
 std::string saving_sentence(double nanoseconds, std::uint64_t bytes);
 std::string saving_text(double nanoseconds, std::uint64_t bytes, double whole_ns = 0);
-/// What stands in place of a saving where nobody knows it.
+/// Reports print it in the place of a saving that is not known.
 inline constexpr std::string_view saving_unknown = "saving not known";
 std::string count_text(std::uint64_t count, std::string_view noun); ///< "3 copies"
 /// Short kernel names, separated by commas; "the kernel" where none is known.

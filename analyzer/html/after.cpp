@@ -6,7 +6,7 @@
 namespace umadvisor::html {
 namespace {
 
-/// Of a row, the time of one cause from `begin` to `end`.
+/// Nanoseconds that `row` has of `cause` from `begin` to `end`.
 double time_of(const PieceRow& row, const Span& span, Cause cause, double begin, double end) {
     double bins = 0;
     for_bins(span, row.bins(), begin, end, [&](std::size_t bin, double part) {

@@ -1,4 +1,4 @@
-/// Where the time goes when all findings are fixed.
+/// The "after" bar of the page: the run's time by cause when all findings are fixed.
 #pragma once
 
 #include "analyzer/html/timeline.hpp"

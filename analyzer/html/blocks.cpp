@@ -97,16 +97,8 @@ void Blocks::stay(std::uint32_t followed, std::uint32_t block, double begin, dou
     LineRow& row = rows_.at(followed).row;
     if (row.stays.size() > most_pieces)
         return;
-    if (block >= row.parts.size())
-        row.parts.resize(block + 1);
-    AllocationPart& part = row.parts[block];
-    if (part.bytes == 0)
-        part = {begin, end, bytes, 0, block};
-    part.end = end;
-    StayPiece piece{begin, end, block, {}};
-    for (std::size_t place = 0; place < places; ++place)
-        piece.shares[place] = static_cast<std::uint8_t>(std::lround(shares[place] * 255));
-    row.stays.push_back(piece);
+    row.extend_part(block, begin, end, bytes);
+    row.stays.push_back(stay_piece(begin, end, block, shares));
 }
 
 void Blocks::move(std::uint32_t followed, std::uint32_t block, double time, bool up, MoveCause cause,

@@ -1,5 +1,5 @@
-/// Where the 2 MiB blocks of managed memory were, where the driver told moves one by one: it works by such
-/// blocks.
+/// The driver moves managed memory by blocks of 2 MiB. These rows show where each block was, in traces in which
+/// the driver told every move.
 #pragma once
 
 #include "analyzer/html/placement.hpp"

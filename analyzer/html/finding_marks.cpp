@@ -107,8 +107,9 @@ private:
         return sum;
     }
 
-    /// Where the finding costs most, and the row that shows it. Where rows have too many pieces, the place is
-    /// one that has a detail, of the line itself or else of one that the finding names.
+    /// A mark is the place where the finding costs most, and the row that shows it. A row with too many pieces
+    /// is drawn in full in some windows only: then the mark is in one of these, on the finding's line or else
+    /// on a line that the finding names.
     Json mark(const findings::Finding& finding) {
         Json mark{{"row", nullptr}, {"at", nullptr}, {"from", nullptr}, {"until", nullptr}, {"length", 0}};
         const Shown* shown = nullptr;

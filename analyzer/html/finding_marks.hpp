@@ -1,4 +1,4 @@
-/// Where each finding is on the timeline.
+/// Marks of the findings on the timeline.
 #pragma once
 
 #include "analyzer/html/timeline.hpp"

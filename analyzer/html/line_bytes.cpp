@@ -64,6 +64,17 @@ void RowBytes::put_binned_stays(const LineRow& line, std::size_t coarse) {
             bytes_.byte(of_255(place_share(line, place, bin, coarse)));
 }
 
+template <class Piece>
+void RowBytes::put_times(std::vector<Piece>& pieces, double Piece::*time) {
+    std::ranges::stable_sort(pieces, {}, time);
+    bytes_.number(pieces.size());
+    std::uint64_t at = 0;
+    for (const Piece& piece : pieces) {
+        bytes_.number(ticks(piece.*time) - at);
+        at = ticks(piece.*time);
+    }
+}
+
 void RowBytes::put_stays(const LineRow& line) {
     bytes_.byte(1);
     bytes_.number(line.parts.size());
@@ -85,13 +96,7 @@ void RowBytes::put_stays(const LineRow& line) {
             bytes_.byte(share);
     }
     std::vector<StayPiece> pieces = line.stays;
-    std::ranges::stable_sort(pieces, {}, &StayPiece::begin);
-    bytes_.number(pieces.size());
-    std::uint64_t at = 0;
-    for (const StayPiece& piece : pieces) {
-        bytes_.number(ticks(piece.begin) - at);
-        at = ticks(piece.begin);
-    }
+    put_times(pieces, &StayPiece::begin);
     for (const StayPiece& piece : pieces)
         bytes_.number(ticks(piece.end - piece.begin));
     for (const StayPiece& piece : pieces)
@@ -114,13 +119,7 @@ void RowBytes::put_binned_moves(const LineRow& line, std::size_t coarse) {
 void RowBytes::put_moves(const LineRow& line) {
     bytes_.byte(1);
     std::vector<MoveMark> moves = line.moves;
-    std::ranges::stable_sort(moves, {}, &MoveMark::time);
-    bytes_.number(moves.size());
-    std::uint64_t at = 0;
-    for (const MoveMark& move : moves) {
-        bytes_.number(ticks(move.time) - at);
-        at = ticks(move.time);
-    }
+    put_times(moves, &MoveMark::time);
     for (const MoveMark& move : moves)
         bytes_.number(move.bytes);
     for (const MoveMark& move : moves)

@@ -214,19 +214,12 @@ void Pass::stay(std::uint32_t number, std::uint32_t part, double begin, double e
                     weight * shares[place] * static_cast<float>(bytes);
     });
     if (part < most_parts) {
-        if (part >= line.parts.size())
-            line.parts.resize(part + 1);
-        AllocationPart& life = line.parts[part];
-        if (life.bytes == 0)
-            life = {begin, end, bytes, 0, part};
-        life.end = end;
+        line.extend_part(part, begin, end, bytes);
     } else {
         line.stays_exact = false;
         line.stays = {};
     }
-    StayPiece piece{begin, end, part, {}};
-    for (std::size_t place = 0; place < places; ++place)
-        piece.shares[place] = static_cast<std::uint8_t>(std::lround(shares[place] * 255));
+    const StayPiece piece = stay_piece(begin, end, part, shares);
     closeups_.add({begin, end, bytes, number, part, Sight::Of::stay, 0, piece.shares});
     if (!line.stays_exact)
         return;

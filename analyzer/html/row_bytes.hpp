@@ -39,6 +39,9 @@ private:
 
     static bool afford(std::size_t pieces, std::size_t& left);
     void put_launches(const Stretches& launches);
+    /// Sorts them, and writes their number and the differences of their times.
+    template <class Piece>
+    void put_times(std::vector<Piece>& pieces, double Piece::*time);
     void put_stays(const LineRow& line);
     void put_binned_stays(const LineRow& line, std::size_t coarse);
     void put_moves(const LineRow& line);

@@ -3,9 +3,27 @@
 #include "analyzer/html/pass.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 namespace umadvisor::html {
+
+StayPiece stay_piece(double begin, double end, std::uint32_t number, const std::array<float, places>& shares) {
+    StayPiece piece{begin, end, number, {}};
+    for (std::size_t place = 0; place < places; ++place)
+        piece.shares[place] = static_cast<std::uint8_t>(std::lround(shares[place] * 255));
+    return piece;
+}
+
+void LineRow::extend_part(std::uint32_t number, double begin, double end, std::uint64_t its_bytes) {
+    if (number >= parts.size())
+        parts.resize(number + 1);
+    AllocationPart& part = parts[number];
+    if (part.bytes == 0)
+        part = {begin, end, its_bytes, 0, number};
+    part.end = end;
+}
+
 void Pass::take(const reader::ThreadCursor& cursor) {
     if (report_.statistics)
         report_.statistics->observe(cursor);

@@ -67,6 +67,8 @@ struct StayPiece {
     std::uint32_t number = 0;                  ///< which of the line's allocations
     std::array<std::uint8_t, places> shares{}; ///< of 255
 };
+/// `shares` add up to at most one.
+StayPiece stay_piece(double begin, double end, std::uint32_t number, const std::array<float, places>& shares);
 
 struct AllocationPart {
     double begin = 0, end = 0;
@@ -91,6 +93,9 @@ struct LineRow {
     std::vector<float> binned_moves;            ///< bytes, by cause; five of them
     std::vector<float> binned_alive;            ///< share of the bin
     std::uint64_t moved_up = 0, moved_down = 0; ///< as drawn
+
+    /// Allocation (or block) `number` of the row was there until `end`, and first at `begin` where it is new.
+    void extend_part(std::uint32_t number, double begin, double end, std::uint64_t its_bytes);
 };
 
 /// The blocks of one allocation, which are the parts of the row.

@@ -69,7 +69,7 @@ void Hazards::forget(std::uint64_t allocation) {
 
 /// A kernel may write all page-locked memory that its parameters lead to.
 void Hazards::add(const trace::LaunchShape& record) {
-    if (record.captured != 0) // nothing runs yet; what it reaches is told with the graph
+    if (record.captured != 0) // a captured kernel does not run; launches of its graph count below
         return;
     sources_tell_ &= record.scanned != 0 && record.untold == 0;
     for (const std::uint64_t allocation : record.touched)

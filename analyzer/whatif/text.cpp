@@ -65,7 +65,7 @@ void write_prices(const Outlook& outlook, std::ostream& out) {
     if (!outlook.unmeasured.empty()) {
         out << "what moving takes is not known: nobody has measured the link of " << outlook.unmeasured
             << ". umadvisor calibrate measures it, and --machine FILE names what was measured elsewhere. What "
-               "moves is told for a card that takes managed memory by page faults\n"
+               "would move is computed for a card that migrates managed memory by page faults\n"
             << "the whole job took " << time_of(outlook.recorded_ns) << " on " << outlook.device << " with "
             << text_of(outlook.recorded_memory) << "\n";
         return;

@@ -46,7 +46,7 @@ void begin_launch(NewLaunch& made, std::uint64_t stack, const LaunchCall& call) 
     made.stream = reinterpret_cast<CUstream>(call.stream_name);
     made.stack = stack;
     made.shape.captured = captured;
-    if (captured) { // nothing runs yet, and what it reaches is read from the graph
+    if (captured) { // it does not run; the graph's nodes tell what it reaches
         describe_shape(made.shape, call, function, stack, touched);
         return;
     }
