@@ -221,10 +221,9 @@ void look_at_left_segments(Findings& findings) {
     std::string ids;
     constexpr std::size_t most_ids = 16;
     for (std::size_t i = 0; i < left.size(); ++i) {
-        const LeftSegment& segment = left[left.size() - 1 - i]; // the latest first
-        bytes += segment.bytes;
-        if (i < most_ids)
-            ids += " -m " + std::to_string(segment.id);
+        bytes += left[i].bytes;
+        if (i < most_ids) // the latest
+            ids += " -m " + std::to_string(left[i].id);
     }
     if (left.size() > most_ids)
         ids += ", and " + std::to_string(left.size() - most_ids) + " more (ipcs -m)";

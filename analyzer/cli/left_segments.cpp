@@ -2,6 +2,7 @@
 
 #include "trace/segment.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -10,6 +11,7 @@
 #include <string>
 #include <sys/shm.h>
 #include <unistd.h>
+#include <utility>
 
 namespace umadvisor::cli {
 namespace {
@@ -39,17 +41,22 @@ std::vector<LeftSegment> left_segments() {
     for (std::getline(table, line); std::getline(table, line);) {
         std::istringstream fields(line);
         std::string key, mode;
-        std::uint64_t size = 0, attached = 0, time = 0, resident = 0, swapped = 0;
+        std::uint64_t size = 0, attached = 0, resident = 0, swapped = 0;
+        std::int64_t attach = 0, detach = 0, made = 0; // when
         int id = 0;
         pid_t creator = 0, last = 0;
         uid_t user = 0, maker = 0;
         gid_t group = 0, makers_group = 0;
         fields >> key >> id >> mode >> size >> creator >> last >> attached >> user >> group >> maker >>
-            makers_group >> time >> time >> time >> resident >> swapped;
+            makers_group >> attach >> detach >> made >> resident >> swapped;
         if (fields && mode == "600" && user == ::geteuid() && maker == user && attached == 0 &&
             is_dead(creator) && is_of_a_trace(id))
-            left.push_back({id, resident + swapped});
+            left.push_back({id, resident + swapped, made});
     }
+    // The kernel lists them by slots, which it uses again; ids grow with each round through them.
+    std::sort(left.begin(), left.end(), [](const LeftSegment& a, const LeftSegment& b) {
+        return std::pair(a.made, a.id) > std::pair(b.made, b.id);
+    });
     return left;
 }
 

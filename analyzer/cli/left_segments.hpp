@@ -10,9 +10,10 @@ namespace umadvisor::cli {
 struct LeftSegment {
     int id = 0;              ///< shmget(2)
     std::uint64_t bytes = 0; ///< of memory and swap that it takes
+    std::int64_t made = 0;   ///< seconds since 1970
 };
 
-/// This user's, attached by nobody, whose maker is dead. Nothing is removed: a trace may still want its own,
+/// This user's, attached by nobody, whose maker is dead; the latest first. Nothing is removed: a trace may still want its own,
 /// and a segment does not say where that is.
 std::vector<LeftSegment> left_segments();
 

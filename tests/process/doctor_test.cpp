@@ -134,11 +134,19 @@ BOOST_AUTO_TEST_CASE(a_shim_that_ends_the_program) {
 
 BOOST_AUTO_TEST_CASE(memory_of_killed_programs_whose_traces_are_gone_is_told) {
     const Folder folder;
-    run_sim(folder, "UMADVISOR_OUTPUT=x.umtrace LD_PRELOAD=" + shim + " " + programs + "/killed launches");
-    const int file = open((folder / "x.umtrace").c_str(), O_RDONLY | O_CLOEXEC);
-    const std::string segment = std::to_string(umadvisor::trace::segment_name_in(file).id);
-    close(file);
-    fs::remove(folder / "x.umtrace");
+    const auto left_by_a_killed_program = [&] {
+        run_sim(folder, "UMADVISOR_OUTPUT=x.umtrace LD_PRELOAD=" + shim + " " + programs + "/killed launches");
+        const int file = open((folder / "x.umtrace").c_str(), O_RDONLY | O_CLOEXEC);
+        const std::string id = std::to_string(umadvisor::trace::segment_name_in(file).id);
+        close(file);
+        fs::remove(folder / "x.umtrace");
+        return id;
+    };
+    // More than are named, so that only the latest are.
+    std::string earlier;
+    for (int i = 0; i < 16; ++i)
+        earlier += " -m " + left_by_a_killed_program();
+    const std::string segment = left_by_a_killed_program();
     const auto told = [&](const std::string& line) {
         return (line + " ").find(" " + segment + " ") != std::string::npos;
     };
@@ -150,6 +158,7 @@ BOOST_AUTO_TEST_CASE(memory_of_killed_programs_whose_traces_are_gone_is_told) {
     BOOST_TEST(line.find("ipcrm -m ") != std::string::npos, line);
     BOOST_TEST_REQUIRE(run(folder, "ipcrm -m " + segment).status == 0); // it was left there
     BOOST_TEST(!told(line_of(run_sim(folder, doctor), "note", "memory")));
+    BOOST_TEST(run(folder, "ipcrm" + earlier).status == 0);
 }
 
 BOOST_AUTO_TEST_CASE(settings_of_the_user_do_not_reach_the_trial) {
