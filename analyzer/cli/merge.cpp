@@ -7,6 +7,7 @@
 #include "analyzer/findings/words.hpp"
 #include "analyzer/ranks/job_file.hpp"
 #include "analyzer/reader/error.hpp"
+#include "analyzer/reports/shell_word.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -88,7 +89,7 @@ int merge(const Arguments& arguments) {
         (job.useful() == job.size()
              ? ""
              : " and " + findings::count_text(job.size() - job.useful(), "trace") + " without a CUDA call") +
-        " in " + output + "; next: umadvisor report " + output);
+        " in " + output + "; next: umadvisor report " + reports::shell_word(output));
     return unreadable == 0 ? done : operational_error;
 }
 

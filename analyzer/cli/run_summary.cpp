@@ -9,6 +9,7 @@
 #include "analyzer/findings/words.hpp"
 #include "analyzer/reader/error.hpp"
 #include "analyzer/reports/report.hpp"
+#include "analyzer/reports/shell_word.hpp"
 
 #include <filesystem>
 
@@ -89,7 +90,7 @@ void summarize(const std::vector<RunProcess>& processes, bool told, bool keep) {
     std::string next;
     for (const RunProcess& process : processes)
         if (summarize(process, keep))
-            next += " " + shown_path(process.path);
+            next += " " + reports::shell_word(shown_path(process.path));
     if (!next.empty())
         say("next: umadvisor report" + next);
     else if (processes.empty() && driver_found())

@@ -76,8 +76,7 @@ void write_where(Markup& out, const Json& document, const Timeline& timeline, co
         return;
     const double net = document["process"]["net_ns"].get<double>();
     out.markup("<div class=\"where\"><h2 class=\"cap\">Where the time goes <span class=\"mut\">(the main "
-               "thread; page faults are "
-               "estimated at the prices of this machine)</span></h2><div class=\"stk\">");
+               "thread; page faults are estimated)</span></h2><div class=\"stk\">");
     write_bar(out, "now", where, 0, net, net);
     const double saved = std::min(net, document["together_ns"].get<double>());
     if (saved > 0) {

@@ -1,22 +1,12 @@
 #include "analyzer/reports/verify_command.hpp"
 
+#include "analyzer/reports/shell_word.hpp"
+
 #include <algorithm>
 #include <string_view>
 
 namespace umadvisor::reports {
 namespace {
-
-/// A word of a command line, as a shell reads it back.
-std::string shell_word(std::string_view word) {
-    constexpr std::string_view plain =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+%@";
-    if (!word.empty() && word.find_first_not_of(plain) == std::string_view::npos)
-        return std::string(word);
-    std::string quoted = "'";
-    for (const char c : word)
-        quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return quoted + "'";
-}
 
 std::string command_of(const Report& report) {
     if (report.trace.dictionary.processes.empty())

@@ -126,6 +126,10 @@ BOOST_AUTO_TEST_CASE(the_next_command_is_said_once) {
     BOOST_TEST(count(outcome.err, "umadvisor report") == 1u, outcome.err);
     BOOST_TEST(outcome.err.ends_with("umadvisor: next: umadvisor report x.umtrace\n"), outcome.err);
     BOOST_TEST(lines(outcome.err) == 3u, outcome.err);
+    // As a shell reads it back.
+    const Outcome spaced =
+        run_sim(folder, advisor + " run -o 'two words.umtrace' -- " + examples + "/sim/pinned_copies");
+    BOOST_TEST(spaced.err.ends_with("umadvisor: next: umadvisor report 'two words.umtrace'\n"), spaced.err);
 }
 
 BOOST_AUTO_TEST_CASE(a_launcher_takes_one_line) {
