@@ -34,7 +34,7 @@ void enter_part(const Record& call, std::uint64_t address, std::uint64_t bytes, 
     record.status = call.status;
     record.memory = memory;
     record.device = device;
-    record.pool = reinterpret_cast<std::uint64_t>(pool);
+    record.pool = number(pool);
     record.part = 1;
     finish_allocation(record, address, bytes, owner);
 }
@@ -145,7 +145,7 @@ struct allocate_from_pool : WhilePaused {
     static CUresult call(CUdeviceptr* out, std::size_t bytes, CUmemoryPool pool, CUstream stream) noexcept {
         trace::Alloc record;
         record.stream = stream_of<E>(stream);
-        record.pool = reinterpret_cast<std::uint64_t>(pool);
+        record.pool = number(pool);
         const act::StreamOrder order{pool, reinterpret_cast<CUstream>(record.stream)};
         const CUresult result = allocate<E>({record, out, bytes, &order},
                                             [&] { return attach::real<E>()(out, bytes, pool, stream); });
@@ -162,7 +162,7 @@ struct allocate_host : WhilePaused {
         trace::Alloc record;
         record.memory = trace::Memory::pinned;
         const CUresult result = timed<E>(record, out, bytes);
-        finish_allocation(record, reinterpret_cast<std::uint64_t>(answered(result, out)), bytes);
+        finish_allocation(record, number(answered(result, out)), bytes);
         return result;
     }
 };
@@ -174,7 +174,7 @@ struct allocate_host_flags : WhilePaused {
         record.memory = trace::Memory::pinned;
         record.flags = flags;
         const CUresult result = timed<E>(record, out, bytes, flags);
-        finish_allocation(record, reinterpret_cast<std::uint64_t>(answered(result, out)), bytes);
+        finish_allocation(record, number(answered(result, out)), bytes);
         return result;
     }
 };
@@ -186,7 +186,7 @@ struct register_host : WhilePaused {
         record.memory = trace::Memory::registered;
         record.flags = flags;
         const CUresult result = timed<E>(record, address, bytes, flags);
-        finish_allocation(record, reinterpret_cast<std::uint64_t>(address), bytes);
+        finish_allocation(record, number(address), bytes);
         return result;
     }
 };
@@ -227,7 +227,7 @@ struct free_host : WhilePaused {
     template <Entry E>
     static CUresult call(void* address) noexcept {
         FreeScope scope;
-        begin_free(scope, reinterpret_cast<std::uint64_t>(address));
+        begin_free(scope, number(address));
         const CUresult result = timed<E>(scope.record, address);
         finish_free(scope);
         return result;
@@ -245,7 +245,7 @@ struct get_global : WhilePaused {
             timed<E>(record, out != nullptr ? out : &address, bytes != nullptr ? bytes : &size, module, name);
         if (result == CUDA_SUCCESS)
             finish_global(record, out != nullptr ? *out : address, bytes != nullptr ? *bytes : size, name,
-                          reinterpret_cast<std::uint64_t>(module));
+                          number(module));
         return result;
     }
 };

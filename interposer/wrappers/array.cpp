@@ -28,7 +28,7 @@ void finish_array(trace::Alloc& record, const void* handle, const ArrayExtent& e
     record.stack = record::stack();
     if (record.status == CUDA_SUCCESS && handle != nullptr) {
         record.allocation = observe::allocations().next_id();
-        record.address = reinterpret_cast<std::uint64_t>(handle);
+        record.address = number(handle);
         record.device = observe::current_device();
         // Of no length: nothing but the handle itself stands for the array.
         observe::Allocation array{};
@@ -47,15 +47,15 @@ void finish_array(trace::Alloc& record, const void* handle, const ArrayExtent& e
 void note_level(CUmipmappedArray whole, CUarray level) noexcept {
     const KeepErrno keep;
     observe::Allocation array;
-    if (!observe::arrays().find(reinterpret_cast<std::uint64_t>(whole), array))
+    if (!observe::arrays().find(number(whole), array))
         return;
-    array.address = reinterpret_cast<std::uint64_t>(level);
+    array.address = number(level);
     observe::arrays().insert(array);
 }
 
 void begin_destroy(FreeScope& scope, const void* handle) noexcept {
     const KeepErrno keep;
-    scope.record.address = reinterpret_cast<std::uint64_t>(handle);
+    scope.record.address = number(handle);
     if (handle != nullptr && observe::arrays().erase(scope.record.address, scope.taken))
         scope.record.allocation = scope.taken.id;
 }

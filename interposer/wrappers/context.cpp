@@ -49,10 +49,6 @@ bool still_lives(CUdevice device, const Leaving& leaving) {
     return life == 0 || life == leaving.life;
 }
 
-std::uint64_t number(const void* handle) {
-    return reinterpret_cast<std::uint64_t>(handle);
-}
-
 /// All that was allocated under a number.
 void forget_memory(const trace::Context& record, std::uint16_t owner) {
     constexpr std::size_t batch = 64;

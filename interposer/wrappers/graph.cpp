@@ -14,7 +14,7 @@ namespace {
 constinit std::atomic<bool> device_launch_told{false};
 
 void name_exec(trace::Graph& record, CUgraphExec exec) {
-    record.exec = reinterpret_cast<std::uint64_t>(exec);
+    record.exec = number(exec);
     record.stack = record::stack();
 }
 
@@ -34,10 +34,10 @@ void changed(trace::Graph& record, CUgraphExec exec, Change change) {
 void finish_instantiate(trace::Graph& record, CUgraphExec exec, CUgraph graph, std::uint64_t flags) noexcept {
     const KeepErrno keep;
     record.action = trace::GraphAction::instantiate;
-    record.graph = reinterpret_cast<std::uint64_t>(graph);
+    record.graph = number(graph);
     record.stack = record::stack();
     if (record.status == CUDA_SUCCESS) {
-        record.exec = reinterpret_cast<std::uint64_t>(exec);
+        record.exec = number(exec);
         observe::enter_graph(record);
         if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0 && !device_launch_told.exchange(true))
             record::note("a graph was made to be launched from the device: such launches are not seen");
@@ -46,7 +46,7 @@ void finish_instantiate(trace::Graph& record, CUgraphExec exec, CUgraph graph, s
 }
 
 void finish_graph_update(trace::Graph& record, CUgraphExec exec, CUgraph graph) noexcept {
-    record.graph = reinterpret_cast<std::uint64_t>(graph);
+    record.graph = number(graph);
     changed(record, exec, [&] { observe::update_graph(record); });
 }
 
@@ -59,7 +59,7 @@ void finish_node_update(trace::Graph& record, CUgraphExec exec, CUgraphNode node
 }
 
 void finish_child_update(trace::Graph& record, CUgraphExec exec, CUgraphNode node, CUgraph child) noexcept {
-    record.graph = reinterpret_cast<std::uint64_t>(child);
+    record.graph = number(child);
     changed(record, exec, [&] { observe::update_child(record, node, child); });
 }
 
@@ -134,7 +134,7 @@ void finish_end_capture(trace::Graph& record, CUgraph* graph, std::uint64_t begu
     observe::end_capture(reinterpret_cast<CUstream>(record.stream), begun,
                          static_cast<CUresult>(record.status));
     if (record.status == CUDA_SUCCESS && graph != nullptr)
-        record.graph = reinterpret_cast<std::uint64_t>(*graph);
+        record.graph = number(*graph);
     record::write(record);
 }
 
@@ -168,17 +168,17 @@ void describe_set(observe::GraphNodeRead& node, const void* given) {
 
 void describe_host(observe::GraphNodeRead& node, const void* given) {
     node.record.kind = trace::GraphNodeKind::host_function;
-    node.record.value = reinterpret_cast<std::uint64_t>(static_cast<const CUDA_HOST_NODE_PARAMS*>(given)->fn);
+    node.record.value = number(static_cast<const CUDA_HOST_NODE_PARAMS*>(given)->fn);
 }
 
 void describe_event_record(observe::GraphNodeRead& node, const void* given) {
     node.record.kind = trace::GraphNodeKind::event_record;
-    node.record.value = reinterpret_cast<std::uint64_t>(given);
+    node.record.value = number(given);
 }
 
 void describe_event_wait(observe::GraphNodeRead& node, const void* given) {
     node.record.kind = trace::GraphNodeKind::event_wait;
-    node.record.value = reinterpret_cast<std::uint64_t>(given);
+    node.record.value = number(given);
 }
 
 observe::DescribeNode describe_any(const CUgraphNodeParams& given, const void*& of) noexcept {

@@ -8,6 +8,7 @@
 #include "interposer/record/thread_writer.hpp"
 
 #include <cerrno>
+#include <type_traits>
 
 namespace umadvisor::wrappers {
 
@@ -87,12 +88,18 @@ Value answered(CUresult result, const Value* out) noexcept {
     return result == CUDA_SUCCESS && out != nullptr ? *out : Value{};
 }
 
+/// The handle as traces name it.
+template <class Handle>
+std::uint64_t number(Handle* handle) noexcept {
+    return reinterpret_cast<std::uint64_t>(handle);
+}
+
 /// The stream as traces name it: the per-thread default stream by its handle.
 template <Entry E>
 std::uint64_t stream_of(CUstream stream) noexcept {
     if (stream == nullptr && attach::uses_per_thread_stream(E))
-        return reinterpret_cast<std::uint64_t>(CU_STREAM_PER_THREAD);
-    return reinterpret_cast<std::uint64_t>(stream);
+        return number(CU_STREAM_PER_THREAD);
+    return number(stream);
 }
 
 /// Has `call` made for entry E and fills in what every record of a call has. Returns its answer.
@@ -111,5 +118,38 @@ template <Entry E, class Record, class... Arguments>
 CUresult timed(Record& record, Arguments... arguments) noexcept {
     return timed_call<E>(record, [&] { return attach::real<E>()(arguments...); });
 }
+
+/// A policy whose calls are recorded and nothing else: each has one record, which `Finish` writes. The policy's
+/// fill(record, arguments...) enters what the call says. Its answer(record, out, ...), if it has one, enters
+/// what the driver answered to a call that succeeded, through `out`, the first argument. Both are given streams
+/// as traces name them.
+template <class Policy, auto Finish, auto Action, class When = WhilePaused>
+struct Recorded;
+
+template <class Policy, class Record, void (*Finish)(Record&) noexcept, auto Action, class When>
+struct Recorded<Policy, Finish, Action, When> : When {
+    template <Entry E, class First, class... Others>
+    static CUresult call(First first, Others... others) noexcept {
+        Record record;
+        record.action = Action;
+        Policy::fill(record, named<E>(first), named<E>(others)...);
+        const CUresult result = timed<E>(record, first, others...);
+        if (result == CUDA_SUCCESS && first != First{})
+            Policy::answer(record, named<E>(first), named<E>(others)...);
+        Finish(record);
+        return result;
+    }
+    template <class... Arguments>
+    static void answer(const Record&, const Arguments&...) noexcept {}
+
+private:
+    template <Entry E, class Argument>
+    static auto named(Argument argument) noexcept {
+        if constexpr (std::is_same_v<Argument, CUstream>)
+            return stream_of<E>(argument);
+        else
+            return argument;
+    }
+};
 
 } // namespace umadvisor::wrappers

@@ -61,7 +61,7 @@ void write_failed(std::uint32_t head, std::uint64_t start, CUresult result) noex
     key.add(call.block_y | std::uint64_t{call.block_z} << 32);
     key.add(call.stream_name);
     if (brief) {
-        key.add(reinterpret_cast<std::uint64_t>(&function));
+        key.add(number(&function));
         return true;
     }
     key.add(stack);

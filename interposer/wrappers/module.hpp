@@ -18,7 +18,7 @@ struct load_module : WhilePaused {
     static CUresult call(Module* out, Arguments... arguments) noexcept {
         trace::GpuModule record;
         const CUresult result = timed<E>(record, out, arguments...);
-        finish_load(record, reinterpret_cast<std::uint64_t>(answered(result, out)));
+        finish_load(record, number(answered(result, out)));
         return result;
     }
 };
@@ -27,7 +27,7 @@ struct unload_module : WhilePaused {
     template <Entry E, class Module>
     static CUresult call(Module module) noexcept {
         trace::GpuModule record;
-        begin_unload(record, reinterpret_cast<std::uint64_t>(module));
+        begin_unload(record, number(module));
         const CUresult result = timed<E>(record, module);
         finish_unload(record);
         return result;

@@ -17,6 +17,26 @@ struct Place {
         : location(static_cast<trace::Location>(given.type)), id(static_cast<std::uint64_t>(given.id)) {}
 };
 
+/// Who may access memory: the first of a list, and of all a bit for each device.
+struct Access {
+    trace::Location location{};
+    std::uint64_t id = 0, flags = 0, devices = 0;
+
+    /// `list` may be null.
+    Access(const CUmemAccessDesc* list, std::size_t count) noexcept {
+        for (std::size_t i = 0; list != nullptr && i < count; ++i) {
+            const Place to(list[i].location);
+            if (i == 0) {
+                location = to.location;
+                id = to.id;
+                flags = static_cast<std::uint64_t>(list[i].flags);
+            }
+            if (to.location == trace::Location::device && to.id < 64)
+                devices |= std::uint64_t{1} << to.id;
+        }
+    }
+};
+
 /// Looks where the memory at `address` is, if it is managed.
 void look_before_prefetch(CUdeviceptr address) noexcept;
 /// The same, before a prefetch to a device that is to run now and that nobody else tells of. `record` has its

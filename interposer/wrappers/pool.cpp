@@ -4,9 +4,8 @@
 
 namespace umadvisor::wrappers {
 
-void finish_pool(trace::Pool& record, CUmemoryPool pool) noexcept {
+void write_pool(trace::Pool& record) noexcept {
     const KeepErrno keep;
-    record.pool = reinterpret_cast<std::uint64_t>(pool);
     record.stack = record::stack();
     record::write(record);
 }

@@ -7,7 +7,11 @@
 
 namespace umadvisor::wrappers {
 
-void finish_pool(trace::Pool& record, CUmemoryPool pool) noexcept;
+void write_pool(trace::Pool& record) noexcept;
+inline void finish_pool(trace::Pool& record, CUmemoryPool pool) noexcept {
+    record.pool = number(pool);
+    write_pool(record);
+}
 /// Of a pool that the driver answered: recorded when it is new to us, or the call failed.
 void finish_pool_look_up(trace::Pool& record, CUmemoryPool pool) noexcept;
 /// A pointer that another process exported from its pool is an allocation of ours, freed like one.
@@ -85,25 +89,15 @@ struct trim_pool : WhilePaused {
     }
 };
 
-/// `value` of the record: a bit for each device that is named.
-struct set_pool_access : WhilePaused {
-    template <Entry E>
-    static CUresult call(CUmemoryPool pool, const CUmemAccessDesc* access, std::size_t count) noexcept {
-        trace::Pool record;
-        record.action = trace::PoolAction::set_access;
-        for (std::size_t i = 0; access != nullptr && i < count; ++i) {
-            const Place to(access[i].location);
-            if (i == 0) {
-                record.location = to.location;
-                record.location_id = to.id;
-                record.attribute = static_cast<std::uint64_t>(access[i].flags);
-            }
-            if (to.location == trace::Location::device && to.id < 64)
-                record.value |= std::uint64_t{1} << to.id;
-        }
-        const CUresult result = timed<E>(record, pool, access, count);
-        finish_pool(record, pool);
-        return result;
+struct set_pool_access : Recorded<set_pool_access, write_pool, trace::PoolAction::set_access> {
+    static void fill(trace::Pool& record, CUmemoryPool pool, const CUmemAccessDesc* list,
+                     std::size_t count) noexcept {
+        record.pool = number(pool);
+        const Access access(list, count);
+        record.location = access.location;
+        record.location_id = access.id;
+        record.attribute = access.flags;
+        record.value = access.devices;
     }
 };
 
@@ -151,40 +145,26 @@ struct get_pool : WhilePaused {
     }
 };
 
-struct set_device_pool : WhilePaused {
-    template <Entry E>
-    static CUresult call(CUdevice device, CUmemoryPool pool) noexcept {
-        trace::Pool record;
-        record.action = trace::PoolAction::set;
+struct set_device_pool : Recorded<set_device_pool, write_pool, trace::PoolAction::set> {
+    static void fill(trace::Pool& record, CUdevice device, CUmemoryPool pool) noexcept {
+        record.pool = number(pool);
         describe(record, device);
-        const CUresult result = timed<E>(record, device, pool);
-        finish_pool(record, pool);
-        return result;
     }
 };
 
-struct set_location_pool : WhilePaused {
-    template <Entry E>
-    static CUresult call(CUmemLocation* location, CUmemAllocationType type, CUmemoryPool pool) noexcept {
-        trace::Pool record;
-        record.action = trace::PoolAction::set;
+struct set_location_pool : Recorded<set_location_pool, write_pool, trace::PoolAction::set> {
+    static void fill(trace::Pool& record, const CUmemLocation* location, CUmemAllocationType type,
+                     CUmemoryPool pool) noexcept {
+        record.pool = number(pool);
         describe(record, location, type);
-        const CUresult result = timed<E>(record, location, type, pool);
-        finish_pool(record, pool);
-        return result;
     }
 };
 
-struct export_pool : WhilePaused {
-    template <Entry E>
-    static CUresult call(void* out, CUmemoryPool pool, CUmemAllocationHandleType type,
-                         unsigned long long flags) noexcept {
-        trace::Pool record;
-        record.action = trace::PoolAction::export_pool;
+struct export_pool : Recorded<export_pool, write_pool, trace::PoolAction::export_pool> {
+    static void fill(trace::Pool& record, void*, CUmemoryPool pool, CUmemAllocationHandleType type,
+                     unsigned long long) noexcept {
+        record.pool = number(pool);
         record.attribute = static_cast<std::uint64_t>(type);
-        const CUresult result = timed<E>(record, out, pool, type, flags);
-        finish_pool(record, pool);
-        return result;
     }
 };
 
@@ -206,15 +186,9 @@ struct import_pool : WhilePaused {
     }
 };
 
-struct export_pool_pointer : WhilePaused {
-    template <Entry E>
-    static CUresult call(CUmemPoolPtrExportData* out, CUdeviceptr address) noexcept {
-        trace::Pool record;
-        record.action = trace::PoolAction::export_pointer;
+struct export_pool_pointer : Recorded<export_pool_pointer, write_pool, trace::PoolAction::export_pointer> {
+    static void fill(trace::Pool& record, CUmemPoolPtrExportData*, CUdeviceptr address) noexcept {
         record.address = address;
-        const CUresult result = timed<E>(record, out, address);
-        finish_pool(record, nullptr);
-        return result;
     }
 };
 

@@ -35,16 +35,12 @@ struct export_ipc_memory : WhilePaused {
     }
 };
 
-struct open_ipc_memory : WhilePaused {
-    template <Entry E>
-    static CUresult call(CUdeviceptr* out, CUipcMemHandle handle, unsigned flags) noexcept {
-        trace::Ipc record;
-        record.action = trace::IpcAction::open_memory;
+struct open_ipc_memory : Recorded<open_ipc_memory, finish_ipc, trace::IpcAction::open_memory> {
+    static void fill(trace::Ipc& record, CUdeviceptr*, const CUipcMemHandle& handle, unsigned) noexcept {
         record.key = key_of(handle);
-        const CUresult result = timed<E>(record, out, handle, flags);
-        record.address = answered(result, out);
-        finish_ipc(record);
-        return result;
+    }
+    static void answer(trace::Ipc& record, const CUdeviceptr* out, const CUipcMemHandle&, unsigned) noexcept {
+        record.address = *out;
     }
 };
 
@@ -62,90 +58,71 @@ struct close_ipc_memory : WhilePaused {
     }
 };
 
-struct export_ipc_event : WhilePaused {
-    template <Entry E>
-    static CUresult call(CUipcEventHandle* out, CUevent event) noexcept {
-        trace::Ipc record;
-        record.action = trace::IpcAction::export_event;
-        record.event = reinterpret_cast<std::uint64_t>(event);
-        const CUresult result = timed<E>(record, out, event);
-        record.key = result == CUDA_SUCCESS && out != nullptr ? key_of(*out) : 0;
-        finish_ipc(record);
-        return result;
+struct export_ipc_event : Recorded<export_ipc_event, finish_ipc, trace::IpcAction::export_event> {
+    static void fill(trace::Ipc& record, CUipcEventHandle*, CUevent event) noexcept {
+        record.event = number(event);
+    }
+    static void answer(trace::Ipc& record, const CUipcEventHandle* out, CUevent) noexcept {
+        record.key = key_of(*out);
     }
 };
 
-struct open_ipc_event : WhilePaused {
-    template <Entry E>
-    static CUresult call(CUevent* out, CUipcEventHandle handle) noexcept {
-        trace::Ipc record;
-        record.action = trace::IpcAction::open_event;
+struct open_ipc_event : Recorded<open_ipc_event, finish_ipc, trace::IpcAction::open_event> {
+    static void fill(trace::Ipc& record, CUevent*, const CUipcEventHandle& handle) noexcept {
         record.key = key_of(handle);
-        const CUresult result = timed<E>(record, out, handle);
-        record.event = reinterpret_cast<std::uint64_t>(answered(result, out));
-        finish_ipc(record);
-        return result;
+    }
+    static void answer(trace::Ipc& record, const CUevent* out, const CUipcEventHandle&) noexcept {
+        record.event = number(*out);
     }
 };
 
-struct import_external_memory : WhilePaused {
-    template <Entry E>
-    static CUresult call(CUexternalMemory* out, const CUDA_EXTERNAL_MEMORY_HANDLE_DESC* from) noexcept {
-        trace::External record;
-        record.action = trace::ExternalAction::import_memory;
-        if (from != nullptr) {
-            record.handle_type = static_cast<std::uint64_t>(from->type);
-            record.bytes = from->size;
-        }
-        const CUresult result = timed<E>(record, out, from);
-        record.external = reinterpret_cast<std::uint64_t>(answered(result, out));
-        finish_external(record);
-        return result;
+struct import_external_memory
+    : Recorded<import_external_memory, finish_external, trace::ExternalAction::import_memory> {
+    using Wanted = CUDA_EXTERNAL_MEMORY_HANDLE_DESC;
+    static void fill(trace::External& record, CUexternalMemory*, const Wanted* from) noexcept {
+        if (from == nullptr)
+            return;
+        record.handle_type = static_cast<std::uint64_t>(from->type);
+        record.bytes = from->size;
+    }
+    static void answer(trace::External& record, const CUexternalMemory* out, const Wanted*) noexcept {
+        record.external = number(*out);
     }
 };
 
-struct map_external_buffer : WhilePaused {
-    template <Entry E>
-    static CUresult call(CUdeviceptr* out, CUexternalMemory memory,
-                         const CUDA_EXTERNAL_MEMORY_BUFFER_DESC* wanted) noexcept {
-        trace::External record;
-        record.action = trace::ExternalAction::map_buffer;
-        record.external = reinterpret_cast<std::uint64_t>(memory);
-        if (wanted != nullptr) {
-            record.offset = wanted->offset;
-            record.bytes = wanted->size;
-        }
-        const CUresult result = timed<E>(record, out, memory, wanted);
-        record.address = answered(result, out);
-        finish_external(record);
-        return result;
+struct map_external_buffer : Recorded<map_external_buffer, finish_external, trace::ExternalAction::map_buffer> {
+    using Wanted = CUDA_EXTERNAL_MEMORY_BUFFER_DESC;
+    static void fill(trace::External& record, CUdeviceptr*, CUexternalMemory memory,
+                     const Wanted* wanted) noexcept {
+        record.external = number(memory);
+        if (wanted == nullptr)
+            return;
+        record.offset = wanted->offset;
+        record.bytes = wanted->size;
+    }
+    static void answer(trace::External& record, const CUdeviceptr* out, CUexternalMemory,
+                       const Wanted*) noexcept {
+        record.address = *out;
     }
 };
 
-struct map_external_array : WhilePaused {
-    template <Entry E>
-    static CUresult call(CUmipmappedArray* out, CUexternalMemory memory,
-                         const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC* wanted) noexcept {
-        trace::External record;
-        record.action = trace::ExternalAction::map_array;
-        record.external = reinterpret_cast<std::uint64_t>(memory);
+struct map_external_array : Recorded<map_external_array, finish_external, trace::ExternalAction::map_array> {
+    using Wanted = CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC;
+    static void fill(trace::External& record, CUmipmappedArray*, CUexternalMemory memory,
+                     const Wanted* wanted) noexcept {
+        record.external = number(memory);
         record.offset = wanted != nullptr ? wanted->offset : 0;
-        const CUresult result = timed<E>(record, out, memory, wanted);
-        record.address = reinterpret_cast<std::uint64_t>(answered(result, out));
-        finish_external(record);
-        return result;
+    }
+    static void answer(trace::External& record, const CUmipmappedArray* out, CUexternalMemory,
+                       const Wanted*) noexcept {
+        record.address = number(*out);
     }
 };
 
-struct destroy_external_memory : WhilePaused {
-    template <Entry E>
-    static CUresult call(CUexternalMemory memory) noexcept {
-        trace::External record;
-        record.action = trace::ExternalAction::destroy;
-        record.external = reinterpret_cast<std::uint64_t>(memory);
-        const CUresult result = timed<E>(record, memory);
-        finish_external(record);
-        return result;
+struct destroy_external_memory
+    : Recorded<destroy_external_memory, finish_external, trace::ExternalAction::destroy> {
+    static void fill(trace::External& record, CUexternalMemory memory) noexcept {
+        record.external = number(memory);
     }
 };
 

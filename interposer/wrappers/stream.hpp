@@ -26,7 +26,7 @@ struct Synchronize : WhileRecording {
         if constexpr (Kind == trace::SyncKind::stream || Kind == trace::SyncKind::stream_query)
             record.object = stream_of<E>(object...);
         else if constexpr (sizeof...(Object) != 0)
-            record.object = reinterpret_cast<std::uint64_t>((object, ...));
+            record.object = number((object, ...));
         if constexpr (Kind != trace::SyncKind::stream_query && Kind != trace::SyncKind::event_query)
             observe::copy_contents().before_sync(record);
         const std::uint64_t begun = act::wait_begins();
@@ -42,30 +42,22 @@ using synchronize_event = Synchronize<trace::SyncKind::event>;
 using query_stream = Synchronize<trace::SyncKind::stream_query>;
 using query_event = Synchronize<trace::SyncKind::event_query>;
 
-struct create_stream : WhilePaused {
-    template <Entry E, class... Priority>
-    static CUresult call(CUstream* out, unsigned flags, Priority... priority) noexcept {
-        trace::Stream record;
-        record.action = trace::StreamAction::create;
+struct create_stream : Recorded<create_stream, finish_stream, trace::StreamAction::create> {
+    static void fill(trace::Stream& record, CUstream*, unsigned flags, auto... /*priority*/) noexcept {
         record.flags = flags;
-        const CUresult result = timed<E>(record, out, flags, priority...);
-        record.stream = reinterpret_cast<std::uint64_t>(answered(result, out));
-        finish_stream(record);
-        return result;
+    }
+    static void answer(trace::Stream& record, const CUstream* out, auto...) noexcept {
+        record.stream = number(*out);
     }
 };
 
-struct create_green_stream : WhilePaused {
-    template <Entry E>
-    static CUresult call(CUstream* out, CUgreenCtx green, unsigned flags, int priority) noexcept {
-        trace::Stream record;
-        record.action = trace::StreamAction::create;
+struct create_green_stream : Recorded<create_green_stream, finish_stream, trace::StreamAction::create> {
+    static void fill(trace::Stream& record, CUstream*, CUgreenCtx green, unsigned flags, int) noexcept {
         record.flags = flags;
-        record.context = reinterpret_cast<std::uint64_t>(green);
-        const CUresult result = timed<E>(record, out, green, flags, priority);
-        record.stream = reinterpret_cast<std::uint64_t>(answered(result, out));
-        finish_stream(record);
-        return result;
+        record.context = number(green);
+    }
+    static void answer(trace::Stream& record, const CUstream* out, auto...) noexcept {
+        record.stream = number(*out);
     }
 };
 
@@ -74,7 +66,7 @@ struct destroy_stream : WhilePaused {
     static CUresult call(CUstream stream) noexcept {
         trace::Stream record;
         record.action = trace::StreamAction::destroy;
-        record.stream = reinterpret_cast<std::uint64_t>(stream);
+        record.stream = number(stream);
         const std::uint64_t begun = observe::captures_begun();
         const CUresult result = timed<E>(record, stream);
         if (result == CUDA_SUCCESS)
@@ -84,65 +76,44 @@ struct destroy_stream : WhilePaused {
     }
 };
 
-struct wait_event : WhileRecording {
-    template <Entry E>
-    static CUresult call(CUstream stream, CUevent event, unsigned flags) noexcept {
-        trace::Stream record;
-        record.action = trace::StreamAction::wait_event;
-        record.stream = stream_of<E>(stream);
-        record.event = reinterpret_cast<std::uint64_t>(event);
+struct wait_event : Recorded<wait_event, finish_stream, trace::StreamAction::wait_event, WhileRecording> {
+    static void fill(trace::Stream& record, std::uint64_t stream, CUevent event, unsigned flags) noexcept {
+        record.stream = stream;
+        record.event = number(event);
         record.flags = flags;
-        const CUresult result = timed<E>(record, stream, event, flags);
-        finish_stream(record);
-        return result;
     }
 };
 
 /// Waits of all streams of a context, green ones too.
-struct context_wait_event : WhileRecording {
-    template <Entry E, class Context>
-    static CUresult call(Context context, CUevent event) noexcept {
-        trace::Stream record;
-        record.action = trace::StreamAction::context_wait_event;
-        record.context = reinterpret_cast<std::uint64_t>(context);
-        record.event = reinterpret_cast<std::uint64_t>(event);
-        const CUresult result = timed<E>(record, context, event);
-        finish_stream(record);
-        return result;
+struct context_wait_event
+    : Recorded<context_wait_event, finish_stream, trace::StreamAction::context_wait_event, WhileRecording> {
+    static void fill(trace::Stream& record, auto context, CUevent event) noexcept {
+        record.context = number(context);
+        record.event = number(event);
     }
 };
 
 /// A stream waits for a value in memory, or writes one.
 template <trace::StreamAction Action>
-struct OnValue : WhileRecording {
-    template <Entry E, class Value>
-    static CUresult call(CUstream stream, CUdeviceptr address, Value value, unsigned flags) noexcept {
-        trace::Stream record;
-        record.action = Action;
-        record.stream = stream_of<E>(stream);
+struct OnValue : Recorded<OnValue<Action>, finish_stream, Action, WhileRecording> {
+    static void fill(trace::Stream& record, std::uint64_t stream, CUdeviceptr address, auto value,
+                     unsigned flags) noexcept {
+        record.stream = stream;
         record.address = address;
         record.value = value;
         record.flags = flags;
-        const CUresult result = timed<E>(record, stream, address, value, flags);
-        finish_stream(record);
-        return result;
     }
 };
 using wait_value = OnValue<trace::StreamAction::wait_value>;
 using write_value = OnValue<trace::StreamAction::write_value>;
 
-struct batch_memory_operations : WhileRecording {
-    template <Entry E>
-    static CUresult call(CUstream stream, unsigned count, CUstreamBatchMemOpParams* operations,
-                         unsigned flags) noexcept {
-        trace::Stream record;
-        record.action = trace::StreamAction::memory_operations;
-        record.stream = stream_of<E>(stream);
+struct batch_memory_operations
+    : Recorded<batch_memory_operations, finish_stream, trace::StreamAction::memory_operations, WhileRecording> {
+    static void fill(trace::Stream& record, std::uint64_t stream, unsigned count, CUstreamBatchMemOpParams*,
+                     unsigned flags) noexcept {
+        record.stream = stream;
         record.value = count;
         record.flags = flags;
-        const CUresult result = timed<E>(record, stream, count, operations, flags);
-        finish_stream(record);
-        return result;
     }
 };
 
@@ -154,64 +125,38 @@ struct host_function : WhileRecording {
     static CUresult call(CUstream stream, Function function, void* data, Flags... flags) noexcept {
         trace::HostFunction record;
         record.stream = stream_of<E>(stream);
-        record.function_address = reinterpret_cast<std::uint64_t>(function);
+        record.function_address = number(function);
         const CUresult result = timed<E>(record, stream, function, data, flags...);
         finish_host_function(record);
         return result;
     }
 };
 
-struct create_event : WhilePaused {
-    template <Entry E>
-    static CUresult call(CUevent* out, unsigned flags) noexcept {
-        trace::Event record;
-        record.action = trace::EventAction::create;
-        record.flags = flags;
-        const CUresult result = timed<E>(record, out, flags);
-        record.event = reinterpret_cast<std::uint64_t>(answered(result, out));
-        finish_event(record);
-        return result;
+struct create_event : Recorded<create_event, finish_event, trace::EventAction::create> {
+    static void fill(trace::Event& record, CUevent*, unsigned flags) noexcept { record.flags = flags; }
+    static void answer(trace::Event& record, const CUevent* out, unsigned) noexcept {
+        record.event = number(*out);
     }
 };
 
-struct destroy_event : WhilePaused {
-    template <Entry E>
-    static CUresult call(CUevent event) noexcept {
-        trace::Event record;
-        record.action = trace::EventAction::destroy;
-        record.event = reinterpret_cast<std::uint64_t>(event);
-        const CUresult result = timed<E>(record, event);
-        finish_event(record);
-        return result;
-    }
+struct destroy_event : Recorded<destroy_event, finish_event, trace::EventAction::destroy> {
+    static void fill(trace::Event& record, CUevent event) noexcept { record.event = number(event); }
 };
 
-struct record_event : WhileRecording {
-    template <Entry E, class... Flags>
-    static CUresult call(CUevent event, CUstream stream, Flags... flags) noexcept {
-        trace::Event record;
-        record.action = trace::EventAction::record;
-        record.event = reinterpret_cast<std::uint64_t>(event);
-        record.stream = stream_of<E>(stream);
-        if constexpr (sizeof...(Flags) != 0)
-            record.flags = (flags, ...);
-        const CUresult result = timed<E>(record, event, stream, flags...);
-        finish_event(record);
-        return result;
+struct record_event : Recorded<record_event, finish_event, trace::EventAction::record, WhileRecording> {
+    static void fill(trace::Event& record, CUevent event, std::uint64_t stream, auto... flags) noexcept {
+        record.event = number(event);
+        record.stream = stream;
+        record.flags = (0u | ... | flags);
     }
 };
 
 /// On all streams of a context, green ones too.
-struct context_record_event : WhileRecording {
-    template <Entry E, class Context>
-    static CUresult call(Context context, CUevent event) noexcept {
-        trace::Event record;
-        record.action = trace::EventAction::record_context;
-        record.context = reinterpret_cast<std::uint64_t>(context);
-        record.event = reinterpret_cast<std::uint64_t>(event);
-        const CUresult result = timed<E>(record, context, event);
-        finish_event(record);
-        return result;
+struct context_record_event
+    : Recorded<context_record_event, finish_event, trace::EventAction::record_context, WhileRecording> {
+    static void fill(trace::Event& record, auto context, CUevent event) noexcept {
+        record.context = number(context);
+        record.event = number(event);
     }
 };
 

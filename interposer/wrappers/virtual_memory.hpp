@@ -9,153 +9,105 @@ namespace umadvisor::wrappers {
 /// everything that was mapped into it.
 void finish_virtual_memory(trace::VirtualMemory& record) noexcept;
 
-template <Entry E, class... Arguments>
-CUresult virtual_memory(trace::VirtualMemory& record, Arguments... arguments) noexcept {
-    const CUresult result = timed<E>(record, arguments...);
-    finish_virtual_memory(record);
-    return result;
-}
+template <class Policy, trace::VirtualMemoryAction Action>
+using OfVirtualMemory = Recorded<Policy, finish_virtual_memory, Action>;
 
-struct reserve_addresses : WhilePaused {
-    template <Entry E>
-    static CUresult call(CUdeviceptr* out, std::size_t bytes, std::size_t alignment, CUdeviceptr wanted,
-                         unsigned long long flags) noexcept {
-        trace::VirtualMemory record;
-        record.action = trace::VirtualMemoryAction::reserve;
+struct reserve_addresses : OfVirtualMemory<reserve_addresses, trace::VirtualMemoryAction::reserve> {
+    static void fill(trace::VirtualMemory& record, CUdeviceptr*, std::size_t bytes, auto...) noexcept {
         record.bytes = bytes;
-        const CUresult result = timed<E>(record, out, bytes, alignment, wanted, flags);
-        record.address = answered(result, out);
-        finish_virtual_memory(record);
-        return result;
+    }
+    static void answer(trace::VirtualMemory& record, const CUdeviceptr* out, auto...) noexcept {
+        record.address = *out;
     }
 };
 
 template <trace::VirtualMemoryAction Action>
-struct OfRange : WhilePaused {
-    template <Entry E>
-    static CUresult call(CUdeviceptr address, std::size_t bytes) noexcept {
-        trace::VirtualMemory record;
-        record.action = Action;
+struct OfRange : OfVirtualMemory<OfRange<Action>, Action> {
+    static void fill(trace::VirtualMemory& record, CUdeviceptr address, std::size_t bytes) noexcept {
         record.address = address;
         record.bytes = bytes;
-        return virtual_memory<E>(record, address, bytes);
     }
 };
 using free_addresses = OfRange<trace::VirtualMemoryAction::free>;
 using unmap_memory = OfRange<trace::VirtualMemoryAction::unmap>;
 
-struct create_memory : WhilePaused {
-    template <Entry E>
-    static CUresult call(CUmemGenericAllocationHandle* out, std::size_t bytes,
-                         const CUmemAllocationProp* wanted, unsigned long long flags) noexcept {
-        trace::VirtualMemory record;
-        record.action = trace::VirtualMemoryAction::create;
+struct create_memory : OfVirtualMemory<create_memory, trace::VirtualMemoryAction::create> {
+    static void fill(trace::VirtualMemory& record, CUmemGenericAllocationHandle*, std::size_t bytes,
+                     const CUmemAllocationProp* wanted, auto...) noexcept {
         record.bytes = bytes;
-        if (wanted != nullptr) {
-            const Place place(wanted->location);
-            record.location = place.location;
-            record.location_id = place.id;
-            record.flags = wanted->requestedHandleTypes;
-        }
-        const CUresult result = timed<E>(record, out, bytes, wanted, flags);
-        record.handle = answered(result, out);
-        finish_virtual_memory(record);
-        return result;
+        if (wanted == nullptr)
+            return;
+        const Place place(wanted->location);
+        record.location = place.location;
+        record.location_id = place.id;
+        record.flags = wanted->requestedHandleTypes;
+    }
+    static void answer(trace::VirtualMemory& record, const CUmemGenericAllocationHandle* out,
+                       auto...) noexcept {
+        record.handle = *out;
     }
 };
 
-struct release_memory : WhilePaused {
-    template <Entry E>
-    static CUresult call(CUmemGenericAllocationHandle handle) noexcept {
-        trace::VirtualMemory record;
-        record.action = trace::VirtualMemoryAction::release;
+struct release_memory : OfVirtualMemory<release_memory, trace::VirtualMemoryAction::release> {
+    static void fill(trace::VirtualMemory& record, CUmemGenericAllocationHandle handle) noexcept {
         record.handle = handle;
-        return virtual_memory<E>(record, handle);
     }
 };
 
-struct retain_memory : WhilePaused {
-    template <Entry E>
-    static CUresult call(CUmemGenericAllocationHandle* out, void* address) noexcept {
-        trace::VirtualMemory record;
-        record.action = trace::VirtualMemoryAction::retain;
-        record.address = reinterpret_cast<std::uint64_t>(address);
-        const CUresult result = timed<E>(record, out, address);
-        record.handle = answered(result, out);
-        finish_virtual_memory(record);
-        return result;
+struct retain_memory : OfVirtualMemory<retain_memory, trace::VirtualMemoryAction::retain> {
+    static void fill(trace::VirtualMemory& record, CUmemGenericAllocationHandle*, void* address) noexcept {
+        record.address = number(address);
+    }
+    static void answer(trace::VirtualMemory& record, const CUmemGenericAllocationHandle* out, void*) noexcept {
+        record.handle = *out;
     }
 };
 
-struct map_memory : WhilePaused {
-    template <Entry E>
-    static CUresult call(CUdeviceptr address, std::size_t bytes, std::size_t offset,
-                         CUmemGenericAllocationHandle handle, unsigned long long flags) noexcept {
-        trace::VirtualMemory record;
-        record.action = trace::VirtualMemoryAction::map;
+struct map_memory : OfVirtualMemory<map_memory, trace::VirtualMemoryAction::map> {
+    static void fill(trace::VirtualMemory& record, CUdeviceptr address, std::size_t bytes, std::size_t offset,
+                     CUmemGenericAllocationHandle handle, unsigned long long) noexcept {
         record.address = address;
         record.bytes = bytes;
         record.offset = offset;
         record.handle = handle;
-        return virtual_memory<E>(record, address, bytes, offset, handle, flags);
     }
 };
 
-struct map_arrays : WhilePaused {
-    template <Entry E>
-    static CUresult call(CUarrayMapInfo* maps, unsigned count, CUstream stream) noexcept {
-        trace::VirtualMemory record;
-        record.action = trace::VirtualMemoryAction::map_array;
+struct map_arrays : OfVirtualMemory<map_arrays, trace::VirtualMemoryAction::map_array> {
+    static void fill(trace::VirtualMemory& record, CUarrayMapInfo*, unsigned count, auto...) noexcept {
         record.bytes = count;
-        return virtual_memory<E>(record, maps, count, stream);
     }
 };
 
-struct set_access : WhilePaused {
-    template <Entry E>
-    static CUresult call(CUdeviceptr address, std::size_t bytes, const CUmemAccessDesc* access,
-                         std::size_t count) noexcept {
-        trace::VirtualMemory record;
-        record.action = trace::VirtualMemoryAction::set_access;
+struct set_access : OfVirtualMemory<set_access, trace::VirtualMemoryAction::set_access> {
+    static void fill(trace::VirtualMemory& record, CUdeviceptr address, std::size_t bytes,
+                     const CUmemAccessDesc* access, std::size_t count) noexcept {
         record.address = address;
         record.bytes = bytes;
-        for (std::size_t i = 0; access != nullptr && i < count; ++i) {
-            const Place to(access[i].location);
-            if (i == 0) {
-                record.location = to.location;
-                record.location_id = to.id;
-                record.flags = static_cast<std::uint64_t>(access[i].flags);
-            }
-            if (to.location == trace::Location::device && to.id < 64)
-                record.devices |= std::uint64_t{1} << to.id;
-        }
-        return virtual_memory<E>(record, address, bytes, access, count);
+        const Access first(access, count);
+        record.location = first.location;
+        record.location_id = first.id;
+        record.flags = first.flags;
+        record.devices = first.devices;
     }
 };
 
-struct export_memory : WhilePaused {
-    template <Entry E>
-    static CUresult call(void* out, CUmemGenericAllocationHandle handle, CUmemAllocationHandleType type,
-                         unsigned long long flags) noexcept {
-        trace::VirtualMemory record;
-        record.action = trace::VirtualMemoryAction::export_handle;
+struct export_memory : OfVirtualMemory<export_memory, trace::VirtualMemoryAction::export_handle> {
+    static void fill(trace::VirtualMemory& record, void*, CUmemGenericAllocationHandle handle,
+                     CUmemAllocationHandleType type, unsigned long long) noexcept {
         record.handle = handle;
         record.flags = static_cast<std::uint64_t>(type);
-        return virtual_memory<E>(record, out, handle, type, flags);
     }
 };
 
-struct import_memory : WhilePaused {
-    template <Entry E>
-    static CUresult call(CUmemGenericAllocationHandle* out, void* from,
-                         CUmemAllocationHandleType type) noexcept {
-        trace::VirtualMemory record;
-        record.action = trace::VirtualMemoryAction::import_handle;
+struct import_memory : OfVirtualMemory<import_memory, trace::VirtualMemoryAction::import_handle> {
+    static void fill(trace::VirtualMemory& record, CUmemGenericAllocationHandle*, void*,
+                     CUmemAllocationHandleType type) noexcept {
         record.flags = static_cast<std::uint64_t>(type);
-        const CUresult result = timed<E>(record, out, from, type);
-        record.handle = answered(result, out);
-        finish_virtual_memory(record);
-        return result;
+    }
+    static void answer(trace::VirtualMemory& record, const CUmemGenericAllocationHandle* out,
+                       auto...) noexcept {
+        record.handle = *out;
     }
 };
 
