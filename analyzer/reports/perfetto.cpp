@@ -208,15 +208,18 @@ void RunTracks::tell_work(const WalkedCall& call, std::uint64_t flow) {
         arguments_.push_back({"grid", grid});
         arguments_.push_back({"block", block});
     }
-    stream(call).slice(call.work_start_ns, call.work_end_ns,
-                       {.name = work_name(call),
-                        .category = call.work_measured ? "device, measured" : "device, fitted",
-                        .flow_end = flow,
-                        .arguments = arguments_});
+    const std::int64_t began =
+        stream(call).slice(call.work_start_ns, call.work_end_ns,
+                           {.name = work_name(call),
+                            .category = call.work_measured ? "device, measured" : "device, fitted",
+                            .flow_end = flow,
+                            .arguments = arguments_});
+    if (flow != 0)
+        run_.end_flow(flow, began);
 }
 
 void RunTracks::call(const WalkedCall& call) {
-    const std::uint64_t flow = call.work == WorkKind::none || call.part ? 0 : run_.next_flow();
+    const std::uint64_t flow = call.work == WorkKind::none || call.part ? 0 : run_.begin_flow(call.start_ns);
     end_ = std::max({end_, call.end_ns(), call.work_end_ns});
     if (!call.part) {
         arguments_.clear();

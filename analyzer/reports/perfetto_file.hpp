@@ -19,18 +19,24 @@
 
 namespace umadvisor::reports::perfetto {
 
-/// Puts packets into a trace, deflated 256 KiB at a time (TracePacket.compressed_packets).
+/// Puts packets into a trace, deflated 256 KiB at a time (TracePacket.compressed_packets), those of one
+/// sequence together as far as 16 MiB go: they are alike.
 class PacketFile {
 public:
     explicit PacketFile(std::function<void(std::string_view)> write) : write_(std::move(write)) {}
-    void add(std::string_view packet);
+    std::uint32_t next_sequence() { return ++sequences_; }
+    /// One that begins a sequence: it comes before all of the sequence's others.
+    void begin(std::string_view packet) { add(0, packet); }
+    void add(std::uint32_t sequence, std::string_view packet);
     /// Call once, after the last.
     void finish();
-    std::uint32_t next_sequence() { return ++sequences_; }
 
 private:
+    void write_out(std::string& packets);
+
     std::function<void(std::string_view)> write_;
-    std::string packets_;
+    std::vector<std::string> packets_ = std::vector<std::string>(1); ///< by sequence; of 0: those that begin
+    std::size_t bytes_ = 0;                                          ///< of all of them
     std::uint32_t sequences_ = 0;
 };
 
@@ -167,8 +173,9 @@ public:
         : track_(file, texts, uuid, began, description) {}
 
     std::uint64_t uuid() const { return track_.uuid(); }
-    /// `certain`: false where it ends when the next begins, if that comes first.
-    void slice(std::int64_t begin, std::int64_t end, Event event, bool certain = true);
+    /// `certain`: false where it ends when the next begins, if that comes first. Returns when it begins, which
+    /// is no earlier than the last event.
+    std::int64_t slice(std::int64_t begin, std::int64_t end, Event event, bool certain = true);
     /// One whose end is not known yet.
     void open(std::int64_t begin, Event event) { slice(begin, INT64_MAX, event); }
     /// Ends the one that was opened last; nothing where none is.

@@ -61,6 +61,14 @@ std::uint64_t Run::next_uuid() {
            1;
 }
 
+std::uint64_t Run::begin_flow(std::int64_t at) {
+    if (ended_flows_.empty() || ended_flows_.top().first >= at)
+        return (number_ << 40) + ++flows_;
+    const std::uint64_t flow = ended_flows_.top().second;
+    ended_flows_.pop();
+    return flow;
+}
+
 Stack Run::make_stack(std::uint64_t number) {
     Stack stack;
     for (const symbols::CodePlace& place : shown_frames(report_.symbolizer, number, report_.full_stacks))

@@ -4,9 +4,13 @@
 #include "analyzer/reports/perfetto_file.hpp"
 #include "analyzer/reports/report.hpp"
 
+#include <functional>
 #include <memory>
+#include <queue>
 #include <string>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 namespace umadvisor::reports::perfetto {
 
@@ -35,7 +39,13 @@ public:
     const Stack& stack(std::uint64_t number);
     /// "main.cu:12 in main()"; "no stack recorded".
     const std::string& line(std::uint64_t stack);
-    std::uint64_t next_flow() { return (number_ << 40) + ++flows_; }
+    /// A number for a flow that begins at `at`: of one that has ended by then, where there is one. Events that
+    /// are alike take little room.
+    std::uint64_t begin_flow(std::int64_t at);
+    void end_flow(std::uint64_t flow, std::int64_t at) {
+        if (ended_flows_.size() < most_flows)
+            ended_flows_.emplace(at, flow);
+    }
 
 private:
     std::uint64_t next_uuid();
@@ -47,7 +57,10 @@ private:
     std::int64_t shift_;
     std::int32_t pid_;
     Texts texts_;
+    static constexpr std::size_t most_flows = std::size_t{1} << 16; ///< whose numbers wait to be given again
+    using Ended = std::pair<std::int64_t, std::uint64_t>;           ///< when, and the flow
     std::uint64_t uuids_ = 0, flows_ = 0;
+    std::priority_queue<Ended, std::vector<Ended>, std::greater<>> ended_flows_; ///< the first first
     std::unordered_map<std::uint64_t, Stack> stacks_;
     std::unordered_map<std::uint64_t, std::string> lines_;
     std::unique_ptr<Track> process_;
