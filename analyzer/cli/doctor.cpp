@@ -187,6 +187,11 @@ void look_at_output(Findings& findings, const std::string& output) {
                                     : "are written to " + output + ", as UMADVISOR_OUTPUT says");
 }
 
+#if defined(__aarch64__)
+void look_at_unwinder(Findings& findings, const std::string&) {
+    findings.add(Mark::yes, "call stacks", "by frame pointers");
+}
+#else
 void look_at_unwinder(Findings& findings, const std::string& shim) {
     const std::string beside = (std::filesystem::path(shim).parent_path() / "libunwind.so.8").string();
     const std::string found = find_library({beside, "libunwind.so.8"}, "unw_backtrace");
@@ -197,6 +202,7 @@ void look_at_unwinder(Findings& findings, const std::string& shim) {
     else
         findings.add(Mark::yes, "call stacks", found);
 }
+#endif
 
 void look_at_residency(Findings& findings) {
     const int pagemap = ::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);

@@ -1,6 +1,7 @@
 #include "interposer/record/stacks.hpp"
 
 #include "interposer/base/text.hpp"
+#include "interposer/record/frame_records.hpp"
 #include "interposer/record/frame_table.hpp"
 #include "interposer/record/loaded_objects.hpp"
 #include "interposer/record/loader_use.hpp"
@@ -52,6 +53,23 @@ void refresh_modules() noexcept {
     }
 }
 
+#if defined(__aarch64__)
+const char* find_unwinder(std::string_view) noexcept {
+    return nullptr;
+}
+
+int walk(const StackCache&, void** found, int capacity) noexcept {
+    return walk_frame_records(found, capacity);
+}
+#else
+/// Returns nullptr or why there is none.
+const char* find_unwinder(std::string_view directory) noexcept {
+    const char* const why = load_unwinder(libunwind, directory);
+    if (why == nullptr)
+        unwinder_pipe.open(libunwind.backtrace);
+    return why;
+}
+
 /// Of each thread. unw_backtrace first fills a quarter of a megabyte for a thread (src/x86_64/Gtrace.c,
 /// trace_cache_create), which takes as long as these by steps: threads that end soon do without.
 constexpr std::uint32_t first_by_steps = 6;
@@ -66,14 +84,9 @@ int walk(const StackCache& cache, void** found, int capacity) noexcept {
     holding_the_loader([&] {
         count = by_steps ? libunwind.backtrace_by_steps(found, capacity) : libunwind.backtrace(found, capacity);
     });
-#if defined(__aarch64__)
-    // libunwind 1.6 gives the address before each return address (src/aarch64/Gtrace.c). Instructions are
-    // words.
-    for (void** at = found; at < found + count; ++at)
-        *at = reinterpret_cast<void*>((reinterpret_cast<std::uintptr_t>(*at) + 3) & ~std::uintptr_t{3});
-#endif
     return count;
 }
+#endif
 
 bool is_ours(const void* address) noexcept {
     const auto at = reinterpret_cast<std::uintptr_t>(address);
@@ -97,13 +110,7 @@ bool is_ours(const void* address) noexcept {
     auto& found = addresses->all;
     const int count = walk(cache, found, depth + max_own_frames);
     void** const end = found + std::clamp(count, 0, depth + max_own_frames);
-    void** innermost = std::find(found, end, reinterpret_cast<void*>(caller));
-    // aarch64 may keep the return address signed (PAC); our frames are still told by their place, though the
-    // loader's stand among them.
-    if (innermost == end)
-        for (void** at = innermost = found; at < end && at < found + max_own_frames; ++at)
-            if (is_ours(*at))
-                innermost = at + 1;
+    void** const innermost = std::find(found, end, reinterpret_cast<void*>(caller));
     void** first = std::find_if_not(innermost, end, &is_ours);
     void** const last = std::find(first, std::min(end, first + depth), nullptr);
     const bool ended = last < first + depth;
@@ -136,11 +143,10 @@ void prepare_stacks(int wanted, bool python) noexcept {
         own_last = own.last;
         directory = base::first(own.path, own.path.rfind('/') + 1);
     }
-    if (const char* why = load_unwinder(libunwind, directory)) {
+    if (const char* why = find_unwinder(directory)) {
         note("no call stacks: %s", why);
         return;
     }
-    unwinder_pipe.open(libunwind.backtrace);
     refresh_modules(); // libunwind itself
     depth = std::min(wanted, max_depth);
     python_wanted = python;

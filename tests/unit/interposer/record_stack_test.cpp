@@ -55,11 +55,11 @@ volatile std::uint64_t sink;
     wander(depth);
     sink = sink + static_cast<std::uint64_t>(room[depth]);
 }
-[[gnu::noinline, gnu::optimize("omit-frame-pointer")]] void without_frame_pointer(int depth) {
+[[gnu::noinline, gnu::optimize("omit-frame-pointer"), maybe_unused]] void without_frame_pointer(int depth) {
     wander(depth);
     sink = sink + 1;
 }
-[[gnu::noinline, gnu::optimize("omit-frame-pointer")]] void variable_realigned(int depth) {
+[[gnu::noinline, gnu::optimize("omit-frame-pointer"), maybe_unused]] void variable_realigned(int depth) {
     alignas(64) volatile char aligned[64];
     volatile char* room = static_cast<volatile char*>(alloca(choice() % 4 * 32 + 16));
     room[0] = 1;
@@ -74,7 +74,15 @@ volatile std::uint64_t sink;
         return;
     }
     static void (*const ways[])(int) = {
-        plain, wide, variable, realigned, without_frame_pointer, variable_realigned};
+#if defined(__x86_64__) // elsewhere stacks are told by frame pointers
+        without_frame_pointer,
+        variable_realigned,
+#endif
+        plain,
+        wide,
+        variable,
+        realigned
+    };
     ways[choice() % std::size(ways)](depth - 1);
     sink = sink + 1;
 }
