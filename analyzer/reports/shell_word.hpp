@@ -1,0 +1,11 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace umadvisor::reports {
+
+/// A word of a command line, quoted where a shell would not read it back as it is.
+std::string shell_word(std::string_view word);
+
+} // namespace umadvisor::reports
