@@ -1,16 +1,13 @@
 /// The tools interface of the driver's unified-memory module, /dev/nvidia-uvm-tools: what it writes into memory
 /// of the process that asks. The layouts are those of NVIDIA's open kernel modules (nvidia-uvm/uvm_types.h and
-/// uvm_ioctl.h, MIT licence), read for the branches 565 to 595, which agree in all that stands here. Private to
-/// the driver: whoever uses it checks the branch first.
+/// uvm_ioctl.h, MIT licence). The branches that driver_branches.hpp names for it agree in all that stands here.
+/// Private to the driver: whoever uses it checks the branch first.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 namespace umadvisor::residency::tools {
-
-/// Of the driver: the release with which all this was tried, too.
-inline constexpr unsigned tested_branch = 580;
 
 /// The first byte of each entry of the ring.
 enum class EventType : std::uint8_t {

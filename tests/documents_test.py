@@ -62,6 +62,19 @@ class Documents(unittest.TestCase):
             if page.name != "README.md":
                 self.assertIn(page.resolve(), index)
 
+    def test_driver_branches_are_those_of_the_list(self):
+        listed = re.findall(
+            r"\{(\d+), ToolsQueue::(\w+), (true|false)\}", (ROOT / "residency/driver_branches.hpp").read_text()
+        )
+        rows = re.findall(r"^\| ([\d, ]+) \| (\w+) \| (NUMA|CDMM) \|$", (ROOT / "docs/driver.md").read_text(), re.M)
+        shown = [(each, *row[1:]) for row in rows for each in row[0].split(", ")]
+        memory = {"true": "CDMM", "false": "NUMA"}
+        self.assertEqual([(number, queue, memory[cdmm]) for number, queue, cdmm in listed], shown)
+        tested = ", ".join(number for number, queue, _ in listed if queue == "tested")
+        self.assertIn(f"tested with driver {tested}.", (ROOT / "README.md").read_text())
+        first_cdmm = next(number for number, _, cdmm in listed if cdmm == "true")
+        self.assertIn(f"from R{first_cdmm} on", (ROOT / "docs/machines.md").read_text())
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -8,7 +8,7 @@
 #include "analyzer/cli/usual_rates.hpp"
 #include "analyzer/findings/words.hpp"
 #include "analyzer/reader/error.hpp"
-#include "residency/tools_interface.hpp"
+#include "residency/driver_branches.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -263,12 +263,14 @@ void look_at_queue(Findings& findings, bool simulated) {
     }
     ::close(device);
     const std::string release = driver_release();
-    if (release.substr(0, release.find('.')) == std::to_string(residency::tools::tested_branch))
+    const residency::ToolsQueue known = residency::branch_of(release).queue;
+    if (known == residency::ToolsQueue::tested)
         return findings.add(Mark::yes, "tools queue", std::string(file) + ", driver " + release);
-    findings.add(Mark::part, "tools queue",
-                 "tested with drivers " + std::to_string(residency::tools::tested_branch) + ", this is " +
-                     (release.empty() ? "unknown" : release) + std::string(otherwise) +
-                     "; umadvisor run --um queue asks it all the same");
+    findings.add(
+        Mark::part, "tools queue",
+        "not tested with driver " + (release.empty() ? "?" : release) +
+            (known == residency::ToolsQueue::read ? ", whose source has the layouts of tested ones" : "") +
+            std::string(otherwise) + "; umadvisor run --um queue asks it all the same");
 }
 
 /// Releases before 13.3 let one subscriber into a process.

@@ -1,22 +1,14 @@
 #include "analyzer/machine/memory_mode.hpp"
 
+#include "residency/driver_branches.hpp"
+
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 namespace umadvisor::machine {
 namespace {
 
-/// From this branch on a driver that was not told otherwise keeps the memory of coherent devices (CDMM).
-constexpr unsigned first_cdmm_branch = 615;
-
 constexpr std::uint64_t is_numa_node = 2; ///< CU_DEVICE_NUMA_CONFIG_NUMA_NODE, plus 1
-
-unsigned branch_of(std::string_view release) {
-    unsigned branch = 0;
-    std::from_chars(release.data(), release.data() + release.size(), branch);
-    return branch;
-}
 
 MemoryMode coherent_mode(const trace::Device& device, const trace::Driver* driver) {
     if (device.numa_config != 0)
@@ -27,10 +19,10 @@ MemoryMode coherent_mode(const trace::Device& device, const trace::Driver* drive
         return MemoryMode::coherent_cdmm;
     if (driver->coherent_memory_mode == "numa")
         return MemoryMode::coherent_numa;
-    const unsigned branch = branch_of(driver->release);
-    return branch == 0                   ? MemoryMode::undecided
-           : branch >= first_cdmm_branch ? MemoryMode::coherent_cdmm
-                                         : MemoryMode::coherent_numa;
+    const residency::DriverBranch branch = residency::branch_of(driver->release);
+    return branch.number == 0 ? MemoryMode::undecided
+           : branch.cdmm      ? MemoryMode::coherent_cdmm
+                              : MemoryMode::coherent_numa;
 }
 
 struct Words {

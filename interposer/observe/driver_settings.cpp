@@ -54,16 +54,6 @@ std::uint64_t hmm_disabled() noexcept {
     return read_parameter("uvm_disable_hmm", value) ? std::uint64_t{value} + 1 : 0;
 }
 
-unsigned driver_branch(std::string_view release) noexcept {
-    unsigned branch = 0;
-    for (const char digit : base::first(release, release.find('.'))) {
-        if (digit < '0' || digit > '9' || branch > 100'000)
-            return 0;
-        branch = branch * 10 + static_cast<unsigned>(digit - '0');
-    }
-    return branch;
-}
-
 void read_parameters(trace::ManagedSource& record) noexcept {
     unsigned prefetch = 0, prefetch_threshold = 0, thrashing = 0, threshold = 0, pin_threshold = 0, lapse = 0,
              nap = 0, epoch = 0, pin = 0;

@@ -17,9 +17,6 @@ std::string_view coherent_memory_mode() noexcept;
 /// The module's parameter uvm_disable_hmm, plus 1; 0 where it is not told.
 std::uint64_t hmm_disabled() noexcept;
 
-/// The release's branch (580), 0 where it is not known.
-unsigned driver_branch(std::string_view release) noexcept;
-
 /// Fills in the parameters of `record` from /sys/module/nvidia_uvm/parameters
 /// (Documentation/filesystems/sysfs.rst); leaves them unknown where one of them is not there.
 void read_parameters(trace::ManagedSource& record) noexcept;

@@ -2,7 +2,6 @@
 
 #include "interposer/attach/driver.hpp"
 #include "interposer/attach/real.hpp"
-#include "interposer/observe/driver_settings.hpp"
 #include "interposer/observe/managed_batch.hpp"
 #include "interposer/observe/managed_decoder.hpp"
 #include "interposer/observe/raw_clock.hpp"
@@ -16,6 +15,7 @@
 #include "interposer/record/stacks.hpp"
 #include "interposer/runtime/options.hpp"
 #include "interposer/runtime/own_thread.hpp"
+#include "residency/driver_branches.hpp"
 
 #include <algorithm>
 #include <array>
@@ -290,12 +290,11 @@ const char* open_queue(std::string_view release, const Devices& devices) {
     static char untested[128];
     const ManagedWitness wanted = runtime::options().managed_witness;
     if (wanted == ManagedWitness::best && attach::simulated_tools() == nullptr &&
-        driver_branch(release) != tools::tested_branch) {
-        std::snprintf(
-            untested, sizeof untested,
-            "the tools queue was tested with drivers %u, this is %.*s (--um queue asks it all the same)",
-            tools::tested_branch, static_cast<int>(std::min<std::size_t>(release.size(), 32)),
-            release.empty() ? "?" : release.data());
+        residency::branch_of(release).queue != residency::ToolsQueue::tested) {
+        std::snprintf(untested, sizeof untested,
+                      "the tools queue was not tested with driver %.*s (--um queue asks it all the same)",
+                      static_cast<int>(std::min<std::size_t>(release.size(), 32)),
+                      release.empty() ? "?" : release.data());
         return untested;
     }
     void* const mapped =

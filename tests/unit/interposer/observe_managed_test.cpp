@@ -209,11 +209,4 @@ BOOST_AUTO_TEST_CASE(the_memory_mode_of_coherent_devices_stands_in_the_parameter
     BOOST_TEST(coherent_memory_mode_in("") == "");
 }
 
-BOOST_AUTO_TEST_CASE(the_branch_of_a_release) {
-    BOOST_TEST(driver_branch("580.159.04") == 580u);
-    BOOST_TEST(driver_branch("595") == 595u);
-    BOOST_TEST(driver_branch("") == 0u);
-    BOOST_TEST(driver_branch("r580.1") == 0u);
-}
-
 BOOST_AUTO_TEST_SUITE_END()

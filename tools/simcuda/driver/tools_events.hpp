@@ -13,8 +13,8 @@ struct FaultingThread {
 };
 
 /// Writes what happens in the model to the rings and counters of the tools device, in the entries that the
-/// module writes (uvm_tools.c of driver 580). It writes no eviction entry, as no driver from 565 to 595 does:
-/// what is evicted shows as migrations with that cause. The caller of the model holds the driver's mutex.
+/// module writes (uvm_tools.c of driver 580). It writes no eviction entry, as no branch does whose source was
+/// read: what is evicted shows as migrations with that cause. The caller of the model holds the driver's mutex.
 class ToolsEvents : public residency::Observer {
 public:
     void set_faulting_thread(const FaultingThread& thread) { thread_ = thread; }
