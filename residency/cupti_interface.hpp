@@ -1,12 +1,34 @@
 /// What CUPTI's activity interface says of unified memory: the part of cupti_activity.h, cupti_result.h and
 /// cupti_callbacks.h that is used here, without their headers, which need not be there. The numbers and layouts
-/// are those of CUDA 12.0 to 13.0; tests/unit/interposer/cupti_layout.cpp holds them against the headers.
+/// are those of `known_releases`; tests/unit/interposer/cupti_layout.cpp holds them against the headers.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace umadvisor::residency::cupti {
+
+inline constexpr std::string_view known_releases = "CUDA 12.0 to 13.0";
+
+/// Whether that is so of this cuptiGetVersion (cupti_version.h: 19 is CUDA 12.0, 28 is 12.9 update 1; from then
+/// on 130000 and so on). All of them let one subscriber into a process; from 13.3 on CUPTI lets several in.
+constexpr bool knows(std::uint32_t version) {
+    return (version >= 19 && version <= 28) || version / 100 == 1300;
+}
+
+/// What the loader may find. Up to CUDA 12 the name has the toolkit's major number from 12.0 on; CUDA 11 had a
+/// minor one, too, and is not looked for.
+inline constexpr const char* names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so"};
+inline constexpr const char* bundled = "libcupti.so.13"; ///< beside libumadvisor.so
+/// The toolkit's own places, which the loader need not know of.
+inline constexpr const char* places[] = {
+    "/usr/local/cuda/lib64/libcupti.so.13",
+    "/usr/local/cuda/lib64/libcupti.so",
+    "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so.13",
+    "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so.12",
+    "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so",
+};
 
 /// CUptiResult
 enum Result : int {

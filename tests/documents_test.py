@@ -75,6 +75,10 @@ class Documents(unittest.TestCase):
         first_cdmm = next(number for number, _, cdmm in listed if cdmm == "true")
         self.assertIn(f"from R{first_cdmm} on", (ROOT / "docs/machines.md").read_text())
 
+    def test_cupti_releases_are_those_of_the_list(self):
+        listed = re.search(r'known_releases = "(.*)"', (ROOT / "residency/cupti_interface.hpp").read_text()).group(1)
+        self.assertIn(f"(of {listed};", (ROOT / "docs/recording.md").read_text())
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -8,6 +8,7 @@
 #include "analyzer/cli/usual_rates.hpp"
 #include "analyzer/findings/words.hpp"
 #include "analyzer/reader/error.hpp"
+#include "residency/cupti_interface.hpp"
 #include "residency/driver_branches.hpp"
 
 #include <algorithm>
@@ -273,9 +274,7 @@ void look_at_queue(Findings& findings, bool simulated) {
             std::string(otherwise) + "; umadvisor run --um queue asks it all the same");
 }
 
-/// Releases before 13.3 let one subscriber into a process.
-std::string seats_of(const std::string& cupti) {
-    constexpr std::uint32_t first_of_several = 130300;
+std::string use_of(const std::string& cupti) {
     void* const library = ::dlopen(cupti.c_str(), RTLD_LAZY | RTLD_LOCAL);
     const auto get = library == nullptr
                          ? nullptr
@@ -283,19 +282,21 @@ std::string seats_of(const std::string& cupti) {
     std::uint32_t version = 0;
     if (get == nullptr || get(&version) != 0)
         return "its version is not known";
-    return version < first_of_several ? "with --um cupti no other profiler gets its one seat"
-                                      : "--um cupti does not know its records, and is refused";
+    return residency::cupti::knows(version) ? "with --um cupti no other profiler gets its one seat"
+                                            : "--um cupti does not know its records, and is refused";
 }
 
-void look_at_cupti(Findings& findings) {
-    const std::string cupti = find_library(
-        {"libcupti.so.13", "libcupti.so.12", "libcupti.so", "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so"},
-        "cuptiGetVersion");
+void look_at_cupti(Findings& findings, const std::string& shim) {
+    namespace known = residency::cupti;
+    std::vector<std::string> names(std::begin(known::names), std::end(known::names));
+    names.push_back((std::filesystem::path(shim).parent_path() / known::bundled).string());
+    names.insert(names.end(), std::begin(known::places), std::end(known::places));
+    const std::string cupti = find_library(names, "cuptiGetVersion");
     if (cupti.empty())
         findings.add(Mark::part, "CUPTI",
                      "not found: umadvisor run --um cupti will not work; nothing else needs it");
     else
-        findings.add(Mark::yes, "CUPTI", cupti + "; not used by default; " + seats_of(cupti));
+        findings.add(Mark::yes, "CUPTI", cupti + "; not used by default; " + use_of(cupti));
 }
 
 void look_at_rates(Findings& findings, const DriverProbe& driver) {
@@ -348,7 +349,7 @@ int examine(std::chrono::seconds allowed) {
         look_at_queue(findings, simulated);
         look_at_rates(findings, driver);
     }
-    look_at_cupti(findings);
+    look_at_cupti(findings, shim);
     look_at_left_segments(findings);
     return findings.print() ? done : operational_error;
 }

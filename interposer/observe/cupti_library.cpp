@@ -12,20 +12,9 @@
 
 namespace umadvisor::observe {
 
-namespace {
+namespace cupti = residency::cupti;
 
-// Up to CUDA 12 the loader's name has the toolkit's major number from 12.0 on; CUDA 11 had a minor one, too,
-// and is not looked for.
-constexpr const char* names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so"};
-constexpr const char* bundled = "libcupti.so.13"; ///< beside this library
-// The toolkit's own places, which the loader need not know of.
-constexpr const char* places[] = {
-    "/usr/local/cuda/lib64/libcupti.so.13",
-    "/usr/local/cuda/lib64/libcupti.so",
-    "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so.13",
-    "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so.12",
-    "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so",
-};
+namespace {
 
 /// NVIDIA's CUPTI goes through private tables of NVIDIA's driver; simcuda has a CUPTI of its own.
 bool fits_driver(void* library) {
@@ -52,19 +41,19 @@ void* open_beside() {
     const std::string_view file = own.dli_fname;
     const std::size_t folder = file.rfind('/') + 1; // 0: the program itself, as it was called
     const int length =
-        std::snprintf(path, sizeof(Path), "%.*s%s", static_cast<int>(folder), file.data(), bundled);
+        std::snprintf(path, sizeof(Path), "%.*s%s", static_cast<int>(folder), file.data(), cupti::bundled);
     return folder != 0 && length < static_cast<int>(sizeof(Path)) ? try_open(path, 0) : nullptr;
 }
 
 /// Two copies of CUPTI in one process would both want its seat: the program's own comes first.
 void* open_library() {
     for (const int flags : {RTLD_NOLOAD, 0})
-        for (const char* const name : names)
+        for (const char* const name : cupti::names)
             if (void* const library = try_open(name, flags))
                 return library;
     if (void* const library = open_beside())
         return library;
-    for (const char* const place : places)
+    for (const char* const place : cupti::places)
         if (void* const library = try_open(place, 0))
             return library;
     return nullptr;
@@ -102,11 +91,11 @@ const char* load_cupti(CuptiLibrary& library) noexcept {
         return "libcupti lacks a function";
     attach::leave_alone(reinterpret_cast<const void*>(library.version));
     std::uint32_t version = 0;
-    if (library.version(&version) != residency::cupti::success || !knows_cupti(version)) {
+    if (library.version(&version) != cupti::success || !cupti::knows(version)) {
         static char unknown[96];
         std::snprintf(unknown, sizeof unknown,
-                      "libcupti is of version %u, whose records are not known (those of CUDA 12.0 to 13.0 are)",
-                      version);
+                      "libcupti is of version %u, whose records are not known (those of %s are)", version,
+                      cupti::known_releases.data());
         return unknown;
     }
     return nullptr;

@@ -25,12 +25,6 @@ struct CuptiLibrary {
     Result (*result_text)(Result result, const char** text) = nullptr;
 };
 
-/// Whether records of this cuptiGetVersion have the layout of residency/cupti_interface.hpp: those of CUDA 12.0
-/// to 13.0 (cupti_version.h: 19 is CUDA 12.0, 28 is 12.9 update 1; from then on 130000 and so on).
-constexpr bool knows_cupti(std::uint32_t version) {
-    return (version >= 19 && version <= 28) || version / 100 == 1300;
-}
-
 /// Loads CUPTI for good, that of the program where it has loaded one. Null, or why not: a text that stays until
 /// the next call. Waits for the loader's lock.
 const char* load_cupti(CuptiLibrary& library) noexcept;

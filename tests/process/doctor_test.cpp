@@ -204,11 +204,12 @@ BOOST_AUTO_TEST_CASE(each_memory_mode_has_what_does_not_hold_there) {
     BOOST_TEST(line_of(discrete, "note", "memory mode").empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_newer_cupti_has_seats_for_several) {
+BOOST_AUTO_TEST_CASE(a_cupti_of_unknown_records_is_said_to_be_refused) {
     const Folder folder;
     check_line(run_sim(folder, doctor), "ok", "CUPTI", {"no other profiler gets its one seat"});
-    check_line(run_sim(folder, "SIMCUDA_CUPTI_VERSION=130300 " + doctor), "ok", "CUPTI",
-               {"does not know its records"});
+    for (const std::string version : {"18", "130100", "130300"})
+        check_line(run_sim(folder, "SIMCUDA_CUPTI_VERSION=" + version + " " + doctor), "ok", "CUPTI",
+                   {"does not know its records"});
 }
 
 BOOST_AUTO_TEST_CASE(without_a_driver) {

@@ -159,9 +159,9 @@ BOOST_AUTO_TEST_CASE(other_records_and_newer_kinds_are_passed_over) {
 
 BOOST_AUTO_TEST_CASE(versions_whose_records_are_known) {
     for (const std::uint32_t known : {19u, 26u, 28u, 130000u, 130001u})
-        BOOST_TEST(knows_cupti(known), known);
+        BOOST_TEST(cupti::knows(known), known);
     for (const std::uint32_t unknown : {0u, 18u, 29u, 129999u, 130100u, 140000u})
-        BOOST_TEST(!knows_cupti(unknown), unknown);
+        BOOST_TEST(!cupti::knows(unknown), unknown);
 }
 
 BOOST_AUTO_TEST_CASE(totals_are_sums) {
