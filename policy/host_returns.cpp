@@ -1,6 +1,7 @@
 #include "policy/host_returns.hpp"
 
 #include "policy/mix.hpp"
+#include "residency/prices.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -113,11 +114,12 @@ bool try_out(std::uint32_t round, std::uint64_t blocks) {
            (round != 0 && round % most_between_trials == 0);
 }
 
-/// Behind a kernel the driver moves a MiB in 110 us on an H200, after the wait in 60, but for what a call
-/// takes. So much is left to a wait that comes before a quarter of it would have moved.
+/// Behind a kernel the driver moves memory more slowly than after the wait. So much is left to a wait that
+/// comes before a quarter of it would have moved.
 bool may_follow(std::uint64_t bytes, std::uint64_t meanwhile) {
     constexpr std::uint64_t much = 8u << 20;
-    return bytes < much || meanwhile >= bytes / 64;
+    return bytes < much ||
+           meanwhile >= residency::transfer_time(bytes, residency::decision_prices.return_after_wait) / 4;
 }
 
 /// Not by its id: what is allocated anew in each round mostly comes to stand where it stood.

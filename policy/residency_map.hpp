@@ -3,6 +3,7 @@
 
 #include "policy/prefetch_plan.hpp"
 #include "policy/rewrite_policy.hpp"
+#include "residency/prices.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -201,8 +202,9 @@ private:
         return known.looked_at != synchronizations_ && (known.bounces != 0 || blind_) && !crowded();
     }
     static constexpr std::size_t least_tried = 8; ///< blocks
-    /// A look at so many takes as long as what a fault of the device takes: 0.7 us each, and 30 us.
-    static constexpr std::size_t looks_of_a_fault = 40;
+    /// A look at so many takes as long as a fault of the host for what the device has.
+    static constexpr std::size_t looks_of_a_fault =
+        residency::Prices{}.host_fault / residency::decision_prices.look_block;
     static constexpr std::uint8_t most_idle_looks = 6;
     static constexpr unsigned bounce_memory = 8; ///< looks
     static Cut cut(const Known& known, std::uint64_t first, std::uint64_t last) noexcept;

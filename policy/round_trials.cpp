@@ -1,8 +1,13 @@
 #include "policy/round_trials.hpp"
 
+#include "residency/prices.hpp"
+
 #include <algorithm>
 
 namespace umadvisor::policy {
+
+using residency::decision_prices;
+using residency::transfer_time;
 
 ComparedRounds::Site* ComparedRounds::find(std::uint64_t name, bool take) noexcept {
     const std::uint64_t hash = name * 0x9e3779b97f4a7c15u >> 32;
@@ -30,7 +35,7 @@ bool ComparedRounds::begins(std::uint64_t site, std::uint64_t bytes, std::uint64
     known->waits = waits;
     ++known->rounds;
     const std::uint64_t rounds = known->last_ns == 0 ? 1 : least_ns / known->last_ns + 1;
-    const std::uint64_t cost = bytes / ns_bytes * rounds;
+    const std::uint64_t cost = transfer_time(bytes, decision_prices.faults_both_ways) * rounds;
     if (known->covered || known->rounds < known->next ||
         (now - std::min(now, begun_)) / share < spent_ns_ + cost)
         return false;
@@ -172,7 +177,7 @@ DeviceTurns::Step DeviceTurns::end_round(Entry& entry, std::uint64_t bytes, std:
 DeviceTurns::Step DeviceTurns::try_something(Entry& entry, std::uint64_t bytes) noexcept {
     const std::uint64_t usual = std::min(entry.last, entry.before_last);
     const std::uint64_t turns = entry.in_order ? entry.turns : 1;
-    if (trying_ != 0 || usual == 0 || usual < turns * bytes / fault_rate)
+    if (trying_ != 0 || usual == 0 || usual < transfer_time(turns * bytes, decision_prices.faults_at_most))
         return Step::leave;
     const bool brings = entry.in_order && !entry.tried_bring;
     if (!brings && entry.tried_copies) {

@@ -36,7 +36,6 @@ public:
     static constexpr std::uint32_t growth = 4; ///< from one to the next
     static constexpr std::uint64_t share = 32; ///< comparing costs one part in so many
     static constexpr std::uint64_t least_ns = 4'000'000;
-    static constexpr std::uint64_t ns_bytes = 2; ///< faults both ways move so many in a nanosecond, or more
 
 private:
     struct Site {
@@ -101,7 +100,6 @@ public:
     static constexpr std::uint64_t least_bytes = 256 * 1024;
     static constexpr unsigned watched = 2, tried = 2; ///< rounds
     static constexpr unsigned most_watched = 32;      ///< without anything to try
-    static constexpr std::uint64_t fault_rate = 32;   ///< bytes a nanosecond: faults move no more
 
 private:
     enum class State : std::uint8_t { watching, trying_bring, bringing, trying_copies, copying, left };

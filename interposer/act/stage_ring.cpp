@@ -8,6 +8,7 @@
 #include "interposer/record/mutex.hpp"
 #include "interposer/record/off_stack.hpp"
 #include "interposer/runtime/own_thread.hpp"
+#include "residency/prices.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -20,8 +21,8 @@ namespace umadvisor::act {
 
 namespace {
 
-/// A thread that sleeps takes some 10 us to wake, a quarter of the time in which a buffer passes.
-constexpr std::uint64_t patience = 50'000; ///< nanoseconds
+/// To wake a thread takes a quarter of the time in which a buffer passes.
+constexpr std::uint64_t patience = 5 * residency::decision_prices.thread_wake;
 
 /// Whether `happened` is true before long.
 template <class Happened>

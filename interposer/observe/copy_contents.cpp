@@ -5,6 +5,7 @@
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/slow_path.hpp"
 #include "interposer/runtime/options.hpp"
+#include "residency/prices.hpp"
 
 #include <algorithm>
 #include <ctime>
@@ -13,9 +14,10 @@ namespace umadvisor::observe {
 
 namespace {
 
-constexpr std::uint64_t share = 100;            ///< one part in so many of the run time
-constexpr std::uint64_t bytes_a_nanosecond = 4; ///< hashed through the kernel, a cautious figure
-constexpr std::uint64_t equal_before = 2;       ///< parts, before all bytes are worth a look
+using residency::decision_prices;
+
+constexpr std::uint64_t share = 100;      ///< one part in so many of the run time
+constexpr std::uint64_t equal_before = 2; ///< parts, before all bytes are worth a look
 
 /// What this thread has worked: what others take from it meanwhile is not our cost.
 std::uint64_t worked_nanoseconds() {
@@ -27,8 +29,7 @@ std::uint64_t worked_nanoseconds() {
 /// The same of a look at little since `start`, without asking the kernel, which would take longer than the
 /// look: a look is never slower than this.
 std::uint64_t looked_nanoseconds(std::uint64_t start) {
-    constexpr std::uint64_t slowest = 20'000;
-    return std::min(record::monotonic_nanoseconds() - start, slowest);
+    return std::min(record::monotonic_nanoseconds() - start, decision_prices.host_hash_part);
 }
 
 } // namespace
@@ -80,7 +81,8 @@ trace::CopyContent CopyContents::hash(std::uint64_t host, std::uint64_t device, 
 
 /// Where the budget allows it.
 void CopyContents::hash_whole(trace::CopyContent& content, std::uint64_t host, std::uint64_t bytes) noexcept {
-    if (on_wholes_ + bytes / bytes_a_nanosecond >= budget(record::monotonic_nanoseconds()) / 4 * 3)
+    if (on_wholes_ + residency::transfer_time(bytes, decision_prices.host_hash) >=
+        budget(record::monotonic_nanoseconds()) / 4 * 3)
         return;
     const std::uint64_t start = worked_nanoseconds();
     bytes_.hash_whole(content, host, bytes);

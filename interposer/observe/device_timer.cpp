@@ -8,6 +8,7 @@
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
 #include "interposer/runtime/options.hpp"
+#include "residency/prices.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -36,7 +37,6 @@ std::uint64_t interval_after(std::uint64_t calls) {
     return calls < 4096 ? 64 : calls < 65536 ? 256 : 1024;
 }
 
-constexpr std::uint64_t pair_nanoseconds = 5000;
 constexpr std::uint64_t share = 100; ///< one part in so many of the run time
 constexpr int pairs_per_context = 256;
 constexpr int floor_pairs = 4; ///< around nothing, before the first samples of a context
@@ -89,7 +89,7 @@ bool affordable() {
     std::uint64_t start = 0;
     if (started.compare_exchange_strong(start, now, std::memory_order_relaxed))
         start = now;
-    return taken.load(std::memory_order_relaxed) * pair_nanoseconds <
+    return taken.load(std::memory_order_relaxed) * residency::decision_prices.event_pair <
            allowance.load(std::memory_order_relaxed) + (now - start) / share;
 }
 

@@ -1,10 +1,12 @@
 #include "policy/round_trials.hpp"
+#include "residency/prices.hpp"
 
 #include <boost/test/unit_test.hpp>
 
 BOOST_AUTO_TEST_SUITE(act_compared_rounds)
 
 using namespace umadvisor::policy;
+namespace residency = umadvisor::residency;
 
 constexpr std::uint64_t mib = 1u << 20, ms = 1'000'000;
 
@@ -16,7 +18,7 @@ struct Loop {
             for (int launch = 0; launch < launches; ++launch)
                 if (compared.begins(site, 64 * mib, waits, now)) {
                     ++left;
-                    spent += 64 * mib / ComparedRounds::ns_bytes;
+                    spent += residency::transfer_time(64 * mib, residency::decision_prices.faults_both_ways);
                 }
             ++waits;
             now += ns;
