@@ -5,6 +5,7 @@
 #include "record_process.hpp"
 
 #include <algorithm>
+#include <boost/test/unit_test.hpp>
 #include <execinfo.h>
 #include <map>
 #include <stdexcept>
@@ -79,10 +80,17 @@ inline bool same_callers(const Addresses& got, const Addresses& expected) {
     return !got.empty() && std::equal(got.begin() + 1, got.end(), expected.begin(), expected.end());
 }
 
-inline Settings with_stacks(const std::string& path, int frames = 64) {
-    Settings settings = settings_for(path);
-    settings.stack_frames = frames;
-    return settings;
+/// A program that calls record_both() has `count` stacks, and each is what called.
+inline void check_both(const TraceImage& image, std::size_t count) {
+    const StackTree tree(image);
+    const auto pairs = both(image);
+    BOOST_TEST_REQUIRE(pairs.size() == count);
+    std::size_t right = 0;
+    for (const Pair& pair : pairs)
+        right += same_callers(tree.addresses(pair.id), pair.expected);
+    BOOST_TEST(right == count);
 }
+
+constexpr Varied with_stacks{.stack_frames = 64};
 
 } // namespace umadvisor::record

@@ -1,5 +1,4 @@
 #include "record_image.hpp"
-#include "record_process.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cerrno>
@@ -47,22 +46,16 @@ std::string content(const std::string& path) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(a_trace_is_private_and_says_who_wrote_it) {
-    const ScratchDirectory scratch;
-    const std::string path = scratch / "t.umtrace";
-    BOOST_TEST(succeeds_in_child([&] {
+    const auto before = [] {
         umask(0);
-        setenv("RANK", "7", 1);
-        if (record::open(settings_for(path)) != nullptr)
-            return false;
+        return setenv("RANK", "7", 1) == 0;
+    };
+    const TraceImage image = recorded({.before = before}, [] {
         write_syncs(1);
         record::close();
-        return true;
-    }));
-    struct stat file {};
-    BOOST_REQUIRE(stat(path.c_str(), &file) == 0);
-    BOOST_TEST((file.st_mode & 07777) == 0600u);
-    const TraceImage image(path);
-    BOOST_TEST((image.header().state.load() == trace::FileState::closed));
+    });
+    BOOST_TEST((image.file().st_mode & 07777) == 0600u);
+    BOOST_TEST(image.is_closed());
     const auto processes = image.all<trace::Process>();
     BOOST_TEST_REQUIRE(processes.size() == 1u);
     BOOST_TEST(processes[0].pid == image.header().pid);
@@ -84,9 +77,7 @@ BOOST_AUTO_TEST_CASE(what_exists_is_not_touched_without_force) {
     std::ofstream(path) << "precious";
     BOOST_TEST(refused(settings_for(path), "exists"));
     BOOST_TEST(content(path) == "precious");
-    Settings forced = settings_for(path);
-    forced.force = true;
-    BOOST_TEST(succeeds_in_child([&] { return record::open(forced) == nullptr; }));
+    BOOST_TEST(succeeds_in_child([&] { return record::open(settings_for(path, {.force = true})) == nullptr; }));
     BOOST_TEST((TraceImage(path).header().state.load() == trace::FileState::recording));
 }
 
@@ -99,11 +90,8 @@ BOOST_AUTO_TEST_CASE(links_and_directories_are_refused_even_by_force) {
     std::filesystem::create_symlink(scratch / "nowhere", dangling);
     std::filesystem::create_directory(directory);
     for (const bool force : {false, true})
-        for (const std::string& path : {link, dangling, directory}) {
-            Settings settings = settings_for(path);
-            settings.force = force;
-            BOOST_TEST(refused(settings, ""));
-        }
+        for (const std::string& path : {link, dangling, directory})
+            BOOST_TEST(refused(settings_for(path, {.force = force}), ""));
     BOOST_TEST(content(target) == "precious");
     BOOST_TEST(std::filesystem::is_symlink(link));
     BOOST_TEST(!std::filesystem::exists(scratch / "nowhere"));
@@ -112,11 +100,9 @@ BOOST_AUTO_TEST_CASE(links_and_directories_are_refused_even_by_force) {
 
 BOOST_AUTO_TEST_CASE(a_program_may_close_every_descriptor) {
     const ScratchDirectory scratch;
-    const std::string path = scratch / "t.umtrace", other = scratch / "other";
+    const std::string other = scratch / "other";
     constexpr int count = 400'000; // several growths of the file
-    BOOST_TEST(succeeds_in_child([&] {
-        if (record::open(settings_for(path)) != nullptr)
-            return false;
+    const TraceImage image = recorded([&] {
         ::syscall(SYS_close_range, 3, ~0u, 0); // a function only since glibc 2.34
         // The number may be another file's by now: it must not be written to.
         const int low = ::open(other.c_str(), O_RDWR | O_CREAT, 0600);
@@ -125,37 +111,27 @@ BOOST_AUTO_TEST_CASE(a_program_may_close_every_descriptor) {
         write_syncs(count);
         record::close();
         return said().empty();
-    }));
+    });
     BOOST_TEST(std::filesystem::file_size(other) == 0u);
-    BOOST_TEST(TraceImage(path).all<trace::Sync>().size() == static_cast<std::size_t>(count));
+    BOOST_TEST(image.all<trace::Sync>().size() == static_cast<std::size_t>(count));
 }
 
 BOOST_AUTO_TEST_CASE(records_after_close_stay_readable) {
-    const ScratchDirectory scratch;
-    const std::string path = scratch / "t.umtrace";
-    BOOST_TEST(succeeds_in_child([&] {
-        if (record::open(settings_for(path)) != nullptr)
-            return false;
+    const TraceImage image = recorded([&] {
         write_syncs(10);
         record::close();
         write_syncs(10);
         record::note("late %d", 5);
         record::close();
         write_syncs(10);
-        return true;
-    }));
-    const TraceImage image(path);
+    });
     BOOST_TEST(image.all<trace::Sync>().size() == 30u);
     BOOST_TEST(image.all<trace::Notice>().at(0).text == "late 5");
     BOOST_TEST(image.header().chunks.load() == 3u);
 }
 
 BOOST_AUTO_TEST_CASE(a_forked_child_leaves_the_parents_trace_alone) {
-    const ScratchDirectory scratch;
-    const std::string path = scratch / "t.umtrace";
-    BOOST_TEST(succeeds_in_child([&] {
-        if (record::open(settings_for(path)) != nullptr)
-            return false;
+    const TraceImage image = recorded([&] {
         write_syncs(10, 1);
         umadvisor_counters[5] += 3;
         const bool child = succeeds_in_child([] {
@@ -171,8 +147,7 @@ BOOST_AUTO_TEST_CASE(a_forked_child_leaves_the_parents_trace_alone) {
         });
         write_syncs(10, 1);
         return child;
-    }));
-    const TraceImage image(path);
+    });
     const auto syncs = image.all<trace::Sync>();
     BOOST_TEST(syncs.size() == 20u);
     for (const trace::Sync& sync : syncs)
@@ -184,29 +159,23 @@ BOOST_AUTO_TEST_CASE(a_forked_child_leaves_the_parents_trace_alone) {
 }
 
 BOOST_AUTO_TEST_CASE(counts_made_before_the_trace_was_there_are_kept) {
-    const ScratchDirectory scratch;
-    const std::string path = scratch / "t.umtrace";
-    BOOST_TEST(succeeds_in_child([&] {
+    const auto before = [] {
         umadvisor_counters[0] = 2;
         umadvisor_counters[trace::counter_slots - 1] = 9;
-        if (record::open(settings_for(path)) != nullptr)
-            return false;
-        ++umadvisor_counters[0];
         return true;
-    }));
-    const TraceImage image(path);
+    };
+    const TraceImage image = recorded({.before = before}, [] { ++umadvisor_counters[0]; });
     BOOST_TEST(image.counters()[0] == 3u);
     BOOST_TEST(image.counters()[trace::counter_slots - 1] == 9u);
 }
 
 BOOST_AUTO_TEST_CASE(a_pause_takes_state_only) {
-    const ScratchDirectory scratch;
-    const std::string path = scratch / "t.umtrace";
-    BOOST_TEST(succeeds_in_child([&] {
+    const auto before = [] {
         record::pause(); // nothing to pause yet
         record::resume();
-        if (record::takes(Taking::state) || record::open(settings_for(path)) != nullptr)
-            return false;
+        return !record::takes(Taking::state);
+    };
+    const TraceImage image = recorded({.before = before}, [] {
         const bool all = record::takes(Taking::everything);
         record::pause();
         record::pause();
@@ -219,28 +188,21 @@ BOOST_AUTO_TEST_CASE(a_pause_takes_state_only) {
         record::abandon();
         record::resume(); // what is given up stays given up
         return all && state_only && again && !record::recording();
-    }));
-    const auto allocs = TraceImage(path).all<trace::Alloc>();
+    });
+    const auto allocs = image.all<trace::Alloc>();
     BOOST_TEST_REQUIRE(allocs.size() == 1u);
     BOOST_TEST(allocs[0].allocation == 7u);
 }
 
 BOOST_AUTO_TEST_CASE(the_simulated_clock_is_the_only_one_used) {
-    const ScratchDirectory scratch;
-    const std::string path = scratch / "t.umtrace";
-    BOOST_TEST(succeeds_in_child([&] {
-        Settings settings = settings_for(path);
-        settings.simulated_clock = [] {
-            static std::uint64_t time = 5000;
-            return ++time;
-        };
-        if (record::open(settings) != nullptr)
-            return false;
+    const auto simulated = [] {
+        static std::uint64_t time = 5000;
+        return ++time;
+    };
+    const TraceImage image = recorded({.simulated_clock = simulated}, [] {
         write_syncs(100);
         record::close();
-        return true;
-    }));
-    const TraceImage image(path);
+    });
     BOOST_TEST((image.header().clock == trace::ClockKind::simulated));
     BOOST_TEST(image.header().first.ticks == image.header().first.monotonic_ns);
     for (const trace::Sync& sync : image.all<trace::Sync>())
@@ -250,13 +212,8 @@ BOOST_AUTO_TEST_CASE(the_simulated_clock_is_the_only_one_used) {
 }
 
 BOOST_AUTO_TEST_CASE(the_clock_pairs_tell_the_rate) {
-    const ScratchDirectory scratch;
-    const std::string path = scratch / "t.umtrace";
-    std::uint64_t slept = 0;
     const SharedPage page;
-    BOOST_TEST(succeeds_in_child([&] {
-        if (record::open(settings_for(path)) != nullptr)
-            return false;
+    const TraceImage image = recorded([&] {
         const auto begin = std::chrono::steady_clock::now();
         trace::Sync sync;
         sync.start = record::now();
@@ -265,25 +222,21 @@ BOOST_AUTO_TEST_CASE(the_clock_pairs_tell_the_rate) {
         page.words[0] = static_cast<std::uint64_t>((std::chrono::steady_clock::now() - begin).count());
         record::write(sync);
         record::renew_clock();
-        return true;
-    }));
-    slept = page.words[0];
-    const TraceImage image(path);
+    });
     const trace::FileHeader& header = image.header();
     const double rate = static_cast<double>(header.last_monotonic_ns.load() - header.first.monotonic_ns) /
                         static_cast<double>(header.last_ticks.load() - header.first.ticks);
     const double told = static_cast<double>(image.all<trace::Sync>().at(0).duration) * rate;
-    BOOST_TEST(told == static_cast<double>(slept), boost::test_tools::tolerance(0.01));
+    BOOST_TEST(told == static_cast<double>(page.words[0]), boost::test_tools::tolerance(0.01));
 }
 
 BOOST_AUTO_TEST_CASE(errno_is_the_programs_own) {
-    const ScratchDirectory scratch;
-    const std::string path = scratch / "t.umtrace";
-    BOOST_TEST(succeeds_in_child([&] {
-        Settings settings = settings_for(path);
-        settings.stack_frames = 16;
+    const auto before = [] {
         errno = 4242;
-        bool good = record::open(settings) == nullptr && errno == 4242;
+        return true;
+    };
+    recorded({.before = before, .stack_frames = 16}, [] {
+        bool good = errno == 4242;
         record::stack();
         record::string_id("text");
         record::note("note");
@@ -296,7 +249,7 @@ BOOST_AUTO_TEST_CASE(errno_is_the_programs_own) {
         errno = 4243;
         good = good && record::open(settings_for("/no/such/place")) != nullptr;
         return good && errno == 4243;
-    }));
+    });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

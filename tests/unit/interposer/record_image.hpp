@@ -2,10 +2,12 @@
 #pragma once
 
 #include "analyzer/reader/segment.hpp"
+#include "record_process.hpp"
 #include "trace/checksum.hpp"
 #include "trace/decoder.hpp"
 #include "trace/layout.hpp"
 
+#include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <cstring>
 #include <fcntl.h>
@@ -14,6 +16,8 @@
 #include <map>
 #include <stdexcept>
 #include <string>
+#include <sys/stat.h>
+#include <type_traits>
 #include <unistd.h>
 #include <vector>
 
@@ -24,10 +28,10 @@ class TraceImage {
 public:
     explicit TraceImage(const std::string& path) {
         write_what_is_left(path);
-        std::ifstream file(path, std::ios::binary);
-        if (!file)
+        if (stat(path.c_str(), &file_) != 0)
             throw std::runtime_error("no trace at " + path);
-        bytes_.resize(std::filesystem::file_size(path)); // by the hundred megabytes
+        std::ifstream file(path, std::ios::binary);
+        bytes_.resize(static_cast<std::size_t>(file_.st_size)); // by the hundred megabytes
         file.read(bytes_.data(), static_cast<std::streamsize>(bytes_.size()));
         if (bytes_.size() < trace::header_bytes || header().magic != trace::file_magic)
             throw std::runtime_error("no header");
@@ -40,6 +44,10 @@ public:
         return reinterpret_cast<const std::uint64_t*>(bytes_.data() + trace::counters_offset);
     }
     std::size_t size() const { return bytes_.size(); }
+    const struct stat& file() const { return file_; }
+    /// What it takes of the disk: a file may have holes.
+    std::uint64_t bytes_on_disk() const { return static_cast<std::uint64_t>(file_.st_blocks) * 512; }
+    bool is_closed() const { return header().state.load() == trace::FileState::closed; }
     std::uint64_t dropped(trace::DropReason reason) const {
         return header().dropped[static_cast<std::size_t>(reason)].load();
     }
@@ -125,7 +133,28 @@ private:
         }
     }
 
+    struct stat file_ {};
     std::vector<char> bytes_;
 };
+
+/// The trace of a child that records while it runs `program`, which ends well: it answers true or nothing.
+template <class Program>
+TraceImage recorded(const Varied& varied, const Program& program) {
+    const ScratchDirectory scratch;
+    const std::string path = scratch / "t.umtrace";
+    BOOST_TEST(succeeds_in_child([&] {
+        if (!varied.before() || record::open(settings_for(path, varied)) != nullptr)
+            return false;
+        if constexpr (std::is_void_v<decltype(program())>)
+            return program(), true;
+        else
+            return program();
+    }));
+    return TraceImage(path);
+}
+template <class Program>
+TraceImage recorded(const Program& program) {
+    return recorded({}, program);
+}
 
 } // namespace umadvisor::record

@@ -11,11 +11,7 @@ using namespace umadvisor;
 using namespace umadvisor::record;
 
 BOOST_AUTO_TEST_CASE(an_object_that_comes_again_is_another_one) {
-    const ScratchDirectory scratch;
-    const std::string path = scratch / "t.umtrace";
-    BOOST_TEST(succeeds_in_child([&] {
-        if (record::open(with_stacks(path)) != nullptr)
-            return false;
+    const TraceImage image = recorded(with_stacks, [&] {
         for (int round = 0; round < 3; ++round) {
             void* plugin = dlopen(RECORD_PLUGIN, RTLD_NOW | RTLD_LOCAL);
             if (plugin == nullptr)
@@ -28,9 +24,7 @@ BOOST_AUTO_TEST_CASE(an_object_that_comes_again_is_another_one) {
             record_both(); // sees that it is gone
         }
         return true;
-    }));
-    const TraceImage image(path);
-    const StackTree tree(image);
+    });
     std::map<std::uint64_t, trace::Module> plugins;
     for (const trace::Module& module : image.all<trace::Module>())
         if (module.path == RECORD_PLUGIN)
@@ -41,15 +35,11 @@ BOOST_AUTO_TEST_CASE(an_object_that_comes_again_is_another_one) {
         if (plugins.contains(frame.module))
             ++frames[frame.module];
     BOOST_TEST(frames.size() == 3u);
-    for (const Pair& pair : both(image))
-        BOOST_TEST(same_callers(tree.addresses(pair.id), pair.expected));
+    check_both(image, 3 * 11);
 }
 
 BOOST_AUTO_TEST_CASE(build_ids_are_those_that_readelf_shows) {
-    const ScratchDirectory scratch;
-    const std::string path = scratch / "t.umtrace";
-    BOOST_TEST(succeeds_in_child([&] { return record::open(with_stacks(path)) == nullptr; }));
-    const TraceImage image(path);
+    const TraceImage image = recorded(with_stacks, [] {});
     int checked = 0;
     for (const trace::Module& module : image.all<trace::Module>()) {
         const std::string file(module.path);

@@ -70,13 +70,13 @@ SharedPage::~SharedPage() {
     munmap(words, 4096);
 }
 
-Settings settings_for(const std::string& path) {
+Settings settings_for(const std::string& path, const Varied& varied) {
     return {.path = path.c_str(),
-            .force = false,
-            .max_bytes = 0,
-            .stack_frames = 0,
+            .force = varied.force,
+            .max_bytes = varied.max_bytes,
+            .stack_frames = varied.stack_frames,
             .python = false,
-            .simulated_clock = nullptr};
+            .simulated_clock = varied.simulated_clock};
 }
 
 std::string_view said() {

@@ -39,7 +39,15 @@ struct SharedPage {
     std::uint64_t* words;
 };
 
-Settings settings_for(const std::string& path);
+/// What tests vary of a recorder, and of the process that opens it.
+struct Varied {
+    bool (*before)() = [] { return true; }; ///< whether the process is what the test needs
+    bool force = false;
+    std::uint64_t max_bytes = 0;
+    int stack_frames = 0;
+    std::uint64_t (*simulated_clock)() = nullptr;
+};
+Settings settings_for(const std::string& path, const Varied& varied = {});
 
 /// What the recorder has said on stderr in this process.
 std::string_view said();

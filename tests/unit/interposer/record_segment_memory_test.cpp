@@ -1,7 +1,6 @@
 /// Where a program has little memory, or locks what it has: what the segment of a trace takes of it.
 #include "interposer/record/recorder.hpp"
 #include "record_image.hpp"
-#include "record_process.hpp"
 #include "record_syncs.hpp"
 #include "trace/attached_segment.hpp"
 #include "trace/segment.hpp"
@@ -52,19 +51,14 @@ bool forbid_shared_memory() {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(without_shared_memory_a_trace_is_written_all_the_same) {
-    const ScratchDirectory scratch;
-    const std::string path = scratch / "t.umtrace";
-    BOOST_TEST(succeeds_in_child([&] {
-        if (!forbid_shared_memory() || record::open(settings_for(path)) != nullptr)
-            return false;
+    const TraceImage image = recorded({.before = forbid_shared_memory}, [] {
         write_syncs(10'000);
         record::close();
         return said().empty();
-    }));
-    const TraceImage image(path);
+    });
     BOOST_TEST(image.all<trace::Sync>().size() == 10'000u);
     BOOST_TEST(image.all<trace::Notice>().at(0).text.starts_with("no shared memory"));
-    BOOST_TEST((image.header().state.load() == trace::FileState::closed));
+    BOOST_TEST(image.is_closed());
 }
 
 namespace {
@@ -114,9 +108,8 @@ BOOST_AUTO_TEST_CASE(a_program_that_locks_its_memory_does_not_lock_ours) {
                 if (!lock_all(flags))
                     return not_tried;
                 const long locked = status_kib("VmLck"), resident = status_kib("VmRSS");
-                Settings settings = settings_for(path);
-                settings.stack_frames = 16;
-                if ((!shared && !forbid_shared_memory()) || record::open(settings) != nullptr)
+                if ((!shared && !forbid_shared_memory()) ||
+                    record::open(settings_for(path, {.stack_frames = 16})) != nullptr)
                     return 1;
                 write_syncs(1000);
                 const long more = status_kib("VmLck") - locked;

@@ -1,7 +1,6 @@
 /// What happens to a trace from outside, and what is in memory beside it.
 #include "analyzer/reader/trace_file.hpp"
 #include "record_image.hpp"
-#include "record_process.hpp"
 #include "record_syncs.hpp"
 #include "tests/segments.hpp"
 #include "trace/attached_segment.hpp"
@@ -175,9 +174,7 @@ BOOST_AUTO_TEST_CASE(a_trace_that_is_replaced_takes_its_segment_along) {
     BOOST_TEST(status == 0);
     BOOST_TEST(segments_of(child, 1) == 1);
     BOOST_TEST(succeeds_in_child([&] {
-        Settings forced = settings_for(path);
-        forced.force = true;
-        const bool good = record::open(forced) == nullptr;
+        const bool good = record::open(settings_for(path, {.force = true})) == nullptr;
         record::close();
         return good;
     }));

@@ -2,7 +2,6 @@
 ///   UMADVISOR_STACK_CAPTURES   how many (100000)
 ///   UMADVISOR_STACK_SEED       of the trees (1)
 #include "record_image.hpp"
-#include "record_process.hpp"
 #include "stack_reference.hpp"
 #include "stack_ways.hpp"
 
@@ -137,10 +136,8 @@ BOOST_AUTO_TEST_CASE(captured_stacks_are_those_that_unw_step_finds) {
     const std::uint64_t seed = number_from("UMADVISOR_STACK_SEED", 1);
     const ScratchDirectory scratch;
     const std::string path = scratch / "t.umtrace";
-    Settings settings = settings_for(path);
-    settings.stack_frames = 128;
     BOOST_TEST(succeeds_in_child([&] {
-        if (record::open(settings) != nullptr)
+        if (record::open(settings_for(path, {.stack_frames = 128})) != nullptr)
             return false;
         reference = std::make_unique<ReferenceWalk>(scratch / "");
         Shares shares;

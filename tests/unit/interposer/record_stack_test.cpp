@@ -90,15 +90,7 @@ volatile std::uint64_t sink;
 } // namespace
 
 BOOST_AUTO_TEST_CASE(a_stack_is_what_called) {
-    const ScratchDirectory scratch;
-    const std::string path = scratch / "t.umtrace";
-    BOOST_TEST(succeeds_in_child([&] {
-        if (record::open(with_stacks(path)) != nullptr)
-            return false;
-        plain(0);
-        return true;
-    }));
-    const TraceImage image(path);
+    const TraceImage image = recorded(with_stacks, [&] { plain(0); });
     const StackTree tree(image);
     const auto pairs = both(image);
     BOOST_TEST_REQUIRE(pairs.size() == 1u);
@@ -123,51 +115,27 @@ BOOST_AUTO_TEST_CASE(a_stack_is_what_called) {
 
 /// The heart of the cache: whatever way a stack came about, the number stands for what glibc's unwinder sees.
 BOOST_AUTO_TEST_CASE(remembered_stacks_are_never_wrong) {
-    const ScratchDirectory scratch;
-    const std::string path = scratch / "t.umtrace";
     constexpr int count = 30'000;
-    BOOST_TEST(succeeds_in_child([&] {
-        if (record::open(with_stacks(path)) != nullptr)
-            return false;
+    const TraceImage image = recorded(with_stacks, [&] {
         for (int i = 0; i < count; ++i)
             wander(static_cast<int>(choice() % 4)); // few enough stacks that each comes often
-        return true;
-    }));
-    const TraceImage image(path);
-    const StackTree tree(image);
-    const auto pairs = both(image);
-    BOOST_TEST_REQUIRE(pairs.size() == static_cast<std::size_t>(count));
-    int wrong = 0;
-    for (const Pair& pair : pairs)
-        wrong += !same_callers(tree.addresses(pair.id), pair.expected);
-    BOOST_TEST(wrong == 0);
+    });
+    check_both(image, count);
     BOOST_TEST(image.all<trace::Notice>().empty());
 }
 
 /// Below forty frames of all kinds, in a few ways that come again and again.
 BOOST_AUTO_TEST_CASE(deep_stacks_are_remembered_and_never_wrong) {
-    const ScratchDirectory scratch;
-    const std::string path = scratch / "t.umtrace";
     constexpr int count = 3000, ways = 7;
-    BOOST_TEST(succeeds_in_child([&] {
-        if (record::open(with_stacks(path, 128)) != nullptr)
-            return false;
+    const TraceImage image = recorded({.stack_frames = 128}, [&] {
         for (int i = 0; i < count; ++i) {
             choice.seed(static_cast<unsigned>(i % ways));
             wander(20);
         }
-        return true;
-    }));
-    const TraceImage image(path);
-    const StackTree tree(image);
-    const auto pairs = both(image);
-    BOOST_TEST_REQUIRE(pairs.size() == static_cast<std::size_t>(count));
-    int wrong = 0;
-    for (const Pair& pair : pairs) {
+    });
+    check_both(image, count);
+    for (const Pair& pair : both(image))
         BOOST_TEST_REQUIRE(pair.expected.size() > 40u);
-        wrong += !same_callers(tree.addresses(pair.id), pair.expected);
-    }
-    BOOST_TEST(wrong == 0);
 }
 
 namespace {
@@ -214,6 +182,13 @@ call_with_data_in_rbp:
 )");
 
 namespace {
+/// How many stacks with that number this thread's cache holds.
+std::ptrdiff_t times_known(std::uint64_t id) {
+    const auto& known = thread_writer()->stacks.known;
+    return std::count_if(&known[0][0], &known[0][0] + sizeof known / sizeof known[0][0],
+                         [id](const StackCache::Known& each) { return each.id == id; });
+}
+
 std::uint64_t last_stack = 0;
 [[gnu::noinline]] void take_stack() {
     last_stack = record::stack();
@@ -222,48 +197,31 @@ std::uint64_t last_stack = 0;
 
 /// It is no way out of any frame, so it does not make another stack of the same one.
 BOOST_AUTO_TEST_CASE(data_in_rbp_does_not_matter) {
-    const ScratchDirectory scratch;
-    const std::string path = scratch / "t.umtrace";
-    BOOST_TEST(succeeds_in_child([&] {
-        if (record::open(with_stacks(path)) != nullptr)
-            return false;
+    recorded(with_stacks, [&] {
         for (std::uint64_t i = 0; i < 40; ++i)
             call_with_data_in_rbp(i * 4096, take_stack);
-        const auto& known = thread_writer()->stacks.known;
-        return std::count_if(&known[0][0], &known[0][0] + sizeof known / sizeof known[0][0],
-                             [](const StackCache::Known& each) { return each.id == last_stack; }) == 1;
-    }));
+        return times_known(last_stack) == 1;
+    });
 }
 
 BOOST_AUTO_TEST_CASE(stacks_of_any_kept_depth_are_remembered) {
-    const ScratchDirectory scratch;
-    for (const int frames : {5, 40, 100}) {
-        BOOST_TEST(succeeds_in_child([&] {
-                       if (record::open(with_stacks(scratch / std::to_string(frames).c_str(), 128)) != nullptr)
-                           return false;
-                       std::uint64_t id = 0;
-                       for (int i = 0; i < 10; ++i)
-                           id = stack_below(frames);
-                       const auto& known = thread_writer()->stacks.known;
-                       return std::any_of(&known[0][0], &known[0][0] + sizeof known / sizeof known[0][0],
-                                          [id](const StackCache::Known& each) { return each.id == id; });
-                   }),
-                   frames);
-    }
+    for (const int frames : {5, 40, 100})
+        BOOST_TEST_CONTEXT(frames) {
+            recorded({.stack_frames = 128}, [&] {
+                std::uint64_t id = 0;
+                for (int i = 0; i < 10; ++i)
+                    id = stack_below(frames);
+                return times_known(id) > 0;
+            });
+        }
 }
 #endif
 
 BOOST_AUTO_TEST_CASE(the_depth_is_bounded) {
-    const ScratchDirectory scratch;
-    const std::string path = scratch / "t.umtrace";
-    BOOST_TEST(succeeds_in_child([&] {
-        if (record::open(with_stacks(path, 3)) != nullptr)
-            return false;
+    const TraceImage image = recorded({.stack_frames = 3}, [&] {
         for (int i = 0; i < 10; ++i)
             wander(10);
-        return true;
-    }));
-    const TraceImage image(path);
+    });
     const StackTree tree(image);
     for (const Pair& pair : both(image)) {
         const Addresses stack = tree.addresses(pair.id);
@@ -273,20 +231,14 @@ BOOST_AUTO_TEST_CASE(the_depth_is_bounded) {
 }
 
 BOOST_AUTO_TEST_CASE(no_stacks_when_not_asked_for) {
-    const ScratchDirectory scratch;
-    const std::string path = scratch / "t.umtrace";
-    BOOST_TEST(
-        succeeds_in_child([&] { return record::open(with_stacks(path, 0)) == nullptr && record_both() == 0; }));
-    BOOST_TEST(TraceImage(path).all<trace::Frame>().empty());
+    const TraceImage image = recorded([] { return record_both() == 0; });
+    BOOST_TEST(image.all<trace::Frame>().empty());
 }
 
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 BOOST_AUTO_TEST_CASE(a_thread_of_few_stacks_is_not_given_the_unwinders_memory) {
-    const ScratchDirectory scratch;
     const SharedPage page;
-    BOOST_TEST(succeeds_in_child([&] {
-        if (record::open(with_stacks(scratch / "t.umtrace")) != nullptr)
-            return false;
+    recorded(with_stacks, [&] {
         const auto take = [&page] {
             rusage before{}, after{};
             getrusage(RUSAGE_THREAD, &before);
@@ -298,17 +250,13 @@ BOOST_AUTO_TEST_CASE(a_thread_of_few_stacks_is_not_given_the_unwinders_memory) {
         for (int i = 0; i < 3; ++i) // in the pages of the one before
             std::thread(take).join();
         return last_stack != 0;
-    }));
+    });
     BOOST_TEST(page.words[0] < 32u); // the unwinder's memory has 64 pages
 }
 #endif
 
 BOOST_AUTO_TEST_CASE(threads_share_the_stack_tree) {
-    const ScratchDirectory scratch;
-    const std::string path = scratch / "t.umtrace";
-    BOOST_TEST(succeeds_in_child([&] {
-        if (record::open(with_stacks(path)) != nullptr)
-            return false;
+    const TraceImage image = recorded(with_stacks, [&] {
         // The threads do not end: libunwind puts its own clean-up off to the last round of key destructors,
         // where the thread sanitizer has already taken its leave of the thread.
         static std::atomic<int> done{0};
@@ -324,9 +272,7 @@ BOOST_AUTO_TEST_CASE(threads_share_the_stack_tree) {
             }).detach();
         while (done != 8)
             sched_yield();
-        return true;
-    }));
-    const TraceImage image(path);
+    });
     const StackTree tree(image);
     std::map<std::uint64_t, int> seen;
     for (const trace::Stream& stream : image.all<trace::Stream>())
@@ -356,11 +302,7 @@ void fiber_main() {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(stacks_of_fibers_may_vanish) {
-    const ScratchDirectory scratch;
-    const std::string path = scratch / "t.umtrace";
-    BOOST_TEST(succeeds_in_child([&] {
-        if (record::open(with_stacks(path, 4)) != nullptr) // all of them: where they end is not looked at
-            return false;
+    const TraceImage image = recorded({.stack_frames = 4}, [&] {
         constexpr std::size_t bytes = 256 * 1024;
         void* const place = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         fiber_floor = reinterpret_cast<std::uintptr_t>(place) + bytes / 4;
@@ -378,14 +320,8 @@ BOOST_AUTO_TEST_CASE(stacks_of_fibers_may_vanish) {
             swapcontext(&program_context, &fiber_context);
             munmap(memory, used);
         }
-        return true;
-    }));
-    const TraceImage image(path);
-    const StackTree tree(image);
-    const auto pairs = both(image);
-    BOOST_TEST(pairs.size() == 400u);
-    for (const Pair& pair : pairs)
-        BOOST_TEST(same_callers(tree.addresses(pair.id), pair.expected));
+    });
+    check_both(image, 400);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

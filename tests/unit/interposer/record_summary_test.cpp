@@ -1,6 +1,5 @@
 /// What a full trace still counts.
 #include "record_image.hpp"
-#include "record_process.hpp"
 
 #include <atomic>
 #include <boost/test/unit_test.hpp>
@@ -61,14 +60,8 @@ struct Kept {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(what_the_cap_drops_is_counted_by_site) {
-    const ScratchDirectory scratch;
-    const std::string path = scratch / "t.umtrace";
     constexpr std::uint64_t copies = 100'000, launches = 50'000;
-    BOOST_TEST(succeeds_in_child([&] {
-        Settings settings = settings_for(path);
-        settings.max_bytes = 600'000;
-        if (record::open(settings) != nullptr)
-            return false;
+    const TraceImage image = recorded({.max_bytes = 600'000}, [&] {
         std::vector<std::thread> threads;
         for (int i = 0; i < 4; ++i)
             threads.emplace_back([i] {
@@ -80,9 +73,7 @@ BOOST_AUTO_TEST_CASE(what_the_cap_drops_is_counted_by_site) {
         trace::Prefetch own; // an action of ours is no call of the program
         own.origin = trace::Origin::umadvisor;
         record::write(own);
-        return true;
-    }));
-    const TraceImage image(path);
+    });
     const Kept kept(image);
     const auto sites = image.summary();
     BOOST_TEST_REQUIRE(sites.size() == 3u);
@@ -100,20 +91,12 @@ BOOST_AUTO_TEST_CASE(what_the_cap_drops_is_counted_by_site) {
 }
 
 BOOST_AUTO_TEST_CASE(sites_beyond_the_slots_share_one) {
-    const ScratchDirectory scratch;
-    const std::string path = scratch / "t.umtrace";
     constexpr std::uint64_t sites = 5'000;
-    BOOST_TEST(succeeds_in_child([&] {
-        Settings settings = settings_for(path);
-        settings.max_bytes = 1;
-        if (record::open(settings) != nullptr)
-            return false;
+    const TraceImage image = recorded({.max_bytes = 1}, [&] {
         for (int round = 0; round < 2; ++round)
             for (std::uint64_t stack = 1; stack <= sites; ++stack)
                 write_copies(1, stack);
-        return true;
-    }));
-    const TraceImage image(path);
+    });
     const auto found = image.summary();
     BOOST_TEST(found.size() > trace::summary_slots / 2);
     BOOST_TEST(found.count(trace::any_site) == 1u);
@@ -145,38 +128,22 @@ BOOST_AUTO_TEST_CASE(a_full_disk_has_its_counts_and_a_kill_leaves_them) {
 }
 
 BOOST_AUTO_TEST_CASE(a_trace_that_drops_nothing_has_no_summary) {
-    const ScratchDirectory scratch;
-    const std::string path = scratch / "t.umtrace";
-    BOOST_TEST(succeeds_in_child([&] {
-        if (record::open(settings_for(path)) != nullptr)
-            return false;
-        write_copies(10, 1);
-        return true;
-    }));
-    TraceImage(path).each_chunk(
+    const TraceImage image = recorded([&] { write_copies(10, 1); });
+    image.each_chunk(
         [](const trace::ChunkHeader& chunk) { BOOST_TEST((chunk.kind != trace::ChunkKind::summary)); });
 }
 
 /// Each thread leaves most of its chunk unused, and what it leaves is not held against the cap.
 BOOST_AUTO_TEST_CASE(short_lived_threads_do_not_use_up_the_cap) {
-    const ScratchDirectory scratch;
-    const std::string path = scratch / "t.umtrace";
     constexpr std::uint64_t threads = 400, cap = 4'000'000; // 61 chunks
-    BOOST_TEST(succeeds_in_child([&] {
-        Settings settings = settings_for(path);
-        settings.max_bytes = cap;
-        if (record::open(settings) != nullptr)
-            return false;
+    const TraceImage image = recorded({.max_bytes = cap}, [&] {
         for (std::uint64_t i = 0; i < threads; ++i)
             std::thread([i] { write_copies(10, i); }).join();
         return said().empty();
-    }));
-    const TraceImage image(path);
+    });
     BOOST_TEST(image.all<trace::Copy>().size() == threads * 10);
     BOOST_TEST(image.dropped(trace::DropReason::size_cap) == 0u);
-    struct stat file {};
-    stat(path.c_str(), &file);
-    BOOST_TEST(static_cast<std::uint64_t>(file.st_blocks) * 512 <= cap);
+    BOOST_TEST(image.bytes_on_disk() <= cap);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,6 +1,5 @@
 #include "interposer/record/thread_writer.hpp"
 #include "record_image.hpp"
-#include "record_process.hpp"
 
 #include <atomic>
 #include <boost/test/unit_test.hpp>
@@ -101,12 +100,8 @@ std::map<std::uint64_t, std::uint64_t> check_launches(const TraceImage& image, s
 } // namespace
 
 BOOST_AUTO_TEST_CASE(every_thread_finds_its_records_again) {
-    const ScratchDirectory scratch;
-    const std::string path = scratch / "t.umtrace";
     constexpr std::uint64_t threads = 8, count = 30'000;
-    BOOST_TEST(succeeds_in_child([&] {
-        if (record::open(settings_for(path)) != nullptr)
-            return false;
+    const TraceImage image = recorded([&] {
         std::vector<std::thread> running;
         for (std::uint64_t t = 1; t <= threads; ++t)
             running.emplace_back([t] {
@@ -119,8 +114,7 @@ BOOST_AUTO_TEST_CASE(every_thread_finds_its_records_again) {
             thread.join();
         record::close();
         return said().empty();
-    }));
-    const TraceImage image(path);
+    });
     const auto launches = check_launches(image, 20);
     BOOST_TEST(launches.size() == threads);
     for (const auto& [thread, seen] : launches)
@@ -142,58 +136,37 @@ BOOST_AUTO_TEST_CASE(every_thread_finds_its_records_again) {
 }
 
 BOOST_AUTO_TEST_CASE(more_shapes_than_the_table_holds_are_defined_anew) {
-    const ScratchDirectory scratch;
-    const std::string path = scratch / "t.umtrace";
     constexpr std::uint64_t kinds = 5000, count = 50'000;
-    BOOST_TEST(succeeds_in_child([&] {
-        if (record::open(settings_for(path)) != nullptr)
-            return false;
-        write_launches(1, count, kinds);
-        return true;
-    }));
-    BOOST_TEST(check_launches(TraceImage(path), kinds).at(1) == count);
+    const TraceImage image = recorded([&] { write_launches(1, count, kinds); });
+    BOOST_TEST(check_launches(image, kinds).at(1) == count);
 }
 
 BOOST_AUTO_TEST_CASE(a_recalled_launch_has_the_shape_of_its_key) {
-    const ScratchDirectory scratch;
-    const std::string path = scratch / "t.umtrace";
     constexpr std::uint64_t count = 100'000; // several chunks, each of which knows no shape at first
     // 100 kinds nearly always find theirs; of 600 many have lost their place to another by then.
     for (const std::uint64_t kinds : {100u, 600u}) {
-        BOOST_TEST(succeeds_in_child([&] {
-            auto settings = settings_for(path);
-            settings.force = true;
-            if (record::open(settings) != nullptr)
-                return false;
+        const TraceImage image = recorded([&] {
             const std::uint64_t recalled = write_remembered(1, count, kinds);
             return recalled > 0 && recalled < count - kinds;
-        }));
-        BOOST_TEST(check_launches(TraceImage(path), kinds).at(1) == count);
+        });
+        BOOST_TEST(check_launches(image, kinds).at(1) == count);
     }
 }
 
 BOOST_AUTO_TEST_CASE(an_ended_threads_launches_are_not_recalled_by_the_next) {
-    const ScratchDirectory scratch;
-    const std::string path = scratch / "t.umtrace";
-    BOOST_TEST(succeeds_in_child([&] {
-        if (record::open(settings_for(path)) != nullptr)
-            return false;
+    const TraceImage image = recorded([&] {
         std::uint64_t first = 0, second = 0;
         std::thread([&] { first = write_remembered(1, 10, 2); }).join();
         std::thread([&] { second = write_remembered(2, 10, 2); }).join(); // in the same pages
         return first == 8 && second == 8;
-    }));
-    const auto launches = check_launches(TraceImage(path), 2);
+    });
+    const auto launches = check_launches(image, 2);
     BOOST_TEST(launches.at(1) == 10u);
     BOOST_TEST(launches.at(2) == 10u);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_remembered_is_void_when_allocations_have_changed) {
-    const ScratchDirectory scratch;
-    const std::string path = scratch / "t.umtrace";
-    BOOST_REQUIRE(succeeds_in_child([&] {
-        if (record::open(settings_for(path)) != nullptr)
-            return false;
+    const TraceImage image = recorded([&] {
         write_remembered(1, 10, 2);
         LaunchKey key;
         key.add(1);
@@ -205,8 +178,8 @@ BOOST_AUTO_TEST_CASE(what_is_remembered_is_void_when_allocations_have_changed) {
         writer->remember(other, 1, 1, 1);
         return known && changed && writer->recall(key, 1) == nullptr && writer->recall(other, 1) != nullptr &&
                writer->recall(other, 0) == nullptr;
-    }));
-    BOOST_TEST(TraceImage(path).all<trace::Launch>().size() == 10u);
+    });
+    BOOST_TEST(image.all<trace::Launch>().size() == 10u);
 }
 
 BOOST_AUTO_TEST_CASE(sigkill_loses_nothing_that_was_committed) {
@@ -240,12 +213,8 @@ BOOST_AUTO_TEST_CASE(sigkill_loses_nothing_that_was_committed) {
 }
 
 BOOST_AUTO_TEST_CASE(threads_by_the_thousand_cost_a_page_each) {
-    const ScratchDirectory scratch;
-    const std::string path = scratch / "t.umtrace";
     constexpr std::uint64_t threads = 2000;
-    BOOST_TEST(succeeds_in_child([&] {
-        if (record::open(settings_for(path)) != nullptr)
-            return false;
+    const TraceImage image = recorded([&] {
         for (std::uint64_t t = 0; t < threads; t += 4) {
             std::thread four[4];
             for (std::uint64_t i = 0; i < 4; ++i)
@@ -254,24 +223,17 @@ BOOST_AUTO_TEST_CASE(threads_by_the_thousand_cost_a_page_each) {
                 thread.join();
         }
         record::close();
-        return true;
-    }));
-    const auto launches = check_launches(TraceImage(path), 3);
+    });
+    const auto launches = check_launches(image, 3);
     BOOST_TEST(launches.size() == threads);
     for (const auto& [thread, seen] : launches)
         BOOST_TEST(seen == 10u);
-    struct stat file {};
-    BOOST_REQUIRE(stat(path.c_str(), &file) == 0);
-    BOOST_TEST(static_cast<std::uint64_t>(file.st_blocks) * 512 < threads * 8192 + 8'000'000);
+    BOOST_TEST(image.bytes_on_disk() < threads * 8192 + 8'000'000);
 }
 
 /// Many threads live for a few calls.
 BOOST_AUTO_TEST_CASE(a_thread_takes_no_more_of_its_first_chunk_than_it_fills) {
-    const ScratchDirectory scratch;
-    const std::string path = scratch / "t.umtrace";
-    BOOST_TEST(succeeds_in_child([&] {
-        if (record::open(settings_for(path)) != nullptr)
-            return false;
+    recorded([&] {
         constexpr std::size_t page = 4096, pages = trace::chunk_bytes / page;
         bool good = false;
         std::thread([&good] {
@@ -286,7 +248,7 @@ BOOST_AUTO_TEST_CASE(a_thread_takes_no_more_of_its_first_chunk_than_it_fills) {
         }).join();
         record::close();
         return good;
-    }));
+    });
 }
 
 namespace {
@@ -303,21 +265,15 @@ void write_late(void* left) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(what_a_dying_thread_still_does_is_recorded) {
-    const ScratchDirectory scratch;
-    const std::string path = scratch / "t.umtrace";
-    BOOST_TEST(succeeds_in_child([&] {
-        if (record::open(settings_for(path)) != nullptr)
-            return false;
+    const TraceImage image = recorded([&] {
         pthread_key_create(&late_key, write_late); // after the recorder's: its destructor runs later
         for (int i = 0; i < 3; ++i)
             std::thread([] {
                 write_launches(9, 5, 1);
                 pthread_setspecific(late_key, reinterpret_cast<void*>(2));
             }).join();
-        return true;
-    }));
+    });
     std::map<std::uint64_t, int> seen;
-    const TraceImage image(path);
     for (const trace::LaunchShape& shape : image.all<trace::LaunchShape>())
         ++seen[shape.stream];
     for (const std::uint64_t when : {9, 2, 1})
@@ -331,12 +287,8 @@ BOOST_AUTO_TEST_CASE(what_a_dying_thread_still_does_is_recorded) {
 }
 
 BOOST_AUTO_TEST_CASE(threads_agree_on_the_number_of_a_text) {
-    const ScratchDirectory scratch;
-    const std::string path = scratch / "t.umtrace";
     constexpr int texts = 5000;
-    BOOST_TEST(succeeds_in_child([&] {
-        if (record::open(settings_for(path)) != nullptr)
-            return false;
+    const TraceImage image = recorded([&] {
         std::vector<std::uint64_t> ids[4];
         std::vector<std::thread> running;
         for (auto& mine : ids)
@@ -347,8 +299,7 @@ BOOST_AUTO_TEST_CASE(threads_agree_on_the_number_of_a_text) {
         for (std::thread& thread : running)
             thread.join();
         return ids[0] == ids[1] && ids[1] == ids[2] && ids[2] == ids[3] && ids[0][0] != 0;
-    }));
-    const TraceImage image(path);
+    });
     std::map<std::uint64_t, std::string> by_id;
     for (const trace::String& text : image.all<trace::String>())
         BOOST_TEST(by_id.emplace(text.id, text.text).second);
