@@ -28,7 +28,7 @@ struct ArrayFixture : DriverFixture {
     static CUarray make(std::size_t width, std::size_t height, std::size_t depth, unsigned flags = 0) {
         CUDA_ARRAY3D_DESCRIPTOR descriptor{width, height, depth, CU_AD_FORMAT_UNSIGNED_INT16, 2, flags};
         CUarray array = nullptr;
-        BOOST_REQUIRE_EQUAL(DRIVER(cuArray3DCreate_v2)(&array, &descriptor), CUDA_SUCCESS);
+        DO(cuArray3DCreate_v2, &array, &descriptor);
         return array;
     }
     CUdeviceptr device = 0, managed = 0;
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(rows_go_to_their_places) {
     there.dstY = 2;
     DRIVER(cuMemsetD8_v2)(device, 0, 256);
     const auto before = control().copies[host_to_device][pageable][device_memory];
-    BOOST_TEST(DRIVER(cuMemcpy2D_v2)(&there) == CUDA_SUCCESS);
+    DO(cuMemcpy2D_v2, &there);
     const auto after = control().copies[host_to_device][pageable][device_memory];
     BOOST_TEST(after.calls == before.calls + 1);
     BOOST_TEST(after.bytes == before.bytes + 12);
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(pitches_that_do_not_hold_a_row_are_refused) {
     BOOST_TEST(DRIVER(cuMemcpy2D_v2)(&copy) == CUDA_ERROR_INVALID_VALUE);
     BOOST_TEST(DRIVER(cuMemcpy2D_v2)(nullptr) == CUDA_ERROR_INVALID_VALUE);
     copy.srcPitch = 8;
-    BOOST_TEST(DRIVER(cuMemcpy2DUnaligned_v2)(&copy) == CUDA_SUCCESS);
+    DO(cuMemcpy2DUnaligned_v2, &copy);
     copy.srcMemoryType = static_cast<CUmemorytype>(0);
     BOOST_TEST(DRIVER(cuMemcpy2D_v2)(&copy) == CUDA_ERROR_INVALID_VALUE);
 }
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(pitches_that_do_not_hold_a_row_are_refused) {
 BOOST_AUTO_TEST_CASE(a_box_goes_into_an_array_and_back) {
     const CUarray array = make(8, 4, 3); // 4 bytes an element
     CUDA_ARRAY3D_DESCRIPTOR told{};
-    BOOST_TEST(DRIVER(cuArray3DGetDescriptor_v2)(&told, array) == CUDA_SUCCESS);
+    DO(cuArray3DGetDescriptor_v2, &told, array);
     BOOST_TEST(told.Width == 8u);
     BOOST_TEST(told.Depth == 3u);
     const Bytes from = counting(16 * 2 * 2);
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(a_box_goes_into_an_array_and_back) {
     there.dstY = there.dstZ = 1;
     there.WidthInBytes = 16;
     there.Height = there.Depth = 2;
-    BOOST_TEST(DRIVER(cuMemcpy3DAsync_v2)(&there, stream) == CUDA_SUCCESS);
+    DO(cuMemcpy3DAsync_v2, &there, stream);
     CUDA_MEMCPY3D_PEER back{};
     Bytes into(from.size());
     back.srcMemoryType = CU_MEMORYTYPE_ARRAY;
@@ -126,16 +126,16 @@ BOOST_AUTO_TEST_CASE(a_box_goes_into_an_array_and_back) {
     back.dstHeight = 2;
     back.WidthInBytes = 16;
     back.Height = back.Depth = 2;
-    BOOST_TEST(DRIVER(cuMemcpy3DPeer)(&back) == CUDA_SUCCESS);
+    DO(cuMemcpy3DPeer, &back);
     BOOST_TEST((into == from));
     // One row at its offset in the whole: (z 1, y 1, x 8).
     Bytes row(16);
-    BOOST_TEST(DRIVER(cuMemcpyAtoH_v2)(row.data(), array, 128 + 32 + 8, 16) == CUDA_SUCCESS);
+    DO(cuMemcpyAtoH_v2, row.data(), array, 128 + 32 + 8, 16);
     BOOST_TEST((row == Bytes(from.begin(), from.begin() + 16)));
     BOOST_TEST(DRIVER(cuMemcpyAtoH_v2)(row.data(), array, 8 * 4 * 4 * 3 - 15, 16) == CUDA_ERROR_INVALID_VALUE);
     there.dstY = 3;
     BOOST_TEST(DRIVER(cuMemcpy3D_v2)(&there) == CUDA_ERROR_INVALID_VALUE);
-    BOOST_TEST(DRIVER(cuArrayDestroy)(array) == CUDA_SUCCESS);
+    DO(cuArrayDestroy, array);
     BOOST_TEST(DRIVER(cuArrayDestroy)(array) == CUDA_ERROR_INVALID_HANDLE);
     there.dstY = 1;
     BOOST_TEST(DRIVER(cuMemcpy3D_v2)(&there) == CUDA_ERROR_INVALID_VALUE);
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(a_box_goes_into_an_array_and_back) {
 BOOST_AUTO_TEST_CASE(old_structures_serve_arrays_and_the_host) {
     CUDA_ARRAY_DESCRIPTOR_v1 descriptor{16, 4, CU_AD_FORMAT_UNSIGNED_INT8, 1};
     CUarray array = nullptr;
-    BOOST_TEST(DRIVER(cuArrayCreate)(&array, &descriptor) == CUDA_SUCCESS);
+    DO(cuArrayCreate, &array, &descriptor);
     const Bytes from = counting(64);
     CUDA_MEMCPY2D_v1 there{};
     there.srcMemoryType = CU_MEMORYTYPE_HOST;
@@ -154,9 +154,9 @@ BOOST_AUTO_TEST_CASE(old_structures_serve_arrays_and_the_host) {
     there.dstArray = array;
     there.WidthInBytes = 16;
     there.Height = 4;
-    BOOST_TEST(DRIVER(cuMemcpy2D)(&there) == CUDA_SUCCESS);
+    DO(cuMemcpy2D, &there);
     Bytes back(64);
-    BOOST_TEST(DRIVER(cuMemcpyAtoH_v2)(back.data(), array, 0, 64) == CUDA_SUCCESS);
+    DO(cuMemcpyAtoH_v2, back.data(), array, 0, 64);
     BOOST_TEST((back == from));
     DRIVER(cuArrayDestroy)(array);
 }
@@ -183,19 +183,19 @@ BOOST_AUTO_TEST_CASE(levels_halve_and_go_with_the_whole) {
     CUDA_ARRAY3D_DESCRIPTOR descriptor{16, 8, 0, CU_AD_FORMAT_FLOAT, 1, 0};
     CUmipmappedArray whole = nullptr;
     const auto before = control().allocated_device_bytes;
-    BOOST_TEST(DRIVER(cuMipmappedArrayCreate)(&whole, &descriptor, 99) == CUDA_SUCCESS);
+    DO(cuMipmappedArrayCreate, &whole, &descriptor, 99);
     CUarray level = nullptr;
-    BOOST_TEST(DRIVER(cuMipmappedArrayGetLevel)(&level, whole, 4) == CUDA_SUCCESS);
+    DO(cuMipmappedArrayGetLevel, &level, whole, 4);
     CUDA_ARRAY_DESCRIPTOR told{};
     DRIVER(cuArrayGetDescriptor_v2)(&told, level);
     BOOST_TEST(told.Width == 1u);
     BOOST_TEST(told.Height == 1u);
     BOOST_TEST(DRIVER(cuMipmappedArrayGetLevel)(&level, whole, 5) == CUDA_ERROR_INVALID_VALUE);
-    BOOST_TEST(DRIVER(cuMipmappedArrayGetLevel)(&level, whole, 1) == CUDA_SUCCESS);
+    DO(cuMipmappedArrayGetLevel, &level, whole, 1);
     BOOST_TEST(DRIVER(cuArrayDestroy)(level) == CUDA_ERROR_INVALID_HANDLE);
     const Bytes from = counting(8 * 4 * 4);
-    BOOST_TEST(DRIVER(cuMemcpyHtoA_v2)(level, 0, from.data(), from.size()) == CUDA_SUCCESS);
-    BOOST_TEST(DRIVER(cuMipmappedArrayDestroy)(whole) == CUDA_SUCCESS);
+    DO(cuMemcpyHtoA_v2, level, 0, from.data(), from.size());
+    DO(cuMipmappedArrayDestroy, whole);
     BOOST_TEST(DRIVER(cuMemcpyHtoA_v2)(level, 0, from.data(), from.size()) == CUDA_ERROR_INVALID_VALUE);
     BOOST_TEST(control().allocated_device_bytes == before);
 }
@@ -210,8 +210,7 @@ BOOST_AUTO_TEST_CASE(a_batch_makes_all_its_copies) {
     attributes[0].srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
     attributes[1].srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_ANY;
     const auto before = control().copies[host_to_device][pageable][device_memory].calls;
-    BOOST_TEST(DRIVER(cuMemcpyBatchAsync_v2)(targets, sources, sizes, 3, attributes, first, 2, stream) ==
-               CUDA_SUCCESS);
+    DO(cuMemcpyBatchAsync_v2, targets, sources, sizes, 3, attributes, first, 2, stream);
     BOOST_TEST(control().copies[host_to_device][pageable][device_memory].calls == before + 3);
     Bytes back(100);
     DRIVER(cuMemcpyDtoH_v2)(back.data(), device + 2000, 100);
@@ -222,8 +221,7 @@ BOOST_AUTO_TEST_CASE(a_batch_makes_all_its_copies) {
     };
     BOOST_TEST(batch(nullptr) == CUDA_ERROR_INVALID_VALUE);
     BOOST_TEST(failed == ~std::size_t{0});
-    BOOST_TEST(DRIVER(cuMemcpyBatchAsync_ptsz)(targets, sources, sizes, 3, attributes, first, 2, &failed,
-                                               nullptr) == CUDA_SUCCESS);
+    DO(cuMemcpyBatchAsync_ptsz, targets, sources, sizes, 3, attributes, first, 2, &failed, nullptr);
     first[0] = 1;
     BOOST_TEST(batch(stream) == CUDA_ERROR_INVALID_VALUE);
     first[0] = 0;
@@ -248,7 +246,7 @@ BOOST_AUTO_TEST_CASE(operations_count_in_the_arrays_elements) {
     operations[1].dst = operations[0].src;
     operations[1].dst.op.ptr.ptr = device;
     operations[1].dst.op.ptr.rowLength = 10;
-    BOOST_TEST(DRIVER(cuMemcpy3DBatchAsync_v2)(2, operations, 0, stream) == CUDA_SUCCESS);
+    DO(cuMemcpy3DBatchAsync_v2, 2, operations, 0, stream);
     Bytes back(16);
     DRIVER(cuMemcpyDtoH_v2)(back.data(), device + 40, 16);
     BOOST_TEST((back == Bytes(from.begin() + 16, from.end())));
@@ -261,7 +259,7 @@ BOOST_AUTO_TEST_CASE(operations_count_in_the_arrays_elements) {
 
 BOOST_AUTO_TEST_CASE(rows_are_set) {
     DRIVER(cuMemsetD8_v2)(device, 9, 64);
-    BOOST_TEST(DRIVER(cuMemsetD2D16_v2)(device + 2, 16, 0x0201, 3, 2) == CUDA_SUCCESS);
+    DO(cuMemsetD2D16_v2, device + 2, 16, 0x0201, 3, 2);
     Bytes back(32);
     DRIVER(cuMemcpyDtoH_v2)(back.data(), device, 32);
     BOOST_TEST((back == Bytes{9, 9, 1, 2, 1, 2, 1, 2, 9, 9, 9, 9, 9, 9, 9, 9,
@@ -288,11 +286,10 @@ BOOST_AUTO_TEST_CASE(ranges_are_prefetched_and_discarded_together) {
     BOOST_TEST(prefetch(stream) == CUDA_SUCCESS);
     BOOST_TEST(last(ranges[1]) == 0);
     BOOST_TEST(last(ranges[2]) == CU_DEVICE_CPU);
-    BOOST_TEST(DRIVER(cuMemDiscardBatchAsync)(ranges, sizes, 2, 0, stream) == CUDA_SUCCESS);
+    DO(cuMemDiscardBatchAsync, ranges, sizes, 2, 0, stream);
     BOOST_TEST(last(ranges[1]) == CU_DEVICE_INVALID);
     const auto moved = control().bytes_to_device[1];
-    BOOST_TEST(DRIVER(cuMemDiscardAndPrefetchBatchAsync)(ranges, sizes, 3, places, first, 1, 0, stream) ==
-               CUDA_SUCCESS);
+    DO(cuMemDiscardAndPrefetchBatchAsync, ranges, sizes, 3, places, first, 1, 0, stream);
     BOOST_TEST(last(ranges[2]) == 0);
     BOOST_TEST(control().bytes_to_device[1] == moved); // nothing of what was discarded travels
     ranges[0] = device;

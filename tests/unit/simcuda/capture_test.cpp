@@ -6,9 +6,9 @@ using namespace simcuda;
 
 struct CaptureFixture : DriverFixture {
     CaptureFixture() {
-        BOOST_REQUIRE_EQUAL(DRIVER(cuStreamCreate)(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+        DO(cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
         device = allocate(4096);
-        BOOST_REQUIRE_EQUAL(DRIVER(cuMemHostAlloc)(&host, 4096, 0), CUDA_SUCCESS);
+        DO(cuMemHostAlloc, &host, 4096, 0);
     }
     ~CaptureFixture() {
         DRIVER(cuStreamDestroy_v2)(stream);
@@ -16,20 +16,19 @@ struct CaptureFixture : DriverFixture {
         DRIVER(cuMemFreeHost)(host);
     }
     void begin(CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL) {
-        BOOST_REQUIRE_EQUAL(DRIVER(cuStreamBeginCapture_v2)(stream, mode), CUDA_SUCCESS);
+        DO(cuStreamBeginCapture_v2, stream, mode);
     }
     CUstreamCaptureStatus status() {
         CUstreamCaptureStatus answer{};
-        BOOST_TEST(DRIVER(cuStreamIsCapturing)(stream, &answer) == CUDA_SUCCESS);
+        DO(cuStreamIsCapturing, stream, &answer);
         return answer;
     }
     CUresult end() {
         CUgraph graph = nullptr;
         const CUresult answer = DRIVER(cuStreamEndCapture)(stream, &graph);
         BOOST_TEST((graph != nullptr) == (answer == CUDA_SUCCESS));
-        if (graph) {
+        if (graph)
             DRIVER(cuGraphDestroy)(graph);
-        }
         return answer;
     }
     CUstream stream = nullptr;
@@ -44,7 +43,7 @@ BOOST_AUTO_TEST_CASE(records_instead_of_running) {
     DRIVER(cuMemsetD8_v2)(device, 1, 4096);
     begin();
     BOOST_TEST(status() == CU_STREAM_CAPTURE_STATUS_ACTIVE);
-    BOOST_TEST(DRIVER(cuMemcpyHtoDAsync_v2)(device, host, 4096, stream) == CUDA_SUCCESS);
+    DO(cuMemcpyHtoDAsync_v2, device, host, 4096, stream);
     BOOST_TEST(end() == CUDA_SUCCESS);
     BOOST_TEST(status() == CU_STREAM_CAPTURE_STATUS_NONE);
     DRIVER(cuMemcpyDtoH_v2)(host, device, 1);
@@ -79,13 +78,13 @@ BOOST_AUTO_TEST_CASE(allocation_is_unsafe_unless_relaxed) {
     BOOST_TEST(DRIVER(cuMemAlloc_v2)(&made, 512) == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     BOOST_TEST(end() == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     begin(CU_STREAM_CAPTURE_MODE_RELAXED);
-    BOOST_TEST(DRIVER(cuMemAlloc_v2)(&made, 512) == CUDA_SUCCESS);
+    DO(cuMemAlloc_v2, &made, 512);
     BOOST_TEST(end() == CUDA_SUCCESS);
     DRIVER(cuMemFree_v2)(made);
     begin();
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
     DRIVER(cuThreadExchangeStreamCaptureMode)(&mode);
-    BOOST_TEST(DRIVER(cuMemAlloc_v2)(&made, 512) == CUDA_SUCCESS);
+    DO(cuMemAlloc_v2, &made, 512);
     DRIVER(cuThreadExchangeStreamCaptureMode)(&mode);
     BOOST_TEST(end() == CUDA_SUCCESS);
     DRIVER(cuMemFree_v2)(made);
@@ -95,7 +94,7 @@ BOOST_AUTO_TEST_CASE(a_captured_event_cannot_be_queried) {
     CUevent event = nullptr;
     DRIVER(cuEventCreate)(&event, 0);
     begin();
-    BOOST_TEST(DRIVER(cuEventRecord)(event, stream) == CUDA_SUCCESS);
+    DO(cuEventRecord, event, stream);
     BOOST_TEST(DRIVER(cuEventQuery)(event) == CUDA_ERROR_CAPTURED_EVENT);
     BOOST_TEST(end() == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     DRIVER(cuEventDestroy_v2)(event);
@@ -118,15 +117,15 @@ BOOST_AUTO_TEST_CASE(a_capture_goes_with_its_stream) {
     DRIVER(cuStreamCreate)(&lost, 0);
     DRIVER(cuStreamBeginCapture_v2)(lost, CU_STREAM_CAPTURE_MODE_GLOBAL);
     DRIVER(cuEventRecord)(event, lost);
-    BOOST_TEST(DRIVER(cuStreamWaitEvent)(stream, event, 0) == CUDA_SUCCESS);
+    DO(cuStreamWaitEvent, stream, event, 0);
     BOOST_TEST(status() == CU_STREAM_CAPTURE_STATUS_ACTIVE); // drawn in
-    BOOST_TEST(DRIVER(cuStreamDestroy_v2)(lost) == CUDA_SUCCESS);
+    DO(cuStreamDestroy_v2, lost);
     BOOST_TEST(status() == CU_STREAM_CAPTURE_STATUS_NONE);
     BOOST_TEST(DRIVER(cuStreamWaitEvent)(stream, event, 0) == CUDA_ERROR_CAPTURED_EVENT);
     // What a capture would forbid.
     CUdeviceptr made = 0;
-    BOOST_TEST(DRIVER(cuMemAlloc_v2)(&made, 4096) == CUDA_SUCCESS);
-    BOOST_TEST(DRIVER(cuMemcpyHtoDAsync_v2)(made, host, 4096, nullptr) == CUDA_SUCCESS);
+    DO(cuMemAlloc_v2, &made, 4096);
+    DO(cuMemcpyHtoDAsync_v2, made, host, 4096, nullptr);
     begin();
     BOOST_TEST(end() == CUDA_SUCCESS);
     DRIVER(cuMemFree_v2)(made);
@@ -139,10 +138,10 @@ BOOST_AUTO_TEST_CASE(captures_go_with_their_context) {
     CUstream lost = nullptr;
     DRIVER(cuStreamCreate)(&lost, CU_STREAM_NON_BLOCKING);
     for (const CUstream each : {lost, CU_STREAM_PER_THREAD})
-        BOOST_TEST(DRIVER(cuStreamBeginCapture_v2)(each, CU_STREAM_CAPTURE_MODE_GLOBAL) == CUDA_SUCCESS);
-    BOOST_TEST(DRIVER(cuCtxDestroy_v2)(other) == CUDA_SUCCESS);
+        DO(cuStreamBeginCapture_v2, each, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    DO(cuCtxDestroy_v2, other);
     CUdeviceptr made = 0;
-    BOOST_TEST(DRIVER(cuMemAlloc_v2)(&made, 4096) == CUDA_SUCCESS);
+    DO(cuMemAlloc_v2, &made, 4096);
     DRIVER(cuMemFree_v2)(made);
 }
 

@@ -19,16 +19,16 @@ using namespace simcuda;
 namespace {
 
 KERNEL fill(DevicePtr<int> values, int count) {
-    for (int i = static_cast<int>(threadIdx.x); i < count; i += static_cast<int>(blockDim.x)) {
+    for (int i = static_cast<int>(threadIdx.x); i < count; i += static_cast<int>(blockDim.x))
         values[i] = i;
-    }
 }
 
 KERNEL read_beyond(DevicePtr<int> values) {
     values[0] = values[1 << 28];
 }
 
-/// Runs `program` in a child with the configuration; the counters it leaves. `program` returns its exit status.
+/// Runs `program` in a child with the configuration; the counters it leaves. `program` answers whether all is
+/// well.
 template <class Program>
 nlohmann::json run(const char* config, Program program) {
     const std::string file =
@@ -37,12 +37,11 @@ nlohmann::json run(const char* config, Program program) {
     if (child == 0) {
         setenv("SIMCUDA_CONFIG", config, 1);
         setenv("SIMCUDA_REPORT", file.c_str(), 1);
-        std::exit(program());
+        std::exit(program() ? 0 : 1);
     }
     int status = 0;
     waitpid(child, &status, 0);
-    BOOST_TEST(WIFEXITED(status));
-    BOOST_TEST(WEXITSTATUS(status) == 0);
+    BOOST_TEST(status == 0);
     std::ifstream stream(file);
     nlohmann::json report = nlohmann::json::parse(stream, nullptr, false);
     std::filesystem::remove(file);
@@ -62,10 +61,9 @@ BOOST_AUTO_TEST_CASE(oversubscription_evicts_and_computes_right) {
         LAUNCH(fill, 1, 256, nullptr, values, count);
         cudaDeviceSynchronize();
         long wrong = 0;
-        for (int i = 0; i < count; ++i) {
+        for (int i = 0; i < count; ++i)
             wrong += values[i] != i;
-        }
-        return wrong == 0 ? 0 : 1;
+        return wrong == 0;
     });
     BOOST_TEST(report["evicted_blocks"] == 4);
     BOOST_TEST(report["bytes_to_host"]["eviction"] == 8 << 20);
@@ -86,7 +84,7 @@ BOOST_AUTO_TEST_CASE(evicted_pages_are_migrations_with_that_cause) {
             const bool right = migration.cause == 4 && migration.from == 1 && migration.to == 0;
             bytes += right ? migration.bytes : 0;
         }
-        return bytes == 8 << 20 && counting.values[tools::bytes_to_host] == bytes ? 0 : 1;
+        return bytes == 8 << 20 && counting.values[tools::bytes_to_host] == bytes;
     });
     BOOST_TEST(report["bytes_to_host"]["eviction"] == 8 << 20);
 }
@@ -97,7 +95,7 @@ BOOST_AUTO_TEST_CASE(the_tools_device_can_refuse) {
         alignas(4096) static std::uint64_t memory[512];
         tools::InitTracker wanted{};
         wanted.control = reinterpret_cast<std::uint64_t>(memory);
-        return tools_device(-1, tools::InitTracker::command, &wanted) == -1 && errno == EACCES ? 0 : 1;
+        return tools_device(-1, tools::InitTracker::command, &wanted) == -1 && errno == EACCES;
     });
 }
 
@@ -105,7 +103,7 @@ BOOST_AUTO_TEST_CASE(the_tools_device_can_refuse_later) {
     run("tools_enables=1", [] {
         cudaFree(nullptr);
         Counting counting;
-        return counting.turn(tools::Switch::enable_counters, ~0ull) != 0u ? 0 : 1;
+        return counting.turn(tools::Switch::enable_counters, ~0ull) != 0u;
     });
 }
 
@@ -117,7 +115,7 @@ BOOST_AUTO_TEST_CASE(the_modules_parameters_are_those_of_the_model) {
         unsigned prefetch = 7;
         parameter("uvm_perf_thrashing_enable", &thrashing);
         parameter("uvm_perf_prefetch_enable", &prefetch);
-        return thrashing == 0 && prefetch == 0 ? 0 : 1;
+        return thrashing == 0 && prefetch == 0;
     });
 }
 
@@ -131,7 +129,7 @@ BOOST_AUTO_TEST_CASE(a_forked_child_has_no_tools_device) {
         }
         int status = 0;
         waitpid(child, &status, 0);
-        return WEXITSTATUS(status);
+        return WEXITSTATUS(status) == 0;
     });
 }
 
@@ -142,7 +140,7 @@ BOOST_AUTO_TEST_CASE(capacity_limits_plain_allocations) {
         const bool right = cudaMalloc(&small, 6 << 20) == cudaSuccess &&
                            cudaMalloc(&big, 3 << 20) == cudaErrorMemoryAllocation &&
                            cudaFree(small) == cudaSuccess;
-        return right ? 0 : 1;
+        return right;
     });
 }
 
@@ -157,8 +155,8 @@ BOOST_AUTO_TEST_CASE(contiguous_memory_fragments) {
         char* whole = nullptr;
         return cudaMalloc(&whole, 4 << 20) == cudaErrorMemoryAllocation;
     };
-    run("capacity=8MiB,contiguous=1", [&] { return ask_between_pieces() ? 0 : 1; });
-    run("capacity=8MiB", [&] { return ask_between_pieces() ? 1 : 0; });
+    run("capacity=8MiB,contiguous=1", [&] { return ask_between_pieces(); });
+    run("capacity=8MiB", [&] { return !ask_between_pieces(); });
 }
 
 BOOST_AUTO_TEST_CASE(each_device_is_near_to_one_node_and_far_from_the_other) {
@@ -182,7 +180,7 @@ BOOST_AUTO_TEST_CASE(each_device_is_near_to_one_node_and_far_from_the_other) {
         // Which of them is near is the machine's to say; the call itself takes 5 us.
         const auto [near, far] = std::minmax(nanoseconds[0], nanoseconds[1]);
         const double share = (near - 5000) / (far - 5000);
-        return right && share > 0.69 && share < 0.71 ? 0 : 1;
+        return right && share > 0.69 && share < 0.71;
     });
 }
 
@@ -201,7 +199,7 @@ BOOST_AUTO_TEST_CASE(devices_hand_memory_over) {
         right = right && cudaMemcpyPeer(to, 1, from, 0, sizeof value) == cudaSuccess;
         value = 0;
         cudaMemcpy(&value, to, sizeof value, cudaMemcpyDeviceToHost);
-        return right && value == 42 && cudaMemcpyPeer(to, 2, from, 0, 4) == cudaErrorInvalidDevice ? 0 : 1;
+        return right && value == 42 && cudaMemcpyPeer(to, 2, from, 0, 4) == cudaErrorInvalidDevice;
     });
     BOOST_TEST(report["calls"]["cuMemcpyPeer"] == 1);
 }
@@ -248,12 +246,12 @@ BOOST_AUTO_TEST_CASE(copies_to_a_peer_pass_through_the_host_unless_access_is_ena
         cudaDeviceEnablePeerAccess(0, 0); // device 1 is current
         right = right && about(peers.over(), linked_us) && about(peers.back(), linked_us);
         right = right && cudaDeviceDisablePeerAccess(0) == cudaSuccess && about(peers.over(), through_host_us);
-        return right && cudaDeviceDisablePeerAccess(0) == cudaErrorPeerAccessNotEnabled ? 0 : 1;
+        return right && cudaDeviceDisablePeerAccess(0) == cudaErrorPeerAccessNotEnabled;
     });
 }
 
 BOOST_AUTO_TEST_CASE(copies_within_a_device_need_no_access) {
-    run("devices=2", [] { return Peers().beside() < linked_us ? 0 : 1; });
+    run("devices=2", [] { return Peers().beside() < linked_us; });
 }
 
 BOOST_AUTO_TEST_CASE(devices_may_be_out_of_each_others_reach) {
@@ -262,7 +260,7 @@ BOOST_AUTO_TEST_CASE(devices_may_be_out_of_each_others_reach) {
         int reaches = 1;
         const bool right = cudaDeviceCanAccessPeer(&reaches, 0, 1) == cudaSuccess && reaches == 0 &&
                            cudaDeviceEnablePeerAccess(0, 0) == cudaErrorPeerAccessUnsupported;
-        return right && about(peers.over(), through_host_us) ? 0 : 1;
+        return right && about(peers.over(), through_host_us);
     });
 }
 
@@ -280,7 +278,7 @@ BOOST_AUTO_TEST_CASE(managed_memory_moves_between_devices) {
         }
         for (const auto& migration : ring.take<tools::Migration>(tools::EventType::migration))
             (migration.from != 0 && migration.to == 3 - migration.from ? between : others) += migration.bytes;
-        return between == 3 * 4 << 20 && others == 0 ? 0 : 1;
+        return between == 3 * 4 << 20 && others == 0;
     });
     BOOST_TEST(report["bytes_between_devices"] == 3 * 4 << 20);
 }
@@ -295,7 +293,7 @@ BOOST_AUTO_TEST_CASE(managed_memory_of_one_device_stays_there) {
             LAUNCH(fill, 1, 256, nullptr, values[turn % 2], 1024);
             cudaDeviceSynchronize();
         }
-        return 0;
+        return true;
     });
     BOOST_TEST(report["bytes_between_devices"] == 0);
 }
@@ -310,7 +308,7 @@ BOOST_AUTO_TEST_CASE(the_report_counts_copies_by_class) {
         cudaMemcpy(device, heap.data(), 1000, cudaMemcpyHostToDevice);
         cudaMemcpy(device, heap.data(), 500, cudaMemcpyHostToDevice);
         cudaMemcpy(host, device, 100, cudaMemcpyDeviceToHost);
-        return 0;
+        return true;
     });
     const auto expected = nlohmann::json::parse(R"([
         {"direction": "HtoD", "source": "pageable", "target": "device", "calls": 2, "bytes": 1500},
@@ -331,19 +329,19 @@ BOOST_AUTO_TEST_CASE(kernels_reach_pageable_memory_where_the_device_says_so) {
             cudaDeviceGetAttribute(&reaches, cudaDevAttrPageableMemoryAccess, 0);
             const bool prefetched = cudaMemPrefetchAsync(values.data(), 400, {cudaMemLocationTypeDevice, 0}, 0,
                                                          nullptr) == cudaSuccess;
-            return filled && reaches == 1 && prefetched ? 0 : 1;
+            return filled && reaches == 1 && prefetched;
         });
         BOOST_TEST(report["illegal_addresses"] == 0, mode);
     }
     const auto refused = run("", [] {
         std::vector<int> values(100);
         LAUNCH(fill, 1, 1, nullptr, values.data(), 100);
-        return cudaDeviceSynchronize() == cudaErrorIllegalAddress ? 0 : 1;
+        return cudaDeviceSynchronize() == cudaErrorIllegalAddress;
     });
     BOOST_TEST(refused["illegal_addresses"] > 0);
     const auto unmapped = run("memory=numa", [] {
         LAUNCH(fill, 1, 1, nullptr, reinterpret_cast<int*>(4096), 100);
-        return cudaDeviceSynchronize() == cudaErrorIllegalAddress ? 0 : 1;
+        return cudaDeviceSynchronize() == cudaErrorIllegalAddress;
     });
     BOOST_TEST(unmapped["illegal_addresses"] > 0);
 }
@@ -357,7 +355,7 @@ BOOST_AUTO_TEST_CASE(nothing_moves_where_host_and_device_share_one_memory) {
             LAUNCH(fill, 1, 1, nullptr, values, 1000);
             cudaDeviceSynchronize();
         }
-        return values[999] == 999 ? 0 : 1;
+        return values[999] == 999;
     };
     BOOST_TEST(run("memory=pool", shared)["bytes_to_device"]["coherence"] == 0);
     BOOST_TEST(run("", shared)["bytes_to_device"]["coherence"] > 0);
@@ -370,7 +368,7 @@ BOOST_AUTO_TEST_CASE(failures_can_be_set) {
         const bool second = cudaMallocManaged(&values, 4096) == cudaErrorMemoryAllocation;
         cudaGetLastError();
         LAUNCH(fill, 1, 1, nullptr, values, 1);
-        return first && second && cudaGetLastError() == cudaErrorLaunchFailure ? 0 : 1;
+        return first && second && cudaGetLastError() == cudaErrorLaunchFailure;
     });
 }
 
@@ -381,7 +379,7 @@ BOOST_AUTO_TEST_CASE(an_illegal_address_stays_with_the_context) {
         LAUNCH(read_beyond, 1, 1, nullptr, values);
         const bool right = cudaDeviceSynchronize() == cudaErrorIllegalAddress &&
                            cudaMalloc(&values, 4096) == cudaErrorIllegalAddress;
-        return right ? 0 : 1;
+        return right;
     });
     BOOST_TEST(report["illegal_addresses"] == 1);
 }
@@ -390,16 +388,15 @@ namespace {
 /// Destroyed after the driver's exit handler, which was registered later.
 struct LateFree {
     ~LateFree() {
-        if (memory && cudaFree(memory) != cudaErrorCudartUnloading) {
+        if (memory && cudaFree(memory) != cudaErrorCudartUnloading)
             _exit(3);
-        }
     }
     int* memory = nullptr;
 } late;
 } // namespace
 
 BOOST_AUTO_TEST_CASE(cuda_is_over_for_the_last_destructors) {
-    run("", [] { return cudaMalloc(&late.memory, 4096) == cudaSuccess ? 0 : 1; });
+    run("", [] { return cudaMalloc(&late.memory, 4096) == cudaSuccess; });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

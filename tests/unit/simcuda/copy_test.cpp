@@ -19,7 +19,7 @@ CopyTotal total(CopyDirection way, MemoryClass from, MemoryClass to) {
 struct CopyFixture : DriverFixture {
     CopyFixture() : heap(size), device(allocate(size)) {
         std::iota(heap.begin(), heap.end(), 0);
-        BOOST_REQUIRE_EQUAL(DRIVER(cuMemHostAlloc)(&pinned, size, 0), CUDA_SUCCESS);
+        DO(cuMemHostAlloc, &pinned, size, 0);
     }
     ~CopyFixture() {
         DRIVER(cuMemFree_v2)(device);
@@ -46,9 +46,9 @@ BOOST_FIXTURE_TEST_SUITE(copies, CopyFixture)
 BOOST_AUTO_TEST_CASE(bring_the_data_and_are_counted) {
     const auto there = total(host_to_device, pageable, device_memory);
     const auto back = total(device_to_host, device_memory, pageable);
-    BOOST_TEST(DRIVER(cuMemcpyHtoD_v2)(device, heap.data(), size) == CUDA_SUCCESS);
+    DO(cuMemcpyHtoD_v2, device, heap.data(), size);
     std::vector<unsigned char> copy(size);
-    BOOST_TEST(DRIVER(cuMemcpyDtoH_v2)(copy.data(), device, size) == CUDA_SUCCESS);
+    DO(cuMemcpyDtoH_v2, copy.data(), device, size);
     BOOST_TEST((copy == heap));
     BOOST_TEST(total(host_to_device, pageable, device_memory).calls == there.calls + 1);
     BOOST_TEST(total(host_to_device, pageable, device_memory).bytes == there.bytes + size);
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(bring_the_data_and_are_counted) {
 
 BOOST_AUTO_TEST_CASE(directions_follow_the_addresses_where_the_call_does_not_say) {
     const auto before = total(host_to_device, simcuda::pinned, device_memory).calls;
-    BOOST_TEST(DRIVER(cuMemcpy)(device, reinterpret_cast<CUdeviceptr>(pinned), size) == CUDA_SUCCESS);
+    DO(cuMemcpy, device, reinterpret_cast<CUdeviceptr>(pinned), size);
     BOOST_TEST(total(host_to_device, simcuda::pinned, device_memory).calls == before + 1);
 }
 
@@ -90,8 +90,8 @@ BOOST_AUTO_TEST_CASE(wrong_ends_are_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(memset_fills) {
-    BOOST_TEST(DRIVER(cuMemsetD8_v2)(device, 0x5a, size) == CUDA_SUCCESS);
-    BOOST_TEST(DRIVER(cuMemsetD32_v2)(device, 0x01020304, 1) == CUDA_SUCCESS);
+    DO(cuMemsetD8_v2, device, 0x5a, size);
+    DO(cuMemsetD32_v2, device, 0x01020304, 1);
     std::vector<unsigned char> copy(8);
     DRIVER(cuMemcpyDtoH_v2)(copy.data(), device, copy.size());
     BOOST_TEST((copy == std::vector<unsigned char>{4, 3, 2, 1, 0x5a, 0x5a, 0x5a, 0x5a}));

@@ -33,9 +33,8 @@ void give(std::uint8_t** buffer, std::size_t* size, std::size_t* most) {
 void take(void*, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t valid) {
     auto* next = cupti_symbol<int(std::uint8_t*, std::size_t, void**)>("cuptiActivityGetNextRecord");
     void* record = nullptr;
-    while (next(buffer, valid, &record) == cupti::success) {
+    while (next(buffer, valid, &record) == cupti::success)
         told.push_back(*static_cast<cupti::CounterRecord*>(record));
-    }
     std::free(buffer);
 }
 
@@ -43,24 +42,21 @@ void ignore(void*, std::uint32_t, std::uint32_t, const void*) {}
 
 std::uint64_t sum(cupti::CounterKind kind) {
     std::uint64_t all = 0;
-    for (const cupti::CounterRecord& record : told) {
+    for (const cupti::CounterRecord& record : told)
         all += record.counter_kind == kind ? record.value : 0;
-    }
     return all;
 }
 
 std::uint64_t count(cupti::CounterKind kind) {
     std::uint64_t all = 0;
-    for (const cupti::CounterRecord& record : told) {
+    for (const cupti::CounterRecord& record : told)
         all += record.counter_kind == kind;
-    }
     return all;
 }
 
 KERNEL write_all(DevicePtr<int> values, int number) {
-    for (int i = 0; i < number; ++i) {
+    for (int i = 0; i < number; ++i)
         values[i] = i;
-    }
 }
 
 } // namespace
@@ -92,17 +88,15 @@ BOOST_AUTO_TEST_CASE(records_add_up_to_what_simcuda_counts) {
     values[0] = 1;
     LAUNCH(write_all, 1, 1, nullptr, values, static_cast<int>(bytes / sizeof(int)));
     CHECK_CUDA(cudaDeviceSynchronize());
-    for (std::size_t i = 0; i < bytes / sizeof(int); i += 1024) {
+    for (std::size_t i = 0; i < bytes / sizeof(int); i += 1024)
         values[i] += 1;
-    }
     BOOST_TEST(told.empty());
     BOOST_TEST(cupti_symbol<int(std::uint32_t)>("cuptiActivityFlushAll")(0) == cupti::success);
     const Control after = control();
     const auto moved = [](const std::uint64_t(&to)[6], const std::uint64_t(&from)[6]) {
         std::uint64_t all = 0;
-        for (int cause = 0; cause < 6; ++cause) {
+        for (int cause = 0; cause < 6; ++cause)
             all += to[cause] - from[cause];
-        }
         return all;
     };
     using cupti::CounterKind;

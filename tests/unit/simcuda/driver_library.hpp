@@ -16,6 +16,8 @@
 
 /// The exported entry point of the loaded driver.
 #define DRIVER(symbol) (*reinterpret_cast<decltype(&symbol)>(simcuda::find_symbol(#symbol)))
+/// A call that succeeds.
+#define DO(symbol, ...) BOOST_REQUIRE_EQUAL(DRIVER(symbol)(__VA_ARGS__), CUDA_SUCCESS)
 
 namespace simcuda {
 
@@ -44,19 +46,18 @@ inline std::uint64_t now() {
 /// A current context, and no failure left behind by another test.
 struct DriverFixture {
     DriverFixture() {
-        BOOST_REQUIRE_EQUAL(DRIVER(cuInit)(0), CUDA_SUCCESS);
-        BOOST_REQUIRE_EQUAL(DRIVER(cuDevicePrimaryCtxRetain)(&context, 0), CUDA_SUCCESS);
-        BOOST_REQUIRE_EQUAL(DRIVER(cuCtxSetCurrent)(context), CUDA_SUCCESS);
+        DO(cuInit, 0);
+        DO(cuDevicePrimaryCtxRetain, &context, 0);
+        DO(cuCtxSetCurrent, context);
     }
     ~DriverFixture() {
-        for (Failure& failure : control().failures) {
+        for (Failure& failure : control().failures)
             failure = {};
-        }
         DRIVER(cuCtxSynchronize)();
     }
     CUdeviceptr allocate(std::size_t bytes) {
         CUdeviceptr made = 0;
-        BOOST_REQUIRE_EQUAL(DRIVER(cuMemAlloc_v2)(&made, bytes), CUDA_SUCCESS);
+        DO(cuMemAlloc_v2, &made, bytes);
         return made;
     }
     CUcontext context = nullptr;

@@ -22,7 +22,7 @@ BOOST_AUTO_TEST_CASE(every_symbol_of_the_list_is_exported) {
 
 BOOST_FIXTURE_TEST_CASE(device_tells_what_it_is, DriverFixture) {
     char name[64];
-    BOOST_TEST(DRIVER(cuDeviceGetName)(name, sizeof name, 0) == CUDA_SUCCESS);
+    DO(cuDeviceGetName, name, sizeof name, 0);
     BOOST_TEST(std::string(name) == "simcuda H200 model");
     int value = 0;
     DRIVER(cuDeviceGetAttribute)(&value, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, 0);
@@ -48,9 +48,9 @@ BOOST_FIXTURE_TEST_CASE(a_set_failure_hits_the_nth_call, DriverFixture) {
     std::strcpy(failure.entry, "cuMemAlloc_v2");
     CUdeviceptr first = 0;
     CUdeviceptr second = 0;
-    BOOST_TEST(DRIVER(cuMemAlloc_v2)(&first, 512) == CUDA_SUCCESS);
+    DO(cuMemAlloc_v2, &first, 512);
     BOOST_TEST(DRIVER(cuMemAlloc_v2)(&second, 512) == CUDA_ERROR_OUT_OF_MEMORY);
-    BOOST_TEST(DRIVER(cuMemAlloc_v2)(&second, 512) == CUDA_SUCCESS);
+    DO(cuMemAlloc_v2, &second, 512);
     DRIVER(cuMemFree_v2)(first);
     DRIVER(cuMemFree_v2)(second);
 }

@@ -30,17 +30,16 @@ struct GraphFixture : DriverFixture {
     GraphFixture() {
         image.kernels = &note_entry;
         CUmodule module = nullptr;
-        BOOST_REQUIRE_EQUAL(DRIVER(cuModuleLoadData)(&module, &image), CUDA_SUCCESS);
-        BOOST_REQUIRE_EQUAL(DRIVER(cuModuleGetFunction)(&function, module, "note"), CUDA_SUCCESS);
-        BOOST_REQUIRE_EQUAL(DRIVER(cuStreamCreate)(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
-        BOOST_REQUIRE_EQUAL(DRIVER(cuGraphCreate)(&graph, 0), CUDA_SUCCESS);
+        DO(cuModuleLoadData, &module, &image);
+        DO(cuModuleGetFunction, &function, module, "note");
+        DO(cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
+        DO(cuGraphCreate, &graph, 0);
         device = allocate(4096);
         seen.clear();
     }
     ~GraphFixture() {
-        if (exec) {
+        if (exec)
             DRIVER(cuGraphExecDestroy)(exec);
-        }
         DRIVER(cuGraphDestroy)(graph);
         DRIVER(cuStreamDestroy_v2)(stream);
         DRIVER(cuMemFree_v2)(device);
@@ -51,8 +50,7 @@ struct GraphFixture : DriverFixture {
         const CUDA_KERNEL_NODE_PARAMS given{function, 1, 1,          1,       1,       1,
                                             1,        0, parameters, nullptr, nullptr, nullptr};
         CUgraphNode node = nullptr;
-        BOOST_REQUIRE_EQUAL(DRIVER(cuGraphAddKernelNode_v2)(&node, graph, after.begin(), after.size(), &given),
-                            CUDA_SUCCESS);
+        DO(cuGraphAddKernelNode_v2, &node, graph, after.begin(), after.size(), &given);
         return node;
     }
     CUgraphNode copy(void* to, std::size_t bytes, std::initializer_list<CUgraphNode> after = {}) {
@@ -77,9 +75,7 @@ struct GraphFixture : DriverFixture {
             CUDA_SUCCESS);
         return node;
     }
-    void instantiate(unsigned long long flags = 0) {
-        BOOST_REQUIRE_EQUAL(DRIVER(cuGraphInstantiateWithFlags)(&exec, graph, flags), CUDA_SUCCESS);
-    }
+    void instantiate(unsigned long long flags = 0) { DO(cuGraphInstantiateWithFlags, &exec, graph, flags); }
     CUresult launch() {
         const CUresult answer = DRIVER(cuGraphLaunch)(exec, stream);
         DRIVER(cuStreamSynchronize)(stream);
@@ -87,13 +83,9 @@ struct GraphFixture : DriverFixture {
     }
     void launch_kernel(int value, CUstream on) {
         void* parameters[] = {&value};
-        BOOST_TEST(DRIVER(cuLaunchKernel)(function, 1, 1, 1, 1, 1, 1, 0, on, parameters, nullptr) ==
-                   CUDA_SUCCESS);
+        DO(cuLaunchKernel, function, 1, 1, 1, 1, 1, 1, 0, on, parameters, nullptr);
     }
-    void begin() {
-        BOOST_REQUIRE_EQUAL(DRIVER(cuStreamBeginCapture_v2)(stream, CU_STREAM_CAPTURE_MODE_GLOBAL),
-                            CUDA_SUCCESS);
-    }
+    void begin() { DO(cuStreamBeginCapture_v2, stream, CU_STREAM_CAPTURE_MODE_GLOBAL); }
     /// The captured graph takes the place of the fixture's.
     CUresult end() {
         DRIVER(cuGraphDestroy)(graph);
@@ -101,7 +93,7 @@ struct GraphFixture : DriverFixture {
     }
     std::size_t nodes() {
         std::size_t count = 0;
-        BOOST_TEST(DRIVER(cuGraphGetNodes)(graph, nullptr, &count) == CUDA_SUCCESS);
+        DO(cuGraphGetNodes, graph, nullptr, &count);
         return count;
     }
 
@@ -121,7 +113,7 @@ BOOST_AUTO_TEST_CASE(nodes_run_in_the_order_of_their_dependencies) {
     const CUgraphNode last = kernel(3);
     const CUgraphNode first = kernel(1);
     const CUgraphNode middle = kernel(2, {first});
-    BOOST_TEST(DRIVER(cuGraphAddDependencies_v2)(graph, &middle, &last, nullptr, 1) == CUDA_SUCCESS);
+    DO(cuGraphAddDependencies_v2, graph, &middle, &last, nullptr, 1);
     set(7, {last});
     copy(host, 4096, {last});
     instantiate();
@@ -146,9 +138,9 @@ BOOST_AUTO_TEST_CASE(a_launch_takes_time_in_its_stream) {
 
 BOOST_AUTO_TEST_CASE(circles_are_no_graphs) {
     const CUgraphNode a = kernel(1), b = kernel(2, {a});
-    BOOST_TEST(DRIVER(cuGraphAddDependencies_v2)(graph, &b, &a, nullptr, 1) == CUDA_SUCCESS);
+    DO(cuGraphAddDependencies_v2, graph, &b, &a, nullptr, 1);
     BOOST_TEST(DRIVER(cuGraphInstantiateWithFlags)(&exec, graph, 0) == CUDA_ERROR_INVALID_VALUE);
-    BOOST_TEST(DRIVER(cuGraphRemoveDependencies_v2)(graph, &b, &a, nullptr, 1) == CUDA_SUCCESS);
+    DO(cuGraphRemoveDependencies_v2, graph, &b, &a, nullptr, 1);
     instantiate();
 }
 
@@ -156,37 +148,37 @@ BOOST_AUTO_TEST_CASE(nodes_tell_what_they_are) {
     const CUgraphNode a = kernel(41), b = copy(host, 100, {a}), c = set(9, {a, b});
     std::size_t count = 8;
     CUgraphNode all[8] = {};
-    BOOST_TEST(DRIVER(cuGraphGetNodes)(graph, all, &count) == CUDA_SUCCESS);
+    DO(cuGraphGetNodes, graph, all, &count);
     BOOST_TEST(count == 3u);
     BOOST_TEST((all[0] == a && all[1] == b && all[2] == c && all[3] == nullptr));
     count = 8;
-    BOOST_TEST(DRIVER(cuGraphGetRootNodes)(graph, all, &count) == CUDA_SUCCESS);
+    DO(cuGraphGetRootNodes, graph, all, &count);
     BOOST_TEST(count == 1u);
     CUgraphNodeType type{};
-    BOOST_TEST(DRIVER(cuGraphNodeGetType)(b, &type) == CUDA_SUCCESS);
+    DO(cuGraphNodeGetType, b, &type);
     BOOST_TEST(type == CU_GRAPH_NODE_TYPE_MEMCPY);
     CUDA_KERNEL_NODE_PARAMS_v2 told{};
-    BOOST_TEST(DRIVER(cuGraphKernelNodeGetParams_v2)(a, &told) == CUDA_SUCCESS);
+    DO(cuGraphKernelNodeGetParams_v2, a, &told);
     BOOST_TEST(told.func == function);
     BOOST_TEST(*static_cast<int*>(told.kernelParams[0]) == 41);
     CUDA_KERNEL_NODE_PARAMS_v1 old{};
-    BOOST_TEST(DRIVER(cuGraphKernelNodeGetParams)(a, &old) == CUDA_SUCCESS);
+    DO(cuGraphKernelNodeGetParams, a, &old);
     BOOST_TEST(old.func == function);
     CUDA_MEMCPY3D copied{};
-    BOOST_TEST(DRIVER(cuGraphMemcpyNodeGetParams)(b, &copied) == CUDA_SUCCESS);
+    DO(cuGraphMemcpyNodeGetParams, b, &copied);
     BOOST_TEST(copied.WidthInBytes == 100u);
     BOOST_TEST(DRIVER(cuGraphMemcpyNodeGetParams)(a, &copied) == CUDA_ERROR_INVALID_VALUE);
     CUDA_MEMSET_NODE_PARAMS filled{};
-    BOOST_TEST(DRIVER(cuGraphMemsetNodeGetParams)(c, &filled) == CUDA_SUCCESS);
+    DO(cuGraphMemsetNodeGetParams, c, &filled);
     BOOST_TEST(filled.value == 9u);
     CUgraphNode from[4] = {}, to[4] = {};
     count = 4;
-    BOOST_TEST(DRIVER(cuGraphGetEdges_v2)(graph, from, to, nullptr, &count) == CUDA_SUCCESS);
+    DO(cuGraphGetEdges_v2, graph, from, to, nullptr, &count);
     BOOST_TEST(count == 3u);
     BOOST_TEST((from[0] == a && to[0] == b));
     CUgraphNode before[4] = {};
     count = 4;
-    BOOST_TEST(DRIVER(cuGraphNodeGetDependencies)(c, before, &count) == CUDA_SUCCESS);
+    DO(cuGraphNodeGetDependencies, c, before, &count);
     BOOST_TEST(count == 2u);
     BOOST_TEST((before[0] == a && before[1] == b));
 }
@@ -198,16 +190,16 @@ BOOST_AUTO_TEST_CASE(an_executable_graph_is_a_copy_until_it_is_updated) {
     void* parameters[] = {&value};
     const CUDA_KERNEL_NODE_PARAMS_v2 given{function, 1, 1,          1,       1,       1,
                                            1,        0, parameters, nullptr, nullptr, nullptr};
-    BOOST_TEST(DRIVER(cuGraphKernelNodeSetParams_v2)(node, &given) == CUDA_SUCCESS);
+    DO(cuGraphKernelNodeSetParams_v2, node, &given);
     launch();
     CUgraphExecUpdateResultInfo info{};
-    BOOST_TEST(DRIVER(cuGraphExecUpdate_v2)(exec, graph, &info) == CUDA_SUCCESS);
+    DO(cuGraphExecUpdate_v2, exec, graph, &info);
     BOOST_TEST(info.result == CU_GRAPH_EXEC_UPDATE_SUCCESS);
     launch();
     value = 3;
-    BOOST_TEST(DRIVER(cuGraphExecKernelNodeSetParams_v2)(exec, node, &given) == CUDA_SUCCESS);
+    DO(cuGraphExecKernelNodeSetParams_v2, exec, node, &given);
     launch();
-    BOOST_TEST(DRIVER(cuGraphNodeSetEnabled)(exec, node, 0) == CUDA_SUCCESS);
+    DO(cuGraphNodeSetEnabled, exec, node, 0);
     launch();
     BOOST_TEST(seen == (Values{1, 2, 3}), boost::test_tools::per_element());
     kernel(4);
@@ -220,19 +212,19 @@ BOOST_AUTO_TEST_CASE(child_graphs_are_copies_that_can_be_set_anew) {
     CUgraph outer = nullptr, other = nullptr;
     DRIVER(cuGraphCreate)(&outer, 0);
     CUgraphNode child = nullptr;
-    BOOST_TEST(DRIVER(cuGraphAddChildGraphNode)(&child, outer, nullptr, 0, graph) == CUDA_SUCCESS);
+    DO(cuGraphAddChildGraphNode, &child, outer, nullptr, 0, graph);
     kernel(5); // not part of the copy
     CUgraph inner = nullptr;
-    BOOST_TEST(DRIVER(cuGraphChildGraphNodeGetGraph)(child, &inner) == CUDA_SUCCESS);
+    DO(cuGraphChildGraphNodeGetGraph, child, &inner);
     std::size_t count = 0;
     DRIVER(cuGraphGetNodes)(inner, nullptr, &count);
     BOOST_TEST(count == 1u);
-    BOOST_TEST(DRIVER(cuGraphInstantiateWithFlags)(&exec, outer, 0) == CUDA_SUCCESS);
+    DO(cuGraphInstantiateWithFlags, &exec, outer, 0);
     launch();
     std::swap(graph, other);
     DRIVER(cuGraphCreate)(&graph, 0);
     kernel(2);
-    BOOST_TEST(DRIVER(cuGraphExecChildGraphNodeSetParams)(exec, child, graph) == CUDA_SUCCESS);
+    DO(cuGraphExecChildGraphNodeSetParams, exec, child, graph);
     launch();
     BOOST_TEST(seen == (Values{1, 2}), boost::test_tools::per_element());
     DRIVER(cuGraphDestroy)(other);
@@ -243,35 +235,35 @@ BOOST_AUTO_TEST_CASE(clones_find_their_nodes) {
     const CUgraphNode a = kernel(1), b = kernel(2, {a});
     CUgraph clone = nullptr;
     CUgraphNode found = nullptr;
-    BOOST_TEST(DRIVER(cuGraphClone)(&clone, graph) == CUDA_SUCCESS);
-    BOOST_TEST(DRIVER(cuGraphNodeFindInClone)(&found, b, clone) == CUDA_SUCCESS);
+    DO(cuGraphClone, &clone, graph);
+    DO(cuGraphNodeFindInClone, &found, b, clone);
     BOOST_TEST(found != b);
     std::size_t count = 1;
     CUgraphNode before = nullptr;
-    BOOST_TEST(DRIVER(cuGraphNodeGetDependencies)(found, &before, &count) == CUDA_SUCCESS);
+    DO(cuGraphNodeGetDependencies, found, &before, &count);
     BOOST_TEST(count == 1u);
     BOOST_TEST(before != a);
-    BOOST_TEST(DRIVER(cuGraphDestroy)(clone) == CUDA_SUCCESS);
+    DO(cuGraphDestroy, clone);
 }
 
 BOOST_AUTO_TEST_CASE(memory_of_allocation_nodes) {
     CUDA_MEM_ALLOC_NODE_PARAMS given{};
     given.bytesize = 4096;
     CUgraphNode made = nullptr, freed = nullptr;
-    BOOST_TEST(DRIVER(cuGraphAddMemAllocNode)(&made, graph, nullptr, 0, &given) == CUDA_SUCCESS);
+    DO(cuGraphAddMemAllocNode, &made, graph, nullptr, 0, &given);
     BOOST_TEST(given.dptr != 0u);
     instantiate();
     BOOST_TEST(launch() == CUDA_SUCCESS);
     BOOST_TEST(launch() == CUDA_ERROR_INVALID_VALUE); // still allocated
-    BOOST_TEST(DRIVER(cuMemFreeAsync)(given.dptr, stream) == CUDA_SUCCESS);
+    DO(cuMemFreeAsync, given.dptr, stream);
     BOOST_TEST(DRIVER(cuMemFreeAsync)(given.dptr, stream) == CUDA_ERROR_INVALID_VALUE);
     BOOST_TEST(launch() == CUDA_SUCCESS);
     CUgraphExec second = nullptr;
     BOOST_TEST(DRIVER(cuGraphInstantiateWithFlags)(&second, graph, 0) == CUDA_ERROR_INVALID_VALUE);
-    BOOST_TEST(DRIVER(cuGraphExecDestroy)(exec) == CUDA_SUCCESS);
+    DO(cuGraphExecDestroy, exec);
     exec = nullptr;
-    BOOST_TEST(DRIVER(cuGraphAddMemFreeNode)(&freed, graph, &made, 1, given.dptr) == CUDA_SUCCESS);
-    BOOST_TEST(DRIVER(cuMemFreeAsync)(given.dptr, stream) == CUDA_SUCCESS);
+    DO(cuGraphAddMemFreeNode, &freed, graph, &made, 1, given.dptr);
+    DO(cuMemFreeAsync, given.dptr, stream);
     instantiate();
     BOOST_TEST(launch() == CUDA_SUCCESS);
     BOOST_TEST(launch() == CUDA_SUCCESS); // it frees what it allocates
@@ -280,15 +272,14 @@ BOOST_AUTO_TEST_CASE(memory_of_allocation_nodes) {
 BOOST_AUTO_TEST_CASE(conditional_bodies_follow_their_condition) {
     for (const unsigned value : {0u, 1u}) {
         CUgraphConditionalHandle handle{};
-        BOOST_TEST(DRIVER(cuGraphConditionalHandleCreate)(&handle, graph, context, value,
-                                                          CU_GRAPH_COND_ASSIGN_DEFAULT) == CUDA_SUCCESS);
+        DO(cuGraphConditionalHandleCreate, &handle, graph, context, value, CU_GRAPH_COND_ASSIGN_DEFAULT);
         CUgraphNodeParams given{};
         given.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
         given.conditional.handle = handle;
         given.conditional.type = CU_GRAPH_COND_TYPE_IF;
         given.conditional.size = 1;
         CUgraphNode node = nullptr;
-        BOOST_TEST(DRIVER(cuGraphAddNode_v2)(&node, graph, nullptr, nullptr, 0, &given) == CUDA_SUCCESS);
+        DO(cuGraphAddNode_v2, &node, graph, nullptr, nullptr, 0, &given);
         BOOST_REQUIRE(given.conditional.phGraph_out);
         std::swap(graph, given.conditional.phGraph_out[0]);
         kernel(static_cast<int>(10 + value));
@@ -305,24 +296,24 @@ BOOST_AUTO_TEST_CASE(host_functions_and_events) {
     CUevent event = nullptr;
     DRIVER(cuEventCreate)(&event, 0);
     CUgraphNode a = nullptr, b = nullptr, c = nullptr;
-    BOOST_TEST(DRIVER(cuGraphAddHostNode)(&a, graph, nullptr, 0, &given) == CUDA_SUCCESS);
-    BOOST_TEST(DRIVER(cuGraphAddEventRecordNode)(&b, graph, &a, 1, event) == CUDA_SUCCESS);
-    BOOST_TEST(DRIVER(cuGraphAddEmptyNode)(&c, graph, &b, 1) == CUDA_SUCCESS);
+    DO(cuGraphAddHostNode, &a, graph, nullptr, 0, &given);
+    DO(cuGraphAddEventRecordNode, &b, graph, &a, 1, event);
+    DO(cuGraphAddEmptyNode, &c, graph, &b, 1);
     instantiate();
     launch();
     BOOST_TEST(ran == 1);
-    BOOST_TEST(DRIVER(cuEventSynchronize)(event) == CUDA_SUCCESS);
+    DO(cuEventSynchronize, event);
     DRIVER(cuEventDestroy_v2)(event);
 }
 
 BOOST_AUTO_TEST_CASE(what_a_stream_captures_runs_at_each_launch) {
     begin();
     launch_kernel(1, stream);
-    BOOST_TEST(DRIVER(cuMemsetD8Async)(device, 5, 4096, stream) == CUDA_SUCCESS);
-    BOOST_TEST(DRIVER(cuMemcpyDtoHAsync_v2)(host, device, 4096, stream) == CUDA_SUCCESS);
+    DO(cuMemsetD8Async, device, 5, 4096, stream);
+    DO(cuMemcpyDtoHAsync_v2, host, device, 4096, stream);
     CUdeviceptr made = 0;
-    BOOST_TEST(DRIVER(cuMemAllocAsync)(&made, 512, stream) == CUDA_SUCCESS);
-    BOOST_TEST(DRIVER(cuMemFreeAsync)(made, stream) == CUDA_SUCCESS);
+    DO(cuMemAllocAsync, &made, 512, stream);
+    DO(cuMemFreeAsync, made, stream);
     BOOST_TEST(end() == CUDA_SUCCESS);
     BOOST_TEST(seen.empty());
     BOOST_TEST(nodes() == 5u);
@@ -342,11 +333,11 @@ BOOST_AUTO_TEST_CASE(a_capture_forks_and_joins) {
     begin();
     launch_kernel(1, stream);
     DRIVER(cuEventRecord)(fork, stream);
-    BOOST_TEST(DRIVER(cuStreamWaitEvent)(side, fork, 0) == CUDA_SUCCESS);
+    DO(cuStreamWaitEvent, side, fork, 0);
     launch_kernel(2, side);
     launch_kernel(3, stream);
     DRIVER(cuEventRecord)(join, side);
-    BOOST_TEST(DRIVER(cuStreamWaitEvent)(stream, join, 0) == CUDA_SUCCESS);
+    DO(cuStreamWaitEvent, stream, join, 0);
     launch_kernel(4, stream);
     BOOST_TEST(end() == CUDA_SUCCESS);
     std::size_t count = 0;
@@ -398,13 +389,13 @@ BOOST_AUTO_TEST_CASE(a_launch_into_a_capture_becomes_a_child) {
     kernel(1);
     instantiate();
     begin();
-    BOOST_TEST(DRIVER(cuGraphLaunch)(exec, stream) == CUDA_SUCCESS);
+    DO(cuGraphLaunch, exec, stream);
     CUgraph captured = nullptr;
-    BOOST_TEST(DRIVER(cuStreamEndCapture)(stream, &captured) == CUDA_SUCCESS);
+    DO(cuStreamEndCapture, stream, &captured);
     BOOST_TEST(seen.empty());
     CUgraphExec outer = nullptr;
-    BOOST_TEST(DRIVER(cuGraphInstantiateWithFlags)(&outer, captured, 0) == CUDA_SUCCESS);
-    BOOST_TEST(DRIVER(cuGraphLaunch)(outer, stream) == CUDA_SUCCESS);
+    DO(cuGraphInstantiateWithFlags, &outer, captured, 0);
+    DO(cuGraphLaunch, outer, stream);
     BOOST_TEST(seen == (Values{1}), boost::test_tools::per_element());
     DRIVER(cuGraphExecDestroy)(outer);
     DRIVER(cuGraphDestroy)(captured);
@@ -412,18 +403,16 @@ BOOST_AUTO_TEST_CASE(a_launch_into_a_capture_becomes_a_child) {
 
 BOOST_AUTO_TEST_CASE(a_capture_can_go_into_a_given_graph) {
     const CUgraphNode first = kernel(1);
-    BOOST_TEST(DRIVER(cuStreamBeginCaptureToGraph)(stream, graph, &first, nullptr, 1,
-                                                   CU_STREAM_CAPTURE_MODE_GLOBAL) == CUDA_SUCCESS);
+    DO(cuStreamBeginCaptureToGraph, stream, graph, &first, nullptr, 1, CU_STREAM_CAPTURE_MODE_GLOBAL);
     launch_kernel(2, stream);
     CUgraph told = nullptr, same = nullptr;
     const CUgraphNode* tail = nullptr;
     std::size_t count = 0;
     CUstreamCaptureStatus status{};
-    BOOST_TEST(DRIVER(cuStreamGetCaptureInfo_v2)(stream, &status, nullptr, &told, &tail, &count) ==
-               CUDA_SUCCESS);
+    DO(cuStreamGetCaptureInfo_v2, stream, &status, nullptr, &told, &tail, &count);
     BOOST_TEST(told == graph);
     BOOST_TEST(count == 1u);
-    BOOST_TEST(DRIVER(cuStreamEndCapture)(stream, &same) == CUDA_SUCCESS);
+    DO(cuStreamEndCapture, stream, &same);
     BOOST_TEST(same == graph);
     BOOST_TEST(nodes() == 2u);
     instantiate();

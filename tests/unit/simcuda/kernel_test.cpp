@@ -18,9 +18,8 @@ namespace {
 
 KERNEL scale(DevicePtr<const float> x, DevicePtr<float> y, float factor, int count) {
     for (int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); i < count;
-         i += static_cast<int>(gridDim.x * blockDim.x)) {
+         i += static_cast<int>(gridDim.x * blockDim.x))
         y[i] = factor * x[i];
-    }
 }
 
 KERNEL count_up(DevicePtr<int> sum) {
@@ -60,9 +59,8 @@ BOOST_AUTO_TEST_CASE(compute_on_device_memory) {
     LAUNCH(scale, 32, dim3(128), nullptr, x, y, 3.0f, count);
     CHECK_CUDA(cudaGetLastError());
     CHECK_CUDA(cudaMemcpy(host.data(), y, count * sizeof *y, cudaMemcpyDeviceToHost));
-    for (int i = 0; i < count; ++i) {
+    for (int i = 0; i < count; ++i)
         BOOST_REQUIRE(host[static_cast<std::size_t>(i)] == 3.0f * static_cast<float>(i));
-    }
     CHECK_CUDA(cudaFree(x));
     CHECK_CUDA(cudaFree(y));
 }
@@ -149,20 +147,17 @@ BOOST_AUTO_TEST_CASE(several_threads_launch_at_once) {
             int* memory = nullptr;
             cudaMallocManaged(&memory, 3 * sizeof *memory);
             memory[1] = 0;
-            for (int round = 0; round < 200; ++round) {
+            for (int round = 0; round < 200; ++round)
                 LAUNCH(count_up, 1, 4, cudaStreamPerThread, memory);
-            }
             cudaStreamSynchronize(cudaStreamPerThread);
             sum = memory[1];
             cudaFree(memory);
         });
     }
-    for (std::thread& thread : threads) {
+    for (std::thread& thread : threads)
         thread.join();
-    }
-    for (const int sum : sums) {
+    for (const int sum : sums)
         BOOST_TEST(sum == 800);
-    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -32,25 +32,22 @@ std::size_t present_pages(const void* address, std::size_t bytes) {
                   static_cast<ssize_t>(entries.size() * sizeof entries[0]));
     close(pagemap);
     std::size_t present = 0;
-    for (const std::uint64_t entry : entries) {
+    for (const std::uint64_t entry : entries)
         present += entry >> 63;
-    }
     return present;
 }
 
 KERNEL increment(DevicePtr<int> values, int count) {
     for (int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); i < count;
-         i += static_cast<int>(gridDim.x * blockDim.x)) {
+         i += static_cast<int>(gridDim.x * blockDim.x))
         values[i] += 1;
-    }
 }
 
 /// How far the sum of the values is from 0 + 1 + 2 + ...
 KERNEL sum_up(DevicePtr<const int> values, int count, DevicePtr<int> result) {
     long sum = 0;
-    for (int i = 0; i < count; ++i) {
+    for (int i = 0; i < count; ++i)
         sum += values[i] - i;
-    }
     result[0] = static_cast<int>(sum);
 }
 
@@ -61,9 +58,8 @@ struct ManagedFixture {
     ManagedFixture() { CHECK_CUDA(cudaMallocManaged(&values, size)); }
     ~ManagedFixture() { cudaFree(values); }
     void fill() {
-        for (int i = 0; i < count; ++i) {
+        for (int i = 0; i < count; ++i)
             values[i] = i;
-        }
     }
     void launch() {
         LAUNCH(increment, 64, 128, nullptr, values, count);
@@ -96,9 +92,8 @@ BOOST_AUTO_TEST_CASE(a_kernel_takes_the_pages_and_a_touch_brings_them_back) {
     BOOST_TEST(control().device_fault_groups == groups + 6 * size / (2 << 20));
     BOOST_TEST(values[10] == 11);
     BOOST_TEST(present_pages(values, size) == 16u);
-    for (int i = 0; i < count; ++i) {
+    for (int i = 0; i < count; ++i)
         BOOST_REQUIRE(values[i] == i + 1);
-    }
     BOOST_TEST(present_pages(values, size) == size / page);
 }
 
@@ -149,14 +144,12 @@ BOOST_AUTO_TEST_CASE(several_host_threads_fault_at_once) {
     std::vector<long> sums(4);
     for (std::size_t index = 0; index < sums.size(); ++index) {
         threads.emplace_back([&, index] {
-            for (int i = static_cast<int>(index); i < count; i += 4) {
+            for (int i = static_cast<int>(index); i < count; i += 4)
                 sums[index] += values[i];
-            }
         });
     }
-    for (std::thread& thread : threads) {
+    for (std::thread& thread : threads)
         thread.join();
-    }
     BOOST_TEST(sums[0] + sums[1] + sums[2] + sums[3] == static_cast<long>(count) * (count - 1) / 2 + count);
 }
 

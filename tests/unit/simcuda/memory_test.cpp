@@ -33,14 +33,14 @@ BOOST_AUTO_TEST_CASE(allocations_reduce_the_free_memory) {
     const std::size_t before = free_memory();
     const CUdeviceptr made = allocate(64 << 20);
     BOOST_TEST(free_memory() == before - (64 << 20));
-    BOOST_TEST(DRIVER(cuMemFree_v2)(made) == CUDA_SUCCESS);
+    DO(cuMemFree_v2, made);
     BOOST_TEST(free_memory() == before);
 }
 
 BOOST_AUTO_TEST_CASE(managed_allocations_do_not) {
     const std::size_t before = free_memory();
     CUdeviceptr made = 0;
-    BOOST_TEST(DRIVER(cuMemAllocManaged)(&made, 64 << 20, CU_MEM_ATTACH_GLOBAL) == CUDA_SUCCESS);
+    DO(cuMemAllocManaged, &made, 64 << 20, CU_MEM_ATTACH_GLOBAL);
     BOOST_TEST(free_memory() == before);
     BOOST_TEST(is_managed(made));
     DRIVER(cuMemFree_v2)(made);
@@ -52,9 +52,9 @@ BOOST_AUTO_TEST_CASE(errors_are_the_real_ones) {
     BOOST_TEST(DRIVER(cuMemAllocManaged)(&made, 0, CU_MEM_ATTACH_GLOBAL) == CUDA_ERROR_INVALID_VALUE);
     BOOST_TEST(DRIVER(cuMemAlloc_v2)(&made, 100ull << 30) == CUDA_ERROR_OUT_OF_MEMORY);
     BOOST_TEST(DRIVER(cuMemFree_v2)(0x1234) == CUDA_ERROR_INVALID_VALUE);
-    BOOST_TEST(DRIVER(cuMemFree_v2)(0) == CUDA_SUCCESS);
+    DO(cuMemFree_v2, 0);
     const CUdeviceptr once = allocate(512);
-    BOOST_TEST(DRIVER(cuMemFree_v2)(once) == CUDA_SUCCESS);
+    DO(cuMemFree_v2, once);
     BOOST_TEST(DRIVER(cuMemFree_v2)(once) == CUDA_ERROR_INVALID_VALUE);
 }
 
@@ -63,21 +63,21 @@ BOOST_AUTO_TEST_CASE(pointer_attributes_tell_the_kinds_apart) {
     BOOST_TEST(memory_type(device + 100) == CU_MEMORYTYPE_DEVICE);
     BOOST_TEST(!is_managed(device));
     void* pinned = nullptr;
-    BOOST_TEST(DRIVER(cuMemHostAlloc)(&pinned, 4096, 0) == CUDA_SUCCESS);
+    DO(cuMemHostAlloc, &pinned, 4096, 0);
     BOOST_TEST(memory_type(reinterpret_cast<CUdeviceptr>(pinned)) == CU_MEMORYTYPE_HOST);
     std::vector<char> heap(1 << 20);
     const auto address = reinterpret_cast<CUdeviceptr>(heap.data());
     unsigned type = 7;
     BOOST_TEST(DRIVER(cuPointerGetAttribute)(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) ==
                CUDA_ERROR_INVALID_VALUE);
-    BOOST_TEST(DRIVER(cuMemHostRegister_v2)(heap.data(), heap.size(), 0) == CUDA_SUCCESS);
+    DO(cuMemHostRegister_v2, heap.data(), heap.size(), 0);
     BOOST_TEST(memory_type(address) == CU_MEMORYTYPE_HOST);
     BOOST_TEST(DRIVER(cuMemHostRegister_v2)(heap.data(), 10, 0) == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
-    BOOST_TEST(DRIVER(cuMemHostUnregister)(heap.data()) == CUDA_SUCCESS);
+    DO(cuMemHostUnregister, heap.data());
     BOOST_TEST(DRIVER(cuMemHostUnregister)(heap.data()) == CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
     CUdeviceptr base = 0;
     std::size_t bytes = 0;
-    BOOST_TEST(DRIVER(cuMemGetAddressRange_v2)(&base, &bytes, device + 4095) == CUDA_SUCCESS);
+    DO(cuMemGetAddressRange_v2, &base, &bytes, device + 4095);
     BOOST_TEST(base == device);
     BOOST_TEST(bytes == 4096u);
     DRIVER(cuMemFree_v2)(device);
@@ -101,9 +101,9 @@ BOOST_AUTO_TEST_CASE(host_access_to_device_memory_crashes) {
 
 BOOST_AUTO_TEST_CASE(asynchronous_free_refuses_managed_memory) {
     CUdeviceptr made = 0;
-    BOOST_TEST(DRIVER(cuMemAllocAsync)(&made, 4096, nullptr) == CUDA_SUCCESS);
-    BOOST_TEST(DRIVER(cuMemFreeAsync)(made, nullptr) == CUDA_SUCCESS);
-    BOOST_TEST(DRIVER(cuMemAllocManaged)(&made, 4096, CU_MEM_ATTACH_GLOBAL) == CUDA_SUCCESS);
+    DO(cuMemAllocAsync, &made, 4096, nullptr);
+    DO(cuMemFreeAsync, made, nullptr);
+    DO(cuMemAllocManaged, &made, 4096, CU_MEM_ATTACH_GLOBAL);
     BOOST_TEST(DRIVER(cuMemFreeAsync)(made, nullptr) == CUDA_ERROR_NOT_SUPPORTED);
     DRIVER(cuMemFree_v2)(made);
 }

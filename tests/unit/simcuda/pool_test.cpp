@@ -13,7 +13,7 @@ CUmemoryPool make_pool(CUmemAllocationType type, CUmemLocation location) {
     wanted.allocType = type;
     wanted.location = location;
     CUmemoryPool pool = nullptr;
-    BOOST_REQUIRE_EQUAL(DRIVER(cuMemPoolCreate)(&pool, &wanted), CUDA_SUCCESS);
+    DO(cuMemPoolCreate, &pool, &wanted);
     return pool;
 }
 
@@ -21,7 +21,7 @@ const CUmemLocation device{CU_MEM_LOCATION_TYPE_DEVICE, {0}};
 
 cuuint64_t attribute(CUmemoryPool pool, CUmemPool_attribute which) {
     cuuint64_t value = 0;
-    BOOST_TEST(DRIVER(cuMemPoolGetAttribute)(pool, which, &value) == CUDA_SUCCESS);
+    DO(cuMemPoolGetAttribute, pool, which, &value);
     return value;
 }
 
@@ -29,15 +29,15 @@ cuuint64_t attribute(CUmemoryPool pool, CUmemPool_attribute which) {
 
 BOOST_AUTO_TEST_CASE(the_default_pool_is_current_until_another_is_set) {
     CUmemoryPool by_default = nullptr, current = nullptr;
-    BOOST_TEST(DRIVER(cuDeviceGetDefaultMemPool)(&by_default, 0) == CUDA_SUCCESS);
+    DO(cuDeviceGetDefaultMemPool, &by_default, 0);
     DRIVER(cuDeviceGetMemPool)(&current, 0);
     BOOST_TEST(current == by_default);
     const CUmemoryPool mine = make_pool(CU_MEM_ALLOCATION_TYPE_PINNED, device);
-    BOOST_TEST(DRIVER(cuDeviceSetMemPool)(0, mine) == CUDA_SUCCESS);
+    DO(cuDeviceSetMemPool, 0, mine);
     DRIVER(cuDeviceGetMemPool)(&current, 0);
     BOOST_TEST(current == mine);
     BOOST_TEST(DRIVER(cuMemPoolDestroy)(by_default) == CUDA_ERROR_INVALID_VALUE);
-    BOOST_TEST(DRIVER(cuMemPoolDestroy)(mine) == CUDA_SUCCESS);
+    DO(cuMemPoolDestroy, mine);
     DRIVER(cuDeviceGetMemPool)(&current, 0);
     BOOST_TEST(current == by_default);
     BOOST_TEST(DRIVER(cuDeviceGetDefaultMemPool)(&current, 7) == CUDA_ERROR_INVALID_DEVICE);
@@ -49,8 +49,8 @@ BOOST_AUTO_TEST_CASE(a_pool_knows_what_is_used) {
     DRIVER(cuMemAllocFromPoolAsync)(&first, 4096, pool, nullptr);
     DRIVER(cuMemAllocFromPoolAsync)(&second, 8192, pool, nullptr);
     BOOST_TEST(attribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT) == 12288u);
-    BOOST_TEST(DRIVER(cuMemFreeAsync)(first, nullptr) == CUDA_SUCCESS);
-    BOOST_TEST(DRIVER(cuMemFree_v2)(second) == CUDA_SUCCESS);
+    DO(cuMemFreeAsync, first, nullptr);
+    DO(cuMemFree_v2, second);
     BOOST_TEST(attribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT) == 0u);
     BOOST_TEST(attribute(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH) == 12288u);
     cuuint64_t threshold = 77;
@@ -65,12 +65,12 @@ BOOST_AUTO_TEST_CASE(managed_and_host_pools_give_such_memory) {
     const CUmemoryPool host = make_pool(CU_MEM_ALLOCATION_TYPE_PINNED, {CU_MEM_LOCATION_TYPE_HOST_NUMA, {0}});
     for (const CUmemoryPool pool : {managed, host}) {
         CUdeviceptr made = 0;
-        BOOST_TEST(DRIVER(cuMemAllocFromPoolAsync)(&made, 4096, pool, nullptr) == CUDA_SUCCESS);
+        DO(cuMemAllocFromPoolAsync, &made, 4096, pool, nullptr);
         unsigned is_managed = 0;
         DRIVER(cuPointerGetAttribute)(&is_managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, made);
         BOOST_TEST((is_managed != 0) == (pool == managed));
         *reinterpret_cast<volatile int*>(made) = 4; // the host may touch either
-        BOOST_TEST(DRIVER(cuMemFreeAsync)(made, nullptr) == CUDA_SUCCESS);
+        DO(cuMemFreeAsync, made, nullptr);
         DRIVER(cuMemPoolDestroy)(pool);
     }
 }
@@ -79,18 +79,18 @@ BOOST_AUTO_TEST_CASE(no_bytes_are_at_the_null_address) {
     CUmemoryPool by_default = nullptr;
     DRIVER(cuDeviceGetDefaultMemPool)(&by_default, 0);
     CUdeviceptr made = 7;
-    BOOST_TEST(DRIVER(cuMemAllocFromPoolAsync)(&made, 0, by_default, nullptr) == CUDA_SUCCESS);
+    DO(cuMemAllocFromPoolAsync, &made, 0, by_default, nullptr);
     BOOST_TEST(made == 0u);
     made = 7;
-    BOOST_TEST(DRIVER(cuMemAllocAsync)(&made, 0, nullptr) == CUDA_SUCCESS);
+    DO(cuMemAllocAsync, &made, 0, nullptr);
     BOOST_TEST(made == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(a_handle_comes_back_once_nothing_of_its_pool_is_left) {
     const CUmemoryPool first = make_pool(CU_MEM_ALLOCATION_TYPE_MANAGED, device);
     CUdeviceptr made = 0;
-    BOOST_TEST(DRIVER(cuMemAllocFromPoolAsync)(&made, 4096, first, nullptr) == CUDA_SUCCESS);
-    BOOST_TEST(DRIVER(cuMemPoolDestroy)(first) == CUDA_SUCCESS);
+    DO(cuMemAllocFromPoolAsync, &made, 4096, first, nullptr);
+    DO(cuMemPoolDestroy, first);
     std::vector<CUmemoryPool> others; // which take what earlier tests have left
     const auto comes_back = [&] {
         for (int i = 0; i < 64; ++i)
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(a_handle_comes_back_once_nothing_of_its_pool_is_left) {
         return false;
     };
     BOOST_TEST(!comes_back());
-    BOOST_TEST(DRIVER(cuMemFreeAsync)(made, nullptr) == CUDA_SUCCESS);
+    DO(cuMemFreeAsync, made, nullptr);
     BOOST_TEST(comes_back());
     BOOST_TEST(attribute(first, CU_MEMPOOL_ATTR_USED_MEM_CURRENT) == 0u);
     for (const CUmemoryPool pool : others)

@@ -15,7 +15,7 @@ BOOST_AUTO_TEST_CASE(a_handle_is_refused_in_its_own_process) {
     const CUdeviceptr mine = allocate(4096);
     CUipcMemHandle handle{};
     CUdeviceptr opened = 0;
-    BOOST_TEST(DRIVER(cuIpcGetMemHandle)(&handle, mine) == CUDA_SUCCESS);
+    DO(cuIpcGetMemHandle, &handle, mine);
     BOOST_TEST(DRIVER(cuIpcOpenMemHandle_v2)(&opened, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS) ==
                CUDA_ERROR_INVALID_CONTEXT);
     BOOST_TEST(DRIVER(cuIpcOpenMemHandle_v2)(&opened, handle, 0) == CUDA_ERROR_INVALID_VALUE);
@@ -47,20 +47,20 @@ BOOST_AUTO_TEST_CASE(external_memory_is_the_files) {
     CUexternalMemory memory = nullptr;
     BOOST_TEST(DRIVER(cuImportExternalMemory)(&memory, &from) == CUDA_ERROR_INVALID_VALUE); // larger than it is
     from.size = 65536;
-    BOOST_TEST(DRIVER(cuImportExternalMemory)(&memory, &from) == CUDA_SUCCESS);
+    DO(cuImportExternalMemory, &memory, &from);
     CUDA_EXTERNAL_MEMORY_BUFFER_DESC part{};
     part.offset = 4096;
     part.size = 4096;
     CUdeviceptr mapped = 0;
-    BOOST_TEST(DRIVER(cuExternalMemoryGetMappedBuffer)(&mapped, memory, &part) == CUDA_SUCCESS);
-    BOOST_TEST(DRIVER(cuDestroyExternalMemory)(memory) == CUDA_SUCCESS);
+    DO(cuExternalMemoryGetMappedBuffer, &mapped, memory, &part);
+    DO(cuDestroyExternalMemory, memory);
     BOOST_TEST(DRIVER(cuDestroyExternalMemory)(memory) == CUDA_ERROR_INVALID_HANDLE);
     const int value = 8;
-    BOOST_TEST(DRIVER(cuMemcpyHtoD_v2)(mapped, &value, sizeof value) == CUDA_SUCCESS);
+    DO(cuMemcpyHtoD_v2, mapped, &value, sizeof value);
     int seen = 0;
     BOOST_TEST(pread(kept, &seen, sizeof seen, 4096) == 4);
     BOOST_TEST(seen == 8);
-    BOOST_TEST(DRIVER(cuMemFree_v2)(mapped) == CUDA_SUCCESS);
+    DO(cuMemFree_v2, mapped);
     close(kept);
 }
 
@@ -69,17 +69,17 @@ BOOST_AUTO_TEST_CASE(a_context_takes_its_memory_along) {
     CUdeviceptr device = 0, pooled = 0;
     void* host = nullptr;
     std::vector<char> registered(1 << 16);
-    BOOST_TEST(DRIVER(cuCtxCreate_v2)(&made, 0, 0) == CUDA_SUCCESS);
+    DO(cuCtxCreate_v2, &made, 0, 0);
     DRIVER(cuMemAlloc_v2)(&device, 4096);
     DRIVER(cuMemHostAlloc)(&host, 4096, 0);
     DRIVER(cuMemHostRegister_v2)(registered.data(), registered.size(), 0);
     DRIVER(cuMemAllocAsync)(&pooled, 4096, nullptr); // of the device
-    BOOST_TEST(DRIVER(cuCtxDestroy_v2)(made) == CUDA_SUCCESS);
+    DO(cuCtxDestroy_v2, made);
     DRIVER(cuCtxSetCurrent)(context);
     BOOST_TEST(DRIVER(cuMemFree_v2)(device) == CUDA_ERROR_INVALID_VALUE);
     BOOST_TEST(DRIVER(cuMemFreeHost)(host) == CUDA_ERROR_INVALID_VALUE);
     BOOST_TEST(DRIVER(cuMemHostUnregister)(registered.data()) == CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
-    BOOST_TEST(DRIVER(cuMemFree_v2)(pooled) == CUDA_SUCCESS);
+    DO(cuMemFree_v2, pooled);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -8,31 +8,23 @@ constexpr std::size_t size = 16 << 20;
 
 struct StreamFixture : DriverFixture {
     StreamFixture() {
-        for (CUstream& stream : streams) {
-            BOOST_REQUIRE_EQUAL(DRIVER(cuStreamCreate)(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
-        }
-        for (CUevent& event : events) {
-            BOOST_REQUIRE_EQUAL(DRIVER(cuEventCreate)(&event, 0), CUDA_SUCCESS);
-        }
-        BOOST_REQUIRE_EQUAL(DRIVER(cuMemHostAlloc)(&host, size, 0), CUDA_SUCCESS);
+        for (CUstream& stream : streams)
+            DO(cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
+        for (CUevent& event : events)
+            DO(cuEventCreate, &event, 0);
+        DO(cuMemHostAlloc, &host, size, 0);
         device = allocate(size);
     }
     ~StreamFixture() {
-        for (CUstream stream : streams) {
+        for (CUstream stream : streams)
             DRIVER(cuStreamDestroy_v2)(stream);
-        }
-        for (CUevent event : events) {
+        for (CUevent event : events)
             DRIVER(cuEventDestroy_v2)(event);
-        }
         DRIVER(cuMemFreeHost)(host);
         DRIVER(cuMemFree_v2)(device);
     }
-    void upload(CUstream stream) {
-        BOOST_TEST(DRIVER(cuMemcpyHtoDAsync_v2)(device, host, size, stream) == CUDA_SUCCESS);
-    }
-    void download(CUstream stream) {
-        BOOST_TEST(DRIVER(cuMemcpyDtoHAsync_v2)(host, device, size, stream) == CUDA_SUCCESS);
-    }
+    void upload(CUstream stream) { DO(cuMemcpyHtoDAsync_v2, device, host, size, stream); }
+    void download(CUstream stream) { DO(cuMemcpyDtoHAsync_v2, host, device, size, stream); }
     std::uint64_t synchronized(std::uint64_t since) {
         DRIVER(cuCtxSynchronize)();
         return now() - since;
@@ -73,8 +65,8 @@ BOOST_AUTO_TEST_CASE(events_time_what_lies_between_them) {
     DRIVER(cuEventRecord)(events[1], streams[0]);
     float milliseconds = 0;
     BOOST_TEST(DRIVER(cuEventElapsedTime)(&milliseconds, events[0], events[1]) == CUDA_ERROR_NOT_READY);
-    BOOST_TEST(DRIVER(cuEventSynchronize)(events[1]) == CUDA_SUCCESS);
-    BOOST_TEST(DRIVER(cuEventElapsedTime)(&milliseconds, events[0], events[1]) == CUDA_SUCCESS);
+    DO(cuEventSynchronize, events[1]);
+    DO(cuEventElapsedTime, &milliseconds, events[0], events[1]);
     BOOST_TEST(milliseconds > 0.25f);
     BOOST_TEST(milliseconds < 0.40f);
 }
@@ -83,9 +75,8 @@ BOOST_AUTO_TEST_CASE(polling_ends) {
     upload(streams[0]);
     DRIVER(cuEventRecord)(events[0], streams[0]);
     unsigned polls = 0;
-    while (DRIVER(cuEventQuery)(events[0]) == CUDA_ERROR_NOT_READY) {
+    while (DRIVER(cuEventQuery)(events[0]) == CUDA_ERROR_NOT_READY)
         BOOST_REQUIRE(++polls < 100'000u);
-    }
     BOOST_TEST(polls > 10u);
 }
 
@@ -102,10 +93,10 @@ BOOST_AUTO_TEST_CASE(the_legacy_stream_waits_for_blocking_streams_only) {
     CUstream blocking = nullptr;
     DRIVER(cuStreamCreate)(&blocking, 0);
     upload(streams[0]);
-    BOOST_TEST(DRIVER(cuStreamQuery)(nullptr) == CUDA_SUCCESS);
+    DO(cuStreamQuery, nullptr);
     upload(blocking);
     BOOST_TEST(DRIVER(cuStreamQuery)(nullptr) == CUDA_ERROR_NOT_READY);
-    BOOST_TEST(DRIVER(cuStreamQuery_ptsz)(nullptr) == CUDA_SUCCESS);
+    DO(cuStreamQuery_ptsz, nullptr);
     DRIVER(cuStreamDestroy_v2)(blocking);
 }
 

@@ -26,16 +26,14 @@ const cudaMemLocation device{cudaMemLocationTypeDevice, {0}};
 const cudaMemLocation host{cudaMemLocationTypeHost, {0}};
 
 KERNEL increment(DevicePtr<int> values, int count) {
-    for (int i = static_cast<int>(threadIdx.x); i < count; i += static_cast<int>(blockDim.x)) {
+    for (int i = static_cast<int>(threadIdx.x); i < count; i += static_cast<int>(blockDim.x))
         values[i] += 1;
-    }
 }
 
 KERNEL read_all(DevicePtr<const int> values, int count, DevicePtr<int> result) {
     int sum = 0;
-    for (int i = 0; i < count; ++i) {
+    for (int i = 0; i < count; ++i)
         sum += values[i];
-    }
     result[0] = sum;
 }
 
@@ -64,9 +62,8 @@ struct ToolsFixture {
     ToolsFixture() { CHECK_CUDA(cudaMallocManaged(&values, size)); }
     ~ToolsFixture() { cudaFree(values); }
     void fill() {
-        for (int i = 0; i < count; ++i) {
+        for (int i = 0; i < count; ++i)
             values[i] = i;
-        }
     }
     void launch(int elements = count) {
         LAUNCH(increment, 1, 64, nullptr, values, elements);
@@ -180,9 +177,8 @@ BOOST_AUTO_TEST_CASE(prefetch_is_the_users_doing) {
     BOOST_TEST(ring.waiting() == size / (2 << 20));
     const auto moved = ring.take<tools::Migration>(EventType::migration);
     BOOST_TEST(total(moved) == size);
-    for (const tools::Migration& migration : moved) {
+    for (const tools::Migration& migration : moved)
         BOOST_TEST(migration.cause == by_user);
-    }
 }
 
 BOOST_AUTO_TEST_CASE(thrashing_is_told_and_throttled) {
@@ -253,9 +249,8 @@ BOOST_AUTO_TEST_CASE(read_mostly_duplicates_page_by_page_until_a_write) {
 BOOST_AUTO_TEST_CASE(a_full_ring_loses_and_counts) {
     Ring small(tools::flag(EventType::host_fault), 8);
     Ring large(tools::flag(EventType::host_fault));
-    for (std::size_t at = 0; at < 20; ++at) {
+    for (std::size_t at = 0; at < 20; ++at)
         values[2 * at * granule / sizeof(int)] = 1; // half of anything is not enough to fetch the rest
-    }
     BOOST_TEST(large.waiting() == 20u);
     BOOST_TEST(small.waiting() == 7u);
     BOOST_TEST(small.control->lost[1] == 13u);

@@ -19,9 +19,8 @@ inline int tools_device(int tracker, unsigned long command, void* parameters) {
 class TrackerOwner {
 public:
     ~TrackerOwner() {
-        if (number > 0) {
+        if (number > 0)
             tools_device(number, 0, nullptr);
-        }
     }
     std::uint32_t open(void* ring, std::uint64_t entries, void* control, bool all = true) {
         tools::InitTracker wanted{};
@@ -65,9 +64,8 @@ public:
         std::vector<Event> taken;
         while (control->get_behind != __atomic_load_n(&control->put_behind, __ATOMIC_ACQUIRE)) {
             const tools::Entry& entry = entries_[control->get_behind];
-            if (entry.bytes[0] == static_cast<std::uint8_t>(type)) {
+            if (entry.bytes[0] == static_cast<std::uint8_t>(type))
                 std::memcpy(&taken.emplace_back(), entry.bytes, sizeof(Event));
-            }
             control->get_ahead = (control->get_behind + 1) % size_;
             __atomic_store_n(&control->get_behind, control->get_ahead, __ATOMIC_RELEASE);
         }

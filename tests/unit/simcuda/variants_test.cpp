@@ -9,9 +9,8 @@ BOOST_AUTO_TEST_CASE(the_old_driver_lacks_what_came_later) {
     BOOST_TEST(CALL(old, cuDriverGetVersion, &version) == CUDA_SUCCESS);
     BOOST_TEST(version == 11040);
     for (const char* symbol : {"cuGetProcAddress_v2", "cuLaunchKernelEx", "cuFuncGetParamInfo",
-                               "cuMemAdvise_v2", "cuMemPrefetchAsync_v2", "cuLibraryLoadData"}) {
+                               "cuMemAdvise_v2", "cuMemPrefetchAsync_v2", "cuLibraryLoadData"})
         BOOST_TEST(old.find(symbol) == nullptr, symbol);
-    }
     BOOST_TEST(old.find("cuMemAdvise") != nullptr);
     void* answer = nullptr;
     BOOST_TEST(CALL(old, cuGetProcAddress, "cuMemAdvise", &answer, 8000, cuuint64_t{0}) == CUDA_SUCCESS);

@@ -21,13 +21,11 @@ CUmemAllocationProp on_device() {
 } // namespace
 
 struct AddressFixture : DriverFixture {
-    AddressFixture() {
-        BOOST_REQUIRE_EQUAL(DRIVER(cuMemAddressReserve)(&base, 8 * piece, 0, 0, 0), CUDA_SUCCESS);
-    }
+    AddressFixture() { DO(cuMemAddressReserve, &base, 8 * piece, 0, 0, 0); }
     CUmemGenericAllocationHandle create(std::size_t bytes = piece) {
         const CUmemAllocationProp wanted = on_device();
         CUmemGenericAllocationHandle handle = 0;
-        BOOST_REQUIRE_EQUAL(DRIVER(cuMemCreate)(&handle, bytes, &wanted, 0), CUDA_SUCCESS);
+        DO(cuMemCreate, &handle, bytes, &wanted, 0);
         return handle;
     }
     static CUresult open(CUdeviceptr at, std::size_t bytes) {
@@ -58,12 +56,12 @@ BOOST_FIXTURE_TEST_SUITE(virtual_memory, AddressFixture)
 BOOST_AUTO_TEST_CASE(memory_is_touched_only_between_access_and_unmap) {
     const auto handle = create();
     BOOST_TEST(put(base, 1) == CUDA_ERROR_INVALID_VALUE);
-    BOOST_TEST(DRIVER(cuMemMap)(base, piece, 0, handle, 0) == CUDA_SUCCESS);
+    DO(cuMemMap, base, piece, 0, handle, 0);
     BOOST_TEST(put(base, 1) == CUDA_ERROR_INVALID_VALUE);
     BOOST_TEST(open(base, piece) == CUDA_SUCCESS);
     BOOST_TEST(put(base, 1) == CUDA_SUCCESS);
     BOOST_TEST(get(base) == 1);
-    BOOST_TEST(DRIVER(cuMemUnmap)(base, piece) == CUDA_SUCCESS);
+    DO(cuMemUnmap, base, piece);
     BOOST_TEST(put(base, 1) == CUDA_ERROR_INVALID_VALUE);
     DRIVER(cuMemRelease)(handle);
 }
@@ -92,12 +90,11 @@ BOOST_AUTO_TEST_CASE(memory_lives_until_its_last_handle_and_mapping) {
     const auto handle = create();
     BOOST_TEST(free_memory() == before - piece);
     DRIVER(cuMemMap)(base, piece, 0, handle, 0);
-    BOOST_TEST(DRIVER(cuMemRelease)(handle) == CUDA_SUCCESS);
+    DO(cuMemRelease, handle);
     BOOST_TEST(DRIVER(cuMemRelease)(handle) == CUDA_ERROR_INVALID_VALUE);
     BOOST_TEST(free_memory() == before - piece);
     CUmemGenericAllocationHandle again = 0;
-    BOOST_TEST(DRIVER(cuMemRetainAllocationHandle)(&again, reinterpret_cast<void*>(base + 100)) ==
-               CUDA_SUCCESS);
+    DO(cuMemRetainAllocationHandle, &again, reinterpret_cast<void*>(base + 100));
     BOOST_TEST(again == handle);
     DRIVER(cuMemUnmap)(base, piece);
     BOOST_TEST(free_memory() == before - piece);
@@ -113,7 +110,7 @@ BOOST_AUTO_TEST_CASE(refusals_are_the_documented_ones) {
     BOOST_TEST(DRIVER(cuMemMap)(base + 4096, piece, 0, handle, 0) == CUDA_ERROR_INVALID_VALUE);
     BOOST_TEST(DRIVER(cuMemMap)(base, 2 * piece, 0, handle, 0) == CUDA_ERROR_INVALID_VALUE);
     BOOST_TEST(DRIVER(cuMemMap)(base + 8 * piece, piece, 0, handle, 0) == CUDA_ERROR_INVALID_VALUE);
-    BOOST_TEST(DRIVER(cuMemMap)(base, piece, 0, handle, 0) == CUDA_SUCCESS);
+    DO(cuMemMap, base, piece, 0, handle, 0);
     BOOST_TEST(DRIVER(cuMemMap)(base, piece, 0, handle, 0) == CUDA_ERROR_INVALID_VALUE);
     BOOST_TEST(open(base, 2 * piece) == CUDA_ERROR_INVALID_VALUE);
     BOOST_TEST(DRIVER(cuMemUnmap)(base, piece / 2) == CUDA_ERROR_INVALID_VALUE);
@@ -124,18 +121,16 @@ BOOST_AUTO_TEST_CASE(refusals_are_the_documented_ones) {
     DRIVER(cuMemUnmap)(base, piece);
     DRIVER(cuMemRelease)(handle);
     BOOST_TEST(DRIVER(cuMemAddressFree)(base, piece) == CUDA_ERROR_INVALID_VALUE);
-    BOOST_TEST(DRIVER(cuMemAddressFree)(base, 8 * piece) == CUDA_SUCCESS);
+    DO(cuMemAddressFree, base, 8 * piece);
 }
 
 BOOST_AUTO_TEST_CASE(a_descriptor_stands_for_the_memory) {
     const auto handle = create();
     int file = -1;
     CUmemGenericAllocationHandle imported = 0;
-    BOOST_TEST(DRIVER(cuMemExportToShareableHandle)(&file, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
-                                                    0) == CUDA_SUCCESS);
-    BOOST_TEST(DRIVER(cuMemImportFromShareableHandle)(
-                   &imported, reinterpret_cast<void*>(static_cast<std::intptr_t>(file)),
-                   CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) == CUDA_SUCCESS);
+    DO(cuMemExportToShareableHandle, &file, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+    DO(cuMemImportFromShareableHandle, &imported, reinterpret_cast<void*>(static_cast<std::intptr_t>(file)),
+       CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
     close(file);
     DRIVER(cuMemMap)(base, piece, 0, handle, 0);
     DRIVER(cuMemMap)(base + piece, piece, 0, imported, 0);
@@ -143,7 +138,7 @@ BOOST_AUTO_TEST_CASE(a_descriptor_stands_for_the_memory) {
     put(base, 9);
     BOOST_TEST(get(base + piece) == 9);
     CUmemAllocationProp made{};
-    BOOST_TEST(DRIVER(cuMemGetAllocationPropertiesFromHandle)(&made, imported) == CUDA_SUCCESS);
+    DO(cuMemGetAllocationPropertiesFromHandle, &made, imported);
     BOOST_TEST(made.location.type == CU_MEM_LOCATION_TYPE_DEVICE);
     DRIVER(cuMemUnmap)(base, 2 * piece);
     DRIVER(cuMemRelease)(handle);
