@@ -19,6 +19,7 @@ using trace::Memory;
 namespace {
 
 constexpr std::size_t bytes = 1024 * 1024, page = 4096;
+constexpr std::size_t mapped = 64 * bytes; ///< of which the test writes the first
 constexpr std::uint64_t on_device = 0x7000'0000'0000, stream = 0x70;
 
 } // namespace
@@ -26,8 +27,6 @@ constexpr std::uint64_t on_device = 0x7000'0000'0000, stream = 0x70;
 /// A buffer of words that differ, in pages of its own.
 struct Copies {
     Copies() {
-        unsetenv("UMADVISOR_HASH");
-        runtime::read_options();
         recorder().clear();
         contents->set_allowance(1'000'000'000'000);
         auto* const words = reinterpret_cast<std::uint32_t*>(host);
@@ -35,9 +34,16 @@ struct Copies {
             words[i] = static_cast<std::uint32_t>(i * 2654435761u);
     }
     ~Copies() {
+        unsetenv("UMADVISOR_HASH");
+        runtime::read_options();
         Allocation gone{};
         allocations().erase(address(), gone);
-        munmap(host, bytes);
+        munmap(host, mapped);
+    }
+
+    static void hash(const char* level) {
+        setenv("UMADVISOR_HASH", level, 1);
+        runtime::read_options();
     }
 
     std::uint64_t address() const { return reinterpret_cast<std::uint64_t>(host); }
@@ -118,7 +124,7 @@ struct Copies {
     }
 
     std::uint8_t* const host = static_cast<std::uint8_t*>(
-        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+        mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     const std::unique_ptr<CopyContents> contents = std::make_unique<CopyContents>();
 };
 
@@ -205,24 +211,24 @@ BOOST_AUTO_TEST_CASE(a_page_that_goes_before_the_whole_is_read) {
 }
 
 BOOST_AUTO_TEST_CASE(levels) {
-    setenv("UMADVISOR_HASH", "full", 1);
-    runtime::read_options();
+    hash("full");
     BOOST_TEST(upload().whole_hash != 0u);
-    setenv("UMADVISOR_HASH", "off", 1);
-    runtime::read_options();
+    hash("off");
     BOOST_TEST(upload().part_hash == 0u);
-    unsetenv("UMADVISOR_HASH");
-    runtime::read_options();
 }
 
+/// The run time brings more, so each is a first look: of that the run has taken no time yet.
 BOOST_AUTO_TEST_CASE(without_time_left_nothing_is_looked_at) {
-    std::memset(host, 0, bytes);
-    contents->set_allowance(1000); // for parts
-    const trace::CopyContent content = upload();
-    BOOST_TEST(content.part_hash != 0u);
-    BOOST_TEST(content.whole_hash == 0u);
     contents->set_allowance(0);
     BOOST_TEST(upload().part_hash == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(without_much_time_left_parts_alone_are_looked_at) {
+    hash("full");
+    contents->set_allowance(1000);
+    const trace::CopyContent content = upload(Memory::pageable, mapped); // would take 16 ms
+    BOOST_TEST(content.part_hash != 0u);
+    BOOST_TEST(content.whole_hash == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(downloads_that_are_done_when_the_call_returns) {
@@ -377,6 +383,8 @@ BOOST_AUTO_TEST_CASE(a_source_that_is_gone_is_not_read) {
 
 BOOST_AUTO_TEST_CASE(looking_again_keeps_to_its_share) {
     allocate(Memory::pinned, true);
+    for (std::size_t i = 0; i < 2000; ++i) // takes what only seconds of run time would bring again
+        upload(Memory::pinned, bytes - i);
     upload_async(1);
     contents->set_allowance(0);
     host[0] ^= 1;
@@ -386,15 +394,13 @@ BOOST_AUTO_TEST_CASE(looking_again_keeps_to_its_share) {
 }
 
 BOOST_AUTO_TEST_CASE(all_of_a_source_is_looked_at_again_where_all_was) {
-    setenv("UMADVISOR_HASH", "full", 1);
-    runtime::read_options();
+    hash("full");
     allocate(Memory::pinned, true);
     upload_async(1);
     host[bytes / 2 + page] ^= 1; // in no part
     BOOST_TEST(told_before(trace::SyncKind::event) == 1u);
     BOOST_TEST(recorder().contents.front().content.whole_hash != 0u);
-    unsetenv("UMADVISOR_HASH");
-    runtime::read_options();
+    hash("sample");
     upload_async(2);
     upload_async(3);
     BOOST_TEST(upload_async(4).content.whole_hash != 0u);
