@@ -56,6 +56,7 @@ public:
         allocation.bytes = bytes;
         allocations().insert(allocation);
     }
+    std::uint64_t pages() const { return bytes_ / 4096; }
     std::uint64_t address(std::uint64_t page) const { return allocation.address + page * 4096; }
 
     Allocation allocation{};
@@ -78,6 +79,15 @@ struct SamplerDrive {
         install_driver();
         driver().managed_watched = false;
         sampler->set_allowance(60'000'000'000); // on a busy machine one look may take long
+    }
+    static trace::Residency last() { return recorder().residency.back(); }
+    /// The device takes all of it, and some pages come back: what is seen then.
+    trace::Residency come_back(ManagedLike& memory, std::uint64_t pages, std::uint64_t first = 0) {
+        memory.leave(0, memory.pages());
+        sampler->after_synchronize();
+        memory.touch(first, pages);
+        sampler->before_launch(touching({&memory}));
+        return last();
     }
     std::unique_ptr<ResidencySampler> sampler = std::make_unique<ResidencySampler>();
 };

@@ -365,33 +365,7 @@ void install_memory() {
 void install_driver() {
     std::fill(std::begin(attach::umadvisor_real_table), std::end(attach::umadvisor_real_table),
               reinterpret_cast<void*>(&attach::missing_entry));
-    FakeDriver& d = driver();
-    d.context = reinterpret_cast<CUcontext>(0x1000);
-    d.context_id = 1;
-    d.device = 0;
-    d.memory_bytes = 1ull << 30;
-    d.devices = d.concurrent_managed_access = 1;
-    d.integrated = d.pageable = d.coherent = 0;
-    d.capture_status = CU_STREAM_CAPTURE_STATUS_NONE;
-    d.capture_answer = d.event_answer = d.prefetch_answer = d.managed_answer = d.advise_answer = CUDA_SUCCESS;
-    d.thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
-    d.relaxed_at_every_call = true;
-    d.finished = true;
-    d.managed_activity = 0;
-    d.managed_events.clear();
-    d.host_node = -1;
-    d.node_asked = 0;
-    d.events = d.records = d.queries = d.asked = d.prefetches = d.advices = 0;
-    d.host_answer = CUDA_SUCCESS;
-    d.host_allocated = d.host_freed = d.events_destroyed = d.event_refused_at = 0;
-    d.milliseconds = 0.005f;
-    d.record_streams.clear();
-    d.functions.clear();
-    d.kernels.clear();
-    d.pointers.clear();
-    d.advice.clear();
-    d.prefetch_stream = nullptr;
-    d.prefetch_abi = 0;
+    static_cast<FreshDriver&>(driver()) = {};
     install_context();
     install_streams_and_events();
     install_kernels();

@@ -167,8 +167,8 @@ BOOST_AUTO_TEST_CASE(what_the_driver_says_has_not_moved_is_not_looked_at_again) 
         looks = recorder().residency.size();
         sampler->after_synchronize();
         BOOST_TEST_REQUIRE(recorder().residency.size() == looks + 1);
-        BOOST_TEST(recorder().residency.back().pages == 512u);
-        return recorder().residency.back().host_pages;
+        BOOST_TEST(last().pages == 512u);
+        return last().host_pages;
     };
     BOOST_TEST(cycle() == 512u);
     BOOST_TEST(looks == 1u);
@@ -340,7 +340,7 @@ BOOST_AUTO_TEST_CASE(what_came_back_is_read_for_who_asks_for_it) {
         BOOST_REQUIRE(actor.contents.size() == (asks ? 1u : 0u));
         if (asks)
             BOOST_TEST(actor.contents[0] != 0u);
-        BOOST_TEST(recorder().residency.back().content == (asks ? actor.contents[0] : 0u));
+        BOOST_TEST(last().content == (asks ? actor.contents[0] : 0u));
     }
 }
 
@@ -367,7 +367,6 @@ BOOST_AUTO_TEST_CASE(what_was_brought_to_the_host_before_the_wait_was_over_has_c
 
 BOOST_AUTO_TEST_CASE(what_the_host_took_back_shows_before_a_prefetch_and_before_the_free) {
     ManagedLike memory(64);
-    const auto last = [] { return recorder().residency.back(); };
     sampler->before_launch(touching({&memory}));
     sampler->after_synchronize();
     memory.touch(0, 16);
@@ -427,7 +426,7 @@ BOOST_AUTO_TEST_CASE(a_synchronisation_after_prefetches_alone_lets_the_next_be_l
     memory.touch(0, 64); // the host has taken it back
     sampler->before_prefetch(memory.allocation);
     BOOST_REQUIRE(recorder().residency.size() == 2u);
-    BOOST_TEST(recorder().residency.back().host_pages == 64u);
+    BOOST_TEST(last().host_pages == 64u);
 }
 
 BOOST_AUTO_TEST_CASE(no_allowance_no_look_before_a_free) {
