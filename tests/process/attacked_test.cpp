@@ -66,6 +66,10 @@ Outcome run_attacked(const Folder& folder, std::chrono::microseconds while_,
     return running.get();
 }
 
+pid_t pid_in(const Folder& folder) {
+    return std::stoi(read(folder / "pid"));
+}
+
 const std::string& alone() {
     static const std::string out = [] {
         const Folder folder;
@@ -86,9 +90,7 @@ BOOST_DATA_TEST_CASE(what_becomes_of_the_trace_changes_nothing, data::make(attac
         BOOST_TEST(outcome.status == 0, attack.name << ": " << outcome.err);
         BOOST_TEST(outcome.out == alone());
         BOOST_TEST(lines(outcome.err) == 1u, outcome.err);
-        std::string process = read(folder / "pid");
-        process.pop_back();
-        BOOST_TEST(segments_of(std::stoi(process)) == 0);
+        BOOST_TEST(segments_of(pid_in(folder)) == 0);
     }
 }
 
@@ -112,7 +114,7 @@ BOOST_AUTO_TEST_CASE(a_disk_that_others_fill_changes_nothing) {
         BOOST_TEST(lines(outcome.err) <= 2u, outcome.err); // that it is full, and where it is
         if (outcome.err.find("nothing is recorded") != std::string::npos)
             continue; // it was full before the trace was begun
-        const auto found = nlohmann::json::parse(read(folder / "report.json"));
+        const auto found = Json::parse(read(folder / "report.json"));
         // All that was taken had its room: nothing waits in memory for more.
         BOOST_TEST(count_segments(found.at("process").at("pid"), read_segments(folder / "segments")) == 0);
         for (const auto& calls : found.at("calls"))
@@ -126,20 +128,15 @@ BOOST_AUTO_TEST_CASE(a_killed_program_leaves_its_records_and_no_segment) {
     for (int read_traces = 0, round = 0; read_traces < 5; ++round) {
         BOOST_TEST_REQUIRE(round < 50);
         const Folder folder;
-        std::string process;
-        const Outcome outcome = run_attacked(folder, std::chrono::microseconds(random() % 150'000), [&] {
-            process = read(folder / "pid");
-            process.pop_back();
-            kill(std::stoi(process), SIGKILL);
-        });
+        run_attacked(folder, std::chrono::microseconds(random() % 150'000),
+                     [&] { kill(pid_in(folder), SIGKILL); });
         if (fs::file_size(folder / "x.umtrace") == 0) // on a busy machine it may not have begun to write
             continue;
         ++read_traces;
-        const auto found = report(folder, "x.umtrace");
-        BOOST_TEST(found.at("completeness").at("chunks_missing") == 0);
-        BOOST_TEST(found.at("completeness").at("chunks_lost") == 0);
-        BOOST_TEST(found.at("completeness").at("chunks_damaged") == 0);
-        BOOST_TEST(segments_of(std::stoi(process)) == 0);
+        const auto found = report(folder);
+        BOOST_TEST(holds(found.at("completeness"),
+                         {{"chunks_missing", 0}, {"chunks_lost", 0}, {"chunks_damaged", 0}}));
+        BOOST_TEST(segments_of(pid_in(folder)) == 0);
         const std::string first = run(folder, advisor + " dump --json x.umtrace | md5sum").out;
         BOOST_TEST(run(folder, advisor + " dump --json x.umtrace | md5sum").out == first);
     }
@@ -150,17 +147,13 @@ BOOST_AUTO_TEST_CASE(run_leaves_no_segment_even_when_it_is_quiet) {
     const Outcome outcome = run_sim(folder, advisor + " run -q -o x.umtrace -- sh -c 'echo $$ > pid; exec " +
                                                 programs + "/unruly _exit'");
     BOOST_TEST(outcome.status == 5, outcome.err);
-    std::string process = read(folder / "pid");
-    process.pop_back();
-    BOOST_TEST(segments_of(std::stoi(process)) == 0);
+    BOOST_TEST(segments_of(pid_in(folder)) == 0);
     // Of a trace that was never read, either, when it is replaced.
     run_sim(folder, "UMADVISOR_OUTPUT=y.umtrace LD_PRELOAD=" + shim + " sh -c 'echo $$ > pid; exec " +
                         programs + "/unruly _exit'");
-    process = read(folder / "pid");
-    process.pop_back();
-    BOOST_TEST(segments_of(std::stoi(process)) == 1);
+    BOOST_TEST(segments_of(pid_in(folder), 1) == 1);
     run_sim(folder, advisor + " run -q -f -o y.umtrace -- " + programs + "/unruly _exit");
-    BOOST_TEST(segments_of(std::stoi(process)) == 0);
+    BOOST_TEST(segments_of(pid_in(folder)) == 0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -19,8 +19,7 @@ void check_no_difference(const std::string& scenario, const std::string& where =
         run_sim(folder, where + "UMADVISOR_OUTPUT=" + trace + " LD_PRELOAD=" + shim + " " + program);
     BOOST_TEST(bare.status == 0, bare.out + bare.err);
     BOOST_TEST(!bare.out.empty());
-    BOOST_TEST(watched.status == bare.status, watched.err);
-    BOOST_TEST(watched.out == bare.out);
+    BOOST_TEST(same(watched, bare));
 }
 
 } // namespace

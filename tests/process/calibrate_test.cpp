@@ -6,7 +6,6 @@
 BOOST_AUTO_TEST_SUITE(process_calibrate_test)
 
 using namespace umadvisor::test;
-using Json = nlohmann::json;
 
 namespace {
 
@@ -27,7 +26,7 @@ BOOST_AUTO_TEST_CASE(what_was_not_measured_is_not_kept) {
     const Folder folder;
     const Outcome outcome = run_sim(folder, advisor + " calibrate -o m.json");
     BOOST_TEST_REQUIRE(outcome.status == 0, outcome.err);
-    BOOST_TEST(outcome.out.find("not measured: kernels") != std::string::npos, outcome.out);
+    BOOST_TEST(says(outcome.out, "not measured: kernels"));
     const Json rates = Json::parse(read(folder / "m.json")).at("rates");
     for (const char* const name :
          {"pinned_to_device_bytes_per_s", "host_to_host_bytes_per_s", "both_ways_ratio",
@@ -55,10 +54,10 @@ BOOST_AUTO_TEST_CASE(two_devices_have_a_way_between_them) {
 BOOST_AUTO_TEST_CASE(reports_say_whose_figures_they_stand_on) {
     const Folder folder;
     BOOST_TEST_REQUIRE(run_sim(folder, pageable).status == 0);
-    BOOST_TEST(first_basis(folder, "").find("on an H200") != std::string::npos, first_basis(folder, ""));
+    BOOST_TEST(says(first_basis(folder, ""), "on an H200"));
     BOOST_TEST_REQUIRE(run_sim(folder, advisor + " calibrate -o m.json").status == 0);
     const std::string basis = first_basis(folder, "--machine m.json");
-    BOOST_TEST(basis.find("on the calibrated simcuda H200 model") != std::string::npos, basis);
+    BOOST_TEST(says(basis, "on the calibrated simcuda H200 model"));
 }
 
 BOOST_AUTO_TEST_CASE(its_usual_place) {
@@ -70,7 +69,7 @@ BOOST_AUTO_TEST_CASE(its_usual_place) {
     BOOST_TEST(fs::exists(folder.path / ".config/umadvisor/machine.json"));
     const Outcome outcome =
         run(folder, "HOME=$PWD XDG_CONFIG_HOME= " + advisor + " report --no-cache x.umtrace");
-    BOOST_TEST(outcome.out.find("the calibrated simcuda H200 model") != std::string::npos, outcome.out);
+    BOOST_TEST(says(outcome.out, "the calibrated simcuda H200 model"));
     BOOST_TEST(run_sim(folder, "HOME= XDG_CONFIG_HOME= " + advisor + " calibrate").status == 1);
 }
 
@@ -79,8 +78,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_file_is_told_of) {
     BOOST_TEST_REQUIRE(run_sim(folder, pageable).status == 0);
     const Outcome outcome = run(folder, "echo '{\"schema\": \"umadvisor-machine-1\"}' > m.json; " + advisor +
                                             " report --machine m.json x.umtrace");
-    BOOST_TEST(outcome.status == 1);
-    BOOST_TEST(outcome.err.find("umadvisor calibrate") != std::string::npos, outcome.err);
+    BOOST_TEST(ends(outcome, 1, "umadvisor calibrate"));
 }
 
 BOOST_AUTO_TEST_CASE(devices_of_different_names_stay_known_side_by_side) {
@@ -98,8 +96,7 @@ BOOST_AUTO_TEST_CASE(devices_of_different_names_stay_known_side_by_side) {
     BOOST_TEST(machines.at(1).at("device") == "another card");
     BOOST_TEST_REQUIRE(run_sim(folder, pageable).status == 0);
     for (const std::string options : {"", "--machine config/umadvisor/machine.json"})
-        BOOST_TEST(first_basis(folder, options).find("on the calibrated simcuda H200 model") !=
-                   std::string::npos);
+        BOOST_TEST(says(first_basis(folder, options), "on the calibrated simcuda H200 model"));
 }
 
 /// What `run` does about a device that is not known, with nothing known in $PWD/config.
@@ -108,13 +105,6 @@ namespace {
 const std::string first_run = "export XDG_CONFIG_HOME=$PWD/config; " + advisor + " run -o x.umtrace ";
 const std::string copies = examples + "/sim/pageable_copies";
 const std::string known = "config/umadvisor/machine.json";
-
-std::size_t times(const std::string& text, const std::string& part) {
-    std::size_t count = 0;
-    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
-        ++count;
-    return count;
-}
 
 } // namespace
 
@@ -127,7 +117,7 @@ BOOST_AUTO_TEST_CASE(the_first_run_on_a_device_calibrates_it) {
     BOOST_TEST(line < first.err.find("umadvisor: pageable_copies (pid"), first.err); // and so stands on it
     BOOST_TEST(lines(first.err) == 4u, first.err);
     BOOST_TEST(Json::parse(read(folder / known)).at("device") == "simcuda H200 model");
-    BOOST_TEST(first_basis(folder, "").find("on the calibrated simcuda H200 model") != std::string::npos);
+    BOOST_TEST(says(first_basis(folder, ""), "on the calibrated simcuda H200 model"));
     const Outcome second = run_sim(folder, first_run + "-f -- " + copies);
     BOOST_TEST(lines(second.err) == 3u, second.err);
 }

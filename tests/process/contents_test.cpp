@@ -48,18 +48,17 @@ Outcome run_row(const Folder& folder, const Row& row, const std::string& options
 
 BOOST_DATA_TEST_CASE(rows_with_a_fault_and_without, data::make(rows), row) {
     const Folder folder;
-    const Outcome outcome = run_row(folder, row, "");
-    BOOST_TEST(outcome.status == 0, outcome.err);
-    const auto found = report(folder, "x.umtrace");
+    BOOST_TEST(ends(run_row(folder, row, ""), 0));
+    const auto found = report(folder);
     BOOST_TEST(finds(found, row.rule) == row.found, found.dump(1));
 }
 
 BOOST_AUTO_TEST_CASE(nothing_is_hashed_where_nobody_wants_it) {
     const Folder folder;
     BOOST_TEST(run_row(folder, rows[0], "--hash off").status == 0);
-    for (const auto& copy : dump(folder, "x.umtrace", "Copy"))
+    for (const auto& copy : dump(folder, "Copy"))
         BOOST_TEST(copy.at("part_hash") == 0u);
-    BOOST_TEST(!finds(report(folder, "x.umtrace"), "UMA-106"));
+    BOOST_TEST(!finds(report(folder), "UMA-106"));
 }
 
 BOOST_AUTO_TEST_CASE(a_source_that_changes_before_the_wait_has_a_record) {
@@ -68,27 +67,25 @@ BOOST_AUTO_TEST_CASE(a_source_that_changes_before_the_wait_has_a_record) {
         clean{"UMA-602", "clean", "changed-behind-wait", false};
     BOOST_TEST(run_row(folder, fault, "").status == 0);
     std::set<std::uint64_t> uploads;
-    for (const auto& copy : dump(folder, "x.umtrace", "Copy"))
+    for (const auto& copy : dump(folder, "Copy"))
         if (copy.at("asynchronous") == 1u)
             uploads.insert(copy.at("start_ns").get<std::uint64_t>());
-    const auto changed = dump(folder, "x.umtrace", "Content");
+    const auto changed = dump(folder, "Content");
     BOOST_TEST(changed.size() == uploads.size());
     for (const auto& content : changed) {
         BOOST_TEST(content.at("source_changed") == 1u);
         BOOST_TEST(uploads.contains(content.at("copy_ns").get<std::uint64_t>()));
     }
     BOOST_TEST(run_row(folder, clean, "").status == 0);
-    BOOST_TEST(dump(folder, "x.umtrace", "Content").empty());
+    BOOST_TEST(dump(folder, "Content").empty());
     BOOST_TEST(run_row(folder, fault, "--hash off").status == 0);
-    BOOST_TEST(dump(folder, "x.umtrace", "Content").empty());
+    BOOST_TEST(dump(folder, "Content").empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_level_that_is_none) {
     const Folder folder;
     const Outcome outcome = run_row(folder, rows[0], "--hash most");
-    BOOST_TEST(outcome.status == 2);
-    BOOST_TEST(outcome.err.find("--hash takes off, sample or full, not most") != std::string::npos,
-               outcome.err);
+    BOOST_TEST(ends(outcome, 2, "--hash takes off, sample or full, not most"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

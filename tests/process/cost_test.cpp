@@ -16,8 +16,8 @@ constexpr int calls_a_batch = 256 / 8 + 256 + 256; ///< warming up, timed togeth
 constexpr int warm_up_rounds = 5;
 
 struct Costs {
-    nlohmann::json answer;
-    std::vector<nlohmann::json> launches;
+    Json answer;
+    std::vector<Json> launches;
 };
 
 Costs run_costs(const std::string& options, int rounds,
@@ -28,7 +28,7 @@ Costs run_costs(const std::string& options, int rounds,
                             settings + "; LD_PRELOAD=" + shim + " " + examples + "/sim/call_costs --rounds " +
                             std::to_string(rounds) + " " + options);
     BOOST_TEST_REQUIRE(outcome.status == 0, outcome.err);
-    return {nlohmann::json::parse(outcome.out), dump(folder, "x.umtrace", "Launch")};
+    return {Json::parse(outcome.out), dump(folder, "Launch")};
 }
 
 } // namespace
@@ -49,7 +49,7 @@ BOOST_DATA_TEST_CASE(a_launch_takes_no_more_instructions_than_it_did,
                                                 std::string(settings) + "; LD_PRELOAD=" + shim + " " +
                                                 examples + "/sim/instructions");
     BOOST_TEST_REQUIRE(outcome.status == 0, outcome.err);
-    const auto answer = nlohmann::json::parse(outcome.out);
+    const auto answer = Json::parse(outcome.out);
     BOOST_TEST(answer.at("added_off").get<double>() <= 6);
     BOOST_TEST(answer.at("added").get<double>() > 100); // it is recorded
     BOOST_TEST(answer.at("added").get<double>() <= bound);
@@ -75,7 +75,7 @@ BOOST_DATA_TEST_CASE(brief_launches_are_told_by_kernel_and_shape,
                      settings, brief) {
     const Costs costs = run_costs("", 1, std::string("UMADVISOR_CAPTURE_RANGE=0 ") + settings);
     BOOST_TEST_REQUIRE(!costs.launches.empty());
-    const nlohmann::json& launch = costs.launches.back();
+    const Json& launch = costs.launches.back();
     BOOST_TEST(launch.at("function") == "touch_nothing");
     BOOST_TEST(launch.at("grid").at(0) == 1);
     BOOST_TEST(launch.at("scanned") == !brief);
@@ -92,9 +92,9 @@ BOOST_DATA_TEST_CASE(a_program_with_managed_memory_has_its_launches_in_full,
             run_sim(folder, "UMADVISOR_LAUNCHES=" + std::string(setting) + " " + advisor +
                                 " run -f -o x.umtrace --act stage -- " + examples + "/sim/" + program);
         BOOST_TEST_REQUIRE(outcome.status == 0, outcome.err);
-        for (const auto& launch : dump(folder, "x.umtrace", "Launch"))
+        for (const auto& launch : dump(folder, "Launch"))
             BOOST_TEST(launch.at("scanned") == !brief);
-        BOOST_TEST(notices(report(folder, "x.umtrace"), "managed memory of its own") == !brief);
+        BOOST_TEST(notices(report(folder), "managed memory of its own") == !brief);
     }
 }
 

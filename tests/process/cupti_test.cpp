@@ -7,7 +7,6 @@
 BOOST_AUTO_TEST_SUITE(process_cupti_test)
 
 using namespace umadvisor::test;
-using Json = nlohmann::json;
 
 namespace {
 
@@ -16,10 +15,6 @@ const std::string cupti = "UMADVISOR_UM=cupti";
 /// tests/process/programs/profiled.cu, which asks for CUPTI's seat itself.
 Watched profiled(const std::string& when, const std::string& settings) {
     return Watched("profiled " + when, settings, programs);
-}
-
-bool says(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
 }
 
 /// One line on stderr with `part` in it, the page table in the place of CUPTI, and the trace says why.
@@ -31,7 +26,7 @@ void check_refused(const Watched& watched, const std::string& part) {
     BOOST_TEST(lines_of_it == 1u, watched.outcome.err);
     const Json source = watched.source();
     BOOST_TEST(source.at("source") == "pagemap");
-    BOOST_TEST(says(source.at("trouble").get<std::string>(), part), source.dump());
+    BOOST_TEST(says(source.at("trouble"), part));
     BOOST_TEST(watched.records("ManagedEvent").empty());
     BOOST_TEST(watched.records("ManagedCounters").empty());
     BOOST_TEST(!watched.records("Residency").empty());
@@ -39,7 +34,7 @@ void check_refused(const Watched& watched, const std::string& part) {
 
 /// What is wrong with each line's memory, and what came of the rules.
 std::string judgement(const Watched& watched) {
-    const Json found = report(watched.folder, "x.umtrace");
+    const Json found = report(watched.folder);
     std::multiset<std::string> all;
     for (const Json& verdict : found.at("managed").at("verdicts"))
         all.insert(verdict.at("verdict").get<std::string>());
@@ -57,16 +52,10 @@ BOOST_AUTO_TEST_CASE(cupti_tells_what_simcuda_counts) {
             const Watched queue(program);
             BOOST_TEST(watched.source().at("source") == "cupti");
             BOOST_TEST(watched.source().at("trouble") == "");
-            const auto migrations = watched.events("migration");
-            BOOST_TEST(moved(migrations, 0, 1) == sum(watched.counted.at("bytes_to_device")));
-            BOOST_TEST(moved(migrations, 1, 0) == sum(watched.counted.at("bytes_to_host")));
-            BOOST_TEST(counted_faults(watched.events("host_fault")) == watched.counted.at("host_faults"));
+            check_counted(watched);
             BOOST_TEST(counted_faults(watched.events("device_fault")) ==
                        counted_faults(queue.events("device_fault")));
             const Json totals = watched.records("ManagedCounters").back();
-            BOOST_TEST(totals.at("bytes_to_device") == sum(watched.counted.at("bytes_to_device")));
-            BOOST_TEST(totals.at("bytes_to_host") == sum(watched.counted.at("bytes_to_host")));
-            BOOST_TEST(totals.at("host_faults") == watched.counted.at("host_faults"));
             BOOST_TEST(totals.at("device_faults") ==
                        queue.records("ManagedCounters").back().at("device_faults"));
         }
@@ -125,13 +114,13 @@ BOOST_AUTO_TEST_CASE(cupti_is_loaded_when_it_is_asked_for_and_not_otherwise) {
         BOOST_TEST(says(without.outcome.out, "loaded 0\nseat 0\n"), settings << without.outcome.out);
     }
     const Watched with = profiled("after", cupti);
-    BOOST_TEST(says(with.outcome.out, "loaded 1\nseat 39\n"), with.outcome.out);
+    BOOST_TEST(says(with.outcome.out, "loaded 1\nseat 39\n"));
     BOOST_TEST(with.source().at("source") == "cupti");
 }
 
 BOOST_AUTO_TEST_CASE(a_seat_that_is_taken_is_left_to_who_has_it) {
     const Watched watched = profiled("before", cupti + " UMADVISOR_QUIET=0");
-    BOOST_TEST(says(watched.outcome.out, "seat 0\n"), watched.outcome.out);
+    BOOST_TEST(says(watched.outcome.out, "seat 0\n"));
     check_refused(watched, "seat");
 }
 
@@ -139,7 +128,7 @@ BOOST_AUTO_TEST_CASE(a_cupti_that_refuses_gets_its_seat_back) {
     const Watched watched = profiled("after", cupti + " UMADVISOR_QUIET=0 SIMCUDA_CUPTI_REFUSE="
                                                       "cuptiActivityConfigureUnifiedMemoryCounter:28");
     check_refused(watched, "CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED");
-    BOOST_TEST(says(watched.outcome.out, "seat 0\n"), watched.outcome.out);
+    BOOST_TEST(says(watched.outcome.out, "seat 0\n"));
     check_refused(Watched("pingpong", cupti + " UMADVISOR_QUIET=0 SIMCUDA_CUPTI_REFUSE=cuptiSubscribe:35"),
                   "(35: ");
     check_refused(Watched("pingpong", cupti + " UMADVISOR_QUIET=0 SIMCUDA_CONFIG=tools_queue=0"),
@@ -168,14 +157,14 @@ BOOST_AUTO_TEST_CASE(what_cupti_drops_is_counted_and_ends_the_totals) {
         lost += detail.at("lost").get<std::uint64_t>();
     BOOST_TEST(lost > 0u);
     const Outcome text = run(watched.folder, advisor + " report --managed x.umtrace");
-    BOOST_TEST(says(text.out, "CUPTI dropped " + std::to_string(lost) + " events"), text.out);
-    BOOST_TEST(says(text.out, "from: CUPTI's"), text.out);
+    BOOST_TEST(says(text.out, "CUPTI dropped " + std::to_string(lost) + " events"));
+    BOOST_TEST(says(text.out, "from: CUPTI's"));
 }
 
 BOOST_AUTO_TEST_CASE(what_cupti_asks_the_driver_is_no_call_of_the_program) {
     const auto versions_asked = [](const std::string& settings) {
         const Watched watched("pingpong", settings);
-        const Json found = report(watched.folder, "x.umtrace");
+        const Json found = report(watched.folder);
         for (const Json& entry : found.at("counted"))
             if (entry.at("entry") == "cuDriverGetVersion")
                 return entry.at("count").get<int>();

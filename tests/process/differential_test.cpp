@@ -19,7 +19,7 @@ const std::string few_steps = examples + "/sim/random_program --seed 4 --steps 3
 Outcome run_bare(const std::string& command, const std::string& config = "") {
     const Folder folder;
     const Outcome bare = run_sim(folder, "SIMCUDA_CONFIG=" + config + " " + command);
-    BOOST_TEST(bare.out.find("digest") != std::string::npos, bare.err);
+    BOOST_TEST(says(bare.out, "digest"), bare.err);
     return bare;
 }
 
@@ -29,8 +29,7 @@ void compare(const Outcome& bare, const std::string& command, const std::string&
     const Folder folder;
     const Outcome acted = run_acted(
         folder, command, act, "LD_LIBRARY_PATH='" + driver + "' SIMCUDA_CONFIG=" + config + " timeout 100");
-    BOOST_TEST(acted.status == bare.status, act << " " << config << ": " << acted.err);
-    BOOST_TEST((acted.out == bare.out), act << " " << config << ": " << acted.err);
+    BOOST_TEST(same(acted, bare), act << " " << config << ": " << acted.err);
 }
 
 /// Once, later, and always; one of the answers looks like a good one.

@@ -31,15 +31,16 @@ void check_line(const Outcome& outcome, const std::string& mark, const std::stri
     const std::string line = line_of(outcome, mark, what);
     BOOST_TEST(!line.empty(), "no line \"" << mark << " " << what << "\" in\n" << outcome.out);
     for (const std::string& part : parts)
-        BOOST_TEST(line.find(part) != std::string::npos, part << " is not in\n" << line);
+        BOOST_TEST(says(line, part), part << " is not in\n" << line);
 }
 
 /// Every trouble is a line on standard output: nothing is said beside it, and the status says the same as the
 /// end.
-void check_end(const Outcome& outcome, int status) {
+Outcome check_end(const Outcome& outcome, int status) {
     BOOST_TEST(outcome.status == status, outcome.out << outcome.err);
     BOOST_TEST(outcome.err == "");
     BOOST_TEST(outcome.out.ends_with(status == 0 ? will_work : will_not), outcome.out);
+    return outcome;
 }
 
 const std::string doctor = "XDG_CONFIG_HOME=$PWD/config " + advisor + " doctor";
@@ -75,8 +76,7 @@ std::string copied_advisor(const Folder& folder) {
 
 BOOST_AUTO_TEST_CASE(on_a_machine_where_all_works) {
     const Folder folder;
-    const Outcome outcome = run_sim(folder, doctor);
-    check_end(outcome, 0);
+    const Outcome outcome = check_end(run_sim(folder, doctor), 0);
     const std::string golden =
         "ok    shim            " + fs::canonical(shim).string() +
         "\n"
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(where_files_may_have_no_bytes) {
     const Outcome outcome = run_sim(folder, "(ulimit -f 0; " + doctor + "; echo status $?) | cat");
     check_line(outcome, "no", "preload", {"signal 25", "0 bytes", "ulimit -f"});
     check_line(outcome, "no", "driver", {"signal 25", "0 bytes", "ulimit -f"});
-    BOOST_TEST(outcome.out.find("reinstall") == std::string::npos, outcome.out);
+    BOOST_TEST(lacks(outcome.out, "reinstall"));
     BOOST_TEST(outcome.out.ends_with("status 1\n"), outcome.out);
     BOOST_TEST(outcome.err == "");
 }
@@ -125,11 +125,10 @@ BOOST_AUTO_TEST_CASE(a_shim_that_ends_the_program) {
     std::ofstream(folder / "shim.c") << "#include <stdlib.h>\n__attribute__((constructor)) void begin(void) { "
                                         "if (getenv(\"UMADVISOR_OUTPUT\")) abort(); }\n";
     run(folder, "cc -shared -fPIC -o lib/libumadvisor.so shim.c");
-    const Outcome outcome = run_sim(folder, copied);
-    check_end(outcome, 1);
+    const Outcome outcome = check_end(run_sim(folder, copied), 1);
     check_line(outcome, "no", "preload", {"signal 6"});
-    BOOST_TEST(outcome.out.find("the loader left the shim out") == std::string::npos, outcome.out);
-    BOOST_TEST(outcome.out.find("reinstall the NVIDIA driver") == std::string::npos, outcome.out);
+    BOOST_TEST(lacks(outcome.out, "the loader left the shim out"));
+    BOOST_TEST(lacks(outcome.out, "reinstall the NVIDIA driver"));
 }
 
 BOOST_AUTO_TEST_CASE(memory_of_killed_programs_whose_traces_are_gone_is_told) {
@@ -150,12 +149,11 @@ BOOST_AUTO_TEST_CASE(memory_of_killed_programs_whose_traces_are_gone_is_told) {
     const auto told = [&](const std::string& line) {
         return (line + " ").find(" " + segment + " ") != std::string::npos;
     };
-    const Outcome outcome = run_sim(folder, doctor);
-    check_end(outcome, 0); // a note
+    const Outcome outcome = check_end(run_sim(folder, doctor), 0); // a note
     const std::string line = line_of(outcome, "note", "memory");
     BOOST_TEST(told(line), segment << " is not in\n" << outcome.out);
-    BOOST_TEST(line.find("iB): ") != std::string::npos, line);
-    BOOST_TEST(line.find("ipcrm -m ") != std::string::npos, line);
+    BOOST_TEST(says(line, "iB): "));
+    BOOST_TEST(says(line, "ipcrm -m "));
     BOOST_TEST_REQUIRE(run(folder, "ipcrm -m " + segment).status == 0); // it was left there
     BOOST_TEST(!told(line_of(run_sim(folder, doctor), "note", "memory")));
     BOOST_TEST(run(folder, "ipcrm" + earlier).status == 0);
@@ -163,9 +161,10 @@ BOOST_AUTO_TEST_CASE(memory_of_killed_programs_whose_traces_are_gone_is_told) {
 
 BOOST_AUTO_TEST_CASE(settings_of_the_user_do_not_reach_the_trial) {
     const Folder folder;
-    const Outcome outcome = run_sim(
-        folder, "UMADVISOR_DELAY=5 UMADVISOR_ACT=nonsense UMADVISOR_OUTPUT=$PWD/other.umtrace " + doctor);
-    check_end(outcome, 0);
+    const Outcome outcome = check_end(
+        run_sim(folder,
+                "UMADVISOR_DELAY=5 UMADVISOR_ACT=nonsense UMADVISOR_OUTPUT=$PWD/other.umtrace " + doctor),
+        0);
     check_line(outcome, "ok", "traces", {"/other.umtrace", "UMADVISOR_OUTPUT"});
     BOOST_TEST(!fs::exists(folder / "other.umtrace"));
 }
@@ -191,8 +190,7 @@ BOOST_AUTO_TEST_CASE(each_memory_mode_has_what_does_not_hold_there) {
     for (const auto& each : modes) {
         const Folder folder;
         const Outcome outcome =
-            run_sim(folder, "SIMCUDA_CONFIG=memory=" + std::string(each.mode) + " " + doctor);
-        check_end(outcome, 0);
+            check_end(run_sim(folder, "SIMCUDA_CONFIG=memory=" + std::string(each.mode) + " " + doctor), 0);
         check_line(outcome, "ok", "device 0", {each.device});
         check_line(outcome, "note", "memory mode", {each.note, each.also});
         const bool pcie = std::string(each.mode) == "hmm";
@@ -230,8 +228,7 @@ BOOST_AUTO_TEST_CASE(a_driver_that_refuses) {
           {"719", "719", "nvidia-smi"}}) {
         const Folder folder;
         const Outcome outcome =
-            run_sim(folder, "SIMCUDA_CONFIG=fail=cuInit:0:" + std::string(status) + " " + doctor);
-        check_end(outcome, 1);
+            check_end(run_sim(folder, "SIMCUDA_CONFIG=fail=cuInit:0:" + std::string(status) + " " + doctor), 1);
         check_line(outcome, "ok", "preload", {"works"});
         check_line(outcome, "no", "driver",
                    {"cuInit answers ", status == std::string("719") ? "" : name, remedy});
@@ -247,8 +244,7 @@ BOOST_AUTO_TEST_CASE(a_driver_whose_words_are_no_text) {
 
 BOOST_AUTO_TEST_CASE(a_driver_without_devices) {
     const Folder folder;
-    const Outcome outcome = run_sim(folder, "SIMCUDA_CONFIG=devices=0 " + doctor);
-    check_end(outcome, 1);
+    const Outcome outcome = check_end(run_sim(folder, "SIMCUDA_CONFIG=devices=0 " + doctor), 1);
     check_line(outcome, "no", "device", {"CUDA_VISIBLE_DEVICES", "--gpus all"});
 }
 
@@ -273,15 +269,13 @@ BOOST_AUTO_TEST_CASE(a_library_that_is_no_driver) {
     const Folder folder;
     const std::string before = make_driver(folder, "return 0;");
     run(folder, "cc -shared -fPIC -o driver/libcuda.so.1 -xc /dev/null");
-    const Outcome outcome = run(folder, before + doctor);
-    check_end(outcome, 1);
+    const Outcome outcome = check_end(run(folder, before + doctor), 1);
     check_line(outcome, "no", "driver", {"is not a CUDA driver"});
 }
 
 BOOST_AUTO_TEST_CASE(without_the_shim) {
     const Folder folder;
-    const Outcome outcome = run_sim(folder, copied_advisor(folder));
-    check_end(outcome, 1);
+    const Outcome outcome = check_end(run_sim(folder, copied_advisor(folder)), 1);
     check_line(outcome, "no", "shim", {"libumadvisor.so is not in ../lib", "install both"});
     check_line(outcome, "ok", "driver", {"libcuda.so.1"});
 }
@@ -301,8 +295,7 @@ BOOST_AUTO_TEST_CASE(a_shim_that_the_loader_refuses) {
     const std::string copied = copied_advisor(folder);
     std::ofstream(folder / "lib/libumadvisor.so")
         << "no library, but long enough for a header" << std::string(1024, '.');
-    const Outcome outcome = run_sim(folder, copied);
-    check_end(outcome, 1);
+    const Outcome outcome = check_end(run_sim(folder, copied), 1);
     check_line(outcome, "no", "preload", {"ld.so", "libumadvisor.so", "invalid ELF header", "install"});
     BOOST_TEST(line_of(outcome, "ok", "recording") == "");
 }
@@ -311,8 +304,7 @@ BOOST_AUTO_TEST_CASE(a_shim_that_records_nothing) {
     const Folder folder;
     const std::string copied = copied_advisor(folder);
     run(folder, "cc -shared -fPIC -o lib/libumadvisor.so -xc /dev/null");
-    const Outcome outcome = run_sim(folder, copied);
-    check_end(outcome, 1);
+    const Outcome outcome = check_end(run_sim(folder, copied), 1);
     check_line(outcome, "ok", "preload", {"works"});
     check_line(outcome, "no", "recording", {"left no trace"});
 }
@@ -321,8 +313,7 @@ BOOST_AUTO_TEST_CASE(in_a_folder_where_nothing_can_be_written) {
     const Folder folder;
     // Root writes where permissions forbid it, but not to these.
     for (const std::string where : {"cd /proc", "mkdir gone && cd gone && rmdir ../gone"}) {
-        const Outcome outcome = run_sim(folder, where + " && " + advisor + " doctor");
-        check_end(outcome, 1);
+        const Outcome outcome = check_end(run_sim(folder, where + " && " + advisor + " doctor"), 1);
         check_line(outcome, "ok", "recording", {"left a trace"});
         check_line(outcome, "no", "traces", {"No such file", "-o", "UMADVISOR_OUTPUT"});
         // It says what `run` does.
@@ -337,8 +328,7 @@ BOOST_AUTO_TEST_CASE(in_a_folder_where_nothing_can_be_written) {
 
 BOOST_AUTO_TEST_CASE(without_a_folder_for_temporary_files) {
     const Folder folder;
-    const Outcome outcome = run_sim(folder, "TMPDIR=/proc " + doctor);
-    check_end(outcome, 1);
+    const Outcome outcome = check_end(run_sim(folder, "TMPDIR=/proc " + doctor), 1);
     check_line(outcome, "no", "recording", {"not tried", "/proc", "TMPDIR"});
 }
 

@@ -42,23 +42,22 @@ BOOST_AUTO_TEST_CASE(whole_stacks_begin_where_the_program_does) {
     const Outcome whole = run(folder, advisor + " flame --full-stacks --by copied " + trace);
     BOOST_TEST(whole.out.starts_with("_start (pageable_copies);"), whole.out);
     BOOST_TEST(lines(whole.out) == 3u);
-    BOOST_TEST(whole.out.find(";main (pageable_copies.cu:53);cudaMemcpy (") != std::string::npos, whole.out);
+    BOOST_TEST(says(whole.out, ";main (pageable_copies.cu:53);cudaMemcpy ("));
     const Outcome hidden = run(folder, advisor + " flame --hide upload --by copied " + trace);
-    BOOST_TEST(hidden.out.find("main (pageable_copies.cu:45);cudaMemcpy 16777216\n") != std::string::npos,
-               hidden.out);
+    BOOST_TEST(says(hidden.out, "main (pageable_copies.cu:45);cudaMemcpy 16777216\n"));
 }
 
 BOOST_AUTO_TEST_CASE(time_blocked_is_that_of_the_calls_that_wait) {
     const Folder folder;
     const std::string trace = record(folder);
     std::uint64_t waited = 0;
-    const nlohmann::json told = report(folder, trace);
+    const Json told = report(folder, trace);
     for (const auto& call : told.at("calls"))
         for (const char* name :
              {"cudaMemcpy", "cudaMemcpyAsync", "cudaStreamSynchronize", "cudaMalloc", "cudaFree"})
             if (call.at("call") == name)
                 waited += call.at("time_ns").get<std::uint64_t>();
-    const auto file = nlohmann::json::parse(run(folder, advisor + " flame --format speedscope " + trace).out);
+    const auto file = Json::parse(run(folder, advisor + " flame --format speedscope " + trace).out);
     BOOST_TEST(file.at("profiles").at(0).at("endValue") == waited, file.dump());
 }
 

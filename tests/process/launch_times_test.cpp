@@ -11,10 +11,10 @@ using namespace umadvisor::test;
 namespace {
 
 struct Run {
-    std::uint64_t made = 0;      ///< launches
-    double inside = 0;           ///< nanoseconds in their calls
-    nlohmann::json call, kernel; ///< what the report says of them
-    std::vector<nlohmann::json> launches;
+    std::uint64_t made = 0; ///< launches
+    double inside = 0;      ///< nanoseconds in their calls
+    Json call, kernel;      ///< what the report says of them
+    std::vector<Json> launches;
 };
 
 /// `phases`: how many launches, and the nanoseconds that each of them blocks; and so on.
@@ -27,12 +27,12 @@ Run run_launches(const std::string& phases) {
     BOOST_TEST_REQUIRE(outcome.status == 0, outcome.err);
     Run run;
     std::istringstream(outcome.out) >> run.made >> run.inside;
-    const auto whole = report(folder, "x.umtrace");
+    const auto whole = report(folder);
     for (const auto& call : whole.at("calls"))
         if (call.at("entry").get<std::string>().starts_with("cuLaunchKernel"))
             run.call = call;
     run.kernel = whole.at("launches").at(0);
-    run.launches = dump(folder, "x.umtrace", "Launch");
+    run.launches = dump(folder, "Launch");
     return run;
 }
 

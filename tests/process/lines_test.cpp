@@ -4,7 +4,6 @@
 BOOST_AUTO_TEST_SUITE(process_lines_test)
 
 using namespace umadvisor::test;
-using Json = nlohmann::json;
 
 namespace {
 
@@ -99,7 +98,7 @@ BOOST_AUTO_TEST_CASE(a_library_without_frame_pointers_that_is_gone_by_then) {
 BOOST_AUTO_TEST_CASE(calls_that_fail_come_first_with_their_lines) {
     const Folder folder;
     BOOST_TEST_REQUIRE(check_unnoticed(folder, "unheeded", "SIMCUDA_CONFIG=capacity=128M").status == 0);
-    const Json findings = report(folder, "x.umtrace").at("findings");
+    const Json findings = report(folder).at("findings");
     BOOST_TEST_REQUIRE(findings.size() >= 4u, findings.dump());
     const char* const markers[] = {"x", "y", "z", "missing"};
     for (std::size_t i = 0; i < 4; ++i) {
@@ -144,15 +143,6 @@ BOOST_AUTO_TEST_CASE(a_stripped_library) {
     check_stack(finding(program.findings("--debug-dir '" + (folder / "debug") + "'"), "libstripped.so",
                         "lines_library.cpp", "library"),
                 {in_library, calls_library});
-}
-
-/// No loader that would preload anything into it.
-BOOST_AUTO_TEST_CASE(a_static_position_independent_program_is_refused) {
-    const Folder folder;
-    const Outcome outcome = run(folder, advisor + " run -- " + programs + "/static_pie_program");
-    BOOST_TEST(outcome.status == 2);
-    BOOST_TEST(lines(outcome.err) == 1u, outcome.err);
-    BOOST_TEST(outcome.err.find("static") != std::string::npos, outcome.err);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

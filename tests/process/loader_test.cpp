@@ -7,23 +7,20 @@ using namespace umadvisor::test;
 
 BOOST_AUTO_TEST_CASE(look_ups_from_a_walk_over_the_objects) {
     const Folder folder;
-    const Outcome outcome = check_unnoticed(folder, "inside_loader look-up");
-    BOOST_TEST(outcome.status == 0);
-    BOOST_TEST(dump(folder, "x.umtrace", "Alloc").size() == 1u);
+    BOOST_TEST(ends(check_unnoticed(folder, "inside_loader look-up"), 0));
+    BOOST_TEST(dump(folder, "Alloc").size() == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(a_call_from_a_walk_over_the_objects) {
     const Folder folder;
-    const Outcome outcome = check_unnoticed(folder, "inside_loader call");
-    BOOST_TEST(outcome.status == 0);
-    BOOST_TEST(dump(folder, "x.umtrace", "Alloc").size() == 3u);
+    BOOST_TEST(ends(check_unnoticed(folder, "inside_loader call"), 0));
+    BOOST_TEST(dump(folder, "Alloc").size() == 3u);
 }
 
 BOOST_AUTO_TEST_CASE(a_call_from_a_walk_that_an_unwinding_thread_waits_for) {
     const Folder folder;
-    const Outcome outcome = check_unnoticed(folder, "while_unwinding call");
-    BOOST_TEST(outcome.status == 0);
-    const auto made = dump(folder, "x.umtrace", "Alloc");
+    BOOST_TEST(ends(check_unnoticed(folder, "while_unwinding call"), 0));
+    const auto made = dump(folder, "Alloc");
     BOOST_TEST(made.size() > 4u); // as many as the other thread makes
     for (const auto& each : made)
         BOOST_TEST(each.at("stack") != 0);
@@ -33,14 +30,13 @@ BOOST_AUTO_TEST_CASE(forks_while_another_unwinds) {
     const Folder folder;
     const Outcome outcome = check_unnoticed(folder, "while_unwinding fork");
     BOOST_TEST(outcome.out == "0 children hung\nwent on\n");
-    BOOST_TEST(!dump(folder, "x.umtrace", "Alloc").empty());
+    BOOST_TEST(!dump(folder, "Alloc").empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_copy_in_the_constructor_of_a_library) {
     const Folder folder;
-    const Outcome outcome = check_unnoticed(folder, "inside_loader constructor");
-    BOOST_TEST(outcome.status == 0);
-    BOOST_TEST(dump(folder, "x.umtrace", "Copy").size() == 2u);
+    BOOST_TEST(ends(check_unnoticed(folder, "inside_loader constructor"), 0));
+    BOOST_TEST(dump(folder, "Copy").size() == 2u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

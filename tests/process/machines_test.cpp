@@ -1,5 +1,5 @@
 /// The newest machines, each as a mode of simcuda, and the entry points of drivers after CUDA 13.0.
-#include "process.hpp"
+#include "unnoticed.hpp"
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
@@ -10,14 +10,8 @@ BOOST_AUTO_TEST_SUITE(process_machines_test)
 
 using namespace umadvisor::test;
 namespace data = boost::unit_test::data;
-using Json = nlohmann::json;
 
 namespace {
-
-/// Under the shim, on the simcuda of a driver of CUDA 13.4.
-Outcome run_new(const Folder& folder, const std::string& command) {
-    return run(folder, "export LD_LIBRARY_PATH='" + simcuda + "-new'; " + command);
-}
 
 struct Mode {
     const char *config, *word, *text;
@@ -59,22 +53,13 @@ std::uint64_t copied_bytes(const Json& simcuda_report) {
 
 BOOST_AUTO_TEST_CASE(a_newer_driver_has_its_entry_points_recorded_to_the_byte) {
     const Folder folder;
-    const Outcome bare = run_new(folder, programs + "/newer_entries");
-    const Outcome watched =
-        run_new(folder, "SIMCUDA_REPORT=simcuda.json UMADVISOR_OUTPUT=x.umtrace LD_PRELOAD=" + shim + " " +
-                            programs + "/newer_entries");
-    BOOST_TEST(bare.status == 0, bare.out);
-    BOOST_TEST(watched.status == 0, watched.out << watched.err);
-    BOOST_TEST(watched.out == bare.out);
-
-    const Json told = report(folder, "x.umtrace");
+    BOOST_TEST(ends(check_unnoticed(folder, "newer_entries", "SIMCUDA_REPORT=simcuda.json", "-new"), 0));
+    const Json told = report(folder);
     std::map<std::string, std::uint64_t> by_entry;
-    std::uint64_t bytes = told.at("graphs").at("copied_bytes"), failed = 0;
+    std::uint64_t bytes = told.at("graphs").at("copied_bytes");
     by_entry["cuGraphAddNode_v3"] = bytes;
-    for (const Json& copy : dump(folder, "x.umtrace", "Copy")) {
-        failed += copy.at("status") != 0;
-        if (copy.at("status") != 0)
-            continue;
+    const auto copies = dump(folder, "Copy", {{"status", 0}});
+    for (const Json& copy : copies) {
         bytes += copy.at("bytes").get<std::uint64_t>();
         by_entry[copy.at("entry")] += copy.at("bytes").get<std::uint64_t>();
     }
@@ -87,48 +72,32 @@ BOOST_AUTO_TEST_CASE(a_newer_driver_has_its_entry_points_recorded_to_the_byte) {
         {"cuGraphAddNode_v3", 2 * 5000},
     };
     BOOST_TEST(Json(by_entry) == Json(expected));
-    BOOST_TEST(failed == 2u);
-    std::vector<std::string> functions;
-    for (const Json& function : dump(folder, "x.umtrace", "HostFunction"))
-        functions.push_back(function.at("entry"));
-    const std::vector<std::string> both{"cuLaunchHostFunc_v2", "cuLaunchHostFunc_v2_ptsz"};
-    BOOST_TEST(functions == both, boost::test_tools::per_element());
-    std::uint64_t recaptures = 0;
-    for (const Json& record : dump(folder, "x.umtrace", "Graph"))
-        recaptures += record.at("entry") == "cuStreamBeginRecaptureToGraph" && record.at("status") == 801;
-    BOOST_TEST(recaptures == 1u);
+    BOOST_TEST(dump(folder, "Copy").size() == copies.size() + 2); // those that failed
+    BOOST_TEST(hold(dump(folder, "HostFunction"),
+                    {{{"entry", "cuLaunchHostFunc_v2"}}, {{"entry", "cuLaunchHostFunc_v2_ptsz"}}}));
+    BOOST_TEST(dump(folder, "Graph", {{"entry", "cuStreamBeginRecaptureToGraph"}, {"status", 801}}).size() ==
+               1u);
     BOOST_TEST(told.at("unknown_lookups").empty());
-    std::uint64_t located = 0;
-    for (const Json& counter : dump(folder, "x.umtrace", "Counter"))
-        if (counter.at("entry") == "cuMemGetLocationInfo")
-            located = counter.at("count");
-    BOOST_TEST(located == 2u);
+    BOOST_TEST(hold(dump(folder, "Counter", {{"entry", "cuMemGetLocationInfo"}}), {{{"count", 2}}}));
 }
 
 /// A driver of 13.0 has none of them: a look-up is answered as without umadvisor.
 BOOST_AUTO_TEST_CASE(an_older_driver_does_not_have_them) {
     const Folder folder;
-    const std::string program = programs + "/newer_entries";
-    const Outcome bare = run_sim(folder, program);
-    const Outcome watched = run_sim(folder, "UMADVISOR_OUTPUT=x.umtrace LD_PRELOAD=" + shim + " " + program);
-    BOOST_TEST(bare.status == 3);
-    BOOST_TEST(watched.status == bare.status);
-    BOOST_TEST(watched.out == bare.out);
+    BOOST_TEST(ends(check_unnoticed(folder, "newer_entries"), 3));
 }
 
 BOOST_DATA_TEST_CASE(the_report_names_the_memory_mode, data::make(modes), mode) {
     const Folder folder;
     const Outcome outcome = run_mode(folder, mode, "vector_add_managed");
     BOOST_TEST(outcome.status == 0, outcome.err);
-    BOOST_TEST(report(folder, "x.umtrace").at("devices").at(0).at("memory_mode") == mode.word);
+    BOOST_TEST(report(folder).at("devices").at(0).at("memory_mode") == mode.word);
     const std::string text = run(folder, advisor + " report x.umtrace").out;
-    BOOST_TEST(text.substr(0, text.find('\n')).find(std::string(" · ") + mode.text + " · ") !=
-                   std::string::npos,
-               text.substr(0, text.find('\n')));
+    BOOST_TEST(says(text.substr(0, text.find('\n')), std::string(" · ") + mode.text + " · "));
     BOOST_TEST(run(folder, advisor + " report --html -o page.html x.umtrace").status == 0);
     const std::string page = read(folder / "page.html"), name = mode.text;
     const std::size_t comma = name.find(", ");
-    BOOST_TEST(page.find("<b>" + name.substr(0, comma) + "</b>" + name.substr(comma)) != std::string::npos);
+    BOOST_TEST(says(page, "<b>" + name.substr(0, comma) + "</b>" + name.substr(comma)));
 }
 
 BOOST_DATA_TEST_CASE(pageable_memory_among_the_parameters_is_recorded_where_kernels_reach_it, data::make(modes),
@@ -139,10 +108,10 @@ BOOST_DATA_TEST_CASE(pageable_memory_among_the_parameters_is_recorded_where_kern
         reaches ? "rule_cases --rule UMA-217 --case fault" : "rule_cases --rule UMA-217 --case clean";
     BOOST_TEST(run_mode(folder, mode, row).status == 0);
     std::map<std::uint64_t, std::uint64_t> bytes;
-    for (const Json& range : dump(folder, "x.umtrace", "HostRange"))
+    for (const Json& range : dump(folder, "HostRange"))
         bytes[range.at("id")] = address(range.at("last")) - address(range.at("first"));
     std::uint64_t launches = 0;
-    for (const Json& launch : dump(folder, "x.umtrace", "Launch"))
+    for (const Json& launch : dump(folder, "Launch"))
         for (const Json& range : launch.at("host_ranges"))
             launches += bytes.at(range) >= 2u << 20;
     BOOST_TEST(launches == (reaches ? 6u : 0u));
@@ -155,9 +124,9 @@ BOOST_DATA_TEST_CASE(act_says_what_it_refuses, data::make(modes), mode) {
     BOOST_TEST(outcome.status == 0, outcome.err);
     std::istringstream refused(mode.refused);
     for (std::string part; std::getline(refused, part, '|');)
-        BOOST_TEST(outcome.err.find(part) != std::string::npos, part << " is not in " << outcome.err);
+        BOOST_TEST(says(outcome.err, part), part << " is not in " << outcome.err);
     if (*mode.refused == '\0')
-        BOOST_TEST(outcome.err.find("refused") == std::string::npos, outcome.err);
+        BOOST_TEST(lacks(outcome.err, "refused"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

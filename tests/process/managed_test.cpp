@@ -8,22 +8,13 @@
 BOOST_AUTO_TEST_SUITE(process_managed_test)
 
 using namespace umadvisor::test;
-using Json = nlohmann::json;
 
 BOOST_AUTO_TEST_CASE(every_byte_and_fault_is_told) {
     for (const std::string program : {"pingpong", "vector_add_managed", "prefetched_add", "static_managed"})
         BOOST_TEST_CONTEXT(program) {
             const Watched watched(program);
             BOOST_TEST(watched.source().at("source") == "queue");
-            const auto migrations = watched.events("migration");
-            BOOST_TEST(!migrations.empty());
-            BOOST_TEST(moved(migrations, 0, 1) == sum(watched.counted.at("bytes_to_device")));
-            BOOST_TEST(moved(migrations, 1, 0) == sum(watched.counted.at("bytes_to_host")));
-            BOOST_TEST(counted_faults(watched.events("host_fault")) == watched.counted.at("host_faults"));
-            const Json totals = watched.records("ManagedCounters").back();
-            BOOST_TEST(totals.at("bytes_to_device") == sum(watched.counted.at("bytes_to_device")));
-            BOOST_TEST(totals.at("bytes_to_host") == sum(watched.counted.at("bytes_to_host")));
-            BOOST_TEST(totals.at("host_faults") == watched.counted.at("host_faults"));
+            check_counted(watched);
         }
 }
 
@@ -36,7 +27,7 @@ Watched in_turn(const std::string& way) {
 
 std::vector<Json> ping_pongs(const Watched& watched) {
     std::vector<Json> found;
-    const Json whole = report(watched.folder, "x.umtrace");
+    const Json whole = report(watched.folder);
     for (const Json& finding : whole.at("findings"))
         if (finding.at("rule") == "UMA-202")
             found.push_back(finding);
@@ -57,7 +48,7 @@ BOOST_AUTO_TEST_CASE(what_moves_between_devices_is_told) {
     BOOST_TEST(found[0].at("evidence").at("bytes_between_devices") == between);
     BOOST_TEST(found[0].at("evidence").at("times") == 11);
     const Outcome text = run(watched.folder, advisor + " report x.umtrace");
-    BOOST_TEST(text.out.find("176 MiB between devices") != std::string::npos, text.out);
+    BOOST_TEST(says(text.out, "176 MiB between devices"));
 }
 
 BOOST_AUTO_TEST_CASE(devices_that_have_a_part_each_do_not_ping_pong) {
@@ -140,7 +131,7 @@ BOOST_AUTO_TEST_CASE(the_detail_that_was_asked_for) {
 BOOST_AUTO_TEST_CASE(without_the_queue_residency_is_sampled_and_the_trace_says_why) {
     const Watched refused("pingpong", "SIMCUDA_CONFIG=tools_queue=0");
     BOOST_TEST(refused.source().at("source") == "pagemap");
-    BOOST_TEST(refused.source().at("trouble").get<std::string>().find("refuses") != std::string::npos);
+    BOOST_TEST(says(refused.source().at("trouble"), "refuses"));
     BOOST_TEST(refused.records("ManagedEvent").empty());
     BOOST_TEST(refused.records("ManagedCounters").empty());
     BOOST_TEST(!refused.records("Residency").empty());
@@ -157,10 +148,7 @@ BOOST_AUTO_TEST_CASE(without_the_queue_residency_is_sampled_and_the_trace_says_w
 
 BOOST_AUTO_TEST_CASE(a_program_that_is_repaired_is_spared_what_recording_would_cost_it) {
     const auto timed = [](const Watched& watched) {
-        std::size_t launches = 0;
-        for (const Json& launch : watched.records("Launch"))
-            launches += launch.at("sample") != 0;
-        return launches;
+        return watched.records("Launch").size() - watched.records("Launch", {{"sample", 0}}).size();
     };
     const Watched recorded("pingpong", "");
     BOOST_TEST(recorded.source().at("source") == "queue");
@@ -180,11 +168,7 @@ BOOST_AUTO_TEST_CASE(a_program_that_is_repaired_is_spared_what_recording_would_c
 
 BOOST_AUTO_TEST_CASE(what_the_host_reads_last_is_seen_before_the_free_where_nobody_else_tells) {
     const auto looks = [](const Watched& watched, const std::string& moment) {
-        std::vector<Json> found;
-        for (Json& look : watched.records("Residency"))
-            if (look.at("moment") == moment)
-                found.push_back(std::move(look));
-        return found;
+        return watched.records("Residency", {{"moment", moment}});
     };
     const Watched alone("pingpong", "UMADVISOR_UM=pagemap");
     const auto last = looks(alone, "before_free");
@@ -204,9 +188,8 @@ BOOST_AUTO_TEST_CASE(what_the_host_took_back_is_seen_before_a_prefetch) {
     const auto looks = [](const std::string& program, const std::string& settings) {
         const Watched watched(program, settings);
         std::vector<bool> on_host;
-        for (const Json& look : watched.records("Residency"))
-            if (look.at("moment") == "before_prefetch")
-                on_host.push_back(look.at("host_pages") != 0);
+        for (const Json& look : watched.records("Residency", {{"moment", "before_prefetch"}}))
+            on_host.push_back(look.at("host_pages") != 0);
         return on_host;
     };
     const auto before_each = looks("pingpong_prefetched", "UMADVISOR_UM=pagemap");

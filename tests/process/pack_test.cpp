@@ -142,8 +142,7 @@ BOOST_AUTO_TEST_CASE(a_full_disk_leaves_nothing_behind) {
     const Recorded recorded;
     const Outcome outcome =
         run(recorded.folder, "ulimit -f 8; " + advisor + " pack plain/x.umtrace -o packed/x.umtrace");
-    BOOST_TEST(outcome.status == 1);
-    BOOST_TEST(outcome.err.find("nothing was written") != std::string::npos, outcome.err);
+    BOOST_TEST(ends(outcome, 1, "nothing was written"));
     BOOST_TEST(lines(outcome.err) == 1u, outcome.err);
     BOOST_TEST(fs::is_empty(recorded.folder.path / "packed"));
 }

@@ -4,7 +4,6 @@
 #include <boost/test/unit_test.hpp>
 
 using namespace umadvisor::test;
-using nlohmann::json;
 
 BOOST_AUTO_TEST_SUITE(process_plan_test)
 
@@ -19,22 +18,21 @@ Outcome play(const Folder& folder, const std::string& act, const std::string& ar
                                arguments);
 }
 
-json plan_of(const Folder& folder) {
+Json plan_of(const Folder& folder) {
     const Outcome outcome = run(folder, advisor + " plan -f -o p.json x.umtrace");
     BOOST_TEST_REQUIRE(outcome.status == 0, outcome.err);
-    return json::parse(read(folder / "p.json"));
+    return Json::parse(read(folder / "p.json"));
 }
 
 std::uint64_t counted(const Folder& folder, const char* what) {
-    return json::parse(read(folder / "sim.json")).at(what).get<std::uint64_t>();
+    return driver_report(folder).at(what);
 }
 
 /// When what was prefetched to the host, and when the program waited first, in nanoseconds.
 std::vector<double> starts_of(const Folder& folder, const char* reason) {
     std::vector<double> starts;
-    for (const json& each : dump(folder, "x.umtrace", "Prefetch"))
-        if (each.at("reason") == reason)
-            starts.push_back(each.at("start_ns").get<double>());
+    for (const Json& each : dump(folder, "Prefetch", {{"reason", reason}}))
+        starts.push_back(each.at("start_ns"));
     return starts;
 }
 
@@ -43,7 +41,7 @@ const std::string shares = programs + "/rewritten_memory ";
 /// What made each allocation of device memory, in the order of the program.
 std::vector<std::string> makers(const Folder& folder) {
     std::vector<std::string> all;
-    for (const json& each : dump(folder, "x.umtrace", "Alloc"))
+    for (const Json& each : dump(folder, "Alloc"))
         all.push_back(each.at("origin").get<std::string>() + " " + each.at("reason").get<std::string>());
     return all;
 }
@@ -53,22 +51,19 @@ const std::string ours = "umadvisor rewrite_all", left = "program never_rewrite"
 const std::string copies = programs + "/staged_copies ";
 
 std::size_t staged(const Folder& folder, const char* from) {
-    std::size_t count = 0;
-    for (const json& copy : dump(folder, "x.umtrace", "Copy"))
-        count += copy.at("source_memory") == from && copy.at("staged") == 1;
-    return count;
+    return dump(folder, "Copy", {{"source_memory", from}, {"staged", 1}}).size();
 }
 
 using Keys = std::vector<std::string>;
 
-Keys keys(const json& entries) {
+Keys keys(const Json& entries) {
     Keys all;
-    for (const json& entry : entries)
+    for (const Json& entry : entries)
         all.push_back(entry.at("key"));
     return all;
 }
 
-void write(const Folder& folder, const json& plan) {
+void write(const Folder& folder, const Json& plan) {
     std::ofstream(folder / "p.json") << plan.dump(2);
 }
 
@@ -80,22 +75,20 @@ BOOST_AUTO_TEST_CASE(the_next_run_knows_from_the_first_wait_on) {
     const Outcome first = play(folder, "prefetch");
     BOOST_TEST(first.out == bare.out);
     const std::uint64_t learning = counted(folder, "host_faults");
-    const json plan = plan_of(folder);
+    const Json plan = plan_of(folder);
     BOOST_TEST(plan["schema"] == "umadvisor-plan-1");
-    BOOST_TEST(plan["modes"] == json::array({"prefetch"}));
+    BOOST_TEST(plan["modes"] == Json::array({"prefetch"}));
     BOOST_TEST_REQUIRE(plan["host_returns"].size() == 1u, plan.dump(1));
-    const json& habit = plan["host_returns"][0];
+    const Json& habit = plan["host_returns"][0];
     BOOST_TEST(habit["wait"].get<std::string>().find("pingpong.cu:") == 0u, habit.dump());
     BOOST_TEST(habit["allocation"].get<std::string>().find("pingpong.cu:") == 0u, habit.dump());
     BOOST_TEST(habit["last"] == habit["allocation_bytes"]);
 
-    const Outcome second = play(folder, "plan=p.json");
-    BOOST_TEST(second.status == 0, second.err);
-    BOOST_TEST(second.out == bare.out);
+    BOOST_TEST(same(play(folder, "plan=p.json"), bare));
     BOOST_TEST(counted(folder, "device_fault_groups") == 0u);
     BOOST_TEST(counted(folder, "host_faults") < learning);
-    const auto first_wait = dump(folder, "x.umtrace", "Sync").at(0).at("start_ns").get<double>();
-    const auto launches = dump(folder, "x.umtrace", "Launch");
+    const auto first_wait = dump(folder, "Sync").at(0).at("start_ns").get<double>();
+    const auto launches = dump(folder, "Launch");
     const auto home = starts_of(folder, "host_returns");
     BOOST_TEST_REQUIRE(!home.empty());
     BOOST_TEST(home.front() > first_wait);
@@ -109,9 +102,7 @@ BOOST_AUTO_TEST_CASE(what_has_changed_is_left_alone) {
     play(folder, "prefetch");
     plan_of(folder);
     const Outcome bare = play(folder, "", " --mib 16 --rounds 1");
-    const Outcome larger = play(folder, "plan=p.json", " --mib 16 --rounds 1");
-    BOOST_TEST(larger.status == 0, larger.err);
-    BOOST_TEST(larger.out == bare.out);
+    BOOST_TEST(same(play(folder, "plan=p.json", " --mib 16 --rounds 1"), bare));
     BOOST_TEST(starts_of(folder, "host_returns").empty());
     const Outcome other = play(folder, "plan=p.json", "", "vector_add_managed");
     BOOST_TEST(other.status == 0, other.err);
@@ -121,8 +112,8 @@ BOOST_AUTO_TEST_CASE(what_has_changed_is_left_alone) {
 BOOST_AUTO_TEST_CASE(call_sites_that_a_plan_forbids_are_not_prefetched_for) {
     const Folder folder;
     play(folder, "prefetch");
-    json plan = plan_of(folder);
-    for (const json& frame : dump(folder, "x.umtrace", "Frame"))
+    Json plan = plan_of(folder);
+    for (const Json& frame : dump(folder, "Frame"))
         if (const auto key = frame.at("key").get<std::string>().substr(2); key != "0")
             plan["never_prefetch"].push_back({{"key", std::string(16 - key.size(), '0') + key}});
     std::ofstream(folder / "never.json") << plan.dump(2);
@@ -138,18 +129,18 @@ BOOST_AUTO_TEST_CASE(what_is_shared_is_left_to_the_driver_and_the_rest_is_rewrit
     const Outcome first = run_acted(folder, shares + "share_one", "rewrite=all");
     BOOST_TEST(first.out != bare.out);
     BOOST_TEST((makers(folder) == Makers{ours, plain}));
-    const json plan = plan_of(folder);
-    BOOST_TEST(plan["modes"] == json::array({"rewrite=all"}));
+    const Json plan = plan_of(folder);
+    BOOST_TEST(plan["modes"] == Json::array({"rewrite=all"}));
     BOOST_TEST_REQUIRE(plan["never_rewrite"].size() == 1u, plan.dump(1));
-    const json& site = plan["never_rewrite"][0];
+    const Json& site = plan["never_rewrite"][0];
     BOOST_TEST(site["key"].get<std::string>().size() == 16u);
-    BOOST_TEST(site["why"].get<std::string>().find("is shared with other processes") != std::string::npos);
+    BOOST_TEST(says(site["why"], "is shared with other processes"));
 
     const Outcome second = run_acted(folder, shares + "share_one", "plan=p.json");
     BOOST_TEST(second.out == bare.out);
-    BOOST_TEST(second.err.find("switched off") == std::string::npos, second.err);
+    BOOST_TEST(lacks(second.err, "switched off"));
     BOOST_TEST((makers(folder) == Makers{left, ours}));
-    BOOST_TEST(notices(report(folder, "x.umtrace"), "what call sites of the plan allocate"));
+    BOOST_TEST(notices(report(folder), "what call sites of the plan allocate"));
     // The card is as good as full: the driver is asked for the one, and the other is spilled.
     const Outcome spilled =
         run_acted(folder, shares + "share_one", "plan=p.json,rewrite=spill --pretend-memory 1M --budget 64M");
@@ -161,30 +152,28 @@ BOOST_AUTO_TEST_CASE(a_plan_keeps_what_the_one_before_left_to_the_driver) {
     const Folder folder;
     const Outcome bare = run_bare(folder, shares + "share");
     run_acted(folder, shares + "share", "rewrite=all");
-    const json first = plan_of(folder);
+    const Json first = plan_of(folder);
     run_acted(folder, shares + "share", "plan=p.json"); // which meets the other allocation
     BOOST_TEST((makers(folder) == Makers{left, ours}));
-    const json second = plan_of(folder);
+    const Json second = plan_of(folder);
     BOOST_TEST(second["modes"] == first["modes"]);
     BOOST_TEST_REQUIRE(second["never_rewrite"].size() == 2u, second.dump(1));
-    const Outcome third = run_acted(folder, shares + "share", "plan=p.json");
-    BOOST_TEST(third.out == bare.out, third.err);
+    BOOST_TEST(same(run_acted(folder, shares + "share", "plan=p.json"), bare));
     BOOST_TEST((makers(folder) == Makers{left, left}));
 }
 
 BOOST_AUTO_TEST_CASE(copies_of_a_run_without_act_are_staged_by_the_next) {
     const Folder folder;
     const Outcome bare = run_sim(folder, advisor + " run -f -o x.umtrace -- " + copies + "rounds");
-    const json plan = plan_of(folder);
-    BOOST_TEST(plan["modes"] == json::array({"stage"}));
+    const Json plan = plan_of(folder);
+    BOOST_TEST(plan["modes"] == Json::array({"stage"}));
     BOOST_TEST_REQUIRE(plan["stage"].size() == 2u, plan.dump(1));
-    for (const json& site : plan["stage"]) {
+    for (const Json& site : plan["stage"]) {
         BOOST_TEST(site["line"].get<std::string>().find("staged_copies.cpp:") == 0u, site.dump());
         BOOST_TEST(site["copies"] == 12);
         BOOST_TEST(site["bytes"] == 12 * (9 << 20));
     }
-    const Outcome followed = run_acted(folder, copies + "rounds", "plan=p.json");
-    BOOST_TEST(followed.out == bare.out, followed.err);
+    BOOST_TEST(same(run_acted(folder, copies + "rounds", "plan=p.json"), bare));
     BOOST_TEST(staged(folder, "pageable") == 12u);
     BOOST_TEST(staged(folder, "device") == 12u);
     BOOST_TEST(plan_of(folder)["stage"] == plan["stage"]); // a run under a plan makes a plan
@@ -193,17 +182,16 @@ BOOST_AUTO_TEST_CASE(copies_of_a_run_without_act_are_staged_by_the_next) {
 BOOST_AUTO_TEST_CASE(copies_that_a_plan_forbids_are_left_to_the_driver_run_after_run) {
     const Folder folder;
     const Outcome bare = run_sim(folder, advisor + " run -f -o x.umtrace -- " + copies + "rounds");
-    json plan = plan_of(folder);
+    Json plan = plan_of(folder);
     BOOST_TEST_REQUIRE(plan["stage"].size() == 2u, plan.dump(1));
     const std::string left = plan["stage"][0]["key"], kept = plan["stage"][1]["key"];
     plan["never_stage"] = {{{"key", "ffffffffffffffff"}}, {{"key", left}}};
     write(folder, plan);
     for (int round = 0; round < 2; ++round) {
-        const Outcome followed = run_acted(folder, copies + "rounds", "plan=p.json");
-        BOOST_TEST(followed.out == bare.out, followed.err);
+        BOOST_TEST(same(run_acted(folder, copies + "rounds", "plan=p.json"), bare));
         BOOST_TEST(staged(folder, "pageable") + staged(folder, "device") == 12u);
-        BOOST_TEST(notices(report(folder, "x.umtrace"), "copies at call sites that the plan names"));
-        const json next = plan_of(folder);
+        BOOST_TEST(notices(report(folder), "copies at call sites that the plan names"));
+        const Json next = plan_of(folder);
         BOOST_TEST((keys(next["never_stage"]) == Keys{left}), next.dump(1));
         BOOST_TEST((keys(next["stage"]) == Keys{kept}));
     }
@@ -213,12 +201,11 @@ BOOST_AUTO_TEST_CASE(calls_that_auto_gave_up_are_left_to_the_driver_at_once) {
     const Folder folder;
     const Outcome bare = run_bare(folder, copies + "rounds");
     run_acted(folder, copies + "rounds", "auto", "SIMCUDA_CONFIG=pageable=1000G");
-    const json plan = plan_of(folder);
+    const Json plan = plan_of(folder);
     BOOST_TEST(plan["stage"].empty());
     BOOST_TEST_REQUIRE(plan["never_stage"].size() == 2u, plan.dump(1));
     BOOST_TEST(plan["never_stage"][0]["why"] == "the driver turned out to be faster");
-    const Outcome followed = run_acted(folder, copies + "rounds", "plan=p.json");
-    BOOST_TEST(followed.out == bare.out, followed.err);
+    BOOST_TEST(same(run_acted(folder, copies + "rounds", "plan=p.json"), bare));
     BOOST_TEST(staged(folder, "pageable") + staged(folder, "device") == 0u);
 }
 
@@ -227,15 +214,15 @@ BOOST_AUTO_TEST_CASE(calls_that_auto_gave_up_are_left_to_the_driver_at_once) {
 BOOST_AUTO_TEST_CASE(where_much_is_to_be_staged_the_ring_is_large_at_once) {
     const Folder folder;
     const Outcome bare = run_sim(folder, advisor + " run -f -o x.umtrace -- " + copies + "rows");
-    json plan = plan_of(folder);
+    Json plan = plan_of(folder);
     const auto pinned = [&](std::uint64_t bytes, const std::string& config) {
         plan["stage"] = {{{"bytes", bytes - 1}}, {{"bytes", 1}}};
         write(folder, plan);
-        const Outcome followed = run_acted(folder, copies + "rows", "plan=p.json",
-                                           "SIMCUDA_REPORT=sim.json SIMCUDA_CONFIG=" + config);
-        BOOST_TEST(followed.out == bare.out, followed.err);
+        BOOST_TEST(same(run_acted(folder, copies + "rows", "plan=p.json",
+                                  "SIMCUDA_REPORT=sim.json SIMCUDA_CONFIG=" + config),
+                        bare));
         BOOST_TEST(staged(folder, "pageable") == 6u);
-        return json::parse(read(folder / "sim.json")).at("calls").at("cuMemHostAlloc").get<unsigned>();
+        return driver_report(folder).at("calls").at("cuMemHostAlloc").get<unsigned>();
     };
     BOOST_TEST(pinned((1u << 30) - 1, "") == 2u);
     BOOST_TEST(pinned(1u << 30, "") == 1u);
@@ -261,12 +248,10 @@ BOOST_AUTO_TEST_CASE(without_a_plan_that_can_be_read_the_program_runs_as_it_is) 
                                     {".", "is no regular file"}}) {
         const Outcome outcome = run_sim(folder, advisor + " run -f -o x.umtrace --act plan=" + file + " -- " +
                                                     examples + "/sim/pingpong");
-        BOOST_TEST(outcome.status == 0);
-        BOOST_TEST(outcome.out == bare.out);
-        BOOST_TEST(outcome.err.find(std::string("umadvisor: --act plan=") + file + " " + why +
-                                    "; the program runs without it") != std::string::npos,
-                   outcome.err);
-        BOOST_TEST(dump(folder, "x.umtrace", "Prefetch").empty());
+        BOOST_TEST(same(outcome, bare));
+        BOOST_TEST(says(outcome.err, std::string("umadvisor: --act plan=") + file + " " + why +
+                                         "; the program runs without it"));
+        BOOST_TEST(dump(folder, "Prefetch").empty());
     }
     const Outcome unnamed = run(folder, advisor + " run --act plan= -- true");
     BOOST_TEST(unnamed.status == 2);
@@ -277,7 +262,7 @@ BOOST_AUTO_TEST_CASE(a_run_without_act_makes_an_empty_plan) {
     play(folder, "");
     BOOST_TEST(plan_of(folder)["host_returns"].empty());
     const Outcome outcome = run(folder, advisor + " plan x.umtrace");
-    BOOST_TEST(outcome.err.find("nothing was learned") != std::string::npos, outcome.err);
+    BOOST_TEST(says(outcome.err, "nothing was learned"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

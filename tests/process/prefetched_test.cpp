@@ -10,36 +10,36 @@ BOOST_AUTO_TEST_SUITE(process_prefetched_test)
 
 using namespace umadvisor::test;
 namespace data = boost::unit_test::data;
-using Json = nlohmann::json;
+
+namespace {
+
+/// Of an example whose launches fault.
+Repair prefetch(const Folder& folder, const std::string& example, const std::string& config = "") {
+    Repair done = repair(folder, examples + "/sim/" + example, "prefetch", config);
+    BOOST_TEST(done.bare.device_faults > 0u);
+    return done;
+}
+
+} // namespace
 
 BOOST_AUTO_TEST_CASE(what_the_host_takes_back_each_round_is_brought_to_it) {
     const Folder folder;
-    const std::string command = examples + "/sim/pingpong --rounds 20";
-    const Counted bare = count(folder, command, "");
-    const Counted repaired = count(folder, command, "prefetch");
-    BOOST_TEST(repaired.out == bare.out);
+    const auto [bare, repaired] = prefetch(folder, "pingpong --rounds 20");
     BOOST_TEST(repaired.device_faults * 20 < bare.device_faults);
     BOOST_TEST(repaired.host_faults * 4 < bare.host_faults);
     BOOST_TEST(repaired.to_host == bare.to_host);
-    std::size_t home = 0;
-    for (const Json& prefetch : dump(folder, "x.umtrace", "Prefetch"))
-        home += prefetch.at("reason") == "host_returns";
-    BOOST_TEST(home >= 18u);
+    BOOST_TEST(dump(folder, "Prefetch", {{"reason", "host_returns"}}).size() >= 18u);
 }
 
 BOOST_AUTO_TEST_CASE(what_the_host_wants_next_follows_the_launch_that_is_the_last_to_reach_it) {
     const Folder folder;
-    const std::string command = examples + "/sim/batches";
-    const Counted bare = count(folder, command, "");
-    const Counted repaired = count(folder, command, "prefetch");
-    BOOST_TEST(repaired.out == bare.out);
+    prefetch(folder, "batches");
     std::map<double, std::string> calls;
-    for (const Json& prefetch : dump(folder, "x.umtrace", "Prefetch"))
-        if (prefetch.at("reason") == "host_returns")
-            calls[prefetch.at("start_ns")] = "home";
-    for (const Json& launch : dump(folder, "x.umtrace", "Launch"))
+    for (const Json& prefetch : dump(folder, "Prefetch", {{"reason", "host_returns"}}))
+        calls[prefetch.at("start_ns")] = "home";
+    for (const Json& launch : dump(folder, "Launch"))
         calls[launch.at("start_ns")] = "launch";
-    for (const Json& wait : dump(folder, "x.umtrace", "Sync"))
+    for (const Json& wait : dump(folder, "Sync"))
         calls[wait.at("start_ns")] = "wait";
     std::size_t behind_launches = 0, behind_waits = 0;
     std::string before;
@@ -56,28 +56,20 @@ BOOST_AUTO_TEST_CASE(what_the_host_wants_next_follows_the_launch_that_is_the_las
 BOOST_AUTO_TEST_CASE(a_trial_of_one_way_is_no_miss_of_the_other) {
     const Folder folder;
     count(folder, examples + "/sim/batches --mib 48 --rounds 20", "prefetch");
-    std::size_t learned = 0;
-    for (const Json& lesson : dump(folder, "x.umtrace", "HostReturn")) {
-        BOOST_TEST(lesson.at("given_up") == 0);
-        ++learned;
-    }
-    BOOST_TEST(learned == 2u); // of each buffer
+    BOOST_TEST(hold(dump(folder, "HostReturn"), {{{"given_up", 0}}, {{"given_up", 0}}})); // of each buffer
 }
 
 /// On a card that is too small, of a loop that repeats itself.
 BOOST_AUTO_TEST_CASE(what_the_next_launch_wants_moves_while_one_runs) {
     const Folder folder;
-    const std::string command = examples + "/sim/training_loop --mib 48 --rounds 6";
-    const Counted bare = count(folder, command, "", "capacity=32M");
-    const Counted repaired = count(folder, command, "prefetch", "capacity=32M");
-    BOOST_TEST(repaired.out == bare.out);
+    prefetch(folder, "training_loop --mib 48 --rounds 6", "capacity=32M");
     std::map<double, std::string> calls;
-    for (const Json& launch : dump(folder, "x.umtrace", "Launch")) {
+    for (const Json& launch : dump(folder, "Launch")) {
         BOOST_TEST(launch.at("stream") == "0x0");
         calls[launch.at("start_ns")] = "launch";
     }
     std::size_t ahead = 0;
-    for (const Json& prefetch : dump(folder, "x.umtrace", "Prefetch")) {
+    for (const Json& prefetch : dump(folder, "Prefetch")) {
         BOOST_TEST(prefetch.at("status") == 0);
         if (prefetch.at("reason") == "host_returns")
             continue; // behind launches or waits
@@ -106,39 +98,22 @@ BOOST_DATA_TEST_CASE(calls_that_bring_ahead_may_fail,
     }
 }
 
-namespace {
-
-struct Repair {
-    Counted bare, repaired;
-};
-/// Of an example whose launches fault. The trace is that of the repaired run.
-Repair repair(const Folder& folder, const std::string& example) {
-    const std::string command = examples + "/sim/" + example;
-    const Repair done{count(folder, command, ""), count(folder, command, "prefetch")};
-    BOOST_TEST(done.repaired.out == done.bare.out);
-    BOOST_TEST(done.bare.device_faults > 0u);
-    return done;
-}
-
-} // namespace
-
 BOOST_DATA_TEST_CASE(pointers_in_memory_are_followed,
                      data::make({"pointer_table", "linked_nodes", "uploaded_pointers"}), name) {
-    const auto [bare, repaired] = repair(Folder(), name);
+    const auto [bare, repaired] = prefetch(Folder(), name);
     BOOST_TEST(repaired.device_faults * 8 <= bare.device_faults);
 }
 
 BOOST_AUTO_TEST_CASE(what_the_kernels_of_a_graph_reach_is_there_before_its_launch) {
     const Folder folder;
-    const auto [bare, repaired] = repair(folder, "graph_rounds --rounds 5");
+    const auto [bare, repaired] = prefetch(folder, "graph_rounds --rounds 5");
     BOOST_TEST(repaired.device_faults == 0u);
     BOOST_TEST(repaired.to_device == bare.to_device);
     std::map<double, std::string> calls;
-    for (const Json& launch : dump(folder, "x.umtrace", "GraphLaunch"))
+    for (const Json& launch : dump(folder, "GraphLaunch"))
         calls[launch.at("start_ns")] = "launch";
-    for (const Json& prefetch : dump(folder, "x.umtrace", "Prefetch"))
-        if (prefetch.at("location") == "device")
-            calls[prefetch.at("start_ns")] = "prefetch";
+    for (const Json& prefetch : dump(folder, "Prefetch", {{"location", "device"}}))
+        calls[prefetch.at("start_ns")] = "prefetch";
     std::vector<std::size_t> before_each{0};
     for (const auto& [start, call] : calls)
         if (call == "launch")
@@ -151,7 +126,7 @@ BOOST_AUTO_TEST_CASE(what_the_kernels_of_a_graph_reach_is_there_before_its_launc
 
 /// Which no allocation call has returned.
 BOOST_AUTO_TEST_CASE(variables_are_prefetched) {
-    const auto [bare, repaired] = repair(Folder(), "static_managed");
+    const auto [bare, repaired] = prefetch(Folder(), "static_managed");
     BOOST_TEST(repaired.device_faults == 0u);
     BOOST_TEST(repaired.host_faults * 4 < bare.host_faults);
     BOOST_TEST(repaired.to_device == bare.to_device);
@@ -168,7 +143,7 @@ BOOST_DATA_TEST_CASE(prefetches_may_fail,
             count(folder, command, "prefetch", small + ",fail=cuMemPrefetchAsync:" + failure);
         BOOST_TEST(failed.out == bare.out, failure);
         std::size_t failures = 0;
-        for (const Json& prefetch : dump(folder, "x.umtrace", "Prefetch")) {
+        for (const Json& prefetch : dump(folder, "Prefetch")) {
             BOOST_TEST(prefetch.at("origin") == "umadvisor");
             failures += prefetch.at("status") == std::stoi(failure.substr(2));
         }
@@ -179,14 +154,12 @@ BOOST_DATA_TEST_CASE(prefetches_may_fail,
 
 BOOST_AUTO_TEST_CASE(what_launches_hardly_use_is_left_to_faults) {
     const Folder folder;
-    const Counted bare = count(folder, programs + "/hardly_used", "");
-    const Counted repaired = count(folder, programs + "/hardly_used", "prefetch");
-    BOOST_TEST(repaired.out == bare.out);
+    const auto [bare, repaired] = repair(folder, programs + "/hardly_used", "prefetch");
     constexpr std::uint64_t all = 24 * (32ull << 20);
     BOOST_TEST(bare.to_device < all / 8);
     BOOST_TEST(repaired.to_device < all / 2);
-    BOOST_TEST(notices_line(report(folder, "x.umtrace"), "left to faults for now", "hardly_used.cu"));
-    BOOST_TEST(run(folder, advisor + " report x.umtrace").out.find("hardly_used.cu:") != std::string::npos);
+    BOOST_TEST(notices_line(report(folder), "left to faults for now", "hardly_used.cu"));
+    BOOST_TEST(says(run(folder, advisor + " report x.umtrace").out, "hardly_used.cu:"));
 
     const Counted whole = count(folder, programs + "/hardly_used whole", "prefetch");
     BOOST_TEST(whole.to_device >= all);
@@ -195,16 +168,9 @@ BOOST_AUTO_TEST_CASE(what_launches_hardly_use_is_left_to_faults) {
 
 BOOST_AUTO_TEST_CASE(on_a_full_card_what_is_wanted_last_leaves) {
     const Folder folder;
-    const std::string command = examples + "/sim/training_loop --mib 48 --rounds 6",
-                      small = "capacity=33554432";
-    const Counted bare = count(folder, command, "", small);
-    const Counted repaired = count(folder, command, "prefetch", small);
-    BOOST_TEST(repaired.out == bare.out);
+    const auto [bare, repaired] = prefetch(folder, "training_loop --mib 48 --rounds 6", "capacity=33554432");
     BOOST_TEST(repaired.moved() * 10 < bare.moved() * 9);
-    bool leaves = false;
-    for (const Json& prefetch : dump(folder, "x.umtrace", "Prefetch"))
-        leaves = leaves || (prefetch.at("reason") == "makes_room" && prefetch.at("location") == "host");
-    BOOST_TEST(leaves);
+    BOOST_TEST(!dump(folder, "Prefetch", {{"reason", "makes_room"}, {"location", "host"}}).empty());
 }
 
 /// Which part each device wants, or that all do in turn, only faults tell.
@@ -215,19 +181,18 @@ BOOST_AUTO_TEST_CASE(what_several_devices_reach_is_left_to_faults) {
     const Outcome bare = run(folder, two + program);
     const Outcome acted = run(folder, two + advisor + " run -f -o x.umtrace --act prefetch -- " + program);
     BOOST_TEST(acted.status == 0, acted.err);
-    BOOST_TEST(acted.out == bare.out);
+    BOOST_TEST(same(acted, bare));
     std::map<std::uint64_t, std::vector<std::uint64_t>> brought; // to which devices, by allocation
-    for (const Json& prefetch : dump(folder, "x.umtrace", "Prefetch"))
-        if (prefetch.at("reason") == "not_resident")
-            brought[prefetch.at("allocation")].push_back(prefetch.at("location_id"));
+    for (const Json& prefetch : dump(folder, "Prefetch", {{"reason", "not_resident"}}))
+        brought[prefetch.at("allocation")].push_back(prefetch.at("location_id"));
     const std::vector<std::vector<std::uint64_t>> expected{
         {0}, {1}, {0}}; // of each its own, and what both reach
     std::vector<std::vector<std::uint64_t>> found;
     for (const auto& [allocation, devices] : brought)
         found.push_back(devices);
     BOOST_TEST((found == expected), Json(found).dump());
-    BOOST_TEST(notices_line(report(folder, "x.umtrace"),
-                            "launches on several devices reach a managed allocation", "managed_devices.cpp"));
+    BOOST_TEST(notices_line(report(folder), "launches on several devices reach a managed allocation",
+                            "managed_devices.cpp"));
 }
 
 BOOST_AUTO_TEST_CASE(advice_for_several_devices_that_is_refused_leaves_nothing_behind) {
@@ -239,7 +204,7 @@ BOOST_AUTO_TEST_CASE(advice_for_several_devices_that_is_refused_leaves_nothing_b
             run_sim(folder, config + advisor + " run -f -o x.umtrace --act prefetch -- " + table);
         BOOST_TEST(acted.status == 0, acted.err);
         std::vector<std::string> reasons;
-        for (const Json& each : dump(folder, "x.umtrace", "Advise"))
+        for (const Json& each : dump(folder, "Advise"))
             reasons.push_back(each.at("reason"));
         return reasons;
     };

@@ -3,11 +3,14 @@
 
 #include "trace/attached_segment.hpp"
 
+#include <boost/test/unit_test.hpp>
+
 #include <algorithm>
 #include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -20,6 +23,16 @@
 namespace umadvisor::test {
 
 namespace fs = std::filesystem;
+using Json = nlohmann::json;
+/// That of a BOOST_TEST, which shows its message where it is false.
+using Verdict = boost::test_tools::assertion_result;
+
+inline Verdict verdict(bool good, const std::string& otherwise) {
+    Verdict result(good);
+    if (!good)
+        result.message() << otherwise;
+    return result;
+}
 
 /// The product's own file, or its namesake in the folder that tests/mutants has installed a broken shim in.
 inline std::string product(const char* built, const char* installed) {
@@ -98,39 +111,119 @@ inline Outcome run(const Folder& folder, const std::string& command) {
     return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read(out), read(err)};
 }
 
-/// The same on simcuda.
-inline Outcome run_sim(const Folder& folder, const std::string& command) {
-    return run(folder, "export LD_LIBRARY_PATH='" + simcuda + "'; " + command);
+/// The same on simcuda, or on a variant of it.
+inline Outcome run_sim(const Folder& folder, const std::string& command, const std::string& variant = "") {
+    return run(folder, "export LD_LIBRARY_PATH='" + simcuda + variant + "'; " + command);
+}
+
+inline Verdict says(const std::string& text, const std::string& part) {
+    return verdict(text.find(part) != std::string::npos, "\"" + part + "\" is not in\n" + text);
+}
+inline Verdict lacks(const std::string& text, const std::string& part) {
+    return verdict(text.find(part) == std::string::npos, "\"" + part + "\" is in\n" + text);
+}
+
+/// How often `text` says `part`.
+inline std::size_t times(const std::string& text, const std::string& part) {
+    std::size_t count = 0;
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+        ++count;
+    return count;
+}
+
+/// How it ends, and that it says `part` somewhere.
+inline Verdict ends(const Outcome& outcome, int status, const std::string& part = "") {
+    const std::string told = outcome.out + outcome.err;
+    return verdict(outcome.status == status && told.find(part) != std::string::npos,
+                   "status " + std::to_string(outcome.status) + " instead of " + std::to_string(status) +
+                       ", or \"" + part + "\" is not in\n" + told);
+}
+
+/// The same output and the same end.
+inline Verdict same(const Outcome& watched, const Outcome& bare) {
+    return verdict(watched.status == bare.status && watched.out == bare.out,
+                   "status " + std::to_string(watched.status) + " instead of " + std::to_string(bare.status) +
+                       ", output\n" + watched.out + "instead of\n" + bare.out + "errors\n" + watched.err);
 }
 
 inline std::size_t lines(const std::string& text) {
     return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
+/// All that is said is one line about that.
+inline void check_one_line(const Outcome& outcome, int status, const std::string& about) {
+    BOOST_TEST(outcome.status == status, outcome.err);
+    BOOST_TEST(lines(outcome.err) == 1u, outcome.err);
+    BOOST_TEST(says(outcome.err, about));
+}
+
+/// Those in a folder and below it, by their paths from there.
+inline std::vector<std::string> traces(const Folder& folder) {
+    std::vector<std::string> paths;
+    for (const auto& entry : fs::recursive_directory_iterator(folder.path))
+        if (entry.path().extension() == ".umtrace")
+            paths.push_back(entry.path().lexically_relative(folder.path));
+    return paths;
+}
+
 /// `umadvisor report --json` of a trace.
-inline nlohmann::json report(const Folder& folder, const std::string& trace) {
+inline Json report(const Folder& folder, const std::string& trace = "x.umtrace") {
     const Outcome outcome = run(folder, advisor + " report --json " + trace);
     if (outcome.status != 0)
         throw std::runtime_error("report failed: " + outcome.err);
-    return nlohmann::json::parse(outcome.out);
+    return Json::parse(outcome.out);
 }
 
-/// Records of one kind in `umadvisor dump --json`.
-inline std::vector<nlohmann::json> dump(const Folder& folder, const std::string& trace,
-                                        const std::string& kind) {
+/// Whether a record has these fields, with these values.
+inline Verdict holds(const Json& record, const Json& fields) {
+    for (const auto& [key, value] : fields.items())
+        if (!record.contains(key) || record.at(key) != value)
+            return verdict(false, key + " is not " + value.dump() + " in " + record.dump());
+    return true;
+}
+/// The same of each record in its turn, and there are no others.
+inline Verdict hold(const std::vector<Json>& records, const std::vector<Json>& fields) {
+    if (records.size() != fields.size())
+        return verdict(false, std::to_string(records.size()) + " records instead of " +
+                                  std::to_string(fields.size()) + ": " + Json(records).dump());
+    for (std::size_t i = 0; i < records.size(); ++i)
+        if (const Verdict each = holds(records[i], fields[i]); !each)
+            return each;
+    return true;
+}
+
+/// Records of one kind in `umadvisor dump --json`; with `fields`, those that hold them.
+inline std::vector<Json> dump(const Folder& folder, const std::string& kind, const Json& fields = {},
+                              const std::string& trace = "x.umtrace") {
     const Outcome outcome = run(folder, advisor + " dump --json " + trace);
     if (outcome.status != 0)
         throw std::runtime_error("dump failed: " + outcome.err);
-    std::vector<nlohmann::json> records;
+    std::vector<Json> records;
     std::istringstream text(outcome.out);
     for (std::string line; std::getline(text, line);)
-        if (nlohmann::json record = nlohmann::json::parse(line); record.at("record") == kind)
+        if (Json record = Json::parse(line); record.at("record") == kind && holds(record, fields))
             records.push_back(std::move(record));
     return records;
 }
 
+/// How many of these records have each value of `field`.
+inline std::map<std::string, int> count_by(const std::vector<Json>& records, const char* field) {
+    std::map<std::string, int> counts;
+    for (const Json& record : records)
+        ++counts[record.at(field).get<std::string>()];
+    return counts;
+}
+
+/// What a report says of an entry point.
+inline Json calls_of(const Json& report, const std::string& entry) {
+    for (const Json& calls : report.at("calls"))
+        if (calls.at("entry") == entry)
+            return calls;
+    return {{"count", 0}, {"dropped", 0}, {"failed", 0}};
+}
+
 /// Whether a report has a finding of that rule.
-inline bool finds(const nlohmann::json& report, const std::string& rule) {
+inline bool finds(const Json& report, const std::string& rule) {
     for (const auto& finding : report.at("findings"))
         if (finding.at("rule") == rule)
             return true;
@@ -138,7 +231,7 @@ inline bool finds(const nlohmann::json& report, const std::string& rule) {
 }
 
 /// Whether one of its notices says `text`.
-inline bool notices(const nlohmann::json& report, const std::string& text) {
+inline bool notices(const Json& report, const std::string& text) {
     for (const auto& notice : report.at("notices"))
         if (notice.get<std::string>().find(text) != std::string::npos)
             return true;
@@ -146,7 +239,7 @@ inline bool notices(const nlohmann::json& report, const std::string& text) {
 }
 
 /// Whether a notice says `text` and names a line of `file`: no number of the trace tells a reader anything.
-inline bool notices_line(const nlohmann::json& report, const std::string& text, const std::string& file) {
+inline bool notices_line(const Json& report, const std::string& text, const std::string& file) {
     for (const auto& notice : report.at("notices")) {
         const auto sentence = notice.get<std::string>();
         if (sentence.find(text) != std::string::npos && sentence.find(file + ":") != std::string::npos)
@@ -156,7 +249,7 @@ inline bool notices_line(const nlohmann::json& report, const std::string& text, 
 }
 
 /// What simcuda's own report has by cause, all together.
-inline std::uint64_t sum(const nlohmann::json& by_cause) {
+inline std::uint64_t sum(const Json& by_cause) {
     std::uint64_t whole = 0;
     for (const auto& each : by_cause)
         whole += each.get<std::uint64_t>();

@@ -17,19 +17,19 @@ class PythonStacks {
 public:
     PythonStacks(const Folder& folder, const std::string& trace) {
         for (const char* kind : {"Frame", "PythonFrame", "PythonCode"})
-            for (const nlohmann::json& record : dump(folder, trace, kind))
+            for (const Json& record : dump(folder, kind, {}, trace))
                 records_[kind].emplace(record.at("id").get<std::uint64_t>(), record);
     }
 
     /// File, line and function of each Python frame, the innermost first, as scripts print them.
-    nlohmann::json python(std::uint64_t stack) const {
-        nlohmann::json frames = nlohmann::json::array();
+    Json python(std::uint64_t stack) const {
+        Json frames = Json::array();
         const auto joined = records_.at("Frame").find(stack);
         for (std::uint64_t id =
                  joined == records_.at("Frame").end() ? 0 : joined->second.at("python").get<std::uint64_t>();
              id != 0;) {
-            const nlohmann::json& frame = records_.at("PythonFrame").at(id);
-            const nlohmann::json& code = records_.at("PythonCode").at(frame.at("code"));
+            const Json& frame = records_.at("PythonFrame").at(id);
+            const Json& code = records_.at("PythonCode").at(frame.at("code"));
             frames.push_back({code.at("file"), frame.at("line"), code.at("function")});
             id = frame.at("parent");
         }
@@ -38,7 +38,7 @@ public:
     std::size_t codes() const { return records_.at("PythonCode").size(); }
 
 private:
-    std::map<std::string, std::map<std::uint64_t, nlohmann::json>> records_{
+    std::map<std::string, std::map<std::uint64_t, Json>> records_{
         {"Frame", {}}, {"PythonFrame", {}}, {"PythonCode", {}}};
 };
 
@@ -46,18 +46,18 @@ private:
 inline std::size_t check_frames(const Folder& folder, const std::string& printed) {
     const PythonStacks stacks(folder, "x.umtrace");
     std::map<std::uint64_t, std::uint64_t> stack_of;
-    for (const nlohmann::json& record : dump(folder, "x.umtrace", "Alloc"))
+    for (const Json& record : dump(folder, "Alloc"))
         stack_of[record.at("bytes")] = record.at("stack");
     std::istringstream lines(printed);
     std::size_t compared = 0;
     for (std::string line; std::getline(lines, line); ++compared) {
-        const nlohmann::json expected = nlohmann::json::parse(line);
+        const Json expected = Json::parse(line);
         BOOST_TEST_REQUIRE(stack_of.contains(expected.at("bytes")), line);
-        nlohmann::json told = expected.at("frames");
+        Json told = expected.at("frames");
         constexpr std::size_t deepest = 64; // UMADVISOR_STACKS
         if (told.size() > deepest)
             told.erase(told.begin() + deepest, told.end());
-        const nlohmann::json recorded = stacks.python(stack_of[expected.at("bytes")]);
+        const Json recorded = stacks.python(stack_of[expected.at("bytes")]);
         BOOST_TEST(recorded == told, recorded.dump() << "\n" << told.dump());
     }
     return compared;

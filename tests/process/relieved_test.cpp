@@ -8,7 +8,6 @@ BOOST_AUTO_TEST_SUITE(process_relieved_test)
 
 using namespace umadvisor::test;
 namespace data = boost::unit_test::data;
-using Json = nlohmann::json;
 
 namespace {
 
@@ -18,17 +17,20 @@ Counted relieve(const Folder& folder, const std::string& name, const std::string
     return count(folder, examples + "/sim/" + name, act, config);
 }
 
+Repair relief(const Folder& folder, const std::string& name, const std::string& act = "relieve") {
+    return repair(folder, examples + "/sim/" + name, act, "thrashing=0");
+}
+
 /// CUmem_advise of umadvisor's own advice, in order.
 std::vector<int> advised(const Folder& folder) {
     std::vector<int> found;
-    for (const Json& advice : dump(folder, "x.umtrace", "Advise"))
-        if (advice.at("origin") == "umadvisor")
-            found.push_back(advice.at("advice"));
+    for (const Json& advice : dump(folder, "Advise", {{"origin", "umadvisor"}}))
+        found.push_back(advice.at("advice"));
     return found;
 }
 
 bool told(const Folder& folder, const std::string& text) {
-    return notices(report(folder, "x.umtrace"), text);
+    return notices(report(folder), text);
 }
 
 struct Fault {
@@ -43,7 +45,7 @@ const Fault faults[] = {{"read_by_both", {1}}, {"renewed_seldom", {1}}, {"shared
 /// Whether the driver's queue was read, from one time on after the other.
 std::vector<bool> asked(const Folder& folder) {
     std::vector<bool> found;
-    for (const Json& detail : dump(folder, "x.umtrace", "ManagedDetail"))
+    for (const Json& detail : dump(folder, "ManagedDetail"))
         found.push_back(detail.at("kinds") != 0);
     return found;
 }
@@ -53,10 +55,8 @@ std::vector<bool> asked(const Folder& folder) {
 BOOST_DATA_TEST_CASE(relief_ends_the_turns, data::make(faults) * data::make({"relieve", "prefetch,relieve"}),
                      fault, act) {
     const Folder folder;
-    const Counted bare = relieve(folder, fault.name, "");
     const Counted idle = relieve(folder, std::string(fault.name) + " --rounds 1", "");
-    const Counted helped = relieve(folder, fault.name, act);
-    BOOST_TEST(helped.out == bare.out);
+    const auto [bare, helped] = relief(folder, fault.name, act);
     BOOST_TEST((advised(folder) == fault.advice));
     // Beside what has to move once, a fifth is left: the rounds in which there was something to learn.
     BOOST_TEST(helped.moved() - idle.moved() <= (bare.moved() - idle.moved()) / 5,
@@ -70,16 +70,13 @@ BOOST_AUTO_TEST_CASE(copies_of_relieved_memory_stay_in_order) {
     const Folder folder;
     const std::string program = examples + "/sim/flags_copied";
     const std::string late = "LD_LIBRARY_PATH=" + simcuda + "-late:" + simcuda;
-    const std::string bare = run_bare(folder, program, late).out;
-    BOOST_TEST(run_acted(folder, program, "relieve", late).out == bare);
+    run_unseen(folder, program, "relieve", late, late);
     BOOST_TEST((advised(folder) == std::vector{5}));
 }
 
 BOOST_AUTO_TEST_CASE(advice_that_helps_no_longer_is_taken_back) {
     const Folder folder;
-    const Counted bare = relieve(folder, "renewed_later", "");
-    const Counted tried = relieve(folder, "renewed_later", "relieve");
-    BOOST_TEST(tried.out == bare.out);
+    const auto [bare, tried] = relief(folder, "renewed_later");
     BOOST_TEST(tried.moved() <= bare.moved());
     BOOST_TEST((advised(folder) == std::vector{1, 2}));
     BOOST_TEST(told(folder, "the copies did not last"));
@@ -87,9 +84,7 @@ BOOST_AUTO_TEST_CASE(advice_that_helps_no_longer_is_taken_back) {
 
 BOOST_DATA_TEST_CASE(other_memory_is_left_as_it_is, data::make({"ping_pong", "resident"}), name) {
     const Folder folder;
-    const Counted bare = relieve(folder, name, "");
-    const Counted watched = relieve(folder, name, "relieve");
-    BOOST_TEST(watched.out == bare.out);
+    const auto [bare, watched] = relief(folder, name);
     BOOST_TEST(watched.moved() == bare.moved());
     BOOST_TEST(watched.host_faults == bare.host_faults);
     BOOST_TEST(advised(folder).empty());
@@ -101,17 +96,15 @@ BOOST_DATA_TEST_CASE(the_queue_rests_while_nothing_can_be_relieved, data::make({
     const Folder folder;
     relieve(folder, "ping_pong --rounds 40", act); // under auto prefetches move it
     BOOST_TEST((asked(folder) == std::vector{true, false}));
-    BOOST_TEST(report(folder, "x.umtrace").at("managed").at("totals").at("exact") == false);
+    BOOST_TEST(report(folder).at("managed").at("totals").at("exact") == false);
     const std::string text = run_sim(folder, advisor + " report --managed x.umtrace").out;
-    BOOST_TEST(text.find("left it unread") != std::string::npos, text);
-    BOOST_TEST(text.find("    ]  h host") != std::string::npos, text); // where it was by then is not known
+    BOOST_TEST(says(text, "left it unread"));
+    BOOST_TEST(says(text, "    ]  h host")); // where it was by then is not known
 }
 
 BOOST_AUTO_TEST_CASE(the_queue_is_read_again_when_other_memory_comes_back) {
     const Folder folder;
-    const Counted bare = relieve(folder, "flags_later", "");
-    const Counted helped = relieve(folder, "flags_later", "relieve");
-    BOOST_TEST(helped.out == bare.out);
+    const auto [bare, helped] = relief(folder, "flags_later");
     BOOST_TEST(helped.host_faults < bare.host_faults);
     BOOST_TEST((advised(folder) == std::vector{5}));
     BOOST_TEST((asked(folder) == std::vector{true, false, true}));
@@ -135,7 +128,7 @@ BOOST_AUTO_TEST_CASE(the_queue_does_not_rest_where_it_was_asked_for_by_name) {
     const Folder folder;
     run_acted(folder, examples + "/sim/ping_pong --rounds 40", "relieve", "UMADVISOR_UM=queue");
     BOOST_TEST((asked(folder) == std::vector{true}));
-    BOOST_TEST(report(folder, "x.umtrace").at("managed").at("totals").at("exact") == true);
+    BOOST_TEST(report(folder).at("managed").at("totals").at("exact") == true);
 }
 
 BOOST_AUTO_TEST_CASE(relief_is_refused_where_it_cannot_be_had) {

@@ -97,12 +97,11 @@ BOOST_AUTO_TEST_CASE(threads_with_the_smallest_stack_work) {
         for (const std::string act : {"", "prefetch", "relieve", "rewrite=all", "stage", "auto"}) {
             const Outcome outcome = run_sim(folder, advisor + " run -f -o x.umtrace " +
                                                         (act.empty() ? "" : "--act " + act) + " -- " + program);
-            BOOST_TEST(outcome.status == 0, act << first << outcome.err);
-            BOOST_TEST(outcome.out == bare.out, act << first);
+            BOOST_TEST(same(outcome, bare), act << first << outcome.err);
             // 12 rounds of two allocations, and two times 16 launches between a copy and another.
-            BOOST_TEST(dump(folder, "x.umtrace", "Launch").size() == 12u * 2 * 16, act << first);
-            BOOST_TEST(dump(folder, "x.umtrace", "Copy").size() == 12u * 2 * 2, act << first);
-            BOOST_TEST(dump(folder, "x.umtrace", "Free").size() == 12u * 2, act << first);
+            BOOST_TEST(dump(folder, "Launch").size() == 12u * 2 * 16, act << first);
+            BOOST_TEST(dump(folder, "Copy").size() == 12u * 2 * 2, act << first);
+            BOOST_TEST(dump(folder, "Free").size() == 12u * 2, act << first);
         }
     }
 }
@@ -116,7 +115,7 @@ BOOST_AUTO_TEST_CASE(readme_says_which_glibc_is_needed) {
                 "objdump -T " + file + " | grep -o 'GLIBC_2[0-9.]*' | sort -uV | tail -n 1 | tr -d '\n'")
                 .out;
         BOOST_TEST_REQUIRE(newest.starts_with("GLIBC_"), newest);
-        BOOST_TEST(readme.find(name + newest.substr(6) + " or newer") != std::string::npos, name << newest);
+        BOOST_TEST(says(readme, name + newest.substr(6) + " or newer"), name << newest);
     }
 }
 
@@ -182,7 +181,7 @@ BOOST_AUTO_TEST_CASE(the_documents_tell_what_is_recorded) {
     std::istringstream table(run(folder, advisor + " help coverage").out);
     std::size_t rows = 0;
     for (std::string row; std::getline(table, row); ++rows)
-        BOOST_TEST(document.find(row) != std::string::npos, "docs/recording.md lacks: " << row);
+        BOOST_TEST(says(document, row), "docs/recording.md lacks: " << row);
     BOOST_TEST(rows > 15u);
 }
 
@@ -202,9 +201,9 @@ BOOST_AUTO_TEST_CASE(documents_and_help_have_every_setting) {
     std::size_t settings = 0;
 #define OPTION(name, type, member, default_value, text)                                                        \
     ++settings;                                                                                                \
-    BOOST_TEST(document.find("| `UMADVISOR_" #name "` | " #type " | ") != std::string::npos, #name);           \
-    BOOST_TEST(document.find(text) != std::string::npos, #name);                                               \
-    BOOST_TEST(help.find("UMADVISOR_" #name) != std::string::npos, #name);
+    BOOST_TEST(says(document, "| `UMADVISOR_" #name "` | " #type " | "), #name);                               \
+    BOOST_TEST(says(document, text), #name);                                                                   \
+    BOOST_TEST(says(help, "UMADVISOR_" #name), #name);
 #include "interposer/runtime/options.def"
     BOOST_TEST(settings > 0u);
 }
@@ -214,8 +213,7 @@ BOOST_AUTO_TEST_CASE(the_documents_tell_every_bound) {
     std::size_t bounds = 0;
 #define BOUND(name, most, what, rest)                                                                          \
     ++bounds;                                                                                                  \
-    BOOST_TEST(document.find("| " what " | " + std::to_string(most) + " | " rest " |") != std::string::npos,   \
-               what);
+    BOOST_TEST(says(document, "| " what " | " + std::to_string(most) + " | " rest " |"), what);
 #include "interposer/record/bounds.def"
 #undef BOUND
     BOOST_TEST(bounds > 10u);
@@ -231,12 +229,11 @@ BOOST_AUTO_TEST_CASE(its_lines_are_lines) {
         const Outcome outcome =
             run_sim(folder, "exec bash -c " + quoted("LD_PRELOAD='" + shim + "' " + settings + " " + examples +
                                                      "/sim/pingpong --mib 1"));
-        BOOST_TEST(outcome.status == 0, outcome.err);
-        BOOST_TEST(outcome.err.find("umadvisor: ") != std::string::npos, outcome.err);
-        BOOST_TEST(outcome.err.find("\nFORGED") == std::string::npos, outcome.err);
+        BOOST_TEST(ends(outcome, 0, "umadvisor: "));
+        BOOST_TEST(lacks(outcome.err, "\nFORGED"));
         const std::string_view controls("\033\a\r\x9b\xae");
         BOOST_TEST(outcome.err.find_first_of(controls) == std::string::npos, outcome.err);
-        BOOST_TEST(outcome.err.find("x?]0;owned??FORGED?2J??.umtrace") != std::string::npos, outcome.err);
+        BOOST_TEST(says(outcome.err, "x?]0;owned??FORGED?2J??.umtrace"));
     }
 }
 

@@ -8,7 +8,6 @@
 BOOST_AUTO_TEST_SUITE(process_stacks_test)
 
 using namespace umadvisor::test;
-using Json = nlohmann::json;
 
 namespace {
 
@@ -20,12 +19,12 @@ class Stacks {
 public:
     Stacks(const Folder& folder, const std::string& scenario) {
         BOOST_TEST_REQUIRE(check_unnoticed(folder, "stacks_program " + scenario).status == 0);
-        for (const Json& module : dump(folder, "x.umtrace", "Module"))
+        for (const Json& module : dump(folder, "Module"))
             if (module.at("path").get<std::string>().find("stacks_program") != std::string::npos)
                 bias_ = std::stoull(module.at("bias").get<std::string>(), nullptr, 16);
-        for (const Json& frame : dump(folder, "x.umtrace", "Frame"))
+        for (const Json& frame : dump(folder, "Frame"))
             frames_[frame.at("id")] = frame;
-        for (const Json& alloc : dump(folder, "x.umtrace", "Alloc"))
+        for (const Json& alloc : dump(folder, "Alloc"))
             if (alloc.at("entry") == "cuMemAlloc_v2")
                 found_[alloc.at("bytes").get<std::uint64_t>() / unit].insert(
                     functions(folder, alloc.at("stack").get<std::uint64_t>()));
@@ -111,12 +110,12 @@ BOOST_AUTO_TEST_CASE(generated_code_has_its_place_and_what_it_hides_is_counted) 
     // With a frame pointer the unwinder finds on; without one the stack has its top, and the report says so.
     BOOST_TEST(stacks.of(10) == Stacks::text({{"?", "call_generated", "run_generated_code", "main"}}));
     BOOST_TEST(stacks.starts_with(11, {"?"}));
-    const Json completeness = report(folder, "x.umtrace").at("completeness");
+    const Json completeness = report(folder).at("completeness");
     BOOST_TEST(completeness.at("complete") == true);
     const int cut = completeness.at("stacks_cut");
     BOOST_TEST(cut >= 60);  // where rbp leads nowhere
     BOOST_TEST(cut <= 100); // all without a frame pointer
-    BOOST_TEST(completeness.at("lines").dump().find("could not be unwound") != std::string::npos);
+    BOOST_TEST(says(completeness.at("lines").dump(), "could not be unwound"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -8,7 +8,6 @@ BOOST_AUTO_TEST_SUITE(process_staged_test)
 
 using namespace umadvisor::test;
 namespace data = boost::unit_test::data;
-using Json = nlohmann::json;
 
 namespace {
 
@@ -18,6 +17,11 @@ Outcome run_staged(const Folder& folder, const std::string& what, const std::str
     return run_acted(folder, program + what, "stage", before);
 }
 
+/// The same, and the program does not see it.
+Outcome stage_unseen(const Folder& folder, const std::string& what, const std::string& before = "") {
+    return run_unseen(folder, program + what, "stage", before);
+}
+
 struct Counts {
     std::size_t staged = 0, left = 0;
 };
@@ -25,7 +29,7 @@ struct Counts {
 /// Copies that succeeded, of those that are long enough.
 Counts counts(const Folder& folder) {
     Counts result;
-    for (const Json& copy : dump(folder, "x.umtrace", "Copy")) {
+    for (const Json& copy : dump(folder, "Copy")) {
         if (copy.at("status") != 0)
             continue;
         BOOST_TEST(copy.at("origin") == "program");
@@ -47,11 +51,7 @@ BOOST_DATA_TEST_CASE(copies_bring_the_same,
                                  "contexts", "host_function"}),
                      what) {
     const Folder folder;
-    const Outcome bare = run_bare(folder, program + what);
-    const Outcome staged = run_staged(folder, what);
-    BOOST_TEST(staged.status == bare.status, staged.err);
-    BOOST_TEST(staged.out == bare.out);
-    BOOST_TEST(staged.out.find("different") == std::string::npos, staged.out);
+    BOOST_TEST(lacks(stage_unseen(folder, what).out, "different"));
     BOOST_TEST(counts(folder).staged > 0u);
 }
 
@@ -60,9 +60,7 @@ BOOST_DATA_TEST_CASE(copies_bring_the_same,
 BOOST_AUTO_TEST_CASE(long_copies_bring_the_same) {
     const Folder folder;
     std::ofstream(folder / "p.json") << R"({"schema": "umadvisor-plan-1", "stage": [{"bytes": 1073741824}]})";
-    const Outcome bare = run_bare(folder, program + "long");
-    const Outcome staged = run_acted(folder, program + "long", "stage,plan=p.json");
-    BOOST_TEST(staged.out == bare.out, staged.err);
+    run_unseen(folder, program + "long", "stage,plan=p.json");
     BOOST_TEST(counts(folder).staged == 2u);
 }
 
@@ -81,41 +79,30 @@ BOOST_AUTO_TEST_CASE(each_copy_from_the_threshold_on_is_staged) {
 BOOST_AUTO_TEST_CASE(a_ring_is_made_once_a_context_and_grows_once) {
     const Folder folder;
     run_staged(folder, "every_way", "SIMCUDA_REPORT=sim.json");
-    const Json calls = Json::parse(read(folder / "sim.json")).at("calls");
-    BOOST_TEST(calls.at("cuMemHostAlloc") == 2); // longer for its long rows
+    BOOST_TEST(driver_report(folder).at("calls").at("cuMemHostAlloc") == 2); // longer for its long rows
     run_staged(folder, "contexts");
     BOOST_TEST(counts(folder).staged == 40u);
 }
 
 BOOST_AUTO_TEST_CASE(other_memory_is_left_alone) {
     const Folder folder;
-    const Outcome bare = run_bare(folder, program + "other");
-    const Outcome staged = run_staged(folder, "other");
-    BOOST_TEST(staged.status == bare.status, staged.err);
-    BOOST_TEST(staged.out == bare.out);
-    for (const Json& copy : dump(folder, "x.umtrace", "Copy"))
-        if (copy.at("staged") == 1) {
-            BOOST_TEST((copy.at("source_memory") == "device" || copy.at("destination_memory") == "device"));
-            BOOST_TEST((copy.at("source_memory") == "pageable" || copy.at("destination_memory") == "pageable"));
-        }
+    stage_unseen(folder, "other");
+    for (const Json& copy : dump(folder, "Copy", {{"staged", 1}})) {
+        BOOST_TEST((copy.at("source_memory") == "device" || copy.at("destination_memory") == "device"));
+        BOOST_TEST((copy.at("source_memory") == "pageable" || copy.at("destination_memory") == "pageable"));
+    }
     BOOST_TEST(counts(folder).staged == 3u); // up, down, down
 }
 
 BOOST_AUTO_TEST_CASE(nothing_is_staged_while_the_program_captures) {
     const Folder folder;
-    const Outcome bare = run_bare(folder, program + "capture");
-    const Outcome staged = run_staged(folder, "capture");
-    BOOST_TEST(staged.status == bare.status, staged.err);
-    BOOST_TEST(staged.out == bare.out);
+    stage_unseen(folder, "capture");
     BOOST_TEST(counts(folder).staged == 2u); // before and after
 }
 
 BOOST_DATA_TEST_CASE(children_end_and_get_what_the_driver_says, data::make({"", " --follow-fork"}), option) {
     const Folder folder;
-    const Outcome bare = run_bare(folder, program + "fork");
-    const Outcome staged = run_acted(folder, program + "fork", std::string("stage") + option, "timeout 60");
-    BOOST_TEST(staged.status == bare.status, staged.err);
-    BOOST_TEST(staged.out == bare.out);
+    run_unseen(folder, program + "fork", std::string("stage") + option, "timeout 60");
     BOOST_TEST(counts(folder).staged == 6u);
 }
 
@@ -123,32 +110,24 @@ BOOST_AUTO_TEST_CASE(a_thread_that_is_bound_to_a_core_binds_no_other) {
     const Folder folder;
     const Outcome bare = run_bare(folder, program + "bound");
     const Outcome staged = run_staged(folder, "bound");
-    BOOST_TEST(staged.status == bare.status, staged.err);
-    BOOST_TEST(staged.out.find("bound threads 0") != std::string::npos, staged.out);
+    BOOST_TEST(ends(staged, bare.status, "bound threads 0"));
     BOOST_TEST(counts(folder).staged == 6u);
 }
 
 BOOST_AUTO_TEST_CASE(with_one_core_it_is_refused) {
     const Folder folder;
-    const Outcome bare = run_bare(folder, program + "synchronous");
-    const Outcome staged = run_staged(folder, "synchronous", "taskset -c 0");
-    BOOST_TEST(staged.status == 0, staged.err);
-    BOOST_TEST(staged.out == bare.out);
-    BOOST_TEST(staged.err.find("one core") != std::string::npos, staged.err);
-    BOOST_TEST(notices(report(folder, "x.umtrace"), "one core"));
+    BOOST_TEST(says(stage_unseen(folder, "synchronous", "taskset -c 0").err, "one core"));
+    BOOST_TEST(notices(report(folder), "one core"));
     BOOST_TEST(counts(folder).staged == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(without_pinned_memory_it_is_refused) {
     const Folder folder;
-    const Outcome bare = run_bare(folder, program + "synchronous");
-    for (const char* entry : {"cuMemHostAlloc:0:2", "cuEventCreate:0:2"}) {
-        const Outcome staged = run_staged(folder, "synchronous",
-                                          std::string("UMADVISOR_DEVICE_TIME=0 SIMCUDA_CONFIG=fail=") + entry);
-        BOOST_TEST(staged.status == 0, staged.err);
-        BOOST_TEST(staged.out == bare.out);
-        BOOST_TEST(staged.err.find("no pinned memory") != std::string::npos, staged.err);
-        BOOST_TEST(notices(report(folder, "x.umtrace"), "no pinned memory"));
+    for (const std::string entry : {"cuMemHostAlloc:0:2", "cuEventCreate:0:2"}) {
+        const Outcome staged =
+            stage_unseen(folder, "synchronous", "UMADVISOR_DEVICE_TIME=0 SIMCUDA_CONFIG=fail=" + entry);
+        BOOST_TEST(says(staged.err, "no pinned memory"));
+        BOOST_TEST(notices(report(folder), "no pinned memory"));
         BOOST_TEST(counts(folder).staged == 0u);
     }
 }
@@ -158,9 +137,8 @@ namespace {
 /// Of each copy of a way, in the order of the program: "staged", or why not.
 std::vector<std::string> treatments(const Folder& folder, const char* from) {
     std::vector<std::string> all;
-    for (const Json& copy : dump(folder, "x.umtrace", "Copy"))
-        if (copy.at("source_memory") == from)
-            all.push_back(copy.at("staged") == 1 ? "staged" : copy.at("reason").get<std::string>());
+    for (const Json& copy : dump(folder, "Copy", {{"source_memory", from}}))
+        all.push_back(copy.at("staged") == 1 ? "staged" : copy.at("reason"));
     return all;
 }
 
@@ -177,14 +155,11 @@ const std::string fast_driver = "SIMCUDA_CONFIG=pageable=1000G";
 
 BOOST_AUTO_TEST_CASE(auto_gives_up_calls_where_the_driver_is_faster) {
     const Folder folder;
-    const Outcome bare = run_bare(folder, program + "rounds");
-    const Outcome repaired = run_acted(folder, program + "rounds", "auto", fast_driver);
-    BOOST_TEST(repaired.status == bare.status, repaired.err);
-    BOOST_TEST(repaired.out == bare.out);
+    run_unseen(folder, program + "rounds", "auto", fast_driver);
     const auto given_up = repeated({{4, "staged"}, {1, "compared"}, {2, "staged"}, {5, "slower_staged"}});
     BOOST_TEST(treatments(folder, "pageable") == given_up, boost::test_tools::per_element());
     BOOST_TEST(treatments(folder, "device") == given_up, boost::test_tools::per_element());
-    const Json told = report(folder, "x.umtrace");
+    const Json told = report(folder);
     BOOST_TEST(notices_line(told, "--act stage: copies to the device at one call site ", "staged_copies.cpp"));
     BOOST_TEST(notices_line(told, "--act stage: copies to the host at one call site ", "staged_copies.cpp"));
     BOOST_TEST(!notices(told, "(stack "));
@@ -196,14 +171,14 @@ BOOST_AUTO_TEST_CASE(auto_keeps_calls_where_staging_is_faster) {
     run_acted(folder, program + "rounds", "auto");
     BOOST_TEST(treatments(folder, "pageable") == repeated({{4, "staged"}, {1, "compared"}, {7, "staged"}}),
                boost::test_tools::per_element());
-    BOOST_TEST(!notices(report(folder, "x.umtrace"), "--act stage"));
+    BOOST_TEST(!notices(report(folder), "--act stage"));
 }
 
 BOOST_AUTO_TEST_CASE(work_before_a_copy_counts_for_neither_side) {
     const Folder folder;
     run_acted(folder, program + "rounds", "auto");
     const std::uint64_t set = 8000; // ns that setting the memory takes
-    for (const Json& copy : dump(folder, "x.umtrace", "Copy"))
+    for (const Json& copy : dump(folder, "Copy"))
         BOOST_TEST((copy.at("wait_duration_ns").get<std::uint64_t>() >= set) ==
                        (copy.at("source_memory") == "pageable"),
                    copy.dump());
@@ -240,13 +215,10 @@ BOOST_DATA_TEST_CASE(a_failed_call_leaves_the_copy_to_the_driver,
                                  "cuDeviceGetAttribute"}),
                      entry) {
     const Folder folder;
-    const Outcome bare = run_bare(folder, program + "few");
     const std::string name = entry;
-    for (const char* failure : {":1:719", ":4:719", ":4:600", ":0:719", ":0:600"}) {
-        const Outcome staged = run_staged(folder, "few", "SIMCUDA_CONFIG=fail=" + name + failure);
-        BOOST_TEST(staged.status == bare.status, name << failure << staged.err);
-        BOOST_TEST(staged.out == bare.out, name << failure << staged.out);
-        if (failure == std::string(":0:719"))
+    for (const std::string failure : {":1:719", ":4:719", ":4:600", ":0:719", ":0:600"}) {
+        stage_unseen(folder, "few", "SIMCUDA_CONFIG=fail=" + name + failure);
+        if (failure == ":0:719")
             BOOST_TEST((counts(folder).staged < 6) ==
                            (name != "cuThreadExchangeStreamCaptureMode" && !name.starts_with("cuDeviceGet")),
                        name);
@@ -257,35 +229,26 @@ BOOST_DATA_TEST_CASE(a_failed_call_leaves_the_copy_to_the_driver,
 BOOST_DATA_TEST_CASE(a_failed_piece_leaves_the_rows_to_the_driver,
                      data::make({"1:719", "4:719", "4:600", "20:2", "80:719"}), failure) {
     const Folder folder;
-    const Outcome bare = run_bare(folder, program + "rows");
-    const Outcome staged =
-        run_staged(folder, "rows", std::string("SIMCUDA_CONFIG=fail=cuMemcpy2DAsync_v2:") + failure);
-    BOOST_TEST(staged.status == bare.status, staged.err);
-    BOOST_TEST(staged.out == bare.out, staged.out);
+    stage_unseen(folder, "rows", std::string("SIMCUDA_CONFIG=fail=cuMemcpy2DAsync_v2:") + failure);
     BOOST_TEST(counts(folder).staged == 6u * 3 - 1);
 }
 
 /// The driver refuses a ring its third event, and to take back what the ring has.
 BOOST_DATA_TEST_CASE(half_a_ring_may_stay, data::make({"cuEventDestroy_v2", "cuMemFreeHost"}), entry) {
     const Folder folder;
-    const Outcome bare = run_bare(folder, program + "few");
+    const std::string failing = "UMADVISOR_DEVICE_TIME=0 SIMCUDA_REPORT=sim.json "
+                                "SIMCUDA_CONFIG=fail=cuEventCreate:3:2,fail=" +
+                                std::string(entry);
     for (const char* failure : {":1:719", ":0:2"}) {
-        const Outcome staged = run_staged(folder, "few",
-                                          std::string("UMADVISOR_DEVICE_TIME=0 SIMCUDA_REPORT=sim.json "
-                                                      "SIMCUDA_CONFIG=fail=cuEventCreate:3:2,fail=") +
-                                              entry + failure);
-        BOOST_TEST(staged.status == bare.status, entry << failure << staged.err);
-        BOOST_TEST(staged.out == bare.out, entry << failure << staged.out);
-        const Json calls = Json::parse(read(folder / "sim.json")).at("calls");
-        BOOST_TEST(calls.at("cuEventDestroy_v2") == 2);
-        BOOST_TEST(calls.at("cuMemFreeHost") == 1);
+        stage_unseen(folder, "few", failing + failure);
+        BOOST_TEST(holds(driver_report(folder).at("calls"), {{"cuEventDestroy_v2", 2}, {"cuMemFreeHost", 1}}));
     }
 }
 
 BOOST_AUTO_TEST_CASE(it_is_switched_off_when_calls_keep_failing) {
     const Folder folder;
     run_staged(folder, "synchronous", "SIMCUDA_CONFIG=fail=cuEventRecord:0:719");
-    BOOST_TEST(notices(report(folder, "x.umtrace"), "--act stage: switched off after 8 failed actions"));
+    BOOST_TEST(notices(report(folder), "--act stage: switched off after 8 failed actions"));
     BOOST_TEST(counts(folder).staged == 0u);
 }
 

@@ -26,22 +26,21 @@ BOOST_AUTO_TEST_CASE(a_terminal_gets_its_width_and_colours_a_file_neither) {
     const std::string report = advisor + " report --no-cache x.umtrace",
                       xterm = "unset COLUMNS NO_COLOR; TERM=xterm ";
     const std::string seen = on_terminal(folder, xterm + report, 100);
-    BOOST_TEST(seen.find(bold) != std::string::npos, seen);
+    BOOST_TEST(says(seen, bold));
     BOOST_TEST(longest_line(seen) < 140u, seen); // with the bytes of its colours
     const Outcome file = run(folder, "export TERM=xterm COLUMNS=100; " + report);
-    BOOST_TEST(file.out.find('\033') == std::string::npos, file.out);
+    BOOST_TEST(lacks(file.out, "\033"));
     BOOST_TEST(longest_line(file.out) > 140u, file.out);
 
     // On a terminal that shows no colours, or for somebody who wants none, the width alone.
     for (const char* const environment :
          {"unset COLUMNS NO_COLOR; TERM=dumb ", "unset COLUMNS; TERM=xterm NO_COLOR=1 "}) {
         const std::string plain = on_terminal(folder, environment + report, 100);
-        BOOST_TEST(plain.find('\033') == std::string::npos, plain);
+        BOOST_TEST(lacks(plain, "\033"));
         BOOST_TEST(longest_line(plain) <= 110u, plain); // \r, and · in two bytes
     }
-    BOOST_TEST(on_terminal(folder, xterm + report + " --color never").find('\033') == std::string::npos);
-    BOOST_TEST(on_terminal(folder, xterm + "NO_COLOR=1 " + report + " --color always").find(bold) !=
-               std::string::npos);
+    BOOST_TEST(lacks(on_terminal(folder, xterm + report + " --color never"), "\033"));
+    BOOST_TEST(says(on_terminal(folder, xterm + "NO_COLOR=1 " + report + " --color always"), bold));
     const std::string wide = on_terminal(folder, xterm + "COLUMNS=1000 " + report, 100);
     BOOST_TEST(longest_line(wide) > 140u, wide);
 }

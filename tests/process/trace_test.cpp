@@ -1,5 +1,5 @@
 /// Programs nobody changed, run under the shim on simcuda: what the trace holds is what happened.
-#include "process.hpp"
+#include "acted.hpp"
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
@@ -47,17 +47,15 @@ Outcome run_recorded(const Folder& folder, const std::string& linkage, const std
 BOOST_DATA_TEST_CASE(faults_are_found, data::make(linkages) * data::make(faulty), linkage, example) {
     const Folder folder;
     const Outcome bare = run_sim(folder, examples + "/" + linkage + "/" + example.name);
-    const Outcome watched = run_recorded(folder, linkage, example.name);
-    BOOST_TEST(watched.status == bare.status, watched.err);
-    BOOST_TEST(watched.out == bare.out);
-    const auto found = report(folder, "x.umtrace");
+    BOOST_TEST(same(run_recorded(folder, linkage, example.name), bare));
+    const auto found = report(folder);
     BOOST_TEST(finds(found, example.rule), found.dump(1));
 }
 
 BOOST_DATA_TEST_CASE(clean_twins_are_left_alone, data::make(linkages) * data::make(clean), linkage, example) {
     const Folder folder;
     BOOST_TEST(run_recorded(folder, linkage, example.name).status == 0);
-    const auto found = report(folder, "x.umtrace");
+    const auto found = report(folder);
     BOOST_TEST(!finds(found, example.rule), found.dump(1));
 }
 
@@ -69,18 +67,16 @@ BOOST_DATA_TEST_CASE(every_example_behaves_as_alone,
     const Outcome watched = run_recorded(folder, "sim", name);
     unsetenv("SIMCUDA_CONFIG");
     BOOST_TEST(bare.status == 0, bare.err);
-    BOOST_TEST(watched.status == bare.status, watched.err);
-    BOOST_TEST(watched.out == bare.out);
+    BOOST_TEST(same(watched, bare));
 }
 
 BOOST_AUTO_TEST_CASE(the_finding_names_the_line) {
     const Folder folder;
     run_recorded(folder, "sim", "pageable_copies");
     const Outcome text = run(folder, advisor + " report x.umtrace");
-    BOOST_TEST(text.status == 0, text.err);
-    BOOST_TEST(text.out.find("pageable_copies.cu:") != std::string::npos, text.out);
-    BOOST_TEST(text.out.find("upload(") != std::string::npos, text.out);
-    BOOST_TEST(text.out.find("cudaMemcpy") != std::string::npos, text.out);
+    BOOST_TEST(ends(text, 0, "pageable_copies.cu:"));
+    BOOST_TEST(says(text.out, "upload("));
+    BOOST_TEST(says(text.out, "cudaMemcpy"));
 }
 
 BOOST_DATA_TEST_CASE(copy_totals_equal_an_independent_count,
@@ -89,21 +85,7 @@ BOOST_DATA_TEST_CASE(copy_totals_equal_an_independent_count,
                      name) {
     const Folder folder;
     BOOST_TEST(run_recorded(folder, "sim", name).status == 0);
-    const auto driver = nlohmann::json::parse(read(folder / "sim.json"));
-    std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> counted, recorded;
-    for (const auto& row : driver.at("copies"))
-        counted[row.at("direction").get<std::string>() + " " + row.at("source").get<std::string>() + " " +
-                row.at("target").get<std::string>()] = {row.at("calls"), row.at("bytes")};
-    const auto found = report(folder, "x.umtrace");
-    for (const auto& row : found.at("copies")) {
-        auto& to =
-            recorded[row.at("direction").get<std::string>() + " " + row.at("source_memory").get<std::string>() +
-                     " " + row.at("destination_memory").get<std::string>()];
-        to.first += row.at("count").get<std::uint64_t>();
-        to.second += row.at("bytes").get<std::uint64_t>();
-    }
-    BOOST_TEST((counted == recorded), driver.at("copies").dump() + "\n" + found.at("copies").dump());
-    BOOST_TEST(!counted.empty());
+    check_copies(report(folder), driver_report(folder));
 }
 
 BOOST_AUTO_TEST_CASE(nothing_committed_is_lost_to_sigkill) {
@@ -115,16 +97,14 @@ BOOST_AUTO_TEST_CASE(nothing_committed_is_lost_to_sigkill) {
     std::ifstream(folder / "launches", std::ios::binary)
         .read(reinterpret_cast<char*>(&launched), sizeof launched);
     BOOST_TEST(launched == 50000u);
-    const auto launches = dump(folder, "x.umtrace", "Launch");
+    const auto launches = dump(folder, "Launch");
     BOOST_TEST(launches.size() >= launched);
     for (const auto& launch : launches) {
-        BOOST_TEST_REQUIRE(launch.at("function").get<std::string>().find("count_up") != std::string::npos,
-                           launch.dump());
+        BOOST_TEST_REQUIRE(says(launch.at("function"), "count_up"), launch.dump());
         BOOST_TEST_REQUIRE(launch.at("touched").size() == 1u);
     }
     const Outcome text = run(folder, advisor + " report x.umtrace");
-    BOOST_TEST(text.status == 0, text.err);
-    BOOST_TEST(text.out.find("cut") != std::string::npos, text.out);
+    BOOST_TEST(ends(text, 0, "cut"));
 }
 
 BOOST_AUTO_TEST_CASE(a_copy_of_a_killed_programs_trace_made_before_it_was_read_passes_no_gate) {
@@ -146,35 +126,27 @@ BOOST_AUTO_TEST_CASE(act_prefetch_ends_the_faults) {
     for (const char* name : {"vector_add_managed", "pingpong"}) {
         const Folder folder;
         const Outcome bare = run_recorded(folder, "sim", name);
-        const auto before = nlohmann::json::parse(read(folder / "sim.json"));
-        const Outcome helped = run_recorded(folder, "sim", name, "--act prefetch");
-        const auto after = nlohmann::json::parse(read(folder / "sim.json"));
-        BOOST_TEST(helped.status == 0, helped.err);
-        BOOST_TEST(helped.out == bare.out);
-        BOOST_TEST(before.at("device_fault_groups").get<std::uint64_t>() > 0u);
-        BOOST_TEST(after.at("device_fault_groups").get<std::uint64_t>() == 0u, name);
-        bool ours = false;
-        for (const auto& prefetch : dump(folder, "x.umtrace", "Prefetch"))
-            ours = ours || prefetch.at("origin") == "umadvisor";
-        BOOST_TEST(ours);
+        BOOST_TEST(driver_report(folder).at("device_fault_groups") > 0u);
+        BOOST_TEST(same(run_recorded(folder, "sim", name, "--act prefetch"), bare));
+        BOOST_TEST(driver_report(folder).at("device_fault_groups") == 0u, name);
+        BOOST_TEST(!dump(folder, "Prefetch", {{"origin", "umadvisor"}}).empty());
     }
 }
 
 BOOST_AUTO_TEST_CASE(act_prefetch_looks_at_nothing_that_it_prefetches_anyway) {
     const auto looks_before_launches = [](const Folder& folder) {
         std::vector<double> starts;
-        for (const auto& look : dump(folder, "x.umtrace", "Residency"))
-            if (look.at("moment") == "before_launch")
-                starts.push_back(look.at("start_ns").get<double>());
+        for (const auto& look : dump(folder, "Residency", {{"moment", "before_launch"}}))
+            starts.push_back(look.at("start_ns"));
         return starts;
     };
     const Folder folder;
     run_recorded(folder, "sim", "pingpong");
-    const auto first_launch = dump(folder, "x.umtrace", "Launch").at(0).at("start_ns").get<double>();
+    const auto first_launch = dump(folder, "Launch").at(0).at("start_ns").get<double>();
     const auto bare = looks_before_launches(folder);
     BOOST_TEST(std::count_if(bare.begin(), bare.end(), [&](double look) { return look < first_launch; }) == 1);
     run_recorded(folder, "sim", "pingpong", "--act prefetch");
-    const auto first_prefetch = dump(folder, "x.umtrace", "Prefetch").at(0).at("start_ns").get<double>();
+    const auto first_prefetch = dump(folder, "Prefetch").at(0).at("start_ns").get<double>();
     const auto helped = looks_before_launches(folder);
     BOOST_TEST(
         std::count_if(helped.begin(), helped.end(), [&](double look) { return look < first_prefetch; }) == 0);
@@ -186,15 +158,9 @@ BOOST_DATA_TEST_CASE(act_rewrite_keeps_results,
                      name) {
     const Folder folder;
     const Outcome bare = run_recorded(folder, "sim", name);
-    const Outcome rewritten = run_recorded(folder, "sim", name, "--act rewrite=all");
-    BOOST_TEST(rewritten.status == bare.status, rewritten.err);
-    BOOST_TEST(rewritten.out == bare.out);
-    bool ours = false, left = false;
-    for (const auto& allocation : dump(folder, "x.umtrace", "Alloc")) {
-        ours = ours || allocation.at("origin") == "umadvisor";
-        left = left || allocation.at("memory") == "device";
-    }
-    BOOST_TEST(!left);
+    BOOST_TEST(same(run_recorded(folder, "sim", name, "--act rewrite=all"), bare));
+    BOOST_TEST(dump(folder, "Alloc", {{"memory", "device"}}).empty());
+    const bool ours = !dump(folder, "Alloc", {{"origin", "umadvisor"}}).empty();
     BOOST_TEST((ours || std::string(name) == "pingpong"));
 }
 
@@ -203,9 +169,8 @@ BOOST_AUTO_TEST_CASE(act_is_refused_without_concurrent_access) {
     const Outcome outcome =
         run(folder, "export LD_LIBRARY_PATH='" + simcuda + "-nocma'; " + advisor +
                         " run -o x.umtrace --act rewrite=all -- " + examples + "/sim/pinned_copies");
-    BOOST_TEST(outcome.status == 0, outcome.err);
-    BOOST_TEST(outcome.err.find("concurrentManagedAccess") != std::string::npos, outcome.err);
-    for (const auto& allocation : dump(folder, "x.umtrace", "Alloc"))
+    BOOST_TEST(ends(outcome, 0, "concurrentManagedAccess"));
+    for (const auto& allocation : dump(folder, "Alloc"))
         BOOST_TEST(allocation.at("origin") == "program");
 }
 
@@ -217,9 +182,8 @@ BOOST_AUTO_TEST_CASE(odd_drivers_are_survived_and_reported) {
         const Outcome watched =
             run(folder, library + advisor + " run -q -o x.umtrace -- " + examples + "/sim/pinned_copies");
         BOOST_TEST(bare.status == 0, variant + bare.err);
-        BOOST_TEST(watched.status == bare.status, variant + watched.err);
-        BOOST_TEST(watched.out == bare.out);
-        const auto found = report(folder, "x.umtrace");
+        BOOST_TEST(same(watched, bare), variant);
+        const auto found = report(folder);
         BOOST_TEST((found.at("unknown_lookups").size() > 0) == (std::string(variant) == "-odd"),
                    found.at("unknown_lookups").dump());
     }
@@ -231,11 +195,8 @@ BOOST_AUTO_TEST_CASE(graphs_are_read_from_an_old_driver_too) {
         run(folder, "export LD_LIBRARY_PATH='" + simcuda + "-old:" + simcuda + "'; " + advisor +
                         " run -q -o x.umtrace -- " + examples + "/sim/graph_replay --mib 1 --rounds 3");
     BOOST_TEST(outcome.status == 0, outcome.err);
-    const auto graphs = report(folder, "x.umtrace").at("graphs");
-    BOOST_TEST(graphs.at("kernels") == 6);
-    BOOST_TEST(graphs.at("copies") == 12);
-    BOOST_TEST(graphs.at("copied_bytes") == 12u << 20);
-    BOOST_TEST(graphs.at("unknown") == 0);
+    const auto graphs = report(folder).at("graphs");
+    BOOST_TEST(holds(graphs, {{"kernels", 6}, {"copies", 12}, {"copied_bytes", 12u << 20}, {"unknown", 0}}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

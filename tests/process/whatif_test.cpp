@@ -19,17 +19,17 @@ Way ran(const Folder& folder, const std::string& program, const std::string& car
         run_sim(folder, "SIMCUDA_REPORT=report.json SIMCUDA_CONFIG=capacity=" + card + " " + advisor +
                             " run -q -f " + options + " -- " + examples + "/sim/" + program);
     BOOST_REQUIRE_MESSAGE(outcome.status == 0, outcome.err);
-    const auto told = nlohmann::json::parse(read(folder / "report.json"));
+    const auto told = Json::parse(read(folder / "report.json"));
     return {sum(told.at("bytes_to_device")), sum(told.at("bytes_to_host"))};
 }
 
-nlohmann::json ask(const Folder& folder, const std::string& options) {
+Json ask(const Folder& folder, const std::string& options) {
     const Outcome outcome = run(folder, advisor + " whatif --json " + options);
     BOOST_REQUIRE_MESSAGE(outcome.status == 0, outcome.err);
-    return nlohmann::json::parse(outcome.out);
+    return Json::parse(outcome.out);
 }
 
-Way foretold(const nlohmann::json& found, const std::string& policy) {
+Way foretold(const Json& found, const std::string& policy) {
     const auto& told = found.at("policies").at(policy);
     return {told.at("to_device_bytes"), told.at("to_host_bytes")};
 }
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(a_large_card_foretells_a_small_one) {
         ran(folder, program, "8G", "-o large.umtrace");
         for (const std::string card : cards) {
             const std::string what = std::string(program) + " on " + card;
-            const nlohmann::json found = ask(folder, "--gpu-memory " + card + " large.umtrace");
+            const Json found = ask(folder, "--gpu-memory " + card + " large.umtrace");
             BOOST_TEST(found.at("fits") == false, what);
             for (const auto& [policy, options] : {std::pair{"on_demand", ""}, {"act", "--act prefetch "}}) {
                 const Way actual = ran(folder, program, card, std::string(options) + "-o small.umtrace");
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(a_large_card_foretells_a_small_one) {
 BOOST_AUTO_TEST_CASE(a_small_card_foretells_itself) {
     const Folder folder;
     const Way actual = ran(folder, "oversubscribe --rounds 3", "64M", "-o trace.umtrace");
-    const nlohmann::json found = ask(folder, "trace.umtrace");
+    const Json found = ask(folder, "trace.umtrace");
     BOOST_TEST(found.at("memory_bytes") == 64u << 20);
     check_near(foretold(found, "on_demand").to_device, actual.to_device, "to device");
     check_near(foretold(found, "on_demand").to_host, actual.to_host, "to host");
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(a_small_card_foretells_itself) {
 BOOST_AUTO_TEST_CASE(only_the_blocks_that_fault_are_reached_where_faults_are_told) {
     const Folder folder;
     ran(folder, "pingpong --mib 8", "8G", "--um-detail faults -o faults.umtrace");
-    const nlohmann::json found = ask(folder, "--gpu-memory 4M faults.umtrace");
+    const Json found = ask(folder, "--gpu-memory 4M faults.umtrace");
     BOOST_TEST(found.at("basis").at("parts_told") == true);
     BOOST_TEST(found.at("launch_bytes") == 8u << 20);
     check_near(foretold(found, "on_demand").to_device, ran(folder, "pingpong --mib 8", "4M", "").to_device,
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(device_memory_pages_only_when_rewritten) {
     ran(folder, "pinned_copies", "8G", "-o trace.umtrace");
     BOOST_TEST(ask(folder, "trace.umtrace").at("fits") == true);
     BOOST_TEST(ask(folder, "--gpu-memory 1M trace.umtrace").at("starts") == false);
-    const nlohmann::json rewritten = ask(folder, "--gpu-memory 1M --act rewrite=all trace.umtrace");
+    const Json rewritten = ask(folder, "--gpu-memory 1M --act rewrite=all trace.umtrace");
     BOOST_TEST(rewritten.at("starts") == true);
     BOOST_TEST(rewritten.at("device_bytes") == 0u);
 }
@@ -104,12 +104,12 @@ BOOST_AUTO_TEST_CASE(what_umadvisor_did_in_the_recorded_run_is_known) {
     const Folder folder;
     const std::string program = "pingpong --mib 8";
     ran(folder, program, "8G", "-o bare.umtrace");
-    const nlohmann::json undisturbed = ask(folder, "bare.umtrace");
+    const Json undisturbed = ask(folder, "bare.umtrace");
     BOOST_TEST(undisturbed.at("recorded").at("act") == "");
     const Way bare = foretold(undisturbed, "on_demand");
     for (const std::string act : {"prefetch", "auto", "plan=a.plan.json"}) {
         ran(folder, program, "8G", "--act " + act + " -o acted.umtrace");
-        const nlohmann::json found = ask(folder, "acted.umtrace");
+        const Json found = ask(folder, "acted.umtrace");
         // Nothing changes, so what moves takes as long as it took.
         BOOST_TEST(found.at("policies").at("act").at("moving_ns") == found.at("recorded").at("moving_ns"), act);
         // What was brought to the host it would have come for by itself.
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(what_umadvisor_did_in_the_recorded_run_is_known) {
         check_near(acted.to_host, bare.to_host, act + " to host");
         BOOST_TEST(found.at("recorded").at("act").get<std::string>().starts_with(act.substr(0, 4)));
         const Outcome text = run(folder, advisor + " whatif acted.umtrace");
-        BOOST_TEST(text.out.find("\nrecorded under --act " + act.substr(0, 4)) != std::string::npos, text.out);
+        BOOST_TEST(says(text.out, "\nrecorded under --act " + act.substr(0, 4)));
         const Outcome plan = run(folder, advisor + " plan -f -o a.plan.json acted.umtrace");
         BOOST_REQUIRE_MESSAGE(plan.status == 0, plan.err);
     }
@@ -132,15 +132,14 @@ BOOST_AUTO_TEST_CASE(brief_launches_do_not_tell_what_they_reach) {
         ran(folder, "pinned_copies", "8G", std::string(settings) + " -o trace.umtrace");
         const Outcome found = run(folder, advisor + " whatif --act rewrite=all trace.umtrace");
         BOOST_TEST(found.status == 0, found.err);
-        BOOST_TEST(found.out.find(none) == std::string::npos, found.out);
+        BOOST_TEST(lacks(found.out, none));
         BOOST_TEST((found.out.find(unknown) == std::string::npos) == does_tell, found.out);
         BOOST_TEST((found.out.find("UMADVISOR_LAUNCHES=full") == std::string::npos) == does_tell, found.out);
     }
     // Device memory stays, whatever reaches it.
     ran(folder, "pinned_copies", "8G", "--act stage -o trace.umtrace");
     const Outcome kept = run(folder, advisor + " whatif trace.umtrace");
-    BOOST_TEST(kept.out.find("no launch reaches managed memory; --act rewrite=all") != std::string::npos,
-               kept.out);
+    BOOST_TEST(says(kept.out, "no launch reaches managed memory; --act rewrite=all"));
 }
 
 BOOST_AUTO_TEST_CASE(it_says_so_when_nobody_saw_the_host) {
@@ -157,7 +156,7 @@ BOOST_AUTO_TEST_CASE(all_devices_that_were_used_are_one_card) {
             run(folder, "export LD_LIBRARY_PATH='" + simcuda + "-2dev' SIMCUDA_CONFIG=capacity=1G; " + advisor +
                             " run -q -f -o trace.umtrace -- " + program);
         BOOST_REQUIRE_MESSAGE(recorded.status == 0, recorded.err);
-        const nlohmann::json found = ask(folder, "trace.umtrace");
+        const Json found = ask(folder, "trace.umtrace");
         BOOST_TEST(found.at("recorded").at("devices") == devices);
         BOOST_TEST(found.at("memory_bytes") == devices << 30);
     }
@@ -169,8 +168,8 @@ BOOST_AUTO_TEST_CASE(the_text_is_for_people) {
     const Outcome outcome = run(folder, advisor + " whatif trace.umtrace");
     BOOST_TEST(outcome.status == 0, outcome.err);
     BOOST_TEST(outcome.out.starts_with("pingpong · on a card of 8 GiB: it fits: 8 MiB at once\n"), outcome.out);
-    BOOST_TEST(outcome.out.find("\n  on demand") != std::string::npos, outcome.out);
-    BOOST_TEST(outcome.out.find("recorded under") == std::string::npos, outcome.out);
+    BOOST_TEST(says(outcome.out, "\n  on demand"));
+    BOOST_TEST(lacks(outcome.out, "recorded under"));
     BOOST_TEST(outcome.err == "");
 }
 

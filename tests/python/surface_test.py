@@ -24,6 +24,10 @@ else:
     os.environ["LD_LIBRARY_PATH"] = os.environ["UMADVISOR_SIMCUDA"]
     PLUGIN = ()  # pytest finds it
 
+# Nobody's own: the first run of it measures simcuda, and the others know it from there.
+CONFIG = tempfile.TemporaryDirectory()
+os.environ["XDG_CONFIG_HOME"] = CONFIG.name
+
 import umadvisor  # noqa: E402
 
 # Uploads of 8 MiB; simcuda's names are the driver's.

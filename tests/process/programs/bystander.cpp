@@ -1,6 +1,7 @@
 // Does what has nothing to do with CUDA beside it, and prints what it sees: it must see the same with an
 // interposer.
 #include "driver_program.hpp"
+#include "scenarios.hpp"
 
 #include <cerrno>
 #include <fcntl.h>
@@ -161,22 +162,12 @@ void reuse_descriptors() {
 } // namespace
 
 int main(int argc, char** argv) {
-    const std::string scenario = argc == 2 ? argv[1] : "";
-    if (scenario == "errno")
-        look_at_errno();
-    else if (scenario == "descriptors")
-        look_at_descriptors();
-    else if (scenario == "tables")
-        look_at_tables();
-    else if (scenario == "none")
-        want_no_driver();
-    else if (scenario == "next")
-        std::printf("%d %d\n", layered(), layered());
-    else if (scenario == "plugin")
-        open_plugin();
-    else if (scenario == "reuse")
-        reuse_descriptors();
-    else
-        return 2;
-    return 0;
+    return run_scenario(argc == 2 ? argv[1] : "",
+                        {{"errno", look_at_errno},
+                         {"descriptors", look_at_descriptors},
+                         {"tables", look_at_tables},
+                         {"none", want_no_driver},
+                         {"next", [] { std::printf("%d %d\n", layered(), layered()); }},
+                         {"plugin", open_plugin},
+                         {"reuse", reuse_descriptors}});
 }

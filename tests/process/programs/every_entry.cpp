@@ -1,11 +1,7 @@
 // Calls every recorded entry point of the driver with nothing in its arguments, outside of captures and inside
 // one of each mode. Prints what each answers and what became of the capture: whatever a wrapper reads, writes
 // or calls on its own account without looking shows.
-#include "driver_program.hpp"
-
-#include <cudaProfiler.h>
-#include <string_view>
-#include <type_traits>
+#include "entries.hpp"
 
 namespace {
 
@@ -14,20 +10,6 @@ CUstream stream = nullptr;
 
 /// Where all pointers lead, zero before each call: what a driver writes there is no matter.
 alignas(64) char room[1 << 16];
-
-template <class Type>
-concept Complete = std::is_void_v<Type> || requires {
-    sizeof(Type);
-};
-
-template <class Result, class... Arguments>
-Result CUDAAPI do_nothing(Arguments...) {
-    return Result();
-}
-template <class Result, class... Arguments>
-auto nothing_like(Result(CUDA_CB*)(Arguments...)) {
-    return &do_nothing<Result, Arguments...>;
-}
 
 /// Handles are null, structures and numbers are zero.
 template <class Argument>
@@ -48,24 +30,6 @@ CUresult call_with_nothing(CUresult (*entry)(Arguments...)) {
     return entry(nothing<Arguments>()...);
 }
 
-constexpr bool is_recorded(std::string_view handling) {
-    return handling != "counted";
-}
-
-/// each(name, call) for every entry point that is recorded in full and that the driver has.
-template <class Each>
-void for_each_entry(Each&& each) {
-    void* const driver = dlopen("libcuda.so.1", RTLD_NOW);
-#define API(symbol, handling)                                                                                  \
-    if constexpr (is_recorded(#handling))                                                                      \
-        if (void* const address = dlsym(driver, #symbol))                                                      \
-            each(#symbol,                                                                                      \
-                 [address] { return call_with_nothing(reinterpret_cast<decltype(&symbol)>(address)); });
-#define API_UNDECLARED(symbol)
-#define API_NEWER(symbol, version, handling) // the driver lacks them
-#include "interposer/driver_api.def"
-}
-
 /// In a context of its own: some of the calls undo the device's primary one.
 void begin_anew() {
     must(ASK("cuCtxSetCurrent", cuCtxSetCurrent)(context), "set");
@@ -74,10 +38,10 @@ void begin_anew() {
 }
 
 void call_in_capture(CUstreamCaptureMode mode) {
-    for_each_entry([mode](const char* name, auto call) {
+    for_each_entry([mode](const char* name, auto entry) {
         begin_anew();
         must(ASK("cuStreamBeginCapture", cuStreamBeginCapture_v2)(stream, mode), "begin");
-        const CUresult answer = call();
+        const CUresult answer = call_with_nothing(entry);
         ASK("cuCtxSetCurrent", cuCtxSetCurrent)(context);
         CUstreamCaptureStatus status{};
         const CUresult asked = ASK("cuStreamIsCapturing", cuStreamIsCapturing)(stream, &status);
@@ -93,9 +57,9 @@ void call_in_capture(CUstreamCaptureMode mode) {
 }
 
 void call_outside() {
-    for_each_entry([](const char* name, auto call) {
+    for_each_entry([](const char* name, auto entry) {
         begin_anew();
-        std::printf("%s: %d\n", name, static_cast<int>(call()));
+        std::printf("%s: %d\n", name, static_cast<int>(call_with_nothing(entry)));
     });
 }
 

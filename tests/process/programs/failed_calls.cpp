@@ -2,14 +2,11 @@
 // answers asked for in memory that holds 0xab and nothing else, once with answers asked for where no memory is.
 // A driver that refuses a call need not have written to either, so nobody may read there. Prints what each call
 // answers.
-#include "driver_program.hpp"
+#include "entries.hpp"
 
 #include "tools/simcuda/control.hpp"
 
-#include <cudaProfiler.h>
-#include <string_view>
 #include <sys/mman.h>
-#include <type_traits>
 
 namespace {
 
@@ -19,20 +16,6 @@ CUstream stream = nullptr;
 void* answers = nullptr;         ///< where all answers go
 alignas(64) char given[1 << 16]; ///< what the program gives, all zero
 simcuda::Control* (*control)() = nullptr;
-
-template <class Type>
-concept Complete = std::is_void_v<Type> || requires {
-    sizeof(Type);
-};
-
-template <class Result, class... Arguments>
-Result CUDAAPI do_nothing(Arguments...) {
-    return Result();
-}
-template <class Result, class... Arguments>
-auto nothing_like(Result(CUDA_CB*)(Arguments...)) {
-    return &do_nothing<Result, Arguments...>;
-}
 
 /// Structures that the driver reads although their pointers say no const.
 template <class Target>
@@ -62,10 +45,6 @@ CUresult call(CUresult (*entry)(Arguments...)) {
     return entry(argument<Arguments>()...);
 }
 
-constexpr bool is_recorded(std::string_view handling) {
-    return handling != "counted";
-}
-
 void refuse(const char* entry) {
     simcuda::Failure& failure = control()->failures[0];
     failure = {};
@@ -74,17 +53,11 @@ void refuse(const char* entry) {
 }
 
 void call_all() {
-    void* const driver = dlopen("libcuda.so.1", RTLD_NOW);
-#define API(symbol, handling)                                                                                  \
-    if constexpr (is_recorded(#handling))                                                                      \
-        if (void* const address = dlsym(driver, #symbol)) {                                                    \
-            refuse(#symbol);                                                                                   \
-            std::printf("%s: ", #symbol);                                                                      \
-            std::printf("%d\n", static_cast<int>(call(reinterpret_cast<decltype(&symbol)>(address))));         \
-        }
-#define API_UNDECLARED(symbol)
-#define API_NEWER(symbol, version, handling) // the driver lacks them
-#include "interposer/driver_api.def"
+    for_each_entry([](const char* name, auto entry) {
+        refuse(name);
+        std::printf("%s: ", name);
+        std::printf("%d\n", static_cast<int>(call(entry)));
+    });
     control()->failures[0] = {};
 }
 

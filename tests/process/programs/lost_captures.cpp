@@ -1,6 +1,7 @@
 // Begins captures that never come to an end, in the way that is asked for, and allocates device memory
 // afterwards: nothing is captured by then.
 #include "driver_program.hpp"
+#include "scenarios.hpp"
 
 #include "tools/simcuda/control.hpp"
 
@@ -148,24 +149,14 @@ void lose_one_of_two() {
 
 int main(int, char** arguments) {
     make_context();
-    const std::string_view way = arguments[1];
-    const struct {
-        std::string_view name;
-        void (*lose)();
-    } ways[] = {{"stream", &lose_with_stream},
-                {"graph", &lose_into_graph},
-                {"context", &lose_with_context},
-                {"reset", &lose_by_reset},
-                {"release", &lose_by_release},
-                {"green", &lose_with_green_context},
-                {"handle", &begin_again_where_one_was_lost},
-                {"failures", &fail},
-                {"refused_end", &refuse_end},
-                {"one_of_two", &lose_one_of_two}};
-    for (const auto& each : ways)
-        if (each.name == way) {
-            each.lose();
-            return 0;
-        }
-    return 2;
+    return run_scenario(arguments[1], {{"stream", lose_with_stream},
+                                       {"graph", lose_into_graph},
+                                       {"context", lose_with_context},
+                                       {"reset", lose_by_reset},
+                                       {"release", lose_by_release},
+                                       {"green", lose_with_green_context},
+                                       {"handle", begin_again_where_one_was_lost},
+                                       {"failures", fail},
+                                       {"refused_end", refuse_end},
+                                       {"one_of_two", lose_one_of_two}});
 }

@@ -1,5 +1,6 @@
 // Copies between pageable and device memory, long enough to be staged. Prints every answer and a digest of what
 // each copy brought.
+#include "scenarios.hpp"
 #include "staged.hpp"
 
 #include <algorithm>
@@ -45,6 +46,10 @@ void copy_synchronously(const std::vector<std::size_t>& lengths) {
         round_trip(
             "HtoD DtoH", bytes, [&](CUdeviceptr to, auto& from) { return copies.up(to, from.data(), bytes); },
             [&](auto& to, CUdeviceptr from) { return copies.down(to.data(), from, bytes); });
+}
+
+void copy_few() {
+    copy_synchronously({4 * mib, 19 * mib + 5, 4 * mib + 1});
 }
 
 void copy_in_every_way() {
@@ -298,37 +303,23 @@ int main(int, char** arguments) {
     if (what == "bound")
         bind_to_a_core(); // as programs do that are to run near their device
     make_context();
-    if (what == "synchronous")
-        copy_synchronously(sizes);
-    else if (what == "few" || what == "bound")
-        copy_synchronously({4 * mib, 19 * mib + 5, 4 * mib + 1});
-    else if (what == "long")
-        copy_synchronously({200 * mib + 5});
-    else if (what == "rounds")
-        copy_in_rounds();
-    else if (what == "every_way")
-        copy_in_every_way();
-    else if (what == "rows")
-        copy_rows();
-    else if (what == "threads")
-        copy_in_threads();
-    else if (what == "other")
-        copy_other_memory();
-    else if (what == "capture")
-        copy_while_capturing();
-    else if (what == "guarded")
-        copy_guarded_pages();
-    else if (what == "truncated")
-        copy_truncated_file();
-    else if (what == "fork")
-        copy_around_forks();
-    else if (what == "contexts")
-        copy_in_contexts();
-    else if (what == "host_function")
-        copy_behind_host_function();
-    else
-        return 2;
-    if (what == "bound")
-        std::printf("bound threads %u\n", other_bound_threads());
-    return 0;
+    return run_scenario(what, {{"synchronous", [] { copy_synchronously(sizes); }},
+                               {"few", copy_few},
+                               {"bound",
+                                [] {
+                                    copy_few();
+                                    std::printf("bound threads %u\n", other_bound_threads());
+                                }},
+                               {"long", [] { copy_synchronously({200 * mib + 5}); }},
+                               {"rounds", copy_in_rounds},
+                               {"every_way", copy_in_every_way},
+                               {"rows", copy_rows},
+                               {"threads", copy_in_threads},
+                               {"other", copy_other_memory},
+                               {"capture", copy_while_capturing},
+                               {"guarded", copy_guarded_pages},
+                               {"truncated", copy_truncated_file},
+                               {"fork", copy_around_forks},
+                               {"contexts", copy_in_contexts},
+                               {"host_function", copy_behind_host_function}});
 }

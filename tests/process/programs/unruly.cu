@@ -1,5 +1,6 @@
 // Runtime programs that treat their process in the ways that have broken interposers.
 #include "counting.hpp"
+#include "scenarios.hpp"
 
 #include <csetjmp>
 #include <csignal>
@@ -8,7 +9,6 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <string>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -227,34 +227,26 @@ void fill_disk() {
     finish(x);
 }
 
+void leave(bool by_abort) {
+    float* const x = make();
+    launch(x, 50);
+    finish(x);
+    if (by_abort)
+        std::abort();
+    _exit(5);
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
-    const std::string scenario = argc == 2 ? argv[1] : "";
-    if (scenario == "frees")
-        mix_frees();
-    else if (scenario == "fork")
-        fork_children();
-    else if (scenario == "fork-first")
-        fork_before_cuda();
-    else if (scenario == "signals")
-        handle_signals();
-    else if (scenario == "late")
-        leave_work_running();
-    else if (scenario == "_exit" || scenario == "abort") {
-        float* x = make();
-        launch(x, 50);
-        finish(x);
-        if (scenario == "abort")
-            std::abort();
-        _exit(5);
-    } else if (scenario == "threads")
-        run_threads();
-    else if (scenario == "close")
-        close_everything();
-    else if (scenario == "fill")
-        fill_disk();
-    else
-        return 2;
-    return 0;
+    return run_scenario(argc == 2 ? argv[1] : "", {{"frees", mix_frees},
+                                                   {"fork", fork_children},
+                                                   {"fork-first", fork_before_cuda},
+                                                   {"signals", handle_signals},
+                                                   {"late", leave_work_running},
+                                                   {"_exit", [] { leave(false); }},
+                                                   {"abort", [] { leave(true); }},
+                                                   {"threads", run_threads},
+                                                   {"close", close_everything},
+                                                   {"fill", fill_disk}});
 }

@@ -5,6 +5,7 @@
 // libunwind asks the loader by dl_iterate_phdr, and so do we: the program has one of its own, which sees to it
 // that the threads meet there. Bare, nobody comes there.
 #include "driver_program.hpp"
+#include "scenarios.hpp"
 
 #include <atomic>
 #include <link.h>
@@ -162,15 +163,10 @@ void fork_while_another_is_inside() {
 } // namespace
 
 int main(int argc, char** argv) {
-    const std::string_view scenario = argc > 1 ? argv[1] : "";
     alarm(10); // a dead lock is death
     driver();
-    if (scenario == "call")
-        call_while_another_comes();
-    else if (scenario == "fork")
-        fork_while_another_is_inside();
-    else
-        return 2;
+    const int ended = run_scenario(
+        argc > 1 ? argv[1] : "", {{"call", call_while_another_comes}, {"fork", fork_while_another_is_inside}});
     std::puts("went on");
-    return 0;
+    return ended;
 }
