@@ -25,8 +25,8 @@ else:
     PLUGIN = ()  # pytest finds it
 
 # Nobody's own: the first run of it measures simcuda, and the others know it from there.
-CONFIG = tempfile.TemporaryDirectory()
-os.environ["XDG_CONFIG_HOME"] = CONFIG.name
+OWN = tempfile.TemporaryDirectory()
+os.environ.update(XDG_CONFIG_HOME=OWN.name + "/config", XDG_CACHE_HOME=OWN.name + "/cache")
 
 import umadvisor  # noqa: E402
 
