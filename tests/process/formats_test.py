@@ -1,8 +1,6 @@
 """Reports that machines read are what their schemas ask for: SARIF 2.1.0, and docs/report-schema.json, which names every key."""
 
 import json
-import lzma
-import os
 import subprocess
 import sys
 import tempfile
@@ -11,33 +9,19 @@ from pathlib import Path
 
 import jsonschema
 
-ROOT = Path(__file__).resolve().parents[2]
-BUILD = Path(os.environ["UMADVISOR_BUILD"])
+from traces import ADVISOR, ROOT, of_gpus, record, record_coherent
+
 EXAMPLES = ("pageable_copies", "pingpong", "small_copies", "vector_add_managed", "pinned_copies", "graph_replay")
 
 
-def record(folder):
+def record_all(folder):
     """Traces of examples, and those that a GPU recorded."""
-    for name in EXAMPLES:
-        trace = Path(folder, f"{name}.umtrace")
-        subprocess.run([BUILD / "bin/umadvisor", "run", "-q", "--no-calibrate", "-o", trace, "--",
-                        BUILD / "bin/sim" / name], check=True,
-                       stdout=subprocess.DEVNULL, env={**os.environ, "LD_LIBRARY_PATH": str(BUILD / "lib/simcuda")})
-        yield trace
-    # On a coherent machine: findings without a price, and pageable memory that kernels reach.
-    trace = Path(folder, "coherent.umtrace")
-    subprocess.run([BUILD / "bin/umadvisor", "run", "-q", "--no-calibrate", "-o", trace, "--",
-                    BUILD / "bin/sim/rule_cases", "--rule", "UMA-217", "--case", "fault"], check=True, stdout=subprocess.DEVNULL,
-                   env={**os.environ, "LD_LIBRARY_PATH": str(BUILD / "lib/simcuda"), "SIMCUDA_CONFIG": "memory=cdmm"})
-    yield trace
-    for packed in sorted((ROOT / "tests/golden/reports").glob("*.umtrace.xz")):
-        trace = Path(folder, "gpu-" + packed.name.removesuffix(".xz"))
-        trace.write_bytes(lzma.decompress(packed.read_bytes()))
-        yield trace
+    return [*(record(Path(folder, f"{name}.umtrace"), f"sim/{name}") for name in EXAMPLES),
+            record_coherent(Path(folder, "coherent.umtrace")), *of_gpus(folder, "gpu-")]
 
 
 def report(form, traces):
-    return json.loads(subprocess.run([BUILD / "bin/umadvisor", "report", form, *traces], check=True,
+    return json.loads(subprocess.run([ADVISOR, "report", form, *traces], check=True,
                                      stdout=subprocess.PIPE).stdout)
 
 
@@ -53,7 +37,7 @@ class Formats(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         with tempfile.TemporaryDirectory() as folder:
-            traces = list(record(folder))
+            traces = record_all(folder)
             cls.sarif, cls.reports = report("--sarif", traces), report("--json", traces)
         cls.for_sarif = jsonschema.Draft4Validator(json.loads((ROOT / "tests/golden/sarif-schema-2.1.0.json").read_text()))
         schema = strict(json.loads((ROOT / "docs/report-schema.json").read_text()))

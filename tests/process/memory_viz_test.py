@@ -2,17 +2,14 @@
 recorded."""
 
 import json
-import lzma
-import os
 import pickle
 import subprocess
 import tempfile
 import unittest
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-BUILD = Path(os.environ["UMADVISOR_BUILD"])
-ADVISOR = BUILD / "bin/umadvisor"
+from traces import ADVISOR, ROOT, of_gpus, record
+
 SOURCE = ROOT / "tests/process/programs/unheeded.cpp"
 OF_HOST = ("pageable", "pinned", "registered")
 MIB = 1 << 20
@@ -39,10 +36,7 @@ class MemoryViz(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
-        cls.trace = f"{cls.folder.name}/unheeded.umtrace"
-        subprocess.run([ADVISOR, "run", "-q", "--no-calibrate", "-o", cls.trace, "--",
-                        BUILD / "bin/test-programs/unheeded"], check=True, stdout=subprocess.DEVNULL,
-                       env={**os.environ, "LD_LIBRARY_PATH": str(BUILD / "lib/simcuda"), "SIMCUDA_CONFIG": "capacity=128M"})
+        cls.trace = record(f"{cls.folder.name}/unheeded.umtrace", "test-programs/unheeded", SIMCUDA_CONFIG="capacity=128M")
 
     @classmethod
     def tearDownClass(cls):
@@ -63,11 +57,7 @@ class MemoryViz(unittest.TestCase):
         self.assertEqual(last["frames"][0]["line"], line_of("missing"))
 
     def test_every_allocation_and_free_of_the_trace_is_told(self):
-        traces = [self.trace]
-        for packed in sorted((ROOT / "tests/golden/reports").glob("*.umtrace.xz")):
-            traces.append(f"{self.folder.name}/{packed.name.removesuffix('.xz')}")
-            Path(traces[-1]).write_bytes(lzma.decompress(packed.read_bytes()))
-        for trace in traces:
+        for trace in [self.trace, *of_gpus(self.folder.name)]:
             with self.subTest(trace=trace):
                 data = export(trace)
                 steps = [step for device in data["device_traces"] for step in device]

@@ -2,8 +2,6 @@
 has is there."""
 
 import json
-import lzma
-import os
 import re
 import subprocess
 import tarfile
@@ -12,9 +10,8 @@ import unittest
 import zlib
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-BUILD = Path(os.environ["UMADVISOR_BUILD"])
-ADVISOR = BUILD / "bin/umadvisor"
+from traces import ADVISOR, ROOT, of_gpus, record_coherent
+
 REALTIME, OF_SEQUENCE = 1, 64
 TEXTS = {"event_categories": "name", "event_names": "name", "debug_annotation_names": "name", "function_names": "str",
          "source_paths": "str", "debug_annotation_string_values": "str"}
@@ -164,10 +161,7 @@ class Perfetto(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
-        cls.traces = []
-        for packed in sorted((ROOT / "tests/golden/reports").glob("*.umtrace.xz")):
-            cls.traces.append(Path(cls.folder.name, packed.name.removesuffix(".xz")))
-            cls.traces[-1].write_bytes(lzma.decompress(packed.read_bytes()))
+        cls.traces = of_gpus(cls.folder.name)
 
     @classmethod
     def tearDownClass(cls):
@@ -203,11 +197,7 @@ class Perfetto(unittest.TestCase):
                 self.assertLess(sum(each > 1000 for each in off), len(off) / 100 + 1)
 
     def test_findings_are_those_of_the_report(self):
-        trace = Path(self.folder.name, "coherent.umtrace") # whose finding has no price
-        subprocess.run([ADVISOR, "run", "-q", "--no-calibrate", "-o", trace, "--", BUILD / "bin/sim/rule_cases", "--rule", "UMA-217",
-                        "--case", "fault"], check=True, stdout=subprocess.DEVNULL,
-                       env={**os.environ, "LD_LIBRARY_PATH": str(BUILD / "lib/simcuda"), "SIMCUDA_CONFIG": "memory=cdmm"})
-        for trace in [*self.traces, trace]:
+        for trace in [*self.traces, record_coherent(Path(self.folder.name, "coherent.umtrace"))]:
             report = json.loads(subprocess.run([ADVISOR, "report", "--json", trace], check=True, stdout=subprocess.PIPE,
                                                stderr=subprocess.DEVNULL).stdout)
             told = [len(events) for track, events in self.export(trace).values() if name_of(track) == "findings"]

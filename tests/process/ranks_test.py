@@ -1,7 +1,6 @@
 """Jobs of several ranks on simcuda: each writes its summary, merge makes one job of them, and report names the rank that deviates."""
 
 import json
-import os
 import random
 import re
 import subprocess
@@ -10,8 +9,8 @@ import unittest
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-BUILD = Path(os.environ["UMADVISOR_BUILD"])
-ADVISOR = BUILD / "bin/umadvisor"
+from traces import ADVISOR, BUILD, environment
+
 PROGRAM = BUILD / "bin/test-programs/rank_load"
 RANKS, ROUNDS, JOBS = 8, 12, 20
 # What each rank does in a round, before its own noise; microseconds, KiB of copies, calls.
@@ -22,10 +21,6 @@ MORE = {"own": ("own_ns", 2), "copied": ("to_device_bytes", 2), "kernel": ("kern
 def ran(*command, **options):
     return subprocess.run([str(each) for each in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=True,
                           **options)
-
-
-def environment(**more):
-    return {**os.environ, "LD_LIBRARY_PATH": str(BUILD / "lib/simcuda"), **more}
 
 
 class Job:

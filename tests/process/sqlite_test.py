@@ -2,8 +2,6 @@
 figures are those of the report."""
 
 import json
-import lzma
-import os
 import re
 import sqlite3
 import subprocess
@@ -11,9 +9,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-BUILD = Path(os.environ["UMADVISOR_BUILD"])
-ADVISOR = BUILD / "bin/umadvisor"
+from traces import ADVISOR, ROOT, of_gpus, record_coherent
+
 DOCUMENT = (ROOT / "docs/fleet.md").read_text()
 # What the recorded traces lack: a job of several ranks, and moves that were told both ways.
 MADE_UP = """
@@ -26,10 +23,7 @@ class Sqlite(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
-        cls.traces = []
-        for packed in sorted((ROOT / "tests/golden/reports").glob("*.umtrace.xz")):
-            cls.traces.append(Path(cls.folder.name, packed.name.removesuffix(".xz")))
-            cls.traces[-1].write_bytes(lzma.decompress(packed.read_bytes()))
+        cls.traces = of_gpus(cls.folder.name)
         cls.path = Path(cls.folder.name, "runs.db")
         subprocess.run([ADVISOR, "export", "--sqlite", "-o", cls.path, *cls.traces], check=True, stderr=subprocess.DEVNULL)
         cls.database = sqlite3.connect(f"file:{cls.path}?mode=ro", uri=True)
@@ -59,10 +53,7 @@ class Sqlite(unittest.TestCase):
         self.assertEqual([f"{each}" for each in sorted(Path(self.folder.name).iterdir()) if "runs" in each.name], [str(self.path)])
 
     def test_a_saving_that_is_not_known_is_null(self):
-        trace, path = Path(self.folder.name, "coherent.umtrace"), Path(self.folder.name, "coherent.db")
-        subprocess.run([ADVISOR, "run", "-q", "--no-calibrate", "-o", trace, "--", BUILD / "bin/sim/rule_cases", "--rule", "UMA-217",
-                        "--case", "fault"], check=True, stdout=subprocess.DEVNULL,
-                       env={**os.environ, "LD_LIBRARY_PATH": str(BUILD / "lib/simcuda"), "SIMCUDA_CONFIG": "memory=cdmm"})
+        trace, path = record_coherent(Path(self.folder.name, "coherent.umtrace")), Path(self.folder.name, "coherent.db")
         subprocess.run([ADVISOR, "export", "--sqlite", "-o", path, trace], check=True, stderr=subprocess.DEVNULL)
         database = sqlite3.connect(path)
         self.assertEqual(database.execute("SELECT rule, saving_ns FROM findings").fetchall(), [("UMA-217", None)])
